@@ -102,6 +102,10 @@ Result<uint16_t> HttpServer::listen(const ListenerSettings& settings, TlsContext
   const auto address = asio::ip::make_address(settings.address, error);
   const std::string where = settings.address + ":" + std::to_string(settings.port);
   if (error) return Error(ErrorCode::invalid_argument, "cannot listen on " + where + ": not a numeric address");
+  if (!tls && !address.is_loopback()) {
+    return Error(ErrorCode::invalid_argument,
+                 "cannot listen on " + where + " without TLS: that is for 127.0.0.1 and ::1 alone");
+  }
   auto listener = std::make_unique<Listener>(settings, std::move(tls), service, threads_.front()->context);
   const asio::ip::tcp::endpoint endpoint(address, settings.port);
   auto& acceptor = listener->acceptor;
@@ -211,7 +215,7 @@ Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
 void HttpServer::set_tls(const TlsContext& tls) {
   for (const auto& listener : listeners_) {
     const std::lock_guard lock(listener->tls_mutex);
-    listener->tls = tls;
+    if (listener->tls) listener->tls = tls;
   }
 }
 

@@ -33,13 +33,15 @@ class HttpServer {
   HttpServer(size_t threads, Metrics& metrics);
   ~HttpServer();
 
-  // Binds and listens; the port that was chosen. Call before start(). `service` outlives the server.
+  // Binds and listens; the port that was chosen. Call before start(). `service` outlives the server. Without `tls`
+  // requests come and go in the clear, which is for loopback alone: invalid_argument for any other address.
   Result<uint16_t> listen(const ListenerSettings& settings, TlsContext tls, HttpService& service);
   void start();
   // Called on each network thread several times in 100 ms: how late it is for what it has to do. Call before start().
   using DelayObserver = std::function<void(size_t thread, Millis late)>;
   void observe_delays(DelayObserver observer) { observe_delay_ = std::move(observer); }
-  // From now on new connections get this certificate, on all listeners; those that are there keep theirs. Thread-safe.
+  // From now on new connections get this certificate, on all listeners that have one; those that are there keep
+  // theirs. Thread-safe.
   void set_tls(const TlsContext& tls);
   // Takes no new connections, closes those that are idle; exchanges under way go on.
   void stop_accepting();

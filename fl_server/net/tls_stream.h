@@ -2,6 +2,8 @@
 // when to try again, and Turns, who goes first. (Asio's own ssl::stream keeps two 17 KB buffers and copies every byte
 // twice more.)
 //
+// Without a context it is the plain socket: for listeners on loopback that somebody asked for aloud (ADR 88).
+//
 // Belongs to one thread. Every operation returns a Status instead of throwing; after an error only abort() and the
 // destructor may be called.
 #pragma once
@@ -13,6 +15,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/bytes.h"
@@ -25,7 +28,7 @@ using Socket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::execut
 
 class TlsStream {
  public:
-  // `turns` is the thread's, and outlives the stream.
+  // `turns` is the thread's, and outlives the stream. `context` may be null: no TLS.
   TlsStream(Socket socket, SSL_CTX* context, Turns& turns);
 
   // Stands in line with newcomers: whose it is, nobody knows yet.
@@ -58,11 +61,21 @@ class TlsStream {
   struct Free {
     void operator()(SSL* ssl) const { SSL_free(ssl); }
   };
-  // Waits for what OpenSSL asked for; an error if it asked for nothing that waiting helps.
-  Awaitable<Status> wait_for(int ssl_result);
+  Awaitable<Status> wait_until(Socket::wait_type ready);
+  // One try, plain or not: at least one byte read or written, 0 at the end, or what to wait for, or neither.
+  struct Tried {
+    size_t count = 0;
+    bool is_end = false;
+    std::optional<Socket::wait_type> wait;
+    bool is_lost = false;
+  };
+  Tried try_read(std::span<uint8_t> into);
+  Tried try_write(ByteView bytes);
+  Tried wanted_by_ssl(int ssl_result);
 
   Socket socket_;
-  std::unique_ptr<SSL, Free> ssl_;
+  const bool is_plain_;
+  std::unique_ptr<SSL, Free> ssl_;  // null: plain, or there was no memory for it
   Turns& turns_;
   RequestTurns request_;
   bool has_begun_ = true;  // something of the request was read

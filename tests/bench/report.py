@@ -17,6 +17,7 @@ from rows import BIN, ROOT, Failed, rows_of, verdict
 from private_demo_rows import private_demo
 from secure_rows import secure
 from server_rows import UPLOAD_GOAL, server
+from serving_rows import serving
 from vertical_rows import vertical
 
 PYTHON_WITH_TORCH = "/usr/bin/python3"  # the one Debian's python3-torch belongs to
@@ -129,7 +130,7 @@ def demo():
 
 
 GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, bare_rounds, secure, private_demo,
-                                                 vertical, simulation, demo)}
+                                                 vertical, serving, simulation, demo)}
 
 
 def print_table(lines):

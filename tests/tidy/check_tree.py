@@ -98,6 +98,9 @@ MAY_INCLUDE = {
     "fl_server/admin_api/": HANDLERS + NO_SOCKETS + ["!fl_server/admin_api/admin_service.h"],
     "fl_server/admin_api/admin_service.": HANDLERS + ["fl_server/admin_api/", "fl_server/net/",
                                                       "!fl_server/admin_api/handlers.h"],
+    # What answers is decided apart from the threads and sockets that do it.
+    "fl_server/serving/": ["base/", "proto/messages/", "device_sdk/runtime/", "fl_server/net/", "fl_server/telemetry/",
+                           "secure/crypto/", "secure/identity/"],
     "fl_server/app/": OUTSIDE + ["fl_server/"],
     "vertical/": ["base/", "device_sdk/runtime/", "proto/", "secure/"],
     "tools/": EVERYTHING,
@@ -141,12 +144,13 @@ BEAST_FILES_MAX = 3  # a file that includes it costs 12-23 CPU-seconds
 
 # Decisions are made here: the same input gives the same output, in a test, in the simulator and on a phone.
 PURE = ["proto/", "train_kernels/", "secure/", "aggregation/", "scheduler/", "fl_server/core/", "fl_server/events/",
-        "fl_server/oidc/", "fl_server/retention/retention_plan.", "device_sdk/client/", "vertical/psi/", "vertical/stage/",
+        "fl_server/oidc/", "fl_server/retention/retention_plan.", "fl_server/serving/", "device_sdk/client/", "vertical/psi/", "vertical/stage/",
         "vertical/trees/"]
 PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)",  # key files are read and written there
                r"secure/tls/",  # sockets, for those who have a network
                r"aggregation/accumulate/",  # several threads add to one sum; which comes first changes no bit
                r"fl_server/events/(event_hub|log_subscriber)\.(cc|h)",  # the shell around the log of events, and log lines
+               r"fl_server/serving/(inference_workers|model_server|served_models|served_version|serving_service)\.(cc|h)",
                r"fl_server/oidc/(bearer_verifier|https_get)\.(cc|h)"]  # the shell that fetches an issuer's keys
 NOT_IN_PURE_INCLUDES = [
     (r"base/os/", "files and clocks"),
@@ -167,7 +171,7 @@ STREAM_HEADERS = r"(iostream|ostream|istream|sstream|fstream|iomanip|strstream)$
 # Coroutines live where bytes meet the network, and in the services right above. Nowhere in the SDK: it builds with GCC
 # 12, which miscompiles them.
 COROUTINES = ["fl_server/net/", "tests/unit/fl_server/net/", "fl_server/admin_api/admin_service.", "fl_server/device_api/",
-              "fl_server/fleet/peer_events.", "fl_server/fleet/peer_service."]
+              "fl_server/fleet/peer_events.", "fl_server/fleet/peer_service.", "fl_server/serving/serving_service."]
 
 COLUMNS_MAX = 120               # of C++ and its SQL and JSON
 LINES_MAX = 500                  # of a source file: one subject each

@@ -1,0 +1,342 @@
+#include "fl_server/serving/infer_request.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "fl_server/serving/json_scanner.h"
+
+namespace coterie {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "binary tensors are copied as they are");
+
+constexpr size_t kNameBytesShown = 64;
+constexpr size_t kShapeRankMax = 16;
+
+Error wrong(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
+
+// Cut where a character begins.
+std::string shown(std::string_view name) {
+  size_t bytes = std::min(name.size(), kNameBytesShown);
+  while (bytes < name.size() && bytes > 0 && (static_cast<uint8_t>(name[bytes]) & 0xc0) == 0x80) --bytes;
+  std::string text;
+  append_json_string(text, name.substr(0, bytes));
+  return text;
+}
+
+// An input as it is written; `data` is read once name, datatype and shape are known.
+struct WrittenTensor {
+  std::optional<std::string> name, datatype;
+  std::optional<std::vector<uint64_t>> shape;
+  std::optional<std::string_view> data;
+  bool is_read = false;  // data was
+  std::optional<uint64_t> binary_bytes;
+};
+
+class Reader {
+ public:
+  Reader(std::string_view json, ByteView binary, const ModelInterface& model, const InferLimits& limits)
+      : json_(json), binary_(binary), model_(model), limits_(limits) {}
+
+  Result<InferRequest> read();
+
+ private:
+  bool read_member(std::string_view key);
+  bool read_input();
+  bool read_input_member(std::string_view key, WrittenTensor& tensor);
+  bool read_output();
+  bool read_parameters(const std::function<bool(std::string_view)>& on_known);
+  bool read_shape(std::vector<uint64_t>& shape);
+  Status take_tensor(const WrittenTensor& tensor);
+  Status take_rows(const TensorInterface& input, const std::vector<uint64_t>& shape);
+  Result<size_t> place_of(const WrittenTensor& tensor);
+  bool read_data(WrittenTensor& tensor);
+  Status take_data(const TensorInterface& input, JsonScanner& json, std::vector<float>& values);
+  Status take_binary(const TensorInterface& input, uint64_t bytes, std::vector<float>& values);
+  // Keeps the reason that the scanner has no words for.
+  bool refuse(Error error) {
+    if (!refusal_) refusal_ = std::move(error);
+    return false;
+  }
+  bool once(bool& seen, std::string_view key) {
+    if (!std::exchange(seen, true)) return true;
+    return refuse(wrong("\"" + std::string(key) + "\" is given twice"));
+  }
+
+  JsonScanner json_;
+  ByteView binary_;
+  const ModelInterface& model_;
+  const InferLimits& limits_;
+  InferRequest request_;
+  std::vector<bool> given_ = std::vector<bool>(model_.inputs.size());
+  bool has_id_ = false, has_inputs_ = false, has_outputs_ = false, has_parameters_ = false;
+  std::optional<Error> refusal_;
+};
+
+// `data`, flat or nested as the shape.
+class DataReader {
+ public:
+  DataReader(JsonScanner& json, const TensorInterface& input, uint64_t rows, std::vector<float>& to)
+      : json_(json), input_(input), rows_(rows), to_(to) {}
+
+  Status read() {
+    if (!level(0)) return json_.error();
+    if (to_.size() != rows_ * input_.elements) {
+      return wrong("data has " + std::to_string(to_.size()) + " values, its shape has " +
+                   std::to_string(rows_ * input_.elements));
+    }
+    return {};
+  }
+
+ private:
+  uint64_t size_of(size_t dimension) const {
+    return dimension == 0 ? rows_ : static_cast<uint64_t>(input_.shape[dimension - 1]);
+  }
+
+  bool level(size_t dimension) {
+    if (!json_.take('[')) return json_.fail("data is an array of numbers, flat or nested as the shape");
+    if (json_.peek() != '[') return values(dimension);
+    if (dimension >= input_.shape.size()) return json_.fail("data is nested deeper than its shape");
+    uint64_t count = 0;
+    do {
+      if (++count > size_of(dimension)) break;
+      if (!level(dimension + 1)) return false;
+    } while (json_.take(','));
+    if (count != size_of(dimension) || !json_.take(']')) {
+      return json_.fail("dimension " + std::to_string(dimension) + " of data has not " +
+                        std::to_string(size_of(dimension)) + " elements, as the shape says");
+    }
+    return true;
+  }
+
+  bool values(size_t dimension) {
+    const uint64_t whole = rows_ * input_.elements;
+    if (dimension > 0 && dimension != input_.shape.size()) return json_.fail("data is not nested as deep as its shape");
+    const uint64_t from = to_.size(), count_max = dimension == 0 ? whole : from + size_of(dimension);
+    if (json_.take(']')) return whole == 0 || json_.fail("data has an empty array");
+    do {
+      if (to_.size() >= std::min(count_max, whole)) return json_.fail("data has more values than its shape");
+      if (!value()) return false;
+    } while (json_.take(','));
+    if (!json_.take(']')) return json_.fail("',' or ']' is expected");
+    return dimension == 0 || to_.size() == count_max || json_.fail("data has fewer values than its shape");
+  }
+
+  bool value() {
+    if (input_.type == DataType::float32) {
+      float number = 0;
+      if (!json_.number(number)) return false;
+      to_.push_back(number);
+      return true;
+    }
+    int32_t number = 0;
+    if (!json_.integer32(number)) return false;
+    to_.push_back(std::bit_cast<float>(number));
+    return true;
+  }
+
+  JsonScanner& json_;
+  const TensorInterface& input_;
+  uint64_t rows_;
+  std::vector<float>& to_;
+};
+
+Status Reader::take_rows(const TensorInterface& input, const std::vector<uint64_t>& shape) {
+  const bool fits = shape.size() == input.shape.size() + 1 &&
+                    std::equal(input.shape.begin(), input.shape.end(), shape.begin() + 1,
+                               [](int64_t a, uint64_t b) { return static_cast<uint64_t>(a) == b; });
+  if (!fits || shape[0] == 0) {
+    std::string seen;
+    for (const uint64_t size : shape) seen += (seen.empty() ? "" : ",") + std::to_string(size);
+    return wrong("shape is [" + seen + "], the model takes " + protocol_shape(input.shape) + ", at least one example");
+  }
+  if (shape[0] > limits_.rows_max) {
+    return Error(ErrorCode::too_large, "it has " + std::to_string(shape[0]) + " examples, a request at most " +
+                                           std::to_string(limits_.rows_max) + ": send several");
+  }
+  if (request_.rows != 0 && request_.rows != shape[0]) {
+    return wrong("it has " + std::to_string(shape[0]) + " examples, the input before " + std::to_string(request_.rows));
+  }
+  request_.rows = shape[0];
+  return {};
+}
+
+Status Reader::take_data(const TensorInterface& input, JsonScanner& json, std::vector<float>& values) {
+  const uint64_t count = request_.rows * input.elements;
+  // A number and what parts it from the next take two characters: so the text pays for the memory.
+  if (json.left() / 2 + 1 < count) {
+    return wrong("data has fewer values than its shape, which has " + std::to_string(count));
+  }
+  values.reserve(count);
+  return DataReader(json, input, request_.rows, values).read();
+}
+
+Status Reader::take_binary(const TensorInterface& input, uint64_t bytes, std::vector<float>& values) {
+  const uint64_t expected = request_.rows * input.elements * kElementBytes;
+  if (bytes != expected) {
+    return wrong("binary_data_size is " + std::to_string(bytes) + ", its shape has " + std::to_string(expected) +
+                 " bytes");
+  }
+  if (bytes > binary_.size()) {
+    return wrong("the body ends before its " + std::to_string(bytes) + " bytes of binary data (is " +
+                 "Inference-Header-Content-Length right?)");
+  }
+  values.resize(bytes / kElementBytes);
+  if (bytes > 0) std::memcpy(values.data(), binary_.data(), bytes);
+  binary_ = binary_.subspan(bytes);
+  return {};
+}
+
+Result<size_t> Reader::place_of(const WrittenTensor& tensor) {
+  const auto named = [&](const TensorInterface& input) { return input.name == *tensor.name; };
+  const auto found = std::ranges::find_if(model_.inputs, named);
+  if (found == model_.inputs.end()) {
+    std::string names;
+    for (const TensorInterface& input : model_.inputs) names += (names.empty() ? "" : ", ") + shown(input.name);
+    return wrong("the model has no such input; it takes " + names);
+  }
+  const auto index = static_cast<size_t>(found - model_.inputs.begin());
+  if (given_[index]) return wrong("it is given twice");
+  given_[index] = true;
+  if (!tensor.datatype) return wrong("it has no datatype; the model takes " + std::string(protocol_name(found->type)));
+  if (*tensor.datatype != protocol_name(found->type)) {
+    return wrong("datatype is " + shown(*tensor.datatype) + ", the model takes " +
+                 std::string(protocol_name(found->type)));
+  }
+  if (!tensor.shape) return wrong("it has no shape; the model takes " + protocol_shape(found->shape));
+  COT_TRY(take_rows(*found, *tensor.shape));
+  return index;
+}
+
+// Behind the whole object.
+Status Reader::take_tensor(const WrittenTensor& tensor) {
+  if (tensor.is_read && !tensor.binary_bytes) return {};
+  if (tensor.is_read || tensor.data.has_value() == tensor.binary_bytes.has_value()) {
+    return wrong("it has either data or the parameter binary_data_size, and not both");
+  }
+  COT_ASSIGN(const size_t index, place_of(tensor));
+  const TensorInterface& input = model_.inputs[index];
+  if (tensor.binary_bytes) return take_binary(input, *tensor.binary_bytes, request_.inputs[index]);
+  JsonScanner text(*tensor.data);
+  return take_data(input, text, request_.inputs[index]);
+}
+
+// Read where it stands, if all that it must fit is known by then; otherwise it is passed over, and read at the end.
+bool Reader::read_data(WrittenTensor& tensor) {
+  if (!tensor.name || !tensor.datatype || !tensor.shape) return json_.skip(tensor.data.emplace());
+  const Result<size_t> place = place_of(tensor);
+  if (!place) return refuse(place.error().with_context("input " + shown(*tensor.name)));
+  tensor.is_read = true;
+  const Status taken = take_data(model_.inputs[*place], json_, request_.inputs[*place]);
+  return taken ? true : refuse(taken.error().with_context("input " + shown(*tensor.name)));
+}
+
+bool Reader::read_shape(std::vector<uint64_t>& shape) {
+  return json_.array([&] {
+    uint64_t size = 0;
+    if (shape.size() == kShapeRankMax) return json_.fail("a shape has at most 16 dimensions");
+    if (!json_.unsigned_integer(size)) return false;
+    shape.push_back(size);
+    return true;
+  });
+}
+
+// Parameters that are not known are for others: the protocol leaves them open.
+bool Reader::read_parameters(const std::function<bool(std::string_view)>& on_known) {
+  return json_.object([&](std::string_view key) {
+    if (on_known(key)) return true;
+    std::string_view ignored;
+    return !json_.has_failed() && json_.skip(ignored);
+  });
+}
+
+bool Reader::read_input_member(std::string_view key, WrittenTensor& tensor) {
+  if (key == "name" && !tensor.name) return json_.string(tensor.name.emplace());
+  if (key == "datatype" && !tensor.datatype) return json_.string(tensor.datatype.emplace());
+  if (key == "shape" && !tensor.shape) return read_shape(tensor.shape.emplace());
+  if (key == "data" && !tensor.data && !tensor.is_read) return read_data(tensor);
+  if (key == "parameters") {
+    return read_parameters([&](std::string_view name) {
+      return name == "binary_data_size" && json_.unsigned_integer(tensor.binary_bytes.emplace());
+    });
+  }
+  return refuse(wrong("an input has name, shape, datatype, parameters and data, each once, and not " + shown(key)));
+}
+
+bool Reader::read_input() {
+  WrittenTensor tensor;
+  if (!json_.object([&](std::string_view key) { return read_input_member(key, tensor); })) return false;
+  if (!tensor.name) return refuse(wrong("an input has no name"));
+  const Status taken = take_tensor(tensor);
+  return taken ? true : refuse(taken.error().with_context("input " + shown(*tensor.name)));
+}
+
+bool Reader::read_output() {
+  std::string name;
+  bool has_name = false, is_classified = false;
+  const auto on_member = [&](std::string_view key) {
+    if (key == "name") {
+      has_name = true;
+      return json_.string(name);
+    }
+    if (key == "parameters") {
+      return read_parameters([&](std::string_view parameter) {
+        is_classified = is_classified || parameter == "classification";
+        return parameter == "binary_data" && json_.boolean(request_.wants_binary);
+      });
+    }
+    return refuse(wrong("an output has name and parameters, and not " + shown(key)));
+  };
+  if (!json_.object(on_member)) return false;
+  if (!has_name || name != model_.output.name) {
+    return refuse(wrong("output " + shown(name) + ": the model has " + shown(model_.output.name) + " alone"));
+  }
+  if (is_classified) return refuse(wrong("output " + shown(name) + ": the classification extension is not offered"));
+  return true;
+}
+
+bool Reader::read_member(std::string_view key) {
+  if (key == "id") {
+    if (!once(has_id_, key) || !json_.string(request_.id.emplace())) return false;
+    return request_.id->size() <= kInferIdBytesMax ||
+           refuse(Error(ErrorCode::too_large, "id has more than " + std::to_string(kInferIdBytesMax) + " bytes"));
+  }
+  if (key == "inputs") return once(has_inputs_, key) && json_.array([&] { return read_input(); });
+  if (key == "outputs") return once(has_outputs_, key) && json_.array([&] { return read_output(); });
+  if (key == "parameters") {
+    return once(has_parameters_, key) && read_parameters([&](std::string_view name) {
+             if (name == "timeout") return json_.unsigned_integer(request_.timeout_us.emplace());
+             return name == "binary_data_output" && json_.boolean(request_.wants_binary);
+           });
+  }
+  return refuse(wrong("a request has id, parameters, inputs and outputs, and not " + shown(key)));
+}
+
+Result<InferRequest> Reader::read() {
+  request_.inputs.resize(model_.inputs.size());
+  const bool good = json_.object([&](std::string_view key) { return read_member(key); }) && json_.end();
+  if (refusal_) return *std::move(refusal_);
+  if (!good) return json_.error().with_context("the request's JSON");
+  for (size_t i = 0; i < given_.size(); ++i) {
+    if (!given_[i]) return wrong("input " + shown(model_.inputs[i].name) + " is missing");
+  }
+  if (!binary_.empty()) {
+    return wrong(std::to_string(binary_.size()) + " bytes of the body belong to no input's binary_data_size");
+  }
+  return std::move(request_);
+}
+
+}  // namespace
+
+Result<InferRequest> parse_infer_request(ByteView body, std::optional<uint64_t> json_bytes, const ModelInterface& model,
+                                         const InferLimits& limits) {
+  const uint64_t size = json_bytes.value_or(body.size());
+  if (size > body.size()) {
+    return wrong("Inference-Header-Content-Length is " + std::to_string(size) + ", the body has " +
+                 std::to_string(body.size()) + " bytes");
+  }
+  return Reader(as_text(body.first(size)), body.subspan(size), model, limits).read();
+}
+
+}  // namespace coterie

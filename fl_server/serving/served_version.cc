@@ -1,0 +1,85 @@
+#include "fl_server/serving/served_version.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+#include "device_sdk/runtime/seal.h"
+
+namespace coterie {
+namespace {
+
+TensorInterface interface_of(const Model& model, uint32_t tensor, const Shape& shape, const std::string& unnamed) {
+  const std::string& name = model.graph().tensors[tensor].name;
+  return {name.empty() ? unnamed : name, model.type(tensor), shape, elements(shape)};
+}
+
+ModelInterface interface_of(const Model& model) {
+  ModelInterface result;
+  for (size_t i = 0; i < model.graph().inputs.size(); ++i) {
+    const uint32_t tensor = model.graph().inputs[i];
+    result.inputs.push_back(interface_of(model, tensor, model.input_shape(i), "input-" + std::to_string(i)));
+    result.inputs.back().type = model.input_type(i);
+  }
+  result.output = interface_of(model, model.graph().output, model.output_shape(), "output");
+  return result;
+}
+
+}  // namespace
+
+std::vector<uint32_t> batch_sizes_up_to(uint32_t batch_max) {
+  std::vector<uint32_t> sizes;
+  for (uint32_t size = 1; size < batch_max; size *= 2) {
+    sizes.push_back(size);
+    if (size > batch_max / 2) break;
+  }
+  sizes.push_back(batch_max);
+  return sizes;
+}
+
+Result<std::shared_ptr<ServedVersion>> ServedVersion::load(Bytes file, uint64_t number, const SessionLimits& limits) {
+  static std::atomic<uint64_t> next_lane{1};
+  COT_TRY(check_seal(file));
+  COT_ASSIGN(const Model model, Model::load(std::move(file)));
+  if (model.graph().inputs.empty()) return Error(ErrorCode::invalid_argument, "the model has no input");
+  std::shared_ptr<ServedVersion> version(new ServedVersion());
+  version->number_ = number;
+  version->name_ = std::to_string(number);
+  version->digest_ = model.digest();
+  version->digest_text_ = version->digest_.hex();
+  version->interface_ = interface_of(model);
+  version->lane_ = LaneId(next_lane++);
+  version->sessions_.resize(limits.workers);
+  // The small sizes first: they are the ones that nobody can do without.
+  const uint64_t share = limits.memory_bytes_max / (limits.workers * limits.batch_sizes.size());
+  for (const uint32_t size : limits.batch_sizes) {
+    for (std::vector<Predictor>& sessions : version->sessions_) {
+      Result<Predictor> predictor = Predictor::create(model, size, share);
+      if (!predictor && predictor.error().code() == ErrorCode::too_large && size > 1) return version;
+      if (!predictor) return predictor.error();
+      sessions.push_back(std::move(*predictor));
+    }
+  }
+  return version;
+}
+
+Status ServedVersion::run(size_t worker, std::span<const std::span<const float>> inputs, uint64_t rows,
+                          std::span<float> output) {
+  std::vector<Predictor>& sessions = sessions_[worker];
+  std::vector<std::span<const float>> part(inputs.size());
+  for (uint64_t from = 0; from < rows;) {
+    const auto fits = [&](const Predictor& predictor) { return predictor.batch_size() <= rows - from; };
+    Predictor& session = *std::find_if(sessions.rbegin(), sessions.rend(), fits);
+    const uint64_t count = session.batch_size();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const uint64_t size = interface_.inputs[i].elements;
+      part[i] = inputs[i].subspan(from * size, count * size);
+    }
+    const uint64_t size = interface_.output.elements;
+    COT_TRY(session.run(part, count, output.subspan(from * size, count * size)));
+    from += count;
+  }
+  return {};
+}
+
+}  // namespace coterie

@@ -1,0 +1,59 @@
+// ServedVersion: one version of a model, ready to answer: compiled for several batch sizes (ADR 9), once for each
+// worker, so that no worker waits for another.
+//
+// What is held for it goes with the last handle of it: requests under way keep the version that they began with.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "device_sdk/runtime/predictor.h"
+#include "fl_server/serving/batcher.h"
+#include "fl_server/serving/model_interface.h"
+
+namespace coterie {
+
+struct SessionLimits {
+  size_t workers = 1;
+  std::vector<uint32_t> batch_sizes = {1};  // ascending, the first is 1
+  uint64_t memory_bytes_max = 1ull << 30;   // of all sessions of one version; sizes that do not fit are left out
+};
+
+// 1, 2, 4 ... up to `batch_max`, and that itself. Precondition: batch_max is at least 1.
+std::vector<uint32_t> batch_sizes_up_to(uint32_t batch_max);
+
+class ServedVersion {
+ public:
+  // Loads and compiles: milliseconds for small models, seconds for large ones. Errors: what Model::load says;
+  // invalid_argument (an output that is not float32), too_large (batch size 1 is over the memory).
+  static Result<std::shared_ptr<ServedVersion>> load(Bytes file, uint64_t number, const SessionLimits& limits);
+
+  uint64_t number() const { return number_; }
+  const std::string& name() const { return name_; }  // the number's text
+  const Digest& digest() const { return digest_; }
+  const std::string& digest_text() const { return digest_text_; }
+  const ModelInterface& interface() const { return interface_; }
+  LaneId lane() const { return lane_; }  // of no other version in this process
+
+  // `rows` rows on the sessions of `worker`, which nobody else uses meanwhile: the largest batch sizes that they fill,
+  // one behind the other. Sizes and errors: Predictor::run.
+  Status run(size_t worker, std::span<const std::span<const float>> inputs, uint64_t rows, std::span<float> output);
+
+ private:
+  ServedVersion() = default;
+
+  uint64_t number_ = 0;
+  std::string name_;
+  Digest digest_;
+  std::string digest_text_;
+  ModelInterface interface_;
+  LaneId lane_;
+  std::vector<std::vector<Predictor>> sessions_;  // [worker][batch size, ascending]
+};
+
+}  // namespace coterie

@@ -1,0 +1,224 @@
+#include "fl_server/serving/serving_service.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/os/clock.h"
+#include "fl_server/net/retry_after.h"
+#include "fl_server/net/route_pattern.h"
+#include "fl_server/serving/infer_answer.h"
+#include "fl_server/serving/json_scanner.h"
+#include "secure/crypto/secret.h"
+#include "secure/identity/bearer_token.h"
+
+namespace coterie {
+namespace {
+
+constexpr std::string_view kJsonBytesHeader = "inference-header-content-length";
+
+struct ServingRoute {
+  std::string_view method, pattern;
+  bool is_open = false;  // to whoever has no token
+};
+
+// clang-format off
+constexpr ServingRoute kRoutes[] = {
+    {"GET", "/v2", true},
+    {"GET", "/v2/health/live", true},
+    {"GET", "/v2/health/ready", true},
+    {"GET", "/metrics"},
+    {"GET", "/v2/models/{model}"},
+    {"GET", "/v2/models/{model}/ready"},
+    {"GET", "/v2/models/{model}/versions/{version}"},
+    {"GET", "/v2/models/{model}/versions/{version}/ready"},
+    {"POST", "/v2/models/{model}/infer"},
+    {"POST", "/v2/models/{model}/versions/{version}/infer"},
+};
+// clang-format on
+
+HttpResponse json_response(std::string_view text, int status = 200) {
+  HttpResponse response{.status = status, .content_type = "application/json"};
+  response.body.assign(text.begin(), text.end());
+  return response;
+}
+
+HttpResponse error_response(const Error& error, int status = 0) {
+  constexpr int kGatewayTimeout = 504;
+  if (status == 0) status = error.code() == ErrorCode::timed_out ? kGatewayTimeout : traits(error.code()).http_status;
+  HttpResponse response{.status = status, .content_type = "application/json"};
+  response.body = error_answer(error.message());
+  if (error.code() == ErrorCode::unauthenticated) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (may_pass(error.code())) say_when(response, {});
+  return response;
+}
+
+std::string tensor_json(const TensorInterface& tensor) {
+  std::string text = "{\"name\":";
+  append_json_string(text, tensor.name);
+  return text + ",\"datatype\":\"" + std::string(protocol_name(tensor.type)) +
+         "\",\"shape\":" + protocol_shape(tensor.shape) + "}";
+}
+
+Result<std::optional<uint64_t>> json_bytes_of(const RequestHead& head) {
+  const std::string_view text = head.header(kJsonBytesHeader);
+  if (text.empty()) return std::optional<uint64_t>();
+  uint64_t bytes = 0;
+  const auto [read, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (error != std::errc() || read != text.data() + text.size())
+    return Error(ErrorCode::malformed, "Inference-Header-Content-Length must be a number of bytes");
+  return std::optional(bytes);
+}
+
+}  // namespace
+
+// What a path names.
+struct ServingService::Target {
+  std::string_view model, version;
+};
+
+HttpResponse ServingService::refuse(const Error& error, int status) { return error_response(error, status); }
+
+HttpResponse ServingService::failed(const Error& error) {
+  metrics_.request_failed(std::string(error.name()));
+  return error_response(error);
+}
+
+bool ServingService::may_ask(const RequestHead& head) const {
+  if (!settings_.token) return true;
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string_view authorization = head.header("authorization");
+  if (!authorization.starts_with(kBearer)) return false;
+  const Digest shown = token_digest(authorization.substr(kBearer.size()));
+  return equal_in_constant_time(shown.bytes, settings_.token->bytes);
+}
+
+Awaitable<RoutedResponse> ServingService::handle(Exchange& exchange) {
+  const RequestHead& head = exchange.head();
+  PathParameters parameters;
+  const ServingRoute* found = nullptr;
+  std::string_view allowed;
+  const std::string_view method = head.method == "HEAD" ? "GET" : std::string_view(head.method);
+  for (const ServingRoute& route : kRoutes) {
+    if (!matches_pattern(route.pattern, head.path, parameters)) continue;
+    allowed = route.method;
+    if (route.method == method) found = &route;
+    break;
+  }
+  // Who may not ask is told nothing, not even what exists.
+  if (found == nullptr || !found->is_open) {
+    if (!may_ask(head)) {
+      const Error stranger(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>");
+      co_return RoutedResponse{found == nullptr ? kUnknownRoute : found->pattern, failed(stranger)};
+    }
+    exchange.sender_is_known();
+  }
+  if (found == nullptr && allowed.empty()) {
+    const Error none(ErrorCode::not_found, "there is no such route: GET /v2 says what this is");
+    co_return RoutedResponse{kUnknownRoute, failed(none)};
+  }
+  if (found == nullptr) {
+    const Error wrong(ErrorCode::invalid_argument, "this route takes " + std::string(allowed));
+    HttpResponse response = error_response(wrong, 405);
+    response.headers.emplace_back("Allow", allowed);
+    co_return RoutedResponse{kUnknownRoute, std::move(response)};
+  }
+  const Target target{parameters["model"], parameters["version"]};
+  if (found->method == "GET") co_return RoutedResponse{found->pattern, look(found->pattern, target)};
+  HttpResponse response = co_await infer(exchange, target.model, target.version);
+  co_return RoutedResponse{found->pattern, std::move(response)};
+}
+
+HttpResponse ServingService::look(std::string_view pattern, const Target& target) const {
+  if (pattern == "/v2") {
+    std::string text = "{\"name\":\"coterie\",\"version\":";
+    append_json_string(text, settings_.version);
+    return json_response(text + ",\"extensions\":[\"binary_tensor_data\"]}");
+  }
+  if (pattern == "/v2/health/live") return json_response("{\"live\":true}");
+  if (pattern == "/v2/health/ready") {
+    if (!models_.empty()) return json_response("{\"ready\":true}");
+    return error_response(Error(ErrorCode::unavailable, "no model is loaded yet"));
+  }
+  if (pattern == "/metrics") {
+    HttpResponse response = json_response(http_metrics_.exposition() + metrics_.exposition());
+    response.content_type = "text/plain; version=0.0.4";
+    return response;
+  }
+  if (pattern.ends_with("/ready")) {
+    const auto version = models_.find(target.model, target.version);
+    if (!version) return error_response(version.error());
+    std::string text = "{\"name\":";
+    append_json_string(text, target.model);
+    return json_response(text + ",\"ready\":true}");
+  }
+  const Result<std::string> text = describe(target);
+  return text ? json_response(*text) : error_response(text.error());
+}
+
+Result<std::string> ServingService::describe(const Target& target) const {
+  COT_ASSIGN(const auto version, models_.find(target.model, target.version));
+  COT_ASSIGN(const ServedModels::Listing listing, models_.list(target.model));
+  std::string text = "{\"name\":";
+  append_json_string(text, target.model);
+  text += ",\"versions\":[";
+  for (const auto& one : listing.versions) text += (text.back() == '[' ? "\"" : ",\"") + one->name() + "\"";
+  text += "],\"platform\":\"coterie\",\"inputs\":[";
+  for (const TensorInterface& input : version->interface().inputs)
+    text += (text.back() == '[' ? "" : ",") + tensor_json(input);
+  text += "],\"outputs\":[" + tensor_json(version->interface().output) + "],\"parameters\":{\"coterie_version\":\"" +
+          version->name() + "\",\"coterie_digest\":\"" + version->digest_text() + "\"";
+  if (listing.promoted) text += ",\"coterie_promoted\":\"" + std::to_string(*listing.promoted) + "\"";
+  return text + "}}";
+}
+
+Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, std::string_view model, std::string_view version) {
+  // Before the body is read: who asks for what is not there need not send it.
+  const auto found = models_.find(model, version);
+  if (!found) co_return failed(found.error());
+  const std::shared_ptr<ServedVersion> chosen = *found;  // of the whole request
+  const Result<std::optional<uint64_t>> json_bytes = json_bytes_of(exchange.head());
+  if (!json_bytes) co_return failed(json_bytes.error());
+  Result<InferRequest> request = Error(ErrorCode::internal, "not read");
+  {
+    Result<RequestBody> body = co_await exchange.read_body(settings_.body_bytes_max);
+    if (!body) co_return failed(body.error());
+    request = parse_infer_request(body->bytes, *json_bytes, chosen->interface(), settings_.limits);
+  }
+  if (!request) co_return failed(request.error());
+  const std::optional<std::string> id = request->id;
+  const bool wants_binary = request->wants_binary;
+  const uint64_t rows = request->rows;
+  Millis wait = settings_.wait_max;
+  if (request->timeout_us) {
+    const auto asked = std::chrono::ceil<Millis>(std::chrono::microseconds(
+        std::min<uint64_t>(*request->timeout_us, static_cast<uint64_t>(wait.count()) * 1000)));
+    wait = std::min(wait, asked);
+  }
+  const auto start = [&](InferenceWorkers::Done done) {
+    workers_.submit(chosen, std::move(*request), os::monotonic_now() + wait, std::move(done));
+  };
+  const InferenceWorkers::Outcome outcome = co_await await_callback<InferenceWorkers::Outcome>(start);
+  if (!outcome) co_return failed(outcome.error());
+  InferAnswer answer{.model = model,
+                     .version = chosen->name(),
+                     .digest = chosen->digest_text(),
+                     .id = {},
+                     .output = chosen->interface().output,
+                     .rows = rows,
+                     .values = *outcome};
+  if (id) answer.id = *id;
+  HttpResponse response{.content_type = "application/json"};
+  if (wants_binary) {
+    BinaryAnswer binary = binary_answer(answer);
+    response.content_type = "application/octet-stream";
+    response.headers.emplace_back("Inference-Header-Content-Length", std::to_string(binary.json_bytes));
+    response.body = std::move(binary.body);
+    co_return response;
+  }
+  Result<Bytes> json = json_answer(answer);
+  if (!json) co_return failed(json.error());
+  response.body = *std::move(json);
+  co_return response;
+}
+
+}  // namespace coterie

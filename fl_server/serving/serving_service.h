@@ -1,0 +1,59 @@
+// ServingService: models as the Open Inference Protocol v2 over REST. Every error is {"error": "..."}.
+//
+//   GET  /v2, /v2/health/live, /v2/health/ready                    open to all
+//   GET  /v2/models/{model}[/versions/{version}][/ready]
+//   POST /v2/models/{model}[/versions/{version}]/infer
+//   GET  /metrics                                                  Prometheus text
+//
+// The connection's thread reads and writes the protocol; numbers are computed by the workers.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "fl_server/net/exchange.h"
+#include "fl_server/serving/inference_workers.h"
+#include "fl_server/serving/served_models.h"
+#include "fl_server/telemetry/metrics.h"
+
+namespace coterie {
+
+struct ServingServiceSettings {
+  std::string version;                    // of the program
+  uint64_t body_bytes_max = 16ull << 20;  // of a request
+  InferLimits limits;
+  Millis wait_max{10'000};      // of a request for a worker, unless its parameter "timeout" says less
+  std::optional<Digest> token;  // token_digest of the bearer token; none: whoever reaches the port may ask
+};
+
+class ServingService final : public HttpService {
+ public:
+  // What is referred to outlives the service.
+  ServingService(ServingServiceSettings settings, ServedModels& models, InferenceWorkers& workers,
+                 ServingMetrics& metrics, const Metrics& http_metrics)
+      : settings_(std::move(settings)),
+        models_(models),
+        workers_(workers),
+        metrics_(metrics),
+        http_metrics_(http_metrics) {}
+
+  Awaitable<RoutedResponse> handle(Exchange& exchange) override;
+  HttpResponse refuse(const Error& error, int status) override;
+
+ private:
+  struct Target;
+  bool may_ask(const RequestHead& head) const;
+  HttpResponse look(std::string_view pattern, const Target& target) const;
+  Result<std::string> describe(const Target& target) const;
+  Awaitable<HttpResponse> infer(Exchange& exchange, std::string_view model, std::string_view version);
+  HttpResponse failed(const Error& error);
+
+  const ServingServiceSettings settings_;
+  ServedModels& models_;
+  InferenceWorkers& workers_;
+  ServingMetrics& metrics_;
+  const Metrics& http_metrics_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,71 @@
+#include "fl_server/serving/version_table.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/assert.h"
+
+namespace coterie {
+
+// The newest stay, and the promoted one beside them.
+std::vector<uint64_t> VersionTable::let_go() {
+  std::vector<uint64_t> gone;
+  size_t newer = versions_.size();
+  for (auto version = versions_.begin(); version != versions_.end(); --newer) {
+    if (newer <= kept_max_ || version->first == promoted_) {
+      ++version;
+      continue;
+    }
+    gone.push_back(version->first);
+    version = versions_.erase(version);
+  }
+  return gone;
+}
+
+Result<std::vector<uint64_t>> VersionTable::add(uint64_t number, const Digest& digest) {
+  const auto [place, is_new] = versions_.try_emplace(number, digest);
+  if (!is_new && place->second != digest) {
+    return Error(ErrorCode::conflict, "version " + std::to_string(number) + " is " + place->second.hex() +
+                                          " already, and a version never changes: give " + digest.hex() +
+                                          " another number");
+  }
+  return let_go();
+}
+
+Result<std::vector<uint64_t>> VersionTable::promote(std::optional<uint64_t> number) {
+  if (number && !versions_.contains(*number)) return unknown(std::to_string(*number));
+  promoted_ = number;
+  return let_go();
+}
+
+Error VersionTable::unknown(std::string_view name) const {
+  std::string known;
+  for (const auto& [number, digest] : versions_) known += (known.empty() ? "" : ", ") + std::to_string(number);
+  const bool is_clean = name.size() <= 64 && std::ranges::all_of(name, [](char c) { return c > 0x20 && c < 0x7f; });
+  return Error(ErrorCode::not_found, "there is no version " + std::string(is_clean ? name : "of this name") +
+                                         "; there are " + (known.empty() ? "none" : known) +
+                                         ", latest, promoted (once one is), and the digest of each");
+}
+
+Result<uint64_t> VersionTable::resolve(std::string_view name) const {
+  if (name.empty() && promoted_) return *promoted_;
+  if (name == "promoted") return promoted_ ? Result<uint64_t>(*promoted_) : unknown(name);
+  if ((name.empty() || name == "latest") && !versions_.empty()) return versions_.rbegin()->first;
+  uint64_t number = 0;
+  const auto [read, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error == std::errc() && read == name.data() + name.size() && versions_.contains(number)) return number;
+  if (const Result<Digest> digest = Digest::from_hex(name)) {
+    // The same model may have been published twice: the newest number then.
+    for (auto version = versions_.rbegin(); version != versions_.rend(); ++version) {
+      if (version->second == *digest) return version->first;
+    }
+  }
+  return unknown(name);
+}
+
+void VersionTable::check() const {
+  COT_INVARIANT(!promoted_ || versions_.contains(*promoted_), "a version is promoted that is not there");
+  COT_INVARIANT(versions_.size() <= kept_max_ + (promoted_ ? 1 : 0), "more versions are kept than may be");
+}
+
+}  // namespace coterie

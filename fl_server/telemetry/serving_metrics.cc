@@ -1,0 +1,92 @@
+#include "fl_server/telemetry/serving_metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+namespace coterie {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::Histogram;
+
+const Histogram::BucketBoundaries kSeconds{0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01,
+                                           0.02,    0.05,    0.1,    0.2,    0.5,    1,     2,     5,     10};
+const Histogram::BucketBoundaries kRows{1, 2, 4, 8, 16, 32, 64, 128, 256};
+
+template <typename Builder>
+auto& family(prometheus::Registry& registry, Builder builder, const char* name, const char* help) {
+  return builder.Name(name).Help(help).Register(registry);
+}
+
+}  // namespace
+
+struct ServingMetrics::Families {
+  prometheus::Registry registry;
+  Histogram& waited = family(registry, BuildHistogram(), "coterie_serving_queue_seconds",
+                             "Time until the first rows of a request came to a worker")
+                          .Add({}, kSeconds);
+  Histogram& batch_seconds =
+      family(registry, BuildHistogram(), "coterie_serving_compute_seconds", "Time that a worker took for a batch")
+          .Add({}, kSeconds);
+  Histogram& batch_rows =
+      family(registry, BuildHistogram(), "coterie_serving_batch_examples", "Examples of a batch").Add({}, kRows);
+  Histogram& request_seconds = family(registry, BuildHistogram(), "coterie_serving_request_seconds",
+                                      "Time from a request's coming into the queue until it has all its rows")
+                                   .Add({}, kSeconds);
+  prometheus::Counter& examples =
+      family(registry, BuildCounter(), "coterie_serving_examples_total", "Examples computed").Add({});
+  prometheus::Family<prometheus::Counter>& failed =
+      family(registry, BuildCounter(), "coterie_serving_requests_failed_total",
+             "Requests that were not answered with numbers, by error code");
+  prometheus::Gauge& waiting =
+      family(registry, BuildGauge(), "coterie_serving_examples_waiting", "Examples without a worker").Add({});
+  prometheus::Family<prometheus::Gauge>& versions = family(registry, BuildGauge(), "coterie_serving_version_info",
+                                                           "The version of a model that was published last: 1");
+};
+
+ServingMetrics::ServingMetrics() : families_(std::make_unique<Families>()) {}
+ServingMetrics::~ServingMetrics() = default;
+
+void ServingMetrics::waited(double seconds) { families_->waited.Observe(seconds); }
+
+void ServingMetrics::batch_computed(uint64_t rows, double seconds) {
+  families_->batch_rows.Observe(static_cast<double>(rows));
+  families_->batch_seconds.Observe(seconds);
+  families_->examples.Increment(static_cast<double>(rows));
+}
+
+void ServingMetrics::request_computed(double seconds) { families_->request_seconds.Observe(seconds); }
+
+void ServingMetrics::request_failed(const std::string& reason) {
+  families_->failed.Add({{"code", reason}}).Increment();
+}
+
+void ServingMetrics::set_rows_waiting(uint64_t rows) { families_->waiting.Set(static_cast<double>(rows)); }
+
+void ServingMetrics::version_published(const std::string& model, const std::string& version,
+                                       const std::string& digest) {
+  // One row a model: versions come and go with the rounds, and a series that never ends is a leak.
+  for (const prometheus::MetricFamily& family : families_->versions.Collect()) {
+    for (const prometheus::ClientMetric& metric : family.metric) {
+      prometheus::Labels labels;
+      bool is_this = false;
+      for (const auto& label : metric.label) {
+        labels.emplace(label.name, label.value);
+        is_this = is_this || (label.name == "model" && label.value == model);
+      }
+      if (is_this) families_->versions.Remove(&families_->versions.Add(labels));
+    }
+  }
+  families_->versions.Add({{"model", model}, {"version", version}, {"digest", digest}}).Set(1);
+}
+
+std::string ServingMetrics::exposition() const {
+  return prometheus::TextSerializer().Serialize(families_->registry.Collect());
+}
+
+}  // namespace coterie

@@ -1,0 +1,35 @@
+// Metrics of a process that serves models, by the Prometheus naming conventions. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace coterie {
+
+class ServingMetrics {
+ public:
+  ServingMetrics();
+  ~ServingMetrics();
+
+  // The first rows of a request came to a worker after this long.
+  void waited(double seconds);
+  // A batch of so many examples took a worker so long.
+  void batch_computed(uint64_t rows, double seconds);
+  // A request has all its rows, from its coming into the queue.
+  void request_computed(double seconds);
+  // Not answered with numbers. `reason` is the stable name of an error code.
+  void request_failed(const std::string& reason);
+  void set_rows_waiting(uint64_t rows);
+  // A version answers to its names.
+  void version_published(const std::string& model, const std::string& version, const std::string& digest);
+
+  // The Prometheus text exposition format, version 0.0.4.
+  std::string exposition() const;
+
+ private:
+  struct Families;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,150 @@
+#include "fl_server/serving/infer_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+
+namespace coterie {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const ModelInterface kModel{.inputs = {{"x", DataType::float32, {2, 2}, 4}, {"ids", DataType::int32, {1}, 1}},
+                            .output = {"y", DataType::float32, {3}, 3}};
+const InferLimits kLimits{.rows_max = 8};
+constexpr const char* kIds = R"({"name":"ids","shape":[1,1],"datatype":"INT32","data":[7]})";
+
+Result<InferRequest> parse(std::string_view text, std::optional<uint64_t> json_bytes = {}) {
+  return parse_infer_request(as_bytes(text), json_bytes, kModel, kLimits);
+}
+
+// A request with this as the input x, and a good one as ids.
+Result<InferRequest> parse_x(const std::string& members) {
+  return parse(R"({"inputs":[{"name":"x",)" + members + "}," + kIds + "]}");
+}
+
+std::string refusal(const Result<InferRequest>& request) { return request ? "taken" : request.error().message(); }
+
+TEST(InferRequest, IsReadWhateverTheOrderOfItsMembers) {
+  const auto request =
+      parse(R"({"parameters":{"timeout":2500,"other":{"a":[1]}},"outputs":[{"name":"y"}],"inputs":[)"
+            R"({"data":[-1,-2],"datatype":"INT32","shape":[2,1],"name":"ids"},)"
+            R"({"name":"x","shape":[2,2,2],"datatype":"FP32","data":[0,0.5,1,1.5,2,2.5,3,-3.5e0]}],"id":"a"})");
+  ASSERT_TRUE(request) << request.error().message();
+  EXPECT_EQ(request->rows, 2u);
+  EXPECT_EQ(request->id, "a");
+  EXPECT_EQ(request->timeout_us, 2500u);
+  EXPECT_THAT(request->inputs[0], ElementsAre(0, 0.5f, 1, 1.5f, 2, 2.5f, 3, -3.5f));
+  EXPECT_EQ(std::bit_cast<int32_t>(request->inputs[1][1]), -2);
+  EXPECT_FALSE(request->wants_binary);
+}
+
+TEST(InferRequest, TakesDataThatIsNestedAsItsShape) {
+  const auto nested = parse_x(R"("shape":[1,2,2],"datatype":"FP32","data":[[[1,2],[3,4]]])");
+  ASSERT_TRUE(nested) << nested.error().message();
+  EXPECT_THAT(nested->inputs[0], ElementsAre(1, 2, 3, 4));
+  for (const char* const data : {"[[1,2],[3,4]]",
+                                 "[[[1,2,3],[4]]]",
+                                 "[[[1,2]]]",
+                                 "[[[1,2],[3,4]],[[1,2],[3,4]]]",
+                                 "[[[[1,2,3,4]]]]",
+                                 "[[[1,2],3]]",
+                                 "[1,[2],3,4]",
+                                 "[]",
+                                 "[[]]",
+                                 "[[[1,2],[3]]]",
+                                 "[1,2,3]",
+                                 "[1,2,3,4,5]",
+                                 "1",
+                                 "null",
+                                 "\"AAAA\"",
+                                 "[1,2,3,true]",
+                                 "[1,2,3,null]",
+                                 "[1,2,3,\"4\"]",
+                                 "[1,2,3,NaN]",
+                                 "[1,2,3,1e39]"}) {
+    EXPECT_FALSE(parse_x(R"("shape":[1,2,2],"datatype":"FP32","data":)" + std::string(data))) << data;
+  }
+}
+
+TEST(InferRequest, SaysWhichInputIsWrongAndHow) {
+  EXPECT_THAT(refusal(parse_x(R"("shape":[1,2,3],"datatype":"FP32","data":[1,2,3,4])")),
+              HasSubstr("input \"x\": shape is [1,2,3], the model takes [-1,2,2]"));
+  EXPECT_THAT(refusal(parse_x(R"("shape":[2,2],"datatype":"FP32","data":[1,2,3,4])")),
+              HasSubstr("the model takes [-1,2,2]"));
+  EXPECT_THAT(refusal(parse_x(R"("shape":[0,2,2],"datatype":"FP32","data":[])")), HasSubstr("at least one example"));
+  EXPECT_THAT(refusal(parse_x(R"("shape":[1,2,2],"datatype":"FP64","data":[1,2,3,4])")),
+              HasSubstr("datatype is \"FP64\", the model takes FP32"));
+  EXPECT_THAT(refusal(parse_x(R"("shape":[1,2,2],"data":[1,2,3,4])")), HasSubstr("no datatype"));
+  EXPECT_THAT(refusal(parse_x(R"("datatype":"FP32","data":[1,2,3,4])")), HasSubstr("no shape"));
+  EXPECT_THAT(refusal(parse_x(R"("shape":[1,2,2],"datatype":"FP32")")), HasSubstr("either data or"));
+  EXPECT_THAT(refusal(parse_x(R"("shape":[9,2,2],"datatype":"FP32","data":[])")), HasSubstr("a request at most 8"));
+  EXPECT_THAT(refusal(parse_x(R"("shape":[2,2,2],"datatype":"FP32","data":[1,2,3,4,5,6,7,8])")),
+              HasSubstr("input \"ids\": it has 1 examples, the input before 2"));
+  EXPECT_THAT(refusal(parse(std::string(R"({"inputs":[)") + kIds + "]}")), HasSubstr("input \"x\" is missing"));
+  EXPECT_THAT(refusal(parse(std::string(R"({"inputs":[)") + kIds + "," + kIds + "]}")), HasSubstr("given twice"));
+  EXPECT_THAT(refusal(parse(R"({"inputs":[{"name":"z\"","shape":[1],"datatype":"FP32","data":[1]}]})")),
+              HasSubstr(R"(input "z\"": the model has no such input; it takes "x", "ids")"));
+  EXPECT_THAT(refusal(parse(R"({"inputs":[],"more":1})")), HasSubstr("and not \"more\""));
+  EXPECT_THAT(refusal(parse(R"({"inputs":[],"inputs":[]})")), HasSubstr("twice"));
+  EXPECT_THAT(refusal(parse(R"({"outputs":[{"name":"logits"}],"inputs":[]})")), HasSubstr("\"y\" alone"));
+  EXPECT_THAT(refusal(parse(R"({"outputs":[{"name":"y","parameters":{"classification":1}}]})")),
+              HasSubstr("classification"));
+  EXPECT_THAT(refusal(parse("")), HasSubstr("JSON"));
+  EXPECT_THAT(refusal(parse("[]")), HasSubstr("an object is expected"));
+}
+
+TEST(InferRequest, AllocatesNothingForAShapeThatItsTextCannotFill) {
+  const ModelInterface large{.inputs = {{"x", DataType::float32, {1 << 28}, 1 << 28}},
+                             .output = {"y", DataType::float32, {1}, 1}};
+  const std::string text = R"({"inputs":[{"name":"x","shape":[8,268435456],"datatype":"FP32","data":[1]}]})";
+  const auto request = parse_infer_request(as_bytes(text), {}, large, kLimits);
+  EXPECT_THAT(refusal(request), HasSubstr("fewer values"));
+}
+
+TEST(InferRequest, BinaryDataLiesBehindTheJson) {
+  const std::string json = R"({"parameters":{"binary_data_output":true},"inputs":[)"
+                           R"({"name":"ids","shape":[1,1],"datatype":"INT32","parameters":{"binary_data_size":4}},)"
+                           R"({"name":"x","shape":[1,2,2],"datatype":"FP32","parameters":{"binary_data_size":16}}]})";
+  const int32_t id = -5;
+  const float x[4] = {1.5f, 2.0f, -3.0f, 0.25f};
+  std::string body = json;
+  body.append(reinterpret_cast<const char*>(&id), 4).append(reinterpret_cast<const char*>(x), 16);
+  const auto request = parse(body, json.size());
+  ASSERT_TRUE(request) << request.error().message();
+  EXPECT_TRUE(request->wants_binary);
+  EXPECT_THAT(request->inputs[0], ElementsAre(1.5f, 2.0f, -3.0f, 0.25f));
+  EXPECT_EQ(std::bit_cast<int32_t>(request->inputs[1][0]), -5);
+
+  EXPECT_FALSE(parse(body));
+  EXPECT_THAT(refusal(parse(body, body.size() + 1)), HasSubstr("Inference-Header-Content-Length"));
+  EXPECT_THAT(refusal(parse(body + "x", json.size())), HasSubstr("belong to no input"));
+  EXPECT_THAT(refusal(parse(std::string_view(body).substr(0, body.size() - 1), json.size())),
+              HasSubstr("the body ends before"));
+  std::string wrong = body;
+  wrong.replace(wrong.find(":16}"), 4, ":12}");
+  EXPECT_THAT(refusal(parse(wrong, json.size())), HasSubstr("binary_data_size is 12, its shape has 16 bytes"));
+}
+
+TEST(InferRequest, TruncatedAtAnyByteIsAnErrorAndNoCrash) {
+  const std::string text =
+      std::string(
+          R"({"id":"\u00e9","inputs":[{"name":"x","shape":[1,2,2],"datatype":"FP32","data":[[[1,2.5],[3e1,-4]]]},)") +
+      kIds + R"(],"outputs":[{"name":"y","parameters":{"binary_data":true}}]})";
+  ASSERT_TRUE(parse(text)) << refusal(parse(text));
+  for (size_t size = 0; size < text.size(); ++size) EXPECT_FALSE(parse(std::string_view(text).substr(0, size))) << size;
+}
+
+TEST(InferRequest, NamesThatAreShownStayUtf8) {
+  std::string name;
+  for (int i = 0; i < 100; ++i) name += "\xc3\xa9";
+  const std::string seen =
+      refusal(parse(R"({"inputs":[{"name":"x)" + name + R"(","shape":[1],"datatype":"FP32","data":[1]}]})"));
+  EXPECT_THAT(seen, HasSubstr("\xc3\xa9\": the model has no such input"));
+}
+
+}  // namespace
+}  // namespace coterie

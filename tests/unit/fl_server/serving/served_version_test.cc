@@ -1,0 +1,76 @@
+#include "fl_server/serving/served_version.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/random.h"
+#include "device_sdk/runtime/model_builder.h"
+#include "tests/support/matchers.h"
+#include "tools/model/zoo.h"
+
+namespace coterie {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(BatchSizes, ArePowersOfTwoAndTheLargest) {
+  EXPECT_THAT(batch_sizes_up_to(1), ElementsAre(1));
+  EXPECT_THAT(batch_sizes_up_to(2), ElementsAre(1, 2));
+  EXPECT_THAT(batch_sizes_up_to(6), ElementsAre(1, 2, 4, 6));
+  EXPECT_THAT(batch_sizes_up_to(8), ElementsAre(1, 2, 4, 8));
+}
+
+TEST(ServedVersion, SaysWhatTheModelTakes) {
+  const auto version = ServedVersion::load(*make_model(ModelKind::cnn, {8, 8, 1}, 10, 1), 7, {});
+  ASSERT_OK(version);
+  EXPECT_EQ((*version)->name(), "7");
+  EXPECT_EQ((*version)->digest_text().size(), 64u);
+  ASSERT_EQ((*version)->interface().inputs.size(), 1u);
+  EXPECT_EQ((*version)->interface().inputs[0], (TensorInterface{"input", DataType::float32, {8, 8, 1}, 64}));
+  EXPECT_EQ((*version)->interface().output.elements, 10u);
+}
+
+TEST(ServedVersion, AnswersWithTheSameBitsWhateverTheBatch) {
+  for (const ModelKind kind : {ModelKind::mlp, ModelKind::cnn, ModelKind::logistic}) {
+    SCOPED_TRACE(to_string(kind));
+    const auto loaded = ServedVersion::load(*make_model(kind, {8, 8, 1}, 10, 5), 1,
+                                            {.workers = 2, .batch_sizes = {1, 2, 4, 8, 16, 32}});
+    ASSERT_OK(loaded);
+    ServedVersion& version = **loaded;
+    constexpr uint64_t kRows = 47;
+    Prng prng(9);
+    std::vector<float> input(kRows * 64), alone(kRows * 10), together(kRows * 10);
+    for (float& value : input) value = static_cast<float>(prng.uniform());
+    for (uint64_t row = 0; row < kRows; ++row) {
+      const std::span<const float> one = std::span<const float>(input).subspan(row * 64, 64);
+      ASSERT_OK(version.run(0, {{one}}, 1, std::span(alone).subspan(row * 10, 10)));
+    }
+    ASSERT_OK(version.run(1, {{std::span<const float>(input)}}, kRows, together));
+    EXPECT_EQ(std::memcmp(alone.data(), together.data(), alone.size() * sizeof(float)), 0);
+  }
+}
+
+TEST(ServedVersion, LeavesOutBatchSizesThatItsMemoryDoesNotHold) {
+  const Bytes file = *make_model(ModelKind::cnn, {8, 8, 1}, 10, 5);
+  const auto small =
+      ServedVersion::load(file, 1, {.workers = 1, .batch_sizes = {1, 2, 4, 1024}, .memory_bytes_max = 4 << 20});
+  ASSERT_OK(small);
+  std::vector<float> input(64 * 100, 0.5f), output(10 * 100);
+  EXPECT_OK((*small)->run(0, {{std::span<const float>(input)}}, 100, output));
+  const auto none = ServedVersion::load(file, 1, {.workers = 1, .batch_sizes = {1}, .memory_bytes_max = 1000});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code(), ErrorCode::too_large);
+}
+
+TEST(ServedVersion, RefusesWhatIsNoModel) {
+  Bytes file = *make_model(ModelKind::mlp, {8, 8, 1}, 10, 5);
+  EXPECT_FALSE(ServedVersion::load({}, 1, {}));
+  for (size_t size = 1; size < file.size(); size += 97)
+    EXPECT_FALSE(ServedVersion::load(Bytes(file.begin(), file.begin() + static_cast<ptrdiff_t>(size)), 1, {})) << size;
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,189 @@
+// The plane as a client sees it: the protocol's routes, and one JSON error for everything that is wrong.
+#include "fl_server/serving/serving_service.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/fl_server/serving/serving_world.h"
+
+namespace coterie {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ServingService : public test::ServingWorld {
+ protected:
+  void SetUp() override {
+    serve({.workers = 2, .batch_max = 8});
+    ASSERT_OK(server_->publish("digits", digits_model(1), 1));
+  }
+  std::vector<float> expected(std::span<const float> input, const std::string& version = {}) {
+    const auto found = server_->models().find("digits", version);
+    std::vector<float> output(input.size() / 64 * 10);
+    const auto own = ServedVersion::load(digits_model((*found)->number()), 1, {});
+    EXPECT_OK((*own)->run(0, {{input}}, input.size() / 64, output));
+    return output;
+  }
+};
+
+TEST_F(ServingService, SaysWhatItIsAndWhetherItLives) {
+  EXPECT_EQ(ask("GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n").json()["extensions"][0], "binary_tensor_data");
+  EXPECT_EQ(ask("GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
+  EXPECT_EQ(ask("GET /v2/health/ready HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
+  server_->models().remove("digits");
+  EXPECT_EQ(ask("GET /v2/health/ready HTTP/1.1\r\nHost: x\r\n\r\n").status, 503);
+}
+
+TEST_F(ServingService, DescribesAModel) {
+  const Answer answer = ask(head_of("GET", "/v2/models/digits"));
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json()["versions"], nlohmann::json({"1"}));
+  EXPECT_EQ(answer.json()["inputs"][0],
+            nlohmann::json::parse(R"({"name":"input","datatype":"FP32","shape":[-1,8,8,1]})"));
+  EXPECT_EQ(answer.json()["outputs"][0]["shape"], nlohmann::json({-1, 10}));
+  const std::string digest = answer.json()["parameters"]["coterie_digest"];
+  for (const std::string& name : {std::string("1"), std::string("latest"), digest}) {
+    EXPECT_EQ(ask(head_of("GET", "/v2/models/digits/versions/" + name + "/ready")).status, 200) << name;
+  }
+  EXPECT_EQ(ask(head_of("GET", "/v2/models/digits/versions/promoted/ready")).status, 404);
+  EXPECT_EQ(ask(head_of("GET", "/v2/models/other/ready")).status, 404);
+}
+
+TEST_F(ServingService, AnswersWithTheModelsOwnNumbers) {
+  auto client = this->client();
+  for (const uint64_t rows : {1u, 3u, 29u}) {
+    std::vector<float> input;
+    for (uint64_t row = 0; row < rows; ++row) {
+      const std::vector<float> one = example(100 * rows + row);
+      input.insert(input.end(), one.begin(), one.end());
+    }
+    const Answer answer = ask(client, post_of("/v2/models/digits/infer", json_request(input)));
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const nlohmann::json json = answer.json();
+    EXPECT_EQ(json["model_version"], "1");
+    EXPECT_EQ(json["outputs"][0]["shape"], nlohmann::json({rows, 10}));
+    EXPECT_EQ(json["outputs"][0]["data"].get<std::vector<float>>(), expected(input));
+  }
+}
+
+TEST_F(ServingService, SpeaksTheBinaryExtension) {
+  const std::vector<float> input = example(4);
+  std::string body =
+      R"({"id":"b","parameters":{"binary_data_output":true},"inputs":[{"name":"input","shape":[1,8,8,1],)"
+      R"("datatype":"FP32","parameters":{"binary_data_size":256}}]})";
+  const std::string header = "Inference-Header-Content-Length: " + std::to_string(body.size()) + "\r\n";
+  body.append(reinterpret_cast<const char*>(input.data()), 256);
+  const Answer answer = ask(post_of("/v2/models/digits/versions/1/infer", body, header));
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_THAT(answer.head, HasSubstr("Content-Type: application/octet-stream"));
+  const size_t at = answer.head.find("Inference-Header-Content-Length: ");
+  ASSERT_NE(at, std::string::npos);
+  const size_t json_bytes = std::stoul(answer.head.substr(at + 33));
+  ASSERT_EQ(answer.body.size(), json_bytes + 40);
+  EXPECT_EQ(nlohmann::json::parse(answer.body.substr(0, json_bytes))["id"], "b");
+  std::vector<float> output(10);
+  std::memcpy(output.data(), answer.body.data() + json_bytes, 40);
+  EXPECT_EQ(output, expected(input));
+}
+
+TEST_F(ServingService, TellsStrangersNothing) {
+  for (const char* const path :
+       {"/v2/models/digits", "/v2/models/none", "/metrics", "/nothing", "/v2/models/digits/infer"}) {
+    const Answer answer =
+        ask("GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer cot_wrong\r\n\r\n");
+    EXPECT_EQ(answer.status, 401) << path;
+    EXPECT_THAT(answer.error(), HasSubstr("bearer token"));
+    EXPECT_THAT(answer.head, HasSubstr("WWW-Authenticate: Bearer"));
+  }
+}
+
+TEST_F(ServingService, SaysEveryMistakeInTheProtocolsForm) {
+  const std::string infer = "/v2/models/digits/infer", good = json_request(example(1));
+  EXPECT_EQ(ask(post_of("/v2/models/none/infer", good)).status, 404);
+  EXPECT_THAT(ask(post_of("/v2/models/digits/versions/9/infer", good)).error(),
+              HasSubstr("there is no version 9; there are 1"));
+  EXPECT_EQ(ask(head_of("GET", infer)).status, 405);
+  EXPECT_THAT(ask(head_of("GET", infer)).head, HasSubstr("Allow: POST"));
+  EXPECT_EQ(ask(head_of("GET", "/v3")).status, 404);
+  EXPECT_EQ(ask(post_of(infer, "{")).status, 400);
+  EXPECT_EQ(ask(post_of(infer, good, "Inference-Header-Content-Length: x\r\n")).status, 400);
+  EXPECT_THAT(
+      ask(post_of(infer, R"({"inputs":[{"name":"input","shape":[1,8,8,1],"datatype":"FP32","data":[NaN]}]})")).error(),
+      HasSubstr("fewer values"));
+  const Answer unparsed = ask("GARBAGE\r\n\r\n");
+  EXPECT_EQ(unparsed.status, 400);
+  EXPECT_THAT(unparsed.json(), ::testing::Contains(::testing::_)) << unparsed.body;
+}
+
+TEST_F(ServingService, RefusesLargeBodiesBeforeTheyCome) {
+  const Answer answer = ask(head_of("POST", "/v2/models/digits/infer", "Content-Length: 104857600\r\n"));
+  EXPECT_EQ(answer.status, 413);
+  EXPECT_THAT(answer.error(), HasSubstr("104857600 bytes, at most 16777216"));
+}
+
+TEST_F(ServingService, AnswersByThePromotedVersionAndByName) {
+  ASSERT_OK(server_->publish("digits", digits_model(2), 2));
+  const std::string body = json_request(example(1));
+  const auto version_of = [&](const std::string& path) {
+    return ask(post_of("/v2/models/digits" + path, body)).json()["model_version"];
+  };
+  EXPECT_EQ(version_of("/infer"), "2");
+  ASSERT_OK(server_->models().promote("digits", 1));
+  EXPECT_EQ(version_of("/infer"), "1");
+  EXPECT_EQ(version_of("/versions/latest/infer"), "2");
+  EXPECT_EQ(version_of("/versions/promoted/infer"), "1");
+}
+
+TEST_F(ServingService, ServesNoOtherModelUnderTheSameName) {
+  const Status other = server_->publish("digits", *make_model(ModelKind::mlp, {4, 4, 1}, 10, 1), 2);
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message(), HasSubstr("other inputs"));
+  EXPECT_FALSE(server_->publish("digits", digits_model(2), 1)) << "a version never changes";
+  EXPECT_FALSE(server_->publish("../x", digits_model(2), 1));
+}
+
+TEST_F(ServingService, CountsWhatItDoes) {
+  EXPECT_EQ(ask(post_of("/v2/models/digits/infer", json_request(example(1)))).status, 200);
+  EXPECT_EQ(ask(post_of("/v2/models/digits/infer", "{")).status, 400);
+  const std::string text = ask(head_of("GET", "/metrics")).body;
+  EXPECT_THAT(text, HasSubstr("coterie_serving_examples_total 1"));
+  EXPECT_THAT(text, HasSubstr("coterie_serving_requests_failed_total{code=\"malformed\"} 1"));
+  EXPECT_THAT(text, HasSubstr("coterie_serving_version_info{"));
+  EXPECT_THAT(text, HasSubstr("coterie_serving_batch_examples_bucket{le=\"1\"} 1"));
+  EXPECT_THAT(text, HasSubstr("route=\"/v2/models/{model}/infer\""));
+}
+
+class FullServing : public test::ServingWorld {};
+
+TEST_F(FullServing, RefusesWhatItHasNoRoomForAndSaysWhenToComeAgain) {
+  serve({.workers = 1, .batch_max = 1, .waiting_max = 1, .service = {.limits = {.rows_max = 512}}});
+  ASSERT_OK(server_->publish("digits", digits_model(1), 1));
+  std::vector<float> many;
+  for (int i = 0; i < 512; ++i) {
+    const std::vector<float> one = example(static_cast<uint64_t>(i));
+    many.insert(many.end(), one.begin(), one.end());
+  }
+  // A large request has the only worker for a while; whoever comes behind it finds the queue full.
+  auto large = client(), small = client();
+  const std::string few = post_of("/v2/models/digits/infer", json_request(example(1)));
+  ASSERT_EQ(ask(small, few).status, 200);
+  ASSERT_OK(large.send(post_of("/v2/models/digits/infer", json_request(many))));
+  Answer refused;
+  const auto is_refused = [&] { return (refused = ask(small, few)).status == 503; };
+  ASSERT_TRUE(comes_true(is_refused)) << refused.status;
+  EXPECT_THAT(refused.head, HasSubstr("Retry-After: "));
+  EXPECT_THAT(refused.error(), HasSubstr("come back later"));
+  EXPECT_EQ(testing::status_of(*large.read_answer(kPatience)), 200);
+}
+
+TEST_F(FullServing, AnswersThatTheTimeOfARequestIsOver) {
+  serve({.workers = 1, .batch_max = 1, .service = {.limits = {.rows_max = 512}}});
+  ASSERT_OK(server_->publish("digits", digits_model(1), 1));
+  std::string body = json_request(example(1));
+  body.insert(1, R"("parameters":{"timeout":0},)");
+  const Answer late = ask(post_of("/v2/models/digits/infer", body));
+  EXPECT_EQ(late.status, 504);
+  EXPECT_THAT(late.error(), HasSubstr("its time was over"));
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,80 @@
+#include "fl_server/serving/version_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace coterie {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Digest digest(uint8_t byte) {
+  Digest result;
+  result.bytes.fill(byte);
+  return result;
+}
+
+// A test's table, checked after each step.
+struct VersionTableTest : testing::Test {
+  std::vector<uint64_t> add(uint64_t number, uint8_t byte) {
+    auto gone = table.add(number, digest(byte));
+    table.check();
+    EXPECT_TRUE(gone);
+    return gone ? *gone : std::vector<uint64_t>{};
+  }
+  uint64_t means(std::string_view name) {
+    const auto number = table.resolve(name);
+    return number ? *number : 0;
+  }
+  VersionTable table{2};
+};
+
+TEST_F(VersionTableTest, NamesMeanNumbers) {
+  EXPECT_FALSE(table.resolve(""));
+  EXPECT_FALSE(table.resolve("latest"));
+  add(3, 0x33);
+  add(4, 0x44);
+  EXPECT_EQ(means(""), 4u);
+  EXPECT_EQ(means("latest"), 4u);
+  EXPECT_EQ(means("3"), 3u);
+  EXPECT_EQ(means(digest(0x33).hex()), 3u);
+  EXPECT_EQ(table.resolve("promoted").error().code(), ErrorCode::not_found);
+  for (const char* const name : {"5", "-3", "3 ", "03x", "Latest", "33", "\n"})
+    EXPECT_FALSE(table.resolve(name)) << name;
+}
+
+TEST_F(VersionTableTest, WithoutANameThePromotedOneAnswers) {
+  add(1, 0x11);
+  add(2, 0x22);
+  ASSERT_TRUE(table.promote(1));
+  EXPECT_EQ(means(""), 1u);
+  EXPECT_EQ(means("promoted"), 1u);
+  EXPECT_EQ(means("latest"), 2u);
+  ASSERT_TRUE(table.promote(std::nullopt));
+  EXPECT_EQ(means(""), 2u);
+  EXPECT_EQ(table.promote(9).error().code(), ErrorCode::not_found);
+}
+
+TEST_F(VersionTableTest, OldVersionsGoAndThePromotedOneStays) {
+  add(1, 0x11);
+  ASSERT_TRUE(table.promote(1));
+  EXPECT_THAT(add(2, 0x22), IsEmpty());
+  EXPECT_THAT(add(3, 0x33), IsEmpty());
+  EXPECT_THAT(add(4, 0x44), ElementsAre(2));
+  const auto gone = table.promote(4);
+  table.check();
+  ASSERT_TRUE(gone);
+  EXPECT_THAT(*gone, ElementsAre(1));
+  EXPECT_FALSE(table.resolve("1"));
+}
+
+TEST_F(VersionTableTest, AVersionNeverChanges) {
+  add(1, 0x11);
+  EXPECT_THAT(add(1, 0x11), IsEmpty());
+  EXPECT_EQ(table.add(1, digest(0x12)).error().code(), ErrorCode::conflict);
+  EXPECT_EQ(means(digest(0x11).hex()), 1u);
+}
+
+}  // namespace
+}  // namespace coterie
