@@ -4,6 +4,7 @@
 //   incarnation          names the life of the process that has, or had, the lock
 //   endpoints.json       URLs and files of the running server, for tools on the same machine
 //   admin-token          the operator's bearer token (0600)
+//   serving-token        of whoever asks served models, where they are (0600)
 //   keys/                ticket key (and perhaps the one before), noise key, signing key (0600)
 //   tls/                 ca.pem, server.pem and their keys, if the certificate is ours (a fleet's CA: with its keys)
 //   coterie.sqlite3      jobs, rounds, devices

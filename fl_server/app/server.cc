@@ -21,6 +21,8 @@
 #include "fl_server/app/leading.h"
 #include "fl_server/app/ledger_anchor.h"
 #include "fl_server/app/memory_return.h"
+#include "fl_server/app/model_news.h"
+#include "fl_server/app/model_plane.h"
 #include "fl_server/app/network_threads.h"
 #include "fl_server/app/observers.h"
 #include "fl_server/app/process_limits.h"
@@ -68,6 +70,7 @@ std::vector<RotatedFiles> rotated_files(const ServerKeys& keys, HttpServer& http
 // What the server is made of; nothing here runs by itself. Each is made from those above it, and goes before them.
 struct Server::Parts {
   ServerConfig config;
+  std::unique_ptr<ModelNews> news;  // hears from the observers
   std::unique_ptr<Observers> observers;
   std::unique_ptr<ServerKeys> keys;
   std::unique_ptr<ServerStores> stores;
@@ -77,6 +80,7 @@ struct Server::Parts {
   std::unique_ptr<FleetSide> fleet;  // null: alone
   std::unique_ptr<DeviceDoor> device_door;
   std::unique_ptr<AdminSide> admin;
+  std::unique_ptr<ModelPlane> models;  // null: it answers with none
 
   static Result<std::unique_ptr<Parts>> build(ServerConfig config, WallTime started);
 };
@@ -102,6 +106,7 @@ Server::~Server() { stop(); }
 
 const std::string& Server::device_url() const { return running_->endpoints->endpoints().device_url; }
 const std::string& Server::admin_url() const { return running_->endpoints->endpoints().admin_url; }
+const std::string& Server::serving_url() const { return running_->endpoints->endpoints().serving_url; }
 const std::string& Server::ca_file() const { return running_->endpoints->endpoints().ca_file; }
 const std::string& Server::admin_token_file() const { return running_->endpoints->endpoints().admin_token_file; }
 
@@ -119,7 +124,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServerConfig& config,
 // Locals, so that a part cannot be given one that is not there yet, and all go in the right order where one fails.
 Result<std::unique_ptr<Server::Parts>> Server::Parts::build(ServerConfig config, WallTime started) {
   const std::string incarnation = to_hex(random_bytes(kIncarnationBytes));
+  auto news = std::make_unique<ModelNews>();
   auto observers = std::make_unique<Observers>(incarnation);
+  if (config.serving) observers->events.subscribe(*news);
   COT_ASSIGN(auto keys, ServerKeys::open(config, started));
   COT_ASSIGN(auto stores, ServerStores::open(config, keys->data));
   COT_TRY(keep_ledger_anchor(stores->training(), keys->data, *keys->signer));
@@ -143,7 +150,9 @@ Result<std::unique_ptr<Server::Parts>> Server::Parts::build(ServerConfig config,
                                           .fleet = fleet.get(),
                                           .observers = *observers,
                                           .http = *http}));
+  COT_ASSIGN(auto models, ModelPlane::open(config, *keys, *stores, *observers, *news, *http));
   return std::make_unique<Parts>(Parts{.config = std::move(config),
+                                       .news = std::move(news),
                                        .observers = std::move(observers),
                                        .keys = std::move(keys),
                                        .stores = std::move(stores),
@@ -152,7 +161,8 @@ Result<std::unique_ptr<Server::Parts>> Server::Parts::build(ServerConfig config,
                                        .devices = std::move(devices),
                                        .fleet = std::move(fleet),
                                        .device_door = std::move(device_door),
-                                       .admin = std::move(admin)});
+                                       .admin = std::move(admin),
+                                       .models = std::move(models)});
 }
 
 Result<std::unique_ptr<Server::Running>> Server::Running::begin(Parts& p, WallTime started,
@@ -178,11 +188,14 @@ Result<std::unique_ptr<Server::Running>> Server::Running::begin(Parts& p, WallTi
   auto memory = std::make_unique<MemoryReturn>(
       kMemoryLookEvery, [&p] { return p.devices->plane().bytes_in_flight() + p.http->held_bytes(); },
       [&p] { p.device_door->service().free_idle_bodies(); });
+  if (p.models) p.models->start();
   const Endpoints endpoints{.device_url = p.device_door->url(),
                             .admin_url = p.admin->url(),
                             .ca_file = p.keys->tls_files.ca,
                             .admin_token_file = p.keys->data.admin_token_path(),
-                            .pid = getpid()};
+                            .pid = getpid(),
+                            .serving_url = p.models ? p.models->url() : std::string(),
+                            .serving_token_file = p.models ? p.models->token_file() : std::string()};
   COT_ASSIGN(auto file, EndpointsFile::write(p.keys->data.path("endpoints.json"), endpoints));
   log(LogLevel::info, "server_started", {{"device_url", endpoints.device_url}, {"admin_url", endpoints.admin_url}});
   std::unique_ptr<Leading> leading;
@@ -224,6 +237,7 @@ void Server::stop() {
   p.http->stop_accepting();
   r.serving->send_away();
   const bool quiet = p.http->wait_until_quiet(p.config.shutdown_max);
+  if (p.models) p.models->stop();
   os::crash_point(os::CrashPoint::stop_drained);
   {
     const StoreTimeLimit limit(p.stores->s3(), p.config.shutdown_max);

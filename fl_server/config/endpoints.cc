@@ -11,11 +11,15 @@ std::string url_of(const std::string& address, uint16_t port) {
 }
 
 std::string to_json_text(const Endpoints& endpoints) {
-  const nlohmann::json json = {{"device_url", endpoints.device_url},
-                               {"admin_url", endpoints.admin_url},
-                               {"ca_file", endpoints.ca_file},
-                               {"admin_token_file", endpoints.admin_token_file},
-                               {"pid", endpoints.pid}};
+  nlohmann::json json = {{"device_url", endpoints.device_url},
+                         {"admin_url", endpoints.admin_url},
+                         {"ca_file", endpoints.ca_file},
+                         {"admin_token_file", endpoints.admin_token_file},
+                         {"pid", endpoints.pid}};
+  if (!endpoints.serving_url.empty()) {
+    json["serving_url"] = endpoints.serving_url;
+    json["serving_token_file"] = endpoints.serving_token_file;
+  }
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";  // paths need not be UTF-8
 }
 

@@ -12,6 +12,8 @@ struct Endpoints {
   std::string ca_file;  // empty if the operator brought a certificate
   std::string admin_token_file;
   int pid = 0;
+  std::string serving_url = {};  // the next two only where models are served
+  std::string serving_token_file = {};
 };
 
 // Where a listener is reached from this machine: 127.0.0.1 for one that listens on every address.

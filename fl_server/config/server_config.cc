@@ -230,6 +230,34 @@ void read_peer(JsonReader reader, PeerConfig& peer) {
   reader.finish();
 }
 
+ServingConfig read_serving(JsonReader reader) {
+  ServingConfig serving;
+  read_listener(reader, serving.listen);
+  reader.read("jobs", serving.jobs);
+  reader.read("models_max", serving.models_max);
+  reader.read("canary_percent", serving.canary_percent);
+  reader.read("shadow", serving.has_shadow);
+  reader.read("workers", serving.workers);
+  reader.read("batch_max", serving.batch_max);
+  reader.read("waiting_max", serving.waiting_max);
+  reader.read("wait_ms_max", serving.wait_max);
+  reader.read("body_bytes_max", serving.body_bytes_max);
+  reader.read("version_bytes_max", serving.version_bytes_max);
+  if (serving.models_max < 1 || serving.models_max > 1000) reader.problem("models_max", "must be in [1, 1000]");
+  if (serving.canary_percent > 100) reader.problem("canary_percent", "must be at most 100");
+  if (serving.workers > 256) reader.problem("workers", "must be at most 256");
+  if (serving.batch_max < 1 || serving.batch_max > 1024) reader.problem("batch_max", "must be in [1, 1024]");
+  if (serving.waiting_max < 1) reader.problem("waiting_max", "must be at least 1");
+  if (serving.wait_max < Millis(1) || serving.wait_max > serving.listen.limits.answer_max)
+    reader.problem("wait_ms_max", "must be at least 1, and at most answer_ms_max");
+  // As of uploads: while it comes, a body holds up to one and a half times its size.
+  if (serving.body_bytes_max < 1 || serving.body_bytes_max > serving.listen.limits.bodies_bytes_max / 2)
+    reader.problem("body_bytes_max", "must be at least 1, and at most half of bodies_bytes_max");
+  if (serving.version_bytes_max < (1 << 20)) reader.problem("version_bytes_max", "must be at least 1048576");
+  reader.finish();
+  return serving;
+}
+
 void read_role(JsonReader& reader, ServerRole& role) {
   size_t index = 0;
   reader.read_choice("role", {"all", "server", "scheduler"}, index);
@@ -307,6 +335,7 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   read_lease(reader.object("lease"), config.lease);
   read_fleet(reader.object("fleet"), config.fleet);
   read_peer(reader.object("peer"), config.peer);
+  if (reader.has("serving")) config.serving = read_serving(reader.object("serving"));
   reader.read("keys_dir", config.keys_dir);
   config.blobs = read_blobs(reader.object("blobs"));
   reader.read("blobs_dir", config.blobs_dir);

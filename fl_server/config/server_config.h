@@ -53,6 +53,21 @@ struct PeerConfig {
   std::string ca_file;
 };
 
+// The plane on which this process answers with its jobs' models (docs/SERVING.md).
+struct ServingConfig {
+  ListenConfig listen{.address = "127.0.0.1", .port = 8500, .limits = {}};
+  std::vector<std::string> jobs;          // by id; none: all
+  uint32_t models_max = 8;                // of all jobs: those that were created last
+  uint32_t canary_percent = 0;            // of requests that name no version: to the latest, where another is promoted
+  bool has_shadow = false;                // the latest computes beside the promoted one, and is compared
+  uint32_t workers = 0;                   // threads that compute; 0: one a core
+  uint32_t batch_max = 32;                // examples that a worker computes at a time
+  uint64_t waiting_max = 4096;            // examples that wait for a worker
+  Millis wait_max{10'000};                // of a request for a worker
+  uint64_t body_bytes_max = 16ull << 20;  // of a request
+  uint64_t version_bytes_max = 1ull << 30;  // what one version of a model is compiled into
+};
+
 // What a process is: everything, or of a fleet a node that talks to devices, or one that may lead.
 enum class ServerRole : uint8_t { all, server, scheduler };
 
@@ -63,6 +78,7 @@ struct ServerConfig {
   ListenConfig device{.address = "0.0.0.0", .port = 8443, .limits = {}};
   ListenConfig admin{.address = "127.0.0.1", .port = 8444, .limits = {.bodies_bytes_max = 1ull << 30}};
   uint64_t upload_bytes_max = 512ull << 20;  // of a model or a data set
+  std::optional<ServingConfig> serving;      // none: it answers with no model
   std::optional<OidcSettings> oidc;          // whose tokens the admin plane takes beside its own; none: nobody's
   TlsConfig tls;
   StoreConfig store;

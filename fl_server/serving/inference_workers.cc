@@ -18,12 +18,22 @@ Error queue_is_full() {
 }  // namespace
 
 InferenceWorkers::InferenceWorkers(size_t workers, BatcherSettings settings, ServingMetrics& metrics)
-    : metrics_(metrics), batcher_(std::move(settings)) {
+    : metrics_(metrics), rows_waiting_max_(settings.rows_waiting_max), batcher_(std::move(settings)) {
   for (size_t i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(i); });
 }
 
 void InferenceWorkers::submit(std::shared_ptr<ServedVersion> version, InferRequest request, Instant deadline,
                               Done done) {
+  submit_within(rows_waiting_max_, std::move(version), std::move(request), deadline, std::move(done));
+}
+
+void InferenceWorkers::submit_if_quiet(std::shared_ptr<ServedVersion> version, InferRequest request, Instant deadline,
+                                       Done done) {
+  submit_within(rows_waiting_max_ / 2, std::move(version), std::move(request), deadline, std::move(done));
+}
+
+void InferenceWorkers::submit_within(uint64_t rows_waiting_max, std::shared_ptr<ServedVersion> version,
+                                     InferRequest request, Instant deadline, Done done) {
   auto task = std::make_unique<Task>();
   task->output.resize(request.rows * version->interface().output.elements);
   task->inputs = std::move(request.inputs);
@@ -34,7 +44,7 @@ void InferenceWorkers::submit(std::shared_ptr<ServedVersion> version, InferReque
   bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!is_stopping_) id = batcher_.offer(lane, request.rows, deadline);
+    if (!is_stopping_ && batcher_.rows_waiting() <= rows_waiting_max) id = batcher_.offer(lane, request.rows, deadline);
     if (id) {
       task->done = std::move(done);
       tasks_.emplace(*id, std::move(task));

@@ -33,6 +33,8 @@ class InferenceWorkers {
   // Calls `done` once, on a worker's thread, or on the caller's if there is no room. Errors: overloaded (the queue is
   // full, or the workers stop), timed_out (the deadline passed first), and what ServedVersion::run says. Thread-safe.
   void submit(std::shared_ptr<ServedVersion> version, InferRequest request, Instant deadline, Done done);
+  // The same for work that nobody waits for: overloaded already where half of the queue is taken.
+  void submit_if_quiet(std::shared_ptr<ServedVersion> version, InferRequest request, Instant deadline, Done done);
   // Ends what waits as timed_out, and waits for what is under way.
   void stop();
 
@@ -59,6 +61,8 @@ class InferenceWorkers {
     TaskEnd end;
   };
 
+  void submit_within(uint64_t rows_waiting_max, std::shared_ptr<ServedVersion> version, InferRequest request,
+                     Instant deadline, Done done);
   void work(size_t worker);
   static void compute(size_t worker, std::span<Piece> pieces, uint64_t rows, Scratch& scratch);
   static void compute_alone(size_t worker, Piece& piece);
@@ -66,6 +70,7 @@ class InferenceWorkers {
   void tell(std::vector<Ended> ended);
 
   ServingMetrics& metrics_;
+  const uint64_t rows_waiting_max_;
   std::mutex mutex_;
   std::condition_variable wake_;
   Batcher batcher_;                                          // guarded, as the next

@@ -24,10 +24,10 @@ ModelServer::ModelServer(ModelServerSettings settings, const Metrics& http_metri
       workers_(sessions_.workers, {sessions_.batch_sizes, settings.waiting_max}, metrics_),
       service_(std::move(settings.service), models_, workers_, metrics_, http_metrics) {}
 
-Status ModelServer::publish(const std::string& model, Bytes file, uint64_t number) {
+Status ModelServer::publish(const std::string& model, Bytes file, uint64_t number, bool promotes) {
   COT_ASSIGN(auto version, ServedVersion::load(std::move(file), number, sessions_));
   const std::string name = version->name(), digest = version->digest_text();
-  COT_TRY(models_.publish(model, std::move(version)));
+  COT_TRY(models_.publish(model, std::move(version), promotes));
   metrics_.version_published(model, name, digest);
   log(LogLevel::info, "model_served", {{"model", model}, {"version", name}, {"digest", digest}});
   return {};

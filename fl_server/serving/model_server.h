@@ -28,8 +28,8 @@ class ModelServer {
   ModelServer(ModelServerSettings settings, const Metrics& http_metrics);
 
   // Loads a model file and has it answer as this version; then what is asked without a version is answered by it,
-  // unless one is promoted. Slow for large models. Errors: ServedVersion::load, ServedModels::publish. Thread-safe.
-  Status publish(const std::string& model, Bytes file, uint64_t number);
+  // unless another is promoted. Slow for large models. Errors: ServedVersion::load, ServedModels::publish. Thread-safe.
+  Status publish(const std::string& model, Bytes file, uint64_t number, bool promotes = false);
   ServedModels& models() { return models_; }
   HttpService& service() { return service_; }
   const ServingMetrics& metrics() const { return metrics_; }

@@ -23,7 +23,7 @@ void ServedModels::let_go(Entry& entry, const std::vector<uint64_t>& gone) {
   for (const uint64_t number : gone) entry.versions.erase(number);
 }
 
-Status ServedModels::publish(const std::string& model, std::shared_ptr<ServedVersion> version) {
+Status ServedModels::publish(const std::string& model, std::shared_ptr<ServedVersion> version, bool promotes) {
   if (!is_name(model)) {
     return Error(ErrorCode::invalid_argument,
                  "a served model's name has 1 to 128 letters, digits, '-', '_' and '.', and does not begin with '.'");
@@ -37,7 +37,7 @@ Status ServedModels::publish(const std::string& model, std::shared_ptr<ServedVer
                                                   " has other inputs or another output than those before it; serve it "
                                                   "by another name");
   }
-  COT_ASSIGN(const std::vector<uint64_t> gone, entry.table.add(version->number(), version->digest()));
+  COT_ASSIGN(const std::vector<uint64_t> gone, entry.table.add(version->number(), version->digest(), promotes));
   for (const uint64_t number : gone) {
     if (const auto old = entry.versions.find(number); old != entry.versions.end()) freed.push_back(old->second);
   }
@@ -67,6 +67,18 @@ Result<std::shared_ptr<ServedVersion>> ServedModels::find(std::string_view model
   const Result<uint64_t> number = found->second.table.resolve(version);
   if (!number) return number.error().with_context("model " + std::string(model));
   return found->second.versions.at(*number);
+}
+
+Result<ServedModels::Choice> ServedModels::choose(std::string_view model, uint64_t hash,
+                                                  uint32_t canary_percent) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = models_.find(model);
+  if (found == models_.end()) return no_such_model(model);
+  const Entry& entry = found->second;
+  COT_ASSIGN(const uint64_t number, entry.table.choose(hash, canary_percent));
+  const std::optional<uint64_t> candidate = entry.table.candidate();
+  return Choice{entry.versions.at(number),
+                candidate && *candidate != number ? entry.versions.at(*candidate) : std::shared_ptr<ServedVersion>()};
 }
 
 std::vector<std::string> ServedModels::names() const {

@@ -8,6 +8,7 @@
 #include "fl_server/net/route_pattern.h"
 #include "fl_server/serving/infer_answer.h"
 #include "fl_server/serving/json_scanner.h"
+#include "fl_server/serving/shadow.h"
 #include "secure/crypto/secret.h"
 #include "secure/identity/bearer_token.h"
 
@@ -171,20 +172,51 @@ Result<std::string> ServingService::describe(const Target& target) const {
   return text + "}}";
 }
 
+// The same id has the same share: whoever asks again is answered by the same version. Fowler, Noll and Vo's hash, mixed
+// as SplitMix64 does.
+Result<ServedModels::Choice> ServingService::choose(std::string_view model, const std::optional<std::string>& id) {
+  uint64_t hash = id ? 0xcbf29ce484222325u : unnamed_++;
+  if (id) {
+    for (const char c : *id) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+  }
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
+  return models_.choose(model, hash ^ (hash >> 31), settings_.canary_percent);
+}
+
+// Behind the answer: nobody waits for it, and it has no place where the queue is half full.
+void ServingService::shadow(std::shared_ptr<ServedVersion> candidate, InferRequest request, std::vector<float> shown,
+                            Instant deadline) {
+  const uint64_t row_values = candidate->interface().output.elements;
+  workers_.submit_if_quiet(std::move(candidate), std::move(request), deadline,
+                           [this, shown = std::move(shown), row_values](const InferenceWorkers::Outcome& outcome) {
+                             if (!outcome)
+                               return metrics_.request_failed("shadow_" + std::string(outcome.error().name()));
+                             const ShadowComparison compared = compare_answers(shown, *outcome, row_values);
+                             metrics_.shadow_compared(compared.rows, compared.agreeing, compared.difference_max);
+                           });
+}
+
 Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, std::string_view model, std::string_view version) {
   // Before the body is read: who asks for what is not there need not send it.
   const auto found = models_.find(model, version);
   if (!found) co_return failed(found.error());
-  const std::shared_ptr<ServedVersion> chosen = *found;  // of the whole request
+  ServedModels::Choice chosen{*found, nullptr};  // for the whole request
   const Result<std::optional<uint64_t>> json_bytes = json_bytes_of(exchange.head());
   if (!json_bytes) co_return failed(json_bytes.error());
   Result<InferRequest> request = Error(ErrorCode::internal, "not read");
   {
     Result<RequestBody> body = co_await exchange.read_body(settings_.body_bytes_max);
     if (!body) co_return failed(body.error());
-    request = parse_infer_request(body->bytes, *json_bytes, chosen->interface(), settings_.limits);
+    request = parse_infer_request(body->bytes, *json_bytes, chosen.version->interface(), settings_.limits);
   }
   if (!request) co_return failed(request.error());
+  if (version.empty() && (settings_.canary_percent > 0 || settings_.has_shadow)) {
+    // All versions of a model take the same, so what was read fits this one, too.
+    Result<ServedModels::Choice> share = choose(model, request->id);
+    if (!share) co_return failed(share.error());
+    chosen = *std::move(share);
+  }
   const std::optional<std::string> id = request->id;
   const bool wants_binary = request->wants_binary;
   const uint64_t rows = request->rows;
@@ -194,16 +226,21 @@ Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, std::string_vi
         std::min<uint64_t>(*request->timeout_us, static_cast<uint64_t>(wait.count()) * 1000)));
     wait = std::min(wait, asked);
   }
+  const bool is_shadowed = settings_.has_shadow && chosen.candidate != nullptr;
+  std::optional<InferRequest> copy;
+  if (is_shadowed) copy = *request;
+  const Instant deadline = os::monotonic_now() + wait;
   const auto start = [&](InferenceWorkers::Done done) {
-    workers_.submit(chosen, std::move(*request), os::monotonic_now() + wait, std::move(done));
+    workers_.submit(chosen.version, std::move(*request), deadline, std::move(done));
   };
   const InferenceWorkers::Outcome outcome = co_await await_callback<InferenceWorkers::Outcome>(start);
   if (!outcome) co_return failed(outcome.error());
+  if (is_shadowed) shadow(chosen.candidate, *std::move(copy), *outcome, deadline);
   InferAnswer answer{.model = model,
-                     .version = chosen->name(),
-                     .digest = chosen->digest_text(),
+                     .version = chosen.version->name(),
+                     .digest = chosen.version->digest_text(),
                      .id = {},
-                     .output = chosen->interface().output,
+                     .output = chosen.version->interface().output,
                      .rows = rows,
                      .values = *outcome};
   if (id) answer.id = *id;

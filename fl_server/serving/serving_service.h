@@ -8,6 +8,7 @@
 // The connection's thread reads and writes the protocol; numbers are computed by the workers.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,8 @@ struct ServingServiceSettings {
   std::string version;                    // of the program
   uint64_t body_bytes_max = 16ull << 20;  // of a request
   InferLimits limits;
+  uint32_t canary_percent = 0;  // of requests that name no version: to the latest, where another is promoted
+  bool has_shadow = false;      // the latest computes beside the promoted one; it is compared, and never returned
   Millis wait_max{10'000};      // of a request for a worker, unless its parameter "timeout" says less
   std::optional<Digest> token;  // token_digest of the bearer token; none: whoever reaches the port may ask
 };
@@ -48,12 +51,17 @@ class ServingService final : public HttpService {
   Result<std::string> describe(const Target& target) const;
   Awaitable<HttpResponse> infer(Exchange& exchange, std::string_view model, std::string_view version);
   HttpResponse failed(const Error& error);
+  // For requests that name no version.
+  Result<ServedModels::Choice> choose(std::string_view model, const std::optional<std::string>& id);
+  void shadow(std::shared_ptr<ServedVersion> candidate, InferRequest request, std::vector<float> shown,
+              Instant deadline);
 
   const ServingServiceSettings settings_;
   ServedModels& models_;
   InferenceWorkers& workers_;
   ServingMetrics& metrics_;
   const Metrics& http_metrics_;
+  std::atomic<uint64_t> unnamed_{0};  // requests without an id
 };
 
 }  // namespace coterie

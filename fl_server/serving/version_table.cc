@@ -22,13 +22,14 @@ std::vector<uint64_t> VersionTable::let_go() {
   return gone;
 }
 
-Result<std::vector<uint64_t>> VersionTable::add(uint64_t number, const Digest& digest) {
+Result<std::vector<uint64_t>> VersionTable::add(uint64_t number, const Digest& digest, bool promotes) {
   const auto [place, is_new] = versions_.try_emplace(number, digest);
   if (!is_new && place->second != digest) {
     return Error(ErrorCode::conflict, "version " + std::to_string(number) + " is " + place->second.hex() +
                                           " already, and a version never changes: give " + digest.hex() +
                                           " another number");
   }
+  if (promotes) promoted_ = number;
   return let_go();
 }
 
@@ -61,6 +62,17 @@ Result<uint64_t> VersionTable::resolve(std::string_view name) const {
     }
   }
   return unknown(name);
+}
+
+std::optional<uint64_t> VersionTable::candidate() const {
+  if (!promoted_ || versions_.rbegin()->first == *promoted_) return std::nullopt;
+  return versions_.rbegin()->first;
+}
+
+Result<uint64_t> VersionTable::choose(uint64_t hash, uint32_t canary_percent) const {
+  const std::optional<uint64_t> latest = candidate();
+  if (latest && hash % 100 < canary_percent) return *latest;
+  return resolve("");
 }
 
 void VersionTable::check() const {

@@ -22,13 +22,20 @@ class VersionTable {
   // kept_max: at least 1.
   explicit VersionTable(size_t kept_max) : kept_max_(kept_max) {}
 
-  // A version that is ready to answer. Gives the numbers of those that go for it. conflict if the number has another
-  // digest already; the same again changes nothing.
-  Result<std::vector<uint64_t>> add(uint64_t number, const Digest& digest);
+  // A version that is ready to answer, and whether applications should use it from now on: one that is older than those
+  // that are kept stays only then. Gives the numbers of those that go for it. conflict if the number has another digest
+  // already; the same again changes nothing.
+  Result<std::vector<uint64_t>> add(uint64_t number, const Digest& digest, bool promotes = false);
   // Applications should use this one; none: no version any more. Gives those that go. not_found.
   Result<std::vector<uint64_t>> promote(std::optional<uint64_t> number);
   // not_found, saying which there are.
   Result<uint64_t> resolve(std::string_view name) const;
+
+  // For those who name no version: what "" means; but where the promoted version is not the latest, canary_percent of a
+  // hundred hashes are for the latest.
+  Result<uint64_t> choose(uint64_t hash, uint32_t canary_percent) const;
+  // The latest version, where another is promoted: what answers can be compared with. None otherwise.
+  std::optional<uint64_t> candidate() const;
 
   std::optional<uint64_t> promoted() const { return promoted_; }
   const std::map<uint64_t, Digest>& versions() const { return versions_; }

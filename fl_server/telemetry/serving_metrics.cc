@@ -18,6 +18,8 @@ const Histogram::BucketBoundaries kSeconds{0.00002, 0.00005, 0.0001, 0.0002, 0.0
                                            0.02,    0.05,    0.1,    0.2,    0.5,    1,     2,     5,     10};
 const Histogram::BucketBoundaries kRows{1, 2, 4, 8, 16, 32, 64, 128, 256};
 
+const Histogram::BucketBoundaries kDifferences{0, 1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1, 10};
+
 template <typename Builder>
 auto& family(prometheus::Registry& registry, Builder builder, const char* name, const char* help) {
   return builder.Name(name).Help(help).Register(registry);
@@ -43,6 +45,12 @@ struct ServingMetrics::Families {
   prometheus::Family<prometheus::Counter>& failed =
       family(registry, BuildCounter(), "coterie_serving_requests_failed_total",
              "Requests that were not answered with numbers, by error code");
+  prometheus::Family<prometheus::Counter>& shadow = family(
+      registry, BuildCounter(), "coterie_serving_shadow_examples_total",
+      "Examples that the latest version computed beside the promoted one, by whether the largest value is the same");
+  Histogram& shadow_difference = family(registry, BuildHistogram(), "coterie_serving_shadow_difference",
+                                        "Largest difference between the two answers to a request")
+                                     .Add({}, kDifferences);
   prometheus::Gauge& waiting =
       family(registry, BuildGauge(), "coterie_serving_examples_waiting", "Examples without a worker").Add({});
   prometheus::Family<prometheus::Gauge>& versions = family(registry, BuildGauge(), "coterie_serving_version_info",
@@ -67,6 +75,12 @@ void ServingMetrics::request_failed(const std::string& reason) {
 }
 
 void ServingMetrics::set_rows_waiting(uint64_t rows) { families_->waiting.Set(static_cast<double>(rows)); }
+
+void ServingMetrics::shadow_compared(uint64_t rows, uint64_t agreeing, double difference_max) {
+  families_->shadow.Add({{"agree", "yes"}}).Increment(static_cast<double>(agreeing));
+  families_->shadow.Add({{"agree", "no"}}).Increment(static_cast<double>(rows - agreeing));
+  families_->shadow_difference.Observe(difference_max);
+}
 
 void ServingMetrics::version_published(const std::string& model, const std::string& version,
                                        const std::string& digest) {

@@ -21,6 +21,8 @@ class ServingMetrics {
   // Not answered with numbers. `reason` is the stable name of an error code.
   void request_failed(const std::string& reason);
   void set_rows_waiting(uint64_t rows);
+  // Rows of a request were computed by the promoted and by the latest version; so many of them agree.
+  void shadow_compared(uint64_t rows, uint64_t agreeing, double difference_max);
   // A version answers to its names.
   void version_published(const std::string& model, const std::string& version, const std::string& digest);
 

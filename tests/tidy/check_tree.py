@@ -100,7 +100,8 @@ MAY_INCLUDE = {
                                                       "!fl_server/admin_api/handlers.h"],
     # What answers is decided apart from the threads and sockets that do it.
     "fl_server/serving/": ["base/", "proto/messages/", "device_sdk/runtime/", "fl_server/net/", "fl_server/telemetry/",
-                           "secure/crypto/", "secure/identity/"],
+                           "secure/crypto/", "secure/identity/", "fl_server/store/blob_store.h", "fl_server/store/job_store.h",
+                           "fl_server/store/model_store.h"],
     "fl_server/app/": OUTSIDE + ["fl_server/"],
     "vertical/": ["base/", "device_sdk/runtime/", "proto/", "secure/"],
     "tools/": EVERYTHING,
@@ -150,7 +151,7 @@ PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)",  # key files are read and 
                r"secure/tls/",  # sockets, for those who have a network
                r"aggregation/accumulate/",  # several threads add to one sum; which comes first changes no bit
                r"fl_server/events/(event_hub|log_subscriber)\.(cc|h)",  # the shell around the log of events, and log lines
-               r"fl_server/serving/(inference_workers|model_server|served_models|served_version|serving_service)\.(cc|h)",
+               r"fl_server/serving/(inference_workers|model_follower|model_server|served_models|served_version|serving_service)\.(cc|h)",
                r"fl_server/oidc/(bearer_verifier|https_get)\.(cc|h)"]  # the shell that fetches an issuer's keys
 NOT_IN_PURE_INCLUDES = [
     (r"base/os/", "files and clocks"),

@@ -41,6 +41,16 @@ void add_limits(CLI::App& serve, ServeOptions& options) {
       ->check(between<uint32_t>(1, 1024));
 }
 
+void add_comparison(CLI::App& serve, ServeOptions& options) {
+  serve
+      .add_option("--canary-percent", options.canary_percent,
+                  "of requests that name no version: so many go to the latest, where another is promoted")
+      ->capture_default_str()
+      ->check(between<uint32_t>(0, 100));
+  serve.add_flag("--shadow", options.has_shadow,
+                 "the latest computes beside the promoted one: compared and counted, never returned");
+}
+
 void add_access(CLI::App& serve, ServeOptions& options) {
   serve.add_option("--state-dir", options.state_dir, "token and certificates, made on first use")
       ->capture_default_str()
@@ -77,6 +87,7 @@ void add_serve(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->check(between<uint16_t>(0, 65535));
   add_limits(*serve, *options);
+  add_comparison(*serve, *options);
   add_access(*serve, *options);
   serve->callback([&invocation, options, source, job] {
     if (source->count() + job->count() == 0) throw CLI::RequiredError("MODEL or --job");

@@ -63,6 +63,8 @@ ModelServerSettings settings_of(const ServeOptions& options, const ServingKeys& 
   settings.service.version = COTERIE_VERSION;
   settings.service.body_bytes_max = static_cast<uint64_t>(options.body_mib_max) << 20;
   settings.service.wait_max = Millis(options.wait_ms_max);
+  settings.service.canary_percent = options.canary_percent;
+  settings.service.has_shadow = options.has_shadow;
   if (!options.is_insecure) settings.service.token = keys.token;
   return settings;
 }
@@ -71,7 +73,7 @@ ModelServerSettings settings_of(const ServeOptions& options, const ServingKeys& 
 Result<bool> follow(ModelSource& source, ModelServer& server, const std::string& name) {
   COT_ASSIGN(std::optional<SourcedVersion> next, source.next());
   if (next) {
-    COT_TRY(server.publish(name, std::move(next->file), next->number));
+    COT_TRY(server.publish(name, std::move(next->file), next->number, source.promoted() == next->number));
     tell("serving " + name + " version " + std::to_string(next->number));
   }
   const Result<ServedModels::Listing> listing = server.models().list(name);

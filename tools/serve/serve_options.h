@@ -17,6 +17,8 @@ struct ServeOptions {
   uint64_t waiting_max = 4096;
   uint32_t wait_ms_max = 10'000;
   uint32_t body_mib_max = 16;
+  uint32_t canary_percent = 0;
+  bool has_shadow = false;
   std::string state_dir = "coterie-serving";  // token and certificates, made on first use
   std::string client_token_file;              // empty: of the state directory
   std::string certificate_file, key_file;     // empty: likewise

@@ -23,6 +23,18 @@ TEST(Endpoints, AreJsonWithEveryFieldUnderItsName) {
   EXPECT_EQ(nlohmann::json::parse(text), expected);
 }
 
+TEST(Endpoints, SayWhereModelsAreServedIfTheyAre) {
+  const nlohmann::json json = nlohmann::json::parse(to_json_text({.device_url = "d",
+                                                                  .admin_url = "a",
+                                                                  .ca_file = "",
+                                                                  .admin_token_file = "t",
+                                                                  .pid = 1,
+                                                                  .serving_url = "https://127.0.0.1:8500",
+                                                                  .serving_token_file = "/data/serving-token"}));
+  EXPECT_EQ(json["serving_url"], "https://127.0.0.1:8500");
+  EXPECT_EQ(json["serving_token_file"], "/data/serving-token");
+}
+
 // Paths are bytes to the system and need not be UTF-8.
 TEST(Endpoints, AreJsonWhateverBytesAPathHas) {
   const std::string text =

@@ -36,6 +36,7 @@ TEST(ServerConfig, HasADefaultForEverything) {
   EXPECT_EQ(config.admin.port, 8444);
   EXPECT_THAT(config.tls.certificate_file, IsEmpty());
   EXPECT_EQ(config.ingest.bytes_in_flight_max, 1ull << 30);
+  EXPECT_FALSE(config.serving) << "nobody is answered with a model unless somebody says so";
   EXPECT_EQ(config.threads, 0u);
   EXPECT_EQ(config.clock_skew_max, Millis(300'000));
   EXPECT_EQ(config.log_level, "info");
@@ -67,6 +68,9 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
                "handshake_ms_max": 4, "head_ms_max": 5, "idle_ms_max": 6, "body_grace_ms": 7,
                "body_bytes_per_second_min": 8, "answer_ms_max": 9, "bodies_bytes_max": 4194304},
     "admin": {"address": "::1", "port": 65535, "upload_bytes_max": 1048576},
+    "serving": {"address": "0.0.0.0", "port": 8501, "jobs": ["j7k2q"], "models_max": 3, "workers": 4, "batch_max": 5,
+                "waiting_max": 6, "wait_ms_max": 7, "body_bytes_max": 8, "version_bytes_max": 1048576,
+                "canary_percent": 9, "shadow": true},
     "store": {"engine": "postgres", "conninfo_file": "pg", "schema": "s", "statement_ms_max": 100, "lock_ms_max": 10},
     "lease": {"ttl_ms": 600, "renew_ms": 51}, "fleet": {"poll_ms": 10, "silence_ms_max": 500},
     "peer": {"address": "0.0.0.0", "port": 8445, "url": "https://n7:8445", "certificate_file": "p.pem",
@@ -106,6 +110,18 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.keys_dir, "k");
   EXPECT_EQ(config.blobs_dir, "b");
   EXPECT_EQ(config.authority_revocations_file, "r.list");
+  ASSERT_TRUE(config.serving);
+  EXPECT_EQ(config.serving->listen.port, 8501);
+  EXPECT_THAT(config.serving->jobs, ElementsAre("j7k2q"));
+  EXPECT_EQ(config.serving->models_max, 3u);
+  EXPECT_EQ(config.serving->workers, 4u);
+  EXPECT_EQ(config.serving->batch_max, 5u);
+  EXPECT_EQ(config.serving->waiting_max, 6u);
+  EXPECT_EQ(config.serving->wait_max, Millis(7));
+  EXPECT_EQ(config.serving->body_bytes_max, 8u);
+  EXPECT_EQ(config.serving->version_bytes_max, 1u << 20);
+  EXPECT_EQ(config.serving->canary_percent, 9u);
+  EXPECT_TRUE(config.serving->has_shadow);
   EXPECT_EQ(config.threads, 256u);
   EXPECT_EQ(config.clock_skew_max, Millis(1));
   EXPECT_EQ(config.shutdown_max, Millis(2));
@@ -179,6 +195,14 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
       {R"({"peer": {"url": "http://n7"}})", "/peer/url", "https://"},
       {R"({"peer": {"ca_file": "ca.pem"}})", "/peer/ca_file", "go together"},
       {R"({"data_dir": ""})", "/data_dir", "empty"},
+      {R"({"serving": {"models_max": 0}})", "/serving/models_max", "[1, 1000]"},
+      {R"({"serving": {"canary_percent": 101}})", "/serving/canary_percent", "at most 100"},
+      {R"({"serving": {"workers": 257}})", "/serving/workers", "at most 256"},
+      {R"({"serving": {"batch_max": 1025}})", "/serving/batch_max", "[1, 1024]"},
+      {R"({"serving": {"waiting_max": 0}})", "/serving/waiting_max", "at least 1"},
+      {R"({"serving": {"wait_ms_max": 120001}})", "/serving/wait_ms_max", "answer_ms_max"},
+      {R"({"serving": {"body_bytes_max": 134217729}})", "/serving/body_bytes_max", "half of bodies_bytes_max"},
+      {R"({"serving": {"version_bytes_max": 1}})", "/serving/version_bytes_max", "1048576"},
       {R"({"node": ""})", "/node", "1 to 64"},
       {R"({"node": "12345678901234567890123456789012345678901234567890123456789012345"})", "/node", "1 to 64"},
       {R"({"threads": 257})", "/threads", "at most 256"},

@@ -152,6 +152,48 @@ TEST_F(ServingService, CountsWhatItDoes) {
   EXPECT_THAT(text, HasSubstr("route=\"/v2/models/{model}/infer\""));
 }
 
+class ComparedServing : public test::ServingWorld {
+ protected:
+  void serve_two(ServingServiceSettings service) {
+    serve({.workers = 1, .service = std::move(service)});
+    ASSERT_OK(server_->publish("digits", digits_model(1), 1));
+    ASSERT_OK(server_->publish("digits", digits_model(2), 2));
+    ASSERT_OK(server_->models().promote("digits", 1));
+  }
+  Answer ask_as(testing::RawHttp& client, const std::string& id) {
+    std::string body = json_request(example(1));
+    body.insert(1, "\"id\":\"" + id + "\",");
+    return ask(client, post_of("/v2/models/digits/infer", body));
+  }
+};
+
+TEST_F(ComparedServing, GivesAShareToTheLatestAndTheSameIdTheSameVersion) {
+  serve_two({.canary_percent = 40});
+  auto client = this->client();
+  uint64_t latest = 0;
+  constexpr int kIds = 100;
+  for (int id = 0; id < kIds; ++id) {
+    const auto version = ask_as(client, std::to_string(id)).json()["model_version"];
+    EXPECT_EQ(ask_as(client, std::to_string(id)).json()["model_version"], version) << id;
+    latest += version == "2";
+  }
+  EXPECT_GT(latest, 20u);
+  EXPECT_LT(latest, 60u);
+  const std::string one = post_of("/v2/models/digits/versions/promoted/infer", json_request(example(1)));
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(ask(client, one).json()["model_version"], "1") << "a named version is that one";
+}
+
+TEST_F(ComparedServing, ComparesTheLatestAndNeverReturnsIt) {
+  serve_two({.has_shadow = true});
+  auto client = this->client();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(ask_as(client, std::to_string(i)).json()["model_version"], "1");
+  const auto is_compared = [&] {
+    return server_->metrics().exposition().find("coterie_serving_shadow_difference_count 5") != std::string::npos;
+  };
+  EXPECT_TRUE(comes_true(is_compared)) << server_->metrics().exposition();
+}
+
 class FullServing : public test::ServingWorld {};
 
 TEST_F(FullServing, RefusesWhatItHasNoRoomForAndSaysWhenToComeAgain) {

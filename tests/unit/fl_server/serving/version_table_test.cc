@@ -69,6 +69,36 @@ TEST_F(VersionTableTest, OldVersionsGoAndThePromotedOneStays) {
   EXPECT_FALSE(table.resolve("1"));
 }
 
+TEST_F(VersionTableTest, AShareOfThoseWhoNameNoneGoesToTheLatest) {
+  add(1, 0x11);
+  add(2, 0x22);
+  const auto share_of_latest = [&](uint32_t percent) {
+    uint64_t latest = 0;
+    for (uint64_t hash = 0; hash < 1000; ++hash) latest += *table.choose(hash, percent) == 2;
+    return latest;
+  };
+  EXPECT_EQ(table.candidate(), std::nullopt) << "nothing is promoted, so the latest answers all";
+  EXPECT_EQ(share_of_latest(0), 1000u);
+  ASSERT_TRUE(table.promote(1));
+  EXPECT_EQ(table.candidate(), 2u);
+  EXPECT_EQ(share_of_latest(0), 0u);
+  EXPECT_EQ(share_of_latest(7), 70u);
+  EXPECT_EQ(share_of_latest(100), 1000u);
+  ASSERT_TRUE(table.promote(2));
+  EXPECT_EQ(table.candidate(), std::nullopt);
+}
+
+TEST_F(VersionTableTest, AnOldVersionComesBackIfItIsPromoted) {
+  for (const uint64_t number : {1u, 2u, 3u}) add(number, static_cast<uint8_t>(number));
+  EXPECT_THAT(add(1, 0x01), ElementsAre(1)) << "it is no more of use than it was";
+  const auto gone = table.add(1, digest(0x01), true);
+  table.check();
+  ASSERT_TRUE(gone);
+  EXPECT_THAT(*gone, IsEmpty());
+  EXPECT_EQ(means(""), 1u);
+  EXPECT_EQ(means("latest"), 3u);
+}
+
 TEST_F(VersionTableTest, AVersionNeverChanges) {
   add(1, 0x11);
   EXPECT_THAT(add(1, 0x11), IsEmpty());
