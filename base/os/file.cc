@@ -262,6 +262,17 @@ Status remove_file(const std::string& path) {
   return {};
 }
 
+Status erase_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return errno == ENOENT ? Status() : system_error("cannot open", path, errno);
+  File file(fd, path);
+  COT_ASSIGN(const uint64_t size, file.size());
+  COT_TRY(file.write_all(std::vector<uint8_t>(size)));
+  COT_TRY(file.sync());
+  COT_TRY(remove_file(path));
+  return sync_directory(parent_directory(path));
+}
+
 Status sync_directory(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return system_error("cannot open directory", path, errno);

@@ -117,6 +117,9 @@ bool is_at(const FileIdentity& identity, const std::string& path);   // of `path
 Status make_directories(const std::string& path);                    // mode 0700 for what it creates
 Status rename_file(const std::string& from, const std::string& to);  // replaces; outlives the process, not a power loss
 Status remove_file(const std::string& path);                         // absent is success
+// For secrets: overwrites the bytes, waits for the disk, then removes the name durably; absent is success. A drive or a
+// file system that writes elsewhere than where the bytes were keeps the old ones for as long as it likes.
+Status erase_file(const std::string& path);
 Status sync_directory(const std::string& path);
 Result<std::vector<std::string>> list_directory(const std::string& path);  // names, sorted, without . and ..
 std::string parent_directory(const std::string& path);

@@ -21,6 +21,7 @@ namespace coterie {
 namespace {
 
 constexpr uint64_t kModelBytesMax = 1ull << 34;
+constexpr char kUpdateFile[] = "update.cotf";
 constexpr uint64_t kClockBytesMax = 32;
 constexpr Millis kClockKeptFrom{1'000};
 constexpr int64_t kClockMsMax = 253'402'300'799'999;  // as the server may say at most (device_api.cc)
@@ -90,6 +91,7 @@ Agent::Agent(AgentSettings settings, os::File lock, std::shared_ptr<const Signer
       files_(std::move(files)),
       signer_(std::move(signer)),
       certificates_(std::move(certificates)),
+      vault_(settings_.state_dir),
       api_(transport, *signer_),
       ahead_saved_(ahead_of(path("clock"))),
       examples_(examples),
@@ -201,11 +203,12 @@ Status Agent::take_certificate(Bytes certificate) {
 
 // The round is over for this device: what belonged to it goes. Nobody needs these files, so failures are ignored.
 void Agent::clean_up() {
+  (void)vault_.erase();  // first: what is removed behind it is worthless by then. If it stays, the next erase has it
   (void)SessionLog(settings_.state_dir).remove();
   const Result<std::vector<std::string>> names = os::list_directory(settings_.state_dir);
   if (!names) return;
   for (const std::string& name : *names) {
-    const bool of_round = name.starts_with("model-") || name.starts_with("train-") || name.starts_with("update.cotf");
+    const bool of_round = name.starts_with("model-") || name.starts_with("train-") || name.starts_with(kUpdateFile);
     if (of_round) (void)os::remove_file(path(name));
   }
 }
@@ -263,10 +266,12 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
   if (settings_.seed == 0) {
     COT_ASSIGN(seed, training_seed(training_path(round, "seed")));
   }
-  COT_ASSIGN(Trainer trainer, Trainer::create(model, action.plan.training, examples_, seed));
+  TrainOptions options = options_of(action.plan.training, seed);
+  COT_ASSIGN(options.checkpoint_cipher, vault_.cipher());  // trained weights less the given ones are the update
+  COT_ASSIGN(Trainer trainer, Trainer::create(model, options, examples_));
   const std::string checkpoint = training_path(round, "ckpt");
   if (os::exists(checkpoint) && !trainer.restore_checkpoint(checkpoint)) {
-    COT_TRY(os::remove_file(checkpoint));  // damaged, or the data changed: begin anew
+    COT_TRY(os::remove_file(checkpoint));  // damaged, in the clear, or the data changed: begin anew
   }
   const uint64_t done = trainer.summary().steps;
   return Training{std::move(model), std::move(trainer), done, Millis(0)};
@@ -296,10 +301,10 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   }
   training_->spent += os::monotonic_now() - begin;
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
-  const Result<Bytes> update = encoded_update(action, *training_);
+  Result<Bytes> update = encoded_update(action, *training_);
   if (!update) return ended(update.error());
   // If there is no room now, then perhaps later. An update that a power loss takes away is trained again.
-  COT_TRY(os::write_file_atomically(path("update.cotf"), *update, os::Durability::content));
+  COT_TRY(vault_.write_file(kUpdateFile, std::move(*update)));
   return ended({});
 }
 
@@ -312,7 +317,7 @@ Result<Bytes> Agent::encoded_update(const DoTrain& action, const Training& train
 }
 
 Result<ParticipantEvent> Agent::perform(const DoUpload& action) {
-  const Result<Bytes> update = os::read_file(path("update.cotf"), kModelBytesMax);
+  const Result<Bytes> update = vault_.read_file(kUpdateFile, kModelBytesMax);
   if (!update)
     return ParticipantEvent(UploadAnswered{Failure{Error(ErrorCode::ticket_expired, "the stored update is gone"), {}}});
   return ParticipantEvent(UploadAnswered{api_.upload(machine_.state().device, action.assignment, *update)});
@@ -345,7 +350,7 @@ Result<ParticipantEvent> Agent::perform(const DoAggregate& action) {
                                                       .assignment = action.assignment,
                                                       .plan = action.plan,
                                                       .directory = settings_.state_dir,
-                                                      .update_path = path("update.cotf"),
+                                                      .update_file = kUpdateFile,
                                                       .signer = signer_.get(),
                                                       .certificate = certificates_.certificate(),
                                                       .certificate_is_good = std::move(is_good),

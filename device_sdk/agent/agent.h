@@ -5,8 +5,9 @@
 //   identity.key                   the device's key (unless the app brings a signer)
 //   session.state, round.state     ParticipantState (session_files.h)
 //   model-<digest>.cotf            the present round's model (.part while it is being fetched)
-//   train-<round>-<attempt>.ckpt   training under way; .seed what its randomness comes from (training_seed.h)
-//   update.cotf                    the encoded update, until it is accepted
+//   train-<round>-<attempt>.ckpt   training under way, sealed; .seed what its randomness comes from (training_seed.h)
+//   update.cotf                    the encoded update, sealed, until it is accepted
+//   round.key                      what they and the session's seed are sealed with (round_vault.h)
 //   certificate, revocations       of the authority (certificate_store.h)
 //   secagg.log                     a session of secure aggregation under way (session_log.h)
 // One agent at a time may use a directory. Not thread-safe.
@@ -20,6 +21,7 @@
 #include "device_sdk/agent/aggregation_session.h"
 #include "device_sdk/agent/certificate_store.h"
 #include "device_sdk/agent/device_api.h"
+#include "device_sdk/agent/round_vault.h"
 #include "device_sdk/agent/session_files.h"
 #include "device_sdk/client/participant_machine.h"
 #include "device_sdk/client/transport.h"
@@ -129,6 +131,7 @@ class Agent {
   SessionFiles files_;
   std::shared_ptr<const Signer> signer_;
   CertificateStore certificates_;
+  RoundVault vault_;
   DeviceApi api_;
   Millis ahead_saved_{0};  // what DeviceApi::server_ahead was when it was kept
   ExampleSource& examples_;

@@ -30,7 +30,15 @@ Failure gone(std::string what) { return {Error(ErrorCode::ticket_expired, std::m
 }  // namespace
 
 AggregationSession::AggregationSession(AggregationSetup setup)
-    : setup_(std::move(setup)), log_(setup_.directory), signer_(*setup_.signer, log_), is_counted_(setup_.has_opened) {}
+    : setup_(std::move(setup)),
+      vault_(setup_.directory),
+      log_(setup_.directory),
+      signer_(*setup_.signer, log_),
+      is_counted_(setup_.has_opened) {}
+
+Result<Bytes> AggregationSession::stored_update() const {
+  return vault_.read_file(setup_.update_file, kUpdateBytesMax);
+}
 
 Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(AggregationSetup setup) {
   using Opened = Outcome<std::unique_ptr<AggregationSession>>;
@@ -39,9 +47,10 @@ Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(Ag
   COT_TRY(masks_are_right);
   std::unique_ptr<AggregationSession> session(new AggregationSession(std::move(setup)));
   const AggregationSetup& with = session->setup_;
-  if (os::exists(with.update_path)) {
-    COT_ASSIGN(const Bytes update, os::read_file(with.update_path, kUpdateBytesMax));
-    session->update_ = content_digest(update);
+  if (os::exists(session->update_path())) {
+    const Result<Bytes> update = session->stored_update();
+    if (!update && update.error().code() != ErrorCode::data_loss) return update.error();
+    if (update) session->update_ = content_digest(*update);
   }
   const Digest context =
       secagg::round_context(with.assignment.job, with.assignment.round, with.assignment.model, with.assignment.plan);
@@ -207,7 +216,7 @@ Result<AggregationSession::Answered> AggregationSession::take(std::variant<Bytes
 }
 
 Result<AggregationSession::Answered> AggregationSession::upload(DeviceApi& api) {
-  Result<Bytes> stored = os::read_file(setup_.update_path, kUpdateBytesMax);
+  Result<Bytes> stored = stored_update();
   // Another update under the same masks would show the difference of both.
   if (!stored || content_digest(*stored) != update_) return Answered(gone("the stored update is gone, or damaged"));
   const Result<Decoded<UpdateHeader>> update = decode_update(*stored);
@@ -219,7 +228,7 @@ Result<AggregationSession::Answered> AggregationSession::upload(DeviceApi& api) 
   stored->shrink_to_fit();
   Outcome<Receipt> receipt = api.upload(setup_.device, setup_.assignment, *masked);
   if (auto* failure = std::get_if<Failure>(&receipt)) return Answered(std::move(*failure));
-  (void)os::remove_file(setup_.update_path);  // if it stays: the same masked update is sent again after a restart
+  (void)os::remove_file(update_path());  // if it stays: the same masked update is sent again after a restart
   masking_.reset();
   has_receipt_ = true;
   stage_ = Stage::ask;

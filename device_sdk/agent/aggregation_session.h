@@ -18,6 +18,7 @@
 #include <variant>
 
 #include "device_sdk/agent/device_api.h"
+#include "device_sdk/agent/round_vault.h"
 #include "device_sdk/agent/session_log.h"
 #include "proto/messages/plan.h"
 #include "secure/secagg/client.h"
@@ -29,7 +30,7 @@ struct AggregationSetup {
   Assignment assignment;
   Plan plan;                       // with a level; the assignment's
   std::string directory;           // the agent's state directory
-  std::string update_path;         // the trained update's frame; removed when the server has the masked one
+  std::string update_file;         // the sealed update's name in it; removed when the server has the masked one
   const Signer* signer = nullptr;  // the device's enrolled key; outlives the session
   Bytes certificate;               // of that key
   secagg::CertificateCheck certificate_is_good;
@@ -55,6 +56,8 @@ class AggregationSession {
 
   explicit AggregationSession(AggregationSetup setup);
 
+  Result<Bytes> stored_update() const;
+  std::string update_path() const { return setup_.directory + "/" + setup_.update_file; }
   static Result<ServerMessage> decode(ByteView frame);
   Status begin(Secret<32> seed);
   Status replay(const SessionRecords& records);
@@ -68,6 +71,7 @@ class AggregationSession {
   Result<Failure> failure_of(const Error& error) const;
 
   AggregationSetup setup_;
+  RoundVault vault_;
   SessionLog log_;
   RecordedSigner signer_;
   std::optional<Digest> update_;  // the stored update's digest; none if it is gone

@@ -57,11 +57,19 @@ Result<std::optional<SessionRecords>> SessionLog::parse(ByteView log, const Dige
     const ByteView held = log.subspan(kHeadBytes, length);
     log = log.subspan(kHeadBytes + length + kDigestBytes);
 
-    if (kind == Kind::seed && !records && length == 2 * kDigestBytes + kSeedBytes) {
+    const bool is_first = (kind == Kind::seed && length == 2 * kDigestBytes + kSeedBytes) ||
+                          (kind == Kind::sealed_seed && length > 2 * kDigestBytes);
+    if (is_first && !records) {
       if (digest_in(held) != context || (update && digest_in(held.subspan(kDigestBytes)) != *update)) {
         return std::optional<SessionRecords>();
       }
-      records.emplace().seed = Secret<32>(std::span<const uint8_t, kSeedBytes>(held.last<kSeedBytes>()));
+      records.emplace();
+      if (kind == Kind::seed) {
+        records->seed = Secret<32>(std::span<const uint8_t, kSeedBytes>(held.last<kSeedBytes>()));
+      } else if (!vault_.open(held.first(2 * kDigestBytes), held.subspan(2 * kDigestBytes),
+                              records->seed.mutable_bytes())) {
+        return damaged(path());
+      }
     } else if (kind == Kind::message && records && length >= 1 &&
                records->messages.emplace(held[0], Bytes(held.begin() + 1, held.end())).second) {
       continue;
@@ -80,7 +88,10 @@ Result<SessionRecords> SessionLog::begin(const Digest& context, const Digest& up
   is_fresh_ = true;
   SessionRecords records;
   fill_random(records.seed.mutable_bytes());
-  COT_TRY(append(Kind::seed, context.view(), update.view(), records.seed.reveal()));
+  Bytes of(context.view().begin(), context.view().end());
+  of.insert(of.end(), update.view().begin(), update.view().end());
+  COT_ASSIGN(const Bytes sealed, vault_.seal(of, records.seed.reveal()));
+  COT_TRY(append(Kind::sealed_seed, of, sealed));
   return records;
 }
 

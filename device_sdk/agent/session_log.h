@@ -4,8 +4,9 @@
 //
 //   secagg.log    records, one behind the other: a byte that says what it is, the length of what it holds (4 bytes,
 //                 little-endian), that, and the content digest of all of it
-//     seed        what the session belongs to (digests of context and update), and the seed of all its secrets; comes
-//                 first
+//     sealed seed what the session belongs to (digests of context and update), and the seed of all its secrets, sealed
+//                 under the round's key (round_vault.h); comes first
+//     seed        the same in the clear, as SDKs of before wrote it: read, and written no more
 //     message     the number of one of the server's messages, and its frame: from before the answer to it leaves the
 //                 device
 //     signature   digest of a text, and what the device's key has signed it with: an ECDSA signature made again would
@@ -23,6 +24,7 @@
 
 #include "base/bytes.h"
 #include "base/os/file.h"
+#include "device_sdk/agent/round_vault.h"
 #include "secure/crypto/secret.h"
 #include "secure/crypto/signature.h"
 
@@ -37,7 +39,7 @@ struct SessionRecords {
 
 class SessionLog {
  public:
-  explicit SessionLog(std::string directory) : directory_(std::move(directory)) {}
+  explicit SessionLog(std::string directory) : directory_(std::move(directory)), vault_(directory_) {}
 
   // The session that belongs to this context and, if it is given, to the update with this digest; the log goes on with
   // it. Nothing if there is none; data_loss if its log is damaged.
@@ -53,7 +55,7 @@ class SessionLog {
   Status remove() const;
 
  private:
-  enum class Kind : uint8_t { seed = 1, message, signature };
+  enum class Kind : uint8_t { seed = 1, message, signature, sealed_seed };
 
   std::string path() const;
   Result<std::optional<SessionRecords>> parse(ByteView log, const Digest& context,
@@ -61,6 +63,7 @@ class SessionLog {
   Status append(Kind kind, ByteView a, ByteView b = {}, ByteView c = {});
 
   std::string directory_;
+  RoundVault vault_;
   os::File file_;
   bool is_fresh_ = false;  // its name is not yet durable
 };

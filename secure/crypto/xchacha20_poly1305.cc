@@ -24,16 +24,20 @@ class XChaCha20Poly1305 : public AuthenticatedCipher {
 
   void seal(Nonce nonce, ByteView context, std::span<uint8_t> text,
             std::span<uint8_t, kCipherTagBytes> tag) const override {
-    const int failed = crypto_aead_xchacha20poly1305_ietf_encrypt_detached(
-        text.data(), tag.data(), nullptr, text.data(), text.size(), context.data(), context.size(), nullptr,
-        nonce.data(), key_.reveal().data());
+    uint8_t none = 0;  // an empty span may be at null, which libsodium does not take
+    uint8_t* const in_place = text.empty() ? &none : text.data();
+    const int failed = crypto_aead_xchacha20poly1305_ietf_encrypt_detached(in_place, tag.data(), nullptr, in_place,
+                                                                           text.size(), context.data(), context.size(),
+                                                                           nullptr, nonce.data(), key_.reveal().data());
     COT_ASSERT(failed == 0);  // it has no way to fail
   }
 
   bool open(Nonce nonce, ByteView context, std::span<uint8_t> text,
             std::span<const uint8_t, kCipherTagBytes> tag) const override {
-    return crypto_aead_xchacha20poly1305_ietf_decrypt_detached(text.data(), nullptr, text.data(), text.size(),
-                                                               tag.data(), context.data(), context.size(), nonce.data(),
+    uint8_t none = 0;
+    uint8_t* const in_place = text.empty() ? &none : text.data();
+    return crypto_aead_xchacha20poly1305_ietf_decrypt_detached(in_place, nullptr, in_place, text.size(), tag.data(),
+                                                               context.data(), context.size(), nonce.data(),
                                                                key_.reveal().data()) == 0;
   }
 

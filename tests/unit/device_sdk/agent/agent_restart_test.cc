@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <numeric>
@@ -77,6 +78,24 @@ TEST_F(AgentRestart, InTheMiddleOfTrainingGoesOnFromTheCheckpoint) {
   EXPECT_EQ(read(), 20 * kEpochs) << "a checkpoint after every step: nothing is trained twice";
 }
 
+// Trained weights less the given ones are the update.
+TEST_F(AgentRestart, ACheckpointOfARoundThatIsOverCannotBeReadAgain) {
+  server_.plan.training.local_epochs = 1'000;
+  server_.begin_round(model_);
+  settings_.train_slice = Millis(1);
+  ASSERT_OK(open());
+  const std::string checkpoint =
+      in_state("train-" + std::to_string(server_.assignment().round.round.value()) + "-1.ckpt");
+  while (!os::exists(checkpoint)) step_until(Activity::trained);
+  Result<Trainer> thief = Trainer::create(load_or_die(model_), server_.plan.training, examples_, settings_.seed);
+  ASSERT_OK(thief);
+  EXPECT_ERROR(thief->restore_checkpoint(checkpoint), ErrorCode::permission_denied, "key");
+  train();
+  step_until(Activity::uploaded);
+  EXPECT_FALSE(os::exists(in_state("round.key")));
+  EXPECT_FALSE(os::exists(checkpoint));
+}
+
 TEST_F(AgentRestart, WithADamagedCheckpointTrainsAnewToTheSameResult) {
   step_until(Activity::fetched_model);
   const RoundKey round = server_.assignment().round;
@@ -90,13 +109,38 @@ TEST_F(AgentRestart, WithADamagedCheckpointTrainsAnewToTheSameResult) {
 TEST_F(AgentRestart, AnUploadWhoseAnswerWasLostIsRepeatedWithTheSameBytes) {
   step_until(Activity::fetched_model);
   train();
-  const Result<Bytes> stored = os::read_file(in_state("update.cotf"), 1 << 20);
+  const Result<Bytes> stored = RoundVault(settings_.state_dir).read_file("update.cotf", 1 << 20);
   ASSERT_OK(stored);
   server_.fail_next(Call::upload, ScriptedServer::lost());
   ASSERT_TRUE(step().error);
   ASSERT_OK(open());
   EXPECT_FALSE(step_until(Activity::uploaded).error);
   EXPECT_TRUE(server_.uploads().at(0).bytes == *stored);
+}
+
+TEST_F(AgentRestart, AnUpdateOfARoundThatIsOverCannotBeReadAgain) {
+  step_until(Activity::fetched_model);
+  train();
+  const Result<Bytes> on_disk = os::read_file(in_state("update.cotf"), 1 << 20);
+  ASSERT_OK(on_disk);
+  step_until(Activity::uploaded);
+  EXPECT_FALSE(os::exists(in_state("round.key")));
+  const Bytes& sent = server_.uploads().at(0).bytes;
+  EXPECT_TRUE(std::ranges::search(*on_disk, ByteView(sent).last(32)).empty()) << "no value in the clear";
+  ASSERT_OK(os::write_file_atomically(in_state("update.cotf"), *on_disk));  // as a thief finds it
+  EXPECT_ERROR(RoundVault(settings_.state_dir).read_file("update.cotf", 1 << 20), ErrorCode::data_loss, "round");
+}
+
+TEST_F(AgentRestart, AnUpdateThatAnSdkOfBeforeLeftInTheClearIsSent) {
+  step_until(Activity::fetched_model);
+  train();
+  const Result<Bytes> update = RoundVault(settings_.state_dir).read_file("update.cotf", 1 << 20);
+  ASSERT_OK(update);
+  ASSERT_OK(os::write_file_atomically(in_state("update.cotf"), *update));
+  ASSERT_OK(RoundVault(settings_.state_dir).erase());
+  ASSERT_OK(open());
+  EXPECT_FALSE(step_until(Activity::uploaded).error);
+  EXPECT_TRUE(server_.uploads().at(0).bytes == *update);
 }
 
 TEST_F(AgentRestart, WithoutTheStoredUpdateGoesBackToCheckingIn) {

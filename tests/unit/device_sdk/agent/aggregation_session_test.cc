@@ -44,17 +44,17 @@ class Sessions {
                       .assignment = plane.assignment_of(who),
                       .plan = plane.plan(),
                       .directory = directory,
-                      .update_path = directory + "/update.cotf",
+                      .update_file = "update.cotf",
                       .signer = device.signer.get(),
                       .certificate = {},
                       .certificate_is_good = [](const DeviceIdentity&) { return Status(); }};
-      EXPECT_OK(os::write_file_atomically(device.setup.update_path, encode_update(header, values)));
+      EXPECT_OK(os::write_file_atomically(directory + "/update.cotf", encode_update(header, values)));
       EXPECT_OK(add_update(values, header.weight, plane.plan().update.fixed_point, std::span(sum).first(16)));
       sum[16] += header.weight;
     }
   }
 
-  const std::string& update_path(uint32_t who) const { return devices_[who].setup.update_path; }
+  const AggregationSetup& setup(uint32_t who) const { return devices_[who].setup; }
   uint32_t size() const { return static_cast<uint32_t>(devices_.size()); }
   void open(uint32_t who) {
     auto opened = AggregationSession::open(devices_[who].setup);
@@ -155,7 +155,7 @@ TEST(AggregationSession, CannotBeginWithoutAnUpdate) {
                          .assignment = sessions.plane.assignment_of(0),
                          .plan = sessions.plane.plan(),
                          .directory = "/nonexistent",
-                         .update_path = "/nonexistent/update.cotf",
+                         .update_file = "update.cotf",
                          .signer = nullptr,
                          .certificate = {},
                          .certificate_is_good = [](const DeviceIdentity&) { return Status(); }};
@@ -177,7 +177,7 @@ TEST(AggregationSession, OfAnotherUpdateIsAnotherSession) {
   ASSERT_EQ(sessions.plane.sent(0, Exchange::advert).size(), 2u);
   EXPECT_TRUE(sessions.plane.sent(0, Exchange::advert)[0] == sessions.plane.sent(0, Exchange::advert)[1]);
 
-  const std::string update = sessions.update_path(0);
+  const std::string update = sessions.setup(0).directory + "/update.cotf";
   Bytes changed = *os::read_file(update, 10'000);
   changed.back() ^= 1;
   ASSERT_OK(os::write_file_atomically(update, changed));

@@ -54,6 +54,31 @@ TEST_F(SessionLogTest, RemembersWhatWasAppendedInEachLife) {
   EXPECT_EQ(info.st_mode & 0777, 0600u) << "the owner's alone";
 }
 
+// What a thief finds later of a removed log is worth nothing without the key.
+TEST_F(SessionLogTest, HasNoSeedInTheClearAndNoneWithoutTheKey) {
+  const Bytes seed = write();
+  const Bytes log = stored();
+  EXPECT_TRUE(std::ranges::search(log, seed).empty());
+  ASSERT_OK(RoundVault(directory_.path()).erase());
+  EXPECT_ERROR(loaded(), ErrorCode::data_loss, "damaged");
+}
+
+// An app that is updated in the middle of a session goes on with it.
+TEST_F(SessionLogTest, ReadsASeedThatAnSdkOfBeforeWroteInTheClear) {
+  const Bytes seed(32, 7);
+  Bytes record = {1, 96, 0, 0, 0};
+  for (const ByteView part : {context_.view(), update_.view(), ByteView(seed)}) {
+    record.insert(record.end(), part.begin(), part.end());
+  }
+  const Digest digest = content_digest(record);
+  record.insert(record.end(), digest.bytes.begin(), digest.bytes.end());
+  ASSERT_OK(os::write_file_atomically(path(), record));
+  const auto records = loaded();
+  ASSERT_OK(records);
+  ASSERT_TRUE(*records);
+  EXPECT_TRUE(std::ranges::equal((*records)->seed.reveal(), seed));
+}
+
 TEST_F(SessionLogTest, IsOfOneContextAndOneUpdate) {
   write();
   for (const auto& [context, update] : {std::pair(update_, update_), std::pair(context_, context_)}) {
@@ -68,7 +93,7 @@ TEST_F(SessionLogTest, BeginsAnewAndLeavesNothingBehind) {
   ASSERT_OK(os::write_file_atomically(directory_ / "secagg-of-an-earlier-version", Bytes{1}));
   const Bytes second = write();
   EXPECT_NE(first, second);
-  EXPECT_EQ(*os::list_directory(directory_.path()), std::vector<std::string>{"secagg.log"});
+  EXPECT_EQ(*os::list_directory(directory_.path()), (std::vector<std::string>{"round.key", "secagg.log"}));
   ASSERT_OK(SessionLog(directory_.path()).remove());
   const auto records = loaded();
   ASSERT_OK(records);

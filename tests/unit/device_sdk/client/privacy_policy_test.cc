@@ -298,8 +298,17 @@ TEST(PrivacyPolicy, NamesTheLimitThatIsOutOfRange) {
     EXPECT_ERROR(validate(policy), ErrorCode::invalid_argument, words);
   };
   EXPECT_OK(validate(PrivacyPolicy{}));
-  EXPECT_OK(validate(PrivacyPolicy{SecurityLevel::active_dp, 10'000, DBL_MAX, DBL_MAX, 0.999, UINT64_MAX,
-                                   kCorruptShareMax, UINT32_MAX, UINT32_MAX, true, {}}));
+  EXPECT_OK(validate(PrivacyPolicy{SecurityLevel::active_dp,
+                                   10'000,
+                                   DBL_MAX,
+                                   DBL_MAX,
+                                   0.999,
+                                   UINT64_MAX,
+                                   kCorruptShareMax,
+                                   UINT32_MAX,
+                                   UINT32_MAX,
+                                   true,
+                                   {}}));
   expect_bad("security_level_min", [](PrivacyPolicy& p) { p.security_level_min = static_cast<SecurityLevel>(4); });
   expect_bad("cohort_min", [](PrivacyPolicy& p) { p.cohort_min = 1; });
   expect_bad("cohort_min", [](PrivacyPolicy& p) { p.cohort_min = 10'001; });
