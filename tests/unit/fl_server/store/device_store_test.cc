@@ -197,7 +197,8 @@ void accept_update_of(MemoryStoreBackend<MemoryDeviceStore>& backend, const Devi
 
 std::string ids_of(DeviceStore& store) {
   std::string text;
-  for (const DeviceRecord& found : *store.list_devices({})) text += std::to_string(found.id.bytes[0]);
+  const std::vector<DeviceRecord> devices = *store.list_devices({});
+  for (const DeviceRecord& found : devices) text += std::to_string(found.id.bytes[0]);
   return text;
 }
 
