@@ -2,7 +2,7 @@
 from rows import BIN, rows_of, verdict
 
 REQUESTS_GOAL = 25_000  # JSON requests a server CPU second
-# Node 20 with ONNX Runtime 1.30, the same protocol and such a network, on such a machine. Cited, not measured in this run.
+# Node 20 with ONNX Runtime 1.30, the same protocol and such a network, on two cores of an EPYC server. Cited, not measured in this run.
 NODE_ORT = "Node + ONNX Runtime: 9,100"
 
 
