@@ -1,0 +1,47 @@
+// Operators that make tensors of numbers that nobody gave.
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "model_import/interpret/operator.h"
+
+namespace coterie::model_import {
+namespace {
+
+// Without a value: the float 0.
+Result<Outputs> compute_constant_of_shape(const Call& call) {
+  COT_ASSIGN(Shape shape, integers_of(call.operand(0)));
+  COT_ASSIGN(Array y, zeros(Element::real, std::move(shape)));
+  const auto value = call.node.attributes.find("value");
+  if (value == call.node.attributes.end()) return one(std::move(y));
+  const auto* tensor = std::get_if<HostTensor>(&value->second);
+  if (tensor == nullptr) return bad_form("a value that is no tensor");
+  COT_ASSIGN(const Array given, array_of(*tensor));
+  if (given.size() != 1) return bad_form("a value that is not one number");
+  y.element = given.element;
+  std::ranges::fill(y.values, given.values[0]);
+  return one(std::move(y));
+}
+
+// start, start + step, ... before end
+Result<Outputs> compute_range(const Call& call) {
+  COT_TRY(needs_operands(call, 3));
+  for (const size_t i : {0u, 1u, 2u}) {
+    if (call.operand(i).size() != 1) return bad_form("an operand that is not one number");
+  }
+  const double start = call.operand(0).values[0], end = call.operand(1).values[0], step = call.operand(2).values[0];
+  const double count = std::max(0.0, std::ceil((end - start) / step));
+  if (!(count <= static_cast<double>(kArrayElementsMax))) return bad_form("a range without end");
+  COT_ASSIGN(Array y, zeros(call.operand(0).element, {whole(count)}));
+  for (size_t i = 0; i < y.values.size(); ++i) y.values[i] = start + static_cast<double>(i) * step;
+  return one(std::move(y));
+}
+
+}  // namespace
+
+Operator fill_operator(const std::string& op) {
+  if (op == "ConstantOfShape") return compute_constant_of_shape;
+  return op == "Range" ? compute_range : nullptr;
+}
+
+}  // namespace coterie::model_import

@@ -1,0 +1,31 @@
+// An ONNX graph, computed as its specification says: slow, in double precision, and by code of its own.
+//
+// What a model file computes is compared with it (tools/model/conversion_check.h). So it shares no line with the
+// converter, which folds, fuses, reorders and renames, nor with the kernels: it reads the graph as the reader of the
+// format handed it over, and does one node after the other (ADR 91).
+//
+// It computes what a model predicts: Dropout does nothing, and BatchNormalization uses its running statistics,
+// whatever the node says about training. Floats of every width are doubles, so that a Cast between them changes
+// nothing.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/result.h"
+#include "model_import/graph/graph.h"
+#include "model_import/interpret/array.h"
+
+namespace coterie::model_import {
+
+using Arrays = std::map<std::string, Array>;  // by the name that the value has in the graph
+
+// The wanted values for these inputs; nodes that they do not need are not computed. `graph` is sorted. Errors name
+// the node: invalid_argument (an operator, or a form of one, that is not known here; a wanted value that is not in the
+// graph), malformed (shapes that do not fit), too_large.
+Result<Arrays> interpret(const Graph& graph, const Arrays& inputs, const std::set<std::string>& wanted);
+
+bool is_interpreted(const std::string& op);  // whether the interpreter knows the operator
+
+}  // namespace coterie::model_import

@@ -1,0 +1,43 @@
+#include "model_import/interpret/operator.h"
+
+namespace coterie::model_import {
+
+Error bad_form(const std::string& why) { return Error(ErrorCode::malformed, why); }
+Error unknown_form(const std::string& why) {
+  return Error(ErrorCode::invalid_argument, why + ", which the interpreter does not know");
+}
+
+Status needs_operands(const Call& call, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (!call.has(i)) return bad_form("its operand " + std::to_string(i) + " is missing");
+  }
+  return {};
+}
+
+Result<std::vector<int64_t>> integers_of(const Array& array) {
+  if (array.element == Element::real || array.rank() > 1) return bad_form("an operand that is no list of integers");
+  std::vector<int64_t> numbers;
+  for (const double value : array.values) numbers.push_back(whole(value));
+  return numbers;
+}
+
+Result<size_t> axis_of(int64_t axis, size_t rank) {
+  const auto bound = static_cast<int64_t>(rank);
+  if (axis < -bound || axis >= bound)
+    return bad_form("axis " + std::to_string(axis) + " of a tensor of rank " + std::to_string(rank));
+  return static_cast<size_t>(axis < 0 ? axis + bound : axis);
+}
+
+Result<std::vector<int64_t>> axes_given(const Call& call, size_t i, int64_t since) {
+  if (call.opset < since) return call.node.integers("axes");
+  if (!call.has(i)) return std::vector<int64_t>();
+  return integers_of(call.operand(i));
+}
+
+Outputs one(Array array) {
+  Outputs outputs;
+  outputs.push_back(std::move(array));
+  return outputs;
+}
+
+}  // namespace coterie::model_import

@@ -1,0 +1,54 @@
+// What the interpreter's operators are given, and their families. Each is written from its page in ONNX's
+// documentation (onnx/docs/Operators.md and Changelog.md, opset 11 to 18): plain loops over doubles.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model_import/graph/graph.h"
+#include "model_import/interpret/array.h"
+
+namespace coterie::model_import {
+
+// One node with the values of its operands.
+struct Call {
+  const Node& node;
+  int64_t opset;
+  std::vector<const Array*> operands;  // null: absent
+
+  bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
+  const Array& operand(size_t i) const { return *operands[i]; }  // that has(i)
+};
+
+// The node's outputs in order; trailing ones that nobody computes may be missing. Errors: malformed, too_large,
+// invalid_argument (a form of the operator that is not known); interpret() adds the node's name.
+using Outputs = std::vector<Array>;
+using Operator = Result<Outputs> (*)(const Call&);
+
+// Null: the family has no such operator.
+Operator unary_operator(const std::string& op);
+Operator binary_operator(const std::string& op);
+Operator reduce_operator(const std::string& op);
+Operator matrix_operator(const std::string& op);
+Operator convolution_operator(const std::string& op);
+Operator pool_operator(const std::string& op);
+Operator resize_operator(const std::string& op);
+Operator norm_operator(const std::string& op);
+Operator shape_operator(const std::string& op);
+Operator data_operator(const std::string& op);
+Operator fill_operator(const std::string& op);
+Operator recurrent_operator(const std::string& op);
+
+// --- for the families
+Error bad_form(const std::string& why);                 // malformed
+Error unknown_form(const std::string& why);             // invalid_argument
+Status needs_operands(const Call& call, size_t count);  // the first `count` are there
+// A list of integers, or one number. Errors: malformed.
+Result<std::vector<int64_t>> integers_of(const Array& array);
+Result<size_t> axis_of(int64_t axis, size_t rank);  // negative: from the end. Errors: malformed
+// The attribute `axes` before opset `since`, operand `i` from there on; empty where neither is there.
+Result<std::vector<int64_t>> axes_given(const Call& call, size_t i, int64_t since);
+Outputs one(Array array);
+
+}  // namespace coterie::model_import
