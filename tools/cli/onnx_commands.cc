@@ -1,11 +1,13 @@
 #include "tools/cli/onnx_commands.h"
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/os/file.h"
 #include "device_sdk/runtime/graph_compiler.h"
 #include "device_sdk/runtime/limits.h"
+#include "device_sdk/runtime/seal.h"
 #include "model_import/onnx/export_onnx.h"
 #include "model_import/onnx/import_onnx.h"
 #include "model_import/onnx/read_onnx.h"
@@ -13,6 +15,7 @@
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/model/conversion_check.h"
 #include "tools/model/inspect.h"
 #include "tools/model/onnx_verify.h"
 
@@ -45,15 +48,69 @@ std::vector<Footprint> footprints(const Model& model) {
   return figures;
 }
 
-Result<std::vector<VerifyResult>> verify(const Model& model, const ConvertOptions& options) {
-  COT_ASSIGN(std::vector<VerifyResult> results, verify_stored(model, options.from));
-  COT_ASSIGN(VerifyResult random, verify_kernels(model, kVerifyExamples));
-  results.push_back(std::move(random));
-  return results;
+struct Verification {
+  std::vector<VerifyResult> parts;             // stored outputs, and kernels
+  std::optional<ConversionResult> conversion;  // the model beside the ONNX graph
+  std::optional<Error> unverified;             // why there is none
+};
+
+// The ONNX graph with the output that is converted, as it lies in the file.
+Result<model_import::Graph> graph_of(ByteView file, const std::string& output) {
+  COT_ASSIGN(model_import::Graph graph, model_import::read_onnx(file));
+  if (graph.outputs.empty()) return Error(ErrorCode::malformed, "the model has no output");
+  const std::string name = output.empty() ? graph.outputs[0].name : output;
+  graph.outputs = {{.name = name, .element = model_import::Element::real, .shape = {}}};
+  return graph;
 }
 
-void print_tables(const ModelReport& report, const std::vector<Footprint>& memory,
-                  const std::vector<VerifyResult>& verified) {
+Result<Verification> verify(const Model& model, ByteView file, const ConvertOptions& options) {
+  Verification verification;
+  COT_ASSIGN(verification.parts, verify_stored(model, options.from));
+  COT_ASSIGN(VerifyResult random, verify_kernels(model, kVerifyExamples));
+  verification.parts.push_back(std::move(random));
+  COT_ASSIGN(const model_import::Graph graph, graph_of(file, options.output));
+  const Conversion convert = [&options](model_import::Graph part) -> Result<Bytes> {
+    COT_ASSIGN(model_import::ImportedModel imported,
+               model_import::import_graph(std::move(part), {.dimensions = options.dimensions}));
+    seal(imported.model);
+    return std::move(imported.model);
+  };
+  Result<ConversionResult> conversion = check_conversion(graph, options.dimensions, model, convert);
+  if (conversion) verification.conversion = std::move(*conversion);
+  else verification.unverified = conversion.error();
+  return verification;
+}
+
+std::string scientific(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2g", value);
+  return text;
+}
+
+std::string text_of(const ConversionResult& result) {
+  return "conversion beside the ONNX graph: " + counted(result.examples, "random example") + ", output " +
+         printable(result.output) + ": largest difference " + scientific(result.absolute) + ", " +
+         scientific(result.relative) + " of the largest value (allowed: " + scientific(kAbsoluteMax) + " + " +
+         scientific(kRelativeMax) + " of it)\n";
+}
+
+// What makes the command fail, if anything does.
+std::optional<Error> fault_of(const Verification& verification) {
+  for (const VerifyResult& v : verification.parts) {
+    if (v.difference <= kDifferenceMax) continue;
+    return Error(ErrorCode::internal,
+                 v.what + ": the model differs from what it should compute by " + std::to_string(v.difference));
+  }
+  if (verification.unverified) return verification.unverified->with_context("the conversion is not verified");
+  if (!verification.conversion || verification.conversion->agrees) return std::nullopt;
+  const ConversionResult& result = *verification.conversion;
+  return Error(ErrorCode::internal, "the model does not compute what the ONNX graph does: output " +
+                                        printable(result.output) + " differs by " + scientific(result.absolute) +
+                                        "; the first tensor that differs is " + printable(result.first_tensor) +
+                                        ", of " + printable(result.first_node));
+}
+
+void print_tables(const ModelReport& report, const std::vector<Footprint>& memory, const Verification& verification) {
   Table layers({{"LAYER"}, {"OP"}, {"OUTPUT"}, {"PARAMETERS", Table::Align::right}});
   for (const ModelLayer& layer : report.layers) {
     layers.add({layer.name, layer.op, layer.output, layer.parameters == 0 ? "" : format_count(layer.parameters)});
@@ -67,21 +124,16 @@ void print_tables(const ModelReport& report, const std::vector<Footprint>& memor
   std::string text = layers.text() + "\n" + printable(report.name) + ": input " + report.input + ", output " +
                      report.output + ", " + format_count(report.parameters) + " parameters, " +
                      format_fixed(report.flops / 1e6, 2) + " million operations an example\n\n" + figures.text();
-  for (const VerifyResult& v : verified) {
+  for (const VerifyResult& v : verification.parts) {
     text += "\n" + v.what + ": " + counted(v.examples, "example") + ", largest difference " +
             format_fixed(v.difference * 1e6, 2) + " millionths of the largest value\n";
   }
-  // What stands there now is of the kernels alone.
-  if (verified.size() == 1) {
-    text +=
-        "the conversion itself is not checked: put test_data_set_0 (input_0.pb, output_0.pb, as onnx's own tests "
-        "have them) beside the file\n";
-  }
+  if (verification.conversion) text += "\n" + text_of(*verification.conversion);
   print_text(text);
 }
 
-void print_as_json(const ModelReport& report, const std::vector<Footprint>& memory,
-                   const std::vector<VerifyResult>& verified, const model_import::ImportedModel& import) {
+void print_as_json(const ModelReport& report, const std::vector<Footprint>& memory, const Verification& verification,
+                   const model_import::ImportedModel& import) {
   nlohmann::json json{{"name", report.name},
                       {"digest", report.digest},
                       {"input", report.input},
@@ -99,9 +151,20 @@ void print_as_json(const ModelReport& report, const std::vector<Footprint>& memo
                               {"inference_bytes", f.inference ? nlohmann::json(*f.inference) : nullptr},
                               {"training_bytes", f.training ? nlohmann::json(*f.training) : nullptr}});
   }
-  for (const VerifyResult& v : verified) {
+  for (const VerifyResult& v : verification.parts) {
     json["verified"].push_back({{"what", v.what}, {"examples", v.examples}, {"difference", v.difference}});
   }
+  if (verification.conversion) {
+    const ConversionResult& c = *verification.conversion;
+    json["conversion"] = {{"output", c.output},
+                          {"examples", c.examples},
+                          {"absolute_difference", c.absolute},
+                          {"relative_difference", c.relative},
+                          {"agrees", c.agrees},
+                          {"first_tensor", c.first_tensor}};
+  }
+  if (verification.unverified)
+    json["conversion"] = {{"agrees", false}, {"unverified", verification.unverified->message()}};
   print_json(json);
 }
 
@@ -122,28 +185,22 @@ ExitCode convert_model(const ConvertOptions& options) {
   if (!import) return fail("model convert", import.error().with_context(options.from), ExitCode::usage);
   const Result<Model> model = Model::load(import->model);
   if (!model) return fail("model convert", model.error().with_context(options.from), ExitCode::usage);
-  std::vector<VerifyResult> verified;
+  Verification verification;
   if (options.verifies) {
-    Result<std::vector<VerifyResult>> results = verify(*model, options);
+    Result<Verification> results = verify(*model, *file, options);
     if (!results) return fail("model convert", results.error(), ExitCode::usage);
-    verified = std::move(*results);
+    verification = std::move(*results);
   }
   if (const Status written = os::write_file_atomically(options.to, import->model); !written) {
     return fail("model convert", written.error(), ExitCode::failure);
   }
-  if (options.as_json) print_as_json(inspect(*model), footprints(*model), verified, *import);
-  else print_tables(inspect(*model), footprints(*model), verified);
+  if (options.as_json) print_as_json(inspect(*model), footprints(*model), verification, *import);
+  else print_tables(inspect(*model), footprints(*model), verification);
   for (const std::string& note : import->notes) {
     if (!options.as_json) print_text("note: " + printable(note) + "\n");
   }
-  for (const VerifyResult& v : verified) {
-    if (!(v.difference <= kDifferenceMax)) {
-      return fail("model convert",
-                  Error(ErrorCode::internal,
-                        v.what + ": the model differs from what it should compute by " + std::to_string(v.difference)),
-                  ExitCode::failure);
-    }
-  }
+  if (const std::optional<Error> fault = fault_of(verification))
+    return fail("model convert", *fault, ExitCode::failure);
   return ExitCode::ok;
 }
 

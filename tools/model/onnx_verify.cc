@@ -6,35 +6,12 @@
 
 #include "base/os/file.h"
 #include "base/random.h"
-#include "device_sdk/runtime/graph_compiler.h"
-#include "device_sdk/runtime/limits.h"
 #include "model_import/graph/order.h"
 #include "model_import/onnx/read_onnx.h"
+#include "tools/model/model_output.h"
 
 namespace coterie {
 namespace {
-
-using Words = std::vector<float>;  // or int32, by their bytes
-
-// The output for one batch, by these kernels.
-Result<Words> computed(const Model& model, const std::vector<Words>& inputs, uint32_t batch,
-                       const kernels::KernelTable& kernels) {
-  COT_ASSIGN(
-      CompiledModel compiled,
-      compile(model, {.purpose = Purpose::predict, .batch_size = batch, .arena_bytes_max = limits::kArenaBytesMax}));
-  COT_ASSIGN(const Arena arena, Arena::create(compiled.layout, limits::kArenaBytesMax));
-  compiled.program.bind(arena);
-  const std::span<const float> parameters = model.parameters();
-  std::ranges::copy(parameters, arena.region(Region::parameters).begin());
-  const char* fault = nullptr;
-  const StepContext context{.kernels = kernels, .fault = &fault};
-  compiled.program.run(Phase::prepare, context);
-  for (size_t i = 0; i < inputs.size(); ++i) std::ranges::copy(inputs[i], compiled.program.pointer(compiled.inputs[i]));
-  compiled.program.run(Phase::forward, context);
-  if (fault != nullptr) return Error(ErrorCode::invalid_argument, fault);
-  const float* output = compiled.program.pointer(compiled.output);
-  return Words(output, output + elements(at_batch(model.shape(model.graph().output), batch)));
-}
 
 double difference_of(const Words& seen, const Words& expected) {
   double largest = 1, apart = 0;
@@ -45,14 +22,6 @@ double difference_of(const Words& seen, const Words& expected) {
     apart = std::max(apart, std::fabs(static_cast<double>(seen[i]) - static_cast<double>(expected[i])));
   }
   return apart / largest;
-}
-
-bool is_nhwc(const Model& model, const std::string& property, size_t i) {
-  const auto found = model.graph().properties.find(property);
-  if (found == model.graph().properties.end()) return false;
-  std::string_view words = found->second;
-  for (; i > 0 && words.find(',') != std::string_view::npos; --i) words.remove_prefix(words.find(',') + 1);
-  return i == 0 && words.starts_with("nhwc");
 }
 
 // The elements of a stored tensor as the model has them, and the number of examples.
@@ -103,8 +72,8 @@ Result<VerifyResult> verify_kernels(const Model& model, uint32_t examples) {
     }
     inputs.push_back(std::move(words));
   }
-  COT_ASSIGN(const Words fast, computed(model, inputs, examples, kernels::kernels()));
-  COT_ASSIGN(const Words obvious, computed(model, inputs, examples, kernels::reference_kernels<float>()));
+  COT_ASSIGN(const Words fast, computed_output(model, inputs, examples, kernels::kernels()));
+  COT_ASSIGN(const Words obvious, computed_output(model, inputs, examples, kernels::reference_kernels<float>()));
   return VerifyResult{
       .what = "kernels beside plain loops", .examples = examples, .difference = difference_of(fast, obvious)};
 }
@@ -121,14 +90,14 @@ Result<std::vector<VerifyResult>> verify_stored(const Model& model, const std::s
     for (size_t i = 0; i < model.graph().inputs.size(); ++i) {
       const std::string path = folder + name + "/input_" + std::to_string(i) + ".pb";
       COT_ASSIGN(const model_import::HostTensor tensor, stored_tensor(path));
-      auto words = laid_out(tensor, is_nhwc(model, "input_layout", i), model.input_shape(i), batch);
+      auto words = laid_out(tensor, lies_nhwc(model, "input_layout", i), model.input_shape(i), batch);
       if (!words) return words.error().with_context(path);
       inputs.push_back(std::move(*words));
     }
     COT_ASSIGN(const model_import::HostTensor output, stored_tensor(folder + name + "/output_0.pb"));
-    auto expected = laid_out(output, is_nhwc(model, "output_layout", 0), model.output_shape(), batch);
+    auto expected = laid_out(output, lies_nhwc(model, "output_layout", 0), model.output_shape(), batch);
     if (!expected) return expected.error().with_context(name + "/output_0.pb");
-    COT_ASSIGN(const Words seen, computed(model, inputs, batch, kernels::kernels()));
+    COT_ASSIGN(const Words seen, computed_output(model, inputs, batch, kernels::kernels()));
     results.push_back({.what = name, .examples = batch, .difference = difference_of(seen, *expected)});
   }
 }

@@ -1,4 +1,5 @@
-// Whether a converted model computes what it should.
+// Whether a model computes what was stored, and its kernels what plain loops do. Whether it was converted rightly is
+// the subject of conversion_check.h.
 #pragma once
 
 #include <string>
