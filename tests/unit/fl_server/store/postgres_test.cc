@@ -42,9 +42,9 @@ TEST_F(Postgres, RefusesANewerSchema) {
   ASSERT_OK(SqlTrainingStore::open(open_postgres(settings())));
   Result<Database> database = open_postgres(settings());
   ASSERT_OK(database);
-  ASSERT_OK(database->execute("UPDATE schema_version SET version = 7"));
+  ASSERT_OK(database->execute("UPDATE schema_version SET version = 8"));
   EXPECT_ERROR(SqlTrainingStore::open(open_postgres(settings())), ErrorCode::unsupported_version,
-               "schema version 7, this server speaks 6; run the server that wrote it");
+               "schema version 8, this server speaks 7; run the server that wrote it");
 }
 
 TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
@@ -57,6 +57,7 @@ TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
   ASSERT_OK(
       database->execute("DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; "
                         "DROP TABLE job_population; DROP TABLE population_budget; "
+                        "DROP TABLE device_day; DROP TABLE audit_segment; ALTER TABLE device DROP COLUMN seen_day; "
                         "ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));
   store = SqlTrainingStore::open(open_postgres(settings()));
   ASSERT_OK(store);

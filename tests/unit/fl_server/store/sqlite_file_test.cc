@@ -52,8 +52,8 @@ TEST_F(SqliteFile, IsCreatedOnceAndSharedByBothStores) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_OK(open());
-  execute("PRAGMA user_version = 7");
-  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 7, this server speaks 6");
+  execute("PRAGMA user_version = 8");
+  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 8, this server speaks 7");
   EXPECT_ERROR(SqlDeviceStore::open(open_sqlite(path())), ErrorCode::unsupported_version,
                "run the server that wrote it");
 }
