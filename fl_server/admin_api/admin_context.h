@@ -18,6 +18,7 @@
 #include "fl_server/admin_api/stream_places.h"
 #include "fl_server/console/console_sessions.h"
 #include "fl_server/records/disk_use.h"
+#include "fl_server/settings/tenant_quotas.h"
 #include "proto/messages/plan.h"
 #include "scheduler/fleet/node_report.h"
 
@@ -48,6 +49,7 @@ struct AdminServiceSettings {
   uint64_t upload_bytes_max = 512ull << 20;  // of a model or a data set
   size_t pool_threads = 2;
   uint32_t event_streams_max = 16;  // at a time
+  TenantQuotas quotas;
 };
 
 // What the service is made of; outlives it.
@@ -94,7 +96,8 @@ struct AdminContext : AdminServiceParts {
   std::atomic<bool> ready{false};
   std::atomic<bool> leading{false};
   // Streams of events that are open. Shared with them: the last may end after the service.
-  const std::shared_ptr<StreamPlaces> streams = std::make_shared<StreamPlaces>(settings.event_streams_max);
+  const std::shared_ptr<StreamPlaces> streams =
+      std::make_shared<StreamPlaces>(settings.event_streams_max, settings.quotas.event_streams_max);
 };
 
 }  // namespace coterie

@@ -61,15 +61,9 @@ HttpResponse open_stream(AdminContext& context, const AdminCaller& caller, Event
     const bool is_removed = token.error().code() == ErrorCode::not_found;
     return problem_response(is_removed ? Error(ErrorCode::unauthenticated, "this token was removed") : token.error());
   }
-  StreamPlaces& places = *context.streams;
-  reader.place = places.take(caller.tenant);
-  if (!reader.place) {
-    return problem_response(
-        Error(ErrorCode::rate_limited,
-              "there are " + std::to_string(places.places_max()) + " streams of events, or " +
-                  std::to_string(places.places_max_of(caller.tenant)) +
-                  " of your tenant, the most there may be; ask for the rounds now and then instead"));
-  }
+  Result<std::shared_ptr<void>> place = context.streams->take(caller.tenant);
+  if (!place) return problem_response(place.error());
+  reader.place = std::move(*place);
   HttpResponse response;
   response.content_type = "text/event-stream";
   response.headers = {{"Cache-Control", "no-store"}};

@@ -1,5 +1,4 @@
 // Named admin tokens on the admin plane: who may act, as what, until when.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -64,20 +63,6 @@ AdminTokenRecord record_from(const nlohmann::json& json, const AdminCaller& call
   return record;
 }
 
-// Whether there may be one more of this tenant.
-Status check_room(const std::vector<AdminTokenRecord>& tokens, const std::string& tenant) {
-  const auto refuse = [](size_t count, const std::string& of) {
-    return Error(ErrorCode::conflict, "there are " + std::to_string(count) + " admin tokens" + of +
-                                          ", the most there may be; remove some that are not used");
-  };
-  if (tokens.size() >= kAdminTokensMax) return refuse(tokens.size(), "");
-  if (tenant == kEveryTenant) return {};
-  const auto of_tenant =
-      static_cast<size_t>(std::ranges::count_if(tokens, [&](const auto& token) { return token.tenant == tenant; }));
-  if (of_tenant >= kAdminTokensOfTenantMax) return refuse(of_tenant, " of tenant " + tenant);
-  return {};
-}
-
 }  // namespace
 
 HttpResponse list_admin_tokens(AdminContext& context, const AdminCall& call) {
@@ -105,16 +90,14 @@ HttpResponse create_admin_token(AdminContext& context, const AdminCall& call) {
   AdminTokenRecord record = record_from(*json, call.caller, os::wall_now(), problems);
   if (!problems.empty())
     return problem_response(Error(ErrorCode::invalid_argument, "the token cannot be made so"), problems);
-  const Result<std::vector<AdminTokenRecord>> tokens = context.admin.list_admin_tokens();
-  if (!tokens) return problem_response(tokens.error());
-  if (const Status room = check_room(*tokens, record.tenant); !room) return problem_response(room.error());
   const NewAdminToken made = generate_admin_token();
   record.id = made.id;
   record.creator = call.caller.id;
   record.hash = slow_hash(made.text);
   if (record.hash.empty())
     return problem_response(Error(ErrorCode::overloaded, "no memory for the token's hash; try again"));
-  if (const Status created = context.admin.create_admin_token(record); !created)
+  const AdminTokenRoom room{.in_all = kAdminTokensMax, .of_tenant = context.settings.quotas.admin_tokens_max};
+  if (const Status created = context.admin.create_admin_token(record, room); !created)
     return problem_response(created.error());
   log(LogLevel::info, "admin_token_created",
       {{"token", record.id}, {"roles", record.roles.text()}, {"by", record.creator}});

@@ -14,9 +14,11 @@ HttpResponse call_once(AdminContext& context, const AdminRoute& route, const Adm
   if (!route.traits.takes_key || text.empty()) return route.handler(context, call);
   // Where there is no body, the path says what is asked.
   const ByteView asked = route.body == AdminBody::none ? as_bytes(call.head.path) : ByteView(call.body);
-  const auto key = make_idempotency_key(text, call.caller.id, route.operation, asked);
+  auto key = make_idempotency_key(text, call.caller.id, route.operation, asked);
   if (!key) return problem_response(key.error());
-  const Result<KeyClaim> claim = context.admin.claim_key(*key, os::wall_now());
+  key->tenant = call.caller.tenant;
+  const Result<KeyClaim> claim =
+      context.admin.claim_key(*key, os::wall_now(), context.settings.quotas.idempotency_keys_max);
   if (!claim) return problem_response(claim.error());
   switch (claim->state) {
     case KeyClaim::State::claimed: break;

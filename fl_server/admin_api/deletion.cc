@@ -1,16 +1,21 @@
-// What a person removes: a version of a model, an upload, a job that has ended. Rows go at once; blobs of versions go
-// with the next pass of retention, unless other rows name them. The privacy ledger stays as it is, and so does whose
-// the job was, as its tenant still sees its records.
+// What a person removes: a version of a model, an upload, a job that has ended. It is gone for whoever asks from then
+// on; the rows of a job, and blobs that no other row names, go with the next passes of retention. The privacy ledger
+// stays as it is, and so does whose the job was, as its tenant still sees its records.
+#include <algorithm>
+
 #include "base/log.h"
+#include "base/os/clock.h"
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
 #include "fl_server/admin_api/handlers.h"
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/query_reader.h"
 #include "fl_server/admin_api/shown_job.h"
+#include "fl_server/admin_api/tenants.h"
 #include "fl_server/retention/named_blobs.h"
 #include "fl_server/retention/retention_plan.h"
 #include "fl_server/runtime/round_scheduler.h"
+#include "fl_server/store/admin_store.h"
 #include "fl_server/store/blob_store.h"
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/model_store.h"
@@ -20,8 +25,6 @@
 namespace coterie::admin_handlers {
 namespace {
 
-constexpr size_t kRowsAStep = 500;
-
 HttpResponse gone() {
   HttpResponse response;
   response.status = 204;
@@ -30,20 +33,45 @@ HttpResponse gone() {
 
 HttpResponse conflict(const std::string& why) { return problem_response(Error(ErrorCode::conflict, why)); }
 
-Result<bool> remove_upload(AdminContext& context, const Digest& digest) {
+// Whether a job that the caller sees is made of it.
+Result<bool> is_in_use(AdminContext& context, const AdminCall& call, const Digest& digest) {
+  COT_ASSIGN(const TenantView own, view_of(context, call, Owned::job));
+  COT_ASSIGN(const std::vector<JobRecord> jobs, context.jobs.list_jobs());
+  return std::ranges::any_of(jobs, [&](const JobRecord& job) {
+    const HorizontalSettings& settings = job.spec.horizontal();
+    return own.sees(job.id.value()) && (settings.model == digest || settings.evaluation == digest);
+  });
+}
+
+// What a tenant removes is its own upload of these bytes. Where others have sent the same, or rows of theirs name the
+// file, it stays, and the tenant has it no more.
+Result<bool> remove_upload(AdminContext& context, const AdminCall& call, const Digest& digest) {
+  const std::string& tenant = call.caller.tenant;
+  const bool is_of_all = tenant == kEveryTenant;
+  COT_ASSIGN(const std::vector<std::string> uploaders, context.admin.list_uploaders(digest));
+  if (!is_of_all && std::ranges::count(uploaders, tenant) == 0) return Error(ErrorCode::not_found, "no such upload");
   COT_TRY(context.blobs.open(digest));
   // In this order: whoever names it after these rows were read has put it after the time that was asked for first.
   COT_ASSIGN(const WallTime now, context.blobs.now());
+  const WallTime noted_before = os::wall_now() - kNamingMax;
   COT_ASSIGN(const std::set<Digest> named, list_named_blobs(context.jobs, context.retention, context.admin));
-  if (named.contains(digest)) return Error(ErrorCode::conflict, "a job or a version of a model is made of it");
-  return context.blobs.remove_put_before(digest, now - kNamingMax);
+  COT_ASSIGN(const bool in_use, is_in_use(context, call, digest));
+  if (in_use || (is_of_all && named.contains(digest)))
+    return Error(ErrorCode::conflict, "a job or a version of a model is made of it");
+  if (named.contains(digest) || (!is_of_all && uploaders.size() > 1)) {
+    COT_ASSIGN(const uint64_t forgotten, context.admin.forget_upload(digest, noted_before, tenant));
+    return forgotten > 0;
+  }
+  COT_ASSIGN(const bool is_gone, context.blobs.remove_put_before(digest, now - kNamingMax));
+  if (is_gone) COT_TRY(context.admin.forget_upload(digest, noted_before));
+  return is_gone;
 }
 
 // A model or a data set: both are blobs, and nobody has noted which one is what.
 HttpResponse delete_upload(AdminContext& context, const AdminCall& call) {
   const Result<Digest> digest = Digest::from_hex(call.path.at("digest"));
   if (!digest) return problem_response(Error(ErrorCode::not_found, "no such upload: a digest has 64 digits"));
-  const Result<bool> removed = remove_upload(context, *digest);
+  const Result<bool> removed = remove_upload(context, call, *digest);
   if (!removed) return problem_response(removed.error());
   if (!*removed) return conflict("it was uploaded within the last ten minutes: a job may be about to be made of it");
   return gone();
@@ -60,13 +88,9 @@ HttpResponse delete_job(AdminContext& context, const AdminCall& call) {
   const bool is_over = job->state != JobState::running && job->state != JobState::paused;
   if (is_over && context.scheduler.now_of(id, job->spec.common.population))
     return conflict("job " + id.value() + " is being ended; ask again in a moment");
-  for (;;) {
-    const Result<ForgottenJob> step = context.retention.forget_job(id, *expected, kRowsAStep);
-    if (!step) return not_changed(context, id, step.error(), *expected);
-    for (const ModelRecord& model : step->models) context.unnamed.add(model);
-    if (step->is_gone) break;
-  }
-  context.unnamed.add(UnnamedBlob{job->plan, job->created});
+  // Its rows may be many, and go by and by with the next pass of retention, wherever this process ends.
+  const Status deleted = context.retention.delete_job(id, *expected);
+  if (!deleted) return not_changed(context, id, deleted.error(), *expected);
   log(LogLevel::info, "job_deleted", {{"job", id.value()}, {"by", call.caller.id}});
   return gone();
 }

@@ -74,7 +74,9 @@ HttpResponse create_token(AdminContext& context, const AdminCall& call) {
   }
   token.created = os::wall_now();
   token.expires = token.created + std::chrono::seconds(valid_seconds);
-  if (const Status created = context.devices.create_token(token); !created) return problem_response(created.error());
+  const QuotaClaim owner{*tenant, context.settings.quotas.enrollment_tokens_max};
+  if (const Status created = context.devices.create_token(token, owner); !created)
+    return problem_response(created.error());
   nlohmann::json answer = to_json(token);
   answer["token"] = secret;  // shown once; only its digest is kept
   HttpResponse response = json_response(answer, 201);

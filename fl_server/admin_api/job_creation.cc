@@ -140,6 +140,13 @@ std::optional<HttpResponse> prepare(AdminContext& context, const nlohmann::json&
   return std::nullopt;
 }
 
+// Before a plan is written that nobody would name. What is created meanwhile is counted as the job is stored.
+Status check_room(AdminContext& context, const std::string& tenant) {
+  COT_ASSIGN(auto use, context.admin.list_use());
+  const uint64_t jobs = use[tenant][Quota::jobs], most = context.settings.quotas.jobs_max;
+  return jobs < most ? Status() : Status(over_quota(Quota::jobs, tenant, most, jobs + 1));
+}
+
 }  // namespace
 
 HttpResponse create_job(AdminContext& context, const AdminCall& call) {
@@ -153,6 +160,7 @@ HttpResponse create_job(AdminContext& context, const AdminCall& call) {
   const std::string* const wanted = reader.find("tenant");
   reader.finish();
   const Result<std::string> tenant = tenant_for(call, wanted != nullptr ? *wanted : "", problems, "?tenant");
+  if (const Status room = check_room(context, *tenant); !room) return problem_response(room.error());
   job.id = new_job_id();
   job.created = os::wall_now();
   const std::optional<HttpResponse> refused =
@@ -167,11 +175,11 @@ HttpResponse create_job(AdminContext& context, const AdminCall& call) {
   if (const Status claimed = claim_population(context, job.spec.common.population, *tenant); !claimed) {
     return problem_response(invalid_job(), {{"/population", claimed.error().message()}});
   }
-  // Its owner is known before there is a job that others could see.
-  const Result<std::string> owner = context.admin.claim_for_tenant(Owned::job, job.id.value(), *tenant);
-  if (!owner) return problem_response(owner.error());
-  context.events.belongs_to(job.id, *owner);
-  if (const Status created = context.jobs.create_job(job, made.initial); !created) {
+  // Its owner is known before there is a job that others could hear of.
+  context.events.belongs_to(job.id, *tenant);
+  const QuotaClaim owner{*tenant, context.settings.quotas.jobs_max};
+  if (const Status created = context.jobs.create_job(job, made.initial, owner); !created) {
+    context.events.forget(job.id);
     return problem_response(created.error());
   }
   context.events.add(job.id, event::JobCreated{job.spec.common.name});

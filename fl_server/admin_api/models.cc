@@ -1,6 +1,7 @@
 // Models and data sets on the admin plane.
 #include <nlohmann/json.hpp>
 
+#include "base/os/clock.h"
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
 #include "fl_server/admin_api/handlers.h"
@@ -9,10 +10,12 @@
 #include "fl_server/admin_api/record_json.h"
 #include "fl_server/net/blob_response.h"
 #include "fl_server/net/entity_tag.h"
+#include "fl_server/store/admin_store.h"
 #include "fl_server/store/blob_store.h"
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/model_store.h"
 #include "proto/codec/codec.h"
+#include "secure/crypto/digest.h"
 
 namespace coterie::admin_handlers {
 namespace {
@@ -22,6 +25,18 @@ HttpResponse stored(const Digest& digest, const nlohmann::json& json) {
   HttpResponse response = json_response(json, 201);
   response.headers.emplace_back("ETag", "\"" + digest.hex() + "\"");
   return response;
+}
+
+// The blob of a body that a tenant has room for. A refusal writes nothing.
+Result<Digest> keep_upload(AdminContext& context, const AdminCall& call) {
+  const bool is_of_all = call.caller.tenant == kEveryTenant;
+  const UploadRecord upload{.tenant = is_of_all ? std::string(kDefaultTenant) : call.caller.tenant,
+                            .digest = content_digest(call.body),
+                            .bytes = call.body.size(),
+                            .put = os::wall_now()};
+  const TenantQuotas& quotas = context.settings.quotas;
+  COT_TRY(context.admin.note_upload(upload, {.uploads = quotas.uploads_max, .bytes = quotas.blob_bytes_max}));
+  return context.blobs.put(call.body);
 }
 
 }  // namespace
@@ -35,7 +50,7 @@ HttpResponse upload_model(AdminContext& context, const AdminCall& call) {
   if (context.check_model) {
     if (const Status fits = context.check_model(call.body); !fits) return problem_response(fits.error());
   }
-  const Result<Digest> digest = context.blobs.put(call.body);
+  const Result<Digest> digest = keep_upload(context, call);
   if (!digest) return problem_response(digest.error());
   return stored(*digest, {{"digest", digest->hex()},
                           {"bytes", call.body.size()},
@@ -46,7 +61,7 @@ HttpResponse upload_model(AdminContext& context, const AdminCall& call) {
 HttpResponse upload_dataset(AdminContext& context, const AdminCall& call) {
   const Result<Decoded<DatasetHeader>> dataset = decode_dataset(call.body);
   if (!dataset) return problem_response(dataset.error());
-  const Result<Digest> digest = context.blobs.put(call.body);
+  const Result<Digest> digest = keep_upload(context, call);
   if (!digest) return problem_response(digest.error());
   return stored(*digest,
                 {{"digest", digest->hex()}, {"bytes", call.body.size()}, {"examples", dataset->header.examples}});

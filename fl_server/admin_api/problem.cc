@@ -23,6 +23,7 @@ HttpResponse problem_response(const Error& error, const Problems& problems, int 
                          {"status", status},
                          {"code", row.name},
                          {"detail", error.message()}};
+  if (!error.reason().empty()) json["reason"] = error.reason();
   for (const Problem& problem : problems) {
     json["errors"].push_back({{"pointer", problem.pointer}, {"detail", problem.detail}});
   }

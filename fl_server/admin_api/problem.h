@@ -12,9 +12,9 @@ namespace coterie {
 // U+FFFD.
 HttpResponse json_response(const nlohmann::json& json, int status = 200);
 
-// {"type","title","status","code","detail"} and, if there are any, "errors": [{"pointer","detail"}]. The status is that
-// of the error's code unless another is given. 401 says how to authenticate; what may pass (429, 503) when to come
-// again.
+// {"type","title","status","code","detail"} and, if there are any, "reason" (Error::reason) and "errors":
+// [{"pointer","detail"}]. The status is that of the error's code unless another is given. 401 says how to authenticate;
+// what may pass (429, 503) when to come again.
 HttpResponse problem_response(const Error& error, const Problems& problems = {}, int status = 0);
 
 // The answer to query parameters that are wrong.

@@ -33,7 +33,6 @@ constexpr AdminBody kFile = AdminBody::file;
 constexpr AdminRouteTraits kPlain = {};
 constexpr AdminRouteTraits kTakesKey = {.takes_key = true};
 constexpr AdminRouteTraits kWholeServer = {.whole_server = true};
-constexpr AdminRouteTraits kWholeTakesKey = {.takes_key = true, .whole_server = true};
 constexpr AdminRouteTraits kServedByAny = {.served_by = AdminServedBy::any};
 constexpr AdminRouteTraits kWholeServedByAny = {.whole_server = true, .served_by = AdminServedBy::any};
 constexpr AdminRouteTraits kRelayed = {.served_by = AdminServedBy::relay};
@@ -90,9 +89,9 @@ constexpr AdminRoute kRoutes[] = {
     {"POST", "/admin/v1/datasets", "uploadDataset", "Upload a data set to evaluate models on", kEngineer,
      upload_dataset, kPlain, "dataset.upload", kFile},
     {"DELETE", "/admin/v1/models/{digest}", "deleteModelUpload", "Remove a model file that no job is made of",
-     kEngineer, delete_model_upload, kWholeTakesKey, "model.delete_upload"},
+     kEngineer, delete_model_upload, kTakesKey, "model.delete_upload"},
     {"DELETE", "/admin/v1/datasets/{digest}", "deleteDataset", "Remove a data set that no job is made of", kEngineer,
-     delete_dataset, kWholeTakesKey, "dataset.delete"},
+     delete_dataset, kTakesKey, "dataset.delete"},
     {"GET", "/admin/v1/devices", "listDevices", "Enrolled devices, by id", kShutOut, list_devices},
     {"POST", "/admin/v1/devices/{device}:revoke", "revokeDevice", "Refuse everything this device asks from now on",
      kShutOut, revoke_device, kPlain, "device.revoke"},

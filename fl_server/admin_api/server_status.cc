@@ -13,6 +13,7 @@
 #include "fl_server/net/retry_after.h"
 #include "fl_server/runtime/device_plane.h"
 #include "fl_server/runtime/round_scheduler.h"
+#include "fl_server/store/admin_store.h"
 #include "fl_server/store/device_store.h"
 #include "fl_server/telemetry/metrics.h"
 
@@ -40,6 +41,28 @@ nlohmann::json disk_json(const DiskUse& use) {
     if (kind.bytes) entry["bytes"] = *kind.bytes;
   }
   return kinds;
+}
+
+// What each tenant that the caller sees has and may have; his own always, though he may have nothing yet.
+Result<nlohmann::json> quotas_json(AdminContext& context, const AdminCaller& caller) {
+  COT_ASSIGN(auto use, context.admin.list_use());
+  if (caller.tenant != kEveryTenant) use[caller.tenant];
+  const TenantQuotas& most = context.settings.quotas;
+  nlohmann::json tenants = nlohmann::json::object();
+  for (auto& [tenant, used] : use) {
+    if (!tenant_sees(caller.tenant, tenant)) continue;
+    used[Quota::event_streams] = context.streams->taken_of(tenant);
+    for (const auto& [quota, max] : {std::pair(Quota::blob_bytes, most.blob_bytes_max),
+                                     {Quota::uploads, most.uploads_max},
+                                     {Quota::jobs, most.jobs_max},
+                                     {Quota::admin_tokens, most.admin_tokens_max},
+                                     {Quota::enrollment_tokens, most.enrollment_tokens_max},
+                                     {Quota::idempotency_keys, most.idempotency_keys_max},
+                                     {Quota::event_streams, most.event_streams_max}}) {
+      tenants[tenant][std::string(to_string(quota))] = {{"used", used[quota]}, {"max", max}};
+    }
+  }
+  return tenants;
 }
 
 // As metrics have it: of the store, not of this process.
@@ -89,6 +112,8 @@ HttpResponse get_server(AdminContext& context, const AdminCall& call) {
                            {"devices_waiting", waiting},
                            {"update_bytes_in_flight", context.plane.bytes_in_flight()},
                            {"jobs", jobs}};
+  const Result<nlohmann::json> quotas = quotas_json(context, call.caller);
+  if (quotas) answer["quotas"] = *quotas;
   // It tells of all tenants at once.
   if (call.caller.tenant == kEveryTenant) {
     const Result<DiskUse> use = context.disk_use();

@@ -73,7 +73,7 @@ Result<std::unique_ptr<AdminSide>> AdminSide::open(const ServerConfig& config, W
   std::unique_ptr<AdminSide> side(new AdminSide());
   if (config.oidc) side->oidc_ = std::make_unique<BearerVerifier>(*config.oidc);
   side->service_ = std::make_unique<AdminService>(
-      AdminServiceSettings{.version = kVersion, .upload_bytes_max = config.upload_bytes_max},
+      AdminServiceSettings{.version = kVersion, .upload_bytes_max = config.upload_bytes_max, .quotas = config.quotas},
       side->service_parts(config, started, parts), parts.keys.admin_token);
   const ListenConfig& listen = config.admin;
   COT_ASSIGN(const uint16_t port,

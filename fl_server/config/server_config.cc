@@ -173,6 +173,21 @@ void read_retention(JsonReader reader, RetentionSettings& retention) {
   reader.finish();
 }
 
+void read_quotas(JsonReader reader, TenantQuotas& quotas) {
+  const auto read = [&](const char* name, uint64_t& most) {
+    reader.read(name, most);
+    if (most == 0) reader.problem(name, "must be at least 1");
+  };
+  read("blob_bytes_max", quotas.blob_bytes_max);
+  read("uploads_max", quotas.uploads_max);
+  read("jobs_max", quotas.jobs_max);
+  read("admin_tokens_max", quotas.admin_tokens_max);
+  read("enrollment_tokens_max", quotas.enrollment_tokens_max);
+  read("idempotency_keys_max", quotas.idempotency_keys_max);
+  read("event_streams_max", quotas.event_streams_max);
+  reader.finish();
+}
+
 void read_store(JsonReader reader, StoreConfig& store) {
   size_t engine = 0;
   reader.read_choice("engine", {"sqlite", "postgres"}, engine);
@@ -344,6 +359,7 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   read_selection(reader.object("selection"), config.desk, config.pace);
   read_overload(reader.object("overload"), config.overload);
   read_retention(reader.object("retention"), config.retention);
+  read_quotas(reader.object("quotas"), config.quotas);
   config.authority_key = read_authority_key(reader);
   reader.read("authority_revocations_file", config.authority_revocations_file);
   if (!config.authority_revocations_file.empty() && config.authority_key.empty()) {

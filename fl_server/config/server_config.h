@@ -16,6 +16,7 @@
 #include "fl_server/settings/http_limits.h"
 #include "fl_server/settings/overload_settings.h"
 #include "fl_server/settings/retention_settings.h"
+#include "fl_server/settings/tenant_quotas.h"
 #include "scheduler/lease/lease.h"
 
 namespace coterie {
@@ -93,6 +94,7 @@ struct ServerConfig {
   PaceSettings pace;
   OverloadSettings overload;
   RetentionSettings retention;
+  TenantQuotas quotas;
   Bytes authority_key;                     // Ed25519, of whoever certifies devices; empty: none does
   std::string authority_revocations_file;  // its newest list of revoked certificates, for devices; empty: none
   uint32_t threads = 0;                    // network threads and compute threads each; 0: one a core

@@ -24,6 +24,11 @@ void EventHub::belongs_to(const JobId& job, std::string tenant) {
   tenants_[job] = std::move(tenant);
 }
 
+void EventHub::forget(const JobId& job) {
+  const std::lock_guard lock(log_mutex_);
+  tenants_.erase(job);
+}
+
 EventId EventHub::newest() const {
   const std::lock_guard lock(log_mutex_);
   return {.epoch = epoch_, .seq = log_.newest()};

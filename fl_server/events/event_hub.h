@@ -37,6 +37,8 @@ class EventHub {
   // From now on events of this job are this tenant's. To be said before the first of them: a tenant is not told of
   // events of a job that nobody has named the tenant of. A name is kept for each job, as long as the process lives.
   void belongs_to(const JobId& job, std::string tenant);
+  // It was not created after all: nobody is told of it.
+  void forget(const JobId& job);
 
   void add(const JobId& job, event::What what);
   // An event of the server, not of a job.

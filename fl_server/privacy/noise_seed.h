@@ -2,7 +2,8 @@
 //
 //   seed = HKDF-SHA256(salt = the attempt's salt, key = the server's noise key, info = job, round, attempt)
 //
-// The salt is drawn with the reserve and lies in the store until the attempt ends; the noise key lies in a file. A
+// The salt is drawn with the reserve and lies in the store until the attempt ends, or, with noise that rounds share,
+// until a later round has taken it off; the noise key lies in a file. A
 // server that dies between drawing noise and committing the model makes the same noise again from both; when the salt
 // is erased nobody can any more, so that a key or a copy of the database that is stolen later takes no noise off a
 // model.

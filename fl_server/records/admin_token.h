@@ -15,8 +15,7 @@
 
 namespace coterie {
 
-inline constexpr size_t kAdminTokensMax = 1000;         // on one server
-inline constexpr size_t kAdminTokensOfTenantMax = 200;  // so that no tenant has them all
+inline constexpr size_t kAdminTokensMax = 1000;  // on one server; of one tenant: fl_server/settings/tenant_quotas.h
 inline constexpr size_t kAdminTokenLabelCharsMax = 128;
 inline constexpr uint32_t kAdminTokenSecondsMax = 366 * 86'400;
 inline constexpr uint32_t kAdminTokenSecondsDefault = 90 * 86'400;

@@ -17,7 +17,7 @@ Result<IdempotencyKey> make_idempotency_key(std::string_view key, std::string_vi
   }
   DomainFields fields("coterie/v1/idempotency");
   fields.add(caller).add(operation).add(key);
-  return IdempotencyKey{sha256(fields.view()), sha256(body)};
+  return IdempotencyKey{.name = sha256(fields.view()), .body = sha256(body)};
 }
 
 }  // namespace coterie

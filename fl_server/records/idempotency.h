@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "fl_server/records/tenant.h"
 
 namespace coterie {
 
@@ -20,6 +21,7 @@ inline constexpr Millis kIdempotencyKeptFor{24 * 3'600'000};
 struct IdempotencyKey {
   Digest name;  // of caller, operation and key: keys of different callers have nothing to do with each other
   Digest body;  // of the request's body
+  std::string tenant = std::string(kEveryTenant);  // the caller's
 };
 
 // invalid_argument unless the key has 1 to kIdempotencyKeyCharsMax printable ASCII characters.

@@ -1,5 +1,6 @@
 #include "fl_server/retention/retention_job.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/os/crash_point.h"
@@ -30,6 +31,8 @@ Result<bool> RetentionJob::step() {
 
 // Accept rows before rounds, which have to be without them; rows before blobs.
 Status RetentionJob::plan_pass() {
+  COT_ASSIGN(const std::vector<JobId> deleted, parts_.rows.list_deleted_jobs());
+  for (const JobId& job : deleted) tasks_.emplace_back(ForgetJob{job});
   COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.jobs.list_jobs());
   tasks_.emplace_back(ForgetAccepted{});
   for (const JobRecord& job : jobs) {
@@ -43,7 +46,21 @@ Status RetentionJob::plan_pass() {
   if (settings_.audit_segments_kept != Millis(0)) tasks_.emplace_back(DropAuditSegments{});
   tasks_.emplace_back(FindUnnamed{});
   tasks_.emplace_back(RemoveUnnamed{});
+  tasks_.emplace_back(FindLostUploads{});
   return {};
+}
+
+// Whoever deleted it was told so long ago: an error is told by the next pass, which begins with it again.
+Result<bool> RetentionJob::run(const ForgetJob& task) {
+  const Result<ForgottenJob> step = parts_.rows.forget_job(task.job, rows_max_);
+  if (!step && step.error().code() == ErrorCode::not_found) return false;
+  COT_TRY(step);
+  for (const ModelRecord& model : step->models) parts_.unnamed.add(model);
+  counts_.models += step->models.size();
+  if (!step->is_gone) return true;
+  parts_.unnamed.add(step->plan);
+  ++counts_.jobs;
+  return false;
 }
 
 Result<bool> RetentionJob::run(const ForgetModels& task) {
@@ -138,6 +155,21 @@ Result<bool> RetentionJob::run(const FindUnnamed&) {
   return false;
 }
 
+// What a tenant is charged for and the store does not have: its upload failed, or a process died between the removal of
+// the blob and that of its note. A few in each pass, as each may be a request to S3.
+Result<bool> RetentionJob::run(const FindLostUploads&) {
+  COT_ASSIGN(const std::vector<Digest> uploads, parts_.admin.list_uploads(upload_seen_, kBlobsAStep));
+  for (const Digest& digest : uploads) {
+    const WallTime now = parts_.wall_now();
+    const auto blob = parts_.blobs.open(digest);
+    if (blob) continue;
+    if (blob.error().code() != ErrorCode::not_found) return blob.error();
+    COT_TRY(parts_.admin.forget_upload(digest, now - kNamingMax));
+  }
+  upload_seen_ = uploads.size() < kBlobsAStep ? Digest{} : uploads.back();
+  return false;
+}
+
 Result<bool> RetentionJob::run(const RemoveUnnamed&) {
   if (unnamed_.empty()) unnamed_ = parts_.unnamed.take();
   if (unnamed_.empty()) return false;
@@ -155,6 +187,8 @@ Result<bool> RetentionJob::run(const RemoveUnnamed&) {
     const std::optional<Millis> age = age_to_go(blob, named, under_way, settings_, now);
     if (!age) continue;
     COT_ASSIGN(const bool is_gone, parts_.blobs.remove_put_before(blob.digest, blob_clock - *age));
+    // Not what a tenant sends again at this moment: it is noted before it is put.
+    if (is_gone) COT_TRY(parts_.admin.forget_upload(blob.digest, now - std::max(*age, kNamingMax)));
     counts_.blobs += is_gone ? 1 : 0;  // what stays is found again when it is older,
     if (!is_gone && blob.made && under_way.frozen) waiting_.push_back(blob);  // or looked at by the next pass
   }

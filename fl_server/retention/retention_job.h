@@ -43,6 +43,7 @@ struct RetentionParts {
 
 // What has gone so far.
 struct RetentionCounts {
+  uint64_t jobs = 0;
   uint64_t models = 0;
   uint64_t accepted = 0;
   uint64_t rounds = 0;
@@ -65,6 +66,7 @@ class RetentionJob {
 
  private:
   // clang-format off
+  struct ForgetJob { JobId job; };
   struct ForgetModels { JobId job; };
   struct ForgetRounds { JobId job; };
   struct ForgetAccepted {};
@@ -75,12 +77,14 @@ class RetentionJob {
   struct DropAuditSegments {};
   struct RemoveUnnamed {};
   struct FindUnnamed {};
+  struct FindLostUploads {};
   // clang-format on
-  using Task = std::variant<ForgetModels, ForgetRounds, ForgetAccepted, ForgetKeys, ForgetDevices, SealAudit,
-                            ForgetAudit, DropAuditSegments, RemoveUnnamed, FindUnnamed>;
+  using Task = std::variant<ForgetJob, ForgetModels, ForgetRounds, ForgetAccepted, ForgetKeys, ForgetDevices, SealAudit,
+                            ForgetAudit, DropAuditSegments, RemoveUnnamed, FindUnnamed, FindLostUploads>;
 
   Status plan_pass();
   // True: there is more of the same.
+  Result<bool> run(const ForgetJob& task);
   Result<bool> run(const ForgetModels& task);
   Result<bool> run(const ForgetRounds& task);
   Result<bool> run(const ForgetAccepted& task);
@@ -91,6 +95,7 @@ class RetentionJob {
   Result<bool> run(const DropAuditSegments& task);
   Result<bool> run(const RemoveUnnamed& task);
   Result<bool> run(const FindUnnamed& task);
+  Result<bool> run(const FindLostUploads& task);
 
   const RetentionSettings settings_;
   const RetentionParts parts_;
@@ -98,6 +103,7 @@ class RetentionJob {
   std::deque<Task> tasks_;
   std::vector<UnnamedBlob> unnamed_;  // that this pass has still to look at
   std::vector<UnnamedBlob> waiting_;  // of them: perhaps for a round that is being finalized
+  Digest upload_seen_;                // the last that was looked for
   RetentionCounts counts_;
 };
 

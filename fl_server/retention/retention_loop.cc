@@ -49,7 +49,8 @@ Millis RetentionLoop::step() {
   const RetentionCounts& counts = job_.counts();
   if (counts != told_) {
     log(LogLevel::info, "retention_removed",
-        {{"models", counts.models - told_.models},
+        {{"jobs", counts.jobs - told_.jobs},
+         {"models", counts.models - told_.models},
          {"accepted", counts.accepted - told_.accepted},
          {"rounds", counts.rounds - told_.rounds},
          {"idempotency_keys", counts.keys - told_.keys},

@@ -10,6 +10,8 @@
 #include "fl_server/records/audit_chain.h"
 #include "fl_server/records/audit_segment.h"
 #include "fl_server/records/idempotency.h"
+#include "fl_server/records/quota.h"
+#include "fl_server/records/upload.h"
 
 namespace coterie {
 
@@ -24,11 +26,24 @@ struct AuditQuery {
   std::optional<WallTime> until = {};
 };
 
+// How many admin tokens there may be; a token of every tenant counts in all alone.
+struct AdminTokenRoom {
+  uint64_t in_all = UINT64_MAX;
+  uint64_t of_tenant = UINT64_MAX;
+};
+
+// What a tenant's uploads may come to; in bytes with the files of its jobs' versions, each file once.
+struct UploadRoom {
+  uint64_t uploads = UINT64_MAX;
+  uint64_t bytes = UINT64_MAX;
+};
+
 class AdminStore {
  public:
   virtual ~AdminStore() = default;
 
-  virtual Status create_admin_token(const AdminTokenRecord& token) = 0;         // conflict if there is one of this id
+  // conflict if there is one of this id, or there is no room in all; over_quota.
+  virtual Status create_admin_token(const AdminTokenRecord& token, const AdminTokenRoom& room = {}) = 0;
   virtual Result<AdminTokenRecord> get_admin_token(const std::string& id) = 0;  // not_found
   virtual Result<std::vector<AdminTokenRecord>> list_admin_tokens() = 0;        // oldest first, expired ones, too
   virtual Status remove_admin_token(const std::string& id) = 0;                 // not_found
@@ -39,6 +54,18 @@ class AdminStore {
   // Empty: nobody has claimed it, and so it is the default tenant's.
   virtual Result<std::string> owner_of(Owned kind, const std::string& name) = 0;
   virtual Result<std::map<std::string, std::string>> list_owners(Owned kind) = 0;  // of all that were claimed
+
+  // ---- Quotas (fl_server/records/quota.h)
+  // Before the blob is put, so that what nobody has room for is never written. What the tenant has already gets the new
+  // time, and room for it there is. over_quota.
+  virtual Status note_upload(const UploadRecord& upload, const UploadRoom& room) = 0;
+  // Whoever has uploaded it before then (of one tenant: if it is he) has it no more. How many had it.
+  virtual Result<uint64_t> forget_upload(const Digest& digest, WallTime put_before, const std::string& tenant = {}) = 0;
+  virtual Result<std::vector<std::string>> list_uploaders(const Digest& digest) = 0;  // tenants, by name
+  // Which blobs were uploaded, by digest, `limit` of those behind `after`.
+  virtual Result<std::vector<Digest>> list_uploads(const Digest& after, size_t limit) = 0;
+  // What each tenant has of what is stored, of those that have anything.
+  virtual Result<std::map<std::string, TenantUse>> list_use() = 0;
 
   // One durable transaction: gives the entry the next number, ties it to the record before. The new head.
   virtual Result<AuditHead> append_audit(AuditEntry entry) = 0;
@@ -57,8 +84,9 @@ class AdminStore {
   virtual Result<std::vector<AuditSegment>> drop_audit_segments(WallTime sealed_before) = 0;
 
   // One durable transaction each. A claimed key is kept for kIdempotencyKeptFor, also over a restart.
-  // rate_limited: too many keys.
-  virtual Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now) = 0;
+  // rate_limited: too many keys in all, or (over_quota) of the key's tenant. In all there may be a few more where
+  // several servers are asked at once.
+  virtual Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now, uint64_t of_tenant_max = UINT64_MAX) = 0;
   virtual Status keep_answer(const IdempotencyKey& key,
                              const KeptAnswer& answer) = 0;   // of a key that is under way
   virtual Status release_key(const IdempotencyKey& key) = 0;  // likewise: nothing was done

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "fl_server/records/quota.h"
 #include "proto/messages/checkin.h"
 
 namespace coterie {
@@ -47,7 +48,8 @@ class DeviceStore {
  public:
   virtual ~DeviceStore() = default;
 
-  virtual Status create_token(const TokenRecord& token) = 0;
+  // If an owner is given: whose population it is, over_quota if he has no room for one more.
+  virtual Status create_token(const TokenRecord& token, const std::optional<QuotaClaim>& owner = {}) = 0;
   virtual Result<std::vector<TokenRecord>> list_tokens() = 0;
   virtual Status remove_token(const Digest& digest) = 0;  // not_found if there is none
 

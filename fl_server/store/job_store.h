@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "fl_server/records/quota.h"
 #include "scheduler/job/records.h"
 
 namespace coterie {
@@ -23,9 +24,11 @@ class JobStore {
   virtual ~JobStore() = default;
 
   // Stores a job, its initial model (version 0) and whose privacy budgets it draws from together: its population's, and
-  // those of the jobs that have the model as a version of theirs, but not as their first. conflict if the id is taken,
-  // or ever was.
-  virtual Status create_job(const JobRecord& job, const ModelRecord& initial) = 0;
+  // those of the jobs that have the model as a version of theirs, but not as their first; and, if an owner is given,
+  // that it is his (otherwise the default tenant's). conflict if the id is taken, or ever was; over_quota if the owner
+  // has no room for it.
+  virtual Status create_job(const JobRecord& job, const ModelRecord& initial,
+                            const std::optional<QuotaClaim>& owner = {}) = 0;
   virtual Result<std::vector<JobRecord>> list_jobs() = 0;  // by creation
   virtual Result<JobRecord> get_job(const JobId& id) = 0;
   // running <-> paused, running|paused -> cancelled|failed; the same state again is fine. conflict otherwise, and if a

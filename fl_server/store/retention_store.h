@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "fl_server/records/unnamed_blob.h"
 #include "scheduler/job/records.h"
 
 namespace coterie {
@@ -18,6 +19,7 @@ namespace coterie {
 struct ForgottenJob {
   bool is_gone = false;             // the job's row, and all that was its own; otherwise: ask again
   std::vector<ModelRecord> models;  // whose rows are gone now
+  UnnamedBlob plan = {};            // the job's, which nobody names any more
 };
 
 class RetentionStore {
@@ -43,10 +45,14 @@ class RetentionStore {
   // Removes attempts of rounds before `number` that ended before `ended_before` and have neither accept rows nor
   // partial sums nor kept noise any more, `limit` at most; never those of the job's newest round. Returns how many.
   virtual Result<uint64_t> forget_rounds(const JobId& job, uint64_t number, WallTime ended_before, size_t limit) = 0;
-  // Removes a job that has ended, `limit` rows at a time and its models at the end; not its records in the privacy
-  // ledger. conflict if it has not ended, and as in JobStore::set_job_state.
-  virtual Result<ForgottenJob> forget_job(const JobId& job, std::optional<uint64_t> revision_expected,
-                                          size_t limit) = 0;
+  // From here on a job that has ended is not there, nor are its rounds and models, for whoever asks by it; and for
+  // ever: what of it is stored is for the two calls below. conflict if it has not ended, and as in
+  // JobStore::set_job_state. Who does not lead may, too.
+  virtual Status delete_job(const JobId& job, std::optional<uint64_t> revision_expected) = 0;
+  virtual Result<std::vector<JobId>> list_deleted_jobs() = 0;
+  // Removes `limit` rows of a deleted job, its models behind its rounds; not its records in the privacy ledger.
+  // not_found if there is no deleted job of this name.
+  virtual Result<ForgottenJob> forget_job(const JobId& job, size_t limit) = 0;
 };
 
 }  // namespace coterie

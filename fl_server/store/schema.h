@@ -9,13 +9,15 @@
 // 5  the nodes of a fleet, and what the one that leads tells the others; which versions of models are released; tenants
 // 6  budgets of populations, and which jobs draw from them
 // 7  when devices were seen; segments of the audit log
+// 8  what tenants have uploaded, whose idempotency keys there are, and the rows that quotas are counted behind; which
+//    jobs are deleted, while their rows go
 #pragma once
 
 #include "fl_server/store/sql/database.h"
 
 namespace coterie {
 
-inline constexpr int kSchemaVersion = 7;
+inline constexpr int kSchemaVersion = 8;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
 // (unsupported_version). Where several servers start at once, one does it and the others wait.

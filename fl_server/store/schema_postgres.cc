@@ -150,6 +150,19 @@ END $$;
 UPDATE schema_version SET version = 7;
 )sql";
 
+constexpr const char* kVersion8 = R"sql(
+-- Whoever adds to what a tenant has locks its row, so that a quota is never passed.
+CREATE TABLE tenant(name TEXT COLLATE "C" PRIMARY KEY);
+CREATE TABLE upload(
+  tenant TEXT COLLATE "C" NOT NULL, digest BYTEA NOT NULL CHECK(length(digest) = 32), bytes BIGINT NOT NULL,
+  put BIGINT NOT NULL, PRIMARY KEY(tenant, digest));
+CREATE INDEX upload_by_digest ON upload(digest);
+ALTER TABLE idempotency ADD COLUMN tenant TEXT COLLATE "C" NOT NULL DEFAULT '*';
+ALTER TABLE job ADD COLUMN deleted BIGINT NOT NULL DEFAULT 0;
+
+UPDATE schema_version SET version = 8;
+)sql";
+
 }  // namespace
 
 Status prepare_postgres_schema(Database& database) {
@@ -174,7 +187,8 @@ Status prepare_postgres_schema(Database& database) {
     if (version < 4) COT_TRY(database.execute(kVersion4));  // there is none older
     if (version < 5) COT_TRY(database.execute(kVersion5));
     if (version < 6) COT_TRY(database.execute(kVersion6));
-    return database.execute(kVersion7);
+    if (version < 7) COT_TRY(database.execute(kVersion7));
+    return database.execute(kVersion8);
   });
 }
 

@@ -153,6 +153,19 @@ CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON audit
 PRAGMA user_version = 7;
 )sql";
 
+constexpr const char* kVersion8 = R"sql(
+-- Whoever adds to what a tenant has locks its row, so that a quota is never passed.
+CREATE TABLE tenant(name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE upload(
+  tenant TEXT NOT NULL, digest BLOB NOT NULL CHECK(length(digest) = 32), bytes INTEGER NOT NULL, put INTEGER NOT NULL,
+  PRIMARY KEY(tenant, digest)) STRICT, WITHOUT ROWID;
+CREATE INDEX upload_by_digest ON upload(digest);
+ALTER TABLE idempotency ADD COLUMN tenant TEXT NOT NULL DEFAULT '*';
+ALTER TABLE job ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0;
+
+PRAGMA user_version = 8;
+)sql";
+
 }  // namespace
 
 Status prepare_sqlite_schema(Database& database) {
@@ -175,6 +188,7 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 5) COT_TRY(database.execute(kVersion5));
     if (version < 6) COT_TRY(database.execute(kVersion6));
     if (version < 7) COT_TRY(database.execute(kVersion7));
+    if (version < 8) COT_TRY(database.execute(kVersion8));
     return {};
   });
 }

@@ -1,6 +1,7 @@
 #include "fl_server/store/sql_admin_store.h"
 
 #include "fl_server/store/schema.h"
+#include "fl_server/store/sql_tenant_lock.h"
 
 namespace coterie {
 namespace {
@@ -26,13 +27,28 @@ Result<std::unique_ptr<SqlAdminStore>> SqlAdminStore::open(Result<Database> open
   return std::unique_ptr<SqlAdminStore>(new SqlAdminStore(std::move(database)));
 }
 
-Status SqlAdminStore::create_admin_token(const AdminTokenRecord& token) {
+Status SqlAdminStore::create_admin_token(const AdminTokenRecord& token, const AdminTokenRoom& room) {
   const std::lock_guard lock(mutex_);
-  Statement insert =
-      database_.prepare("INSERT INTO admin_token(" COT_ADMIN_TOKEN_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
-  insert << token.id << token.label << token.roles.bits() << token.hash << token.creator << token.created
-         << token.expires << token.tenant;
-  return os::crash_around(os::crash::create_admin_token, [&] { return insert.run(); });
+  return database_.transaction(os::crash::create_admin_token, [&]() -> Status {
+    const bool is_of_tenant = token.tenant != kEveryTenant;
+    // All of them are counted: whoever makes one waits for whoever else does.
+    COT_TRY(lock_tenant(database_, kEveryTenant));
+    Statement all = database_.prepare("SELECT count(*) FROM admin_token");
+    COT_ASSIGN(const bool counted, all.step());
+    if (counted && all.u64(0) >= room.in_all) {
+      return Error(ErrorCode::conflict, "there are " + std::to_string(all.u64(0)) +
+                                            " admin tokens, the most there may be; remove some that are not used");
+    }
+    if (is_of_tenant) {
+      COT_ASSIGN(const uint64_t own, count_of("SELECT count(*) FROM admin_token WHERE tenant = ?", token.tenant));
+      if (own >= room.of_tenant) return over_quota(Quota::admin_tokens, token.tenant, room.of_tenant, own + 1);
+    }
+    Statement insert =
+        database_.prepare("INSERT INTO admin_token(" COT_ADMIN_TOKEN_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+    insert << token.id << token.label << token.roles.bits() << token.hash << token.creator << token.created
+           << token.expires << token.tenant;
+    return insert.run();
+  });
 }
 
 Result<AdminTokenRecord> SqlAdminStore::get_admin_token(const std::string& id) {

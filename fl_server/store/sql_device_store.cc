@@ -1,6 +1,7 @@
 #include "fl_server/store/sql_device_store.h"
 
 #include "fl_server/store/schema.h"
+#include "fl_server/store/sql_tenant_lock.h"
 
 namespace coterie {
 namespace {
@@ -37,13 +38,25 @@ Result<std::unique_ptr<SqlDeviceStore>> SqlDeviceStore::open(Result<Database> op
   return std::unique_ptr<SqlDeviceStore>(new SqlDeviceStore(std::move(database)));
 }
 
-Status SqlDeviceStore::create_token(const TokenRecord& token) {
+Status SqlDeviceStore::create_token(const TokenRecord& token, const std::optional<QuotaClaim>& owner) {
   const std::lock_guard lock(mutex_);
-  Statement insert = database_.prepare(
-      "INSERT INTO token(digest, population, label, uses_left, expires, created) VALUES(?, ?, ?, ?, ?, ?)");
-  insert << token.digest << token.population.value() << token.label << token.uses_left << token.expires
-         << token.created;
-  return os::crash_around(os::crash::create_token, [&] { return insert.run(); });
+  return database_.transaction(os::crash::create_token, [&]() -> Status {
+    if (owner) {
+      COT_TRY(lock_tenant(database_, owner->tenant));
+      Statement row = database_.prepare(
+          "SELECT count(*) FROM token k LEFT JOIN tenancy t ON t.kind = 2 AND t.name = k.population "
+          "WHERE coalesce(t.tenant, 'default') = ?");
+      row << owner->tenant;
+      COT_ASSIGN(const bool counted, row.step());
+      const uint64_t seen = (counted ? row.u64(0) : 0) + 1;
+      if (seen > owner->most) return over_quota(Quota::enrollment_tokens, owner->tenant, owner->most, seen);
+    }
+    Statement insert = database_.prepare(
+        "INSERT INTO token(digest, population, label, uses_left, expires, created) VALUES(?, ?, ?, ?, ?, ?)");
+    insert << token.digest << token.population.value() << token.label << token.uses_left << token.expires
+           << token.created;
+    return insert.run();
+  });
 }
 
 Result<std::vector<TokenRecord>> SqlDeviceStore::list_tokens() {

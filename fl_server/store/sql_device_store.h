@@ -15,7 +15,7 @@ class SqlDeviceStore : public DeviceStore {
   // The same database as the round store's. Prepares the schema.
   static Result<std::unique_ptr<SqlDeviceStore>> open(Result<Database> database);
 
-  Status create_token(const TokenRecord& token) override;
+  Status create_token(const TokenRecord& token, const std::optional<QuotaClaim>& owner = {}) override;
   Result<std::vector<TokenRecord>> list_tokens() override;
   Status remove_token(const Digest& digest) override;
   Result<DeviceRecord> enroll(const Digest& token, DeviceRecord device, WallTime now) override;

@@ -1,9 +1,10 @@
 // Idempotency keys and their answers. status 0: under way. An empty answer is NULL.
 #include "fl_server/store/sql_admin_store.h"
+#include "fl_server/store/sql_tenant_lock.h"
 
 namespace coterie {
 
-Result<KeyClaim> SqlAdminStore::claim_key(const IdempotencyKey& key, WallTime now) {
+Result<KeyClaim> SqlAdminStore::claim_key(const IdempotencyKey& key, WallTime now, uint64_t of_tenant_max) {
   const std::lock_guard lock(mutex_);
   KeyClaim claim;
   const auto claim_once = [&]() -> Status {
@@ -24,6 +25,11 @@ Result<KeyClaim> SqlAdminStore::claim_key(const IdempotencyKey& key, WallTime no
       }
       return {};
     }
+    if (key.tenant != kEveryTenant) {
+      COT_TRY(lock_tenant(database_, key.tenant));
+      COT_ASSIGN(const uint64_t own, count_of("SELECT count(*) FROM idempotency WHERE tenant = ?", key.tenant));
+      if (own >= of_tenant_max) return over_quota(Quota::idempotency_keys, key.tenant, of_tenant_max, own + 1);
+    }
     Statement count = database_.prepare("SELECT count(*) FROM idempotency");
     COT_ASSIGN(const bool counted, count.step());
     if (counted && count.u64(0) >= kIdempotencyKeysMax) {
@@ -32,8 +38,9 @@ Result<KeyClaim> SqlAdminStore::claim_key(const IdempotencyKey& key, WallTime no
                        " idempotency keys of the last day, the most there may be; ask without one");
     }
     Statement insert = database_.prepare(
-        "INSERT INTO idempotency(name, body, status, location, answer, expires) VALUES(?, ?, 0, '', NULL, ?)");
-    insert << key.name << key.body << (now + kIdempotencyKeptFor);
+        "INSERT INTO idempotency(name, body, status, location, answer, expires, tenant) "
+        "VALUES(?, ?, 0, '', NULL, ?, ?)");
+    insert << key.name << key.body << (now + kIdempotencyKeptFor) << key.tenant;
     return insert.run();
   };
   Status done = database_.transaction(os::crash::claim_key, claim_once);

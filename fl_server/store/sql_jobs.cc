@@ -1,5 +1,7 @@
 // Jobs: their settings as JSON, and whether they run.
 #include "fl_server/json/job_json.h"
+#include "fl_server/records/tenant.h"
+#include "fl_server/store/sql_tenant_lock.h"
 #include "fl_server/store/sql_training_store.h"
 
 namespace coterie {
@@ -30,9 +32,26 @@ bool may_become(JobState from, JobState to) {
 
 }  // namespace
 
-Status SqlTrainingStore::create_job(const JobRecord& job, const ModelRecord& initial) {
+// Counted behind the lock: whoever asks at the same time, on this server or another, counts this job or is counted.
+Status SqlTrainingStore::insert_owner(const JobId& id, const QuotaClaim& owner) {
+  COT_TRY(lock_tenant(database_, owner.tenant));
+  Statement row = database_.prepare(
+      "SELECT count(*) FROM job j LEFT JOIN tenancy t ON t.kind = 1 AND t.name = j.id "
+      "WHERE j.deleted = 0 AND coalesce(t.tenant, 'default') = ?");
+  row << owner.tenant;
+  COT_ASSIGN(const bool counted, row.step());
+  const uint64_t seen = (counted ? row.u64(0) : 0) + 1;
+  if (seen > owner.most) return over_quota(Quota::jobs, owner.tenant, owner.most, seen);
+  Statement insert = database_.prepare("INSERT INTO tenancy(kind, name, tenant) VALUES(?, ?, ?)");
+  insert << static_cast<uint64_t>(Owned::job) << id.value() << owner.tenant;
+  return insert.run();
+}
+
+Status SqlTrainingStore::create_job(const JobRecord& job, const ModelRecord& initial,
+                                    const std::optional<QuotaClaim>& owner) {
   const std::lock_guard lock(mutex_);
   return database_.transaction(os::crash::create_job, [&]() -> Status {
+    if (owner) COT_TRY(insert_owner(job.id, *owner));
     Statement insert = database_.prepare("INSERT INTO job(" COT_JOB_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     insert << job.id.value() << job_settings_to_json_text(job.spec) << static_cast<uint64_t>(job.state) << job.reason
            << job.plan << job.plan_bytes << job.value_count << job.rounds_done << job.created << job.revision;
@@ -44,7 +63,7 @@ Status SqlTrainingStore::create_job(const JobRecord& job, const ModelRecord& ini
 
 Result<std::vector<JobRecord>> SqlTrainingStore::list_jobs() {
   const std::lock_guard lock(mutex_);
-  Statement rows = database_.prepare("SELECT " COT_JOB_COLUMNS " FROM job ORDER BY created, id");
+  Statement rows = database_.prepare("SELECT " COT_JOB_COLUMNS " FROM job WHERE deleted = 0 ORDER BY created, id");
   std::vector<JobRecord> jobs;
   for (;;) {
     COT_ASSIGN(const bool more, rows.step());
@@ -55,11 +74,18 @@ Result<std::vector<JobRecord>> SqlTrainingStore::list_jobs() {
 }
 
 Result<JobRecord> SqlTrainingStore::read_job(const JobId& id) {
-  Statement row = database_.prepare("SELECT " COT_JOB_COLUMNS " FROM job WHERE id = ?");
+  Statement row = database_.prepare("SELECT " COT_JOB_COLUMNS " FROM job WHERE id = ? AND deleted = 0");
   row << id.value();
   COT_ASSIGN(const bool found, row.step());
   if (!found) return Error(ErrorCode::not_found, "no such job: " + id.value());
   return job_from(row);
+}
+
+// For what is asked by a job that may be deleted, and has rows of its own.
+Result<bool> SqlTrainingStore::is_deleted(const JobId& id) {
+  Statement row = database_.prepare("SELECT 1 FROM job WHERE id = ? AND deleted = 1");
+  row << id.value();
+  return row.step();
 }
 
 Result<JobRecord> SqlTrainingStore::get_job(const JobId& id) {

@@ -30,7 +30,8 @@ Status SqlTrainingStore::insert_model(const ModelRecord& model) {
 
 Result<std::vector<ModelRecord>> SqlTrainingStore::list_models(const JobId& job) {
   const std::lock_guard lock(mutex_);
-  return read_models(job);
+  COT_ASSIGN(const bool is_gone, is_deleted(job));
+  return is_gone ? Result<std::vector<ModelRecord>>(std::vector<ModelRecord>()) : read_models(job);
 }
 
 Result<std::vector<ModelRecord>> SqlTrainingStore::read_models(const JobId& job) {
@@ -46,6 +47,8 @@ Result<std::vector<ModelRecord>> SqlTrainingStore::read_models(const JobId& job)
 
 Result<ModelRecord> SqlTrainingStore::get_model(const JobId& job, ModelVersion version) {
   const std::lock_guard lock(mutex_);
+  COT_ASSIGN(const bool is_gone, is_deleted(job));
+  if (is_gone) return Error(ErrorCode::not_found, "no such model: job " + job.value() + " is deleted");
   return read_model(job, version);
 }
 
@@ -83,7 +86,8 @@ Result<std::optional<ModelRelease>> SqlTrainingStore::read_release(const JobId& 
 
 Result<std::optional<ModelRelease>> SqlTrainingStore::released_model(const JobId& id) {
   const std::lock_guard lock(mutex_);
-  return read_release(id);
+  COT_ASSIGN(const bool is_gone, is_deleted(id));
+  return is_gone ? Result<std::optional<ModelRelease>>(std::optional<ModelRelease>()) : read_release(id);
 }
 
 Result<ModelRelease> SqlTrainingStore::promote_model(const JobId& id, ModelVersion version, WallTime now,

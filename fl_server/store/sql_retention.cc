@@ -172,19 +172,46 @@ Result<uint64_t> SqlTrainingStore::forget_rounds(const JobId& job, uint64_t numb
   return gone.size();
 }
 
-Result<ForgottenJob> SqlTrainingStore::forget_job(const JobId& id, std::optional<uint64_t> revision_expected,
-                                                  size_t limit) {
+Status SqlTrainingStore::delete_job(const JobId& id, std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);
-  ForgottenJob forgotten;
-  const Status done = database_.transaction(os::crash::forget_job, [&]() -> Status {
-    forgotten = {};
-    COT_TRY(check_fence());
+  return database_.transaction(os::crash::delete_job, [&]() -> Status {
     COT_TRY(lock_job(id));
     COT_ASSIGN(const JobRecord job, read_job(id));
     COT_TRY(check_revision(job, revision_expected));
     if (job.state == JobState::running || job.state == JobState::paused) {
       return Error(ErrorCode::conflict, "job " + id.value() + " is " + std::string(to_string(job.state)) +
                                             ": only one that has ended can be deleted");
+    }
+    Statement update = database_.prepare("UPDATE job SET deleted = 1 WHERE id = ?");
+    update << id.value();
+    return update.run();
+  });
+}
+
+Result<std::vector<JobId>> SqlTrainingStore::list_deleted_jobs() {
+  const std::lock_guard lock(mutex_);
+  Statement rows = database_.prepare("SELECT id FROM job WHERE deleted = 1 ORDER BY id");
+  std::vector<JobId> jobs;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return jobs;
+    jobs.emplace_back(rows.text(0));
+  }
+}
+
+Result<ForgottenJob> SqlTrainingStore::forget_job(const JobId& id, size_t limit) {
+  const std::lock_guard lock(mutex_);
+  ForgottenJob forgotten;
+  const Status done = database_.transaction(os::crash::forget_job, [&]() -> Status {
+    forgotten = {};
+    COT_TRY(check_fence());
+    COT_TRY(lock_job(id));
+    {
+      Statement row = database_.prepare("SELECT plan, created FROM job WHERE id = ? AND deleted = 1");
+      row << id.value();
+      COT_ASSIGN(const bool found, row.step());
+      if (!found) return Error(ErrorCode::not_found, "no such deleted job: " + id.value());
+      forgotten.plan = {row.digest(0), row.time(1)};
     }
     const auto remove = [&](const char* sql) -> Result<bool> {
       Statement rows = database_.prepare(sql);
@@ -201,17 +228,22 @@ Result<ForgottenJob> SqlTrainingStore::forget_job(const JobId& id, std::optional
           "DELETE FROM noise_salt WHERE (round, attempt) IN (SELECT s.round, s.attempt FROM noise_salt s "
           "JOIN round r ON r.id = s.round AND r.attempt = s.attempt WHERE r.job = ? LIMIT ?)",
           "DELETE FROM round WHERE (id, attempt) IN (SELECT id, attempt FROM round WHERE job = ? LIMIT ?)",
-          "DELETE FROM round_name WHERE id IN (SELECT id FROM round_name WHERE job = ? LIMIT ?)"}) {
+          "DELETE FROM round_name WHERE id IN (SELECT id FROM round_name WHERE job = ? LIMIT ?)",
+          "DELETE FROM model_release WHERE (job, seq) IN (SELECT job, seq FROM model_release WHERE job = ? LIMIT ?)"}) {
       COT_ASSIGN(const bool had_some, remove(sql));
       if (had_some) return {};
     }
     COT_ASSIGN(forgotten.models, read_models(id));
-    for (const char* const sql : {"DELETE FROM model_release WHERE job = ?", "DELETE FROM model WHERE job = ?",
-                                  "DELETE FROM job WHERE id = ?"}) {
-      Statement rows = database_.prepare(sql);
-      rows << id.value();
-      COT_TRY(rows.run());
+    if (forgotten.models.size() > limit) forgotten.models.resize(limit);
+    for (const ModelRecord& model : forgotten.models) {
+      Statement row = database_.prepare("DELETE FROM model WHERE job = ? AND version = ?");
+      row << id.value() << model.version.value();
+      COT_TRY(row.run());
     }
+    if (!forgotten.models.empty()) return {};
+    Statement row = database_.prepare("DELETE FROM job WHERE id = ?");
+    row << id.value();
+    COT_TRY(row.run());
     forgotten.is_gone = true;
     return {};
   });

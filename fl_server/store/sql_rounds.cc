@@ -203,6 +203,8 @@ Result<JobProgress> SqlTrainingStore::commit_round(const JobId& job, const Commi
 
 Result<std::vector<RoundRecord>> SqlTrainingStore::list_rounds(const JobId& job, const RoundQuery& query) {
   const std::lock_guard lock(mutex_);
+  COT_ASSIGN(const bool is_gone, is_deleted(job));
+  if (is_gone) return std::vector<RoundRecord>();
   Statement rows = database_.prepare("SELECT " COT_ROUND_COLUMNS
                                      " FROM round WHERE job = ?1 AND (number < ?2 OR (number = ?2 AND attempt < ?3)) "
                                      "AND (state = ?4 OR ?4 = 0) ORDER BY number DESC, attempt DESC LIMIT ?5");

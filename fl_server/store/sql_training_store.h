@@ -1,7 +1,8 @@
 // TrainingStore on a database: SQLite for a single server, PostgreSQL for many that share one (store/sql/database.h).
 //
 // Other processes may write at the same time. A transaction that decides on what it has read locks it first, always in
-// this order: the lease's row, the job's, the round's, the ledger. SQLite's writers are serial, and need no locks.
+// this order: a tenant's row, the lease's, the job's, the round's, the ledger. SQLite's writers are serial, and need no
+// locks.
 //
 // Its files follow the subjects: sql_jobs.cc, sql_rounds.cc, sql_accept.cc, sql_ledger.cc, sql_models.cc,
 // sql_population_budgets.cc, sql_retention.cc, sql_tree_noise.cc.
@@ -35,7 +36,8 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   // it longer, on that call's thread and before it returns; it must not call the store.
   Status keep_heads(const std::optional<LedgerHeads>& before, std::function<void(const LedgerHeads&)> tell);
 
-  Status create_job(const JobRecord& job, const ModelRecord& initial) override;
+  Status create_job(const JobRecord& job, const ModelRecord& initial,
+                    const std::optional<QuotaClaim>& owner = {}) override;
   Result<std::vector<JobRecord>> list_jobs() override;
   Result<JobRecord> get_job(const JobId& id) override;
   Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason,
@@ -81,7 +83,9 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   Result<std::vector<ModelRecord>> forget_models(const JobId& job, const std::vector<ModelVersion>& versions) override;
   Result<uint64_t> forget_accepted(WallTime ended_before, size_t limit) override;
   Result<uint64_t> forget_rounds(const JobId& job, uint64_t number, WallTime ended_before, size_t limit) override;
-  Result<ForgottenJob> forget_job(const JobId& job, std::optional<uint64_t> revision_expected, size_t limit) override;
+  Status delete_job(const JobId& job, std::optional<uint64_t> revision_expected) override;
+  Result<std::vector<JobId>> list_deleted_jobs() override;
+  Result<ForgottenJob> forget_job(const JobId& job, size_t limit) override;
 
  private:
   explicit SqlTrainingStore(Database database) : database_(std::move(database)) {}
@@ -92,6 +96,8 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   Status lock_round(const RoundKey& key);
   Status lock_ledger();
   Result<JobRecord> read_job(const JobId& id);
+  Result<bool> is_deleted(const JobId& id);
+  Status insert_owner(const JobId& id, const QuotaClaim& owner);
   static Status check_revision(const JobRecord& job, std::optional<uint64_t> expected);
   Status touch_job(const JobId& id);
   Result<ModelRecord> read_model(const JobId& job, ModelVersion version);

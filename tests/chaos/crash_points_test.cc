@@ -31,7 +31,7 @@ bool is_of_a_fleet(const std::string& verb) {
 bool is_of_retention(const std::string& verb) {
   const std::vector<std::string> verbs = {"forget_models",       "retention",      "forget_accepted", "forget_rounds",
                                           "forget_keys",         "forget_devices", "seal_audit",      "forget_audit",
-                                          "drop_audit_segments", "forget_job"};
+                                          "drop_audit_segments", "delete_job",     "forget_job",      "forget_upload"};
   return std::ranges::count(verbs, verb) > 0;
 }
 

@@ -139,19 +139,21 @@ class OnSqlite(OperatingTest):
         self.rounds_done(self.plain, 1)
         self.site.shell("systemctl stop fl_server")
         with sqlite3.connect(self.site.data / "coterie.sqlite3") as database:
-            for table in ("job_population", "population_budget", "fleet_node", "fleet_board", "model_release", "tenancy"):
+            for table in ("job_population", "population_budget", "fleet_node", "fleet_board", "model_release", "tenancy",
+                          "tenant", "upload"):
                 database.execute(f"DROP TABLE {table}")
-            database.execute("ALTER TABLE admin_token DROP COLUMN tenant")
             for statement in ("DROP INDEX device_by_seen_day", "ALTER TABLE device DROP COLUMN seen_day", "DROP TABLE device_day",
                               "DROP TRIGGER audit_is_never_cut", "DROP TABLE audit_segment",
                               "CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'no'); END"):
                 database.execute(statement)
+            for table, column in (("admin_token", "tenant"), ("idempotency", "tenant"), ("job", "deleted")):
+                database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
             database.execute("PRAGMA user_version = 4")
-        self.assertEqual(self.site.run("upgrade").splitlines()[0], "7")
+        self.assertEqual(self.site.run("upgrade").splitlines()[0], "8")
         self.round_of("open")
         self.rounds_done(self.plain, 2)
-        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 8'")
-        self.assertIn("schema version 8", self.site.shell("systemctl start fl_server", fails=True))
+        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 9'")
+        self.assertIn("schema version 9", self.site.shell("systemctl start fl_server", fails=True))
 
     def test_tokens_are_replaced(self):
         old = (self.site.data / "admin-token").read_text()

@@ -14,8 +14,13 @@ namespace coterie::test {
 
 class MemoryDeviceStore final : public DeviceStore {
  public:
-  Status create_token(const TokenRecord& token) override {
+  Status create_token(const TokenRecord& token, const std::optional<QuotaClaim>& owner = {}) override {
     const std::lock_guard lock(mutex_);
+    if (owner) {
+      const auto is_his = [&](const auto& entry) { return owner_of(entry.second.population) == owner->tenant; };
+      const auto seen = static_cast<uint64_t>(std::ranges::count_if(tokens_, is_his)) + 1;
+      if (seen > owner->most) return over_quota(Quota::enrollment_tokens, owner->tenant, owner->most, seen);
+    }
     if (!tokens_.try_emplace(token.digest, token).second) return Error(ErrorCode::conflict, "token exists");
     return {};
   }
@@ -112,11 +117,14 @@ class MemoryDeviceStore final : public DeviceStore {
   }
 
  private:
+  std::string owner_of(const Population& population) const {
+    const auto owner = owners_.find(population.value());
+    return owner == owners_.end() ? "default" : owner->second;
+  }
   bool fits(const DeviceRecord& device, const DeviceQuery& query) const {
-    const auto owner = owners_.find(device.population.value());
     return (query.population.empty() || device.population.value() == query.population) &&
            (!query.revoked || *query.revoked == device.revoked.has_value()) &&
-           (query.tenant.empty() || query.tenant == (owner == owners_.end() ? "default" : owner->second));
+           (query.tenant.empty() || query.tenant == owner_of(device.population));
   }
 
   std::mutex mutex_;

@@ -15,10 +15,12 @@ Error in_conflict(const std::string& what) { return Error(ErrorCode::conflict, w
 Result<std::vector<Digest>> MemoryTrainingStore::list_model_blobs() {
   const std::lock_guard lock(mutex_);
   std::set<Digest> blobs;
-  for (const auto& [id, job] : jobs_) {
-    for (const auto& [version, model] : job.models) {
-      blobs.insert(model.digest);
-      if (model.optimizer_state) blobs.insert(*model.optimizer_state);
+  for (const auto* const jobs : {&jobs_, &deleted_}) {
+    for (const auto& [id, job] : *jobs) {
+      for (const auto& [version, model] : job.models) {
+        blobs.insert(model.digest);
+        if (model.optimizer_state) blobs.insert(*model.optimizer_state);
+      }
     }
   }
   return std::vector<Digest>(blobs.begin(), blobs.end());
@@ -111,16 +113,14 @@ Result<uint64_t> MemoryTrainingStore::forget_rounds(const JobId& id, uint64_t nu
   return gone;
 }
 
-Result<ForgottenJob> MemoryTrainingStore::forget_job(const JobId& id, std::optional<uint64_t> revision_expected,
-                                                     size_t) {
+// Its rounds go at once, as nobody can ask for them.
+Status MemoryTrainingStore::delete_job(const JobId& id, std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return no_such("job");
   const JobRecord& record = job->second.record;
   if (revision_expected && *revision_expected != record.revision) return in_conflict("job has another revision");
   if (record.state == JobState::running || record.state == JobState::paused) return in_conflict("job has not ended");
-  ForgottenJob forgotten{.is_gone = true, .models = {}};
-  for (const auto& [version, model] : job->second.models) forgotten.models.push_back(model);
   for (auto round = rounds_.begin(); round != rounds_.end();) {
     const RoundKey key = round->first;
     if (round->second.job != id) {
@@ -132,7 +132,28 @@ Result<ForgottenJob> MemoryTrainingStore::forget_job(const JobId& id, std::optio
     std::erase_if(partials_, [&key](const auto& partial) { return partial.second.key == key; });
     round = rounds_.erase(round);
   }
-  jobs_.erase(job);
+  deleted_.insert(jobs_.extract(job));
+  return {};
+}
+
+Result<std::vector<JobId>> MemoryTrainingStore::list_deleted_jobs() {
+  const std::lock_guard lock(mutex_);
+  std::vector<JobId> jobs;
+  for (const auto& [id, job] : deleted_) jobs.push_back(id);
+  return jobs;
+}
+
+Result<ForgottenJob> MemoryTrainingStore::forget_job(const JobId& id, size_t limit) {
+  const std::lock_guard lock(mutex_);
+  const auto job = deleted_.find(id);
+  if (job == deleted_.end()) return no_such("deleted job");
+  ForgottenJob forgotten;
+  forgotten.plan = {job->second.record.plan, job->second.record.created};
+  auto& models = job->second.models;
+  for (; !models.empty() && forgotten.models.size() < limit; models.erase(models.begin()))
+    forgotten.models.push_back(models.begin()->second);
+  forgotten.is_gone = forgotten.models.empty();
+  if (forgotten.is_gone) deleted_.erase(job);
   return forgotten;
 }
 

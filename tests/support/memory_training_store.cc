@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fl_server/records/tenant.h"
 #include "scheduler/job/round_release.h"
 #include "secure/dp/noise/noise_tree.h"
 
@@ -18,12 +19,21 @@ bool may_become(JobState from, JobState to) {
 
 }  // namespace
 
-Status MemoryTrainingStore::create_job(const JobRecord& job, const ModelRecord& initial) {
+Status MemoryTrainingStore::create_job(const JobRecord& job, const ModelRecord& initial,
+                                       const std::optional<QuotaClaim>& owner) {
   const std::lock_guard lock(mutex_);
+  if (owner) {
+    const auto is_his = [&](const auto& entry) {
+      const std::string& has = entry.second.owner;
+      return has == owner->tenant || (has.empty() && owner->tenant == kDefaultTenant);
+    };
+    const auto seen = static_cast<uint64_t>(std::ranges::count_if(jobs_, is_his)) + 1;
+    if (seen > owner->most) return over_quota(Quota::jobs, owner->tenant, owner->most, seen);
+  }
   const std::set<Population> inherited = inherited_by(job, initial.digest);
   if (!drawn_.try_emplace(job.id, Drawn{job.spec.common.population, inherited}).second)
     return in_conflict("job exists, or did");
-  jobs_.emplace(job.id, Job{job, {{initial.version, initial}}, {}, {}});
+  jobs_.emplace(job.id, Job{job, {{initial.version, initial}}, {}, {}, owner ? owner->tenant : std::string()});
   return {};
 }
 

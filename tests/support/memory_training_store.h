@@ -23,7 +23,8 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
  public:
   explicit MemoryTrainingStore(StoreDefects defects = {}) : defects_(defects) {}
 
-  Status create_job(const JobRecord& job, const ModelRecord& initial) override;
+  Status create_job(const JobRecord& job, const ModelRecord& initial,
+                    const std::optional<QuotaClaim>& owner = {}) override;
   Result<std::vector<JobRecord>> list_jobs() override;
   Result<JobRecord> get_job(const JobId& id) override;
   Result<JobRecord> set_job_state(const JobId& id, JobState to, const std::string& reason,
@@ -69,7 +70,9 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
   Result<std::vector<ModelRecord>> forget_models(const JobId& job, const std::vector<ModelVersion>& versions) override;
   Result<uint64_t> forget_accepted(WallTime ended_before, size_t limit) override;
   Result<uint64_t> forget_rounds(const JobId& job, uint64_t number, WallTime ended_before, size_t limit) override;
-  Result<ForgottenJob> forget_job(const JobId& job, std::optional<uint64_t> revision_expected, size_t limit) override;
+  Status delete_job(const JobId& job, std::optional<uint64_t> revision_expected) override;
+  Result<std::vector<JobId>> list_deleted_jobs() override;
+  Result<ForgottenJob> forget_job(const JobId& job, size_t limit) override;
 
  private:
   struct Job {
@@ -77,6 +80,7 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
     std::map<ModelVersion, ModelRecord> models;
     std::map<uint64_t, RoundId> rounds;  // by number
     std::vector<ModelRelease> releases;  // those that were not rolled back, the present one last
+    std::string owner = {};              // a tenant; empty: the default one
   };
   // The populations whose budgets a job draws from. What was spent outlives the job.
   struct Drawn {
@@ -96,6 +100,7 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
   StoreDefects defects_;
   std::mutex mutex_;
   std::map<JobId, Job> jobs_;
+  std::map<JobId, Job> deleted_;  // of which models are left
   std::map<RoundKey, RoundRecord> rounds_;
   std::map<RoundKey, std::set<DeviceId>> accepted_;
   std::map<std::string, PartialRecord> partials_;

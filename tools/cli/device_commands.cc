@@ -136,6 +136,15 @@ ExitCode show_server(const AdminCommand& command) {
                  cell_of(job, "/selected"), cell_of(job, "/accepted")});
     }
     if (!table.empty()) print_text("\n" + table.text());
+    Table quotas({{"TENANT"}, {"QUOTA"}, {"USED", Table::Align::right}, {"MAX", Table::Align::right}});
+    const nlohmann::json tenants = answer.value("quotas", nlohmann::json::object());
+    for (const auto& [tenant, of] : tenants.items()) {
+      for (const auto& [quota, use] : of.items()) {
+        if (use.value("used", uint64_t{0}) == 0) continue;  // JSON output has these, too
+        quotas.add({printable(tenant), printable(quota), cell_of(use, "/used"), cell_of(use, "/max")});
+      }
+    }
+    if (!quotas.empty()) print_text("\n" + quotas.text());
     Table kept({{"KEPT"}, {"ROWS", Table::Align::right}, {"BYTES", Table::Align::right}});
     const nlohmann::json store = answer.value("store", nlohmann::json::object());
     for (const auto& [kind, of] : store.items())

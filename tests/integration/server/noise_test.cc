@@ -85,7 +85,7 @@ TEST_F(Noise, IsAccountedForThroughKillsAndEndsTheJobAtItsBudget) {
     EXPECT_NEAR(spent["epsilon"].get<double>(), epsilon_of(round), 1e-3);
     EXPECT_EQ(spent["releases"], round);
     EXPECT_EQ(spent["releases_open"], 0);
-    EXPECT_EQ(spent["accountant"], "rdp");
+    EXPECT_EQ(spent["accountant"], "exact");
     EXPECT_EQ(spent["ledger"]["records"], 2 * round);
     EXPECT_GE(spent["assumptions"].size(), 8u);
     server_->kill();

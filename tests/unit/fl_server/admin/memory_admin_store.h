@@ -1,5 +1,5 @@
 // AdminStore in memory: the model that real back-ends are compared with. It counts what it is asked, fails when told
-// to, and lets the test in between. Threads: tenants and the audit log may be used by several, the rest by one.
+// to, and lets the test in between. Threads: what counts or claims may be used by several, the rest by one.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "fl_server/store/admin_store.h"
 
@@ -14,7 +15,13 @@ namespace coterie::test {
 
 class MemoryAdminStore : public AdminStore {
  public:
-  Status create_admin_token(const AdminTokenRecord& token) override {
+  Status create_admin_token(const AdminTokenRecord& token, const AdminTokenRoom& room = {}) override {
+    const std::lock_guard lock(mutex_);
+    if (tokens.size() >= room.in_all) return Error(ErrorCode::conflict, "too many admin tokens");
+    const auto own = static_cast<uint64_t>(
+        std::ranges::count_if(tokens, [&](const auto& row) { return row.second.tenant == token.tenant; }));
+    if (token.tenant != kEveryTenant && own >= room.of_tenant)
+      return over_quota(Quota::admin_tokens, token.tenant, room.of_tenant, own + 1);
     if (!tokens.emplace(token.id, token).second) return Error(ErrorCode::conflict, "there is one of this id");
     return {};
   }
@@ -46,6 +53,64 @@ class MemoryAdminStore : public AdminStore {
     return found == owners[kind].end() ? std::string() : found->second;
   }
   Result<std::map<std::string, std::string>> list_owners(Owned kind) override { return owners[kind]; }
+
+  // Knows no versions: the bytes are those of uploads.
+  Status note_upload(const UploadRecord& upload, const UploadRoom& room) override {
+    const std::lock_guard lock(mutex_);
+    std::map<Digest, UploadRecord>& own = uploads[upload.tenant];
+    if (const auto known = own.find(upload.digest); known != own.end()) {
+      known->second.put = upload.put;
+      return {};
+    }
+    uint64_t bytes = upload.bytes;
+    for (const auto& [digest, other] : own) bytes += other.bytes;
+    if (own.size() >= room.uploads) return over_quota(Quota::uploads, upload.tenant, room.uploads, own.size() + 1);
+    if (bytes > room.bytes) return over_quota(Quota::blob_bytes, upload.tenant, room.bytes, bytes);
+    own.emplace(upload.digest, upload);
+    return {};
+  }
+  Result<uint64_t> forget_upload(const Digest& digest, WallTime put_before, const std::string& tenant = {}) override {
+    uint64_t gone = 0;
+    for (auto& [name, own] : uploads) {
+      const auto found = own.find(digest);
+      if (found == own.end() || found->second.put >= put_before || (!tenant.empty() && tenant != name)) continue;
+      own.erase(found);
+      ++gone;
+    }
+    return gone;
+  }
+  Result<std::vector<std::string>> list_uploaders(const Digest& digest) override {
+    std::vector<std::string> tenants;
+    for (const auto& [name, own] : uploads) {
+      if (own.contains(digest)) tenants.push_back(name);
+    }
+    return tenants;
+  }
+  Result<std::vector<Digest>> list_uploads(const Digest& after, size_t limit) override {
+    std::set<Digest> all;
+    for (const auto& [tenant, own] : uploads) {
+      for (const auto& [digest, upload] : own) {
+        if (digest > after) all.insert(digest);
+      }
+    }
+    std::vector<Digest> list(all.begin(), all.end());
+    list.resize(std::min(list.size(), limit));
+    return list;
+  }
+  Result<std::map<std::string, TenantUse>> list_use() override {
+    std::map<std::string, TenantUse> use;
+    for (const auto& [tenant, own] : uploads) {
+      if (!own.empty()) use[tenant][Quota::uploads] = own.size();
+      for (const auto& [digest, upload] : own) use[tenant][Quota::blob_bytes] += upload.bytes;
+    }
+    for (const auto& [id, token] : tokens) {
+      if (token.tenant != kEveryTenant) ++use[token.tenant][Quota::admin_tokens];
+    }
+    for (const auto& [name, key] : keys) {
+      if (key.tenant != kEveryTenant) ++use[key.tenant][Quota::idempotency_keys];
+    }
+    return use;
+  }
 
   Result<AuditHead> append_audit(AuditEntry entry) override {
     const std::lock_guard lock(mutex_);
@@ -100,13 +165,18 @@ class MemoryAdminStore : public AdminStore {
     return dropped;
   }
 
-  Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now) override {
+  Result<KeyClaim> claim_key(const IdempotencyKey& key, WallTime now, uint64_t of_tenant_max = UINT64_MAX) override {
+    const std::lock_guard lock(mutex_);
     if (now != pruned_) std::erase_if(keys, [&](const auto& row) { return row.second.expires <= now; });
     pruned_ = now;
     const auto found = keys.find(key.name);
     if (found == keys.end()) {
       if (keys.size() >= kIdempotencyKeysMax) return Error(ErrorCode::rate_limited, "too many keys");
-      keys[key.name] = {key.body, {}, now + kIdempotencyKeptFor};
+      const auto own = static_cast<uint64_t>(
+          std::ranges::count_if(keys, [&](const auto& row) { return row.second.tenant == key.tenant; }));
+      if (key.tenant != kEveryTenant && own >= of_tenant_max)
+        return over_quota(Quota::idempotency_keys, key.tenant, of_tenant_max, own + 1);
+      keys[key.name] = {key.body, {}, now + kIdempotencyKeptFor, key.tenant};
       return KeyClaim{};
     }
     if (found->second.body != key.body) return KeyClaim{KeyClaim::State::other_body, {}};
@@ -131,12 +201,14 @@ class MemoryAdminStore : public AdminStore {
     Digest body;
     KeptAnswer answer;  // status 0: under way
     WallTime expires;
+    std::string tenant;
   };
   std::map<std::string, AdminTokenRecord> tokens;
   std::map<Owned, std::map<std::string, std::string>> owners;
   std::vector<AuditRecord> records;
   std::vector<AuditSegment> segments;
   std::map<Digest, Key> keys;
+  std::map<std::string, std::map<Digest, UploadRecord>> uploads;  // by tenant
   int reads = 0;
   std::optional<Error> failure;
   std::function<void()> after_read;

@@ -140,7 +140,23 @@ TEST_F(AdminTenants, AreNotToldOfTheWholeServer) {
     EXPECT_EQ(ask(route.method, path).status, route.method == "GET" ? 200 : 404) << route.operation;
     ++refused;
   }
-  EXPECT_EQ(refused, 4u) << "metrics, the audit log, and uploads, which belong to nobody";
+  EXPECT_EQ(refused, 2u) << "metrics and the audit log";
+}
+
+TEST_F(AdminTenants, RemoveUploadsOfTheirOwn) {
+  const std::string acme = bearer_of("acme"), other = bearer_of("other");
+  ModelBuilder build("small", {2}, 1);
+  const Bytes model = build.finish(build.dense(build.input(), 3)).value();
+  const std::string path =
+      "/admin/v1/models/" + ask_as(acme, "POST", "/admin/v1/models", as_text(model)).document().value("digest", "");
+  EXPECT_EQ(ask_as(other, "DELETE", path).status, 404) << "as one that is not there";
+  const Answer early = ask_as(acme, "DELETE", path);
+  EXPECT_EQ(early.status, 409) << early.body;
+  EXPECT_NE(early.body.find("within the last ten minutes"), std::string::npos) << early.body;
+  EXPECT_EQ(ask_as(other, "POST", "/admin/v1/models", as_text(model)).status, 201);
+  EXPECT_EQ(ask_as(other, "DELETE", path).status, 409) << "now it has it, too";
+  things_of(acme, "phones");  // a job of the same bytes
+  EXPECT_NE(ask_as(acme, "DELETE", path).body.find("a job or a version of a model is made of it"), std::string::npos);
 }
 
 TEST_F(AdminTenants, CannotTakeWhatIsAnothers) {

@@ -85,7 +85,9 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
                  "stranger_requests_per_second": 0, "stranger_requests_burst": 23, "callers_max": 24},
     "retention": {"models_kept": 31, "models_kept_every": 32, "superseded_ms_min": 60033, "accepted_ms": 60034,
                   "rounds_kept": 35, "rounds_ms_min": 60036, "uploads_ms": 3600037, "look_ms": 138,
-                  "devices_days": 39, "audit_ms": 4000, "audit_segment_records": 41, "audit_segments_ms": 4200}})",
+                  "devices_days": 39, "audit_ms": 4000, "audit_segment_records": 41, "audit_segments_ms": 4200},
+    "quotas": {"blob_bytes_max": 41, "uploads_max": 42, "jobs_max": 43, "admin_tokens_max": 44,
+               "enrollment_tokens_max": 45, "idempotency_keys_max": 46, "event_streams_max": 47}})",
                                    problems);
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_EQ(config.data_dir, "/var/lib/coterie");
@@ -178,6 +180,13 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.retention.audit_segment_records, 41u);
   EXPECT_EQ(config.retention.audit_segments_kept, Millis(4'200));
   EXPECT_EQ(config.retention.look_every, Millis(138));
+  EXPECT_EQ(config.quotas.blob_bytes_max, 41u);
+  EXPECT_EQ(config.quotas.uploads_max, 42u);
+  EXPECT_EQ(config.quotas.jobs_max, 43u);
+  EXPECT_EQ(config.quotas.admin_tokens_max, 44u);
+  EXPECT_EQ(config.quotas.enrollment_tokens_max, 45u);
+  EXPECT_EQ(config.quotas.idempotency_keys_max, 46u);
+  EXPECT_EQ(config.quotas.event_streams_max, 47u);
 }
 
 TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
@@ -248,6 +257,7 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
       {R"({"retention": {"audit_segments_ms": 7775999999}})", "/retention/audit_segments_ms", "at least audit_ms"},
       {R"({"retention": {"audit_ms": 3162240000001}})", "/retention/audit_ms", "a hundred years"},
       {R"({"retention": {"look_ms": 99}})", "/retention/look_ms", "at least 100"},
+      {R"({"quotas": {"jobs_max": 0}})", "/quotas/jobs_max", "at least 1"},
       {R"({"device": []})", "/device", "object"},
       {R"({"device": {"prot": 1}})", "/device/prot", "unknown key"},
       {R"({"Device": {}})", "/Device", "unknown key"},

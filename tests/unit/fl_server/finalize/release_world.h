@@ -99,8 +99,9 @@ class StormyStore : public TrainingStore {
     return storm_.durable([&] { return inner_->set_job_state(id, to, reason, revision_expected); });
   }
 
-  Status create_job(const JobRecord& job, const ModelRecord& initial) override {
-    return inner_->create_job(job, initial);
+  Status create_job(const JobRecord& job, const ModelRecord& initial,
+                    const std::optional<QuotaClaim>& owner = {}) override {
+    return inner_->create_job(job, initial, owner);
   }
   Result<std::vector<JobRecord>> list_jobs() override { return inner_->list_jobs(); }
   Result<JobRecord> get_job(const JobId& id) override { return inner_->get_job(id); }

@@ -27,13 +27,19 @@ constexpr RetentionSettings kSettings{.models_kept = 2,
                                       .audit_kept = Millis(60'000),
                                       .audit_segment_records = 10,
                                       .audit_segments_kept = kDay};
-Status grow(const std::string& directory) {
-  RetentionWorld world(directory, kSettings);
+Status grow_rounds(RetentionWorld& world) {
   COT_TRY(world.create_job());
   for (int i = 0; i < 12; ++i) COT_TRY(world.play_round(5, Millis(10'000)));
+  return {};
+}
+
+Status grow(const std::string& directory) {
+  RetentionWorld world(directory, kSettings);
+  COT_TRY(grow_rounds(world));
   COT_TRY(world.enroll(99));
   COT_TRY(world.write_audit(15));
-  return world.pass();
+  COT_TRY(world.pass());
+  return {};
 }
 
 // Two days after the twelve rounds; blobs are as old as a process of its own takes them for: put before it began.
@@ -44,6 +50,30 @@ Status look_after(const std::string& directory) {
     COT_TRY(world.pass());
   }
   return {};
+}
+
+// With fewer rows in a step than the job has.
+constexpr size_t kRowsAStep = 10;
+
+Status delete_and_look_after(const std::string& directory) {
+  RetentionWorld world(directory, kSettings, kRowsAStep);
+  if (world.store().get_job(JobId("j"))) COT_TRY(world.delete_job());
+  world.pass_time(kDay);
+  COT_ASSIGN(const uint64_t steps, world.pass());
+  if (steps < 8) return Error(ErrorCode::internal, "all went in " + std::to_string(steps) + " steps");
+  COT_TRY(world.pass());
+  return {};
+}
+
+// Runs it in a process of its own, which is killed there.
+template <typename Act>
+void expect_killed_at(const std::string& point, Act act) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(os::arm_crash_point(point) && act() ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "the point is not reached";
 }
 
 TEST(RetentionCrash, AtEveryPointNoRowIsWithoutItsBlob) {
@@ -75,15 +105,7 @@ TEST(RetentionCrash, AtEveryPointNoRowIsWithoutItsBlob) {
     SCOPED_TRACE(point);
     const test::TemporaryDirectory directory{test::memory_disk()};
     ASSERT_OK(grow(directory.path()));
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      const bool is_done = os::arm_crash_point(point) && look_after(directory.path());
-      ::_exit(is_done ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "the point is not reached";
+    ASSERT_NO_FATAL_FAILURE(expect_killed_at(point, [&] { return look_after(directory.path()).has_value(); }));
     ++deaths;
     {
       RetentionWorld world(directory.path(), kSettings);
@@ -100,6 +122,34 @@ TEST(RetentionCrash, AtEveryPointNoRowIsWithoutItsBlob) {
     ASSERT_OK(world.play_round(5, Millis(10'000))) << "the job goes on";
   }
   EXPECT_EQ(deaths, 24);
+}
+
+// A job with 60 rows of devices alone: whoever deleted it was answered before they went, and wherever the process dies
+// the next one goes on.
+TEST(RetentionCrash, ADeletedJobStaysGoneAndItsRowsGoAfterADeathAtEveryPoint) {
+  for (const std::string point :
+       {"delete_job.begun", "delete_job.before_commit", "delete_job.after_commit", "forget_job.begun",
+        "forget_job.before_commit", "forget_job.after_commit", "forget_job.after_commit:4", "retention.before_blobs"}) {
+    SCOPED_TRACE(point);
+    const test::TemporaryDirectory directory{test::memory_disk()};
+    {
+      RetentionWorld world(directory.path(), kSettings);
+      ASSERT_OK(grow_rounds(world));
+    }
+    ASSERT_NO_FATAL_FAILURE(
+        expect_killed_at(point, [&] { return delete_and_look_after(directory.path()).has_value(); }));
+    const bool was_deleted = point != "delete_job.begun" && point != "delete_job.before_commit";
+    RetentionWorld world(directory.path(), kSettings, kRowsAStep);
+    EXPECT_EQ(world.store().get_job(JobId("j")).has_value(), !was_deleted);
+    EXPECT_EQ(world.store().list_rounds(JobId("j"), {})->empty(), was_deleted);
+    EXPECT_EQ(world.use()->rows > 0, point != "retention.before_blobs");
+    if (!was_deleted) ASSERT_OK(world.delete_job());
+    world.pass_time(kDay);
+    ASSERT_OK(world.pass());
+    ASSERT_OK(world.pass());
+    EXPECT_EQ(world.use()->rows, 0u);
+    EXPECT_EQ(world.use()->files, 0u);
+  }
 }
 
 }  // namespace

@@ -108,11 +108,46 @@ TEST_F(RetentionJobTest, KeepsWhatItIsToldToAndNoMore) {
   pass();
   EXPECT_EQ(
       job_.counts(),
-      (RetentionCounts{.models = 18, .accepted = 17, .rounds = 16, .keys = 0, .devices = 0, .audit = 0, .blobs = 36}));
+      (RetentionCounts{
+          .jobs = 0, .models = 18, .accepted = 17, .rounds = 16, .keys = 0, .devices = 0, .audit = 0, .blobs = 36}));
   EXPECT_EQ(store_.list_models(JobId("j"))->size(), 3u) << "the first and two";
   EXPECT_EQ(store_.list_rounds(JobId("j"), {})->size(), 4u);
   EXPECT_TRUE(has("model 0") && has("data set") && has("plan") && has("model 19") && has("model 20"));
   EXPECT_FALSE(has("model 18") || has("state 18"));
+}
+
+TEST_F(RetentionJobTest, ADeletedJobGoesAFewRowsAtATime) {
+  for (uint64_t number = 1; number <= 7; ++number) play(number);
+  ASSERT_OK(store_.set_job_state(JobId("j"), JobState::cancelled, ""));
+  ASSERT_OK(store_.delete_job(JobId("j"), {}));
+  ASSERT_TRUE(*job_.step());
+  EXPECT_EQ(job_.counts().models, 3u) << "as many as a step may";
+  EXPECT_EQ(job_.counts().jobs, 0u);
+  pass();
+  EXPECT_EQ(job_.counts().models, 8u);
+  EXPECT_EQ(job_.counts().jobs, 1u);
+  pass_time(25 * kHour);
+  pass();
+  EXPECT_EQ(blobs(), 0u) << "plan, models, states, and what the job was made of";
+}
+
+// Its upload failed, or a process died between the removal of the blob and that of its note.
+TEST_F(RetentionJobTest, ForgetsUploadsThatAreNotThere) {
+  const UploadRoom room;
+  for (uint8_t i = 0; i < 120; ++i) {  // more than a pass looks for
+    ASSERT_OK(admin_.note_upload({"a", content_digest(Bytes{i}), 9, now_}, room));
+  }
+  ASSERT_OK(admin_.note_upload({"a", put("an upload"), 9, now_}, room));
+  ASSERT_OK(admin_.note_upload({"a", content_digest(as_bytes("model 0")), 9, now_}, room));
+  pass();
+  EXPECT_EQ(admin_.uploads["a"].size(), 122u) << "they may be under way";
+  pass_time(kHour);
+  for (int i = 0; i < 4; ++i) pass();
+  EXPECT_EQ(admin_.uploads["a"].size(), 2u);
+  pass_time(25 * kHour);
+  pass();
+  EXPECT_FALSE(has("an upload"));
+  EXPECT_EQ(admin_.uploads["a"].size(), 1u) << "gone with its blob, in the same pass; what a job is made of stays";
 }
 
 TEST_F(RetentionJobTest, HoldsStillHoweverLongAJobRuns) {

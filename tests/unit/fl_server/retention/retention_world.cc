@@ -76,20 +76,23 @@ Result<std::vector<Digest>> VirtualTimeBlobs::list(Millis age_min) {
   return digests;
 }
 
-RetentionWorld::RetentionWorld(std::string directory, RetentionSettings settings) : directory_(std::move(directory)) {
+RetentionWorld::RetentionWorld(std::string directory, RetentionSettings settings, size_t rows_max)
+    : directory_(std::move(directory)) {
   store_ = *SqlTrainingStore::open(open_sqlite(database_of(directory_)));
   admin_ = *SqlAdminStore::open(open_sqlite(database_of(directory_)));
   devices_ = *SqlDeviceStore::open(open_sqlite(database_of(directory_)));
   blobs_ = std::make_unique<VirtualTimeBlobs>(*DirectoryBlobStore::open_directory(directory_ + "/blobs"), now_);
-  job_ = std::make_unique<RetentionJob>(settings, RetentionParts{.jobs = *store_,
-                                                                 .rounds = *store_,
-                                                                 .models = *store_,
-                                                                 .rows = *store_,
-                                                                 .admin = *admin_,
-                                                                 .devices = *devices_,
-                                                                 .blobs = *blobs_,
-                                                                 .unnamed = unnamed_,
-                                                                 .wall_now = [this] { return now_; }});
+  job_ = std::make_unique<RetentionJob>(settings,
+                                        RetentionParts{.jobs = *store_,
+                                                       .rounds = *store_,
+                                                       .models = *store_,
+                                                       .rows = *store_,
+                                                       .admin = *admin_,
+                                                       .devices = *devices_,
+                                                       .blobs = *blobs_,
+                                                       .unnamed = unnamed_,
+                                                       .wall_now = [this] { return now_; }},
+                                        rows_max);
 }
 
 // A blob of its own for each name.
@@ -112,6 +115,11 @@ Status RetentionWorld::create_job() {
   job.spec.horizontal().model = initial.digest;
   job.created = now_;
   return store_->create_job(job, initial);
+}
+
+Status RetentionWorld::delete_job() {
+  COT_TRY(store_->set_job_state(kJob, JobState::cancelled, "over"));
+  return store_->delete_job(kJob, {});
 }
 
 Status RetentionWorld::play_round(uint32_t devices, Millis took) {
@@ -168,10 +176,10 @@ Status RetentionWorld::write_audit(size_t count) {
   return {};
 }
 
-Status RetentionWorld::pass() {
-  for (;;) {
+Result<uint64_t> RetentionWorld::pass() {
+  for (uint64_t steps = 1;; ++steps) {
     COT_ASSIGN(const bool more, job_->step());
-    if (!more) return {};
+    if (!more) return steps;
   }
 }
 

@@ -44,17 +44,19 @@ struct WorldUse {
 class RetentionWorld {
  public:
   // In `directory`, which may have one of an earlier process.
-  RetentionWorld(std::string directory, RetentionSettings settings);
+  RetentionWorld(std::string directory, RetentionSettings settings, size_t rows_max = 500);
 
   // A job of many rounds, if there is none yet.
   Status create_job();
+  // Deletes it, as an operator does who has ended it.
+  Status delete_job();
   // The next round, of so many devices; then so much time passes.
   Status play_round(uint32_t devices, Millis took);
   // A device of this number, which is never seen.
   Status enroll(uint8_t number);
   Status write_audit(size_t count);
-  // A whole pass of retention.
-  Status pass();
+  // A whole pass of retention, and in how many steps.
+  Result<uint64_t> pass();
   void pass_time(Millis time) { now_ += time; }
 
   // "no row without its blob", and the job can go on.

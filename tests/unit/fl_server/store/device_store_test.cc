@@ -259,7 +259,7 @@ TYPED_TEST(DeviceStoreConformance, WhoIsForgottenEnrollsAgainAndIsNewThen) {
 
 class CountingStore : public DeviceStore {
  public:
-  Status create_token(const TokenRecord&) override { return {}; }
+  Status create_token(const TokenRecord&, const std::optional<QuotaClaim>&) override { return {}; }
   Result<std::vector<TokenRecord>> list_tokens() override { return std::vector<TokenRecord>(); }
   Status remove_token(const Digest&) override { return {}; }
   Result<DeviceRecord> enroll(const Digest&, DeviceRecord device, WallTime) override { return device; }

@@ -42,9 +42,11 @@ TEST_F(Postgres, RefusesANewerSchema) {
   ASSERT_OK(SqlTrainingStore::open(open_postgres(settings())));
   Result<Database> database = open_postgres(settings());
   ASSERT_OK(database);
-  ASSERT_OK(database->execute("UPDATE schema_version SET version = 8"));
+  const std::string newer = "UPDATE schema_version SET version = " + std::to_string(kSchemaVersion + 1);
+  ASSERT_OK(database->execute(newer.c_str()));
   EXPECT_ERROR(SqlTrainingStore::open(open_postgres(settings())), ErrorCode::unsupported_version,
-               "schema version 8, this server speaks 7; run the server that wrote it");
+               "schema version " + std::to_string(kSchemaVersion + 1) + ", this server speaks " +
+                   std::to_string(kSchemaVersion) + "; run the server that wrote it");
 }
 
 TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
@@ -58,6 +60,8 @@ TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
       database->execute("DROP TABLE fleet_node; DROP TABLE fleet_board; DROP TABLE model_release; DROP TABLE tenancy; "
                         "DROP TABLE job_population; DROP TABLE population_budget; "
                         "DROP TABLE device_day; DROP TABLE audit_segment; ALTER TABLE device DROP COLUMN seen_day; "
+                        "DROP TABLE tenant; DROP TABLE upload; ALTER TABLE idempotency DROP COLUMN tenant; "
+                        "ALTER TABLE job DROP COLUMN deleted; "
                         "ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));
   store = SqlTrainingStore::open(open_postgres(settings()));
   ASSERT_OK(store);

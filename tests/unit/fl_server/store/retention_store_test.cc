@@ -220,19 +220,43 @@ TYPED_TEST(RetentionStoreConformance, ForgetsAJobThatHasEndedWithAllThatWasItsOw
   const RoundKey live = this->open(2);
   this->move(live, selecting, collecting);
   this->accept(live, {1, 2, 3});
-  EXPECT_ERROR(this->store().forget_job(JobId("j"), {}, 2), ErrorCode::conflict, "");
+  EXPECT_ERROR(this->store().delete_job(JobId("j"), {}), ErrorCode::conflict, "");
+  EXPECT_ERROR(this->store().forget_job(JobId("j"), 2), ErrorCode::not_found, "") << "nobody has deleted it";
   const uint64_t revision = this->store().set_job_state(JobId("j"), JobState::cancelled, "")->revision;
-  EXPECT_ERROR(this->store().forget_job(JobId("j"), revision - 1, 2), ErrorCode::conflict, "");
-  Result<ForgottenJob> step = this->store().forget_job(JobId("j"), revision, 2);
+  EXPECT_ERROR(this->store().delete_job(JobId("j"), revision - 1), ErrorCode::conflict, "");
+  EXPECT_THAT(*this->store().list_deleted_jobs(), IsEmpty());
+  ASSERT_OK(this->store().delete_job(JobId("j"), revision));
+  this->backend_.reopen();
+  const auto expect_gone = [&] {  // whatever rows there still are
+    EXPECT_ERROR(this->store().get_job(JobId("j")), ErrorCode::not_found, "");
+    EXPECT_ERROR(this->store().delete_job(JobId("j"), {}), ErrorCode::not_found, "");
+    EXPECT_ERROR(this->store().set_job_state(JobId("j"), JobState::cancelled, ""), ErrorCode::not_found, "");
+    EXPECT_ERROR(this->store().get_model(JobId("j"), ModelVersion(1)), ErrorCode::not_found, "");
+    EXPECT_ERROR(this->store().load_progress(JobId("j")), ErrorCode::not_found, "");
+    EXPECT_EQ(this->store().list_jobs()->size(), 1u);
+    EXPECT_THAT(*this->store().list_models(JobId("j")), IsEmpty());
+    EXPECT_THAT(*this->store().list_rounds(JobId("j"), {}), IsEmpty());
+    EXPECT_FALSE(*this->store().released_model(JobId("j")));
+    EXPECT_ERROR(this->store().create_job(job_record("j"), model_record("j", 0)), ErrorCode::conflict, "");
+  };
+  expect_gone();
+  EXPECT_THAT(*this->store().list_deleted_jobs(), ElementsAre(JobId("j")));
+  EXPECT_EQ(this->store().list_model_blobs()->size(), 2u) << "no blob is without its name before its row is gone";
+  std::set<uint64_t> models;
+  Result<ForgottenJob> step = this->store().forget_job(JobId("j"), 1);
   while (step && !step->is_gone) {
-    EXPECT_THAT(step->models, IsEmpty());
+    EXPECT_LE(step->models.size(), 1u);
+    for (const ModelRecord& model : step->models) models.insert(model.version.value());
     this->backend_.reopen();
-    step = this->store().forget_job(JobId("j"), revision, 2);
+    expect_gone();
+    step = this->store().forget_job(JobId("j"), 1);
   }
   ASSERT_OK(step);
-  EXPECT_EQ(step->models.size(), 2u);
-  EXPECT_ERROR(this->store().get_job(JobId("j")), ErrorCode::not_found, "");
-  EXPECT_ERROR(this->store().forget_job(JobId("j"), {}, 2), ErrorCode::not_found, "");
+  EXPECT_EQ(models, (std::set<uint64_t>{0, 1}));
+  EXPECT_EQ(step->plan.digest, job_record("j").plan);
+  EXPECT_ERROR(this->store().forget_job(JobId("j"), 2), ErrorCode::not_found, "");
+  EXPECT_THAT(*this->store().list_deleted_jobs(), IsEmpty());
+  expect_gone();
   EXPECT_THAT(*this->store().list_models(JobId("j")), IsEmpty());
   EXPECT_THAT(*this->store().list_releases(JobId("j")), IsEmpty());
   EXPECT_THAT(*this->store().list_rounds(JobId("j"), {}), IsEmpty());
@@ -258,7 +282,9 @@ TYPED_TEST(RetentionFence, WhoeverDoesNotLeadForgetsNothing) {
   EXPECT_ERROR(backend.store().forget_models(JobId("j"), {ModelVersion(1)}), ErrorCode::conflict, "does not lead");
   EXPECT_ERROR(backend.store().forget_accepted(wall(1), 10), ErrorCode::conflict, "does not lead");
   EXPECT_ERROR(backend.store().forget_rounds(JobId("j"), 1, wall(1), 10), ErrorCode::conflict, "does not lead");
-  EXPECT_ERROR(backend.store().forget_job(JobId("j"), {}, 10), ErrorCode::conflict, "does not lead");
+  ASSERT_OK(backend.store().set_job_state(JobId("j"), JobState::cancelled, ""));
+  ASSERT_OK(backend.store().delete_job(JobId("j"), {})) << "a server that people talk to need not lead";
+  EXPECT_ERROR(backend.store().forget_job(JobId("j"), 10), ErrorCode::conflict, "does not lead");
 }
 
 }  // namespace

@@ -134,8 +134,9 @@ TYPED_TEST(RoundStoreLedger, KnowsWhoseBudgetADeletedJobHasDrawnFrom) {
   ASSERT_EQ(this->reserve(key), "1");
   ASSERT_OK(this->commit("j", key, 1));
   ASSERT_OK(this->store().set_job_state(JobId("j"), JobState::cancelled, "over"));
+  ASSERT_OK(this->store().delete_job(JobId("j"), std::nullopt));
   for (bool is_gone = false; !is_gone;) {
-    const Result<ForgottenJob> step = this->store().forget_job(JobId("j"), std::nullopt, 10);
+    const Result<ForgottenJob> step = this->store().forget_job(JobId("j"), 10);
     ASSERT_OK(step);
     is_gone = step->is_gone;
   }

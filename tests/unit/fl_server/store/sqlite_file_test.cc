@@ -12,11 +12,13 @@ namespace coterie {
 namespace {
 
 // A database of today becomes one of version 6.
-#define kWithoutVersion7                                                                                           \
+#define kWithoutVersions7And8                                                                                      \
   "DROP INDEX device_by_seen_day; ALTER TABLE device DROP COLUMN seen_day; DROP TABLE device_day; "                \
   "DROP TRIGGER audit_is_never_cut; DROP TABLE audit_segment; CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON " \
   "audit "                                                                                                         \
-  "BEGIN SELECT RAISE(ABORT, 'audit: records stay'); END; "
+  "BEGIN SELECT RAISE(ABORT, 'audit: records stay'); END; "                                                        \
+  "DROP TABLE tenant; DROP TABLE upload; ALTER TABLE idempotency DROP COLUMN tenant; ALTER TABLE job DROP COLUMN " \
+  "deleted; "
 
 using namespace test;
 
@@ -24,10 +26,10 @@ class SqliteFile : public testing::Test {
  protected:
   std::string path() const { return directory_ / "db"; }
   Result<std::unique_ptr<SqlTrainingStore>> open() const { return SqlTrainingStore::open(open_sqlite(path())); }
-  void execute(const char* sql) const {
+  void execute(const std::string& sql) const {
     Result<Database> database = open_sqlite(path());
     ASSERT_OK(database);
-    ASSERT_OK(database->execute(sql));
+    ASSERT_OK(database->execute(sql.c_str()));
   }
   // A store with a few hundred rows in one closed file.
   void fill() const {
@@ -52,8 +54,10 @@ TEST_F(SqliteFile, IsCreatedOnceAndSharedByBothStores) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_OK(open());
-  execute("PRAGMA user_version = 8");
-  EXPECT_ERROR(open(), ErrorCode::unsupported_version, "schema version 8, this server speaks 7");
+  execute("PRAGMA user_version = " + std::to_string(kSchemaVersion + 1));
+  EXPECT_ERROR(open(), ErrorCode::unsupported_version,
+               "schema version " + std::to_string(kSchemaVersion + 1) + ", this server speaks " +
+                   std::to_string(kSchemaVersion));
   EXPECT_ERROR(SqlDeviceStore::open(open_sqlite(path())), ErrorCode::unsupported_version,
                "run the server that wrote it");
 }
@@ -70,7 +74,7 @@ TEST_F(SqliteFile, InADirectoryThatDoesNotExistIsUnavailable) {
 
 // The version says that the tables are there, but they are not: an answer, not an abort.
 TEST_F(SqliteFile, WithoutItsTablesIsDataLoss) {
-  execute("PRAGMA user_version = 6");
+  execute("PRAGMA user_version = " + std::to_string(kSchemaVersion));
   EXPECT_ERROR(open(), ErrorCode::data_loss, "no such table") << "the ledger is read first";
   execute("PRAGMA user_version = 0");
   ASSERT_OK(open());
@@ -122,7 +126,7 @@ class SqliteLedgerFile : public SqliteFile {
 TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
   fill();
   execute(
-      kWithoutVersion7
+      kWithoutVersions7And8
       "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
       "TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
       "DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; DROP TABLE ledger; DROP TABLE noise_salt; "
@@ -139,7 +143,7 @@ TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
 TEST_F(SqliteLedgerFile, IsLeftAsItIsByALaterVersion) {
   release(1, 1, true);
   execute(
-      kWithoutVersion7
+      kWithoutVersions7And8
       "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
       "TABLE model_release; DROP TABLE tenancy; ALTER TABLE "
       "admin_token DROP COLUMN tenant; PRAGMA user_version = 4");
@@ -154,7 +158,7 @@ TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
   release(1, 1, true);
   release(2, 1, true);
   execute(
-      kWithoutVersion7
+      kWithoutVersions7And8
       "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
       "TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
       "DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; ALTER TABLE round DROP COLUMN ledger_head; "
