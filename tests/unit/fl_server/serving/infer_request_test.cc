@@ -6,6 +6,10 @@
 #include <bit>
 #include <cstring>
 
+#include "base/random.h"
+#include "fl_server/serving/infer_answer.h"
+#include "fl_server/serving/json_scanner.h"
+
 namespace coterie {
 namespace {
 
@@ -136,6 +140,38 @@ TEST(InferRequest, TruncatedAtAnyByteIsAnErrorAndNoCrash) {
       kIds + R"(],"outputs":[{"name":"y","parameters":{"binary_data":true}}]})";
   ASSERT_TRUE(parse(text)) << refusal(parse(text));
   for (size_t size = 0; size < text.size(); ++size) EXPECT_FALSE(parse(std::string_view(text).substr(0, size))) << size;
+}
+
+TEST(InferRequest, MutatedIsRowsOfTheModelOrAnErrorThatCanBeShown) {
+  const std::string text =
+      std::string(
+          R"({"id":"\u00e9","inputs":[{"name":"x","shape":[1,2,2],"datatype":"FP32","data":[[[1,2.5],[3e1,-4]]]},)") +
+      kIds + R"(],"outputs":[{"name":"y"}]})";
+  Prng prng(22);
+  uint64_t taken = 0;
+  for (int round = 0; round < 2'000; ++round) {
+    std::string mutated = text;
+    for (uint64_t changes = 1 + prng.below(3); changes > 0; --changes) {
+      const size_t at = prng.below(mutated.size());
+      switch (prng.below(3)) {
+        case 0: mutated[at] = static_cast<char>(prng.below(256)); break;
+        case 1: mutated.erase(at, 1 + prng.below(4)); break;
+        default: mutated.insert(at, mutated.substr(prng.below(mutated.size()), 1 + prng.below(8)));
+      }
+    }
+    const auto request = parse(mutated);
+    taken += request.has_value();
+    if (request) {
+      ASSERT_EQ(request->inputs[0].size(), 4 * request->rows) << mutated;
+    } else {
+      const Bytes answer = error_answer(request.error().message());
+      JsonScanner json(as_text(answer));
+      std::string_view seen;
+      ASSERT_TRUE(json.skip(seen) && json.end()) << mutated;
+    }
+  }
+  EXPECT_GT(taken, 0u) << "both ends are reached";
+  EXPECT_LT(taken, 1'000u);
 }
 
 TEST(InferRequest, NamesThatAreShownStayUtf8) {
