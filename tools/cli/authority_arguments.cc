@@ -69,7 +69,8 @@ void add_challenge(CLI::App& authority, Invocation& invocation) {
 void add_answer(CLI::App& authority, Invocation& invocation) {
   CLI::App* answer =
       add_command(authority, "answer", "judge a device's request for a certificate; prints the certificate",
-                  "  coterie authority answer --key authority.key --request request.bin --list revoked.list\n"
+                  "  coterie authority answer --key authority.key --request request.bin \\\n"
+                  "    --list revoked.list\n"
                   "  coterie authority answer --key authority.key --request request.bin \\\n"
                   "    --android-roots google.pem --android-package org.example.app\n\n"
                   "A device whose certificate is good gets the next one. One without needs an\n"
@@ -99,8 +100,9 @@ void add_answer(CLI::App& authority, Invocation& invocation) {
 void add_revoke(CLI::App& authority, Invocation& invocation) {
   CLI::App* revoke =
       add_command(authority, "revoke", "write the next list of revoked certificates, for the server to hand out",
-                  "  coterie authority revoke --key authority.key --list revoked.list --serial 1234567890\n"
-                  "  coterie authority revoke --key authority.key --list revoked.list   # nothing new\n\n"
+                  "  coterie authority revoke --key authority.key --list revoked.list \\\n"
+                  "    --serial 1234567890\n"
+                  "  coterie authority revoke --key authority.key --list revoked.list\n\n"
                   "Write one before the last one is out of date: devices that need a list end\n"
                   "their rounds without. `coterie authority show` tells a certificate's serial.\n");
   const auto command = std::make_shared<RevokeCommand>();

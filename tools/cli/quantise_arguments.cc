@@ -8,13 +8,12 @@
 namespace coterie {
 
 void add_quantise(CLI::App& model, Invocation& invocation) {
-  CLI::App* command =
-      add_command(model, "quantise",
-                  "store a model's weights as int8, a scale for each channel: about a quarter of the bytes. Whoever "
-                  "opens the file computes with float32; it is no faster",
-                  "  coterie model quantise net.cotf -o small.cotf --data digits\n"
-                  "  coterie model quantise net.cotf -o small.cotf --data photos.cotf \\\n"
-                  "      --max-drop 0.2% --keep 'head.*'\n");
+  CLI::App* command = add_command(model, "quantise", "store a model's weights as int8: about a quarter of the bytes",
+                                  "  coterie model quantise net.cotf -o small.cotf --data digits\n"
+                                  "  coterie model quantise net.cotf -o small.cotf --data photos.cotf \\\n"
+                                  "      --max-drop 0.2% --keep 'head.*'\n\n"
+                                  "Each channel has a scale. Whoever opens the file computes with float32:\n"
+                                  "it is smaller, and no faster.\n");
   const auto options = std::make_shared<QuantiseOptions>();
   command->add_option("FILE", options->from, "model file")->required()->type_name("");
   command->add_option("-o,--file", options->to, "where to write it")->required()->type_name("FILE");

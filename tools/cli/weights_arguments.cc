@@ -18,15 +18,15 @@ void add_patterns(CLI::App* command, const char* option, std::vector<std::string
 }  // namespace
 
 void add_weights(CLI::App& model, Invocation& invocation) {
-  CLI::App* command = add_command(
-      model, "load-weights",
-      "put weights of PyTorch (.pt, .pth: a state dict), safetensors, MindSpore (.ckpt) or NumPy (.npz) into "
-      "a model; says which tensor became which, and writes nothing if one is in doubt",
-      "  coterie model load-weights net.onnx net.pt -o net.cotf\n"
-      "  coterie model load-weights net.cotf w.safetensors -o new.cotf \\\n"
-      "      --map 'blocks.*.w=layers.*.weight' --keep 'head.*'\n"
-      "  coterie model load-weights net.onnx net.ckpt -o net.cotf \\\n"
-      "      --check outputs.npz   # numpy.savez(FILE, input=x, output=y)\n");
+  CLI::App* command =
+      add_command(model, "load-weights", "put weights of PyTorch, safetensors, MindSpore or NumPy into a model",
+                  "  coterie model load-weights net.onnx net.pt -o net.cotf\n"
+                  "  coterie model load-weights net.cotf w.safetensors -o new.cotf \\\n"
+                  "      --map 'blocks.*.w=layers.*.weight' --keep 'head.*'\n"
+                  "  coterie model load-weights net.onnx net.ckpt -o net.cotf \\\n"
+                  "      --check outputs.npz   # numpy.savez(FILE, input=x, output=y)\n\n"
+                  "A state dict of PyTorch (.pt, .pth), .safetensors, .ckpt or .npz. The report\n"
+                  "says which tensor became which; nothing is written if one is in doubt.\n");
   const auto options = std::make_shared<LoadWeightsOptions>();
   command->add_option("GRAPH", options->graph, "model file, or ONNX model")->required()->type_name("");
   command->add_option("WEIGHTS", options->weights, "file of weights; the format is seen")->required()->type_name("");
