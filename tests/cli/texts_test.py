@@ -15,6 +15,10 @@ with tempfile.TemporaryDirectory(prefix="coterie-texts-") as temporary:
     PROBLEMS = [] if len(TREE) > 30 else [f"--help lists {len(TREE)} commands: is it read rightly?"]
     PROBLEMS += completion_check.problems(COTERIE, TREE, FOLDER)
     PROBLEMS += man_page_check.problems(COTERIE, TREE, FOLDER / "man1")
+for path in TREE:
+    for line in help_tree.run(COTERIE, *path, "--help").splitlines():
+        if len(line) > 80:
+            PROBLEMS.append(f"{' '.join(path)} --help has {len(line)} columns: {line}")
 for problem in PROBLEMS:
     print(problem)
 sys.exit(1 if PROBLEMS else 0)

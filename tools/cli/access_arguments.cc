@@ -15,10 +15,10 @@ void add_admin_token(CLI::App& app, Invocation& invocation) {
                 "  coterie admin-token create --label grafana --role viewer > grafana.token\n"
                 "  coterie admin-token list\n");
 
-  CLI::App* create = add_server_command(
-      *token, "create", "a new token; it is shown this once",
-      "  coterie admin-token create --label grafana --role viewer > grafana.token\n"
-      "  coterie admin-token create --label anna --role operator --role security_admin --valid-days 30\n");
+  CLI::App* create = add_server_command(*token, "create", "a new token; it is shown this once",
+                                        "  coterie admin-token create --label grafana --role viewer > grafana.token\n"
+                                        "  coterie admin-token create --label anna --role operator \\\n"
+                                        "      --role security_admin --valid-days 30\n");
   const auto options = std::make_shared<NewAdminTokenOptions>();
   create->add_option("--label", options->label, "whose token it is")->required();
   create->add_option("--role", options->roles, "what it may; again for more")
@@ -69,8 +69,9 @@ void add_audit(CLI::App& app, Invocation& invocation) {
 
   CLI::App* verify = add_server_command(*audit, "verify", "check every record, here; prints the head to note",
                                         "  coterie audit verify\n"
-                                        "  coterie audit verify --head \"$(cat head.txt)\"          also "
-                                        "that nothing up to a head noted before was rewritten or cut off\n");
+                                        "  coterie audit verify --head \"$(cat head.txt)\"\n"
+                                        "        also that nothing up to a head noted before was rewritten or\n"
+                                        "        cut off\n");
   const auto head = std::make_shared<std::string>();
   verify->add_option("--head", *head, "NUMBER:DIGEST as an earlier verify printed it");
   add_output_option(*verify, admin);

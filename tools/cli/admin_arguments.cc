@@ -12,10 +12,11 @@ namespace {
 
 constexpr const char* kCreateJob =
     "  coterie job create job.json --model model.cotf --evaluation held-out.cotf\n\n"
-    "A job.json to begin with (every other setting has a default; `coterie job show JOB -o json` shows "
-    "all):\n"
+    "A job.json to begin with (every other setting has a default;\n"
+    "`coterie job show JOB -o json` shows all):\n"
     "  {\"name\": \"pilot\",\n"
-    "   \"training\": {\"local_epochs\": 2, \"optimizer\": {\"kind\": \"sgd\", \"learning_rate\": 0.1}},\n"
+    "   \"training\": {\"local_epochs\": 2,\n"
+    "                \"optimizer\": {\"kind\": \"sgd\", \"learning_rate\": 0.1}},\n"
     "   \"rounds\": {\"count\": 40, \"goal_count\": 10},\n"
     "   \"strategy\": {\"kind\": \"fedavg\"}}\n";
 
@@ -111,10 +112,10 @@ void add_token(CLI::App& app, Invocation& invocation) {
   CLI::App* token = add_group(app, "token", "enrollment tokens: a device shows one, once, to become known",
                               "  coterie token create --uses 100 --label pilot\n  coterie token list\n");
 
-  CLI::App* create = add_server_command(
-      *token, "create", "a new token; it is shown this once",
-      "  coterie token create --uses 100 --label pilot\n"
-      "  TOKEN=$(coterie token create 2>/dev/null)          the token alone goes to standard output\n");
+  CLI::App* create =
+      add_server_command(*token, "create", "a new token; it is shown this once",
+                         "  coterie token create --uses 100 --label pilot\n"
+                         "  TOKEN=$(coterie token create 2>/dev/null)   the token alone goes to stdout\n");
   const auto options = std::make_shared<NewToken>();
   create->add_option("--uses", options->uses, "devices it lets in")
       ->capture_default_str()

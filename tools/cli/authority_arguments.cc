@@ -127,8 +127,8 @@ void add_authority(CLI::App& app, Invocation& invocation) {
                                   "  coterie authority new --file authority.key\n"
                                   "  coterie authority certify --key authority.key --device-key HEX \\\n"
                                   "    --population phones\n\n"
-                                  "For whoever makes or registers the devices, and does not run the server: see "
-                                  "docs/THREAT_MODEL.md.\n");
+                                  "For whoever makes or registers the devices, and does not run the server:\n"
+                                  "see docs/THREAT_MODEL.md.\n");
   CLI::App* make =
       add_command(*authority, "new", "make an authority's key; prints the public one, which devices are given",
                   "  coterie authority new --file authority.key\n\n"

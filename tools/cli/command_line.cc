@@ -13,12 +13,12 @@ namespace {
 constexpr const char* kWhat = "coterie: federated training, from a demo on this machine to jobs on a server.";
 constexpr const char* kFooter =
     "Examples:\n"
-    "  coterie demo                          a server, 20 devices and a trained model within a minute\n"
-    "  coterie --data-dir ./data job list    jobs of the server that runs on ./data\n"
-    "  coterie job create --help             every command has help with examples\n\n"
-    "Exit codes: 0 ok, 1 failed, 2 usage or bad input file, 3 connection settings, 4 network or access, 5 "
-    "timeout,\n"
-    "130 interrupted.";
+    "  coterie demo                a server, 20 devices and a model within a minute\n"
+    "  coterie --data-dir ./data job list\n"
+    "                              jobs of the server that runs on ./data\n"
+    "  coterie job create --help   every command has help with examples\n\n"
+    "Exit codes: 0 ok, 1 failed, 2 usage or bad input file, 3 connection settings,\n"
+    "4 network or access, 5 timeout, 130 interrupted.";
 
 void add_connection_options(CLI::App& app, ConnectionOptions& connection) {
   const auto add = [&app](const char* name, std::string& value, const char* type, const char* what, const char* env) {

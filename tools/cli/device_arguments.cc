@@ -252,7 +252,8 @@ void add_device(CLI::App& app, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
   CLI::App* device = add_group(app, "device", "be a device, see and revoke devices",
                                "  coterie device list\n"
-                               "  coterie device run --server URL --ca FILE --token T --state-dir DIR --data FILE\n");
+                               "  coterie device run --server URL --ca FILE --token T --state-dir DIR \\\n"
+                               "      --data FILE\n");
   add_run(*device, invocation);
   add_identity(*device, invocation);
 

@@ -1,6 +1,7 @@
 #include "tools/cli/help.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "tools/cli/suggest.h"
 #include "tools/cli/wrap.h"
@@ -9,7 +10,9 @@ namespace coterie {
 namespace {
 
 constexpr const char* kWhichServer =
-    "\nWhich server: --data-dir DIR, or --admin-url URL --ca FILE --token-file FILE; see `coterie --help`.";
+    "\nWhich server: --data-dir DIR, or --admin-url URL --ca FILE --token-file FILE;\n"
+    "see `coterie --help`.";
+constexpr int kColumns = 80;
 
 }  // namespace
 
@@ -29,8 +32,14 @@ std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
   if (option->get_required() && !option->get_positional()) text += " (required)";
   if (!option->get_default_str().empty()) text += " (default " + option->get_default_str() + ")";
   if (!option->get_envname().empty()) text += " (or $" + option->get_envname() + ")";
-  constexpr int kColumns = 80;
   return wrapped(text, kColumns - static_cast<int>(get_column_width()), 0);
+}
+
+std::string HelpFormatter::make_subcommand(const CLI::App* app) const {
+  std::stringstream out;
+  const std::string what = wrapped(app->get_description(), kColumns - static_cast<int>(get_column_width()), 0);
+  CLI::detail::format_help(out, app->get_display_name(true), what, get_column_width());
+  return out.str();
 }
 
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& what, const std::string& examples) {

@@ -81,13 +81,13 @@ void add_group_options(CLI::App* app, PrivacyCommand& command) {
 
 void add_budget(CLI::App& privacy, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* app = add_server_command(
-      privacy, "budget", "what all the jobs of a population together may spend, and have spent",
-      "  coterie privacy budget\n  coterie privacy budget phones --epsilon 8 --delta 1e-6\n"
-      "  coterie privacy budget phones --unlimited\n\n"
-      "Without --epsilon or --unlimited it shows. Where one more release would pass the budget no job is created and "
-      "no "
-      "round\nopened; jobs without noise are refused where there is a budget. To set one takes a privacy_officer.");
+  CLI::App* app =
+      add_server_command(privacy, "budget", "what all the jobs of a population together may spend, and have spent",
+                         "  coterie privacy budget\n  coterie privacy budget phones --epsilon 8 --delta 1e-6\n"
+                         "  coterie privacy budget phones --unlimited\n\n"
+                         "Without --epsilon or --unlimited it shows. Where one more release would pass\n"
+                         "the budget no job is created and no round opened; jobs without noise are\n"
+                         "refused where there is a budget. To set one takes a privacy_officer.");
   const auto budget = std::make_shared<BudgetCommand>();
   app->add_option("POPULATION", budget->population, "the group of devices; to show: all, without it");
   app->add_option("--epsilon", budget->epsilon, "of all releases of all jobs together")
@@ -105,12 +105,14 @@ void add_budget(CLI::App& privacy, Invocation& invocation) {
 
 void add_verify(CLI::App& privacy, Invocation& invocation) {
   AdminCommand& admin = invocation.admin;
-  CLI::App* app = add_server_command(
-      privacy, "verify", "whether the privacy ledger is whole, and goes on from what was noted of it",
-      "  coterie privacy verify --save ledger.json\n"
-      "  coterie privacy verify --ledger ledger.json --heads ledger.heads.of-monday      without a server\n\n"
-      "Every record is digested again. ledger.heads lies in a server's data directory, signed: keep copies of it "
-      "elsewhere.\nIt takes a privacy_officer's token that is of all tenants.");
+  CLI::App* app = add_server_command(privacy, "verify",
+                                     "whether the privacy ledger is whole, and goes on from what was noted of it",
+                                     "  coterie privacy verify --save ledger.json\n"
+                                     "  coterie privacy verify --ledger ledger.json --heads ledger.heads.of-monday\n"
+                                     "                        without a server\n\n"
+                                     "Every record is digested again. ledger.heads lies in a server's data\n"
+                                     "directory, signed: keep copies of it elsewhere. It takes a privacy_officer's\n"
+                                     "token that is of all tenants.");
   const auto verify = std::make_shared<VerifyCommand>();
   app->add_option("--ledger", verify->ledger, "a ledger that was saved, instead of the server's")->type_name("FILE");
   app->add_option("--heads", verify->heads, "a ledger.heads that the ledger must go on from")->type_name("FILE");

@@ -161,13 +161,13 @@ void add_sparse_update(CLI::App* train, TrainOptions& training) {
 }
 
 void add_train(CLI::App& model, Invocation& invocation) {
-  CLI::App* train = add_command(
-      model, "train", "train a model file on data of this machine",
-      "  coterie model train net.cotf --data mnist:DIR --epochs 3\n"
-      "  coterie model train net.cotf --data photos.cotf --freeze 'features.*' --optimizer adamw --lr 0.001 \\\n"
-      "                      --lr-schedule cosine:warmup=100 --batch 32 --memory-budget 64M \\\n"
-      "                      --checkpoint ck --resume -o trained.cotf\n\n"
-      "Ctrl-C writes the checkpoint; the same command with --resume goes on from it, to the same bytes.");
+  CLI::App* train = add_command(model, "train", "train a model file on data of this machine",
+                                "  coterie model train net.cotf --data mnist:DIR --epochs 3\n"
+                                "  coterie model train net.cotf --data photos.cotf --freeze 'features.*' \\\n"
+                                "      --optimizer adamw --lr 0.001 --lr-schedule cosine:warmup=100 --batch 32 \\\n"
+                                "      --memory-budget 64M --checkpoint ck --resume -o trained.cotf\n\n"
+                                "Ctrl-C writes the checkpoint; the same command with --resume goes on from it,\n"
+                                "to the same bytes.");
   TrainCommand& command = invocation.train;
   add_model_file(train, command.model);
   add_data_option(train, command.data);
@@ -258,10 +258,10 @@ void add_predict(CLI::App& model, Invocation& invocation) {
 }
 
 void add_profile(CLI::App& model, Invocation& invocation) {
-  CLI::App* profile =
-      add_command(model, "profile", "time of each op in training, and the memory plan",
-                  "  coterie model profile net.cotf --batch 32\n"
-                  "  coterie model profile net.cotf --batch 8 --freeze 'features.*' --optimizer adam\n");
+  CLI::App* profile = add_command(model, "profile", "time of each op in training, and the memory plan",
+                                  "  coterie model profile net.cotf --batch 32\n"
+                                  "  coterie model profile net.cotf --batch 8 --freeze 'features.*' \\\n"
+                                  "      --optimizer adam\n");
   const auto options = std::make_shared<ProfileOptions>();
   const auto loss = std::make_shared<std::optional<Loss>>();
   add_model_file(profile, options->model);
