@@ -3,12 +3,13 @@
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
-#include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
+
+#include "fl_server/telemetry/metric_family.h"
 
 namespace coterie {
 namespace {
@@ -42,72 +43,71 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-template <typename Builder>
-auto& family(prometheus::Registry& registry, Builder builder, const char* name, const char* help) {
-  return builder.Name(name).Help(help).Register(registry);
-}
-
 }  // namespace
 
 struct Metrics::Families {
   prometheus::Registry registry;
 
-  Family<Counter>& requests = family(registry, BuildCounter(), "coterie_http_requests_total", "Requests answered");
-  Family<Histogram>& request_seconds = family(registry, BuildHistogram(), "coterie_http_request_duration_seconds",
-                                              "Time from the first byte of a request to the last of its answer");
-  Family<Gauge>& connections = family(registry, BuildGauge(), "coterie_http_connections", "Open connections");
+  Family<Counter>& requests =
+      metric_family(registry, BuildCounter(), "coterie_http_requests_total", "Requests answered");
+  Family<Histogram>& request_seconds =
+      metric_family(registry, BuildHistogram(), "coterie_http_request_duration_seconds",
+                    "Time from the first byte of a request to the last of its answer");
+  Family<Gauge>& connections = metric_family(registry, BuildGauge(), "coterie_http_connections", "Open connections");
   Family<Counter>& checkins =
-      family(registry, BuildCounter(), "coterie_checkins_total", "Check-ins answered, by outcome");
+      metric_family(registry, BuildCounter(), "coterie_checkins_total", "Check-ins answered, by outcome");
   Counter& update_bytes =
-      family(registry, BuildCounter(), "coterie_update_bytes_total", "Bytes of accepted updates").Add({});
-  Family<Counter>& updates = family(registry, BuildCounter(), "coterie_updates_total", "Uploads answered, by outcome");
-  Family<Counter>& plans_refused = family(registry, BuildCounter(), "coterie_plans_refused_total",
-                                          "Plans that a device's policy refused, by reason");
-  Histogram& batch_seconds = family(registry, BuildHistogram(), "coterie_batch_commit_duration_seconds",
-                                    "Time to make a batch of updates durable")
+      metric_family(registry, BuildCounter(), "coterie_update_bytes_total", "Bytes of accepted updates").Add({});
+  Family<Counter>& updates =
+      metric_family(registry, BuildCounter(), "coterie_updates_total", "Uploads answered, by outcome");
+  Family<Counter>& plans_refused = metric_family(registry, BuildCounter(), "coterie_plans_refused_total",
+                                                 "Plans that a device's policy refused, by reason");
+  Histogram& batch_seconds = metric_family(registry, BuildHistogram(), "coterie_batch_commit_duration_seconds",
+                                           "Time to make a batch of updates durable")
                                  .Add({}, kSeconds);
   Family<Counter>& rounds =
-      family(registry, BuildCounter(), "coterie_rounds_total", "Round attempts ended, by outcome");
-  Histogram& round_seconds =
-      family(registry, BuildHistogram(), "coterie_round_duration_seconds", "Time from opening a round to its end")
-          .Add({}, kSeconds);
-  Histogram& finalize_seconds = family(registry, BuildHistogram(), "coterie_finalize_duration_seconds",
-                                       "Time to turn partial sums into the next model")
+      metric_family(registry, BuildCounter(), "coterie_rounds_total", "Round attempts ended, by outcome");
+  Histogram& round_seconds = metric_family(registry, BuildHistogram(), "coterie_round_duration_seconds",
+                                           "Time from opening a round to its end")
+                                 .Add({}, kSeconds);
+  Histogram& finalize_seconds = metric_family(registry, BuildHistogram(), "coterie_finalize_duration_seconds",
+                                              "Time to turn partial sums into the next model")
                                     .Add({}, kSeconds);
-  Family<Counter>& dropped = family(registry, BuildCounter(), "coterie_secagg_devices_dropped_total",
-                                    "Devices that vanished from a session of secure aggregation, by phase");
-  Family<Counter>& sessions_failed = family(registry, BuildCounter(), "coterie_secagg_sessions_failed_total",
-                                            "Sessions of secure aggregation without a sum, by reason");
-  Histogram& unmask_seconds =
-      family(registry, BuildHistogram(), "coterie_secagg_unmask_duration_seconds", "Time to open the masks of a sum")
-          .Add({}, kSeconds);
+  Family<Counter>& dropped = metric_family(registry, BuildCounter(), "coterie_secagg_devices_dropped_total",
+                                           "Devices that vanished from a session of secure aggregation, by phase");
+  Family<Counter>& sessions_failed = metric_family(registry, BuildCounter(), "coterie_secagg_sessions_failed_total",
+                                                   "Sessions of secure aggregation without a sum, by reason");
+  Histogram& unmask_seconds = metric_family(registry, BuildHistogram(), "coterie_secagg_unmask_duration_seconds",
+                                            "Time to open the masks of a sum")
+                                  .Add({}, kSeconds);
   Gauge& devices_waiting =
-      family(registry, BuildGauge(), "coterie_devices_waiting", "Devices whose check-in is held").Add({});
-  Gauge& bytes_in_flight =
-      family(registry, BuildGauge(), "coterie_update_bytes_in_flight", "Bytes reserved for updates being received")
-          .Add({});
-  Family<Gauge>& node_load = family(registry, BuildGauge(), "coterie_node_load_ratio",
-                                    "What this server holds, of what it may hold; 1 and more: it sends devices away");
-  Family<Counter>& refused = family(registry, BuildCounter(), "coterie_requests_refused_total",
-                                    "Turned away before anything was done, by reason");
-  Family<Gauge>& queue_delay =
-      family(registry, BuildGauge(), "coterie_queue_delay_seconds", "How long work waits for its turn, by queue");
-  Gauge& fleet_nodes =
-      family(registry, BuildGauge(), "coterie_fleet_nodes", "Servers that talk to devices, as the one that leads hears")
-          .Add({});
-  Family<Gauge>& evaluation_loss =
-      family(registry, BuildGauge(), "coterie_evaluation_loss", "Loss of the newest model on the job's evaluation set");
-  Family<Gauge>& evaluation_accuracy = family(registry, BuildGauge(), "coterie_evaluation_accuracy_ratio",
-                                              "Accuracy of the newest model on the job's evaluation set");
+      metric_family(registry, BuildGauge(), "coterie_devices_waiting", "Devices whose check-in is held").Add({});
+  Gauge& bytes_in_flight = metric_family(registry, BuildGauge(), "coterie_update_bytes_in_flight",
+                                         "Bytes reserved for updates being received")
+                               .Add({});
+  Family<Gauge>& node_load =
+      metric_family(registry, BuildGauge(), "coterie_node_load_ratio",
+                    "What this server holds, of what it may hold; 1 and more: it sends devices away");
+  Family<Counter>& refused = metric_family(registry, BuildCounter(), "coterie_requests_refused_total",
+                                           "Turned away before anything was done, by reason");
+  Family<Gauge>& queue_delay = metric_family(registry, BuildGauge(), "coterie_queue_delay_seconds",
+                                             "How long work waits for its turn, by queue");
+  Gauge& fleet_nodes = metric_family(registry, BuildGauge(), "coterie_fleet_nodes",
+                                     "Servers that talk to devices, as the one that leads hears")
+                           .Add({});
+  Family<Gauge>& evaluation_loss = metric_family(registry, BuildGauge(), "coterie_evaluation_loss",
+                                                 "Loss of the newest model on the job's evaluation set");
+  Family<Gauge>& evaluation_accuracy = metric_family(registry, BuildGauge(), "coterie_evaluation_accuracy_ratio",
+                                                     "Accuracy of the newest model on the job's evaluation set");
   Gauge& resident =
-      family(registry, BuildGauge(), "process_resident_memory_bytes", "Resident memory size in bytes").Add({});
-  Counter& cpu =
-      family(registry, BuildCounter(), "process_cpu_seconds_total", "Total user and system CPU time spent in seconds")
-          .Add({});
+      metric_family(registry, BuildGauge(), "process_resident_memory_bytes", "Resident memory size in bytes").Add({});
+  Counter& cpu = metric_family(registry, BuildCounter(), "process_cpu_seconds_total",
+                               "Total user and system CPU time spent in seconds")
+                     .Add({});
 };
 
 Metrics::Metrics(std::string version) : families_(std::make_unique<Families>()) {
-  family(families_->registry, BuildGauge(), "coterie_build_info", "1, labelled by the version")
+  metric_family(families_->registry, BuildGauge(), "coterie_build_info", "1, labelled by the version")
       .Add({{"version", version}})
       .Set(1);
 }

@@ -3,8 +3,9 @@
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
-#include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
+
+#include "fl_server/telemetry/metric_family.h"
 
 namespace coterie {
 namespace {
@@ -20,41 +21,36 @@ const Histogram::BucketBoundaries kRows{1, 2, 4, 8, 16, 32, 64, 128, 256};
 
 const Histogram::BucketBoundaries kDifferences{0, 1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1, 10};
 
-template <typename Builder>
-auto& family(prometheus::Registry& registry, Builder builder, const char* name, const char* help) {
-  return builder.Name(name).Help(help).Register(registry);
-}
-
 }  // namespace
 
 struct ServingMetrics::Families {
   prometheus::Registry registry;
-  Histogram& waited = family(registry, BuildHistogram(), "coterie_serving_queue_seconds",
-                             "Time until the first rows of a request came to a worker")
+  Histogram& waited = metric_family(registry, BuildHistogram(), "coterie_serving_queue_seconds",
+                                    "Time until the first rows of a request came to a worker")
                           .Add({}, kSeconds);
-  Histogram& batch_seconds =
-      family(registry, BuildHistogram(), "coterie_serving_compute_seconds", "Time that a worker took for a batch")
-          .Add({}, kSeconds);
+  Histogram& batch_seconds = metric_family(registry, BuildHistogram(), "coterie_serving_compute_seconds",
+                                           "Time that a worker took for a batch")
+                                 .Add({}, kSeconds);
   Histogram& batch_rows =
-      family(registry, BuildHistogram(), "coterie_serving_batch_examples", "Examples of a batch").Add({}, kRows);
-  Histogram& request_seconds = family(registry, BuildHistogram(), "coterie_serving_request_seconds",
-                                      "Time from a request's coming into the queue until it has all its rows")
+      metric_family(registry, BuildHistogram(), "coterie_serving_batch_examples", "Examples of a batch").Add({}, kRows);
+  Histogram& request_seconds = metric_family(registry, BuildHistogram(), "coterie_serving_request_seconds",
+                                             "Time from a request's coming into the queue until it has all its rows")
                                    .Add({}, kSeconds);
   prometheus::Counter& examples =
-      family(registry, BuildCounter(), "coterie_serving_examples_total", "Examples computed").Add({});
+      metric_family(registry, BuildCounter(), "coterie_serving_examples_total", "Examples computed").Add({});
   prometheus::Family<prometheus::Counter>& failed =
-      family(registry, BuildCounter(), "coterie_serving_requests_failed_total",
-             "Requests that were not answered with numbers, by error code");
-  prometheus::Family<prometheus::Counter>& shadow = family(
+      metric_family(registry, BuildCounter(), "coterie_serving_requests_failed_total",
+                    "Requests that were not answered with numbers, by error code");
+  prometheus::Family<prometheus::Counter>& shadow = metric_family(
       registry, BuildCounter(), "coterie_serving_shadow_examples_total",
       "Examples that the latest version computed beside the promoted one, by whether the largest value is the same");
-  Histogram& shadow_difference = family(registry, BuildHistogram(), "coterie_serving_shadow_difference",
-                                        "Largest difference between the two answers to a request")
+  Histogram& shadow_difference = metric_family(registry, BuildHistogram(), "coterie_serving_shadow_difference",
+                                               "Largest difference between the two answers to a request")
                                      .Add({}, kDifferences);
   prometheus::Gauge& waiting =
-      family(registry, BuildGauge(), "coterie_serving_examples_waiting", "Examples without a worker").Add({});
-  prometheus::Family<prometheus::Gauge>& versions = family(registry, BuildGauge(), "coterie_serving_version_info",
-                                                           "The version of a model that was published last: 1");
+      metric_family(registry, BuildGauge(), "coterie_serving_examples_waiting", "Examples without a worker").Add({});
+  prometheus::Family<prometheus::Gauge>& versions = metric_family(
+      registry, BuildGauge(), "coterie_serving_version_info", "The version of a model that was published last: 1");
 };
 
 ServingMetrics::ServingMetrics() : families_(std::make_unique<Families>()) {}

@@ -18,14 +18,7 @@ constexpr int kNameColumnsMax = 30;
 // variants have them again, dashed.
 constexpr size_t kColours = 6;
 constexpr std::string_view kStyle =
-    R"(text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; )"
-    R"(font-size: 12px; fill: #1b2330; }
-.paper { fill: #ffffff; }
-.title { font-size: 20px; font-weight: 600; }
-.soft { fill: #5d6778; }
-.rule { stroke: #e4e8ee; }
-.axis { stroke: #8a94a6; }
-.curve { fill: none; stroke-width: 2.25; stroke-linejoin: round; stroke-linecap: round; }
+    R"(.curve { fill: none; stroke-width: 2.25; stroke-linejoin: round; stroke-linecap: round; }
 .dashed { stroke-dasharray: 5 4; }
 .band { fill-opacity: 0.13; }
 .leader { stroke: #b6bdc9; }
@@ -164,7 +157,7 @@ std::string draw_comparison(const std::vector<ComparedVariant>& compared, const 
   draw_axes(svg, x, y);
   for (size_t i = 0; i < drawn.size(); ++i) draw_variant(svg, *drawn[i], i, x, y);
   draw_names(svg, drawn, x, y);
-  return svg.document(kWidth, height, kStyle, title, subtitle);
+  return svg.document(kWidth, height, chart_style(kStyle), title, subtitle);
 }
 
 }  // namespace coterie

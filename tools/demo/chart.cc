@@ -24,17 +24,10 @@ constexpr size_t kDevicesShownMax = 120;
 
 // No custom properties: several programs that show SVG do not know them.
 constexpr std::string_view kStyle =
-    R"(text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; )"
-    R"(font-size: 12px; fill: #1b2330; }
-.paper { fill: #ffffff; }
-.title { font-size: 20px; font-weight: 600; }
-.heading { font-size: 14px; font-weight: 600; }
-.soft { fill: #5d6778; }
+    R"(.heading { font-size: 14px; font-weight: 600; }
 .value { font-size: 14px; font-weight: 600; }
 .main, .value { fill: #2459c9; }
 .other { fill: #b45309; }
-.rule { stroke: #e4e8ee; }
-.axis { stroke: #8a94a6; }
 .curve { fill: none; stroke: #2459c9; stroke-width: 2.25; stroke-linejoin: round; stroke-linecap: round; }
 .dashed { fill: none; stroke: #b45309; stroke-width: 2; stroke-dasharray: 5 4; stroke-linejoin: round; }
 .dot { fill: #2459c9; stroke: #ffffff; stroke-width: 2; }
@@ -240,7 +233,7 @@ std::string draw_chart(const ChartData& data) {
   draw_accuracy(svg, data);
   draw_loss(svg, data);
   const double bottom = draw_participation(svg, data, draw_split(svg, data, kStripTop));
-  return svg.document(kWidth, bottom + 24, kStyle, data.title, data.subtitle);
+  return svg.document(kWidth, bottom + 24, chart_style(kStyle), data.title, data.subtitle);
 }
 
 std::string draw_holdings(const ChartData& data) {
@@ -250,7 +243,7 @@ std::string draw_holdings(const ChartData& data) {
   svg.text("title", {kLeft, 44}, data.title);
   svg.text("soft", {kLeft, 68}, data.subtitle);
   const double bottom = draw_participation(svg, data, draw_split(svg, data, kTop));
-  return svg.document(kWidth, bottom + 24, kStyle, data.title, data.subtitle);
+  return svg.document(kWidth, bottom + 24, chart_style(kStyle), data.title, data.subtitle);
 }
 
 }  // namespace coterie

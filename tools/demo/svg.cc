@@ -23,6 +23,17 @@ std::string through(const std::vector<Svg::Point>& points) {
 
 }  // namespace
 
+std::string chart_style(std::string_view own) {
+  return std::string(R"(text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; )"
+                     R"(font-size: 12px; fill: #1b2330; }
+.paper { fill: #ffffff; }
+.title { font-size: 20px; font-weight: 600; }
+.soft { fill: #5d6778; }
+.rule { stroke: #e4e8ee; }
+.axis { stroke: #8a94a6; }
+)") + std::string(own);
+}
+
 std::string svg_number(double value) {
   char text[400];
   std::snprintf(text, sizeof text, "%.2f", value);

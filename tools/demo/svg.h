@@ -31,6 +31,9 @@ class Svg {
   std::string body_;
 };
 
+// The style sheet of a chart: what all of ours have (text, .paper, .title, .soft, .rule, .axis), and `own` behind it.
+std::string chart_style(std::string_view own);
+
 // A number with at most two decimals: "12", "12.5", "-0.25".
 std::string svg_number(double value);
 

@@ -1,7 +1,9 @@
 #include "tools/model/model_output.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "base/random.h"
 #include "device_sdk/runtime/graph_compiler.h"
 #include "device_sdk/runtime/limits.h"
 
@@ -32,6 +34,24 @@ bool lies_nhwc(const Model& model, const std::string& property, size_t i) {
   std::string_view words = found->second;
   for (; i > 0 && words.find(',') != std::string_view::npos; --i) words.remove_prefix(words.find(',') + 1);
   return i == 0 && words.starts_with("nhwc");
+}
+
+std::vector<Words> random_words(const Model& model, uint32_t examples) {
+  Prng prng(1);
+  std::vector<Words> inputs;
+  for (size_t i = 0; i < model.graph().inputs.size(); ++i) {
+    Words words(examples * elements(model.input_shape(i)));
+    for (float& word : words) {
+      if (model.input_type(i) == DataType::float32) {
+        word = static_cast<float>(prng.uniform(-1, 1));
+      } else {
+        const auto index = static_cast<int32_t>(prng.below(2));
+        std::memcpy(&word, &index, sizeof(index));
+      }
+    }
+    inputs.push_back(std::move(words));
+  }
+  return inputs;
 }
 
 }  // namespace coterie

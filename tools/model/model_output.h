@@ -19,4 +19,7 @@ Result<Words> computed_output(const Model& model, const std::vector<Words>& inpu
 // Whether input `i` (property "input_layout"), or the output ("output_layout", 0), is an image that lies as NHWC.
 bool lies_nhwc(const Model& model, const std::string& property, size_t i);
 
+// Inputs of so many examples, always the same: numbers within [-1, 1], or indices 0 and 1, which every table has.
+std::vector<Words> random_words(const Model& model, uint32_t examples);
+
 }  // namespace coterie

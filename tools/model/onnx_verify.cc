@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/os/file.h"
-#include "base/random.h"
 #include "model_import/graph/order.h"
 #include "model_import/onnx/read_onnx.h"
 #include "tools/model/model_output.h"
@@ -58,20 +57,7 @@ Result<model_import::HostTensor> stored_tensor(const std::string& path) {
 }  // namespace
 
 Result<VerifyResult> verify_kernels(const Model& model, uint32_t examples) {
-  Prng prng(1);
-  std::vector<Words> inputs;
-  for (size_t i = 0; i < model.graph().inputs.size(); ++i) {
-    Words words(examples * elements(model.input_shape(i)));
-    for (float& word : words) {
-      if (model.input_type(i) == DataType::float32) {
-        word = static_cast<float>(prng.uniform(-1, 1));
-      } else {
-        const auto index = static_cast<int32_t>(prng.below(2));
-        std::memcpy(&word, &index, sizeof(index));
-      }
-    }
-    inputs.push_back(std::move(words));
-  }
+  const std::vector<Words> inputs = random_words(model, examples);
   COT_ASSIGN(const Words fast, computed_output(model, inputs, examples, kernels::kernels()));
   COT_ASSIGN(const Words obvious, computed_output(model, inputs, examples, kernels::reference_kernels<float>()));
   return VerifyResult{

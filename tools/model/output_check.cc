@@ -4,15 +4,14 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/random.h"
 #include "device_sdk/runtime/predictor.h"
+#include "tools/model/model_output.h"
 
 namespace coterie {
 namespace {
 
 using model_import::WeightTable;
 using model_import::WeightTensor;
-using Words = std::vector<float>;  // or int32, by their bytes
 
 constexpr uint64_t kExamplesMax = 1u << 20;
 
@@ -25,14 +24,6 @@ std::string shape_text(const Shape& shape) {
 const WeightTensor* find(const WeightTable& arrays, const std::string& name) {
   const auto found = std::ranges::find(arrays.tensors, name, &WeightTensor::name);
   return found == arrays.tensors.end() ? nullptr : &*found;
-}
-
-bool is_nhwc(const Model& model, const std::string& property, size_t i) {
-  const auto found = model.graph().properties.find(property);
-  if (found == model.graph().properties.end()) return false;
-  std::string_view words = found->second;
-  for (; i > 0 && words.find(',') != std::string_view::npos; --i) words.remove_prefix(words.find(',') + 1);
-  return i == 0 && words.starts_with("nhwc");
 }
 
 // The elements with channels last, examples of `example` one behind the other.
@@ -108,32 +99,19 @@ Result<OutputCheck> check_outputs(const Model& model, const WeightTable& arrays)
       return Error(ErrorCode::invalid_argument, "has no array " + name + " (or input_" + std::to_string(i) + ")");
     }
     COT_ASSIGN(Words words,
-               words_of(*array, model.input_shape(i), model.input_type(i), is_nhwc(model, "input_layout", i), count));
+               words_of(*array, model.input_shape(i), model.input_type(i), lies_nhwc(model, "input_layout", i), count));
     inputs.push_back(std::move(words));
   }
   const WeightTensor* const output = find(arrays, "output");
   if (output == nullptr) return Error(ErrorCode::invalid_argument, "has no array output, which says what is expected");
   COT_ASSIGN(const Words expected,
-             words_of(*output, model.output_shape(), DataType::float32, is_nhwc(model, "output_layout", 0), count));
+             words_of(*output, model.output_shape(), DataType::float32, lies_nhwc(model, "output_layout", 0), count));
   COT_ASSIGN(const Words seen, computed(model, inputs, count));
   return OutputCheck{count, difference_of(seen, expected)};
 }
 
 Result<OutputCheck> compare_on_random_inputs(const Model& model, const Model& other, uint32_t examples) {
-  Prng prng(1);
-  std::vector<Words> inputs;
-  for (size_t i = 0; i < model.graph().inputs.size(); ++i) {
-    Words words(examples * elements(model.input_shape(i)));
-    for (float& word : words) {
-      if (model.input_type(i) == DataType::float32) {
-        word = static_cast<float>(prng.uniform(-1, 1));
-      } else {
-        const auto index = static_cast<int32_t>(prng.below(2));
-        std::memcpy(&word, &index, sizeof index);
-      }
-    }
-    inputs.push_back(std::move(words));
-  }
+  const std::vector<Words> inputs = random_words(model, examples);
   COT_ASSIGN(const Words seen, computed(model, inputs, examples));
   COT_ASSIGN(const Words expected, computed(other, inputs, examples));
   return OutputCheck{examples, difference_of(seen, expected)};
