@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "fl_server/serving/json_scanner.h"
+#include "base/json/json_scanner.h"
 
 namespace coterie {
 namespace {

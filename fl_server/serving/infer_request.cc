@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "fl_server/serving/json_scanner.h"
+#include "base/json/json_scanner.h"
 
 namespace coterie {
 namespace {

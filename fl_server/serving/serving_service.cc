@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/json/json_scanner.h"
 #include "base/os/clock.h"
 #include "fl_server/net/retry_after.h"
 #include "fl_server/net/route_pattern.h"
 #include "fl_server/serving/infer_answer.h"
-#include "fl_server/serving/json_scanner.h"
 #include "fl_server/serving/shadow.h"
 #include "secure/crypto/secret.h"
 #include "secure/identity/bearer_token.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "model_import/weights/json_cursor.h"
+#include "base/json/json_scanner.h"
 #include "model_import/weights/little_endian.h"
 #include "model_import/weights/read_weights.h"
 
@@ -27,31 +27,38 @@ constexpr TypeName kTypes[] = {{"F32", WeightType::float32}, {"F64", WeightType:
                                {"I16", WeightType::int16},   {"I8", WeightType::int8},
                                {"U8", WeightType::uint8},    {"BOOL", WeightType::boolean}};
 
+// A string of at most so many bytes.
+std::optional<std::string> string_in(JsonScanner& json, size_t bytes_max) {
+  std::string text;
+  if (!json.string(text) || text.size() > bytes_max) return std::nullopt;
+  return text;
+}
+
 struct Entry {
   WeightTensor tensor;
   uint64_t begin = 0, end = 0;
 };
 
 // [1, 2, 3]
-Result<std::vector<uint64_t>> numbers(JsonCursor& json, size_t count_max) {
+Result<std::vector<uint64_t>> numbers(JsonScanner& json, size_t count_max) {
   std::vector<uint64_t> values;
   if (!json.take('[')) return bad_header();
   if (json.take(']')) return values;
   do {
-    const std::optional<uint64_t> value = json.number();
-    if (!value) return bad_header();
+    uint64_t value = 0;
+    if (!json.unsigned_integer(value)) return bad_header();
     if (values.size() == count_max) {
       return Error(ErrorCode::too_large, "has a list of more than " + std::to_string(count_max) + " numbers");
     }
-    values.push_back(*value);
+    values.push_back(value);
   } while (json.take(','));
   if (!json.take(']')) return bad_header();
   return values;
 }
 
-Status read_field(JsonCursor& json, Entry& entry, std::string_view key) {
+Status read_field(JsonScanner& json, Entry& entry, std::string_view key) {
   if (key == "dtype") {
-    const std::optional<std::string> name = json.string(kWeightNameBytesMax);
+    const std::optional<std::string> name = string_in(json, kWeightNameBytesMax);
     if (!name) return bad_header();
     const auto* const type = std::ranges::find(kTypes, *name, &TypeName::name);
     if (type == std::end(kTypes)) {
@@ -77,12 +84,12 @@ Status read_field(JsonCursor& json, Entry& entry, std::string_view key) {
   return {};
 }
 
-Result<Entry> read_entry(JsonCursor& json, std::string name) {
+Result<Entry> read_entry(JsonScanner& json, std::string name) {
   Entry entry{.tensor = {.name = std::move(name)}};
   std::vector<std::string> keys;
   if (!json.take('{')) return bad_header();
   do {
-    const std::optional<std::string> key = json.string(kWeightNameBytesMax);
+    const std::optional<std::string> key = string_in(json, kWeightNameBytesMax);
     if (!key || std::ranges::find(keys, *key) != keys.end() || !json.take(':')) return bad_header();
     COT_TRY(read_field(json, entry, *key));
     keys.push_back(*key);
@@ -93,22 +100,22 @@ Result<Entry> read_entry(JsonCursor& json, std::string name) {
 }
 
 // {"format": "pt"}: words for people.
-bool skip_metadata(JsonCursor& json) {
+bool skip_metadata(JsonScanner& json) {
   if (!json.take('{')) return false;
   if (json.take('}')) return true;
   do {
-    if (!json.string(kTextBytesMax) || !json.take(':') || !json.string(kTextBytesMax)) return false;
+    if (!string_in(json, kTextBytesMax) || !json.take(':') || !string_in(json, kTextBytesMax)) return false;
   } while (json.take(','));
   return json.take('}');
 }
 
 Result<std::vector<Entry>> read_header(std::string_view text) {
-  JsonCursor json(text);
+  JsonScanner json(text);
   std::vector<Entry> entries;
   if (!json.take('{')) return bad_header();
   if (!json.take('}')) {
     do {
-      std::optional<std::string> name = json.string(kWeightNameBytesMax);
+      std::optional<std::string> name = string_in(json, kWeightNameBytesMax);
       if (!name || !json.take(':')) return bad_header();
       if (*name == "__metadata__") {
         if (!skip_metadata(json)) return bad_header();
@@ -121,7 +128,7 @@ Result<std::vector<Entry>> read_header(std::string_view text) {
     } while (json.take(','));
     if (!json.take('}')) return bad_header();
   }
-  if (!json.is_at_end()) return bad_header();
+  if (!json.end()) return bad_header();
   return entries;
 }
 

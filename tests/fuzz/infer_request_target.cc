@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/assert.h"
+#include "base/json/json_scanner.h"
 #include "fl_server/serving/infer_answer.h"
 #include "fl_server/serving/infer_request.h"
-#include "fl_server/serving/json_scanner.h"
 
 namespace {
 

@@ -25,7 +25,8 @@ NO_SOCKETS = [f"fl_server/net/{name}.h" for name in ("blob_response", "entity_ta
 HANDLERS = OUTSIDE + STORES + ["fl_server/admin/", "fl_server/console/", "fl_server/json/", "fl_server/finalize/", "fl_server/privacy/",
                                "fl_server/events/", "fl_server/retention/", "fl_server/runtime/", "fl_server/telemetry/"]
 MAY_INCLUDE = {
-    "base/": ["!base/os/"],
+    "base/": ["!base/json/", "!base/os/"],
+    "base/json/": ["base/"],
     "base/os/": ["base/"],
     "proto/ring/": ["base/"],
     "proto/messages/": ["base/", "proto/ring/"],

@@ -6,9 +6,9 @@
 #include <bit>
 #include <cstring>
 
+#include "base/json/json_scanner.h"
 #include "base/random.h"
 #include "fl_server/serving/infer_answer.h"
-#include "fl_server/serving/json_scanner.h"
 
 namespace coterie {
 namespace {

@@ -1,4 +1,4 @@
-#include "fl_server/serving/json_scanner.h"
+#include "base/json/json_scanner.h"
 
 #include <gtest/gtest.h>
 
