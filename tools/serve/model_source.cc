@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "device_sdk/runtime/stored_model_file.h"
 #include "secure/crypto/digest.h"
 #include "tools/admin/admin_client.h"
 
@@ -22,6 +23,7 @@ Result<std::optional<SourcedVersion>> FileSource::next() {
   const Digest digest = content_digest(bytes);
   if (number_ > 0 && digest == told_) return std::optional<SourcedVersion>();
   told_ = digest;
+  COT_ASSIGN(bytes, expand_model(std::move(bytes)));
   return std::optional(SourcedVersion{std::move(bytes), ++number_});
 }
 

@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "device_sdk/runtime/model_builder.h"
+#include "device_sdk/runtime/stored_model_file.h"
+#include "secure/crypto/digest.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
@@ -43,6 +47,29 @@ TEST(FileSource, TheSameBytesAreTheSameVersion) {
   ASSERT_TRUE(*source.next());
   ASSERT_OK(os::write_file_atomically(directory / "model.cotf", as_bytes("model")));
   EXPECT_FALSE(*source.next());
+}
+
+// As `coterie model quantise` leaves it: what is served is the float32 model that it stands for.
+TEST(FileSource, ExpandsWeightsThatAreStoredAsInt8) {
+  ModelBuilder build("small", {4}, 1);
+  const Result<Bytes> file = build.finish(build.dense(build.input(), 3));
+  ASSERT_OK(file);
+  const Model model = *Model::load(*file);
+  const auto& tensors = model.graph().tensors;
+  const auto weight = std::ranges::find(tensors, Shape{4, 3}, &TensorInfo::shape);
+  ASSERT_NE(weight, tensors.end());
+  Int8Weights weights{
+      .form = {.tensor = static_cast<uint32_t>(weight - tensors.begin()), .axis = 1, .scales = {1, 1, 1}},
+      .values = std::vector<int8_t>(12, 5)};
+  const Bytes stored = store_as_int8(model, {std::move(weights)});
+  ASSERT_FALSE(Model::load(stored));
+  const test::TemporaryDirectory directory(test::memory_disk());
+  ASSERT_OK(os::write_file_atomically(directory / "model.cotf", stored));
+  FileSource source(directory / "model.cotf");
+  const auto next = source.next();
+  ASSERT_OK(next);
+  EXPECT_OK(Model::load((*next)->file));
+  EXPECT_EQ(content_digest((*next)->file), content_digest(*expand_model(stored)));
 }
 
 // A server of few words: versions of job j, and which of them is released.
