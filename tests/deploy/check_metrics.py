@@ -17,7 +17,7 @@ def families():
     source = (ROOT / "fl_server/telemetry/metrics.cc").read_text()
     members = {}
     for member, builder, name in re.findall(
-            r"(\w+) =\s*family\(registry, Build(\w+)\(\), \"(\w+)\"", source, re.S):
+            r"(\w+) =\s*metric_family\(registry, Build(\w+)\(\), \"(\w+)\"", source, re.S):
         members[member] = [name, builder == "Histogram", set()]
     for member, labels in re.findall(r"families_->(\w+)\.Add\(\{(\{.*?\})\}", source):
         members[member][2] |= set(re.findall(r'\{"(\w+)",', labels))
