@@ -2,7 +2,7 @@
 
 # What the programs of `coterie demo` are built of: all that ./quickstart installs.
 coterie_demo_packages=(
-  cmake ninja-build pkg-config clang-16 lld-16
+  cmake ninja-build pkg-config clang-16 lld-16 python3-minimal
   libboost1.81-dev libssl-dev libcurl4-openssl-dev libexpat1-dev zlib1g-dev  # network
   libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev libcli11-dev
   libsodium-dev libsqlite3-dev libpq-dev prometheus-cpp-dev
