@@ -8,6 +8,10 @@ Error newer_schema(int64_t version) {
                                                    "; run the server that wrote it");
 }
 
+Result<int64_t> schema_version(Database& database) {
+  return database.engine() == SqlEngine::sqlite ? sqlite_schema_version(database) : postgres_schema_version(database);
+}
+
 Status prepare_schema(Database& database) {
   return database.engine() == SqlEngine::sqlite ? prepare_sqlite_schema(database) : prepare_postgres_schema(database);
 }

@@ -23,9 +23,14 @@ inline constexpr int kSchemaVersion = 8;
 // (unsupported_version). Where several servers start at once, one does it and the others wait.
 Status prepare_schema(Database& database);
 
+// The version of the tables that are there, 0 where there are none. Changes nothing.
+Result<int64_t> schema_version(Database& database);
+
 // The same for each engine. Whoever opens a database calls prepare_schema.
 Status prepare_sqlite_schema(Database& database);
+Result<int64_t> sqlite_schema_version(Database& database);
 Status prepare_postgres_schema(Database& database);
+Result<int64_t> postgres_schema_version(Database& database);
 Error newer_schema(int64_t version);
 
 }  // namespace coterie

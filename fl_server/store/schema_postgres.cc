@@ -165,23 +165,23 @@ UPDATE schema_version SET version = 8;
 
 }  // namespace
 
+Result<int64_t> postgres_schema_version(Database& database) {
+  Statement exists = database.prepare(
+      "SELECT count(*) FROM pg_catalog.pg_tables "
+      "WHERE schemaname = current_schema() AND tablename = 'schema_version'");
+  COT_ASSIGN(const bool row, exists.step());
+  if (!row || exists.integer(0) == 0) return 0;
+  Statement statement = database.prepare("SELECT version FROM schema_version");
+  COT_ASSIGN(const bool found, statement.step());
+  return found ? statement.integer(0) : 0;
+}
+
 Status prepare_postgres_schema(Database& database) {
   return database.transaction(os::crash::make_schema, [&]() -> Status {
     // Held until the transaction ends, and by nobody else than a server that starts.
     COT_TRY(database.execute(
         "SELECT pg_advisory_xact_lock(hashtext('coterie schema ' || current_setting('search_path')))"));
-    int64_t version = 0;
-    {
-      Statement exists = database.prepare(
-          "SELECT count(*) FROM pg_catalog.pg_tables "
-          "WHERE schemaname = current_schema() AND tablename = 'schema_version'");
-      COT_ASSIGN(const bool row, exists.step());
-      if (row && exists.integer(0) > 0) {
-        Statement statement = database.prepare("SELECT version FROM schema_version");
-        COT_ASSIGN(const bool found, statement.step());
-        if (found) version = statement.integer(0);
-      }
-    }
+    COT_ASSIGN(const int64_t version, postgres_schema_version(database));
     if (version == kSchemaVersion) return {};
     if (version < 0 || version > kSchemaVersion) return newer_schema(version);
     if (version < 4) COT_TRY(database.execute(kVersion4));  // there is none older

@@ -168,18 +168,19 @@ PRAGMA user_version = 8;
 
 }  // namespace
 
+Result<int64_t> sqlite_schema_version(Database& database) {
+  Statement statement = database.prepare("PRAGMA user_version");
+  COT_ASSIGN(const bool row, statement.step());
+  return row ? statement.integer(0) : 0;
+}
+
 Status prepare_sqlite_schema(Database& database) {
-  const auto read_version = [&]() -> Result<int64_t> {
-    Statement statement = database.prepare("PRAGMA user_version");
-    COT_ASSIGN(const bool row, statement.step());
-    return row ? statement.integer(0) : 0;
-  };
-  COT_ASSIGN(const int64_t found, read_version());
+  COT_ASSIGN(const int64_t found, sqlite_schema_version(database));
   if (found == kSchemaVersion) return {};
   if (found < 0 || found > kSchemaVersion) return newer_schema(found);
   return database.transaction(os::crash::make_schema, [&]() -> Status {
     // Once more: another may have been faster.
-    COT_ASSIGN(const int64_t version, read_version());
+    COT_ASSIGN(const int64_t version, sqlite_schema_version(database));
     if (version > kSchemaVersion) return newer_schema(version);
     if (version < 1) COT_TRY(database.execute(kVersion1));
     if (version < 2) COT_TRY(database.execute(kVersion2));

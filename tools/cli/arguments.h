@@ -51,6 +51,7 @@ void add_device(CLI::App& app, Invocation& invocation);
 void add_privacy(CLI::App& app, Invocation& invocation);
 void add_token(CLI::App& app, Invocation& invocation);
 void add_admin_token(CLI::App& app, Invocation& invocation);
+void add_doctor(CLI::App& app, Invocation& invocation);
 void add_audit(CLI::App& app, Invocation& invocation);
 void add_server(CLI::App& app, Invocation& invocation);
 void add_texts(CLI::App& app, Invocation& invocation);  // last: it describes the others

@@ -136,6 +136,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments, Invocation&
   add_privacy(app, invocation);
   add_admin_token(app, invocation);
   add_audit(app, invocation);
+  add_doctor(app, invocation);
   add_server(app, invocation);
   add_texts(app, invocation);
   if (arguments.empty()) return {.runs = false, .is_error = true, .text = app.help()};

@@ -1,7 +1,9 @@
 // The commands for operators, each at least once, on a real server.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <csignal>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
@@ -166,6 +168,22 @@ TEST_F(Commands, FindTheServerByUrlAndTokenFileAsWellAsByItsDirectory) {
   DemoProcess refused(directory_.path(), words);
   EXPECT_EQ(refused.wait(), 4);
   EXPECT_THAT(refused.errors(), StartsWith("coterie server status: a valid bearer token is needed"));
+}
+
+TEST_F(Commands, LookTheSetUpOver) {
+  const nlohmann::json report = coterie_json({"doctor"});
+  std::map<std::string, std::string> worst;
+  for (const nlohmann::json& finding : report["findings"]) {
+    std::string& health = worst[finding["subject"].get<std::string>()];
+    if (health != "bad") health = finding["health"].get<std::string>();
+  }
+  for (const char* subject : {"device plane", "admin plane", "version", "server's clock", "database", "keys"}) {
+    EXPECT_EQ(worst[subject], "ok") << report.dump(1);
+  }
+  put("config.json", R"({"device": {"port": "many"}})");
+  EXPECT_THAT(coterie({"doctor", "--config", directory_ / "config.json"}, 3), HasSubstr("/device/port: "));
+  ASSERT_EQ(::chmod((directory_ / "data/keys/signing.key").c_str(), 0644), 0);
+  EXPECT_THAT(coterie({"doctor"}, 1), HasSubstr("signing.key can be read"));
 }
 
 TEST_F(Commands, CountTheDevicesThatWait) {

@@ -48,6 +48,7 @@ const Words kCommands[] = {{"demo"},
                            {"admin-token", "remove"},
                            {"audit", "list"},
                            {"audit", "verify"},
+                           {"doctor"},
                            {"server", "status"},
                            {"completion"},
                            {"man"}};
