@@ -13,12 +13,12 @@ namespace {
 constexpr int64_t kElementsMax = int64_t{1} << 40;  // keeps products of sizes far from overflow
 constexpr float kMaskBelow = -1e4f;                 // BERT's masks are -10000, others -inf or the lowest float
 
+}  // namespace
+
 bool is_made_up(const std::string& initializer) {
   return initializer.empty() || initializer.starts_with("onnx::") || initializer.starts_with("/") ||
          std::ranges::all_of(initializer, [](char c) { return c >= '0' && c <= '9'; });
 }
-
-}  // namespace
 
 std::string name_of(const Node& node) {
   std::string name = node.name.empty() ? node.outputs[0] : node.name;
@@ -221,7 +221,19 @@ TensorIndex Context::in_order(Value& value, const Order& order) {
 
 TensorIndex Context::parameter(const Node& node, const Value& value, const std::string& part, Shape shape,
                                std::span<const float> values, TensorRole role) {
-  const std::string name = is_made_up(value.initializer) ? scope_of(node) + "." + part : value.initializer;
+  return add_parameter(value, is_made_up(value.initializer) ? scope_of(node) + "." + part : value.initializer, part,
+                       std::move(shape), values, role);
+}
+
+TensorIndex Context::part_parameter(const Value& value, const std::string& part, const std::string& name, Shape shape,
+                                    std::span<const float> values) {
+  const auto [found, is_new] = parts_.try_emplace({value.host, part}, kNoTensor);
+  if (is_new) found->second = add_parameter(value, name, part, std::move(shape), values, TensorRole::parameter);
+  return found->second;
+}
+
+TensorIndex Context::add_parameter(const Value& value, const std::string& name, const std::string& part, Shape shape,
+                                   std::span<const float> values, TensorRole role) {
   if (role == TensorRole::parameter && is_said(patterns_.constant, value)) {
     note_constant(value, "--constant names it");
     return writer.constant(name, std::move(shape), values);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model_import/convert/model_writer.h"
@@ -84,6 +85,11 @@ class Context {
   // for initializers whose name was made up by the exporter.
   TensorIndex parameter(const Node& node, const Value& value, const std::string& part, Shape shape,
                         std::span<const float> values, TensorRole role = TensorRole::parameter);
+  // The same for one part of an initializer; read twice, it is one parameter.
+  TensorIndex part_parameter(const Value& value, const std::string& part, const std::string& name, Shape shape,
+                             std::span<const float> values);
+  // How many layers of recurrent operators the scope has had.
+  size_t next_layer(const std::string& scope) { return layers_[scope]++; }
   // The operand, its dimensions in this order behind `ones` of size 1: a parameter, unless another node
   // computes it.
   Result<TensorIndex> weight(const Node& node, size_t i, const std::string& part, const Order& order, size_t ones = 0);
@@ -116,6 +122,8 @@ class Context {
 
  private:
   void check_size(TensorIndex tensor);
+  TensorIndex add_parameter(const Value& value, const std::string& name, const std::string& part, Shape shape,
+                            std::span<const float> values, TensorRole role);
   bool is_said(const std::vector<std::string>& patterns, const Value& value);
   bool is_computed(const HostTensor& tensor);
   void note(const std::string& name, const Shape& shape, const std::string& what, bool is_note);
@@ -134,11 +142,16 @@ class Context {
     Order order;
   };
   std::map<const HostTensor*, Placed> placed_;  // so that an initializer read twice is one parameter
+  std::map<std::pair<const HostTensor*, std::string>, TensorIndex> parts_;  // the same, of part_parameter
+  std::map<std::string, size_t> layers_;
   std::vector<std::unique_ptr<HostTensor>> owned_;
   std::optional<Error> failure_;
 };
 
 // --- helpers of converters
+
+// Whether an exporter made the name up: "onnx::LSTM_85", "/l/Unsqueeze_output_0", "12", or none.
+bool is_made_up(const std::string& initializer);
 
 // What the tensors and ops that a node becomes are called.
 std::string name_of(const Node& node);

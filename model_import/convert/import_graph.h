@@ -14,10 +14,11 @@
 //                arithmetic of it and of constants, is read beside them (that normalises the data), or a formula filled
 //                them (computed_table.h). Everything else is constant, with the ones and zeros that a norm without
 //                weights has. Patterns overrule all of it; each trained table is told with its reason, as a note where
-//                it is no layer's weight. Running statistics are state. Elements are only moved, except that the two
-//                bias halves of LSTM and RNN are added.
+//                it is no layer's weight. Running statistics are state. Elements are only moved. The two biases of
+//                a recurrent layer are two parameters, each trained as PyTorch's is; where the file has a name of its
+//                own for them and zeros for the second, as a layer of Keras with one bias becomes, there is one.
 //   Names        Parameters keep the initializer's name. Where the exporter made one up (onnx::MatMul_12), they get
-//                PyTorch's: the module's path and weight, bias, weight_ih, ...
+//                PyTorch's: the module's path and weight, bias, weight_ih_l0, bias_hh_l1_reverse, ...
 //   Output       The model has one: the graph's first, unless another is asked for. What it does not need is left out.
 #pragma once
 

@@ -18,26 +18,34 @@ Result<std::span<const float>> floats_of(Context& context, const Node& node, siz
   return std::span<const float>(tensor->reals);
 }
 
-// The bias as the op takes it: the LSTM's and the RNN's two halves are added (they always occur as a sum),
-// the GRU's stay apart because the reset gate stands between them.
-std::vector<float> bias_of(std::span<const float> values, const RecurrentCell& cell, size_t hidden) {
-  const std::vector<float> input = gates_last(values.first(values.size() / 2), cell, hidden, 1);
-  const std::vector<float> recurrent = gates_last(values.last(values.size() / 2), cell, hidden, 1);
-  std::vector<float> bias = input;
-  if (cell.kind == OpKind::gru) {
-    bias.insert(bias.end(), recurrent.begin(), recurrent.end());
-  } else {
-    for (size_t i = 0; i < bias.size(); ++i) bias[i] += recurrent[i];
-  }
-  return bias;
-}
+constexpr std::string_view kWeight = "weight_ih", kBias = "bias_ih";
 
 struct Layer {
   const Node& node;
   RecurrentCell cell;
   int64_t steps, batch, inputs, hidden, directions;
   RnnAttributes attributes;
+  std::string scope;
+  size_t number;  // which layer of its scope
 };
+
+// "lstm.weight_hh_l1_reverse", as PyTorch has it. Its exporter loses the name: it is made of the module's, and each
+// node of a module is a layer. Where W's own name says weight_ih, as after an export of ours, the others follow it.
+std::string parameter_name(Context& context, const Layer& layer, const std::string& part, const char* suffix) {
+  const std::string& weight = context.in(layer.node, 1).initializer;
+  if (const size_t at = weight.rfind(kWeight); at != std::string::npos) {
+    return std::string(weight).replace(at, kWeight.size(), part) + suffix;
+  }
+  return layer.scope + "." + part + "_l" + std::to_string(layer.number) + suffix;
+}
+
+// PyTorch's layers have two biases, and the sum of two moves twice as far in a step as one does. A layer with one, as
+// Keras's, is written with zeros for the other, under a name of its own.
+bool has_one_bias(const Layer& layer, const Value& bias, std::span<const float> recurrent) {
+  return layer.cell.kind != OpKind::gru && !is_made_up(bias.initializer) &&
+         bias.initializer.find(kBias) == std::string::npos &&
+         std::ranges::all_of(recurrent, [](float v) { return v == 0; });
+}
 
 // The initial state [directions, batch, hidden] of one direction; absent where it is known to be zero.
 Result<TensorIndex> state_of(Context& context, const Layer& layer, size_t i, int64_t direction) {
@@ -64,23 +72,30 @@ Result<std::vector<TensorIndex>> add_direction(Context& context, const Layer& la
   const auto hidden = static_cast<size_t>(layer.hidden), inputs = static_cast<size_t>(layer.inputs);
   const auto gates = static_cast<int64_t>(layer.cell.gates.size());
   const int64_t width = gates * layer.hidden;
-  const std::string suffix = direction == 0 ? "" : "_reverse";
+  const char* const suffix = direction == 0 ? "" : "_reverse";
   COT_ASSIGN(const auto w, floats_of(context, node, 1, {layer.directions, width, layer.inputs}));
   COT_ASSIGN(const auto r, floats_of(context, node, 2, {layer.directions, width, layer.hidden}));
   const auto part = [&](std::span<const float> all) {
     const size_t size = all.size() / static_cast<size_t>(layer.directions);
     return all.subspan(static_cast<size_t>(direction) * size, size);
   };
-  const auto add = [&](const char* name, Shape shape, const std::vector<float>& values) {
-    return context.writer.parameter(scope_of(node) + "." + name + suffix, std::move(shape), values);
+  const auto add = [&](size_t i, const std::string& part_name, Shape shape, std::span<const float> values) {
+    return context.part_parameter(context.in(node, i), part_name + suffix,
+                                  parameter_name(context, layer, part_name, suffix), std::move(shape), values);
   };
   std::vector<uint32_t> operands{x};
-  operands.push_back(add("weight_ih", {layer.inputs, width}, gates_last(part(w), layer.cell, hidden, inputs)));
-  operands.push_back(add("weight_hh", {layer.hidden, width}, gates_last(part(r), layer.cell, hidden, hidden)));
+  operands.push_back(add(1, "weight_ih", {layer.inputs, width}, gates_last(part(w), layer.cell, hidden, inputs)));
+  operands.push_back(add(2, "weight_hh", {layer.hidden, width}, gates_last(part(r), layer.cell, hidden, hidden)));
+  TensorIndex recurrent_bias = kNoTensor;
   if (node.has_input(3)) {
     COT_ASSIGN(const auto b, floats_of(context, node, 3, {layer.directions, 2 * width}));
-    const std::vector<float> bias = bias_of(part(b), layer.cell, hidden);
-    operands.push_back(add("bias", {static_cast<int64_t>(bias.size())}, bias));
+    const size_t size = static_cast<size_t>(width);
+    const bool is_one = has_one_bias(layer, context.in(node, 3), part(b).last(size));
+    const auto half = [&](const char* name, std::span<const float> values) {
+      return add(3, name, {width}, gates_last(values, layer.cell, hidden, 1));
+    };
+    operands.push_back(half(is_one ? "bias" : "bias_ih", part(b).first(size)));
+    if (!is_one) recurrent_bias = half("bias_hh", part(b).last(size));
   } else {
     operands.push_back(kNoTensor);
   }
@@ -88,6 +103,7 @@ Result<std::vector<TensorIndex>> add_direction(Context& context, const Layer& la
     COT_ASSIGN(const TensorIndex initial, state_of(context, layer, 5 + state, direction));
     operands.push_back(initial);
   }
+  operands.push_back(recurrent_bias);
   while (operands.back() == kNoTensor) operands.pop_back();
   RnnAttributes attributes = layer.attributes;
   attributes.is_reverse = direction == 1 || node.text("direction", "forward") == "reverse";
@@ -153,7 +169,9 @@ Status convert_recurrent(Context& context, const Node& node) {
               x.shape[2],
               r.shape[2],
               node.text("direction", "forward") == "bidirectional" ? 2 : 1,
-              {}};
+              {},
+              scope_of(node),
+              context.next_layer(scope_of(node))};
   layer.attributes.hidden = static_cast<uint32_t>(layer.hidden);
   COT_TRY(check_form(context, node, layer));
   const TensorIndex operand = context.plain(x);

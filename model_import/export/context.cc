@@ -20,6 +20,14 @@ std::span<const float> ExportContext::values(uint32_t tensor) const {
   return model_.parameters().subspan(info.payload_offset / sizeof(float), count);
 }
 
+std::vector<float> ExportContext::stored(uint32_t tensor) const {
+  const TensorInfo& info = model_.graph().tensors[tensor];
+  if (info.role != TensorRole::constant) return {values(tensor).begin(), values(tensor).end()};
+  std::vector<float> held(info.data.size() / sizeof(float));
+  std::memcpy(held.data(), info.data.data(), info.data.size());
+  return held;
+}
+
 std::string ExportContext::unique(const std::string& base) {
   const uint32_t uses = names_[base]++;
   return uses == 0 ? base : unique(base + "_" + std::to_string(uses));
@@ -66,12 +74,8 @@ std::string ExportContext::initializer(uint32_t tensor, Shape shape, std::vector
 void ExportContext::write_stored(uint32_t tensor, const Order& order, Shape shape) {
   const TensorInfo& info = model_.graph().tensors[tensor];
   Placed placed{.value = {}, .order = order};
-  if (info.role != TensorRole::constant) {
-    placed.value = initializer(tensor, std::move(shape), permuted_elements(values(tensor), info.shape, order));
-  } else if (info.type == DataType::float32) {
-    std::vector<float> held(info.data.size() / sizeof(float));
-    std::memcpy(held.data(), info.data.data(), info.data.size());
-    placed.value = initializer(tensor, std::move(shape), permuted_elements(held, info.shape, order));
+  if (info.role != TensorRole::constant || info.type == DataType::float32) {
+    placed.value = initializer(tensor, std::move(shape), permuted_elements(stored(tensor), info.shape, order));
   } else {
     HostTensor held;
     held.element = Element::integer;

@@ -27,6 +27,8 @@ class ExportContext {
   bool is_stored(uint32_t tensor) const;                 // a parameter, state or constant
   std::span<const float> values(uint32_t tensor) const;  // of a parameter or state
 
+  std::vector<float> stored(uint32_t tensor) const;  // of a constant of floats, too
+
   // The value with dimension i being the tensor's dimension order[i].
   std::string in_order(uint32_t tensor, const Order& order);
   std::string plain(uint32_t tensor) { return in_order(tensor, identity_order(rank(tensor))); }

@@ -1,10 +1,10 @@
 // A model as a graph that a file format can hold.
 //
 // Weights keep their names and, where the layer is one of PyTorch's, the shape that PyTorch gives them (Gemm
-// [out, in], Conv [out, in, h, w]); elements are moved, never computed, except that the bias of an LSTM or RNN becomes
-// the first of the operator's two halves and the other one is zero. Images are NCHW: an input that the model has as
-// NHWC ("input_layout") is NCHW in the graph. The batch is the symbol "batch". Ops that the vocabulary lacks are
-// written out.
+// [out, in], Conv [out, in, h, w]); elements are moved, never computed. The two biases of a recurrent layer are the
+// halves of the operator's one table, under the first one's name; where an LSTM or RNN has one, the other half is
+// zero. Images are NCHW: an input that the model has as NHWC ("input_layout") is NCHW in the graph. The batch is the
+// symbol "batch". Ops that the vocabulary lacks are written out.
 #pragma once
 
 #include "base/result.h"

@@ -1,4 +1,4 @@
-// LSTM, GRU and RNN: the way back of convert_recurrent.cc.
+// LSTM, GRU and RNN: the way back of convert/recurrent.cc.
 #include "model_import/export/context.h"
 #include "model_import/graph/gates.h"
 
@@ -14,20 +14,25 @@ Status export_recurrent(ExportContext& context, const OpInfo& op) {
   const int64_t inputs = context.shape(op.inputs[0])[2];
   const auto weight = [&](size_t i, int64_t columns) {
     return context.initializer(op.inputs[i], {1, width, columns},
-                               gates_first(context.values(op.inputs[i]), cell, hidden, static_cast<size_t>(columns)));
+                               gates_first(context.stored(op.inputs[i]), cell, hidden, static_cast<size_t>(columns)));
   };
   std::vector<std::string> operands{
       context.plain(op.inputs[0]), weight(1, inputs), weight(2, a.hidden), "", "", "", ""};
   if (has(3)) {
-    const std::span<const float> bias = context.values(op.inputs[3]);
-    const auto size = static_cast<size_t>(width);
-    std::vector<float> halves = gates_first(bias.first(size), cell, hidden, 1);
-    if (op.kind == OpKind::gru) {
-      const std::vector<float> recurrent = gates_first(bias.last(size), cell, hidden, 1);
+    // ONNX has both biases in one table. It is called as the first, and an import finds the second's name by it.
+    const size_t size = static_cast<size_t>(width), second = 4 + cell.states;
+    std::vector<float> halves = context.stored(op.inputs[3]);
+    if (has(second)) {
+      const std::vector<float> recurrent = context.stored(op.inputs[second]);
       halves.insert(halves.end(), recurrent.begin(), recurrent.end());
     }
     halves.resize(2 * size);
-    operands[3] = context.initializer(op.inputs[3], {1, 2 * width}, halves);
+    std::vector<float> table;
+    for (const size_t from : {size_t{0}, size}) {
+      const std::vector<float> half = gates_first(std::span(halves).subspan(from, size), cell, hidden, 1);
+      table.insert(table.end(), half.begin(), half.end());
+    }
+    operands[3] = context.initializer(op.inputs[3], {1, 2 * width}, std::move(table));
   }
   for (size_t state = 0; state < cell.states; ++state) {
     if (has(4 + state))

@@ -109,6 +109,23 @@ std::vector<Fit> bias_fits(const Slot& slot, const Offer& offer, bool is_kernel)
                                : GateOrder::same}};
 }
 
+// One bias of two: PyTorch's bias_ih or bias_hh, or a row of Keras's [2, gates hidden] or half of ONNX's [1, 2 gates
+// hidden].
+std::vector<Fit> half_fits(const Slot& slot, const Offer& offer) {
+  const int64_t size = slot.shape[0];
+  if (offer.half == 0) return offer.shape == slot.shape ? std::vector<Fit>{{.rule = "as it is"}} : std::vector<Fit>{};
+  const bool is_onnx = offer.shape == Shape{1, 2 * size};
+  if (!is_onnx && offer.shape != Shape{2, size}) return {};
+  const bool is_other = is_onnx ? slot.op != OpKind::rnn : slot.op == OpKind::gru;
+  return {{.rule = std::string(offer.half == 1 ? "first" : "second") + " half" +
+                   (!is_other                ? ""
+                    : slot.op == OpKind::gru ? ", gates z r h"
+                                             : ", gates i o f c"),
+           .gates = is_onnx    ? GateOrder::onnx
+                    : is_other ? GateOrder::keras
+                               : GateOrder::same}};
+}
+
 // Blocks of `width` elements, gate by gate.
 std::vector<float> reordered(std::span<const float> values, size_t width, const std::vector<size_t>& sources) {
   std::vector<float> result;
@@ -154,6 +171,8 @@ std::vector<float> rows_moved(const Slot& slot, const std::vector<float>& values
 std::vector<Fit> fits(const Slot& slot, const Offer& offer, bool is_kernel) {
   if (slot.kind == SlotKind::recurrent_bias) return bias_fits(slot, offer, is_kernel);
   if (offer.parts != 1) return {};
+  if (slot.kind == SlotKind::recurrent_half) return half_fits(slot, offer);
+  if (offer.half != 0) return {};
   switch (slot.kind) {
     case SlotKind::linear: return linear_fits(slot, offer.shape);
     case SlotKind::convolution:
@@ -171,10 +190,14 @@ std::vector<Fit> fits(const Slot& slot, const Offer& offer, bool is_kernel) {
   return found;
 }
 
-std::vector<float> fitted(const Slot& slot, const Fit& fit, std::vector<std::vector<float>> parts) {
+std::vector<float> fitted(const Slot& slot, const Fit& fit, std::vector<std::vector<float>> parts, size_t half) {
   COT_ASSERT(!parts.empty());
   if (slot.kind == SlotKind::recurrent_bias) return bias_of(slot, fit, std::move(parts));
   std::vector<float> values = std::move(parts[0]);
+  if (half != 0) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    values = half == 1 ? std::vector<float>(values.begin(), middle) : std::vector<float>(middle, values.end());
+  }
   if (!fit.order.empty()) values = permuted_elements(values, fit.seen_as, fit.order);
   if (fit.moves_rows) values = rows_moved(slot, values);
   if (fit.gates != GateOrder::same) {

@@ -26,17 +26,19 @@ struct Fit {
   GateOrder gates = GateOrder::same;
 };
 
-// What the file offers for one tensor: one tensor of it, or the two biases of a recurrent layer.
+// What the file offers for one tensor: one tensor of it, the two biases of a recurrent layer, or one of them where
+// they are one tensor.
 struct Offer {
   std::string name;
-  Shape shape;  // of each
+  Shape shape;  // of each; with `half`, of the tensor
   size_t parts = 1;
+  size_t half = 0;  // 1: the first half alone, 2: the second
 };
 
 // All ways in which it fits, at most one a layout; none: it does not.
 std::vector<Fit> fits(const Slot& slot, const Offer& offer, bool is_kernel);
 
-// The elements of the slot. `parts` are what Offer has, in the file's order.
-std::vector<float> fitted(const Slot& slot, const Fit& fit, std::vector<std::vector<float>> parts);
+// The elements of the slot. `parts` and `half` are what Offer has, in the file's order.
+std::vector<float> fitted(const Slot& slot, const Fit& fit, std::vector<std::vector<float>> parts, size_t half = 0);
 
 }  // namespace coterie::model_import

@@ -20,7 +20,7 @@ class Loader {
       COT_ASSIGN(std::vector<float> part, read_values(table_.tensors[tensor]));
       parts.push_back(std::move(part));
     }
-    std::vector<float> values = fitted(slot, pair.fit, std::move(parts));
+    std::vector<float> values = fitted(slot, pair.fit, std::move(parts), pairing.sources[pair.source].offer.half);
     if (pair.norm.empty()) return values;
     COT_ASSIGN(const Norm norm, norm_of(pair));
     for (size_t i = 0; i < values.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/assert.h"
 #include "device_sdk/runtime/name_pattern.h"
@@ -19,6 +20,13 @@ std::string shape_text(const Shape& shape) {
 std::string other_bias(const std::string& name) {
   const size_t at = name.rfind("bias_ih");
   return at == std::string::npos ? "" : std::string(name).replace(at, 7, "bias_hh");
+}
+
+// Both biases of a recurrent layer in one, where the model has biases of this size apart: Keras's, ONNX's.
+bool is_joint_bias(const WeightTensor& tensor, const std::set<int64_t>& halves) {
+  if (tensor.shape.size() != 2 || parse_weight_name(tensor.name).part != WeightPart::bias) return false;
+  return (tensor.shape[0] == 2 && halves.contains(tensor.shape[1])) ||
+         (tensor.shape[0] == 1 && tensor.shape[1] % 2 == 0 && halves.contains(tensor.shape[1] / 2));
 }
 
 Status keep_and_ignore(Pairing& pairing, const MapOptions& options, Pairs& pairs) {
@@ -92,7 +100,12 @@ void report_rest(Pairing& pairing, Pairs& pairs) {
 
 }  // namespace
 
-std::vector<Source> sources_of(const WeightTable& table, std::vector<std::string>& notes) {
+std::vector<Source> sources_of(const WeightTable& table, const std::vector<Slot>& slots,
+                               std::vector<std::string>& notes) {
+  std::set<int64_t> halves;  // sizes of biases that the model has apart
+  for (const Slot& slot : slots) {
+    if (slot.kind == SlotKind::recurrent_half) halves.insert(slot.shape[0]);
+  }
   std::map<std::string, size_t> by_name;
   for (size_t i = 0; i < table.tensors.size(); ++i) by_name[table.tensors[i].name] = i;
   std::vector<Source> sources;
@@ -106,14 +119,25 @@ std::vector<Source> sources_of(const WeightTable& table, std::vector<std::string
     }
     if (tensor.type != WeightType::float32) ++types[std::string(to_string(tensor.type))];
     Source source{.offer = {.name = tensor.name, .shape = tensor.shape}, .name = {}, .tensors = {i}};
+    if (is_joint_bias(tensor, halves)) {
+      for (const size_t half : {size_t{1}, size_t{2}}) {
+        source.offer.half = half;
+        source.name = parse_weight_name(tensor.name);
+        source.name.part = half == 1 ? WeightPart::bias_ih : WeightPart::bias_hh;
+        sources.push_back(source);
+      }
+      continue;
+    }
     const auto other = by_name.find(other_bias(tensor.name));
-    if (other != by_name.end() && table.tensors[other->second].shape == tensor.shape) {
+    const bool are_apart = !tensor.shape.empty() && halves.contains(tensor.shape.back());
+    if (!are_apart && other != by_name.end() && table.tensors[other->second].shape == tensor.shape) {
       source.tensors.push_back(other->second);
       source.offer.parts = 2;
       source.offer.name.replace(source.offer.name.rfind("bias_ih"), 7, "bias");
     }
     const size_t hidden = tensor.name.rfind("bias_hh");
-    if (hidden != std::string::npos && by_name.contains(std::string(tensor.name).replace(hidden, 7, "bias_ih")))
+    if (!are_apart && hidden != std::string::npos &&
+        by_name.contains(std::string(tensor.name).replace(hidden, 7, "bias_ih")))
       continue;
     source.name = parse_weight_name(source.offer.name);
     sources.push_back(std::move(source));
@@ -215,7 +239,7 @@ void Pairs::settle_layouts(WeightFormat format) {
 Result<Pairing> pair_up(std::vector<Slot> slots, const WeightTable& table, const MapOptions& options) {
   Pairing pairing{
       .slots = std::move(slots), .sources = {}, .pairs = {}, .kept = {}, .problems = {}, .notes = table.notes};
-  pairing.sources = sources_of(table, pairing.notes);
+  pairing.sources = sources_of(table, pairing.slots, pairing.notes);
   Pairs pairs(pairing, options);
   COT_TRY(keep_and_ignore(pairing, options, pairs));
   COT_TRY(pair_by_hand(pairing, options, pairs));

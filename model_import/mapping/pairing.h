@@ -11,7 +11,8 @@
 
 namespace coterie::model_import {
 
-// What the file offers, in its order: floats alone, and the two biases of a recurrent layer as one.
+// What the file offers, in its order: floats alone, and the two biases of a recurrent layer as the model has them, as
+// one or apart.
 struct Source {
   Offer offer;
   WeightName name;
@@ -37,7 +38,9 @@ struct Pairing {
   std::vector<std::string> notes;
 };
 
-std::vector<Source> sources_of(const WeightTable& table, std::vector<std::string>& notes);
+// `slots` say whether the model has the two biases of its recurrent layers apart.
+std::vector<Source> sources_of(const WeightTable& table, const std::vector<Slot>& slots,
+                               std::vector<std::string>& notes);
 
 // Errors: invalid_argument (a rule or a pattern that matches nothing).
 Result<Pairing> pair_up(std::vector<Slot> slots, const WeightTable& table, const MapOptions& options);

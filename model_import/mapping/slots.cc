@@ -26,6 +26,9 @@ Reading reading_of(const OpInfo& op, size_t i) {
     case OpKind::lstm:
     case OpKind::gru:
     case OpKind::rnn:
+      if (const size_t second = op.kind == OpKind::lstm ? 6 : 5; op.inputs.size() > second) {
+        if (i == 3 || i == second) return {SlotKind::recurrent_half, i == 3 ? bias_ih : bias_hh};
+      }
       if (i == 3) return {SlotKind::recurrent_bias, bias};
       return {i == 1 || i == 2 ? SlotKind::recurrent_weight : SlotKind::other, i == 1   ? weight_ih
                                                                                : i == 2 ? weight_hh

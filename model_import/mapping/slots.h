@@ -10,8 +10,17 @@
 
 namespace coterie::model_import {
 
-// As whom an op reads it; `other`: as anything that has no order of its own.
-enum class SlotKind : uint8_t { linear, convolution, transposed_convolution, recurrent_weight, recurrent_bias, other };
+// As whom an op reads it. recurrent_bias: the one bias of a layer, or both in one; recurrent_half: one of two.
+// `other`: as anything that has no order of its own.
+enum class SlotKind : uint8_t {
+  linear,
+  convolution,
+  transposed_convolution,
+  recurrent_weight,
+  recurrent_bias,
+  recurrent_half,
+  other,
+};
 
 struct Slot {
   uint32_t tensor = 0;  // index into the graph

@@ -32,6 +32,8 @@ constexpr std::array kWords = {Word{"weight", weight},
                                Word{"variance", variance},
                                Word{"weight_ih", weight_ih},
                                Word{"weight_hh", weight_hh},
+                               Word{"bias_ih", bias_ih},
+                               Word{"bias_hh", bias_hh},
                                Word{"recurrent_kernel", weight_hh}};
 
 // What wraps a whole model, and says nothing of a layer.

@@ -9,7 +9,7 @@
 
 namespace coterie::model_import {
 
-enum class WeightPart : uint8_t { unknown, weight, bias, mean, variance, weight_ih, weight_hh };
+enum class WeightPart : uint8_t { unknown, weight, bias, mean, variance, weight_ih, weight_hh, bias_ih, bias_hh };
 
 struct WeightName {
   std::vector<std::string> stem;  // the layer, word by word, lower case; what wraps a whole model is left out

@@ -104,9 +104,9 @@ enum class OpKind : uint8_t {
   transpose,
   resize2d,
   dropout,
-  lstm,       // x[t, b, i], w[i, 4h], r[h, 4h], bias[4h]?, h0[b, h]?, c0[b, h]? -> y[t, b, h], h_n, c_n; gates i f g o
-  gru,        // x[t, b, i], w[i, 3h], r[h, 3h], bias[6h]? (of w, then of r), h0? -> y[t, b, h], h_n; gates r z n
-  rnn,        // x[t, b, i], w[i, h], r[h, h], bias[h]?, h0? -> y[t, b, h], h_n
+  lstm,       // x[t, b, i], w[i, 4h], r[h, 4h], bias[4h]?, h0[b, h]?, c0[b, h]?, bias_r[4h]? -> y, h_n, c_n; i f g o
+  gru,        // x[t, b, i], w[i, 3h], r[h, 3h], bias[6h or, with bias_r, 3h]?, h0?, bias_r[3h]? -> y, h_n; gates r z n
+  rnn,        // x[t, b, i], w[i, h], r[h, h], bias[h]?, h0?, bias_r[h]? -> y[t, b, h], h_n: all as ops/rnn.cc says
   attention,  // q[b, t, d], k[b, s, d], v[b, s, d], mask (added, broadcast to [b, heads, t, s])? -> y[b, t, d]
   identity,
 };

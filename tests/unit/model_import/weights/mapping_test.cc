@@ -298,6 +298,53 @@ TEST(Mapping, BiasesOfRecurrentLayers) {
   EXPECT_THAT(bias(OpKind::gru, 6, {"b", {2, 3}, 1}, {counted_up(6)}), ElementsAre(1, 0, 2, 4, 3, 5));
 }
 
+TEST(Mapping, BiasesThatTheModelHasApart) {
+  const auto bias = [](OpKind op, int64_t size, const Offer& offer, const std::vector<float>& values) {
+    const Slot slot = recurrent_slot(op, {size}, SlotKind::recurrent_half);
+    const std::vector<Fit> found = fits(slot, offer, false);
+    EXPECT_EQ(found.size(), 1u);
+    return found.empty() ? std::vector<float>() : fitted(slot, found[0], {values}, offer.half);
+  };
+  EXPECT_THAT(bias(OpKind::lstm, 4, {"b", {4}}, {0, 1, 2, 3}), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(bias(OpKind::lstm, 4, {"b", {1, 8}, 1, 1}, counted_up(8)), ElementsAre(0, 2, 3, 1));  // ONNX: i o f c
+  EXPECT_THAT(bias(OpKind::lstm, 4, {"b", {1, 8}, 1, 2}, counted_up(8)), ElementsAre(4, 6, 7, 5));
+  EXPECT_THAT(bias(OpKind::gru, 3, {"b", {3}}, {0, 1, 2}), ElementsAre(0, 1, 2));
+  EXPECT_THAT(bias(OpKind::gru, 3, {"b", {2, 3}, 1, 2}, counted_up(6)), ElementsAre(4, 3, 5));  // Keras: z r h
+  EXPECT_THAT(bias(OpKind::rnn, 2, {"b", {1, 4}, 1, 2}, counted_up(4)), ElementsAre(2, 3));
+  EXPECT_TRUE(fits(recurrent_slot(OpKind::lstm, {4}, SlotKind::recurrent_half), {"b", {4}, 2}, false).empty());
+  EXPECT_TRUE(fits(recurrent_slot(OpKind::lstm, {4}, SlotKind::recurrent_half), {"b", {2, 8}, 1, 1}, false).empty());
+}
+
+// PyTorch's state dict of a GRU of one hidden unit goes to a model that has its biases apart, tensor by tensor, and so
+// does a file with both in one.
+TEST(Mapping, StateDictOfRecurrentLayer) {
+  const auto model = [](float first) {
+    ModelBuilder build("net", {4, 2}, 1);
+    const auto parameter = [&](const std::string& name, Shape shape) {
+      std::vector<float> values(elements(shape));
+      for (float& value : values) value = first++;
+      return build.parameter("rnn." + name, std::move(shape), values);
+    };
+    const TensorId x = build.op(OpKind::transpose, {build.input()}, TransposeAttributes{{1, 0, 2}});
+    std::vector<TensorId> operands = {x, parameter("weight_ih_l0", {2, 3}), parameter("weight_hh_l0", {1, 3}),
+                                      parameter("bias_ih_l0", {3}), kNoTensor};
+    operands.push_back(parameter("bias_hh_l0", {3}));
+    return loaded(build.finish(build.outputs(OpKind::gru, operands, RnnAttributes{.hidden = 1})[1]));
+  };
+  const Model source = model(0), graph = model(100);
+  MadeTable file(WeightFormat::pytorch);
+  file.add("rnn.weight_ih_l0", {3, 2}, {0, 3, 1, 4, 2, 5});
+  file.add("rnn.weight_hh_l0", {3, 1}, {6, 7, 8});
+  file.add("rnn.bias_ih_l0", {3}, {9, 10, 11});
+  file.add("rnn.bias_hh_l0", {3}, {12, 13, 14});
+  expect_becomes(graph, file.table(), source);
+  MadeTable joint(WeightFormat::npz);
+  joint.add("rnn.weight_ih_l0", {3, 2}, {0, 3, 1, 4, 2, 5});
+  joint.add("rnn.weight_hh_l0", {3, 1}, {6, 7, 8});
+  joint.add("rnn.bias", {2, 3}, {10, 9, 11, 13, 12, 14});  // Keras: z r h
+  expect_becomes(graph, joint.table(), source);
+}
+
 TEST(Mapping, NamesInWords) {
   const auto words = [](const std::string& name) { return parse_weight_name(name).stem; };
   EXPECT_THAT(words("module.layer1.0.conv1.weight"), ElementsAre("layer1", "0", "conv1"));

@@ -40,6 +40,7 @@ struct Use {
   bool y = true, h_n = true, c_n = true;  // influence the loss
   bool trains_x = true, trains_states = true;
   bool trains_weight = true, trains_recurrent = true, has_bias = true;
+  bool has_two_biases = false, trains_bias = true, trains_second_bias = true;
 };
 
 // Three scores from a layer over inputs [b, t, i].
@@ -55,10 +56,15 @@ Model layer(const RnnShape& s, const Use& use) {
   };
   std::vector<TensorId> inputs = {turned(build, x), parameter("w", {static_cast<int64_t>(s.inputs), columns}, 2),
                                   parameter("r", {hidden, columns}, 3)};
-  inputs.push_back(use.has_bias ? parameter("bias", {s.is_gru() ? 2 * columns : columns}, 4) : kNoTensor);
+  const bool is_joint = s.is_gru() && !use.has_two_biases;
+  inputs.push_back(use.has_bias ? parameter("bias", {is_joint ? 2 * columns : columns}, 4) : kNoTensor);
   if (use.trains_states) {
     inputs.push_back(build.dense(build.input("start", {2}), units));
     if (is_lstm) inputs.push_back(build.dense(build.input("start of c", {2}), units));
+  }
+  if (use.has_two_biases) {
+    inputs.resize(is_lstm ? 6 : 5, kNoTensor);
+    inputs.push_back(parameter("second bias", {columns}, 5));
   }
   const std::vector<TensorId> outputs = build.outputs(kind_of(s.cell), inputs, attributes_of(s));
   EXPECT_EQ(outputs.size(), is_lstm ? 3u : 2u);
@@ -72,7 +78,9 @@ Model layer(const RnnShape& s, const Use& use) {
   if (use.c_n && is_lstm) add(outputs[2]);
   return load_or_die(forged(load_or_die(build.finish(*scores)), [&](ModelGraph& graph) {
     for (TensorInfo& tensor : graph.tensors) {
-      tensor.is_frozen = (tensor.name == "w" && !use.trains_weight) || (tensor.name == "r" && !use.trains_recurrent);
+      tensor.is_frozen = (tensor.name == "w" && !use.trains_weight) || (tensor.name == "r" && !use.trains_recurrent) ||
+                         (tensor.name == "bias" && !use.trains_bias) ||
+                         (tensor.name == "second bias" && !use.trains_second_bias);
     }
   }));
 }
@@ -109,6 +117,19 @@ TEST(RnnRule, DifferentiatesByPartOfItsOperands) {
   expect_gradients(s, {.trains_recurrent = false, .has_bias = false});
   expect_gradients(s, {.trains_x = false, .trains_weight = false, .trains_recurrent = false});
   expect_gradients(s, {.trains_weight = false, .trains_recurrent = false, .has_bias = false});
+}
+
+TEST(RnnRule, DifferentiatesTwoBiases) {
+  for (const RnnCell cell : kernels::test::kRnnCells) {
+    expect_gradients({cell, 2, 2, 2, 2, 2}, {.trains_states = false, .has_two_biases = true});
+  }
+  for (const RnnCell cell : {RnnCell::lstm, RnnCell::gru_linear_before_reset}) {
+    const RnnShape s{cell, 2, 1, 1, 2, 2};
+    expect_gradients(s, {.has_two_biases = true, .trains_bias = false});
+    expect_gradients(s, {.has_two_biases = true, .trains_second_bias = false});
+    expect_gradients(s,
+                     {.trains_weight = false, .trains_recurrent = false, .has_two_biases = true, .trains_bias = false});
+  }
 }
 
 // Output i of the op becomes absent.
@@ -238,11 +259,30 @@ TEST(RnnRule, RefusesStatesOfAnotherBatchAndTooManyOperands) {
   EXPECT_ERROR(build.finish(build.op(OpKind::rnn, {x, w, r, kNoTensor, h0}, RnnAttributes{.hidden = 3})),
                ErrorCode::malformed, "input 4 is 4x3, must be 2x3");
   ModelBuilder many("layer", {4, 2}, 1);
-  EXPECT_ERROR(many.finish(many.op(OpKind::gru, std::vector<TensorId>(6, many.input()), RnnAttributes{.hidden = 3})),
-               ErrorCode::malformed, "has 6 inputs");
+  EXPECT_ERROR(many.finish(many.op(OpKind::gru, std::vector<TensorId>(7, many.input()), RnnAttributes{.hidden = 3})),
+               ErrorCode::malformed, "has 7 inputs");
   ModelBuilder flat("layer", {4}, 1);
   EXPECT_ERROR(flat.finish(flat.op(OpKind::rnn, {flat.input(), flat.input(), flat.input()})), ErrorCode::malformed,
                "must have 3 dimensions");
+}
+
+TEST(RnnRule, RefusesASecondBiasThatDoesNotFit) {
+  const auto refused = [](OpKind kind, const Shape& bias, const Shape& second, const std::string& message) {
+    const int64_t columns = kind == OpKind::lstm ? 12 : 9;
+    ModelBuilder build("layer", {4, 2}, 1);
+    const auto zeros = [&](const char* name, const Shape& shape) {
+      return build.parameter(name, shape, std::vector<float>(elements(shape)));
+    };
+    std::vector<TensorId> operands = {turned(build, build.input()), zeros("w", {2, columns}), zeros("r", {3, columns}),
+                                      bias.empty() ? kNoTensor : zeros("b", bias)};
+    operands.resize(kind == OpKind::lstm ? 6 : 5, kNoTensor);
+    operands.push_back(zeros("second", second));
+    EXPECT_ERROR(build.finish(build.op(kind, operands, RnnAttributes{.hidden = 3})), ErrorCode::malformed, message);
+  };
+  refused(OpKind::lstm, {12}, {24}, "input 6 is 24, must be 12");
+  refused(OpKind::lstm, {}, {12}, "the recurrent bias needs the other one, input 3");
+  refused(OpKind::gru, {18}, {9}, "input 3 is 18, must be 9");
+  refused(OpKind::gru, {9}, {18}, "input 5 is 18, must be 9");
 }
 
 // A model of characters, as in LEAF's Shakespeare: embedding, two layers, the last step's state.
