@@ -38,9 +38,14 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const size_t bias_r = recurrent_bias_of(op.kind);
   const bool is_split = inputs.size() > bias_r && inputs[bias_r].is_present;
   if (is_split && !inputs[kBias].is_present) return does_not_fit("the recurrent bias needs the other one, input 3");
-  std::vector<Shape> expected{x, {x[2], columns}, {hidden, columns}, {is_gru && !is_split ? 2 * columns : columns}};
-  expected.resize(bias_r, state);
-  expected.push_back({columns});
+  const Shape bias{columns};
+  const Shape expected[] = {x,
+                            {x[2], columns},
+                            {hidden, columns},
+                            is_gru && !is_split ? Shape{2 * columns} : bias,
+                            state,
+                            is_lstm ? state : bias,
+                            bias};
   for (size_t i = kWeight; i < inputs.size(); ++i) {
     if (!inputs[i].is_present || inputs[i].shape == expected[i]) continue;
     return does_not_fit("input " + std::to_string(i) + " is " + to_text(inputs[i].shape) + ", must be " +
