@@ -98,6 +98,8 @@ Status read_resize_modes(const Node& node, Resize2dAttributes& a) {
   COT_ASSIGN(a.mode, choice(node, "mode", "nearest", kModes));
   COT_ASSIGN(a.coordinates, choice(node, "coordinate_transformation_mode", "half_pixel", kCoordinates));
   COT_ASSIGN(a.rounding, choice(node, "nearest_mode", "round_prefer_floor", kRoundings));
+  if (node.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return unsupported(node, "keep_aspect_ratio_policy: say the sizes that it comes to");
   if (node.integer("antialias", 0) != 0) return unsupported(node, "antialias");
   if (!node.integers("axes").empty()) return unsupported(node, "axes: give sizes or scales for all dimensions");
   return {};

@@ -1,4 +1,5 @@
 // Ops of one operand that compute element by element, softmax, and those that do nothing.
+#include <array>
 #include <limits>
 #include <map>
 
@@ -131,14 +132,33 @@ Status convert_dropout(Context& context, const Node& node) {
   return emit(context, node, OpKind::dropout, a);
 }
 
+// x != 0, of floats or of integers: booleans are 0 and 1.
+Status convert_to_boolean(Context& context, const Node& node) {
+  Value& x = context.in(node, 0);
+  const Order order = context.lying_order(x);
+  TensorIndex tensor = context.in_order(x, order);
+  const Shape shape = context.writer.shape(tensor);
+  const std::array<float, 1> zero{0};
+  const TensorIndex constant = context.writer.constant(name_of(node) + ".zero", {1}, std::span<const float>(zero));
+  for (const char* part : {".is_zero", ""}) {
+    if (context.writer.type(tensor) != DataType::float32) {
+      tensor = context.writer.op(OpKind::cast, name_of(node) + ".float", {tensor},
+                                 CastAttributes{static_cast<uint8_t>(DataType::float32)}, shape, DataType::float32);
+    }
+    tensor = context.writer.op(OpKind::equal, name_of(node) + part, {tensor, constant}, {}, shape, DataType::int32);
+  }
+  context.define(node, 0, tensor, order).element = Element::boolean;
+  return {};
+}
+
 Status convert_cast(Context& context, const Node& node) {
   constexpr int64_t kFloat = 1, kBool = 9, kFloat16 = 10, kDouble = 11,
                     kBfloat16 = 16;  // TensorProto.DataType
   Value& x = context.in(node, 0);
   const int64_t to = node.integer("to", kFloat);
   const bool to_real = to == kFloat || to == kFloat16 || to == kDouble || to == kBfloat16;
+  if (to == kBool && x.element != Element::boolean) return convert_to_boolean(context, node);
   if (to_real == (x.element == Element::real)) return convert_identity(context, node);
-  if (to == kBool) return unsupported(node, "floats to booleans");
   const Order order = context.lying_order(x);
   const TensorIndex tensor = context.in_order(x, order);
   const DataType type = to_real ? DataType::float32 : DataType::int32;

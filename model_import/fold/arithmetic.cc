@@ -45,6 +45,12 @@ Whole modulo(Integer a, Integer b) {
   const int64_t rest = a.value % b.value;
   return Integer{rest != 0 && (rest < 0) != (b.value < 0) ? rest + b.value : rest, false};
 }
+// With fmod = 1: the sign is the dividend's.
+Whole remainder(Integer a, Integer b) {
+  if (a.per_batch || b.value == 0 || b.value == -1) return modulo(a, b);
+  if (b.per_batch) return std::nullopt;
+  return Integer{a.value % b.value, false};
+}
 // The batch is at least 1, so that a multiple of it equals no number below 1.
 Whole equals(Integer a, Integer b) {
   if (a.per_batch == b.per_batch) return Integer{a.value == b.value, false};
@@ -80,13 +86,16 @@ struct Binary {
   bool is_comparison = false;
 };
 
+constexpr const char* kFmod = "Mod, as C has it";
+
 const Binary* binary_of(const std::string& op) {
   static const std::map<std::string, Binary> table = {
       {"Add", {add, [](float a, float b) { return a + b; }}},
       {"Sub", {subtract, [](float a, float b) { return a - b; }}},
       {"Mul", {multiply, [](float a, float b) { return a * b; }}},
       {"Div", {divide, [](float a, float b) { return a / b; }}},
-      {"Mod", {modulo, [](float a, float b) { return std::fmod(a, b); }}},
+      {"Mod", {modulo, nullptr}},
+      {kFmod, {remainder, [](float a, float b) { return std::fmod(a, b); }}},
       {"Pow", {power, [](float a, float b) { return std::pow(a, b); }}},
       {"Min", {smaller, [](float a, float b) { return std::min(a, b); }}},
       {"Max", {larger, [](float a, float b) { return std::max(a, b); }}},
@@ -115,7 +124,8 @@ Error depends_on_batch(const Node& node) {
 }
 
 Result<HostTensor> fold_binary(const Node& node, const Operands& operands, int64_t) {
-  const Binary& binary = *binary_of(node.op);
+  const bool is_fmod = node.op == "Mod" && node.integer("fmod", 0) != 0;
+  const Binary& binary = *binary_of(is_fmod ? kFmod : node.op);
   if (operands.size() != 2 || operands[1] == nullptr) return unsupported(node, "takes two operands");
   const HostTensor &a = *operands[0], &b = *operands[1];
   if (a.element != b.element || (a.element == Element::real && binary.real == nullptr)) {
