@@ -172,17 +172,23 @@ Status convert_cast(Context& context, const Node& node) {
 Status convert_softmax(Context& context, const Node& node) {
   Value& x = context.in(node, 0);
   COT_ASSIGN(const uint32_t axis, axis_in(node, node.integer("axis", context.graph().opset < 13 ? 1 : -1), x.rank()));
-  if (context.graph().opset < 13) {  // over all dimensions from the axis on
-    for (size_t i = axis + 1; i < x.rank(); ++i) {
-      if (x.shape[i] != 1)
-        return unsupported(node,
-                           "over more than one dimension, as opset 11 and 12 have it; export with opset 13 or later");
-    }
+  const size_t end = context.graph().opset < 13 ? x.rank() : axis + 1;  // before, over all dimensions from the axis on
+  int64_t width = 1;
+  for (size_t i = axis; i < end; ++i) {
+    if (x.shape[i] < 0) return unsupported(node, "normalises over the batch");
+    width *= x.shape[i];
   }
-  if (x.shape[axis] < 0) return unsupported(node, "normalises over the batch");
+  const OpKind kind = node.op == "Softmax" ? OpKind::softmax : OpKind::log_softmax;
+  if (width != x.shape[axis]) {
+    Shape flat(x.shape.begin(), x.shape.begin() + axis);
+    flat.push_back(width);
+    const TensorIndex rows = context.writer.reshape(context.plain(x), flat);
+    const TensorIndex y = context.writer.op(kind, name_of(node), {rows}, AxisAttributes{axis}, flat);
+    context.define(node, 0, context.writer.reshape(y, x.shape));
+    return {};
+  }
   const Order order = with_last(context.lying_order(x), axis);
   const TensorIndex tensor = context.in_order(x, order);
-  const OpKind kind = node.op == "Softmax" ? OpKind::softmax : OpKind::log_softmax;
   const AxisAttributes a{static_cast<uint32_t>(x.rank() - 1)};
   context.define(node, 0, context.writer.op(kind, name_of(node), {tensor}, a, context.writer.shape(tensor)), order);
   return {};
