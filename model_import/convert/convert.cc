@@ -7,7 +7,8 @@ namespace coterie::model_import {
 
 Converter converter_of(const std::string& op) {
   for (const auto family : {convolution_converter, pool_converter, norm_converter, unary_converter, binary_converter,
-                            matmul_converter, reduce_converter, shape_converter, data_converter, recurrent_converter}) {
+                            matmul_converter, reduce_converter, shape_converter, data_converter, recurrent_converter,
+                            pad_converter, composed_activation_converter, image_block_converter, index_converter}) {
     if (const Converter converter = family(op)) return converter;
   }
   return nullptr;
@@ -20,22 +21,13 @@ std::string nearest_form(const std::string& op) {
       {"If", "export one branch"},
       {"Scan", "use LSTM, GRU or RNN"},
       {"LpPool", "AveragePool or MaxPool"},
-      {"LRN", "BatchNormalization"},
       {"Upsample", "Resize (opset 11)"},
       {"GatherND", "Gather along one axis"},
       {"GatherElements", "Gather along one axis"},
       {"ScatterND", "Concat or Where"},
       {"ScatterElements", "Concat or Where"},
-      {"CumSum", "MatMul with a triangular constant"},
       {"TopK", "leave it to the application: it has no gradient"},
-      {"ArgMax", "leave it to the application: it has no gradient"},
       {"NonMaxSuppression", "leave it to the application: it has no gradient"},
-      {"Mish", "Softplus, Tanh and Mul"},
-      {"Softsign", "Abs, Add and Div"},
-      {"ThresholdedRelu", "Relu or Where"},
-      {"DepthToSpace", "Reshape, Transpose, Reshape"},
-      {"SpaceToDepth", "Reshape, Transpose, Reshape"},
-      {"GroupNormalization", "Reshape, InstanceNormalization, Reshape, Mul, Add, which become one group norm"},
       {"MeanVarianceNormalization", "InstanceNormalization"},
       {"ReduceLogSumExp", "Exp, ReduceSum, Log"},
       {"ReduceLogSum", "ReduceSum, Log"},
@@ -49,16 +41,27 @@ std::string nearest_form(const std::string& op) {
 }
 
 bool is_image_op(const std::string& op) {
-  static const std::set<std::string> ops = {"Conv",        "ConvTranspose",      "MaxPool",
-                                            "AveragePool", "GlobalAveragePool",  "GlobalMaxPool",
-                                            "Resize",      "BatchNormalization", "InstanceNormalization",
+  static const std::set<std::string> ops = {"Conv",
+                                            "ConvTranspose",
+                                            "MaxPool",
+                                            "AveragePool",
+                                            "GlobalAveragePool",
+                                            "GlobalMaxPool",
+                                            "Resize",
+                                            "BatchNormalization",
+                                            "InstanceNormalization",
+                                            "LRN",
+                                            "GroupNormalization",
+                                            "DepthToSpace",
+                                            "SpaceToDepth",
                                             kGroupNorm};
   return ops.contains(op);
 }
 
 bool keeps_order(const std::string& op) {
   static const std::set<std::string> ops = {"Concat", "Split", "Slice", "Pad", "Softmax", "LogSoftmax"};
-  return unary_converter(op) != nullptr || binary_converter(op) != nullptr || ops.contains(op);
+  return unary_converter(op) != nullptr || composed_activation_converter(op) != nullptr ||
+         binary_converter(op) != nullptr || ops.contains(op);
 }
 
 }  // namespace coterie::model_import

@@ -25,6 +25,10 @@ Converter reduce_converter(const std::string& op);
 Converter shape_converter(const std::string& op);
 Converter data_converter(const std::string& op);
 Converter recurrent_converter(const std::string& op);
+Converter pad_converter(const std::string& op);
+Converter composed_activation_converter(const std::string& op);
+Converter image_block_converter(const std::string& op);
+Converter index_converter(const std::string& op);
 
 // Whether the operator is about images: its operand 0 is [batch, channels, height, width].
 bool is_image_op(const std::string& op);

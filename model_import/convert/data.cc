@@ -155,51 +155,6 @@ Status convert_slice(Context& context, const Node& node) {
   return {};
 }
 
-Status convert_pad(Context& context, const Node& node) {
-  Value& x = context.in(node, 0);
-  if (node.text("mode", "constant") != "constant")
-    return unsupported(node, "mode " + node.text("mode", "") + "; only constant");
-  COT_ASSIGN(const std::vector<int64_t> pads, context.whole_numbers(node, 1));
-  std::vector<int64_t> axes(x.rank());
-  std::iota(axes.begin(), axes.end(), 0);
-  if (node.has_input(3)) {
-    COT_ASSIGN(axes, context.whole_numbers(node, 3));
-  }
-  if (pads.size() != 2 * axes.size())
-    return Error(ErrorCode::malformed, node.what() + ": two numbers a dimension are needed");
-  PadAttributes a;
-  if (node.has_input(2)) {
-    COT_ASSIGN(a.value, context.number(node, 2));
-  }
-  a.before.assign(x.rank(), 0);
-  a.after.assign(x.rank(), 0);
-  const Order order = context.lying_order(x);
-  const TensorIndex tensor = context.in_order(x, order);
-  Shape shape = context.writer.shape(tensor);
-  bool is_idle = true;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    COT_ASSIGN(const uint32_t axis, axis_in(node, axes[i], x.rank()));
-    const uint32_t at = position_of(order, axis);
-    const int64_t before = pads[i], after = pads[i + axes.size()];
-    if (before == 0 && after == 0) continue;
-    if (shape[at] < 0) return unsupported(node, "pads the batch");
-    if (std::abs(before) > limits::kModelDimensionMax || std::abs(after) > limits::kModelDimensionMax ||
-        shape[at] + before + after < 1) {
-      return Error(ErrorCode::malformed,
-                   node.what() + ": pads of " + std::to_string(before) + " and " + std::to_string(after));
-    }
-    is_idle = false;
-    a.before[at] = before;
-    a.after[at] = after;
-    shape[at] += before + after;
-  }
-  if (is_idle) context.alias(node, x);
-  else
-    context.define(
-        node, 0, context.writer.op(OpKind::pad, name_of(node), {tensor}, a, shape, context.writer.type(tensor)), order);
-  return {};
-}
-
 // Rows of a table that is trained, by number.
 Status convert_embedding(Context& context, const Node& node) {
   Value& indices = context.in(node, 1);
@@ -279,8 +234,10 @@ Status convert_gather(Context& context, const Node& node) {
 
 Converter data_converter(const std::string& op) {
   static const std::map<std::string, Converter> table = {
-      {"Concat", convert_concat}, {"Split", convert_split},   {"Slice", convert_slice},
-      {"Pad", convert_pad},       {"Gather", convert_gather},
+      {"Concat", convert_concat},
+      {"Split", convert_split},
+      {"Slice", convert_slice},
+      {"Gather", convert_gather},
   };
   const auto found = table.find(op);
   return found == table.end() ? nullptr : found->second;

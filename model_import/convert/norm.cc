@@ -1,4 +1,5 @@
 // Normalisation layers.
+#include "model_import/convert/composer.h"
 #include "model_import/convert/convert.h"
 
 namespace coterie::model_import {
@@ -38,7 +39,7 @@ Status convert_group_norm(Context& context, const Node& node) {
   const Order order = image_order(x.rank());
   NormAttributes a;
   a.epsilon = node.real("epsilon", 1e-5f);
-  a.groups = static_cast<uint32_t>(node.op == kGroupNorm ? node.integer("num_groups", 1) : channels);
+  a.groups = static_cast<uint32_t>(node.op == "InstanceNormalization" ? channels : node.integer("num_groups", 1));
   std::vector<uint32_t> inputs{context.in_order(x, order)};
   COT_ASSIGN(const TensorIndex scale, context.vector_parameter(node, 1, "weight", channels));
   COT_ASSIGN(const TensorIndex bias, context.vector_parameter(node, 2, "bias", channels));
@@ -46,6 +47,38 @@ Status convert_group_norm(Context& context, const Node& node) {
   inputs.push_back(bias);
   const Shape shape = context.writer.shape(inputs[0]);
   context.define(node, 0, context.writer.op(OpKind::group_norm, name_of(node), std::move(inputs), a, shape), order);
+  return {};
+}
+
+// GroupNormalization, whose scale and bias opset 18 has by group; from 21 on they are by channel.
+Status convert_norm_of_groups(Context& context, const Node& node) {
+  if (context.graph().opset >= 21) return convert_group_norm(context, node);
+  Value& x = context.in(node, 0);
+  COT_ASSIGN(const int64_t channels, channels_of(node, x));
+  const int64_t groups = node.integer("num_groups", 0);
+  if (groups < 1 || channels % groups != 0)
+    return Error(ErrorCode::malformed, node.what() + ": its groups do not divide its channels");
+  const Order order = image_order(x.rank());
+  Composer make(context, node);
+  const TensorIndex tensor = context.in_order(x, order);
+  const Shape lying = context.writer.shape(tensor);
+  NormAttributes a;
+  a.epsilon = node.real("epsilon", 1e-5f);
+  a.groups = static_cast<uint32_t>(groups);
+  const TensorIndex normalised =
+      make.op(OpKind::group_norm,
+              {tensor, make.table({channels}, std::vector<float>(static_cast<size_t>(channels), 1.0f)),
+               make.table({channels}, std::vector<float>(static_cast<size_t>(channels), 0.0f))},
+              a, lying);
+  COT_ASSIGN(const TensorIndex scale, context.vector_parameter(node, 1, "weight", groups));
+  COT_ASSIGN(const TensorIndex bias, context.vector_parameter(node, 2, "bias", groups));
+  Shape by_group = lying;
+  by_group.back() = groups;
+  by_group.push_back(channels / groups);
+  const auto column = [&](TensorIndex vector) { return context.writer.reshape(vector, {groups, 1}); };
+  TensorIndex y = context.writer.reshape(normalised, by_group);
+  y = make.binary(OpKind::add, make.binary(OpKind::mul, y, column(scale)), column(bias));
+  context.define(node, 0, context.writer.reshape(y, lying), order);
   return {};
 }
 
@@ -88,6 +121,7 @@ Status convert_layer_norm(Context& context, const Node& node) {
 Converter norm_converter(const std::string& op) {
   if (op == "BatchNormalization") return convert_batch_norm;
   if (op == "InstanceNormalization" || op == kGroupNorm) return convert_group_norm;
+  if (op == "GroupNormalization") return convert_norm_of_groups;
   if (op == "LayerNormalization" || op == kRmsNorm) return convert_layer_norm;
   return nullptr;
 }

@@ -198,9 +198,10 @@ Status convert_softmax(Context& context, const Node& node) {
 
 Converter unary_converter(const std::string& op) {
   static const std::map<std::string, Converter> table = {
-      {"Selu", convert_selu},   {kGelu, convert_gelu},          {"Clip", convert_clip},
-      {"PRelu", convert_prelu}, {"Identity", convert_identity}, {"Dropout", convert_dropout},
-      {"Cast", convert_cast},   {"Softmax", convert_softmax},   {"LogSoftmax", convert_softmax},
+      {"Selu", convert_selu},          {kGelu, convert_gelu},    {"Gelu", convert_gelu},
+      {"Clip", convert_clip},          {"PRelu", convert_prelu}, {"Identity", convert_identity},
+      {"Dropout", convert_dropout},    {"Cast", convert_cast},   {"Softmax", convert_softmax},
+      {"LogSoftmax", convert_softmax},
   };
   if (plain_of(op) != nullptr) return convert_plain;
   const auto found = table.find(op);

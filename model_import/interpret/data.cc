@@ -114,7 +114,7 @@ Result<Outputs> compute_pad(const Call& call) {
   COT_TRY(needs_operands(call, 2));
   const Array& x = call.operand(0);
   const std::string mode = call.node.text("mode", "constant");
-  if (mode != "constant") return unknown_form("mode " + mode);
+  if (mode != "constant" && mode != "reflect" && mode != "edge") return unknown_form("mode " + mode);
   COT_ASSIGN(const std::vector<int64_t> pads, integers_of(call.operand(1)));
   std::vector<int64_t> axes(x.rank());
   std::iota(axes.begin(), axes.end(), 0);
@@ -133,6 +133,21 @@ Result<Outputs> compute_pad(const Call& call) {
     shape[axis] += pads[i] + pads[i + axes.size()];
   }
   COT_ASSIGN(Array y, zeros(x.element, shape));
+  if (mode != "constant") {
+    for (size_t k = 0; k < x.rank(); ++k) {
+      const int64_t most = std::max(before[k], shape[k] - x.shape[k] - before[k]);
+      if (x.shape[k] < 1 || (mode == "reflect" && most >= x.shape[k])) return bad_form("a pad beyond the operand");
+    }
+    // Where it lies in the operand: the nearest element, or behind the edge as far as it is before it.
+    for_each_index(shape, [&](Index index, size_t i) {
+      for (size_t k = 0; k < index.size(); ++k) {
+        const int64_t at = index[k] - before[k], last = x.shape[k] - 1;
+        index[k] = mode == "edge" ? std::clamp<int64_t>(at, 0, last) : at < 0 ? -at : at > last ? 2 * last - at : at;
+      }
+      y.values[i] = x.values[offset_of(x.shape, index)];
+    });
+    return one(std::move(y));
+  }
   if (call.has(2)) std::ranges::fill(y.values, call.operand(2).values[0]);
   for_each_index(x.shape, [&](Index index, size_t i) {
     for (size_t k = 0; k < index.size(); ++k) {

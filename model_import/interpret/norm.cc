@@ -69,6 +69,32 @@ Result<Outputs> compute_instance_norm(const Call& call) {
   return one(std::move(y));
 }
 
+// The channels of a group together: x, scale, bias, which opset 18 has by group, and opset 21 by channel.
+Result<Outputs> compute_group_norm(const Call& call) {
+  COT_TRY(needs_operands(call, 3));
+  const Array& x = call.operand(0);
+  if (x.rank() < 2 || x.values.empty()) return bad_form("an operand that is not [batch, channels, ...]");
+  const int64_t groups = call.node.integer("num_groups", 0);
+  if (groups < 1 || x.shape[1] % groups != 0) return bad_form("groups that do not divide the channels");
+  const int64_t parts = call.opset >= 21 ? x.shape[1] : groups;  // that have a scale and a bias
+  for (const size_t i : {1u, 2u}) {
+    if (call.operand(i).size() != parts) return bad_form("a scale or bias of another size");
+  }
+  Array y = x;
+  const size_t size = x.values.size() / static_cast<size_t>(x.shape[0] * groups);
+  for (size_t first = 0; first < x.values.size(); first += size) {
+    const Moments moments = moments_of(x, first, size);
+    for (size_t i = first; i < first + size; ++i) {
+      const size_t part =
+          i / (size * static_cast<size_t>(groups) / static_cast<size_t>(parts)) % static_cast<size_t>(parts);
+      y.values[i] =
+          call.operand(1).values[part] * (x.values[i] - moments.mean) / std::sqrt(moments.variance + epsilon_of(call)) +
+          call.operand(2).values[part];
+    }
+  }
+  return one(std::move(y));
+}
+
 // Over all dimensions from `axis` on: x, scale, bias (which may be absent); also the means and 1 / deviations.
 Result<Outputs> compute_layer_norm(const Call& call) {
   COT_TRY(needs_operands(call, 2));
@@ -111,6 +137,7 @@ Result<Outputs> compute_layer_norm(const Call& call) {
 Operator norm_operator(const std::string& op) {
   if (op == "BatchNormalization") return compute_batch_norm;
   if (op == "InstanceNormalization") return compute_instance_norm;
+  if (op == "GroupNormalization") return compute_group_norm;
   return op == "LayerNormalization" ? compute_layer_norm : nullptr;
 }
 

@@ -1,5 +1,5 @@
 // What the interpreter's operators are given, and their families. Each is written from its page in ONNX's
-// documentation (onnx/docs/Operators.md and Changelog.md, opset 11 to 18): plain loops over doubles.
+// documentation (onnx/docs/Operators.md and Changelog.md, opset 11 to 22): plain loops over doubles.
 #pragma once
 
 #include <string>
@@ -39,6 +39,8 @@ Operator shape_operator(const std::string& op);
 Operator data_operator(const std::string& op);
 Operator fill_operator(const std::string& op);
 Operator recurrent_operator(const std::string& op);
+Operator image_block_operator(const std::string& op);
+Operator index_operator(const std::string& op);
 
 // --- for the families
 Error bad_form(const std::string& why);                 // malformed

@@ -22,6 +22,7 @@ Real plain(const std::string& op) {
       {"HardSwish", [](double x) { return x * std::max(0.0, std::min(1.0, x / 6 + 0.5)); }},
       {"Identity", [](double x) { return x; }},
       {"Log", [](double x) { return std::log(x); }},
+      {"Mish", [](double x) { return x * std::tanh(x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x))); }},
       {"Neg", [](double x) { return -x; }},
       {"Not", [](double x) { return x == 0 ? 1.0 : 0.0; }},
       {"Reciprocal", [](double x) { return 1 / x; }},
@@ -30,6 +31,7 @@ Real plain(const std::string& op) {
       {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
       {"Sin", [](double x) { return std::sin(x); }},
       {"Softplus", [](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }},
+      {"Softsign", [](double x) { return x / (1 + std::fabs(x)); }},
       {"Sqrt", [](double x) { return std::sqrt(x); }},
       {"Tanh", [](double x) { return std::tanh(x); }},
   };
@@ -55,6 +57,17 @@ Result<Outputs> compute_with_attributes(const Call& call) {
       x = x < 0 ? attribute(call, "alpha", 0.01f) * x : x;
     } else if (op == "Elu") {
       x = x < 0 ? attribute(call, "alpha", 1.0f) * std::expm1(x) : x;
+    } else if (op == "Gelu") {
+      constexpr double kRootOfTwoOverPi = 0.7978845608028654;
+      const double cube = x * x * x;
+      x *= 0.5 * (call.node.text("approximate", "none") == "tanh"
+                      ? 1 + std::tanh(kRootOfTwoOverPi * (x + 0.044715 * cube))
+                      : 1 + std::erf(x / std::sqrt(2.0)));
+    } else if (op == "Celu") {
+      const double alpha = attribute(call, "alpha", 1.0f);
+      x = std::max(0.0, x) + std::min(0.0, alpha * std::expm1(x / alpha));
+    } else if (op == "ThresholdedRelu") {
+      x = x > attribute(call, "alpha", 1.0f) ? x : 0;
     } else if (op == "Selu") {
       const double alpha = attribute(call, "alpha", 1.67326319217681884765625f);
       x = attribute(call, "gamma", 1.05070102214813232421875f) * (x > 0 ? x : alpha * std::expm1(x));
@@ -147,6 +160,9 @@ Result<Outputs> compute_softmax(const Call& call) {
 Operator unary_operator(const std::string& op) {
   static const std::map<std::string, Operator> table = {
       {"LeakyRelu", compute_with_attributes},
+      {"Celu", compute_with_attributes},
+      {"Gelu", compute_with_attributes},
+      {"ThresholdedRelu", compute_with_attributes},
       {"Elu", compute_with_attributes},
       {"Selu", compute_with_attributes},
       {"HardSigmoid", compute_with_attributes},
