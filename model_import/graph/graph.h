@@ -1,6 +1,6 @@
 // The imported graph: what a reader of a file format hands over, and a writer is handed.
 //
-// It belongs to no format, but its operators are ONNX's, by name and meaning (onnx/docs/Operators.md, opset 11 to 18;
+// It belongs to no format, but its operators are ONNX's, by name and meaning (onnx/docs/Operators.md, opset 11 to 22;
 // fused_ops.h adds what patterns become): every other format maps onto that vocabulary in its reader.
 #pragma once
 

@@ -222,7 +222,7 @@ Result<int64_t> opset_of(const ::onnx::ModelProto& proto) {
     if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
     if (import.version() >= kOpsetMin && import.version() <= kOpsetMax) return import.version();
     return Error(ErrorCode::invalid_argument, "the model uses opset " + std::to_string(import.version()) +
-                                                  ", it must be 11 to 18: export it with opset_version=17");
+                                                  ", it must be 11 to 22: export it with opset_version=17");
   }
   return Error(ErrorCode::malformed, "the model does not say which opset it uses");
 }

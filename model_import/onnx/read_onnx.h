@@ -6,7 +6,7 @@
 
 namespace coterie::model_import {
 
-inline constexpr int64_t kOpsetMin = 11, kOpsetMax = 18;
+inline constexpr int64_t kOpsetMin = 11, kOpsetMax = 22;
 
 // Limits of what is read; a model over one of them is `too_large`.
 inline constexpr uint64_t kOnnxFileBytesMax = (1ull << 31) - 1;  // protobuf's own
@@ -14,7 +14,7 @@ inline constexpr int kNestingMax = 32;                           // messages ins
 inline constexpr size_t kNodesMax = 16'384;
 
 // Errors: malformed (not protobuf; tensors whose data and shape disagree; nodes that form a cycle),
-// too_large, invalid_argument (an opset outside 11..18, weights in other files, sparse or string tensors:
+// too_large, invalid_argument (an opset outside 11..22, weights in other files, sparse or string tensors:
 // each says what to do). Nodes come out sorted.
 Result<Graph> read_onnx(ByteView file);
 

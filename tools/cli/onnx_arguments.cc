@@ -21,7 +21,7 @@ CLI::Validator dimension_binding() {
 }
 
 void add_convert(CLI::App& model, Invocation& invocation) {
-  CLI::App* convert = add_command(model, "convert", "make a model file of an ONNX model (opset 11 to 18)",
+  CLI::App* convert = add_command(model, "convert", "make a model file of an ONNX model (opset 11 to 22)",
                                   "  coterie model convert net.onnx -o net.cotf --verify\n"
                                   "  coterie model convert bert.onnx -o bert.cotf --dim seq=64\n");
   const auto options = std::make_shared<ConvertOptions>();
