@@ -1,0 +1,140 @@
+// Operators of several operands, products of matrices, and reductions.
+#include "tests/unit/model_import/matrix/operator_row.h"
+
+namespace coterie::model_import::matrix {
+namespace {
+
+// Beside a trained table that broadcasts, and beside a number.
+Build with_weight(const std::string& op, const Shape& shape, double low, double high) {
+  return [=](RowGraph& g, const std::string& x) { return g.node(op, {x, g.weight("operand", shape, low, high)}); };
+}
+
+Build with_number(const std::string& op, float number, bool comes_first = false) {
+  return [=](RowGraph& g, const std::string& x) {
+    const std::string constant = g.number(number);
+    return comes_first ? g.node(op, {constant, x}) : g.node(op, {x, constant});
+  };
+}
+
+Build of_three(const std::string& op) {
+  return [=](RowGraph& g, const std::string& x) {
+    return g.node(op, {x, g.weight("second", {3}), g.node("Mul", {x, g.number(0.5f)})});
+  };
+}
+
+Build of_one(const std::string& op) {
+  return [=](RowGraph& g, const std::string& x) { return g.node(op, {x}); };
+}
+
+// What is true gets x, what is false a trained number.
+std::string chosen(RowGraph& g, const std::string& condition, const std::string& x) {
+  return g.node("Where", {condition, x, g.weight("other", {3})});
+}
+
+Build comparison(const std::string& op) {
+  return [=](RowGraph& g, const std::string& x) { return chosen(g, g.node(op, {x, g.number(0.1f)}), x); };
+}
+
+Build comparison_of_integers(const std::string& op) {
+  return [=](RowGraph& g, const std::string& x) {
+    const std::string tokens = g.index_input("tokens", {2, 3}, 3);
+    const std::string one = g.node_with_list("Squeeze", {g.list({1})}, "axes", {0}, 13);
+    return chosen(g, g.node(op, {tokens, one}), x);
+  };
+}
+
+std::string negated(RowGraph& g, const std::string& x) {
+  return chosen(g, g.node("Not", {g.node("Greater", {x, g.number(0.1f)})}), x);
+}
+
+// PyTorch's Linear, and the other forms that the operator has.
+Build gemm(bool is_transposed, bool has_bias, float alpha = 1, float beta = 1) {
+  return [=](RowGraph& g, const std::string& x) {
+    std::vector<std::string> operands{x, g.weight("w", is_transposed ? Shape{2, 4} : Shape{4, 2})};
+    if (has_bias) operands.push_back(g.weight("b", {2}));
+    return g.node("Gemm", operands, {{"transB", int64_t{is_transposed}}, {"alpha", alpha}, {"beta", beta}});
+  };
+}
+
+std::string product_of_activations(RowGraph& g, const std::string& x) {
+  return g.node("MatMul", {x, g.node("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 2, 1}}})});
+}
+
+// The axes are an operand from 13 on for ReduceSum, from 18 on for the others.
+Build reduction(const std::string& op, const std::vector<int64_t>& axes, bool keeps) {
+  return [=](RowGraph& g, const std::string& x) {
+    return g.node_with_list(op, {x}, "axes", axes, op == "ReduceSum" ? 13 : 18, {{"keepdims", int64_t{keeps}}});
+  };
+}
+
+// Without axes and with the flag nothing is reduced.
+Build idle_reduction(const std::string& op) {
+  return [=](RowGraph& g, const std::string& x) { return g.node(op, {x}, {{"noop_with_empty_axes", int64_t{1}}}); };
+}
+
+}  // namespace
+
+std::vector<OperatorRow> arithmetic_rows() {
+  const Shape kPlain{2, 3};
+  std::vector<OperatorRow> rows;
+  for (const char* op : {"Add", "Sub", "Mul", "Div"}) {
+    rows.push_back({op, "a row", kPlain, with_weight(op, {3}, 0.5, 1.5)});
+    rows.push_back({op, "a column", kPlain, with_weight(op, {2, 1}, 0.5, 1.5)});
+    rows.push_back({op, "a number", kPlain, with_number(op, 1.7f)});
+    rows.push_back({op, "channels of images", {2, 3, 3}, with_weight(op, {2, 1, 1}, 0.5, 1.5)});
+  }
+  rows.push_back({.op = "Sub", .form = "from a number", .input = kPlain, .build = with_number("Sub", 1.7f, true)});
+  rows.push_back({.op = "Div",
+                  .form = "of a number",
+                  .input = kPlain,
+                  .build = with_number("Div", 1.7f, true),
+                  .low = 0.6,
+                  .high = 2});
+  for (const float exponent : {2.0f, 3.0f, 0.5f, -1.5f}) {
+    rows.push_back({.op = "Pow",
+                    .form = "to the " + std::to_string(exponent),
+                    .input = kPlain,
+                    .build = with_number("Pow", exponent),
+                    .low = 0.6,
+                    .high = 2});
+  }
+  rows.push_back({.op = "Pow",
+                  .form = "trained",
+                  .input = kPlain,
+                  .build = with_weight("Pow", {3}, 0.5, 2.5),
+                  .low = 0.6,
+                  .high = 2});
+  for (const char* op : {"Sum", "Mean", "Min", "Max"}) {
+    rows.push_back({op, "three", kPlain, of_three(op)});
+    rows.push_back({op, "one", kPlain, of_one(op)});
+  }
+  for (const char* op : {"Less", "Greater"}) {
+    rows.push_back({op, "floats", kPlain, comparison(op)});
+    rows.push_back({op, "integers", kPlain, comparison_of_integers(op)});
+  }
+  for (const char* op : {"LessOrEqual", "GreaterOrEqual"}) {
+    rows.push_back({op, "floats", kPlain, comparison(op), 12});
+    rows.push_back({op, "integers", kPlain, comparison_of_integers(op), 12});
+  }
+  rows.push_back({"Equal", "integers", kPlain, comparison_of_integers("Equal")});
+  rows.push_back({"Not", "", kPlain, negated});
+  rows.push_back({"Where", "", kPlain, comparison("Less")});
+
+  rows.push_back({"Gemm", "transposed", {4}, gemm(true, true)});
+  rows.push_back({"Gemm", "plain", {4}, gemm(false, false)});
+  rows.push_back({"Gemm", "alpha and beta", {4}, gemm(true, true, 0.5f, 2)});
+  rows.push_back({"MatMul", "weight", {2, 4}, with_weight("MatMul", {4, 3}, -0.6, 0.6)});
+  rows.push_back({"MatMul", "weight of a batch", {2, 2, 4}, with_weight("MatMul", {2, 4, 3}, -0.6, 0.6)});
+  rows.push_back({"MatMul", "activations", kPlain, product_of_activations});
+
+  for (const char* op :
+       {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"}) {
+    rows.push_back({op, "last, kept", kPlain, reduction(op, {-1}, true)});
+    rows.push_back({op, "inner, gone", {2, 3, 2}, reduction(op, {2}, false)});
+    rows.push_back({op, "two of images", {2, 3, 3}, reduction(op, {2, 3}, true)});
+    rows.push_back({op, "no axes", kPlain, idle_reduction(op), op == std::string("ReduceSum") ? 13 : 18});
+  }
+  return rows;
+}
+
+}  // namespace coterie::model_import::matrix
