@@ -96,7 +96,7 @@ Agent::Agent(AgentSettings settings, os::File lock, std::shared_ptr<const Signer
       ahead_saved_(ahead_of(path("clock"))),
       examples_(examples),
       machine_{policy_for(state.population), std::move(state)} {  // braces: in this order
-  api_.trust(machine_.state().signing_key);
+  api_.trust(machine_.state().keys);
 }
 
 DeviceClocks Agent::clocks() const { return {.own = os::wall_now(), .server = api_.server_now()}; }
@@ -111,7 +111,7 @@ ParticipantPolicy Agent::policy_for(const Population& population) {
 
 // A device that is started again does not wait by its own clock for what it noted by the server's.
 Status Agent::keep_clock() {
-  api_.trust(machine_.state().signing_key);
+  api_.trust(machine_.state().keys);
   if (std::chrono::abs(api_.server_ahead() - ahead_saved_) < kClockKeptFrom) return {};  // no write a round
   COT_TRY(os::write_file_atomically(path("clock"), as_bytes(std::to_string(api_.server_ahead().count())),
                                     os::Durability::content));
@@ -164,6 +164,9 @@ Result<AgentProgress> Agent::step() {
   if (event) {
     const uint64_t done_before = machine_.state().rounds_done;
     const bool had_assignment = machine_.state().assignment.has_value();
+    // Before the answer that they came with: it may be signed by the key that they name.
+    std::vector<KeyStatement> stated = api_.take_key_statements();
+    if (!stated.empty()) machine_.step(KeysStated{std::move(stated)}, api_.server_now());
     machine_.set_uncertified(certificates_.obstacle(machine_.state().population, clocks()));
     machine_.step(*event, api_.server_now());
     const bool round_ended = had_assignment && !machine_.state().assignment;

@@ -11,6 +11,7 @@
 #include "secure/identity/request_signature.h"
 #include "secure/identity/revocation_list.h"
 #include "secure/identity/server_time.h"
+#include "secure/identity/signing_keys.h"
 
 namespace coterie {
 namespace {
@@ -75,11 +76,19 @@ Outcome<DeviceApi::Answer> DeviceApi::call(const DeviceId* device, const Transpo
     fill_random(nonce);
     Result<Answer> answer = send(device, request, nonce, options);
     if (!answer) return Failure{answer.error(), {}};
+    learn_keys(answer->head);  // first: perhaps the time is signed by a new one
     const bool has_learned = learn_time(answer->head, nonce);
     if (answer->head.status >= 200 && answer->head.status < 300) return *std::move(answer);
     // Refused over its time: signed anew at the server's, once.
     if (again || !has_learned) return failure_of(answer->head, answer->body);
   }
+}
+
+// What is not understood is as good as not said: what it would have to say is signed.
+void DeviceApi::learn_keys(const TransportResponse& head) {
+  Result<std::vector<KeyStatement>> stated = parse_key_statements(head.header("coterie-keys"));
+  if (!stated || !follow_key_statements(server_keys_, *stated)) return;
+  key_statements_ = std::move(*stated);
 }
 
 bool DeviceApi::learn_time(const TransportResponse& head, const Nonce& nonce) {
@@ -90,7 +99,8 @@ bool DeviceApi::learn_time(const TransportResponse& head, const Nonce& nonce) {
   if (ms < 0 || ms > kServerTimeMsMax) return false;
   const Result<Bytes> signature = from_base64url(head.header("coterie-signature"));
   const WallTime time = wall_time_from_unix_ms(ms);
-  if (!signature || !server_time_is_valid(time, nonce, *signature, server_key_)) return false;
+  const auto is_by = [&](ByteView key) { return server_time_is_valid(time, nonce, *signature, key); };
+  if (!signature || !std::ranges::any_of(believed_keys(server_keys_, server_now()), is_by)) return false;
   server_ahead_ = time - os::wall_now();
   return true;
 }

@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "device_sdk/client/participant_machine.h"
 #include "device_sdk/client/transport.h"
@@ -18,9 +20,11 @@ class DeviceApi {
   // Both outlive the API. Not thread-safe.
   DeviceApi(Transport& transport, const Signer& signer) : transport_(transport), signer_(signer) {}
 
-  // The server's key, pinned at enrollment: who holds it says what the time is (secure/identity/server_time.h). Without
-  // one nobody does.
-  void trust(ByteView server_key) { server_key_.assign(server_key.begin(), server_key.end()); }
+  // The server's keys, pinned: who holds one says what the time is (secure/identity/server_time.h). Without one nobody
+  // does.
+  void trust(const PinnedKeys& server_keys) { server_keys_ = server_keys; }
+  // What answers since the last call said of the server's next keys, if it is news to whoever trusts the keys of now.
+  std::vector<KeyStatement> take_key_statements() { return std::exchange(key_statements_, {}); }
   // By how much the server's clock is ahead of this device's: 0 until it was said, with an assignment or a refusal.
   Millis server_ahead() const { return server_ahead_; }
   void set_server_ahead(Millis ahead) { server_ahead_ = ahead; }  // as learned before
@@ -65,12 +69,14 @@ class DeviceApi {
   Outcome<Answer> call(const DeviceId* device, const TransportRequest& request, CallOptions options);
   // Once, whatever the answer's status is.
   Result<Answer> send(const DeviceId* device, TransportRequest request, const Nonce& nonce, CallOptions options);
+  void learn_keys(const TransportResponse& head);
   // Whether the answer says, to the request of this nonce, what the time is.
   bool learn_time(const TransportResponse& head, const Nonce& nonce);
 
   Transport& transport_;
   const Signer& signer_;
-  Bytes server_key_;
+  PinnedKeys server_keys_;
+  std::vector<KeyStatement> key_statements_;
   Millis server_ahead_{0};
 };
 

@@ -21,7 +21,7 @@ constexpr char kRound[] = "round.state";
 // must never be given twice in different words, so nothing of that phase is left to chance.
 bool must_outlive_power_loss(const ParticipantState& before, const ParticipantState& now) {
   if (before.phase == ParticipantPhase::aggregating || now.phase == ParticipantPhase::aggregating) return true;
-  return before.device != now.device || before.signing_key != now.signing_key || before.spent != now.spent ||
+  return before.device != now.device || before.keys != now.keys || before.spent != now.spent ||
          before.took_part != now.took_part || before.attempts != now.attempts || before.ledgers != now.ledgers ||
          before.levels != now.levels || before.openings != now.openings;
 }

@@ -55,7 +55,7 @@ Result<std::optional<LogStep>> check_log(const Plan& plan, const ParticipantStat
   if (plan.log->population != state.population) {
     return fork("is population " + plan.log->population.value() + "'s, not " + state.population.value() + "'s");
   }
-  if (!verify_log_head(*plan.log, state.signing_key)) return fork("is not signed by the server");
+  if (!verify_log_head(*plan.log, state.keys)) return fork("is not signed by the server");
   if (!state.log) return std::optional<LogStep>();
   const LogHead& seen = state.log->head;
   const LogHead& shown = plan.log->head;

@@ -10,6 +10,7 @@
 #include "secure/crypto/digest.h"
 #include "secure/dp/distributed/device_noise.h"
 #include "secure/identity/manifest.h"
+#include "secure/identity/signing_keys.h"
 
 namespace coterie {
 namespace {
@@ -29,7 +30,9 @@ bool has_update(ParticipantPhase phase) { return phase >= ParticipantPhase::trai
 const Error* error_of(const ParticipantEvent& event) {
   return std::visit(
       [](const auto& e) -> const Error* {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(e.outcome)>, Status>) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(e)>, KeysStated>) {
+          return nullptr;
+        } else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(e.outcome)>, Status>) {
           return e.outcome ? nullptr : &e.outcome.error();
         } else {
           const auto* failure = std::get_if<Failure>(&e.outcome);
@@ -91,7 +94,9 @@ void ParticipantMachine::step(const ParticipantEvent& event, WallTime now) {
     return;
   }
   std::visit([this](const auto& e) { handle(e); }, event);
-  // Behind the event: a receipt that came late is a receipt all the same.
+  // Behind the event: a receipt that came late is a receipt all the same. What is said of keys comes before the answer
+  // that it came with.
+  if (std::holds_alternative<KeysStated>(event)) return;
   if (state_.assignment && now > state_.assignment->not_after) {
     give_up(Error(ErrorCode::ticket_expired, "the round was over before this device was done"), Millis(0),
             policy_.backoff_first);
@@ -132,10 +137,12 @@ void ParticipantMachine::handle(const EnrollAnswered& event) {
   const EnrollReply& reply = std::get<EnrollReply>(event.outcome);
   state_.device = reply.device;
   state_.population = reply.population;
-  state_.signing_key = reply.signing_key;
+  state_.keys = {reply.signing_key, reply.retiring_keys};
   state_.failures = 0;
   advance(ParticipantPhase::idle);
 }
+
+void ParticipantMachine::handle(const KeysStated& event) { follow_key_statements(state_.keys, event.statements); }
 
 void ParticipantMachine::handle(const CheckInAnswered& event) {
   if (state_.phase != ParticipantPhase::idle) return;
@@ -166,7 +173,7 @@ void ParticipantMachine::take(const Assignment& assignment) {
 }
 
 Status ParticipantMachine::verify(const Assignment& assignment) const {
-  COT_TRY(verify_manifest(assignment, state_.signing_key));
+  COT_TRY(verify_manifest(assignment, state_.keys, now_));
   const auto newest = state_.newest_models.find(assignment.job);
   if (newest == state_.newest_models.end() && state_.newest_models.size() >= limits::kJobsRememberedMax) {
     // To forget one would let that one be rolled back.

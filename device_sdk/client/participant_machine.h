@@ -14,7 +14,8 @@
 // of one session of secure aggregation (secure/secagg/client.h), the update among them, until the sum is
 // unmasked or the session is over.
 //
-// A device believes nothing it has not verified: the assignment's signature (the server it enrolled with), a
+// A device believes nothing it has not verified: the assignment's signature (the server it enrolled with, or the key
+// that its key has named, secure/identity/signing_keys.h), a
 // model version not older than any it has seen of the job, the plan's and the model's digests, the plan's
 // rules, a privacy ledger that was not rolled back and is the one it has seen (ledger_memory.h). Where a plan shows a
 // longer ledger, its proof is fetched before the plan is taken; nothing of that is saved, so that a new life fetches
@@ -102,6 +103,7 @@ struct LogProofFetched { Outcome<LogProof> outcome; };
 struct ModelFetched { Outcome<Digest> outcome; };        // the content digest of what was stored
 struct TrainingEnded { Status outcome; };                // the encoded update is stored
 struct UploadAnswered { Outcome<Receipt> outcome; };
+struct KeysStated { std::vector<KeyStatement> statements; };  // came with an answer, unverified; before its event
 // clang-format on
 // opens: what opens the sum is made, and leaves with the next exchange, before which its opening is counted and saved.
 // done: this device's part is.
@@ -111,7 +113,7 @@ struct AggregationAnswered {
   std::variant<AggregationStep, RetryWindow, Failure> outcome;
 };
 using ParticipantEvent = std::variant<EnrollAnswered, CheckInAnswered, PlanFetched, LogProofFetched, ModelFetched,
-                                      TrainingEnded, UploadAnswered, AggregationAnswered>;
+                                      TrainingEnded, UploadAnswered, AggregationAnswered, KeysStated>;
 
 class ParticipantMachine {
  public:
@@ -138,6 +140,7 @@ class ParticipantMachine {
   friend struct ParticipantTamperer;  // a test that breaks an invariant
 
   void handle(const EnrollAnswered& event);
+  void handle(const KeysStated& event);
   void handle(const CheckInAnswered& event);
   void handle(const PlanFetched& event);
   void handle(const LogProofFetched& event);

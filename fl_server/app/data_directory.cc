@@ -3,10 +3,13 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "base/os/crash_point.h"
 #include "secure/crypto/dev_ca.h"
 #include "secure/identity/key_file.h"
+#include "secure/identity/signing_key_file.h"
 
 namespace coterie {
 namespace {
@@ -93,8 +96,19 @@ Result<std::shared_ptr<const MacKey>> DataDirectory::old_ticket_key() const {
 Result<MacKey> DataDirectory::noise_key() const { return load_or_create_mac_key(keys_ + "/noise.key"); }
 
 Result<std::unique_ptr<Signer>> DataDirectory::signer() const {
-  return load_or_create_signer(keys_ + "/signing.key", KeyAlgorithm::ed25519);
+  return load_or_create_signer(keys_ + "/" + kSigningKeyFile, KeyAlgorithm::ed25519);
 }
+
+Result<std::vector<KeyStatement>> DataDirectory::key_statements(ByteView signing_key) const {
+  COT_ASSIGN(std::vector<KeyStatement> statements, load_key_statements(keys_));
+  const auto is_ours = [&](const Bytes& key) { return std::ranges::equal(key, signing_key); };
+  if (statements.empty() || is_ours(statements.back().after) || is_ours(statements.back().before)) return statements;
+  return Error(ErrorCode::invalid_argument,
+               key_statements_path() +
+                   ": its last statement neither is of signing.key nor names it: restore both from the same backup");
+}
+
+std::string DataDirectory::key_statements_path() const { return keys_ + "/" + kKeyStatementsFile; }
 
 Result<std::string> DataDirectory::admin_token() const { return load_or_create_token(token_); }
 

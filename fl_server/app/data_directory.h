@@ -18,6 +18,7 @@
 #include "base/os/file.h"
 #include "base/result.h"
 #include "fl_server/config/server_config.h"
+#include "proto/messages/pinned_keys.h"
 #include "secure/crypto/dev_ca.h"
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
@@ -51,6 +52,10 @@ class DataDirectory {
   std::string old_ticket_key_path() const { return keys_ + "/ticket-old.key"; }
   Result<MacKey> noise_key() const;
   Result<std::unique_ptr<Signer>> signer() const;
+  // What signing keys have said of their successors (secure/identity/signing_key_file.h). invalid_argument unless the
+  // last one is by `signing_key` or names it, and as load_key_statements.
+  Result<std::vector<KeyStatement>> key_statements(ByteView signing_key) const;
+  std::string key_statements_path() const;
   Result<std::string> admin_token() const;
   // The name of the process's life before this one, empty if there was none; from now on it is `present`.
   Result<std::string> incarnation_before(const std::string& present) const;

@@ -23,6 +23,7 @@ Result<std::unique_ptr<DeviceDoor>> DeviceDoor::open(const ServerConfig& config,
       settings, DeviceServiceParts{devices.plane(), cohorts, stores.devices(), stores.directory(), stores.blobs(),
                                    keys.ticket, *keys.signer, devices.guard(), *keys.revocations});
   door->service_->take_old_tickets(keys.old_ticket);
+  door->service_->take_key_statements(keys.key_statements);
   if (config.serves_devices()) {
     const ListenConfig& listen = config.device;
     COT_ASSIGN(const uint16_t port,

@@ -20,9 +20,15 @@ std::vector<RotatedFiles> rotated_keys(const ServerKeys& keys, KeyUsers users) {
     take(std::move(key));
     return {};
   };
+  const auto statements = [&keys, take = std::move(users.take_key_statements)]() -> Status {
+    COT_ASSIGN(const auto stated, keys.data.key_statements(keys.signer->public_key()));
+    take(stated);
+    return {};
+  };
   std::vector<RotatedFiles> rotated = {{"tls", {keys.tls_files.certificate, keys.tls_files.key}, tls},
                                        {"admin_token", {keys.data.admin_token_path()}, token},
-                                       {"old_ticket_key", {keys.data.old_ticket_key_path()}, old_tickets}};
+                                       {"old_ticket_key", {keys.data.old_ticket_key_path()}, old_tickets},
+                                       {"key_statements", {keys.data.key_statements_path()}, statements}};
   if (!keys.revocations_file.empty()) {
     rotated.push_back({"revocations", {keys.revocations_file}, [&keys] { return keys.take_revocations(); }});
   }

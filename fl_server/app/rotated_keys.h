@@ -16,6 +16,7 @@ struct KeyUsers {
   std::function<void(const TlsContext&)> take_tls;
   std::function<void(const std::string&)> take_admin_token;
   std::function<void(std::shared_ptr<const MacKey>)> take_old_tickets;  // null: there are none any more
+  std::function<void(const std::vector<KeyStatement>&)> take_key_statements;
 };
 
 // For FileRotation. `keys` outlives what it gives; nothing in `keys` changes.

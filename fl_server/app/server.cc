@@ -59,10 +59,11 @@ ServerConfig with_threads(ServerConfig config) {
 std::vector<RotatedFiles> rotated_files(const ServerKeys& keys, HttpServer& http, DeviceService& devices,
                                         AdminService& admin) {
   return rotated_keys(
-      keys, {.take_tls = [&http](const TlsContext& tls) { http.set_tls(tls); },
-             .take_admin_token = [&admin](const std::string& token) { admin.replace_token(token); },
-             .take_old_tickets =
-                 [&devices](std::shared_ptr<const MacKey> key) { devices.take_old_tickets(std::move(key)); }});
+      keys,
+      {.take_tls = [&http](const TlsContext& tls) { http.set_tls(tls); },
+       .take_admin_token = [&admin](const std::string& token) { admin.replace_token(token); },
+       .take_old_tickets = [&devices](std::shared_ptr<const MacKey> key) { devices.take_old_tickets(std::move(key)); },
+       .take_key_statements = [&devices](const auto& stated) { devices.take_key_statements(stated); }});
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ Result<std::unique_ptr<ServerKeys>> ServerKeys::open(const ServerConfig& config,
   COT_ASSIGN(std::shared_ptr<const MacKey> old_ticket, data.old_ticket_key());
   COT_ASSIGN(MacKey noise, data.noise_key());
   COT_ASSIGN(std::unique_ptr<Signer> signer, data.signer());
+  COT_ASSIGN(std::vector<KeyStatement> key_statements, data.key_statements(signer->public_key()));
   COT_ASSIGN(std::string admin_token, data.admin_token());
   COT_ASSIGN(TlsFiles tls_files, data.tls_files(config.tls, now));
   COT_ASSIGN(TlsContext tls, make_server_tls(tls_files.certificate, tls_files.key));
@@ -35,6 +36,7 @@ Result<std::unique_ptr<ServerKeys>> ServerKeys::open(const ServerConfig& config,
                                               .old_ticket = std::move(old_ticket),
                                               .noise = std::move(noise),
                                               .signer = std::move(signer),
+                                              .key_statements = std::move(key_statements),
                                               .admin_token = std::move(admin_token),
                                               .tls_files = std::move(tls_files),
                                               .tls = std::move(tls),

@@ -35,6 +35,7 @@ struct ServerKeys {
   std::shared_ptr<const MacKey> old_ticket;  // of tickets from before the last rotation; null: there is none
   MacKey noise;
   std::unique_ptr<Signer> signer;
+  std::vector<KeyStatement> key_statements;  // of the signer's succession, as devices are told
   std::string admin_token;
   TlsFiles tls_files;
   TlsContext tls;

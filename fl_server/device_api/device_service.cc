@@ -12,6 +12,7 @@
 #include "secure/identity/bearer_token.h"
 #include "secure/identity/request_signature.h"
 #include "secure/identity/server_time.h"
+#include "secure/identity/signing_keys.h"
 #include "secure/identity/ticket.h"
 
 namespace coterie {
@@ -113,6 +114,8 @@ void DeviceService::say_time(const RequestClaims& claims, HttpResponse& response
   if (!said) return;
   response.headers.emplace_back("Coterie-Time", std::to_string(unix_ms(now)));
   response.headers.emplace_back("Coterie-Signature", to_base64url(*said));
+  const std::lock_guard lock(rotated_mutex_);
+  if (!key_statements_.empty()) response.headers.emplace_back("Coterie-Keys", key_statements_);
 }
 
 Awaitable<HttpResponse> DeviceService::get_health(Exchange&, DeviceCall) {
@@ -178,7 +181,8 @@ Awaitable<HttpResponse> DeviceService::enroll(Exchange& exchange, DeviceCall) {
   if (!enrolled) co_return error_response(enrolled.error(), {});
   exchange.sender_is_known();
   parts_.directory.forget(device.id);
-  co_return frame_response(encode(EnrollReply{enrolled->id, enrolled->population, parts_.signer.public_key()}), 201);
+  const EnrollReply reply{enrolled->id, enrolled->population, parts_.signer.public_key(), retiring_keys()};
+  co_return frame_response(encode(reply), 201);
 }
 
 // ---- Check-in
@@ -269,8 +273,21 @@ Awaitable<HttpResponse> DeviceService::get_log_proof(Exchange& exchange, DeviceC
 // ---- Tickets
 
 void DeviceService::take_old_tickets(std::shared_ptr<const MacKey> key) {
-  const std::lock_guard lock(old_key_mutex_);
+  const std::lock_guard lock(rotated_mutex_);
   old_ticket_key_ = std::move(key);
+}
+
+void DeviceService::take_key_statements(const std::vector<KeyStatement>& statements) {
+  std::string text = key_statements_text(statements);
+  PinnedKeys keys = keys_to_pin(parts_.signer.public_key(), statements);
+  const std::lock_guard lock(rotated_mutex_);
+  key_statements_ = std::move(text);
+  retiring_keys_ = std::move(keys.retiring);
+}
+
+std::vector<RetiringKey> DeviceService::retiring_keys() const {
+  const std::lock_guard lock(rotated_mutex_);
+  return retiring_keys_;
 }
 
 Result<TicketClaims> DeviceService::open_any(ByteView ticket, const DeviceId& holder) const {
@@ -278,7 +295,7 @@ Result<TicketClaims> DeviceService::open_any(ByteView ticket, const DeviceId& ho
   if (claims || claims.error().code() != ErrorCode::unauthenticated) return claims;
   std::shared_ptr<const MacKey> old;
   {
-    const std::lock_guard lock(old_key_mutex_);
+    const std::lock_guard lock(rotated_mutex_);
     old = old_ticket_key_;
   }
   return old ? open_ticket(ticket, *old, holder) : claims;

@@ -17,6 +17,7 @@
 #include "fl_server/runtime/replay_shards.h"
 #include "fl_server/runtime/revocations.h"
 #include "fl_server/store/device_directory.h"
+#include "proto/messages/pinned_keys.h"
 #include "secure/crypto/mac.h"
 #include "secure/crypto/signature.h"
 #include "secure/identity/ticket.h"
@@ -59,6 +60,10 @@ class DeviceService final : public HttpService {
 
   // Tickets that this key has sealed are taken, too; null: none but those of `ticket_key`. Thread-safe.
   void take_old_tickets(std::shared_ptr<const MacKey> key);
+
+  // What devices are told of the signing keys before and after that of now (secure/identity/signing_keys.h).
+  // Thread-safe.
+  void take_key_statements(const std::vector<KeyStatement>& statements);
 
   // Memory that is kept for the next updates goes back to the system. Thread-safe.
   void free_idle_bodies() { bodies_.free_idle(); }
@@ -111,6 +116,7 @@ class DeviceService final : public HttpService {
   // The device that signed this request and the attempt it has a ticket for.
   Result<TicketHolder> ticket_holder(Exchange& exchange, const DeviceCall& call, Signs signs);
 
+  std::vector<RetiringKey> retiring_keys() const;
   Result<TicketClaims> open_any(ByteView ticket, const DeviceId& holder) const;
 
   // The device that signed this request: known from its head, before a byte of its body is read.
@@ -123,8 +129,10 @@ class DeviceService final : public HttpService {
   const Instant begun_ = os::monotonic_now();
   ReplayShards replays_;
   BodyPool bodies_;
-  mutable std::mutex old_key_mutex_;
+  mutable std::mutex rotated_mutex_;
   std::shared_ptr<const MacKey> old_ticket_key_;
+  std::string key_statements_;              // as text; empty: none
+  std::vector<RetiringKey> retiring_keys_;  // as they say
   std::atomic<bool> serving_{false};
 };
 

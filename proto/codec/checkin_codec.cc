@@ -42,7 +42,8 @@ Bytes encode(const EnrollReply& message) {
   const auto population = builder.CreateString(message.population.value());
   const auto signing_key = flat::vector(builder, message.signing_key);
   const wire::DeviceKeyHash device = flat::device(message.device);
-  builder.Finish(wire::CreateEnrollReply(builder, &device, population, signing_key));
+  const auto retiring_keys = flat::build(builder, message.retiring_keys);
+  builder.Finish(wire::CreateEnrollReply(builder, &device, population, signing_key, retiring_keys));
   return flat::finish(builder, FrameKind::enroll_reply);
 }
 
@@ -54,6 +55,7 @@ Result<EnrollReply> decode_enroll_reply(ByteView bytes) {
   COT_ASSIGN(std::string population, flat::text(root->population(), "population", limits::kTextBytesMax, 1));
   message.population = Population(std::move(population));
   COT_ASSIGN(message.signing_key, flat::bytes(root->signing_key(), "signing_key", limits::kKeyBytesMax));
+  COT_ASSIGN(message.retiring_keys, flat::parse(root->retiring_keys()));
   return message;
 }
 
@@ -97,6 +99,27 @@ Result<RetryWindow> decode_retry_window(ByteView bytes) {
 }
 
 namespace flat {
+
+flatbuffers::Offset<RetiringKeys> build(FlatBufferBuilder& builder, const std::vector<RetiringKey>& message) {
+  std::vector<flatbuffers::Offset<wire::RetiringKey>> keys;
+  for (const RetiringKey& key : message) {
+    keys.push_back(wire::CreateRetiringKey(builder, vector(builder, key.key), unix_ms(key.until)));
+  }
+  return keys.empty() ? 0 : builder.CreateVector(keys);
+}
+
+Result<std::vector<RetiringKey>> parse(const RetiringKeys* field) {
+  std::vector<RetiringKey> message;
+  if (field == nullptr) return message;
+  if (field->size() > kRetiringKeysMax) return out_of_range("retiring_keys", "has more than 8 entries");
+  for (const wire::RetiringKey* entry : *field) {
+    RetiringKey key;
+    COT_ASSIGN(key.key, bytes(entry->key(), "retiring_keys.key", limits::kKeyBytesMax));
+    COT_ASSIGN(key.until, wall_time(entry->until_unix_ms(), "retiring_keys.until"));
+    message.push_back(std::move(key));
+  }
+  return message;
+}
 
 flatbuffers::Offset<wire::Refusal> build(FlatBufferBuilder& builder, const Refusal& message) {
   return wire::CreateRefusal(builder, message.round.round.value(), message.round.attempt.value(),

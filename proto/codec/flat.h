@@ -92,9 +92,15 @@ Bytes finish_head(flatbuffers::FlatBufferBuilder& builder, FrameKind kind, uint6
 
 flatbuffers::Offset<flatbuffers::Vector<uint8_t>> vector(flatbuffers::FlatBufferBuilder& builder, ByteView bytes);
 
+using RetiringKeys = flatbuffers::Vector<flatbuffers::Offset<wire::RetiringKey>>;
+
 // wire.Assignment is also part of the participant's saved state (checkin_codec.cc).
 flatbuffers::Offset<wire::Assignment> build(flatbuffers::FlatBufferBuilder& builder, const Assignment& message);
 Result<Assignment> parse(const wire::Assignment& table);
+// So are the keys that a server signed with before (checkin_codec.cc); null: none.
+flatbuffers::Offset<RetiringKeys> build(flatbuffers::FlatBufferBuilder& builder,
+                                        const std::vector<RetiringKey>& message);
+Result<std::vector<RetiringKey>> parse(const RetiringKeys* field);
 // So are the heads of ledgers (plan_codec.cc), which without records are not written, and what it has to tell
 // of a plan.
 flatbuffers::Offset<wire::Ledger> build(flatbuffers::FlatBufferBuilder& builder, const LedgerHead& message);

@@ -80,7 +80,7 @@ Status parse(const state::ModelOpenings& entry, ParticipantState& into) {
 Bytes encode(const ParticipantState& message) {
   flatbuffers::FlatBufferBuilder builder;
   const auto population = builder.CreateString(message.population.value());
-  const auto signing_key = flat::vector(builder, message.signing_key);
+  const auto signing_key = flat::vector(builder, message.keys.newest);
   flatbuffers::Offset<wire::Assignment> assignment = 0;
   if (message.assignment) assignment = flat::build(builder, *message.assignment);
   const auto random = builder.CreateVector(message.random.data(), message.random.size());
@@ -100,11 +100,12 @@ Bytes encode(const ParticipantState& message) {
   const auto opened = openings.empty() ? 0 : builder.CreateVectorOfStructs(openings);
   flatbuffers::Offset<wire::Log> log = 0;
   if (message.log) log = flat::build(builder, *message.log);
+  const auto retiring_keys = flat::build(builder, message.keys.retiring);
   const wire::DeviceKeyHash device = flat::device(message.device);
   builder.Finish(state::CreateParticipantState(builder, static_cast<uint8_t>(message.phase), &device, population,
                                                signing_key, assignment, message.failures, unix_ms(message.wait_until),
                                                random, newest_models, message.rounds_done, plan, spent, refusal, opened,
-                                               message.has_opened, log));
+                                               message.has_opened, log, retiring_keys));
   return flat::finish(builder, FrameKind::participant_state);
 }
 
@@ -120,7 +121,7 @@ Result<ParticipantState> decode_participant_state(ByteView bytes) {
   if (root->device() != nullptr) message.device = flat::device(*root->device());
   COT_ASSIGN(std::string population, flat::text(root->population(), "population", limits::kTextBytesMax));
   message.population = Population(std::move(population));
-  COT_ASSIGN(message.signing_key, flat::bytes(root->signing_key(), "signing_key", limits::kKeyBytesMax, 0));
+  COT_ASSIGN(message.keys.newest, flat::bytes(root->signing_key(), "signing_key", limits::kKeyBytesMax, 0));
   if (root->assignment() != nullptr) {
     COT_ASSIGN(Assignment assignment, flat::parse(*root->assignment()));
     message.assignment = std::move(assignment);
@@ -155,6 +156,7 @@ Result<ParticipantState> decode_participant_state(ByteView bytes) {
   if (root->log() != nullptr) {
     COT_ASSIGN(message.log, flat::parse(*root->log()));
   }
+  COT_ASSIGN(message.keys.retiring, flat::parse(root->retiring_keys()));
   if (root->refusal() != nullptr) {
     COT_ASSIGN(message.refusal, flat::parse(*root->refusal()));
   }

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "proto/messages/pinned_keys.h"
 #include "proto/messages/refusal.h"
 
 namespace coterie {
@@ -27,6 +29,8 @@ struct EnrollReply {
   DeviceId device;
   Population population;
   Bytes signing_key;  // the server's Ed25519 key for assignments; the device pins it
+  // Those before it, which other servers of the fleet may still sign with; the oldest first, at most kRetiringKeysMax.
+  std::vector<RetiringKey> retiring_keys = {};
   friend bool operator==(const EnrollReply&, const EnrollReply&) = default;
 };
 

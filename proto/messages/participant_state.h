@@ -9,6 +9,7 @@
 
 #include "proto/messages/checkin.h"
 #include "proto/messages/ledger_head.h"
+#include "proto/messages/pinned_keys.h"
 #include "proto/messages/population_log.h"
 #include "proto/messages/secagg.h"
 
@@ -46,7 +47,7 @@ struct ParticipantState {
   ParticipantPhase phase = ParticipantPhase::unenrolled;
   DeviceId device;
   Population population;
-  Bytes signing_key;                            // the server's, pinned at enrollment
+  PinnedKeys keys;                              // the server's: pinned at enrollment, and those that came after it
   std::optional<Assignment> assignment;         // present from `assigned` on
   uint32_t failures = 0;                        // since the server last was content with us
   WallTime wait_until{};                        // do nothing before

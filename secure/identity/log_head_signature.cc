@@ -1,5 +1,7 @@
 #include "secure/identity/log_head_signature.h"
 
+#include <algorithm>
+
 #include "secure/crypto/domain_fields.h"
 
 namespace coterie {
@@ -18,8 +20,12 @@ Status sign_log_head(SignedLogHead& head, const Signer& signer) {
   return {};
 }
 
-Status verify_log_head(const SignedLogHead& head, ByteView signing_key) {
-  if (signature_is_valid(KeyAlgorithm::ed25519, signing_key, fields_of(head).view(), head.signature)) return {};
+Status verify_log_head(const SignedLogHead& head, const PinnedKeys& keys) {
+  const DomainFields fields = fields_of(head);
+  const auto is_by = [&](const Bytes& key) {
+    return signature_is_valid(KeyAlgorithm::ed25519, key, fields.view(), head.signature);
+  };
+  if (is_by(keys.newest) || std::ranges::any_of(keys.retiring, is_by, &RetiringKey::key)) return {};
   return Error(ErrorCode::refused, "log head: not signed by the server this device enrolled with");
 }
 

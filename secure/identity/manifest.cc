@@ -1,5 +1,7 @@
 #include "secure/identity/manifest.h"
 
+#include "secure/identity/signing_keys.h"
+
 namespace coterie {
 
 std::string manifest_text(const Assignment& assignment) {
@@ -20,12 +22,12 @@ Status sign_manifest(Assignment& assignment, const Signer& signer) {
   return {};
 }
 
-Status verify_manifest(const Assignment& assignment, ByteView signing_key) {
-  if (!signature_is_valid(KeyAlgorithm::ed25519, signing_key, as_bytes(manifest_text(assignment)),
-                          assignment.signature)) {
-    return Error(ErrorCode::refused, "assignment: not signed by the server this device enrolled with");
+Status verify_manifest(const Assignment& assignment, const PinnedKeys& keys, WallTime now) {
+  const std::string text = manifest_text(assignment);
+  for (const ByteView key : believed_keys(keys, now)) {
+    if (signature_is_valid(KeyAlgorithm::ed25519, key, as_bytes(text), assignment.signature)) return {};
   }
-  return {};
+  return Error(ErrorCode::refused, "assignment: not signed by the server this device enrolled with");
 }
 
 }  // namespace coterie

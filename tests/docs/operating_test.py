@@ -177,6 +177,30 @@ class OnSqlite(OperatingTest):
         self.round_of("open")
         self.rounds_done(self.plain, 2)
 
+    def test_the_key_of_signatures_is_replaced(self):
+        """Devices that were enrolled before go on: one that hears of it in time, and one that comes later."""
+        key = self.site.data / "keys/signing.key"
+        old = key.read_bytes()
+        self.round_of("open", "early")
+        self.rounds_done(self.plain, 1)
+        self.round_of("open", "late")
+        self.rounds_done(self.plain, 2)
+        self.site.run("announce-signing-key")
+        self.site.wait_for_log('"files_rotated".*"key_statements"')
+        self.assertEqual(key.read_bytes(), old)
+        self.round_of("open", "early")
+        self.rounds_done(self.plain, 3)
+        self.site.run("switch-signing-key")
+        self.assertNotEqual(key.read_bytes(), old)
+        for done, device in ((4, "early"), (5, "late"), (6, "fresh")):
+            self.round_of("open", device)
+            self.rounds_done(self.plain, done)
+        self.site.run("revoke-old-signing-key")
+        self.site.wait_for_log('"files_rotated".*"key_statements"')
+        self.round_of("open", "early")
+        self.rounds_done(self.plain, 7)
+        self.site.run("forget-old-signing-key")
+
     def test_an_authority_is_replaced(self):
         self.site.run("rotate-authority")
         config = json.loads((self.site.root / "work/fl_server.json.new").read_text())

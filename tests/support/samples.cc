@@ -92,6 +92,11 @@ ModelGraph typical_model() {
   return graph;
 }
 
+std::vector<RetiringKey> most_retiring_keys() {
+  return std::vector<RetiringKey>(kRetiringKeysMax,
+                                  {Bytes(limits::kKeyBytesMax, 0xfe), wall_time_from_unix_ms(limits::kUnixMsMax)});
+}
+
 }  // namespace
 
 Samples<EnrollRequest> MessageTraits<EnrollRequest>::samples() {
@@ -106,7 +111,7 @@ Samples<EnrollReply> MessageTraits<EnrollReply>::samples() {
   return {.minimal = {{}, Population("p"), {0}},
           .typical = {counting_device(1), Population("phones"), counting(32)},
           .extreme = {counting_device(0xf0), Population(odd_text(limits::kTextBytesMax)),
-                      Bytes(limits::kKeyBytesMax, 0xff)}};
+                      Bytes(limits::kKeyBytesMax, 0xff), most_retiring_keys()}};
 }
 
 Samples<CheckinRequest> MessageTraits<CheckinRequest>::samples() {
@@ -272,7 +277,7 @@ Samples<ParticipantState> MessageTraits<ParticipantState>::samples() {
   ParticipantState extreme{ParticipantPhase::trained,
                            counting_device(0xf0),
                            Population(odd_text(limits::kTextBytesMax)),
-                           Bytes(limits::kKeyBytesMax, 0xff),
+                           {Bytes(limits::kKeyBytesMax, 0xff), most_retiring_keys()},
                            assignments.extreme,
                            kMax32,
                            wall_time_from_unix_ms(limits::kUnixMsMax),
@@ -291,7 +296,7 @@ Samples<ParticipantState> MessageTraits<ParticipantState>::samples() {
           .typical = {ParticipantPhase::assigned,
                       counting_device(1),
                       Population("phones"),
-                      counting(32),
+                      {counting(32)},
                       assignments.typical,
                       2,
                       wall_time_from_unix_ms(1'700'000'000'000),

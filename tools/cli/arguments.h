@@ -53,6 +53,7 @@ void add_token(CLI::App& app, Invocation& invocation);
 void add_admin_token(CLI::App& app, Invocation& invocation);
 void add_doctor(CLI::App& app, Invocation& invocation);
 void add_audit(CLI::App& app, Invocation& invocation);
+void add_signing_key(CLI::App& app, Invocation& invocation);
 void add_server(CLI::App& app, Invocation& invocation);
 void add_texts(CLI::App& app, Invocation& invocation);  // last: it describes the others
 

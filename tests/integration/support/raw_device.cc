@@ -38,7 +38,7 @@ Status RawDevice::enroll(const std::string& token) {
   if (const auto* failure = std::get_if<Failure>(&outcome)) return failure->error;
   id_ = std::get<EnrollReply>(outcome).device;
   population_ = std::get<EnrollReply>(outcome).population;
-  api_.trust(std::get<EnrollReply>(outcome).signing_key);
+  api_.trust({std::get<EnrollReply>(outcome).signing_key, std::get<EnrollReply>(outcome).retiring_keys});
   return {};
 }
 

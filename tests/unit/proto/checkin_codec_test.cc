@@ -28,6 +28,8 @@ TEST(EnrollReplyCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("population must have 1 to 256", [](M& m) { m.population = Population(std::string(257, 'p')); });
   expect_rejected<M>("signing_key must have 1 to 128", [](M& m) { m.signing_key.clear(); });
   expect_rejected<M>("signing_key must have 1 to 128", [](M& m) { m.signing_key.resize(129); });
+  expect_rejected<M>("retiring_keys has more than 8", [](M& m) { m.retiring_keys.resize(9, {Bytes(32), {}}); });
+  expect_rejected<M>("retiring_keys.key must have 1 to 128", [](M& m) { m.retiring_keys = {{{}, {}}}; });
 }
 
 TEST(CheckinRequestCodec, NamesTheFieldItRejects) {

@@ -15,7 +15,11 @@ TEST(ParticipantStateCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("phase", [](M& m) { m.phase = static_cast<ParticipantPhase>(0); });
   expect_rejected<M>("phase", [](M& m) { m.phase = static_cast<ParticipantPhase>(8); });
   expect_rejected<M>("population must have 0 to 256", [](M& m) { m.population = Population(std::string(257, 'p')); });
-  expect_rejected<M>("signing_key must have 0 to 128", [](M& m) { m.signing_key.resize(129); });
+  expect_rejected<M>("signing_key must have 0 to 128", [](M& m) { m.keys.newest.resize(129); });
+  expect_rejected<M>("retiring_keys.key must have 1 to 128", [](M& m) { m.keys.retiring = {{{}, WallTime()}}; });
+  expect_rejected<M>("retiring_keys has more than 8", [](M& m) {
+    m.keys.retiring.resize(9, {Bytes(32, 1), WallTime()});
+  });
   expect_rejected<M>("wait_until", [](M& m) { m.wait_until = wall_time_from_unix_ms(-1); });
   expect_rejected<M>("wait_until", [](M& m) { m.wait_until = WallTime::max(); });
   expect_rejected<M>("job must have 1 to 64", [](M& m) { m.newest_models[JobId("")] = ModelVersion(1); });
@@ -115,6 +119,7 @@ TEST(ParticipantStateCodec, ReadsStatesOfOlderBuilds) {
   expected.ledgers.clear();
   expected.log.reset();
   expected.attempts.clear();
+  expected.keys.retiring.clear();
   EXPECT_EQ(*state, expected);
   EXPECT_EQ(encode(*state), *older) << "and an older build reads what was spent on nothing";
 }

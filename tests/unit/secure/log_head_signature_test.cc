@@ -18,14 +18,16 @@ SignedLogHead head() {
 }
 
 TEST(LogHeadSignature, IsOfTheKeyThatMadeIt) {
-  EXPECT_OK(verify_log_head(head(), signer(7)->public_key()));
-  EXPECT_ERROR(verify_log_head(head(), signer(8)->public_key()), ErrorCode::refused, "not signed by the server");
+  EXPECT_OK(verify_log_head(head(), {signer(7)->public_key()}));
+  EXPECT_OK(verify_log_head(head(), {signer(8)->public_key(), {{signer(7)->public_key(), WallTime()}}}))
+      << "by the key before, though its time is over";
+  EXPECT_ERROR(verify_log_head(head(), {signer(8)->public_key()}), ErrorCode::refused, "not signed by the server");
   EXPECT_ERROR(verify_log_head(head(), {}), ErrorCode::refused, "not signed by the server");
   EXPECT_EQ(head(), head()) << "the same head has the same bytes, on whichever server of a fleet";
 }
 
 TEST(LogHeadSignature, CoversPopulationSizeAndRoot) {
-  const Bytes key = signer(7)->public_key();
+  const PinnedKeys key{signer(7)->public_key()};
   SignedLogHead other = head();
   other.population = Population("phone");
   EXPECT_FALSE(verify_log_head(other, key));

@@ -10,6 +10,8 @@
 namespace coterie {
 namespace {
 
+const WallTime kNow = wall_time_from_unix_ms(1'750'000'000'000);
+
 Digest filled(uint8_t value) {
   Digest digest;
   digest.bytes.fill(value);
@@ -47,10 +49,11 @@ TEST_F(Manifest, IsExactlyTheTextThatIsDocumented) {
 }
 
 TEST_F(Manifest, IsBelievedWithThePinnedKeyAlone) {
-  EXPECT_OK(verify_manifest(assignment_, signer_->public_key()));
+  EXPECT_OK(verify_manifest(assignment_, {signer_->public_key()}, kNow));
   const auto other = make_signer(KeyAlgorithm::ed25519, Bytes(32, 0x45));
-  EXPECT_ERROR(verify_manifest(assignment_, (*other)->public_key()), ErrorCode::refused, "not signed by the server");
-  EXPECT_ERROR(verify_manifest(assignment_, {}), ErrorCode::refused, "not signed by the server");
+  EXPECT_ERROR(verify_manifest(assignment_, {(*other)->public_key()}, kNow), ErrorCode::refused,
+               "not signed by the server");
+  EXPECT_ERROR(verify_manifest(assignment_, {}, kNow), ErrorCode::refused, "not signed by the server");
 }
 
 TEST_F(Manifest, IsRefusedIfAnyFieldIsChanged) {
@@ -74,14 +77,14 @@ TEST_F(Manifest, IsRefusedIfAnyFieldIsChanged) {
   for (const auto& [what, change] : changes) {
     Assignment changed = assignment_;
     change(changed);
-    EXPECT_ERROR(verify_manifest(changed, signer_->public_key()), ErrorCode::refused, "not signed") << what;
+    EXPECT_ERROR(verify_manifest(changed, {signer_->public_key()}, kNow), ErrorCode::refused, "not signed") << what;
   }
 }
 
 TEST_F(Manifest, LeavesTheTicketOutBecauseItDiffersByDevice) {
   Assignment mine = assignment_;
   mine.ticket = Bytes(69, 2);
-  EXPECT_OK(verify_manifest(mine, signer_->public_key()));
+  EXPECT_OK(verify_manifest(mine, {signer_->public_key()}, kNow));
 }
 
 }  // namespace

@@ -50,6 +50,10 @@ const Words kCommands[] = {{"demo"},
                            {"audit", "verify"},
                            {"doctor"},
                            {"server", "status"},
+                           {"signing-key", "next"},
+                           {"signing-key", "switch"},
+                           {"signing-key", "revoke"},
+                           {"signing-key", "show"},
                            {"completion"},
                            {"man"}};
 

@@ -225,5 +225,37 @@ TEST_F(AgentRound, IsNotOpenedWithAPolicyThatMeansNothing) {
   EXPECT_ERROR(open(), ErrorCode::invalid_argument, "delta_max");
 }
 
+// Twice while the device sleeps once: it follows both, and a restart does not forget them.
+TEST_F(AgentTest, GoesOnWithAServerWhoseKeyIsReplaced) {
+  ASSERT_OK(open());
+  server_.begin_round(model_);
+  step_until(Activity::uploaded);
+  server_.replace_key();
+  server_.begin_round(model_);
+  step_until(Activity::uploaded);
+  EXPECT_EQ(server_.uploads().size(), 2u);
+  server_.replace_key();
+  server_.replace_key();
+  ASSERT_OK(open());
+  server_.begin_round(model_);
+  step_until(Activity::uploaded);
+  EXPECT_EQ(server_.uploads().size(), 3u);
+  EXPECT_EQ(agent_->state().keys.retiring.size(), 3u);
+}
+
+TEST_F(AgentTest, RefusesAServerWhoseKeyAStrangerHasNamed) {
+  ASSERT_OK(open());
+  step_until(Activity::enrolled);
+  const PinnedKeys pinned = agent_->state().keys;
+  const std::unique_ptr<Signer> stranger = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 9)));
+  server_.replace_key(stranger.get());
+  server_.begin_round(model_);
+  const AgentProgress progress = step_until(Activity::checked_in);
+  ASSERT_TRUE(progress.error);
+  EXPECT_EQ(progress.error->code(), ErrorCode::refused) << progress.error->message();
+  EXPECT_EQ(agent_->state().keys, pinned);
+  EXPECT_EQ(server_.calls(Call::plan), 0);
+}
+
 }  // namespace
 }  // namespace coterie::test

@@ -7,8 +7,10 @@
 
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
+#include "secure/crypto/random.h"
 #include "secure/identity/manifest.h"
 #include "secure/identity/request_signature.h"
+#include "secure/identity/signing_keys.h"
 #include "tests/support/matchers.h"
 
 namespace coterie::test {
@@ -48,6 +50,15 @@ ScriptedServer::ScriptedServer(Bytes model_file)
   plan.update.value_count = model ? model->payload.size() / sizeof(float) : 1;
   plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
   begin_round(model_);
+}
+
+void ScriptedServer::replace_key(const Signer* names) {
+  std::unique_ptr<Signer> next = std::move(*make_signer(KeyAlgorithm::ed25519, random_bytes(32)));
+  const auto stated = state_next_key(names == nullptr ? *signer_ : *names, next->public_key(), not_after);
+  ASSERT_OK(stated);
+  if (!key_statements_.empty()) key_statements_ += ',';
+  key_statements_ += key_statements_text({*stated});
+  signer_ = std::move(next);
 }
 
 void ScriptedServer::begin_round(Bytes model_file) {
@@ -124,7 +135,9 @@ Result<TransportResponse> ScriptedServer::check_in(const TransportRequest& reque
   EXPECT_EQ(message.population, Population("default"));
   if (message.refusal) refusals_.push_back(*message.refusal);
   if (!round_open_) return reply(200, encode(RetryWindow{0, 0, "no round"}), sink);
-  return reply(200, encode(assignment_), sink);
+  Result<TransportResponse> answer = reply(200, encode(assignment_), sink);
+  if (answer && !key_statements_.empty()) answer->headers.emplace_back("coterie-keys", key_statements_);
+  return answer;
 }
 
 Result<TransportResponse> ScriptedServer::send_model(const TransportRequest& request, const BodySink& sink,

@@ -29,6 +29,9 @@ class ScriptedServer final : public Transport {
 
   // The next calls of this kind go this way, one fault each.
   void fail_next(Call call, Fault fault) { faults_[call].push_back(std::move(fault)); }
+  // From the next round on another key signs. Devices are told of it with each assignment, in the words of `names`; if
+  // null: in those of the key until now.
+  void replace_key(const Signer* names = nullptr);
   // A new round of the job, from `model_file`.
   void begin_round(Bytes model_file);
 
@@ -64,6 +67,7 @@ class ScriptedServer final : public Transport {
   void check_signature(const TransportRequest& request) const;
 
   std::unique_ptr<Signer> signer_;
+  std::string key_statements_;
   Bytes device_key_;
   KeyAlgorithm device_algorithm_ = KeyAlgorithm::ed25519;
   Bytes model_;

@@ -5,6 +5,7 @@
 #include "device_sdk/agent/device_api.h"
 #include "proto/codec/codec.h"
 #include "secure/identity/server_time.h"
+#include "secure/identity/signing_keys.h"
 #include "tests/support/matchers.h"
 
 namespace coterie::test {
@@ -34,6 +35,7 @@ class PunctualServer : public Transport {
     const Bytes said_nonce = *from_hex(value_of("Coterie-Nonce"));
     std::copy(said_nonce.begin(), said_nonce.end(), nonce.begin());
     if (replays) nonce = {};
+    if (!key_statements.empty()) head.headers.emplace_back("coterie-keys", key_statements);
     head.headers.emplace_back("coterie-time", std::to_string(unix_ms(now) + shift_ms));
     head.headers.emplace_back("coterie-signature", to_base64url(*sign_server_time(now, nonce, *signer)));
     return head;
@@ -43,13 +45,14 @@ class PunctualServer : public Transport {
   bool replays = false;  // an answer to another request
   int64_t shift_ms = 0;  // said beside what was signed
   Millis goes_on{0};     // its clock is set so much further with each request
+  std::string key_statements;
   int requests = 0;
   std::unique_ptr<Signer> signer = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 1)));
 };
 
 class ServerTime : public testing::Test {
  protected:
-  ServerTime() { api_.trust(server_.signer->public_key()); }
+  ServerTime() { api_.trust({server_.signer->public_key()}); }
   bool is_answered() {
     return std::holds_alternative<RetryWindow>(api_.check_in(DeviceId(), {Population("default"), "test", 0}));
   }
@@ -69,6 +72,35 @@ TEST_F(ServerTime, IsLearnedFromARefusalAndKept) {
     EXPECT_TRUE(is_answered());
     EXPECT_EQ(server_.requests, 3) << "known now";
   }
+}
+
+TEST_F(ServerTime, IsBelievedOfTheKeyThatThePinnedOneHasNamed) {
+  server_.ahead = Millis(1h);
+  const std::unique_ptr<Signer> pinned = std::move(server_.signer);
+  server_.signer = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 3)));
+  const auto stated = state_next_key(*pinned, server_.signer->public_key(), os::wall_now() + Millis(24h));
+  ASSERT_OK(stated);
+  server_.key_statements = key_statements_text({*stated});
+  EXPECT_TRUE(is_answered()) << "in one exchange: the statement comes with what it is needed for";
+  EXPECT_EQ(server_.requests, 2);
+  EXPECT_EQ(api_.take_key_statements(), std::vector<KeyStatement>{*stated});
+  EXPECT_TRUE(api_.take_key_statements().empty());
+  server_.ahead = Millis(-24h);
+  EXPECT_TRUE(is_answered());
+  EXPECT_TRUE(api_.take_key_statements().empty()) << "no news";
+}
+
+TEST_F(ServerTime, IsNotBelievedOfAKeyThatAStrangerHasNamed) {
+  server_.ahead = Millis(1h);
+  server_.signer = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 3)));
+  const auto stated = state_next_key(*server_.signer, signer_->public_key(), os::wall_now() + Millis(24h));
+  ASSERT_OK(stated);
+  for (const std::string& said : {key_statements_text({*stated}), std::string("nonsense"), std::string(9'999, 'A')}) {
+    server_.key_statements = said;
+    EXPECT_FALSE(is_answered());
+    EXPECT_TRUE(api_.take_key_statements().empty());
+  }
+  EXPECT_EQ(api_.server_ahead(), Millis(0));
 }
 
 TEST_F(ServerTime, IsBelievedOfThePinnedKeyAlone) {

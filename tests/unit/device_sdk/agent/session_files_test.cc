@@ -18,7 +18,7 @@ class SessionFilesTest : public testing::Test {
   SessionFilesTest() {
     state_.phase = ParticipantPhase::idle;
     state_.device.bytes.fill(7);
-    state_.signing_key = Bytes(32, 9);
+    state_.keys = {Bytes(32, 9)};
     state_.random = {1, 2, 3, 4};
   }
   ParticipantState loaded() const {
@@ -70,7 +70,7 @@ TEST_F(SessionFilesTest, WhatAnUpdateCostsIsNeverForgotten) {
         s.openings.push_back({Digest{{1}}, 1, false});
       },
       [](ParticipantState& s) { ++s.openings[0].sums; },
-      [](ParticipantState& s) { s.signing_key = Bytes(32, 1); },
+      [](ParticipantState& s) { s.keys = {Bytes(32, 1)}; },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
     state_.failures = static_cast<uint32_t>(i + 1);

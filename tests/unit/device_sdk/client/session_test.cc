@@ -11,7 +11,7 @@ TEST(ParticipantSession, GoesFromEnrollmentToAnAcceptedUpdateAndBackToCheckingIn
   ASSERT_TRUE(d.is_next<DoEnroll>());
   d.tell(EnrollAnswered{d.identity()});
   EXPECT_EQ(d.state().device, d.identity().device);
-  EXPECT_EQ(d.state().signing_key, d.signer->public_key());
+  EXPECT_EQ(d.state().keys, PinnedKeys{d.signer->public_key()});
 
   ASSERT_TRUE(d.is_next<DoCheckIn>());
   EXPECT_EQ(std::get<DoCheckIn>(d.next()).population, Population("default"));

@@ -4,6 +4,7 @@
 #include "secure/identity/bearer_token.h"
 #include "secure/identity/revocation_list.h"
 #include "secure/identity/signed_seconds.h"
+#include "secure/identity/signing_key_file.h"
 #include "tests/unit/fl_server/app/parts_world.h"
 
 namespace coterie {
@@ -21,7 +22,8 @@ class RotatedKeys : public test::PartsWorld {
                                        [this](std::shared_ptr<const MacKey> key) {
                                          old_tickets_ = std::move(key);
                                          ++old_tickets_taken_;
-                                       }});
+                                       },
+                                   .take_key_statements = [this](const auto& stated) { statements_ = stated; }});
   }
   const RotatedFiles& named(std::string_view name) {
     for (const RotatedFiles& files : files_) {
@@ -36,14 +38,16 @@ class RotatedKeys : public test::PartsWorld {
   std::string token_;
   std::shared_ptr<const MacKey> old_tickets_;
   int old_tickets_taken_ = 0;
+  std::vector<KeyStatement> statements_;
 };
 
-TEST_F(RotatedKeys, AreTheCertificateTheAdminTokenAndTheOldTicketKey) {
-  ASSERT_EQ(files_.size(), 3u);
+TEST_F(RotatedKeys, AreTheCertificateTheAdminTokenTheOldTicketKeyAndTheSigningKeysSuccession) {
+  ASSERT_EQ(files_.size(), 4u);
   EXPECT_EQ(named("tls").paths, (std::vector{keys_->tls_files.certificate, keys_->tls_files.key}))
       << "which belong together";
   EXPECT_EQ(named("admin_token").paths, std::vector{config_.data_dir + "/admin-token"});
   EXPECT_EQ(named("old_ticket_key").paths, std::vector{config_.data_dir + "/keys/ticket-old.key"});
+  EXPECT_EQ(named("key_statements").paths, std::vector{config_.data_dir + "/keys/signing-keys.txt"});
 }
 
 TEST_F(RotatedKeys, GoToWhoeverUsesThem) {
@@ -54,6 +58,16 @@ TEST_F(RotatedKeys, GoToWhoeverUsesThem) {
   ASSERT_OK(os::write_file_atomically(keys_->data.admin_token_path(), as_bytes(fresh + "\n")));
   ASSERT_OK(named("admin_token").take());
   EXPECT_EQ(token_, fresh);
+}
+
+TEST_F(RotatedKeys, TakeWhatIsSaidOfTheNextSigningKey) {
+  const auto said = announce_next_key(config_.data_dir + "/keys", os::wall_now() + Millis(1'000));
+  ASSERT_OK(said);
+  ASSERT_OK(named("key_statements").take());
+  EXPECT_EQ(statements_, std::vector{*said});
+  ASSERT_OK(os::write_file_atomically(config_.data_dir + "/keys/signing-keys.txt", as_bytes("nonsense")));
+  EXPECT_ERROR(named("key_statements").take(), ErrorCode::malformed, "signing-keys.txt");
+  EXPECT_EQ(statements_, std::vector{*said}) << "what was taken before stays in use";
 }
 
 TEST_F(RotatedKeys, TakeTheOldTicketKeyAwayWithItsFile) {

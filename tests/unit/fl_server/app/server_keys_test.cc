@@ -1,6 +1,7 @@
 #include "fl_server/app/server_keys.h"
 
 #include "base/os/file.h"
+#include "secure/identity/signing_key_file.h"
 #include "tests/unit/fl_server/app/parts_world.h"
 
 namespace coterie {
@@ -23,6 +24,24 @@ TEST_F(ServerKeysTest, AreMadeOnceAndFoundAgain) {
   ASSERT_OK(found);
   EXPECT_EQ((*found)->admin_token, token);
   EXPECT_EQ((*found)->signer->public_key(), signer);
+}
+
+TEST_F(ServerKeysTest, TellWhatTheSigningKeySaysOfTheNextOne) {
+  ASSERT_OK(keys());
+  const std::string directory = config_.data_dir + "/keys";
+  EXPECT_EQ((*keys())->key_statements.size(), 0u);
+  const auto said = announce_next_key(directory, os::wall_now() + Millis(86'400'000));
+  ASSERT_OK(said);
+  EXPECT_EQ((*keys())->key_statements, std::vector{*said});
+  ASSERT_OK(switch_to_next_key(directory));
+  {
+    const auto after = keys();
+    ASSERT_OK(after);
+    EXPECT_EQ((*after)->signer->public_key(), said->after);
+    EXPECT_EQ((*after)->key_statements, std::vector{*said}) << "for devices that have slept";
+  }
+  ASSERT_OK(os::remove_file(directory + "/signing.key"));
+  EXPECT_ERROR(keys(), ErrorCode::invalid_argument, "restore both from the same backup");
 }
 
 TEST_F(ServerKeysTest, BelongToOneServerAtATime) {

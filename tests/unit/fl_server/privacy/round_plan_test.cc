@@ -59,7 +59,7 @@ TEST(RoundPlan, HasTheSignedHeadOfThePopulationsLog) {
   ASSERT_TRUE(plan.log);
   EXPECT_EQ(plan.log->population, Population("phones"));
   EXPECT_EQ(plan.log->head, head);
-  EXPECT_OK(verify_log_head(*plan.log, signer->public_key()));
+  EXPECT_OK(verify_log_head(*plan.log, {signer->public_key()}));
   EXPECT_EQ(*put_round_plan(blobs, job, head_of(4), *sign_log(Population("phones"), head, *signer)), round)
       << "signed anew, after a restart or by another server of the fleet";
   EXPECT_FALSE(sign_log(Population("phones"), {}, *signer)->has_value()) << "a log without records is not named";
