@@ -1,13 +1,29 @@
 #include "fl_server/admin_api/record_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <variant>
 
 #include "fl_server/json/job_json.h"
+#include "fl_server/json/readable_float.h"
 #include "fl_server/json/rfc3339.h"
 #include "scheduler/job/round_release.h"
+#include "scheduler/job/round_terms.h"
 
 namespace coterie {
+
+namespace {
+
+// The learning rates of the round that is next, or was the last.
+nlohmann::json rates_of(const HorizontalSettings& settings, uint64_t rounds_done) {
+  const uint64_t number = std::min<uint64_t>(rounds_done + 1, settings.rounds.count);
+  return {{"round", number},
+          {"learning_rate", readable(terms_of(settings, {.number = number}).learning_rate)},
+          {"server_learning_rate", readable(strategy_of_round(settings, number).values.front())}};
+}
+
+}  // namespace
 
 nlohmann::json to_json(const JobRecord& job) {
   nlohmann::json json = {{"id", job.id.value()},
@@ -19,6 +35,8 @@ nlohmann::json to_json(const JobRecord& job) {
                          {"created", rfc3339(job.created)},
                          {"revision", job.revision}};
   if (!job.reason.empty()) json["reason"] = job.reason;
+  const auto* const settings = std::get_if<HorizontalSettings>(&job.spec.kind);
+  if (settings && !settings->schedules.are_constant()) json["rates"] = rates_of(*settings, job.rounds_done);
   return json;
 }
 

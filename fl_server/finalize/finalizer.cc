@@ -12,6 +12,7 @@
 #include "fl_server/finalize/strategy_state.h"
 #include "proto/codec/codec.h"
 #include "proto/messages/running_statistics.h"
+#include "scheduler/job/round_terms.h"
 
 namespace coterie {
 namespace {
@@ -77,7 +78,9 @@ Result<Bytes> unsealed(const FrameStream& model) {
 Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base,
                                            WallTime now, const SumMasks* masks) const {
   const HorizontalSettings& settings = job.spec.horizontal();
-  const Plan plan = plan_of(settings, job.id, job.value_count);
+  const Plan plan = with_terms(plan_of(settings, job.id, job.value_count),
+                               terms_of(settings, {.number = round.number, .ledger = round.ledger}));
+  const StrategySettings strategy = strategy_of_round(settings, round.number);
   COT_ASSIGN(FrameStream model, FrameStream::open(blobs_, base.digest, FrameKind::model));
   const uint64_t value_count = job.value_count;
   if (model.prelude().payload_bytes / sizeof(float) != value_count ||
@@ -88,7 +91,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   if (!graph) return does_not_fit("the base model cannot be read: " + graph.error().message());
   const std::vector<ValueRange> parameters = parameter_values(*graph), never_negative = variances(*graph);
   COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, accepts_, partials_, masks));
-  COT_ASSIGN(StrategyState state, StrategyState::open(blobs_, base.optimizer_state, settings.strategy, value_count));
+  COT_ASSIGN(StrategyState state, StrategyState::open(blobs_, base.optimizer_state, strategy, value_count));
 
   std::optional<RoundNoise> noise;
   if (settings.privacy.has_central_noise()) {

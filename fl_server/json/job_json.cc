@@ -1,25 +1,17 @@
 #include "fl_server/json/job_json.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <variant>
 
 #include "fl_server/json/json_reader.h"
+#include "fl_server/json/rate_schedule_json.h"
+#include "fl_server/json/readable_float.h"
 
 namespace coterie {
 namespace {
-
-// The double whose shortest text is the float's: 0.1f is shown as 0.1, and reads back as the same float.
-double readable(float value) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  double wide = static_cast<double>(value);
-  std::from_chars(text, end, wide);
-  return wide;
-}
 
 // The enum counts from 1.
 template <typename Kind>
@@ -29,7 +21,7 @@ void read_kind(JsonReader& reader, const char* key, std::span<const std::string_
   kind = static_cast<Kind>(index + 1);
 }
 
-void read_training(JsonReader reader, TrainingSettings& training) {
+void read_training(JsonReader reader, TrainingSettings& training, RateSchedule& schedule) {
   read_kind(reader, "loss", loss_names(), training.loss);
   reader.read("label_smoothing", training.label_smoothing);
   reader.read("loss_threshold", training.loss_threshold);
@@ -53,6 +45,7 @@ void read_training(JsonReader reader, TrainingSettings& training) {
   optimizer.read("smoothing", settings.smoothing);
   optimizer.read("nesterov", settings.nesterov);
   optimizer.finish();
+  read_schedule(reader, schedule);
   reader.finish();
 }
 
@@ -87,7 +80,7 @@ void read_update(JsonReader reader, UpdateSettings& update) {
   reader.finish();
 }
 
-void read_strategy(JsonReader reader, StrategySettings& strategy) {
+void read_strategy(JsonReader reader, StrategySettings& strategy, RateSchedule& schedule) {
   const auto listed = std::ranges::find(strategies(), strategy.rule);
   auto kind = static_cast<size_t>(listed - strategies().begin());
   reader.read_choice("kind", strategy_names(), kind);
@@ -105,6 +98,7 @@ void read_strategy(JsonReader reader, StrategySettings& strategy) {
   // Without meaning, but still a number: a job that an operator sends is refused for an infinity here as ever.
   float ignored = 0;
   for (const char* key : strategy.rule->ignored) reader.read(key, ignored);
+  read_schedule(reader, schedule);
   reader.finish();
 }
 
@@ -171,6 +165,7 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
   json["model"] = settings.model.hex();
   if (settings.evaluation) json["evaluation"] = settings.evaluation->hex();
   json["training"] = to_json(settings.training);
+  add_schedule(json["training"], settings.schedules.device);
   json["update"] = {{"clip_l2", readable(settings.update.clip_l2)},
                     {"value_abs_max", readable(settings.update.value_abs_max)},
                     {"weight_max", settings.update.weight_max}};
@@ -187,6 +182,7 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
   if (settings.rounds.nodes_min != 0) json["rounds"]["nodes_min"] = settings.rounds.nodes_min;
   if (settings.rounds.separation_min != 0) json["rounds"]["separation_min"] = settings.rounds.separation_min;
   json["strategy"] = to_json(settings.strategy);
+  add_schedule(json["strategy"], settings.schedules.server);
   json["privacy"] = {
       {"level", to_string(settings.privacy.level)},        {"noise_multiplier", settings.privacy.noise_multiplier},
       {"target_delta", settings.privacy.target_delta},     {"epsilon_budget", settings.privacy.epsilon_budget},
@@ -203,11 +199,11 @@ KindSettings read_horizontal(JsonReader& reader) {
   reader.require("model");
   reader.read("model", settings.model);
   reader.read("evaluation", settings.evaluation);
-  read_training(reader.object("training"), settings.training);
+  read_training(reader.object("training"), settings.training, settings.schedules.device);
   read_update(reader.object("update"), settings.update);
   read_privacy(reader.object("privacy"), settings.privacy);
   read_rounds(reader.object("rounds"), settings);
-  read_strategy(reader.object("strategy"), settings.strategy);
+  read_strategy(reader.object("strategy"), settings.strategy, settings.schedules.server);
   return settings;
 }
 

@@ -6,14 +6,14 @@
 
 namespace coterie {
 
-Result<RoundPlan> put_round_plan(BlobStore& blobs, const Digest& job_plan, const LedgerHead& ledger,
+Result<RoundPlan> put_round_plan(BlobStore& blobs, const Digest& job_plan, const RoundTerms& terms,
                                  const std::optional<SignedLogHead>& log) {
   COT_ASSIGN(const Bytes stored, blobs.get(job_plan, limits::kPlanBytesMax));
   Result<Plan> plan = decode_plan(stored);
   if (!plan) return Error(ErrorCode::data_loss, "the job's plan cannot be read: " + plan.error().message());
-  plan->ledger = ledger;
-  plan->log = log;
-  const Bytes bytes = encode(*plan);
+  Plan own = with_terms(*std::move(plan), terms);
+  own.log = log;
+  const Bytes bytes = encode(own);
   COT_ASSIGN(const Digest digest, blobs.put(bytes));
   return RoundPlan{digest, static_cast<uint32_t>(bytes.size())};
 }

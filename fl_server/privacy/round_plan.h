@@ -1,12 +1,13 @@
-// The plan of one attempt of a round: the job's, and with it the heads of the privacy ledger and of the population's
-// log in it from before the round, so that devices notice a ledger that was rolled back or is another one.
+// The plan of one attempt of a round: the job's, with the round's terms, and with the heads of the privacy ledger and
+// of the population's log in it from before the round, so that devices notice a ledger that was rolled back or is
+// another one.
 #pragma once
 
 #include <optional>
 
 #include "fl_server/store/blob_store.h"
-#include "proto/messages/ledger_head.h"
 #include "proto/messages/population_log.h"
+#include "scheduler/job/round_terms.h"
 #include "secure/crypto/signature.h"
 
 namespace coterie {
@@ -17,10 +18,10 @@ struct RoundPlan {
   friend bool operator==(const RoundPlan&, const RoundPlan&) = default;
 };
 
-// Stores the plan whose digest is `job_plan`, with these heads. The same heads give the same plan, also after a restart
-// and on another server: Ed25519 signs the same text with the same bytes. data_loss if the job's plan is no plan;
-// errors of the store.
-Result<RoundPlan> put_round_plan(BlobStore& blobs, const Digest& job_plan, const LedgerHead& ledger,
+// Stores the plan whose digest is `job_plan`, with these terms and this head. The same ones give the same plan, also
+// after a restart and on another server: Ed25519 signs the same text with the same bytes. data_loss if the job's plan
+// is no plan; errors of the store.
+Result<RoundPlan> put_round_plan(BlobStore& blobs, const Digest& job_plan, const RoundTerms& terms,
                                  const std::optional<SignedLogHead>& log);
 
 // The head of the population's log, signed; none if it has no record.

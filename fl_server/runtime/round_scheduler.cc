@@ -9,6 +9,8 @@
 #include "fl_server/finalize/orphan_partials.h"
 #include "fl_server/privacy/round_plan.h"
 #include "fl_server/runtime/open_masks.h"
+#include "proto/codec/codec.h"
+#include "secure/crypto/digest.h"
 #include "secure/identity/manifest.h"
 
 namespace coterie {
@@ -19,12 +21,11 @@ constexpr Millis kClockLookEvery{1'000};
 
 double seconds_since(Instant begin) { return std::chrono::duration<double>(os::monotonic_now() - begin).count(); }
 
-// The plan of the attempt, with the ledger's heads from when it was opened.
+// The plan of the attempt: the job's with what is the round's, and with the ledger's heads from when it was opened.
 Result<RoundPlan> make_plan(const RoundSchedulerParts& parts, const RoundNotice& notice) {
-  const LedgerHead& ledger = notice.plan.ledger;
-  COT_ASSIGN(const LogHead head, parts.ledger.log_head(notice.population, ledger.records));
+  COT_ASSIGN(const LogHead head, parts.ledger.log_head(notice.population, notice.plan.ledger.records));
   COT_ASSIGN(const std::optional<SignedLogHead> log, sign_log(notice.population, head, parts.signer));
-  return put_round_plan(parts.blobs, notice.assignment.plan, ledger, log);
+  return put_round_plan(parts.blobs, notice.assignment.plan, terms_in(notice.plan), log);
 }
 
 }  // namespace
@@ -245,7 +246,8 @@ void RoundScheduler::ask_before_serving(const AskBeforeServing& asked) {
 Result<ReadyRound> RoundScheduler::ready(const RoundNotice& notice) const {
   COT_ASSIGN(const uint64_t accepted, parts_.accepts.count_accepted(notice.key));
   const Assignment& assignment = notice.assignment;
-  if (notice.plan.ledger.records == 0) return ReadyRound{accepted > 0, assignment.plan, assignment.plan_bytes};
+  const bool is_the_jobs = content_digest(encode(notice.plan)) == assignment.plan;
+  if (is_the_jobs) return ReadyRound{accepted > 0, assignment.plan, assignment.plan_bytes};
   const Result<RoundPlan> plan = make_plan(parts_, notice);
   if (!plan) {
     log(LogLevel::warning, "plan_not_made", {{"job", notice.job.value()}, {"reason", plan.error().message()}});

@@ -62,6 +62,16 @@ void check_strategy(const StrategySettings& strategy, SecurityLevel level, bool 
   }
 }
 
+void check_schedules(const HorizontalSettings& settings, SettingsChecker& check) {
+  const auto add = [&](const Problems& problems) {
+    for (const Problem& problem : problems) check.require(false, problem.pointer, problem.detail);
+  };
+  add(problems_of(settings.schedules.device, settings.training.optimizer.learning_rate, settings.rounds.count,
+                  "/training/schedule"));
+  add(problems_of(settings.schedules.server, settings.strategy.values.front(), settings.rounds.count,
+                  "/strategy/schedule"));
+}
+
 // Noise of a tree is taken off again, bit by bit, by later rounds: so each must reach the model as the others do.
 void check_tree(const HorizontalSettings& settings, SettingsChecker& check) {
   const PrivacySettings& privacy = settings.privacy;
@@ -74,7 +84,7 @@ void check_tree(const HorizontalSettings& settings, SettingsChecker& check) {
   check.require(settings.strategy.rule->is_linear, "/strategy/kind",
                 std::string(settings.strategy.rule->name) +
                     " does not go with privacy.mechanism tree: later rounds take off the noise of earlier ones, which "
-                    "needs a strategy that adds each round's mean at one rate; take fedavg or fedavgm");
+                    "needs a strategy that is linear in the rounds' means; take fedavg or fedavgm");
 }
 
 void check_privacy(const HorizontalSettings& settings, SettingsChecker& check) {
@@ -184,6 +194,7 @@ Problems validate(const HorizontalSettings& settings) {
   check_rounds(settings.rounds, check);
   const bool rounds_are_valid = problems == before_rounds;
   check_strategy(settings.strategy, settings.privacy.level, settings.privacy.has_noise(), check);
+  check_schedules(settings, check);
   check_privacy(settings, check);
   if (rounds_are_valid) check_secure_aggregation(settings, check);  // of nonsense there are no cohorts
   check.in_range<double>(settings.update.clip_l2, 0, 1e9, "/update/clip_l2");

@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
+#include "scheduler/job/rate_schedule.h"
 
 namespace coterie {
 
@@ -86,6 +87,7 @@ struct HorizontalSettings {
   RoundSettings rounds;
   StrategySettings strategy;
   PrivacySettings privacy;
+  RateSchedules schedules;  // of the rates in `training` and `strategy`
   friend bool operator==(const HorizontalSettings&, const HorizontalSettings&) = default;
 };
 
@@ -103,8 +105,8 @@ uint32_t cohort_goal(const HorizontalSettings& settings);
 // is empty.
 Problems validate_with_model(const HorizontalSettings& settings, uint64_t value_count);
 
-// The plan this job hands to its devices; `value_count` is the model's. Precondition: validate(settings) and
-// validate_with_model(settings, value_count) are empty.
+// The plan of this job; what a round's says differently: round_terms.h. `value_count` is the model's. Precondition:
+// validate(settings) and validate_with_model(settings, value_count) are empty.
 Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t value_count);
 
 }  // namespace coterie

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/job/round_terms.h"
+
 namespace coterie {
 namespace {
 
@@ -431,11 +433,11 @@ PublishRound RoundMachine::published() const {
                                     .not_after = {},
                                     .ticket = {},
                                     .signature = {}},
-                     .plan = plan_of(settings(), job_id_, job_.value_count),
+                     .plan = with_terms(plan_of(settings(), job_id_, job_.value_count),
+                                        terms_of(settings(), {.number = round_->number, .ledger = round_->ledger})),
                      .weight = job_.spec.common.weight,
                      .ticket_count = policy().ticket_count(extensions_),
                      .goal_count = settings().rounds.goal_count};
-  notice.plan.ledger = round_->ledger;  // no records: the job's plan is the attempt's
   return {.notice = std::move(notice),
           .rules = {.cohort_count = cohort_count(settings()),
                     .adverts_goal = adverts_goal(settings()),

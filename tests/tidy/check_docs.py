@@ -99,17 +99,22 @@ def strategies():
 
 
 def job_keys():
-    """JobSettings in docs/openapi.json and examples/job.json have the keys that job_json.cc reads."""
-    real = set(re.findall(r'(?:\.read(?:_choice)?\(|read_kind\(\w+, )"(\w+)"', text("fl_server/json/job_json.cc")))
-    real |= set(re.findall(r'reader\.object\("(\w+)"', text("fl_server/json/job_json.cc"))) | {"optimizer"}
+    """JobSettings in docs/openapi.json and examples/job.json have the keys that the sources of job JSON read."""
+    sources = "".join(text(path.relative_to(ROOT)) for path in sorted((ROOT / "fl_server/json").glob("*_json.cc")))
+    real = set(re.findall(r'(?:\.read(?:_choice)?\(|read_kind\(\w+, )"(\w+)"', sources))
+    real |= set(re.findall(r'reader\.object\("(\w+)"', sources)) | {"optimizer"}
     real |= {setting for rule in strategy_rows() for setting, _, _ in rule["settings"]} | {"kind"}
 
+    schemas = json.loads(text("docs/openapi.json"))["components"]["schemas"]
+
     def keys(schema):
+        if "$ref" in schema:
+            schema = schemas[schema["$ref"].rsplit("/", 1)[1]]
         for name, value in schema.get("properties", {}).items():
             yield name
             yield from keys(value)
 
-    documented = set(keys(json.loads(text("docs/openapi.json"))["components"]["schemas"]["JobSettings"]))
+    documented = set(keys(schemas["JobSettings"]))
     yield from differences("docs/openapi.json", documented, real, "job key")
 
 

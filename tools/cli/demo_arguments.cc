@@ -7,6 +7,7 @@
 #include "tools/cli/onnx_commands.h"
 #include "tools/cli/suggest.h"
 #include "tools/demo/demo.h"
+#include "tools/demo/schedule_text.h"
 
 namespace coterie {
 namespace {
@@ -106,6 +107,19 @@ void add_model_choice(CLI::App& demo, DemoOptions& options) {
       ->check(between(1e-9, 1e6));
 }
 
+void add_schedules(CLI::App& demo, RateSchedules& schedules) {
+  const auto add = [&](const char* name, RateSchedule& schedule, const char* sentence) {
+    demo.add_option_function<std::string>(
+            name, [&schedule](const std::string& text) { schedule = parse_rate_schedule(text).value(); }, sentence)
+        ->type_name("SCHEDULE")
+        ->check(checked_by([](const std::string& text) { return parse_rate_schedule(text); }));
+  };
+  add("--lr-schedule", schedules.device,
+      "how the devices' learning rate changes over the rounds: step:period=10,gamma=0.5, exponential:gamma=0.98, "
+      "cosine:min=0.1 or constant, each with warmup=ROUNDS");
+  add("--server-lr-schedule", schedules.server, "the same for the learning rate of the server");
+}
+
 void add_training(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--rounds", options.rounds, "rounds to train")
       ->capture_default_str()
@@ -123,6 +137,7 @@ void add_training(CLI::App& demo, DemoOptions& options) {
                   "learning rate of the devices (default: by optimizer, 0.1 for sgd, 0.001 for adam)")
       ->type_name("X")
       ->check(between(1e-9, 1e6));
+  add_schedules(demo, options.schedules);
   demo.add_option("--weight-decay", options.weight_decay, "of every parameter")
       ->capture_default_str()
       ->check(between(0.0, 1e6));

@@ -75,6 +75,14 @@ void print_job(const nlohmann::json& job) {
                        at("/spec/training/optimizer/learning_rate") + ", " + at("/spec/training/local_epochs") +
                        " epochs of batches of " + at("/spec/training/batch_size"));
   line("strategy", at("/spec/strategy/kind") + ", server learning rate " + at("/spec/strategy/server_learning_rate"));
+  if (job.contains("rates")) {
+    const auto kind = [&](const char* pointer) {
+      return job.contains(nlohmann::json::json_pointer(pointer)) ? at(pointer) : std::string("constant");
+    };
+    line("rates", "in round " + at("/rates/round") + ": " + at("/rates/learning_rate") + " (" +
+                      kind("/spec/training/schedule/kind") + "), server " + at("/rates/server_learning_rate") + " (" +
+                      kind("/spec/strategy/schedule/kind") + ")");
+  }
   if (job.contains("privacy")) {
     line("privacy", "epsilon " + at("/privacy/epsilon") + " of " + at("/privacy/epsilon_budget") + " at delta " +
                         at("/privacy/delta") + "; `coterie privacy show` says under which assumptions");

@@ -74,6 +74,7 @@ HorizontalSettings settings_of(const DemoOptions& options) {
   settings.rounds = rounds_of(options);
   settings.strategy = StrategySettings::of(options.strategy->name)
                           .with("server_learning_rate", static_cast<float>(options.server_rate()));
+  settings.schedules = options.schedules;
   settings.privacy.level = options.security;
   if (options.security == SecurityLevel::none) return settings;
   settings.privacy.cohort_max = options.cohort_max;

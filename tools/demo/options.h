@@ -9,6 +9,7 @@
 #include "aggregation/strategy/registry.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
+#include "scheduler/job/rate_schedule.h"
 #include "tools/data/partition.h"
 #include "tools/model/zoo.h"
 
@@ -36,6 +37,7 @@ struct DemoOptions {
   uint32_t batch_size = 16;
   const StrategyRule* strategy = &default_strategy();  // never null
   std::optional<double> server_learning_rate;          // by strategy unless given
+  RateSchedules schedules;                             // of both rates
   std::optional<double> clip;                          // L2, of each device's update
   std::optional<double> noise_multiplier;              // standard deviation of the noise / clip; likewise
   std::optional<double>

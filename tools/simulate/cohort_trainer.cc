@@ -17,9 +17,9 @@ constexpr Millis kWatchEvery{20};
 
 }  // namespace
 
-CohortTrainer::CohortTrainer(const Plan& plan, std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
+CohortTrainer::CohortTrainer(std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
                              std::function<void(uint64_t)> watch)
-    : plan_(plan), shard_files_(std::move(shard_files)), seed_(seed), watch_(std::move(watch)) {
+    : shard_files_(std::move(shard_files)), seed_(seed), watch_(std::move(watch)) {
   sources_.resize(threads);
   for (Sources& sources : sources_) sources.resize(shard_files_.size());
 }
@@ -77,12 +77,12 @@ Result<RoundTotals> CohortTrainer::train_one(const CohortWork& work, uint32_t de
     COT_ASSIGN(source, DatasetSource::open(shard_files_[shard]));
   }
   const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work.version);
-  COT_ASSIGN(Trainer trainer, Trainer::create(work.model, plan_.training, *source, seed));
+  COT_ASSIGN(Trainer trainer, Trainer::create(work.model, work.plan.training, *source, seed));
   while (!trainer.finished()) {
     if (Interrupt::requested()) return interrupted_error();
     COT_TRY(trainer.step());
   }
-  COT_ASSIGN(const TrainedUpdate update, make_update(work.model, trainer, source->size(), plan_.update));
+  COT_ASSIGN(const TrainedUpdate update, make_update(work.model, trainer, source->size(), work.plan.update));
   COT_TRY(sum.add(update.delta, update.header.weight));
   return RoundTotals{
       .updates = 1,

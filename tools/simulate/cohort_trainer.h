@@ -19,6 +19,7 @@
 namespace coterie {
 
 struct CohortWork {
+  Plan plan;  // of the round
   Model model;
   ModelVersion version;
   std::vector<uint32_t> devices;  // from 0
@@ -28,7 +29,7 @@ class CohortTrainer {
  public:
   // Device d has the data set file shard_files[d % size]. `watch` is told how many updates are done, on the caller's
   // thread, several times a second.
-  CohortTrainer(const Plan& plan, std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
+  CohortTrainer(std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
                 std::function<void(uint64_t)> watch);
 
   // Adds the updates of all of them to `sum`. Errors: cancelled; those of training, naming the device: of several the
@@ -44,7 +45,6 @@ class CohortTrainer {
   void work_off(const CohortWork& work, Sources& sources, RingSum& sum);
   Result<RoundTotals> train_one(const CohortWork& work, uint32_t device, Sources& sources, RingSum& sum) const;
 
-  Plan plan_;
   std::vector<std::string> shard_files_;
   uint64_t seed_;
   std::function<void(uint64_t)> watch_;

@@ -192,8 +192,8 @@ Status Run::run(DemoResult& result) {
   COT_TRY(write_data(data, folder_));
   std::vector<std::string> shard_files;
   for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");
-  CohortTrainer trainer(plan_of(job, JobId("simulated"), data.value_count), std::move(shard_files), options_.demo.seed,
-                        options_.threads, [this](uint64_t done) { watch(done); });
+  CohortTrainer trainer(std::move(shard_files), options_.demo.seed, options_.threads,
+                        [this](uint64_t done) { watch(done); });
   COT_ASSIGN(Simulation simulation,
              Simulation::begin(job, data.model, data.held_out, folder_.server_dir(), inputs_.fleet, trainer));
   result.rounds_trained.assign(data.devices, 0);

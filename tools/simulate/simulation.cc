@@ -6,6 +6,7 @@
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/finalize/round_noise.h"
 #include "proto/codec/codec.h"
+#include "scheduler/job/round_terms.h"
 #include "tools/simulate/round_stores.h"
 
 namespace coterie {
@@ -34,11 +35,17 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   return simulation;
 }
 
+Plan Simulation::plan_of_next() const {
+  const HorizontalSettings& job = record_.spec.horizontal();
+  return with_terms(plan_of(job, record_.id, record_.value_count), terms_of(job, {.number = record_.rounds_done + 1}));
+}
+
 Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKey& key) {
   COT_ASSIGN(Bytes file, model());
   COT_ASSIGN(Model model, Model::load(std::move(file)));
   sum_->clear();
-  COT_ASSIGN(const RoundTotals totals, trainer_->train({std::move(model), base_.version, plan.counted}, *sum_));
+  COT_ASSIGN(const RoundTotals totals,
+             trainer_->train({plan_of_next(), std::move(model), base_.version, plan.counted}, *sum_));
   PartialRecord partial{
       .id = "simulated/1/" + std::to_string(key.round.value()), .key = key, .totals = totals, .blob = {}};
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_->create());

@@ -37,6 +37,7 @@ class Simulation {
  private:
   Simulation(JobRecord record, const VirtualFleet& fleet, CohortTrainer& trainer)
       : record_(std::move(record)), fleet_(&fleet), trainer_(&trainer) {}
+  Plan plan_of_next() const;
   Result<PartialRecord> sum_of(const VirtualRound& plan, const RoundKey& key);
 
   JobRecord record_;

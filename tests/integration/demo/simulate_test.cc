@@ -11,10 +11,10 @@ namespace {
 class Simulate : public DemoTest {
  protected:
   // Runs a demo that prints its job, and keeps the job. What the demo says of itself.
-  nlohmann::json demo(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words = {"demo", "--json",     "--quiet", "--devices",  "4", "--rounds",
-                                      "2",    "--fraction", "1",       "--seed",     "5", "--model",
-                                      "mlp",  "--out",      run(),     "--print-job"};
+  nlohmann::json demo(const std::vector<std::string>& more = {}, const std::string& out = "run") {
+    std::vector<std::string> words = {
+        "demo",   "--json", "--quiet", "--devices", "4",     "--rounds",       "2",          "--fraction", "1",
+        "--seed", "5",      "--model", "mlp",       "--out", directory_ / out, "--print-job"};
     words.insert(words.end(), more.begin(), more.end());
     DemoProcess process(directory_.path(), words);
     EXPECT_EQ(process.wait(), 0) << process.errors();
@@ -47,6 +47,14 @@ TEST_F(Simulate, HasTheModelOfRealProcessesWithAnyThreads) {
   EXPECT_EQ(one["accuracy"], real["accuracy"]);
   EXPECT_TRUE(os::exists(directory_ / "one/chart.svg"));
   EXPECT_TRUE(os::exists(directory_ / "one/metrics.csv"));
+}
+
+TEST_F(Simulate, HasTheModelOfRealProcessesWithSchedulesOfTheRates) {
+  const nlohmann::json constant = demo();
+  const nlohmann::json real =
+      demo({"--lr-schedule", "exponential:gamma=0.5", "--server-lr-schedule", "step:period=1,gamma=0.25"}, "real");
+  EXPECT_NE(real["model_digest"], constant["model_digest"]);
+  EXPECT_EQ(simulate("scheduled", {"--devices", "4"})["model_digest"], real["model_digest"]);
 }
 
 TEST_F(Simulate, LosesWhomTheTraceNamesAndHasAnotherModel) {

@@ -114,6 +114,30 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   EXPECT_EQ(deadline, Instant(Millis(10'020)));
 }
 
+// The plan of a round is the same in each attempt, and with whoever leads then.
+TEST(RoundMachine, PromisesTheLearningRateOfTheRound) {
+  JobProgress job = fresh_job();
+  HorizontalSettings& settings = job.job.spec.horizontal();
+  settings.training.optimizer.learning_rate = 0.4f;
+  settings.schedules.device = {.kind = RateScheduleKind::exponential, .gamma = 0.5};
+  job.job.rounds_done = 2;
+  const auto rate_of = [&](uint32_t attempt) {
+    RoundMachine machine(JobId("j"));
+    machine.start();
+    job.latest.emplace();
+    job.latest->key = {RoundId(3), Attempt(attempt)};
+    job.latest->number = 3;
+    job.latest->state = RoundState::collecting;
+    for (const RoundEffect& effect : machine.step(ProgressLoaded{1, job}, Instant())) {
+      const auto* const round = std::get_if<PublishRound>(&effect);
+      if (round != nullptr) return round->notice.plan.training.optimizer.learning_rate;
+    }
+    return 0.0f;
+  };
+  EXPECT_EQ(rate_of(1), 0.1f);
+  EXPECT_EQ(rate_of(4), 0.1f);
+}
+
 TEST(RoundMachine, ShowsItsRoundOnceItIsLoaded) {
   RoundMachine machine(JobId("j"));
   EXPECT_EQ(machine.job_id(), JobId("j"));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/matchers.h"
+#include "tools/demo/schedule_text.h"
 
 namespace coterie {
 namespace {
@@ -37,6 +38,36 @@ TEST(JobRequest, HasTheRateThatIsGivenOrTheOptimizers) {
   EXPECT_EQ(job_of(options)["training"]["optimizer"]["learning_rate"], 0.1);
   options.learning_rate = 0.03;
   EXPECT_EQ(job_of(options)["training"]["optimizer"]["learning_rate"], 0.03);
+}
+
+TEST(JobRequest, HasTheSchedulesOfTheRates) {
+  DemoOptions options;
+  EXPECT_FALSE(job_of(options)["training"].contains("schedule"));
+  options.schedules.device = parse_rate_schedule("cosine:min=0.1,warmup=3").value();
+  options.schedules.server = parse_rate_schedule("step:period=10,gamma=0.5").value();
+  EXPECT_EQ(job_of(options)["training"]["schedule"],
+            nlohmann::json({{"kind", "cosine"}, {"warmup_rounds", 3}, {"min", 0.1}}));
+  EXPECT_EQ(job_of(options)["strategy"]["schedule"],
+            nlohmann::json({{"kind", "step"}, {"period", 10}, {"gamma", 0.5}}));
+}
+
+TEST(ScheduleText, IsReadWholeOrRefused) {
+  EXPECT_EQ(parse_rate_schedule("exponential:gamma=0.98").value(),
+            (RateSchedule{.kind = RateScheduleKind::exponential, .gamma = 0.98}));
+  EXPECT_EQ(parse_rate_schedule("cosine:warmup=2").value(),
+            (RateSchedule{.kind = RateScheduleKind::cosine, .warmup_rounds = 2}));
+  EXPECT_EQ(parse_rate_schedule("cosine").value(), RateSchedule{.kind = RateScheduleKind::cosine});
+  EXPECT_EQ(parse_rate_schedule("constant:warmup=2").value(), RateSchedule{.warmup_rounds = 2});
+  const auto refuses = [](const char* text, const char* why) {
+    EXPECT_ERROR(parse_rate_schedule(text), ErrorCode::invalid_argument, why) << text;
+  };
+  refuses("", "must be constant, step, exponential or cosine");
+  refuses("plateau", "must be constant");
+  refuses("step:every=3", "knows warmup, period, gamma and min, not every");
+  refuses("step:period=-3", "period needs a number");
+  refuses("step:period=", "period needs a number");
+  refuses("cosine:min=0.1 ", "min needs a number");
+  refuses("cosine:,", "not ");
 }
 
 }  // namespace

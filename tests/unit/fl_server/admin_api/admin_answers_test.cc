@@ -152,6 +152,21 @@ TEST(AdminJson, ShowsAReasonAndARevocationOnlyIfThereIsOne) {
   EXPECT_EQ(to_json(device)["revoked"], "1970-01-01T00:00:00.001Z");
 }
 
+TEST(AdminJson, ShowsTheRatesOfTheRoundIfTheyChange) {
+  JobRecord job;
+  HorizontalSettings& settings = job.spec.horizontal();
+  settings.training.optimizer.learning_rate = 0.1f;
+  settings.rounds.count = 4;
+  EXPECT_FALSE(to_json(job).contains("rates"));
+  settings.schedules.device = {.kind = RateScheduleKind::step, .period = 2, .gamma = 0.5};
+  EXPECT_EQ(to_json(job)["rates"],
+            nlohmann::json({{"round", 1}, {"learning_rate", 0.1}, {"server_learning_rate", 1.0}}));
+  job.rounds_done = 2;
+  EXPECT_EQ(to_json(job)["rates"]["learning_rate"], 0.05);
+  job.rounds_done = 4;
+  EXPECT_EQ(to_json(job)["rates"]["round"], 4) << "the last, when the job is over";
+}
+
 // ---- Query parameters
 
 TEST(QueryNumber, IsTheNumberOrTheFallback) {

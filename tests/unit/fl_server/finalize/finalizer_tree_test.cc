@@ -24,8 +24,9 @@ using Lanes = std::vector<uint64_t>;
 // Rounds of updates of zeros: what is in the model is noise.
 class TreeRounds : public FrozenRound {
  public:
-  TreeRounds()
-      : FrozenRound({}, std::vector<float>(kValues), [](HorizontalSettings& settings) {
+  explicit TreeRounds(const RateSchedule& schedule = {})
+      : FrozenRound({}, std::vector<float>(kValues), [&](HorizontalSettings& settings) {
+          settings.schedules.server = schedule;
           settings.update.clip_l2 = 1;
           settings.update.weight_max = 1;
           settings.rounds.goal_count = kGoal;
@@ -104,6 +105,37 @@ TEST(FinalizerWithTreeNoise, HasAfterEachRoundTheNoiseOfThePrefixAlone) {
   const CentralNoise noise = central_noise_of(rounds.job_.spec.horizontal(), kValues).value();
   const double step = std::ldexp(noise.sigma, -static_cast<int>(noise.fraction_bits)) / kGoal;
   EXPECT_NEAR(squares / kValues / (step * step), 3, 0.3);
+}
+
+// ADR 78: the model is a sum of prefixes' noise whose weights are positive and add up to the first rate.
+TEST(FinalizerWithTreeNoise, LeavesNoMoreOfItInTheModelWhereTheServersRateFalls) {
+  TreeRounds rounds({.kind = RateScheduleKind::exponential, .gamma = 0.75});
+  const CentralNoise noise = central_noise_of(rounds.job_.spec.horizontal(), kValues).value();
+  const double unit = std::ldexp(1.0, -static_cast<int>(noise.fraction_bits)) / kGoal;
+  std::vector<double> expected(kValues);
+  Lanes prefix(kValues);
+  double rate = 1, worst = 0;
+  for (uint64_t t = 1; t <= 8; ++t) {
+    rounds.freeze();
+    const auto finalized = rounds.finalize();
+    ASSERT_OK(finalized);
+    const Lanes lanes = rounds.noise();
+    for (size_t i = 0; i < kValues; ++i) {
+      expected[i] += rate * static_cast<double>(static_cast<int64_t>(lanes[i])) * unit;
+    }
+    prefix += lanes;
+    worst = std::max(worst, variance_of(prefix, noise.sigma));
+    rate *= 0.75;
+    rounds.commit_frozen(*finalized);
+  }
+  const std::vector<float> weights = rounds.weights_of(rounds.base_);
+  double squares = 0;
+  for (size_t i = 0; i < kValues; ++i) {
+    ASSERT_NEAR(weights[i], expected[i], 1e-5 * noise.sigma * unit) << i;
+    squares += std::pow(static_cast<double>(weights[i]) / (noise.sigma * unit), 2);
+  }
+  EXPECT_GT(squares / kValues, 0.1) << "noise of earlier rounds that is not taken off whole";
+  EXPECT_LT(squares / kValues, worst);
 }
 
 TEST(FinalizerWithTreeNoise, ChargesTheWholeTreeOnceAndWhatTheAccountantSays) {

@@ -155,6 +155,29 @@ TEST(JobJson, CarriesTheMechanismOfNoiseAndSaysNothingOfTheUsualOne) {
   EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/privacy/mechanism"));
 }
 
+TEST(JobJson, CarriesSchedulesOfRatesAndSaysNothingOfConstantOnes) {
+  EXPECT_FALSE(to_json(unusual_spec())["training"].contains("schedule"));
+  EXPECT_FALSE(to_json(unusual_spec())["strategy"].contains("schedule"));
+  json job = minimal();
+  job["training"]["schedule"] = {{"kind", "step"}, {"period", 3}, {"gamma", 0.5}};
+  job["strategy"]["schedule"] = {{"kind", "cosine"}, {"min", 0.1}, {"warmup_rounds", 2}};
+  Problems problems;
+  const JobSettings spec = job_settings_from_json(job, problems);
+  EXPECT_THAT(problems, IsEmpty());
+  const RateSchedules& schedules = spec.horizontal().schedules;
+  EXPECT_EQ(schedules.device, (RateSchedule{.kind = RateScheduleKind::step, .period = 3, .gamma = 0.5}));
+  EXPECT_EQ(schedules.server, (RateSchedule{.kind = RateScheduleKind::cosine, .warmup_rounds = 2, .min = 0.1}));
+  EXPECT_EQ(to_json(spec)["training"]["schedule"], job["training"]["schedule"]);
+  const Result<JobSettings> stored = job_settings_from_stored_json(job_settings_to_json_text(spec));
+  ASSERT_OK(stored);
+  EXPECT_EQ(*stored, spec);
+  job["training"]["schedule"] = {{"kind", "linear"}};
+  job["strategy"]["schedule"] = {{"warmup_rounds", 10}, {"gama", 1}};
+  EXPECT_THAT(
+      pointers_of(problems_of(job)),
+      UnorderedElementsAre("/training/schedule/kind", "/strategy/schedule/warmup_rounds", "/strategy/schedule/gama"));
+}
+
 TEST(JobJson, KnowsEveryStrategyThatThereIs) {
   for (const StrategyRule* rule : strategies()) {
     json job = minimal();
