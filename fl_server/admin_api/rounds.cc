@@ -16,6 +16,7 @@
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/model_store.h"
 #include "fl_server/store/round_store.h"
+#include "scheduler/job/round_terms.h"
 
 namespace coterie::admin_handlers {
 namespace {
@@ -74,6 +75,10 @@ HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
                                           ? context.models.get_model(id, ModelVersion(round.base.value() + 1))
                                           : Result<ModelRecord>(Error(ErrorCode::not_found, ""));
     list.push_back(to_json(round, goal_count, selected, accepted, model ? &*model : nullptr));
+    const auto* const horizontal = std::get_if<HorizontalSettings>(&job->spec.kind);
+    if (horizontal && horizontal->update.weight_share_max < 1) {
+      list.back()["weight_max"] = terms_of(*horizontal, facts_of(round)).weight_max;
+    }
   }
   nlohmann::json json = {{"job", id.value()}, {"state", to_string(job->state)}, {"rounds", list}};
   const Result<std::optional<nlohmann::json>> privacy = show_privacy(context, *job);

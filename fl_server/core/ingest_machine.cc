@@ -300,7 +300,7 @@ void IngestMachine::commit(BatchId id) {
   std::vector<AcceptRow> rows;
   for (const Member& member : batch.members) {
     totals += member.contribution;
-    rows.push_back({member.device});
+    rows.push_back({member.device, member.contribution.examples});
   }
   effects_.push_back(CommitBatch{id, batch.key, totals, std::move(rows)});
 }

@@ -78,8 +78,7 @@ Result<Bytes> unsealed(const FrameStream& model) {
 Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base,
                                            WallTime now, const SumMasks* masks) const {
   const HorizontalSettings& settings = job.spec.horizontal();
-  const Plan plan = with_terms(plan_of(settings, job.id, job.value_count),
-                               terms_of(settings, {.number = round.number, .ledger = round.ledger}));
+  const Plan plan = with_terms(plan_of(settings, job.id, job.value_count), terms_of(settings, facts_of(round)));
   const StrategySettings strategy = strategy_of_round(settings, round.number);
   COT_ASSIGN(FrameStream model, FrameStream::open(blobs_, base.digest, FrameKind::model));
   const uint64_t value_count = job.value_count;

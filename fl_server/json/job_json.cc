@@ -9,6 +9,7 @@
 #include "fl_server/json/json_reader.h"
 #include "fl_server/json/rate_schedule_json.h"
 #include "fl_server/json/readable_float.h"
+#include "scheduler/job/weight_share.h"
 
 namespace coterie {
 namespace {
@@ -77,6 +78,7 @@ void read_update(JsonReader reader, UpdateSettings& update) {
   reader.read("clip_l2", update.clip_l2);
   reader.read("value_abs_max", update.value_abs_max);
   reader.read("weight_max", update.weight_max);
+  reader.read("weight_share_max", update.weight_share_max);
   reader.finish();
 }
 
@@ -169,6 +171,8 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
   json["update"] = {{"clip_l2", readable(settings.update.clip_l2)},
                     {"value_abs_max", readable(settings.update.value_abs_max)},
                     {"weight_max", settings.update.weight_max}};
+  const double share = settings.update.weight_share_max;
+  if (share != 1 || default_weight_share_max(settings) != 1) json["update"]["weight_share_max"] = share;
   json["rounds"] = {{"count", settings.rounds.count},
                     {"goal_count", settings.rounds.goal_count},
                     {"goal_count_min", settings.rounds.goal_count_min},
@@ -250,6 +254,11 @@ nlohmann::json to_json(const JobSettings& settings) {
 JobSettings job_settings_from_json(const nlohmann::json& json, Problems& problems) {
   if (refuse_vertical(json, problems)) return {};
   JobSettings settings = read_job(json, problems);
+  // Not for stored jobs: one of before there were shares goes on as it was.
+  if (!json.contains("/update/weight_share_max"_json_pointer)) {
+    const auto set_default = [](HorizontalSettings& s) { s.update.weight_share_max = default_weight_share_max(s); };
+    std::visit(set_default, settings.kind);
+  }
   for (Problem& problem : validate(settings)) {
     const bool reported =
         std::any_of(problems.begin(), problems.end(), [&](const Problem& p) { return p.pointer == problem.pointer; });

@@ -16,6 +16,7 @@ namespace coterie {
 // One row of the store: this device is counted in this attempt.
 struct AcceptRow {
   DeviceId device;
+  uint64_t examples = 0;  // that it trained on, as it says, with repetition; 0: it does not say
   friend bool operator==(const AcceptRow&, const AcceptRow&) = default;
 };
 

@@ -11,13 +11,14 @@
 // 7  when devices were seen; segments of the audit log
 // 8  what tenants have uploaded, whose idempotency keys there are, and the rows that quotas are counted behind; which
 //    jobs are deleted, while their rows go
+// 9  what devices that are counted trained on, and the median of it as an attempt was opened
 #pragma once
 
 #include "fl_server/store/sql/database.h"
 
 namespace coterie {
 
-inline constexpr int kSchemaVersion = 8;
+inline constexpr int kSchemaVersion = 9;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
 // (unsupported_version). Where several servers start at once, one does it and the others wait.

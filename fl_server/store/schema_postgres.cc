@@ -163,6 +163,14 @@ ALTER TABLE job ADD COLUMN deleted BIGINT NOT NULL DEFAULT 0;
 UPDATE schema_version SET version = 8;
 )sql";
 
+constexpr const char* kVersion9 = R"sql(
+-- 0: not known.
+ALTER TABLE accept ADD COLUMN examples BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE round ADD COLUMN examples_median BIGINT NOT NULL DEFAULT 0;
+
+UPDATE schema_version SET version = 9;
+)sql";
+
 }  // namespace
 
 Result<int64_t> postgres_schema_version(Database& database) {
@@ -188,7 +196,8 @@ Status prepare_postgres_schema(Database& database) {
     if (version < 5) COT_TRY(database.execute(kVersion5));
     if (version < 6) COT_TRY(database.execute(kVersion6));
     if (version < 7) COT_TRY(database.execute(kVersion7));
-    return database.execute(kVersion8);
+    if (version < 8) COT_TRY(database.execute(kVersion8));
+    return database.execute(kVersion9);
   });
 }
 

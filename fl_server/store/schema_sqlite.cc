@@ -166,6 +166,14 @@ ALTER TABLE job ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0;
 PRAGMA user_version = 8;
 )sql";
 
+constexpr const char* kVersion9 = R"sql(
+-- 0: not known.
+ALTER TABLE accept ADD COLUMN examples INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE round ADD COLUMN examples_median INTEGER NOT NULL DEFAULT 0;
+
+PRAGMA user_version = 9;
+)sql";
+
 }  // namespace
 
 Result<int64_t> sqlite_schema_version(Database& database) {
@@ -190,6 +198,7 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 6) COT_TRY(database.execute(kVersion6));
     if (version < 7) COT_TRY(database.execute(kVersion7));
     if (version < 8) COT_TRY(database.execute(kVersion8));
+    if (version < 9) COT_TRY(database.execute(kVersion9));
     return {};
   });
 }

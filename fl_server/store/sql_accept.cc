@@ -66,12 +66,14 @@ Result<BatchOutcome> SqlTrainingStore::write_batch(const PartialRecord& partial,
   order.reserve(rows.size());
   for (const AcceptRow& row : rows) order.push_back(&row);
   std::ranges::sort(order, {}, [](const AcceptRow* row) { return row->device; });
-  COT_ASSIGN(const std::vector<int> inserted,
-             database_.execute_many(
-                 "INSERT INTO accept(round, attempt, device, partial) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                 order.size(), [&](Statement& accept, size_t i) {
-                   accept << partial.key.round.value() << partial.key.attempt.value() << order[i]->device << partial.id;
-                 }));
+  COT_ASSIGN(
+      const std::vector<int> inserted,
+      database_.execute_many(
+          "INSERT INTO accept(round, attempt, device, partial, examples) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+          order.size(), [&](Statement& accept, size_t i) {
+            accept << partial.key.round.value() << partial.key.attempt.value() << order[i]->device << partial.id
+                   << order[i]->examples;
+          }));
   // A row that was not inserted is a device that counts already: no error, but the answer that the node needs.
   BatchConflict conflict;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -79,6 +81,26 @@ Result<BatchOutcome> SqlTrainingStore::write_batch(const PartialRecord& partial,
   }
   if (conflict.accepted_before.empty()) return BatchDone{};
   return conflict;
+}
+
+// What devices of the round before `number` trained on. 0 where nobody needs it.
+Result<uint64_t> SqlTrainingStore::read_examples_median(const JobRecord& job, uint64_t number) {
+  if (!needs_examples_median(job.spec) || number < 2) return uint64_t{0};
+  // Both statements see the same rows: no round that is done gets another.
+  Statement count = database_.prepare(
+      "SELECT count(*) FROM accept a JOIN round r ON r.id = a.round AND r.attempt = a.attempt "
+      "WHERE r.job = ? AND r.number = ? AND r.state = ?");
+  const uint64_t before = number - 1;
+  count << job.id.value() << before << static_cast<uint64_t>(RoundState::done);
+  COT_ASSIGN(const bool counted, count.step());
+  const uint64_t rows = counted ? count.u64(0) : 0;
+  if (rows == 0) return uint64_t{0};
+  Statement middle = database_.prepare(
+      "SELECT a.examples FROM accept a JOIN round r ON r.id = a.round AND r.attempt = a.attempt "
+      "WHERE r.job = ? AND r.number = ? AND r.state = ? ORDER BY a.examples LIMIT 1 OFFSET ?");
+  middle << job.id.value() << before << static_cast<uint64_t>(RoundState::done) << (rows - 1) / 2;
+  COT_ASSIGN(const bool found, middle.step());
+  return found ? middle.u64(0) : 0;
 }
 
 Result<uint64_t> SqlTrainingStore::read_accepted_count(const RoundKey& key) {

@@ -6,7 +6,7 @@ namespace {
 
 #define COT_ROUND_COLUMNS                                                                              \
   "id, attempt, job, number, state, reason, base_version, base_model, base_bytes, selected, updates, " \
-  "weight, examples, loss_sum, correct, train_ms, opened, closed, ledger_records, ledger_head"
+  "weight, examples, loss_sum, correct, train_ms, opened, closed, ledger_records, ledger_head, examples_median"
 
 RoundRecord round_from(Statement& row) {
   return {.key = {RoundId(row.u64(0)), Attempt(row.u32(1))},
@@ -21,7 +21,8 @@ RoundRecord round_from(Statement& row) {
           .totals = {row.u64(10), row.u64(11), row.u64(12), row.real(13), row.u64(14), row.u64(15)},
           .opened = row.time(16),
           .closed = row.time(17),
-          .ledger = {row.u64(18), row.is_null(19) ? Digest{} : row.digest(19)}};
+          .ledger = {row.u64(18), row.is_null(19) ? Digest{} : row.digest(19)},
+          .examples_median = row.u64(20)};
 }
 
 const os::TransactionPoints& points_of(RoundState to) {
@@ -80,23 +81,25 @@ Result<std::optional<RoundRecord>> SqlTrainingStore::read_attempt(const JobId& j
   return std::optional<RoundRecord>(round_from(row));
 }
 
-Result<RoundRecord> SqlTrainingStore::insert_round(const JobId& job, uint64_t number, Attempt attempt,
-                                                   const ModelRecord& base, const LedgerHead& ledger, WallTime now) {
+Result<RoundRecord> SqlTrainingStore::insert_round(const JobRecord& job, uint64_t number, Attempt attempt,
+                                                   const ModelRecord& base, WallTime now) {
+  COT_ASSIGN(const LedgerHead ledger, read_ledger_head(job));
+  COT_ASSIGN(const uint64_t examples_median, read_examples_median(job, number));
   // Not ON CONFLICT DO NOTHING: that would use up a number for every further attempt.
   Statement name = database_.prepare(
       "INSERT INTO round_name(job, number) SELECT ?1, ?2 "
       "WHERE NOT EXISTS (SELECT 1 FROM round_name WHERE job = ?1 AND number = ?2)");
-  name << job.value() << number;
+  name << job.id.value() << number;
   COT_TRY(name.run());
   Statement insert = database_.prepare("INSERT INTO round(" COT_ROUND_COLUMNS
                                        ") "
                                        "SELECT id, ?, job, number, ?, '', ?, ?, ?, 0, 0, 0, 0, 0.0, 0, 0, ?, "
-                                       "0, ?, ? FROM round_name WHERE job = ? AND number = ?");
+                                       "0, ?, ?, ? FROM round_name WHERE job = ? AND number = ?");
   insert << attempt.value() << static_cast<uint64_t>(RoundState::selecting) << base.version.value() << base.digest
          << base.bytes << now << ledger.records << (ledger.records > 0 ? std::optional(ledger.head) : std::nullopt)
-         << job.value() << number;
+         << examples_median << job.id.value() << number;
   COT_TRY(insert.run());
-  COT_ASSIGN(std::optional<RoundRecord> round, read_attempt(job, number, attempt));
+  COT_ASSIGN(std::optional<RoundRecord> round, read_attempt(job.id, number, attempt));
   COT_ASSERT(round.has_value());
   return *std::move(round);
 }
@@ -118,8 +121,7 @@ Result<RoundRecord> SqlTrainingStore::open_round(const JobId& job, const OpenRou
         (!first && !next_attempt) || progress.head.version != request.base.version || !progress.privacy_stop.empty()) {
       return Error(ErrorCode::conflict, "job " + job.value() + " is not at round " + std::to_string(request.number));
     }
-    COT_ASSIGN(const LedgerHead ledger, read_ledger_head(progress.job));
-    COT_ASSIGN(round, insert_round(job, request.number, request.attempt, request.base, ledger, now));
+    COT_ASSIGN(round, insert_round(progress.job, request.number, request.attempt, request.base, now));
     return {};
   });
   if (!done) return done.error();
@@ -188,9 +190,8 @@ Result<JobProgress> SqlTrainingStore::commit_round(const JobId& job, const Commi
       COT_ASSIGN(const JobRecord after, read_job(job));
       COT_ASSIGN(const std::string stop, read_privacy_stop(after));
       if (request.opens_next && after.state == JobState::running && stop.empty()) {
-        COT_ASSIGN(const LedgerHead ledger, read_ledger_head(after));
         COT_ASSIGN(const RoundRecord next,
-                   insert_round(job, request.number + 1, Attempt(1), request.round.model, ledger, now));
+                   insert_round(after, request.number + 1, Attempt(1), request.round.model, now));
         (void)next;
       }
     }

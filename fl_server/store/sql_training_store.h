@@ -107,9 +107,11 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   Result<JobProgress> read_progress(const JobId& id);
   Result<std::optional<RoundRecord>> read_round(const RoundKey& key);
   Result<std::optional<RoundRecord>> read_attempt(const JobId& job, uint64_t number, Attempt attempt);
-  Result<RoundRecord> insert_round(const JobId& job, uint64_t number, Attempt attempt, const ModelRecord& base,
-                                   const LedgerHead& ledger, WallTime now);
+  // A row with what is known of the job now.
+  Result<RoundRecord> insert_round(const JobRecord& job, uint64_t number, Attempt attempt, const ModelRecord& base,
+                                   WallTime now);
   Status insert_model(const ModelRecord& model);
+  Result<uint64_t> read_examples_median(const JobRecord& job, uint64_t number);
   Result<uint64_t> read_accepted_count(const RoundKey& key);
   Result<BatchOutcome> write_batch(const PartialRecord& partial, const std::vector<AcceptRow>& rows);
 

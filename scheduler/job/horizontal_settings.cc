@@ -202,6 +202,10 @@ Problems validate(const HorizontalSettings& settings) {
   check.require(std::isfinite(settings.update.value_abs_max) && settings.update.value_abs_max > 0,
                 "/update/value_abs_max", "must be finite and > 0");
   check.in_range<uint32_t>(settings.update.weight_max, 1, kWeightMax, "/update/weight_max");
+  const double share = settings.update.weight_share_max;
+  check.require(share == 1 || (share < 1 && share * settings.rounds.goal_count >= 1), "/update/weight_share_max",
+                "must be in [1 / goal_count, 1], is " + number_words(share) +
+                    ": devices that weigh alike have 1 / goal_count each");
   if (problems == before) {
     if (const Status fits = validate(fixed_point_of(settings)); !fits) {
       check.require(false, "/update", fits.error().message());

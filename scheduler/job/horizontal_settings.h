@@ -46,6 +46,8 @@ struct UpdateSettings {
   float clip_l2 = 0;            // 0: none
   float value_abs_max = 64;     // an update with a larger coordinate is rejected
   uint32_t weight_max = 16384;  // examples that count of one device
+  // Share of a round's weight that one device has at most: the round's plan has its weight_max by it. 1: any
+  double weight_share_max = 1;
   friend bool operator==(const UpdateSettings&, const UpdateSettings&) = default;
 };
 

@@ -42,4 +42,11 @@ bool has_noise(const JobSettings& settings) {
   return std::visit([](const HorizontalSettings& horizontal) { return horizontal.privacy.has_noise(); }, settings.kind);
 }
 
+bool needs_examples_median(const JobSettings& settings) {
+  const auto needs = [](const HorizontalSettings& horizontal) {
+    return horizontal.privacy.level == SecurityLevel::none && horizontal.update.weight_share_max < 1;
+  };
+  return std::visit(needs, settings.kind);
+}
+
 }  // namespace coterie

@@ -42,4 +42,7 @@ Problems validate(const JobSettings& settings);
 // Whether the job's models are released with noise, so that its ledger has an account.
 bool has_noise(const JobSettings& settings);
 
+// Whether a round's terms need what devices of the round before trained on (RoundRecord::examples_median).
+bool needs_examples_median(const JobSettings& settings);
+
 }  // namespace coterie

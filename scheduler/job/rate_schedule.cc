@@ -45,8 +45,8 @@ std::string_view to_string(RateScheduleKind kind) { return kNames[static_cast<si
 std::span<const std::string_view> rate_schedule_names() { return kNames; }
 
 float scheduled_rate(float rate, const RateSchedule& schedule, uint64_t number, uint64_t rounds) {
-  COT_ASSERT(number >= 1);
   if (schedule.is_constant()) return rate;
+  COT_ASSERT(number >= 1);
   return static_cast<float>(static_cast<double>(rate) * factor(schedule, std::min(number, rounds), rounds));
 }
 
@@ -70,9 +70,9 @@ Problems problems_of(const RateSchedule& schedule, float rate, uint64_t rounds, 
     check.require(schedule.min == 0, pointer + "/min", absent);
   }
   check.require(
-      schedule.warmup_rounds < rounds, pointer + "/warmup_rounds",
+      schedule.warmup_rounds == 0 || schedule.warmup_rounds < rounds, pointer + "/warmup_rounds",
       "must be below the job's " + std::to_string(rounds) + " rounds, is " + std::to_string(schedule.warmup_rounds));
-  if (!problems.empty() || schedule.is_constant()) return problems;
+  if (!problems.empty() || schedule.is_constant() || rounds == 0) return problems;
   // It rises to the end of the warm-up and never again, so that one of these is the least.
   for (const uint64_t number : {uint64_t{1}, rounds}) {
     const float least = scheduled_rate(rate, schedule, number, rounds);

@@ -81,6 +81,9 @@ struct RoundRecord {
   WallTime opened;
   WallTime closed{};
   LedgerHead ledger = {};  // as the attempt was opened, of a job that has one
+  // The lower median of the examples that devices of the round before trained on, as they say it, with repetition: of a
+  // job that caps a device's share. 0: not known.
+  uint64_t examples_median = 0;
 };
 
 }  // namespace coterie

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "scheduler/job/horizontal_settings.h"
+#include "scheduler/job/records.h"
 
 namespace coterie {
 
@@ -15,10 +16,13 @@ namespace coterie {
 struct RoundFacts {
   uint64_t number = 1;  // of the round within its job
   LedgerHead ledger = {};
+  uint64_t examples_median = 0;  // as in RoundRecord
 };
+RoundFacts facts_of(const RoundRecord& round);
 
 struct RoundTerms {
   float learning_rate = 0;  // of the devices
+  uint32_t weight_max = 0;  // of an update
   LedgerHead ledger = {};
   friend bool operator==(const RoundTerms&, const RoundTerms&) = default;
 };

@@ -146,14 +146,15 @@ class OnSqlite(OperatingTest):
                               "DROP TRIGGER audit_is_never_cut", "DROP TABLE audit_segment",
                               "CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'no'); END"):
                 database.execute(statement)
-            for table, column in (("admin_token", "tenant"), ("idempotency", "tenant"), ("job", "deleted")):
+            for table, column in (("admin_token", "tenant"), ("idempotency", "tenant"), ("job", "deleted"), ("accept", "examples"),
+                                  ("round", "examples_median")):
                 database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
             database.execute("PRAGMA user_version = 4")
-        self.assertEqual(self.site.run("upgrade").splitlines()[0], "8")
+        self.assertEqual(self.site.run("upgrade").splitlines()[0], "9")
         self.round_of("open")
         self.rounds_done(self.plain, 2)
-        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 9'")
-        self.assertIn("schema version 9", self.site.shell("systemctl start fl_server", fails=True))
+        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 10'")
+        self.assertIn("schema version 10", self.site.shell("systemctl start fl_server", fails=True))
 
     def test_tokens_are_replaced(self):
         old = (self.site.data / "admin-token").read_text()

@@ -4,6 +4,7 @@
 
 #include "fl_server/records/tenant.h"
 #include "scheduler/job/round_release.h"
+#include "scheduler/job/weight_share.h"
 #include "secure/dp/noise/noise_tree.h"
 
 namespace coterie {
@@ -106,6 +107,11 @@ RoundRecord& MemoryTrainingStore::insert_round(Job& job, uint64_t number, Attemp
   round.opened = now;
   const bool has_log = logs_.log_of(job.record.spec.common.population).size() > 0;
   if (keeps_ledger(job.record.spec) || has_log) round.ledger = {ledger_.size(), ledger_.head()};
+  if (!needs_examples_median(job.record.spec)) return round;
+  for (const auto& [other, before] : rounds_) {
+    const bool is_last = before.job == job.record.id && before.number + 1 == number;
+    if (is_last && before.state == RoundState::done) round.examples_median = lower_median(examples_[other]);
+  }
   return round;
 }
 
@@ -223,7 +229,10 @@ BatchOutcome MemoryTrainingStore::accept_batch(const PartialRecord& partial, con
   const bool repeated = written.id != partial.id;
   std::ranges::sort(conflict.accepted_before);
   if (!conflict.accepted_before.empty() && !defects_.ignores_conflicts && !repeated) return conflict;
-  for (const AcceptRow& row : rows) accepted.insert(row.device);
+  for (const AcceptRow& row : rows) {
+    accepted.insert(row.device);
+    examples_[partial.key].push_back(row.examples);
+  }
   partials_[written.id] = written;
   return BatchDone{};
 }

@@ -103,6 +103,7 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
   std::map<JobId, Job> deleted_;  // of which models are left
   std::map<RoundKey, RoundRecord> rounds_;
   std::map<RoundKey, std::set<DeviceId>> accepted_;
+  std::map<RoundKey, std::vector<uint64_t>> examples_;  // of those
   std::map<std::string, PartialRecord> partials_;
   Ledger ledger_;
   PopulationLogs logs_;

@@ -33,7 +33,7 @@ BUDGETS_KIB = {
     "device_sdk/agent/": 275,
     "fl_server/": 146,
     "fl_server/core/": 96,
-    "fl_server/net/": 104,
+    "fl_server/net/": 108,
     "fl_server/evaluation/": 160,
     "fl_server/finalize/": 160,
     "fl_server/fleet/": 160,

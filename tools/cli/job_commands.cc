@@ -75,6 +75,9 @@ void print_job(const nlohmann::json& job) {
                        at("/spec/training/optimizer/learning_rate") + ", " + at("/spec/training/local_epochs") +
                        " epochs of batches of " + at("/spec/training/batch_size"));
   line("strategy", at("/spec/strategy/kind") + ", server learning rate " + at("/spec/strategy/server_learning_rate"));
+  if (job.contains("/spec/update/weight_share_max"_json_pointer)) {
+    line("weights", "one device has at most " + at("/spec/update/weight_share_max") + " of a round");
+  }
   if (job.contains("rates")) {
     const auto kind = [&](const char* pointer) {
       return job.contains(nlohmann::json::json_pointer(pointer)) ? at(pointer) : std::string("constant");

@@ -7,6 +7,7 @@
 #include "fl_server/json/job_json.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/plan_privacy.h"
+#include "scheduler/job/weight_share.h"
 #include "secure/dp/account/calibrate.h"
 #include "secure/dp/distributed/device_noise.h"
 
@@ -76,6 +77,7 @@ HorizontalSettings settings_of(const DemoOptions& options) {
                           .with("server_learning_rate", static_cast<float>(options.server_rate()));
   settings.schedules = options.schedules;
   settings.privacy.level = options.security;
+  settings.update.weight_share_max = default_weight_share_max(settings);
   if (options.security == SecurityLevel::none) return settings;
   settings.privacy.cohort_max = options.cohort_max;
   settings.privacy.dropout_share = options.dropout_share();
@@ -87,6 +89,7 @@ HorizontalSettings settings_of(const DemoOptions& options) {
 
 void add_noise(HorizontalSettings& settings, const DemoOptions& options, double noise_multiplier) {
   settings.update.weight_max = 1;
+  settings.update.weight_share_max = 1;
   settings.privacy.noise_multiplier = noise_multiplier;
   settings.privacy.target_delta = options.delta;
 }

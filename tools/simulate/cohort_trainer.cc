@@ -7,6 +7,7 @@
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/runtime/trainer.h"
+#include "scheduler/job/weight_share.h"
 #include "tools/cli/interrupt.h"
 #include "tools/demo/options.h"
 
@@ -49,6 +50,12 @@ Result<RoundTotals> CohortTrainer::train(const CohortWork& work, RingSum& sum) {
     totals += outcome.totals;
   }
   return totals;
+}
+
+uint64_t CohortTrainer::examples_median() const {
+  std::vector<uint64_t> examples;
+  for (const Outcome& outcome : outcomes_) examples.push_back(outcome.totals.examples);
+  return lower_median(std::move(examples));
 }
 
 // Devices are begun in their order, and what is begun is ended: the first that fails is the same with any threads.

@@ -35,6 +35,8 @@ class CohortTrainer {
   // Adds the updates of all of them to `sum`. Errors: cancelled; those of training, naming the device: of several the
   // first by its number.
   Result<RoundTotals> train(const CohortWork& work, RingSum& sum);
+  // As RoundRecord has it, of whom train() was for last.
+  uint64_t examples_median() const;
 
  private:
   struct Outcome {

@@ -6,7 +6,6 @@
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/finalize/round_noise.h"
 #include "proto/codec/codec.h"
-#include "scheduler/job/round_terms.h"
 #include "tools/simulate/round_stores.h"
 
 namespace coterie {
@@ -35,17 +34,13 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   return simulation;
 }
 
-Plan Simulation::plan_of_next() const {
-  const HorizontalSettings& job = record_.spec.horizontal();
-  return with_terms(plan_of(job, record_.id, record_.value_count), terms_of(job, {.number = record_.rounds_done + 1}));
-}
-
 Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKey& key) {
   COT_ASSIGN(Bytes file, model());
   COT_ASSIGN(Model model, Model::load(std::move(file)));
   sum_->clear();
-  COT_ASSIGN(const RoundTotals totals,
-             trainer_->train({plan_of_next(), std::move(model), base_.version, plan.counted}, *sum_));
+  const HorizontalSettings& job = record_.spec.horizontal();
+  const Plan asked = with_terms(plan_of(job, record_.id, record_.value_count), terms_of(job, facts()));
+  COT_ASSIGN(const RoundTotals totals, trainer_->train({asked, std::move(model), base_.version, plan.counted}, *sum_));
   PartialRecord partial{
       .id = "simulated/1/" + std::to_string(key.round.value()), .key = key, .totals = totals, .blob = {}};
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_->create());
@@ -88,6 +83,7 @@ Result<SimulatedRound> Simulation::attempt() {
   record.number = number;
   record.base = base_.version;
   record.base_model = base_.digest;
+  record.examples_median = examples_median_;
   COT_ASSIGN(const FinalizedRound finalized, finalizer.finalize(record_, record, base_, WallTime()));
   // What the next round does not need goes: a long job would fill the disk.
   COT_TRY(blobs_->remove(partial.blob));
@@ -96,6 +92,7 @@ Result<SimulatedRound> Simulation::attempt() {
     COT_TRY(blobs_->remove(*base_.optimizer_state));
   }
   base_ = finalized.model;
+  if (needs_examples_median(record_.spec)) examples_median_ = trainer_->examples_median();
   record_.rounds_done = number;
   attempts_ = 0;
   const RoundTotals& totals = partial.totals;

@@ -8,7 +8,7 @@
 
 #include "fl_server/records/batch.h"
 #include "fl_server/store/directory_blob_store.h"
-#include "scheduler/job/records.h"
+#include "scheduler/job/round_terms.h"
 #include "tools/admin/round_report.h"
 #include "tools/simulate/cohort_trainer.h"
 #include "tools/simulate/virtual_round.h"
@@ -37,7 +37,7 @@ class Simulation {
  private:
   Simulation(JobRecord record, const VirtualFleet& fleet, CohortTrainer& trainer)
       : record_(std::move(record)), fleet_(&fleet), trainer_(&trainer) {}
-  Plan plan_of_next() const;
+  RoundFacts facts() const { return {record_.rounds_done + 1, {}, examples_median_}; }
   Result<PartialRecord> sum_of(const VirtualRound& plan, const RoundKey& key);
 
   JobRecord record_;
@@ -46,7 +46,8 @@ class Simulation {
   std::unique_ptr<DirectoryBlobStore> blobs_;
   ModelRecord base_;
   std::unique_ptr<RingSum> sum_;
-  uint32_t attempts_ = 0;  // of the round under way
+  uint32_t attempts_ = 0;         // of the round under way
+  uint64_t examples_median_ = 0;  // of the last round
 };
 
 }  // namespace coterie

@@ -55,13 +55,14 @@ Result<Assignment> RawDevice::wait_for_assignment(Millis hold, int failures_max)
   }
 }
 
-Outcome<Receipt> RawDevice::upload(const Assignment& assignment, std::span<const float> values, uint32_t weight) {
+Outcome<Receipt> RawDevice::upload(const Assignment& assignment, std::span<const float> values, uint32_t weight,
+                                   std::optional<uint32_t> examples) {
   const UpdateHeader header{.round = assignment.round,
                             .model = assignment.model,
                             .encoding = UpdateEncoding::float32,
                             .value_count = values.size(),
                             .weight = weight,
-                            .examples = weight,
+                            .examples = examples.value_or(weight),
                             .loss_sum = 0.5 * weight,
                             .correct = 0,
                             .train_ms = 1};

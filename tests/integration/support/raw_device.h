@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,10 @@ class RawDevice {
   // Checks in until there is an assignment; retry windows are followed at once, those of refusals,
   // too; failures up to `failures_max` times.
   Result<Assignment> wait_for_assignment(Millis hold, int failures_max = 0);
-  // An update of these values, in answer to this assignment. Failures come back as they are.
-  Outcome<Receipt> upload(const Assignment& assignment, std::span<const float> values, uint32_t weight = 1);
+  // An update of these values, in answer to this assignment, of `examples` (none: as many as it weighs). Failures come
+  // back as they are.
+  Outcome<Receipt> upload(const Assignment& assignment, std::span<const float> values, uint32_t weight = 1,
+                          std::optional<uint32_t> examples = {});
   // The model's payload as float32, its digest checked.
   Result<std::vector<float>> fetch_weights(const Assignment& assignment);
   // Uploads again and again until the server has decided; gives up after a minute.

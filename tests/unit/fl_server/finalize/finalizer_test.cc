@@ -154,18 +154,19 @@ TEST(Finalizer, CarriesFedAdamsMomentsFromRoundToRound) {
 }
 
 TEST(Finalizer, MovesTheModelByTheServersRateOfTheRound) {
-  std::vector<float> base = some_values(7, kValues, 1);
+  constexpr size_t kFew = 100;
+  std::vector<float> base = some_values(7, kFew, 1);
   FrozenRound round(kFedAvg, base, [](HorizontalSettings& settings) {
     settings.schedules.server = {.kind = RateScheduleKind::step, .warmup_rounds = 2, .period = 1, .gamma = 0.5};
   });
   std::vector<double> weights(base.begin(), base.end());
   for (const double rate : {0.25, 0.5, 0.5, 0.25, 0.125}) {  // of 0.5
-    const std::vector<TestUpdate> updates = updates_from(10 + round.round_.number, 4);
+    const std::vector<TestUpdate> updates = updates_from(10 + round.round_.number, 4, kFew);
     round.add_partial("p" + std::to_string(round.round_.number), updates);
     const auto finalized = round.finalize();
     ASSERT_OK(finalized);
     const std::vector<double> mean = mean_of(updates);
-    for (size_t i = 0; i < kValues; ++i) weights[i] += rate * mean[i];
+    for (size_t i = 0; i < kFew; ++i) weights[i] += rate * mean[i];
     expect_near(round.weights_of(finalized->model), weights);
     round.commit(*finalized);
   }

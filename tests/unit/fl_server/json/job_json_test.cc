@@ -178,6 +178,25 @@ TEST(JobJson, CarriesSchedulesOfRatesAndSaysNothingOfConstantOnes) {
       UnorderedElementsAre("/training/schedule/kind", "/strategy/schedule/warmup_rounds", "/strategy/schedule/gama"));
 }
 
+TEST(JobJson, CapsTheShareOfADeviceOfNewJobsAlone) {
+  json job = minimal();
+  job["privacy"]["level"] = "none";
+  job["rounds"]["goal_count"] = 20;
+  Problems problems;
+  const JobSettings spec = job_settings_from_json(job, problems);
+  EXPECT_EQ(spec.horizontal().update.weight_share_max, 0.1);
+  EXPECT_EQ(job_settings_from_stored_json(job_settings_to_json_text(spec)).value(), spec);
+  EXPECT_EQ(job_settings_from_stored_json(job.dump()).value().horizontal().update.weight_share_max, 1)
+      << "stored by a server of before there were shares";
+  job["update"]["weight_share_max"] = 1;
+  const JobSettings uncapped = job_settings_from_json(job, problems);
+  EXPECT_EQ(uncapped.horizontal().update.weight_share_max, 1);
+  EXPECT_EQ(job_settings_from_json(to_json(uncapped), problems), uncapped) << "what is shown makes the same job";
+  job["update"]["weight_share_max"] = 0.01;
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/update/weight_share_max"));
+}
+
 TEST(JobJson, KnowsEveryStrategyThatThereIs) {
   for (const StrategyRule* rule : strategies()) {
     json job = minimal();
