@@ -2,13 +2,15 @@
 //
 // An update is added whole or not at all, and lanes of two accumulators of one kind and size are merged by merge(): how
 // updates are shared out to accumulators, threads and nodes changes nothing. What lanes mean is the kind's own affair:
-// RingSum has one of them a value; what keeps updates, counts into a histogram or weighs them by their age has others.
+// RingSum has one of them a value, KeptUpdates the updates themselves; what counts into a histogram or weighs updates
+// by their age has others.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <variant>
 
+#include "base/ids.h"
 #include "base/result.h"
 
 namespace coterie {
@@ -22,8 +24,8 @@ class Accumulator {
 
   virtual uint64_t lane_count() const = 0;
   // Adds the values of one update, `weight` times. Thread-safe against itself and merge(). malformed names the first
-  // value that is not what the plan allows, and nothing has been added then.
-  virtual Status add(std::span<const float> values, uint32_t weight) = 0;
+  // value that is not what the plan allows, and nothing has been added then. A sum forgets whom it is from.
+  virtual Status add(std::span<const float> values, uint32_t weight, const DeviceId& from) = 0;
   // Adds what is lanes already: those of another accumulator, or a masked update, which is a sum of one. Thread-safe as
   // add(). Precondition: as many as lane_count().
   virtual void merge(const AnyLanes& lanes) = 0;

@@ -16,7 +16,7 @@ std::pair<size_t, size_t> RingSum::range(size_t tile) const {
   return {offset, std::min(size, lanes_.size() - offset)};
 }
 
-Status RingSum::add(std::span<const float> values, uint32_t weight) {
+Status RingSum::add(std::span<const float> values, uint32_t weight, const DeviceId&) {
   COT_ASSERT(values.size() == lanes_.size());
   const size_t start = next_start_.fetch_add(kTiles / 4);  // far from where the others are
   for (size_t i = 0; i < kTiles; ++i) {

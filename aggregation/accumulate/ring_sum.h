@@ -24,7 +24,7 @@ class RingSum final : public Accumulator {
   const FixedPointSpec& spec() const { return spec_; }
   uint64_t lane_count() const override { return lanes_.size(); }
   // Precondition: as many values as lanes.
-  Status add(std::span<const float> values, uint32_t weight) override;
+  Status add(std::span<const float> values, uint32_t weight, const DeviceId& from = {}) override;
   // Narrow lanes are added as they are: the low bits of the sum are their sum modulo 2^16 or 2^32, and what they carry
   // above does not count.
   void merge(const AnyLanes& lanes) override;
