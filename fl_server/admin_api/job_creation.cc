@@ -22,6 +22,7 @@
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/ledger_store.h"
 #include "proto/codec/codec.h"
+#include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/model_rules.h"
 #include "scheduler/job/round_release.h"
 #include "secure/crypto/random.h"
@@ -133,7 +134,11 @@ std::optional<HttpResponse> prepare(AdminContext& context, const nlohmann::json&
   if (const Problems graph = validate_with_graph(settings, model->header); !graph.empty()) {
     return problem_response(invalid_job(), graph);
   }
-  if (!sent.value("strategy", nlohmann::json::object()).contains("statistics")) {
+  if (const Problems kept = validate_kept_updates(settings, job.record.value_count); !kept.empty()) {
+    return problem_response(invalid_job(), kept);
+  }
+  const bool says_statistics = sent.value("strategy", nlohmann::json::object()).contains("statistics");
+  if (!says_statistics && !settings.aggregation.keeps_updates()) {
     settings.strategy.statistics = default_statistics(model->header);
   }
   if (const Status stored = store_plan(context, job.record, settings); !stored) return problem_response(stored.error());

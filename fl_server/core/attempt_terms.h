@@ -12,7 +12,7 @@ namespace coterie {
 
 struct AttemptTerms {
   std::optional<secagg::SessionParameters> session;  // of the masks of its updates; none: it has none
-  uint64_t lane_count = 0;                           // of its sum
+  uint64_t lane_count = 0;                           // of its sum; where updates are kept, values of one
 };
 
 // `notice` is of a round that is served: its assignment names the attempt's own plan.

@@ -83,6 +83,14 @@ bool IngestMachine::is_full(const Lane& lane) {
   return lane.accepted.size() + lane.in_batch.size() >= lane.notice.plan.update.fixed_point.contributors_max;
 }
 
+// Kept updates lie in memory until their batch is spilled.
+uint32_t IngestMachine::batch_updates_max(const RoundNotice& notice) const {
+  if (!notice.keeps_updates) return limits_.batch_updates_max;
+  const uint64_t update_bytes = std::max<uint64_t>(1, notice.plan.update.value_count * sizeof(float));
+  const uint64_t fit = std::max<uint64_t>(1, limits_.kept_batch_bytes_max / update_bytes);
+  return static_cast<uint32_t>(std::min<uint64_t>(fit, limits_.batch_updates_max));
+}
+
 // ---- From the offer to the sum
 
 void IngestMachine::handle(const UploadOffered& event) {
@@ -187,7 +195,7 @@ void IngestMachine::place(UploadId id, Lane& lane) {
   }
   Batch& batch = live_batch(*lane.buffer);
   // A full batch is sealed at the end of the step: when many were ready, some of them wait for the next one.
-  if (batch.stage != BatchStage::open || batch.members.size() >= limits_.batch_updates_max) {
+  if (batch.stage != BatchStage::open || batch.members.size() >= lane.batch_updates_max) {
     lane.ready.push_back(id);
     return;
   }
@@ -247,7 +255,7 @@ void IngestMachine::consider_seal(Lane& lane) {
   if (!lane.buffer) return;
   Batch& batch = live_batch(*lane.buffer);
   if (batch.stage != BatchStage::open) return;
-  const bool full = batch.members.size() >= limits_.batch_updates_max;
+  const bool full = batch.members.size() >= lane.batch_updates_max;
   const bool completes = lane.accepted.size() + lane.in_batch.size() >= lane.due.value_or(lane.notice.goal_count);
   const bool old = now_ >= flush_due(batch);
   if (!full && !completes && !old && !lane.closed) return;
@@ -396,6 +404,7 @@ void IngestMachine::handle(const RoundPublished& event) {
   if (event.notice.state == RoundState::collecting) {
     Lane& lane = lanes_[event.notice.key];
     lane.notice = event.notice;
+    lane.batch_updates_max = batch_updates_max(event.notice);
     lane.closed = false;  // a round may be published again after a board was read late
     // Added, not replaced: this node may have accepted devices since the list was read.
     lane.accepted.insert(event.accepted.begin(), event.accepted.end());

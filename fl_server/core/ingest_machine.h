@@ -47,6 +47,7 @@ struct IngestLimits {
   uint32_t uploads_queued_max = 10'000;       // offers that wait for bytes
   Millis queued_max{30'000};
   uint32_t batch_updates_max = 256;
+  uint64_t kept_batch_bytes_max = 64ull << 20;  // of a batch that keeps its updates, unless it has one alone
   // How long a batch waits for others once the credit for flushes is used up (flush_budget.h).
   Millis linger_min{10};
   Millis linger_max{2'000};
@@ -144,6 +145,7 @@ class IngestMachine {
     std::deque<UploadId> ready;
     std::optional<BatchId> buffer;  // the batch that has the sum buffer
     uint32_t arriving = 0;          // uploads queued or receiving
+    uint32_t batch_updates_max = 1;
   };
 
   void handle(const UploadOffered& event);
@@ -177,6 +179,7 @@ class IngestMachine {
   void forget_finished_lanes();
   Instant flush_due(const Batch& batch) const;
   static bool is_full(const Lane& lane);
+  uint32_t batch_updates_max(const RoundNotice& notice) const;
   Lane& lane_of(const RoundKey& key);
   Upload& upload_of(UploadId id);
   Batch& live_batch(BatchId id);

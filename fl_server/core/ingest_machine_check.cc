@@ -59,7 +59,7 @@ void IngestMachine::check_batches() const {
       }
     }
     COT_INVARIANT(batch.adding == adding, "a batch knows how many of its updates are being added");
-    COT_INVARIANT(batch.members.size() <= limits_.batch_updates_max, "no batch has more members than the limit");
+    COT_INVARIANT(batch.members.size() <= lane.batch_updates_max, "no batch has more members than the limit");
     const bool is_before_spill = batch.stage <= BatchStage::sealed;
     COT_INVARIANT(!is_before_spill || lane.buffer == id, "a batch that is not spilled has its lane's buffer");
     COT_INVARIANT(batch.stage != BatchStage::sealed || adding > 0, "a sealed batch waits for an addition");
@@ -97,7 +97,7 @@ void IngestMachine::check_lanes() const {
     const bool takes_more = batch.stage == BatchStage::open;
     COT_INVARIANT(!takes_more || lane.ready.empty(), "an update does not wait for a batch that would take it");
     COT_INVARIANT(!takes_more || !lane.closed, "a closed attempt's batch is not open");
-    COT_INVARIANT(!takes_more || batch.members.size() < limits_.batch_updates_max, "a full batch is sealed");
+    COT_INVARIANT(!takes_more || batch.members.size() < lane.batch_updates_max, "a full batch is sealed");
   }
 }
 

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "base/os/crash_point.h"
+#include "fl_server/finalize/divided_sum.h"
 #include "fl_server/finalize/frame_stream.h"
+#include "fl_server/finalize/kept_round.h"
 #include "fl_server/finalize/next_statistics.h"
 #include "fl_server/finalize/round_sum.h"
 #include "fl_server/finalize/strategy_state.h"
@@ -89,21 +91,29 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   const Result<ModelGraph> graph = decode_model_head(model.prelude(), model.header());
   if (!graph) return does_not_fit("the base model cannot be read: " + graph.error().message());
   const std::vector<ValueRange> parameters = parameter_values(*graph), never_negative = variances(*graph);
-  COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, accepts_, partials_, masks));
   COT_ASSIGN(StrategyState state, StrategyState::open(blobs_, base.optimizer_state, strategy, value_count));
 
   std::optional<RoundNoise> noise;
-  if (settings.privacy.has_central_noise()) {
-    COT_ASSIGN(noise, noise_.reserve(ledger_, job, round.key, now));
-    os::crash_point(os::CrashPoint::finalize_noise_reserved);
+  std::unique_ptr<MeanSource> source;
+  if (settings.aggregation.keeps_updates()) {
+    COT_ASSIGN(KeptRound kept, KeptRound::open(round.key, plan, settings.aggregation, parameters, accepts_, partials_));
+    source = std::make_unique<KeptRound>(std::move(kept));
+  } else {
+    COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, accepts_, partials_, masks));
+    // Behind all that can be wrong with what is stored: noise that is reserved is paid for.
+    if (settings.privacy.has_central_noise()) {
+      COT_ASSIGN(noise, noise_.reserve(ledger_, job, round.key, now));
+      os::crash_point(os::CrashPoint::finalize_noise_reserved);
+    }
+    const uint64_t divisor = noise ? settings.rounds.goal_count : sum.totals().weight;
+    source = std::make_unique<DividedSum>(std::move(sum), divisor, noise ? &*noise : nullptr);
   }
-  const uint64_t divisor = noise ? settings.rounds.goal_count : sum.totals().weight;
 
   // A job with noise leaves them as they are: their difference is in the noisy sum, and no clip was made for them.
   // Such a job with statistics that move is refused when it is created; an older one may be running.
   std::vector<RunningStatistics> moving;
   if (!settings.privacy.has_noise()) moving = running_statistics(*graph);
-  COT_ASSIGN(const NextStatistics statistics, NextStatistics::of(moving, plan.update.encoding, model, sum, divisor));
+  COT_ASSIGN(const NextStatistics statistics, NextStatistics::of(moving, plan.update.encoding, model, *source));
 
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_.create());
   COT_ASSIGN(const Bytes head, unsealed(model));
@@ -114,7 +124,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     const uint64_t count = std::min(tile, value_count - offset);
     const std::span<float> mean_tile = std::span(mean).first(count);
     const std::span<float> weight_tile = std::span(weights).first(count);
-    COT_TRY(sum.read_mean(divisor, noise ? &*noise : nullptr, mean_tile));
+    COT_TRY(source->read(mean_tile));
     COT_TRY(model.read(as_writable(weights, count)));
     // Parameters alone are the strategy's. What is neither a parameter nor a statistic is padding: noise may have
     // fallen on it, and a model whose padding is not 0 is none.
@@ -125,10 +135,10 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     COT_TRY(check_values(weight_tile, offset, never_negative));
     COT_TRY(writer->append(as_readable(weights, count)));
   }
-  COT_TRY(sum.verify());
+  COT_TRY(source->verify());
   COT_TRY(model.verify());
 
-  FinalizedRound finalized{.key = round.key, .model = {}, .totals = sum.totals(), .noise_commitment = {}};
+  FinalizedRound finalized{.key = round.key, .model = {}, .totals = source->totals(), .noise_commitment = {}};
   if (noise) finalized.noise_commitment = noise->commitment();
   else if (settings.privacy.has_noise()) finalized.noise_commitment = masks->name();  // its devices drew the noise
   finalized.model.job = job.id;

@@ -5,6 +5,9 @@
 // many updates as there are accept rows), writes the new model and the strategy's state as blobs. Commits nothing:
 // doing it twice, or on two nodes, gives the same bytes under the same names.
 //
+// Where the job has a robust aggregation rule the partials hold the updates themselves, and what the rule makes of them
+// is what the strategy gets as their mean (kept_round.h).
+//
 // The model's graph says which values are whose: parameters are moved by the job's strategy, running statistics as
 // proto/messages/running_statistics.h says, and all else (frozen statistics, padding) is as it was.
 //
@@ -48,8 +51,9 @@ class Finalizer {
         evaluate_(std::move(evaluate)) {}
 
   // data_loss if what is stored does not fit together: the round cannot be finalized from it. invalid_argument if the
-  // next model may not be released: a value or its evaluation is not finite, or a batch norm's variance is below 0; the
-  // round machine ends the job for it. permission_denied if the privacy budget does not admit the release.
+  // next model may not be released: a value or its evaluation is not finite, a batch norm's variance is below 0, or the
+  // aggregation rule needs more updates; the round machine ends the job for it. permission_denied if the privacy budget
+  // does not admit the release.
   // `masks`: of a round with secure aggregation, which has lanes behind the values: the sum of the weights, and the
   // check lanes, without which the sum is data_loss.
   Result<FinalizedRound> finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base, WallTime now,

@@ -17,13 +17,13 @@ constexpr double kRounding = 1e-6;
 }  // namespace
 
 Result<NextStatistics> NextStatistics::of(std::span<const RunningStatistics> statistics, UpdateEncoding encoding,
-                                          const FrameStream& model, const RoundSum& sum, uint64_t divisor) {
+                                          const FrameStream& model, const MeanSource& mean) {
   NextStatistics next;
   for (const RunningStatistics& norm : statistics) {
     COT_ASSIGN(std::vector<float> means, given(model, norm.mean, norm.channels));
     COT_ASSIGN(std::vector<float> variances, given(model, norm.variance, norm.channels));
-    COT_ASSIGN(const std::vector<double> m, sum.peek_mean(norm.mean, norm.channels, divisor));
-    COT_ASSIGN(const std::vector<double> s, sum.peek_mean(norm.variance, norm.channels, divisor));
+    COT_ASSIGN(const std::vector<double> m, mean.peek(norm.mean, norm.channels));
+    COT_ASSIGN(const std::vector<double> s, mean.peek(norm.variance, norm.channels));
     for (uint64_t i = 0; i < norm.channels; ++i) {
       means[i] = static_cast<float>(static_cast<double>(means[i]) + m[i]);
       if (encoding == UpdateEncoding::float32_pooled) {

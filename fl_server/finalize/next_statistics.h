@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "fl_server/finalize/frame_stream.h"
-#include "fl_server/finalize/round_sum.h"
+#include "fl_server/finalize/mean_source.h"
 #include "proto/messages/running_statistics.h"
 
 namespace coterie {
 
 class NextStatistics {
  public:
-  // `statistics` of `model`, whose values have not been read yet, moved by `sum` over `divisor` as `encoding` says:
-  // with float32_pooled to those of all examples together, else by the mean of the differences. What is read here is
-  // read again with the rest, and has its digest checked then. Precondition: the sum is not of noisy updates.
+  // `statistics` of `model`, whose values have not been read yet, moved by `mean` as `encoding` says: with
+  // float32_pooled to those of all examples together, else by the mean of the differences. What is read here is read
+  // again with the rest, and has its digest checked then. Precondition: the mean is not of noisy updates.
   static Result<NextStatistics> of(std::span<const RunningStatistics> statistics, UpdateEncoding encoding,
-                                   const FrameStream& model, const RoundSum& sum, uint64_t divisor);
+                                   const FrameStream& model, const MeanSource& mean);
 
   // Replaces those of the statistics that lie among `values`, which are the model's from `first` on.
   void put(uint64_t first, std::span<float> values) const;

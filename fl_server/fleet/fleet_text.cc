@@ -171,6 +171,7 @@ json to_json(const RoundNotice& round, const std::map<RoundKey, TicketShares>& s
                 {"plan", to_base64url(encode(round.plan))},
                 {"shares", share == shares.end() ? TicketShares() : share->second}};
   if (round.updates_due) entry["updates_due"] = *round.updates_due;
+  if (round.keeps_updates) entry["keeps_updates"] = true;
   return entry;
 }
 
@@ -214,7 +215,8 @@ Result<RoundNotice> round_from(Reader& reader, const json& entry, const PlanOf& 
                     .plan = {},
                     .weight = reader.number<uint32_t>(entry, "weight", 1),
                     .ticket_count = reader.number<uint32_t>(entry, "ticket_count"),
-                    .goal_count = reader.number<uint32_t>(entry, "goal_count")};
+                    .goal_count = reader.number<uint32_t>(entry, "goal_count"),
+                    .keeps_updates = reader.flag(entry, "keeps_updates")};
   COT_ASSIGN(round.state, state_from(reader.text(entry, "state")));
   if (entry.contains("updates_due")) round.updates_due = reader.number<uint64_t>(entry, "updates_due");
   COT_TRY(read_promise(reader, entry, plan_of, round));

@@ -6,6 +6,7 @@
 #include <span>
 #include <variant>
 
+#include "fl_server/json/aggregation_json.h"
 #include "fl_server/json/json_reader.h"
 #include "fl_server/json/rate_schedule_json.h"
 #include "fl_server/json/readable_float.h"
@@ -52,11 +53,13 @@ void read_training(JsonReader reader, TrainingSettings& training, RateSchedule& 
 
 // A sum of fewer than cohort_min updates is never unmasked, so no round may count on one.
 uint32_t default_goal_count_min(const HorizontalSettings& settings) {
-  if (settings.privacy.level == SecurityLevel::none) return 1;
+  if (settings.privacy.level == SecurityLevel::none) {
+    return std::max(1u, std::min(settings.aggregation.updates_min(), settings.rounds.goal_count));
+  }
   return std::max(1u, std::min(settings.privacy.cohort_min, settings.rounds.goal_count));
 }
 
-// After the privacy settings: they say what the default of goal_count_min is.
+// After the privacy and the aggregation settings: they say what the default of goal_count_min is.
 void read_rounds(JsonReader reader, HorizontalSettings& settings) {
   RoundSettings& rounds = settings.rounds;
   reader.read("count", rounds.count);
@@ -187,6 +190,7 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
   if (settings.rounds.separation_min != 0) json["rounds"]["separation_min"] = settings.rounds.separation_min;
   json["strategy"] = to_json(settings.strategy);
   add_schedule(json["strategy"], settings.schedules.server);
+  if (settings.aggregation.keeps_updates()) json["aggregation"] = to_json(settings.aggregation);
   json["privacy"] = {
       {"level", to_string(settings.privacy.level)},        {"noise_multiplier", settings.privacy.noise_multiplier},
       {"target_delta", settings.privacy.target_delta},     {"epsilon_budget", settings.privacy.epsilon_budget},
@@ -204,6 +208,7 @@ KindSettings read_horizontal(JsonReader& reader) {
   reader.read("model", settings.model);
   reader.read("evaluation", settings.evaluation);
   read_training(reader.object("training"), settings.training, settings.schedules.device);
+  read_aggregation(reader.object("aggregation"), settings);
   read_update(reader.object("update"), settings.update);
   read_privacy(reader.object("privacy"), settings.privacy);
   read_rounds(reader.object("rounds"), settings);

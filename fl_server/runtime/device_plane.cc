@@ -157,7 +157,8 @@ void DevicePlane::give_up(const RoundKey& key) {
   const auto round = rounds_.find(key);
   COT_ASSERT(round != rounds_.end());
   // A sum that no batch has any more is kept for the next round: its pages are there already.
-  if (round->second.sum && round->second.sum.use_count() == 1) spare_sum_ = std::move(round->second.sum);
+  std::shared_ptr<Accumulator>& sum = round->second.sum;
+  if (sum.use_count() == 1 && !round->second.notice.keeps_updates) spare_sum_ = std::static_pointer_cast<RingSum>(sum);
   rounds_.erase(round);
 }
 
@@ -336,17 +337,20 @@ void DevicePlane::decide(UploadId upload, UploadDecision decision) {
   if (found) found.mapped().slot->decide(std::move(decision));
 }
 
+std::shared_ptr<Accumulator> DevicePlane::make_sum(const LiveRound& round) {
+  const FixedPointSpec& spec = round.notice.plan.update.fixed_point;
+  if (round.notice.keeps_updates) return std::make_shared<KeptUpdates>(round.terms.lane_count, spec);
+  const std::shared_ptr<RingSum> spare = std::exchange(spare_sum_, nullptr);
+  if (spare && spare->lane_count() == round.terms.lane_count && spare->spec() == spec) return spare;
+  return std::make_shared<RingSum>(round.terms.lane_count, spec);
+}
+
 void DevicePlane::add_update(UploadId upload, BatchId batch) {
   Upload& found = uploads_.at(upload);
   LiveRound& round = rounds_.at(found.key);
-  if (!round.sum) {
-    const FixedPointSpec& spec = round.notice.plan.update.fixed_point;
-    const bool fits = spare_sum_ && spare_sum_->lane_count() == round.terms.lane_count && spare_sum_->spec() == spec;
-    round.sum = fits ? std::move(spare_sum_) : std::make_shared<RingSum>(round.terms.lane_count, spec);
-    spare_sum_.reset();
-  }
+  if (!round.sum) round.sum = make_sum(round);
   batches_[batch].sum = round.sum;
-  pool_.post([this, upload, sum = round.sum, body = std::exchange(found.body, {}),
+  pool_.post([this, upload, sum = round.sum, device = found.device, body = std::exchange(found.body, {}),
               rules = round.notice.plan.update]() mutable {
     Status added;
     if (body.masked) {
@@ -355,7 +359,7 @@ void DevicePlane::add_update(UploadId upload, BatchId batch) {
       // Pooled statistics are outside the clip, and which values they are only the model says. Without noise, which
       // does not go with them, the clip protects nobody but the model.
       if (rules.encoding != UpdateEncoding::float32_pooled) added = check_norm(body.values, rules);
-      if (added) added = sum->add(body.values, body.weight);
+      if (added) added = sum->add(body.values, body.weight, device);
     }
     body = {};
     core_.post([this, upload, added = std::move(added)] { step_ingest(UpdateAdded{upload, added}); });

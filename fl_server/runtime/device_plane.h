@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <variant>
 
+#include "aggregation/accumulate/kept_updates.h"
 #include "aggregation/accumulate/ring_sum.h"
 #include "fl_server/core/attempt_terms.h"
 #include "fl_server/core/ingest_machine.h"
@@ -110,10 +111,10 @@ class DevicePlane final : public RoundBoard {
   struct LiveRound {  // one that the intake serves
     RoundNotice notice;
     AttemptTerms terms;
-    std::shared_ptr<RingSum> sum;
+    std::shared_ptr<Accumulator> sum;  // of the open batch: a RingSum, or where the round keeps them its updates
   };
   struct LiveBatch {
-    std::shared_ptr<RingSum> sum;
+    std::shared_ptr<Accumulator> sum;
     PartialRecord partial;  // its id is empty until the batch is spilled
     Instant began;
   };
@@ -127,6 +128,7 @@ class DevicePlane final : public RoundBoard {
   void give_ticket(const GiveTicket& effect);
   void decide(UploadId upload, UploadDecision decision);
   void add_update(UploadId upload, BatchId batch);
+  std::shared_ptr<Accumulator> make_sum(const LiveRound& round);
   void spill(const SpillBatch& effect);
   void commit(const CommitBatch& effect);
   void drop(BatchId batch);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "proto/messages/training_rules.h"
+#include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/plan_privacy.h"
 #include "scheduler/job/settings_checker.h"
@@ -49,7 +50,7 @@ void check_strategy(const StrategySettings& strategy, SecurityLevel level, bool 
   };
   const std::string rule(to_string(strategy.aggregation_rule));
   check.require(strategy.aggregation_rule == AggregationRule::mean, "/strategy/aggregation_rule",
-                sees_updates ? rule + " is not there yet: take mean" : sees_sums_alone(rule) + "mean");
+                sees_updates ? rule + " is said by aggregation.rule: take mean here" : sees_sums_alone(rule) + "mean");
   check.require(strategy.rule->needs == StrategyNeeds::sum || sees_updates, "/strategy/kind",
                 sees_sums_alone(strategy.rule->name) + "another kind, or privacy.level none");
   check.require(strategy.statistics == Statistics::averaged || !has_noise, "/strategy/statistics",
@@ -167,7 +168,9 @@ void check_secure_aggregation(const HorizontalSettings& settings, SettingsChecke
 
 FixedPointSpec fixed_point_of(const HorizontalSettings& settings) {
   // A round may accept more than its goal: everybody who holds a ticket, and stragglers that a restart let in twice.
-  const uint32_t contributors = std::max<uint32_t>(1024, 4 * settings.rounds.ticket_count());
+  const uint32_t contributors = settings.aggregation.keeps_updates()
+                                    ? kept_updates_max(settings.rounds)
+                                    : std::max<uint32_t>(1024, 4 * settings.rounds.ticket_count());
   return FixedPointSpec::finest(settings.update.value_abs_max, settings.update.weight_max, contributors);
 }
 
@@ -196,6 +199,7 @@ Problems validate(const HorizontalSettings& settings) {
   check_strategy(settings.strategy, settings.privacy.level, settings.privacy.has_noise(), check);
   check_schedules(settings, check);
   check_privacy(settings, check);
+  if (rounds_are_valid) check_aggregation(settings, check);
   if (rounds_are_valid) check_secure_aggregation(settings, check);  // of nonsense there are no cohorts
   check.in_range<double>(settings.update.clip_l2, 0, 1e9, "/update/clip_l2");
   const Problems before = problems;

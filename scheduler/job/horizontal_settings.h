@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "aggregation/robust/aggregation_settings.h"
 #include "aggregation/strategy/strategy_settings.h"
 #include "base/bytes.h"
 #include "base/ids.h"
@@ -90,6 +91,7 @@ struct HorizontalSettings {
   StrategySettings strategy;
   PrivacySettings privacy;
   RateSchedules schedules;  // of the rates in `training` and `strategy`
+  AggregationSettings aggregation;
   friend bool operator==(const HorizontalSettings&, const HorizontalSettings&) = default;
 };
 

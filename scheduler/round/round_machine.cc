@@ -437,7 +437,8 @@ PublishRound RoundMachine::published() const {
       .plan = with_terms(plan_of(settings(), job_id_, job_.value_count), terms_of(settings(), facts_of(*round_))),
       .weight = job_.spec.common.weight,
       .ticket_count = policy().ticket_count(extensions_),
-      .goal_count = settings().rounds.goal_count};
+      .goal_count = settings().rounds.goal_count,
+      .keeps_updates = settings().aggregation.keeps_updates()};
   return {.notice = std::move(notice),
           .rules = {.cohort_count = cohort_count(settings()),
                     .adverts_goal = adverts_goal(settings()),

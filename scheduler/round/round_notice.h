@@ -34,6 +34,7 @@ struct RoundNotice {
   uint32_t weight = 1;                       // of the job, where several want the same devices
   uint32_t ticket_count = 0;                 // to give while collecting: of the round, or this node's share of them
   uint32_t goal_count = 0;                   // accepted updates that close the round
+  bool keeps_updates = false;                // single updates are stored, not their sum (aggregation/accumulate)
   std::optional<uint64_t> updates_due = {};  // no more than so many will be accepted in all; not set: not known
 
   friend bool operator==(const RoundNotice&, const RoundNotice&) = default;

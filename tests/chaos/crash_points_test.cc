@@ -116,6 +116,19 @@ TEST(CrashPoints, OfRoundsThatShareNoise) {
   }
 }
 
+// Where a batch is the updates themselves: whoever has a receipt is among them, once.
+TEST(CrashPoints, OfRoundsThatKeepTheirUpdates) {
+  for (const std::string point :
+       {"partial_blob.written:2", "accept_batch.before_commit:2", "accept_batch.after_commit:2",
+        "ingest.before_receipt:3", "finalize.begun:2", "partials.removed"}) {
+    SCOPED_TRACE(point);
+    const std::optional<CrashResult> result = CrashScene().run(point, CrashWay::start, SceneJob::kept);
+    ASSERT_TRUE(result.has_value());
+    std::printf("%s: ready in %lld ms, %llu rounds audited\n", point.c_str(),
+                static_cast<long long>(result->ready.count()), static_cast<unsigned long long>(result->rounds));
+  }
+}
+
 TEST(CrashPoints, ANameThatDoesNotExistIsRefused) {
   const test::TemporaryDirectory directory;
   for (const std::string point : {"accept_batch", "accept_batch.begun:0"}) {

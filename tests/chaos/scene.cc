@@ -75,6 +75,9 @@ nlohmann::json Scene::spec() const {
                        {"noise_multiplier", 100},
                        {"target_delta", 1e-6},
                        {"epsilon_budget", 50}};
+  } else if (settings_.job == SceneJob::kept) {
+    spec["aggregation"] = {{"rule", "centred_clip"}, {"radius", 1000}, {"iterations", 1}};
+    spec["rounds"]["goal_count_min"] = 3;
   } else if (settings_.job == SceneJob::masked) {
     spec["rounds"].update({{"goal_count", settings_.devices},
                            {"goal_count_min", 4},

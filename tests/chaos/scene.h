@@ -25,6 +25,7 @@ enum class SceneJob : uint8_t {
   plain,
   noise,   // of the server; the audit is the ledger's, as the models show nobody
   tree,    // the same with noise that rounds share: one release for all, and no device in two rounds running
+  kept,    // updates are kept, and a rule that clips none of them gives their mean
   masked,  // level active: who holds a receipt counts unless the attempt is lost; nobody counts twice
 };
 

@@ -98,10 +98,46 @@ def strategies():
             yield f"docs/openapi.json: strategy.{name} has \"x-coterie-defaults\": {json.dumps(of)}"
 
 
+def robust_rows():
+    """The rows of the registry of robust rules, as their sources spell them, in the registry's order."""
+    rows = {}
+    for path in sorted((ROOT / "aggregation/robust/rules").glob("*.cc")):
+        source = path.read_text(encoding="utf-8")
+        settings = re.findall(r'^    \{"(\w+)", ([\d.e+-]+)f?, \w+, "', source, re.M)
+        for symbol, body in re.findall(r"extern const RobustRule (\w+) = \{\n(.*?)^\};", source, re.M | re.S):
+            field = lambda name: re.search(rf'^    \.{name} =\s*"([^"\n]*)",$', body, re.M).group(1)
+            rows[symbol] = {"name": field("name"), "sentence": field("sentence"), "source": field("source"),
+                            "least": field("updates_min_text"), "settings": [(name, float(value)) for name, value in settings]}
+    order = re.findall(r"^  X\((\w+)\)", text("aggregation/robust/registry.cc"), re.M)
+    if sorted(order) != sorted(rows):
+        raise SystemExit("aggregation/robust/registry.cc: COT_ROBUST_RULES and the files of rules/ do not agree")
+    return [rows[symbol] for symbol in order]
+
+
+def robust_rules():
+    """docs/operating/robust.md has the registry's rows as a table, and docs/openapi.json its names and defaults."""
+    rows = robust_rows()
+    defaults = {}
+    for rule in rows:
+        settings = ", ".join(f"`{name}` {value:g}" for name, value in rule["settings"]) or "-"
+        row = f"| `{rule['name']}` | {rule['sentence']} | {settings} | {rule['least']} | {rule['source']} |"
+        if row not in text("docs/operating/robust.md"):
+            yield f"docs/operating/robust.md: the table of rules has no row\n{row}"
+        for name, value in rule["settings"]:
+            defaults.setdefault(name, {})[rule["name"]] = value
+    schema = json.loads(text("docs/openapi.json"))["components"]["schemas"]["JobSettings"]["properties"]["aggregation"]["properties"]
+    if schema["rule"]["enum"] != ["mean"] + [rule["name"] for rule in rows]:
+        yield "docs/openapi.json: aggregation.rule is mean, or one of the registry's rules in their order"
+    for name, of in defaults.items():
+        if schema.get(name, {}).get("x-coterie-defaults") != of:
+            yield f"docs/openapi.json: aggregation.{name} has \"x-coterie-defaults\": {json.dumps(of)}"
+
+
 def job_keys():
     """JobSettings in docs/openapi.json and examples/job.json have the keys that the sources of job JSON read."""
     sources = "".join(text(path.relative_to(ROOT)) for path in sorted((ROOT / "fl_server/json").glob("*_json.cc")))
     real = set(re.findall(r'(?:\.read(?:_choice)?\(|read_kind\(\w+, )"(\w+)"', sources))
+    real |= {name for rule in robust_rows() for name, _ in rule["settings"]}
     real |= set(re.findall(r'reader\.object\("(\w+)"', sources)) | {"optimizer"}
     real |= {setting for rule in strategy_rows() for setting, _, _ in rule["settings"]} | {"kind"}
 
@@ -212,7 +248,7 @@ def decisions():
 
 
 def main():
-    rules = (admin_routes, device_routes, job_keys, strategies, config_keys, metrics, errors, frame_kinds, links, operating_pages,
+    rules = (admin_routes, device_routes, job_keys, strategies, robust_rules, config_keys, metrics, errors, frame_kinds, links, operating_pages,
              decisions)
     problems = [problem for rule in rules for problem in rule()]
     for problem in problems:

@@ -31,7 +31,7 @@ BUDGETS_KIB = {
     "device_sdk/runtime/": 220,
     "device_sdk/c_api/": 190,
     "device_sdk/agent/": 275,
-    "fl_server/": 146,
+    "fl_server/": 150,
     "fl_server/core/": 96,
     "fl_server/net/": 108,
     "fl_server/evaluation/": 160,

@@ -35,7 +35,7 @@ MAY_INCLUDE = {
     "secure/": STRUCTS,
     "aggregation/": STRUCTS,
     "scheduler/": ["base/", "proto/messages/"],
-    "scheduler/job/": ["aggregation/strategy/", "base/", "proto/messages/", "scheduler/", "secure/dp/"],  # arithmetic
+    "scheduler/job/": ["aggregation/robust/", "aggregation/strategy/", "base/", "proto/messages/", "scheduler/", "secure/dp/"],  # arithmetic
     "device_sdk/": ["base/", "proto/", "secure/"],
     "device_sdk/runtime/": ["base/", "proto/", "secure/", "train_kernels/"],
     "device_sdk/client/": ["base/", "proto/", "secure/", "device_sdk/", "!device_sdk/transport/"],
@@ -65,7 +65,7 @@ MAY_INCLUDE = {
                          "fl_server/store/admin_store.h"],
     # The floor below the stores: what is stored, as plain structs; JSON that is read strictly; what a configuration sets.
     "fl_server/records/": ["base/", "proto/", "scheduler/", "secure/"],
-    "fl_server/json/": ["base/", "proto/", "scheduler/", "aggregation/strategy/"],
+    "fl_server/json/": ["base/", "proto/", "scheduler/", "aggregation/robust/", "aggregation/strategy/"],
     "fl_server/settings/": ["base/", "fl_server/core/", "scheduler/"],
     "fl_server/config/": ["base/", "scheduler/", "secure/crypto/", "fl_server/core/", "fl_server/json/", "fl_server/oidc/oidc_settings.h",
                           "fl_server/settings/"],

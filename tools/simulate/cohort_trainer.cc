@@ -18,6 +18,13 @@ constexpr Millis kWatchEvery{20};
 
 }  // namespace
 
+// The highest byte first, so that ids are in the order of numbers.
+DeviceId virtual_device(uint32_t device) {
+  DeviceId id;
+  for (size_t i = 0; i < sizeof device; ++i) id.bytes[i] = static_cast<uint8_t>(device >> (24 - 8 * i));
+  return id;
+}
+
 CohortTrainer::CohortTrainer(std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
                              std::function<void(uint64_t)> watch)
     : shard_files_(std::move(shard_files)), seed_(seed), watch_(std::move(watch)) {
@@ -25,7 +32,7 @@ CohortTrainer::CohortTrainer(std::vector<std::string> shard_files, uint64_t seed
   for (Sources& sources : sources_) sources.resize(shard_files_.size());
 }
 
-Result<RoundTotals> CohortTrainer::train(const CohortWork& work, RingSum& sum) {
+Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& sum) {
   outcomes_.assign(work.devices.size(), {});
   next_ = done_ = 0;
   is_stopped_ = false;
@@ -59,7 +66,7 @@ uint64_t CohortTrainer::examples_median() const {
 }
 
 // Devices are begun in their order, and what is begun is ended: the first that fails is the same with any threads.
-void CohortTrainer::work_off(const CohortWork& work, Sources& sources, RingSum& sum) {
+void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulator& sum) {
   while (!is_stopped_) {
     const size_t index = next_++;
     if (index >= work.devices.size()) return;
@@ -76,7 +83,7 @@ void CohortTrainer::work_off(const CohortWork& work, Sources& sources, RingSum& 
 }
 
 Result<RoundTotals> CohortTrainer::train_one(const CohortWork& work, uint32_t device, Sources& sources,
-                                             RingSum& sum) const {
+                                             Accumulator& sum) const {
   const Instant begin = os::monotonic_now();
   const size_t shard = device % shard_files_.size();
   std::optional<DatasetSource>& source = sources[shard];
@@ -90,7 +97,7 @@ Result<RoundTotals> CohortTrainer::train_one(const CohortWork& work, uint32_t de
     COT_TRY(trainer.step());
   }
   COT_ASSIGN(const TrainedUpdate update, make_update(work.model, trainer, source->size(), work.plan.update));
-  COT_TRY(sum.add(update.delta, update.header.weight));
+  COT_TRY(sum.add(update.delta, update.header.weight, virtual_device(device)));
   return RoundTotals{
       .updates = 1,
       .weight = update.header.weight,

@@ -1,4 +1,4 @@
-// CohortTrainer: the devices of one round train on all cores, and their updates are summed as the server sums them.
+// CohortTrainer: the devices of one round train on all cores; their updates are summed, or kept, as the server does it.
 //
 // The sum is of integers modulo 2^64 (aggregation/accumulate/ring_sum.h): the number of threads changes no bit of it,
 // nor of the totals, which are added in the devices' order.
@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "aggregation/accumulate/ring_sum.h"
+#include "aggregation/accumulate/accumulator.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/model.h"
 #include "proto/messages/plan.h"
@@ -25,6 +25,9 @@ struct CohortWork {
   std::vector<uint32_t> devices;  // from 0
 };
 
+// What a virtual device is called where updates are named by their device: in the order of numbers.
+DeviceId virtual_device(uint32_t device);
+
 class CohortTrainer {
  public:
   // Device d has the data set file shard_files[d % size]. `watch` is told how many updates are done, on the caller's
@@ -34,7 +37,7 @@ class CohortTrainer {
 
   // Adds the updates of all of them to `sum`. Errors: cancelled; those of training, naming the device: of several the
   // first by its number.
-  Result<RoundTotals> train(const CohortWork& work, RingSum& sum);
+  Result<RoundTotals> train(const CohortWork& work, Accumulator& sum);
   // As RoundRecord has it, of whom train() was for last.
   uint64_t examples_median() const;
 
@@ -44,8 +47,8 @@ class CohortTrainer {
     std::optional<Error> error;
   };
   using Sources = std::vector<std::optional<DatasetSource>>;  // opened once in each thread: reading is one thread's
-  void work_off(const CohortWork& work, Sources& sources, RingSum& sum);
-  Result<RoundTotals> train_one(const CohortWork& work, uint32_t device, Sources& sources, RingSum& sum) const;
+  void work_off(const CohortWork& work, Sources& sources, Accumulator& sum);
+  Result<RoundTotals> train_one(const CohortWork& work, uint32_t device, Sources& sources, Accumulator& sum) const;
 
   std::vector<std::string> shard_files_;
   uint64_t seed_;

@@ -1,4 +1,4 @@
-// What the finalizer asks of a database, answered from one round in memory: its one partial sum and how many updates it
+// What the finalizer asks of a database, answered from one round in memory: its one partial sum and whose updates it
 // holds; and a ledger that releases nothing, as jobs with noise are refused before (tools/simulate/simulate.h).
 #pragma once
 
@@ -12,13 +12,16 @@ namespace coterie {
 
 class OnePartial final : public AcceptStore {
  public:
-  explicit OnePartial(PartialRecord partial) : partial_(std::move(partial)) {}
+  OnePartial(PartialRecord partial, std::vector<DeviceId> devices)
+      : partial_(std::move(partial)), devices_(std::move(devices)) {}
 
   BatchOutcome accept_batch(const PartialRecord&, const std::vector<AcceptRow>&) override { return BatchClosed{}; }
   Result<uint64_t> count_accepted(const RoundKey& key) override {
     return key == partial_.key ? partial_.totals.updates : 0;
   }
-  Result<std::vector<DeviceId>> list_accepted(const RoundKey&) override { return no_names(); }
+  Result<std::vector<DeviceId>> list_accepted(const RoundKey& key) override {
+    return key == partial_.key ? devices_ : std::vector<DeviceId>();
+  }
   Result<std::vector<DeviceId>> list_resting(const RoundKey&) override { return no_names(); }
   Result<bool> is_accepted(const RoundKey&, const DeviceId&) override { return no_names(); }
   Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) override {
@@ -30,6 +33,7 @@ class OnePartial final : public AcceptStore {
  private:
   static Error no_names() { return Error(ErrorCode::unavailable, "simulated devices have no identities"); }
   PartialRecord partial_;
+  std::vector<DeviceId> devices_;
 };
 
 class NoLedger final : public LedgerStore {

@@ -7,6 +7,8 @@
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
+#include "fl_server/json/json_reader.h"
+#include "scheduler/job/aggregation_rules.h"
 #include "secure/crypto/digest.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
@@ -62,6 +64,9 @@ Result<Inputs> prepare(const SimulateOptions& options, const JobSettings& settin
                                                   " parts: give --shards, and devices share them");
   }
   COT_ASSIGN(inputs.data, prepare_data(options.demo));
+  if (const Problems kept = validate_kept_updates(job, inputs.data.value_count); !kept.empty()) {
+    return Error(ErrorCode::invalid_argument, options.job_file + ": " + listed(kept));
+  }
   if (options.adopts_files) {
     job.model = content_digest(inputs.data.model);
     job.evaluation = content_digest(inputs.data.held_out);

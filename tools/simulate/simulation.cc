@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "aggregation/accumulate/kept_updates.h"
+#include "aggregation/accumulate/ring_sum.h"
 #include "fl_server/evaluation/model_evaluator.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/finalize/round_noise.h"
@@ -30,7 +32,11 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   simulation.base_.job = simulation.record_.id;
   simulation.base_.bytes = model.size();
   const Plan plan = plan_of(job, simulation.record_.id, loaded.value_count());
-  simulation.sum_ = std::make_unique<RingSum>(loaded.value_count(), plan.update.fixed_point);
+  if (job.aggregation.keeps_updates()) {
+    simulation.sum_ = std::make_unique<KeptUpdates>(loaded.value_count(), plan.update.fixed_point);
+  } else {
+    simulation.sum_ = std::make_unique<RingSum>(loaded.value_count(), plan.update.fixed_point);
+  }
   return simulation;
 }
 
@@ -72,7 +78,9 @@ Result<SimulatedRound> Simulation::attempt() {
   }
   const RoundKey key{RoundId(number), Attempt(attempts_)};
   COT_ASSIGN(const PartialRecord partial, sum_of(round.plan, key));
-  OnePartial accepts(partial);
+  std::vector<DeviceId> counted;
+  for (const uint32_t device : round.plan.counted) counted.push_back(virtual_device(device));
+  OnePartial accepts(partial, std::move(counted));
   NoLedger ledger;
   const MacKey no_key{};  // no noise is drawn
   RoundNoiseMaker noise(no_key);

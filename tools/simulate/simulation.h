@@ -45,7 +45,7 @@ class Simulation {
   CohortTrainer* trainer_;
   std::unique_ptr<DirectoryBlobStore> blobs_;
   ModelRecord base_;
-  std::unique_ptr<RingSum> sum_;
+  std::unique_ptr<Accumulator> sum_;
   uint32_t attempts_ = 0;         // of the round under way
   uint64_t examples_median_ = 0;  // of the last round
 };

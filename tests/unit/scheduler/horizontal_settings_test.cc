@@ -183,7 +183,7 @@ TEST(HorizontalSettings, ARuleThatNeedsSingleUpdatesIsRefusedSayingWhy) {
     EXPECT_THAT(problems[0].detail, testing::StartsWith(std::string(to_string(rule)) + " needs single updates"));
   }
   settings.privacy.level = SecurityLevel::none;
-  EXPECT_THAT(validate(settings)[0].detail, testing::StartsWith("krum is not there yet"));
+  EXPECT_THAT(validate(settings)[0].detail, testing::StartsWith("krum is said by aggregation.rule"));
 }
 
 TEST(HorizontalSettings, AStrategyThatNeedsSingleUpdatesIsRefusedSayingWhy) {

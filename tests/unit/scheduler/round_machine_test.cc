@@ -82,7 +82,7 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   ASSERT_EQ(effects.size(), 1u);
   const auto& [notice, rules] = std::get<PublishRound>(effects[0]);
   // Every field by name: one that is added must be looked at here.
-  const auto& [job_id, population, key, number, state, assignment, plan, weight, tickets, goal, due] = notice;
+  const auto& [job_id, population, key, number, state, assignment, plan, weight, tickets, goal, keeps, due] = notice;
   EXPECT_EQ(job_id, JobId("j"));
   EXPECT_EQ(population, Population("phones"));
   EXPECT_EQ(key, round.key);
@@ -107,6 +107,7 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   EXPECT_EQ(tickets, 10u);
   EXPECT_EQ(goal, 10u);
   EXPECT_EQ(due, std::nullopt) << "known once masks are";
+  EXPECT_FALSE(keeps);
   const auto& [cohorts, adverts, phase_max, deadline] = rules;
   EXPECT_EQ(cohorts, cohort_count(job.job.spec.horizontal()));
   EXPECT_EQ(adverts, adverts_goal(job.job.spec.horizontal()));

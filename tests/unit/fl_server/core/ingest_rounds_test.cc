@@ -83,6 +83,35 @@ TEST(IngestMachine, RefusesAllOfABatchWhoseSumCouldNotBeStored) {
   EXPECT_THAT(ingest.offer(3, 1), ElementsAre("admit 3"));
 }
 
+// Kept updates lie in memory until they are stored, so that a batch ends where so many bytes do.
+TEST(IngestMachine, EndsABatchOfKeptUpdatesWhereItsBytesDo) {
+  IngestLimits limits;
+  limits.kept_batch_bytes_max = 2 * 400 + 399;  // two of 100 values
+  Ingest ingest(limits);
+  ingest.keeps_updates_ = true;
+  ingest.value_count_ = 100;
+  ingest.publish();
+  for (const uint64_t upload : {1u, 2u, 3u}) ingest.offer(upload);
+  EXPECT_THAT(ingest.received(1), ElementsAre("add 1 to 1"));
+  EXPECT_THAT(ingest.received(2), ElementsAre("add 2 to 1"));
+  EXPECT_THAT(ingest.received(3), IsEmpty()) << "it waits for the buffer";
+  ingest.added(1);
+  EXPECT_THAT(ingest.added(2), ElementsAre("spill 1 of 2"));
+  EXPECT_THAT(ingest.released(1), ElementsAre("add 3 to 2"));
+}
+
+TEST(IngestMachine, TakesAKeptUpdateThatIsLargerThanABatchAlone) {
+  IngestLimits limits;
+  limits.kept_batch_bytes_max = 1;
+  Ingest ingest(limits);
+  ingest.keeps_updates_ = true;
+  ingest.value_count_ = 100;
+  ingest.publish();
+  ingest.offer(1);
+  EXPECT_THAT(ingest.received(1), ElementsAre("add 1 to 1"));
+  EXPECT_THAT(ingest.added(1), ElementsAre("spill 1 of 1"));
+}
+
 TEST(IngestMachine, TakesTheBlobForTheBuffersReleaseIfThatWasNotTold) {
   Ingest ingest(batches_of(1));
   ingest.publish();

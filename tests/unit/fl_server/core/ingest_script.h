@@ -64,6 +64,8 @@ class Ingest {
     notice.state = state;
     notice.goal_count = goal;
     notice.plan.update.fixed_point.contributors_max = contributors_max_;
+    notice.plan.update.value_count = value_count_;
+    notice.keeps_updates = keeps_updates_;
     return step(RoundPublished{notice, std::move(accepted)});
   }
   Lines offer(uint64_t upload, uint64_t who, uint64_t bytes = 100, RoundKey key = kRound) {
@@ -112,6 +114,8 @@ class Ingest {
     return at ? std::optional<int64_t>(at->time_since_epoch().count()) : std::nullopt;
   }
   uint32_t contributors_max_ = 1'000;
+  uint64_t value_count_ = 0;
+  bool keeps_updates_ = false;
 
  private:
   static std::string number(uint64_t value) { return std::to_string(value); }

@@ -50,6 +50,7 @@ RoundNotice notice() {
           .weight = 3,
           .ticket_count = 26,
           .goal_count = 20,
+          .keeps_updates = true,
           .updates_due = 19};
 }
 
@@ -57,6 +58,7 @@ PostedBoard board() {
   RoundNotice other = notice();
   other.job = other.assignment.job = JobId("j2");
   other.key = other.assignment.round = {RoundId(8), Attempt(1)};
+  other.keeps_updates = false;
   other.updates_due.reset();
   other.state = RoundState::collecting;
   return {.owner_url = "https://a:1",
@@ -79,7 +81,8 @@ TEST(FleetText, ABoardComesBackAsItWasWritten) {
 TEST(FleetText, EveryFieldOfANoticeSurvives) {
   const PostedBoard posted = *read(to_text(board()));
   // Every field by name: one that is added does not compile before it is looked at here.
-  const auto& [job, population, key, number, state, assignment, plan, weight, tickets, goal, due] = posted.rounds[0];
+  const auto& [job, population, key, number, state, assignment, plan, weight, tickets, goal, keeps, due] =
+      posted.rounds[0];
   const RoundNotice unset;
   EXPECT_TRUE(job == notice().job && job != unset.job);
   EXPECT_TRUE(population == notice().population && population != unset.population);
@@ -91,6 +94,7 @@ TEST(FleetText, EveryFieldOfANoticeSurvives) {
   EXPECT_TRUE(weight == notice().weight && weight != unset.weight);
   EXPECT_TRUE(tickets == notice().ticket_count && tickets != unset.ticket_count);
   EXPECT_TRUE(goal == notice().goal_count && goal != unset.goal_count);
+  EXPECT_TRUE(keeps == notice().keeps_updates && keeps != unset.keeps_updates);
   EXPECT_TRUE(due == notice().updates_due && due != unset.updates_due);
 }
 
@@ -98,7 +102,7 @@ TEST(FleetText, EveryFieldOfANoticeSurvives) {
 TEST(FleetText, AServerOfTheVersionBeforeFindsWhatItReads) {
   const nlohmann::json entry = nlohmann::json::parse(to_text(board())).at("rounds").at(0);
   nlohmann::json known = entry;
-  for (const char* added : {"plan", "ticket_count"}) EXPECT_EQ(known.erase(added), 1u) << added;
+  for (const char* added : {"plan", "ticket_count", "keeps_updates"}) EXPECT_EQ(known.erase(added), 1u) << added;
   Assignment assignment = notice().assignment;
   assignment.ticket = {0};
   EXPECT_EQ(known, (nlohmann::json{{"job", "j1"},

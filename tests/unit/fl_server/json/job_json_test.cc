@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "aggregation/robust/registry.h"
 #include "base/random.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/fl_server/json/problem_list.h"
@@ -262,6 +263,35 @@ TEST(JobJson, CarriesEveryLossAndOptimizerWithWhatBelongsToIt) {
     job["training"] = {{"class_weights", weights}};
     EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/training/class_weights")) << weights;
   }
+}
+
+TEST(JobJson, CarriesEveryAggregationRuleWithItsSettings) {
+  for (const RobustRule* rule : robust_rules()) {
+    json job = minimal();
+    job["privacy"] = {{"level", "none"}};
+    job["aggregation"] = {{"rule", rule->name}};
+    Problems problems;
+    JobSettings read = job_settings_from_json(job, problems);
+    EXPECT_THAT(problems, IsEmpty()) << rule->name;
+    const HorizontalSettings& settings = read.horizontal();
+    EXPECT_EQ(settings.aggregation, AggregationSettings::of(rule->name));
+    EXPECT_EQ(settings.update.weight_max, 1u);
+    EXPECT_EQ(settings.rounds.goal_count_min, settings.aggregation.updates_min());
+    for (float& value : read.horizontal().aggregation.values) value += 2;
+    EXPECT_EQ(job_settings_from_stored_json(job_settings_to_json_text(read)).value(), read);
+  }
+  EXPECT_FALSE(to_json(unusual_spec()).contains("aggregation")) << "a server of the version before does not know it";
+}
+
+TEST(JobJson, ASettingOfAnotherAggregationRuleIsUnknown) {
+  json job = minimal();
+  job["privacy"] = {{"level", "none"}};
+  job["aggregation"] = {{"rule", "median"}, {"liars_max", 2}};
+  EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/aggregation/liars_max"));
+  job["aggregation"] = {{"rule", "median_of_means"}};
+  EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/aggregation/rule"));
+  job["aggregation"] = {{"liars_max", 2}};
+  EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/aggregation/liars_max"));
 }
 
 TEST(JobJson, ShowsFloatsAsAPersonWroteThem) {

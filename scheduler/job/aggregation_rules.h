@@ -1,0 +1,30 @@
+// What a job may say about its aggregation rule: with what a rule that looks at single updates goes together, and what
+// keeping these may cost.
+//
+// A round keeps the updates of all who hold a ticket, and of as many again: a server that starts anew in mid-round
+// gives tickets to others, and those of before may still come.
+#pragma once
+
+#include <cstdint>
+
+#include "scheduler/job/horizontal_settings.h"
+#include "scheduler/job/settings_checker.h"
+
+namespace coterie {
+
+// Of one round. Bytes are those of its updates in the blob store; the time of a rule that compares all pairs of updates
+// is in proportion to pairs x values: 2e11 are some minutes of one core.
+inline constexpr uint32_t kKeptUpdatesMax = 1024;
+inline constexpr uint64_t kKeptBytesMax = 16ull << 30;
+inline constexpr double kPairValuesMax = 2e11;
+
+// Updates that a round of a job may keep at most.
+uint32_t kept_updates_max(const RoundSettings& rounds);
+
+// What the settings say by themselves.
+void check_aggregation(const HorizontalSettings& settings, SettingsChecker& check);
+
+// What can be said when the model is known. Precondition: validate(settings) is empty.
+Problems validate_kept_updates(const HorizontalSettings& settings, uint64_t value_count);
+
+}  // namespace coterie
