@@ -6,6 +6,7 @@
 #include "tools/cli/local_files.h"
 #include "tools/cli/onnx_commands.h"
 #include "tools/cli/suggest.h"
+#include "tools/demo/aggregation_option.h"
 #include "tools/demo/demo.h"
 #include "tools/demo/schedule_text.h"
 
@@ -25,6 +26,9 @@ constexpr const char* kExamples =
     "                        sums with noise; few devices pay in accuracy\n"
     "  coterie demo --devices 200 --security none --clip 1 --target-epsilon 8\n"
     "                        noise that the server adds to what it has seen\n"
+    "  coterie demo --security none --attack sign_flip:0.2 \\\n"
+    "          --aggregation geometric_median\n"
+    "                        a fifth of the devices lies; first without that\n"
     "  coterie demo --json --quiet | tail -1  for a script\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout,\n"
     "130 interrupted (nothing is left behind).";
@@ -173,6 +177,19 @@ void add_security(CLI::App& demo, DemoOptions& options) {
       ->check(CLI::IsMember({"none", "masked", "active", "active_dp"}))
       ->type_name("LEVEL")
       ->default_str("active");
+  demo.add_option_function<std::string>(
+          "--aggregation", [&options](const std::string& text) { options.aggregation = *parse_aggregation(text); },
+          "what takes the place of a round's mean where some updates may be lies: median, trimmed_mean, "
+          "geometric_median, centred_clip, krum, multi_krum or bulyan; needs --security none")
+      ->type_name("RULE[:SETTING=VALUE,...]")
+      ->default_str("mean")
+      ->check(checked_by([](const std::string& text) { return parse_aggregation(text); }));
+  demo.add_option_function<std::string>(
+          "--attack", [&options](const std::string& text) { options.attack = *parse_device_attack(text); },
+          "a drill, after the same without it: this share of the devices, the first ones, lies; label_flip, sign_flip, "
+          "gaussian, replacement or free_rider")
+      ->type_name("KIND:SHARE")
+      ->check(checked_by([](const std::string& text) { return parse_device_attack(text); }));
   demo.add_option("--cohort-max", options.cohort_max,
                   "devices that aggregate together at most: a round of more has several cohorts, whose sums are added")
       ->type_name("N")

@@ -5,6 +5,7 @@
 
 #include "proto/codec/limits.h"
 #include "secure/identity/device_certificate.h"
+#include "tools/attack/lying_device.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/authority_commands.h"
 #include "tools/cli/device_commands.h"
@@ -215,7 +216,17 @@ void add_run(CLI::App& device, Invocation& invocation) {
                   "when a certificate is due, run this with the request's file; it prints the next one in hex")
       ->type_name("COMMAND");
   add_policy(*run, options);
-  run->callback([&, options] { invocation.run = [options] { return run_device(*options); }; });
+  const auto lie = std::make_shared<Lie>();
+  run->add_option_function<std::string>(
+         "--lie", [lie](const std::string& text) { *lie = parse_lie(text).value(); },
+         "a drill with devices of your own: send lies, as `coterie demo --attack` has its devices do")
+      ->check(checked_by([](const std::string& text) { return parse_lie(text); }))
+      ->type_name("KIND:UPDATES");
+  run->callback([&, options, lie] {
+    invocation.run = [options, lie] {
+      return lie->kind == AttackKind::none ? run_device(*options) : run_lying_device(*options, *lie);
+    };
+  });
 }
 
 void add_identity(CLI::App& device, Invocation& invocation) {

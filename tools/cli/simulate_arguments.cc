@@ -100,6 +100,13 @@ void add_fleet(CLI::App& simulate, SimulateOptions& options) {
       ->capture_default_str()
       ->type_name("S")
       ->check(between(0.0, 10.0));
+  simulate
+      .add_option_function<std::string>(
+          "--attack", [&options](const std::string& text) { options.attack = parse_attack(text).value(); },
+          "a drill: this share of the devices, the first ones, lies; label_flip, sign_flip, gaussian, alie, ipm, "
+          "replacement or free_rider")
+      ->type_name("KIND:SHARE")
+      ->check(checked_by([](const std::string& text) { return parse_attack(text); }));
   simulate.add_option("--threads", options.threads, "that train; they change no bit")
       ->default_str("a core each")
       ->check(between<uint32_t>(1, 1024));

@@ -12,6 +12,7 @@
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/cli/wrap.h"
+#include "tools/demo/aggregation_option.h"
 #include "tools/demo/demo_data.h"
 #include "tools/demo/demo_server.h"
 #include "tools/demo/fleet.h"
@@ -127,6 +128,8 @@ Status Demo::start_devices() {
                                .seed = options_.seed,
                                .devices = options_.devices,
                                .dropout = options_.dropout,
+                               .liars = options_.attack.liars_of(options_.devices),
+                               .lie = to_string(Lie{options_.attack.kind, options_.goal_count()}),
                                .policy = device_policy(options_)},
                  folder_);
   progress_.show("starting " + counted(options_.devices, "device"));
@@ -214,6 +217,25 @@ Status write_results(const DemoResult& result, const RunFolder& folder) {
   return folder.write("summary.json", as_bytes(summary_json(result, 2) + "\n"));
 }
 
+// The same without liars: what they cost is the difference.
+Status run_without_attack(const DemoResult& begun, const RunFolder& folder, const DemoData& data,
+                          ProgressLine& progress, std::optional<double>& accuracy) {
+  DemoResult result = begun;
+  result.options.attack = {};
+  COT_ASSIGN(RunFolder honest, RunFolder::create(folder.path("without-attack"), result.options.keep));
+  result.run_dir = honest.path();
+  progress.print("first without the attack:");
+  Demo demo(result.options, honest, data, progress);
+  COT_TRY(demo.run(result));
+  COT_TRY(write_results(result, honest));
+  honest.finished();
+  accuracy = result.after.accuracy;
+  const uint32_t liars = begun.options.attack.liars_of(begun.options.devices);
+  progress.print("and now " + counted(liars, "device") + (liars == 1 ? " lies" : " lie") + " in every round (" +
+                 to_string(begun.options.attack) + "):");
+  return {};
+}
+
 std::string opening_line(const DemoOptions& options, const DemoData& data) {
   return data.model_name + " on " + printable(data.name()) + ": " + counted(data.training_examples, "example") +
          " on " + counted(options.devices, "device") + " (" + to_string(options.split) + "), " +
@@ -275,6 +297,7 @@ ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
   if (!data) return give_up(data.error(), ExitCode::usage);
   const DemoOptions options = settled(asked, *data);
   if (const Status enough = check_round(options); !enough) return give_up(enough.error(), ExitCode::usage);
+  if (const Status fits = check_aggregation(options); !fits) return give_up(fits.error(), ExitCode::usage);
   if (options.has_noise()) {
     const Result<DemoNoise> noise = noise_of(options, data->value_count);
     if (!noise) return give_up(noise.error(), ExitCode::usage);
@@ -301,8 +324,16 @@ ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
     const int columns = progress.terminal().columns;
     progress.print(wrapped(opening_line(options, *data), columns, 2));
     for (const std::string& note : data->notes) progress.print(wrapped("note: " + printable(note), columns, 2));
-    Demo demo(options, *folder, *data, progress);
-    done = demo.run(result);
+    if (const std::string warning = skew_warning(options); !warning.empty()) {
+      progress.print(wrapped("note: " + warning, columns, 2));
+    }
+    if (options.attack.is_on()) {
+      done = run_without_attack(result, *folder, *data, progress, result.accuracy_without_attack);
+    }
+    if (done) {
+      Demo demo(options, *folder, *data, progress);
+      done = demo.run(result);
+    }
     if (done) done = write_results(result, *folder);
     if (Interrupt::requested()) done = interrupted_error();
   }

@@ -33,6 +33,7 @@ Result<Child> Fleet::start_device(uint32_t device) const {
                                       "--seed",
                                       std::to_string(device_seed(settings_.seed, device))};
   command.insert(command.end(), settings_.policy.begin(), settings_.policy.end());
+  if (device <= settings_.liars) command.insert(command.end(), {"--lie", settings_.lie});
   return Child::start({.name = "device " + std::to_string(device),
                        .command = std::move(command),
                        // Not an argument: everybody on the machine can read those.

@@ -25,6 +25,8 @@ struct FleetSettings {
   uint64_t seed = 1;
   uint32_t devices = 1;
   double dropout = 0;               // probability that a device vanishes in a round
+  uint32_t liars = 0;               // the first so many devices
+  std::string lie;                  // of each of them: `coterie device run --lie`
   std::vector<std::string> policy;  // what each says of its policy: options of `coterie device run`
 };
 

@@ -77,6 +77,11 @@ HorizontalSettings settings_of(const DemoOptions& options) {
                           .with("server_learning_rate", static_cast<float>(options.server_rate()));
   settings.schedules = options.schedules;
   settings.privacy.level = options.security;
+  settings.aggregation = options.aggregation;
+  if (options.aggregation.keeps_updates()) {
+    settings.update.weight_max = 1;
+    settings.rounds.goal_count_min = std::max(settings.rounds.goal_count_min, options.aggregation.updates_min());
+  }
   settings.update.weight_share_max = default_weight_share_max(settings);
   if (options.security == SecurityLevel::none) return settings;
   settings.privacy.cohort_max = options.cohort_max;

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "aggregation/robust/aggregation_settings.h"
 #include "aggregation/strategy/registry.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
 #include "scheduler/job/rate_schedule.h"
+#include "tools/attack/attack.h"
 #include "tools/data/partition.h"
 #include "tools/model/zoo.h"
 
@@ -44,8 +46,10 @@ struct DemoOptions {
       target_epsilon;   // of all rounds: finds the multiplier, or is the budget of the one that is given
   double delta = 1e-5;  // that goes with it
   SecurityLevel security = SecurityLevel::active;
-  uint32_t cohort_max = 0;  // devices of a cohort at most; 0: all of a round are in one
-  double dropout = 0;       // probability that a device vanishes, in each round, from a random moment to its end
+  uint32_t cohort_max = 0;          // devices of a cohort at most; 0: all of a round are in one
+  AggregationSettings aggregation;  // of updates; needs security none where it is not the mean
+  Attack attack;                    // the first devices lie
+  double dropout = 0;  // probability that a device vanishes, in each round, from a random moment to its end
   uint64_t seed = 1;
   std::string out;         // empty: runs/demo-<date>-<time>
   bool json = false;       // the last line of standard output is one JSON object, all else goes to standard error

@@ -40,8 +40,17 @@ std::string settings_of(const DemoResult& result) {
   const DemoOptions& options = result.options;
   return std::to_string(options.goal_count()) + " of " + counted(options.devices, "device") + " a round, split " +
          to_string(options.split) + ", " + std::string(options.strategy->name) +
+         (options.aggregation.keeps_updates() ? ", " + std::string(options.aggregation.name()) : "") +
          (options.security == SecurityLevel::none ? "" : ", " + std::string(to_string(options.security))) + ", seed " +
          std::to_string(options.seed);
+}
+
+// "4 devices lied (sign_flip:0.2); without them: 97.8 %"; empty if nobody did.
+std::string attack_text(const DemoResult& result) {
+  if (!result.accuracy_without_attack) return {};
+  const DemoOptions& options = result.options;
+  return counted(options.attack.liars_of(options.devices), "device") + " lied (" + to_string(options.attack) +
+         "); without them: " + format_percent(*result.accuracy_without_attack);
 }
 
 // Whether classes are called as they are counted.
@@ -160,6 +169,11 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"chart_path", result.run_dir + "/chart.svg"},
       {"run_dir", result.run_dir},
   };
+  if (options.aggregation.keeps_updates()) json["aggregation"] = options.aggregation.name();
+  if (result.accuracy_without_attack) {
+    json["attack"] = to_string(options.attack);
+    json["accuracy_without_attack"] = *result.accuracy_without_attack;
+  }
   if (const std::optional<DemoPrivacy>& privacy = result.privacy) {
     json["privacy"] = {{"epsilon", privacy->epsilon},       {"delta", privacy->delta},
                        {"accountant", privacy->accountant}, {"noise_multiplier", privacy->noise_multiplier},
@@ -178,6 +192,7 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   if (result.majority_accuracy > 0) {
     text += "  always saying the most frequent class: " + format_percent(result.majority_accuracy) + "\n";
   }
+  if (const std::string attack = attack_text(result); !attack.empty()) text += "  " + attack + "\n";
   text += "  " + counted(rounds.size(), "round") + ", " + counted(sum_of(rounds, &RoundReport::accepted), "update") +
           ", " + format_seconds(phases.total()) + "\n";
   if (const std::optional<DemoPrivacy>& privacy = result.privacy) {
@@ -221,6 +236,7 @@ ChartData chart_of(const DemoResult& result) {
       result.model_name + " on " + result.data_name + ", trained by " + counted(result.options.devices, "device");
   chart.subtitle =
       settings_of(result) + "; " + counted(result.training_examples, "example") + ", none of which left its device";
+  if (const std::string attack = attack_text(result); !attack.empty()) chart.subtitle += "; " + attack;
   chart.rounds.push_back({.number = 0,
                           .accuracy = result.before.accuracy,
                           .held_out_loss = result.before.loss_mean,

@@ -65,7 +65,8 @@ struct DemoResult {
   uint32_t devices_restarted = 0;
   uint32_t dropouts = 0;  // how often a device was put to sleep
   DemoPhases phases;
-  std::optional<DemoPrivacy> privacy;  // with noise
+  std::optional<DemoPrivacy> privacy;             // with noise
+  std::optional<double> accuracy_without_attack;  // of the same run in which nobody lied, where some do
 };
 
 // The attempts that became a model.

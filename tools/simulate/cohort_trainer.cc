@@ -4,10 +4,12 @@
 #include <thread>
 
 #include "base/os/clock.h"
+#include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/runtime/trainer.h"
 #include "scheduler/job/weight_share.h"
+#include "tools/attack/flipped_labels.h"
 #include "tools/cli/interrupt.h"
 #include "tools/demo/options.h"
 
@@ -26,8 +28,8 @@ DeviceId virtual_device(uint32_t device) {
 }
 
 CohortTrainer::CohortTrainer(std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
-                             std::function<void(uint64_t)> watch)
-    : shard_files_(std::move(shard_files)), seed_(seed), watch_(std::move(watch)) {
+                             std::function<void(uint64_t)> watch, const Drill& drill)
+    : shard_files_(std::move(shard_files)), seed_(seed), watch_(std::move(watch)), drill_(drill) {
   sources_.resize(threads);
   for (Sources& sources : sources_) sources.resize(shard_files_.size());
 }
@@ -56,6 +58,7 @@ Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& su
     if (outcome.error) return *outcome.error;
     totals += outcome.totals;
   }
+  if (drill_.liars > 0) COT_TRY(add_drilled(work, sum));
   return totals;
 }
 
@@ -70,41 +73,66 @@ void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulat
   while (!is_stopped_) {
     const size_t index = next_++;
     if (index >= work.devices.size()) return;
-    Result<RoundTotals> trained = train_one(work, work.devices[index], sources, sum);
-    if (trained) {
-      outcomes_[index].totals = *trained;
+    const uint32_t device = work.devices[index];
+    const Instant begin = os::monotonic_now();
+    Result<TrainedUpdate> update = train_one(work, device, sources);
+    Status added = update ? Status() : Status(update.error());
+    if (added && drill_.liars == 0) added = sum.add(update->delta, update->header.weight, virtual_device(device));
+    Outcome& outcome = outcomes_[index];
+    if (added) {
+      outcome.totals = {
+          .updates = 1,
+          .weight = update->header.weight,
+          .examples = update->header.examples,
+          .loss_sum = update->header.loss_sum,
+          .correct = update->header.correct,
+          .train_ms = static_cast<uint64_t>(std::chrono::duration_cast<Millis>(os::monotonic_now() - begin).count())};
+      if (drill_.liars > 0) outcome.delta = std::move(update->delta);
     } else {
-      outcomes_[index].error =
-          trained.error().with_context("device " + std::to_string(uint64_t{work.devices[index]} + 1));
+      outcome.error = added.error().with_context("device " + std::to_string(uint64_t{device} + 1));
       is_stopped_ = true;
     }
     ++done_;
   }
 }
 
-Result<RoundTotals> CohortTrainer::train_one(const CohortWork& work, uint32_t device, Sources& sources,
-                                             Accumulator& sum) const {
-  const Instant begin = os::monotonic_now();
+Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t device, Sources& sources) const {
   const size_t shard = device % shard_files_.size();
   std::optional<DatasetSource>& source = sources[shard];
   if (!source) {
     COT_ASSIGN(source, DatasetSource::open(shard_files_[shard]));
   }
+  FlippedLabels flipped(*source);
+  ExampleSource& examples =
+      is_liar(device) && flips_labels(drill_.kind) ? static_cast<ExampleSource&>(flipped) : *source;
   const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work.version);
-  COT_ASSIGN(Trainer trainer, Trainer::create(work.model, work.plan.training, *source, seed));
+  COT_ASSIGN(Trainer trainer, Trainer::create(work.model, work.plan.training, examples, seed));
   while (!trainer.finished()) {
     if (Interrupt::requested()) return interrupted_error();
     COT_TRY(trainer.step());
   }
-  COT_ASSIGN(const TrainedUpdate update, make_update(work.model, trainer, source->size(), work.plan.update));
-  COT_TRY(sum.add(update.delta, update.header.weight, virtual_device(device)));
-  return RoundTotals{
-      .updates = 1,
-      .weight = update.header.weight,
-      .examples = update.header.examples,
-      .loss_sum = update.header.loss_sum,
-      .correct = update.header.correct,
-      .train_ms = static_cast<uint64_t>(std::chrono::duration_cast<Millis>(os::monotonic_now() - begin).count())};
+  return make_update(work.model, trainer, source->size(), work.plan.update);
+}
+
+// What liars send keeps within the plan's limits: beyond them a server would refuse it.
+Status CohortTrainer::add_drilled(const CohortWork& work, Accumulator& sum) {
+  HonestMoments honest;
+  std::vector<std::span<const float>> deltas;
+  for (size_t i = 0; i < work.devices.size(); ++i) {
+    if (!is_liar(work.devices[i])) deltas.emplace_back(outcomes_[i].delta);
+  }
+  if (needs_others(drill_.kind) && !deltas.empty()) honest = moments_of(deltas);
+  for (size_t i = 0; i < work.devices.size(); ++i) {
+    const uint32_t device = work.devices[i];
+    Outcome& outcome = outcomes_[i];
+    if (is_liar(device) && (!needs_others(drill_.kind) || !deltas.empty())) {
+      const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work.version);
+      forge(drill_.kind, honest, work.devices.size(), seed, outcome.delta);
+      COT_TRY(limit_update(outcome.delta, work.plan.update, {}));
+    }
+    COT_TRY(sum.add(outcome.delta, static_cast<uint32_t>(outcome.totals.weight), virtual_device(device)));
+  }
+  return {};
 }
 
 }  // namespace coterie

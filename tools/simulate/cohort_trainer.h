@@ -1,5 +1,8 @@
 // CohortTrainer: the devices of one round train on all cores; their updates are summed, or kept, as the server does it.
 //
+// In a drill (tools/attack/attack.h) the first devices lie. Then all updates are in memory until everybody has trained,
+// as some lies are made of them.
+//
 // The sum is of integers modulo 2^64 (aggregation/accumulate/ring_sum.h): the number of threads changes no bit of it,
 // nor of the totals, which are added in the devices' order.
 #pragma once
@@ -15,8 +18,11 @@
 #include "device_sdk/runtime/model.h"
 #include "proto/messages/plan.h"
 #include "scheduler/job/records.h"
+#include "tools/attack/attack.h"
 
 namespace coterie {
+
+struct TrainedUpdate;
 
 struct CohortWork {
   Plan plan;  // of the round
@@ -28,12 +34,18 @@ struct CohortWork {
 // What a virtual device is called where updates are named by their device: in the order of numbers.
 DeviceId virtual_device(uint32_t device);
 
+// Who lies, and how: devices below `liars`.
+struct Drill {
+  AttackKind kind = AttackKind::none;
+  uint32_t liars = 0;
+};
+
 class CohortTrainer {
  public:
   // Device d has the data set file shard_files[d % size]. `watch` is told how many updates are done, on the caller's
   // thread, several times a second.
   CohortTrainer(std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
-                std::function<void(uint64_t)> watch);
+                std::function<void(uint64_t)> watch, const Drill& drill = {});
 
   // Adds the updates of all of them to `sum`. Errors: cancelled; those of training, naming the device: of several the
   // first by its number.
@@ -45,14 +57,18 @@ class CohortTrainer {
   struct Outcome {
     RoundTotals totals;
     std::optional<Error> error;
+    std::vector<float> delta;  // in a drill
   };
   using Sources = std::vector<std::optional<DatasetSource>>;  // opened once in each thread: reading is one thread's
   void work_off(const CohortWork& work, Sources& sources, Accumulator& sum);
-  Result<RoundTotals> train_one(const CohortWork& work, uint32_t device, Sources& sources, Accumulator& sum) const;
+  Result<TrainedUpdate> train_one(const CohortWork& work, uint32_t device, Sources& sources) const;
+  Status add_drilled(const CohortWork& work, Accumulator& sum);
+  bool is_liar(uint32_t device) const { return device < drill_.liars; }
 
   std::vector<std::string> shard_files_;
   uint64_t seed_;
   std::function<void(uint64_t)> watch_;
+  Drill drill_;
   std::vector<Sources> sources_;  // of each thread
   std::vector<Outcome> outcomes_;
   std::atomic<size_t> next_{0}, done_{0};

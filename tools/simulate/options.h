@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "tools/attack/attack.h"
 #include "tools/demo/options.h"
 
 namespace coterie {
@@ -18,6 +19,7 @@ struct SimulateOptions {
   double dropout = 0;
   double speed_spread = 0;
   std::string trace_file;     // device,round: who is lost when
+  Attack attack;              // a drill: the first devices lie
   bool adopts_files = false;  // whatever model and held-out data the job names, it gets those of the options above
 };
 

@@ -67,6 +67,9 @@ Result<Inputs> prepare(const SimulateOptions& options, const JobSettings& settin
   if (const Problems kept = validate_kept_updates(job, inputs.data.value_count); !kept.empty()) {
     return Error(ErrorCode::invalid_argument, options.job_file + ": " + listed(kept));
   }
+  if (flips_labels(options.attack.kind) && inputs.data.contract.target.classes.empty()) {
+    return Error(ErrorCode::invalid_argument, "--attack " + to_string(options.attack) + " needs data with classes");
+  }
   if (options.adopts_files) {
     job.model = content_digest(inputs.data.model);
     job.evaluation = content_digest(inputs.data.held_out);
@@ -121,7 +124,8 @@ struct Tally {
   }
 };
 
-nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, uint32_t threads, double seconds) {
+nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, const SimulateOptions& options,
+                                  std::string_view aggregation, double seconds) {
   const double rate = seconds > 0 ? static_cast<double>(tally.counted) / seconds : 0;
   return {{"schema", "coterie.simulate.v1"},
           {"rounds", done_rounds(result).size()},
@@ -136,10 +140,12 @@ nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, 
           {"virtual_seconds", tally.virtual_seconds},
           {"seconds", seconds},
           {"clients_per_second", rate},
-          {"threads", threads},
+          {"threads", options.threads},
           {"seed", result.options.seed},
           {"split", to_string(result.options.split)},
           {"security", to_string(result.options.security)},
+          {"aggregation", aggregation},
+          {"attack", to_string(options.attack)},
           {"accuracy_before", result.before.accuracy},
           {"accuracy", result.after.accuracy},
           {"loss", result.after.loss_mean},
@@ -198,7 +204,8 @@ Status Run::run(DemoResult& result) {
   std::vector<std::string> shard_files;
   for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");
   CohortTrainer trainer(std::move(shard_files), options_.demo.seed, options_.threads,
-                        [this](uint64_t done) { watch(done); });
+                        [this](uint64_t done) { watch(done); },
+                        {options_.attack.kind, options_.attack.liars_of(options_.devices)});
   COT_ASSIGN(Simulation simulation,
              Simulation::begin(job, data.model, data.held_out, folder_.server_dir(), inputs_.fleet, trainer));
   result.rounds_trained.assign(data.devices, 0);
@@ -217,7 +224,8 @@ Status Run::run(DemoResult& result) {
   COT_TRY(folder_.write("model.cotf", model));
   COT_TRY(folder_.write("metrics.csv", as_bytes(metrics_csv(result))));
   COT_TRY(folder_.write("chart.svg", as_bytes(draw_chart(chart_of(result)))));
-  return folder_.write("summary.json", as_bytes(summary_of(result, tally_, options_.threads, seconds_).dump(2) + "\n"));
+  return folder_.write("summary.json",
+                       as_bytes(summary_of(result, tally_, options_, job.aggregation.name(), seconds_).dump(2) + "\n"));
 }
 
 std::string told(const DemoResult& result, const Tally& tally, double seconds) {
@@ -263,10 +271,11 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
   const Status done = run.run(result);
   if (done) {
     folder->finished();
-    run_done = {.accuracy = result.after.accuracy,
-                .seconds = run.seconds(),
-                .summary = summary_of(result, run.tally(), options.threads, run.seconds()).dump(),
-                .told = told(result, run.tally(), run.seconds())};
+    run_done = {
+        .accuracy = result.after.accuracy,
+        .seconds = run.seconds(),
+        .summary = summary_of(result, run.tally(), options, job.horizontal().aggregation.name(), run.seconds()).dump(),
+        .told = told(result, run.tally(), run.seconds())};
     return ExitCode::ok;
   }
   if (done.error().code() == ErrorCode::cancelled) {

@@ -40,6 +40,7 @@ std::string request_digest(const SweepOptions& options, const nlohmann::json& jo
                         {"split", to_string(simulate.demo.split)},
                         {"model", simulate.demo.model ? std::string(to_string(*simulate.demo.model)) : ""},
                         {"model_file", content_digest(simulate.demo.model_bytes).hex()}};
+  if (simulate.attack.is_on()) all["attack"] = to_string(simulate.attack);
   for (const JobVariant& variant : variants) {
     nlohmann::json fields = nlohmann::json::array();
     for (const FieldValue& field : variant.fields) fields.push_back({field.path, field.value});
