@@ -277,7 +277,7 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
     COT_TRY(os::remove_file(checkpoint));  // damaged, in the clear, or the data changed: begin anew
   }
   const uint64_t done = trainer.summary().steps;
-  return Training{std::move(model), std::move(trainer), done, Millis(0)};
+  return Training{std::move(model), std::move(trainer), seed, done, Millis(0)};
 }
 
 // A slice of training; an event when it has ended, well or not.
@@ -312,10 +312,12 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
 }
 
 Result<Bytes> Agent::encoded_update(const DoTrain& action, const Training& training) const {
-  COT_ASSIGN(TrainedUpdate update, make_update(training.model, training.trainer, examples_.size(), action.plan.update));
+  COT_ASSIGN(TrainedUpdate update, make_update(training.model, training.trainer, examples_.size(), action.plan.update,
+                                               {action.assignment.model, training.seed}));
   update.header.round = action.assignment.round;
   update.header.model = action.assignment.model;
   update.header.train_ms = static_cast<uint32_t>(training.spent.count());
+  if (update.header.encoding == UpdateEncoding::quantized) return encode_update(update.header, update.levels);
   return encode_update(update.header, update.delta);
 }
 

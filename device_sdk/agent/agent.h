@@ -102,6 +102,7 @@ class Agent {
   struct Training {  // of the round under way
     Model model;
     Trainer trainer;
+    uint64_t seed = 0;
     uint64_t checkpointed = 0;
     Millis spent{0};
   };

@@ -221,8 +221,11 @@ Result<AggregationSession::Answered> AggregationSession::upload(DeviceApi& api) 
   if (!stored || content_digest(*stored) != update_) return Answered(gone("the stored update is gone, or damaged"));
   const Result<Decoded<UpdateHeader>> update = decode_update(*stored);
   if (!update) return Answered(Failure{update.error(), {}});
+  const UpdateHeader& header = update->header;
   const Result<Bytes> masked =
-      encode_masked_update(*masking_, *client_, setup_.plan, payload_as<float>(update->payload), update->header.weight);
+      header.encoding == UpdateEncoding::quantized
+          ? encode_masked_levels(*masking_, setup_.plan, update->payload, header.weight)
+          : encode_masked_update(*masking_, *client_, setup_.plan, payload_as<float>(update->payload), header.weight);
   if (!masked) return Answered(Failure{masked.error(), {}});
   stored->clear();  // the largest thing in memory, while its masked copy is sent
   stored->shrink_to_fit();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "proto/codec/codec.h"
+#include "proto/codec/update/bit_packing.h"
 
 namespace coterie {
 
@@ -75,6 +76,14 @@ Bytes encode_update(const UpdateHeader& header, std::span<const float> delta) {
   Bytes frame = encode_head(header);
   const auto* values = reinterpret_cast<const uint8_t*>(delta.data());
   frame.insert(frame.end(), values, values + delta.size_bytes());
+  return frame;
+}
+
+Bytes encode_update(const UpdateHeader& header, std::span<const uint16_t> levels) {
+  Bytes frame = encode_head(header);
+  const size_t begin = frame.size();
+  frame.resize(begin + packed_bytes(levels.size(), header.bits).value());
+  pack_bits(levels, header.bits, std::span(frame).subspan(begin));
   return frame;
 }
 

@@ -21,5 +21,7 @@ Status limit_update(std::span<float> delta, const UpdateRules& rules,
                     std::span<const RunningStatistics> statistics = {});
 
 Bytes encode_update(const UpdateHeader& header, std::span<const float> delta);
+// The same of a quantized one; header.bits each.
+Bytes encode_update(const UpdateHeader& header, std::span<const uint16_t> levels);
 
 }  // namespace coterie

@@ -4,6 +4,8 @@
 
 #include "device_sdk/agent/encode_update.h"
 #include "proto/messages/running_statistics.h"
+#include "secure/quantize/shared_rotation.h"
+#include "secure/quantize/update_quantizer.h"
 
 namespace coterie {
 namespace {
@@ -18,7 +20,7 @@ uint64_t correct_examples(const TrainingSummary& summary) {
 }  // namespace
 
 Result<TrainedUpdate> make_update(const Model& model, const Trainer& trainer, uint64_t examples,
-                                  const UpdateRules& rules) {
+                                  const UpdateRules& rules, const TrainingOrigin& origin) {
   const TrainingSummary summary = trainer.summary();
   TrainedUpdate update;
   update.delta.resize(model.value_count());
@@ -30,6 +32,12 @@ Result<TrainedUpdate> make_update(const Model& model, const Trainer& trainer, ui
   update.header.loss_sum = summary.loss_sum;
   update.header.correct = static_cast<uint32_t>(std::min<uint64_t>(correct_examples(summary), UINT32_MAX));
   COT_TRY(limit_update(update.delta, rules, running_statistics(model.graph())));
+  if (rules.encoding == UpdateEncoding::quantized) {
+    update.header.bits = rules.quantization.bits;
+    COT_ASSIGN(const KeyStreamSource signs, update_rotation_signs(origin.model));
+    COT_ASSIGN(const KeyStreamSource rounding, update_rounding(origin.seed));
+    COT_ASSIGN(update.levels, quantize(update.delta, update.header.weight, rules, signs, rounding));
+  }
   return update;
 }
 

@@ -13,11 +13,18 @@ namespace coterie {
 struct TrainedUpdate {
   UpdateHeader header;  // but for round, model and train_ms, which the training does not know
   std::vector<float> delta;
+  std::vector<uint16_t> levels;  // of a quantized one: what is sent instead
 };
 
-// trained - given, limited as `rules` say. `examples`: the device has so many; they are its weight. Errors: those of
-// limit_update (encode_update.h).
+// What a training began with: the digest of the model's file, and the seed of what was random in it.
+struct TrainingOrigin {
+  Digest model;
+  uint64_t seed = 0;
+};
+
+// trained - given, limited as `rules` say; quantized, if they say so, with rounding from the training's seed.
+// `examples`: the device has so many; they are its weight. Errors: those of limit_update (encode_update.h).
 Result<TrainedUpdate> make_update(const Model& model, const Trainer& trainer, uint64_t examples,
-                                  const UpdateRules& rules);
+                                  const UpdateRules& rules, const TrainingOrigin& origin);
 
 }  // namespace coterie

@@ -19,4 +19,8 @@ namespace coterie {
 Result<Bytes> encode_masked_update(const secagg::Masking& masking, const secagg::Client& client, const Plan& plan,
                                    std::span<const float> values, uint32_t weight);
 
+// The same of a quantized update: `packed` is its payload (proto/codec/update/bit_packing.h), and lanes travel packed,
+// too. malformed if the payload is not of so many levels.
+Result<Bytes> encode_masked_levels(const secagg::Masking& masking, const Plan& plan, ByteView packed, uint32_t weight);
+
 }  // namespace coterie

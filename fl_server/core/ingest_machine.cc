@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/checked.h"
+
 namespace coterie {
 namespace {
 
@@ -16,6 +18,11 @@ constexpr Millis kQuietLingerMax{250};
 // How soon a device whose update was not taken, through no fault of its own, may send it again.
 constexpr RetryWindow send_again_soon() { return {0, 500, {}}; }
 constexpr RetryWindow send_again_later() { return {1'000, 5'000, {}}; }
+
+// What an update takes beside its body: values of few bits are unpacked, to 4 bytes each, before they are added.
+uint64_t unpacked_bytes(const UpdateRules& rules) {
+  return rules.encoding == UpdateEncoding::quantized ? 4 * rules.value_count : 0;
+}
 
 Error round_is_closed() {
   return Error(ErrorCode::round_closed, "this round takes no more updates; check in for the next one");
@@ -106,9 +113,10 @@ void IngestMachine::handle(const UploadOffered& event) {
   }
   if (is_full(*lane)) return refuse(event.upload, round_is_closed(), send_again_soon());
   // In the queue it would wait for room that never comes, and all behind it would, too.
-  if (event.bytes > limits_.bytes_in_flight_max) {
+  const uint64_t bytes = checked_add(event.bytes, unpacked_bytes(lane->notice.plan.update)).value_or(UINT64_MAX);
+  if (bytes > limits_.bytes_in_flight_max) {
     return refuse(event.upload,
-                  Error(ErrorCode::too_large, "an update of " + std::to_string(event.bytes) +
+                  Error(ErrorCode::too_large, "an update of " + std::to_string(bytes) +
                                                   " bytes is more than this server receives at once (" +
                                                   std::to_string(limits_.bytes_in_flight_max) + ")"),
                   {});
@@ -120,7 +128,7 @@ void IngestMachine::handle(const UploadOffered& event) {
   COT_INVARIANT(!uploads_.contains(event.upload), "an upload is offered once");
   uploads_[event.upload] = {.key = event.key,
                             .device = event.device,
-                            .bytes = event.bytes,
+                            .bytes = bytes,
                             .reserved = false,
                             .stage = Stage::queued,
                             .contribution = {},

@@ -7,6 +7,7 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "proto/codec/secagg_codec.h"
+#include "proto/codec/update/bit_packing.h"
 #include "secure/crypto/digest.h"
 #include "secure/secagg/check_lanes.h"
 #include "secure/secagg/masking.h"
@@ -88,7 +89,9 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_masked_upda
                                                                                    const UploadAdmitted& admitted) {
   const uint64_t size = *exchange.head().content_length;
   const secagg::SessionParameters& session = *admitted.session;
-  const uint64_t size_max = secagg::masked_lane_count(session) * (secagg::lane_bits(session) / 8) + kMaskedHeadBytesMax;
+  const uint64_t lane_count = secagg::masked_lane_count(session);
+  const uint32_t lane_bits = secagg::wire_lane_bits(session);
+  const uint64_t size_max = packed_bytes(lane_count, lane_bits).value() + kMaskedHeadBytesMax;
   if (size > size_max) {
     co_return Error(ErrorCode::too_large, "the masked update has " + std::to_string(size) +
                                               " bytes, this round's have at most " + std::to_string(size_max));
@@ -102,24 +105,35 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_masked_upda
   if (content_digest(update->payload) != update->header.lanes) {
     co_return Error(ErrorCode::malformed, "masked update: the lanes do not have the digest that its header says");
   }
-  if (update->header.lane_bits != secagg::lane_bits(session) ||
-      update->header.lane_count != secagg::masked_lane_count(session)) {
+  if (update->header.lane_bits != lane_bits || update->header.lane_count != lane_count) {
     co_return Error(ErrorCode::malformed, "masked update: has " + std::to_string(update->header.lane_count) +
                                               " lanes of " + std::to_string(update->header.lane_bits) +
-                                              " bits; the round has " +
-                                              std::to_string(secagg::masked_lane_count(session)) + " of " +
-                                              std::to_string(secagg::lane_bits(session)));
+                                              " bits; the round has " + std::to_string(lane_count) + " of " +
+                                              std::to_string(lane_bits));
   }
-  const AnyLanes lanes = lanes_of(update->payload, update->header.lane_bits);
-  const Status in_range = std::visit([&](auto span) { return secagg::check_range(session, span); }, lanes);
-  if (!in_range) co_return in_range.error();
+  std::vector<uint32_t> unpacked;
+  AnyLanes lanes;
+  if (session.packed) {  // no lane can be beyond the ring
+    unpacked.resize(lane_count);
+    const Status is_whole = unpack_bits(update->payload, lane_bits, std::span(unpacked));
+    if (!is_whole) co_return is_whole.error();
+    lanes = std::span<const uint32_t>(unpacked);
+  } else {
+    lanes = lanes_of(update->payload, lane_bits);
+    const Status in_range = std::visit([&](auto span) { return secagg::check_range(session, span); }, lanes);
+    if (!in_range) co_return in_range.error();
+  }
   const auto check = [&](std::function<void(Status)> answer) {
     parts_.cohorts.cohort_input_arrived(holder.round, holder.device.id, update->header, std::move(answer));
   };
   const Status welcome = co_await await_callback<Status>(check);
   if (!welcome) co_return welcome.error();
-  UploadBody body{
-      .storage = memory->storage, .values = {}, .weight = 1, .masked = std::move(update->header), .lanes = lanes};
+  UploadBody body{.storage = memory->storage,
+                  .values = {},
+                  .weight = 1,
+                  .masked = std::move(update->header),
+                  .lanes = lanes,
+                  .unpacked = std::move(unpacked)};
   // Its weight is masked too: the sum's last lane tells that of all.
   co_return ReceivedUpdate{std::move(body), {.updates = 1, .weight = 1}};
 }

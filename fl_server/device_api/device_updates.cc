@@ -45,7 +45,7 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_update(Exch
                                                                             const UploadAdmitted& admitted) {
   const uint64_t size = *exchange.head().content_length;
   const UpdateDecoder& decoder = update_decoder(admitted.rules.encoding);
-  const uint64_t size_max = decoder.payload_bytes_max(admitted.rules.value_count) + kHeaderBytesMax;
+  const uint64_t size_max = decoder.payload_bytes_max(admitted.rules) + kHeaderBytesMax;
   if (size > size_max) {
     co_return Error(ErrorCode::too_large, "the update has " + std::to_string(size) +
                                               " bytes, this plan's have at most " + std::to_string(size_max));
@@ -65,6 +65,7 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_update(Exch
                        std::to_string(admitted.rules.value_count));
   }
   if (header.encoding != decoder.encoding) co_return mismatch("has another encoding than the plan says");
+  if (header.bits != admitted.rules.quantization.bits) co_return mismatch("has other bits a value than the plan says");
   const uint32_t weight_max = admitted.rules.fixed_point.weight_max;
   if (header.weight > weight_max) co_return mismatch("weight is over the plan's " + std::to_string(weight_max));
   const RoundTotals totals{.updates = 1,
@@ -73,8 +74,8 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_update(Exch
                            .loss_sum = header.loss_sum,
                            .correct = header.correct,
                            .train_ms = header.train_ms};
-  UploadBody body{.storage = memory->storage, .values = {}, .weight = header.weight};
-  const Result<std::span<const float>> values = decoder.values(update->payload, header.value_count, body.decoded);
+  UploadBody body{.storage = memory->storage, .values = {}, .weight = summed_weight(admitted.rules, header.weight)};
+  const Result<std::span<const float>> values = decoder.values(update->payload, admitted.rules, body.decoded);
   if (!values) co_return values.error();
   body.values = *values;
   co_return ReceivedUpdate{std::move(body), totals};

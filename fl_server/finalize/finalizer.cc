@@ -99,7 +99,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     COT_ASSIGN(KeptRound kept, KeptRound::open(round.key, plan, settings.aggregation, parameters, accepts_, partials_));
     source = std::make_unique<KeptRound>(std::move(kept));
   } else {
-    COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, accepts_, partials_, masks));
+    COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, base.digest, accepts_, partials_, masks));
     // Behind all that can be wrong with what is stored: noise that is reserved is paid for.
     if (settings.privacy.has_central_noise()) {
       COT_ASSIGN(noise, noise_.reserve(ledger_, job, round.key, now));

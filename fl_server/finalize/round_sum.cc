@@ -8,6 +8,8 @@
 #include "proto/ring/ring_vector.h"
 #include "secure/dp/distributed/device_noise.h"
 #include "secure/dp/encode/rotation.h"
+#include "secure/quantize/level_sum.h"
+#include "secure/quantize/shared_rotation.h"
 #include "secure/secagg/check_lanes.h"
 
 namespace coterie {
@@ -64,13 +66,14 @@ uint64_t sign_extended(uint64_t lane, uint32_t ring_bits) {
 
 }  // namespace
 
-Result<RoundSum> RoundSum::open(const RoundKey& key, const Plan& plan, AcceptStore& accepts, BlobStore& partials,
-                                const SumMasks* masks) {
-  RoundSum sum(plan, masks);
+Result<RoundSum> RoundSum::open(const RoundKey& key, const Plan& plan, const Digest& model, AcceptStore& accepts,
+                                BlobStore& partials, const SumMasks* masks) {
+  RoundSum sum(plan, model, masks);
   sum.value_lanes_ = sum.lane_count_ = plan.update.value_count;
   if (masks != nullptr) {
     sum.lane_count_ = secagg::masked_lane_count(masks->parameters);
-    sum.value_lanes_ = masks->parameters.lane_count - 1;  // the last is the weight
+    // Behind them is the weight.
+    if (!sum.is_quantized()) sum.value_lanes_ = masks->parameters.lane_count - 1;
   }
   if (sum.is_encoded()) {
     if (masks == nullptr) return does_not_fit("updates with noise of the devices come masked");
@@ -105,9 +108,14 @@ Status RoundSum::open_partials(const RoundKey& key, AcceptStore& accepts, BlobSt
                         std::to_string(accepted) + " are accepted");
   }
   // With more the lanes may have wrapped, and no check would see it.
-  const uint32_t updates_max = is_encoded() ? encoding_.contributors_max : plan_.update.fixed_point.contributors_max;
-  if (totals_.updates > updates_max) return does_not_fit("more updates are accepted than the plan's sums can hold");
+  if (totals_.updates > updates_max()) return does_not_fit("more updates are accepted than the plan's sums can hold");
   return {};
+}
+
+uint32_t RoundSum::updates_max() const {
+  if (is_encoded()) return encoding_.contributors_max;
+  if (is_quantized() && masks_ != nullptr) return plan_.update.quantization.contributors_max;
+  return plan_.update.fixed_point.contributors_max;
 }
 
 Status RoundSum::open_weight() {
@@ -119,7 +127,14 @@ Status RoundSum::open_weight() {
   }
   unmask(value_lanes_, tail);
   // Before anything is made of the sum: with one mask too many or too few it is noise that looks like values.
-  COT_TRY(verify_checks(*masks_, std::span<const uint64_t>(tail).subspan(1)));
+  const size_t weight_lanes = masks_->parameters.lane_count - value_lanes_;
+  COT_TRY(verify_checks(*masks_, std::span<const uint64_t>(tail).subspan(weight_lanes)));
+  if (is_quantized()) {
+    const auto weight = summed_weight_of(std::span(tail).first(weight_lanes), masks_->updates(), plan_.update);
+    if (!weight) return does_not_fit(weight.error().message());
+    totals_.weight = *weight;
+    return {};
+  }
   totals_.weight = tail[0];
   const uint64_t weight_max = is_encoded() ? encoding_.weight_max : plan_.update.fixed_point.weight_max;
   if (totals_.weight >= 1 && totals_.weight <= masks_->updates() * weight_max) return {};
@@ -150,9 +165,29 @@ Status RoundSum::read_lanes(std::span<uint64_t> sum) {
   return {};
 }
 
+Status RoundSum::read_quantized(uint64_t divisor) {
+  mean_.resize(plan_.update.value_count);
+  for (uint64_t first = 0; first < mean_.size(); first += kTileValues) {
+    sum_.resize(std::min(kTileValues, mean_.size() - first));
+    COT_TRY(read_lanes(sum_));
+    mean_of_levels(sum_, totals_.updates, divisor, plan_.update, std::span(mean_).subspan(first, sum_.size()));
+  }
+  if (!plan_.update.quantization.rotated) return {};
+  COT_ASSIGN(const KeyStreamSource signs, update_rotation_signs(model_));
+  rotate_whole_back(signs, mean_);
+  return {};
+}
+
 Status RoundSum::read_mean(uint64_t divisor, const RoundNoise* noise, std::span<float> mean) {
   const bool is_last = values_read_ + mean.size() == plan_.update.value_count;
   COT_ASSERT(is_last || mean.size() == kTileValues);
+  if (is_quantized()) {
+    COT_ASSERT(noise == nullptr);
+    if (values_read_ == 0) COT_TRY(read_quantized(divisor));
+    std::copy_n(mean_.begin() + static_cast<std::ptrdiff_t>(values_read_), mean.size(), mean.begin());
+    values_read_ += mean.size();
+    return {};
+  }
   const uint64_t first = lanes_read_;
   // Behind the last value a rotation's block may go on: its lanes belong to this tile, or it could not be turned back.
   sum_.resize(is_last ? value_lanes_ - first : mean.size());
@@ -172,7 +207,7 @@ Status RoundSum::read_mean(uint64_t divisor, const RoundNoise* noise, std::span<
 }
 
 Result<std::vector<double>> RoundSum::peek_mean(uint64_t first, uint64_t count, uint64_t divisor) const {
-  COT_ASSERT(!is_encoded() && first + count <= plan_.update.value_count);
+  COT_ASSERT(!is_encoded() && !is_quantized() && first + count <= plan_.update.value_count);
   std::vector<uint64_t> lanes(count), one(count);
   for (const FrameStream& partial : partials_) {
     COT_TRY(partial.peek(first * sizeof(uint64_t), as_writable(one)));

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "fl_server/json/aggregation_json.h"
+#include "fl_server/json/compression_json.h"
 #include "fl_server/json/json_reader.h"
 #include "fl_server/json/rate_schedule_json.h"
 #include "fl_server/json/readable_float.h"
@@ -80,6 +81,7 @@ void read_rounds(JsonReader reader, HorizontalSettings& settings) {
 void read_update(JsonReader reader, UpdateSettings& update) {
   reader.read("clip_l2", update.clip_l2);
   reader.read("value_abs_max", update.value_abs_max);
+  read_compression(reader, update);
   reader.read("weight_max", update.weight_max);
   reader.read("weight_share_max", update.weight_share_max);
   reader.finish();
@@ -176,6 +178,7 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
                     {"weight_max", settings.update.weight_max}};
   const double share = settings.update.weight_share_max;
   if (share != 1 || default_weight_share_max(settings) != 1) json["update"]["weight_share_max"] = share;
+  add_compression(json["update"], settings.update.compression);
   json["rounds"] = {{"count", settings.rounds.count},
                     {"goal_count", settings.rounds.goal_count},
                     {"goal_count_min", settings.rounds.goal_count_min},

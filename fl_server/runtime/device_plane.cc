@@ -9,6 +9,7 @@
 #include "base/os/crash_point.h"
 #include "fl_server/runtime/update_norm.h"
 #include "proto/codec/codec.h"
+#include "proto/codec/update/update_decoder.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/ticket.h"
 
@@ -338,7 +339,7 @@ void DevicePlane::decide(UploadId upload, UploadDecision decision) {
 }
 
 std::shared_ptr<Accumulator> DevicePlane::make_sum(const LiveRound& round) {
-  const FixedPointSpec& spec = round.notice.plan.update.fixed_point;
+  const FixedPointSpec spec = summed_as(round.notice.plan.update);
   if (round.notice.keeps_updates) return std::make_shared<KeptUpdates>(round.terms.lane_count, spec);
   const std::shared_ptr<RingSum> spare = std::exchange(spare_sum_, nullptr);
   if (spare && spare->lane_count() == round.terms.lane_count && spare->spec() == spec) return spare;

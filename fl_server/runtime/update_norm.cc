@@ -4,11 +4,17 @@
 
 #include "scheduler/job/central_noise.h"
 #include "secure/dp/encode/l2_norm.h"
+#include "secure/quantize/quantization_grid.h"
 
 namespace coterie {
 
 Status check_norm(std::span<const float> values, const UpdateRules& rules) {
   if (!(rules.clip_l2 > 0)) return {};
+  if (rules.encoding == UpdateEncoding::quantized) {
+    if (quantized_norm(values, rules) <= norm_max_of(static_cast<float>(quantized_norm_max(rules)))) return {};
+    return Error(ErrorCode::malformed, "update: its L2 norm is over what rounding leaves of the plan's clip_l2, " +
+                                           std::to_string(rules.clip_l2) + "; clip it first");
+  }
   const Result<double> norm = l2_norm(values);
   if (!norm) return Error(ErrorCode::malformed, "update: has a value that is not a finite number");
   if (*norm <= norm_max_of(rules.clip_l2)) return {};

@@ -35,6 +35,7 @@ struct UploadBody {
   uint32_t weight = 0;
   std::optional<MaskedInput> masked = {};
   AnyLanes lanes = {};
+  std::vector<uint32_t> unpacked = {};  // the lanes, where the frame has them packed
 };
 
 struct UploadAdmitted {

@@ -122,8 +122,13 @@ Bytes encode(const Plan& message) {
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
-  const auto update = wire::CreateUpdateRules(builder, static_cast<uint8_t>(message.update.encoding),
-                                              message.update.value_count, message.update.clip_l2, fixed_point);
+  flatbuffers::Offset<wire::Quantization> quantization = 0;
+  if (const QuantizationRules& q = message.update.quantization; q != QuantizationRules{}) {
+    quantization = wire::CreateQuantization(builder, static_cast<uint8_t>(q.bits), q.rotated, q.contributors_max);
+  }
+  const auto update =
+      wire::CreateUpdateRules(builder, static_cast<uint8_t>(message.update.encoding), message.update.value_count,
+                              message.update.clip_l2, fixed_point, quantization);
   const auto privacy = build(builder, message.privacy);
   const auto ledger = flat::build(builder, message.ledger);
   flatbuffers::Offset<wire::Log> log = 0;
@@ -167,6 +172,9 @@ Result<Plan> decode_plan(ByteView bytes) {
                                  .value_abs_max = f.value_abs_max(),
                                  .weight_max = f.weight_max(),
                                  .contributors_max = f.contributors_max()}};
+  if (const wire::Quantization* q = u.quantization(); q != nullptr) {
+    plan.update.quantization = {.bits = q->bits(), .rotated = q->rotated(), .contributors_max = q->contributors_max()};
+  }
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());
   if (root->log() != nullptr) {

@@ -34,8 +34,8 @@ Result<Confirmation> decode_confirmation(ByteView frame);
 Result<UnmaskRequest> decode_unmask_request(ByteView frame);
 Result<Unmasking> decode_unmasking(ByteView frame);
 
-// The payload is lane_count * lane_bits / 8 bytes, and `lanes` their digest: that they fit is for the one who hashes
-// them.
+// The payload is lane_count * lane_bits / 8 bytes, rounded up, and `lanes` their digest: that they fit is for the one
+// who hashes them.
 Bytes encode_head(const MaskedInput& message);
 Result<Decoded<MaskedInput>> decode_masked_input(ByteView frame);
 Result<MaskedInput> decode_masked_input_head(const Prelude& prelude, ByteView header);

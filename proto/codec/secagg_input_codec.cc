@@ -1,9 +1,15 @@
 // Masked updates: the header. The lanes are a payload that nobody copies.
-#include "base/checked.h"
 #include "proto/codec/secagg_codec.h"
 #include "proto/codec/secagg_fields.h"
+#include "proto/codec/update/bit_packing.h"
 
 namespace coterie {
+namespace {
+
+// Quantized updates travel in lanes of what a sum needs (proto/messages/quantized_lanes.h), others in 16, 32 or 64.
+constexpr uint32_t kLaneBitsMin = 8, kLaneBitsMax = 32;
+
+}  // namespace
 
 Bytes encode_head(const MaskedInput& message) {
   flatbuffers::FlatBufferBuilder builder;
@@ -12,7 +18,8 @@ Bytes encode_head(const MaskedInput& message) {
   const wire::Digest32 lanes = flat::digest(message.lanes);
   builder.Finish(wire::CreateMaskedInput(builder, &session, message.device, message.lane_bits, message.lane_count,
                                          &lanes, unopened));
-  return flat::finish_head(builder, FrameKind::masked_input, message.lane_count * (message.lane_bits / 8));
+  return flat::finish_head(builder, FrameKind::masked_input,
+                           packed_bytes(message.lane_count, message.lane_bits).value_or(0));
 }
 
 Result<MaskedInput> decode_masked_input_head(const Prelude& prelude, ByteView header) {
@@ -22,11 +29,11 @@ Result<MaskedInput> decode_masked_input_head(const Prelude& prelude, ByteView he
   message.session = flat::digest(*root->session());
   COT_ASSIGN(message.device, flat::roster_place(root->device(), "device"));
   message.lane_bits = root->lane_bits();
-  if (message.lane_bits != 16 && message.lane_bits != 32 && message.lane_bits != 64) {
-    return flat::out_of_range("lane_bits", "must be 16, 32 or 64, is " + std::to_string(message.lane_bits));
+  if ((message.lane_bits < kLaneBitsMin || message.lane_bits > kLaneBitsMax) && message.lane_bits != 64) {
+    return flat::out_of_range("lane_bits", "must be in [8, 32] or 64, is " + std::to_string(message.lane_bits));
   }
   message.lane_count = root->lane_count();
-  COT_TRY(flat::payload_is(prelude, checked_multiply<uint64_t>(message.lane_count, message.lane_bits / 8)));
+  COT_TRY(flat::payload_is(prelude, packed_bytes(message.lane_count, message.lane_bits)));
   message.lanes = flat::digest(*root->lanes());
   COT_ASSIGN(message.unopened, flat::devices(root->unopened(), "unopened"));
   COT_TRY(flat::is_not_among(message.device, message.unopened, "unopened"));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "proto/messages/quantized_lanes.h"
 #include "proto/messages/training_rules.h"
 
 namespace coterie {
@@ -42,6 +43,26 @@ std::optional<Value> from_name(const Names& names, std::string_view name) {
 
 bool in_range(float value, float low, float high) { return std::isfinite(value) && value >= low && value <= high; }
 
+Status validate_quantization(const Plan& plan) {
+  const QuantizationRules& rules = plan.update.quantization;
+  if (plan.update.encoding != UpdateEncoding::quantized) {
+    return rules == QuantizationRules{} ? Status() : bad("quantization must be absent with another encoding");
+  }
+  COT_TRY(validate(rules));
+  if (!(plan.update.clip_l2 > 0)) return bad("clip_l2 must be > 0 with quantized updates: their grid is made for it");
+  if (plan.privacy.level == SecurityLevel::active_dp) {
+    return bad("encoding must be float32 where devices add noise");
+  }
+  const bool is_masked = plan.privacy.level != SecurityLevel::none;
+  if (is_masked != (rules.contributors_max > 0)) {
+    return bad("quantized: contributors_max must be there behind masks, and nowhere else");
+  }
+  if (is_masked && rules.contributors_max < plan.privacy.cohort_min) {
+    return bad("quantized: contributors_max must be at least cohort_min");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const std::string_view> loss_names() { return kLossNames; }
@@ -59,8 +80,8 @@ Status validate(const Plan& plan) {
     const Problem& first = problems.front();
     return bad(first.pointer.substr(first.pointer.rfind('/') + 1) + " " + first.detail);
   }
-  if (plan.update.encoding != UpdateEncoding::float32 && plan.update.encoding != UpdateEncoding::float32_pooled) {
-    return bad("encoding must be float32 or float32_pooled");
+  if (plan.update.encoding < UpdateEncoding::float32 || plan.update.encoding > UpdateEncoding::quantized) {
+    return bad("encoding must be float32, float32_pooled or quantized");
   }
   // What noise has to hide is the norm of all coordinates, and the clip leaves pooled statistics out.
   if (plan.update.encoding == UpdateEncoding::float32_pooled && plan.privacy.level == SecurityLevel::active_dp) {
@@ -71,6 +92,7 @@ Status validate(const Plan& plan) {
   }
   if (!in_range(plan.update.clip_l2, 0, 1e9f)) return bad("clip_l2 must be in [0, 1e9]");
   COT_TRY(validate(plan.update.fixed_point));
+  COT_TRY(validate_quantization(plan));
   if ((plan.ledger.records == 0) != (plan.ledger.head == Digest{})) {
     return bad("ledger must have a head if it has records, and none if it has none");
   }

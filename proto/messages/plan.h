@@ -13,6 +13,7 @@
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/population_log.h"
 #include "proto/messages/privacy_rules.h"
+#include "proto/messages/quantization.h"
 #include "proto/ring/fixed_point.h"
 
 namespace coterie {
@@ -33,7 +34,8 @@ enum class Loss : uint8_t {
 enum class OptimizerKind : uint8_t { sgd = 1, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion };
 // float32         every coordinate is trained - given
 // float32_pooled  the same, but running statistics come as proto/messages/running_statistics.h says
-enum class UpdateEncoding : uint8_t { float32 = 1, float32_pooled };
+// quantized       clipped trained - given in few bits a value, as proto/messages/quantized_lanes.h says
+enum class UpdateEncoding : uint8_t { float32 = 1, float32_pooled, quantized };
 
 // SGD:  v <- momentum * v + (g + weight_decay * w);  w <- w - learning_rate * v           (PyTorch's convention)
 // Adam: g += weight_decay * w; m, v moments with bias correction (Kingma and Ba 2015, algorithm 1);
@@ -80,7 +82,8 @@ struct UpdateRules {
   uint64_t value_count = 0;
   float clip_l2 = 0;  // the device scales its update to at most this norm; 0: no clipping. With float32_pooled running
                       // statistics do not count
-  FixedPointSpec fixed_point;
+  FixedPointSpec fixed_point;  // of quantized updates its bounds alone: lanes are levels
+  QuantizationRules quantization = {};
   friend bool operator==(const UpdateRules&, const UpdateRules&) = default;
 };
 

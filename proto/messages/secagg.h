@@ -117,11 +117,12 @@ struct ShareInbox {
   friend bool operator==(const ShareInbox&, const ShareInbox&) = default;
 };
 
-// The header of a masked update; the lanes (little-endian, lane_bits each) are the frame's payload.
+// The header of a masked update; the lanes (little-endian, lane_bits each, one behind the other without a gap) are the
+// frame's payload.
 struct MaskedInput {
   Digest session;
   uint32_t device = 0;
-  uint8_t lane_bits = 32;          // 16, 32 or 64
+  uint8_t lane_bits = 32;          // 16, 32 or 64; of quantized updates any in [8, 32]
   uint64_t lane_count = 0;         // check lanes included (secure/secagg/check_lanes.h)
   Digest lanes;                    // content digest of the payload
   std::vector<uint32_t> unopened;  // whose box did not open

@@ -9,7 +9,8 @@
 
 namespace coterie {
 
-// The header of an update; the values (float32, little-endian, value_count of them) are the frame's payload.
+// The header of an update. The values are the frame's payload: value_count float32, little-endian; if it is quantized,
+// so many levels of `bits` (proto/codec/update/bit_packing.h).
 struct UpdateHeader {
   RoundKey round;
   Digest model;  // the model that was trained from
@@ -20,6 +21,7 @@ struct UpdateHeader {
   double loss_sum = 0;    // over those examples, as training saw them
   uint32_t correct = 0;   // of those examples; of one with several rows (words), its part of them; 0 for a regression
   uint32_t train_ms = 0;
+  uint32_t bits = 0;  // of a level; 0 but in a quantized one
   friend bool operator==(const UpdateHeader&, const UpdateHeader&) = default;
 };
 

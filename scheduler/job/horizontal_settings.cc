@@ -6,6 +6,7 @@
 #include "proto/messages/training_rules.h"
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/central_noise.h"
+#include "scheduler/job/compression_rules.h"
 #include "scheduler/job/plan_privacy.h"
 #include "scheduler/job/settings_checker.h"
 #include "secure/dp/account/number_words.h"
@@ -215,6 +216,7 @@ Problems validate(const HorizontalSettings& settings) {
       check.require(false, "/update", fits.error().message());
     }
   }
+  if (problems.empty()) problems = compression_problems(settings);
   return problems;
 }
 
@@ -244,6 +246,15 @@ Problems validate_with_model(const HorizontalSettings& settings, uint64_t value_
   return {{"/privacy/noise_multiplier", noise.error().message()}};
 }
 
+namespace {
+
+UpdateEncoding encoding_of(const HorizontalSettings& settings) {
+  if (settings.update.compression.is_on()) return UpdateEncoding::quantized;
+  return settings.strategy.statistics == Statistics::pooled ? UpdateEncoding::float32_pooled : UpdateEncoding::float32;
+}
+
+}  // namespace
+
 Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t value_count) {
   FixedPointSpec fixed_point = fixed_point_of(settings);
   const Result<PrivacyRules> rules = privacy_rules_of(settings, value_count);
@@ -256,11 +267,11 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t valu
   }
   return {.job = job,
           .training = settings.training,
-          .update = {.encoding = settings.strategy.statistics == Statistics::pooled ? UpdateEncoding::float32_pooled
-                                                                                    : UpdateEncoding::float32,
+          .update = {.encoding = encoding_of(settings),
                      .value_count = value_count,
                      .clip_l2 = settings.update.clip_l2,
-                     .fixed_point = fixed_point},
+                     .fixed_point = fixed_point,
+                     .quantization = quantization_of(settings)},
           .privacy = *rules};
 }
 

@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
+#include "scheduler/job/compression_settings.h"
 #include "scheduler/job/rate_schedule.h"
 
 namespace coterie {
@@ -49,6 +50,7 @@ struct UpdateSettings {
   uint32_t weight_max = 16384;  // examples that count of one device
   // Share of a round's weight that one device has at most: the round's plan has its weight_max by it. 1: any
   double weight_share_max = 1;
+  CompressionSettings compression = {};
   friend bool operator==(const UpdateSettings&, const UpdateSettings&) = default;
 };
 

@@ -6,6 +6,12 @@ namespace coterie {
 
 Problems validate_with_graph(const HorizontalSettings& settings, const ModelGraph& graph) {
   const size_t moving = running_statistics(graph).size();
+  if (settings.update.compression.is_on() && moving > 0) {
+    return {{"/model", "has " + std::to_string(moving) +
+                           " batch norms whose running statistics follow the devices' data, which update.compression "
+                           "would round away: freeze those norms in the model, use layer or group norms, or take the "
+                           "compression out"}};
+  }
   if (!settings.privacy.has_noise() || moving == 0) return {};
   return {{"/model", "has " + std::to_string(moving) +
                          " batch norms whose running statistics follow the devices' data, and noise does not cover "

@@ -7,7 +7,8 @@
 namespace coterie {
 
 // A model whose batch norms have running statistics that training moves cannot be trained with noise: neither the clip
-// nor the noise is made for them, and their release is in no account.
+// nor the noise is made for them, and their release is in no account. Nor with update.compression, which clips and
+// rounds all values alike.
 Problems validate_with_graph(const HorizontalSettings& settings, const ModelGraph& graph);
 
 // What becomes of running statistics where the operator has not said: pooled if the model has some that move.

@@ -198,7 +198,7 @@ Result<Masking> Client::mask(const ShareInbox& inbox) {
     return Masking(parameters_, std::move(masks),
                    MaskedInput{.session = session_,
                                .device = device_,
-                               .lane_bits = static_cast<uint8_t>(lane_bits(parameters_)),
+                               .lane_bits = static_cast<uint8_t>(wire_lane_bits(parameters_)),
                                .lane_count = masked_lane_count(parameters_),
                                .lanes = {},
                                .unopened = std::move(unopened)});

@@ -1,5 +1,6 @@
 #include "secure/secagg/round_session.h"
 
+#include "proto/messages/quantized_lanes.h"
 #include "secure/crypto/domain_fields.h"
 #include "secure/crypto/sha256.h"
 #include "secure/dp/distributed/device_noise.h"
@@ -32,6 +33,12 @@ SessionParameters session_parameters(const Plan& plan, const JobId& job, const R
     const EncodingTerms encoding = encoding_of(plan.privacy);
     parameters.ring_bits = encoding.ring_bits;
     parameters.lane_count = encoded_lanes(encoding, plan.update.value_count);
+  }
+  if (plan.update.encoding == UpdateEncoding::quantized) {
+    parameters.ring_bits = sum_bits(plan.update.quantization);
+    parameters.lane_count =
+        quantized_lanes(plan.update.quantization, plan.update.value_count, plan.update.fixed_point.weight_max);
+    parameters.packed = true;
   }
   return parameters;
 }

@@ -14,8 +14,9 @@ Digest round_context(const JobId& job, const RoundKey& round, const Digest& mode
 
 // An update is its lanes of the plan's fixed point (proto/ring: modulo 2^64) and one lane with its weight behind them:
 // a masked sum is bit for bit that of a round without masks. With noise of the devices it is what encode_update makes
-// of it (secure/dp/encode), in as many bits as the plan's encoding has. `plan` is valid and has a level; `plan_digest`
-// is that of its frame.
+// of it (secure/dp/encode), in as many bits as the plan's encoding has. Quantized, it is its levels and the digits of
+// its weight, in as many bits as their sum has (proto/messages/quantized_lanes.h). `plan` is valid and has a level;
+// `plan_digest` is that of its frame.
 SessionParameters session_parameters(const Plan& plan, const JobId& job, const RoundKey& round, const Digest& model,
                                      const Digest& plan_digest);
 

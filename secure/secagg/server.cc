@@ -220,10 +220,10 @@ Status Server::check(const MaskedInput& input) const {
   if (input.device < size() && roster_[input.device].input) return keep_as(*roster_[input.device].input, input);
   COT_TRY(check_sender(Phase::masking, input.session, input.device));
   if (!present_[input.device]) return fault(Fault::not_a_neighbour, device_name(input.device) + " has not shared");
-  if (input.lane_bits != lane_bits(parameters_) || input.lane_count != masked_lane_count(parameters_)) {
+  if (input.lane_bits != wire_lane_bits(parameters_) || input.lane_count != masked_lane_count(parameters_)) {
     return fault(Fault::lane_count, std::to_string(input.lane_count) + " lanes of " + std::to_string(input.lane_bits) +
                                         " bits; the session has " + std::to_string(masked_lane_count(parameters_)) +
-                                        " of " + std::to_string(lane_bits(parameters_)));
+                                        " of " + std::to_string(wire_lane_bits(parameters_)));
   }
   return {};
 }

@@ -36,6 +36,7 @@ Status validate(const SessionParameters& parameters) {
   }
   if (parameters.ring_bits < kSessionRingBitsMin || parameters.ring_bits > 64)
     return bad("ring_bits must be in [8, 64]");
+  if (parameters.packed && parameters.ring_bits > 32) return bad("ring_bits must be in [8, 32] where lanes are packed");
   // Check lanes are some ten more.
   if (parameters.lane_count < 1 || parameters.lane_count > kKeyStreamBytesMax / 8 - 64) {
     return bad("lane_count must be in [1, " + std::to_string(kKeyStreamBytesMax / 8 - 64) + "]");
@@ -45,6 +46,10 @@ Status validate(const SessionParameters& parameters) {
 
 uint32_t lane_bits(const SessionParameters& parameters) {
   return parameters.ring_bits <= 16 ? 16 : parameters.ring_bits <= 32 ? 32 : 64;
+}
+
+uint32_t wire_lane_bits(const SessionParameters& parameters) {
+  return parameters.packed ? parameters.ring_bits : lane_bits(parameters);
 }
 
 Result<GraphShape> shape_for(const SessionParameters& parameters, uint32_t roster_size) {

@@ -29,6 +29,9 @@ struct SessionParameters {
   uint64_t lane_count = 0;  // of an update, without check lanes
   // No larger roster is taken: what noise of the devices counts on. Not in the session's name, as the context binds it.
   uint32_t roster_max = kRosterSizeMax;
+  // Lanes travel in ring_bits each, at most 32, without gaps (proto/codec/update/bit_packing.h): those of quantized
+  // updates. Bound by the context, too.
+  bool packed = false;
 
   bool is_active() const { return level >= SecurityLevel::active; }
 };
@@ -40,8 +43,10 @@ inline constexpr uint32_t kNeighboursMax = 1024;  // of one device, who chose it
 // ends validate before they say anything: no plan takes a session below the floor.
 Status validate(const SessionParameters& parameters);
 
-// 16, 32 or 64.
+// 16, 32 or 64: in memory, and what masks are streams of.
 uint32_t lane_bits(const SessionParameters& parameters);
+// On the wire: that, or packed ring_bits.
+uint32_t wire_lane_bits(const SessionParameters& parameters);
 
 enum class GraphKind : uint8_t {
   complete,  // everybody with everybody

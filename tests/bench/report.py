@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 from rows import BIN, ROOT, Failed, rows_of, verdict
+from compression_rows import compression
 from private_demo_rows import private_demo
 from secure_rows import secure
 from server_rows import UPLOAD_GOAL, server
@@ -130,7 +131,7 @@ def demo():
 
 
 GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, bare_rounds, secure, private_demo,
-                                                 vertical, serving, simulation, demo)}
+                                                 vertical, serving, compression, simulation, demo)}
 
 
 def print_table(lines):

@@ -131,6 +131,6 @@ Samples<Unmasking> MessageTraits<Unmasking>::samples() {
                       {{0, ShareKind::mask_key, counting_key(0xf0)}, {kLast, ShareKind::seed, counting_key(0xff)}}}};
 }
 
-Bytes payload_of(const MaskedInput& header) { return counting(header.lane_count * (header.lane_bits / 8)); }
+Bytes payload_of(const MaskedInput& header) { return counting((header.lane_count * header.lane_bits + 7) / 8); }
 
 }  // namespace coterie::test

@@ -138,7 +138,7 @@ def job_keys():
     sources = "".join(text(path.relative_to(ROOT)) for path in sorted((ROOT / "fl_server/json").glob("*_json.cc")))
     real = set(re.findall(r'(?:\.read(?:_choice)?\(|read_kind\(\w+, )"(\w+)"', sources))
     real |= {name for rule in robust_rows() for name, _ in rule["settings"]}
-    real |= set(re.findall(r'reader\.object\("(\w+)"', sources)) | {"optimizer"}
+    real |= set(re.findall(r'(?:reader|update)\.object\("(\w+)"', sources)) | {"optimizer"}
     real |= {setting for rule in strategy_rows() for setting, _, _ in rule["settings"]} | {"kind"}
 
     schemas = json.loads(text("docs/openapi.json"))["components"]["schemas"]

@@ -29,6 +29,7 @@ constexpr const char* kExamples =
     "  coterie demo --security none --attack sign_flip:0.2 \\\n"
     "          --aggregation geometric_median\n"
     "                        a fifth of the devices lies; first without that\n"
+    "  coterie demo --update-bits 6           updates of a few bits a value\n"
     "  coterie demo --json --quiet | tail -1  for a script\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout,\n"
     "130 interrupted (nothing is left behind).";
@@ -202,6 +203,15 @@ void add_security(CLI::App& demo, DemoOptions& options) {
       ->check(between(0.0, 0.3));
 }
 
+void add_compression(CLI::App& demo, DemoOptions& options) {
+  demo.add_option("--update-bits", options.update_bits,
+                  "send updates in so many bits a value, clipped (--clip, or to 4), rotated and rounded, each counting "
+                  "the same; 0: as they are")
+      ->capture_default_str()
+      ->type_name("B")
+      ->check(between<uint32_t>(0, 16));
+}
+
 void add_noise(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--clip", options.clip, "L2 norm that a device's update is scaled down to")
       ->type_name("C")
@@ -257,6 +267,7 @@ void add_demo(CLI::App& app, Invocation& invocation) {
   add_model_choice(*demo, invocation.demo);
   add_training(*demo, invocation.demo);
   add_security(*demo, invocation.demo);
+  add_compression(*demo, invocation.demo);
   add_noise(*demo, invocation.demo);
   add_output(*demo, invocation.demo);
   demo->callback([&invocation] {

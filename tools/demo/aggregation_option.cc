@@ -64,6 +64,12 @@ Status check_aggregation(const DemoOptions& options) {
   if (options.attack.is_on() && options.has_noise()) {
     return Error(ErrorCode::invalid_argument, "--attack does not go with noise");
   }
+  if (options.update_bits > 0 && (options.attack.is_on() || options.aggregation.keeps_updates())) {
+    return Error(ErrorCode::invalid_argument,
+                 std::string(options.attack.is_on() ? "--attack" : "--aggregation " + name) +
+                     " does not go with --update-bits: it is about updates as devices make them, and of rounded ones "
+                     "the mean alone is true");
+  }
   if (options.attack.is_on() && options.attack.liars_of(options.devices) == 0) {
     return Error(ErrorCode::invalid_argument,
                  "--attack " + to_string(options.attack) + " of " + counted(options.devices, "device") + " is none");

@@ -20,6 +20,7 @@
 #include "tools/demo/progress.h"
 #include "tools/demo/result.h"
 #include "tools/demo/round_watch.h"
+#include "tools/demo/update_bytes.h"
 #include "tools/model/evaluate.h"
 
 namespace coterie {
@@ -173,6 +174,8 @@ Status Demo::look_after_devices() {
 }
 
 Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& result) {
+  COT_ASSIGN(const HorizontalSettings settings, job_settings(options_, data_.value_count));
+  result.update_bytes = update_bytes(plan_of(settings, JobId("demo"), data_.value_count));
   COT_ASSIGN(const std::string request, job_request(options_, data_.value_count, model, held_out));
   if (options_.print_job) {
     progress_.clear();
@@ -261,6 +264,17 @@ Status check_privacy(const DemoOptions& options) {
   }
   if (options.has_noise() && !options.clip) {
     return Error(ErrorCode::invalid_argument, "noise needs --clip: it is what the noise has to hide");
+  }
+  if (options.update_bits == 0) return {};
+  if (options.has_noise()) {
+    return Error(ErrorCode::invalid_argument,
+                 "--update-bits does not go with noise: at active_dp updates are of few bits already, and the server's "
+                 "noise is made for updates that are not rounded");
+  }
+  if (!options.freeze.empty() || options.train_last > 0) {
+    return Error(ErrorCode::invalid_argument,
+                 "--update-bits does not go with --freeze or --train-last: rounding moves every value, also of what "
+                 "does not train");
   }
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include "fl_server/json/job_json.h"
 #include "scheduler/job/central_noise.h"
+#include "scheduler/job/compression_rules.h"
 #include "scheduler/job/plan_privacy.h"
 #include "scheduler/job/weight_share.h"
 #include "secure/dp/account/calibrate.h"
@@ -71,7 +72,9 @@ HorizontalSettings settings_of(const DemoOptions& options) {
   settings.training.optimizer.learning_rate = static_cast<float>(options.device_rate());
   settings.training.optimizer.weight_decay = static_cast<float>(options.weight_decay);
   settings.training.optimizer.momentum = static_cast<float>(options.momentum);
-  if (options.clip) settings.update.clip_l2 = static_cast<float>(*options.clip);
+  settings.update.clip_l2 = static_cast<float>(options.clip_l2().value_or(0));
+  settings.update.compression.bits = options.update_bits;
+  if (options.update_bits > 0) settings.update.weight_max = kCompressedWeightMaxDefault;
   settings.rounds = rounds_of(options);
   settings.strategy = StrategySettings::of(options.strategy->name)
                           .with("server_learning_rate", static_cast<float>(options.server_rate()));
@@ -136,16 +139,20 @@ Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count) {
   return noise;
 }
 
+Result<HorizontalSettings> job_settings(const DemoOptions& options, uint64_t value_count) {
+  HorizontalSettings settings = settings_of(options);
+  if (!options.has_noise()) return settings;
+  COT_ASSIGN(const DemoNoise noise, noise_of(options, value_count));
+  add_noise(settings, options, noise.noise_multiplier);
+  settings.privacy.epsilon_budget = noise.epsilon_budget;
+  return settings;
+}
+
 Result<std::string> job_request(const DemoOptions& options, uint64_t value_count, const Digest& model,
                                 const Digest& evaluation) {
-  HorizontalSettings settings = settings_of(options);
+  COT_ASSIGN(HorizontalSettings settings, job_settings(options, value_count));
   settings.model = model;
   settings.evaluation = evaluation;
-  if (options.has_noise()) {
-    COT_ASSIGN(const DemoNoise noise, noise_of(options, value_count));
-    add_noise(settings, options, noise.noise_multiplier);
-    settings.privacy.epsilon_budget = noise.epsilon_budget;
-  }
   JobSettings job{.common = {}, .kind = std::move(settings)};
   const size_t colon = options.data.find(':');
   const bool is_directory = colon == std::string::npos && options.data != "digits";

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "scheduler/job/horizontal_settings.h"
 #include "tools/demo/options.h"
 
 namespace coterie {
@@ -18,6 +19,9 @@ struct DemoNoise {
 };
 // `value_count` is the model's.
 Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count);
+
+// All but the model and the evaluation data, which are uploaded before.
+Result<HorizontalSettings> job_settings(const DemoOptions& options, uint64_t value_count);
 
 // As the admin plane takes it, with every setting spelt out; the digests are of files that were uploaded before. JSON
 // text.

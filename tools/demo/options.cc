@@ -14,6 +14,9 @@ namespace {
 // Devices of a demo are few: more of them vanish at once than their probability says. More than a third never may.
 constexpr double kDropoutShareMin = 0.2, kDropoutShareMax = 0.25;
 
+// What updates in few bits are clipped to where the user says nothing.
+constexpr double kCompressedClip = 4;
+
 }  // namespace
 
 uint32_t DemoOptions::goal_count() const {
@@ -30,6 +33,11 @@ double DemoOptions::device_rate() const {
   double rate = 0;
   std::from_chars(text, end, rate);
   return learning_rate.value_or(rate);
+}
+
+std::optional<double> DemoOptions::clip_l2() const {
+  if (clip || update_bits == 0) return clip;
+  return kCompressedClip;
 }
 
 double DemoOptions::dropout_share() const { return std::clamp(2 * dropout, kDropoutShareMin, kDropoutShareMax); }

@@ -41,6 +41,7 @@ struct DemoOptions {
   std::optional<double> server_learning_rate;          // by strategy unless given
   RateSchedules schedules;                             // of both rates
   std::optional<double> clip;                          // L2, of each device's update
+  uint32_t update_bits = 0;                            // of each value of an update; 0: as it is
   std::optional<double> noise_multiplier;              // standard deviation of the noise / clip; likewise
   std::optional<double>
       target_epsilon;   // of all rounds: finds the multiplier, or is the budget of the one that is given
@@ -60,7 +61,8 @@ struct DemoOptions {
   uint32_t goal_count() const;  // updates that close a round: fraction of the devices, at least one
   double server_rate() const;
   double device_rate() const;
-  double dropout_share() const;  // that the job plans for
+  std::optional<double> clip_l2() const;  // the one given, or what updates in few bits are clipped to without
+  double dropout_share() const;           // that the job plans for
   bool has_noise() const { return noise_multiplier || target_epsilon; }
 };
 

@@ -162,6 +162,7 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"attempts_failed", result.attempts.size() - rounds.size()},
       {"devices_restarted", result.devices_restarted},
       {"dropouts", result.dropouts},
+      {"update_bytes", result.update_bytes},
       {"model_digest", result.model_digest},
       {"model_path", result.run_dir + "/model.cotf"},
       {"held_out_path", result.run_dir + "/held-out.cotf"},
@@ -182,6 +183,18 @@ std::string summary_json(const DemoResult& result, int indent) {
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+namespace {
+
+// With what was decided without the user.
+std::string compression_words(const DemoOptions& options) {
+  if (options.update_bits == 0) return "";
+  std::string clip = options.clip ? format_fixed(*options.clip, 3) : format_fixed(options.clip_l2().value_or(0), 0);
+  return " (" + std::to_string(options.update_bits) + " bits a value, clipped to " + clip +
+         (options.clip ? "" : ", as --clip was not given") + ")";
+}
+
+}  // namespace
+
 std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   const DemoPhases& phases = result.phases;
   const std::vector<RoundReport> rounds = done_rounds(result);
@@ -194,7 +207,8 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   }
   if (const std::string attack = attack_text(result); !attack.empty()) text += "  " + attack + "\n";
   text += "  " + counted(rounds.size(), "round") + ", " + counted(sum_of(rounds, &RoundReport::accepted), "update") +
-          ", " + format_seconds(phases.total()) + "\n";
+          " of " + format_bytes(result.update_bytes) + compression_words(result.options) + ", " +
+          format_seconds(phases.total()) + "\n";
   if (const std::optional<DemoPrivacy>& privacy = result.privacy) {
     char line[160];
     std::snprintf(

@@ -59,6 +59,7 @@ struct DemoResult {
   Evaluation after;
   std::string model_digest;
   uint64_t model_bytes = 0;
+  uint64_t update_bytes = 0;          // that a device sends in a round
   std::vector<RoundReport> attempts;  // all that ended, oldest first
   std::vector<std::vector<uint32_t>> label_counts;
   std::vector<uint32_t> rounds_trained;

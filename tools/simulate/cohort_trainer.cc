@@ -1,5 +1,6 @@
 #include "tools/simulate/cohort_trainer.h"
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
@@ -8,6 +9,7 @@
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/runtime/trainer.h"
+#include "proto/codec/update/update_decoder.h"
 #include "scheduler/job/weight_share.h"
 #include "tools/attack/flipped_labels.h"
 #include "tools/cli/interrupt.h"
@@ -77,7 +79,9 @@ void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulat
     const Instant begin = os::monotonic_now();
     Result<TrainedUpdate> update = train_one(work, device, sources);
     Status added = update ? Status() : Status(update.error());
-    if (added && drill_.liars == 0) added = sum.add(update->delta, update->header.weight, virtual_device(device));
+    if (added && drill_.liars == 0) {
+      added = sum.add(update->delta, summed_weight(work.plan.update, update->header.weight), virtual_device(device));
+    }
     Outcome& outcome = outcomes_[index];
     if (added) {
       outcome.totals = {
@@ -111,7 +115,12 @@ Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t 
     if (Interrupt::requested()) return interrupted_error();
     COT_TRY(trainer.step());
   }
-  return make_update(work.model, trainer, source->size(), work.plan.update);
+  COT_ASSIGN(TrainedUpdate update,
+             make_update(work.model, trainer, source->size(), work.plan.update, {work.digest, seed}));
+  if (work.plan.update.encoding == UpdateEncoding::quantized) {
+    std::ranges::copy(update.levels, update.delta.begin());  // what is sent, and so what is added
+  }
+  return update;
 }
 
 // What liars send keeps within the plan's limits: beyond them a server would refuse it.

@@ -27,6 +27,7 @@ struct TrainedUpdate;
 struct CohortWork {
   Plan plan;  // of the round
   Model model;
+  Digest digest;  // of its file
   ModelVersion version;
   std::vector<uint32_t> devices;  // from 0
 };

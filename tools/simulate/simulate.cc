@@ -17,6 +17,7 @@
 #include "tools/demo/demo_data.h"
 #include "tools/demo/progress.h"
 #include "tools/demo/result.h"
+#include "tools/demo/update_bytes.h"
 #include "tools/model/evaluate.h"
 #include "tools/simulate/job_file.h"
 #include "tools/simulate/simulation.h"
@@ -62,6 +63,11 @@ Result<Inputs> prepare(const SimulateOptions& options, const JobSettings& settin
     return Error(ErrorCode::invalid_argument, "--devices " + std::to_string(options.devices) +
                                                   " share out the data into more than " + std::to_string(kShardsMax) +
                                                   " parts: give --shards, and devices share them");
+  }
+  if (options.attack.is_on() && job.update.compression.is_on()) {
+    return Error(ErrorCode::invalid_argument,
+                 "--attack does not go with update.compression of the job: liars send what "
+                 "was not rounded");
   }
   COT_ASSIGN(inputs.data, prepare_data(options.demo));
   if (const Problems kept = validate_kept_updates(job, inputs.data.value_count); !kept.empty()) {
@@ -149,6 +155,7 @@ nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, 
           {"accuracy_before", result.before.accuracy},
           {"accuracy", result.after.accuracy},
           {"loss", result.after.loss_mean},
+          {"update_bytes", result.update_bytes},
           {"model_digest", result.model_digest},
           {"run_dir", result.run_dir}};
 }
@@ -203,6 +210,7 @@ Status Run::run(DemoResult& result) {
   COT_TRY(write_data(data, folder_));
   std::vector<std::string> shard_files;
   for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");
+  result.update_bytes = update_bytes(plan_of(job, JobId("simulated"), data.value_count));
   CohortTrainer trainer(std::move(shard_files), options_.demo.seed, options_.threads,
                         [this](uint64_t done) { watch(done); },
                         {options_.attack.kind, options_.attack.liars_of(options_.devices)});

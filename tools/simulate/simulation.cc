@@ -8,6 +8,7 @@
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/finalize/round_noise.h"
 #include "proto/codec/codec.h"
+#include "proto/codec/update/update_decoder.h"
 #include "tools/simulate/round_stores.h"
 
 namespace coterie {
@@ -32,10 +33,11 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   simulation.base_.job = simulation.record_.id;
   simulation.base_.bytes = model.size();
   const Plan plan = plan_of(job, simulation.record_.id, loaded.value_count());
+  const FixedPointSpec spec = summed_as(plan.update);
   if (job.aggregation.keeps_updates()) {
-    simulation.sum_ = std::make_unique<KeptUpdates>(loaded.value_count(), plan.update.fixed_point);
+    simulation.sum_ = std::make_unique<KeptUpdates>(loaded.value_count(), spec);
   } else {
-    simulation.sum_ = std::make_unique<RingSum>(loaded.value_count(), plan.update.fixed_point);
+    simulation.sum_ = std::make_unique<RingSum>(loaded.value_count(), spec);
   }
   return simulation;
 }
@@ -46,7 +48,8 @@ Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKe
   sum_->clear();
   const HorizontalSettings& job = record_.spec.horizontal();
   const Plan asked = with_terms(plan_of(job, record_.id, record_.value_count), terms_of(job, facts()));
-  COT_ASSIGN(const RoundTotals totals, trainer_->train({asked, std::move(model), base_.version, plan.counted}, *sum_));
+  const CohortWork work{asked, std::move(model), base_.digest, base_.version, plan.counted};
+  COT_ASSIGN(const RoundTotals totals, trainer_->train(work, *sum_));
   PartialRecord partial{
       .id = "simulated/1/" + std::to_string(key.round.value()), .key = key, .totals = totals, .blob = {}};
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_->create());

@@ -5,25 +5,46 @@
 
 #include "base/assert.h"
 #include "proto/codec/codec.h"
+#include "proto/codec/update/bit_packing.h"
+#include "proto/messages/quantized_lanes.h"
 
 namespace coterie {
 namespace {
 
-uint64_t float32_bytes(uint64_t value_count) { return value_count * sizeof(float); }
+uint64_t float32_bytes(const UpdateRules& rules) { return rules.value_count * sizeof(float); }
 
-Result<std::span<const float>> float32_values(ByteView payload, uint64_t value_count, std::vector<float>&) {
-  if (payload.size() != float32_bytes(value_count)) {
-    return Error(ErrorCode::malformed, "update: " + std::to_string(value_count) + " float32 need " +
-                                           std::to_string(float32_bytes(value_count)) + " bytes, the payload has " +
+Result<std::span<const float>> float32_values(ByteView payload, const UpdateRules& rules, std::vector<float>&) {
+  if (payload.size() != float32_bytes(rules)) {
+    return Error(ErrorCode::malformed, "update: " + std::to_string(rules.value_count) + " float32 need " +
+                                           std::to_string(float32_bytes(rules)) + " bytes, the payload has " +
                                            std::to_string(payload.size()));
   }
   return payload_as<float>(payload);
+}
+
+uint64_t quantized_bytes(const UpdateRules& rules) {
+  return packed_bytes(rules.value_count, rules.quantization.bits).value();  // both are limited by validate(plan)
+}
+
+// A level of `bits` bits cannot be out of range.
+Result<std::span<const float>> quantized_levels(ByteView payload, const UpdateRules& rules,
+                                                std::vector<float>& memory) {
+  if (payload.size() != quantized_bytes(rules)) {
+    return Error(ErrorCode::malformed, "update: " + std::to_string(rules.value_count) + " levels of " +
+                                           std::to_string(rules.quantization.bits) + " bits need " +
+                                           std::to_string(quantized_bytes(rules)) + " bytes, the payload has " +
+                                           std::to_string(payload.size()));
+  }
+  memory.resize(rules.value_count);
+  COT_TRY(unpack_bits(payload, rules.quantization.bits, std::span(memory)));
+  return std::span<const float>(memory);
 }
 
 // What a coordinate means differs, how it lies in the payload does not.
 constexpr UpdateDecoder kDecoders[] = {
     {UpdateEncoding::float32, float32_bytes, float32_values},
     {UpdateEncoding::float32_pooled, float32_bytes, float32_values},
+    {UpdateEncoding::quantized, quantized_bytes, quantized_levels},
 };
 
 }  // namespace
@@ -32,6 +53,18 @@ const UpdateDecoder& update_decoder(UpdateEncoding encoding) {
   const auto* found = std::ranges::find(kDecoders, encoding, &UpdateDecoder::encoding);
   COT_ASSERT(found != std::end(kDecoders));
   return *found;
+}
+
+FixedPointSpec summed_as(const UpdateRules& rules) {
+  if (rules.encoding != UpdateEncoding::quantized) return rules.fixed_point;
+  return {.fraction_bits = 0,
+          .value_abs_max = static_cast<float>(level_max(rules.quantization)),
+          .weight_max = 1,
+          .contributors_max = rules.fixed_point.contributors_max};
+}
+
+uint32_t summed_weight(const UpdateRules& rules, uint32_t weight) {
+  return rules.encoding == UpdateEncoding::quantized ? 1 : weight;
 }
 
 }  // namespace coterie

@@ -13,16 +13,21 @@ namespace coterie {
 
 struct UpdateDecoder {
   UpdateEncoding encoding;
-  // No update of so many values has a longer payload: what may be reserved before the first byte is read.
-  uint64_t (*payload_bytes_max)(uint64_t value_count);
-  // The values: in the payload itself where it holds them as they are, else decoded into `memory`, which has to live as
-  // long as they. malformed if the payload is not that of so many values; whether each of them is finite and within the
-  // plan's bound is seen as they are added. Precondition: the payload is aligned for its elements, as that of a frame
-  // in memory is.
-  Result<std::span<const float>> (*values)(ByteView payload, uint64_t value_count, std::vector<float>& memory);
+  // No update of these rules has a longer payload: what may be reserved before the first byte is read.
+  uint64_t (*payload_bytes_max)(const UpdateRules& rules);
+  // What is added up, as summed_as() says: in the payload itself where it holds that as it is, else decoded into
+  // `memory`, which has to live as long as it. malformed if the payload is not that of so many values; whether each of
+  // them is finite and within the plan's bound is seen as they are added. Precondition: the payload is aligned for its
+  // elements, as that of a frame in memory is.
+  Result<std::span<const float>> (*values)(ByteView payload, const UpdateRules& rules, std::vector<float>& memory);
 };
 
 // Precondition: validate(plan) has passed this encoding.
 const UpdateDecoder& update_decoder(UpdateEncoding encoding);
+
+// How updates of a plan are added up without masks. Where they are quantized the levels are, each update once: its
+// weight is in its levels (secure/quantize/quantization_grid.h). Precondition: as above.
+FixedPointSpec summed_as(const UpdateRules& rules);
+uint32_t summed_weight(const UpdateRules& rules, uint32_t weight);
 
 }  // namespace coterie

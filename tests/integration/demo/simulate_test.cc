@@ -57,6 +57,22 @@ TEST_F(Simulate, HasTheModelOfRealProcessesWithSchedulesOfTheRates) {
   EXPECT_EQ(simulate("scheduled", {"--devices", "4"})["model_digest"], real["model_digest"]);
 }
 
+// Devices round at random, each by its own seed: the same at each level, and in one process.
+TEST_F(Simulate, HasTheModelOfUpdatesOfFewBitsAtEveryLevel) {
+  std::vector<nlohmann::json> real;
+  for (const char* level : {"none", "masked", "active"}) {
+    real.push_back(demo({"--update-bits", "6", "--security", level}, level));
+    ASSERT_TRUE(real.back().contains("model_digest"));
+    EXPECT_EQ(real.back()["model_digest"], real[0]["model_digest"]) << level;
+  }
+  EXPECT_EQ(simulate("few", {"--devices", "4"})["model_digest"], real[0]["model_digest"]);
+  const nlohmann::json as_they_are = demo({"--security", "none"});
+  EXPECT_NE(as_they_are["model_digest"], real[0]["model_digest"]);
+  EXPECT_NEAR(as_they_are["update_bytes"].get<double>() / real[0]["update_bytes"].get<double>(), 32.0 / 6, 0.01);
+  EXPECT_NEAR(as_they_are["update_bytes"].get<double>() / real[2]["update_bytes"].get<double>(), 32.0 / 8, 0.1)
+      << "a sum of four levels of 6 bits has 8";
+}
+
 TEST_F(Simulate, LosesWhomTheTraceNamesAndHasAnotherModel) {
   const nlohmann::json real = demo();
   ASSERT_TRUE(os::write_file_atomically(directory_ / "trace.csv", as_bytes("device,round\n2,1\n")));

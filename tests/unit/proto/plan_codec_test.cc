@@ -3,6 +3,7 @@
 
 #include "proto/codec/codec.h"
 #include "proto/generated/wire_generated.h"
+#include "proto/messages/quantized_lanes.h"
 #include "proto/messages/training_rules.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/proto/rejection.h"
@@ -185,7 +186,7 @@ TEST(Plan, ThatOlderDevicesWouldMisreadHasALossThatTheyRefuse) {
 
 TEST(Plan, LimitsTheUpdateByName) {
   expect_bad("encoding", [](Plan& p) { p.update.encoding = static_cast<UpdateEncoding>(0); });
-  expect_bad("encoding", [](Plan& p) { p.update.encoding = static_cast<UpdateEncoding>(3); });
+  expect_bad("encoding", [](Plan& p) { p.update.encoding = static_cast<UpdateEncoding>(4); });
   expect_good([](Plan& p) { p.update.encoding = UpdateEncoding::float32_pooled; });
   expect_bad("value_count", [](Plan& p) { p.update.value_count = 0; });
   expect_bad("value_count", [](Plan& p) { p.update.value_count = (1ull << 32) + 1; });
@@ -194,6 +195,73 @@ TEST(Plan, LimitsTheUpdateByName) {
     expect_bad("clip_l2", [value](Plan& p) { p.update.clip_l2 = value; });
   }
   expect_good([](Plan& p) { p.update.clip_l2 = 0; });
+}
+
+void quantize(Plan& plan) {
+  plan.update.encoding = UpdateEncoding::quantized;
+  plan.update.clip_l2 = 2;
+  plan.update.quantization = {.bits = 4, .rotated = true};
+}
+
+void quantize_masked(Plan& plan) {
+  quantize(plan);
+  plan.privacy = {.level = SecurityLevel::active, .cohort_min = 10, .corrupt_share = 0.1, .cipher_suite = 1};
+  plan.update.quantization.contributors_max = 10;
+}
+
+TEST(Plan, LimitsQuantizedUpdatesByName) {
+  expect_good(quantize);
+  expect_good(quantize_masked);
+  expect_bad("quantization must be absent", [](Plan& p) { p.update.quantization.bits = 4; });
+  expect_bad("clip_l2", [](Plan& p) { quantize(p), p.update.clip_l2 = 0; });
+  for (const uint32_t bits : {0u, 17u}) {
+    expect_bad("bits must be in [1, 16]", [bits](Plan& p) { quantize(p), p.update.quantization.bits = bits; });
+  }
+  for (const uint32_t bits : {1u, 16u}) {
+    expect_good([bits](Plan& p) { quantize(p), p.update.quantization.bits = bits; });
+  }
+  expect_bad("contributors_max", [](Plan& p) { quantize(p), p.update.quantization.contributors_max = 10; });
+  expect_bad("contributors_max", [](Plan& p) { quantize_masked(p), p.update.quantization.contributors_max = 0; });
+  expect_bad("at least cohort_min", [](Plan& p) { quantize_masked(p), p.update.quantization.contributors_max = 9; });
+  expect_bad("more than 32 bits",
+             [](Plan& p) { quantize_masked(p), p.update.quantization = {.bits = 16, .contributors_max = 65'537}; });
+  expect_good([](Plan& p) { quantize_masked(p), p.update.quantization = {.bits = 16, .contributors_max = 65'536}; });
+  expect_bad("where devices add noise", [](Plan& p) {
+    quantize_masked(p);
+    p.privacy.level = SecurityLevel::active_dp;
+  });
+}
+
+TEST(Quantization, HasLanesThatNoSumOfLevelsOverflows) {
+  for (const uint32_t bits : {1u, 4u, 8u, 16u}) {
+    for (const uint32_t contributors : {1u, 2u, 3u, 10u, 16u, 17u, 1000u}) {
+      const QuantizationRules rules{.bits = bits, .contributors_max = contributors};
+      EXPECT_LT(level_max(rules) * contributors, uint64_t{1} << sum_bits(rules)) << bits << " x " << contributors;
+    }
+  }
+  EXPECT_EQ(sum_bits({.bits = 4, .contributors_max = 10}), 8u);
+  EXPECT_EQ(sum_bits({.bits = 8, .contributors_max = 10}), 12u);
+  EXPECT_EQ(sum_bits({.bits = 8, .contributors_max = 1024}), 18u);
+  EXPECT_EQ(sum_bits({.bits = 1, .contributors_max = 2}), 8u) << "the least that sessions take";
+  EXPECT_EQ(weight_digits({.bits = 4}, 1), 1u);
+  EXPECT_EQ(weight_digits({.bits = 4}, 15), 1u);
+  EXPECT_EQ(weight_digits({.bits = 4}, 16), 2u);
+  EXPECT_EQ(weight_digits({.bits = 16}, kWeightMax), 2u);
+}
+
+// What a device of before would do: its rules know two encodings, and it refuses a plan with a third.
+TEST(Plan, SaysQuantizedWhereOlderDevicesLook) {
+  const Plan plan = changed<Plan>(quantize);
+  const Bytes bytes = encode(plan);
+  const Result<Frame> frame = parse_frame(bytes, FrameKind::plan);
+  ASSERT_OK(frame);
+  const auto* seen = flatbuffers::GetRoot<wire::Plan>(frame->header.data());
+  EXPECT_EQ(seen->update()->encoding(), 3) << "neither 1 nor 2";
+  const Bytes plain = encode(changed<Plan>([](Plan& p) { p.update.clip_l2 = 2; }));
+  const Result<Frame> plain_frame = parse_frame(plain, FrameKind::plan);
+  ASSERT_OK(plain_frame);
+  EXPECT_EQ(flatbuffers::GetRoot<wire::Plan>(plain_frame->header.data())->update()->quantization(), nullptr)
+      << "plans without it keep their bytes";
 }
 
 TEST(Plan, ContainsTheRulesOfFixedPoint) {

@@ -82,10 +82,11 @@ TEST(ShareInboxCodec, NamesTheFieldItRejects) {
 
 TEST(MaskedInputCodec, NamesTheFieldItRejects) {
   using M = MaskedInput;
-  for (const uint8_t bits : {0, 8, 24, 31, 33, 128, 255}) {
-    expect_rejected<M>("lane_bits must be 16, 32 or 64, is " + std::to_string(bits), [&](M& m) { m.lane_bits = bits; });
+  for (const uint8_t bits : {0, 7, 33, 63, 65, 128, 255}) {
+    expect_rejected<M>("lane_bits must be in [8, 32] or 64, is " + std::to_string(bits),
+                       [&](M& m) { m.lane_bits = bits; });
   }
-  for (const uint8_t bits : {16, 32, 64}) expect_accepted<M>([&](M& m) { m.lane_bits = bits; });
+  for (const uint8_t bits : {8, 11, 16, 31, 32, 64}) expect_accepted<M>([&](M& m) { m.lane_bits = bits; });
   expect_rejected<M>("device must be below 10000", [](M& m) { m.device = kRosterSizeMax; });
   expect_rejected<M>("unopened must ascend strictly", [](M& m) { m.unopened = {7, 7}; });
   expect_rejected<M>("unopened must be below 10000", [](M& m) { m.unopened = {7, kRosterSizeMax}; });
@@ -103,6 +104,12 @@ TEST(MaskedInputCodec, TakesExactlyThePromisedLanes) {
   for (const size_t size : {0u, 10u, 18u, 19u, 21u, 22u, 40u, 80u}) {
     EXPECT_ERROR(decode_masked_input(with_payload(size)), ErrorCode::malformed, "not what the header promises");
   }
+  message.lane_bits = 11;
+  EXPECT_OK(decode_masked_input(with_payload(14)));
+  for (const size_t size : {0u, 13u, 15u, 20u}) {
+    EXPECT_ERROR(decode_masked_input(with_payload(size)), ErrorCode::malformed, "not what the header promises");
+  }
+  message.lane_bits = 16;
   message.lane_count = (1ull << 63) + 10;
   EXPECT_ERROR(decode_masked_input(with_payload(20)), ErrorCode::malformed, "not what the header promises");
 }

@@ -90,8 +90,8 @@ class RandomMessages {
     return all;
   }
   MaskedInput masked_input(uint32_t self) {
-    const uint8_t lane_bits[] = {16, 32, 64};
-    return {digest(), self, lane_bits[prng_.below(3)], prng_.below(50), digest(), others(self)};
+    const uint8_t lane_bits[] = {8, 13, 16, 32, 64};
+    return {digest(), self, lane_bits[prng_.below(5)], prng_.below(50), digest(), others(self)};
   }
 
  private:

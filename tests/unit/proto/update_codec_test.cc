@@ -12,12 +12,37 @@ using M = UpdateHeader;
 
 TEST(UpdateCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("encoding", [](M& m) { m.encoding = static_cast<UpdateEncoding>(0); });
-  expect_rejected<M>("encoding", [](M& m) { m.encoding = static_cast<UpdateEncoding>(3); });
+  expect_rejected<M>("encoding", [](M& m) { m.encoding = static_cast<UpdateEncoding>(4); });
   expect_rejected<M>("weight must be at least 1", [](M& m) { m.weight = 0; });
   expect_rejected<M>("loss_sum", [](M& m) { m.loss_sum = std::numeric_limits<double>::quiet_NaN(); });
   expect_rejected<M>("loss_sum", [](M& m) { m.loss_sum = std::numeric_limits<double>::infinity(); });
   expect_rejected<M>("correct must be at most examples", [](M& m) { m.correct = m.examples + 1; });
   expect_accepted<M>([](M& m) { m.correct = m.examples; });
+}
+
+TEST(UpdateCodec, TakesExactlyThePromisedLevels) {
+  M header = test::MessageTraits<M>::samples().typical;
+  header.encoding = UpdateEncoding::quantized;
+  header.value_count = 10;
+  const auto with = [&](uint32_t bits, size_t size) {
+    M changed = header;
+    changed.bits = bits;
+    const Bytes head = encode_head(changed);
+    return build_frame(FrameKind::update, Bytes(head.begin() + kPreludeBytes, head.end()), Bytes(size));
+  };
+  const auto decoded = decode_update(with(3, 4));
+  ASSERT_OK(decoded);
+  EXPECT_EQ(decoded->header.bits, 3u);
+  for (const size_t size : {0u, 3u, 5u, 40u}) {
+    EXPECT_ERROR(decode_update(with(3, size)), ErrorCode::malformed, "value_count says 10 levels of 3 bits");
+  }
+  EXPECT_ERROR(decode_update(with(0, 0)), ErrorCode::malformed, "bits must be in [1, 16]");
+  EXPECT_ERROR(decode_update(with(17, 22)), ErrorCode::malformed, "bits must be in [1, 16]");
+  header.value_count = (1ull << 62) + 10;  // times 4 it is 40, modulo 2^64
+  EXPECT_ERROR(decode_update(with(4, 5)), ErrorCode::malformed, "levels of 4 bits");
+  header.encoding = UpdateEncoding::float32;
+  header.value_count = 10;
+  EXPECT_ERROR(decode_update(with(4, 40)), ErrorCode::malformed, "0 of another");
 }
 
 // The same header before payloads of other sizes: a value more, a value less, a byte more, none, and sizes that only

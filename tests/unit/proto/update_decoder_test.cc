@@ -12,19 +12,51 @@ TEST(UpdateDecoder, FindsFloatsInThePayloadItself) {
   for (const UpdateEncoding encoding : {UpdateEncoding::float32, UpdateEncoding::float32_pooled}) {
     const UpdateDecoder& decoder = update_decoder(encoding);
     EXPECT_EQ(decoder.encoding, encoding);
-    EXPECT_EQ(decoder.payload_bytes_max(1'000), 4'000u);
+    EXPECT_EQ(decoder.payload_bytes_max({.value_count = 1'000}), 4'000u);
     const std::vector<float> sent = {1.5f, -2, 0};
     const ByteView payload(reinterpret_cast<const uint8_t*>(sent.data()), sent.size() * sizeof(float));
     std::vector<float> memory;
-    const auto values = decoder.values(payload, 3, memory);
+    const auto values = decoder.values(payload, {.value_count = 3}, memory);
     ASSERT_OK(values);
     EXPECT_EQ(values->data(), sent.data()) << "nothing is copied";
     EXPECT_EQ(values->size(), 3u);
     EXPECT_TRUE(memory.empty());
     for (const uint64_t count : {0u, 2u, 4u}) {
-      EXPECT_ERROR(decoder.values(payload, count, memory), ErrorCode::malformed, "the payload has 12");
+      EXPECT_ERROR(decoder.values(payload, {.value_count = count}, memory), ErrorCode::malformed, "the payload has 12");
     }
   }
+}
+
+UpdateRules quantized(uint64_t value_count, uint32_t bits) {
+  return {.encoding = UpdateEncoding::quantized, .value_count = value_count, .quantization = {.bits = bits}};
+}
+
+TEST(UpdateDecoder, UnpacksLevels) {
+  const UpdateDecoder& decoder = update_decoder(UpdateEncoding::quantized);
+  EXPECT_EQ(decoder.payload_bytes_max(quantized(1'001, 4)), 501u);
+  const Bytes payload = {0x21, 0x0f};
+  std::vector<float> memory;
+  const auto levels = decoder.values(payload, quantized(3, 4), memory);
+  ASSERT_OK(levels);
+  EXPECT_EQ(std::vector<float>(levels->begin(), levels->end()), (std::vector<float>{1, 2, 15}));
+  for (const uint64_t count : {0u, 2u, 5u}) {
+    EXPECT_ERROR(decoder.values(payload, quantized(count, 4), memory), ErrorCode::malformed, "the payload has 2");
+  }
+  EXPECT_ERROR(decoder.values(Bytes{0x21, 0x1f}, quantized(3, 4), memory), ErrorCode::malformed, "behind the last");
+}
+
+// Whatever the bytes, no level can be beyond the grid: what the sum's bound counts on.
+TEST(UpdateDecoder, AddsLevelsOnceAndWithinTheirBound) {
+  UpdateRules rules = quantized(3, 4);
+  rules.fixed_point = FixedPointSpec::finest(8, 1000, 77);
+  const FixedPointSpec spec = summed_as(rules);
+  EXPECT_OK(validate(spec));
+  EXPECT_EQ(spec.value_abs_max, 15);
+  EXPECT_EQ(spec.contributors_max, 77u);
+  EXPECT_EQ(summed_weight(rules, 9), 1u);
+  rules.encoding = UpdateEncoding::float32;
+  EXPECT_EQ(summed_as(rules), rules.fixed_point);
+  EXPECT_EQ(summed_weight(rules, 9), 9u);
 }
 
 TEST(UpdateDecoder, IsThereForWhatAPlanMaySayAlone) {

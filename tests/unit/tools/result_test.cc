@@ -42,6 +42,7 @@ DemoResult sample() {
   result.before = {359, 2.5, 0.1};
   result.after = {359, 0.09, 0.975};
   result.model_digest = "abc";
+  result.update_bytes = 3'000;
   RoundReport failed = done(2, 1, 0);
   failed.state = "failed";
   failed.accepted = 3;
@@ -115,11 +116,20 @@ TEST(DemoMetrics, LeaveTheCellEmptyWhereThereIsNoNumber) {
 TEST(DemoSummary, NamesResultFilesAndThreeCommandsAsAShellTakesThem) {
   const std::string text = summary_text(sample(), Terminal());
   EXPECT_THAT(text, AllOf(HasSubstr("Held-out accuracy 97.5 % (10.0 % before training) on 359 examples"),
-                          HasSubstr("3 rounds, 27 updates, 2.60 s"),
+                          HasSubstr("3 rounds, 27 updates of 2.9 KiB, 2.60 s"),
                           HasSubstr("  /opt/bin/coterie model evaluate 'my runs/one/model.cotf' --data 'my "
                                     "runs/one/held-out.cotf'\n"),
                           HasSubstr("  /opt/bin/coterie demo --split dirichlet:0.1 --strategy fedadam\n"),
                           HasSubstr("  /opt/bin/fl_server --data-dir coterie-data\n")));
+}
+
+TEST(DemoSummary, SaysWhatUpdatesOfFewBitsAreClippedTo) {
+  DemoResult result = sample();
+  result.options.update_bits = 6;
+  EXPECT_THAT(summary_text(result, Terminal()),
+              HasSubstr("updates of 2.9 KiB (6 bits a value, clipped to 4, as --clip was not given), "));
+  result.options.clip = 0.5;
+  EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("(6 bits a value, clipped to 0.500), "));
 }
 
 TEST(DemoChart, BeginsBeforeTrainingAndLeavesOutWhatFailed) {

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/random.h"
 #include "proto/codec/secagg_codec.h"
+#include "proto/codec/update/bit_packing.h"
 #include "secure/dp/distributed/device_noise.h"
 #include "secure/secagg/round_session.h"
 #include "secure/secagg/server.h"
@@ -34,7 +37,8 @@ Plan noisy_plan() {
 }
 
 // A cohort up to its masks. `life` of device 0: it is killed and goes on with what it had, so nothing may depend on it.
-std::vector<Bytes> frames_of(const Plan& plan, uint64_t seed_of_first) {
+using Encode = std::function<Result<Bytes>(const secagg::Masking&, const secagg::Client&)>;
+std::vector<Bytes> frames_of(const Plan& plan, uint64_t seed_of_first, const Encode& encode) {
   const secagg::SessionParameters parameters =
       secagg::session_parameters(plan, plan.job, {RoundId(1), Attempt(1)}, Digest{{1}}, Digest{{2}});
   const auto anybody = [](const DeviceIdentity&) { return Status(); };
@@ -55,19 +59,25 @@ std::vector<Bytes> frames_of(const Plan& plan, uint64_t seed_of_first) {
   }
   EXPECT_OK(server.close_shares());
   std::vector<Bytes> frames;
-  std::vector<float> values(kValues);
-  Prng prng(3);
-  for (float& value : values) value = static_cast<float>(prng.uniform(-0.05, 0.05));
   for (uint32_t who = 0; who < kDevices; ++who) {
     const secagg::Masking masking = *clients[who].mask(*server.inbox(place(who)));
-    const auto frame = encode_masked_update(masking, clients[who], plan, values, 7);
-    const auto again = encode_masked_update(masking, clients[who], plan, values, 7);
+    const auto frame = encode(masking, clients[who]);
+    const auto again = encode(masking, clients[who]);
     EXPECT_OK(frame);
     EXPECT_OK(again);
     EXPECT_EQ(*frame, *again) << "what differs between two of them is two draws of noise";
     frames.push_back(*frame);
   }
   return frames;
+}
+
+std::vector<Bytes> frames_of(const Plan& plan, uint64_t seed_of_first) {
+  std::vector<float> values(kValues);
+  Prng prng(3);
+  for (float& value : values) value = static_cast<float>(prng.uniform(-0.05, 0.05));
+  return frames_of(plan, seed_of_first, [&](const secagg::Masking& masking, const secagg::Client& client) {
+    return encode_masked_update(masking, client, plan, values, 7);
+  });
 }
 
 TEST(MaskedUpdate, WithNoiseIsTheSameInEveryLifeOfTheSession) {
@@ -83,6 +93,45 @@ TEST(MaskedUpdate, WithNoiseHasNarrowLanes) {
   ASSERT_OK(input);
   EXPECT_LE(input->header.lane_bits, 32u);
   EXPECT_LT(frame.size(), 8 * kValues) << "not even a lane of 64 bits a value";
+}
+
+TEST(MaskedUpdate, OfLevelsIsAsNarrowAsTheirSum) {
+  Plan plan;
+  plan.job = JobId("job");
+  plan.update.encoding = UpdateEncoding::quantized;
+  plan.update.value_count = kValues;
+  plan.update.clip_l2 = 1;
+  plan.update.fixed_point = FixedPointSpec::finest(8, 100, 1000);
+  plan.update.quantization = {.bits = 5, .rotated = true, .contributors_max = 32};
+  plan.privacy = {.level = SecurityLevel::active,
+                  .cohort_min = kDevices,
+                  .roster_max = kDevices,
+                  .corrupt_share = 0.1,
+                  .dropout_share = 0,
+                  .cipher_suite = 1};
+  ASSERT_OK(validate(plan));
+  Bytes packed(packed_bytes(kValues, 5).value());
+  pack_bits(std::vector<uint16_t>(kValues, 21), 5, packed);
+  const auto encoded = [&](const secagg::Masking& masking, const secagg::Client&) {
+    return encode_masked_levels(masking, plan, packed, 77);
+  };
+  const Bytes frame = frames_of(plan, 50, encoded)[0];
+  const auto input = decode_masked_input(frame);
+  ASSERT_OK(input);
+  EXPECT_EQ(input->header.lane_bits, 10u) << "32 levels of 5 bits";
+  const uint64_t lane_count = kValues + 2 + 1 + 7;  // digits of a weight up to 100, and check lanes
+  EXPECT_EQ(input->header.lane_count, lane_count);
+  EXPECT_EQ(input->payload.size(), (lane_count * 10 + 7) / 8);
+  std::vector<uint32_t> lanes(lane_count);
+  ASSERT_OK(unpack_bits(input->payload, 10, std::span(lanes)));
+  EXPECT_NE(lanes[0], lanes[1]) << "masked";
+
+  packed.pop_back();
+  const auto too_short = [&](const secagg::Masking& masking, const secagg::Client&) {
+    EXPECT_ERROR(encode_masked_levels(masking, plan, packed, 77), ErrorCode::malformed, "numbers of 5 bits");
+    return Result<Bytes>(Bytes());
+  };
+  frames_of(plan, 50, too_short);
 }
 
 }  // namespace

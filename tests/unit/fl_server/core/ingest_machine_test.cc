@@ -258,6 +258,19 @@ TEST(IngestMachine, RefusesAnUpdateThatCouldNeverFit) {
   EXPECT_THAT(ingest.offer(3, 3, 250), ElementsAre("admit 3"));
 }
 
+TEST(IngestMachine, CountsTheMemoryThatFewBitsAreUnpackedTo) {
+  IngestLimits limits;
+  limits.bytes_in_flight_max = 250;
+  Ingest ingest(limits);
+  ingest.quantized_values_ = 25;  // 100 bytes
+  ingest.publish();
+  EXPECT_THAT(ingest.offer(1, 1, 25), ElementsAre("admit 1"));
+  EXPECT_THAT(ingest.offer(2, 2, 25), ElementsAre("admit 2"));
+  EXPECT_THAT(ingest.offer(3, 3, 25), IsEmpty());
+  EXPECT_THAT(ingest.offer(4, 4, 151), ElementsAre("refuse 4: too_large 0-0"));
+  EXPECT_THAT(ingest.offer(5, 5, ~0ull), ElementsAre("refuse 5: too_large 0-0"));
+}
+
 TEST(IngestMachine, RefusesWhenTooManyWait) {
   IngestLimits limits;
   limits.bytes_in_flight_max = 100;

@@ -64,8 +64,12 @@ class Ingest {
     notice.state = state;
     notice.goal_count = goal;
     notice.plan.update.fixed_point.contributors_max = contributors_max_;
-    notice.plan.update.value_count = value_count_;
+    if (value_count_ > 0) notice.plan.update.value_count = value_count_;
     notice.keeps_updates = keeps_updates_;
+    if (quantized_values_ > 0) {
+      notice.plan.update.encoding = UpdateEncoding::quantized;
+      notice.plan.update.value_count = quantized_values_;
+    }
     return step(RoundPublished{notice, std::move(accepted)});
   }
   Lines offer(uint64_t upload, uint64_t who, uint64_t bytes = 100, RoundKey key = kRound) {
@@ -116,6 +120,7 @@ class Ingest {
   uint32_t contributors_max_ = 1'000;
   uint64_t value_count_ = 0;
   bool keeps_updates_ = false;
+  uint64_t quantized_values_ = 0;  // of an update; 0: updates are as they are
 
  private:
   static std::string number(uint64_t value) { return std::to_string(value); }

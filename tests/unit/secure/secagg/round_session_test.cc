@@ -61,6 +61,28 @@ TEST(RoundSession, ParametersAreThePlans) {
   EXPECT_EQ(parameters.ring_bits, 64u) << "the sum is that of proto/ring";
   EXPECT_EQ(lane_bits(parameters), 64u);
   EXPECT_EQ(parameters.lane_count, 101u) << "the weight is one more";
+  EXPECT_EQ(wire_lane_bits(parameters), 64u);
+}
+
+TEST(RoundSession, QuantizedUpdatesTravelInTheBitsOfTheirSum) {
+  Plan plan;
+  plan.job = JobId("job");
+  plan.update = {.encoding = UpdateEncoding::quantized,
+                 .value_count = 100,
+                 .clip_l2 = 1,
+                 .fixed_point = FixedPointSpec::finest(8, 1000, 1000),
+                 .quantization = {.bits = 8, .rotated = true, .contributors_max = 10}};
+  plan.privacy = {
+      .level = SecurityLevel::active, .cohort_min = 5, .roster_max = 10, .corrupt_share = .1, .cipher_suite = 1};
+  ASSERT_OK(coterie::validate(plan));
+  SessionParameters parameters = session_parameters(plan, plan.job, kRound, digest(1), digest(2));
+  EXPECT_OK(validate(parameters));
+  EXPECT_EQ(parameters.ring_bits, 12u);
+  EXPECT_EQ(wire_lane_bits(parameters), 12u);
+  EXPECT_EQ(lane_bits(parameters), 16u) << "masks are streams of such lanes";
+  EXPECT_EQ(parameters.lane_count, 102u) << "two digits of a weight up to 1000";
+  parameters.ring_bits = 33;
+  EXPECT_ERROR(validate(parameters), ErrorCode::invalid_argument, "where lanes are packed");
 }
 
 }  // namespace
