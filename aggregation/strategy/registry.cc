@@ -11,7 +11,8 @@
   X(kFedAdagrad)          \
   X(kFedAdam)             \
   X(kFedYogi)             \
-  X(kFedLion)
+  X(kFedLion)             \
+  X(kFedDyn)
 
 namespace coterie {
 namespace strategy {

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <span>
 
+#include "proto/messages/drift_correction.h"
+
 namespace coterie {
 
 // The values that a setting may have, and the sentence that says so.
@@ -18,6 +20,8 @@ struct SettingRange {
 };
 inline constexpr SettingRange kAboveZero{[](float value) { return std::isfinite(value) && value > 0; },
                                          "must be finite and > 0"};
+inline constexpr SettingRange kFromZero{[](float value) { return std::isfinite(value) && value >= 0; },
+                                        "must be finite and >= 0"};
 inline constexpr SettingRange kFromZeroBelowOne{[](float value) { return value >= 0 && value < 1; },
                                                 "must be in [0, 1)"};
 
@@ -37,6 +41,7 @@ struct StrategyTile {
   std::span<const float> settings;          // in the order of StrategyRule::settings
   std::span<const std::span<float>> state;  // state_vectors of them, carried from round to round
   std::span<float> weights;                 // read and written
+  uint64_t updates = 0;                     // that the round counts
 };
 
 struct StrategyRule {
@@ -53,6 +58,9 @@ struct StrategyRule {
   // rounds alone. So noise that a later mean takes off an earlier one's (privacy.mechanism tree) leaves the model, at
   // once or by and by.
   bool is_linear = false;
+  // What the devices of its jobs do beside, and keep a state for; then `alpha` and `population_size` are among the
+  // settings (scheduler/job/correction_rules.h).
+  CorrectionKind correction = CorrectionKind::none;
   uint8_t state_vectors = 0;  // at most kStateVectorsMax (proto/messages/training_state.h)
   // What every value of a state vector is before the first round; null: 0.
   float (*state_start)(size_t vector, std::span<const float> settings) = nullptr;

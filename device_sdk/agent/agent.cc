@@ -8,10 +8,12 @@
 #include <cstdlib>
 
 #include "base/os/clock.h"
+#include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/model_download.h"
 #include "device_sdk/agent/training_seed.h"
+#include "device_sdk/client/state_keeping.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
 #include "secure/crypto/self_test.h"
@@ -92,6 +94,7 @@ Agent::Agent(AgentSettings settings, os::File lock, std::shared_ptr<const Signer
       signer_(std::move(signer)),
       certificates_(std::move(certificates)),
       vault_(settings_.state_dir),
+      states_(settings_.state_dir),
       api_(transport, *signer_),
       ahead_saved_(ahead_of(path("clock"))),
       examples_(examples),
@@ -208,6 +211,7 @@ Status Agent::take_certificate(Bytes certificate) {
 void Agent::clean_up() {
   (void)vault_.erase();  // first: what is removed behind it is worthless by then. If it stays, the next erase has it
   (void)SessionLog(settings_.state_dir).remove();
+  states_.keep_only(machine_.state());
   const Result<std::vector<std::string>> names = os::list_directory(settings_.state_dir);
   if (!names) return;
   for (const std::string& name : *names) {
@@ -269,7 +273,8 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
   if (settings_.seed == 0) {
     COT_ASSIGN(seed, training_seed(training_path(round, "seed")));
   }
-  TrainOptions options = options_of(action.plan.training, seed);
+  COT_ASSIGN(std::vector<float> state, kept_state(action, model.value_count()));
+  TrainOptions options = options_with_state(action.plan.training, seed, state);
   COT_ASSIGN(options.checkpoint_cipher, vault_.cipher());  // trained weights less the given ones are the update
   COT_ASSIGN(Trainer trainer, Trainer::create(model, options, examples_));
   const std::string checkpoint = training_path(round, "ckpt");
@@ -277,7 +282,16 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
     COT_TRY(os::remove_file(checkpoint));  // damaged, in the clear, or the data changed: begin anew
   }
   const uint64_t done = trainer.summary().steps;
-  return Training{std::move(model), std::move(trainer), seed, done, Millis(0)};
+  return Training{std::move(model), std::move(trainer), seed, std::move(state), done, Millis(0)};
+}
+
+// A state that is gone or damaged is as that of a device which has not trained yet: a device must not stand still for
+// ever.
+Result<std::vector<float>> Agent::kept_state(const DoTrain& action, uint64_t value_count) const {
+  if (!action.state) return std::vector<float>();
+  Result<std::vector<float>> state = states_.read(action.plan.job, *action.state, value_count);
+  if (!state && state.error().code() == ErrorCode::data_loss) return std::vector<float>();
+  return state;
 }
 
 // A slice of training; an event when it has ended, well or not.
@@ -304,21 +318,28 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   }
   training_->spent += os::monotonic_now() - begin;
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
-  Result<Bytes> update = encoded_update(action, *training_);
+  Result<TrainedUpdate> update = make_update(training_->model, trainer, examples_.size(), action.plan.training,
+                                             action.plan.update, {action.assignment.model, training_->seed});
   if (!update) return ended(update.error());
+  update->header.round = action.assignment.round;
+  update->header.model = action.assignment.model;
+  update->header.train_ms = static_cast<uint32_t>(training_->spent.count());
   // If there is no room now, then perhaps later. An update that a power loss takes away is trained again.
-  COT_TRY(vault_.write_file(kUpdateFile, std::move(*update)));
-  return ended({});
+  COT_ASSIGN(std::optional<Digest> state, store_state(action, update->delta));
+  const bool is_quantized = update->header.encoding == UpdateEncoding::quantized;
+  COT_TRY(vault_.write_file(kUpdateFile, is_quantized ? encode_update(update->header, update->levels)
+                                                      : encode_update(update->header, update->delta)));
+  return std::optional<ParticipantEvent>(TrainingEnded{{}, state});
 }
 
-Result<Bytes> Agent::encoded_update(const DoTrain& action, const Training& training) const {
-  COT_ASSIGN(TrainedUpdate update, make_update(training.model, training.trainer, examples_.size(), action.plan.update,
-                                               {action.assignment.model, training.seed}));
-  update.header.round = action.assignment.round;
-  update.header.model = action.assignment.model;
-  update.header.train_ms = static_cast<uint32_t>(training.spent.count());
-  if (update.header.encoding == UpdateEncoding::quantized) return encode_update(update.header, update.levels);
-  return encode_update(update.header, update.delta);
+// The state that counts with this update, if the plan has a correction; gives its content.
+Result<std::optional<Digest>> Agent::store_state(const DoTrain& action, std::span<const float> delta) const {
+  const DriftCorrection& correction = action.plan.training.correction;
+  if (correction.kind == CorrectionKind::none) return std::optional<Digest>();
+  const std::vector<float> next = next_state(correction, training_->model.graph(), training_->state, delta);
+  const StateSlot slot = staged_slot(action.plan, action.assignment, action.state);
+  COT_ASSIGN(const Digest content, states_.write(action.plan.job, slot, next));
+  return std::optional(content);
 }
 
 Result<ParticipantEvent> Agent::perform(const DoUpload& action) {

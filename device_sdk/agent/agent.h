@@ -8,6 +8,7 @@
 //   train-<round>-<attempt>.ckpt   training under way, sealed; .seed what its randomness comes from (training_seed.h)
 //   update.cotf                    the encoded update, sealed, until it is accepted
 //   round.key                      what they and the session's seed are sealed with (round_vault.h)
+//   state-<content>.cotf, .key     what is kept of a job from round to round, sealed, and its key (state_files.h)
 //   certificate, revocations       of the authority (certificate_store.h)
 //   secagg.log                     a session of secure aggregation under way (session_log.h)
 // One agent at a time may use a directory. Not thread-safe.
@@ -23,6 +24,7 @@
 #include "device_sdk/agent/device_api.h"
 #include "device_sdk/agent/round_vault.h"
 #include "device_sdk/agent/session_files.h"
+#include "device_sdk/agent/state_files.h"
 #include "device_sdk/client/participant_machine.h"
 #include "device_sdk/client/transport.h"
 #include "device_sdk/runtime/example_source.h"
@@ -103,6 +105,7 @@ class Agent {
     Model model;
     Trainer trainer;
     uint64_t seed = 0;
+    std::vector<float> state;  // that it goes on from; empty: zeros
     uint64_t checkpointed = 0;
     Millis spent{0};
   };
@@ -117,7 +120,8 @@ class Agent {
   Result<ParticipantEvent> perform(const DoAggregate& action);
   Result<std::optional<Failure>> update_list(const Plan& plan);
   Result<Training> begin_training(const DoTrain& action);
-  Result<Bytes> encoded_update(const DoTrain& action, const Training& training) const;
+  Result<std::vector<float>> kept_state(const DoTrain& action, uint64_t value_count) const;
+  Result<std::optional<Digest>> store_state(const DoTrain& action, std::span<const float> delta) const;
   void clean_up();
   DeviceClocks clocks() const;
   bool is_enrolled() const { return machine_.state().phase != ParticipantPhase::unenrolled; }
@@ -133,6 +137,7 @@ class Agent {
   std::shared_ptr<const Signer> signer_;
   CertificateStore certificates_;
   RoundVault vault_;
+  StateFiles states_;
   DeviceApi api_;
   Millis ahead_saved_{0};  // what DeviceApi::server_ahead was when it was kept
   ExampleSource& examples_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device_sdk/agent/encode_update.h"
+#include "device_sdk/agent/normalised_steps.h"
 #include "proto/messages/running_statistics.h"
 #include "secure/quantize/shared_rotation.h"
 #include "secure/quantize/update_quantizer.h"
@@ -20,11 +21,13 @@ uint64_t correct_examples(const TrainingSummary& summary) {
 }  // namespace
 
 Result<TrainedUpdate> make_update(const Model& model, const Trainer& trainer, uint64_t examples,
-                                  const UpdateRules& rules, const TrainingOrigin& origin) {
+                                  const TrainingSettings& training, const UpdateRules& rules,
+                                  const TrainingOrigin& origin) {
   const TrainingSummary summary = trainer.summary();
   TrainedUpdate update;
   update.delta.resize(model.value_count());
   trainer.delta(update.delta);
+  normalise_steps(training, summary.steps, model.graph(), update.delta);
   update.header.encoding = rules.encoding;
   update.header.value_count = update.delta.size();
   update.header.weight = update_weight(examples, rules);

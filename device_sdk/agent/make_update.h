@@ -22,9 +22,11 @@ struct TrainingOrigin {
   uint64_t seed = 0;
 };
 
-// trained - given, limited as `rules` say; quantized, if they say so, with rounding from the training's seed.
-// `examples`: the device has so many; they are its weight. Errors: those of limit_update (encode_update.h).
+// trained - given, scaled as `training` says (normalised_steps.h) and limited as `rules` say; quantized, if they say
+// so, with rounding from the training's seed. `examples`: the device has so many; they are its weight. Errors: those of
+// limit_update (encode_update.h).
 Result<TrainedUpdate> make_update(const Model& model, const Trainer& trainer, uint64_t examples,
-                                  const UpdateRules& rules, const TrainingOrigin& origin);
+                                  const TrainingSettings& training, const UpdateRules& rules,
+                                  const TrainingOrigin& origin);
 
 }  // namespace coterie

@@ -12,7 +12,6 @@
 namespace coterie {
 namespace {
 
-constexpr char kKeyName[] = "round.key";
 constexpr std::array<uint8_t, 8> kMark = {'C', 'O', 'T', 's', 'e', 'a', 'l', '1'};
 constexpr size_t kSealBytes = kCipherNonceBytes + kCipherTagBytes;
 constexpr size_t kTrailerBytes = kSealBytes + kMark.size();
@@ -40,7 +39,7 @@ Error does_not_open(const std::string& what) {
 }  // namespace
 
 Status RoundVault::write_file(const std::string& name, Bytes content) const {
-  COT_ASSIGN(CipherKey key, load_or_create_key(path(kKeyName)));
+  COT_ASSIGN(CipherKey key, load_or_create_key(path(key_name_)));
   std::array<uint8_t, kCipherNonceBytes> nonce;
   std::array<uint8_t, kCipherTagBytes> tag;
   fill_random(nonce);
@@ -58,7 +57,7 @@ Result<Bytes> RoundVault::read_file(const std::string& name, uint64_t bytes_max)
   if (content.size() < kTrailerBytes || !std::ranges::equal(ByteView(content).last(kMark.size()), kMark)) {
     return content;
   }
-  Result<CipherKey> key = load_cipher_key(path(kKeyName));
+  Result<CipherKey> key = load_cipher_key(path(key_name_));
   if (!key) return does_not_open(path(name));
   const std::span<uint8_t> all(content);
   const size_t text_bytes = content.size() - kTrailerBytes;
@@ -74,12 +73,12 @@ Result<Bytes> RoundVault::read_file(const std::string& name, uint64_t bytes_max)
 }
 
 Result<std::shared_ptr<const AuthenticatedCipher>> RoundVault::cipher() const {
-  COT_ASSIGN(CipherKey key, load_or_create_key(path(kKeyName)));
+  COT_ASSIGN(CipherKey key, load_or_create_key(path(key_name_)));
   return std::shared_ptr<const AuthenticatedCipher>(make_xchacha20_poly1305(std::move(key)));
 }
 
 Result<Bytes> RoundVault::seal(ByteView context, ByteView text) const {
-  COT_ASSIGN(const CipherKey key, load_or_create_key(path(kKeyName)));
+  COT_ASSIGN(const CipherKey key, load_or_create_key(path(key_name_)));
   Bytes sealed(text.size() + kSealBytes);
   const std::span<uint8_t> all(sealed);
   fill_random(all.first(kCipherNonceBytes));
@@ -89,7 +88,7 @@ Result<Bytes> RoundVault::seal(ByteView context, ByteView text) const {
 }
 
 Status RoundVault::open(ByteView context, ByteView sealed, std::span<uint8_t> text) const {
-  const Result<CipherKey> key = load_cipher_key(path(kKeyName));
+  const Result<CipherKey> key = load_cipher_key(path(key_name_));
   const bool is_whole =
       key && sealed.size() == text.size() + kSealBytes &&
       open_xchacha20_poly1305(*key, std::span<const uint8_t, kCipherNonceBytes>(sealed.first(kCipherNonceBytes)),
@@ -99,6 +98,6 @@ Status RoundVault::open(ByteView context, ByteView sealed, std::span<uint8_t> te
   return does_not_open("a secret of the round");
 }
 
-Status RoundVault::erase() const { return os::erase_file(path(kKeyName)); }
+Status RoundVault::erase() const { return os::erase_file(path(key_name_)); }
 
 }  // namespace coterie

@@ -21,7 +21,9 @@ namespace coterie {
 
 class RoundVault {
  public:
-  explicit RoundVault(std::string directory) : directory_(std::move(directory)) {}
+  // `key_name`: of what is kept for longer than a round (state_files.h).
+  explicit RoundVault(std::string directory, std::string key_name = "round.key")
+      : directory_(std::move(directory)), key_name_(std::move(key_name)) {}
 
   // Seals `content` as the file `name`, which outlives a loss of power whole or not at all.
   Status write_file(const std::string& name, Bytes content) const;
@@ -43,7 +45,7 @@ class RoundVault {
  private:
   std::string path(const std::string& name) const { return directory_ + "/" + name; }
 
-  std::string directory_;
+  std::string directory_, key_name_;
 };
 
 }  // namespace coterie

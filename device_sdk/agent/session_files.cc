@@ -23,7 +23,7 @@ bool must_outlive_power_loss(const ParticipantState& before, const ParticipantSt
   if (before.phase == ParticipantPhase::aggregating || now.phase == ParticipantPhase::aggregating) return true;
   return before.device != now.device || before.keys != now.keys || before.spent != now.spent ||
          before.took_part != now.took_part || before.attempts != now.attempts || before.ledgers != now.ledgers ||
-         before.levels != now.levels || before.openings != now.openings;
+         before.levels != now.levels || before.openings != now.openings || before.states != now.states;
 }
 
 // [digest of session.state][digest of what follows and of that digest][state]

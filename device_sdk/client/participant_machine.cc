@@ -5,6 +5,7 @@
 
 #include "device_sdk/client/ledger_memory.h"
 #include "device_sdk/client/openings.h"
+#include "device_sdk/client/state_keeping.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "secure/crypto/digest.h"
@@ -49,6 +50,7 @@ ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantStat
   // The state comes from a file: what its phase has no use for is dropped, so that no file can break an invariant.
   if (!has_assignment(state_.phase)) state_.assignment.reset();
   if (state_.phase != ParticipantPhase::aggregating) state_.has_opened = false;
+  if (!has_update(state_.phase)) state_.staged.reset();
   if (!has_plan(state_.phase)) {
     forget_plan();
     return;
@@ -79,7 +81,7 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
       if (unproven_) return DoFetchLogProof{unproven_->step};
       return DoFetchPlan{state_.assignment->plan, state_.assignment->plan_bytes};
     case ParticipantPhase::planned: return DoFetchModel{state_.assignment->model, state_.assignment->model_bytes};
-    case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_};
+    case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_, state_to_train_from(*plan_, state_)};
     case ParticipantPhase::trained: return DoUpload{*state_.assignment};
     case ParticipantPhase::aggregating: return DoAggregate{*state_.assignment, *plan_};
   }
@@ -115,6 +117,8 @@ void ParticipantMachine::check() const {
   COT_INVARIANT(!unproven_ || state_.phase == ParticipantPhase::assigned, "a plan is taken when its log is proven");
   COT_INVARIANT(!state_.has_opened || state_.phase == ParticipantPhase::aggregating,
                 "what opens a sum is given in a session, and of each the opening is counted once");
+  COT_INVARIANT(!state_.staged || has_update(state_.phase), "a state is staged while an update may be counted");
+  COT_INVARIANT(state_.states.size() <= kStatesKeptMax, "a device keeps the states of so many jobs");
   COT_INVARIANT(!stopped_ || last_error_, "a device that stops says why");
   COT_INVARIANT(state_.random == prng_.state(), "the jitter that is saved goes on where it stands");
 }
@@ -168,6 +172,8 @@ void ParticipantMachine::take(const Assignment& assignment) {
   }
   // Before anything is fetched: from here on no older model of this job is accepted, whatever becomes of the round.
   state_.newest_models[assignment.job] = assignment.model_version;
+  expire_states(now_, state_);
+  settle_state(assignment, state_);
   state_.assignment = assignment;
   advance(ParticipantPhase::assigned);
 }
@@ -236,6 +242,7 @@ void ParticipantMachine::forget_plan() {
   plan_.reset();
   unproven_.reset();
   state_.plan.clear();
+  state_.staged.reset();
   state_.has_opened = false;
 }
 
@@ -314,6 +321,8 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
     count_part(*plan_, *state_.assignment, state_);
     note_told(*plan_, *state_.assignment, state_);
   }
+  const bool has_correction = plan_->training.correction.kind != CorrectionKind::none;
+  if (has_correction && event.state) stage_state(*plan_, *state_.assignment, *event.state, state_);
   const bool is_plain = plan_->privacy.level == SecurityLevel::none;
   advance(is_plain ? ParticipantPhase::trained : ParticipantPhase::aggregating);
 }
@@ -345,6 +354,7 @@ void ParticipantMachine::handle(const AggregationAnswered& event) {
 void ParticipantMachine::count_round() {
   ++state_.rounds_done;
   state_.failures = 0;
+  commit_state(state_.assignment->job, now_, state_);
   state_.assignment.reset();
   forget_plan();
   last_error_.reset();

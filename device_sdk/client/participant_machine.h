@@ -24,6 +24,9 @@
 // with the next check-in. What a part costs is in the state before the update can leave: the shell saves the state
 // between any two steps.
 //
+// Where the plan has a correction, a state is kept from round to round, which changes when an update is counted and
+// only then (state_keeping.h).
+//
 // Failures: the same step again after exponential back-off with full jitter, or inside the window the server
 // gave; no step outlives the assignment's not_after. Failures add up until an update is accepted or the
 // server sends the device away in good order: a server that assigns what never works is asked ever more
@@ -77,7 +80,8 @@ struct DoCheckIn {
 struct DoFetchPlan { Digest plan; uint32_t bytes_max; };
 struct DoFetchLogProof { LogStep step; };               // of the plan that was fetched
 struct DoFetchModel { Digest model; uint64_t bytes; };
-struct DoTrain { Assignment assignment; Plan plan; };   // resume where a checkpoint of this assignment stands
+// Resume where a checkpoint of this assignment stands. state: what training goes on from; none: zeros.
+struct DoTrain { Assignment assignment; Plan plan; std::optional<StateSlot> state = {}; };
 struct DoUpload { Assignment assignment; };
 struct DoAggregate { Assignment assignment; Plan plan; };  // the session's next exchange
 struct DoWait { WallTime until; };
@@ -101,7 +105,8 @@ struct CheckInAnswered { std::variant<Assignment, RetryWindow, Failure> outcome;
 struct PlanFetched { Outcome<Bytes> outcome; };          // the frame's bytes, unverified
 struct LogProofFetched { Outcome<LogProof> outcome; };
 struct ModelFetched { Outcome<Digest> outcome; };        // the content digest of what was stored
-struct TrainingEnded { Status outcome; };                // the encoded update is stored
+// The encoded update is stored, and so is, if the plan has a correction, the state that counts with it: its content.
+struct TrainingEnded { Status outcome; std::optional<Digest> state = {}; };
 struct UploadAnswered { Outcome<Receipt> outcome; };
 struct KeysStated { std::vector<KeyStatement> statements; };  // came with an answer, unverified; before its event
 // clang-format on

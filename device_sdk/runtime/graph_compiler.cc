@@ -4,6 +4,7 @@
 
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/name_pattern.h"
+#include "device_sdk/runtime/offset_step.h"
 #include "device_sdk/runtime/proximal_step.h"
 #include "device_sdk/runtime/shape_inference.h"
 
@@ -312,13 +313,17 @@ void GraphCompiler::emit_update_of(uint32_t parameter, Phase phase, BufferId gra
     buffers.gradient = emit_proximal(program_, phase, settings_.proximal_mu, count,
                                      {buffers.gradient, buffers.values, start_of(parameter)});
   }
+  if (!settings_.gradient_offset.empty()) {
+    buffers.gradient =
+        emit_offset(program_, phase, count, buffers.gradient, constant_of(parameter, settings_.gradient_offset));
+  }
   emit_update(program_, phase, optimizer, learning_rate_scale, count, buffers);
 }
 
-BufferId GraphCompiler::start_of(uint32_t parameter) {
+BufferId GraphCompiler::constant_of(uint32_t parameter, std::span<const float> all) {
   const uint64_t first = graph_.tensors[parameter].payload_offset / sizeof(float);
-  const std::span<const float> start = model_.parameters().subspan(first, elements(types_[parameter].shape));
-  const BufferId buffer = program_.add_constant({reinterpret_cast<const uint8_t*>(start.data()), start.size_bytes()});
+  const std::span<const float> own = all.subspan(first, elements(types_[parameter].shape));
+  const BufferId buffer = program_.add_constant({reinterpret_cast<const uint8_t*>(own.data()), own.size_bytes()});
   program_.holds(buffer, content_of(parameter, BufferRole::value));
   return buffer;
 }
@@ -338,6 +343,11 @@ void GraphCompiler::emit_channel_update(uint32_t parameter, Phase phase, const O
     emit_take_channels(program_, phase, matrix, start_of(parameter), start);
     narrow.gradient = emit_proximal(program_, phase, settings_.proximal_mu, matrix.narrow_elements(),
                                     {narrow.gradient, narrow.values, start});
+  }
+  if (!settings_.gradient_offset.empty()) {
+    const BufferId offset = program_.add_planned(matrix.narrow_elements() * kElementBytes);
+    emit_take_channels(program_, phase, matrix, constant_of(parameter, settings_.gradient_offset), offset);
+    narrow.gradient = emit_offset(program_, phase, matrix.narrow_elements(), narrow.gradient, offset);
   }
   emit_update(program_, phase, optimizer, learning_rate_scale, matrix.narrow_elements(), narrow);
   for (BufferId UpdateBuffers::*part : {&UpdateBuffers::values, &UpdateBuffers::slot0, &UpdateBuffers::slot1}) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "device_sdk/runtime/channels.h"
@@ -38,9 +39,10 @@ struct CompileSettings {
   bool keeps_gradients = false;
   bool freeze_statistics = false;  // TrainOptions
   std::vector<ParameterGroup> groups = {};
-  float proximal_mu = 0;                    // TrainOptions
-  std::vector<bool> is_trainable = {};      // per tensor; empty: every parameter that is not frozen
-  std::vector<ChannelRange> channels = {};  // per tensor: those of a parameter that are trained; empty: all of all
+  float proximal_mu = 0;                        // TrainOptions
+  std::span<const float> gradient_offset = {};  // TrainOptions; outlives the program
+  std::vector<bool> is_trainable = {};          // per tensor; empty: every parameter that is not frozen
+  std::vector<ChannelRange> channels = {};      // per tensor: those of a parameter that are trained; empty: all of all
   uint64_t arena_bytes_max = 0;
   Storage storage = Storage::float32;
   uint64_t planned_bytes_max = 0;  // steps run again to need no more (fit_program.h); 0: no limit
@@ -97,7 +99,8 @@ class GraphCompiler {
   void emit_update_of(uint32_t parameter, Phase phase, BufferId gradient);
   void emit_channel_update(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer,
                            float learning_rate_scale, const UpdateBuffers& whole);
-  BufferId start_of(uint32_t parameter);  // its values as the model has them; read only
+  BufferId constant_of(uint32_t parameter, std::span<const float> all);  // its part of as many values as the model has
+  BufferId start_of(uint32_t parameter) { return constant_of(parameter, model_.parameters()); }
 
   const Model& model_;
   const ModelGraph& graph_;

@@ -65,6 +65,9 @@ struct TrainOptions {
   // Each step's gradient has mu * (w - start) in it, whatever the optimizer makes of it: FedProx (Li et al. 2020). It
   // is neither clipped nor part of the loss that is reported. 0: none.
   float proximal_mu = 0;
+  // Each step's gradient has this vector in it, as many values as the model's, beside what proximal_mu adds: what the
+  // device's state of a job says (drift_correction.h). Neither clipped nor part of the loss. Null: nothing.
+  std::shared_ptr<const std::vector<float>> gradient_offset = {};
   bool freeze_statistics = false;  // batch norm uses its running statistics and leaves them alone
 
   uint32_t threads = 1;  // with the caller's own, at most limits::kThreadsMax; the results are the same bits

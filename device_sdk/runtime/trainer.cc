@@ -33,9 +33,17 @@ struct Compiled {
   ArenaLayout layout;
 };
 
+std::span<const float> offset_of(const TrainOptions& options) {
+  return options.gradient_offset ? std::span<const float>(*options.gradient_offset) : std::span<const float>();
+}
+
 Result<Compiled> compile_batches(const Model& model, const TrainOptions& options, uint64_t examples) {
   COT_TRY(check_options(options));
   COT_TRY(check_examples(examples));
+  if (options.gradient_offset && options.gradient_offset->size() != model.value_count()) {
+    return bad("gradient_offset has " + std::to_string(options.gradient_offset->size()) + " values, the model " +
+               std::to_string(model.value_count()));
+  }
   Compiled compiled;
   compiled.batch_size = static_cast<uint32_t>(std::min<uint64_t>(options.batch_size, examples));
   compiled.micro_batch_size =
@@ -51,6 +59,7 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
                            .freeze_statistics = options.freeze_statistics,
                            .groups = options.groups,
                            .proximal_mu = options.proximal_mu,
+                           .gradient_offset = offset_of(options),
                            .is_trainable = std::move(is_trainable),
                            .channels = std::move(channels),
                            .arena_bytes_max = options.arena_bytes_max,

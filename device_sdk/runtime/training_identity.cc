@@ -66,6 +66,10 @@ std::string written(const std::vector<T>& list) {
   return text;
 }
 
+ByteView bytes_of(const std::vector<float>& values) {
+  return {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(float)};
+}
+
 struct Lines {
   std::string text;
 
@@ -119,8 +123,8 @@ bool follows_the_end(ScheduleKind kind) { return kind == ScheduleKind::cosine ||
 
 std::string training_identity(const TrainOptions& options, uint64_t steps_in_all, const std::optional<Digest>& data) {
   const auto& [loss, optimizer, schedule, batch_size, micro_batch_size, epochs, steps_max, clip_norm, clip_value,
-               freeze, train_only, train_last, channels, groups, proximal_mu, freeze_statistics, threads,
-               part_nanoseconds_min, storage, loss_scaling, seed, arena_bytes_max, checkpoint_cipher,
+               freeze, train_only, train_last, channels, groups, proximal_mu, gradient_offset, freeze_statistics,
+               threads, part_nanoseconds_min, storage, loss_scaling, seed, arena_bytes_max, checkpoint_cipher,
                planned_bytes_max] = options;
   Lines lines;
   add(lines, loss);
@@ -138,6 +142,7 @@ std::string training_identity(const TrainOptions& options, uint64_t steps_in_all
   lines.add("groups", groups);
   // Left out where it says nothing: checkpoints of builds that knew none of it go on.
   if (proximal_mu != 0) lines.add("proximal_mu", proximal_mu);
+  if (gradient_offset) lines.add("gradient_offset", content_digest(bytes_of(*gradient_offset)).hex());
   lines.add("freeze_statistics", freeze_statistics);
   lines.add("storage", storage);
   lines.add("loss_scale", loss_scaling);

@@ -129,7 +129,8 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     // Parameters alone are the strategy's. What is neither a parameter nor a statistic is padding: noise may have
     // fallen on it, and a model whose padding is not 0 is none.
     for_each_overlap(parameters, offset, count, [&](uint64_t first, uint64_t values) {
-      state.apply(first, mean_tile.subspan(first - offset, values), weight_tile.subspan(first - offset, values));
+      state.apply(first, source->totals().updates, mean_tile.subspan(first - offset, values),
+                  weight_tile.subspan(first - offset, values));
     });
     statistics.put(offset, weight_tile);
     COT_TRY(check_values(weight_tile, offset, never_negative));

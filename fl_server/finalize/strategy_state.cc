@@ -47,14 +47,15 @@ Result<StrategyState> StrategyState::open(BlobStore& blobs, const std::optional<
   return state;
 }
 
-void StrategyState::apply(uint64_t offset, std::span<const float> mean, std::span<float> weights) {
+void StrategyState::apply(uint64_t offset, uint64_t updates, std::span<const float> mean, std::span<float> weights) {
   COT_ASSERT(mean.size() == weights.size() && offset + mean.size() <= value_count_);
   std::array<std::span<float>, kStateVectorsMax> state;
   for (size_t i = 0; i < vectors_.size(); ++i) state[i] = std::span(vectors_[i]).subspan(offset, mean.size());
   settings_.rule->apply({.mean = mean,
                          .settings = settings_.values,
                          .state = std::span(state).first(vectors_.size()),
-                         .weights = weights});
+                         .weights = weights,
+                         .updates = updates});
 }
 
 Result<std::optional<Digest>> StrategyState::save(BlobStore& blobs) const {

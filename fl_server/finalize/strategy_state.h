@@ -19,8 +19,8 @@ class StrategyState {
   static Result<StrategyState> open(BlobStore& blobs, const std::optional<Digest>& before,
                                     const StrategySettings& settings, uint64_t value_count);
 
-  // Moves weights offset, offset + 1, ... of the model.
-  void apply(uint64_t offset, std::span<const float> mean, std::span<float> weights);
+  // Moves weights offset, offset + 1, ... of the model by the mean of so many updates.
+  void apply(uint64_t offset, uint64_t updates, std::span<const float> mean, std::span<float> weights);
 
   // Nothing where the strategy carries nothing.
   Result<std::optional<Digest>> save(BlobStore& blobs) const;

@@ -75,6 +75,43 @@ Status parse(const state::ModelOpenings& entry, ParticipantState& into) {
   return {};
 }
 
+state::StateSlot build(const StateSlot& slot) {
+  return {static_cast<uint8_t>(slot.kind), slot.version.value(), flat::digest(slot.model), flat::digest(slot.before),
+          flat::digest(slot.content)};
+}
+
+Result<StateSlot> parse(const state::StateSlot& from) {
+  const StateSlot slot{static_cast<CorrectionKind>(from.kind()), ModelVersion(from.model_version()),
+                       flat::digest(from.model()), flat::digest(from.before()), flat::digest(from.content())};
+  if (slot.kind == CorrectionKind::none || to_string(slot.kind) == "unknown") {
+    return flat::out_of_range("state.kind", "is unknown");
+  }
+  return slot;
+}
+
+flatbuffers::Offset<state::KeptState> build(flatbuffers::FlatBufferBuilder& builder, const JobId& job,
+                                            const KeptState& kept) {
+  const auto name = builder.CreateString(job.value());
+  const state::StateSlot slot = build(kept.slot);
+  const state::StateSlot previous = kept.previous ? build(*kept.previous) : state::StateSlot();
+  return state::CreateKeptState(builder, name, &slot, kept.previous ? &previous : nullptr, unix_ms(kept.used));
+}
+
+Status parse(const state::KeptState& from, ParticipantState& into) {
+  COT_ASSIGN(std::string job, flat::text(from.job(), "state.job", 64, 1));
+  KeptState kept;
+  COT_ASSIGN(kept.slot, parse(*from.slot()));
+  if (from.previous() != nullptr) {
+    COT_ASSIGN(kept.previous, parse(*from.previous()));
+    if (kept.previous->version >= kept.slot.version) {
+      return flat::out_of_range("state.previous", "must be of an older model");
+    }
+  }
+  COT_ASSIGN(kept.used, flat::wall_time(from.used_unix_ms(), "state.used"));
+  into.states[JobId(std::move(job))] = std::move(kept);
+  return {};
+}
+
 }  // namespace
 
 Bytes encode(const ParticipantState& message) {
@@ -101,11 +138,15 @@ Bytes encode(const ParticipantState& message) {
   flatbuffers::Offset<wire::Log> log = 0;
   if (message.log) log = flat::build(builder, *message.log);
   const auto retiring_keys = flat::build(builder, message.keys.retiring);
+  std::vector<flatbuffers::Offset<state::KeptState>> kept;
+  for (const auto& [job, state] : message.states) kept.push_back(build(builder, job, state));
+  const auto states = kept.empty() ? 0 : builder.CreateVector(kept);
+  const state::StateSlot staged = message.staged ? build(*message.staged) : state::StateSlot();
   const wire::DeviceKeyHash device = flat::device(message.device);
-  builder.Finish(state::CreateParticipantState(builder, static_cast<uint8_t>(message.phase), &device, population,
-                                               signing_key, assignment, message.failures, unix_ms(message.wait_until),
-                                               random, newest_models, message.rounds_done, plan, spent, refusal, opened,
-                                               message.has_opened, log, retiring_keys));
+  builder.Finish(state::CreateParticipantState(
+      builder, static_cast<uint8_t>(message.phase), &device, population, signing_key, assignment, message.failures,
+      unix_ms(message.wait_until), random, newest_models, message.rounds_done, plan, spent, refusal, opened,
+      message.has_opened, log, retiring_keys, states, message.staged ? &staged : nullptr));
   return flat::finish(builder, FrameKind::participant_state);
 }
 
@@ -157,6 +198,13 @@ Result<ParticipantState> decode_participant_state(ByteView bytes) {
     COT_ASSIGN(message.log, flat::parse(*root->log()));
   }
   COT_ASSIGN(message.keys.retiring, flat::parse(root->retiring_keys()));
+  if (root->states() != nullptr) {
+    if (root->states()->size() > kStatesKeptMax) return flat::out_of_range("states", "has more than 16 entries");
+    for (const state::KeptState* entry : *root->states()) COT_TRY(parse(*entry, message));
+  }
+  if (root->staged() != nullptr) {
+    COT_ASSIGN(message.staged, parse(*root->staged()));
+  }
   if (root->refusal() != nullptr) {
     COT_ASSIGN(message.refusal, flat::parse(*root->refusal()));
   }

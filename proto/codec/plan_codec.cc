@@ -55,14 +55,26 @@ bool is_known_to_all(const TrainingSettings& t) {
   return t == plain && t.loss <= Loss::mean_squared_error && t.optimizer.kind <= OptimizerKind::adam;
 }
 
+bool has_correction(const TrainingSettings& t) { return t.correction != DriftCorrection{} || t.normalised_steps != 0; }
+
 flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuilder& builder,
                                                      const TrainingSettings& t) {
   if (is_known_to_all(t)) return 0;
   const auto weights = t.class_weights.empty() ? 0 : builder.CreateVector(t.class_weights);
   const auto freeze = t.freeze.empty() ? 0 : builder.CreateVectorOfStrings(t.freeze);
   const auto train_only = t.train_only.empty() ? 0 : builder.CreateVectorOfStrings(t.train_only);
-  return wire::CreateObjective(builder, static_cast<uint8_t>(t.loss), t.label_smoothing, t.loss_threshold, weights,
-                               freeze, train_only, t.train_last, t.proximal_mu);
+  const uint8_t loss = has_correction(t) ? 0 : static_cast<uint8_t>(t.loss);
+  return wire::CreateObjective(builder, loss, t.label_smoothing, t.loss_threshold, weights, freeze, train_only,
+                               t.train_last, t.proximal_mu);
+}
+
+// Devices that know objectives and no corrections refuse an objective without a loss, as older ones a training
+// without one.
+flatbuffers::Offset<wire::Correction> build_correction(flatbuffers::FlatBufferBuilder& builder,
+                                                       const TrainingSettings& t) {
+  if (!has_correction(t)) return 0;
+  return wire::CreateCorrection(builder, static_cast<uint8_t>(t.loss), static_cast<uint8_t>(t.correction.kind),
+                                t.correction.alpha, t.normalised_steps);
 }
 
 using FlatStrings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
@@ -93,6 +105,17 @@ Status parse(const wire::Objective& objective, TrainingSettings& into) {
   return {};
 }
 
+// Behind the objective, whose loss it says.
+Status parse(const wire::Correction& correction, TrainingSettings& into) {
+  if (static_cast<uint8_t>(into.loss) != 0) {
+    return flat::out_of_range("loss", "must be 0 beside a correction, which says it");
+  }
+  into.loss = static_cast<Loss>(correction.loss());
+  into.correction = {static_cast<CorrectionKind>(correction.kind()), correction.alpha()};
+  into.normalised_steps = correction.normalised_steps();
+  return {};
+}
+
 }  // namespace
 
 namespace flat {
@@ -118,7 +141,8 @@ Bytes encode(const Plan& message) {
   const auto objective = build_objective(builder, message.training);
   const uint8_t loss = objective.IsNull() ? static_cast<uint8_t>(message.training.loss) : 0;
   const auto training = wire::CreateTraining(builder, loss, message.training.batch_size, message.training.local_epochs,
-                                             message.training.steps_max, optimizer, objective);
+                                             message.training.steps_max, optimizer, objective,
+                                             build_correction(builder, message.training));
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -162,6 +186,7 @@ Result<Plan> decode_plan(ByteView bytes) {
     if (t.loss() != 0) return flat::out_of_range("loss", "must be 0 beside an objective, which says it");
     COT_TRY(parse(*t.objective(), plan.training));
   }
+  if (t.correction() != nullptr) COT_TRY(parse(*t.correction(), plan.training));
   const wire::UpdateRules& u = *root->update();
   const wire::FixedPoint& f = *u.fixed_point();
   plan.update = {.encoding = static_cast<UpdateEncoding>(u.encoding()),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "proto/messages/checkin.h"
+#include "proto/messages/drift_correction.h"
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/pinned_keys.h"
 #include "proto/messages/population_log.h"
@@ -43,6 +44,29 @@ struct ModelOpenings {
   friend bool operator==(const ModelOpenings&, const ModelOpenings&) = default;
 };
 
+// State of a job whose plan has a correction (drift_correction.h): a vector of the model's values, in a file of the
+// device's own. It belongs to what this says: the file's digest is over all of it.
+struct StateSlot {
+  CorrectionKind kind = CorrectionKind::none;  // never none
+  ModelVersion version;                        // of the model that was trained from when it was made
+  Digest model;                                // that one
+  Digest before;   // content of the state that this one goes on from, so that it names all of its past; zero: none
+  Digest content;  // device_sdk/agent/state_files.h
+  friend bool operator==(const StateSlot&, const StateSlot&) = default;
+};
+
+// A state is kept when the update that it belongs to is counted. An attempt of a round may be lost with all its
+// receipts, and is then made again from the same model: so the one before is kept until a newer model is assigned.
+struct KeptState {
+  StateSlot slot;
+  std::optional<StateSlot> previous = {};  // of the same job; older
+  WallTime used{};                         // when its job's last update was counted, by the server's clock
+  friend bool operator==(const KeptState&, const KeptState&) = default;
+};
+
+inline constexpr size_t kStatesKeptMax = 16;                    // jobs; of more the one used longest ago goes
+inline constexpr Millis kStateUnusedMax{30ll * 24 * 3600'000};  // a job that has not counted an update since has ended
+
 struct ParticipantState {
   ParticipantPhase phase = ParticipantPhase::unenrolled;
   DeviceId device;
@@ -69,6 +93,8 @@ struct ParticipantState {
   bool has_opened = false;                // while aggregating: this session's opening is counted
   std::optional<SignedLogHead> log = {};  // of its population: the longest that a plan had and a proof led to
   std::optional<Refusal> refusal = {};    // of a plan, until the server has heard of it
+  std::map<JobId, KeptState> states = {};
+  std::optional<StateSlot> staged = {};  // from the end of training until the update's fate is known
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
 };
 

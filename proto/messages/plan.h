@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "proto/messages/drift_correction.h"
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/population_log.h"
 #include "proto/messages/privacy_rules.h"
@@ -72,6 +73,11 @@ struct TrainingSettings {
   // FedProx (Li et al. 2020): mu / 2 |w - given|^2 is added to the loss that each step lowers; 0: nothing is. What
   // devices report as their loss has no part of it.
   float proximal_mu = 0;
+  // FedNova (Wang et al. 2020) with this effective number of steps: the update is scaled to what so many plain steps
+  // would have come to (device_sdk/agent/normalised_steps.h); 0: it is as training left it. sgd alone.
+  float normalised_steps = 0;
+  // A plan alone has one: the strategy of its job says it (scheduler/job/correction_rules.h).
+  DriftCorrection correction = {};
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 

@@ -74,6 +74,31 @@ void check_patterns(const std::vector<std::string>& patterns, const std::string&
                 "must have patterns of 1 to " + std::to_string(kPatternBytesMax) + " bytes");
 }
 
+void check_normalised_steps(const TrainingSettings& training, Rules& rules) {
+  rules.in_range(training.normalised_steps, 0, 1e6f, "/normalised_steps", "[0, 1e6]");
+  const OptimizerSettings& optimizer = training.optimizer;
+  const bool has_length = optimizer.kind == OptimizerKind::sgd && !optimizer.nesterov;
+  rules.require(training.normalised_steps == 0 || has_length, "/normalised_steps",
+                "must be 0, or the optimizer sgd without nesterov: of others nobody can say how far a gradient goes");
+  rules.require(training.normalised_steps == 0 || training.correction.kind == CorrectionKind::none, "/normalised_steps",
+                "must be 0 with " + std::string(to_string(training.correction.kind)) +
+                    ": its state has to move by what training came to");
+}
+
+void check_correction(const TrainingSettings& training, Rules& rules) {
+  const DriftCorrection& correction = training.correction;
+  const std::string name(to_string(correction.kind));
+  rules.require(name != "unknown", "/correction/kind", "is no correction that this version knows");
+  if (correction.kind == CorrectionKind::none) {
+    rules.require(correction.alpha == 0, "/correction/alpha", "must be 0: there is no correction");
+    return;
+  }
+  rules.in_range(correction.alpha, 0, 1e6f, "/correction/alpha", "(0, 1e6]");
+  rules.require(correction.alpha != 0, "/correction/alpha", "must be in (0, 1e6]");
+  rules.require(training.proximal_mu == 0, "/proximal_mu",
+                "must be 0 with " + name + ": its alpha pulls towards the given model already");
+}
+
 }  // namespace
 
 Problems problems_of(const TrainingSettings& training) {
@@ -87,6 +112,8 @@ Problems problems_of(const TrainingSettings& training) {
   rules.require(training.train_last == 0 || training.train_only.empty(), "/train_last",
                 "must be absent with train_only: both say which parameters change");
   rules.in_range(training.proximal_mu, 0, 1e6f, "/proximal_mu", "[0, 1e6]");
+  check_correction(training, rules);
+  check_normalised_steps(training, rules);
   return rules.take();
 }
 

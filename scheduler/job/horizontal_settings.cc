@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "proto/messages/training_rules.h"
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/compression_rules.h"
+#include "scheduler/job/correction_rules.h"
 #include "scheduler/job/plan_privacy.h"
 #include "scheduler/job/settings_checker.h"
 #include "secure/dp/account/number_words.h"
@@ -200,6 +202,7 @@ Problems validate(const HorizontalSettings& settings) {
   check_strategy(settings.strategy, settings.privacy.level, settings.privacy.has_noise(), check);
   check_schedules(settings, check);
   check_privacy(settings, check);
+  check_correction(settings, check);
   if (rounds_are_valid) check_aggregation(settings, check);
   if (rounds_are_valid) check_secure_aggregation(settings, check);  // of nonsense there are no cohorts
   check.in_range<double>(settings.update.clip_l2, 0, 1e9, "/update/clip_l2");
@@ -265,8 +268,10 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t valu
     fixed_point.fraction_bits = noise->fraction_bits;
     fixed_point.value_abs_max = std::min(fixed_point.value_abs_max, noise->value_abs_max);
   }
+  TrainingSettings training = settings.training;
+  training.correction = correction_of(settings.strategy);
   return {.job = job,
-          .training = settings.training,
+          .training = std::move(training),
           .update = {.encoding = encoding_of(settings),
                      .value_count = value_count,
                      .clip_l2 = settings.update.clip_l2,

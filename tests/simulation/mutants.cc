@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device_sdk/client/state_keeping.h"
+
 namespace coterie::simulation {
 
 void alter(Mutant mutant, IngestEvent& event) {
@@ -51,6 +53,14 @@ void alter(Mutant mutant, AttemptEvent& event) {
 void alter(Mutant mutant, AttemptEffects& effects) {
   if (mutant != Mutant::loss_untold) return;
   std::erase_if(effects, [](const AttemptEffect& effect) { return std::holds_alternative<LoseAttempt>(effect); });
+}
+
+std::optional<ParticipantState> altered(Mutant mutant, const ParticipantEvent& event, const ParticipantState& after,
+                                        WallTime now) {
+  if (mutant != Mutant::early_commit || !std::holds_alternative<TrainingEnded>(event) || !after.staged) return {};
+  ParticipantState state = after;
+  commit_state(state.assignment->job, now, state);
+  return state;
 }
 
 }  // namespace coterie::simulation

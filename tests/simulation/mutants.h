@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "device_sdk/client/participant_machine.h"
 #include "fl_server/core/attempt_machine.h"
 #include "fl_server/core/ingest_machine.h"
 #include "scheduler/fleet/lead_machine.h"
@@ -22,5 +23,8 @@ void alter(Mutant mutant, LeadEvent& event);
 void alter(Mutant mutant, LeadEffects& effects);
 void alter(Mutant mutant, AttemptEvent& event);
 void alter(Mutant mutant, AttemptEffects& effects);
+// What a broken device goes on with behind the event; nothing: as it is.
+std::optional<ParticipantState> altered(Mutant mutant, const ParticipantEvent& event, const ParticipantState& after,
+                                        WallTime now);
 
 }  // namespace coterie::simulation

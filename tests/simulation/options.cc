@@ -41,6 +41,7 @@ std::string_view to_string(Mutant mutant) {
     case Mutant::no_idempotence: return "no_idempotence";
     case Mutant::no_conflict_check: return "no_conflict_check";
     case Mutant::no_state_check: return "no_state_check";
+    case Mutant::early_commit: return "early_commit";
     case Mutant::buffer_not_cleared: return "buffer_not_cleared";
     case Mutant::masked_twice: return "masked_twice";
     case Mutant::unmasked_before_freeze: return "unmasked_before_freeze";

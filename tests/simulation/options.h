@@ -31,6 +31,7 @@ enum class Mutant : uint8_t {
   no_idempotence,          // the store writes a repeated batch again
   no_conflict_check,       // the store lets a device be accepted twice
   no_state_check,          // the store takes batches after the freeze
+  early_commit,            // the participant machine keeps a state when training ends, not when its update is counted
 };
 inline constexpr Mutant kMutants[] = {Mutant::none,
                                       Mutant::ack_before_commit,
@@ -49,7 +50,8 @@ inline constexpr Mutant kMutants[] = {Mutant::none,
                                       Mutant::loss_untold,
                                       Mutant::no_idempotence,
                                       Mutant::no_conflict_check,
-                                      Mutant::no_state_check};
+                                      Mutant::no_state_check,
+                                      Mutant::early_commit};
 std::string_view to_string(Mutant mutant);
 
 struct WorldOptions {

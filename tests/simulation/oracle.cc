@@ -1,5 +1,9 @@
 #include "tests/simulation/oracle.h"
 
+#include <utility>
+
+#include "secure/crypto/digest.h"
+
 namespace coterie::simulation {
 namespace {
 
@@ -59,6 +63,26 @@ void Oracle::sessions_began(const RoundKey& key, bool over_rows) {
 void Oracle::sum_mismatched(const RoundKey& key, const std::string& why) {
   if (rounds_[key].sessions == 1) problem(&Verdict::lost, "a masked sum is not its devices': " + why);
   else ++verdict_.stale_sums;
+}
+
+Digest Oracle::state_made(uint32_t device, const RoundKey& key, const std::optional<Digest>& before) {
+  std::vector<RoundKey> attempts;
+  if (before) attempts = states_[*before];
+  attempts.push_back(key);
+  std::string text = std::to_string(device);
+  for (const RoundKey& own : attempts) text += name(own, device);
+  const Digest state = content_digest(as_bytes(text));
+  states_[state] = std::move(attempts);
+  return state;
+}
+
+void Oracle::trains_from(uint32_t device, const Digest& state) {
+  for (const RoundKey& key : states_[state]) {
+    const Round& round = rounds_[key];
+    const bool is_lost_attempt = is_masked_ && !round.done;
+    if (is_lost_attempt || (round.done && round.counted.contains(device))) continue;
+    problem(&Verdict::phantom, "kept, not counted: " + name(key, device));
+  }
 }
 
 void Oracle::committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted) {

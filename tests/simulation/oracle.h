@@ -5,12 +5,14 @@
 //             which masked ones may; or a masked sum that has all its shares is not its devices' though one leader had
 //             all its sessions; or a leader begins sessions for an attempt of which it has seen accept rows
 //   doubled   a coordinate of a committed sum is more than 1
-//   phantom   an accept row without a contribution, or the reverse
+//   phantom   an accept row without a contribution, or the reverse; or a device goes on from a state that has an update
+//             in it which no sum has
 //   stuck     the job did not come to its end although faults had stopped long before
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -57,6 +59,12 @@ class Oracle {
   // counts no rows and begins, while a batch of the first one's sessions is still on its way to the store.
   void sum_mismatched(const RoundKey& key, const std::string& why);
 
+  // A device trains in this attempt, going on from the state `before`: the content of the one that it makes.
+  Digest state_made(uint32_t device, const RoundKey& key, const std::optional<Digest>& before);
+  // A device goes on from this state: all the attempts that made it have counted the device. But for masked ones that
+  // were lost with their receipts, where the device was not in the next attempt and so never heard of it.
+  void trains_from(uint32_t device, const Digest& state);
+
   // An attempt has failed, with so many accept rows.
   void failed(const RoundKey& key, uint64_t rows);
 
@@ -73,6 +81,7 @@ class Oracle {
   };
   bool is_masked_;
   std::map<RoundKey, Round> rounds_;
+  std::map<Digest, std::vector<RoundKey>> states_;  // made in which attempts, one after the other
   Verdict verdict_;
 };
 

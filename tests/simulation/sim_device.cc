@@ -1,6 +1,7 @@
 #include "tests/simulation/sim_device.h"
 
 #include "proto/codec/codec.h"
+#include "tests/simulation/mutants.h"
 #include "tests/simulation/sim_node.h"
 
 namespace coterie::simulation {
@@ -64,9 +65,12 @@ void SimDevice::act() {
     world_.oracle().problem(&Verdict::stuck, "a proof of a log was asked for, and no plan of this world has one");
   } else if (const auto* model = std::get_if<DoFetchModel>(&action_)) {
     fetch(false, model->model);
-  } else if (std::holds_alternative<DoTrain>(action_)) {
-    world_.queue().after(world_.some_delay(world_.options().train_max), [this, life = life_] {
-      if (life == life_) finish(TrainingEnded{{}});
+  } else if (const auto* train = std::get_if<DoTrain>(&action_)) {
+    const std::optional<Digest> before = train->state ? std::optional(train->state->content) : std::nullopt;
+    if (before) world_.oracle().trains_from(index_, *before);
+    const Digest state = world_.oracle().state_made(index_, train->assignment.round, before);
+    world_.queue().after(world_.some_delay(world_.options().train_max), [this, state, life = life_] {
+      if (life == life_) finish(TrainingEnded{{}, state});
     });
   } else if (const auto* uploaded = std::get_if<DoUpload>(&action_)) {
     upload(*uploaded);
@@ -79,6 +83,9 @@ void SimDevice::act() {
 
 void SimDevice::finish(ParticipantEvent event) {
   machine_->step(event, world_.queue().wall());
+  std::optional<ParticipantState> broken =
+      altered(world_.options().mutant, event, machine_->state(), world_.queue().wall());
+  if (broken) machine_.emplace(quick_policy(), *std::move(broken));
   machine_->check();
   saved_ = encode(machine_->state());
   if (session_ && machine_->state().phase != ParticipantPhase::aggregating) {

@@ -51,7 +51,8 @@ World::World(const WorldOptions& options)
   Bytes seed(32, 0x5a);
   signer_ = std::move(*make_signer(KeyAlgorithm::ed25519, seed));
   const JobSettings spec = spec_of(options_);
-  const Plan plan = plan_of(spec.horizontal(), job_, options_.devices);
+  Plan plan = plan_of(spec.horizontal(), job_, options_.devices);
+  plan.training.correction = {CorrectionKind::feddyn, 1};  // devices keep states, which stand for what was counted
   fixed_point_ = plan.update.fixed_point;
   plan_bytes_ = encode(plan);
 

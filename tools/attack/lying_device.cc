@@ -67,7 +67,7 @@ class LyingDevice {
     const auto& reply = std::get<EnrollReply>(outcome);
     id_ = reply.device;
     population_ = reply.population;
-    api_.trust(reply.signing_key);
+    api_.trust({.newest = reply.signing_key});
     return {};
   }
 
@@ -86,6 +86,9 @@ class LyingDevice {
     if (plan.privacy.level != SecurityLevel::none) {
       return Error(ErrorCode::refused, "drills are for rounds at privacy.level none");
     }
+    if (plan.update.encoding == UpdateEncoding::quantized) {
+      return Error(ErrorCode::refused, "drills are for updates that are not rounded");
+    }
     COT_ASSIGN(Bytes file, fetch_model(assignment));
     COT_ASSIGN(const Model model, Model::load(std::move(file)));
     FlippedLabels flipped(data_);
@@ -96,7 +99,8 @@ class LyingDevice {
       if (Interrupt::requested()) return interrupted_error();
       COT_TRY(trainer.step());
     }
-    COT_ASSIGN(TrainedUpdate update, make_update(model, trainer, data_.size(), plan.update));
+    COT_ASSIGN(TrainedUpdate update,
+               make_update(model, trainer, data_.size(), plan.training, plan.update, {assignment.model, seed}));
     forge(lie_.kind, {}, lie_.updates, seed, update.delta);
     COT_TRY(limit_update(update.delta, plan.update, {}));
     update.header.round = assignment.round;

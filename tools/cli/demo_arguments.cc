@@ -110,6 +110,10 @@ void add_model_choice(CLI::App& demo, DemoOptions& options) {
                   "learning rate of the server (default by strategy: " + advised_rates() + ")")
       ->type_name("X")
       ->check(between(1e-9, 1e6));
+  demo.add_option("--alpha", options.alpha,
+                  "feddyn's: how strongly devices are held to the model that they were given (default 0.1)")
+      ->type_name("A")
+      ->check(between(1e-6, 1e6));
 }
 
 void add_schedules(CLI::App& demo, RateSchedules& schedules) {

@@ -279,6 +279,26 @@ Status check_privacy(const DemoOptions& options) {
   return {};
 }
 
+// What a strategy whose devices keep state cannot be combined with (scheduler/job/correction_rules.h), said before a
+// server is started.
+Status check_strategy(const DemoOptions& options) {
+  const std::string name = options.strategy->name;
+  const bool has_correction = options.strategy->correction != CorrectionKind::none;
+  if (options.alpha && !has_correction) {
+    return Error(ErrorCode::invalid_argument, "--alpha is of --strategy feddyn; " + name + " has none");
+  }
+  if (has_correction && options.has_noise()) {
+    return Error(ErrorCode::invalid_argument,
+                 "--strategy " + name + " does not go with noise: its state would add up the noise of all rounds");
+  }
+  if (has_correction && options.proximal_mu != 0) {
+    return Error(ErrorCode::invalid_argument, "--strategy " + name +
+                                                  " does not go with --proximal-mu: --alpha pulls "
+                                                  "towards the given model already");
+  }
+  return {};
+}
+
 // A sum of one is that device's update.
 Status check_round(const DemoOptions& options) {
   if (options.security == SecurityLevel::none || options.goal_count() >= 2) return {};
@@ -310,6 +330,7 @@ ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
   const Result<DemoData> data = prepare_data(asked);
   if (!data) return give_up(data.error(), ExitCode::usage);
   const DemoOptions options = settled(asked, *data);
+  if (const Status fits = check_strategy(options); !fits) return give_up(fits.error(), ExitCode::usage);
   if (const Status enough = check_round(options); !enough) return give_up(enough.error(), ExitCode::usage);
   if (const Status fits = check_aggregation(options); !fits) return give_up(fits.error(), ExitCode::usage);
   if (options.has_noise()) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/os/clock.h"
+#include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/training_seed.h"
@@ -56,9 +57,12 @@ Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& su
   }
   if (Interrupt::requested()) return interrupted_error();
   RoundTotals totals;
-  for (const Outcome& outcome : outcomes_) {
+  states_.drop();
+  for (size_t i = 0; i < outcomes_.size(); ++i) {
+    Outcome& outcome = outcomes_[i];
     if (outcome.error) return *outcome.error;
     totals += outcome.totals;
+    if (!outcome.state.empty()) states_.stage(work.devices[i], std::move(outcome.state));
   }
   if (drill_.liars > 0) COT_TRY(add_drilled(work, sum));
   return totals;
@@ -77,12 +81,12 @@ void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulat
     if (index >= work.devices.size()) return;
     const uint32_t device = work.devices[index];
     const Instant begin = os::monotonic_now();
-    Result<TrainedUpdate> update = train_one(work, device, sources);
+    Outcome& outcome = outcomes_[index];
+    Result<TrainedUpdate> update = train_one(work, device, sources, outcome.state);
     Status added = update ? Status() : Status(update.error());
     if (added && drill_.liars == 0) {
       added = sum.add(update->delta, summed_weight(work.plan.update, update->header.weight), virtual_device(device));
     }
-    Outcome& outcome = outcomes_[index];
     if (added) {
       outcome.totals = {
           .updates = 1,
@@ -100,7 +104,8 @@ void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulat
   }
 }
 
-Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t device, Sources& sources) const {
+Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t device, Sources& sources,
+                                               std::vector<float>& state) const {
   const size_t shard = device % shard_files_.size();
   std::optional<DatasetSource>& source = sources[shard];
   if (!source) {
@@ -110,13 +115,18 @@ Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t 
   ExampleSource& examples =
       is_liar(device) && flips_labels(drill_.kind) ? static_cast<ExampleSource&>(flipped) : *source;
   const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work.version);
-  COT_ASSIGN(Trainer trainer, Trainer::create(work.model, work.plan.training, examples, seed));
+  state = states_.of(device);
+  const TrainingSettings& training = work.plan.training;
+  COT_ASSIGN(Trainer trainer, Trainer::create(work.model, options_with_state(training, seed, state), examples));
   while (!trainer.finished()) {
     if (Interrupt::requested()) return interrupted_error();
     COT_TRY(trainer.step());
   }
   COT_ASSIGN(TrainedUpdate update,
-             make_update(work.model, trainer, source->size(), work.plan.update, {work.digest, seed}));
+             make_update(work.model, trainer, source->size(), training, work.plan.update, {work.digest, seed}));
+  if (training.correction.kind != CorrectionKind::none) {
+    state = next_state(training.correction, work.model.graph(), state, update.delta);
+  }
   if (work.plan.update.encoding == UpdateEncoding::quantized) {
     std::ranges::copy(update.levels, update.delta.begin());  // what is sent, and so what is added
   }

@@ -19,6 +19,7 @@
 #include "proto/messages/plan.h"
 #include "scheduler/job/records.h"
 #include "tools/attack/attack.h"
+#include "tools/simulate/device_states.h"
 
 namespace coterie {
 
@@ -53,16 +54,21 @@ class CohortTrainer {
   Result<RoundTotals> train(const CohortWork& work, Accumulator& sum);
   // As RoundRecord has it, of whom train() was for last.
   uint64_t examples_median() const;
+  // What became of the round that was trained last: only one that is done moves what its devices keep.
+  void round_is_done() { states_.commit(); }
+  const DeviceStates& states() const { return states_; }
 
  private:
   struct Outcome {
     RoundTotals totals;
+    std::vector<float> state;  // that the device keeps if the round is done; empty: none
     std::optional<Error> error;
     std::vector<float> delta;  // in a drill
   };
   using Sources = std::vector<std::optional<DatasetSource>>;  // opened once in each thread: reading is one thread's
   void work_off(const CohortWork& work, Sources& sources, Accumulator& sum);
-  Result<TrainedUpdate> train_one(const CohortWork& work, uint32_t device, Sources& sources) const;
+  Result<TrainedUpdate> train_one(const CohortWork& work, uint32_t device, Sources& sources,
+                                  std::vector<float>& state) const;
   Status add_drilled(const CohortWork& work, Accumulator& sum);
   bool is_liar(uint32_t device) const { return device < drill_.liars; }
 
@@ -72,6 +78,7 @@ class CohortTrainer {
   Drill drill_;
   std::vector<Sources> sources_;  // of each thread
   std::vector<Outcome> outcomes_;
+  DeviceStates states_;
   std::atomic<size_t> next_{0}, done_{0};
   std::atomic<bool> is_stopped_{false};
 };

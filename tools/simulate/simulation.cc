@@ -96,6 +96,7 @@ Result<SimulatedRound> Simulation::attempt() {
   record.base_model = base_.digest;
   record.examples_median = examples_median_;
   COT_ASSIGN(const FinalizedRound finalized, finalizer.finalize(record_, record, base_, WallTime()));
+  trainer_->round_is_done();
   // What the next round does not need goes: a long job would fill the disk.
   COT_TRY(blobs_->remove(partial.blob));
   if (finalized.model.digest != base_.digest) COT_TRY(blobs_->remove(base_.digest));

@@ -1,5 +1,6 @@
 // A simulated job has the model of real processes, bit for bit, with any number of threads.
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/os/file.h"
 #include "tests/integration/demo/demo_process.h"
@@ -71,6 +72,19 @@ TEST_F(Simulate, HasTheModelOfUpdatesOfFewBitsAtEveryLevel) {
   EXPECT_NEAR(as_they_are["update_bytes"].get<double>() / real[0]["update_bytes"].get<double>(), 32.0 / 6, 0.01);
   EXPECT_NEAR(as_they_are["update_bytes"].get<double>() / real[2]["update_bytes"].get<double>(), 32.0 / 8, 0.1)
       << "a sum of four levels of 6 bits has 8";
+}
+
+// What devices keep is in the second round's updates, and no level changes a bit of it.
+TEST_F(Simulate, HasTheModelOfDevicesThatKeepStateAtEveryLevel) {
+  std::set<std::string> models;
+  for (const std::string level : {"none", "masked", "active"}) {
+    const nlohmann::json real = demo({"--strategy", "feddyn", "--security", level}, "run-" + level);
+    ASSERT_TRUE(real.contains("model_digest"));
+    models.insert(real["model_digest"]);
+    models.insert(simulate("as-" + level, {"--devices", "4"})["model_digest"]);
+  }
+  EXPECT_EQ(models.size(), 1u);
+  EXPECT_NE(demo({}, "plain")["model_digest"], *models.begin());
 }
 
 TEST_F(Simulate, LosesWhomTheTraceNamesAndHasAnotherModel) {

@@ -31,13 +31,15 @@ struct Moved {
     settings.rule->apply({.mean = mean.subspan(offset, count),
                           .settings = settings.values,
                           .state = pieces,
-                          .weights = std::span(weights).subspan(offset, count)});
+                          .weights = std::span(weights).subspan(offset, count),
+                          .updates = updates});
   }
   void by(std::span<const float> mean) { by(mean, 0, weights.size()); }
 
   StrategySettings settings;
   std::vector<float> weights;
   std::vector<std::vector<float>> state;
+  uint64_t updates = 10;
 };
 
 std::vector<float> random_values(size_t count, uint64_t seed, double scale = 1) {
@@ -103,6 +105,14 @@ std::vector<Case> cases() {
          const double towards = static_cast<double>(s[1]) * c.m + (1 - static_cast<double>(s[1])) * g;
          c.w += static_cast<double>(s[0]) * (towards > 0 ? 1 : towards < 0 ? -1 : 0);
          c.m = static_cast<double>(s[2]) * c.m + (1 - static_cast<double>(s[2])) * g;
+       }},
+      {"feddyn",
+       {0.5f, 0.25f, 40},
+       0,
+       [](Coordinate& c, double g, auto s) {
+         // m is the paper's h: h <- h - alpha |P| / m mean, and the model is moved by -h / alpha
+         c.m -= static_cast<double>(s[1]) * 10 / static_cast<double>(s[2]) * g;
+         c.w += static_cast<double>(s[0]) * g - c.m / static_cast<double>(s[1]);
        }},
   };
 }
@@ -186,6 +196,17 @@ TEST(FedYogi, NeverLetsItsSecondMomentFallBelowZero) {
   }
 }
 
+// Whoever counts a quarter of the devices in a round moves its state by a quarter of what they moved theirs.
+TEST(FedDyn, MovesItsStateByTheShareOfTheDevicesThatARoundCounts) {
+  Moved moved(StrategySettings::of("feddyn").with("population_size", 40), {0, 0});
+  moved.by(std::vector<float>{1, -2});
+  EXPECT_THAT(moved.state[0], ElementsAre(0.25f, -0.5f));
+  EXPECT_THAT(moved.weights, ElementsAre(1.25f, -2.5f));
+  moved.updates = 4;
+  moved.by(std::vector<float>{1, 0});
+  EXPECT_THAT(moved.state[0], ElementsAre(0.35f, -0.5f));
+}
+
 TEST(StrategyRegistry, RowsAreWhatEverybodyCountsOn) {
   std::set<std::string> names;
   std::set<int> stored;
@@ -215,6 +236,8 @@ TEST(StrategyRegistry, KeepsWhatIsStored) {
   EXPECT_EQ(find_strategy("fedadam")->state_vectors, 2);
   EXPECT_EQ(find_strategy("fedlion")->stored_as, 6);
   EXPECT_EQ(find_strategy("fedlion")->state_vectors, 1);
+  EXPECT_EQ(find_strategy("feddyn")->stored_as, 7);
+  EXPECT_EQ(find_strategy("feddyn")->state_vectors, 1);
   EXPECT_THAT(StrategySettings::of("fedadam").values, ElementsAre(1.0f, 0.9f, 0.99f, 0.001f));
 }
 

@@ -106,6 +106,32 @@ TEST(ParticipantStateCodec, KeepsOpeningsByModel) {
   expect_rejected<M>("openings has more than", with_models(kOpeningsRememberedMax + 1));
 }
 
+TEST(ParticipantStateCodec, KeepsStatesByJob) {
+  const StateSlot slot{CorrectionKind::feddyn, ModelVersion(7), Digest{{1}}, Digest{{2}}, Digest{{3}}};
+  const StateSlot older{CorrectionKind::feddyn, ModelVersion(6), Digest{{4}}, {}, Digest{{5}}};
+  const WallTime used = wall_time_from_unix_ms(1'700'000'000'000);
+  expect_accepted<M>([&](M& m) {
+    m.states = {{JobId("a"), {slot, older, used}}, {JobId("b"), {slot, {}, used}}};
+    m.staged = slot;
+  });
+  for (const uint8_t kind : {0, 2, 255}) {
+    expect_rejected<M>("state.kind", [&](M& m) {
+      m.staged = slot;
+      m.staged->kind = static_cast<CorrectionKind>(kind);
+    });
+  }
+  expect_rejected<M>("state.previous must be of an older", [&](M& m) { m.states[JobId("a")] = {slot, slot, used}; });
+  expect_rejected<M>("state.job must have 1 to 64", [&](M& m) { m.states[JobId("")] = {slot, {}, used}; });
+  expect_rejected<M>("state.used", [&](M& m) { m.states[JobId("a")] = {slot, {}, WallTime::max()}; });
+  const auto with_jobs = [&](size_t count) {
+    return [&, count](M& m) {
+      for (size_t i = 0; i < count; ++i) m.states[JobId(std::to_string(i))] = {slot, {}, used};
+    };
+  };
+  expect_accepted<M>(with_jobs(kStatesKeptMax));
+  expect_rejected<M>("states has more than", with_jobs(kStatesKeptMax + 1));
+}
+
 // Written before devices counted what they spend: nothing is spent, all else is as it was.
 TEST(ParticipantStateCodec, ReadsStatesOfOlderBuilds) {
   const Result<Bytes> older = test::read_golden_bytes("wire/participant_state.older.hex");
@@ -120,6 +146,8 @@ TEST(ParticipantStateCodec, ReadsStatesOfOlderBuilds) {
   expected.log.reset();
   expected.attempts.clear();
   expected.keys.retiring.clear();
+  expected.states.clear();
+  expected.staged.reset();
   EXPECT_EQ(*state, expected);
   EXPECT_EQ(encode(*state), *older) << "and an older build reads what was spent on nothing";
 }

@@ -134,6 +134,38 @@ TEST(Plan, LimitsTheObjectiveByName) {
   for (const float mu : {0.01f, 1e6f}) expect_good([mu](Plan& p) { p.training.proximal_mu = mu; });
 }
 
+TEST(Plan, LimitsTheCorrectionByName) {
+  const auto with = [](uint8_t kind, float alpha) {
+    return [kind, alpha](Plan& p) { p.training.correction = {static_cast<CorrectionKind>(kind), alpha}; };
+  };
+  expect_good(with(1, 0.1f));
+  expect_good(with(1, 1e6f));
+  expect_bad("kind", with(2, 0.1f));
+  expect_bad("kind", with(255, 0.1f));
+  expect_bad("alpha", with(0, 0.1f));
+  for (const float alpha : {0.0f, -1.0f, 1.1e6f, kNaN, kInf}) expect_bad("alpha", with(1, alpha));
+  expect_bad("proximal_mu", [&](Plan& p) { with(1, 0.1f)(p), p.training.proximal_mu = 0.1f; });
+}
+
+TEST(Plan, LimitsNormalisedStepsByName) {
+  for (const float steps : {0.5f, 1e6f}) expect_good([steps](Plan& p) { p.training.normalised_steps = steps; });
+  for (const float steps : {-1.0f, 1.1e6f, kNaN, kInf}) {
+    expect_bad("normalised_steps", [steps](Plan& p) { p.training.normalised_steps = steps; });
+  }
+  expect_bad("sgd without nesterov", [](Plan& p) {
+    p.training.normalised_steps = 1;
+    p.training.optimizer.kind = OptimizerKind::adam;
+  });
+  expect_bad("sgd without nesterov", [](Plan& p) {
+    p.training.normalised_steps = 1;
+    p.training.optimizer = {.momentum = 0.5f, .nesterov = true};
+  });
+  expect_bad("must be 0 with feddyn", [](Plan& p) {
+    p.training.normalised_steps = 1;
+    p.training.correction = {CorrectionKind::feddyn, 0.1f};
+  });
+}
+
 TEST(Plan, LimitsPatternsByName) {
   using Patterns = std::vector<std::string> TrainingSettings::*;
   for (const auto& [name, patterns] : {std::pair<const char*, Patterns>("freeze", &TrainingSettings::freeze),
@@ -177,11 +209,27 @@ TEST(Plan, ThatOlderDevicesWouldMisreadHasALossThatTheyRefuse) {
            },
            [](TrainingSettings& t) { t.freeze = {"a"}; }, [](TrainingSettings& t) { t.train_only = {"a"}; },
            [](TrainingSettings& t) { t.train_last = 1; }, [](TrainingSettings& t) { t.proximal_mu = 0.1f; },
+           [](TrainingSettings& t) {
+             t.correction = {CorrectionKind::feddyn, 0.1f};
+           },
+           [](TrainingSettings& t) { t.normalised_steps = 5; },
            [](TrainingSettings& t) { t.optimizer.kind = OptimizerKind::lion; },
            [](TrainingSettings& t) { t.optimizer.smoothing = 0.5f; },
            [](TrainingSettings& t) { t.optimizer = {.momentum = 0.5f, .nesterov = true}; }}) {
     EXPECT_EQ(loss_seen_by_older(change), 0);
   }
+}
+
+// Those that know objectives would train without the state.
+TEST(Plan, WithACorrectionHasNoLossWhereDevicesWithoutCorrectionsLook) {
+  const Bytes frame = encode(changed<Plan>([](Plan& p) {
+    p.training = {.loss = Loss::l1, .correction = {CorrectionKind::feddyn, 0.1f}};
+  }));
+  const auto* training =
+      flatbuffers::GetRoot<wire::Plan>(parse_frame(frame, FrameKind::plan)->header.data())->training();
+  EXPECT_EQ(training->loss(), 0);
+  EXPECT_EQ(training->objective()->loss(), 0);
+  EXPECT_EQ(training->correction()->loss(), static_cast<uint8_t>(Loss::l1));
 }
 
 TEST(Plan, LimitsTheUpdateByName) {

@@ -72,6 +72,7 @@ class Dialogue {
     plan.update.value_count = kPlanValues;
     plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
     plan.privacy = privacy;
+    plan.training.correction = correction;
     plan.ledger = ledger;
     plan.log = log;
     return plan;
@@ -103,7 +104,9 @@ class Dialogue {
     if (std::holds_alternative<DoCheckIn>(action)) return CheckInAnswered{assignment()};
     if (std::holds_alternative<DoFetchPlan>(action)) return PlanFetched{encode(plan())};
     if (const auto* fetch = std::get_if<DoFetchModel>(&action)) return ModelFetched{fetch->model};
-    if (std::holds_alternative<DoTrain>(action)) return TrainingEnded{{}};
+    if (const auto* train = std::get_if<DoTrain>(&action)) {
+      return correction == DriftCorrection{} ? TrainingEnded{{}} : TrainingEnded{{}, state_after(*train)};
+    }
     if (const auto* upload = std::get_if<DoUpload>(&action)) {
       return UploadAnswered{Receipt{upload->assignment.round, Bytes(32, 1)}};
     }
@@ -126,6 +129,13 @@ class Dialogue {
     return UploadAnswered{failure};
   }
 
+  // The content of the state that such a training makes: of the model and of what it went on from, and of nothing else.
+  static Digest state_after(const DoTrain& train) {
+    Bytes from(train.assignment.model.bytes.begin(), train.assignment.model.bytes.end());
+    if (train.state) from.insert(from.end(), train.state->content.bytes.begin(), train.state->content.bytes.end());
+    return content_digest(from);
+  }
+
   // Good answers until the session is in `phase`.
   void reach(ParticipantPhase phase) {
     if (phase == ParticipantPhase::aggregating && privacy == PrivacyRules{}) privacy = rules_of(SecurityLevel::masked);
@@ -135,7 +145,8 @@ class Dialogue {
   }
 
   ParticipantPolicy policy;
-  PrivacyRules privacy;  // of the plan
+  PrivacyRules privacy;        // of the plan
+  DriftCorrection correction;  // likewise
   LedgerHead ledger;
   std::optional<SignedLogHead> log;
   JobId job{"job"};

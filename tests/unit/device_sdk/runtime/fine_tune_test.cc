@@ -230,6 +230,50 @@ TEST(Proximal, KeepsAllOptimizersNearerToTheGivenModel) {
   }
 }
 
+// What is added to each gradient moves each weight by the rate times it, in every step, wherever the gradient came
+// from.
+TEST(GradientOffset, IsInEachStepsGradient) {
+  const Model model = small_cnn();
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  std::vector<float> offset(model.value_count());
+  for (size_t i = 0; i < offset.size(); ++i) offset[i] = 0.01f * static_cast<float>(i % 7) - 0.02f;
+  const auto added = std::make_shared<const std::vector<float>>(offset);
+  const auto expect_added = [&](const char* what) {
+    SCOPED_TRACE(what);
+    options.gradient_offset = {};
+    std::vector<float> expected = delta_after(model, options, examples, 1);
+    options.gradient_offset = added;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (expected[i] != 0) expected[i] -= options.optimizer.learning_rate * offset[i];  // of what is trained
+    }
+    const std::vector<float> moved = delta_after(model, options, examples, 1);
+    for (size_t i = 0; i < moved.size(); ++i) {
+      if (expected[i] == 0) continue;
+      ASSERT_NEAR(moved[i], expected[i], 1e-6f) << i;
+    }
+    options.threads = 2;
+    options.part_nanoseconds_min = 0;
+    EXPECT_EQ(delta_after(model, options, examples, 1), moved);
+    options.threads = 1;
+  };
+  expect_added("as each gradient is there");
+  options.proximal_mu = 2;
+  expect_added("beside a pull");
+  options.micro_batch_size = 4;
+  expect_added("in micro-batches");
+  options.micro_batch_size = 0;
+  options.channels = {{.pattern = "conv1.weight", .first = 0, .last = 0, .fraction = 0.5f}};
+  expect_added("some channels alone");
+}
+
+TEST(GradientOffset, HasAsManyValuesAsTheModel) {
+  Examples examples(8, 64, 10);
+  TrainOptions options = plain();
+  options.gradient_offset = std::make_shared<const std::vector<float>>(3);
+  EXPECT_ERROR(Trainer::create(small_cnn(), options, examples), ErrorCode::invalid_argument, "gradient_offset has 3");
+}
+
 TEST(Proximal, IsANumberOfAtLeastZero) {
   Examples examples(8, 64, 10);
   TrainOptions options = plain();

@@ -202,10 +202,16 @@ TEST(JobJson, KnowsEveryStrategyThatThereIs) {
   for (const StrategyRule* rule : strategies()) {
     json job = minimal();
     job["strategy"] = {{"kind", rule->name}};
+    StrategySettings expected = StrategySettings::of(rule->name);
+    if (rule->correction != CorrectionKind::none) {  // what such a strategy wants to be told
+      job["strategy"]["population_size"] = 100;
+      job["update"] = {{"weight_max", 1}};
+      expected = expected.with("population_size", 100);
+    }
     Problems problems;
     const JobSettings spec = job_settings_from_json(job, problems);
     EXPECT_THAT(problems, IsEmpty()) << rule->name;
-    EXPECT_EQ(spec.horizontal().strategy, StrategySettings::of(rule->name));
+    EXPECT_EQ(spec.horizontal().strategy, expected);
     const json shown = to_json(spec)["strategy"];
     EXPECT_EQ(shown["kind"], rule->name);
     EXPECT_EQ(shown.size(), 2 + rule->settings.size()) << shown;
@@ -251,8 +257,11 @@ TEST(JobJson, CarriesEveryLossAndOptimizerWithWhatBelongsToIt) {
       EXPECT_EQ(to_json(read)["training"]["optimizer"]["kind"], optimizer);
     }
   }
-  job["training"] = {
-      {"label_smoothing", 0.1}, {"proximal_mu", 0.25}, {"class_weights", {1, 0.3}}, {"freeze", {"a.*", "b"}}};
+  job["training"] = {{"label_smoothing", 0.1},
+                     {"proximal_mu", 0.25},
+                     {"normalised_steps", 7.5},
+                     {"class_weights", {1, 0.3}},
+                     {"freeze", {"a.*", "b"}}};
   Problems problems;
   const JobSettings read = job_settings_from_json(job, problems);
   EXPECT_THAT(problems, IsEmpty());

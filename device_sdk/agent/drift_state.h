@@ -1,0 +1,22 @@
+// A device's state as its training uses it and moves it (proto/messages/drift_correction.h): one place for the agent
+// and for `coterie simulate`, so that a simulated device trains as a real one, bit for bit.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "device_sdk/runtime/train_options.h"
+#include "proto/messages/model.h"
+
+namespace coterie {
+
+// The options of a training by `settings` that goes on from this state; empty: from zeros.
+TrainOptions options_with_state(const TrainingSettings& settings, uint64_t seed, std::vector<float> state);
+
+// The state after an update of this job is counted: `delta` is what leaves the device, limited and all, so that server
+// and device move by the same. Values that are no parameter's are 0. Precondition: there is a correction; `state` is
+// empty or as long as `delta`.
+std::vector<float> next_state(const DriftCorrection& correction, const ModelGraph& graph, std::span<const float> state,
+                              std::span<const float> delta);
+
+}  // namespace coterie

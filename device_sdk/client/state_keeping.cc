@@ -1,0 +1,60 @@
+#include "device_sdk/client/state_keeping.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace coterie {
+
+std::optional<StateSlot> state_to_train_from(const Plan& plan, const ParticipantState& state) {
+  const auto kept = state.states.find(plan.job);
+  // A job keeps its correction; a server that changes it starts anew.
+  if (kept == state.states.end() || kept->second.slot.kind != plan.training.correction.kind) return std::nullopt;
+  return kept->second.slot;
+}
+
+StateSlot staged_slot(const Plan& plan, const Assignment& assignment, const std::optional<StateSlot>& before) {
+  COT_ASSERT(plan.training.correction.kind != CorrectionKind::none);
+  return {.kind = plan.training.correction.kind,
+          .version = assignment.model_version,
+          .model = assignment.model,
+          .before = before ? before->content : Digest{},
+          .content = {}};
+}
+
+void stage_state(const Plan& plan, const Assignment& assignment, const Digest& content, ParticipantState& state) {
+  state.staged = staged_slot(plan, assignment, state_to_train_from(plan, state));
+  state.staged->content = content;
+}
+
+void commit_state(const JobId& job, WallTime now, ParticipantState& state) {
+  if (!state.staged) return;
+  KeptState& kept = state.states[job];
+  const bool is_first = kept.slot.kind == CorrectionKind::none;
+  kept.previous = is_first ? std::nullopt : std::optional(kept.slot);
+  kept.slot = *std::exchange(state.staged, std::nullopt);
+  kept.used = now;
+  if (state.states.size() <= kStatesKeptMax) return;
+  const auto older = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
+  state.states.erase(std::min_element(state.states.begin(), state.states.end(), older));
+}
+
+void settle_state(const Assignment& assignment, ParticipantState& state) {
+  const auto found = state.states.find(assignment.job);
+  if (found == state.states.end()) return;
+  KeptState& kept = found->second;
+  if (kept.slot.version < assignment.model_version) {
+    kept.previous.reset();
+  } else if (kept.previous) {
+    kept.slot = *std::exchange(kept.previous, std::nullopt);
+  } else {
+    state.states.erase(found);
+  }
+}
+
+void expire_states(WallTime now, ParticipantState& state) {
+  std::erase_if(state.states, [now](const auto& entry) { return now - entry.second.used > kStateUnusedMax; });
+}
+
+}  // namespace coterie

@@ -1,0 +1,32 @@
+// DriftCorrection: what a device adds to each step of its training so that it does not end where its own examples alone
+// would lead it. Whoever has one keeps a vector between the rounds of a job (participant_state.h, StateSlot).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace coterie {
+
+// A kind names a device's stored state, too: no number is given twice.
+enum class CorrectionKind : uint8_t {
+  none = 0,
+  // FedDyn (Acar et al. 2021, algorithm 1), with h the device's vector: 0 before its first round.
+  //   each step's gradient g becomes  g - h + alpha (w - given)
+  //   an update that counts moves h:  h <- h - alpha (trained - given)
+  feddyn = 1
+};
+inline std::string_view to_string(CorrectionKind kind) {
+  switch (kind) {
+    case CorrectionKind::none: return "none";
+    case CorrectionKind::feddyn: return "feddyn";
+  }
+  return "unknown";
+}
+
+struct DriftCorrection {
+  CorrectionKind kind = CorrectionKind::none;
+  float alpha = 0;  // feddyn's, above 0; 0 of none
+  friend bool operator==(const DriftCorrection&, const DriftCorrection&) = default;
+};
+
+}  // namespace coterie

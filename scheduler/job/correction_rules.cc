@@ -1,0 +1,40 @@
+#include "scheduler/job/correction_rules.h"
+
+#include <string>
+
+namespace coterie {
+
+DriftCorrection correction_of(const StrategySettings& strategy) {
+  if (strategy.rule->correction == CorrectionKind::none) return {};
+  StrategySettings settings = strategy;
+  return {.kind = strategy.rule->correction, .alpha = settings.value_of("alpha")};
+}
+
+void check_correction(const HorizontalSettings& settings, SettingsChecker& check) {
+  if (settings.strategy.rule->correction == CorrectionKind::none) return;
+  const std::string name = settings.strategy.rule->name;
+  StrategySettings strategy = settings.strategy;
+  const auto population = static_cast<double>(strategy.value_of("population_size"));
+  check.require(population >= settings.rounds.goal_count, "/strategy/population_size",
+                "must say how many devices the population has, at least goal_count: " + name +
+                    " moves its state by the share of them that a round counts");
+  check.require(settings.update.weight_max == 1, "/update/weight_max",
+                "must be 1 with " + name + ": its state is the plain mean of what devices keep, whatever they have");
+  check.require(settings.training.proximal_mu == 0, "/training/proximal_mu",
+                "must be 0 with " + name + ": its alpha pulls towards the given model already");
+  check.require(settings.training.normalised_steps == 0, "/training/normalised_steps",
+                "must be 0 with " + name + ": its state has to move by what training came to");
+  check.require(!settings.privacy.has_noise(), "/strategy/kind",
+                name +
+                    " does not go with noise: its state would add up the noise of all rounds, and no device's takes "
+                    "it off; take fedavg, fedavgm or fedadam");
+  check.require(
+      !settings.update.compression.is_on(), "/update/compression",
+      "must be absent with " + name + ": its state has to move by what devices keep, not by what was rounded");
+  check.require(!settings.aggregation.keeps_updates(), "/aggregation/rule",
+                "must be mean with " + name + ": its state is the mean of what all devices keep");
+  check.require(settings.training.correction == DriftCorrection{}, "/training/correction",
+                "must be absent: the strategy says it");
+}
+
+}  // namespace coterie
