@@ -21,6 +21,7 @@ constexpr Millis kSessionHold{20'000};  // a server holds a question for a sessi
 constexpr size_t kSessionMessageBytesMax = limits::kRosterHeaderBytesMax + 64;
 constexpr size_t kProofBytesMax = 4096;  // limits::kLogProofHashesMax hashes, and the frame around them
 constexpr int64_t kServerTimeMsMax = 253'402'300'799'999;  // the year 9999: a clock that is further is none
+constexpr Millis kCheckInAheadMax{300'000};  // a check-in that was signed later than so is of a clock that was wrong
 constexpr std::string_view kFrameType = "application/vnd.coterie.frame";
 
 // What an answer without a frame of ours means: a proxy's page, a balancer's refusal.
@@ -107,10 +108,15 @@ bool DeviceApi::learn_time(const TransportResponse& head, const Nonce& nonce) {
 
 Result<DeviceApi::Answer> DeviceApi::send(const DeviceId* device, TransportRequest request, const Nonce& nonce,
                                           CallOptions options) {
+  WallTime signed_at{};
   if (device != nullptr) {
     SignedRequest to_sign{request.method, request.target, request.body.size(), std::nullopt};
     if (options.digest_body) to_sign.digest = content_digest(request.body);
-    COT_ASSIGN(const RequestClaims claims, sign_request(to_sign, *device, server_now(), nonce, signer_));
+    signed_at = server_now();
+    // A server takes a device's check-ins in the order in which they were signed, though this clock be put back.
+    if (options.is_check_in && checked_in_ - signed_at < kCheckInAheadMax)
+      signed_at = std::max(signed_at, checked_in_ + Millis(1));
+    COT_ASSIGN(const RequestClaims claims, sign_request(to_sign, *device, signed_at, nonce, signer_));
     request.headers.insert(request.headers.end(), {{"Coterie-Device", device->hex()},
                                                    {"Coterie-Time", std::to_string(unix_ms(claims.time))},
                                                    {"Coterie-Nonce", to_hex(nonce)},
@@ -129,6 +135,7 @@ Result<DeviceApi::Answer> DeviceApi::send(const DeviceId* device, TransportReque
     return {};
   };
   COT_ASSIGN(answer.head, transport_.send(request, collect));
+  if (options.is_check_in && answer.head.status == 200) checked_in_ = signed_at;
   return answer;
 }
 
@@ -159,7 +166,7 @@ std::variant<Assignment, RetryWindow, Failure> DeviceApi::check_in(const DeviceI
                                  .content_type = kFrameType,
                                  .body = body,
                                  .answer_max = Millis(request.wait_ms_max) + kHoldMargin},
-                                {.digest_body = true});
+                                {.digest_body = true, .is_check_in = true});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   const Bytes& reply = std::get<Answer>(answer).body;
   if (Result<RetryWindow> window = decode_retry_window(reply)) return std::move(*window);

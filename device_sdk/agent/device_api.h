@@ -63,6 +63,7 @@ class DeviceApi {
   // Sends, signed if `device` is given; an answer that is not a success becomes a Failure.
   struct CallOptions {
     bool digest_body = false;
+    bool is_check_in = false;
     const BodySink* sink = nullptr;  // takes the body of a success
     size_t answer_bytes_max = kMessageBytesMax;
   };
@@ -78,6 +79,7 @@ class DeviceApi {
   PinnedKeys server_keys_;
   std::vector<KeyStatement> key_statements_;
   Millis server_ahead_{0};
+  WallTime checked_in_{};  // when the last check-in that was answered was signed
 };
 
 }  // namespace coterie

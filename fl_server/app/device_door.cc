@@ -19,9 +19,12 @@ Result<std::unique_ptr<DeviceDoor>> DeviceDoor::open(const ServerConfig& config,
   std::unique_ptr<DeviceDoor> door(new DeviceDoor());
   const DeviceServiceSettings settings{.clock_skew_max = config.clock_skew_max,
                                        .idle_body_bytes_max = config.ingest.bytes_in_flight_max};
+  if (config.store.is_shared())
+    door->checkins_ = std::make_unique<CheckinOrder>(stores.devices(), config.clock_skew_max);
   door->service_ = std::make_unique<DeviceService>(
-      settings, DeviceServiceParts{devices.plane(), cohorts, stores.devices(), stores.directory(), stores.blobs(),
-                                   keys.ticket, *keys.signer, devices.guard(), *keys.revocations});
+      settings,
+      DeviceServiceParts{devices.plane(), cohorts, stores.devices(), stores.directory(), stores.blobs(), keys.ticket,
+                         *keys.signer, devices.guard(), *keys.revocations, door->checkins_.get()});
   door->service_->take_old_tickets(keys.old_ticket);
   door->service_->take_key_statements(keys.key_statements);
   if (config.serves_devices()) {

@@ -8,6 +8,7 @@
 
 namespace coterie {
 
+class CheckinOrder;
 class CohortOwner;
 class DeviceService;
 class DeviceSide;
@@ -32,6 +33,7 @@ class DeviceDoor {
  private:
   DeviceDoor();
 
+  std::unique_ptr<CheckinOrder> checkins_;  // null: no other server is on the store
   std::unique_ptr<DeviceService> service_;
   std::string url_;
 };

@@ -201,6 +201,7 @@ Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange, DeviceCall c
                                                           request->population.value());
     co_return error_response(foreign, {});
   }
+  if (std::optional<HttpResponse> refused = co_await refuse_taken(call.claims)) co_return *std::move(refused);
   if (request->refusal) {
     const LogTrace trace(exchange.trace().trace_id());
     parts_.plane.plan_refused(device->id, *request->refusal);
@@ -216,6 +217,20 @@ Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange, DeviceCall c
   if (exchange.peer_is_gone()) parts_.plane.ticket_undelivered(assignment.round, device->id);
   HttpResponse response = frame_response(encode(assignment));
   say_time(call.claims, response);  // what its not_after is compared with
+  co_return response;
+}
+
+Awaitable<std::optional<HttpResponse>> DeviceService::refuse_taken(const RequestClaims& claims) {
+  if (parts_.checkins == nullptr) co_return std::nullopt;
+  const auto start = [this, &claims](std::function<void(Result<bool>)> answer) {
+    parts_.checkins->take({claims.device, claims.time}, std::move(answer));
+  };
+  const Result<bool> taken = co_await await_callback<Result<bool>>(start);
+  if (!taken) co_return error_response(taken.error(), {});
+  if (*taken) co_return std::nullopt;
+  HttpResponse response = error_response(
+      Error(ErrorCode::unauthenticated, "this check-in, or one signed later, was taken before; sign it anew"), {});
+  say_time(claims, response);  // the device's clock may have been put back since
   co_return response;
 }
 

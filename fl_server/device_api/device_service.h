@@ -12,6 +12,7 @@
 #include "fl_server/device_api/device_route.h"
 #include "fl_server/net/exchange.h"
 #include "fl_server/runtime/body_pool.h"
+#include "fl_server/runtime/checkin_order.h"
 #include "fl_server/runtime/device_plane.h"
 #include "fl_server/runtime/overload_guard.h"
 #include "fl_server/runtime/replay_shards.h"
@@ -40,6 +41,7 @@ struct DeviceServiceParts {
   const Signer& signer;
   OverloadGuard& guard;
   const Revocations& revocations;
+  CheckinOrder* checkins = nullptr;  // null: no other server is on this one's store, and it remembers nonces
 };
 
 struct TicketHolder {
@@ -116,6 +118,8 @@ class DeviceService final : public HttpService {
   // The device that signed this request and the attempt it has a ticket for.
   Result<TicketHolder> ticket_holder(Exchange& exchange, const DeviceCall& call, Signs signs);
 
+  // What a check-in is refused with that was taken before, by whichever server, or that cannot be judged.
+  Awaitable<std::optional<HttpResponse>> refuse_taken(const RequestClaims& claims);
   std::vector<RetiringKey> retiring_keys() const;
   Result<TicketClaims> open_any(ByteView ticket, const DeviceId& holder) const;
 

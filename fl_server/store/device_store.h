@@ -44,6 +44,12 @@ struct DeviceQuery {
   std::string tenant = {};  // only devices of its populations; empty: of all
 };
 
+// A check-in, as its device signed it.
+struct CheckinClaim {
+  DeviceId device;
+  WallTime signed_at;
+};
+
 class DeviceStore {
  public:
   virtual ~DeviceStore() = default;
@@ -62,6 +68,12 @@ class DeviceStore {
   // All of the query, whatever its `after` and `limit`.
   virtual Result<uint64_t> count_devices(const DeviceQuery& query = {}) = 0;
   virtual Status revoke_device(const DeviceId& id, WallTime now) = 0;
+
+  // Takes each of these that was signed later than all of its device that were taken before, by whichever server; in
+  // their order, in one transaction. Whether it was taken, of each; one of an unknown device is not. What was taken
+  // with a time after `latest` counts as never: a server's clock was ahead then, and keeps no device away when it is
+  // put back.
+  virtual Result<std::vector<bool>> take_checkins(const std::vector<CheckinClaim>& claims, WallTime latest) = 0;
 
   // These are there today (fl_server/records/device_day.h). Returns those of them that are not enrolled.
   virtual Result<std::vector<DeviceId>> mark_seen(const std::vector<DeviceId>& devices) = 0;

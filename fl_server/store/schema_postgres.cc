@@ -168,6 +168,9 @@ constexpr const char* kVersion9 = R"sql(
 ALTER TABLE accept ADD COLUMN examples BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE round ADD COLUMN examples_median BIGINT NOT NULL DEFAULT 0;
 
+-- When the last check-in that was taken of the device was signed.
+ALTER TABLE device ADD COLUMN checked_in BIGINT NOT NULL DEFAULT 0;
+
 UPDATE schema_version SET version = 9;
 )sql";
 

@@ -171,6 +171,9 @@ constexpr const char* kVersion9 = R"sql(
 ALTER TABLE accept ADD COLUMN examples INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE round ADD COLUMN examples_median INTEGER NOT NULL DEFAULT 0;
 
+-- When the last check-in that was taken of the device was signed.
+ALTER TABLE device ADD COLUMN checked_in INTEGER NOT NULL DEFAULT 0;
+
 PRAGMA user_version = 9;
 )sql";
 

@@ -23,6 +23,7 @@ class SqlDeviceStore : public DeviceStore {
   Result<std::vector<DeviceRecord>> list_devices(const DeviceQuery& query) override;
   Result<uint64_t> count_devices(const DeviceQuery& query = {}) override;
   Status revoke_device(const DeviceId& id, WallTime now) override;
+  Result<std::vector<bool>> take_checkins(const std::vector<CheckinClaim>& claims, WallTime latest) override;
   Result<std::vector<DeviceId>> mark_seen(const std::vector<DeviceId>& devices) override;
   Result<uint64_t> forget_devices(uint32_t unseen_days, WallTime now, size_t limit) override;
 

@@ -147,7 +147,7 @@ class OnSqlite(OperatingTest):
                               "CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'no'); END"):
                 database.execute(statement)
             for table, column in (("admin_token", "tenant"), ("idempotency", "tenant"), ("job", "deleted"), ("accept", "examples"),
-                                  ("round", "examples_median")):
+                                  ("round", "examples_median"), ("device", "checked_in")):
                 database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
             database.execute("PRAGMA user_version = 4")
         self.assertEqual(self.site.run("upgrade").splitlines()[0], "9")

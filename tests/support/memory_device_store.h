@@ -12,7 +12,7 @@
 
 namespace coterie::test {
 
-class MemoryDeviceStore final : public DeviceStore {
+class MemoryDeviceStore : public DeviceStore {
  public:
   Status create_token(const TokenRecord& token, const std::optional<QuotaClaim>& owner = {}) override {
     const std::lock_guard lock(mutex_);
@@ -78,6 +78,16 @@ class MemoryDeviceStore final : public DeviceStore {
     return {};
   }
 
+  Result<std::vector<bool>> take_checkins(const std::vector<CheckinClaim>& claims, WallTime latest) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<bool> taken;
+    for (const CheckinClaim& claim : claims) {
+      WallTime& last = checked_in_[claim.device];
+      taken.push_back(devices_.contains(claim.device) && (claim.signed_at > last || last > latest));
+      if (taken.back()) last = claim.signed_at;
+    }
+    return taken;
+  }
   Result<std::vector<DeviceId>> mark_seen(const std::vector<DeviceId>& devices) override {
     const std::lock_guard lock(mutex_);
     std::vector<DeviceId> unknown;
@@ -100,6 +110,7 @@ class MemoryDeviceStore final : public DeviceStore {
       const bool goes = seen + unseen_days < day_.number && !row->second.revoked && !accepted_.contains(id);
       row = goes ? devices_.erase(row) : std::next(row);
       if (goes) seen_.erase(id);
+      if (goes) checked_in_.erase(id);
       gone += goes ? 1 : 0;
     }
     return gone;
@@ -130,6 +141,7 @@ class MemoryDeviceStore final : public DeviceStore {
   std::mutex mutex_;
   std::map<Digest, TokenRecord> tokens_;
   std::map<DeviceId, DeviceRecord> devices_;
+  std::map<DeviceId, WallTime> checked_in_;
   std::map<DeviceId, uint64_t> seen_;  // day
   std::set<DeviceId> accepted_;
   DeviceDay day_{.number = 1, .began = {}};

@@ -126,7 +126,7 @@ class Replay : public ::testing::Test {
 
 TEST_F(Replay, OfARoundCountsNobodyTwice) {
   constexpr uint32_t kRounds = 2;
-  // A check-in that comes to another node than before takes a ticket there: there are enough, whoever sends them again.
+  // A check-in whose answer was lost with its node took a ticket, and the device takes another one: there are enough.
   begin({{"rounds",
           {{"count", kRounds},
            {"goal_count", kDevices},
@@ -170,6 +170,35 @@ TEST_F(Replay, OfARoundCountsNobodyTwice) {
   check(kRounds);
   EXPECT_EQ(sum_.sent, kReplays);
   EXPECT_GT(sum_.receipts, 0u) << "whoever lost the answer gets it again";
+}
+
+// Within the window of time in which its signature is good, and to nodes that have never seen it.
+TEST_F(Replay, OfACheckInIsRefusedByEveryNode) {
+  begin({{"rounds",
+          {{"count", 1},
+           {"goal_count", kDevices},
+           {"goal_count_min", kDevices},
+           {"pool_min", 1},
+           {"over_selection", 4.0},
+           {"collecting_ms_max", 600'000}}},
+         {"privacy", {{"level", "none"}}}});
+  ASSERT_FALSE(HasFailure());
+  for (const auto& device : devices_) ASSERT_TRUE(test::is_ok(device->wait_for_assignment(kHold, kFailuresMax)));
+  std::vector<CapturedRequest> checkins = capture_.requests();
+  std::erase_if(checkins, [](const CapturedRequest& r) { return r.kind() != "checkins" || r.status != 200; });
+  ASSERT_GE(checkins.size(), kDevices);
+  for (size_t node = 0; node < kNodes; ++node) {
+    const ReplayTally tally = replay(fleet_->server(node), checkins, checkins.size(), kConnections);
+    EXPECT_EQ(tally.sent, checkins.size());
+    EXPECT_EQ(tally.count("401"), tally.sent) << "node " << node;
+  }
+  restart_nodes();
+  for (size_t node = 0; node < kNodes; ++node) {
+    const ReplayTally tally = replay(fleet_->server(node), checkins, checkins.size(), kConnections);
+    EXPECT_EQ(tally.count("401") + tally.count("503"), tally.sent) << "node " << node << ", in its next life";
+  }
+  // Their own next check-ins are taken, wherever they go.
+  for (const auto& device : devices_) EXPECT_TRUE(test::is_ok(device->wait_for_assignment(kHold, kFailuresMax)));
 }
 
 // Updates, and at night what a session is told and asked, arrive twice more, here and there, before their device

@@ -23,6 +23,7 @@ class PunctualServer : public Transport {
       const auto found = std::ranges::find(request.headers, name, [](const auto& header) { return header.first; });
       return found == request.headers.end() ? std::string() : found->second;
     };
+    signed_at = value_of("Coterie-Time");
     const WallTime now = os::wall_now() + ahead, theirs = wall_time_from_unix_ms(std::stoll(value_of("Coterie-Time")));
     TransportResponse head;
     if (std::chrono::abs(now - theirs) < 60s) {
@@ -47,6 +48,7 @@ class PunctualServer : public Transport {
   Millis goes_on{0};     // its clock is set so much further with each request
   std::string key_statements;
   int requests = 0;
+  std::string signed_at;  // the last one
   std::unique_ptr<Signer> signer = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 1)));
 };
 
@@ -72,6 +74,27 @@ TEST_F(ServerTime, IsLearnedFromARefusalAndKept) {
     EXPECT_TRUE(is_answered());
     EXPECT_EQ(server_.requests, 3) << "known now";
   }
+}
+
+// As servers take a device's check-ins in the order in which they were signed.
+TEST_F(ServerTime, NeverPutsACheckInBeforeOneThatWasAnswered) {
+  api_.set_server_ahead(Millis(50'000));
+  EXPECT_TRUE(is_answered());
+  const int64_t first = std::stoll(server_.signed_at);
+  api_.set_server_ahead(Millis(0));  // it was put right meanwhile
+  EXPECT_TRUE(is_answered());
+  EXPECT_EQ(std::stoll(server_.signed_at), first + 1);
+  EXPECT_TRUE(is_answered());
+  EXPECT_EQ(std::stoll(server_.signed_at), first + 2);
+}
+
+TEST_F(ServerTime, OfAServerWhoseClockWasFarAheadHoldsNoCheckInUp) {
+  server_.ahead = Millis(24h);
+  EXPECT_TRUE(is_answered());
+  server_.ahead = Millis(0);
+  server_.requests = 0;
+  EXPECT_TRUE(is_answered());
+  EXPECT_EQ(server_.requests, 2);
 }
 
 TEST_F(ServerTime, IsBelievedOfTheKeyThatThePinnedOneHasNamed) {

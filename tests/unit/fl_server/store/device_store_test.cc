@@ -195,6 +195,33 @@ void accept_update_of(MemoryStoreBackend<MemoryDeviceStore>& backend, const Devi
   backend.store().accept(id);
 }
 
+TYPED_TEST(DeviceStoreConformance, TakesADevicesCheckInsInTheOrderInWhichTheyWereSigned) {
+  DeviceStore& store = this->store();
+  ASSERT_OK(store.create_token(token(1, 9)));
+  for (const uint8_t i : {1, 2}) ASSERT_OK(store.enroll(digest(1), device(i), wall(0)));
+  const DeviceId one = device(1).id, two = device(2).id, unknown = device(3).id;
+  const auto take = [&](const std::vector<CheckinClaim>& claims) {
+    return *this->store().take_checkins(claims, wall(100));
+  };
+  EXPECT_EQ(take({}), std::vector<bool>());
+  EXPECT_EQ(take({{two, wall(5)}, {one, wall(7)}, {unknown, wall(7)}}), (std::vector{true, true, false}));
+  EXPECT_EQ(take({{one, wall(7)}, {two, wall(5)}}), (std::vector{false, false})) << "sent again";
+  EXPECT_EQ(take({{one, wall(6)}, {two, wall(6)}}), (std::vector{false, true})) << "an older one";
+  EXPECT_EQ(take({{one, wall(8)}, {one, wall(8)}, {one, wall(9)}}), (std::vector{true, false, true}));
+  this->reopen();
+  EXPECT_EQ(take({{one, wall(9)}, {one, wall(10)}}), (std::vector{false, true}));
+}
+
+TYPED_TEST(DeviceStoreConformance, AServersClockThatWasAheadKeepsNoDeviceAway) {
+  DeviceStore& store = this->store();
+  ASSERT_OK(store.create_token(token(1, 9)));
+  ASSERT_OK(store.enroll(digest(1), device(1), wall(0)));
+  const DeviceId one = device(1).id;
+  EXPECT_EQ(*store.take_checkins({{one, wall(900)}}, wall(1'000)), std::vector{true});
+  EXPECT_EQ(*store.take_checkins({{one, wall(7)}}, wall(900)), std::vector{false}) << "just not ahead";
+  EXPECT_EQ(*store.take_checkins({{one, wall(7)}, {one, wall(7)}}, wall(899)), (std::vector{true, false}));
+}
+
 std::string ids_of(DeviceStore& store) {
   std::string text;
   const std::vector<DeviceRecord> devices = *store.list_devices({});
@@ -268,6 +295,9 @@ class CountingStore : public DeviceStore {
   Status revoke_device(const DeviceId& id, WallTime now) override {
     devices[id].revoked = now;
     return {};
+  }
+  Result<std::vector<bool>> take_checkins(const std::vector<CheckinClaim>& claims, WallTime) override {
+    return std::vector<bool>(claims.size(), true);
   }
   Result<std::vector<DeviceId>> mark_seen(const std::vector<DeviceId>& ids) override {
     if (broken) return Error(ErrorCode::unavailable, "the disk is away");

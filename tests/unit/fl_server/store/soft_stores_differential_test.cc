@@ -98,7 +98,7 @@ void step_devices(Prng& prng, DeviceStore& memory, DeviceStore& database, Tally&
   const DeviceId id = device_of(prng.below(12));
   const WallTime now = at(1'000 + prng.below(1'000));
   const std::string population = prng.chance(0.5) ? "phones" : "cars";
-  switch (prng.below(10)) {
+  switch (prng.below(11)) {
     case 0: {
       const TokenRecord record{.digest = token,
                                .population = Population(population),
@@ -126,6 +126,13 @@ void step_devices(Prng& prng, DeviceStore& memory, DeviceStore& database, Tally&
       break;
     case 6: COT_BOTH(list_tokens()); break;
     case 7: COT_BOTH(mark_seen({id})); break;
+    case 9: {
+      const CheckinClaim claim{id, at(1 + prng.below(9))};
+      const std::vector<CheckinClaim> claims = {claim, {id, at(1 + prng.below(9))}, claim};
+      const WallTime latest = at(5 + prng.below(9));
+      COT_BOTH(take_checkins(claims, latest));
+      break;
+    }
     case 8: {
       const WallTime later = now + kDeviceDay * static_cast<int64_t>(prng.below(9));
       COT_BOTH(forget_devices(2, later, 100));

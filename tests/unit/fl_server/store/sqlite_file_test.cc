@@ -18,7 +18,8 @@ namespace {
   "audit "                                                                                                         \
   "BEGIN SELECT RAISE(ABORT, 'audit: records stay'); END; "                                                        \
   "DROP TABLE tenant; DROP TABLE upload; ALTER TABLE idempotency DROP COLUMN tenant; ALTER TABLE job DROP COLUMN " \
-  "deleted; ALTER TABLE accept DROP COLUMN examples; ALTER TABLE round DROP COLUMN examples_median; "
+  "deleted; ALTER TABLE accept DROP COLUMN examples; ALTER TABLE round DROP COLUMN examples_median; "              \
+  "ALTER TABLE device DROP COLUMN checked_in; "
 
 using namespace test;
 
