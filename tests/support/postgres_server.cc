@@ -11,13 +11,15 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <vector>
 
 namespace coterie::test {
 namespace {
 
 constexpr Millis kStartMax{60'000};
-constexpr const char* kReady = "database system is ready to accept connections";
+// Or, of one that follows another, "... to accept read-only connections".
+constexpr const char* kReady = "database system is ready to accept ";
 
 // The programs of the newest version; empty: it is not installed.
 std::string program_directory() {
@@ -61,26 +63,40 @@ Result<std::unique_ptr<PostgresServer>> PostgresServer::start_durable() { return
 
 Result<std::unique_ptr<PostgresServer>> PostgresServer::start(Durable durable) {
   std::unique_ptr<PostgresServer> server(new PostgresServer(durable));
-  const std::string directory = server->directory_.path();
+  COT_TRY(server->own_directory());
+  COT_TRY(server->run({"initdb", "-D", server->directory_ / "data", "-A", "trust", "-U", "coterie", "--no-sync",
+                       "--locale=C", "-E", "UTF8"},
+                      "initdb.log"));
+  COT_TRY(server->launch());
+  return server;
+}
+
+Status PostgresServer::own_directory() {
+  const std::string directory = directory_.path();
   if (const passwd* user = other_user();
       user != nullptr && ::chown(directory.c_str(), user->pw_uid, user->pw_gid) != 0) {
     return Error(ErrorCode::internal, "test: cannot give " + directory + " away");
   }
-  const int log = ::open((directory + "/initdb.log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  conninfo_ = "host=" + directory + " user=coterie dbname=postgres";
+  return {};
+}
+
+Status PostgresServer::run(const std::vector<std::string>& words, const std::string& log) {
+  const std::string file = directory_ / log;
+  const int output = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   const int child = ::fork();
   if (child == 0) {
-    become(other_user(),
-           {program_directory() + "/initdb", "-D", directory + "/data", "-A", "trust", "-U", "coterie", "--no-sync",
-            "--locale=C", "-E", "UTF8"},
-           log);
+    std::vector<std::string> program = words;
+    program[0] = program_directory() + "/" + program[0];
+    become(other_user(), program, output);
   }
-  ::close(log);
+  ::close(output);
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (status != 0) return Error(ErrorCode::internal, "test: initdb failed: see initdb.log");
-  server->conninfo_ = "host=" + directory + " user=coterie dbname=postgres";
-  COT_TRY(server->launch());
-  return server;
+  if (status == 0) return {};
+  std::ifstream said(file);
+  const std::string text((std::istreambuf_iterator<char>(said)), std::istreambuf_iterator<char>());
+  return Error(ErrorCode::internal, "test: " + words[0] + " failed: " + text);
 }
 
 Result<PostgresServer*> PostgresServer::shared() {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -43,12 +44,31 @@ class PostgresServer {
   void stall();
   void go_on();
 
+  // ---- A pair of them (postgres_standby.cc)
+  // Another one, which has all that `primary` has and follows it. `primary` outlives it, or is killed.
+  static Result<std::unique_ptr<PostgresServer>> start_standby_of(PostgresServer& primary);
+  // Gives up what it has and follows `primary`, at the place where it was before.
+  Status follow(PostgresServer& primary);
+  // From now on nothing is acknowledged that the one that follows has not written. Returns when it is so.
+  Status be_synchronous();
+  // kill -9 to all of its processes at once.
+  void kill_at_once();
+  // It follows nobody any more, and may be written to.
+  Status promote();
+  // Runs `statement` with psql; the error has what that said.
+  Status run_sql(const std::string& statement);
+  // Whoever connects so reaches the one of both that may be written to.
+  static std::string conninfo_of_pair(const PostgresServer& one, const PostgresServer& other);
+
  private:
   enum class Durable : uint8_t { no, yes };
   explicit PostgresServer(Durable durable)
       : durable_(durable),
         directory_(durable == Durable::yes ? std::filesystem::temp_directory_path() : memory_disk()) {}
   static Result<std::unique_ptr<PostgresServer>> start(Durable durable);
+  // Runs a program of PostgreSQL's to its end, as who owns the server; what it says goes to LOG in the directory.
+  Status run(const std::vector<std::string>& words, const std::string& log);
+  Status own_directory();
   Status launch();
   void read_log(int fd);
   void signal_all(int signal);
