@@ -1,7 +1,9 @@
 // A storm over a whole fleet: two schedulers, four servers, a real PostgreSQL that each of them reaches through a proxy
 // of its own, and devices that go on whatever happens. Processes are killed, stopped and drained, the database crashes,
 // stalls and loses connections, members are cut off from it, from each other and from everybody; several of these at a
-// time. Then everything is mended: rounds must go on, whoever holds a receipt is in the sum, and nobody twice.
+// time. Then everything is mended: rounds must go on, whoever holds a receipt is in the sum, and nobody twice. A second
+// storm is over a masked job: a session dies with its leader or its devices' connections, and what sums are opened are
+// compared lane by lane with what their devices sent in that attempt.
 //
 // Members are hosts of a network of their own, in network namespaces, where root may make them; elsewhere links do not
 // fail.
@@ -31,6 +33,7 @@ namespace {
 using namespace coterie::testing;
 
 constexpr uint32_t kDevices = kIsNight ? 300 : 40;
+constexpr uint32_t kMaskedDevices = 40;
 constexpr size_t kValues = kIsNight ? 304 : 48;
 constexpr uint32_t kSteps = kIsNight ? 30 : 10;
 constexpr uint32_t kSeeds = kIsNight ? 3 : 1;
@@ -62,6 +65,34 @@ void live(RawDevice& device, uint32_t index, OneHotAudit& audit) {
   }
 }
 
+enum class Updates : uint8_t { plain, masked };
+
+constexpr uint32_t devices_of(Updates updates) { return updates == Updates::masked ? kMaskedDevices : kDevices; }
+
+nlohmann::json spec_of(Updates updates) {
+  const uint32_t devices = devices_of(updates);
+  nlohmann::json spec = {{"rounds",
+                          {{"count", 100'000},
+                           {"goal_count", devices / 2},
+                           {"over_selection", 1.3},
+                           {"pool_min", devices / 4},
+                           {"goal_count_min", 2},
+                           {"selecting_ms_max", 1'000},
+                           {"collecting_ms_max", 6'000},
+                           {"retry_delay_ms", 100},
+                           {"attempts_max", 1'000}}},
+                         {"privacy", {{"level", "none"}}}};
+  if (updates == Updates::masked) {
+    spec["rounds"].update({{"goal_count", devices / 4}, {"goal_count_min", devices / 8}, {"over_selection", 1.2}});
+    spec["privacy"] = {{"level", "active"},
+                       {"cohort_min", devices / 8},
+                       {"corrupt_share", 0.1},
+                       {"dropout_share", 0.3},
+                       {"phase_ms_max", 2'000}};
+  }
+  return spec;
+}
+
 class FleetStorm : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -73,7 +104,8 @@ class FleetStorm : public ::testing::Test {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  void start() {
+  void start(Updates updates) {
+    device_count_ = devices_of(updates);
     auto hosts = NetworkHosts::make();
     if (hosts) hosts_ = std::move(*hosts);
     else std::printf("links do not fail here: %s\n", hosts.error().message().c_str());
@@ -97,25 +129,19 @@ class FleetStorm : public ::testing::Test {
     auto fleet = LocalFleet::start(options);
     ASSERT_OK(fleet);
     fleet_ = std::move(*fleet);
-    const nlohmann::json spec = {{"rounds",
-                                  {{"count", 100'000},
-                                   {"goal_count", kDevices / 2},
-                                   {"over_selection", 1.3},
-                                   {"pool_min", kDevices / 4},
-                                   {"goal_count_min", 2},
-                                   {"selecting_ms_max", 1'000},
-                                   {"collecting_ms_max", 6'000},
-                                   {"retry_delay_ms", 100},
-                                   {"attempts_max", 1'000}}},
-                                 {"privacy", {{"level", "none"}}}};
-    const auto job = fleet_->admin().create_job(flat_model(kValues), spec);
+    const auto job = fleet_->admin().create_job(flat_model(kValues), spec_of(updates));
     ASSERT_OK(job);
     job_ = *job;
-    for (uint32_t i = 0; i < kDevices; ++i) {
+    for (uint32_t i = 0; i < device_count_; ++i) {
       devices_.push_back(fleet_->enrolled_device());
       ASSERT_NE(devices_.back(), nullptr) << fleet_->logs();
     }
-    for (uint32_t i = 0; i < kDevices; ++i) threads_.emplace_back([this, i] { live(*devices_[i], i, audit_); });
+    for (uint32_t i = 0; i < device_count_; ++i) {
+      threads_.emplace_back([this, i, updates] {
+        if (updates == Updates::masked) take_masked_parts(*devices_[i], i, kValues, audit_);
+        else live(*devices_[i], i, audit_);
+      });
+    }
   }
 
   std::string random_member(Prng& prng) const {
@@ -225,7 +251,7 @@ class FleetStorm : public ::testing::Test {
       const size_t which = step < events.size() ? step : prng.below(events.size());  // each at least once
       open.push_back((this->*events[which].second)(prng));
       ++happened_[events[which].first];
-      audit_.wait_for_receipts(1 + prng.below(kDevices / 2));
+      audit_.wait_for_receipts(1 + prng.below(device_count_ / 2));
       while (open.size() > prng.below(3)) {
         open.front()();
         open.pop_front();
@@ -258,36 +284,42 @@ class FleetStorm : public ::testing::Test {
     ADD_FAILURE() << "no round ends after the storm\n" << fleet_->logs();
   }
 
+  void run(Updates updates) {
+    start(updates);
+    if (HasFatalFailure()) return;
+    for (uint32_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) {
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      storm(seed);
+      expect_progress();
+    }
+    audit_.finish();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    const uint64_t rounds = updates == Updates::masked ? audit_.check_masked(fleet_->admin(), job_, device_count_)
+                                                       : audit_.check_done(fleet_->admin(), job_, device_count_);
+    EXPECT_GE(rounds, 2u);
+    std::printf("%u seeds, %u devices: %llu rounds, %llu receipts;", kSeeds, device_count_,
+                static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(audit_.receipts()));
+    for (const auto& [name, count] : happened_) std::printf(" %s %u", name.c_str(), count);
+    std::printf("\n");
+    if (HasFailure()) std::fprintf(stderr, "%s\n", fleet_->logs().c_str());
+  }
+
   test::TemporaryDirectory directory_;
   std::unique_ptr<NetworkHosts> hosts_;
   std::map<std::string, std::unique_ptr<FaultProxy>> proxies_;  // by member
   std::unique_ptr<LocalFleet> fleet_;
   OneHotAudit audit_;
   std::string job_;
+  uint32_t device_count_ = 0;
   std::vector<std::unique_ptr<RawDevice>> devices_;
   std::vector<std::thread> threads_;
   std::map<std::string, uint32_t> happened_;
 };
 
-TEST_F(FleetStorm, LosesNobodyWhoWasToldAcceptedAndCountsNobodyTwice) {
-  start();
-  if (HasFatalFailure()) return;
-  for (uint32_t seed = 1; seed <= kSeeds && !HasFailure(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    storm(seed);
-    expect_progress();
-  }
-  audit_.finish();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
-  const uint64_t rounds = audit_.check_done(fleet_->admin(), job_, kDevices);
-  EXPECT_GE(rounds, 2u);
-  std::printf("%u seeds, %u devices: %llu rounds, %llu receipts;", kSeeds, kDevices,
-              static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(audit_.receipts()));
-  for (const auto& [name, count] : happened_) std::printf(" %s %u", name.c_str(), count);
-  std::printf("\n");
-  if (HasFailure()) std::fprintf(stderr, "%s\n", fleet_->logs().c_str());
-}
+TEST_F(FleetStorm, LosesNobodyWhoWasToldAcceptedAndCountsNobodyTwice) { run(Updates::plain); }
+
+TEST_F(FleetStorm, OpensNoMaskedSumButThatOfItsDevices) { run(Updates::masked); }
 
 }  // namespace
 }  // namespace coterie::chaos

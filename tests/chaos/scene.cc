@@ -1,7 +1,6 @@
 #include "tests/chaos/scene.h"
 
 #include "base/os/file.h"
-#include "tests/integration/support/masked_device.h"
 #include "tests/support/matchers.h"
 
 namespace coterie::chaos {
@@ -105,22 +104,9 @@ void Scene::begin(const SceneSettings& settings) {
   }
   for (uint32_t i = 0; i < settings.devices; ++i) {
     threads_.emplace_back([this, i] {
-      if (settings_.job == SceneJob::masked) take_masked_parts(i);
+      if (settings_.job == SceneJob::masked) take_masked_parts(*devices_[i], i, kValues, audit_);
       else take_part(*devices_[i], i, kValues, audit_);
     });
-  }
-}
-
-void Scene::take_masked_parts(uint32_t device) {
-  std::vector<float> values(kValues);
-  values[device] = 1.0f;
-  while (audit_.wait_until_open()) {
-    const auto answer =
-        devices_[device]->api().check_in(devices_[device]->id(), {Population("default"), "test", 1'000});
-    const auto* assignment = std::get_if<Assignment>(&answer);
-    if (assignment == nullptr) continue;
-    (void)take_masked_part(*devices_[device], *assignment, {.values = values, .asks_apart = device % 3 == 0});
-    audit_.stepped();
   }
 }
 
@@ -154,6 +140,7 @@ uint64_t Scene::end() {
   threads_.clear();
   if (settings_.job == SceneJob::noise) return audit_.check_ledger(*admin_, job_);
   if (settings_.job == SceneJob::tree) return audit_.check_tree(*admin_, job_, kTreeSeparation);
+  if (settings_.job == SceneJob::masked) return audit_.check_masked(*admin_, job_, settings_.devices);
   return audit_.check_done(*admin_, job_, settings_.devices);
 }
 

@@ -26,7 +26,7 @@ enum class SceneJob : uint8_t {
   noise,   // of the server; the audit is the ledger's, as the models show nobody
   tree,    // the same with noise that rounds share: one release for all, and no device in two rounds running
   kept,    // updates are kept, and a rule that clips none of them gives their mean
-  masked,  // level active: who holds a receipt counts unless the attempt is lost; nobody counts twice
+  masked,  // level active: each sum is what its devices sent in that attempt; who holds a receipt of it is in it
 };
 
 struct SceneSettings {
@@ -73,7 +73,6 @@ class Scene : public ::testing::Test {
  private:
   Result<uint64_t> rounds_done();
   nlohmann::json spec() const;
-  void take_masked_parts(uint32_t device);
   bool is_shared() const { return !conninfo_file_.empty(); }
 
   SceneSettings settings_;

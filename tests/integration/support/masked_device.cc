@@ -79,6 +79,7 @@ Status take_masked_part(RawDevice& device, const Assignment& assignment, const M
   traces.patterns.emplace_back(values, values + 32);
   const auto receipt = device.api().upload(device.id(), assignment, update);
   if (const auto* failure = std::get_if<Failure>(&receipt)) return failure->error;
+  if (part.accepted) part.accepted();
   if (part.stop == Stop::behind_update) return {};
   if (parameters.is_active()) {
     COT_ASSIGN(const Bytes request_frame, ask(device, assignment, "confirm_request"));

@@ -2,6 +2,7 @@
 // far as the test wants.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -21,8 +22,9 @@ struct MaskedPart {
   std::span<const float> values;
   uint32_t weight = 1;  // at most the plan's
   Stop stop = Stop::never;
-  bool asks_apart = false;   // questions in requests of their own
-  Traces* traces = nullptr;  // to be filled
+  bool asks_apart = false;              // questions in requests of their own
+  Traces* traces = nullptr;             // to be filled
+  std::function<void()> accepted = {};  // called when the update has its receipt: its session goes on behind it
 };
 
 // One device's part; an error if the server would not have it any further.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/integration/support/masked_device.h"
 #include "tests/support/matchers.h"
 
 namespace coterie::testing {
@@ -37,12 +38,6 @@ std::set<uint32_t> counted_in(Admin& admin, const std::string& job, uint64_t ver
 void OneHotAudit::acknowledged(const RoundKey& key, uint32_t device) {
   const std::lock_guard lock(mutex_);
   receipts_[key].insert(device);
-  ++count_;
-  changed_.notify_all();
-}
-
-void OneHotAudit::stepped() {
-  const std::lock_guard lock(mutex_);
   ++count_;
   changed_.notify_all();
 }
@@ -130,6 +125,40 @@ uint64_t OneHotAudit::check_done(Admin& admin, const std::string& job, uint32_t 
   return static_cast<uint64_t>(std::ranges::count_if(counted, [](const auto& round) { return !round.second.empty(); }));
 }
 
+uint64_t OneHotAudit::check_masked(Admin& admin, const std::string& job, uint32_t devices) const {
+  constexpr double kTolerance = 1e-3;
+  const auto shown = admin.rounds(job);
+  EXPECT_TRUE(test::is_ok(shown));
+  if (!shown) return 0;
+  const std::lock_guard lock(mutex_);
+  uint64_t done = 0;
+  for (const auto& round : (*shown)["rounds"]) {
+    if (round["state"] != "done") continue;
+    const RoundKey key{RoundId(round["round"].get<uint64_t>()), Attempt(round["attempt"].get<uint32_t>())};
+    SCOPED_TRACE("round " + std::to_string(key.round.value()) + " attempt " + std::to_string(key.attempt.value()));
+    ++done;
+    const uint64_t version = round["number"], accepted = round["accepted"];
+    const auto before = admin.download_weights(job, version - 1), after = admin.download_weights(job, version);
+    EXPECT_TRUE(test::is_ok(before));
+    EXPECT_TRUE(test::is_ok(after));
+    if (!before || !after) continue;
+    std::set<uint32_t> counted;
+    for (uint32_t lane = 0; lane < after->size(); ++lane) {
+      const double sum = static_cast<double>((*after)[lane] - (*before)[lane]) * static_cast<double>(accepted);
+      const bool is_there = lane < devices && sum > 0.25;
+      if (is_there) counted.insert(lane);
+      EXPECT_NEAR(sum, is_there ? static_cast<double>(value_in(key, lane)) : 0.0, kTolerance) << "lane " << lane;
+    }
+    EXPECT_EQ(counted.size(), accepted);
+    const auto told = receipts_.find(key);
+    if (told == receipts_.end()) continue;
+    for (const uint32_t device : told->second) {
+      EXPECT_TRUE(counted.contains(device)) << "device " << device << " holds a receipt";
+    }
+  }
+  return done;
+}
+
 uint64_t OneHotAudit::check_ledger(Admin& admin, const std::string& job) const {
   Result<nlohmann::json> shown = nlohmann::json(), ledger = admin.ask("GET", kLedger);
   for (bool goes_on = true; goes_on;) {  // the last round may be released between the two
@@ -215,6 +244,29 @@ void take_part(RawDevice& device, uint32_t index, size_t value_count, OneHotAudi
     audit.wait_until_released(assignment->model_version);
     const auto outcome = device.upload_until_decided(*assignment, values);
     if (std::holds_alternative<Receipt>(outcome)) audit.acknowledged(assignment->round, index);
+  }
+}
+
+// Exact in the fixed point of a plan.
+float value_in(const RoundKey& key, uint32_t index) {
+  constexpr uint64_t kDifferent = 61;  // prime
+  const uint64_t drawn = (key.round.value() * 7 + key.attempt.value() * 13 + index) % kDifferent;
+  return 1.0f - static_cast<float>(drawn) / 128.0f;
+}
+
+void take_masked_parts(RawDevice& device, uint32_t index, size_t value_count, OneHotAudit& audit) {
+  std::vector<float> values(value_count);
+  while (audit.wait_until_open()) {
+    const auto answer = device.api().check_in(device.id(), {Population("default"), "test", 1'000});
+    const auto* assignment = std::get_if<Assignment>(&answer);
+    if (assignment == nullptr) {
+      if (std::holds_alternative<Failure>(answer)) audit.rest(Millis(50 + 10 * (index % 20)));
+      continue;
+    }
+    values[index] = value_in(assignment->round, index);
+    (void)take_masked_part(device, *assignment, {.values = values, .asks_apart = index % 3 == 0, .accepted = [&] {
+                                                   audit.acknowledged(assignment->round, index);
+                                                 }});
   }
 }
 

@@ -19,9 +19,6 @@ namespace coterie::testing {
 class OneHotAudit {
  public:
   void acknowledged(const RoundKey& key, uint32_t device);
-  // Wakes wait_for_receipts() as a receipt does, for who holds none that must count: a masked update of an attempt that
-  // is lost.
-  void stepped();
   // At most a few seconds: after the last round there are none to wait for.
   void wait_for_receipts(uint64_t more);
   void set_open(bool open);
@@ -44,6 +41,11 @@ class OneHotAudit {
   // The same of the rounds that are done so far; returns how many. Receipts of the round that goes on stand for nothing
   // yet, and no attempt has failed with a receipt.
   uint64_t check_done(Admin& admin, const std::string& job, uint32_t devices) const;
+  // The same of a masked job, whose devices send value_in(). A receipt stands for nothing where its attempt is lost, as
+  // its session is then; where the attempt is done, its device is in the sum. Each lane of the sum is compared with
+  // what those devices sent in this attempt, those of no device with zero: a mask that is left would show, and so would
+  // an update of another attempt, or one that is there twice.
+  uint64_t check_masked(Admin& admin, const std::string& job, uint32_t devices) const;
   // Checks a job with noise, in whose models nobody can be seen: as many count as hold receipts, or more, and the
   // privacy ledger has each of its rounds that are done once, with as many contributors. Returns how many are done.
   uint64_t check_ledger(Admin& admin, const std::string& job) const;
@@ -63,5 +65,10 @@ class OneHotAudit {
 
 // Takes part in rounds as device `index` until the audit is over, whatever happens to the server.
 void take_part(RawDevice& device, uint32_t index, size_t value_count, OneHotAudit& audit);
+
+// What device `index` has at its place in that attempt of a masked job: in (0.5, 1], and not the same in the next one.
+float value_in(const RoundKey& key, uint32_t index);
+// The same as take_part(), of a masked job.
+void take_masked_parts(RawDevice& device, uint32_t index, size_t value_count, OneHotAudit& audit);
 
 }  // namespace coterie::testing
