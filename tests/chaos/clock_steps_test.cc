@@ -20,6 +20,7 @@ class ClockSteps : public ServerTest {
   }
   void start_with_clock() {
     auto started = ServerProcess::start({.data_dir = directory_ / "data",
+                                         .config = config_,
                                          .device_port = device_port_,
                                          .admin_port = admin_port_,
                                          .environment = clock_->environment()});
@@ -37,6 +38,7 @@ class ClockSteps : public ServerTest {
   }
 
   std::optional<ClockControl> clock_;
+  std::string config_;
 };
 
 // Two have a ticket when the clock is set; a third gets one afterwards, and it is not born too old.
@@ -83,6 +85,36 @@ TEST_F(ClockSteps, ARequestOfAnEarlierLifeOfTheServerIsSignedAnew) {
   ASSERT_TRUE(test::is_ok(assignment));
   EXPECT_GT(device->api().server_ahead(), Millis(-10'000)) << "it learned the time";
   (void)receipt_of(*device, *assignment, 3);
+}
+
+// Retention goes by the wall clock in all but this: who is forgotten needs a token to come back. What it has removed is
+// told behind a whole pass.
+TEST_F(ClockSteps, AYearAheadForgetsNoDevice) {
+  server_->kill();
+  config_ = R"("retention": {"devices_days": 1, "look_ms": 100})";
+  start_with_clock();
+  const auto device = enrolled_device();
+  // Jobs for whom nobody comes; the second is made with a key, which is kept for a day.
+  nlohmann::json spec = spec_for(1, 1);
+  spec["population"] = "elsewhere";
+  const auto elsewhere = admin_->create_job(flat_model(kValues), spec);
+  ASSERT_TRUE(test::is_ok(elsewhere));
+  const auto shown = admin_->ask("GET", "/admin/v1/jobs/" + *elsewhere);
+  ASSERT_TRUE(test::is_ok(shown));
+  const std::string again = (*shown)["spec"].dump();
+  const auto made = admin_->call("POST", "/admin/v1/jobs", as_bytes(again), {}, "a-key");
+  ASSERT_TRUE(test::is_ok(made));
+  ASSERT_EQ(made->status, 201);
+  clock_->set_ahead(366 * 24h);
+  ASSERT_TRUE(server_->wait_for_log("\"idempotency_keys\":1", kPatience)) << "retention has not seen the year pass\n"
+                                                                          << server_->log();
+  const auto listed = admin_->ask("GET", "/admin/v1/devices");
+  ASSERT_TRUE(test::is_ok(listed));
+  EXPECT_EQ((*listed)["devices"].size(), 1u) << server_->log();
+  ASSERT_TRUE(test::is_ok(admin_->create_job(flat_model(kValues), spec_for(1, 1))));
+  const auto assignment = device->wait_for_assignment(kPatience);
+  ASSERT_TRUE(test::is_ok(assignment));
+  (void)receipt_of(*device, *assignment, 0);
 }
 
 }  // namespace
