@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,19 @@ Status write_config(const ServerOptions& options, const std::string& path) {
   return os::write_file_atomically(path, as_bytes(config.dump(2)));
 }
 
+// In the child.
+bool confine(const ServerOptions& options) {
+  if (options.address_space_bytes != 0) {
+    const rlimit limit{options.address_space_bytes, options.address_space_bytes};
+    if (::setrlimit(RLIMIT_AS, &limit) != 0) return false;
+  }
+  if (options.group_file.empty()) return true;
+  const int group = ::open(options.group_file.c_str(), O_WRONLY | O_CLOEXEC);
+  const bool has_joined = group >= 0 && ::write(group, "0", 1) == 1;
+  if (group >= 0) ::close(group);
+  return has_joined;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions& options) {
@@ -57,6 +71,7 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions&
     ::dup2(pipe_fds[1], STDERR_FILENO);
     ::dup2(pipe_fds[1], STDOUT_FILENO);
     if (home >= 0 && ::setns(home, CLONE_NEWNET) != 0) _exit(127);
+    if (!confine(options)) _exit(127);
     for (const std::string& variable : options.environment) ::putenv(const_cast<char*>(variable.c_str()));
     ::execl(program.c_str(), "fl_server", "--config", config_path.c_str(), static_cast<char*>(nullptr));
     _exit(127);

@@ -25,6 +25,9 @@ struct ServerOptions {
   // Where it listens, and the file of the network namespace it lives in; empty: this process's.
   std::string address = "127.0.0.1";
   std::string network_namespace = {};
+  // As `ulimit -v` sets it, and the file of a control group that takes processes; 0 and empty: none of its own.
+  uint64_t address_space_bytes = 0;
+  std::string group_file = {};
 };
 
 class ServerProcess {
