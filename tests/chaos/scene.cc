@@ -21,6 +21,7 @@ void Scene::keep_truth_at(const std::string& conninfo, const std::string& schema
 
 Status Scene::start(const std::vector<std::string>& environment) {
   std::string config = "\"threads\": 2";
+  if (!config_.empty()) config += ", " + config_;
   if (is_shared()) {
     config += ", \"store\": {\"engine\": \"postgres\", \"conninfo_file\": \"" + conninfo_file_ + "\", \"schema\": \"" +
               schema_ + "\"}, \"node\": \"a\", \"keys_dir\": \"" + (directory_ / "keys") + "\", \"blobs_dir\": \"" +
@@ -50,7 +51,7 @@ Status Scene::start(const std::vector<std::string>& environment) {
 
 nlohmann::json Scene::spec() const {
   nlohmann::json spec = {{"rounds",
-                          {{"count", 100'000},
+                          {{"count", 1'000'000},
                            {"goal_count", kGoal},
                            {"over_selection", 1.5},
                            {"pool_min", 2},
@@ -134,10 +135,14 @@ bool Scene::wait_for_rounds(uint64_t more) {
   return false;
 }
 
-uint64_t Scene::end() {
+void Scene::go_home() {
   audit_.finish();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+}
+
+uint64_t Scene::end() {
+  go_home();
   if (settings_.job == SceneJob::noise) return audit_.check_ledger(*admin_, job_);
   if (settings_.job == SceneJob::tree) return audit_.check_tree(*admin_, job_, kTreeSeparation);
   if (settings_.job == SceneJob::masked) return audit_.check_masked(*admin_, job_, settings_.devices);

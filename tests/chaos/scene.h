@@ -56,7 +56,9 @@ class Scene : public ::testing::Test {
   void reap();
   // Until the job has done so many more rounds; false if the server ends before, or nothing happens for a long time.
   bool wait_for_rounds(uint64_t more);
-  // Devices go home; the audit. Returns how many rounds are done.
+  // Devices end what they do, while the server is still there to answer.
+  void go_home();
+  // The same, and the audit. Returns how many rounds are done.
   uint64_t end();
   // How long the last start() took, from the process to an answer for devices.
   Millis last_start() const { return last_start_; }
@@ -68,6 +70,7 @@ class Scene : public ::testing::Test {
   std::unique_ptr<testing::Admin> admin_;
   testing::OneHotAudit audit_;
   std::string job_;
+  std::string config_;       // members of the server's configuration besides; before the first start()
   Millis lease_ttl_{3'000};  // soon over: whoever starts again waits for the one that he held when he was killed
 
  private:
