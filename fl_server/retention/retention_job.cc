@@ -10,6 +10,7 @@ namespace coterie {
 namespace {
 
 constexpr size_t kBlobsAStep = 50;
+constexpr size_t kNamesABlob = 50;
 
 }  // namespace
 
@@ -181,7 +182,10 @@ Result<bool> RetentionJob::run(const RemoveUnnamed&) {
   COT_ASSIGN(under_way.frozen, parts_.rows.oldest_under_way(RoundState::frozen));
   COT_ASSIGN(under_way.collecting, parts_.rows.oldest_under_way(RoundState::collecting));
   COT_ASSIGN(const std::set<Digest> named, list_named_blobs(parts_.jobs, parts_.rows, parts_.admin));
-  for (size_t i = 0; i < kBlobsAStep && !unnamed_.empty(); ++i) {
+  // A look costs as much as there are names. What goes after it grows with them: a server that has many versions would
+  // remove fewer than it makes.
+  const size_t blobs_max = std::max(kBlobsAStep, named.size() / kNamesABlob);
+  for (size_t i = 0; i < blobs_max && !unnamed_.empty(); ++i) {
     const UnnamedBlob blob = unnamed_.back();
     unnamed_.pop_back();
     const std::optional<Millis> age = age_to_go(blob, named, under_way, settings_, now);

@@ -266,6 +266,27 @@ TEST_F(RetentionJobTest, FindsTheBlobsThatAnotherProcessLeft) {
   EXPECT_FALSE(has("model 1"));
 }
 
+// Or a pass over many versions takes so long that more are made meanwhile.
+TEST_F(RetentionJobTest, AStepRemovesMoreBlobsWhereMoreAreNamed) {
+  const auto most_of_a_step = [&](uint64_t versions) {
+    for (int i = 0; i < 400; ++i) put("stray " + std::to_string(i));
+    pass_time(25 * kHour);
+    for (uint64_t number = 1; number <= versions; ++number) end(begin(number), number);
+    uint64_t most = 0;
+    Result<bool> more = true;
+    while (more && *more) {
+      const uint64_t before = job_.counts().blobs;
+      more = job_.step();
+      most = std::max(most, job_.counts().blobs - before);
+    }
+    EXPECT_OK(more);
+    EXPECT_FALSE(has("stray 0") || has("stray 399"));
+    return most;
+  };
+  EXPECT_EQ(most_of_a_step(0), 50u);
+  EXPECT_EQ(most_of_a_step(5'000), 200u) << "of 10,003 that are named";
+}
+
 TEST_F(RetentionJobTest, AStepRemovesNoMoreThanItsRows) {
   for (uint64_t number = 1; number <= 20; ++number) play(number);
   RetentionCounts before;
