@@ -11,8 +11,8 @@
 // 7  when devices were seen; segments of the audit log
 // 8  what tenants have uploaded, whose idempotency keys there are, and the rows that quotas are counted behind; which
 //    jobs are deleted, while their rows go
-// 9  what devices that are counted trained on, and the median of it as an attempt was opened; when the last check-in of a
-//    device that was taken was signed
+// 9  what devices that are counted trained on, and the median of it as an attempt was opened; when the last check-in
+//    of a device that was taken was signed
 #pragma once
 
 #include "fl_server/store/sql/database.h"

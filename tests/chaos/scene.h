@@ -56,6 +56,8 @@ class Scene : public ::testing::Test {
   void reap();
   // Until the job has done so many more rounds; false if the server ends before, or nothing happens for a long time.
   bool wait_for_rounds(uint64_t more);
+  // The job must be running.
+  Result<uint64_t> rounds_done();
   // Devices end what they do, while the server is still there to answer.
   void go_home();
   // The same, and the audit. Returns how many rounds are done.
@@ -74,7 +76,6 @@ class Scene : public ::testing::Test {
   Millis lease_ttl_{3'000};  // soon over: whoever starts again waits for the one that he held when he was killed
 
  private:
-  Result<uint64_t> rounds_done();
   nlohmann::json spec() const;
   bool is_shared() const { return !conninfo_file_.empty(); }
 
