@@ -249,6 +249,7 @@ class OnPostgres(OperatingTest):
         self.site.run("backup-postgres")
         self.site.run("restore-postgres")
         self.site.run("start")
+        self.site.wait_for_log('"server_leads","epoch":2')  # it stands by until then
         self.assertEqual(self.job(self.plain)["rounds_done"], 1)
         self.round_of("open")
         self.rounds_done(self.plain, 2)
