@@ -15,6 +15,7 @@ import sys
 
 TYPE = re.compile(r"(?:template <.*> )?(?:struct|class|union|enum class|enum|using) (\w+)")
 VALUE = re.compile(r"[\s&*](\w+)(?=\(|\[|\s=|{|;)")  # a function's or a variable's name: the first after its type
+NEXT_VALUE = re.compile(r",\s(\w+)(?:\[[^\]]*\])?(?:\s=|{)")  # of one that declares several
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"')
 
 
@@ -26,6 +27,7 @@ def names(text):
             name = TYPE.match(line) or VALUE.search(line)
             if name:
                 found.add(name.group(1))
+                found.update(NEXT_VALUE.findall(line))
     return found
 
 

@@ -38,6 +38,8 @@ class UnityGroups(unittest.TestCase):
         variable = "namespace {\n\nconstexpr std::pair<int, int> kSame{1, 2};\n\n}  // namespace\n"
         table = "namespace {\n\nconst char* const kSame[] = {};\n\n}  // namespace\n"
         self.assertEqual(self.groups_of({"a.cc": variable, "b.cc": table}), [{"a.cc"}, {"b.cc"}])
+        several = "namespace {\n\nconstexpr size_t kOther = 8, kSame = 64;\n\n}  // namespace\n"
+        self.assertEqual(self.groups_of({"a.cc": several, "b.cc": table}), [{"a.cc"}, {"b.cc"}])
         structure = "namespace {\n\nstruct Same {\n  int x;\n};\n\n}  // namespace\n"
         alias = "namespace {\n\nusing Same = int;\n\n}  // namespace\n"
         self.assertEqual(self.groups_of({"a.cc": structure, "b.cc": alias}), [{"a.cc"}, {"b.cc"}])
