@@ -185,12 +185,32 @@ std::string summary_json(const DemoResult& result, int indent) {
 
 namespace {
 
-// With what was decided without the user.
-std::string compression_words(const DemoOptions& options) {
-  if (options.update_bits == 0) return "";
+// With what was decided without the user. Empty if updates are not compressed.
+std::string compression_line(const DemoOptions& options) {
+  if (options.update_bits == 0) return {};
   std::string clip = options.clip ? format_fixed(*options.clip, 3) : format_fixed(options.clip_l2().value_or(0), 0);
-  return " (" + std::to_string(options.update_bits) + " bits a value, clipped to " + clip +
-         (options.clip ? "" : ", as --clip was not given") + ")";
+  return "    " + std::to_string(options.update_bits) + " bits a value, clipped to " + clip +
+         (options.clip ? "" : ", as --clip was not given") + "\n";
+}
+
+std::string privacy_lines(const DemoPrivacy& privacy) {
+  char lines[240];
+  std::snprintf(
+      lines, sizeof lines,
+      "  epsilon %.3f at delta %g (%s): what the models tell of one device\n    noise multiplier %.3f, clip %g\n",
+      privacy.epsilon, privacy.delta, privacy.accountant.c_str(), privacy.noise_multiplier, privacy.clip);
+  return lines;
+}
+
+// How long devices trained is among what the levels with masks hide.
+std::string phase_lines(const DemoPhases& phases, const Terminal& terminal) {
+  const std::string training = phases.training > 0 ? "training " + format_seconds(phases.training) + ", " : "";
+  return terminal.dim("  server start " + format_seconds(phases.server_start) + ", device start " +
+                      format_seconds(phases.devices_start) + ", rounds " + format_seconds(phases.rounds)) +
+         "\n" +
+         terminal.dim("    of which " + training + "server " + format_seconds(phases.finalizing) +
+                      ", network and waiting " + format_seconds(phases.network())) +
+         "\n";
 }
 
 }  // namespace
@@ -200,29 +220,17 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   const std::vector<RoundReport> rounds = done_rounds(result);
   const std::string dir = result.run_dir, program = shell_word(result.program);
   std::string text = "\nHeld-out accuracy " + terminal.bold(format_percent(result.after.accuracy)) + " (" +
-                     format_percent(result.before.accuracy) + " before training) on " +
-                     counted(result.held_out_examples, "example") + " no device has seen\n";
+                     format_percent(result.before.accuracy) + " before training)\n  on " +
+                     counted(result.held_out_examples, "example") + " that no device has seen\n";
   if (result.majority_accuracy > 0) {
     text += "  always saying the most frequent class: " + format_percent(result.majority_accuracy) + "\n";
   }
   if (const std::string attack = attack_text(result); !attack.empty()) text += "  " + attack + "\n";
   text += "  " + counted(rounds.size(), "round") + ", " + counted(sum_of(rounds, &RoundReport::accepted), "update") +
-          " of " + format_bytes(result.update_bytes) + compression_words(result.options) + ", " +
-          format_seconds(phases.total()) + "\n";
-  if (const std::optional<DemoPrivacy>& privacy = result.privacy) {
-    char line[160];
-    std::snprintf(
-        line, sizeof line,
-        "  epsilon %.3f at delta %g (%s), noise multiplier %.3f, clip %g: what the models tell of one device\n",
-        privacy->epsilon, privacy->delta, privacy->accountant.c_str(), privacy->noise_multiplier, privacy->clip);
-    text += line;
-  }
-  text +=
-      terminal.dim("  server start " + format_seconds(phases.server_start) + ", device start " +
-                   format_seconds(phases.devices_start) + ", rounds " + format_seconds(phases.rounds) + " (training " +
-                   format_seconds(phases.training) + ", server " + format_seconds(phases.finalizing) +
-                   ", network and waiting " + format_seconds(phases.network()) + ")") +
-      "\n";
+          " of " + format_bytes(result.update_bytes) + ", " + format_seconds(phases.total()) + "\n" +
+          compression_line(result.options);
+  if (result.privacy) text += privacy_lines(*result.privacy);
+  text += phase_lines(phases, terminal);
   text += "\nIn " + dir + "\n  model.cotf     the trained model, " + format_bytes(result.model_bytes) +
           "\n  chart.svg      accuracy, loss, and who had what\n  metrics.csv    every round in numbers\n"
           "  held-out.cotf  the examples it was judged on\n  summary.json   all settings and results\n";

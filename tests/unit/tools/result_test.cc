@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 namespace coterie {
 namespace {
@@ -115,7 +116,7 @@ TEST(DemoMetrics, LeaveTheCellEmptyWhereThereIsNoNumber) {
 
 TEST(DemoSummary, NamesResultFilesAndThreeCommandsAsAShellTakesThem) {
   const std::string text = summary_text(sample(), Terminal());
-  EXPECT_THAT(text, AllOf(HasSubstr("Held-out accuracy 97.5 % (10.0 % before training) on 359 examples"),
+  EXPECT_THAT(text, AllOf(HasSubstr("Held-out accuracy 97.5 % (10.0 % before training)\n  on 359 examples that no"),
                           HasSubstr("3 rounds, 27 updates of 2.9 KiB, 2.60 s"),
                           HasSubstr("  /opt/bin/coterie model evaluate 'my runs/one/model.cotf' --data 'my "
                                     "runs/one/held-out.cotf'\n"),
@@ -127,9 +128,44 @@ TEST(DemoSummary, SaysWhatUpdatesOfFewBitsAreClippedTo) {
   DemoResult result = sample();
   result.options.update_bits = 6;
   EXPECT_THAT(summary_text(result, Terminal()),
-              HasSubstr("updates of 2.9 KiB (6 bits a value, clipped to 4, as --clip was not given), "));
+              HasSubstr("\n    6 bits a value, clipped to 4, as --clip was not given\n"));
   result.options.clip = 0.5;
-  EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("(6 bits a value, clipped to 0.500), "));
+  EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("\n    6 bits a value, clipped to 0.500\n"));
+}
+
+TEST(DemoSummary, FitsATerminalButForPathsAndCommands) {
+  DemoResult result = sample();
+  result.options.update_bits = 6;
+  result.held_out_examples = 1'000'000;
+  result.update_bytes = 123'456'789;
+  result.before.accuracy = result.after.accuracy = result.majority_accuracy = 1;
+  result.phases = {.prepare = 9999,
+                   .server_start = 999,
+                   .devices_start = 999,
+                   .rounds = 9999,
+                   .training = 999,
+                   .finalizing = 999,
+                   .finish = 999};
+  result.privacy = DemoPrivacy{.epsilon = 1234.567,
+                               .delta = 1e-10,
+                               .accountant = "exact",
+                               .noise_multiplier = 12.345,
+                               .clip = 0.125,
+                               .ledger_head = {}};
+  std::istringstream lines(summary_text(result, Terminal()));
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_command = line.find("/opt/bin/") != line.npos;
+    if (!is_command) {
+      EXPECT_LE(width_of(line), 80) << line;
+    }
+  }
+}
+
+TEST(DemoSummary, TellsNoTimeOfTrainingThatMasksHide) {
+  DemoResult result = sample();
+  EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("of which training 600 ms, server 400 ms"));
+  result.phases.training = 0;
+  EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("of which server 400 ms"));
 }
 
 TEST(DemoChart, BeginsBeforeTrainingAndLeavesOutWhatFailed) {
