@@ -8,9 +8,12 @@
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/compression_rules.h"
 #include "scheduler/job/plan_privacy.h"
+#include "scheduler/job/round_release.h"
 #include "scheduler/job/weight_share.h"
 #include "secure/dp/account/calibrate.h"
+#include "secure/dp/account/number_words.h"
 #include "secure/dp/distributed/device_noise.h"
+#include "secure/dp/ledger/ledger.h"
 
 namespace coterie {
 namespace {
@@ -122,6 +125,26 @@ Noise noise_at(const DemoOptions& options, uint64_t value_count, double multipli
   return release ? noise_of(*release) : Noise(GaussianNoise{multiplier});
 }
 
+// Fails unless the server can account for all rounds at this multiplier. It charges its sampler's error to delta e^epsilon times, so that
+// above an epsilon of some 57 nothing is left of delta, and a job would stop half way.
+Status check_account(const DemoOptions& options, uint64_t value_count, double multiplier) {
+  HorizontalSettings settings = settings_of(options);
+  add_noise(settings, options, multiplier);
+  if (is_noise_of_devices(options)) {
+    COT_ASSIGN([[maybe_unused]] const PrivacyRules rules, privacy_rules_of(settings, value_count));
+  } else {
+    COT_ASSIGN([[maybe_unused]] const CentralNoise noise, central_noise_of(settings, value_count));
+  }
+  COT_ASSIGN(const PrivacyAccount account,
+             account_of({{release_of(settings, value_count), options.rounds}}, options.delta));
+  if (std::isfinite(account.epsilon)) return {};
+  return Error(ErrorCode::invalid_argument,
+               "a noise multiplier of " + number_words(multiplier) + " is so little in " +
+                   std::to_string(options.rounds) +
+                   " rounds that no epsilon can be told; ask for more noise, fewer rounds, or a "
+                   "--target-epsilon of at most 50");
+}
+
 }  // namespace
 
 Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count) {
@@ -141,6 +164,7 @@ Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count) {
     noise.noise_multiplier = found.noise_multiplier;
     noise.epsilon_budget = *options.target_epsilon;
   }
+  COT_TRY(check_account(options, value_count, noise.noise_multiplier));
   return noise;
 }
 

@@ -33,6 +33,22 @@ TEST(JobRequest, SaysHowDevicesTrain) {
   EXPECT_EQ(training["train_last"], 2);
 }
 
+TEST(JobRequest, IsRefusedWhereSoLittleNoiseHasNoAccount) {
+  for (const SecurityLevel level : {SecurityLevel::none, SecurityLevel::active, SecurityLevel::active_dp}) {
+    DemoOptions options;
+    options.security = level;
+    options.clip = 1;
+    options.target_epsilon = 1000;
+    const Result<std::string> refused = job_request(options, 1'000, Digest{}, Digest{});
+    EXPECT_ERROR(refused, ErrorCode::invalid_argument, "noise") << to_string(level);
+    options.target_epsilon = 100;
+    EXPECT_ERROR(job_request(options, 1'000, Digest{}, Digest{}), ErrorCode::invalid_argument, "no epsilon can be told")
+        << to_string(level);
+    options.target_epsilon = 50;
+    EXPECT_OK(job_request(options, 1'000, Digest{}, Digest{})) << to_string(level);
+  }
+}
+
 TEST(JobRequest, HasTheRateThatIsGivenOrTheOptimizers) {
   DemoOptions options;
   EXPECT_EQ(job_of(options)["training"]["optimizer"]["learning_rate"], 0.1);
