@@ -1,7 +1,8 @@
 // One job as it goes: its rounds, and what the server tells of it meanwhile.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Json, list, Session } from "./api";
-import { Act, Chart, Facts, Said, Table, useAsked } from "./parts";
+import { Chart } from "./chart";
+import { Act, Facts, Said, Table, useAsked } from "./parts";
 import { number, percent, shown, time } from "./text";
 
 const kEvents = ["job_state_changed", "job_completed", "job_failed", "model_released", "round_opened", "round_collecting",
@@ -59,6 +60,7 @@ export function Job({ id, session }: { id: string; session: Session }) {
       {job.state === "paused" && may("operator", "ml_engineer") && <Act text="Resume" path={`${path}:resume`} then={asked.refresh} />}
       {["running", "paused"].includes(job.state) && may("operator", "ml_engineer", "privacy_officer") &&
         <Act text="Cancel" path={`${path}:cancel`} sure="End this job for good?" then={asked.refresh} />}
+      <a href={`#/compare/${encodeURIComponent(id)}`}>Compare</a>
     </p>
     <p role="status" class="now">{link}{now.round !== undefined && `: round ${now.round}, attempt ${now.attempt}, ${shown(now.state ?? "")}, ${number(now.accepted)} accepted of ${number(now.selected)} drawn`}
       {now.waiting !== undefined && `; ${number(now.waiting)} devices wait`}</p>
@@ -68,7 +70,7 @@ export function Job({ id, session }: { id: string; session: Session }) {
       <Chart name="Updates accepted" xs={xs} lines={[["accepted", of((r) => r.accepted)]]} />
       <Chart name="Seconds" xs={xs} lines={[["round", of((r) => r.seconds)], ["training", of((r) => r.train_seconds)]]} /></div>}
     <Table name="Rounds" head={["round", "attempt", "state", "drawn", "accepted", "goal", "seconds", "loss", "accuracy", "opened", "reason"]}
-      rows={rounds.slice(0, 500).map((r) => [String(r.number), String(r.attempt), r.state, number(r.selected), number(r.accepted), number(r.goal_count),
+      rows={rounds.map((r) => [String(r.number), String(r.attempt), r.state, number(r.selected), number(r.accepted), number(r.goal_count),
         number(r.seconds, 2), number(r.model?.evaluation_loss), percent(r.model?.evaluation_accuracy), time(r.opened), r.reason ?? ""])} />
     {job.released && may("operator", "ml_engineer") &&
       <p><Act text="Roll back" path={`${path}/models:rollback`} sure="Back to the version that was promoted before?" then={asked.refresh} /></p>}

@@ -2,12 +2,13 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Session, session as ask_session, sign_in, sign_out, when_session_ends } from "./api";
+import { Compare } from "./compare";
 import { Job } from "./job";
 import { Audit, Devices, Jobs, Overview, Privacy, Tokens } from "./pages";
 import { Said } from "./parts";
 import { shown } from "./text";
 
-const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["devices", "Devices", ["operator", "security_admin"]],
+const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["compare", "Compare", []], ["devices", "Devices", ["operator", "security_admin"]],
   ["privacy", "Privacy", []], ["audit", "Audit", ["security_admin"]], ["tokens", "Tokens", ["operator", "security_admin"]]];
 
 function SignIn({ why, then }: { why: string; then: (session: Session) => void }) {
@@ -26,8 +27,8 @@ function SignIn({ why, then }: { why: string; then: (session: Session) => void }
 }
 
 function route() {
-  const [page = "", id] = location.hash.replace(/^#\/?/, "").split("/");
-  try { return { page, id: id && decodeURIComponent(id) }; } catch { return { page: "", id: undefined }; }
+  const [page = "", ...parts] = location.hash.replace(/^#\/?/, "").split("/");
+  try { return { page, id: parts[0] && decodeURIComponent(parts[0]), parts }; } catch { return { page: "", id: undefined, parts: [] }; }
 }
 
 function useRoute() {
@@ -40,10 +41,11 @@ function useRoute() {
   return now;
 }
 
-function Page({ session, page, id }: { session: Session; page: string; id?: string }) {
+function Page({ session, page, id, parts }: { session: Session; page: string; id?: string; parts: string[] }) {
   const has = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
   if (page === "jobs" && id) return <Job key={id} id={id} session={session} />;
   if (page === "jobs") return <Jobs />;
+  if (page === "compare") return <Compare parts={parts} />;
   if (page === "devices") return <Devices />;
   if (page === "privacy") return <Privacy officer={has("privacy_officer")} />;
   if (page === "audit") return <Audit />;
@@ -54,7 +56,7 @@ function Page({ session, page, id }: { session: Session; page: string; id?: stri
 function App() {
   const [session, set] = useState<Session | null | undefined>();
   const [why, set_why] = useState("");
-  const { page, id } = useRoute();
+  const { page, id, parts } = useRoute();
   useEffect(() => {
     when_session_ends(() => set((old) => { if (old) set_why("Your session has ended. Sign in again, and this page is as it was."); return null; }));
     ask_session().then(set, () => set(null));
@@ -65,7 +67,7 @@ function App() {
   return <><header><nav aria-label="Pages"><strong>Coterie</strong>
     {kPages.filter(([, , roles]) => !roles.length || roles.some((r) => session.roles.includes(r))).map(([path, name]) => <a href={`#/${path}`} aria-current={path === page ? "page" : undefined}>{name}</a>)}</nav>
     <span>{shown(session.who)} <button class="plain" onClick={leave}>Sign out</button></span></header>
-    <main><Page session={session} page={page} id={id} /></main></>;
+    <main><Page session={session} page={page} id={id} parts={parts} /></main></>;
 }
 
 render(<App />, document.getElementById("app")!);

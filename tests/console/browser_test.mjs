@@ -1,5 +1,5 @@
-// The console in a browser, before a real server with a job that is over and one that waits for devices: each page at 1280 and 360 px,
-// light and dark, without an error of the console, a breach of its policy, a sideways scroll, or a rule of axe that is broken.
+// The console in a browser, before a real server with a job that is over and one that waits for devices: each page at 360,
+// 1280 and 2560 px, light and dark, without an error of the console, a breach of its policy, a sideways scroll, or a rule of axe that is broken.
 // Usage: browser_test.mjs CHROMIUM FOLDER_OF_PROGRAMS JOB_JSON FOLDER; packages, server and screenshots go into FOLDER. 77: skipped.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -82,7 +82,30 @@ try {
     await page.waitForSelector("#token");
   };
 
-  for (const [width, scheme] of [[1280, "light"], [360, "light"], [1280, "dark"]]) {
+  // Both jobs, chosen with the keyboard: the address has them, and is a link to the same view.
+  const compare = async (base, ids) => {
+    await page.goto(`${base}/#/compare`);
+    await headed("Runs compared");
+    for (const id of ids) {
+      const box = await page.waitForSelector(`::-p-xpath(//label[contains(., "${id}")]/input)`);
+      await box.focus();
+      await page.keyboard.press("Space");
+      await page.waitForFunction((text) => location.hash.includes(text), {}, id);
+    }
+    assert.equal(await page.evaluate(() => location.hash), `#/compare/${ids.join(",")}`);
+    await page.reload();
+    await page.waitForSelector("[aria-label=Results] tbody tr:nth-child(2)");
+    assert.deepEqual(await texts("[aria-label=Results] td:first-child"), ["demo-digits", "handwritten digits"]);
+    assert.deepEqual(await texts("[aria-label=Results] td:nth-child(7)"), ["2", "0"]);
+    assert.ok((await texts("[aria-label='Settings that differ'] td:first-child")).includes("rounds.count"));
+    assert.equal((await page.$$("figure canvas")).length, 2);
+    await page.select("section select", "rounds.count");
+    await page.waitForFunction(() => decodeURIComponent(location.hash).endsWith("/rounds.count/best accuracy"));
+    assert.equal((await page.$$("figure circle")).length, 1); // the other has no accuracy yet
+    await examine("compare");
+  };
+
+  for (const [width, scheme] of [[1280, "light"], [360, "light"], [2560, "dark"]]) {
     look = `${width}-${scheme}`;
     await page.setViewport({ width, height: 800 });
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
@@ -92,7 +115,7 @@ try {
     await sign_in(token);
     await headed("Overview");
     is_signed_out = false;
-    assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Devices", "Privacy", "Audit", "Tokens"]);
+    assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Compare", "Devices", "Privacy", "Audit", "Tokens"]);
     assert.deepEqual(await texts("nav [aria-current=page]"), ["Overview"]);
     await examine("overview");
     for (const title of ["Devices", "Privacy", "Audit", "Tokens", "Jobs"]) {
@@ -115,6 +138,7 @@ try {
     await examine("job-that-is-over");
     await page.reload();
     await headed("demo-digits"); // the session outlives a reload
+    await compare(base, [over, waits].map((link) => link.split("/").at(-1)));
     await sign_out();
   }
   // A token that the server does not know: the browser notes that 401, too.

@@ -1,0 +1,86 @@
+// Runs of several jobs beside each other. The address says which, so that a view is a link.
+import { useState } from "preact/hooks";
+import { get, list, Refused } from "./api";
+import { Chart } from "./chart";
+import { Said, Table, useAsked } from "./parts";
+import { address, differing, done, is_held_out, kResults, kRunsMax, leaves, Run, values_of, View, view_of } from "./runs";
+import { Scatter } from "./scatter";
+import { aligned } from "./series";
+import { number, shown, time } from "./text";
+
+const kChoicesShown = 50, kRoundsMax = 2000;
+const go = (view: View) => { location.hash = address(view); };
+
+// The same in each place of the page; two jobs of one name are told apart by their ids.
+const names_of = (runs: Run[]) => runs.map(({ job }) =>
+  runs.some((other) => other.job.id !== job.id && other.job.spec.name === job.spec.name) ? `${job.spec.name} ${String(job.id).slice(-6)}` : String(job.spec.name));
+
+function Choice({ view }: { view: View }) {
+  const { value, error } = useAsked(() => list("jobs", "jobs"), "jobs");
+  const [wanted, want] = useState("");
+  if (!value) return <Said error={error} waits />;
+  const is_chosen = (id: string) => view.jobs.includes(id);
+  const found = [...value].reverse().filter((job) => is_chosen(job.id) || `${job.spec.name} ${job.id} ${job.spec.population ?? "default"}`.toLowerCase().includes(wanted.toLowerCase()));
+  const choose = (id: string) => go({ ...view, jobs: is_chosen(id) ? view.jobs.filter((one) => one !== id) : [...view.jobs, id] });
+  return <fieldset class="choice"><legend>Jobs: {view.jobs.length} of {kRunsMax} at most</legend>
+    <label>Name, id or population <input type="search" value={wanted} onInput={(event) => want((event.target as HTMLInputElement).value)} /></label>
+    <div class="wide few" tabIndex={0} role="region" aria-label="Jobs to choose from">
+      {found.slice(0, kChoicesShown).map((job) => <label class="one"><input type="checkbox" checked={is_chosen(job.id)}
+        disabled={!is_chosen(job.id) && view.jobs.length >= kRunsMax} onChange={() => choose(job.id)} />
+        <span>{shown(job.spec.name)}</span> <small>{shown(job.state)}, {time(job.created)}, <span class="long">{shown(job.id)}</span></small></label>)}
+      {found.length === 0 && <p>No job has that in its name.</p>}</div>
+    {found.length > kChoicesShown && <p>{found.length - kChoicesShown} more: say more of the name.</p>}</fieldset>;
+}
+
+// Null: there is no such job, which a link of some time ago may still name.
+async function run_of(id: string): Promise<Run | null> {
+  const path = `jobs/${encodeURIComponent(id)}`;
+  try {
+    const [job, rounds] = await Promise.all([get(path), list(`${path}/rounds`, "rounds", kRoundsMax, "before")]);
+    return { job, rounds: rounds.reverse() };
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return null;
+    throw error;
+  }
+}
+
+export function Compare({ parts }: { parts: string[] }) {
+  const view = view_of(parts);
+  const asked = useAsked(() => Promise.all(view.jobs.map(run_of)), view.jobs.join(","));
+  const runs = asked.value?.filter((run): run is Run => run !== null);
+  const known = view.jobs.filter((id) => runs?.some((run) => run.job.id === id));
+  return <><h1>Runs compared</h1><Choice view={view} />
+    {view.jobs.length === 0 ? <p>Choose jobs, and their runs stand here beside each other. The page's address is a link to what it shows.</p> :
+      <><Said error={asked.error} waits={!runs} />
+        {runs && known.length < view.jobs.length && <p role="alert" class="error">The server has {view.jobs.length - known.length} of these jobs no more. <a href={address({ ...view, jobs: known })}>Go on without</a></p>}
+        {runs && runs.length > 0 && <Runs runs={runs} view={view} />}</>}</>;
+}
+
+function Overlay({ runs, what, name }: { runs: Run[]; what: "loss" | "accuracy"; name: string }) {
+  const names = names_of(runs);
+  const { xs, lines } = aligned(runs.map((run, i) => ({ name: names[i] + (is_held_out(run, what) ? "" : " (on devices)"), xs: done(run).map((r) => r.number), ys: values_of(run, what) })));
+  return xs.length > 0 ? <Chart name={name} xs={xs} lines={lines} height={300} /> : null;
+}
+
+function Runs({ runs, view }: { runs: Run[]; view: View }) {
+  const names = names_of(runs), differ = differing(runs);
+  const links = runs.map(({ job }, i) => <a href={`#/jobs/${encodeURIComponent(job.id)}`}>{shown(names[i])}</a>);
+  // Any setting may be the axis; those in which the runs differ come first.
+  const settings = [...differ.map(([path]) => path), ...[...new Set(runs.flatMap(({ job }) => [...leaves(job.spec).keys()]))].filter((path) => path !== "name" && !differ.some(([one]) => one === path)).sort()];
+  const setting = settings.includes(view.setting) ? view.setting : settings[0];
+  const [result, result_of] = kResults.find(([name]) => name === view.result) ?? kResults[2];
+  const pick = (label: string, options: string[], value: string, then: (value: string) => void) => <label>{label} <select value={value}
+    onChange={(event) => then((event.target as HTMLSelectElement).value)}>{options.map((one) => <option value={one} selected={one === value}>{shown(one)}</option>)}</select></label>;
+  return <>
+    <div class="charts"><Overlay runs={runs} what="loss" name="Loss by round" /><Overlay runs={runs} what="accuracy" name="Accuracy by round" /></div>
+    <Table name="Results" head={["job", "state", ...kResults.map(([name]) => name)]}
+      rows={runs.map((run, i) => [links[i], run.job.state, ...kResults.map(([, read]) => number(read(run)))])} />
+    <Table name="Settings that differ" head={["setting", ...names]} rows={differ.map(([path, values]) =>
+      [path, ...values.map((value) => value === null ? "not said" : String(value))])} />
+    <section><div class="bar"><h2>A setting against a result</h2>
+      {pick("Setting", settings, setting, (value) => go({ ...view, setting: value, result }))}
+      {pick("Result", kResults.map(([name]) => name), result, (value) => go({ ...view, setting, result: value }))}</div>
+      <Scatter name={`${setting} against ${result}`} x_name={setting} y_name={result}
+        points={runs.map((run, i) => ({ name: names[i], x: leaves(run.job.spec).get(setting) ?? null, y: result_of(run) }))} /></section>
+  </>;
+}

@@ -1,0 +1,63 @@
+// Runs of jobs, compared: what they were set to, and what came of it. No page and no request.
+import type { Json } from "./api";
+
+export const kRunsMax = 12;  // more lines than that nobody tells apart
+export type Value = string | number | boolean | null;
+export type Run = { job: Json; rounds: Json[] };  // rounds: attempts, oldest first
+
+// The leaves of a job's settings, by their path; a list is one value.
+export function leaves(of: Json, path = ""): Map<string, Value> {
+  const found = new Map<string, Value>();
+  for (const [key, value] of Object.entries(of ?? {})) {
+    const here = path ? `${path}.${key}` : key;
+    if (Array.isArray(value)) found.set(here, JSON.stringify(value));
+    else if (value !== null && typeof value === "object") for (const [inner, leaf] of leaves(value, here)) found.set(inner, leaf);
+    else found.set(here, value as Value);
+  }
+  return found;
+}
+
+// The settings in which `runs` differ, by path; what a job does not say is null.
+export function differing(runs: Run[]): [string, Value[]][] {
+  const all = runs.map((run) => leaves(run.job.spec));
+  return [...new Set(all.flatMap((one) => [...one.keys()]))].sort()
+    .map((path): [string, Value[]] => [path, all.map((one) => one.get(path) ?? null)])
+    .filter(([path, values]) => path !== "name" && values.some((value) => value !== values[0]));
+}
+
+const figure = (value: unknown): number | null => typeof value === "number" ? value : null;
+export const done = (run: Run): Json[] => run.rounds.filter((round) => round.state === "done");
+// Of a round's loss or accuracy: held out where the job evaluates, else what its devices said.
+export const is_held_out = (run: Run, what: "loss" | "accuracy"): boolean =>
+  run.rounds.some((round) => typeof round.model?.[`evaluation_${what}`] === "number");
+export const values_of = (run: Run, what: "loss" | "accuracy"): (number | null)[] => {
+  const held_out = is_held_out(run, what);
+  return done(run).map((round) => figure(held_out ? round.model?.[`evaluation_${what}`] : round[`train_${what}`]));
+};
+
+export const kResults: [string, (run: Run) => number | null][] = [
+  ["best loss", (run) => least(values_of(run, "loss"))],
+  ["last loss", (run) => last(values_of(run, "loss"))],
+  ["best accuracy", (run) => { const worst = least(values_of(run, "accuracy").map((y) => y === null ? null : -y)); return worst === null ? null : -worst; }],
+  ["last accuracy", (run) => last(values_of(run, "accuracy"))],
+  ["rounds done", (run) => done(run).length],
+  ["failed attempts", (run) => run.rounds.filter((round) => round.state === "failed").length],
+  ["updates", (run) => sum(done(run).map((round) => figure(round.accepted)))],
+  ["epsilon", (run) => figure(run.job.privacy?.epsilon)],
+  ["seconds", (run) => sum(run.rounds.map((round) => figure(round.seconds)))],
+];
+const known = (ys: (number | null)[]) => ys.filter((y): y is number => y !== null);
+const least = (ys: (number | null)[]) => known(ys).reduce<number | null>((a, b) => a === null || b < a ? b : a, null);
+const last = (ys: (number | null)[]) => known(ys).at(-1) ?? null;
+const sum = (ys: (number | null)[]) => known(ys).reduce((a, b) => a + b, 0);
+
+// A view's address: which jobs, and which setting against which result.
+export type View = { jobs: string[]; setting: string; result: string };
+export const address = ({ jobs, setting, result }: View): string =>
+  "#/" + ["compare", jobs.map(encodeURIComponent).join(","), ...(setting || result ? [encodeURIComponent(setting), encodeURIComponent(result)] : [])].join("/");
+// `parts` are those of the address behind "compare", as they stand there.
+export function view_of(parts: string[]): View {
+  const plain = (text: string) => { try { return decodeURIComponent(text); } catch { return ""; } };
+  const jobs = [...new Set((parts[0] ?? "").split(",").map(plain).filter(Boolean))].slice(0, kRunsMax);
+  return { jobs, setting: plain(parts[1] ?? ""), result: plain(parts[2] ?? "") };
+}

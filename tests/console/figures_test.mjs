@@ -1,0 +1,50 @@
+// What the console's figures are made of: lines, runs compared. Usage: node figures_test.mjs SOURCES PACKAGES
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+
+const [sources, packages] = process.argv.slice(2).map((path) => resolve(path));
+const esbuild = createRequire(join(packages, "package.json"))("esbuild");
+const load = async (name) => {
+  const built = esbuild.buildSync({ entryPoints: [join(sources, "src", name)], bundle: true, write: false, format: "esm" });
+  return import("data:text/javascript," + encodeURIComponent(built.outputFiles[0].text));
+};
+
+// ---- Lines
+const { aligned, thinned } = await load("series.ts");
+assert.deepEqual(aligned([{ name: "a", xs: [1, 3], ys: [10, 30] }, { name: "b", xs: [2, 3], ys: [20, null] }]),
+  { xs: [1, 2, 3], lines: [["a", [10, null, 30]], ["b", [null, 20, null]]] });
+const rounds = Array.from({ length: 5000 }, (_, i) => i + 1);
+const peaks = rounds.map((x) => x === 1234 ? 99 : x === 4321 ? -99 : Math.sin(x));
+const holes = rounds.map((x) => x < 4000 ? null : x);
+const thin = thinned(rounds, [["peaks", peaks], ["holes", holes]], 1000);
+assert.equal(thin.xs.length, 1000);
+assert.deepEqual([thin.xs[0], thin.xs.at(-1)], [1, 5000]);
+assert.deepEqual(thin.xs, [...thin.xs].sort((a, b) => a - b));
+for (const [at, value] of [[1234, 99], [4321, -99]]) { // a peak is there, within a stretch of its round
+  const found = thin.lines[0][1].indexOf(value);
+  assert.ok(found >= 0 && Math.abs(thin.xs[found] - at) < 10, `${value} at ${thin.xs[found]}`);
+}
+assert.equal(thin.lines[1][1][0], null);
+assert.deepEqual(thin.lines[1][1].slice(-2), [4991, 5000]);
+assert.deepEqual(thinned([1, 2], [["a", [1, 2]]], 2), { xs: [1, 2], lines: [["a", [1, 2]]] }); // few are left alone
+
+// ---- Runs
+const { address, differing, kResults, kRunsMax, leaves, values_of, view_of } = await load("runs.ts");
+assert.deepEqual([...leaves({ a: { b: 1, c: [1, 2] }, d: "x" })], [["a.b", 1], ["a.c", "[1,2]"], ["d", "x"]]);
+const job = (name, rate, more = {}) => ({ job: { spec: { name, training: { optimizer: { learning_rate: rate } }, ...more } }, rounds: [] });
+assert.deepEqual(differing([job("a", 0.1), job("b", 0.2, { weight: 2 })]), [["training.optimizer.learning_rate", [0.1, 0.2]], ["weight", [null, 2]]]);
+assert.deepEqual(differing([job("a", 0.1)]), []);
+const run = { job: { spec: {}, privacy: { epsilon: 2.5 } }, rounds: [
+  { state: "failed", seconds: 5, accepted: 0 },
+  { state: "done", number: 1, seconds: 10, accepted: 8, train_loss: 0.9, model: { evaluation_accuracy: 0.75 } },
+  { state: "done", number: 2, seconds: 20, accepted: 9, train_loss: 1.1, model: { evaluation_accuracy: 0.5 } },
+  { state: "collecting", accepted: 3 }] };
+assert.deepEqual(Object.fromEntries(kResults.map(([name, read]) => [name, read(run)])), { "best loss": 0.9, "last loss": 1.1, "best accuracy": 0.75,
+  "last accuracy": 0.5, "rounds done": 2, "failed attempts": 1, updates: 17, epsilon: 2.5, seconds: 35 });
+assert.deepEqual(values_of(run, "accuracy"), [0.75, 0.5]);
+assert.deepEqual(kResults.slice(0, 4).map(([, read]) => read({ job: { spec: {} }, rounds: [] })), [null, null, null, null]); // unknown is not zero
+const view = { jobs: ["a,b/c", "%\u202e"], setting: "training.loss", result: "best loss" };
+assert.deepEqual(view_of(address(view).replace("#/compare/", "").split("/")), view);
+assert.deepEqual(view_of(["a,a,,%E0%A4%A"]), { jobs: ["a"], setting: "", result: "" });
+assert.equal(view_of([Array.from({ length: 50 }, (_, i) => i).join(",")]).jobs.length, kRunsMax);
