@@ -2,6 +2,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Json, list, Session } from "./api";
 import { Chart } from "./chart";
+import { lineage } from "./lineage";
+import { RollBack, Versions } from "./models";
 import { Act, Facts, Said, Table, useAsked } from "./parts";
 import { number, percent, shown, time } from "./text";
 
@@ -72,11 +74,7 @@ export function Job({ id, session }: { id: string; session: Session }) {
     <Table name="Rounds" head={["round", "attempt", "state", "drawn", "accepted", "goal", "seconds", "loss", "accuracy", "opened", "reason"]}
       rows={rounds.map((r) => [String(r.number), String(r.attempt), r.state, number(r.selected), number(r.accepted), number(r.goal_count),
         number(r.seconds, 2), number(r.model?.evaluation_loss), percent(r.model?.evaluation_accuracy), time(r.opened), r.reason ?? ""])} />
-    {job.released && may("operator", "ml_engineer") &&
-      <p><Act text="Roll back" path={`${path}/models:rollback`} sure="Back to the version that was promoted before?" then={asked.refresh} /></p>}
-    <Table name="Models" head={["version", "created", "bytes", "loss", "accuracy", "digest", "use"]} rows={[...models].reverse().map((m) =>
-      [String(m.version), time(m.created), number(m.bytes), number(m.evaluation_loss), percent(m.evaluation_accuracy), m.digest, <>
-        {m.released ? "released " : may("ml_engineer") && <Act text="Promote" path={`${path}/models/${m.version}:promote`} then={asked.refresh} />}
-        {may("ml_engineer") && <a href={`/admin/v1/${path}/models/${m.version}/content`} download={`model-${m.version}.cotf`}>Download</a>}</>])} />
+    <p class="bar"><RollBack job={job} session={session} then={asked.refresh} /> <a href={`#/models/${encodeURIComponent(id)}`}>Models alone</a></p>
+    <Versions versions={lineage([job], [models], [rounds])} session={session} then={asked.refresh} />
   </>;
 }

@@ -4,11 +4,12 @@ import { useEffect, useState } from "preact/hooks";
 import { Session, session as ask_session, sign_in, sign_out, when_session_ends } from "./api";
 import { Compare } from "./compare";
 import { Job } from "./job";
+import { Models } from "./models";
 import { Audit, Devices, Jobs, Overview, Privacy, Tokens } from "./pages";
 import { Said } from "./parts";
 import { shown } from "./text";
 
-const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["compare", "Compare", []], ["devices", "Devices", ["operator", "security_admin"]],
+const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["compare", "Compare", []], ["models", "Models", []], ["devices", "Devices", ["operator", "security_admin"]],
   ["privacy", "Privacy", []], ["audit", "Audit", ["security_admin"]], ["tokens", "Tokens", ["operator", "security_admin"]]];
 
 function SignIn({ why, then }: { why: string; then: (session: Session) => void }) {
@@ -46,6 +47,7 @@ function Page({ session, page, id, parts }: { session: Session; page: string; id
   if (page === "jobs" && id) return <Job key={id} id={id} session={session} />;
   if (page === "jobs") return <Jobs />;
   if (page === "compare") return <Compare parts={parts} />;
+  if (page === "models") return <Models id={id === "-" ? undefined : id} skip={Math.max(0, parseInt(parts[1] ?? "", 10) || 0)} session={session} />;
   if (page === "devices") return <Devices />;
   if (page === "privacy") return <Privacy officer={has("privacy_officer")} />;
   if (page === "audit") return <Audit />;

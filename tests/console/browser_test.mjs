@@ -115,10 +115,10 @@ try {
     await sign_in(token);
     await headed("Overview");
     is_signed_out = false;
-    assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Compare", "Devices", "Privacy", "Audit", "Tokens"]);
+    assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Compare", "Models", "Devices", "Privacy", "Audit", "Tokens"]);
     assert.deepEqual(await texts("nav [aria-current=page]"), ["Overview"]);
     await examine("overview");
-    for (const title of ["Devices", "Privacy", "Audit", "Tokens", "Jobs"]) {
+    for (const title of ["Models", "Devices", "Privacy", "Audit", "Tokens", "Jobs"]) {
       await page.goto(`${base}/#/${title.toLowerCase()}`);
       await headed(title);
       await examine(title.toLowerCase());
@@ -138,6 +138,11 @@ try {
     await examine("job-that-is-over");
     await page.reload();
     await headed("demo-digits"); // the session outlives a reload
+    await page.goto(`${base}/#/models/${over.split("/").at(-1)}`);
+    await headed("Models");
+    assert.equal((await page.$$("[aria-label=Models] tbody tr")).length, 3);
+    assert.deepEqual(await texts("[aria-label=Models] td:nth-child(2)"), ["round 2, attempt 1", "round 1, attempt 1", "the upload"]);
+    await examine("models-of-a-job");
     await compare(base, [over, waits].map((link) => link.split("/").at(-1)));
     await sign_out();
   }

@@ -48,3 +48,12 @@ const view = { jobs: ["a,b/c", "%\u202e"], setting: "training.loss", result: "be
 assert.deepEqual(view_of(address(view).replace("#/compare/", "").split("/")), view);
 assert.deepEqual(view_of(["a,a,,%E0%A4%A"]), { jobs: ["a"], setting: "", result: "" });
 assert.equal(view_of([Array.from({ length: 50 }, (_, i) => i).join(",")]).jobs.length, kRunsMax);
+
+// ---- Lineage of models
+const { lineage } = await load("lineage.ts");
+const first = { id: "a" }, second = { id: "b" };
+const versions = lineage([first, second],
+  [[{ version: 0, digest: "u", created: "1" }, { version: 1, digest: "m", created: "2" }], [{ version: 0, digest: "m", created: "3" }, { version: 1, digest: "n", created: "4" }]],
+  [[{ number: 1, attempt: 2, model: { version: 1 } }, { number: 2, attempt: 1 }], []]);
+assert.deepEqual(versions.map(({ job, model, round, from }) => [job.id, model.version, round?.attempt, from?.job.id, from?.version]),
+  [["b", 1, undefined, undefined, undefined], ["b", 0, undefined, "a", 1], ["a", 1, 2, undefined, undefined], ["a", 0, undefined, undefined, undefined]]);
