@@ -2,20 +2,35 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Json, list, Session } from "./api";
 import { Chart } from "./chart";
+import { replay } from "./event_replay";
 import { lineage } from "./lineage";
 import { RollBack, Versions } from "./models";
+import { attempts, joined, Told, told_of } from "./phases";
 import { Act, Facts, Said, Table, useAsked } from "./parts";
 import { number, percent, shown, time } from "./text";
+import { Funnel, Timeline } from "./timeline";
+
+const kAttemptsShown = 20;
 
 const kEvents = ["job_state_changed", "job_completed", "job_failed", "model_released", "round_opened", "round_collecting",
   "round_extended", "updates_accepted", "round_frozen", "round_finalizing", "finalize_failed", "round_failed", "round_done"];
 
-// What happens to the job, from the server's stream, which begins again behind the last event by itself.
+// What happens to the job, from the server's stream, which begins again behind the last event by itself. `told`: what happened to its
+// rounds before that, too.
 function useEvents(job: string, happened: (kind: string) => void) {
   const [now, set_now] = useState<Json>({});
+  const [told, set_told] = useState<Told[]>([]);
   const [link, set_link] = useState("connecting");
   useEffect(() => {
-    const stream = new EventSource(`/admin/v1/jobs/${encodeURIComponent(job)}/events`);
+    const path = `/admin/v1/jobs/${encodeURIComponent(job)}/events`;
+    const stream = new EventSource(path);
+    const stop = new AbortController();
+    let is_begun = false;
+    const begin = (event: MessageEvent) => {  // the first id names the log, whose past is asked for apart
+      if (is_begun || !event.lastEventId) return;
+      is_begun = true;
+      replay(path, event.lastEventId, stop.signal).then((past) => stop.signal.aborted || set_told((old) => joined(past, old)));
+    };
     const read = (event: MessageEvent) => { try { return JSON.parse(event.data); } catch { return {}; } };
     stream.onopen = () => set_link("live");
     stream.onerror = () => {
@@ -23,15 +38,17 @@ function useEvents(job: string, happened: (kind: string) => void) {
       set_link(is_closed ? "not live: reload the page to try again" : "connecting again");
       if (is_closed) happened("closed");
     };
-    stream.addEventListener("round", (e) => set_now(read(e as MessageEvent)));
-    stream.addEventListener("over", () => { stream.close(); set_link("the job is over"); happened("over"); });
+    stream.addEventListener("round", (e) => { begin(e as MessageEvent); set_now(read(e as MessageEvent)); });
+    stream.addEventListener("over", (e) => { begin(e as MessageEvent); stream.close(); set_link("the job is over"); happened("over"); });
     for (const kind of kEvents) stream.addEventListener(kind, (e) => {
-      if (kind === "updates_accepted") { const told = read(e as MessageEvent); set_now((old) => ({ ...old, ...told })); }
-      else happened(kind);
+      if (kind === "updates_accepted") { const told = read(e as MessageEvent); set_now((old) => ({ ...old, ...told })); return; }
+      const one = told_of(kind, read(e as MessageEvent));
+      if (one) set_told((old) => joined(old, [one]));
+      happened(kind);
     });
-    return () => stream.close();
+    return () => { stop.abort(); stream.close(); };
   }, [job]);
-  return { now, link };
+  return { now, link, told };
 }
 
 export function Job({ id, session }: { id: string; session: Session }) {
@@ -40,7 +57,7 @@ export function Job({ id, session }: { id: string; session: Session }) {
   const asked = useAsked(async () => ({ job: await get(path), rounds: await list(`${path}/rounds`, "rounds", 2000, "before"),
     models: await list(`${path}/models`, "models") }), id);
   const soon = useRef(0);
-  const { now, link } = useEvents(id, () => {
+  const { now, link, told } = useEvents(id, () => {
     clearTimeout(soon.current);
     soon.current = setTimeout(asked.refresh, 150) as unknown as number;
   });
@@ -71,6 +88,8 @@ export function Job({ id, session }: { id: string; session: Session }) {
       <Chart name="Accuracy" xs={xs} lines={[["held out", of((r) => r.model?.evaluation_accuracy)], ["on devices", of((r) => r.train_accuracy)]]} />
       <Chart name="Updates accepted" xs={xs} lines={[["accepted", of((r) => r.accepted)]]} />
       <Chart name="Seconds" xs={xs} lines={[["round", of((r) => r.seconds)], ["training", of((r) => r.train_seconds)]]} /></div>}
+    {rounds.length > 0 && <div class="charts"><Funnel round={rounds[0]} waiting={now.waiting} />
+      <div><Timeline attempts={attempts(rounds.slice(0, kAttemptsShown), told, Date.now())} /></div></div>}
     <Table name="Rounds" head={["round", "attempt", "state", "drawn", "accepted", "goal", "seconds", "loss", "accuracy", "opened", "reason"]}
       rows={rounds.map((r) => [String(r.number), String(r.attempt), r.state, number(r.selected), number(r.accepted), number(r.goal_count),
         number(r.seconds, 2), number(r.model?.evaluation_loss), percent(r.model?.evaluation_accuracy), time(r.opened), r.reason ?? ""])} />

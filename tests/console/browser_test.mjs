@@ -134,6 +134,8 @@ try {
     await headed("demo-digits");
     await page.waitForFunction(() => document.querySelector(".now")?.textContent === "the job is over");
     assert.equal((await page.$$("figure canvas")).length, 4);
+    assert.deepEqual(await texts("[aria-label=Attempts] td:nth-child(3)"), ["done", "done"]);
+    assert.ok((await page.$$("figure svg rect")).length >= 2 + 3); // a bar of each attempt, and the last round's funnel
     assert.deepEqual(await texts("[aria-label=Rounds] td:first-child"), ["2", "1"]);
     await examine("job-that-is-over");
     await page.reload();

@@ -57,3 +57,23 @@ const versions = lineage([first, second],
   [[{ number: 1, attempt: 2, model: { version: 1 } }, { number: 2, attempt: 1 }], []]);
 assert.deepEqual(versions.map(({ job, model, round, from }) => [job.id, model.version, round?.attempt, from?.job.id, from?.version]),
   [["b", 1, undefined, undefined, undefined], ["b", 0, undefined, "a", 1], ["a", 1, 2, undefined, undefined], ["a", 0, undefined, undefined, undefined]]);
+
+// ---- Phases of attempts
+const { attempts, funnel, joined, seconds_of, told_of } = await load("phases.ts");
+const at = (s) => new Date(Date.UTC(2026, 0, 1) + s * 1000).toISOString();
+const told = [["round_opened", 0], ["round_collecting", 4], ["round_extended", 9], ["round_frozen", 15], ["round_finalizing", 16], ["round_finalizing", 18], ["round_done", 21]]
+  .map(([kind, s]) => told_of(kind, { time: at(s), round: 2, attempt: 1 }));
+const attempt = { number: 2, attempt: 1, state: "done", opened: at(0), closed: at(21), selected: 13, accepted: 10, goal_count: 10 };
+const [whole, known] = attempts([attempt, attempt], [], 0).concat(attempts([attempt], told, 0)).slice(1);
+assert.deepEqual(whole.phases, [{ name: "whole", seconds: 21 }]); // no event tells of it
+assert.deepEqual(known.phases.map((phase) => [phase.name, phase.seconds]), [["selecting", 4], ["collecting", 11], ["closing", 1], ["finalizing", 2], ["finalizing", 3]]);
+assert.deepEqual([seconds_of(known, "finalizing"), seconds_of(known, "whole"), known.extended, known.seconds], [5, null, 1, 21]);
+const [under_way] = attempts([{ ...attempt, state: "collecting", closed: undefined }], told.slice(0, 2), Date.parse(at(30)));
+assert.deepEqual(under_way.phases.map((phase) => phase.seconds), [4, 26]);
+assert.equal(attempts([attempt], told.slice(2), 0)[0].phases[0].name, "whole"); // its beginning is not told
+assert.equal(told_of("round_done", { time: "never", round: 1, attempt: 1 }), null);
+assert.equal(told_of("job_failed", { time: at(0), round: 1, attempt: 1 }), null);
+assert.equal(joined(told, told).length, told.length);
+assert.deepEqual(funnel(attempt, 40).map(([step, count]) => [step, count]), [["drawn", 13], ["accepted", 10], ["goal", 10]]);
+assert.deepEqual(funnel({ ...attempt, state: "collecting", accepted: 3 }, 40)[0], ["waiting", 40, "of the population, now"]);
+assert.ok(!funnel({ ...attempt, state: "failed", accepted: 0 }, 40).some(([step]) => step === "accepted"));
