@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Json, list, Session } from "./api";
 import { Chart } from "./chart";
 import { replay } from "./event_replay";
+import { Forecast } from "./forecast_figure";
 import { lineage } from "./lineage";
 import { RollBack, Versions } from "./models";
 import { attempts, joined, Told, told_of } from "./phases";
@@ -90,6 +91,7 @@ export function Job({ id, session }: { id: string; session: Session }) {
       <Chart name="Seconds" xs={xs} lines={[["round", of((r) => r.seconds)], ["training", of((r) => r.train_seconds)]]} /></div>}
     {rounds.length > 0 && <div class="charts"><Funnel round={rounds[0]} waiting={now.waiting} />
       <div><Timeline attempts={attempts(rounds.slice(0, kAttemptsShown), told, Date.now())} /></div></div>}
+    <Forecast job={job} />
     <Table name="Rounds" head={["round", "attempt", "state", "drawn", "accepted", "goal", "seconds", "loss", "accuracy", "opened", "reason"]}
       rows={rounds.map((r) => [String(r.number), String(r.attempt), r.state, number(r.selected), number(r.accepted), number(r.goal_count),
         number(r.seconds, 2), number(r.model?.evaluation_loss), percent(r.model?.evaluation_accuracy), time(r.opened), r.reason ?? ""])} />

@@ -133,7 +133,8 @@ try {
     await page.goto(over);
     await headed("demo-digits");
     await page.waitForFunction(() => document.querySelector(".now")?.textContent === "the job is over");
-    assert.equal((await page.$$("figure canvas")).length, 4);
+    assert.equal((await page.$$("figure canvas")).length, 5);
+    assert.ok((await texts("h2")).includes("Privacy forecast"));
     assert.deepEqual(await texts("[aria-label=Attempts] td:nth-child(3)"), ["done", "done"]);
     assert.ok((await page.$$("figure svg rect")).length >= 2 + 3); // a bar of each attempt, and the last round's funnel
     assert.deepEqual(await texts("[aria-label=Rounds] td:first-child"), ["2", "1"]);

@@ -77,3 +77,27 @@ assert.equal(joined(told, told).length, told.length);
 assert.deepEqual(funnel(attempt, 40).map(([step, count]) => [step, count]), [["drawn", 13], ["accepted", 10], ["goal", 10]]);
 assert.deepEqual(funnel({ ...attempt, state: "collecting", accepted: 3 }, 40)[0], ["waiting", 40, "of the population, now"]);
 assert.ok(!funnel({ ...attempt, state: "failed", accepted: 0 }, 40).some(([step]) => step === "accepted"));
+
+// ---- Forecast of epsilon. The values are those of tests/unit/secure/dp, which the server's accountant meets.
+const { delta_of, epsilon_of, forecast, mu_of, upper_tail } = await load("forecast.ts");
+const is_near = (found, wanted, relative) => assert.ok(Math.abs(found - wanted) <= relative * Math.abs(wanted), `${found}, not ${wanted}`);
+for (const [mu, epsilon, delta] of [[1, 1, 0.12693673750664392], [0.5, 0.5, 0.05244032328766951], [1.25, 3, 0.012979294297252128]]) {
+  is_near(delta_of(mu, epsilon), delta, 1e-12);
+  is_near(epsilon_of(mu, delta), epsilon, 1e-9);
+  is_near(mu_of(epsilon, delta), mu, 1e-9);
+}
+for (const [rho, delta, exact] of [[0.81, 1e-10, 8.548917], [0.5, 1e-6, 4.886554], [1, 1e-6, 7.286081], [0.1, 1e-10, 2.752971], [2.63, 1e-10, 16.741981]])
+  is_near(epsilon_of(Math.sqrt(2 * rho), delta), exact, 1e-6);
+for (const t of [2.4999999, 2.5000001]) is_near(upper_tail(t), 0.006209665325776132, 1e-6); // both ways of it meet
+const noisy = (epsilon, releases, budget, more = {}) => ({ rounds_done: releases, spec: { rounds: { count: 100 } },
+  privacy: { epsilon, delta: 1e-6, epsilon_budget: budget, releases, accountant: "exact", ...more } });
+const eight = forecast(noisy(epsilon_of(0.5 * Math.sqrt(8), 1e-6), 8, epsilon_of(0.5 * Math.sqrt(20), 1e-6) * 1.001));
+assert.deepEqual([eight.last, eight.points.length], [20, 21]);
+for (const k of [1, 8, 20]) is_near(eight.points[k - 1].epsilon, epsilon_of(0.5 * Math.sqrt(k), 1e-6), 1e-9);
+assert.equal(forecast(noisy(2, 10, 2)).last, 10);
+assert.equal(forecast(noisy(0.001, 10, 1e6)).points.at(-1).release, 100); // what the job plans fits
+const long = forecast({ ...noisy(1, 2000, 1.2), spec: { rounds: { count: 9000 } } });
+assert.ok(long.points.length < 310 && long.points.some((one) => one.release === long.last && one.epsilon <= 1.2), `${long.points.length} points`);
+assert.match(forecast(noisy(null, 10, 5)), /not bounded/);
+assert.match(forecast(noisy(0, 0, 5)), /Nothing is released/);
+assert.match(forecast({ spec: { privacy: { mechanism: "tree" } }, privacy: {} }), /tree/);
