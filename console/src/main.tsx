@@ -7,10 +7,11 @@ import { Job } from "./job";
 import { Models } from "./models";
 import { Audit, Devices, Jobs, Overview, Privacy, Tokens } from "./pages";
 import { Said } from "./parts";
+import { Settings } from "./settings";
 import { shown } from "./text";
 
 const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["compare", "Compare", []], ["models", "Models", []], ["devices", "Devices", ["operator", "security_admin"]],
-  ["privacy", "Privacy", []], ["audit", "Audit", ["security_admin"]], ["tokens", "Tokens", ["operator", "security_admin"]]];
+  ["privacy", "Privacy", []], ["audit", "Audit", ["security_admin"]], ["tokens", "Tokens", ["operator", "security_admin"]], ["settings", "Settings", []]];
 
 function SignIn({ why, then }: { why: string; then: (session: Session) => void }) {
   const [error, set_error] = useState(why);
@@ -50,6 +51,7 @@ function Page({ session, page, id, parts }: { session: Session; page: string; id
   if (page === "models") return <Models id={id === "-" ? undefined : id} skip={Math.max(0, parseInt(parts[1] ?? "", 10) || 0)} session={session} />;
   if (page === "devices") return <Devices />;
   if (page === "privacy") return <Privacy officer={has("privacy_officer")} />;
+  if (page === "settings") return <Settings session={session} />;
   if (page === "audit") return <Audit />;
   if (page === "tokens") return <Tokens security={has("security_admin")} shut_out={has("operator", "security_admin")} />;
   return <Overview />;

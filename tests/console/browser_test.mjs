@@ -115,10 +115,10 @@ try {
     await sign_in(token);
     await headed("Overview");
     is_signed_out = false;
-    assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Compare", "Models", "Devices", "Privacy", "Audit", "Tokens"]);
+    assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Compare", "Models", "Devices", "Privacy", "Audit", "Tokens", "Settings"]);
     assert.deepEqual(await texts("nav [aria-current=page]"), ["Overview"]);
     await examine("overview");
-    for (const title of ["Models", "Devices", "Privacy", "Audit", "Tokens", "Jobs"]) {
+    for (const title of ["Models", "Devices", "Privacy", "Audit", "Tokens", "Settings", "Jobs"]) {
       await page.goto(`${base}/#/${title.toLowerCase()}`);
       await headed(title);
       await examine(title.toLowerCase());
