@@ -101,3 +101,10 @@ assert.ok(long.points.length < 310 && long.points.some((one) => one.release === 
 assert.match(forecast(noisy(null, 10, 5)), /not bounded/);
 assert.match(forecast(noisy(0, 0, 5)), /Nothing is released/);
 assert.match(forecast({ spec: { privacy: { mechanism: "tree" } }, privacy: {} }), /tree/);
+
+// ---- A job's rounds, asked for again
+const { renewed } = await load("job_rounds.ts");
+const numbered = (from, to) => Array.from({ length: from - to + 1 }, (_, i) => ({ number: from - i, attempt: 1 }));
+assert.deepEqual(renewed(numbered(900, 1), numbered(901, 402)), numbered(901, 1));
+assert.equal(renewed(numbered(900, 1), numbered(2000, 1501)), null); // more has happened than a page has
+assert.deepEqual(renewed(numbered(3, 1), numbered(4, 1)), numbered(4, 1));
