@@ -5,7 +5,7 @@ import { Drawing, useWidth } from "./parts";
 import { number, shown } from "./text";
 
 export type Point = { name: string; x: string | number | boolean | null; y: number | null };
-const kHeight = 300, kLeft = 64, kRight = 16, kTop = 12, kBottom = 40, kNameMax = 20;
+const kHeight = 300, kLeft = 64, kRight = 16, kTop = 26, kBottom = 40, kNameMax = 20;
 const cut = (text: string) => text.length > kNameMax ? text.slice(0, kNameMax - 1) + "…" : text;
 const said = (x: Point["x"]) => x === null ? "not said" : typeof x === "number" ? number(x, 8) : shown(x);
 
@@ -20,20 +20,19 @@ export function Scatter({ name, x_name, y_name, points }: { name: string; x_name
   const [x_low, x_high] = range(drawn.map(at)), [y_low, y_high] = range(drawn.map((point) => point.y!));
   const x_of = (x: number) => kLeft + (x - x_low) / (x_high - x_low) * (width - kLeft - kRight);
   const y_of = (y: number) => kHeight - kBottom - (y - y_low) / (y_high - y_low) * (kHeight - kTop - kBottom);
-  const marks = (low: number, high: number) => [0, 1, 2, 3, 4].map((i) => low + (high - low) * (0.04 + 0.23 * i));
-  const x_marks: [number, string][] = is_measure ? marks(x_low, x_high).filter((_, i) => width > 500 || i % 2 === 0).map((x) => [x, short(x)]) : words.map((word, i) => [i, cut(word)]);
+  const x_marks: [number, string][] = is_measure ? marks(x_low, x_high, width > 500 ? 6 : 3).map((x) => [x, short(x)]) : words.map((word, i) => [i, cut(word)]);
   return <Drawing name={name} says={drawn.map((point) => `${point.name} ${said(point.x)}, ${number(point.y)}`).join("; ") || "no values"}
     head={["job", x_name, y_name]} rows={points.map((point) => [point.name, point.x, point.y])}>
     <div ref={place}>{drawn.length > 0 && <svg width={width} height={kHeight} class="drawn" aria-hidden="true">
-      {marks(y_low, y_high).map((y) => <><line class="grid" x1={kLeft} x2={width - kRight} y1={y_of(y)} y2={y_of(y)} />
+      {marks(y_low, y_high, 5).map((y) => <><line class="grid" x1={kLeft} x2={width - kRight} y1={y_of(y)} y2={y_of(y)} />
         <text x={kLeft - 6} y={y_of(y) + 4} text-anchor="end">{short(y)}</text></>)}
       {x_marks.map(([x, text]) => <><line class="grid" x1={x_of(x)} x2={x_of(x)} y1={kTop} y2={kHeight - kBottom} />
         <text x={x_of(x)} y={kHeight - kBottom + 16} text-anchor="middle">{text}</text></>)}
-      <text x={width - kRight} y={kHeight - 6} text-anchor="end">{shown(x_name)}</text>
-      {drawn.map((point) => { const x = x_of(at(point)), is_right = x > width / 2; return <g>
-        <circle cx={x} cy={y_of(point.y!)} r="5" style={{ fill: `var(${colour(point.i)})` }}><title>{shown(point.name)}</title></circle>
-        <text x={x + (is_right ? -9 : 9)} y={y_of(point.y!) - 6} text-anchor={is_right ? "end" : "start"}>{cut(shown(point.name))}</text></g>; })}
-    </svg>}</div></Drawing>;
+      <text x={width - kRight} y={kHeight - 6} text-anchor="end">{shown(x_name)}</text><text x="0" y="12">{shown(y_name)}</text>
+      {drawn.map((point) => { const x = x_of(at(point)), y = y_of(point.y!); return <g>
+        <circle cx={x} cy={y} r="5" style={{ fill: `var(${colour(point.i)})` }}><title>{shown(point.name)}</title></circle><text x={x + 8} y={y - 6}>{point.i + 1}</text></g>; })}
+    </svg>}</div>
+    <p class="key">{points.map((point, i) => <span class="long">{i + 1} {shown(point.name)}{point.y === null && ": not known"}</span>)}</p></Drawing>;
 }
 
 // From the least to the greatest, with a margin, so that no point stands on an edge.
@@ -41,4 +40,11 @@ function range(values: number[]): [number, number] {
   const low = Math.min(...values), high = Math.max(...values), margin = (high - low) * 0.08 || Math.abs(low) * 0.1 || 1;
   return [low - margin, high + margin];
 }
-const short = (value: number) => Number(value.toPrecision(3)).toString();
+// Round numbers between the two, at most about `most` of them.
+function marks(low: number, high: number, most: number): number[] {
+  const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough)!;
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.max(0, Math.floor(high / step) - first + 1) }, (_, i) => (first + i) * step);
+}
+const short = (value: number) => Number(value.toPrecision(6)).toString();
