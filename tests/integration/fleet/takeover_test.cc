@@ -24,7 +24,7 @@ constexpr Millis kTakeoverMax{15'000};
 constexpr Millis kStopped{chaos::kIsNight ? 30'000 : 3'000};  // three leases
 constexpr Millis kRoundMax{60'000};
 constexpr uint32_t kKills = chaos::kIsNight ? 25 : 2;
-constexpr uint32_t kStops = chaos::kIsNight ? 5 : 2;
+constexpr uint32_t kStops = chaos::kIsNight ? 10 : 2;
 // At night the lease is the product's own (10 s, renewed every 3 s), by day one that is over sooner.
 constexpr const char* kLease = chaos::kIsNight ? R"("lease": {"ttl_ms": 10000, "renew_ms": 3000})"
                                                : R"("lease": {"ttl_ms": 1000, "renew_ms": 200})";
