@@ -264,8 +264,8 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
     return Error(ErrorCode::data_loss, "model: the file on this device has been damaged");
   }
   COT_ASSIGN(Model model, Model::load(std::move(file)));
-  if (model.value_count() != action.plan.update.value_count) {
-    return Error(ErrorCode::refused, "plan: says " + std::to_string(action.plan.update.value_count) +
+  if (model.value_count() != action.plan.update.model_value_count()) {
+    return Error(ErrorCode::refused, "plan: says " + std::to_string(action.plan.update.model_value_count()) +
                                          " values, the model has " + std::to_string(model.value_count()));
   }
   const RoundKey& round = action.assignment.round;

@@ -16,13 +16,27 @@ uint32_t update_weight(uint64_t examples, const UpdateRules& rules) {
 namespace {
 
 // The sum in double: in float, a million small values are lost beside the first large ones.
-void clip(std::span<float> delta, float clip_l2) {
+double norm_of(std::span<const float> delta) {
   double squares = 0;
   for (float value : delta) squares += static_cast<double>(value) * static_cast<double>(value);
-  const double norm = std::sqrt(squares);
+  return std::sqrt(squares);
+}
+
+void clip(std::span<float> delta, float clip_l2) {
+  const double norm = norm_of(delta);
   if (norm <= static_cast<double>(clip_l2)) return;
   const auto factor = static_cast<float>(static_cast<double>(clip_l2) / norm);
   for (float& value : delta) value *= factor;
+}
+
+void clip_with_bit(std::span<float> delta, const UpdateRules& rules) {
+  const std::span<float> values = delta.first(delta.size() - 1);
+  const double norm = norm_of(values), clip_norm = rules.clip.clip_norm;
+  const bool is_within = norm <= clip_norm;
+  // One factor: with the round's clip first and its scale second, a float could overflow in between.
+  const double factor = static_cast<double>(rules.clip_l2) / (is_within ? clip_norm : norm);
+  for (float& value : values) value = static_cast<float>(static_cast<double>(value) * factor);
+  delta.back() = is_within ? rules.clip.bit : -rules.clip.bit;
 }
 
 // Running statistics taken out of an update (0 stands in their place) and put back.
@@ -57,6 +71,7 @@ class SetAside {
 }  // namespace
 
 Status limit_update(std::span<float> delta, const UpdateRules& rules, std::span<const RunningStatistics> statistics) {
+  if (rules.has_clip_bit()) delta.back() = 0;
   if (!std::all_of(delta.begin(), delta.end(), [](float value) { return std::isfinite(value); })) {
     return Error(ErrorCode::invalid_argument, "training: the update is not finite; training diverged");
   }
@@ -66,7 +81,8 @@ Status limit_update(std::span<float> delta, const UpdateRules& rules, std::span<
   encode_statistics(statistics, bound, delta);
   // They are no step along a gradient: they neither use up the norm nor are scaled down with what does.
   SetAside aside(statistics, delta);
-  if (rules.clip_l2 > 0) clip(delta, rules.clip_l2);
+  if (rules.has_clip_bit()) clip_with_bit(delta, rules);
+  else if (rules.clip_l2 > 0) clip(delta, rules.clip_l2);
   for (float& value : delta) value = std::clamp(value, -bound, bound);
   aside.put_back();
   return {};

@@ -1,6 +1,7 @@
 #include "device_sdk/agent/make_update.h"
 
 #include <algorithm>
+#include <span>
 
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/normalised_steps.h"
@@ -25,9 +26,10 @@ Result<TrainedUpdate> make_update(const Model& model, const Trainer& trainer, ui
                                   const TrainingOrigin& origin) {
   const TrainingSummary summary = trainer.summary();
   TrainedUpdate update;
-  update.delta.resize(model.value_count());
-  trainer.delta(update.delta);
-  normalise_steps(training, summary.steps, model.graph(), update.delta);
+  update.delta.resize(model.value_count() + (rules.has_clip_bit() ? 1 : 0));
+  const std::span<float> trained = std::span(update.delta).first(model.value_count());
+  trainer.delta(trained);
+  normalise_steps(training, summary.steps, model.graph(), trained);
   update.header.encoding = rules.encoding;
   update.header.value_count = update.delta.size();
   update.header.weight = update_weight(examples, rules);

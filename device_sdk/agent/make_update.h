@@ -11,8 +11,8 @@
 namespace coterie {
 
 struct TrainedUpdate {
-  UpdateHeader header;  // but for round, model and train_ms, which the training does not know
-  std::vector<float> delta;
+  UpdateHeader header;           // but for round, model and train_ms, which the training does not know
+  std::vector<float> delta;      // with a clip bit behind it, if the rules have one
   std::vector<uint16_t> levels;  // of a quantized one: what is sent instead
 };
 

@@ -76,6 +76,9 @@ HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
                                           : Result<ModelRecord>(Error(ErrorCode::not_found, ""));
     list.push_back(to_json(round, goal_count, selected, accepted, model ? &*model : nullptr));
     const auto* const horizontal = std::get_if<HorizontalSettings>(&job->spec.kind);
+    if (horizontal && horizontal->privacy.adaptive_clip) {
+      list.back()["clip_norm"] = terms_of(*horizontal, facts_of(round)).clip_norm;
+    }
     if (horizontal && horizontal->update.weight_share_max < 1) {
       list.back()["weight_max"] = terms_of(*horizontal, facts_of(round)).weight_max;
     }

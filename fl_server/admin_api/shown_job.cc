@@ -11,6 +11,7 @@
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/ledger_store.h"
 #include "fl_server/store/model_store.h"
+#include "scheduler/job/adaptive_clip_rules.h"
 
 namespace coterie {
 namespace {
@@ -28,6 +29,11 @@ Result<nlohmann::json> show_job(AdminContext& context, const JobRecord& job) {
   if (release) json["released"] = {{"version", release->version.value()}, {"time", rfc3339(release->time)}};
   COT_ASSIGN(const std::optional<nlohmann::json> privacy, show_privacy(context, job));
   if (privacy) json["privacy"] = *privacy;
+  const auto* const settings = std::get_if<HorizontalSettings>(&job.spec.kind);
+  if (settings && settings->privacy.adaptive_clip) {
+    const Result<ModelRecord> newest = context.models.get_model(job.id, ModelVersion(job.rounds_done));
+    if (newest) json["clip_norm"] = clip_norm_of(*settings, newest->clip_norm.value_or(0));
+  }
   return json;
 }
 

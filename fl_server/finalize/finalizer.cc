@@ -14,6 +14,7 @@
 #include "fl_server/finalize/strategy_state.h"
 #include "proto/codec/codec.h"
 #include "proto/messages/running_statistics.h"
+#include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/round_terms.h"
 
 namespace coterie {
@@ -94,6 +95,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   COT_ASSIGN(StrategyState state, StrategyState::open(blobs_, base.optimizer_state, strategy, value_count));
 
   std::optional<RoundNoise> noise;
+  uint64_t divisor = 0;  // of the sum
   std::unique_ptr<MeanSource> source;
   if (settings.aggregation.keeps_updates()) {
     COT_ASSIGN(KeptRound kept, KeptRound::open(round.key, plan, settings.aggregation, parameters, accepts_, partials_));
@@ -105,7 +107,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
       COT_ASSIGN(noise, noise_.reserve(ledger_, job, round.key, now));
       os::crash_point(os::CrashPoint::finalize_noise_reserved);
     }
-    const uint64_t divisor = noise ? settings.rounds.goal_count : sum.totals().weight;
+    divisor = noise ? settings.rounds.goal_count : sum.totals().weight;
     source = std::make_unique<DividedSum>(std::move(sum), divisor, noise ? &*noise : nullptr);
   }
 
@@ -118,13 +120,21 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_.create());
   COT_ASSIGN(const Bytes head, unsealed(model));
   COT_TRY(writer->append(head));
-  const uint64_t tile = std::min(RoundSum::kTileValues, value_count);
+  // Behind the model's values the updates may have a clip bit.
+  const uint64_t sum_values = plan.update.value_count, tile = std::min(RoundSum::kTileValues, sum_values);
+  const double clip_scale =
+      plan.update.has_clip_bit() ? plan.update.clip.clip_norm / static_cast<double>(plan.update.clip_l2) : 1;
+  double bits_mean = 0;
   std::vector<float> mean(tile), weights(tile);
-  for (uint64_t offset = 0; offset < value_count; offset += tile) {
-    const uint64_t count = std::min(tile, value_count - offset);
+  for (uint64_t offset = 0; offset < sum_values; offset += tile) {
+    const uint64_t means = std::min(tile, sum_values - offset), count = std::min(means, value_count - offset);
+    COT_TRY(source->read(std::span(mean).first(means)));
+    if (count < means) bits_mean = static_cast<double>(mean[count]);
     const std::span<float> mean_tile = std::span(mean).first(count);
     const std::span<float> weight_tile = std::span(weights).first(count);
-    COT_TRY(source->read(mean_tile));
+    if (clip_scale != 1) {
+      for (float& value : mean_tile) value = static_cast<float>(static_cast<double>(value) * clip_scale);
+    }
     COT_TRY(model.read(as_writable(weights, count)));
     // Parameters alone are the strategy's. What is neither a parameter nor a statistic is padding: noise may have
     // fallen on it, and a model whose padding is not 0 is none.
@@ -146,6 +156,11 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   finalized.model.version = ModelVersion(base.version.value() + 1);
   finalized.model.bytes = base.bytes;
   finalized.model.created = now;
+  if (settings.privacy.adaptive_clip) {
+    COT_ASSIGN(
+        finalized.model.clip_norm,
+        next_clip_norm(settings, plan.update.clip, bits_mean * static_cast<double>(divisor), source->totals().updates));
+  }
   COT_ASSIGN(finalized.model.digest, writer->finish());
   COT_ASSIGN(finalized.model.optimizer_state, state.save(blobs_));
   if (settings.evaluation && evaluate_) {

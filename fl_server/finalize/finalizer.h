@@ -16,6 +16,9 @@
 // what is committed for it is up to the store's commit_round. The noisy sum is divided by the plan's goal_count
 // (scheduler/job/central_noise.h). Where devices add the noise the release is reserved before their sum is opened
 // (freeze_cohort), and what is committed names the session.
+//
+// Where the clip adapts itself the mean is scaled by the round's clip norm, and the noisy count of updates within it
+// gives the next one, which is committed with the model.
 #pragma once
 
 #include <functional>

@@ -6,6 +6,7 @@
 #include <span>
 #include <variant>
 
+#include "fl_server/json/adaptive_clip_json.h"
 #include "fl_server/json/aggregation_json.h"
 #include "fl_server/json/compression_json.h"
 #include "fl_server/json/json_reader.h"
@@ -135,6 +136,7 @@ void read_privacy(JsonReader reader, PrivacySettings& privacy) {
   reader.read("corrupt_share", privacy.corrupt_share);
   reader.read("dropout_share", privacy.dropout_share);
   reader.read("phase_ms_max", privacy.phase_max);
+  read_adaptive_clip(reader, privacy);
   reader.finish();
 }
 
@@ -205,6 +207,7 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
   if (settings.privacy.mechanism != NoiseMechanism::independent) {
     json["privacy"]["mechanism"] = to_string(settings.privacy.mechanism);
   }
+  add_adaptive_clip(json["privacy"], settings.privacy);
 }
 
 KindSettings read_horizontal(JsonReader& reader) {

@@ -1,5 +1,6 @@
 #include "fl_server/runtime/update_norm.h"
 
+#include <cmath>
 #include <string>
 
 #include "scheduler/job/central_noise.h"
@@ -14,6 +15,12 @@ Status check_norm(std::span<const float> values, const UpdateRules& rules) {
     if (quantized_norm(values, rules) <= norm_max_of(static_cast<float>(quantized_norm_max(rules)))) return {};
     return Error(ErrorCode::malformed, "update: its L2 norm is over what rounding leaves of the plan's clip_l2, " +
                                            std::to_string(rules.clip_l2) + "; clip it first");
+  }
+  if (rules.has_clip_bit()) {
+    if (std::abs(values.back()) != rules.clip.bit) {
+      return Error(ErrorCode::malformed, "update: its clip bit is neither of the plan's two");
+    }
+    values = values.first(values.size() - 1);
   }
   const Result<double> norm = l2_norm(values);
   if (!norm) return Error(ErrorCode::malformed, "update: has a value that is not a finite number");

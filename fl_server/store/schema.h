@@ -13,13 +13,14 @@
 //    jobs are deleted, while their rows go
 // 9  what devices that are counted trained on, and the median of it as an attempt was opened; when the last check-in
 //    of a device that was taken was signed
+// 10 what devices of a round clip to, and with a model those of the next one
 #pragma once
 
 #include "fl_server/store/sql/database.h"
 
 namespace coterie {
 
-inline constexpr int kSchemaVersion = 9;
+inline constexpr int kSchemaVersion = 10;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
 // (unsupported_version). Where several servers start at once, one does it and the others wait.

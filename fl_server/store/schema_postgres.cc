@@ -174,6 +174,14 @@ ALTER TABLE device ADD COLUMN checked_in BIGINT NOT NULL DEFAULT 0;
 UPDATE schema_version SET version = 9;
 )sql";
 
+constexpr const char* kVersion10 = R"sql(
+-- What a round's devices clip to: 0 is what the job says. And what those of the next round will, by the model.
+ALTER TABLE round ADD COLUMN clip_norm DOUBLE PRECISION NOT NULL DEFAULT 0;
+ALTER TABLE model ADD COLUMN clip_norm DOUBLE PRECISION;
+
+UPDATE schema_version SET version = 10;
+)sql";
+
 }  // namespace
 
 Result<int64_t> postgres_schema_version(Database& database) {
@@ -200,7 +208,8 @@ Status prepare_postgres_schema(Database& database) {
     if (version < 6) COT_TRY(database.execute(kVersion6));
     if (version < 7) COT_TRY(database.execute(kVersion7));
     if (version < 8) COT_TRY(database.execute(kVersion8));
-    return database.execute(kVersion9);
+    if (version < 9) COT_TRY(database.execute(kVersion9));
+    return database.execute(kVersion10);
   });
 }
 

@@ -177,6 +177,14 @@ ALTER TABLE device ADD COLUMN checked_in INTEGER NOT NULL DEFAULT 0;
 PRAGMA user_version = 9;
 )sql";
 
+constexpr const char* kVersion10 = R"sql(
+-- What a round's devices clip to: 0 is what the job says. And what those of the next round will, by the model.
+ALTER TABLE round ADD COLUMN clip_norm REAL NOT NULL DEFAULT 0;
+ALTER TABLE model ADD COLUMN clip_norm REAL;
+
+PRAGMA user_version = 10;
+)sql";
+
 }  // namespace
 
 Result<int64_t> sqlite_schema_version(Database& database) {
@@ -202,6 +210,7 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 7) COT_TRY(database.execute(kVersion7));
     if (version < 8) COT_TRY(database.execute(kVersion8));
     if (version < 9) COT_TRY(database.execute(kVersion9));
+    if (version < 10) COT_TRY(database.execute(kVersion10));
     return {};
   });
 }

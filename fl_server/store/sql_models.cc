@@ -4,7 +4,8 @@
 namespace coterie {
 namespace {
 
-#define COT_MODEL_COLUMNS "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created"
+#define COT_MODEL_COLUMNS \
+  "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created, clip_norm"
 
 ModelRecord model_from(Statement& row) {
   ModelRecord model;
@@ -16,15 +17,16 @@ ModelRecord model_from(Statement& row) {
   if (!row.is_null(5)) model.evaluation_loss = row.real(5);
   if (!row.is_null(6)) model.evaluation_accuracy = row.real(6);
   model.created = row.time(7);
+  if (!row.is_null(8)) model.clip_norm = row.real(8);
   return model;
 }
 
 }  // namespace
 
 Status SqlTrainingStore::insert_model(const ModelRecord& model) {
-  Statement insert = database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert = database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert << model.job.value() << model.version.value() << model.digest << model.bytes << model.optimizer_state
-         << model.evaluation_loss << model.evaluation_accuracy << model.created;
+         << model.evaluation_loss << model.evaluation_accuracy << model.created << model.clip_norm;
   return insert.run();
 }
 

@@ -150,9 +150,11 @@ Bytes encode(const Plan& message) {
   if (const QuantizationRules& q = message.update.quantization; q != QuantizationRules{}) {
     quantization = wire::CreateQuantization(builder, static_cast<uint8_t>(q.bits), q.rotated, q.contributors_max);
   }
+  flatbuffers::Offset<wire::Clip> clip = 0;
+  if (const ClipRules& c = message.update.clip; c != ClipRules{}) clip = wire::CreateClip(builder, c.clip_norm, c.bit);
   const auto update =
       wire::CreateUpdateRules(builder, static_cast<uint8_t>(message.update.encoding), message.update.value_count,
-                              message.update.clip_l2, fixed_point, quantization);
+                              message.update.clip_l2, fixed_point, quantization, clip);
   const auto privacy = build(builder, message.privacy);
   const auto ledger = flat::build(builder, message.ledger);
   flatbuffers::Offset<wire::Log> log = 0;
@@ -199,6 +201,9 @@ Result<Plan> decode_plan(ByteView bytes) {
                                  .contributors_max = f.contributors_max()}};
   if (const wire::Quantization* q = u.quantization(); q != nullptr) {
     plan.update.quantization = {.bits = q->bits(), .rotated = q->rotated(), .contributors_max = q->contributors_max()};
+  }
+  if (const wire::Clip* c = u.clip(); c != nullptr) {
+    plan.update.clip = {.clip_norm = c->clip_norm(), .bit = c->bit()};
   }
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());

@@ -34,8 +34,9 @@ Result<Decoded<UpdateHeader>> decode_update(ByteView bytes) {
   COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::update));
   COT_ASSIGN(const auto root, flat::Root<wire::Update>::verify(frame.header));
   const auto encoding = static_cast<UpdateEncoding>(root->encoding());
-  if (encoding < UpdateEncoding::float32 || encoding > UpdateEncoding::quantized) {
-    return flat::out_of_range("encoding", "must be 1 (float32), 2 (float32_pooled) or 3 (quantized)");
+  if (encoding < UpdateEncoding::float32 || encoding > UpdateEncoding::float32_clip_bit) {
+    return flat::out_of_range("encoding",
+                              "must be 1 (float32), 2 (float32_pooled), 3 (quantized) or 4 (float32_clip_bit)");
   }
   const bool is_quantized = encoding == UpdateEncoding::quantized;
   if (is_quantized ? root->bits() < 1 || root->bits() > kQuantizedBitsMax : root->bits() != 0) {

@@ -63,6 +63,27 @@ Status validate_quantization(const Plan& plan) {
   return {};
 }
 
+Status validate_clip(const Plan& plan) {
+  const UpdateRules& update = plan.update;
+  if (!update.has_clip_bit())
+    return update.clip == ClipRules{} ? Status() : bad("clip must be absent with another encoding");
+  if (update.value_count < 2) return bad("value_count must be at least 2 with clip bits: one of them is the bit");
+  if (!(update.clip.clip_norm >= kClipNormMin && update.clip.clip_norm <= kClipNormMax)) {
+    return bad("clip_norm must be in [1e-12, 1e12]");
+  }
+  if (!(update.clip_l2 > 0 && update.clip_l2 <= update.fixed_point.value_abs_max)) {
+    return bad("clip_l2 must be > 0 with clip bits, and at most value_abs_max");
+  }
+  if (!(update.clip.bit > 0 && update.clip.bit <= update.clip_l2)) return bad("bit must be in (0, clip_l2]");
+  if (plan.privacy.level != SecurityLevel::none && plan.privacy.level != SecurityLevel::active_dp) {
+    return bad("encoding must be another one at this level: clip bits need noise");
+  }
+  if (plan.training.correction != DriftCorrection{}) {
+    return bad("correction must be absent with clip bits: it moves by what a device sends");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const std::string_view> loss_names() { return kLossNames; }
@@ -80,8 +101,8 @@ Status validate(const Plan& plan) {
     const Problem& first = problems.front();
     return bad(first.pointer.substr(first.pointer.rfind('/') + 1) + " " + first.detail);
   }
-  if (plan.update.encoding < UpdateEncoding::float32 || plan.update.encoding > UpdateEncoding::quantized) {
-    return bad("encoding must be float32, float32_pooled or quantized");
+  if (plan.update.encoding < UpdateEncoding::float32 || plan.update.encoding > UpdateEncoding::float32_clip_bit) {
+    return bad("encoding must be float32, float32_pooled, quantized or float32_clip_bit");
   }
   // What noise has to hide is the norm of all coordinates, and the clip leaves pooled statistics out.
   if (plan.update.encoding == UpdateEncoding::float32_pooled && plan.privacy.level == SecurityLevel::active_dp) {
@@ -93,6 +114,7 @@ Status validate(const Plan& plan) {
   if (!in_range(plan.update.clip_l2, 0, 1e9f)) return bad("clip_l2 must be in [0, 1e9]");
   COT_TRY(validate(plan.update.fixed_point));
   COT_TRY(validate_quantization(plan));
+  COT_TRY(validate_clip(plan));
   if ((plan.ledger.records == 0) != (plan.ledger.head == Digest{})) {
     return bad("ledger must have a head if it has records, and none if it has none");
   }

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "proto/messages/clip_rules.h"
 #include "proto/messages/drift_correction.h"
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/population_log.h"
@@ -36,7 +37,8 @@ enum class OptimizerKind : uint8_t { sgd = 1, adam, adamw, adagrad, rmsprop, ada
 // float32         every coordinate is trained - given
 // float32_pooled  the same, but running statistics come as proto/messages/running_statistics.h says
 // quantized       clipped trained - given in few bits a value, as proto/messages/quantized_lanes.h says
-enum class UpdateEncoding : uint8_t { float32 = 1, float32_pooled, quantized };
+// float32_clip_bit  clipped trained - given, and whether clipped
+enum class UpdateEncoding : uint8_t { float32 = 1, float32_pooled, quantized, float32_clip_bit };
 
 // SGD:  v <- momentum * v + (g + weight_decay * w);  w <- w - learning_rate * v           (PyTorch's convention)
 // Adam: g += weight_decay * w; m, v moments with bias correction (Kingma and Ba 2015, algorithm 1);
@@ -82,7 +84,7 @@ struct TrainingSettings {
 };
 
 // The shape of an update: one coordinate for each float32 of the model's payload (padding between parameters included,
-// always 0), local - global; of running statistics as `encoding` says.
+// always 0), local - global; of running statistics as `encoding` says; with float32_clip_bit one more.
 struct UpdateRules {
   UpdateEncoding encoding = UpdateEncoding::float32;
   uint64_t value_count = 0;
@@ -90,6 +92,9 @@ struct UpdateRules {
                       // statistics do not count
   FixedPointSpec fixed_point;  // of quantized updates its bounds alone: lanes are levels
   QuantizationRules quantization = {};
+  ClipRules clip = {};
+  bool has_clip_bit() const { return encoding == UpdateEncoding::float32_clip_bit; }
+  uint64_t model_value_count() const { return value_count - (has_clip_bit() ? 1 : 0); }
   friend bool operator==(const UpdateRules&, const UpdateRules&) = default;
 };
 

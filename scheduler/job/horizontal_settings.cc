@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "proto/messages/training_rules.h"
+#include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/compression_rules.h"
@@ -220,6 +221,7 @@ Problems validate(const HorizontalSettings& settings) {
     }
   }
   if (problems.empty()) problems = compression_problems(settings);
+  for (Problem& problem : adaptive_clip_problems(settings)) problems.push_back(std::move(problem));
   return problems;
 }
 
@@ -252,6 +254,7 @@ Problems validate_with_model(const HorizontalSettings& settings, uint64_t value_
 namespace {
 
 UpdateEncoding encoding_of(const HorizontalSettings& settings) {
+  if (settings.privacy.adaptive_clip) return UpdateEncoding::float32_clip_bit;
   if (settings.update.compression.is_on()) return UpdateEncoding::quantized;
   return settings.strategy.statistics == Statistics::pooled ? UpdateEncoding::float32_pooled : UpdateEncoding::float32;
 }
@@ -273,10 +276,11 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t valu
   return {.job = job,
           .training = std::move(training),
           .update = {.encoding = encoding_of(settings),
-                     .value_count = value_count,
+                     .value_count = update_value_count(settings, value_count),
                      .clip_l2 = settings.update.clip_l2,
                      .fixed_point = fixed_point,
-                     .quantization = quantization_of(settings)},
+                     .quantization = quantization_of(settings),
+                     .clip = clip_rules_of(settings)},
           .privacy = *rules};
 }
 

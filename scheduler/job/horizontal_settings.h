@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
+#include "scheduler/job/adaptive_clip_settings.h"
 #include "scheduler/job/compression_settings.h"
 #include "scheduler/job/rate_schedule.h"
 
@@ -78,6 +79,7 @@ struct PrivacySettings {
   double dropout_share = 0.1;  // that may vanish
   Millis phase_max{30'000};    // how long a phase of a session waits for devices
   NoiseMechanism mechanism = NoiseMechanism::independent;
+  std::optional<AdaptiveClipSettings> adaptive_clip = {};  // none: the clip stays
   bool has_noise() const { return noise_multiplier > 0; }
   bool has_central_noise() const { return has_noise() && level == SecurityLevel::none; }
   bool has_tree_noise() const { return has_central_noise() && mechanism == NoiseMechanism::tree; }

@@ -1,6 +1,9 @@
 #include "scheduler/job/plan_privacy.h"
 
+#include <cmath>
+
 #include "proto/messages/cipher_suite.h"
+#include "scheduler/job/adaptive_clip_rules.h"
 #include "secure/dp/distributed/device_noise.h"
 
 namespace coterie {
@@ -16,9 +19,10 @@ Result<PrivacyRules> privacy_rules_of(const HorizontalSettings& settings, uint64
   rules.dropout_share = privacy.dropout_share;
   rules.cipher_suite = static_cast<uint8_t>(CipherSuite::aes256_ctr);
   if (privacy.level == SecurityLevel::active_dp) {
-    COT_TRY(add_device_noise(rules, {.value_count = value_count,
+    const double clip_norm = std::hypot(static_cast<double>(settings.update.clip_l2), clip_rules_of(settings).bit);
+    COT_TRY(add_device_noise(rules, {.value_count = update_value_count(settings, value_count),
                                      .cohort_count = cohort_count(settings),
-                                     .clip_norm = settings.update.clip_l2,
+                                     .clip_norm = clip_norm,
                                      .noise_multiplier = privacy.noise_multiplier,
                                      .delta = privacy.target_delta / settings.rounds.count}));
   }

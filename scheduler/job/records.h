@@ -44,6 +44,7 @@ struct ModelRecord {
   std::optional<double> evaluation_loss;
   std::optional<double> evaluation_accuracy;
   WallTime created;
+  std::optional<double> clip_norm = {};  // adaptive: of devices that train from it
 };
 
 // Sums over the updates of one round, none of which can be told apart.
@@ -84,6 +85,7 @@ struct RoundRecord {
   // The lower median of the examples that devices of the round before trained on, as they say it, with repetition: of a
   // job that caps a device's share. 0: not known.
   uint64_t examples_median = 0;
+  double clip_norm = 0;  // adaptive: as the base version's row has it; 0: the job's
 };
 
 }  // namespace coterie

@@ -1,7 +1,9 @@
 #include "scheduler/job/round_release.h"
 
 #include <cmath>
+#include <utility>
 
+#include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/plan_privacy.h"
 #include "secure/dp/account/number_words.h"
@@ -25,11 +27,11 @@ LedgerRelease release_of(const HorizontalSettings& settings, uint64_t value_coun
   if (!settings.privacy.has_central_noise()) {
     const Result<PrivacyRules> rules = privacy_rules_of(settings, value_count);
     COT_ASSERT(rules.has_value());
-    return release_of(*rules, value_count).value();
+    return release_of(*rules, update_value_count(settings, value_count)).value();
   }
   const Result<CentralNoise> noise = central_noise_of(settings, value_count);
   COT_ASSERT(noise.has_value());
-  const auto values = static_cast<double>(value_count);
+  const auto values = static_cast<double>(update_value_count(settings, value_count));
   if (settings.privacy.has_tree_noise()) {
     // The job's nodes are a part of the tree's (noise_tree.h), of which there are fewer than two a round. The account
     // is of all that a device is in, for whatever rounds as far apart as the server keeps them (tree.h).
@@ -69,21 +71,39 @@ Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job) {
   return admitted.error().message();
 }
 
+namespace {
+
+// What the noise is made of where the clip adapts itself: of two releases in one.
+std::vector<std::string> clip_assumptions(const HorizontalSettings& settings) {
+  if (!settings.privacy.adaptive_clip) return {};
+  const AdaptiveClipNoise noise = adaptive_clip_noise(settings);
+  return {
+      "clip: adaptive; each round releases the count of updates within its clip norm, too, and noise_multiplier is "
+      "of both together: " +
+      number_words(noise.update_multiplier) + " times the clip norm for the updates, and " +
+      number_words(noise.bits_sigma) + " updates of standard deviation for the count"};
+}
+
+}  // namespace
+
 std::vector<std::string> round_assumptions(const HorizontalSettings& settings) {
   if (!settings.privacy.has_central_noise()) {
     const PrivacySettings& privacy = settings.privacy;
-    return {"unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
-            "noise: of the devices; a sum has at least " + std::to_string(privacy.cohort_min) +
-                " updates, of a cohort of at "
-                "most " +
-                std::to_string(cohort_goal(settings)) + " devices, at most " + number_words(privacy.corrupt_share) +
-                " of which tell their noise or leave it out",
-            "sensitivity: each device clips, rounds and weighs its own update with 1; one that does not protects "
-            "itself less, "
-            "and nobody else",
-            "who is protected against: those who see the sums, the server among them",
-            "not covered: which devices take part in a round, and how many",
-            "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
+    std::vector<std::string> assumptions = {
+        "unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
+        "noise: of the devices; a sum has at least " + std::to_string(privacy.cohort_min) +
+            " updates, of a cohort of at "
+            "most " +
+            std::to_string(cohort_goal(settings)) + " devices, at most " + number_words(privacy.corrupt_share) +
+            " of which tell their noise or leave it out",
+        "sensitivity: each device clips, rounds and weighs its own update with 1; one that does not protects "
+        "itself less, "
+        "and nobody else",
+        "who is protected against: those who see the sums, the server among them",
+        "not covered: which devices take part in a round, and how many",
+        "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
+    for (std::string& words : clip_assumptions(settings)) assumptions.push_back(std::move(words));
+    return assumptions;
   }
   std::vector<std::string> assumptions = {
       "unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
@@ -94,6 +114,7 @@ std::vector<std::string> round_assumptions(const HorizontalSettings& settings) {
       "not covered: how many devices a round counts, and their summed loss and accuracy, shown to operators without "
       "noise",
       "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
+  for (std::string& words : clip_assumptions(settings)) assumptions.push_back(std::move(words));
   if (settings.privacy.has_tree_noise()) {
     assumptions.push_back("tree: the epsilon is of all " + std::to_string(settings.rounds.count) +
                           " rounds, from the first one on; later rounds add nothing");

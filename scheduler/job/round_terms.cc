@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/weight_share.h"
 
 namespace coterie {
@@ -24,26 +25,32 @@ uint32_t weight_max_of(const HorizontalSettings& settings, const RoundFacts& fac
 }  // namespace
 
 RoundFacts facts_of(const RoundRecord& round) {
-  return {.number = round.number, .ledger = round.ledger, .examples_median = round.examples_median};
+  return {.number = round.number,
+          .ledger = round.ledger,
+          .examples_median = round.examples_median,
+          .clip_norm = round.clip_norm};
 }
 
 RoundTerms terms_of(const HorizontalSettings& settings, const RoundFacts& facts) {
   return {.learning_rate = scheduled_rate(settings.training.optimizer.learning_rate, settings.schedules.device,
                                           facts.number, settings.rounds.count),
           .weight_max = weight_max_of(settings, facts),
-          .ledger = facts.ledger};
+          .ledger = facts.ledger,
+          .clip_norm = clip_norm_of(settings, facts.clip_norm)};
 }
 
 RoundTerms terms_in(const Plan& plan) {
   return {.learning_rate = plan.training.optimizer.learning_rate,
           .weight_max = plan.update.fixed_point.weight_max,
-          .ledger = plan.ledger};
+          .ledger = plan.ledger,
+          .clip_norm = plan.update.clip.clip_norm};
 }
 
 Plan with_terms(Plan plan, const RoundTerms& terms) {
   plan.training.optimizer.learning_rate = terms.learning_rate;
   plan.update.fixed_point.weight_max = terms.weight_max;  // a larger one was fitted into the lanes
   plan.ledger = terms.ledger;
+  plan.update.clip.clip_norm = terms.clip_norm;
   return plan;
 }
 

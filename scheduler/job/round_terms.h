@@ -17,6 +17,7 @@ struct RoundFacts {
   uint64_t number = 1;  // of the round within its job
   LedgerHead ledger = {};
   uint64_t examples_median = 0;  // as in RoundRecord
+  double clip_norm = 0;          // likewise
 };
 RoundFacts facts_of(const RoundRecord& round);
 
@@ -24,6 +25,7 @@ struct RoundTerms {
   float learning_rate = 0;  // of the devices
   uint32_t weight_max = 0;  // of an update
   LedgerHead ledger = {};
+  double clip_norm = 0;  // of adaptive clipping; 0: the job has none
   friend bool operator==(const RoundTerms&, const RoundTerms&) = default;
 };
 

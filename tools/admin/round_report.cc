@@ -26,6 +26,7 @@ RoundReport parse_round(const nlohmann::json& json) {
   round.examples = json.value("examples", uint64_t{0});
   round.train_seconds = number_in(json, "train_seconds").value_or(0);
   round.train_loss = number_in(json, "train_loss");
+  round.clip_norm = number_in(json, "clip_norm");
   round.train_accuracy = number_in(json, "train_accuracy");
   if (const auto model = json.find("model"); model != json.end()) {
     round.model_version = model->at("version").get<uint64_t>();

@@ -86,6 +86,9 @@ class LyingDevice {
     if (plan.privacy.level != SecurityLevel::none) {
       return Error(ErrorCode::refused, "drills are for rounds at privacy.level none");
     }
+    if (plan.update.has_clip_bit()) {
+      return Error(ErrorCode::refused, "drills are for updates that are clipped by what the job says");
+    }
     if (plan.update.encoding == UpdateEncoding::quantized) {
       return Error(ErrorCode::refused, "drills are for updates that are not rounded");
     }

@@ -220,6 +220,14 @@ void add_noise(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--clip", options.clip, "L2 norm that a device's update is scaled down to")
       ->type_name("C")
       ->check(between(1e-6, 1e9));
+  demo.add_option_function<double>(
+          "--adaptive-clip", [&options](const double& quantile) { options.adaptive_clip = quantile; },
+          "let the clip follow this quantile of the norms of updates, 0.5 unless said, from --clip on; needs noise, "
+          "some of which goes into the count that it is found by")
+      ->expected(0, 1)
+      ->default_str("0.5")
+      ->type_name("QUANTILE")
+      ->check(between(0.01, 0.99));
   demo.add_option("--noise-multiplier", options.noise_multiplier,
                   "noise on each round's sum, over what one device can move it by (--clip), added by the server, or at "
                   "active_dp by the devices; a job stops before its "

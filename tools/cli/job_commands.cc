@@ -86,6 +86,10 @@ void print_job(const nlohmann::json& job) {
                       kind("/spec/training/schedule/kind") + "), server " + at("/rates/server_learning_rate") + " (" +
                       kind("/spec/strategy/schedule/kind") + ")");
   }
+  if (job.contains("clip_norm")) {
+    line("clip", at("/clip_norm") + " in the next round, from " + at("/spec/update/clip_l2") + "; it follows the " +
+                     at("/spec/privacy/adaptive_clip/quantile") + " quantile of the updates' norms");
+  }
   if (job.contains("privacy")) {
     line("privacy", "epsilon " + at("/privacy/epsilon") + " of " + at("/privacy/epsilon_budget") + " at delta " +
                         at("/privacy/delta") + "; `coterie privacy show` says under which assumptions");

@@ -30,7 +30,8 @@ std::string privacy_text(const nlohmann::json& job) {
   text += line("budget", budget);
   text += line("releases", at("/privacy/releases") + ", of which reserved only " + at("/privacy/releases_open"));
   text += line("noise", "multiplier " + at("/spec/privacy/noise_multiplier") + ", clip " + at("/spec/update/clip_l2") +
-                            ", " + at("/spec/rounds/goal_count") + " updates a round");
+                            (job.contains("clip_norm") ? " and now " + at("/clip_norm") : std::string()) + ", " +
+                            at("/spec/rounds/goal_count") + " updates a round");
   text += line("ledger", at("/privacy/ledger/records") + " records, head " + at("/privacy/ledger/head"));
   for (const nlohmann::json& population : privacy.value("populations", nlohmann::json::array())) {
     text += line("population", population_words(population));

@@ -265,6 +265,11 @@ Status check_privacy(const DemoOptions& options) {
   if (options.has_noise() && !options.clip) {
     return Error(ErrorCode::invalid_argument, "noise needs --clip: it is what the noise has to hide");
   }
+  if (options.adaptive_clip && !options.has_noise()) {
+    return Error(ErrorCode::invalid_argument,
+                 "--adaptive-clip needs noise: it is for what noise is made for; give --target-epsilon or "
+                 "--noise-multiplier");
+  }
   if (options.update_bits == 0) return {};
   if (options.has_noise()) {
     return Error(ErrorCode::invalid_argument,

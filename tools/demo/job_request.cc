@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fl_server/json/job_json.h"
+#include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/compression_rules.h"
 #include "scheduler/job/plan_privacy.h"
@@ -108,6 +109,7 @@ void add_noise(HorizontalSettings& settings, const DemoOptions& options, double 
   settings.update.weight_share_max = 1;
   settings.privacy.noise_multiplier = noise_multiplier;
   settings.privacy.target_delta = options.delta;
+  if (options.adaptive_clip) settings.privacy.adaptive_clip = {.quantile = *options.adaptive_clip};
 }
 
 // What a round releases at this multiplier, in the terms of its mechanism.
@@ -121,7 +123,7 @@ Noise noise_at(const DemoOptions& options, uint64_t value_count, double multipli
   // Where there is no such noise the server will say so; a search goes on from what it would cost without a grid.
   const Result<PrivacyRules> rules = privacy_rules_of(settings, value_count);
   if (!rules) return GaussianNoise{multiplier};
-  const Result<LedgerRelease> release = release_of(*rules, value_count);
+  const Result<LedgerRelease> release = release_of(*rules, update_value_count(settings, value_count));
   return release ? noise_of(*release) : Noise(GaussianNoise{multiplier});
 }
 

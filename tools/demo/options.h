@@ -47,6 +47,7 @@ struct DemoOptions {
   std::optional<double>
       target_epsilon;   // of all rounds: finds the multiplier, or is the budget of the one that is given
   double delta = 1e-5;  // that goes with it
+  std::optional<double> adaptive_clip;  // the quantile of the updates' norms that the clip follows; none: it stays
   SecurityLevel security = SecurityLevel::active;
   uint32_t cohort_max = 0;          // devices of a cohort at most; 0: all of a round are in one
   AggregationSettings aggregation;  // of updates; needs security none where it is not the mean

@@ -112,7 +112,9 @@ double training_seconds(const std::vector<RoundReport>& rounds) {
 std::string metrics_csv(const DemoResult& result) {
   std::string csv =
       "round,attempts,selected,accepted,examples,train_loss,train_accuracy,evaluation_loss,"
-      "evaluation_accuracy,seconds,train_seconds\n";
+      "evaluation_accuracy,seconds,train_seconds";
+  const bool has_clip = result.options.adaptive_clip.has_value();
+  csv += has_clip ? ",clip_norm\n" : "\n";
   for (const RoundReport& round : done_rounds(result)) {
     for (const std::string& text :
          {std::to_string(round.number), std::to_string(round.attempt), std::to_string(round.selected),
@@ -121,7 +123,8 @@ std::string metrics_csv(const DemoResult& result) {
           cell(round.seconds)}) {
       csv += text + ",";
     }
-    csv += cell(round.train_seconds) + "\n";
+    csv += cell(round.train_seconds);
+    csv += (has_clip ? "," + cell(round.clip_norm) : std::string()) + "\n";
   }
   return csv;
 }

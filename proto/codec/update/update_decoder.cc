@@ -45,6 +45,7 @@ constexpr UpdateDecoder kDecoders[] = {
     {UpdateEncoding::float32, float32_bytes, float32_values},
     {UpdateEncoding::float32_pooled, float32_bytes, float32_values},
     {UpdateEncoding::quantized, quantized_bytes, quantized_levels},
+    {UpdateEncoding::float32_clip_bit, float32_bytes, float32_values},
 };
 
 }  // namespace

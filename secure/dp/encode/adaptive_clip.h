@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/result.h"
+#include "proto/messages/clip_rules.h"
 
 namespace coterie {
 
@@ -17,14 +18,11 @@ struct AdaptiveClipOptions {
   double learning_rate = 0.2;      // eta, in (0, 1]
 };
 
-// Whatever the noise does, the clip norm stays in this range.
-inline constexpr double kClipNormMin = 1e-12;
-inline constexpr double kClipNormMax = 1e12;
-
 class AdaptiveClip {
  public:
   static Result<AdaptiveClip> make(const AdaptiveClipOptions& options);
 
+  // Stays in [kClipNormMin, kClipNormMax], whatever the noise does.
   double clip_norm() const { return clip_norm_; }
 
   // C <- C exp(-eta (b - gamma)), b = unclipped_noisy / contributors: what a round of `contributors` updates, at least

@@ -27,6 +27,7 @@ struct Promise {
   coterie_security_level level_min;
   bool has_noise;
   bool has_tree = false;
+  bool has_adaptive_clip = false;
 };
 constexpr Promise kPromises[] = {{"none", "none", COTERIE_SECURITY_NONE, false},
                                  {"none_with_noise", "none", COTERIE_SECURITY_NONE, true},
@@ -37,6 +38,10 @@ constexpr Promise kPromises[] = {{"none", "none", COTERIE_SECURITY_NONE, false},
 // With half of the devices in each round, so that the server can keep them two rounds apart.
 constexpr Promise kTree = {"none_with_tree", "none", COTERIE_SECURITY_NONE, true, true};
 constexpr uint32_t kTreeGoal = kDevices / 2, kTreeSeparation = 2;
+
+// Updates are longer than the clip that the job begins with, so that it grows.
+constexpr Promise kAdaptive[] = {{"none_with_clip", "none", COTERIE_SECURITY_NONE, true, false, true},
+                                 {"active_dp_with_clip", "active_dp", COTERIE_SECURITY_ACTIVE_DP, true, false, true}};
 
 struct Network {
   const char* name;
@@ -83,6 +88,8 @@ std::vector<Case> cases() {
   for (const Network& network : kFromOnnx) add(network);
   all.push_back({kBuiltIn[0], kTree, "fedavgm"});
   all.push_back({kBuiltIn[2], kTree, "fedavg"});
+  all.push_back({kBuiltIn[0], kAdaptive[0], "fedavg"});
+  all.push_back({kBuiltIn[2], kAdaptive[1], "fedadam"});  // the bit is behind padding
   return all;
 }
 
@@ -129,6 +136,7 @@ class JobMatrix : public ServerTest, public ::testing::WithParamInterface<Case> 
       spec["privacy"]["target_delta"] = kDelta;
       spec["privacy"]["epsilon_budget"] = 1000;
     }
+    if (promise().has_adaptive_clip) spec["privacy"]["adaptive_clip"] = nlohmann::json::object();
     if (promise().has_tree) {
       spec["privacy"]["mechanism"] = "tree";
       spec["rounds"]["goal_count"] = spec["rounds"]["goal_count_min"] = kTreeGoal;
@@ -236,6 +244,10 @@ TEST_P(JobMatrix, CompletesLearnsAndSpendsWhatTheAccountantSays) {
   ASSERT_TRUE(test::is_ok(shown));
   EXPECT_NEAR((*shown)["privacy"]["epsilon"].get<double>(), epsilon_by_the_ledger(), 1e-3) << shown->dump();
   EXPECT_EQ((*shown)["privacy"]["releases_open"], 0);
+  if (!promise().has_adaptive_clip) return;
+  EXPECT_FLOAT_EQ((*rounds)["rounds"].back()["clip_norm"].get<float>(), 0.3f) << "the first round's";
+  EXPECT_GT((*rounds)["rounds"].front()["clip_norm"].get<double>(), 0.3);
+  EXPECT_GT((*shown)["clip_norm"].get<double>(), (*rounds)["rounds"].front()["clip_norm"].get<double>());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, JobMatrix, ::testing::ValuesIn(cases()),

@@ -12,7 +12,7 @@ using M = UpdateHeader;
 
 TEST(UpdateCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("encoding", [](M& m) { m.encoding = static_cast<UpdateEncoding>(0); });
-  expect_rejected<M>("encoding", [](M& m) { m.encoding = static_cast<UpdateEncoding>(4); });
+  expect_rejected<M>("encoding", [](M& m) { m.encoding = static_cast<UpdateEncoding>(5); });
   expect_rejected<M>("weight must be at least 1", [](M& m) { m.weight = 0; });
   expect_rejected<M>("loss_sum", [](M& m) { m.loss_sum = std::numeric_limits<double>::quiet_NaN(); });
   expect_rejected<M>("loss_sum", [](M& m) { m.loss_sum = std::numeric_limits<double>::infinity(); });

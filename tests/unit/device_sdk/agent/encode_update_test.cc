@@ -46,6 +46,35 @@ TEST(UpdateWeight, IsTheNumberOfExamplesBetweenOneAndThePlansMaximum) {
   EXPECT_EQ(update_weight(UINT64_MAX, rules(0)), 1'000u);
 }
 
+UpdateRules clip_bit_rules(double clip_norm) {
+  UpdateRules with_bit = rules(2);
+  with_bit.encoding = UpdateEncoding::float32_clip_bit;
+  with_bit.clip = {.clip_norm = clip_norm, .bit = 0.25f};
+  return with_bit;
+}
+
+// Clipped to the round's norm, scaled to the plan's, and whether it was within: at any clip that a plan may have.
+TEST(LimitUpdate, WithAClipBitIsScaledAndTellsWhetherItWasClipped) {
+  for (const double clip_norm : {1e-12, 0.3, 2.0, 70.0, 1e12}) {
+    const std::vector<float> given = random_values(4, 1'000, 0.1);
+    std::vector<float> sent = given;
+    sent.push_back(std::numeric_limits<float>::quiet_NaN());  // is not looked at
+    ASSERT_OK(limit_update(sent, clip_bit_rules(clip_norm)));
+    const bool is_within = norm(given) <= clip_norm;
+    EXPECT_EQ(sent.back(), is_within ? 0.25f : -0.25f) << clip_norm;
+    sent.pop_back();
+    const long double factor = 2 / (is_within ? static_cast<long double>(clip_norm) : norm(given));
+    for (size_t i = 0; i < given.size(); ++i)
+      EXPECT_NEAR(sent[i], given[i] * factor, 1e-6L * std::fabs(given[i] * factor));
+    EXPECT_LE(norm(sent), 2.000001L);
+  }
+  std::vector<float> nothing(3);
+  ASSERT_OK(limit_update(nothing, clip_bit_rules(1e-12)));
+  EXPECT_EQ(nothing, (std::vector<float>{0, 0, 0.25f})) << "nothing has been learnt, within any clip";
+  std::vector<float> diverged = {0, std::numeric_limits<float>::infinity(), 0};
+  EXPECT_ERROR(limit_update(diverged, clip_bit_rules(1)), ErrorCode::invalid_argument, "diverged");
+}
+
 // The norm is that of the other coordinates alone, and what it scales are they alone.
 TEST(LimitUpdate, LeavesPooledStatisticsOutOfTheNorm) {
   const RunningStatistics norm_at{2, 4, 2};

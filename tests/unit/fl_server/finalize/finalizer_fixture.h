@@ -70,16 +70,18 @@ class FrozenRound {
   FixedPointSpec fixed_point() const {
     return plan_of(job_.spec.horizontal(), job_.id, value_count_).update.fixed_point;
   }
+  // The model's, and a clip bit if the job has one.
+  size_t update_values() const { return plan_of(job_.spec.horizontal(), job_.id, value_count_).update.value_count; }
   PartialSumHeader header_of(const std::string& id, const std::vector<TestUpdate>& updates) const {
     uint64_t weight = 0;
     for (const TestUpdate& update : updates) weight += update.weight;
-    return {round_.key, id, static_cast<uint32_t>(updates.size()), weight, value_count_};
+    return {round_.key, id, static_cast<uint32_t>(updates.size()), weight, update_values()};
   }
   // Nothing but the definition: round_half_even(value * weight * 2^fraction_bits), summed modulo 2^64.
   std::vector<uint64_t> lanes_of(const std::vector<TestUpdate>& updates) const {
-    std::vector<uint64_t> lanes(value_count_);
+    std::vector<uint64_t> lanes(update_values());
     for (const TestUpdate& update : updates) {
-      for (size_t i = 0; i < value_count_; ++i) {
+      for (size_t i = 0; i < lanes.size(); ++i) {
         const double exact = std::ldexp(static_cast<double>(update.values[i]) * update.weight,
                                         static_cast<int>(fixed_point().fraction_bits));
         lanes[i] += static_cast<uint64_t>(static_cast<int64_t>(std::nearbyint(exact)));

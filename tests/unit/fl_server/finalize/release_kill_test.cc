@@ -8,7 +8,13 @@ namespace {
 #define COT_STORM_SEEDS 25
 #endif
 
-class ReleaseKill : public testing::TestWithParam<NoiseMechanism> {};
+struct Storms {
+  const char* name;
+  NoiseMechanism mechanism;
+  bool adapts_clip;
+};
+
+class ReleaseKill : public testing::TestWithParam<Storms> {};
 
 TEST_P(ReleaseKill, TheLedgerNeverUnderstatesAndNoSumGetsTwoNoises) {
   MacKey key;
@@ -16,7 +22,7 @@ TEST_P(ReleaseKill, TheLedgerNeverUnderstatesAndNoSumGetsTwoNoises) {
   uint64_t deaths = 0, released = 0, drawn = 0;
   for (uint64_t seed = 1; seed <= COT_STORM_SEEDS; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    test::ReleaseWorld world(seed, noise, GetParam());
+    test::ReleaseWorld world(seed, noise, GetParam().mechanism, GetParam().adapts_clip);
     world.run();
     if (HasFailure()) return;
     deaths += world.deaths();
@@ -32,8 +38,11 @@ TEST_P(ReleaseKill, TheLedgerNeverUnderstatesAndNoSumGetsTwoNoises) {
   EXPECT_GT(drawn, released) << "some attempts fail after noise is drawn";
 }
 
-INSTANTIATE_TEST_SUITE_P(Mechanisms, ReleaseKill, testing::Values(NoiseMechanism::independent, NoiseMechanism::tree),
-                         [](const auto& info) { return std::string(to_string(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Mechanisms, ReleaseKill,
+                         testing::Values(Storms{"independent", NoiseMechanism::independent, false},
+                                         Storms{"tree", NoiseMechanism::tree, false},
+                                         Storms{"adaptive_clip", NoiseMechanism::independent, true}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace coterie

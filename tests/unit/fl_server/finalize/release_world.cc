@@ -18,7 +18,7 @@ WallTime wall(int64_t ms) { return wall_time_from_unix_ms(1'760'000'000'000 + ms
 
 }  // namespace
 
-ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise, NoiseMechanism mechanism)
+ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise, NoiseMechanism mechanism, bool adapts_clip)
     : storm_(seed), finalizer_(store_, store_, blobs_, partials_, noise, {}) {
   job_.id = JobId("j");
   job_.spec.common.name = "storm";
@@ -30,6 +30,7 @@ ReleaseWorld::ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise, NoiseMechanism
   job_.spec.horizontal().privacy = {SecurityLevel::none, 2, 1e-6, 0};
   job_.spec.horizontal().privacy.mechanism = mechanism;
   if (is_tree()) job_.spec.horizontal().rounds.separation_min = 2;
+  if (adapts_clip) job_.spec.horizontal().privacy.adaptive_clip = AdaptiveClipSettings{};
   job_.value_count = kValues;
   const LedgerRelease release = release_of(job_.spec.horizontal(), kValues);
   const uint64_t releases_max = is_tree() ? 1 : kReleasesMax;
@@ -95,9 +96,10 @@ std::optional<RoundEvent> ReleaseWorld::react(const RoundNotice& notice) {
   if (notice.state != RoundState::collecting) return std::nullopt;
   const std::string id =
       "p" + std::to_string(notice.key.round.value()) + "." + std::to_string(notice.key.attempt.value());
-  const PartialSumHeader header{notice.key, id, 3, 3, kValues};
+  const uint64_t values = notice.plan.update.value_count;
+  const PartialSumHeader header{notice.key, id, 3, 3, values};
   Bytes frame = encode_head(header);
-  frame.resize(frame.size() + kValues * sizeof(uint64_t));
+  frame.resize(frame.size() + values * sizeof(uint64_t));
   RoundTotals totals;
   totals.updates = totals.weight = 3;
   std::vector<AcceptRow> rows(3);
@@ -135,6 +137,7 @@ RoundEvent ReleaseWorld::answer(uint64_t n, const RoundRequest& request) {
 RoundEvent ReleaseWorld::finalize(uint64_t n, const FinalizeRound& request) {
   Result<FinalizedRound> round = finalizer_.finalize(request.job, request.round, request.base, wall(now_));
   if (round) drawn_[round->key].insert(round->model.digest);
+  if (round && round->model.clip_norm) clips_[round->key].insert(*round->model.clip_norm);
   // Noise is drawn, and then this attempt fails: its reserve must be void, and it must never be released.
   if (round && !doomed_.contains(round->key) && storm_.prng().chance(0.15)) doomed_.insert(round->key);
   if (round && doomed_.contains(round->key)) round = Error(ErrorCode::data_loss, "the storm");
@@ -173,10 +176,25 @@ void ReleaseWorld::check() {
   const std::vector<ModelRecord> models = sqlite_->list_models(job_.id).value();
   released_ = models.size() - 1;
   for (size_t i = 1; i < models.size(); ++i) EXPECT_TRUE(drawn_models.contains(models[i].digest));
+  check_clips(models);
   EXPECT_EQ(spent.releases - spent.open_reserves, released_) << "every model has its commit, and no other";
   const JobRecord job = sqlite_->get_job(job_.id).value();
   if (job.state == JobState::completed) EXPECT_EQ(released_, kRounds);
   EXPECT_NE(job.state, JobState::failed) << job.reason;
+}
+
+// Each attempt comes to one clip however often it is finalized, and a round's is the one that its base came with.
+void ReleaseWorld::check_clips(const std::vector<ModelRecord>& models) {
+  if (!job_.spec.horizontal().privacy.adaptive_clip) return;
+  for (const auto& [key, clips] : clips_) EXPECT_EQ(clips.size(), 1u) << "one sum gave two clips";
+  for (const RoundRecord& round : sqlite_->list_rounds(job_.id, {.limit = 10'000}).value()) {
+    EXPECT_EQ(round.clip_norm, models.at(round.base.value()).clip_norm.value_or(0)) << "round " << round.number;
+    if (round.state != RoundState::done) continue;
+    const ModelRecord& made = models.at(round.base.value() + 1);
+    ASSERT_TRUE(made.clip_norm.has_value());
+    EXPECT_TRUE(clips_[round.key].contains(*made.clip_norm)) << "a clip that no sum gave";
+    EXPECT_NE(*made.clip_norm, round.clip_norm) << "noise moves it";
+  }
 }
 
 // One release for all rounds, from the first noise on that may have been released.

@@ -161,7 +161,9 @@ class StormyStore : public TrainingStore {
 
 class ReleaseWorld {
  public:
-  ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise, NoiseMechanism mechanism = NoiseMechanism::independent);
+  // With noise of this mechanism; `adapts_clip`: and a clip that follows the updates.
+  ReleaseWorld(uint64_t seed, RoundNoiseMaker& noise, NoiseMechanism mechanism = NoiseMechanism::independent,
+               bool adapts_clip = false);
   void run();
   uint64_t deaths() const { return storm_.deaths(); }
   uint64_t released() const { return released_; }
@@ -174,6 +176,7 @@ class ReleaseWorld {
   RoundEvent finalize(uint64_t serial, const FinalizeRound& request);
   std::optional<RoundEvent> react(const RoundNotice& notice);
   void check();
+  void check_clips(const std::vector<ModelRecord>& models);
   void check_tree(const PrivacySpent& spent);
   bool is_tree() const { return job_.spec.horizontal().privacy.has_tree_noise(); }
 
@@ -186,6 +189,7 @@ class ReleaseWorld {
   Finalizer finalizer_;
   JobRecord job_;
   std::map<RoundKey, std::set<Digest>> drawn_;  // models with noise that ever came out of the finalizer
+  std::map<RoundKey, std::set<double>> clips_;  // what the next round was to clip to, likewise
   std::set<RoundKey> doomed_;                   // attempts whose finalizing fails from now on
   uint64_t records_seen_ = 0;
   Digest head_seen_;

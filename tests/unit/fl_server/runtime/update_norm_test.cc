@@ -36,5 +36,20 @@ TEST(UpdateNorm, OfWhatIsNotFiniteIsRefused) {
   }
 }
 
+// The bit is beside the norm, and one of two: a device that could choose it would choose the next round's clip.
+TEST(UpdateNorm, WithAClipBitIsThatOfTheValuesBeforeIt) {
+  UpdateRules rules = clipped_at(5);
+  rules.encoding = UpdateEncoding::float32_clip_bit;
+  rules.clip = {.clip_norm = 40, .bit = 2};
+  EXPECT_OK(check_norm(std::vector<float>{3, 0, -4, 2}, rules));
+  EXPECT_OK(check_norm(std::vector<float>{3, 0, -4, -2}, rules));
+  EXPECT_ERROR(check_norm(std::vector<float>{3, 1, -4, 2}, rules), ErrorCode::malformed, "over the plan's clip_l2");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const float bad : {0.0f, 1.0f, 2.1f, -1e30f, nan}) {
+    EXPECT_ERROR(check_norm(std::vector<float>{3, 0, -4, bad}, rules), ErrorCode::malformed, "clip bit");
+  }
+  EXPECT_ERROR(check_norm(std::vector<float>{nan, 0, -4, 2}, rules), ErrorCode::malformed, "not a finite number");
+}
+
 }  // namespace
 }  // namespace coterie

@@ -62,7 +62,8 @@ TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
                         "DROP TABLE device_day; DROP TABLE audit_segment; ALTER TABLE device DROP COLUMN seen_day; "
                         "DROP TABLE tenant; DROP TABLE upload; ALTER TABLE idempotency DROP COLUMN tenant; "
                         "ALTER TABLE job DROP COLUMN deleted; ALTER TABLE accept DROP COLUMN examples; "
-                        "ALTER TABLE round DROP COLUMN examples_median; ALTER TABLE device DROP COLUMN checked_in; "
+                        "ALTER TABLE round DROP COLUMN examples_median; ALTER TABLE round DROP COLUMN clip_norm; "
+                        "ALTER TABLE model DROP COLUMN clip_norm; ALTER TABLE device DROP COLUMN checked_in; "
                         "ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));
   store = SqlTrainingStore::open(open_postgres(settings()));
   ASSERT_OK(store);
