@@ -182,6 +182,12 @@ std::string valid_labels(Loss loss, uint64_t classes) {
   return "[0, " + std::to_string(classes) + ")";
 }
 
+bool is_distance(const LossSettings& loss) {
+  if (loss.target != TargetKind::values) return false;
+  return loss.kind == Loss::mean_squared_error || loss.kind == Loss::l1 || loss.kind == Loss::huber ||
+         loss.kind == Loss::smooth_l1;
+}
+
 void emit_loss(Program& program, const LossSettings& loss, const TensorType& output_type, BufferId output,
                BufferId target, BufferId gradient) {
   const Shape& shape = output_type.shape;

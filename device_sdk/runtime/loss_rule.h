@@ -21,6 +21,9 @@ Result<TensorType> target_for_loss(const LossSettings& loss, const TensorType& o
 bool is_valid_label(Loss loss, uint64_t classes, int32_t label);
 std::string valid_labels(Loss loss, uint64_t classes);  // "[0, 10)"
 
+// Whether the loss measures how far outputs are from numbers that they should be.
+bool is_distance(const LossSettings& loss);
+
 // Emits the loss over the output; `gradient` may be kNoBuffer (evaluation). What `settings` holds is copied.
 void emit_loss(Program& program, const LossSettings& settings, const TensorType& output_type, BufferId output,
                BufferId target, BufferId gradient);

@@ -78,9 +78,17 @@ void ValueMetrics::add(float predicted, float expected) {
   ++values_;
   absolute_sum_ += std::abs(difference);
   squared_sum_ += difference * difference;
+  const double from_mean = static_cast<double>(expected) - expected_mean_;
+  expected_mean_ += from_mean / static_cast<double>(values_);
+  expected_squares_ += from_mean * (static_cast<double>(expected) - expected_mean_);
 }
 
 double ValueMetrics::mean_absolute_error() const { return ratio(absolute_sum_, static_cast<double>(values_)); }
+
+std::optional<double> ValueMetrics::r2() const {
+  if (!(expected_squares_ > 0)) return std::nullopt;
+  return 1 - squared_sum_ / expected_squares_;
+}
 
 double ValueMetrics::root_mean_squared_error() const {
   return std::sqrt(ratio(squared_sum_, static_cast<double>(values_)));

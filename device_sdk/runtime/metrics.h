@@ -58,10 +58,14 @@ class ValueMetrics {
   uint64_t values() const { return values_; }
   double mean_absolute_error() const;      // 0 without values
   double root_mean_squared_error() const;  // likewise
+  // The coefficient of determination (r2_score): 1 less the squared error's part of the expected values' variance. 0 is
+  // as good as their mean, below 0 is worse. Nothing if they are all the same.
+  std::optional<double> r2() const;
 
  private:
   uint64_t values_ = 0;
   double absolute_sum_ = 0, squared_sum_ = 0;
+  double expected_mean_ = 0, expected_squares_ = 0;  // about that mean (Welford 1962)
 };
 
 // Perplexity of a language model with this mean cross entropy, in nats: how many equally likely choices are as hard.

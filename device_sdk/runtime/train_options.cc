@@ -98,6 +98,7 @@ Result<ParameterGroup> parse_group(std::string_view text) {
 
 LossSettings loss_of(const TrainingSettings& settings) {
   return {.kind = settings.loss,
+          .target = settings.target,
           .label_smoothing = settings.label_smoothing,
           .threshold = settings.loss_threshold,
           .class_weights = settings.class_weights};

@@ -18,9 +18,6 @@
 
 namespace coterie {
 
-// What a loss compares the output with: class numbers (int32), or numbers of the output's own shape (float32).
-enum class TargetKind : uint8_t { labels, values };
-
 struct LossSettings {
   Loss kind = Loss::softmax_cross_entropy;
   TargetKind target = TargetKind::labels;
@@ -92,7 +89,7 @@ Result<ParameterGroup> parse_group(std::string_view text);
 // "float32" or "bf16". invalid_argument.
 Result<Storage> parse_storage(std::string_view text);
 
-// What a job's plan has of a loss: its devices have labels.
+// What a job's plan has of a loss.
 LossSettings loss_of(const TrainingSettings& settings);
 
 // The options that a job's plan stands for.

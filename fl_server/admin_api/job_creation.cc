@@ -96,6 +96,8 @@ ModelRecord judge_initial_model(AdminContext& context, const HorizontalSettings&
   if (evaluation) {
     initial.evaluation_loss = evaluation->loss;
     initial.evaluation_accuracy = evaluation->accuracy;
+    initial.evaluation_mae = evaluation->mae;
+    initial.evaluation_r2 = evaluation->r2;
   } else {
     problems.push_back({"/evaluation", "the model cannot be judged on it: " + evaluation.error().message()});
   }

@@ -112,6 +112,8 @@ nlohmann::json to_json(const ModelRecord& model) {
                          {"created", rfc3339(model.created)}};
   if (model.evaluation_loss) json["evaluation_loss"] = *model.evaluation_loss;
   if (model.evaluation_accuracy) json["evaluation_accuracy"] = *model.evaluation_accuracy;
+  if (model.evaluation_mae) json["evaluation_mae"] = *model.evaluation_mae;
+  if (model.evaluation_r2) json["evaluation_r2"] = *model.evaluation_r2;
   return json;
 }
 

@@ -79,6 +79,8 @@ HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
     if (horizontal && horizontal->privacy.adaptive_clip) {
       list.back()["clip_norm"] = terms_of(*horizontal, facts_of(round)).clip_norm;
     }
+    // No number is right or wrong.
+    if (horizontal && horizontal->training.target == TargetKind::values) list.back().erase("train_accuracy");
     if (horizontal && horizontal->update.weight_share_max < 1) {
       list.back()["weight_max"] = terms_of(*horizontal, facts_of(round)).weight_max;
     }

@@ -2,6 +2,8 @@
 
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/loss_rule.h"
+#include "device_sdk/runtime/metrics.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/seal.h"
 #include "device_sdk/runtime/train_options.h"
@@ -12,15 +14,36 @@ namespace {
 // A larger batch is no faster here, and its arena is made, and zeroed, in every round.
 constexpr uint32_t kBatch = 16;
 
+// A column of numbers read as class numbers, or the other way round, would give figures that mean nothing.
+Status check_target(const DatasetHeader& header, TargetKind target) {
+  const bool is_number = header.target.type == ColumnType::float32;
+  if (is_number == (target == TargetKind::values)) return {};
+  return Error(ErrorCode::invalid_argument, std::string("the targets of data set ") + header.name + " are " +
+                                                (is_number ? "numbers" : "labels") + ", and training.target is " +
+                                                std::string(to_string(target)));
+}
+
 }  // namespace
 
 Result<ModelEvaluation> evaluate_model(const Bytes& model_file, const Bytes& dataset_file,
                                        const TrainingSettings& training) {
   COT_ASSIGN(const Model model, Model::load(model_file));
   COT_ASSIGN(DatasetSource dataset, DatasetSource::load(dataset_file));
-  COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss_of(training), kBatch));
-  COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), dataset));
-  return ModelEvaluation{evaluation.loss_mean, evaluation.accuracy};
+  COT_TRY(check_target(dataset.header(), training.target));
+  const LossSettings loss = loss_of(training);
+  COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch));
+  if (!is_distance(loss)) {
+    COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), dataset));
+    const bool has_labels = loss.target == TargetKind::labels;
+    return ModelEvaluation{evaluation.loss_mean, has_labels ? std::optional(evaluation.accuracy) : std::nullopt};
+  }
+  ValueMetrics values;
+  const auto add = [&values](std::span<const float> outputs, std::span<const float> targets) {
+    for (size_t i = 0; i < targets.size(); ++i) values.add(outputs[i], targets[i]);
+  };
+  COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), dataset, add));
+  const double unit = static_cast<double>(dataset.header().target.scale);
+  return ModelEvaluation{.loss = evaluation.loss_mean, .mae = values.mean_absolute_error() * unit, .r2 = values.r2()};
 }
 
 Status check_model(const Bytes& model_file) {

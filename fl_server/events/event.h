@@ -46,6 +46,7 @@ struct RoundDone {
   ModelVersion version;  // of the model that it made
   std::optional<double> evaluation_loss = {};
   std::optional<double> evaluation_accuracy = {};
+  std::optional<double> evaluation_mae = {}, evaluation_r2 = {};  // of a job whose targets are numbers
 };
 
 // clang-format off

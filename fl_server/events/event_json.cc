@@ -38,6 +38,8 @@ struct Writer {
     out["model_version"] = of.version.value();
     if (of.evaluation_loss) out["evaluation_loss"] = *of.evaluation_loss;
     if (of.evaluation_accuracy) out["evaluation_accuracy"] = *of.evaluation_accuracy;
+    if (of.evaluation_mae) out["evaluation_mae"] = *of.evaluation_mae;
+    if (of.evaluation_r2) out["evaluation_r2"] = *of.evaluation_r2;
   }
   void operator()(const event::ServerLeads& of) const { out["epoch"] = of.epoch; }
   void operator()(const event::NodesChanged& of) const { out["nodes"] = of.nodes; }

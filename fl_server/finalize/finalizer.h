@@ -22,6 +22,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "fl_server/finalize/sum_masks.h"
 #include "fl_server/store/accept_store.h"
@@ -35,7 +36,8 @@ class RoundNoiseMaker;
 
 struct ModelEvaluation {
   double loss = 0;
-  double accuracy = 0;
+  std::optional<double> accuracy = {};      // of labels
+  std::optional<double> mae = {}, r2 = {};  // of numbers (device_sdk/runtime/metrics.h); no r2 where all are the same
 };
 // Evaluates a whole model file on a data set file, by the job's loss.
 using EvaluateModel =

@@ -27,6 +27,9 @@ void read_kind(JsonReader& reader, const char* key, std::span<const std::string_
 
 void read_training(JsonReader reader, TrainingSettings& training, RateSchedule& schedule) {
   read_kind(reader, "loss", loss_names(), training.loss);
+  size_t target = static_cast<size_t>(training.target);
+  reader.read_choice("target", target_names(), target);
+  training.target = static_cast<TargetKind>(target);
   reader.read("label_smoothing", training.label_smoothing);
   reader.read("loss_threshold", training.loss_threshold);
   reader.read("class_weights", training.class_weights);
@@ -159,6 +162,7 @@ nlohmann::json to_json(const TrainingSettings& training) {
                          {"local_epochs", training.local_epochs},
                          {"steps_max", training.steps_max},
                          {"optimizer", to_json(training.optimizer)}};
+  if (training.target != TargetKind::labels) json["target"] = to_string(training.target);
   if (training.label_smoothing != 0) json["label_smoothing"] = readable(training.label_smoothing);
   if (training.loss_threshold != 1) json["loss_threshold"] = readable(training.loss_threshold);
   for (const float weight : training.class_weights) json["class_weights"].push_back(readable(weight));

@@ -404,7 +404,9 @@ void RoundScheduler::after_commit(const CommitRound& request, const JobProgress&
                                                       .updates = request.round.totals.updates,
                                                       .version = model.version,
                                                       .evaluation_loss = model.evaluation_loss,
-                                                      .evaluation_accuracy = model.evaluation_accuracy});
+                                                      .evaluation_accuracy = model.evaluation_accuracy,
+                                                      .evaluation_mae = model.evaluation_mae,
+                                                      .evaluation_r2 = model.evaluation_r2});
   if (request.completes_job) parts_.events.add(progress.job.id, event::JobCompleted{request.number});
   if (request.opens_next && progress.latest) tell_opened(progress.job.id, *progress.latest);
   core_.post([this] { clean_up_partials(); });

@@ -178,6 +178,9 @@ constexpr const char* kVersion10 = R"sql(
 -- What a round's devices clip to: 0 is what the job says. And what those of the next round will, by the model.
 ALTER TABLE round ADD COLUMN clip_norm DOUBLE PRECISION NOT NULL DEFAULT 0;
 ALTER TABLE model ADD COLUMN clip_norm DOUBLE PRECISION;
+-- NULL: nothing was held out, or the targets are labels; r2 also where all targets are the same.
+ALTER TABLE model ADD COLUMN evaluation_mae DOUBLE PRECISION;
+ALTER TABLE model ADD COLUMN evaluation_r2 DOUBLE PRECISION;
 
 UPDATE schema_version SET version = 10;
 )sql";

@@ -181,6 +181,9 @@ constexpr const char* kVersion10 = R"sql(
 -- What a round's devices clip to: 0 is what the job says. And what those of the next round will, by the model.
 ALTER TABLE round ADD COLUMN clip_norm REAL NOT NULL DEFAULT 0;
 ALTER TABLE model ADD COLUMN clip_norm REAL;
+-- NULL: nothing was held out, or the targets are labels; r2 also where all targets are the same.
+ALTER TABLE model ADD COLUMN evaluation_mae REAL;
+ALTER TABLE model ADD COLUMN evaluation_r2 REAL;
 
 PRAGMA user_version = 10;
 )sql";

@@ -4,8 +4,9 @@
 namespace coterie {
 namespace {
 
-#define COT_MODEL_COLUMNS \
-  "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created, clip_norm"
+#define COT_MODEL_COLUMNS                                                                         \
+  "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created, " \
+  "clip_norm, evaluation_mae, evaluation_r2"
 
 ModelRecord model_from(Statement& row) {
   ModelRecord model;
@@ -18,15 +19,19 @@ ModelRecord model_from(Statement& row) {
   if (!row.is_null(6)) model.evaluation_accuracy = row.real(6);
   model.created = row.time(7);
   if (!row.is_null(8)) model.clip_norm = row.real(8);
+  if (!row.is_null(9)) model.evaluation_mae = row.real(9);
+  if (!row.is_null(10)) model.evaluation_r2 = row.real(10);
   return model;
 }
 
 }  // namespace
 
 Status SqlTrainingStore::insert_model(const ModelRecord& model) {
-  Statement insert = database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert =
+      database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert << model.job.value() << model.version.value() << model.digest << model.bytes << model.optimizer_state
-         << model.evaluation_loss << model.evaluation_accuracy << model.created << model.clip_norm;
+         << model.evaluation_loss << model.evaluation_accuracy << model.created << model.clip_norm
+         << model.evaluation_mae << model.evaluation_r2;
   return insert.run();
 }
 

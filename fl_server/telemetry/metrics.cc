@@ -180,9 +180,9 @@ void Metrics::add_connections(std::string_view plane, int64_t change) {
   families_->connections.Add({{"plane", std::string(plane)}}).Increment(static_cast<double>(change));
 }
 
-void Metrics::set_evaluation(const JobId& job, double loss, double accuracy) {
+void Metrics::set_evaluation(const JobId& job, double loss, std::optional<double> accuracy) {
   families_->evaluation_loss.Add({{"job", job.value()}}).Set(loss);
-  families_->evaluation_accuracy.Add({{"job", job.value()}}).Set(accuracy);
+  if (accuracy) families_->evaluation_accuracy.Add({{"job", job.value()}}).Set(*accuracy);
 }
 
 std::string Metrics::exposition() const {

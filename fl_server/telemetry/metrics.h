@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,7 +40,7 @@ class Metrics {
   void set_bytes_in_flight(uint64_t bytes);
   void set_node_load(const NodeLoad& load);
   void set_fleet_nodes(uint32_t nodes);  // that talk to devices, as the one that leads hears
-  void set_evaluation(const JobId& job, double loss, double accuracy);
+  void set_evaluation(const JobId& job, double loss, std::optional<double> accuracy);
 
   // The Prometheus text exposition format, version 0.0.4.
   std::string exposition() const;

@@ -51,10 +51,18 @@ Result<DatasetColumn> parse(const state::DatasetColumn& table) {
   if (!std::isfinite(column.scale) || !std::isfinite(column.offset)) {
     return flat::out_of_range("column scale and offset", "must be finite");
   }
-  if (column.type != ColumnType::uint8 && (column.scale != 1 || column.offset != 0)) {
-    return flat::out_of_range("column scale and offset", "must be 1 and 0 unless the type is uint8");
-  }
   return column;
+}
+
+// A float32 target may be standardised: what it is in its own unit stands beside it.
+Status check_scale(const DatasetColumn& column, bool is_target) {
+  const bool is_plain = column.scale == 1 && column.offset == 0;
+  if (is_target && column.type == ColumnType::float32) {
+    if (column.scale > 0) return {};
+    return flat::out_of_range("target scale", "must be above 0");
+  }
+  if (column.type == ColumnType::uint8 || is_plain) return {};
+  return flat::out_of_range("column scale and offset", "must be 1 and 0 unless the type is uint8");
 }
 
 Status check_labels(ByteView labels, uint32_t classes) {
@@ -98,9 +106,11 @@ Result<Decoded<DatasetHeader>> decode_dataset(ByteView bytes) {
   }
   for (const state::DatasetColumn* input : *root->inputs()) {
     COT_ASSIGN(DatasetColumn column, parse(*input));
+    COT_TRY(check_scale(column, false));
     header.inputs.push_back(std::move(column));
   }
   COT_ASSIGN(header.target, parse(*root->target()));
+  COT_TRY(check_scale(header.target, true));
   if (header.target.type == ColumnType::uint8) return flat::out_of_range("target", "must be int32 or float32");
   const bool has_labels = header.target.type == ColumnType::int32;
   header.classes = root->classes();

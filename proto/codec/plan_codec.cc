@@ -56,6 +56,7 @@ bool is_known_to_all(const TrainingSettings& t) {
 }
 
 bool has_correction(const TrainingSettings& t) { return t.correction != DriftCorrection{} || t.normalised_steps != 0; }
+bool has_target(const TrainingSettings& t) { return t.target != TargetKind::labels; }
 
 flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuilder& builder,
                                                      const TrainingSettings& t) {
@@ -63,7 +64,7 @@ flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuil
   const auto weights = t.class_weights.empty() ? 0 : builder.CreateVector(t.class_weights);
   const auto freeze = t.freeze.empty() ? 0 : builder.CreateVectorOfStrings(t.freeze);
   const auto train_only = t.train_only.empty() ? 0 : builder.CreateVectorOfStrings(t.train_only);
-  const uint8_t loss = has_correction(t) ? 0 : static_cast<uint8_t>(t.loss);
+  const uint8_t loss = has_correction(t) || has_target(t) ? 0 : static_cast<uint8_t>(t.loss);
   return wire::CreateObjective(builder, loss, t.label_smoothing, t.loss_threshold, weights, freeze, train_only,
                                t.train_last, t.proximal_mu);
 }
@@ -73,8 +74,15 @@ flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuil
 flatbuffers::Offset<wire::Correction> build_correction(flatbuffers::FlatBufferBuilder& builder,
                                                        const TrainingSettings& t) {
   if (!has_correction(t)) return 0;
-  return wire::CreateCorrection(builder, static_cast<uint8_t>(t.loss), static_cast<uint8_t>(t.correction.kind),
-                                t.correction.alpha, t.normalised_steps);
+  const uint8_t loss = has_target(t) ? 0 : static_cast<uint8_t>(t.loss);
+  return wire::CreateCorrection(builder, loss, static_cast<uint8_t>(t.correction.kind), t.correction.alpha,
+                                t.normalised_steps);
+}
+
+// Likewise of those that know corrections and no targets but labels.
+flatbuffers::Offset<wire::Target> build_target(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t) {
+  if (!has_target(t)) return 0;
+  return wire::CreateTarget(builder, static_cast<uint8_t>(t.loss), static_cast<uint8_t>(t.target));
 }
 
 using FlatStrings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
@@ -116,6 +124,16 @@ Status parse(const wire::Correction& correction, TrainingSettings& into) {
   return {};
 }
 
+// Behind both, whose loss it says.
+Status parse(const wire::Target& target, TrainingSettings& into) {
+  if (static_cast<uint8_t>(into.loss) != 0) {
+    return flat::out_of_range("loss", "must be 0 beside a target, which says it");
+  }
+  into.loss = static_cast<Loss>(target.loss());
+  into.target = static_cast<TargetKind>(target.kind());
+  return {};
+}
+
 }  // namespace
 
 namespace flat {
@@ -140,9 +158,9 @@ Bytes encode(const Plan& message) {
                                                o.weight_decay, o.beta1, o.beta2, o.epsilon, o.smoothing, o.nesterov);
   const auto objective = build_objective(builder, message.training);
   const uint8_t loss = objective.IsNull() ? static_cast<uint8_t>(message.training.loss) : 0;
-  const auto training = wire::CreateTraining(builder, loss, message.training.batch_size, message.training.local_epochs,
-                                             message.training.steps_max, optimizer, objective,
-                                             build_correction(builder, message.training));
+  const auto training = wire::CreateTraining(
+      builder, loss, message.training.batch_size, message.training.local_epochs, message.training.steps_max, optimizer,
+      objective, build_correction(builder, message.training), build_target(builder, message.training));
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -189,6 +207,7 @@ Result<Plan> decode_plan(ByteView bytes) {
     COT_TRY(parse(*t.objective(), plan.training));
   }
   if (t.correction() != nullptr) COT_TRY(parse(*t.correction(), plan.training));
+  if (t.target() != nullptr) COT_TRY(parse(*t.target(), plan.training));
   const wire::UpdateRules& u = *root->update();
   const wire::FixedPoint& f = *u.fixed_point();
   plan.update = {.encoding = static_cast<UpdateEncoding>(u.encoding()),

@@ -19,8 +19,8 @@ struct DatasetColumn {
   std::string name;
   ColumnType type = ColumnType::float32;
   Shape shape;       // of one example: images height, width, channels; empty: one number
-  float scale = 1;   // uint8 only; elsewhere 1
-  float offset = 0;  // uint8 only; elsewhere 0
+  float scale = 1;   // of uint8, and of a float32 target: value * scale + offset is the number in its own unit, which
+  float offset = 0;  // nobody computes but who reports it. Elsewhere 1 and 0
   friend bool operator==(const DatasetColumn&, const DatasetColumn&) = default;
 };
 

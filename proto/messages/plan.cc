@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 11> kLossNames = {"softmax_cross_entropy"
                                                          "triplet_margin"};
 constexpr std::array<std::string_view, 8> kOptimizerNames = {"sgd",     "adam",     "adamw", "adagrad",
                                                              "rmsprop", "adadelta", "lamb",  "lion"};
+constexpr std::array<std::string_view, 2> kTargetNames = {"labels", "values"};  // from 0
 
 // The values of both enums count from 1.
 template <typename Names, typename Value>
@@ -88,6 +89,11 @@ Status validate_clip(const Plan& plan) {
 
 std::span<const std::string_view> loss_names() { return kLossNames; }
 std::span<const std::string_view> optimizer_names() { return kOptimizerNames; }
+std::span<const std::string_view> target_names() { return kTargetNames; }
+std::string_view to_string(TargetKind kind) {
+  const auto index = static_cast<size_t>(kind);
+  return index < kTargetNames.size() ? kTargetNames[index] : "unknown";
+}
 std::string_view to_string(Loss loss) { return name_of(kLossNames, loss); }
 std::string_view to_string(OptimizerKind kind) { return name_of(kOptimizerNames, kind); }
 std::optional<Loss> loss_from(std::string_view name) { return from_name<Loss>(kLossNames, name); }

@@ -33,6 +33,8 @@ enum class Loss : uint8_t {
   cosine_embedding,  // output rows are pairs, one behind the other; labels 1 and -1
   triplet_margin,    // output rows are anchor, positive, negative; labels are not looked at
 };
+// What a loss compares the output with: class numbers (int32), or numbers of the output's own shape (float32).
+enum class TargetKind : uint8_t { labels, values };
 enum class OptimizerKind : uint8_t { sgd = 1, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion };
 // float32         every coordinate is trained - given
 // float32_pooled  the same, but running statistics come as proto/messages/running_statistics.h says
@@ -78,6 +80,8 @@ struct TrainingSettings {
   // FedNova (Wang et al. 2020) with this effective number of steps: the update is scaled to what so many plain steps
   // would have come to (device_sdk/agent/normalised_steps.h); 0: it is as training left it. sgd alone.
   float normalised_steps = 0;
+  // What devices' examples have beside their inputs.
+  TargetKind target = TargetKind::labels;
   // A plan alone has one: the strategy of its job says it (scheduler/job/correction_rules.h).
   DriftCorrection correction = {};
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
@@ -112,8 +116,10 @@ struct Plan {
 // In the enums' order.
 std::span<const std::string_view> loss_names();
 std::span<const std::string_view> optimizer_names();
+std::span<const std::string_view> target_names();
 std::string_view to_string(Loss loss);
 std::string_view to_string(OptimizerKind kind);
+std::string_view to_string(TargetKind kind);
 std::optional<Loss> loss_from(std::string_view name);
 std::optional<OptimizerKind> optimizer_from(std::string_view name);
 

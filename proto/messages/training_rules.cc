@@ -66,6 +66,19 @@ void check_loss(const TrainingSettings& training, Rules& rules) {
                 "must be absent: " + name + " has no class weights");
 }
 
+bool takes_values(Loss loss) {
+  return loss != Loss::negative_log_likelihood && loss != Loss::cosine_embedding && loss != Loss::triplet_margin;
+}
+
+// As the losses stand behind an output (device_sdk/runtime/loss_rule.h).
+void check_target(const TrainingSettings& training, Rules& rules) {
+  const std::string name(to_string(training.loss));
+  rules.require(to_string(training.target) != "unknown", "/target", "must be labels or values");
+  if (training.target == TargetKind::labels) return;
+  rules.require(takes_values(training.loss), "/target", "must be labels with " + name);
+  rules.require(training.class_weights.empty(), "/class_weights", "must be absent: values are of no class");
+}
+
 void check_patterns(const std::vector<std::string>& patterns, const std::string& pointer, Rules& rules) {
   rules.require(patterns.size() <= kPatternsMax, pointer,
                 "must have at most " + std::to_string(kPatternsMax) + " patterns");
@@ -104,6 +117,7 @@ void check_correction(const TrainingSettings& training, Rules& rules) {
 Problems problems_of(const TrainingSettings& training) {
   Rules rules;
   check_loss(training, rules);
+  check_target(training, rules);
   rules.require(training.batch_size >= 1 && training.batch_size <= 4096, "/batch_size", "must be in [1, 4096]");
   rules.require(training.local_epochs >= 1 && training.local_epochs <= 1000, "/local_epochs", "must be in [1, 1000]");
   check(training.optimizer, rules);

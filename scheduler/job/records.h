@@ -42,7 +42,9 @@ struct ModelRecord {
   uint64_t bytes = 0;
   std::optional<Digest> optimizer_state;  // the server optimizer's moments after this round
   std::optional<double> evaluation_loss;
-  std::optional<double> evaluation_accuracy;
+  std::optional<double> evaluation_accuracy;  // of a job whose targets are labels
+  std::optional<double> evaluation_mae;       // of one whose targets are numbers: mean absolute error, in their unit
+  std::optional<double> evaluation_r2;        // likewise: coefficient of determination; 0 is as good as their mean
   WallTime created;
   std::optional<double> clip_norm = {};  // adaptive: of devices that train from it
 };

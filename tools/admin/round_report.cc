@@ -32,6 +32,8 @@ RoundReport parse_round(const nlohmann::json& json) {
     round.model_version = model->at("version").get<uint64_t>();
     round.evaluation_loss = number_in(*model, "evaluation_loss");
     round.evaluation_accuracy = number_in(*model, "evaluation_accuracy");
+    round.evaluation_mae = number_in(*model, "evaluation_mae");
+    round.evaluation_r2 = number_in(*model, "evaluation_r2");
   }
   return round;
 }

@@ -62,7 +62,7 @@ std::string next_text(const DataMakeOptions& options, const ShardFolder& folder,
     text += "  " + terminal.bold(command) + "\n" + terminal.dim("      " + what) + "\n";
   };
   next(program + " data inspect " + directory, "who has what");
-  if (folder.held_out && !folder.contract.target.is_number) {
+  if (folder.held_out) {
     next(program + " demo --data " + directory, "a federation of these devices, on this machine");
   }
   next(program + " device run --data " + shell_word(folder.path_of(folder.devices[0])) + " ...",
@@ -118,13 +118,13 @@ Status draw(const ShardFolder& folder, const std::string& path) {
   chart.title = folder.contract.name + " on " + counted(folder.devices.size(), "device");
   chart.subtitle =
       folder.split.empty() ? folder.source : "split " + folder.split + ", seed " + std::to_string(folder.seed);
-  chart.class_names = folder.contract.target.classes;
+  chart.is_of_numbers = folder.contract.target.is_number;
+  chart.class_names = chart.is_of_numbers ? std::vector<std::string>{"examples"} : folder.contract.target.classes;
   for (const ShardRecord& record : folder.devices) {
-    if (!record.classes.empty()) chart.label_counts.push_back(record.classes);
+    if (chart.is_of_numbers) chart.label_counts.push_back({static_cast<uint32_t>(record.examples)});
+    else if (!record.classes.empty()) chart.label_counts.push_back(record.classes);
   }
-  if (chart.label_counts.empty()) {
-    return Error(ErrorCode::invalid_argument, "there are no classes to draw: the target is a number");
-  }
+  if (chart.label_counts.empty()) return Error(ErrorCode::invalid_argument, "there are no classes to draw");
   return os::write_file_atomically(path, as_bytes(draw_holdings(chart)));
 }
 

@@ -86,7 +86,7 @@ std::string encoding_text(const InputContract& contract, bool is_guess, int colu
   std::string what = target.column.empty() ? "target" : "target " + printable(target.column);
   if (target.is_number) {
     what += ": a number, " + number_text(target.low) + " to " + number_text(target.high) + ", deviation " +
-            number_text(target.deviation);
+            number_text(target.deviation) + (target.is_standardised ? ", which the examples have as 1" : "");
   } else {
     what += ": " + std::to_string(target.classes.size()) + (target.classes.size() == 1 ? " class (" : " classes (") +
             listed_some(target.classes, kClassesNamedMax) + ")";

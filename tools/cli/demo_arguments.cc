@@ -18,6 +18,8 @@ constexpr const char* kExamples =
     "  coterie demo --split dirichlet:0.1 --strategy fedadam --rounds 60\n"
     "  coterie demo --data mnist:DIR --model lenet5 --devices 30\n"
     "  coterie demo --data 'csv:adult.csv?target=income' --devices 10\n"
+    "  coterie demo --data 'csv:houses.csv?target=price' --loss huber\n"
+    "                        a target that is a number\n"
     "  coterie demo --data ./shards --model net.onnx\n"
     "                        shards of `coterie data make`, a model of your own\n"
     "  coterie demo --dropout 0.1             devices that vanish in mid-round\n"
@@ -142,8 +144,15 @@ void add_training(CLI::App& demo, DemoOptions& options) {
       ->default_str("sgd")
       ->type_name("NAME")
       ->check(one_of({optimizer_names().begin(), optimizer_names().end()}));
+  demo.add_option_function<std::string>(
+          "--loss", [&options](const std::string& name) { options.loss = *loss_from(name); },
+          "of the devices: softmax_cross_entropy of classes, mean_squared_error of numbers, or another of a job")
+      ->default_str("as the data say")
+      ->type_name("NAME")
+      ->check(one_of({loss_names().begin(), loss_names().end()}));
   demo.add_option("--lr", options.learning_rate,
-                  "learning rate of the devices (default: by optimizer, 0.1 for sgd, 0.001 for adam)")
+                  "learning rate of the devices (default: by optimizer, 0.1 for sgd, 0.01 where targets are numbers, "
+                  "0.001 for adam)")
       ->type_name("X")
       ->check(between(1e-9, 1e6));
   add_schedules(demo, options.schedules);

@@ -1,5 +1,6 @@
 #include "tools/cli/job_commands.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -37,24 +38,30 @@ Result<nlohmann::json> read_job(const std::string& path) {
 }
 
 std::string optional_percent(const std::optional<double>& ratio) { return ratio ? format_percent(*ratio) : "-"; }
+std::string optional_digits(const std::optional<double>& value) { return value ? format_digits(*value) : "-"; }
 std::string optional_loss(const std::optional<double>& loss) { return loss ? format_fixed(*loss, 3) : "-"; }
 
 void print_rounds(const RoundsPage& page) {
   using enum Table::Align;
-  Table table({{"ROUND", right},
-               {"ATTEMPT", right},
-               {"STATE"},
-               {"UPDATES", right},
-               {"TRAIN LOSS", right},
-               {"LOSS", right},
-               {"ACCURACY", right},
-               {"TIME", right},
-               {"REASON"}});
+  const bool has_numbers = std::ranges::any_of(page.rounds, [](const auto& round) { return round.evaluation_mae; });
+  std::vector<Table::Column> columns = {{"ROUND", right},   {"ATTEMPT", right},    {"STATE"},
+                                        {"UPDATES", right}, {"TRAIN LOSS", right}, {"LOSS", right}};
+  if (has_numbers) columns.insert(columns.end(), {{"MAE", right}, {"R2", right}});
+  else columns.push_back({"ACCURACY", right});
+  columns.insert(columns.end(), {{"TIME", right}, {"REASON"}});
+  Table table(columns);
   for (const RoundReport& round : page.rounds) {
-    table.add({std::to_string(round.number), std::to_string(round.attempt), round.state,
-               std::to_string(round.accepted) + "/" + std::to_string(round.goal_count), optional_loss(round.train_loss),
-               optional_loss(round.evaluation_loss), optional_percent(round.evaluation_accuracy),
-               round.has_ended() ? format_seconds(round.seconds) : "-", round.reason});
+    std::vector<std::string> cells = {std::to_string(round.number),
+                                      std::to_string(round.attempt),
+                                      round.state,
+                                      std::to_string(round.accepted) + "/" + std::to_string(round.goal_count),
+                                      optional_loss(round.train_loss),
+                                      optional_loss(round.evaluation_loss)};
+    if (has_numbers)
+      cells.insert(cells.end(), {optional_digits(round.evaluation_mae), optional_loss(round.evaluation_r2)});
+    else cells.push_back(optional_percent(round.evaluation_accuracy));
+    cells.insert(cells.end(), {round.has_ended() ? format_seconds(round.seconds) : "-", round.reason});
+    table.add(std::move(cells));
   }
   print_text(table.text());
 }

@@ -23,7 +23,8 @@ ExitCode evaluate_model(const EvaluateOptions& options) {
   if (!data) return fail_on_input(kCommand, data.error());
   const LossSettings loss = loss_for(data->judges().header(), options.loss);
   InterruptibleSource examples(data->judges());
-  const Result<Measured> measured = measure(*model, examples, loss, *names, options.threads);
+  const double unit = static_cast<double>(data->judges().header().target.scale);
+  const Result<Measured> measured = measure(*model, examples, loss, *names, options.threads, unit);
   if (!measured) {
     return fail_on_input(kCommand, measured.error().with_context(options.model + " on " + options.data));
   }

@@ -76,6 +76,13 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
+std::string format_digits(double value) {
+  if (!std::isfinite(value)) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
 std::string format_fixed(double value, int decimals) {
   if (!std::isfinite(value)) return "-";
   char text[400];

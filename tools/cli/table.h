@@ -36,6 +36,7 @@ std::string printable(std::string_view text);
 // `text` as one word of a shell command, quoted if it has to be.
 std::string shell_word(const std::string& text);
 
+std::string format_digits(double value);                       // 1234, 0.0125: four that count; likewise
 std::string format_fixed(double value, int decimals);          // 0.5000; "-" unless it is finite
 std::string format_percent(double ratio);                      // 0.9722 -> "97.2 %"
 std::string format_seconds(double seconds);                    // "0.42 s", "12.3 s", "3 min 05 s"

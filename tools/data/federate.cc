@@ -6,6 +6,7 @@
 #include "base/os/file.h"
 #include "tools/data/feature_shift.h"
 #include "tools/data/load.h"
+#include "tools/data/target_scale.h"
 
 namespace coterie {
 namespace {
@@ -103,15 +104,8 @@ ExampleTable FederatedData::shard(uint32_t device) const {
   return shard;
 }
 
-Status check_for_job(const InputContract& contract) {
-  if (!contract.target.is_number) return {};
-  return Error(ErrorCode::invalid_argument,
-               "the target of " + contract.name +
-                   " is a number, and a federated job learns classes: as=class takes its values as classes, and "
-                   "`coterie model train` learns numbers on this machine");
-}
-
-Result<FederatedData> federate(const FederateOptions& options) {
+Result<FederatedData> federate(const FederateOptions& asked) {
+  FederateOptions options = asked;
   Divider divider(options);
   LoadRequest request;
   request.fit = [&divider](std::span<const int32_t> labels, size_t examples) {
@@ -124,11 +118,17 @@ Result<FederatedData> federate(const FederateOptions& options) {
     return Error(ErrorCode::invalid_argument, "text is not shared out: its encoding is of the whole text");
   }
   COT_TRY(check_texts(loaded.contract, options.source));
-  if (options.is_for_job) COT_TRY(check_for_job(loaded.contract));
+  if (loaded.contract.target.is_number && options.split_of_numbers) options.split = *options.split_of_numbers;
   COT_TRY(check_shift(options.split, header));
   const bool has_own_test_part = loaded.held_out.has_value();
   if (!divider.is_divided()) {
     COT_TRY(divider.divide(loaded.examples.labels(), loaded.examples.size(), has_own_test_part));
+  }
+  // With a contract of before the target is what that says.
+  ContractTarget& target = loaded.contract.target;
+  if (target.is_number && !loaded.is_by_contract) {
+    fit_target(loaded.examples, divider.parts().training, target);
+    standardise_target(target, loaded.examples);
   }
   FederatedData data;
   data.split = options.split;

@@ -24,7 +24,7 @@ struct FederateOptions {
   std::optional<double> held_out = {};  // in [0, 0.9], of the examples; by default the source's own test part, or
                                         // kHeldOutFraction
   uint64_t seed = 1;                    // of everything that chance decides
-  bool is_for_job = false;              // check_for_job before anything is shared out
+  std::optional<DataSplit> split_of_numbers = {};  // in place of `split` where the target is a number
 };
 
 struct FederatedData {
@@ -41,10 +41,8 @@ struct FederatedData {
   ExampleTable shard(uint32_t device) const;
 };
 
-// Whether a federated job can learn such data: invalid_argument where the target is a number, as jobs learn classes.
-Status check_for_job(const InputContract& contract);
-
-// Scales and categories are fitted on what is not held out. The same options and files give the same bytes. Errors in
+// Scales and categories are fitted on what is not held out, and so is the unit of a target that is a number
+// (target_scale.h). The same options and files give the same bytes. Errors in
 // one line: what load_data and partition say; invalid_argument (a text; a split that does not fit the data).
 Result<FederatedData> federate(const FederateOptions& options);
 

@@ -16,6 +16,7 @@ using nlohmann::ordered_json;
 constexpr const char* kSchema = "coterie.input_contract.v1";
 constexpr uint64_t kFileBytesMax = 64 << 20;
 constexpr size_t kColumnsMax = 1 << 20;
+constexpr double kTargetMax = 1e30;
 
 Error bad(const std::string& where, const std::string& what) {
   return Error(ErrorCode::malformed, where + ": " + what);
@@ -42,6 +43,7 @@ ordered_json json_of(const ContractTarget& target) {
   json["kind"] = target.is_number ? "number" : "class";
   if (target.is_number) {
     json.update({{"mean", target.mean}, {"deviation", target.deviation}, {"low", target.low}, {"high", target.high}});
+    if (target.is_standardised) json["standardise"] = true;
   } else {
     json["classes"] = target.classes;
   }
@@ -160,6 +162,10 @@ Result<ContractTarget> parse_target(const ordered_json& json) {
     target.deviation = reader.number("deviation");
     target.low = reader.number("low");
     target.high = reader.number("high");
+    if (reader.has("standardise")) target.is_standardised = reader.flag("standardise");
+    if (target.deviation < 0) reader.fail("deviation", "no negative number");
+    // As float32 both stand in the data's header.
+    if (std::abs(target.mean) > kTargetMax || target.deviation > kTargetMax) reader.fail("mean", "at most 1e30");
   } else if (kind == "class") {
     target.classes = reader.texts("classes");
     std::vector<std::string> sorted = target.classes;

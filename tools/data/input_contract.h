@@ -41,7 +41,8 @@ struct ContractTarget {
   std::string column;  // of a table; otherwise empty
   bool is_number = false;
   std::vector<std::string> classes;
-  double mean = 0, deviation = 0, low = 0, high = 0;  // of a number, which stands in the data as it is
+  double mean = 0, deviation = 0, low = 0, high = 0;  // of a number, which stands in the data as it is,
+  bool is_standardised = false;                       // or as target_scale.h says
   friend bool operator==(const ContractTarget&, const ContractTarget&) = default;
 };
 

@@ -15,6 +15,7 @@
 #include "tools/data/labelled_images.h"
 #include "tools/data/npy.h"
 #include "tools/data/shard_folder.h"
+#include "tools/data/target_scale.h"
 #include "tools/data/text.h"
 
 namespace coterie {
@@ -245,11 +246,13 @@ Result<TrainingData> read_rows(std::string_view text, const std::string& path, c
   }
   if (contract) {
     data.contract = std::move(*contract);
+    data.is_by_contract = true;
   } else {
     COT_ASSIGN(data.contract, fit_rows(rows, options, request));
     data.contract.name = base_name(path);
   }
   COT_ASSIGN(data.examples, encode_csv(rows, data.contract, data.notes));
+  standardise_target(data.contract.target, data.examples);
   return data;
 }
 
@@ -291,6 +294,7 @@ Result<TrainingData> load_npy(DataName& name, const LoadRequest& request) {
   COT_ASSIGN(const NpyArray y, read_npy(y_path));
   if (contract) {
     data.contract = std::move(*contract);
+    data.is_by_contract = true;
   } else {
     Result<ContractTarget> target = npy_target(y, is_number);
     if (!target) return target.error().with_context(y_path);
@@ -307,6 +311,7 @@ Result<TrainingData> load_npy(DataName& name, const LoadRequest& request) {
   Result<ExampleTable> examples = encode_npy(x, y, data.contract);
   if (!examples) return examples.error().with_context(x_path);
   data.examples = std::move(*examples);
+  standardise_target(data.contract.target, data.examples);
   return data;
 }
 

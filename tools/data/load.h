@@ -19,6 +19,7 @@ struct TrainingData {
   ExampleTable examples;
   std::optional<ExampleTable> held_out;  // where the data set brings its own test part
   InputContract contract = {};           // by which both were read
+  bool is_by_contract = false;           // of before: nothing was fitted
   std::vector<std::string> groups = {};  // of each example: what LoadRequest::group asked for
   std::vector<std::string> notes = {};   // what was missing, unseen or left out, a sentence each
 };

@@ -51,7 +51,8 @@ std::vector<std::vector<Svg::Point>> curve_of(const ChartData& data, const Panel
   for (const ChartRound& round : data.rounds) {
     const std::optional<double> v = value(round);
     if (v && std::isfinite(*v)) {
-      pieces.back().emplace_back(panel.x.at(static_cast<double>(round.number)), panel.y.at(std::min(*v, panel.y.high)));
+      pieces.back().emplace_back(panel.x.at(static_cast<double>(round.number)),
+                                 panel.y.at(std::clamp(*v, panel.y.low, panel.y.high)));
     } else if (!pieces.back().empty()) {
       pieces.emplace_back();
     }
@@ -102,13 +103,15 @@ void draw_curve(Svg& svg, const std::vector<std::vector<Svg::Point>>& pieces, st
 
 void draw_accuracy(Svg& svg, const ChartData& data) {
   const Panel panel = panel_at(data, kLeft + 40, 1);
-  draw_axes(svg, panel, "Accuracy on held-out examples", " %", 100);
+  if (data.is_of_numbers) draw_axes(svg, panel, "R2 on held-out examples", "", 1);
+  else draw_axes(svg, panel, "Accuracy on held-out examples", " %", 100);
   const Value accuracy = [](const ChartRound& round) { return round.accuracy; };
   const auto pieces = curve_of(data, panel, accuracy);
   draw_curve(svg, pieces, "curve", "dot");
   if (const std::optional<double> last = last_of(data, accuracy)) {
     const Svg::Point end = pieces.back().back();
-    svg.text("value", {end.first + 10, end.second + 5}, format_percent(*last));
+    svg.text("value", {end.first + 10, end.second + 5},
+             data.is_of_numbers ? format_fixed(*last, 3) : format_percent(*last));
   }
 }
 
@@ -122,7 +125,7 @@ void draw_loss(Svg& svg, const ChartData& data) {
     }
   }
   const Panel panel = panel_at(data, kSecondLeft + 40, round_up_to_tick(highest, 5));
-  draw_axes(svg, panel, "Loss (cross entropy)", "", 1);
+  draw_axes(svg, panel, "Loss (" + data.loss_name + ")", "", 1);
   const auto training_curve = curve_of(data, panel, training), held_out_curve = curve_of(data, panel, held_out);
   draw_curve(svg, training_curve, "dashed", "dot2");
   draw_curve(svg, held_out_curve, "curve", "dot");
@@ -168,7 +171,8 @@ double draw_split(Svg& svg, const ChartData& data, double top) {
   const size_t labels = data.label_counts[0].size();
   uint32_t most = 1;
   for (const auto& counts : data.label_counts) most = std::max(most, *std::max_element(counts.begin(), counts.end()));
-  std::string heading = "Who has what: examples of each label on each device";
+  std::string heading = data.is_of_numbers ? "Who has how much: examples on each device"
+                                           : "Who has what: examples of each label on each device";
   if (columns.count < data.label_counts.size()) {
     heading += " (the first " + std::to_string(columns.count) + " of " + std::to_string(data.label_counts.size()) + ")";
   }
@@ -185,8 +189,8 @@ double draw_split(Svg& svg, const ChartData& data, double top) {
       svg.rectangle("empty", corner, columns.width, kCellHeight - 2, 2);
       if (count == 0) continue;
       const double strength = std::sqrt(static_cast<double>(count) / most);
-      const std::string title =
-          "device " + std::to_string(device + 1) + ", label " + label_name(data, label) + ": " + std::to_string(count);
+      const std::string title = "device " + std::to_string(device + 1) + (data.is_of_numbers ? ", " : ", label ") +
+                                label_name(data, label) + ": " + std::to_string(count);
       svg.rectangle("main", corner, columns.width, kCellHeight - 2, 2, 0.12 + 0.88 * strength, title);
       if (!columns.has_room) continue;
       svg.text(strength > 0.55 ? "count on" : "count", {columns.middle(device), y + kCellHeight - 6},

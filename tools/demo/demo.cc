@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/os/clock.h"
+#include "device_sdk/runtime/train_options.h"
+#include "proto/messages/training_rules.h"
 #include "secure/crypto/digest.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
@@ -82,7 +84,7 @@ class Demo {
 
 Status Demo::run(DemoResult& result) {
   Stopwatch watch;
-  COT_ASSIGN(result.before, evaluate(data_.model, data_.held_out));
+  COT_ASSIGN(result.before, evaluate(data_.model, data_.held_out, loss_of(options_.judged_by())));
   COT_TRY(write_data(data_, folder_));
   result.phases.prepare += watch.lap();
 
@@ -183,7 +185,9 @@ Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& resu
   }
   COT_ASSIGN(job_, server_->create_job(request));
   const auto get = [this](const std::string& target) { return server_->admin().get(target); };
-  RoundWatch watch(get, job_, options_.rounds, progress_);
+  GuessLevel guess{.accuracy = data_.majority_accuracy, .r2 = {}};
+  if (data_.mean_baseline) guess.r2 = data_.mean_baseline->r2;
+  RoundWatch watch(get, job_, options_.rounds, progress_, guess);
   for (;;) {
     const Result<bool> is_over = watch.look(os::monotonic_now());
     // A server that has died explains a lost connection better than the connection does.
@@ -208,7 +212,7 @@ Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& resu
 
 Status Demo::fetch_model(DemoResult& result) {
   COT_ASSIGN(const Bytes model, server_->download_model(job_, options_.rounds));
-  COT_ASSIGN(result.after, evaluate(model, data_.held_out));
+  COT_ASSIGN(result.after, evaluate(model, data_.held_out, loss_of(options_.judged_by())));
   result.model_bytes = model.size();
   result.model_digest = content_digest(model).hex();
   return folder_.write("model.cotf", model);
@@ -304,6 +308,15 @@ Status check_strategy(const DemoOptions& options) {
   return {};
 }
 
+// What the server would say of the training, said before one is started.
+Status check_training_settings(const DemoOptions& options, uint64_t value_count) {
+  COT_ASSIGN(const HorizontalSettings settings, job_settings(options, value_count));
+  const Problems problems = problems_of(settings.training);
+  if (problems.empty()) return {};
+  return Error(ErrorCode::invalid_argument,
+               "the training's " + problems[0].pointer.substr(1) + " " + problems[0].detail);
+}
+
 // A sum of one is that device's update.
 Status check_round(const DemoOptions& options) {
   if (options.security == SecurityLevel::none || options.goal_count() >= 2) return {};
@@ -342,6 +355,8 @@ ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
     const Result<DemoNoise> noise = noise_of(options, data->value_count);
     if (!noise) return give_up(noise.error(), ExitCode::usage);
   }
+  const Status trains = check_training_settings(options, data->value_count);
+  if (!trains) return give_up(trains.error(), ExitCode::usage);
   Result<RunFolder> folder =
       options.out.empty() ? RunFolder::create_default(options.keep) : RunFolder::create(options.out, options.keep);
   if (!folder) return give_up(folder.error(), ExitCode::usage);
@@ -354,6 +369,7 @@ ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
   result.model_name = data->model_name;
   result.class_names = data->contract.target.classes;
   result.majority_accuracy = data->majority_accuracy;
+  result.mean_baseline = data->mean_baseline;
   result.training_examples = data->training_examples;
   result.held_out_examples = data->held_out_examples;
   result.label_counts = data->label_counts;

@@ -20,9 +20,8 @@ constexpr uint32_t kDemoDevicesMax = 2000;
 Error wrong(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
 
 Status check_inputs(const InputContract& contract) {
-  COT_TRY(check_for_job(contract));
   if (contract.inputs.size() == 1 && contract.inputs[0].type != ColumnType::int32) return {};
-  return wrong("the demo shares out examples with one input of numbers and one class; " + contract.name +
+  return wrong("the demo shares out examples with one input of numbers; " + contract.name +
                " has others (categories=onehot, the default, makes one of a table)");
 }
 
@@ -31,12 +30,17 @@ uint64_t elements_of(const Shape& shape) {
   return count ? *count : 0;
 }
 
+// Numbers that a model gives for an example: one for each class, or the target itself.
+uint32_t outputs_of(const ContractTarget& target) {
+  return target.is_number ? 1 : static_cast<uint32_t>(target.classes.size());
+}
+
 // A model of the user's own takes what the examples are, and tells as many classes apart.
 Status check_model(const DemoOptions& options, const InputContract& contract) {
   const Result<Model> model = Model::load(options.model_bytes);
   if (!model) return model.error().with_context(options.model_file);
   const Shape& examples = contract.inputs[0].shape;
-  const auto classes = static_cast<int64_t>(contract.target.classes.size());
+  const int64_t outputs = outputs_of(contract.target);
   const Shape &input = model->input_shape(), &output = model->output_shape();
   const bool takes_examples = model->graph().inputs.size() == 1 && model->input_type() == DataType::float32 &&
                               elements_of(input) == elements_of(examples) &&
@@ -45,9 +49,13 @@ Status check_model(const DemoOptions& options, const InputContract& contract) {
     return wrong(options.model_file + " takes " + std::to_string(model->graph().inputs.size()) + " input of " +
                  shape_text(input) + ", and an example of " + contract.name + " is " + shape_text(examples));
   }
-  if (output.size() == 1 && output[0] == classes) return {};
+  if (output.size() == 1 && output[0] == outputs) return {};
+  if (contract.target.is_number) {
+    return wrong(options.model_file + " gives " + shape_text(output) + " numbers, and the target of " + contract.name +
+                 " is one; `coterie model new-head` gives a model another last layer");
+  }
   return wrong(options.model_file + " gives " + shape_text(output) + " numbers, and " + contract.name + " has " +
-               std::to_string(classes) + " classes; `coterie model new-head` gives a model another last layer");
+               std::to_string(outputs) + " classes; `coterie model new-head` gives a model another last layer");
 }
 
 Status choose_model(const DemoOptions& options, DemoData& data) {
@@ -60,7 +68,7 @@ Status choose_model(const DemoOptions& options, DemoData& data) {
   } else {
     const ModelKind kind = options.model.value_or(shape.size() == 3 ? ModelKind::cnn : ModelKind::mlp);
     data.model_name = to_string(kind);
-    Result<Bytes> made = make_model(kind, shape, static_cast<uint32_t>(contract.target.classes.size()), options.seed);
+    Result<Bytes> made = make_model(kind, shape, outputs_of(contract.target), options.seed);
     if (!made) return made.error().with_context("model " + data.model_name + " does not fit " + contract.name);
     data.model = std::move(*made);
   }
@@ -98,7 +106,8 @@ Status take_over(const ShardFolder& folder, DemoData& data) {
   data.held_out_examples = folder.held_out->examples;
   for (const ShardRecord& record : folder.devices) {
     data.training_examples += record.examples;
-    data.label_counts.push_back(record.classes);
+    const auto examples = static_cast<uint32_t>(std::min<uint64_t>(record.examples, UINT32_MAX));
+    data.label_counts.push_back(data.contract.target.is_number ? std::vector<uint32_t>{examples} : record.classes);
   }
   data.majority_accuracy = majority_accuracy(data.label_counts, folder.held_out->classes);
   return {};
@@ -143,10 +152,10 @@ Result<DemoData> from_source(const DemoOptions& options) {
                                 .split = options.split,
                                 .devices = is_by_chance || options.devices_given ? options.devices : 0,
                                 .seed = options.seed,
-                                .is_for_job = true}));
+                                .split_of_numbers = options.split_given ? std::nullopt : std::optional(DataSplit{})}));
   DemoData data;
   COT_TRY(take_over(describe(*shared, options.data), data));
-  data.split = options.split;
+  data.split = shared->split;
   data.held_out = dataset_file(*shared->held_out);
   data.shard_file = [shared](uint32_t device) -> Result<Bytes> { return dataset_file(shared->shard(device)); };
   return data;
@@ -156,6 +165,9 @@ Result<DemoData> from_source(const DemoOptions& options) {
 
 Result<DemoData> prepare_data(const DemoOptions& options) {
   COT_ASSIGN(DemoData data, is_shard_folder(options.data) ? from_directory(options) : from_source(options));
+  if (data.contract.target.is_number) {
+    COT_ASSIGN(data.mean_baseline, mean_baseline(data.contract.target, data.held_out));
+  }
   COT_TRY(choose_model(options, data));
   return data;
 }
@@ -164,6 +176,7 @@ DemoOptions settled(const DemoOptions& options, const DemoData& data) {
   DemoOptions result = options;
   result.devices = data.devices;
   result.split = data.split;
+  result.target = data.contract.target.is_number ? TargetKind::values : TargetKind::labels;
   return result;
 }
 

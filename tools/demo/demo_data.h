@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "proto/messages/dataset.h"
 #include "tools/data/input_contract.h"
+#include "tools/demo/mean_baseline.h"
 #include "tools/demo/options.h"
 #include "tools/demo/run_folder.h"
 
@@ -27,20 +29,21 @@ struct DemoData {
   Bytes held_out;  // a data set file
   uint64_t held_out_examples = 0;
   double majority_accuracy = 0;  // of a model that always says the most frequent class of the training part
-  Bytes model;                   // untrained, or as its file has it
-  std::string model_name;        // "mlp", or the file's name
-  uint64_t value_count = 0;      // of it
+  std::optional<MeanBaseline> mean_baseline;  // where the target is a number
+  Bytes model;                                // untrained, or as its file has it
+  std::string model_name;                     // "mlp", or the file's name
+  uint64_t value_count = 0;                   // of it
 
   const std::string& name() const { return contract.name; }
 };
 
 // `options.data` is a source, or a directory of `coterie data make`, which has its own devices and split. Errors, each
 // in one line: what federate, open_shards and make_model say; invalid_argument unless the examples have one input of
-// numbers and one class each, for a model that does not fit them (with both shapes), and for options that the directory
+// numbers each, for a model that does not fit them (with both shapes), and for options that the directory
 // has decided.
 Result<DemoData> prepare_data(const DemoOptions& options);
 
-// The options with what the data have decided: devices and split.
+// The options with what the data have decided: devices, split, and whether the targets are numbers.
 DemoOptions settled(const DemoOptions& options, const DemoData& data);
 
 // Gives each device its data.cotf, and writes held-out.cotf. Looks up now and then whether it was interrupted.

@@ -66,7 +66,7 @@ RoundSettings rounds_of(const DemoOptions& options) {
 // All but the model, the evaluation data and the noise.
 HorizontalSettings settings_of(const DemoOptions& options) {
   HorizontalSettings settings;
-  settings.training.loss = Loss::softmax_cross_entropy;
+  settings.training = options.judged_by();
   settings.training.batch_size = options.batch_size;
   settings.training.local_epochs = options.local_epochs;
   settings.training.proximal_mu = static_cast<float>(options.proximal_mu);

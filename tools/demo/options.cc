@@ -17,6 +17,9 @@ constexpr double kDropoutShareMin = 0.2, kDropoutShareMax = 0.25;
 // What updates in few bits are clipped to where the user says nothing.
 constexpr double kCompressedClip = 4;
 
+// Of sgd where targets are numbers.
+constexpr double kRateOfNumbers = 0.01;
+
 }  // namespace
 
 uint32_t DemoOptions::goal_count() const {
@@ -24,9 +27,19 @@ uint32_t DemoOptions::goal_count() const {
   return std::clamp<uint32_t>(rounded, 1, devices);
 }
 
+TrainingSettings DemoOptions::judged_by() const {
+  const bool has_labels = target == TargetKind::labels;
+  TrainingSettings training;
+  training.loss = loss.value_or(has_labels ? Loss::softmax_cross_entropy : Loss::mean_squared_error);
+  training.target = target;
+  return training;
+}
+
 double DemoOptions::server_rate() const { return server_learning_rate.value_or(strategy->learning_rate_advised); }
 
 double DemoOptions::device_rate() const {
+  // A step along a distance grows with the distance: at the rate that classes take, a network diverges on numbers.
+  if (target == TargetKind::values && optimizer == OptimizerKind::sgd) return learning_rate.value_or(kRateOfNumbers);
   // By way of its shortest text, so that the job says 0.001 and not the float next to it.
   char text[32];
   const auto end = std::to_chars(text, text + sizeof text, default_learning_rate(optimizer)).ptr;

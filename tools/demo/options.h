@@ -27,6 +27,8 @@ struct DemoOptions {
   Bytes model_bytes;               // what the file holds, as a model file
   DataSplit split{SplitKind::dirichlet, 0.3};
   bool split_given = false;
+  std::optional<Loss> loss;                      // by the data unless given
+  TargetKind target = TargetKind::labels;        // as the data say
   double fraction = 0.5;                         // of the devices that train in a round
   OptimizerKind optimizer = OptimizerKind::sgd;  // the devices'
   std::optional<double> learning_rate;           // theirs; by optimizer unless given
@@ -60,7 +62,8 @@ struct DemoOptions {
   bool print_job = false;  // the job as the server gets it
   bool keep = false;       // the server's data, the devices' state and the logs stay in the run folder
 
-  uint32_t goal_count() const;  // updates that close a round: fraction of the devices, at least one
+  uint32_t goal_count() const;         // updates that close a round: fraction of the devices, at least one
+  TrainingSettings judged_by() const;  // what of the training says how good a model is
   double server_rate() const;
   double device_rate() const;
   std::optional<double> clip_l2() const;  // the one given, or what updates in few bits are clipped to without

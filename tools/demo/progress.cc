@@ -46,10 +46,17 @@ std::string round_line(const RoundReport& round, uint64_t rounds, const Terminal
            terminal.red("attempt " + std::to_string(round.attempt) + " failed: " + printable(round.reason));
   }
   line += "  " + numbered(round.accepted, round.selected) + " devices";
-  const double loss = round.evaluation_loss.value_or(NAN), accuracy = round.evaluation_accuracy.value_or(NAN);
+  const double loss = round.evaluation_loss.value_or(NAN);
   line += "  loss " + padded_left(format_fixed(loss, 3), 6);
-  line += "  accuracy " + terminal.bold(padded_left(format_percent(accuracy), 7));
-  if (terminal.is_live) line += "  " + bar(accuracy, kBarColumns, terminal);
+  double part = round.evaluation_accuracy.value_or(NAN);
+  if (round.evaluation_mae) {
+    part = round.evaluation_r2.value_or(NAN);
+    line += "  MAE " + padded_left(format_digits(*round.evaluation_mae), 8);
+    line += "  R2 " + terminal.bold(padded_left(format_fixed(part, 3), 6));
+  } else {
+    line += "  accuracy " + terminal.bold(padded_left(format_percent(part), 7));
+  }
+  if (terminal.is_live) line += "  " + bar(part, kBarColumns, terminal);
   line += "  " + padded_left(format_seconds(round.seconds), 6);
   if (round.attempt > 1) line += "  (attempt " + std::to_string(round.attempt) + ")";
   return line;

@@ -31,6 +31,44 @@ double best_accuracy(const DemoResult& result) {
   return best;
 }
 
+bool is_of_numbers(const DemoResult& result) { return result.options.target == TargetKind::values; }
+
+std::optional<double> best_r2(const DemoResult& result) {
+  std::optional<double> best = result.after.r2;
+  for (const RoundReport& round : done_rounds(result)) {
+    if (round.evaluation_r2) best = std::max(best.value_or(*round.evaluation_r2), *round.evaluation_r2);
+  }
+  return best;
+}
+
+// How good the model is, as a summary has it.
+nlohmann::ordered_json scores_json(const DemoResult& result) {
+  const auto number = [](std::optional<double> value) { return value ? nlohmann::ordered_json(*value) : nullptr; };
+  if (!is_of_numbers(result)) {
+    return {{"accuracy", result.after.accuracy},
+            {"loss", result.after.loss_mean},
+            {"accuracy_before", result.before.accuracy},
+            {"accuracy_best", best_accuracy(result)},
+            {"accuracy_majority", result.majority_accuracy}};
+  }
+  const MeanBaseline mean = result.mean_baseline.value_or(MeanBaseline{});
+  return {{"mae", number(result.after.mae)},
+          {"r2", number(result.after.r2)},
+          {"loss", result.after.loss_mean},
+          {"mae_before", number(result.before.mae)},
+          {"r2_before", number(result.before.r2)},
+          {"r2_best", number(best_r2(result))},
+          {"mae_mean", mean.mae},
+          {"r2_mean", number(mean.r2)}};
+}
+
+// "accuracy 91.3 %", or "mean absolute error 2.75, R2 0.812".
+std::string score_text(const ModelScore& score, bool is_of_numbers, const Terminal& terminal) {
+  if (!is_of_numbers) return "accuracy " + terminal.bold(format_percent(score.accuracy));
+  return "mean absolute error " + terminal.bold(format_digits(score.mae.value_or(NAN))) + ", R2 " +
+         terminal.bold(format_fixed(score.r2.value_or(NAN), 3));
+}
+
 std::string beside(const std::string& program, const std::string& name) {
   const size_t slash = program.rfind('/');
   return slash == program.npos ? name : program.substr(0, slash + 1) + name;
@@ -51,6 +89,12 @@ std::string attack_text(const DemoResult& result) {
   const DemoOptions& options = result.options;
   return counted(options.attack.liars_of(options.devices), "device") + " lied (" + to_string(options.attack) +
          "); without them: " + format_percent(*result.accuracy_without_attack);
+}
+
+std::string spaced(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '_', ' ');
+  return text;
 }
 
 // Whether classes are called as they are counted.
@@ -110,17 +154,19 @@ double training_seconds(const std::vector<RoundReport>& rounds) {
 }
 
 std::string metrics_csv(const DemoResult& result) {
-  std::string csv =
-      "round,attempts,selected,accepted,examples,train_loss,train_accuracy,evaluation_loss,"
-      "evaluation_accuracy,seconds,train_seconds";
-  const bool has_clip = result.options.adaptive_clip.has_value();
+  const bool has_numbers = is_of_numbers(result), has_clip = result.options.adaptive_clip.has_value();
+  std::string csv = "round,attempts,selected,accepted,examples,train_loss,";
+  csv += has_numbers ? "evaluation_loss,evaluation_mae,evaluation_r2"
+                     : "train_accuracy,evaluation_loss,evaluation_accuracy";
+  csv += ",seconds,train_seconds";
   csv += has_clip ? ",clip_norm\n" : "\n";
   for (const RoundReport& round : done_rounds(result)) {
     for (const std::string& text :
          {std::to_string(round.number), std::to_string(round.attempt), std::to_string(round.selected),
           std::to_string(round.accepted), std::to_string(round.examples), cell(round.train_loss),
-          cell(round.train_accuracy), cell(round.evaluation_loss), cell(round.evaluation_accuracy),
-          cell(round.seconds)}) {
+          cell(has_numbers ? round.evaluation_loss : round.train_accuracy),
+          cell(has_numbers ? round.evaluation_mae : round.evaluation_loss),
+          cell(has_numbers ? round.evaluation_r2 : round.evaluation_accuracy), cell(round.seconds)}) {
       csv += text + ",";
     }
     csv += cell(round.train_seconds);
@@ -138,17 +184,16 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"devices", options.devices},
       {"updates_accepted", sum_of(rounds, &RoundReport::accepted)},
       {"updates_selected", sum_of(result.attempts, &RoundReport::selected)},
-      {"accuracy", result.after.accuracy},
-      {"loss", result.after.loss_mean},
-      {"accuracy_before", result.before.accuracy},
-      {"accuracy_best", best_accuracy(result)},
-      {"accuracy_majority", result.majority_accuracy},
+  };
+  json.update(scores_json(result));
+  const nlohmann::ordered_json rest = {
       {"seconds", rounded(result.phases.total())},
       {"phases", phases_json(result.phases)},
       {"data", options.data},
       {"model", options.model_file.empty() ? result.model_name : options.model_file},
       {"split", to_string(options.split)},
       {"fraction", options.fraction},
+      {"objective", to_string(options.judged_by().loss)},
       {"optimizer", to_string(options.optimizer)},
       {"learning_rate", options.device_rate()},
       {"momentum", options.momentum},
@@ -173,6 +218,7 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"chart_path", result.run_dir + "/chart.svg"},
       {"run_dir", result.run_dir},
   };
+  json.update(rest);
   if (options.aggregation.keeps_updates()) json["aggregation"] = options.aggregation.name();
   if (result.accuracy_without_attack) {
     json["attack"] = to_string(options.attack);
@@ -222,11 +268,18 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   const DemoPhases& phases = result.phases;
   const std::vector<RoundReport> rounds = done_rounds(result);
   const std::string dir = result.run_dir, program = shell_word(result.program);
-  std::string text = "\nHeld-out accuracy " + terminal.bold(format_percent(result.after.accuracy)) + " (" +
-                     format_percent(result.before.accuracy) + " before training)\n  on " +
-                     counted(result.held_out_examples, "example") + " that no device has seen\n";
+  const bool has_numbers = is_of_numbers(result);
+  const Terminal plain;
+  std::string text = "\nHeld-out " + score_text(result.after, has_numbers, terminal) +
+                     (has_numbers ? "\n  (" : " (") +
+                     (has_numbers ? score_text(result.before, true, plain) : format_percent(result.before.accuracy)) +
+                     " before training)\n  on " + counted(result.held_out_examples, "example") +
+                     " that no device has seen\n";
   if (result.majority_accuracy > 0) {
     text += "  always saying the most frequent class: " + format_percent(result.majority_accuracy) + "\n";
+  }
+  if (result.mean_baseline) {
+    text += "  always saying the mean: mean absolute error " + format_digits(result.mean_baseline->mae) + "\n";
   }
   if (const std::string attack = attack_text(result); !attack.empty()) text += "  " + attack + "\n";
   text += "  " + counted(rounds.size(), "round") + ", " + counted(sum_of(rounds, &RoundReport::accepted), "update") +
@@ -235,7 +288,8 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   if (result.privacy) text += privacy_lines(*result.privacy);
   text += phase_lines(phases, terminal);
   text += "\nIn " + dir + "\n  model.cotf     the trained model, " + format_bytes(result.model_bytes) +
-          "\n  chart.svg      accuracy, loss, and who had what\n  metrics.csv    every round in numbers\n"
+          "\n  chart.svg      " + (has_numbers ? "R2" : "accuracy") +
+          ", loss, and who had what\n  metrics.csv    every round in numbers\n"
           "  held-out.cotf  the examples it was judged on\n  summary.json   all settings and results\n";
   text += "\nNext\n";
   const auto next = [&](const std::string& command, const std::string& what) {
@@ -256,18 +310,25 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
 }
 
 ChartData chart_of(const DemoResult& result) {
+  const bool has_numbers = is_of_numbers(result);
   ChartData chart;
+  chart.is_of_numbers = has_numbers;
+  if (has_numbers) {
+    chart.class_names = {"examples"};
+    chart.loss_name = spaced(to_string(result.options.judged_by().loss));
+  }
   chart.title =
       result.model_name + " on " + result.data_name + ", trained by " + counted(result.options.devices, "device");
   chart.subtitle =
       settings_of(result) + "; " + counted(result.training_examples, "example") + ", none of which left its device";
   if (const std::string attack = attack_text(result); !attack.empty()) chart.subtitle += "; " + attack;
   chart.rounds.push_back({.number = 0,
-                          .accuracy = result.before.accuracy,
+                          .accuracy = has_numbers ? result.before.r2 : result.before.accuracy,
                           .held_out_loss = result.before.loss_mean,
                           .training_loss = std::nullopt});
   for (const RoundReport& round : done_rounds(result)) {
-    chart.rounds.push_back({round.number, round.evaluation_accuracy, round.evaluation_loss, round.train_loss});
+    chart.rounds.push_back({round.number, has_numbers ? round.evaluation_r2 : round.evaluation_accuracy,
+                            round.evaluation_loss, round.train_loss});
   }
   chart.label_counts = result.label_counts;
   if (!are_numbers(result.class_names)) chart.class_names = result.class_names;

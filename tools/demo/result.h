@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "device_sdk/runtime/evaluator.h"
 #include "tools/admin/round_report.h"
 #include "tools/cli/terminal.h"
 #include "tools/demo/chart.h"
+#include "tools/demo/mean_baseline.h"
 #include "tools/demo/options.h"
+#include "tools/model/evaluate.h"
 
 namespace coterie {
 
@@ -55,8 +56,9 @@ struct DemoResult {
   double majority_accuracy = 0;          // held out, of always saying the most frequent class
   uint64_t training_examples = 0;
   uint64_t held_out_examples = 0;
-  Evaluation before;  // the untrained model
-  Evaluation after;
+  std::optional<MeanBaseline> mean_baseline;  // where the target is a number
+  ModelScore before;                          // the untrained model
+  ModelScore after;
   std::string model_digest;
   uint64_t model_bytes = 0;
   uint64_t update_bytes = 0;          // that a device sends in a round

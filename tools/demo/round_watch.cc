@@ -31,6 +31,7 @@ Result<bool> RoundWatch::look(Instant now) {
     const bool newest = &round == &news.ended.back();
     progress_.print(round_line(round, rounds_, progress_.terminal()) +
                     (newest ? epsilon_words(news.epsilon, news.epsilon_budget) : ""));
+    warn(round);
   }
   attempts_.insert(attempts_.end(), news.ended.begin(), news.ended.end());
   const bool is_news = !news.ended.empty() || news.live != live_ || news.state != state_;
@@ -42,6 +43,14 @@ Result<bool> RoundWatch::look(Instant now) {
     return true;
   }
   return show(now);
+}
+
+void RoundWatch::warn(const RoundReport& round) {
+  if (!guess_) return;
+  const std::string note = divergence_note(round, rounds_, *guess_);
+  if (note.empty()) return;
+  progress_.print("  note: " + note);
+  guess_.reset();
 }
 
 Result<bool> RoundWatch::hear(const std::vector<SentEvent>& events, Instant now) {

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "tools/admin/event_parser.h"
 #include "tools/admin/follow_job.h"
+#include "tools/demo/divergence.h"
 #include "tools/demo/progress.h"
 
 namespace coterie {
@@ -17,8 +18,15 @@ namespace coterie {
 class RoundWatch {
  public:
   // `rounds`: how many the job shall do. `progress` outlives the watch.
-  RoundWatch(JobFollower::Get get, std::string job, uint64_t rounds, ProgressLine& progress)
-      : get_(std::move(get)), job_(std::move(job)), follower_(get_, job_), rounds_(rounds), progress_(progress) {}
+  // `guess`: what a model has to be better than, as is said once of a job that is not; none: not known.
+  RoundWatch(JobFollower::Get get, std::string job, uint64_t rounds, ProgressLine& progress,
+             std::optional<GuessLevel> guess = std::nullopt)
+      : get_(std::move(get)),
+        job_(std::move(job)),
+        follower_(get_, job_),
+        rounds_(rounds),
+        progress_(progress),
+        guess_(guess) {}
 
   // Asks once and prints the news. True when the job is over. Errors: the admin plane's; timed_out if nothing has
   // changed for ten minutes, saying what is waited for (not while the job is paused).
@@ -39,6 +47,7 @@ class RoundWatch {
  private:
   // False, or timed_out.
   Result<bool> show(Instant now);
+  void warn(const RoundReport& round);
   double seconds_left(const RoundReport& live) const;
 
   JobFollower::Get get_;
@@ -46,6 +55,7 @@ class RoundWatch {
   JobFollower follower_;
   uint64_t rounds_;
   ProgressLine& progress_;
+  std::optional<GuessLevel> guess_;  // until it was compared with in vain
   std::string state_;
   std::vector<RoundReport> attempts_;
   std::optional<RoundReport> live_;

@@ -1,6 +1,7 @@
 // How good a model file is on a data set file.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/bytes.h"
@@ -9,7 +10,13 @@
 
 namespace coterie {
 
-// Softmax cross entropy and accuracy. Errors: what is wrong with either file, or that they do not fit each other.
-Result<Evaluation> evaluate(Bytes model_file, Bytes dataset_file);
+// With what there is of a target that is a number (device_sdk/runtime/metrics.h), mae in its own unit.
+struct ModelScore : Evaluation {
+  std::optional<double> mae = {}, r2 = {};
+};
+
+// `loss` and accuracy, or with numbers `loss`, mean absolute error and R2. Errors: what is wrong with either file, or
+// that they do not fit each other.
+Result<ModelScore> evaluate(Bytes model_file, Bytes dataset_file, const LossSettings& loss = {});
 
 }  // namespace coterie

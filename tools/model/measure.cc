@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kBatch = 64;
 constexpr const char* kAll = "all";
-constexpr const char* kNames[] = {"precision", "recall", "f1", "auc", "mae", "rmse", "perplexity"};
+constexpr const char* kNames[] = {"precision", "recall", "f1", "auc", "mae", "rmse", "r2", "perplexity"};
 constexpr std::string_view kTop = "top-";
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
@@ -55,8 +55,9 @@ bool is_cross_entropy(const LossSettings& loss) {
 // Everything that is collected while the examples pass by.
 class Collector {
  public:
-  Collector(const LossSettings& loss, uint64_t width, uint32_t top_k)
+  Collector(const LossSettings& loss, uint64_t width, uint32_t top_k, double unit)
       : loss_(loss),
+        unit_(unit),
         width_(width),
         rows_(rows_of(loss, width)),
         classes_(rows_ == Rows::classes ? static_cast<uint32_t>(width) : 2, top_k) {}
@@ -84,7 +85,12 @@ class Collector {
   Result<double> value_of(std::string_view name, const Evaluation& evaluation) const {
     if (name == "mae" || name == "rmse") {
       if (rows_ != Rows::values) return bad(std::string(name) + " needs a loss of numbers");
-      return name == "mae" ? values_.mean_absolute_error() : values_.root_mean_squared_error();
+      return unit_ * (name == "mae" ? values_.mean_absolute_error() : values_.root_mean_squared_error());
+    }
+    if (name == "r2") {
+      if (rows_ != Rows::values) return bad("r2 needs a loss of numbers");
+      if (const std::optional<double> r2 = values_.r2()) return *r2;
+      return bad("r2 needs targets that are not all the same");
     }
     if (name == "perplexity") {
       if (!is_cross_entropy(loss_))
@@ -105,6 +111,7 @@ class Collector {
 
  private:
   const LossSettings& loss_;
+  double unit_;
   uint64_t width_;
   Rows rows_;
   ClassMetrics classes_;
@@ -142,14 +149,14 @@ Result<std::vector<std::string>> parse_measures(std::string_view text) {
 }
 
 Result<Measured> measure(const Model& model, ExampleSource& examples, const LossSettings& loss,
-                         const std::vector<std::string>& names, uint32_t threads) {
+                         const std::vector<std::string>& names, uint32_t threads, double unit) {
   const auto width = static_cast<uint64_t>(model.output_shape().back());
   const bool takes_what_fits = std::ranges::find(names, kAll) != names.end();
   const std::vector<std::string> wanted = takes_what_fits ? every_name(width) : names;
   uint32_t top_k = 1;
   for (const std::string& name : wanted) top_k = std::max(top_k, top_k_of(name));
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch, limits::kArenaBytesMax, threads));
-  Collector collector(loss, width, top_k);
+  Collector collector(loss, width, top_k, unit);
   OutputSink sink;
   if (!wanted.empty()) sink = [&](auto outputs, auto targets) { collector.add(outputs, targets); };
   Measured measured;

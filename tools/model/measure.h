@@ -25,14 +25,15 @@ struct Measured {
 };
 
 inline constexpr const char* kMeasureNames =
-    "top-K, precision, recall, f1, auc, mae, rmse, perplexity (device_sdk/runtime/metrics.h), or all that fit";
+    "top-K, precision, recall, f1, auc, mae, rmse, r2, perplexity (device_sdk/runtime/metrics.h), or all that fit";
 
 // "top-5,f1,auc" as names; empty text gives none. invalid_argument names what is no measure.
 Result<std::vector<std::string>> parse_measures(std::string_view text);
 
 // Evaluates the model with its own parameters, by so many threads, which changes no bit. Errors: Evaluator's;
-// invalid_argument for a measure that does not fit the loss or the model (with "all" there is none of these).
+// invalid_argument for a measure that does not fit the loss or the model (with "all" there is none of these). `unit`:
+// what a difference of 1 between two targets is in their own unit; mae and rmse are told in it.
 Result<Measured> measure(const Model& model, ExampleSource& examples, const LossSettings& loss,
-                         const std::vector<std::string>& names, uint32_t threads = 1);
+                         const std::vector<std::string>& names, uint32_t threads = 1, double unit = 1);
 
 }  // namespace coterie

@@ -111,6 +111,7 @@ DemoOptions demo_options(const SimulateOptions& options, const Inputs& inputs) {
   demo.momentum = static_cast<double>(job.training.optimizer.momentum);
   demo.local_epochs = job.training.local_epochs;
   demo.batch_size = job.training.batch_size;
+  demo.loss = job.training.loss;
   demo.strategy = job.strategy.rule;
   demo.security = job.privacy.level;
   demo.dropout = options.dropout;
@@ -206,7 +207,7 @@ void Run::note(const SimulatedRound& round, DemoResult& result) {
 Status Run::run(DemoResult& result) {
   const DemoData& data = inputs_.data;
   const HorizontalSettings& job = inputs_.job.horizontal();
-  COT_ASSIGN(result.before, evaluate(data.model, data.held_out));
+  COT_ASSIGN(result.before, evaluate(data.model, data.held_out, loss_of(job.training)));
   COT_TRY(write_data(data, folder_));
   std::vector<std::string> shard_files;
   for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");
@@ -226,7 +227,7 @@ Status Run::run(DemoResult& result) {
   seconds_ = seconds_since(begin_);
   progress_.clear();
   COT_ASSIGN(const Bytes model, simulation.model());
-  COT_ASSIGN(result.after, evaluate(model, data.held_out));
+  COT_ASSIGN(result.after, evaluate(model, data.held_out, loss_of(job.training)));
   result.model_bytes = model.size();
   result.model_digest = content_digest(model).hex();
   COT_TRY(folder_.write("model.cotf", model));

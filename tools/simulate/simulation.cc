@@ -118,6 +118,8 @@ Result<SimulatedRound> Simulation::attempt() {
   }
   report.evaluation_loss = base_.evaluation_loss;
   report.evaluation_accuracy = base_.evaluation_accuracy;
+  report.evaluation_mae = base_.evaluation_mae;
+  report.evaluation_r2 = base_.evaluation_r2;
   report.model_version = base_.version.value();
   return round;
 }

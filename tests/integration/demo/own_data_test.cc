@@ -115,9 +115,53 @@ TEST_F(DemoOwnData, TrainsAModelOfTheUsersOwn) {
   expect_refused(demo_on(people(), {"--model", file}), "gives 3 numbers, and people has 2 classes");
 }
 
-TEST_F(DemoOwnData, RefusesATargetThatIsANumber) {
-  expect_refused(demo_on("csv:" + directory_ / "people.csv?target=age&drop=hospital"),
-                 "the target of people is a number, and a federated job learns classes");
+// A price of hundreds of thousands, as it stands in the file, would make sgd diverge at once.
+TEST_F(DemoOwnData, LearnsATargetThatIsANumber) {
+  Prng prng(3);
+  std::string text = "rooms,area,new,price\n";
+  for (int i = 0; i < 400; ++i) {
+    const double rooms = 1 + 6 * prng.uniform(), area = 30 + 120 * prng.uniform();
+    const bool is_new = prng.chance(0.4);
+    const double price = 50'000 + 20'000 * rooms + 2'500 * area + (is_new ? 60'000 : 0) + 8'000 * prng.normal();
+    text += std::to_string(rooms) + "," + std::to_string(area) + "," + (is_new ? "yes" : "no") + "," +
+            std::to_string(price) + "\n";
+  }
+  ASSERT_TRUE(test::is_ok(os::write_file_atomically(directory_ / "houses.csv", as_bytes(text))));
+  const std::string houses = "csv:" + directory_ / "houses.csv?target=price";
+  for (const char* security : {"none", "active"}) {
+    SCOPED_TRACE(security);
+    const nlohmann::json summary =
+        summary_of(demo_on(houses, {"--devices", "4", "--rounds", "9", "--fraction", "1", "--security", security}));
+    ASSERT_TRUE(summary.is_object());
+    EXPECT_GT(summary["r2"], 0.9);
+    EXPECT_LT(summary["r2_before"], 0.5);
+    EXPECT_GT(summary["mae"], 1'000) << "in the price's unit: the noise alone is more";
+    EXPECT_LT(summary["mae"], summary["mae_mean"].get<double>() / 3);
+    EXPECT_EQ(summary["objective"], "mean_squared_error");
+    EXPECT_EQ(summary["split"], "iid") << "there are no classes to share out by";
+    EXPECT_FALSE(summary.contains("accuracy"));
+    const Bytes csv = *os::read_file(run() + "/metrics.csv", 1 << 20);
+    EXPECT_TRUE(
+        as_text(csv).starts_with("round,attempts,selected,accepted,examples,train_loss,evaluation_loss,"
+                                 "evaluation_mae,evaluation_r2,seconds,train_seconds\n"));
+    const Bytes chart = *os::read_file(run() + "/chart.svg", 1 << 20);
+    EXPECT_THAT(std::string(as_text(chart)), HasSubstr("R2 on held-out examples"));
+    EXPECT_THAT(std::string(as_text(chart)), HasSubstr("Loss (mean squared error)"));
+    std::filesystem::remove_all(run());
+  }
+}
+
+TEST_F(DemoOwnData, SaysThatALossDoesNotGoWithItsTargets) {
+  expect_refused(demo_on("csv:" + directory_ / "people.csv?target=age&drop=hospital", {"--loss", "cosine_embedding"}),
+                 "the training's target must be labels with cosine_embedding");
+}
+
+TEST_F(DemoOwnData, SaysThatTrainingIsWorseThanAGuess) {
+  DemoProcess demo(directory_.path(),
+                   {"demo", "--data", "csv:" + directory_ / "people.csv?target=age&drop=hospital", "--devices", "3",
+                    "--rounds", "3", "--fraction", "1", "--server-lr", "30", "--loss", "huber", "--out", run()});
+  EXPECT_EQ(demo.wait(), 0) << demo.errors();
+  EXPECT_THAT(demo.output(), HasSubstr("worse than a guess after round"));
 }
 
 }  // namespace

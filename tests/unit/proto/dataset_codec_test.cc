@@ -54,6 +54,20 @@ TEST(DatasetCodec, TakesAnyNumbersForTheTargetOfARegression) {
   });
 }
 
+TEST(DatasetCodec, TakesTheUnitOfATargetThatIsANumber) {
+  const auto with = [](float scale, float offset, ColumnType type = ColumnType::float32) {
+    return [=](M& m) {
+      m.target = {.name = "price", .type = type, .shape = {}, .scale = scale, .offset = offset};
+      if (type == ColumnType::float32) m.classes = 0;
+    };
+  };
+  expect_accepted<M>(with(1250.5f, -3e5f));
+  expect_rejected<M>("target scale must be above 0", with(0, 1));
+  expect_rejected<M>("target scale must be above 0", with(-2, 1));
+  expect_rejected<M>("must be finite", with(std::numeric_limits<float>::infinity(), 0));
+  expect_rejected<M>("must be 1 and 0 unless", with(2, 0, ColumnType::int32));
+}
+
 TEST(DatasetCodec, NamesTheExampleWhoseLabelIsNoClass) {
   const M header = test::MessageTraits<M>::samples().typical;
   const auto with_label = [&](size_t example, int32_t label) {

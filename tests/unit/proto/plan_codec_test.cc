@@ -213,6 +213,7 @@ TEST(Plan, ThatOlderDevicesWouldMisreadHasALossThatTheyRefuse) {
              t.correction = {CorrectionKind::feddyn, 0.1f};
            },
            [](TrainingSettings& t) { t.normalised_steps = 5; },
+           [](TrainingSettings& t) { t.loss = Loss::mean_squared_error, t.target = TargetKind::values; },
            [](TrainingSettings& t) { t.optimizer.kind = OptimizerKind::lion; },
            [](TrainingSettings& t) { t.optimizer.smoothing = 0.5f; },
            [](TrainingSettings& t) { t.optimizer = {.momentum = 0.5f, .nesterov = true}; }}) {
@@ -230,6 +231,40 @@ TEST(Plan, WithACorrectionHasNoLossWhereDevicesWithoutCorrectionsLook) {
   EXPECT_EQ(training->loss(), 0);
   EXPECT_EQ(training->objective()->loss(), 0);
   EXPECT_EQ(training->correction()->loss(), static_cast<uint8_t>(Loss::l1));
+}
+
+// Those that know both would take a number's bytes for a class.
+TEST(Plan, WithNumbersAsTargetsHasNoLossWhereDevicesWithoutThemLook) {
+  for (const CorrectionKind kind : {CorrectionKind::none, CorrectionKind::feddyn}) {
+    const Bytes frame = encode(changed<Plan>([kind](Plan& p) {
+      p.training = {.loss = Loss::huber, .target = TargetKind::values, .correction = {kind, 0}};
+      if (kind != CorrectionKind::none) p.training.correction.alpha = 0.1f;
+    }));
+    const auto* training =
+        flatbuffers::GetRoot<wire::Plan>(parse_frame(frame, FrameKind::plan)->header.data())->training();
+    EXPECT_EQ(training->loss(), 0);
+    EXPECT_EQ(training->objective()->loss(), 0);
+    EXPECT_TRUE(training->correction() == nullptr || training->correction()->loss() == 0);
+    EXPECT_EQ(training->target()->loss(), static_cast<uint8_t>(Loss::huber));
+    ASSERT_OK(decode_plan(frame));
+    EXPECT_EQ(decode_plan(frame)->training.target, TargetKind::values);
+    EXPECT_EQ(decode_plan(frame)->training.loss, Loss::huber);
+  }
+}
+
+TEST(Plan, LimitsTheTargetByName) {
+  const auto with = [](Loss loss, uint8_t kind) {
+    return [loss, kind](Plan& p) { p.training = {.loss = loss, .target = static_cast<TargetKind>(kind)}; };
+  };
+  for (const Loss loss : {Loss::mean_squared_error, Loss::l1, Loss::huber, Loss::smooth_l1, Loss::kl_divergence}) {
+    expect_good(with(loss, 1));
+  }
+  expect_bad("target must be labels or values", with(Loss::huber, 2));
+  expect_bad("target must be labels or values", with(Loss::huber, 255));
+  for (const Loss loss : {Loss::negative_log_likelihood, Loss::cosine_embedding, Loss::triplet_margin}) {
+    expect_bad("target must be labels with", with(loss, 1));
+  }
+  expect_bad("class_weights", [](Plan& p) { p.training = {.class_weights = {1, 2}, .target = TargetKind::values}; });
 }
 
 TEST(Plan, LimitsTheUpdateByName) {

@@ -73,6 +73,53 @@ TEST_F(Federate, FitsTheEncodingOnWhatIsNotHeldOut) {
   EXPECT_THAT(data->contract.target.classes, ElementsAre("high", "low"));
 }
 
+TEST_F(Federate, GivesATargetThatIsANumberTheUnitOfWhatIsNotHeldOut) {
+  std::string text = "x,price\n";
+  for (size_t i = 0; i < kRows; ++i) text += std::to_string(i) + "," + std::to_string(1000 + 250 * i) + ".5\n";
+  put("p.csv", text);
+  const std::string source = "csv:" + directory_ / "p.csv?target=price";
+  const auto data = federate({.source = source, .split = *parse_split("iid"), .devices = 3});
+  ASSERT_OK(data);
+  const ContractTarget& target = data->contract.target;
+  EXPECT_TRUE(target.is_number);
+  EXPECT_TRUE(target.is_standardised);
+  double sum = 0, squares = 0, count = 0;
+  std::vector<float> values(data->examples.size());
+  std::memcpy(values.data(), data->examples.columns.back().data(), values.size() * sizeof(float));
+  for (const Indices& shard : data->shards) {
+    for (const uint32_t index : shard) {
+      const auto value = static_cast<double>(values[index]);
+      sum += value, squares += value * value, count += 1;
+      const DatasetColumn& column = data->examples.header.target;
+      EXPECT_NEAR(value * static_cast<double>(column.scale) + static_cast<double>(column.offset), 1000.5 + 250 * index,
+                  0.01)
+          << "the unit leads back";
+    }
+  }
+  EXPECT_NEAR(sum / count, 0, 1e-6);
+  EXPECT_NEAR(squares / count, 1, 1e-5);
+  // Whoever has the contract has the same numbers.
+  const std::string path = directory_ / "made";
+  ASSERT_OK(write_shards(*data, source, path, go_on));
+  const auto again = load_data("csv:" + directory_ / "p.csv?contract=" + path + "/contract.json");
+  ASSERT_OK(again);
+  EXPECT_EQ(again->examples.columns.back(), data->examples.columns.back());
+  EXPECT_EQ(again->examples.header.target, data->held_out->header.target);
+  const auto alone = load_data(source);
+  ASSERT_OK(alone);
+  EXPECT_EQ(alone->examples.header.target.scale, 1) << "one who trains for himself has it as it stands";
+}
+
+TEST_F(Federate, LeavesATargetThatNeverChangesAtItsUnit) {
+  std::string text = "x,price\n";
+  for (size_t i = 0; i < kRows; ++i) text += std::to_string(i) + ",2.5\n";
+  put("c.csv", text);
+  const auto data = federate({.source = "csv:" + directory_ / "c.csv?target=price", .split = *parse_split("iid")});
+  ASSERT_OK(data);
+  EXPECT_EQ(data->examples.header.target.scale, 1);
+  EXPECT_EQ(data->examples.header.target.offset, 2.5f);
+}
+
 TEST_F(Federate, WritesTheSameBytesForTheSameSeed) {
   put_table();
   for (const char* split : {"iid", "dirichlet:0.3", "shards:2", "quantity:1", "feature:noise"}) {

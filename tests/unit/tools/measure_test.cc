@@ -41,10 +41,19 @@ class Pairs final : public ExampleSource {
 TEST(Measure, ComparesNumbersWithNumbers) {
   Pairs pairs({{3, -0.5f}, {0, 0.5f}, {2, 2}, {7, 8}}, false);
   const LossSettings loss{.kind = Loss::mean_squared_error, .target = TargetKind::values};
-  const Result<Measured> measured = measure(echo(), pairs, loss, {"mae", "rmse"});
+  const Result<Measured> measured = measure(echo(), pairs, loss, {"mae", "rmse", "r2"});
   ASSERT_OK(measured);
   EXPECT_DOUBLE_EQ(measured->measures[0].value, 1.25);
   EXPECT_DOUBLE_EQ(measured->measures[1].value, std::sqrt(13.5 / 4));
+  EXPECT_DOUBLE_EQ(measured->measures[2].value, 1 - 13.5 / 43.5) << "scikit-learn's r2_score";
+  const Result<Measured> scaled = measure(echo(), pairs, loss, {"mae", "r2"}, 1, 100);
+  ASSERT_OK(scaled);
+  EXPECT_DOUBLE_EQ(scaled->measures[0].value, 125) << "in the target's unit";
+  EXPECT_EQ(scaled->measures[1].value, measured->measures[2].value) << "which R2 has not";
+  Pairs constant({{1, 4}, {2, 4}}, false);
+  const Result<Measured> none = measure(echo(), constant, loss, {"r2"});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message(), HasSubstr("not all the same"));
   const Result<Measured> wrong = measure(echo(), pairs, loss, {"f1"});
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().message(), HasSubstr("f1 needs classes"));

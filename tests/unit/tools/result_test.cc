@@ -40,8 +40,8 @@ DemoResult sample() {
   result.data_name = "digits";
   result.training_examples = 1438;
   result.held_out_examples = 359;
-  result.before = {359, 2.5, 0.1};
-  result.after = {359, 0.09, 0.975};
+  result.before = {{359, 2.5, 0.1}};
+  result.after = {{359, 0.09, 0.975}};
   result.model_digest = "abc";
   result.update_bytes = 3'000;
   RoundReport failed = done(2, 1, 0);

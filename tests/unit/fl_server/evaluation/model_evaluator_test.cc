@@ -33,7 +33,9 @@ TEST(EvaluateModel, IsTheMeanLossAndTheShareOfRightAnswers) {
   ASSERT_OK(evaluation);
   const double log_sum = std::log(2 + std::exp(2.0));
   EXPECT_NEAR(evaluation->loss, 0.25 * (log_sum - 2) + 0.75 * log_sum, 1e-6);
-  EXPECT_DOUBLE_EQ(evaluation->accuracy, 0.25);
+  EXPECT_EQ(evaluation->accuracy, 0.25);
+  EXPECT_FALSE(evaluation->mae);
+  EXPECT_FALSE(evaluation->r2);
 }
 
 TEST(EvaluateModel, IsAboutTheModelItIsGiven) {
@@ -72,6 +74,50 @@ TEST(EvaluateModel, IsByTheJobsOwnLoss) {
   const double of_class_1 = evaluate_model(model, dataset, {.class_weights = {0, 1, 0}})->loss;
   EXPECT_NEAR(of_class_1, std::log(2 + std::exp(2.0)) - 2, 1e-6);
   EXPECT_GT(plain, of_class_1);
+}
+
+// One number for an example, the bias, whatever the features are.
+Bytes constant_of(float bias) {
+  ModelBuilder build("constant", {2}, 1);
+  const TensorId w = build.parameter("w", {2, 1}, std::vector<float>(2));
+  const TensorId b = build.parameter("b", {1}, {bias});
+  return build.finish(build.op(OpKind::dense, {build.input(), w, b})).value();
+}
+
+Bytes prices_of(const std::vector<float>& prices, float scale) {
+  DatasetHeader header = labelled_dataset("prices", prices.size(), {2}, 0);
+  header.target.type = ColumnType::float32;
+  header.target.scale = scale;
+  header.target.offset = 7;
+  const std::vector<float> features(2 * prices.size());
+  const auto bytes = [](const std::vector<float>& numbers) {
+    return ByteView(reinterpret_cast<const uint8_t*>(numbers.data()), numbers.size() * sizeof(float));
+  };
+  const ByteView columns[] = {bytes(features), bytes(prices)};
+  return encode_dataset(header, columns);
+}
+
+TEST(EvaluateModel, HasErrorsInTheTargetsUnitWhereItIsANumber) {
+  const TrainingSettings training{.loss = Loss::huber, .target = TargetKind::values};
+  const auto evaluation = evaluate_model(constant_of(0), prices_of({-1, 0, 4}, 100), training);
+  ASSERT_OK(evaluation);
+  EXPECT_FLOAT_EQ(static_cast<float>(evaluation->loss), (0.5f + 0 + 3.5f) / 3) << "of what stands in the file";
+  EXPECT_FALSE(evaluation->accuracy);
+  EXPECT_NEAR(*evaluation->mae, 500.0 / 3, 1e-9);
+  EXPECT_NEAR(*evaluation->r2, 1 - 17.0 / 14, 1e-9);
+  EXPECT_FALSE(evaluate_model(constant_of(0), prices_of({2, 2}, 1), training)->r2) << "nothing varies";
+  EXPECT_FALSE(evaluate_model(constant_of(0), prices_of({0.5f, 1}, 1),
+                              {.loss = Loss::binary_cross_entropy, .target = TargetKind::values})
+                   ->mae)
+      << "its output is no such number";
+}
+
+TEST(EvaluateModel, RefusesTargetsThatTheJobDoesNotSpeakOf) {
+  const TrainingSettings values{.loss = Loss::mean_squared_error, .target = TargetKind::values};
+  EXPECT_ERROR(evaluate_model(constant_of(0), prices_of({1, 2}, 1), {.loss = Loss::mean_squared_error}),
+               ErrorCode::invalid_argument, "are numbers, and training.target is labels");
+  EXPECT_ERROR(evaluate_model(model_of({0, 0, 0}), dataset_of({0, 1}), values), ErrorCode::invalid_argument,
+               "are labels, and training.target is values");
 }
 
 TEST(CheckTraining, SaysWhatDevicesCouldNotDo) {

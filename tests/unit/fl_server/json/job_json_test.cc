@@ -268,6 +268,16 @@ TEST(JobJson, CarriesEveryLossAndOptimizerWithWhatBelongsToIt) {
   EXPECT_EQ(to_json(read)["training"]["class_weights"], json({1, 0.3}));
   EXPECT_EQ(job_settings_from_json(to_json(read), problems), read);
   EXPECT_FALSE(to_json(read)["training"].contains("train_only")) << "a server of the version before does not know it";
+  EXPECT_FALSE(to_json(read)["training"].contains("target")) << "likewise";
+  job["training"] = {{"loss", "huber"}, {"target", "values"}};
+  const JobSettings of_values = job_settings_from_json(job, problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(of_values.horizontal().training.target, TargetKind::values);
+  EXPECT_EQ(job_settings_from_json(to_json(of_values), problems), of_values);
+  job["training"] = {{"loss", "triplet_margin"}, {"target", "values"}};
+  EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/training/target"));
+  job["training"] = {{"target", "numbers"}};
+  EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/training/target"));
   for (const json& weights : {json("1"), json({"1"}), json({1, nullptr}), json({1e39})}) {
     job["training"] = {{"class_weights", weights}};
     EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/training/class_weights")) << weights;

@@ -82,6 +82,8 @@ TYPED_TEST(RoundStoreEdges, KeepsTheLargestNumbers) {
   model.bytes = kLargest;
   model.evaluation_loss = 1.7976931348623157e308;
   model.evaluation_accuracy = 5e-324;
+  model.evaluation_mae = 1.7976931348623157e308;
+  model.evaluation_r2 = -0.1;
   ASSERT_OK(this->store().create_job(job, model));
   this->reopen();
   EXPECT_EQ(text(this->store().get_job(JobId("j"))), text(job));
@@ -89,6 +91,8 @@ TYPED_TEST(RoundStoreEdges, KeepsTheLargestNumbers) {
   EXPECT_EQ(kept.bytes, kLargest);
   EXPECT_EQ(kept.evaluation_loss, model.evaluation_loss) << "to the last bit";
   EXPECT_EQ(kept.evaluation_accuracy, model.evaluation_accuracy) << "to the last bit";
+  EXPECT_EQ(kept.evaluation_mae, model.evaluation_mae);
+  EXPECT_EQ(kept.evaluation_r2, model.evaluation_r2);
 }
 
 TYPED_TEST(RoundStoreEdges, ListsManyJobsWithoutLosingOne) {
