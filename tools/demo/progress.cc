@@ -39,7 +39,15 @@ std::string bar(double ratio, int columns, const Terminal& terminal) {
   return terminal.green(filled) + terminal.dim(rest);
 }
 
-std::string round_line(const RoundReport& round, uint64_t rounds, const Terminal& terminal) {
+std::string epsilon_words(const Spent& spent) {
+  if (!spent.budget) return {};
+  if (!spent.epsilon) return "  no eps";
+  char text[64];
+  std::snprintf(text, sizeof text, "  eps %.3g/%g", *spent.epsilon, *spent.budget);
+  return text;
+}
+
+std::string round_line(const RoundReport& round, uint64_t rounds, const Terminal& terminal, const Spent& spent) {
   std::string line = "round " + numbered(round.number, rounds);
   if (round.state == "failed") {
     return line + "  " +
@@ -56,18 +64,12 @@ std::string round_line(const RoundReport& round, uint64_t rounds, const Terminal
   } else {
     line += "  accuracy " + terminal.bold(padded_left(format_percent(part), 7));
   }
-  if (terminal.is_live) line += "  " + bar(part, kBarColumns, terminal);
-  line += "  " + padded_left(format_seconds(round.seconds), 6);
-  if (round.attempt > 1) line += "  (attempt " + std::to_string(round.attempt) + ")";
-  return line;
-}
-
-std::string epsilon_words(std::optional<double> epsilon, std::optional<double> budget) {
-  if (!budget) return {};
-  if (!epsilon) return "  no epsilon";
-  char text[64];
-  std::snprintf(text, sizeof text, "  epsilon %.2f of %g", *epsilon, *budget);
-  return text;
+  std::string rest = "  " + padded_left(format_seconds(round.seconds), 6);
+  if (round.attempt > 1) rest += "  (attempt " + std::to_string(round.attempt) + ")";
+  rest += epsilon_words(spent);
+  const bool has_room = width_of(line) + 2 + kBarColumns + width_of(rest) <= terminal.columns;
+  if (terminal.is_live && has_room) line += "  " + bar(part, kBarColumns, terminal);
+  return line + rest;
 }
 
 std::string live_line(const RoundReport& round, uint64_t rounds, double seconds_left, const Terminal& terminal) {

@@ -11,13 +11,19 @@
 
 namespace coterie {
 
-// "round  7/40  10/10 devices  loss 0.412  accuracy 91.3 %  0.31 s", or in place of the accuracy "MAE 2.75  R2 0.812";
-// with a bar of it on a terminal. A failed attempt says why. Pure.
-std::string round_line(const RoundReport& round, uint64_t rounds, const Terminal& terminal);
+// What a job with noise has spent.
+struct Spent {
+  std::optional<double> epsilon;  // by now; none: nothing is protected
+  std::optional<double> budget;   // none: no noise
+};
 
-// What is spent by now, behind the line of a round: "  epsilon 1.23 of 8"; empty without a budget, "  no epsilon" where
-// nothing is protected. Pure.
-std::string epsilon_words(std::optional<double> epsilon, std::optional<double> budget);
+// "round  7/40  10/10 devices  loss 0.412  accuracy 91.3 %  0.31 s  eps 1.23/8", or in place of the accuracy "MAE 2.75
+// R2 0.812"; with a bar of it on a terminal that has room. A failed attempt says why. Pure.
+std::string round_line(const RoundReport& round, uint64_t rounds, const Terminal& terminal, const Spent& spent = {});
+
+// What stands behind the line of a round: "  eps 1.23/8", of a budget of 8; empty without one, "  no eps" where nothing
+// is protected. Pure.
+std::string epsilon_words(const Spent& spent);
 
 // The round under way: "round  8/40  ━━━━━╸────────  3/10 updates  about 12 s left". Pure.
 std::string live_line(const RoundReport& round, uint64_t rounds, double seconds_left, const Terminal& terminal);

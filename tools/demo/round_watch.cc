@@ -29,10 +29,11 @@ Result<bool> RoundWatch::look(Instant now) {
   for (const RoundReport& round : news.ended) {
     // What is spent is known as of now: it stands behind the newest round.
     const bool newest = &round == &news.ended.back();
-    progress_.print(round_line(round, rounds_, progress_.terminal()) +
-                    (newest ? epsilon_words(news.epsilon, news.epsilon_budget) : ""));
+    const Spent spent = newest ? Spent{news.epsilon, news.epsilon_budget} : Spent{};
+    progress_.print(round_line(round, rounds_, progress_.terminal(), spent));
     warn(round);
   }
+  epsilon_ = news.epsilon;
   attempts_.insert(attempts_.end(), news.ended.begin(), news.ended.end());
   const bool is_news = !news.ended.empty() || news.live != live_ || news.state != state_;
   if (is_news || !changed_ || news.state == "paused") changed_ = now;

@@ -42,7 +42,10 @@ class RoundWatch {
   // When it is over: fine if the job is completed, else an error with the server's reason.
   Status check_completed();
   // Every attempt that has ended, oldest first.
+  const std::vector<RoundReport>& attempts() const { return attempts_; }
   std::vector<RoundReport> take_attempts() { return std::move(attempts_); }
+  // What the job has spent by the last look; none without noise, or where nothing is protected.
+  std::optional<double> epsilon() const { return epsilon_; }
 
  private:
   // False, or timed_out.
@@ -58,6 +61,7 @@ class RoundWatch {
   std::optional<GuessLevel> guess_;  // until it was compared with in vain
   std::string state_;
   std::vector<RoundReport> attempts_;
+  std::optional<double> epsilon_;
   std::optional<RoundReport> live_;
   std::optional<Instant> changed_;
 };

@@ -11,6 +11,7 @@
 #include "tests/support/matchers.h"
 #include "tools/admin/round_report.h"
 #include "tools/cli/privacy_budget.h"
+#include "tools/cli/terminal.h"
 #include "tools/demo/job_request.h"
 #include "tools/demo/progress.h"
 #include "tools/demo/result.h"
@@ -81,9 +82,25 @@ TEST(PrivacyShow, SaysWhyAJobStopsAndThatNothingIsProtected) {
 }
 
 TEST(EpsilonWords, StandBehindTheLineOfARound) {
-  EXPECT_EQ(epsilon_words(1.2345, 8), "  epsilon 1.23 of 8");
-  EXPECT_EQ(epsilon_words(std::nullopt, 8), "  no epsilon");
-  EXPECT_EQ(epsilon_words(std::nullopt, std::nullopt), "");
+  EXPECT_EQ(epsilon_words({1.2345, 8}), "  eps 1.23/8");
+  EXPECT_EQ(epsilon_words({17.03, 100}), "  eps 17/100");
+  EXPECT_EQ(epsilon_words({std::nullopt, 8}), "  no eps");
+  EXPECT_EQ(epsilon_words({std::nullopt, std::nullopt}), "");
+}
+
+TEST(RoundLine, WithEpsilonFitsInto80ColumnsAndHasABarWhereThereIsRoom) {
+  RoundReport round{.number = 8, .attempt = 1, .state = "done", .selected = 10, .accepted = 10, .seconds = 0.31};
+  round.evaluation_loss = 12.345;
+  round.evaluation_accuracy = 1;
+  Terminal terminal;
+  EXPECT_EQ(round_line(round, 40, terminal, {17.03, 100}),
+            "round  8/40  10/10 devices  loss 12.345  accuracy 100.0 %  0.31 s  eps 17/100");
+  terminal.is_live = true;
+  EXPECT_LE(width_of(round_line(round, 40, terminal, {17.03, 100})), 80);
+  terminal.columns = 120;
+  const std::string wide = round_line(round, 40, terminal, {17.03, 100});
+  EXPECT_THAT(wide, HasSubstr("####################"));
+  EXPECT_LE(width_of(wide), 120);
 }
 
 TEST(RoundsPage, HasTheEpsilonOfAJobWithNoise) {
