@@ -185,7 +185,10 @@ void add_compare(CLI::App& app, Invocation& invocation) {
   compare->add_option("runs", options.runs, "a run's folder, a sweep's folder, or NAME=FOLDER,FOLDER...")
       ->required()
       ->type_name("RUN...");
-  compare->add_option("-o,--out", options.out, "where the chart goes (SVG)")->type_name("FILE");
+  compare
+      ->add_option("-o,--out", options.out,
+                   "where the chart goes (SVG); the same with its values is beside it, as .html")
+      ->type_name("FILE");
   compare->add_flag("--json", options.json, "print JSON");
   compare->callback([&invocation] { invocation.run = [&invocation] { return run_compare(invocation.compare); }; });
 }

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "base/os/file.h"
 #include "tools/cli/report.h"
@@ -42,6 +44,12 @@ Result<std::vector<Variant>> variants_of(const std::string& word) {
   return std::vector<Variant>{std::move(variant)};
 }
 
+// "a/chart.svg" has its page beside it, as "a/chart.html".
+std::string page_beside(const std::string& chart) {
+  constexpr std::string_view kEnding = ".svg";
+  return (chart.ends_with(kEnding) ? chart.substr(0, chart.size() - kEnding.size()) : chart) + ".html";
+}
+
 }  // namespace
 
 Result<std::vector<Variant>> read_variants(const std::vector<std::string>& runs) {
@@ -71,10 +79,12 @@ ExitCode run_compare(const CompareOptions& options) {
   const std::vector<ComparedVariant> compared = compare(*variants);
   if (!options.out.empty()) {
     const std::string title = counted(compared.size(), "variant") + " side by side";
-    if (const Status written = os::write_file_atomically(options.out, as_bytes(draw_comparison(compared, title)));
-        !written) {
-      print_error("compare", written.error());
-      return ExitCode::failure;
+    for (const auto& [path, text] : {std::pair(options.out, draw_comparison(compared, title)),
+                                     std::pair(page_beside(options.out), draw_comparison_page(compared, title))}) {
+      if (const Status written = os::write_file_atomically(path, as_bytes(text)); !written) {
+        print_error("compare", written.error());
+        return ExitCode::failure;
+      }
     }
   }
   if (options.json) {
@@ -82,7 +92,7 @@ ExitCode run_compare(const CompareOptions& options) {
     return ExitCode::ok;
   }
   print_text(comparison_table(compared));
-  if (!options.out.empty()) print_text("\n" + options.out + "\n");
+  if (!options.out.empty()) print_text("\n" + options.out + "\n" + page_beside(options.out) + "\n");
   return ExitCode::ok;
 }
 

@@ -40,6 +40,8 @@ nlohmann::ordered_json to_json(const std::vector<ComparedVariant>& compared);
 std::string comparison_csv(const std::vector<ComparedVariant>& compared);
 // Mean accuracy over the rounds, each variant with the band of its interval.
 std::string draw_comparison(const std::vector<ComparedVariant>& compared, const std::string& title);
+// The same as a page with the values of the round that is pointed at (tools/demo/chart_page.h).
+std::string draw_comparison_page(const std::vector<ComparedVariant>& compared, const std::string& title);
 
 inline constexpr size_t kVariantsMax = 64;       // of one comparison
 inline constexpr size_t kVariantsDrawnMax = 12;  // of one chart: the best of them, where there are more

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "tools/cli/table.h"
 #include "tools/cli/terminal.h"
 #include "tools/compare/comparison.h"
+#include "tools/demo/chart_page.h"
 #include "tools/demo/chart_scale.h"
 #include "tools/demo/svg.h"
 
@@ -143,21 +145,63 @@ std::string subtitle_of(const std::vector<ComparedVariant>& compared, size_t dra
 
 }  // namespace
 
+namespace {
+
+// Where everything is.
+struct Layout {
+  explicit Layout(const std::vector<ComparedVariant>& compared) : drawn(drawn_of(compared)) {
+    const Range rounds = round_range(drawn), accuracies = accuracy_range(drawn);
+    x = {rounds.low, rounds.high, kLeft, kLeft + kPanelWidth};
+    y = {accuracies.low, accuracies.high, kTop + kPanelHeight, kTop};
+  }
+  std::vector<const ComparedVariant*> drawn;
+  Scale x, y;
+};
+
+// A row for each round of which a variant has an accuracy.
+std::vector<PageRow> rows_of(const Layout& layout) {
+  std::map<uint64_t, PageRow> rows;
+  for (size_t i = 0; i < layout.drawn.size(); ++i) {
+    for (const BandPoint& at : layout.drawn[i]->curve) {
+      PageRow& row = rows[at.round];
+      if (row.cells.empty()) {
+        const double x = layout.x.at(static_cast<double>(at.round));
+        row = {at.round,
+               std::vector<PageCell>(layout.drawn.size(), PageCell{.value = {}, .x = x, .y = {}, .half_width = {}})};
+      }
+      row.cells[i].value = at.accuracy.mean;
+      row.cells[i].y = layout.y.at(std::clamp(at.accuracy.mean, layout.y.low, layout.y.high));
+      row.cells[i].half_width = at.accuracy.half_width;
+    }
+  }
+  std::vector<PageRow> all;
+  for (auto& [round, row] : rows) all.push_back(std::move(row));
+  return all;
+}
+
+}  // namespace
+
 std::string draw_comparison(const std::vector<ComparedVariant>& compared, const std::string& title) {
-  const std::vector<const ComparedVariant*> drawn = drawn_of(compared);
-  const Range rounds = round_range(drawn), accuracies = accuracy_range(drawn);
-  const Scale x{rounds.low, rounds.high, kLeft, kLeft + kPanelWidth};
-  const Scale y{accuracies.low, accuracies.high, kTop + kPanelHeight, kTop};
-  const std::string subtitle = subtitle_of(compared, drawn.size());
+  const Layout layout(compared);
+  const std::string subtitle = subtitle_of(compared, layout.drawn.size());
   Svg svg;
   const double height = kTop + kPanelHeight + 62;
   svg.rectangle("paper", {0, 0}, kWidth, height);
   svg.text("title", {kLeft, 44}, title);
   svg.text("soft", {kLeft, 68}, subtitle);
-  draw_axes(svg, x, y);
-  for (size_t i = 0; i < drawn.size(); ++i) draw_variant(svg, *drawn[i], i, x, y);
-  draw_names(svg, drawn, x, y);
+  draw_axes(svg, layout.x, layout.y);
+  for (size_t i = 0; i < layout.drawn.size(); ++i) draw_variant(svg, *layout.drawn[i], i, layout.x, layout.y);
+  draw_names(svg, layout.drawn, layout.x, layout.y);
   return svg.document(kWidth, height, chart_style(kStyle), title, subtitle);
+}
+
+std::string draw_comparison_page(const std::vector<ComparedVariant>& compared, const std::string& title) {
+  const Layout layout(compared);
+  ChartPage page{.title = title, .svg = draw_comparison(compared, title), .top = kTop, .bottom = kTop + kPanelHeight};
+  for (size_t i = 0; i < layout.drawn.size(); ++i)
+    page.columns.push_back({layout.drawn[i]->name, colour("f", i), true});
+  page.rows = rows_of(layout);
+  return html_page(page);
 }
 
 }  // namespace coterie

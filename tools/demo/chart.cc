@@ -6,6 +6,7 @@
 
 #include "tools/cli/table.h"
 #include "tools/cli/terminal.h"
+#include "tools/demo/chart_page.h"
 #include "tools/demo/chart_scale.h"
 #include "tools/demo/svg.h"
 
@@ -101,11 +102,26 @@ void draw_curve(Svg& svg, const std::vector<std::vector<Svg::Point>>& pieces, st
   if (!pieces.empty()) svg.circle(dot_style, pieces.back().back(), 4.5);
 }
 
+std::optional<double> accuracy(const ChartRound& round) { return round.accuracy; }
+std::optional<double> held_out(const ChartRound& round) { return round.held_out_loss; }
+std::optional<double> training(const ChartRound& round) { return round.training_loss; }
+
+Panel accuracy_panel(const ChartData& data) { return panel_at(data, kLeft + 40, 1); }
+
+Panel loss_panel(const ChartData& data) {
+  double highest = 0;
+  for (const ChartRound& round : data.rounds) {
+    for (const auto& v : {held_out(round), training(round)}) {
+      if (v && std::isfinite(*v)) highest = std::max(highest, *v);
+    }
+  }
+  return panel_at(data, kSecondLeft + 40, round_up_to_tick(highest, 5));
+}
+
 void draw_accuracy(Svg& svg, const ChartData& data) {
-  const Panel panel = panel_at(data, kLeft + 40, 1);
+  const Panel panel = accuracy_panel(data);
   if (data.is_of_numbers) draw_axes(svg, panel, "R2 on held-out examples", "", 1);
   else draw_axes(svg, panel, "Accuracy on held-out examples", " %", 100);
-  const Value accuracy = [](const ChartRound& round) { return round.accuracy; };
   const auto pieces = curve_of(data, panel, accuracy);
   draw_curve(svg, pieces, "curve", "dot");
   if (const std::optional<double> last = last_of(data, accuracy)) {
@@ -116,15 +132,7 @@ void draw_accuracy(Svg& svg, const ChartData& data) {
 }
 
 void draw_loss(Svg& svg, const ChartData& data) {
-  const Value held_out = [](const ChartRound& round) { return round.held_out_loss; };
-  const Value training = [](const ChartRound& round) { return round.training_loss; };
-  double highest = 0;
-  for (const ChartRound& round : data.rounds) {
-    for (const Value& value : {held_out, training}) {
-      if (const auto v = value(round); v && std::isfinite(*v)) highest = std::max(highest, *v);
-    }
-  }
-  const Panel panel = panel_at(data, kSecondLeft + 40, round_up_to_tick(highest, 5));
+  const Panel panel = loss_panel(data);
   draw_axes(svg, panel, "Loss (" + data.loss_name + ")", "", 1);
   const auto training_curve = curve_of(data, panel, training), held_out_curve = curve_of(data, panel, held_out);
   draw_curve(svg, training_curve, "dashed", "dot2");
@@ -238,6 +246,23 @@ std::string draw_chart(const ChartData& data) {
   draw_loss(svg, data);
   const double bottom = draw_participation(svg, data, draw_split(svg, data, kStripTop));
   return svg.document(kWidth, bottom + 24, chart_style(kStyle), data.title, data.subtitle);
+}
+
+std::string draw_chart_page(const ChartData& data) {
+  ChartPage page{.title = data.title, .svg = draw_chart(data), .top = kPanelTop, .bottom = kPanelTop + kPanelHeight};
+  page.columns = {{"accuracy", "main", true}, {"held-out loss", "main"}, {"training loss", "other"}};
+  const Panel left = accuracy_panel(data), right = loss_panel(data);
+  const auto cell = [](const Panel& panel, const ChartRound& round, const std::optional<double>& value) {
+    PageCell made{.value = value, .x = panel.x.at(static_cast<double>(round.number))};
+    if (value && std::isfinite(*value)) made.y = panel.y.at(std::min(*value, panel.y.high));
+    return made;
+  };
+  for (const ChartRound& round : data.rounds) {
+    page.rows.push_back({round.number,
+                         {cell(left, round, accuracy(round)), cell(right, round, held_out(round)),
+                          cell(right, round, training(round))}});
+  }
+  return html_page(page);
 }
 
 std::string draw_holdings(const ChartData& data) {

@@ -30,6 +30,8 @@ struct ChartData {
 };
 
 std::string draw_chart(const ChartData& data);
+// The same as a page with the values of the round that is pointed at (chart_page.h).
+std::string draw_chart_page(const ChartData& data);
 // Who has what alone, before there is any round.
 std::string draw_holdings(const ChartData& data);
 

@@ -239,6 +239,7 @@ Status run_without_attack(const DemoResult& begun, const RunFolder& folder, cons
   accuracy = result.after.accuracy;
   const uint32_t liars = begun.options.attack.liars_of(begun.options.devices);
   progress.print("and now " + counted(liars, "device") + (liars == 1 ? " lies" : " lie") + " in every round (" +
+  COT_TRY(folder.write("chart.html", as_bytes(draw_chart_page(chart_of(result)))));
                  to_string(begun.options.attack) + "):");
   return {};
 }

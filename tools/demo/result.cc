@@ -1,21 +1,14 @@
 #include "tools/demo/result.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/table.h"
+#include "tools/demo/chart_page.h"
 
 namespace coterie {
 namespace {
-
-// Shortest text that reads back as the same number; "" for none.
-std::string cell(std::optional<double> value) {
-  if (!value || !std::isfinite(*value)) return {};
-  char text[40];
-  return std::string(text, std::to_chars(text, text + sizeof text, *value).ptr);
-}
 
 double rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
 
@@ -163,14 +156,14 @@ std::string metrics_csv(const DemoResult& result) {
   for (const RoundReport& round : done_rounds(result)) {
     for (const std::string& text :
          {std::to_string(round.number), std::to_string(round.attempt), std::to_string(round.selected),
-          std::to_string(round.accepted), std::to_string(round.examples), cell(round.train_loss),
-          cell(has_numbers ? round.evaluation_loss : round.train_accuracy),
-          cell(has_numbers ? round.evaluation_mae : round.evaluation_loss),
-          cell(has_numbers ? round.evaluation_r2 : round.evaluation_accuracy), cell(round.seconds)}) {
+          std::to_string(round.accepted), std::to_string(round.examples), shortest(round.train_loss),
+          shortest(has_numbers ? round.evaluation_loss : round.train_accuracy),
+          shortest(has_numbers ? round.evaluation_mae : round.evaluation_loss),
+          shortest(has_numbers ? round.evaluation_r2 : round.evaluation_accuracy), shortest(round.seconds)}) {
       csv += text + ",";
     }
-    csv += cell(round.train_seconds);
-    csv += (has_clip ? "," + cell(round.clip_norm) : std::string()) + "\n";
+    csv += shortest(round.train_seconds);
+    csv += (has_clip ? "," + shortest(round.clip_norm) : std::string()) + "\n";
   }
   return csv;
 }
@@ -216,6 +209,7 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"held_out_path", result.run_dir + "/held-out.cotf"},
       {"metrics_path", result.run_dir + "/metrics.csv"},
       {"chart_path", result.run_dir + "/chart.svg"},
+      {"chart_page_path", result.run_dir + "/chart.html"},
       {"run_dir", result.run_dir},
   };
   json.update(rest);
@@ -289,7 +283,8 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   text += phase_lines(phases, terminal);
   text += "\nIn " + dir + "\n  model.cotf     the trained model, " + format_bytes(result.model_bytes) +
           "\n  chart.svg      " + (has_numbers ? "R2" : "accuracy") +
-          ", loss, and who had what\n  metrics.csv    every round in numbers\n"
+          ", loss, and who had what\n  chart.html     the same with every round's values\n  "
+          "metrics.csv    every round in numbers\n"
           "  held-out.cotf  the examples it was judged on\n  summary.json   all settings and results\n";
   text += "\nNext\n";
   const auto next = [&](const std::string& command, const std::string& what) {

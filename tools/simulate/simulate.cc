@@ -244,7 +244,7 @@ std::string told(const DemoResult& result, const Tally& tally, double seconds) {
          format_count(tally.late) + ", surplus " + format_count(tally.surplus) + "\n  " + format_seconds(seconds) +
          ", " + format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +
          format_seconds(tally.virtual_seconds) + " of virtual time\n  model " + result.model_digest + "\n\nIn " +
-         result.run_dir + "\n  model.cotf chart.svg metrics.csv held-out.cotf summary.json\n";
+         result.run_dir + "\n  model.cotf chart.svg chart.html metrics.csv held-out.cotf summary.json\n";
 }
 
 }  // namespace
@@ -271,6 +271,7 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
   result.program = program;
   result.run_dir = folder->path();
   result.data_name = printable(inputs->data.name());
+  COT_TRY(folder_.write("chart.html", as_bytes(draw_chart_page(chart_of(result)))));
   result.model_name = inputs->data.model_name;
   result.class_names = inputs->data.contract.target.classes;
   result.training_examples = inputs->data.training_examples;

@@ -160,7 +160,8 @@ ExitCode Sweep::compare_all() {
   const std::string title = counted(compared.size(), "variant") + " of " + options_.simulate.job_file;
   const std::pair<const char*, std::string> files[] = {{"comparison.csv", comparison_csv(compared)},
                                                        {"comparison.json", json.dump(2) + "\n"},
-                                                       {"comparison.svg", draw_comparison(compared, title)}};
+                                                       {"comparison.svg", draw_comparison(compared, title)},
+                                                       {"comparison.html", draw_comparison_page(compared, title)}};
   for (const auto& [name, text] : files) {
     if (const Status written = os::write_file_atomically(folder_ + "/" + name, as_bytes(text)); !written) {
       print_error("sweep", written.error());
@@ -172,7 +173,7 @@ ExitCode Sweep::compare_all() {
   json["folder"] = folder_;
   std::FILE* const human = options_.simulate.demo.json ? stderr : stdout;
   std::fputs(("\n" + comparison_table(compared) + "\n* the 95 % interval of the difference, by pairs of one seed, is " +
-              "without 0\n\nIn " + folder_ + "\n  comparison.svg comparison.csv comparison.json\n")
+              "without 0\n\nIn " + folder_ + "\n  comparison.svg comparison.html comparison.csv comparison.json\n")
                  .c_str(),
              human);
   if (options_.simulate.demo.json) std::printf("%s\n", json.dump().c_str());

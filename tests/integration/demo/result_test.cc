@@ -93,7 +93,8 @@ TEST_F(DemoResults, AgreeInJsonCsvAndModel) {
 TEST_F(DemoResults, AreFiveFilesAndNoProcess) {
   DemoProcess demo(directory_.path(), small());
   ASSERT_EQ(demo.wait(), 0) << demo.errors();
-  EXPECT_THAT(names_in(run()), ElementsAre("chart.svg", "held-out.cotf", "metrics.csv", "model.cotf", "summary.json"));
+  EXPECT_THAT(names_in(run()),
+              ElementsAre("chart.html", "chart.svg", "held-out.cotf", "metrics.csv", "model.cotf", "summary.json"));
   EXPECT_THAT(processes_with(directory_.path()), IsEmpty());
 }
 

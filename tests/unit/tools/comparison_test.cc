@@ -90,6 +90,26 @@ TEST(Comparison, IsDrawnWithABandForEachVariant) {
   EXPECT_THAT(document, HasSubstr("&lt;b&gt; &amp; &quot;c&quot;"));
 }
 
+TEST(Comparison, HasAPageWithTheMeansOfEveryRound) {
+  std::vector<Variant> variants = two_variants();
+  variants[1].name = "</script><b> & \"c\"";
+  const std::vector<ComparedVariant> compared = compare(variants);
+  const std::string document = draw_comparison_page(compared, "a title"), first = "<!DOCTYPE html>\n";
+  ASSERT_EQ(document.substr(0, first.size()), first);
+  const Xml xml = read_xml(document.substr(first.size()));
+  ASSERT_EQ(xml.error, "") << document;
+  const auto cells = xml.named("td");
+  const size_t rounds = compared[0].curve.size();
+  ASSERT_EQ(cells.size(), 2 * rounds);
+  for (size_t i = 0; i < rounds; ++i) {
+    for (size_t k = 0; k < 2; ++k) {
+      EXPECT_EQ(std::stod(cells[2 * i + k].text), compared[k].curve[i].accuracy.mean);
+      EXPECT_EQ(cells[2 * i + k].attributes.contains("data-half"),
+                compared[k].curve[i].accuracy.half_width.has_value());
+    }
+  }
+}
+
 TEST(Comparison, DrawsTheBestOfManyAndWhatHasNoCurve) {
   std::vector<Variant> variants;
   for (size_t i = 0; i < 20; ++i) {
