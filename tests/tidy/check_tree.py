@@ -126,6 +126,7 @@ THIRD_PARTY = [
     ("OpenSSL", r"openssl/", TLS + ["secure/he/", "vertical/link/", "tests/unit/secure/", "tests/unit/device_sdk/transport/",  # there as an independent judge
                                        "tests/bench/"]),
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
+    ("Boost.CRC", r"boost/crc", ["tools/tensorboard/"]),
     ("Asio", r"boost/|asio", ["fl_server/fleet/peer_events."] + NETWORK + COMPILED_ONCE),
     ("nlohmann/json", r"nlohmann/", ["fl_server/admin_api/", "fl_server/config/", "fl_server/events/", "fl_server/fleet/", "fl_server/json/", "fl_server/net/",
                                    "fl_server/oidc/", "tools/", "tests/"]),

@@ -256,6 +256,8 @@ void add_noise(CLI::App& demo, DemoOptions& options) {
 void add_output(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--out", options.out, "folder for the results, new or empty (default runs/demo-DATE-TIME)")
       ->type_name("DIR");
+  demo.add_option("--log-dir", options.log_dir, "an event file for TensorBoard goes there, written as the rounds end")
+      ->type_name("DIR");
   demo.add_flag("--json", options.json, "end standard output with one JSON object; the rest goes to standard error");
   demo.add_flag("--quiet", options.quiet, "no progress");
   demo.add_flag("--print-job", options.print_job,

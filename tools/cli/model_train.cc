@@ -13,6 +13,7 @@
 #include "tools/cli/training_progress.h"
 #include "tools/model/default_learning_rate.h"
 #include "tools/model/measure.h"
+#include "tools/tensorboard/event_log.h"
 
 namespace coterie {
 namespace {
@@ -79,9 +80,10 @@ std::string chosen(const TrainOptions& options, const TrainingMemory& memory) {
 // The way of one training: from its first step, or where its checkpoint was taken, to the last or the interruption.
 class Training {
  public:
-  Training(const TrainCommand& command, const TrainOptions& options, Trainer& trainer, uint64_t examples)
+  Training(const TrainCommand& command, const TrainOptions& options, Trainer& trainer, uint64_t examples, EventLog& log)
       : command_(command),
         trainer_(trainer),
+        log_(log),
         steps_an_epoch_((examples + options.batch_size - 1) / options.batch_size),
         progress_(trainer, trainer.summary().steps / steps_an_epoch_ + 1, options.epochs,
                   options.loss.target == TargetKind::labels, command.is_quiet, os::monotonic_now()) {}
@@ -97,6 +99,7 @@ class Training {
       const uint64_t steps = trainer_.summary().steps;
       const bool ends_epoch = steps % steps_an_epoch_ == 0;
       progress_.after_step(ends_epoch || trainer_.finished(), os::monotonic_now());
+      if (ends_epoch || trainer_.finished()) COT_TRY(log_epoch());
       if (ends_epoch || (command_.checkpoint_steps > 0 && steps % command_.checkpoint_steps == 0)) COT_TRY(save());
     }
     return {};
@@ -105,6 +108,15 @@ class Training {
   const TrainingMoment& moment() const { return progress_.moment(); }
 
  private:
+  // A step of the event file is a step of the training: epochs of two batch sizes are side by side.
+  Status log_epoch() {
+    const TrainingMoment& moment = progress_.moment();
+    log_.note("train/loss", moment.loss);
+    log_.note("train/accuracy", moment.accuracy);
+    log_.note("train/samples_per_second", moment.examples_per_second);
+    return log_.add(moment.steps);
+  }
+
   Status save() const {
     if (command_.checkpoint.empty()) return {};
     return trainer_.save_checkpoint(command_.checkpoint);
@@ -122,6 +134,7 @@ class Training {
 
   const TrainCommand& command_;
   Trainer& trainer_;
+  EventLog& log_;
   uint64_t steps_an_epoch_;
   TrainingProgress progress_;
 };
@@ -134,6 +147,14 @@ Result<std::optional<Evaluation>> evaluate_held_out(const TrainCommand& command,
   InterruptibleSource examples(*data.held_out);
   COT_ASSIGN(const Measured measured, measure(trained, examples, loss, {}, command.training.threads));
   return std::optional(measured.evaluation);
+}
+
+Status log_held_out(EventLog& log, const std::optional<Evaluation>& held_out, const TrainOptions& options,
+                    uint64_t steps) {
+  if (!held_out) return {};
+  log.note("evaluation/loss", held_out->loss_mean);
+  if (options.loss.target == TargetKind::labels) log.note("evaluation/accuracy", held_out->accuracy);
+  return log.add(steps);
 }
 
 void report(const TrainCommand& command, const TrainOptions& options, const Trainer& trainer,
@@ -195,7 +216,9 @@ ExitCode train_model(const TrainCommand& command) {
     if (!restored) return fail_on_input(kCommand, restored.error().with_context(command.checkpoint));
   }
   if (const Status writable = check_output(command); !writable) return fail_on_output(kCommand, writable.error());
-  Training training(command, *options, *trainer, data->examples.size());
+  Result<EventLog> log = EventLog::create(command.log_dir);
+  if (!log) return fail_on_output(kCommand, log.error());
+  Training training(command, *options, *trainer, data->examples.size(), *log);
   if (const Status ran = training.run(); !ran) {
     print_error(kCommand, ran.error());
     return exit_code_of(ran.error().code());
@@ -204,6 +227,9 @@ ExitCode train_model(const TrainCommand& command) {
                             : model->file_with(trainer->parameters());
   const Result<std::optional<Evaluation>> held_out = evaluate_held_out(command, std::move(file), *data, options->loss);
   if (!held_out) return fail_on_output(kCommand, held_out.error());
+  if (const Status logged = log_held_out(*log, *held_out, *options, trainer->summary().steps); !logged) {
+    return fail_on_output(kCommand, logged.error());
+  }
   report(command, *options, *trainer, training.moment(), *held_out);
   return ExitCode::ok;
 }

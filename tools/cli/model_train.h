@@ -25,6 +25,7 @@ struct TrainCommand {
   bool resumes = false;                // from the checkpoint, if it is there
   uint32_t checkpoint_steps = 0;       // beside every end of an epoch; 0: never
   uint64_t memory_budget = 0;          // bytes; 0: no limit but the runtime's
+  std::string log_dir;                 // of TensorBoard's event files; empty: none
   bool as_json = false;
   bool is_quiet = false;
 };

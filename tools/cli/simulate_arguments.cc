@@ -116,6 +116,10 @@ void add_output(CLI::App& simulate, SimulateOptions& options) {
   simulate
       .add_option("-o,--out", options.demo.out, "folder for the results, new or empty (default runs/demo-DATE-TIME)")
       ->type_name("DIR");
+  simulate
+      .add_option("--log-dir", options.demo.log_dir,
+                  "an event file for TensorBoard goes there, written as the rounds end")
+      ->type_name("DIR");
   simulate.add_flag("--json", options.demo.json, "end standard output with one JSON object");
   simulate.add_flag("--quiet", options.demo.quiet, "no progress");
   simulate.add_flag("--keep", options.demo.keep, "keep the shards and what the run worked with");

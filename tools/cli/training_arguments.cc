@@ -211,6 +211,8 @@ void add_train(CLI::App& model, Invocation& invocation) {
       ->type_name("FILE")
       ->needs(checkpoint);
   train->add_flag("--resume", command.resumes, "go on from the checkpoint, if it is there")->needs(checkpoint);
+  train->add_option("--log-dir", command.log_dir, "an event file for TensorBoard goes there, written as the epochs end")
+      ->type_name("DIR");
   train->add_flag("--json", command.as_json, "print the result as JSON");
   train->add_flag("--quiet", command.is_quiet, "no progress");
   train->callback([&] {

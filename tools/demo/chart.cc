@@ -250,11 +250,11 @@ std::string draw_chart(const ChartData& data) {
 
 std::string draw_chart_page(const ChartData& data) {
   ChartPage page{.title = data.title, .svg = draw_chart(data), .top = kPanelTop, .bottom = kPanelTop + kPanelHeight};
-  page.columns = {{"accuracy", "main", true}, {"held-out loss", "main"}, {"training loss", "other"}};
+  page.columns = {{data.is_of_numbers ? "R2" : "accuracy", "main", !data.is_of_numbers}, {"held-out loss", "main"}, {"training loss", "other"}};
   const Panel left = accuracy_panel(data), right = loss_panel(data);
   const auto cell = [](const Panel& panel, const ChartRound& round, const std::optional<double>& value) {
     PageCell made{.value = value, .x = panel.x.at(static_cast<double>(round.number))};
-    if (value && std::isfinite(*value)) made.y = panel.y.at(std::min(*value, panel.y.high));
+    if (value && std::isfinite(*value)) made.y = panel.y.at(std::clamp(*value, 0.0, panel.y.high));
     return made;
   };
   for (const ChartRound& round : data.rounds) {

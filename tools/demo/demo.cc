@@ -24,6 +24,8 @@
 #include "tools/demo/round_watch.h"
 #include "tools/demo/update_bytes.h"
 #include "tools/model/evaluate.h"
+#include "tools/tensorboard/event_log.h"
+#include "tools/tensorboard/round_scalars.h"
 
 namespace coterie {
 namespace {
@@ -69,6 +71,7 @@ class Demo {
   Status fetch_model(DemoResult& result);
   Status look_after_devices();
   void drop_out(const std::optional<RoundReport>& live);
+  Status log_news(const RoundWatch& watch, uint64_t update_bytes);
 
   const DemoOptions& options_;
   const RunFolder& folder_;
@@ -78,6 +81,8 @@ class Demo {
   std::optional<Fleet> fleet_;
   std::string job_;
   std::pair<uint64_t, uint32_t> round_;  // and attempt, in which devices vanish
+  EventLog log_;
+  size_t attempts_logged_ = 0;
   Instant round_began_{};
   Millis round_length_{500};
 };
@@ -86,6 +91,8 @@ Status Demo::run(DemoResult& result) {
   Stopwatch watch;
   COT_ASSIGN(result.before, evaluate(data_.model, data_.held_out, loss_of(options_.judged_by())));
   COT_TRY(write_data(data_, folder_));
+  COT_ASSIGN(log_, EventLog::create(options_.log_dir));
+  COT_TRY(log_before(log_, result.before));
   result.phases.prepare += watch.lap();
 
   progress_.show("starting the server");
@@ -168,6 +175,16 @@ void Demo::drop_out(const std::optional<RoundReport>& live) {
   fleet_->drop_out(now);
 }
 
+// What is spent is known as of now: it goes with the newest round.
+Status Demo::log_news(const RoundWatch& watch, uint64_t update_bytes) {
+  for (; attempts_logged_ < watch.attempts().size(); ++attempts_logged_) {
+    const bool is_newest = attempts_logged_ + 1 == watch.attempts().size();
+    COT_TRY(
+        log_round(log_, watch.attempts()[attempts_logged_], is_newest ? watch.epsilon() : std::nullopt, update_bytes));
+  }
+  return {};
+}
+
 Status Demo::look_after_devices() {
   COT_TRY(server_->check());
   COT_ASSIGN(const std::vector<std::string> notes, fleet_->look_after());
@@ -198,6 +215,7 @@ Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& resu
       COT_TRY(look_after_devices());
       return is_over.error();
     }
+    COT_TRY(log_news(watch, result.update_bytes));
     if (*is_over) break;
     drop_out(watch.live());
     COT_TRY(Interrupt::wait(options_.dropout > 0 ? kLookOftenEvery : kLookEvery));
@@ -221,6 +239,7 @@ Status Demo::fetch_model(DemoResult& result) {
 Status write_results(const DemoResult& result, const RunFolder& folder) {
   COT_TRY(folder.write("metrics.csv", as_bytes(metrics_csv(result))));
   COT_TRY(folder.write("chart.svg", as_bytes(draw_chart(chart_of(result)))));
+  COT_TRY(folder.write("chart.html", as_bytes(draw_chart_page(chart_of(result)))));
   return folder.write("summary.json", as_bytes(summary_json(result, 2) + "\n"));
 }
 
@@ -229,6 +248,7 @@ Status run_without_attack(const DemoResult& begun, const RunFolder& folder, cons
                           ProgressLine& progress, std::optional<double>& accuracy) {
   DemoResult result = begun;
   result.options.attack = {};
+  if (!result.options.log_dir.empty()) result.options.log_dir += "/without-attack";
   COT_ASSIGN(RunFolder honest, RunFolder::create(folder.path("without-attack"), result.options.keep));
   result.run_dir = honest.path();
   progress.print("first without the attack:");
@@ -239,7 +259,6 @@ Status run_without_attack(const DemoResult& begun, const RunFolder& folder, cons
   accuracy = result.after.accuracy;
   const uint32_t liars = begun.options.attack.liars_of(begun.options.devices);
   progress.print("and now " + counted(liars, "device") + (liars == 1 ? " lies" : " lie") + " in every round (" +
-  COT_TRY(folder.write("chart.html", as_bytes(draw_chart_page(chart_of(result)))));
                  to_string(begun.options.attack) + "):");
   return {};
 }

@@ -57,6 +57,7 @@ struct DemoOptions {
   double dropout = 0;  // probability that a device vanishes, in each round, from a random moment to its end
   uint64_t seed = 1;
   std::string out;         // empty: runs/demo-<date>-<time>
+  std::string log_dir;     // where TensorBoard's event file goes; empty: none is written
   bool json = false;       // the last line of standard output is one JSON object, all else goes to standard error
   bool quiet = false;      // no progress
   bool print_job = false;  // the job as the server gets it

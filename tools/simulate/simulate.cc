@@ -22,6 +22,8 @@
 #include "tools/simulate/job_file.h"
 #include "tools/simulate/simulation.h"
 
+#include "tools/tensorboard/event_log.h"
+#include "tools/tensorboard/round_scalars.h"
 namespace coterie {
 namespace {
 
@@ -172,7 +174,7 @@ class Run {
 
  private:
   void watch(uint64_t done);
-  void note(const SimulatedRound& round, DemoResult& result);
+  Status note(const SimulatedRound& round, DemoResult& result);
 
   const SimulateOptions& options_;
   const Inputs& inputs_;
@@ -197,7 +199,7 @@ void Run::watch(uint64_t done) {
                  " left");
 }
 
-void Run::note(const SimulatedRound& round, DemoResult& result) {
+Status Run::note(const SimulatedRound& round, DemoResult& result) {
   tally_.add(round.plan);
   result.attempts.push_back(round.report);
   for (const uint32_t device : round.plan.counted) ++result.rounds_trained[device % result.rounds_trained.size()];
@@ -213,6 +215,7 @@ Status Run::run(DemoResult& result) {
   for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");
   result.update_bytes = update_bytes(plan_of(job, JobId("simulated"), data.value_count));
   CohortTrainer trainer(std::move(shard_files), options_.demo.seed, options_.threads,
+  EventLog log_;
                         [this](uint64_t done) { watch(done); },
                         {options_.attack.kind, options_.attack.liars_of(options_.devices)});
   COT_ASSIGN(Simulation simulation,
@@ -222,7 +225,7 @@ Status Run::run(DemoResult& result) {
   while (simulation.rounds_done() < job.rounds.count) {
     round_ = simulation.rounds_done() + 1;
     COT_ASSIGN(const SimulatedRound round, simulation.attempt());
-    note(round, result);
+    COT_TRY(note(round, result));
   }
   seconds_ = seconds_since(begin_);
   progress_.clear();
@@ -233,6 +236,7 @@ Status Run::run(DemoResult& result) {
   COT_TRY(folder_.write("model.cotf", model));
   COT_TRY(folder_.write("metrics.csv", as_bytes(metrics_csv(result))));
   COT_TRY(folder_.write("chart.svg", as_bytes(draw_chart(chart_of(result)))));
+  return log_round(log_, round.report, std::nullopt, result.update_bytes);
   return folder_.write("summary.json",
                        as_bytes(summary_of(result, tally_, options_, job.aggregation.name(), seconds_).dump(2) + "\n"));
 }
@@ -240,6 +244,8 @@ Status Run::run(DemoResult& result) {
 std::string told(const DemoResult& result, const Tally& tally, double seconds) {
   return "\nHeld-out accuracy " + format_percent(result.after.accuracy) + " (" +
          format_percent(result.before.accuracy) + " before training)\n  drawn " + format_count(tally.drawn) +
+  COT_ASSIGN(log_, EventLog::create(options_.demo.log_dir));
+  COT_TRY(log_before(log_, result.before));
          ": counted " + format_count(tally.counted) + ", lost " + format_count(tally.lost) + ", late " +
          format_count(tally.late) + ", surplus " + format_count(tally.surplus) + "\n  " + format_seconds(seconds) +
          ", " + format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +

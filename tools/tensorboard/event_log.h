@@ -1,0 +1,42 @@
+// EventLog: one event file in the directory that TensorBoard's --logdir names, written as the steps come.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/os/file.h"
+#include "base/result.h"
+#include "tools/tensorboard/event_encoder.h"
+
+namespace coterie {
+
+class EventLog {
+ public:
+  // Writes nothing, wherever it is asked to.
+  EventLog() = default;
+  // A file of its own in `directory`, which is made if it is not there; empty: one that writes nothing. Errors: those
+  // of the system.
+  static Result<EventLog> create(const std::string& directory);
+
+  // Before an add(): left out if there is no number.
+  void note(const std::string& tag, std::optional<double> value) {
+    if (value && std::isfinite(*value)) scalars_.push_back({tag, static_cast<float>(*value)});
+  }
+  // Writes what was noted as one record, by the system's clock; nothing if nothing was noted. It is in the file when
+  // this returns.
+  Status add(uint64_t step);
+
+  // Empty for one that writes nothing.
+  const std::string& path() const { return file_.path(); }
+
+ private:
+  explicit EventLog(os::File file) : file_(std::move(file)) {}
+
+  os::File file_;
+  std::vector<Scalar> scalars_;
+};
+
+}  // namespace coterie
