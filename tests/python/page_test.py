@@ -18,20 +18,23 @@ NUMBER = re.compile(r"\d+\.\d+")
 
 class Page(support.Folder, unittest.TestCase):
     @unittest.skipUnless("COTERIE_PROGRAM" in os.environ, "a model of it is made by the program")
-    def test_the_first_program_prints_what_stands_below_it(self):
-        code, printed = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.S).groups()
+    def test_programs_print_what_stands_below_them(self):
+        programs = re.findall(r"```python\n((?:(?!```).)*)```\n\n```\n(.*?)```", PAGE, re.S)
+        self.assertEqual(len(programs), 2)
         command = re.search(r"`coterie (model new .*?)`", PAGE)[1]
         subprocess.run([os.environ["COTERIE_PROGRAM"], *command.split()], check=True, cwd=self.folder, capture_output=True)
         (self.folder / "examples").symlink_to(support.ROOT / "examples")
-        before, out = os.getcwd(), io.StringIO()
+        before = os.getcwd()
         os.chdir(self.folder)
         self.addCleanup(os.chdir, before)
-        with contextlib.redirect_stdout(out):
-            exec(compile(code, "docs/PYTHON.md", "exec"), {})
-        # Other processors round otherwise: the last digits may differ, the words may not.
-        self.assertEqual(NUMBER.sub("#", out.getvalue()), NUMBER.sub("#", printed))
-        for seen, promised in zip(NUMBER.findall(out.getvalue()), NUMBER.findall(printed)):
-            self.assertAlmostEqual(float(seen), float(promised), delta=0.01 if float(promised) < 2 else 1)
+        for code, printed in programs:
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(code, "docs/PYTHON.md", "exec"), {})
+            # Other processors round otherwise: the last digits may differ, the words may not.
+            self.assertEqual(NUMBER.sub("#", out.getvalue()), NUMBER.sub("#", printed))
+            for seen, promised in zip(NUMBER.findall(out.getvalue()), NUMBER.findall(printed)):
+                self.assertAlmostEqual(float(seen), float(promised), delta=0.01 if float(promised) < 2 else 1)
         self.assertTrue((self.folder / "trained.cotf").exists())
 
     def test_what_the_page_names_is_there(self):

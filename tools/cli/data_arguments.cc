@@ -21,6 +21,7 @@ constexpr const char* kSources =
     "  images:DIR               a folder of JPEG and PNG files a class\n"
     "      ?height=32&width=32  resizes them; channels=1 makes them grey\n"
     "  npy:X.npy,Y.npy          NumPy arrays: inputs, and a target a row\n"
+    "                           (?test=X.npy,Y.npy: the held-out part)\n"
     "  mnist:DIR, cifar10:DIR   IDX files, binary batches; digits is built in\n"
     "  ...?contract=FILE        read csv, npy or images as the data that the\n"
     "                           contract was made of: the same scales and classes\n\n";

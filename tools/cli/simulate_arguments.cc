@@ -121,6 +121,7 @@ void add_output(CLI::App& simulate, SimulateOptions& options) {
                   "an event file for TensorBoard goes there, written as the rounds end")
       ->type_name("DIR");
   simulate.add_flag("--json", options.demo.json, "end standard output with one JSON object");
+  simulate.add_flag("--events", options.events, "a JSON line on standard output as each attempt ends");
   simulate.add_flag("--quiet", options.demo.quiet, "no progress");
   simulate.add_flag("--keep", options.demo.keep, "keep the shards and what the run worked with");
 }

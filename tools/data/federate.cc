@@ -108,8 +108,8 @@ Result<FederatedData> federate(const FederateOptions& asked) {
   FederateOptions options = asked;
   Divider divider(options);
   LoadRequest request;
-  request.fit = [&divider](std::span<const int32_t> labels, size_t examples) {
-    return divider.divide(labels, examples, false);
+  request.fit = [&divider](std::span<const int32_t> labels, size_t examples, bool has_test_part) {
+    return divider.divide(labels, examples, has_test_part);
   };
   if (options.split.kind == SplitKind::group) request.group = options.split.name;
   COT_ASSIGN(TrainingData loaded, load_data(options.source, request));
@@ -129,6 +129,7 @@ Result<FederatedData> federate(const FederateOptions& asked) {
   if (target.is_number && !loaded.is_by_contract) {
     fit_target(loaded.examples, divider.parts().training, target);
     standardise_target(target, loaded.examples);
+    if (loaded.held_out) standardise_target(target, *loaded.held_out);
   }
   FederatedData data;
   data.split = options.split;

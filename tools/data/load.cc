@@ -194,8 +194,9 @@ Result<std::optional<bool>> target_is_number(DataName& name) {
   return Error(ErrorCode::invalid_argument, name.kind() + ": as must be class or number, is \"" + *as + "\"");
 }
 
-Result<Indices> fitted(const LoadRequest& request, std::span<const int32_t> labels, size_t examples) {
-  if (request.fit) return request.fit(labels, examples);
+Result<Indices> fitted(const LoadRequest& request, std::span<const int32_t> labels, size_t examples,
+                       bool has_test_part = false) {
+  if (request.fit) return request.fit(labels, examples, has_test_part);
   Indices all(examples);
   std::iota(all.begin(), all.end(), 0u);
   return all;
@@ -275,43 +276,80 @@ Result<NpyArray> read_npy(const std::string& path) {
   return array;
 }
 
-Result<TrainingData> load_npy(DataName& name, const LoadRequest& request) {
-  const size_t comma = name.path().find(',');
+// Two files, of inputs and of targets, as npy:X.npy,Y.npy names them.
+struct NpyPair {
+  std::string x_path, y_path;
+  NpyArray x, y;
+};
+
+Result<NpyPair> read_npy_pair(const std::string& paths, const char* expected) {
+  const size_t comma = paths.find(',');
   if (comma == std::string::npos) {
-    return Error(ErrorCode::invalid_argument, "npy: give two files, the inputs and the targets: npy:X.npy,Y.npy");
+    return Error(ErrorCode::invalid_argument,
+                 "npy: give two files, the inputs and the targets: " + std::string(expected));
   }
-  const std::string x_path = name.path().substr(0, comma), y_path = name.path().substr(comma + 1);
-  TrainingData data;
-  COT_ASSIGN(std::optional<InputContract> contract, contract_of(name, "array"));
-  bool is_raw = false;
+  NpyPair pair{.x_path = paths.substr(0, comma), .y_path = paths.substr(comma + 1), .x = {}, .y = {}};
+  COT_ASSIGN(pair.x, read_npy(pair.x_path));
+  COT_ASSIGN(pair.y, read_npy(pair.y_path));
+  return pair;
+}
+
+Result<ExampleTable> encoded(const NpyPair& pair, const InputContract& contract) {
+  Result<ExampleTable> examples = encode_npy(pair.x, pair.y, contract);
+  if (!examples) return examples.error().with_context(pair.x_path);
+  return examples;
+}
+
+// All that the name says, taken before a file is read.
+struct NpyOptions {
+  std::optional<std::string> test;  // the paths of the held-out part
+  std::optional<InputContract> contract;
   std::optional<bool> is_number;
-  if (!contract) {
-    COT_ASSIGN(is_number, target_is_number(name));
-    COT_ASSIGN(is_raw, is_second(name, "numbers", "standardised", "raw"));
-    COT_TRY(name.check_all_taken("as, numbers and contract"));
+  bool is_raw = false;
+};
+
+Result<NpyOptions> npy_options(DataName& name) {
+  NpyOptions options{.test = name.take("test"), .contract = {}, .is_number = {}};
+  COT_ASSIGN(options.contract, contract_of(name, "array"));
+  if (options.contract) return options;
+  COT_ASSIGN(options.is_number, target_is_number(name));
+  COT_ASSIGN(options.is_raw, is_second(name, "numbers", "standardised", "raw"));
+  COT_TRY(name.check_all_taken("as, numbers, test and contract"));
+  return options;
+}
+
+Result<InputContract> fit_pair(const NpyPair& pair, const NpyOptions& options, const LoadRequest& request) {
+  Result<ContractTarget> target = npy_target(pair.y, options.is_number);
+  if (!target) return target.error().with_context(pair.y_path);
+  std::vector<int32_t> labels;
+  if (!target->is_number) {
+    COT_ASSIGN(labels, npy_labels(pair.y, *target));
   }
-  COT_ASSIGN(const NpyArray x, read_npy(x_path));
-  COT_ASSIGN(const NpyArray y, read_npy(y_path));
-  if (contract) {
-    data.contract = std::move(*contract);
+  InputContract contract;
+  if (pair.x.rows() == pair.y.rows()) {  // otherwise encode_npy says so
+    COT_ASSIGN(const Indices part, fitted(request, labels, pair.x.rows(), options.test.has_value()));
+    COT_ASSIGN(contract, fit_npy(pair.x, !options.is_raw, std::move(*target), part));
+  }
+  contract.name = base_name(pair.x_path);
+  return contract;
+}
+
+Result<TrainingData> load_npy(DataName& name, const LoadRequest& request) {
+  COT_ASSIGN(const NpyOptions options, npy_options(name));
+  COT_ASSIGN(const NpyPair pair, read_npy_pair(name.path(), "npy:X.npy,Y.npy"));
+  TrainingData data;
+  if (options.contract) {
+    data.contract = *options.contract;
     data.is_by_contract = true;
   } else {
-    Result<ContractTarget> target = npy_target(y, is_number);
-    if (!target) return target.error().with_context(y_path);
-    std::vector<int32_t> labels;
-    if (!target->is_number) {
-      COT_ASSIGN(labels, npy_labels(y, *target));
-    }
-    if (x.rows() == y.rows()) {  // otherwise encode_npy says so
-      COT_ASSIGN(const Indices part, fitted(request, labels, x.rows()));
-      COT_ASSIGN(data.contract, fit_npy(x, !is_raw, std::move(*target), part));
-    }
-    data.contract.name = base_name(x_path);
+    COT_ASSIGN(data.contract, fit_pair(pair, options, request));
   }
-  Result<ExampleTable> examples = encode_npy(x, y, data.contract);
-  if (!examples) return examples.error().with_context(x_path);
-  data.examples = std::move(*examples);
+  COT_ASSIGN(data.examples, encoded(pair, data.contract));
   standardise_target(data.contract.target, data.examples);
+  if (!options.test) return data;
+  COT_ASSIGN(const NpyPair test, read_npy_pair(*options.test, "test=X.npy,Y.npy"));
+  COT_ASSIGN(data.held_out, encoded(test, data.contract));
+  standardise_target(data.contract.target, *data.held_out);
   return data;
 }
 

@@ -25,8 +25,8 @@ struct TrainingData {
 };
 
 // Which of `examples` scales and categories are fitted on. `labels`: the class of each, empty where the target is a
-// number.
-using FitPart = std::function<Result<Indices>(std::span<const int32_t> labels, size_t examples)>;
+// number. `has_test_part`: the source brings a held-out part of its own.
+using FitPart = std::function<Result<Indices>(std::span<const int32_t> labels, size_t examples, bool has_test_part)>;
 
 struct LoadRequest {
   FitPart fit = nullptr;  // null: on all. Asked once, by kinds that fit: csv and npy without a contract.
@@ -48,11 +48,11 @@ inline constexpr const char* kDataNames =
 //                   as=class or as=number says what it is, where the guess is wrong. numbers=raw leaves them as they
 //                   are, categories=codes gives their numbers, missing=refuse takes no row that lacks a number,
 //                   drop=A,B leaves columns out, category=A,B takes columns of numbers as names
-//   npy:X.npy,Y.npy NumPy arrays (npy.h). as and numbers as above
+//   npy:X.npy,Y.npy NumPy arrays (npy.h). as and numbers as above; test=X.npy,Y.npy is the held-out part
 //   text:FILE       pieces of a UTF-8 text and what comes next (text.h), gzipped or not. ?length=80 characters;
 //                   target=last: only what comes behind the piece
-// csv, npy and images take contract=FILE in place of all their options: the data are read as those that the contract
-// was made of (input_contract.h).
+// csv, npy and images take contract=FILE in place of all their options but test: the data are read as those that the
+// contract was made of (input_contract.h).
 // Errors name the file and what is wrong with it in one line: invalid_argument (the name), not_found, malformed,
 // too_large and what the system says.
 Result<TrainingData> load_data(const std::string& text, const LoadRequest& request = {});

@@ -11,6 +11,10 @@ namespace {
 
 constexpr uint64_t kJobBytesMax = 1 << 20;
 
+bool leaves_files_open(const nlohmann::json& json) {
+  return json.is_object() && !json.contains("model") && !json.contains("evaluation");
+}
+
 }  // namespace
 
 Result<nlohmann::json> read_job_json(const std::string& path) {
@@ -23,7 +27,9 @@ Result<nlohmann::json> read_job_json(const std::string& path) {
 
 Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string& where) {
   Problems problems;
-  JobSettings job = job_settings_from_json(json, problems);
+  nlohmann::json whole = json;
+  if (leaves_files_open(json)) whole["model"] = Digest().hex();
+  JobSettings job = job_settings_from_json(whole, problems);
   if (!problems.empty()) return Error(ErrorCode::invalid_argument, where + ": " + listed(problems));
   const PrivacySettings& privacy = job.horizontal().privacy;
   if (privacy.has_noise()) {
@@ -35,9 +41,10 @@ Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string&
   return job;
 }
 
-Result<JobSettings> read_job(const std::string& path) {
+Result<SimulatedJob> read_job(const std::string& path) {
   COT_ASSIGN(const nlohmann::json json, read_job_json(path));
-  return job_from_json(json, path);
+  COT_ASSIGN(JobSettings settings, job_from_json(json, path));
+  return SimulatedJob{std::move(settings), leaves_files_open(json)};
 }
 
 }  // namespace coterie

@@ -9,10 +9,16 @@
 
 namespace coterie {
 
+struct SimulatedJob {
+  JobSettings settings;
+  bool leaves_files_open = false;  // names neither /model nor /evaluation: whoever simulates it says what they are
+};
+
 // Errors name the file: malformed (no JSON), invalid_argument (what is wrong with the job, by JSON pointers: an unknown
 // kind is among it; a job with noise), and those of reading it.
-Result<JobSettings> read_job(const std::string& path);
-// The same in two steps: the file as JSON, and what it says; `where` is named by errors.
+Result<SimulatedJob> read_job(const std::string& path);
+// The same in two steps: the file as JSON, and what it says; `where` is named by errors. The model
+// of a job that leaves it open is a digest of zeros.
 Result<nlohmann::json> read_job_json(const std::string& path);
 Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string& where);
 

@@ -1,6 +1,7 @@
 #include "tools/simulate/simulate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -21,9 +22,9 @@
 #include "tools/model/evaluate.h"
 #include "tools/simulate/job_file.h"
 #include "tools/simulate/simulation.h"
-
 #include "tools/tensorboard/event_log.h"
 #include "tools/tensorboard/round_scalars.h"
+
 namespace coterie {
 namespace {
 
@@ -163,6 +164,36 @@ nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, 
           {"run_dir", result.run_dir}};
 }
 
+template <typename T>
+nlohmann::ordered_json or_null(std::optional<T> value) {
+  return value && std::isfinite(*value) ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+// An attempt that ended, for programs: the words of metrics.csv.
+void print_event(const RoundReport& round, const VirtualRound& plan) {
+  nlohmann::ordered_json event = {{"event", "round_" + round.state},
+                                  {"round", round.number},
+                                  {"attempt", round.attempt},
+                                  {"selected", round.selected},
+                                  {"accepted", round.accepted},
+                                  {"lost", plan.lost},
+                                  {"late", plan.late},
+                                  {"surplus", plan.surplus},
+                                  {"seconds", or_null(std::optional(round.seconds))}};
+  if (round.state == "failed") {
+    event["reason"] = round.reason;
+  } else {
+    event["examples"] = round.examples;
+    event["train_loss"] = or_null(round.train_loss);
+    event["train_accuracy"] = or_null(round.train_accuracy);
+    event["evaluation_loss"] = or_null(round.evaluation_loss);
+    event["evaluation_accuracy"] = or_null(round.evaluation_accuracy);
+    event["train_seconds"] = or_null(std::optional(round.train_seconds));
+  }
+  std::printf("%s\n", event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+  std::fflush(stdout);
+}
+
 class Run {
  public:
   Run(const SimulateOptions& options, const Inputs& inputs, const RunFolder& folder, ProgressLine& progress)
@@ -184,6 +215,7 @@ class Run {
   Instant begin_{};
   double seconds_ = 0;
   uint64_t round_ = 0;
+  EventLog log_;
 };
 
 // Clients a second, and by them the time of the rounds that are left, each of as many clients as the job wants.
@@ -204,6 +236,8 @@ Status Run::note(const SimulatedRound& round, DemoResult& result) {
   result.attempts.push_back(round.report);
   for (const uint32_t device : round.plan.counted) ++result.rounds_trained[device % result.rounds_trained.size()];
   progress_.print(round_line(round.report, inputs_.job.horizontal().rounds.count, progress_.terminal()));
+  if (options_.events) print_event(round.report, round.plan);
+  return log_round(log_, round.report, std::nullopt, result.update_bytes);
 }
 
 Status Run::run(DemoResult& result) {
@@ -211,11 +245,12 @@ Status Run::run(DemoResult& result) {
   const HorizontalSettings& job = inputs_.job.horizontal();
   COT_ASSIGN(result.before, evaluate(data.model, data.held_out, loss_of(job.training)));
   COT_TRY(write_data(data, folder_));
+  COT_ASSIGN(log_, EventLog::create(options_.demo.log_dir));
+  COT_TRY(log_before(log_, result.before));
   std::vector<std::string> shard_files;
   for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");
   result.update_bytes = update_bytes(plan_of(job, JobId("simulated"), data.value_count));
   CohortTrainer trainer(std::move(shard_files), options_.demo.seed, options_.threads,
-  EventLog log_;
                         [this](uint64_t done) { watch(done); },
                         {options_.attack.kind, options_.attack.liars_of(options_.devices)});
   COT_ASSIGN(Simulation simulation,
@@ -236,7 +271,7 @@ Status Run::run(DemoResult& result) {
   COT_TRY(folder_.write("model.cotf", model));
   COT_TRY(folder_.write("metrics.csv", as_bytes(metrics_csv(result))));
   COT_TRY(folder_.write("chart.svg", as_bytes(draw_chart(chart_of(result)))));
-  return log_round(log_, round.report, std::nullopt, result.update_bytes);
+  COT_TRY(folder_.write("chart.html", as_bytes(draw_chart_page(chart_of(result)))));
   return folder_.write("summary.json",
                        as_bytes(summary_of(result, tally_, options_, job.aggregation.name(), seconds_).dump(2) + "\n"));
 }
@@ -244,8 +279,6 @@ Status Run::run(DemoResult& result) {
 std::string told(const DemoResult& result, const Tally& tally, double seconds) {
   return "\nHeld-out accuracy " + format_percent(result.after.accuracy) + " (" +
          format_percent(result.before.accuracy) + " before training)\n  drawn " + format_count(tally.drawn) +
-  COT_ASSIGN(log_, EventLog::create(options_.demo.log_dir));
-  COT_TRY(log_before(log_, result.before));
          ": counted " + format_count(tally.counted) + ", lost " + format_count(tally.lost) + ", late " +
          format_count(tally.late) + ", surplus " + format_count(tally.surplus) + "\n  " + format_seconds(seconds) +
          ", " + format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +
@@ -277,7 +310,6 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
   result.program = program;
   result.run_dir = folder->path();
   result.data_name = printable(inputs->data.name());
-  COT_TRY(folder_.write("chart.html", as_bytes(draw_chart_page(chart_of(result)))));
   result.model_name = inputs->data.model_name;
   result.class_names = inputs->data.contract.target.classes;
   result.training_examples = inputs->data.training_examples;
@@ -302,16 +334,18 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
   return give_up(done.error(), done.error().code() == ErrorCode::timed_out ? ExitCode::timeout : ExitCode::failure);
 }
 
-ExitCode run_simulate(const SimulateOptions& options, const std::string& program) {
-  std::FILE* const human = options.demo.json ? stderr : stdout;
-  const Result<JobSettings> job = read_job(options.job_file);
+ExitCode run_simulate(const SimulateOptions& asked, const std::string& program) {
+  std::FILE* const human = asked.demo.json || asked.events ? stderr : stdout;
+  const Result<SimulatedJob> job = read_job(asked.job_file);
   if (!job) {
     print_error("simulate", job.error());
     return ExitCode::usage;
   }
+  SimulateOptions options = asked;
+  options.adopts_files = job->leaves_files_open;
   ProgressLine progress(human, options.demo.quiet);
   SimulatedRun done;
-  const ExitCode code = run_simulation(options, *job, program, progress, done);
+  const ExitCode code = run_simulation(options, job->settings, program, progress, done);
   progress.clear();
   if (code == ExitCode::interrupted) {
     std::fprintf(stderr, "coterie simulate: interrupted; nothing is left behind\n");

@@ -4,7 +4,7 @@
     model = coterie.Model.load("model.cotf").train((images, labels), epochs=3)
 
 Model, Dataset and Trainer train here; Client takes part in federated rounds as a device; Admin asks a server's operators'
-plane. docs/PYTHON.md of the project has the rest.
+plane; simulate trains a job over virtual devices. docs/PYTHON.md of the project has the rest.
 """
 from ._admin import Admin, AdminError, Event
 from ._client import Activity, Client, ClientProgress, Identity, Refusal
@@ -16,11 +16,13 @@ from ._library import lib as _lib
 from ._model import Evaluation, Model, TensorInfo
 from ._options import TrainOptions
 from ._policy import Policy, SecurityLevel
+from ._simulate import simulate
+from ._simulation import SimulatedRound, Simulation
 from ._trainer import EpochProgress, TrainMemory, TrainProgress, Trainer
 
 library_version: str = _lib.coterie_version().decode()
 
 __all__ = ["Activity", "Admin", "AdminError", "Client", "ClientProgress", "ClosedError", "Code", "CoterieError",
            "CsvEncoding", "Dataset", "EpochProgress", "Evaluation", "Event", "Identity", "InvalidArgument", "Model",
-           "Policy", "Refusal", "SecurityLevel", "TensorInfo", "TrainMemory", "TrainOptions", "TrainProgress", "Trainer",
-           "__version__", "library_version"]
+           "Policy", "Refusal", "SecurityLevel", "SimulatedRound", "Simulation", "TensorInfo", "TrainMemory", "TrainOptions",
+           "TrainProgress", "Trainer", "__version__", "library_version", "simulate"]

@@ -2,16 +2,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import Mapping, Sequence
 
 from ._errors import Code, CoterieError
+from ._program import find_program
 from ._text import StrPath
-
-VARIABLE = "COTERIE_PROGRAM"
 
 
 def convert(path: StrPath, dims: Mapping[str, int], output: str | None, constant: Sequence[str], trainable: Sequence[str],
@@ -32,22 +30,13 @@ def export(model: bytes, path: StrPath, program: StrPath | None) -> None:
         _run(program, "export", str(written), "-o", _plain(path))
 
 
-def find_program(program: StrPath | None) -> str:
-    named = program if program is not None else os.environ.get(VARIABLE) or "coterie"
-    found = shutil.which(os.fspath(named))
-    if found is None:
-        raise FileNotFoundError(f"ONNX is read and written by the program `coterie`, and {os.fspath(named)!r} was not "
-                                f"found: install it, or set {VARIABLE} to its file")
-    return found
-
-
 def _plain(path: StrPath) -> str:
     return os.path.abspath(os.fspath(path))  # never taken for an option
 
 
 def _run(program: StrPath | None, *words: str) -> None:
-    done = subprocess.run([find_program(program), "model", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          errors="replace")
+    found = find_program(program, "ONNX is read and written")
+    done = subprocess.run([found, "model", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip() or f"it ended with status {done.returncode}"
         raise CoterieError(Code.INVALID_ARGUMENT, f"coterie model {words[0]}: {said}")

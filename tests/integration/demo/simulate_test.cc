@@ -1,4 +1,6 @@
 // A simulated job has the model of real processes, bit for bit, with any number of threads.
+#include <gmock/gmock.h>
+
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -48,6 +50,39 @@ TEST_F(Simulate, HasTheModelOfRealProcessesWithAnyThreads) {
   EXPECT_EQ(one["accuracy"], real["accuracy"]);
   EXPECT_TRUE(os::exists(directory_ / "one/chart.svg"));
   EXPECT_TRUE(os::exists(directory_ / "one/metrics.csv"));
+}
+
+TEST_F(Simulate, TellsProgramsOfEachRoundAndTensorBoardToo) {
+  demo();
+  Result<Bytes> text = os::read_file(job(), 1 << 20);
+  ASSERT_OK(text);
+  nlohmann::json open = nlohmann::json::parse(text->begin(), text->end());
+  const nlohmann::json named = simulate("named", {"--devices", "4"});
+  open.erase("model");
+  open.erase("evaluation");
+  ASSERT_OK(os::write_file_atomically(job(), as_bytes(open.dump())));
+  DemoProcess process(directory_.path(),
+                      {"simulate", job(), "--json", "--events", "--quiet", "--seed", "5", "--model", "mlp", "--devices",
+                       "4", "--log-dir", directory_ / "logs", "--out", directory_ / "open"});
+  ASSERT_EQ(process.wait(), 0) << process.errors();
+  std::vector<nlohmann::json> lines;
+  const std::string said = process.output();
+  for (size_t begin = 0; begin < said.size(); begin = said.find('\n', begin) + 1) {
+    lines.push_back(nlohmann::json::parse(said.substr(begin, said.find('\n', begin) - begin)));
+  }
+  ASSERT_EQ(lines.size(), 3u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(lines[i]["event"], "round_done");
+    EXPECT_EQ(lines[i]["round"], i + 1);
+    EXPECT_EQ(lines[i]["accepted"], 4);
+  }
+  EXPECT_EQ(lines[1]["evaluation_accuracy"], lines[2]["accuracy"]);
+  EXPECT_EQ(lines[2]["model_digest"], named["model_digest"]) << "what the job leaves open is what its digests name";
+  const std::vector<std::string> logs = names_in(directory_ / "logs");
+  ASSERT_EQ(logs.size(), 1u);
+  const Result<Bytes> events = os::read_file(directory_ / "logs/" + logs[0], 1 << 20);
+  ASSERT_OK(events);
+  EXPECT_THAT(std::string(as_text(*events)), ::testing::HasSubstr("evaluation/accuracy"));
 }
 
 TEST_F(Simulate, HasTheModelOfRealProcessesWithSchedulesOfTheRates) {

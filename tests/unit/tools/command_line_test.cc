@@ -154,6 +154,16 @@ TEST(CommandLine, FillsTheOptionsOfADemo) {
   EXPECT_TRUE(demo.json);
 }
 
+TEST(CommandLine, TakesWhereEventFilesGo) {
+  Invocation invocation;
+  ASSERT_TRUE(parse_command_line({"demo", "--log-dir", "logs"}, invocation).runs);
+  EXPECT_EQ(invocation.demo.log_dir, "logs");
+  ASSERT_TRUE(parse_command_line({"simulate", "job.json", "--log-dir", "here", "--events"}, invocation).runs);
+  EXPECT_EQ(invocation.simulate.demo.log_dir, "here");
+  EXPECT_TRUE(invocation.simulate.events);
+  EXPECT_TRUE(parse_command_line({"model", "train", "m.cotf", "--data", "digits", "--log-dir", "l"}, invocation).runs);
+}
+
 TEST(CommandLine, FillsASecureDemo) {
   Invocation invocation;
   ASSERT_TRUE(

@@ -239,6 +239,18 @@ TEST_F(Federate, TakesNumPyArrays) {
   ASSERT_OK(data);
   EXPECT_EQ(data->held_out->size(), 2u);
   EXPECT_EQ(data->contract.kind, "array");
+  ASSERT_OK(os::write_file_atomically(directory_ / "tx.npy", test::npy_file<float>("<f4", "(2, 1)", {9, 4.5})));
+  ASSERT_OK(os::write_file_atomically(directory_ / "ty.npy", test::npy_file<int32_t>("<i4", "(2,)", {1, 0})));
+  const std::string test_part = "?test=" + directory_ / "tx.npy," + directory_ / "ty.npy";
+  const std::string arrays = "npy:" + directory_ / "x.npy," + directory_ / "y.npy";
+  const auto tested = federate({.source = arrays + test_part, .devices = 2});
+  ASSERT_OK(tested);
+  EXPECT_EQ(tested->shards[0].size() + tested->shards[1].size(), 10u) << "none of these is held out";
+  ASSERT_TRUE(tested->held_out);
+  EXPECT_THAT(tested->held_out->labels(), testing::ElementsAre(1, 0));
+  EXPECT_DOUBLE_EQ(tested->contract.columns[0].mean, 4.5);
+  EXPECT_ERROR(federate({.source = arrays + "?test=" + directory_ / "tx.npy"}), ErrorCode::invalid_argument,
+               "npy: give two files, the inputs and the targets: test=X.npy,Y.npy");
   ASSERT_OK(os::write_file_atomically(directory_ / "y.npy", test::npy_file<int32_t>("<i4", "(1,)", {0})));
   EXPECT_ERROR(federate({.source = "npy:" + directory_ / "x.npy," + directory_ / "y.npy"}), ErrorCode::invalid_argument,
                directory_ / "x.npy: has 10 rows, and the targets have 1");

@@ -14,7 +14,7 @@ namespace {
 
 class JobFile : public testing::Test {
  protected:
-  Result<JobSettings> read(const std::string& text) {
+  Result<SimulatedJob> read(const std::string& text) {
     const std::string path = directory_.path() + "/job.json";
     EXPECT_TRUE(os::write_file_atomically(path, as_bytes(text)));
     return read_job(path);
@@ -29,16 +29,31 @@ class JobFile : public testing::Test {
 };
 
 TEST_F(JobFile, IsReadAsTheServerReadsIt) {
-  const Result<JobSettings> read_back = read(job().dump());
+  const Result<SimulatedJob> read_back = read(job().dump());
   ASSERT_TRUE(read_back) << read_back.error().message();
-  EXPECT_EQ(read_back->common.name, "a");
+  EXPECT_EQ(read_back->settings.common.name, "a");
+  EXPECT_FALSE(read_back->leaves_files_open);
+}
+
+TEST_F(JobFile, MayLeaveModelAndHeldOutDataOpenTogether) {
+  nlohmann::json open = job();
+  open.erase("model");
+  open.erase("evaluation");
+  const Result<SimulatedJob> read_back = read(open.dump());
+  ASSERT_TRUE(read_back) << read_back.error().message();
+  EXPECT_TRUE(read_back->leaves_files_open);
+  EXPECT_EQ(read_back->settings.horizontal().model, Digest());
+  open["evaluation"] = Digest().hex();
+  const Result<SimulatedJob> half = read(open.dump());
+  ASSERT_FALSE(half);
+  EXPECT_THAT(half.error().message(), testing::HasSubstr("/model"));
 }
 
 TEST_F(JobFile, IsRefusedByName) {
   EXPECT_EQ(read("{").error().code(), ErrorCode::malformed);
   nlohmann::json other = job();
   other["kind"] = "vertical";
-  const Result<JobSettings> vertical = read(other.dump());
+  const Result<SimulatedJob> vertical = read(other.dump());
   ASSERT_FALSE(vertical);
   EXPECT_EQ(vertical.error().code(), ErrorCode::invalid_argument);
   EXPECT_THAT(vertical.error().message(), testing::HasSubstr("/kind"));
@@ -51,7 +66,7 @@ TEST_F(JobFile, MayHaveNoNoise) {
   noisy["privacy"]["epsilon_budget"] = 8.0;
   noisy["update"]["clip_l2"] = 1.0;
   noisy["update"]["weight_max"] = 1;
-  const Result<JobSettings> refused = read(noisy.dump());
+  const Result<SimulatedJob> refused = read(noisy.dump());
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), testing::HasSubstr("/privacy/noise_multiplier"));
 }
