@@ -6,6 +6,7 @@
 #include "device_sdk/c_api/host_callbacks.h"
 #include "device_sdk/c_api/model_handle.h"
 #include "device_sdk/c_api/train_options.h"
+#include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/evaluator.h"
 #include "device_sdk/runtime/head.h"
 #include "device_sdk/runtime/seal.h"
@@ -83,7 +84,9 @@ Status evaluate(const Model& model, const coterie_dataset* dataset, const coteri
   const auto batch_size = static_cast<uint32_t>(std::clamp<uint64_t>(examples.size(), 1, options.batch_size));
   COT_ASSIGN(Evaluator evaluator,
              Evaluator::create(model, options.loss, batch_size, options.arena_bytes_max, options.threads));
-  COT_ASSIGN(const Evaluation result, evaluator.run(model.parameters(), examples));
+  COT_ASSIGN(std::optional<AugmentedSource> images, judged(examples, model, options.loss, options.augment));
+  ExampleSource& read = images ? static_cast<ExampleSource&>(*images) : examples;
+  COT_ASSIGN(const Evaluation result, evaluator.run(model.parameters(), read));
   coterie_evaluation filled{};
   filled.examples = result.examples;
   filled.loss_mean = result.loss_mean;

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "coterie.h"
+#include "coterie_train.h"
 
 namespace coterie {
 
@@ -28,6 +29,9 @@ inline constexpr size_t kFirstReleaseBytes<coterie_options> = offsetof(coterie_o
 
 template <>
 inline constexpr size_t kFirstReleaseBytes<coterie_policy> = offsetof(coterie_policy, corrupt_share_min);
+
+template <>
+inline constexpr size_t kFirstReleaseBytes<coterie_train_options> = offsetof(coterie_train_options, augment);
 
 template <typename T>
 Status check_size(const T& given, const char* name) {

@@ -142,6 +142,7 @@ Result<KnownOptions> train_options_of(const coterie_train_options* given) {
   if (known.loss_scale != nullptr) {
     COT_ASSIGN(options.loss_scaling, parse_loss_scaling(known.loss_scale));
   }
+  if (known.augment != nullptr) options.augment = known.augment;
   all.memory_budget_bytes = known.memory_budget_bytes;
   return all;
 }

@@ -96,9 +96,9 @@ COTERIE_API coterie_status coterie_model_replace_head(coterie_model* model, cons
 COTERIE_API coterie_status coterie_model_predict(coterie_model* model, const coterie_values* inputs, size_t input_count,
                                                  size_t example_count, float* output, size_t output_count);
 
-/* How good it is on these examples. Of the options, loss, what belongs to it, batch_size, memory_bytes_max and threads
- * count; NULL is all defaults. Errors: INVALID_ARGUMENT (the data or the loss does not fit), UNAVAILABLE (the data
- * set's `read`), TOO_LARGE. */
+/* How good it is on these examples. Of the options, loss, what belongs to it, batch_size, memory_bytes_max, threads and
+ * what `augment` resizes and normalises count; NULL is all defaults. Errors: INVALID_ARGUMENT (the data or the loss
+ * does not fit), UNAVAILABLE (the data set's `read`), TOO_LARGE. */
 COTERIE_API coterie_status coterie_model_evaluate(coterie_model* model, const coterie_dataset* dataset,
                                                   const coterie_train_options* options, coterie_evaluation* evaluation);
 
@@ -165,6 +165,7 @@ struct coterie_train_options {
   uint64_t
       memory_budget_bytes; /* the training is fitted to need no more, arena and order: what does not fit is computed
                                    again, or the batch in parts. TOO_LARGE says the least that would do. 0: none */
+  const char* augment; /* the first input, an image, each time it is read: "crop=4,flip,mixup=0.2"; NULL: as it is */
 };
 
 typedef struct coterie_train_progress {

@@ -24,6 +24,7 @@ class DatasetSource final : public ExampleSource {
   const DatasetHeader& header() const { return header_; }
   uint64_t size() const override { return header_.examples; }
   std::optional<Digest> digest() const override;  // content_digest of the file
+  const Shape* first_input_shape() const override { return &header_.inputs.front().shape; }
   // uint8 columns are converted to float32. invalid_argument if the model has another number of inputs, or an input or
   // a target of another size.
   Status read(uint64_t index, const Example& to) override;

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "proto/messages/model.h"
 
 namespace coterie {
 
@@ -45,6 +46,9 @@ class ExampleSource {
   // Names the examples by their content, where they have such a name: a checkpoint is then of these and no others. May
   // read all of them the first time.
   virtual std::optional<Digest> digest() const { return std::nullopt; }
+  // The shape of each example's first input, where it may be another than the model's: what resizes images asks. Null:
+  // it is the model's.
+  virtual const Shape* first_input_shape() const { return nullptr; }
   // Writes example `index` (below size()). An error stops the step that asked; the step may be tried again.
   virtual Status read(uint64_t index, const Example& to) = 0;
 };

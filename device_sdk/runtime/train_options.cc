@@ -116,6 +116,7 @@ TrainOptions options_of(const TrainingSettings& settings, uint64_t seed) {
   options.train_last = settings.train_last;
   options.proximal_mu = settings.proximal_mu;
   options.seed = seed;
+  options.augment = settings.augment;
   return options;
 }
 

@@ -80,6 +80,9 @@ struct TrainOptions {
   // the same bits, and weights that are not trained are prepared for the kernels in each step rather than
   // once. Trainer::create fails if this is too little all the same. 0: no limit, nothing is computed again.
   uint64_t planned_bytes_max = 0;
+  // The model's first input, an image, is augmented each time it is read (augment.h): parse_augmentation's text. The
+  // seed decides with the epoch and the example's number, whatever the order, threads or checkpoints. Empty: it is not.
+  std::string augment = {};
 };
 
 // "features.*:lr=0.1", "*.bias:lr=2,decay=0": lr is learning_rate_scale, 1 unless given, and decay weight_decay, 0

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/checkpoint.h"
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/optimizer_rule.h"
@@ -31,6 +32,8 @@ struct Compiled {
   std::optional<CompiledModel> rest;
   uint32_t batch_size = 0, micro_batch_size = 0, rest_size = 0;
   ArenaLayout layout;
+  Augmentation augmentation;
+  LossSettings loss;  // of the options, or of mixtures
 };
 
 std::span<const float> offset_of(const TrainOptions& options) {
@@ -45,12 +48,14 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
                std::to_string(model.value_count()));
   }
   Compiled compiled;
+  COT_ASSIGN(compiled.augmentation, augmentation_for(model, options.loss, options.augment));
+  compiled.loss = loss_with(compiled.augmentation, options.loss);
   compiled.batch_size = static_cast<uint32_t>(std::min<uint64_t>(options.batch_size, examples));
   compiled.micro_batch_size =
       options.micro_batch_size == 0 ? compiled.batch_size : std::min(options.micro_batch_size, compiled.batch_size);
   COT_ASSIGN(std::vector<bool> is_trainable, trainable_tensors(model.graph(), options));
   COT_ASSIGN(std::vector<ChannelRange> channels, channel_ranges(model.graph(), options.channels));
-  CompileSettings settings{.loss = options.loss,
+  CompileSettings settings{.loss = compiled.loss,
                            .batch_size = compiled.micro_batch_size,
                            .optimizer = options.optimizer,
                            .keeps_gradients = compiled.micro_batch_size < compiled.batch_size ||
@@ -204,14 +209,18 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
   }
   COT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(options.threads));
   COT_ASSIGN(Arena arena, Arena::create(compiled.layout, options.arena_bytes_max));
-  BatchProgram whole(model, options.loss, compiled.micro_batch_size, std::move(compiled.whole), arena);
+  BatchProgram whole(model, compiled.loss, compiled.micro_batch_size, std::move(compiled.whole), arena);
   std::optional<BatchProgram> rest;
-  if (compiled.rest) rest.emplace(model, options.loss, compiled.rest_size, std::move(*compiled.rest), arena);
+  if (compiled.rest) rest.emplace(model, compiled.loss, compiled.rest_size, std::move(*compiled.rest), arena);
   const size_t blocks = options.clip_norm > 0 ? (model.value_count() + kSquaresBlock - 1) / kSquaresBlock : 0;
+  COT_ASSIGN(std::optional<AugmentedSource> source, augmented(examples, model, compiled.augmentation, options.seed));
+  auto read = source ? std::make_unique<AugmentedSource>(std::move(*source)) : nullptr;
+  ExampleSource& given = read ? static_cast<ExampleSource&>(*read) : examples;
   auto state = std::make_unique<TrainerState>(TrainerState{
       .model = model,
       .options = options,
-      .examples = examples,
+      .augmented = std::move(read),
+      .examples = given,
       .batch_size = compiled.batch_size,
       .micro_batch_size = compiled.micro_batch_size,
       .pool = std::move(pool),
@@ -325,7 +334,11 @@ void Trainer::delta(std::span<float> out) const {
 
 Status Trainer::save_checkpoint(const std::string& path) const { return write_checkpoint(*state_, path); }
 
-Status Trainer::restore_checkpoint(const std::string& path) { return read_checkpoint(path, *state_); }
+Status Trainer::restore_checkpoint(const std::string& path) {
+  COT_TRY(read_checkpoint(path, *state_));
+  if (state_->augmented) state_->augmented->set_seed(state_->options.seed);
+  return {};
+}
 
 TrainingMemory Trainer::memory() const {
   return memory_of(state_->arena.layout(), state_->whole.compiled, state_->whole.batch_size, state_->order.size());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/batch_program.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/prepared.h"
@@ -19,7 +20,8 @@ struct TrainerState {
   // Fixed by create().
   Model model;
   TrainOptions options;
-  ExampleSource& examples;
+  std::unique_ptr<AugmentedSource> augmented;  // null: they are read as they are
+  ExampleSource& examples;                     // *augmented, if there is one
   uint32_t batch_size;               // examples a step: of the options, or the whole data set if that is smaller
   uint32_t micro_batch_size;         // examples computed at a time
   std::unique_ptr<ThreadPool> pool;  // null: one thread

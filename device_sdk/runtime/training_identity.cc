@@ -125,7 +125,7 @@ std::string training_identity(const TrainOptions& options, uint64_t steps_in_all
   const auto& [loss, optimizer, schedule, batch_size, micro_batch_size, epochs, steps_max, clip_norm, clip_value,
                freeze, train_only, train_last, channels, groups, proximal_mu, gradient_offset, freeze_statistics,
                threads, part_nanoseconds_min, storage, loss_scaling, seed, arena_bytes_max, checkpoint_cipher,
-               planned_bytes_max] = options;
+               planned_bytes_max, augment] = options;
   Lines lines;
   add(lines, loss);
   add(lines, optimizer);
@@ -143,6 +143,7 @@ std::string training_identity(const TrainOptions& options, uint64_t steps_in_all
   // Left out where it says nothing: checkpoints of builds that knew none of it go on.
   if (proximal_mu != 0) lines.add("proximal_mu", proximal_mu);
   if (gradient_offset) lines.add("gradient_offset", content_digest(bytes_of(*gradient_offset)).hex());
+  if (!augment.empty()) lines.add("augment", augment);
   lines.add("freeze_statistics", freeze_statistics);
   lines.add("storage", storage);
   lines.add("loss_scale", loss_scaling);

@@ -1,5 +1,6 @@
 #include "fl_server/evaluation/model_evaluator.h"
 
+#include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/evaluator.h"
 #include "device_sdk/runtime/loss_rule.h"
@@ -32,8 +33,10 @@ Result<ModelEvaluation> evaluate_model(const Bytes& model_file, const Bytes& dat
   COT_TRY(check_target(dataset.header(), training.target));
   const LossSettings loss = loss_of(training);
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch));
+  COT_ASSIGN(std::optional<AugmentedSource> images, judged(dataset, model, loss, training.augment));
+  ExampleSource& examples = images ? static_cast<ExampleSource&>(*images) : dataset;
   if (!is_distance(loss)) {
-    COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), dataset));
+    COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), examples));
     const bool has_labels = loss.target == TargetKind::labels;
     return ModelEvaluation{evaluation.loss_mean, has_labels ? std::optional(evaluation.accuracy) : std::nullopt};
   }
@@ -41,7 +44,7 @@ Result<ModelEvaluation> evaluate_model(const Bytes& model_file, const Bytes& dat
   const auto add = [&values](std::span<const float> outputs, std::span<const float> targets) {
     for (size_t i = 0; i < targets.size(); ++i) values.add(outputs[i], targets[i]);
   };
-  COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), dataset, add));
+  COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), examples, add));
   const double unit = static_cast<double>(dataset.header().target.scale);
   return ModelEvaluation{.loss = evaluation.loss_mean, .mae = values.mean_absolute_error() * unit, .r2 = values.r2()};
 }
@@ -57,6 +60,7 @@ Status check_training(const Bytes& model_file, const TrainingSettings& training)
   const TrainOptions options = options_of(training, 0);
   COT_TRY(check_options(options));
   COT_TRY(trainable_tensors(model.graph(), options));
+  COT_TRY(augmentation_for(model, options.loss, options.augment));
   COT_TRY(Evaluator::create(model, options.loss, kBatch));
   return {};
 }

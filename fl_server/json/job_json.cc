@@ -38,6 +38,7 @@ void read_training(JsonReader reader, TrainingSettings& training, RateSchedule& 
   reader.read("train_last", training.train_last);
   reader.read("proximal_mu", training.proximal_mu);
   reader.read("normalised_steps", training.normalised_steps);
+  reader.read("augment", training.augment);
   reader.read("batch_size", training.batch_size);
   reader.read("local_epochs", training.local_epochs);
   reader.read("steps_max", training.steps_max);
@@ -171,6 +172,7 @@ nlohmann::json to_json(const TrainingSettings& training) {
   if (training.train_last != 0) json["train_last"] = training.train_last;
   if (training.proximal_mu != 0) json["proximal_mu"] = readable(training.proximal_mu);
   if (training.normalised_steps != 0) json["normalised_steps"] = readable(training.normalised_steps);
+  if (!training.augment.empty()) json["augment"] = training.augment;
   return json;
 }
 

@@ -1,6 +1,7 @@
 // Plan frames.
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
+#include "proto/messages/augmentation.h"
 #include "proto/messages/training_rules.h"
 
 namespace coterie {
@@ -64,7 +65,8 @@ flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuil
   const auto weights = t.class_weights.empty() ? 0 : builder.CreateVector(t.class_weights);
   const auto freeze = t.freeze.empty() ? 0 : builder.CreateVectorOfStrings(t.freeze);
   const auto train_only = t.train_only.empty() ? 0 : builder.CreateVectorOfStrings(t.train_only);
-  const uint8_t loss = has_correction(t) || has_target(t) ? 0 : static_cast<uint8_t>(t.loss);
+  const bool is_elsewhere = has_correction(t) || has_target(t) || !t.augment.empty();
+  const uint8_t loss = is_elsewhere ? 0 : static_cast<uint8_t>(t.loss);
   return wire::CreateObjective(builder, loss, t.label_smoothing, t.loss_threshold, weights, freeze, train_only,
                                t.train_last, t.proximal_mu);
 }
@@ -74,7 +76,7 @@ flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuil
 flatbuffers::Offset<wire::Correction> build_correction(flatbuffers::FlatBufferBuilder& builder,
                                                        const TrainingSettings& t) {
   if (!has_correction(t)) return 0;
-  const uint8_t loss = has_target(t) ? 0 : static_cast<uint8_t>(t.loss);
+  const uint8_t loss = has_target(t) || !t.augment.empty() ? 0 : static_cast<uint8_t>(t.loss);
   return wire::CreateCorrection(builder, loss, static_cast<uint8_t>(t.correction.kind), t.correction.alpha,
                                 t.normalised_steps);
 }
@@ -82,7 +84,14 @@ flatbuffers::Offset<wire::Correction> build_correction(flatbuffers::FlatBufferBu
 // Likewise of those that know corrections and no targets but labels.
 flatbuffers::Offset<wire::Target> build_target(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t) {
   if (!has_target(t)) return 0;
-  return wire::CreateTarget(builder, static_cast<uint8_t>(t.loss), static_cast<uint8_t>(t.target));
+  const uint8_t loss = t.augment.empty() ? static_cast<uint8_t>(t.loss) : 0;
+  return wire::CreateTarget(builder, loss, static_cast<uint8_t>(t.target));
+}
+
+// Likewise of those that know all these and no augmentation.
+flatbuffers::Offset<wire::Augment> build_augment(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t) {
+  if (t.augment.empty()) return 0;
+  return wire::CreateAugment(builder, static_cast<uint8_t>(t.loss), builder.CreateString(t.augment));
 }
 
 using FlatStrings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
@@ -134,6 +143,16 @@ Status parse(const wire::Target& target, TrainingSettings& into) {
   return {};
 }
 
+// Behind all of them.
+Status parse(const wire::Augment& augment, TrainingSettings& into) {
+  if (static_cast<uint8_t>(into.loss) != 0) {
+    return flat::out_of_range("loss", "must be 0 beside an augmentation, which says it");
+  }
+  into.loss = static_cast<Loss>(augment.loss());
+  COT_ASSIGN(into.augment, flat::text(augment.text(), "augment", kAugmentBytesMax, 1));
+  return {};
+}
+
 }  // namespace
 
 namespace flat {
@@ -160,7 +179,8 @@ Bytes encode(const Plan& message) {
   const uint8_t loss = objective.IsNull() ? static_cast<uint8_t>(message.training.loss) : 0;
   const auto training = wire::CreateTraining(
       builder, loss, message.training.batch_size, message.training.local_epochs, message.training.steps_max, optimizer,
-      objective, build_correction(builder, message.training), build_target(builder, message.training));
+      objective, build_correction(builder, message.training), build_target(builder, message.training),
+      build_augment(builder, message.training));
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -208,6 +228,7 @@ Result<Plan> decode_plan(ByteView bytes) {
   }
   if (t.correction() != nullptr) COT_TRY(parse(*t.correction(), plan.training));
   if (t.target() != nullptr) COT_TRY(parse(*t.target(), plan.training));
+  if (t.augment() != nullptr) COT_TRY(parse(*t.augment(), plan.training));
   const wire::UpdateRules& u = *root->update();
   const wire::FixedPoint& f = *u.fixed_point();
   plan.update = {.encoding = static_cast<UpdateEncoding>(u.encoding()),

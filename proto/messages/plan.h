@@ -84,6 +84,7 @@ struct TrainingSettings {
   TargetKind target = TargetKind::labels;
   // A plan alone has one: the strategy of its job says it (scheduler/job/correction_rules.h).
   DriftCorrection correction = {};
+  std::string augment = {};  // images, before each is trained on (proto/messages/augmentation.h); empty: as they are
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "proto/messages/augmentation.h"
+
 namespace coterie {
 namespace {
 
@@ -112,6 +114,13 @@ void check_correction(const TrainingSettings& training, Rules& rules) {
                 "must be 0 with " + name + ": its alpha pulls towards the given model already");
 }
 
+// That of its text; whether it goes with the model is known by whoever has that.
+void check_augment(const TrainingSettings& training, Rules& rules) {
+  if (training.augment.empty()) return;
+  const Result<Augmentation> augmentation = parse_augmentation(training.augment);
+  rules.require(augmentation.has_value(), "/augment", augmentation ? "" : augmentation.error().message());
+}
+
 }  // namespace
 
 Problems problems_of(const TrainingSettings& training) {
@@ -128,6 +137,7 @@ Problems problems_of(const TrainingSettings& training) {
   rules.in_range(training.proximal_mu, 0, 1e6f, "/proximal_mu", "[0, 1e6]");
   check_correction(training, rules);
   check_normalised_steps(training, rules);
+  check_augment(training, rules);
   return rules.take();
 }
 

@@ -201,6 +201,7 @@ TEST(CppBinding, PassesEveryOption) {
   refused({.train_only = {"nothing"}}, "train_only nothing");
   refused({.storage = "int4"}, "float32 or bf16");
   refused({.loss_scale = "3"}, "power of two");
+  refused({.augment = "flop"}, "is flop");
   expect_error(COTERIE_TOO_LARGE, "", [&] { Trainer(model, {.memory_bytes_max = 100}, data); });
   EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2}, data).progress().steps_in_all, 12u);
   EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2, .steps_max = 5}, data).run().steps, 5u);

@@ -11,6 +11,7 @@ class FlippedLabels final : public ExampleSource {
   explicit FlippedLabels(DatasetSource& source) : source_(source) {}
 
   uint64_t size() const override { return source_.size(); }
+  const Shape* first_input_shape() const override { return source_.first_input_shape(); }
   Status read(uint64_t index, const Example& to) override {
     COT_TRY(source_.read(index, to));
     const auto last = static_cast<int32_t>(source_.header().classes) - 1;

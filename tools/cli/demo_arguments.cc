@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "base/os/file.h"
+#include "proto/messages/augmentation.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
 #include "tools/cli/local_files.h"
@@ -173,6 +174,9 @@ void add_training(CLI::App& demo, DemoOptions& options) {
                   "devices differ")
       ->capture_default_str()
       ->check(between(0.0, 1e6));
+  demo.add_option("--augment", options.augment, "images, a little different each time, as coterie model train has it")
+      ->type_name("LIST")
+      ->check(checked_by(&parse_augmentation));
   demo.add_option("--local-epochs", options.local_epochs, "passes over its data a device makes in a round")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1000));

@@ -31,6 +31,7 @@ class InterruptibleSource final : public ExampleSource {
   explicit InterruptibleSource(ExampleSource& source) : source_(source) {}
   uint64_t size() const override { return source_.size(); }
   std::optional<Digest> digest() const override { return source_.digest(); }
+  const Shape* first_input_shape() const override { return source_.first_input_shape(); }
   Status read(uint64_t index, const Example& to) override {
     if (Interrupt::requested()) return interrupted_error();
     return source_.read(index, to);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "device_sdk/runtime/augment.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
@@ -24,7 +25,10 @@ ExitCode evaluate_model(const EvaluateOptions& options) {
   const LossSettings loss = loss_for(data->judges().header(), options.loss);
   InterruptibleSource examples(data->judges());
   const double unit = static_cast<double>(data->judges().header().target.scale);
-  const Result<Measured> measured = measure(*model, examples, loss, *names, options.threads, unit);
+  Result<std::optional<AugmentedSource>> images = judged(examples, *model, loss, options.augment);
+  if (!images) return fail_on_input(kCommand, images.error());
+  ExampleSource& read = *images ? static_cast<ExampleSource&>(**images) : examples;
+  const Result<Measured> measured = measure(*model, read, loss, *names, options.threads, unit);
   if (!measured) {
     return fail_on_input(kCommand, measured.error().with_context(options.model + " on " + options.data));
   }

@@ -5,6 +5,7 @@
 #include "base/os/clock.h"
 #include "base/os/file.h"
 #include "base/os/temporary_file.h"
+#include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/memory_budget.h"
 #include "secure/identity/key_file.h"
 #include "tools/cli/local_files.h"
@@ -145,7 +146,9 @@ Result<std::optional<Evaluation>> evaluate_held_out(const TrainCommand& command,
   if (!data.held_out) return std::optional<Evaluation>();
   COT_ASSIGN(const Model trained, Model::load(std::move(file)));
   InterruptibleSource examples(*data.held_out);
-  COT_ASSIGN(const Measured measured, measure(trained, examples, loss, {}, command.training.threads));
+  COT_ASSIGN(std::optional<AugmentedSource> images, judged(examples, trained, loss, command.training.augment));
+  ExampleSource& read = images ? static_cast<ExampleSource&>(*images) : examples;
+  COT_ASSIGN(const Measured measured, measure(trained, read, loss, {}, command.training.threads));
   return std::optional(measured.evaluation);
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "device_sdk/runtime/limits.h"
+#include "proto/messages/augmentation.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/byte_count.h"
 #include "tools/cli/help.h"
@@ -132,6 +133,10 @@ void add_length(CLI::App* train, TrainCommand& command) {
       ->check(checked_by(&parse_byte_count));
 }
 
+void add_augment(CLI::App* command, std::string& augment, const char* description) {
+  command->add_option("--augment", augment, description)->type_name("LIST")->check(checked_by(&parse_augmentation));
+}
+
 void add_sparse_update(CLI::App* train, TrainOptions& training) {
   train->add_option("--train-last", training.train_last, "only the last so many layers that have parameters change")
       ->check(between<uint32_t>(1, 1'000'000));
@@ -190,6 +195,9 @@ void add_train(CLI::App& model, Invocation& invocation) {
           "rank=8:'*.weight'")
       ->type_name("rank=N[,alpha=X]:PATTERN")
       ->check(checked_by(&parse_lora));
+  add_augment(train, command.training.augment,
+              "images, a little different each time: 'crop=4,flip', resize=HxW, random_resized_crop=MIN:MAX, "
+              "colour_jitter=B:C:S:H, normalise=MEAN/DEVIATION, mixup=ALPHA, cutmix=ALPHA");
   add_sparse_update(train, command.training);
   train
       ->add_option_function<std::string>(
@@ -234,6 +242,7 @@ void add_evaluate(CLI::App& model, Invocation& invocation) {
                    std::string("further measures, with commas between: ") + kMeasureNames)
       ->type_name("LIST")
       ->check(checked_by(&parse_measures));
+  add_augment(judge, options->augment, "as in training; of it resize and normalise count here");
   add_threads(judge, options->threads);
   add_output_option(*judge, invocation.admin);
   judge->callback([&invocation, options] {

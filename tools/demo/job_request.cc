@@ -70,6 +70,7 @@ HorizontalSettings settings_of(const DemoOptions& options) {
   settings.training.batch_size = options.batch_size;
   settings.training.local_epochs = options.local_epochs;
   settings.training.proximal_mu = static_cast<float>(options.proximal_mu);
+  settings.training.augment = options.augment;
   settings.training.freeze = options.freeze;
   settings.training.train_last = options.train_last;
   settings.training.optimizer.kind = options.optimizer;

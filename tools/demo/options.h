@@ -37,6 +37,7 @@ struct DemoOptions {
   std::vector<std::string> freeze = {};  // patterns of parameters that stay as they are
   uint32_t train_last = 0;               // if above 0, only so many last layers change
   double proximal_mu = 0;                // FedProx
+  std::string augment;                   // images (proto/messages/augmentation.h); empty: as they are
   uint32_t local_epochs = 2;
   uint32_t batch_size = 16;
   const StrategyRule* strategy = &default_strategy();  // never null

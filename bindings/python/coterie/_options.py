@@ -48,6 +48,7 @@ class TrainOptions(TypedDict, total=False):
     storage: str  # "float32" or "bf16"
     loss_scale: str
     memory_budget_bytes: int
+    augment: str
 
 
 BY_TYPE = {"str": "texts", "bool": "flags", "int": "whole", "float": "numbers", "bytes": "keys",

@@ -214,6 +214,7 @@ TEST(Plan, ThatOlderDevicesWouldMisreadHasALossThatTheyRefuse) {
            },
            [](TrainingSettings& t) { t.normalised_steps = 5; },
            [](TrainingSettings& t) { t.loss = Loss::mean_squared_error, t.target = TargetKind::values; },
+           [](TrainingSettings& t) { t.augment = "flip"; },
            [](TrainingSettings& t) { t.optimizer.kind = OptimizerKind::lion; },
            [](TrainingSettings& t) { t.optimizer.smoothing = 0.5f; },
            [](TrainingSettings& t) { t.optimizer = {.momentum = 0.5f, .nesterov = true}; }}) {
@@ -265,6 +266,24 @@ TEST(Plan, LimitsTheTargetByName) {
     expect_bad("target must be labels with", with(loss, 1));
   }
   expect_bad("class_weights", [](Plan& p) { p.training = {.class_weights = {1, 2}, .target = TargetKind::values}; });
+}
+
+// Those that know objectives and corrections would train on the images as they are.
+TEST(Plan, WithAnAugmentationHasNoLossWhereDevicesWithoutAugmentationsLook) {
+  for (const DriftCorrection& correction : {DriftCorrection{}, DriftCorrection{CorrectionKind::feddyn, 0.1f}}) {
+    const Plan plan =
+        changed<Plan>([&](Plan& p) { p.training = {.correction = correction, .augment = "crop=4,flip"}; });
+    const Bytes frame = encode(plan);
+    const auto* training =
+        flatbuffers::GetRoot<wire::Plan>(parse_frame(frame, FrameKind::plan)->header.data())->training();
+    EXPECT_EQ(training->loss(), 0);
+    EXPECT_EQ(training->objective()->loss(), 0);
+    EXPECT_EQ(training->correction() == nullptr ? 0 : training->correction()->loss(), 0);
+    EXPECT_EQ(training->augment()->loss(), static_cast<uint8_t>(Loss::softmax_cross_entropy));
+    EXPECT_EQ(decode_plan(frame)->training, plan.training);
+  }
+  expect_bad("augment", [](Plan& p) { p.training.augment = "flop"; });
+  expect_bad("augment", [](Plan& p) { p.training.augment = std::string(2000, 'x'); });
 }
 
 TEST(Plan, LimitsTheUpdateByName) {

@@ -22,6 +22,7 @@ TEST(JobRequest, SaysHowDevicesTrain) {
   options.optimizer = OptimizerKind::adamw;
   options.weight_decay = 0.25;
   options.proximal_mu = 0.5;
+  options.augment = "flip";
   options.freeze = {"conv1.*"};
   options.train_last = 2;
   const nlohmann::json training = job_of(options)["training"];
@@ -29,6 +30,7 @@ TEST(JobRequest, SaysHowDevicesTrain) {
   EXPECT_EQ(training["optimizer"]["learning_rate"], 0.001) << "by optimizer";
   EXPECT_EQ(training["optimizer"]["weight_decay"], 0.25);
   EXPECT_EQ(training["proximal_mu"], 0.5);
+  EXPECT_EQ(training["augment"], "flip");
   EXPECT_EQ(training["freeze"], nlohmann::json({"conv1.*"}));
   EXPECT_EQ(training["train_last"], 2);
 }

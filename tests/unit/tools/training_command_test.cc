@@ -79,6 +79,8 @@ TEST(TrainCommandLine, FillsTheOptions) {
                                                        "bf16",
                                                        "--loss-scale",
                                                        "dynamic",
+                                                       "--augment",
+                                                       "crop=4,flip",
                                                        "--json"}),
                                            invocation);
   ASSERT_TRUE(parsed.runs) << parsed.text;
@@ -107,6 +109,7 @@ TEST(TrainCommandLine, FillsTheOptions) {
   EXPECT_EQ(training.schedule.warmup_steps, 100u);
   EXPECT_EQ(training.batch_size, 16u);
   EXPECT_EQ(training.micro_batch_size, 4u);
+  EXPECT_EQ(training.augment, "crop=4,flip");
   EXPECT_EQ(training.storage, Storage::bfloat16);
   EXPECT_EQ(training.loss_scaling, (LossScaling{65536, 2000}));
   EXPECT_EQ(training.epochs, 3u);

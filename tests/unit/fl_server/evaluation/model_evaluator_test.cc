@@ -132,6 +132,7 @@ TEST(CheckTraining, SaysWhatDevicesCouldNotDo) {
   EXPECT_ERROR(check({.freeze = {"w", "b"}}), ErrorCode::invalid_argument, "nothing is left to train");
   EXPECT_ERROR(check({.train_last = 2}), ErrorCode::invalid_argument, "train_last is 2");
   EXPECT_ERROR(check({.loss = Loss::kl_divergence}), ErrorCode::invalid_argument, "values, not labels");
+  EXPECT_ERROR(check({.augment = "flip"}), ErrorCode::invalid_argument, "these have 1 dimensions");
   EXPECT_ERROR(check_training(dataset_of({0}), {}), ErrorCode::malformed, "");
 }
 

@@ -257,17 +257,15 @@ TEST(JobJson, CarriesEveryLossAndOptimizerWithWhatBelongsToIt) {
       EXPECT_EQ(to_json(read)["training"]["optimizer"]["kind"], optimizer);
     }
   }
-  job["training"] = {{"label_smoothing", 0.1},
-                     {"proximal_mu", 0.25},
-                     {"normalised_steps", 7.5},
-                     {"class_weights", {1, 0.3}},
-                     {"freeze", {"a.*", "b"}}};
+  job["training"] = {{"label_smoothing", 0.1},    {"proximal_mu", 0.25},      {"normalised_steps", 7.5},
+                     {"class_weights", {1, 0.3}}, {"augment", "crop=4,flip"}, {"freeze", {"a.*", "b"}}};
   Problems problems;
   const JobSettings read = job_settings_from_json(job, problems);
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_EQ(to_json(read)["training"]["class_weights"], json({1, 0.3}));
   EXPECT_EQ(job_settings_from_json(to_json(read), problems), read);
   EXPECT_FALSE(to_json(read)["training"].contains("train_only")) << "a server of the version before does not know it";
+  EXPECT_EQ(to_json(read)["training"]["augment"], "crop=4,flip");
   EXPECT_FALSE(to_json(read)["training"].contains("target")) << "likewise";
   job["training"] = {{"loss", "huber"}, {"target", "values"}};
   const JobSettings of_values = job_settings_from_json(job, problems);

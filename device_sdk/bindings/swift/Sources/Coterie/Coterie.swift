@@ -60,6 +60,7 @@ public struct TrainOptions {
     public var lora: String?
     public var storage: String?
     public var lossScale: String?
+    public var augment: String?
     public var trainLast: UInt32 = 0
     public var threads: UInt32 = 0
     /// 32 bytes, or none: checkpoints are plain.
@@ -135,14 +136,17 @@ extension TrainOptions {
                 try withTexts(groups) { groups in
                     try withText(storage) { storage in
                         try withText(lossScale) { lossScale in
-                            try checkpointKey.withUnsafeBufferPointer { key in
-                                whole.lora = lora
-                                whole.channels = channels
-                                whole.groups = groups
-                                whole.storage = storage
-                                whole.loss_scale = lossScale
-                                whole.checkpoint_key = key.isEmpty ? nil : key.baseAddress
-                                return try withUnsafePointer(to: whole) { try body($0) }
+                            try withText(augment) { augment in
+                                try checkpointKey.withUnsafeBufferPointer { key in
+                                    whole.augment = augment
+                                    whole.lora = lora
+                                    whole.channels = channels
+                                    whole.groups = groups
+                                    whole.storage = storage
+                                    whole.loss_scale = lossScale
+                                    whole.checkpoint_key = key.isEmpty ? nil : key.baseAddress
+                                    return try withUnsafePointer(to: whole) { try body($0) }
+                                }
                             }
                         }
                     }

@@ -11,6 +11,7 @@ public final class TrainOptions {
   public String lora;
   public String storage;
   public String lossScale;
+  public String augment;
   public float learningRate;
   public float momentum;
   public float weightDecay;
@@ -46,7 +47,7 @@ public final class TrainOptions {
   Object[] flat() {
     byte[][] texts = {
       Native.utf8(loss), Native.utf8(optimizer), Native.utf8(schedule), Native.utf8(lora), Native.utf8(storage),
-      Native.utf8(lossScale)
+      Native.utf8(lossScale), Native.utf8(augment)
     };
     return new Object[] {
       texts, floats(), integers(), Native.utf8(freeze), Native.utf8(trainOnly), Native.utf8(channels),
