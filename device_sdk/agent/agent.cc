@@ -26,6 +26,8 @@ constexpr uint64_t kModelBytesMax = 1ull << 34;
 constexpr char kUpdateFile[] = "update.cotf";
 constexpr uint64_t kClockBytesMax = 32;
 constexpr Millis kClockKeptFrom{1'000};
+constexpr Millis kHoldPause{60'000};                  // until a device that is held back looks again by itself
+constexpr uint64_t kMarginFirstUs = 1'000'000;        // of CPU time, until an action was seen to take more
 constexpr int64_t kClockMsMax = 253'402'300'799'999;  // as the server may say at most (device_api.cc)
 
 Result<os::File> lock_directory(const std::string& directory) {
@@ -67,11 +69,13 @@ Error not_enrolled() {
 Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transport& transport,
                                            ExampleSource& examples) {
   COT_TRY(validate(settings.policy.privacy));
+  COT_TRY(validate(settings.policy.required));
   COT_TRY(crypto_self_test());
   COT_ASSIGN(os::File lock, lock_directory(settings.state_dir));
   COT_ASSIGN(std::shared_ptr<const Signer> signer, identity_of(settings));
   COT_ASSIGN(CertificateStore certificates,
              CertificateStore::open(settings.state_dir, settings.authority_key, settings.certificate, *signer));
+  COT_ASSIGN(WorkMeter meter, WorkMeter::open(settings.state_dir, settings.limits, os::wall_now()));
   SessionFiles files(settings.state_dir);
   COT_ASSIGN(ParticipantState state, files.load(settings.seed));
   if (settings.signer && state.phase != ParticipantPhase::unenrolled &&
@@ -81,13 +85,13 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transp
                                           "directory");
   }
   std::unique_ptr<Agent> agent(new Agent(settings, std::move(lock), std::move(signer), std::move(certificates),
-                                         std::move(files), std::move(state), transport, examples));
+                                         std::move(meter), std::move(files), std::move(state), transport, examples));
   if (!agent->state().assignment) agent->clean_up();
   return agent;
 }
 
 Agent::Agent(AgentSettings settings, os::File lock, std::shared_ptr<const Signer> signer, CertificateStore certificates,
-             SessionFiles files, ParticipantState state, Transport& transport, ExampleSource& examples)
+             WorkMeter meter, SessionFiles files, ParticipantState state, Transport& transport, ExampleSource& examples)
     : settings_(std::move(settings)),
       lock_(std::move(lock)),
       files_(std::move(files)),
@@ -95,10 +99,13 @@ Agent::Agent(AgentSettings settings, os::File lock, std::shared_ptr<const Signer
       certificates_(std::move(certificates)),
       vault_(settings_.state_dir),
       states_(settings_.state_dir),
-      api_(transport, *signer_),
+      meter_(std::move(meter)),
+      transport_(transport, meter_),
+      api_(transport_, *signer_),
       ahead_saved_(ahead_of(path("clock"))),
       examples_(examples),
-      machine_{policy_for(state.population), std::move(state)} {  // braces: in this order
+      machine_{policy_for(state.population), std::move(state)},
+      margin_us_(kMarginFirstUs) {  // braces: in this order
   api_.trust(machine_.state().keys);
 }
 
@@ -138,7 +145,76 @@ Result<AgentProgress> Agent::step() {
   } else if (const auto* stop = std::get_if<DoStop>(&action)) {
     progress.activity = Activity::stopped;
     progress.error = stop->error;
-  } else if (const auto* enroll = std::get_if<DoEnroll>(&action)) {
+  } else {
+    COT_ASSIGN(event, work(action, progress));
+  }
+  if (training_) progress.training = training_->trainer.summary();
+  if (event) {
+    const uint64_t done_before = machine_.state().rounds_done;
+    const bool had_assignment = machine_.state().assignment.has_value();
+    // Before the answer that they came with: it may be signed by the key that they name.
+    std::vector<KeyStatement> stated = api_.take_key_statements();
+    if (!stated.empty()) machine_.step(KeysStated{std::move(stated)}, api_.server_now());
+    machine_.set_uncertified(certificates_.obstacle(machine_.state().population, clocks()));
+    machine_.set_means(conditions(), meter_.left(os::wall_now()));
+    machine_.step(*event, api_.server_now());
+    const bool round_ended = had_assignment && !machine_.state().assignment;
+    if (round_ended) {
+      training_.reset();
+      aggregation_.reset();
+    }
+    // Saved before the files go: a restart in between finds litter, not a round without its model.
+    COT_TRY(files_.save(machine_.state()));
+    if (round_ended) clean_up();
+    COT_TRY(keep_clock());
+    if (machine_.state().rounds_done == done_before) progress.error = machine_.last_error();
+  }
+  progress.rounds_done = machine_.state().rounds_done;
+  progress.refused_plan = machine_.take_refused_plan();
+  return progress;
+}
+
+Result<uint64_t> Agent::begin_work(bool is_training) {
+  COT_TRY(check_conditions(machine_.required(), conditions()));
+  if (!meter_.limits_cpu()) return 0;
+  const uint64_t left = meter_.left(os::wall_now()).cpu_us;
+  const uint64_t slice = is_training ? static_cast<uint64_t>(settings_.train_slice.count()) * 1000 : 0;
+  const uint64_t reserved = std::max(margin_us_, std::min(left, slice + margin_us_));
+  COT_TRY(meter_.reserve({.cpu_us = reserved}, os::wall_now()));
+  return reserved;
+}
+
+Result<std::optional<ParticipantEvent>> Agent::work(const ParticipantAction& action, AgentProgress& progress) {
+  const auto held = [&](const Error& error) {
+    progress.activity = AgentProgress::Activity::held;
+    progress.wait = kHoldPause;
+    return std::optional<ParticipantEvent>(HeldBack{error});
+  };
+  (void)meter_.take_refusal();
+  const Result<uint64_t> reserved = begin_work(std::holds_alternative<DoTrain>(action));
+  if (!reserved) {
+    const Error& error = reserved.error();
+    if (error.code() == ErrorCode::refused && !error.reason().empty()) return held(error);
+    return error;
+  }
+  if (!meter_.limits_cpu()) {
+    Result<std::optional<ParticipantEvent>> event = perform_any(action, progress);
+    const std::optional<Error> refusal = meter_.take_refusal();
+    return event && refusal ? held(*refusal) : std::move(event);
+  }
+  const CpuCharge charge(meter_, *reserved);
+  charge_ = &charge;
+  Result<std::optional<ParticipantEvent>> event = perform_any(action, progress);
+  charge_ = nullptr;
+  if (charge.used_us() > *reserved) margin_us_ = 2 * charge.used_us();
+  const std::optional<Error> refusal = meter_.take_refusal();
+  return event && refusal ? held(*refusal) : std::move(event);
+}
+
+Result<std::optional<ParticipantEvent>> Agent::perform_any(const ParticipantAction& action, AgentProgress& progress) {
+  using Activity = AgentProgress::Activity;
+  std::optional<ParticipantEvent> event;
+  if (const auto* enroll = std::get_if<DoEnroll>(&action)) {
     progress.activity = Activity::enrolled;
     COT_ASSIGN(event, perform(*enroll));
   } else if (const auto* check_in = std::get_if<DoCheckIn>(&action)) {
@@ -163,29 +239,13 @@ Result<AgentProgress> Agent::step() {
     progress.activity = Activity::aggregated;
     COT_ASSIGN(event, perform(*aggregation));
   }
-  if (training_) progress.training = training_->trainer.summary();
-  if (event) {
-    const uint64_t done_before = machine_.state().rounds_done;
-    const bool had_assignment = machine_.state().assignment.has_value();
-    // Before the answer that they came with: it may be signed by the key that they name.
-    std::vector<KeyStatement> stated = api_.take_key_statements();
-    if (!stated.empty()) machine_.step(KeysStated{std::move(stated)}, api_.server_now());
-    machine_.set_uncertified(certificates_.obstacle(machine_.state().population, clocks()));
-    machine_.step(*event, api_.server_now());
-    const bool round_ended = had_assignment && !machine_.state().assignment;
-    if (round_ended) {
-      training_.reset();
-      aggregation_.reset();
-    }
-    // Saved before the files go: a restart in between finds litter, not a round without its model.
-    COT_TRY(files_.save(machine_.state()));
-    if (round_ended) clean_up();
-    COT_TRY(keep_clock());
-    if (machine_.state().rounds_done == done_before) progress.error = machine_.last_error();
-  }
-  progress.rounds_done = machine_.state().rounds_done;
-  progress.refused_plan = machine_.take_refused_plan();
-  return progress;
+  return event;
+}
+
+// Between two steps of training, the next of which takes so much CPU time at most.
+bool Agent::may_train_on(uint64_t step_us_max) const {
+  if (!check_conditions(machine_.required(), conditions())) return false;
+  return charge_ == nullptr || charge_->used_us() + step_us_max <= charge_->reserved_us();
 }
 
 bool Agent::certificate_is_due() const {
@@ -307,8 +367,11 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
     return ended(Error(ErrorCode::ticket_expired, "the round was over before the training was"));
   }
   const Instant begin = os::monotonic_now();
-  while (!trainer.finished() && os::monotonic_now() - begin < settings_.train_slice) {
+  uint64_t step_us = 0;  // the longest so far
+  while (!trainer.finished() && os::monotonic_now() - begin < settings_.train_slice && may_train_on(2 * step_us)) {
+    const uint64_t before_us = charge_ != nullptr ? charge_->used_us() : 0;
     if (const Status stepped = trainer.step(); !stepped) return ended(stepped);
+    if (charge_ != nullptr) step_us = std::max(step_us, charge_->used_us() - before_us);
     const uint64_t steps = trainer.summary().steps;
     const bool due = settings_.checkpoint_steps > 0 && steps - training_->checkpointed >= settings_.checkpoint_steps;
     if (due && !trainer.finished()) {
@@ -317,6 +380,12 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
     }
   }
   training_->spent += os::monotonic_now() - begin;
+  // What holds the device back may last longer than the process.
+  const bool has_more = settings_.checkpoint_steps > 0 && trainer.summary().steps > training_->checkpointed;
+  if (!trainer.finished() && has_more && !check_conditions(machine_.required(), conditions())) {
+    COT_TRY(trainer.save_checkpoint(training_path(action.assignment.round, "ckpt")));
+    training_->checkpointed = trainer.summary().steps;
+  }
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
   Result<TrainedUpdate> update = make_update(training_->model, trainer, examples_.size(), action.plan.training,
                                              action.plan.update, {action.assignment.model, training_->seed});

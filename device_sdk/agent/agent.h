@@ -10,10 +10,12 @@
 //   round.key                      what they and the session's seed are sealed with (round_vault.h)
 //   state-<content>.cotf, .key     what is kept of a job from round to round, sealed, and its key (state_files.h)
 //   certificate, revocations       of the authority (certificate_store.h)
+//   day.spent                      what the device has spent today, where it may not spend all (work_meter.h)
 //   secagg.log                     a session of secure aggregation under way (session_log.h)
 // One agent at a time may use a directory. Not thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,9 +24,11 @@
 #include "device_sdk/agent/aggregation_session.h"
 #include "device_sdk/agent/certificate_store.h"
 #include "device_sdk/agent/device_api.h"
+#include "device_sdk/agent/metered_transport.h"
 #include "device_sdk/agent/round_vault.h"
 #include "device_sdk/agent/session_files.h"
 #include "device_sdk/agent/state_files.h"
+#include "device_sdk/agent/work_meter.h"
 #include "device_sdk/client/participant_machine.h"
 #include "device_sdk/client/transport.h"
 #include "device_sdk/runtime/example_source.h"
@@ -44,6 +48,9 @@ struct AgentSettings {
   Millis train_slice{1'000};       // how long one step() may train
   uint32_t checkpoint_steps = 50;  // training steps between two checkpoints; 0: none
   ParticipantPolicy policy;
+  DailyLimits limits;
+  // What the device is like now: asked before each step, and between two steps of training. Empty: nobody knows.
+  std::function<DeviceConditions()> conditions;
   // For secure aggregation: the Ed25519 key of an authority whose certificates other devices must have
   // (secure/identity/device_certificate.h), and the certificate of this one, without which, or when it has ended, it
   // refuses plans of level active and above. Without an authority nobody must have one, and whoever can enroll devices
@@ -63,8 +70,9 @@ struct AgentProgress {
     trained,
     uploaded,
     stopped,
-    aggregated
-  };  // one exchange of secure aggregation
+    aggregated,  // one exchange of secure aggregation
+    held         // back, by what `error` has as its reason: one of refusal_reason::kHolds
+  };
   Activity activity = Activity::waiting;
   Millis wait{0};  // nothing to do before this long
   uint64_t rounds_done = 0;
@@ -81,6 +89,9 @@ class Agent {
   // another agent uses the directory; data_loss if its state is damaged.
   static Result<std::unique_ptr<Agent>> open(const AgentSettings& settings, Transport& transport,
                                              ExampleSource& examples);
+
+  // Keeps what was not spent of what was charged.
+  ~Agent() { (void)meter_.keep(); }
 
   // One action: a request, or a slice of training. An error is the device's own (its disk), not the server's.
   Result<AgentProgress> step();
@@ -99,7 +110,7 @@ class Agent {
 
  private:
   Agent(AgentSettings settings, os::File lock, std::shared_ptr<const Signer> signer, CertificateStore certificates,
-        SessionFiles files, ParticipantState state, Transport& transport, ExampleSource& examples);
+        WorkMeter meter, SessionFiles files, ParticipantState state, Transport& transport, ExampleSource& examples);
 
   struct Training {  // of the round under way
     Model model;
@@ -110,6 +121,12 @@ class Agent {
     Millis spent{0};
   };
 
+  // HeldBack in the place of `action`, where conditions or budgets say so.
+  Result<std::optional<ParticipantEvent>> work(const ParticipantAction& action, AgentProgress& progress);
+  // What is reserved of CPU time for one action, in microseconds. refused, or the disk's own.
+  Result<uint64_t> begin_work(bool is_training);
+  Result<std::optional<ParticipantEvent>> perform_any(const ParticipantAction& action, AgentProgress& progress);
+  bool may_train_on(uint64_t step_us_max) const;
   Result<ParticipantEvent> perform(const DoEnroll& action);
   Result<ParticipantEvent> perform(const DoCheckIn& action);
   Result<ParticipantEvent> perform(const DoFetchPlan& action);
@@ -125,6 +142,7 @@ class Agent {
   void clean_up();
   DeviceClocks clocks() const;
   bool is_enrolled() const { return machine_.state().phase != ParticipantPhase::unenrolled; }
+  DeviceConditions conditions() const { return settings_.conditions ? settings_.conditions() : DeviceConditions{}; }
   ParticipantPolicy policy_for(const Population& population);
   Status keep_clock();
   std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }
@@ -138,11 +156,15 @@ class Agent {
   CertificateStore certificates_;
   RoundVault vault_;
   StateFiles states_;
+  WorkMeter meter_;
+  MeteredTransport transport_;
   DeviceApi api_;
   Millis ahead_saved_{0};  // what DeviceApi::server_ahead was when it was kept
   ExampleSource& examples_;
   ParticipantMachine machine_;
   std::optional<std::pair<Digest, Bytes>> newest_plan_;  // as it was fetched last, at most a plan's size
+  uint64_t margin_us_;                 // of CPU time: what one action takes at most, as far as is known
+  const CpuCharge* charge_ = nullptr;  // of the action under way, if its time is limited
   std::optional<Training> training_;
   std::unique_ptr<AggregationSession> aggregation_;
 };

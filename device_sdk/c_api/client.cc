@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "device_sdk/agent/agent.h"
+#include "device_sdk/c_api/conditions.h"
 #include "device_sdk/c_api/default_transport.h"
 #include "device_sdk/c_api/handle.h"
 #include "device_sdk/c_api/host_callbacks.h"
@@ -95,6 +96,7 @@ void forward_log(LogLevel level, std::string_view event, std::span<const LogFiel
 struct coterie_client : Handle {
   std::atomic<bool> cancelled{false};
   std::optional<HostDataset> dataset;
+  SharedConditions conditions;
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Agent> agent;
   RefusalCallback refused;
@@ -116,6 +118,10 @@ struct coterie_client : Handle {
       COT_ASSIGN(settings.signer, HostSigner::make(options.signer));
     }
     COT_ASSIGN(settings.policy.privacy, policy_of(options.policy));
+    COT_ASSIGN(const AppRequirements app, requirements_of(options.requirements));
+    settings.policy.required = app.required;
+    settings.limits = app.limits;
+    settings.conditions = [this] { return conditions.get(); };
     refused = {options.on_refused, options.refused_context};
     COT_ASSIGN(agent, Agent::open(settings, *transport, *dataset));
     return {};
@@ -129,6 +135,9 @@ struct coterie_client : Handle {
     if (progress->error) last_error = progress->error->message();
     out.activity = static_cast<coterie_activity>(progress->activity);
     out.step_status = progress->error ? status_of(*progress->error) : COTERIE_OK;
+    if (progress->activity == AgentProgress::Activity::held && progress->error) {
+      out.hold = hold_of(progress->error->reason());
+    }
     out.wait_ms = static_cast<uint32_t>(std::min<int64_t>(progress->wait.count(), UINT32_MAX));
     out.rounds_done = progress->rounds_done;
     out.training_steps = progress->training.steps;
@@ -140,9 +149,10 @@ struct coterie_client : Handle {
   }
 
   // Waits, looking up now and then: cancel() has no other way to reach a thread that belongs to the host.
-  void wait(uint32_t ms) const {
+  // Nor has what the app says of the device, seen `changes` times before the step, in which it was held back or not.
+  void wait(uint32_t ms, bool is_held, uint64_t changes) const {
     const Instant until = os::monotonic_now() + Millis(ms);
-    while (!cancelled && os::monotonic_now() < until) {
+    while (!cancelled && os::monotonic_now() < until && !(is_held && conditions.changes() != changes)) {
       std::this_thread::sleep_for(std::min(Millis(50), until - os::monotonic_now()));
     }
   }
@@ -171,6 +181,7 @@ const char* coterie_activity_name(coterie_activity activity) {
     case COTERIE_ACTIVITY_UPLOADED: return "uploaded";
     case COTERIE_ACTIVITY_STOPPED: return "stopped";
     case COTERIE_ACTIVITY_AGGREGATED: return "aggregated";
+    case COTERIE_ACTIVITY_HELD: return "held";
   }
   return "unknown";
 }
@@ -258,6 +269,18 @@ coterie_status coterie_client_attestation_hash(coterie_client* client, const uin
   });
 }
 
+// Beside a step on another thread: it touches nothing of the client's but its conditions.
+coterie_status coterie_client_set_conditions(coterie_client* client, const coterie_conditions* conditions) {
+  if (client == nullptr || conditions == nullptr) return COTERIE_INVALID_ARGUMENT;
+  const auto body = [&]() -> coterie_status {
+    const Result<DeviceConditions> said = conditions_of(conditions);
+    if (!said) return status_of(said.error());
+    client->conditions.set(*said);
+    return COTERIE_OK;
+  };
+  return fenced(body, [](const char*) {});
+}
+
 coterie_status coterie_client_step(coterie_client* client, coterie_progress* progress) {
   return with_status(client, [&]() -> coterie_status {
     if (progress != nullptr) {
@@ -276,11 +299,12 @@ coterie_status coterie_client_run(coterie_client* client, uint64_t rounds,
     const uint64_t done_before = client->agent->state().rounds_done;
     for (;;) {
       coterie_progress progress{};
+      const uint64_t changes = client->conditions.changes();
       if (const coterie_status status = client->step(progress); status != COTERIE_OK) return status;
       if (on_progress != nullptr && on_progress(context, &progress) != 0) return COTERIE_OK;
       if (progress.activity == COTERIE_ACTIVITY_STOPPED) return progress.step_status;
       if (rounds > 0 && progress.rounds_done - done_before >= rounds) return COTERIE_OK;
-      client->wait(progress.wait_ms);
+      client->wait(progress.wait_ms, progress.activity == COTERIE_ACTIVITY_HELD, changes);
     }
   });
 }

@@ -32,6 +32,8 @@ inline constexpr size_t kFirstReleaseBytes<coterie_policy> = offsetof(coterie_po
 
 template <>
 inline constexpr size_t kFirstReleaseBytes<coterie_train_options> = offsetof(coterie_train_options, augment);
+template <>
+inline constexpr size_t kFirstReleaseBytes<coterie_progress> = offsetof(coterie_progress, hold);
 
 template <typename T>
 Status check_size(const T& given, const char* name) {

@@ -31,7 +31,8 @@ bool has_update(ParticipantPhase phase) { return phase >= ParticipantPhase::trai
 const Error* error_of(const ParticipantEvent& event) {
   return std::visit(
       [](const auto& e) -> const Error* {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(e)>, KeysStated>) {
+        using Event = std::remove_cvref_t<decltype(e)>;
+        if constexpr (std::is_same_v<Event, KeysStated> || std::is_same_v<Event, HeldBack>) {
           return nullptr;
         } else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(e.outcome)>, Status>) {
           return e.outcome ? nullptr : &e.outcome.error();
@@ -146,6 +147,15 @@ void ParticipantMachine::handle(const EnrollAnswered& event) {
   advance(ParticipantPhase::idle);
 }
 
+// Nothing failed, and the same step is due again. The server hears of it when it is asked for work the next time; what
+// it is to be told of a plan goes before.
+void ParticipantMachine::handle(const HeldBack& event) {
+  last_error_ = event.error;
+  if (state_.phase == ParticipantPhase::unenrolled || (state_.refusal && state_.refusal->round != RoundKey{})) return;
+  const RoundKey round = state_.assignment ? state_.assignment->round : RoundKey{};
+  state_.refusal = Refusal{round, std::string(event.error.reason())};
+}
+
 void ParticipantMachine::handle(const KeysStated& event) { follow_key_statements(state_.keys, event.statements); }
 
 void ParticipantMachine::handle(const CheckInAnswered& event) {
@@ -228,6 +238,7 @@ void ParticipantMachine::handle(const LogProofFetched& event) {
 void ParticipantMachine::go_on_with(Plan plan, Bytes bytes) {
   note_ledger(plan, state_);  // the server has signed it: it counts whether or not this device takes part
   note_log(plan, state_);
+  if (const Status good = check_means(plan); !good) return refuse_plan(plan, good.error());
   if (const Status good = take_plan(plan); !good) return refuse_plan(plan, good.error());
   state_.plan = std::move(bytes);
   advance(ParticipantPhase::planned);
@@ -292,6 +303,14 @@ Status ParticipantMachine::take_plan(Plan plan) {
 Status ParticipantMachine::judge(const Plan& plan) {
   if (plan.privacy.level == SecurityLevel::active_dp) COT_TRY(check_promise(plan.privacy, plan.update.value_count));
   return check_policy(policy_.privacy, plan, *state_.assignment, state_);
+}
+
+// Before anything is fetched for it: a model without the bytes to send what it becomes is worth nothing to anybody.
+Status ParticipantMachine::check_means(const Plan& plan) const {
+  COT_TRY(check_conditions(combined(policy_.required, plan.device_requirements), conditions_));
+  const uint64_t bits = plan.update.encoding == UpdateEncoding::quantized ? plan.update.quantization.bits : 32;
+  return check_left(
+      left_, {.upload_bytes = plan.update.value_count * bits / 8, .download_bytes = state_.assignment->model_bytes});
 }
 
 void ParticipantMachine::note_refusal(const Plan& plan, const Error& error) {

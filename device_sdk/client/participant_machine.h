@@ -21,8 +21,10 @@
 // longer ledger, its proof is fetched before the plan is taken; nothing of that is saved, so that a new life fetches
 // plan and proof again. It trains under no plan that promises less than
 // its own policy asks (privacy_policy.h): that is `refused` with a reason, which the app hears at once and the server
-// with the next check-in. What a part costs is in the state before the update can leave: the shell saves the state
-// between any two steps.
+// with the next check-in. A plan is refused likewise if what it and the app ask of the device's state is not the
+// case when it comes, or if too little is left of the day's budget for its model and its update. What is no longer
+// the case later only holds the device back: the same step is due when it is. What a part costs is in the state
+// before the update can leave: the shell saves the state between any two steps.
 //
 // Where the plan has a correction, a state is kept from round to round, which changes when an update is counted and
 // only then (state_keeping.h).
@@ -43,6 +45,8 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "device_sdk/client/condition_gate.h"
+#include "device_sdk/client/daily_budget.h"
 #include "device_sdk/client/privacy_policy.h"
 #include "proto/messages/checkin.h"
 #include "proto/messages/participant_state.h"
@@ -58,6 +62,7 @@ struct ParticipantPolicy {
   Millis refusal_pause{300'000};  // after an assignment we had to refuse, and after a server says "never"
   uint32_t enroll_failures_max = 8;
   PrivacyPolicy privacy;
+  DeviceRequirements required;  // by the app, of all work
 };
 
 // A plan that was refused for a reason of privacy_policy.h, for the app.
@@ -108,6 +113,7 @@ struct ModelFetched { Outcome<Digest> outcome; };        // the content digest o
 // The encoded update is stored, and so is, if the plan has a correction, the state that counts with it: its content.
 struct TrainingEnded { Status outcome; std::optional<Digest> state = {}; };
 struct UploadAnswered { Outcome<Receipt> outcome; };
+struct HeldBack { Error error; };                         // instead of the action; with the reason of a hold
 struct KeysStated { std::vector<KeyStatement> statements; };  // came with an answer, unverified; before its event
 // clang-format on
 // opens: what opens the sum is made, and leaves with the next exchange, before which its opening is counted and saved.
@@ -118,7 +124,7 @@ struct AggregationAnswered {
   std::variant<AggregationStep, RetryWindow, Failure> outcome;
 };
 using ParticipantEvent = std::variant<EnrollAnswered, CheckInAnswered, PlanFetched, LogProofFetched, ModelFetched,
-                                      TrainingEnded, UploadAnswered, AggregationAnswered, KeysStated>;
+                                      TrainingEnded, UploadAnswered, AggregationAnswered, HeldBack, KeysStated>;
 
 class ParticipantMachine {
  public:
@@ -131,6 +137,16 @@ class ParticipantMachine {
 
   // What policy.privacy.uncertified is from now on, as time changes it.
   void set_uncertified(std::string why) { policy_.privacy.uncertified = std::move(why); }
+
+  // In what state the device is, and what is left of the day's budget, as time changes them.
+  void set_means(const DeviceConditions& conditions, const WorkAmount& left) {
+    conditions_ = conditions;
+    left_ = left;
+  }
+  // What the device must be like to go on with what it is in the middle of: by the app, and by the plan it has.
+  DeviceRequirements required() const {
+    return plan_ ? combined(policy_.required, plan_->device_requirements) : policy_.required;
+  }
 
   const ParticipantState& state() const { return state_; }
   // Why the last assignment was given up or the last step failed; for the app to show.
@@ -145,6 +161,7 @@ class ParticipantMachine {
   friend struct ParticipantTamperer;  // a test that breaks an invariant
 
   void handle(const EnrollAnswered& event);
+  void handle(const HeldBack& event);
   void handle(const KeysStated& event);
   void handle(const CheckInAnswered& event);
   void handle(const PlanFetched& event);
@@ -162,6 +179,7 @@ class ParticipantMachine {
   // What is to be proven of the plan's ledger before it is judged by the rest.
   Result<std::optional<LogStep>> look_at_ledger(const Plan& plan) const;
   Status judge(const Plan& plan);
+  Status check_means(const Plan& plan) const;
   Status take_plan(Plan plan);
   void go_on_with(Plan plan, Bytes bytes);
   void refuse_plan(const Plan& plan, const Error& error);
@@ -176,6 +194,8 @@ class ParticipantMachine {
 
   ParticipantPolicy policy_;
   ParticipantState state_;
+  DeviceConditions conditions_;
+  WorkAmount left_{UINT64_MAX, UINT64_MAX, UINT64_MAX};
   Prng prng_;
   WallTime now_{};
   std::optional<Plan> plan_;  // state_.plan, verified

@@ -9,8 +9,8 @@
  *   - C11; no C++ types, no exceptions, no globals an app could see; only symbols named coterie_*.
  *   - The library starts no threads unless training is asked to use some (coterie_train_options.threads), and those
  * only compute. Everything else happens on the calling thread, callbacks included, with no lock held.
- *   - A client is used by one thread at a time; different clients are independent. coterie_client_cancel() alone may be
- *     called from any thread.
+ *   - A client is used by one thread at a time; different clients are independent. coterie_client_cancel() and
+ *     coterie_client_set_conditions() alone may be called from any thread.
  *   - The library never aborts the app. A defect inside it shows as COTERIE_INTERNAL; the client is then only good for
  *     coterie_client_close().
  *   - Pointers passed in are borrowed for the call, unless their comment says more. Pointers returned belong to the
@@ -183,7 +183,8 @@ typedef struct coterie_refusal {
   size_t struct_size;
   const char* reason; /* "security_level", "cohort_min", "epsilon_round", "epsilon_total", "delta",
                          "separation", "corrupt_share", "attempts", "openings", "certificate",
-                         "ledger_rollback", "ledger_fork", "ledger_unproven"; there may be more */
+                         "ledger_rollback", "ledger_fork", "ledger_unproven", and the names of coterie_hold; there may
+                         be more */
   const char* text;   /* one sentence: what the plan says, what the policy asks */
   const char* job;
   uint64_t round;
@@ -195,6 +196,85 @@ typedef struct coterie_refusal {
   double epsilon_spent; /* by this device so far */
   double delta_spent;
 } coterie_refusal;
+
+/* ---- What the device must be like, and may spend --------------------------------------------------------------------
+ */
+
+/* What an app says of its device. 0: it does not say. */
+typedef enum coterie_answer {
+  COTERIE_ANSWER_UNKNOWN = 0,
+  COTERIE_ANSWER_NO = 1,
+  COTERIE_ANSWER_YES = 2
+} coterie_answer;
+
+/* How hot the device is. iOS: ProcessInfo.thermalState, plus 1; Android: THERMAL_STATUS_NONE and LIGHT are NOMINAL,
+ * MODERATE is FAIR, SEVERE is SERIOUS, and all above CRITICAL. */
+typedef enum coterie_thermal {
+  COTERIE_THERMAL_UNKNOWN = 0,
+  COTERIE_THERMAL_NOMINAL = 1,
+  COTERIE_THERMAL_FAIR = 2,
+  COTERIE_THERMAL_SERIOUS = 3,
+  COTERIE_THERMAL_CRITICAL = 4
+} coterie_thermal;
+
+/* The state of the device, as the app knows it now. What is 0 is unknown; what is unknown meets no requirement. It does
+ * not leave the device, but for the name of the hold that it leads to. */
+typedef struct coterie_conditions {
+  size_t struct_size;
+  uint32_t idle;              /* a coterie_answer: nobody uses the device */
+  uint32_t charging;          /* a coterie_answer: it has power from outside */
+  uint32_t unmetered;         /* a coterie_answer: its network costs nothing by the byte */
+  uint32_t foreground;        /* a coterie_answer: the app is what the user sees */
+  uint32_t battery_percent;   /* 1 to 100 */
+  uint32_t thermal;           /* a coterie_thermal */
+  uint64_t free_memory_bytes; /* that the system would give the app */
+} coterie_conditions;
+
+/* What the app asks of its device before the client does anything, and what the client may spend in a day. A plan can
+ * ask for more of the first, and lowers nothing. All members: 0 asks for nothing, and is no limit.
+ *
+ * A day is one of UTC by the device's own clock; one that is set back gives no second budget. What was spent is kept in
+ * the state directory, charged before it is spent: an app that is killed has counted too much, never too little. Who
+ * removes the directory begins at nothing. CPU time is that of the thread which steps the client. Of each budget a part
+ * is kept back, so that it is never exceeded: a second of CPU time (more, where one action took more), and 64 KiB down.
+ * Bytes are those of HTTP; TLS and TCP add to them. */
+typedef struct coterie_requirements {
+  size_t struct_size;
+  uint32_t idle; /* not 0: asked for; likewise the next four */
+  uint32_t charging;
+  uint32_t unmetered;
+  uint32_t foreground;
+  uint32_t background; /* the app is not in the foreground */
+  uint32_t battery_percent_min;
+  uint32_t thermal_max; /* a coterie_thermal */
+  uint64_t free_memory_bytes_min;
+  double cpu_seconds_per_day;
+  uint64_t upload_bytes_per_day;
+  uint64_t download_bytes_per_day;
+  double joules_per_day; /* an estimate: CPU seconds times watts */
+  double watts;          /* what the device takes while it computes; needed with joules_per_day */
+} coterie_requirements;
+
+/* What holds a client back. Values never change; new ones may be added. */
+typedef enum coterie_hold {
+  COTERIE_HOLD_NONE = 0,
+  COTERIE_HOLD_IDLE = 1,
+  COTERIE_HOLD_CHARGING = 2,
+  COTERIE_HOLD_UNMETERED = 3,
+  COTERIE_HOLD_FOREGROUND = 4,
+  COTERIE_HOLD_BACKGROUND = 5,
+  COTERIE_HOLD_BATTERY = 6,
+  COTERIE_HOLD_THERMAL = 7,
+  COTERIE_HOLD_FREE_MEMORY = 8,
+  COTERIE_HOLD_CPU_BUDGET = 9,
+  COTERIE_HOLD_UPLOAD_BUDGET = 10,
+  COTERIE_HOLD_DOWNLOAD_BUDGET = 11,
+  COTERIE_HOLD_ENERGY_BUDGET = 12
+} coterie_hold;
+
+/* "charging", "cpu_budget"; "none", and "unknown" for an unknown one. Static. The same words are reasons of refusals,
+ * and what the server counts. */
+COTERIE_API const char* coterie_hold_name(coterie_hold hold);
 
 /* ---- A client -----------------------------------------------------------------------------------------------------
  */
@@ -244,6 +324,7 @@ typedef struct coterie_options {
   /* NULL: the library makes a key of its own in the state directory. The callback and its context outlive the client. A
    * state directory that another key was enrolled with is a CONFLICT. */
   const coterie_signer* signer;
+  const coterie_requirements* requirements; /* NULL: none, and no limits */
 } coterie_options;
 
 #define COTERIE_AUTHORITY_KEY_BYTES 32
@@ -255,8 +336,8 @@ typedef struct coterie_options {
 typedef struct coterie_client coterie_client;
 
 /* Opens (or resumes) a client. The callbacks and contexts of data set and transport must outlive the client;
- * the structs themselves need not, the policy's neither. On failure *client is NULL and, if error_text is not
- * NULL, up to error_text_size bytes of a message are written, the last one 0. Errors: INVALID_ARGUMENT,
+ * the structs themselves need not, nor those that the options point to. On failure *client is NULL and, if error_text
+ * is not NULL, up to error_text_size bytes of a message are written, the last one 0. Errors: INVALID_ARGUMENT,
  * NOT_FOUND (the CA file), CONFLICT (another client uses the directory), DATA_LOSS (its state is damaged),
  * PERMISSION_DENIED, STORAGE_FULL. */
 COTERIE_API coterie_status coterie_client_open(const coterie_options* options, const coterie_dataset* dataset,
@@ -331,10 +412,11 @@ typedef enum coterie_activity {
   COTERIE_ACTIVITY_CHECKED_IN = 3, /* asked whether this device is needed */
   COTERIE_ACTIVITY_FETCHED_PLAN = 4,
   COTERIE_ACTIVITY_FETCHED_MODEL = 5,
-  COTERIE_ACTIVITY_TRAINED = 6,   /* trained a slice, perhaps the last */
-  COTERIE_ACTIVITY_UPLOADED = 7,  /* tried to hand in the update */
-  COTERIE_ACTIVITY_STOPPED = 8,   /* cannot go on without the app or the operator: see step_status and the text */
-  COTERIE_ACTIVITY_AGGREGATED = 9 /* one exchange of secure aggregation, which hands the update in masked */
+  COTERIE_ACTIVITY_TRAINED = 6,    /* trained a slice, perhaps the last */
+  COTERIE_ACTIVITY_UPLOADED = 7,   /* tried to hand in the update */
+  COTERIE_ACTIVITY_STOPPED = 8,    /* cannot go on without the app or the operator: see step_status and the text */
+  COTERIE_ACTIVITY_AGGREGATED = 9, /* one exchange of secure aggregation, which hands the update in masked */
+  COTERIE_ACTIVITY_HELD = 10       /* did nothing: `hold` says what is asked for and not so, or what is spent */
 } coterie_activity;
 
 /* The stable name of an activity ("fetched_plan"); "unknown" for an unknown one. Static. */
@@ -349,7 +431,14 @@ typedef struct coterie_progress {
   uint64_t training_steps;    /* of the round under way */
   uint64_t training_examples;
   double training_loss; /* mean over those examples; 0 before the first */
+  coterie_hold hold;    /* of HELD; NONE else */
 } coterie_progress;
+
+/* From any thread: what the device is like from now on. Nothing is known before the first call. Training that is under
+ * way stops at its next step if a requirement is no longer met, and keeps a checkpoint; a client that is held back in
+ * coterie_client_run looks again. INVALID_ARGUMENT: a NULL, a struct_size of no version, or a member out of range; then
+ * nothing changes. */
+COTERIE_API coterie_status coterie_client_set_conditions(coterie_client* client, const coterie_conditions* conditions);
 
 /* Does one small thing: a request, a slice of training, or nothing. OK unless the device itself fails (disk full:
  * STORAGE_FULL), the client is cancelled (CANCELLED), or COTERIE_INTERNAL; *progress is then zero but for struct_size.

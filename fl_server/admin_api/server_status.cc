@@ -118,6 +118,8 @@ HttpResponse get_server(AdminContext& context, const AdminCall& call) {
   if (call.caller.tenant == kEveryTenant) {
     const Result<DiskUse> use = context.disk_use();
     if (use) answer["store"] = disk_json(*use);
+    const Metrics::Refusals refusals = context.metrics.refusals();
+    answer["refusals"] = {{"plans", refusals.plans}, {"held", refusals.held}};
   }
   return json_response(answer);
 }

@@ -9,6 +9,7 @@
 #include "fl_server/json/adaptive_clip_json.h"
 #include "fl_server/json/aggregation_json.h"
 #include "fl_server/json/compression_json.h"
+#include "fl_server/json/device_requirements_json.h"
 #include "fl_server/json/json_reader.h"
 #include "fl_server/json/rate_schedule_json.h"
 #include "fl_server/json/readable_float.h"
@@ -214,6 +215,7 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
     json["privacy"]["mechanism"] = to_string(settings.privacy.mechanism);
   }
   add_adaptive_clip(json["privacy"], settings.privacy);
+  add_device_requirements(json, settings.device_requirements);
 }
 
 KindSettings read_horizontal(JsonReader& reader) {
@@ -227,6 +229,7 @@ KindSettings read_horizontal(JsonReader& reader) {
   read_privacy(reader.object("privacy"), settings.privacy);
   read_rounds(reader.object("rounds"), settings);
   read_strategy(reader.object("strategy"), settings.strategy, settings.schedules.server);
+  read_device_requirements(reader.object("device_requirements"), settings.device_requirements);
   return settings;
 }
 

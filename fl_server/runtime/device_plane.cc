@@ -196,6 +196,10 @@ void DevicePlane::ticket_undelivered(const RoundKey& key, const DeviceId& device
 // No ticket is given back: the same device would be drawn again for the same plan.
 void DevicePlane::plan_refused(const DeviceId& device, const Refusal& refusal) {
   const std::string_view reason = refusal_reason::known(refusal.reason);
+  if (refusal.round == RoundKey{}) {
+    parts_.metrics.device_held(reason);
+    return log(LogLevel::info, "device_held", {{"device", device.short_hash()}, {"reason", reason}});
+  }
   parts_.metrics.plan_refused(reason);
   log(LogLevel::info, "plan_refused",
       {{"device", device.short_hash()},

@@ -77,7 +77,7 @@ class DevicePlane final : public RoundBoard {
                     std::function<void(CheckinAnswer)> answer);
   void cancel_check_in(WaiterId waiter);
   void ticket_undelivered(const RoundKey& key, const DeviceId& device);
-  // What a device says about an earlier assignment: for metrics and the log.
+  // What a device says about an earlier assignment, or of what held it back without one: for metrics and the log.
   void plan_refused(const DeviceId& device, const Refusal& refusal);
 
   // What LedgerStore::prove_log says; `answer` is called on the store's thread.

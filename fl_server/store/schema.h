@@ -13,8 +13,8 @@
 //    jobs are deleted, while their rows go
 // 9  what devices that are counted trained on, and the median of it as an attempt was opened; when the last check-in
 //    of a device that was taken was signed
-// 10 what devices of a round clip to, and with a model those of the next one; what models whose targets are numbers were
-//    evaluated to
+// 10 what devices of a round clip to, and with a model those of the next one; what models whose targets are numbers
+//    were evaluated to
 #pragma once
 
 #include "fl_server/store/sql/database.h"

@@ -2,6 +2,7 @@
 // names a device. Thread-safe.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,13 @@ class Metrics {
   void set_queue_delay(std::string_view queue, double seconds);
   // By a device. `reason` is one of refusal_reason::known().
   void plan_refused(std::string_view reason);
+  // Before it was assigned a plan; `reason` likewise.
+  void device_held(std::string_view reason);
+  // How often, by reason, in the life of this process.
+  struct Refusals {
+    std::map<std::string, uint64_t> plans, held;
+  };
+  Refusals refusals() const;
   void batch_committed(double seconds);
   void round_ended(RoundState state, double seconds);
   void round_finalized(double seconds);

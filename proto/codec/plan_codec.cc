@@ -39,6 +39,26 @@ PrivacyRules parse(const wire::Privacy& p) {
   return rules;
 }
 
+// Absent where nothing is required: such plans have the bytes that they always had.
+flatbuffers::Offset<wire::DeviceRequirements> build(flatbuffers::FlatBufferBuilder& builder,
+                                                    const DeviceRequirements& r) {
+  if (r == DeviceRequirements{}) return 0;
+  return wire::CreateDeviceRequirements(builder, r.idle, r.charging, r.unmetered, r.foreground, r.background,
+                                        r.battery_percent_min, static_cast<uint8_t>(r.thermal_max),
+                                        r.free_memory_bytes_min);
+}
+
+DeviceRequirements parse(const wire::DeviceRequirements& r) {
+  return {.idle = r.idle(),
+          .charging = r.charging(),
+          .unmetered = r.unmetered(),
+          .foreground = r.foreground(),
+          .background = r.background(),
+          .battery_percent_min = r.battery_percent_min(),
+          .thermal_max = static_cast<ThermalState>(r.thermal_max()),
+          .free_memory_bytes_min = r.free_memory_bytes_min()};
+}
+
 // What devices before 0.3 know has the bytes, and so the digests, that it always had. All else names its loss where
 // they do not look: they would train something else, and refuse it so.
 bool is_known_to_all(const TrainingSettings& t) {
@@ -197,7 +217,8 @@ Bytes encode(const Plan& message) {
   const auto ledger = flat::build(builder, message.ledger);
   flatbuffers::Offset<wire::Log> log = 0;
   if (message.log) log = flat::build(builder, *message.log);
-  builder.Finish(wire::CreatePlan(builder, job, training, update, privacy, ledger, log));
+  const auto device_requirements = build(builder, message.device_requirements);
+  builder.Finish(wire::CreatePlan(builder, job, training, update, privacy, ledger, log, device_requirements));
   return flat::finish(builder, FrameKind::plan);
 }
 
@@ -250,6 +271,7 @@ Result<Plan> decode_plan(ByteView bytes) {
   if (root->log() != nullptr) {
     COT_ASSIGN(plan.log, flat::parse(*root->log()));
   }
+  if (root->device_requirements() != nullptr) plan.device_requirements = parse(*root->device_requirements());
   if (Status valid = validate(plan); !valid) return Error(ErrorCode::malformed, valid.error().message());
   return plan;
 }

@@ -127,6 +127,9 @@ Status validate(const Plan& plan) {
   if (plan.log && (plan.log->head.size < 1 || plan.log->head.size > plan.ledger.records)) {
     return bad("log must have 1 to so many records as the ledger that it is a part of");
   }
+  if (const Status good = validate(plan.device_requirements); !good) {
+    return bad("device_requirements: " + good.error().message());
+  }
   return validate(plan.privacy);
 }
 

@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "proto/messages/clip_rules.h"
+#include "proto/messages/device_requirements.h"
 #include "proto/messages/drift_correction.h"
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/population_log.h"
@@ -110,7 +111,8 @@ struct Plan {
   PrivacyRules privacy;
   LedgerHead ledger = {};  // of a job whose releases are in one: from before the round; no records: there is
                            // none, or none yet
-  std::optional<SignedLogHead> log = {};  // of the job's population, from the same moment; none: it has no record
+  std::optional<SignedLogHead> log = {};        // of the job's population, from the same moment; none: it has no record
+  DeviceRequirements device_requirements = {};  // while a device works by this plan
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

@@ -222,6 +222,9 @@ Problems validate(const HorizontalSettings& settings) {
   }
   if (problems.empty()) problems = compression_problems(settings);
   for (Problem& problem : adaptive_clip_problems(settings)) problems.push_back(std::move(problem));
+  for (const Problem& problem : problems_of(settings.device_requirements)) {
+    check.require(false, "/device_requirements" + problem.pointer, problem.detail);
+  }
   return problems;
 }
 
@@ -281,7 +284,8 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t valu
                      .fixed_point = fixed_point,
                      .quantization = quantization_of(settings),
                      .clip = clip_rules_of(settings)},
-          .privacy = *rules};
+          .privacy = *rules,
+          .device_requirements = settings.device_requirements};
 }
 
 }  // namespace coterie

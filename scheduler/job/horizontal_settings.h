@@ -96,6 +96,7 @@ struct HorizontalSettings {
   PrivacySettings privacy;
   RateSchedules schedules;  // of the rates in `training` and `strategy`
   AggregationSettings aggregation;
+  DeviceRequirements device_requirements;  // of the plan
   friend bool operator==(const HorizontalSettings&, const HorizontalSettings&) = default;
 };
 

@@ -49,6 +49,9 @@ coterie_dataset good_dataset(void);
 coterie_transport dead_transport(void);
 
 void test_authority(void);
+void test_conditions(void);
+void test_holds(void);
+void test_requirements(void);
 void test_handles(void);
 void test_order_of_calls(void);
 void test_options(void);

@@ -10,6 +10,7 @@
 #include "base/os/file.h"
 #include "coterie.h"
 #include "device_sdk/agent/agent.h"
+#include "proto/messages/refusal.h"
 #include "tests/support/paths.h"
 
 namespace coterie {
@@ -34,7 +35,8 @@ std::map<std::string, int> statuses() {
   std::map<std::string, int> all = enumerators("COTERIE_");
   std::erase_if(all, [](const auto& entry) {
     return entry.first.starts_with("activity_") || entry.first.starts_with("attestation_") ||
-           entry.first.starts_with("security_");
+           entry.first.starts_with("security_") || entry.first.starts_with("answer_") ||
+           entry.first.starts_with("thermal_") || entry.first.starts_with("hold_");
   });
   return all;
 }
@@ -57,7 +59,7 @@ TEST(StatusTable, GivesNoValueTwice) {
 
 TEST(ActivityTable, IsTheAgentsAndNamedAsTheHeaderSpellsIt) {
   const std::map<std::string, int> activities = enumerators("COTERIE_ACTIVITY_");
-  EXPECT_EQ(activities.size(), static_cast<size_t>(AgentProgress::Activity::aggregated));
+  EXPECT_EQ(activities.size(), static_cast<size_t>(AgentProgress::Activity::held));
   for (const auto& [name, value] : activities) {
     EXPECT_EQ(coterie_activity_name(static_cast<coterie_activity>(value)), name);
   }
@@ -65,6 +67,15 @@ TEST(ActivityTable, IsTheAgentsAndNamedAsTheHeaderSpellsIt) {
   EXPECT_EQ(activities.at("aggregated"), static_cast<int>(AgentProgress::Activity::aggregated));
   EXPECT_EQ(activities.at("trained"), static_cast<int>(AgentProgress::Activity::trained));
   EXPECT_EQ(activities.at("waiting"), static_cast<int>(AgentProgress::Activity::waiting));
+}
+
+TEST(HoldTable, IsTheReasonsInTheirOrderAndNamedAsTheHeaderSpellsThem) {
+  std::map<std::string, int> expected{{"none", 0}};
+  int value = 0;
+  for (const std::string_view reason : refusal_reason::kHolds) expected[std::string(reason)] = ++value;
+  EXPECT_EQ(enumerators("COTERIE_HOLD_"), expected);
+  for (const auto& [name, hold] : expected) EXPECT_EQ(coterie_hold_name(static_cast<coterie_hold>(hold)), name);
+  EXPECT_STREQ(coterie_hold_name(static_cast<coterie_hold>(15)), "unknown");
 }
 
 }  // namespace

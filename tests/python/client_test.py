@@ -11,7 +11,7 @@ import support  # first
 import numpy as np
 
 import coterie
-from coterie import Activity, Client, Code, Policy, SecurityLevel
+from coterie import Activity, Client, Code, Conditions, Hold, Policy, Requirements, SecurityLevel
 
 NOBODY = "https://127.0.0.1:1"  # where nobody listens
 
@@ -50,6 +50,29 @@ class Clients(support.Folder, unittest.TestCase):
         self.assertEqual(Policy()._struct().accepts_none, 0)
         said = Policy(SecurityLevel.NONE)._struct()
         self.assertEqual((said.security_level_min, said.accepts_none), (0, 1))
+
+    def test_conditions_and_requirements_reach_the_library(self):
+        asked = Requirements(charging=True, battery_percent_min=20, thermal_max=coterie.Thermal.FAIR, watts=2.5)._struct()
+        self.assertEqual([getattr(asked, name) for name, _ in asked._fields_[1:]], [0, 1, 0, 0, 0, 20, 2, 0, 0, 0, 0, 0, 2.5])
+        said = Conditions(idle=False, charging=True, battery_percent=80, free_memory_bytes=5)._struct()
+        self.assertEqual([getattr(said, name) for name, _ in said._fields_[1:]], [1, 2, 0, 0, 80, 0, 5])
+        with self.assertRaises(ValueError):
+            Requirements(cpu_seconds_per_day=math.inf)._struct()
+
+    def test_a_client_is_held_back_until_what_is_required_is_so(self):
+        seen = []
+
+        def on_progress(step):
+            seen.append((step.activity, step.hold))
+            if step.activity == Activity.HELD:
+                client.set_conditions(Conditions(charging=True))
+            return step.activity != Activity.HELD
+
+        client = self.open(enrollment_token="cot_x", requirements=Requirements(charging=True), on_progress=on_progress)
+        client.run()
+        self.assertEqual(seen, [(Activity.HELD, Hold.CHARGING), (Activity.ENROLLED, Hold.NONE)])
+        with self.assertRaises(coterie.CoterieError):
+            client.set_conditions(Conditions(battery_percent=101))
 
     def test_one_client_a_directory(self):
         first = self.open()

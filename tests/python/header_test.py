@@ -13,12 +13,12 @@ STRUCTS = {name: body for form in (r"typedef struct (coterie_\w+) \{(.*?)\n\} \1
            for name, body in re.findall(form, TEXT, re.S)}
 FUNCTIONS = {name: (result, arguments) for result, name, arguments in
              re.findall(r"COTERIE_API ([\w ]+\*?) ?(coterie_\w+)\((.*?)\);", TEXT, re.S)}
-ENUMS = "coterie_status|coterie_activity|coterie_security_level|coterie_type|int"
+ENUMS = "coterie_status|coterie_activity|coterie_hold|coterie_security_level|coterie_type|int"
 SCALARS = {"size_t": ctypes.c_size_t, "uint64_t": ctypes.c_uint64, "uint32_t": ctypes.c_uint32, "double": ctypes.c_double,
            "float": ctypes.c_float, "int64_t": ctypes.c_int64, "int32_t": ctypes.c_int32}
 NOT_BOUND = {
     "coterie_client_step",  # run is it, in a loop
-    "coterie_activity_name", "coterie_security_level_name",  # enums have names in Python
+    "coterie_activity_name", "coterie_hold_name", "coterie_security_level_name",  # enums have names in Python
     "coterie_http_reply_status", "coterie_http_reply_header", "coterie_http_reply_body",  # there is no transport in Python
     "coterie_client_certificate_is_due", "coterie_client_certificate_request", "coterie_client_take_certificate",
     "coterie_client_attestation_hash",  # phones renew; here the next Client is given the next certificate

@@ -1,4 +1,5 @@
 // model and device: commands of which some talk to a server and some work on this machine.
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "tools/attack/lying_device.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/authority_commands.h"
+#include "tools/cli/byte_count.h"
 #include "tools/cli/device_commands.h"
 #include "tools/cli/help.h"
 #include "tools/cli/model_commands.h"
@@ -180,6 +182,76 @@ void add_policy(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
       ->check(between<uint32_t>(1, UINT32_MAX));
 }
 
+// "charging,unmetered": which of the requirements that are so or not so are asked for.
+Result<DeviceRequirements> parse_required(std::string_view text) {
+  DeviceRequirements required;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    const std::string_view name = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (name == "idle") required.idle = true;
+    else if (name == "charging") required.charging = true;
+    else if (name == "unmetered") required.unmetered = true;
+    else if (name == "foreground") required.foreground = true;
+    else if (name == "background") required.background = true;
+    else return Error(ErrorCode::invalid_argument, "must be some of idle, charging, unmetered, foreground, background");
+  }
+  COT_TRY(validate(required));
+  return required;
+}
+
+void add_bytes(CLI::App& run, const std::string& name, uint64_t& into, const std::string& what) {
+  run.add_option_function<std::string>(
+         name, [&into](const std::string& text) { into = *parse_byte_count(text); }, what)
+      ->check(checked_by(&parse_byte_count))
+      ->type_name("BYTES");
+}
+
+// What this device must be like, and may spend in a day: coterie_requirements.
+void add_requirements(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
+  run.add_option_function<std::string>(
+         "--require",
+         [options](const std::string& text) {
+           const DeviceRequirements named = *parse_required(text);
+           options->required.idle = named.idle;
+           options->required.charging = named.charging;
+           options->required.unmetered = named.unmetered;
+           options->required.foreground = named.foreground;
+           options->required.background = named.background;
+         },
+         "do nothing unless the device is all of these: idle, charging, unmetered, foreground or background")
+      ->check(checked_by(&parse_required))
+      ->type_name("LIST");
+  run.add_option_function<uint32_t>(
+         "--battery-percent-min",
+         [options](uint32_t percent) { options->required.battery_percent_min = static_cast<uint8_t>(percent); },
+         "nor with less in its battery")
+      ->check(between<uint32_t>(0, 100));
+  run.add_option_function<std::string>(
+         "--thermal-max",
+         [options](const std::string& name) {
+           const auto found = std::find(kThermalStateNames.begin(), kThermalStateNames.end(), name);
+           options->required.thermal_max = static_cast<ThermalState>(found - kThermalStateNames.begin());
+         },
+         "nor while it is hotter: nominal, fair, serious or critical")
+      ->check(one_of({"nominal", "fair", "serious", "critical"}))
+      ->type_name("STATE");
+  add_bytes(run, "--free-memory-min", options->required.free_memory_bytes_min, "nor with less memory that is free");
+  run.add_option("--conditions", options->conditions_file,
+                 "a file that says what the device is like, in lines as charging=yes, battery_percent=80; looked at "
+                 "once a second (default: nothing is known)")
+      ->type_name("FILE");
+  run.add_option("--cpu-seconds-per-day", options->cpu_seconds_per_day, "CPU time of a day of UTC (default: any)")
+      ->check(between<double>(0, 86'400'000));
+  add_bytes(run, "--upload-bytes-per-day", options->upload_bytes_per_day, "what it sends in a day (default: any)");
+  add_bytes(run, "--download-bytes-per-day", options->download_bytes_per_day, "what it gets in a day (default: any)");
+  run.add_option("--joules-per-day", options->joules_per_day,
+                 "energy of a day, counted as CPU seconds times --watts (default: any)")
+      ->check(between<double>(0, 1e6));
+  run.add_option("--watts", options->watts, "what the device takes while it computes; needed with --joules-per-day")
+      ->check(between<double>(0, 1000));
+}
+
 void add_run(CLI::App& device, Invocation& invocation) {
   CLI::App* run = add_command(device, "run", "be a device: enroll, check in, train, until told to end",
                               "  coterie device run --server https://127.0.0.1:8443 --ca data/tls/ca.pem \\\n"
@@ -216,6 +288,7 @@ void add_run(CLI::App& device, Invocation& invocation) {
                   "when a certificate is due, run this with the request's file; it prints the next one in hex")
       ->type_name("COMMAND");
   add_policy(*run, options);
+  add_requirements(*run, options);
   const auto lie = std::make_shared<Lie>();
   run->add_option_function<std::string>(
          "--lie", [lie](const std::string& text) { *lie = parse_lie(text).value(); },

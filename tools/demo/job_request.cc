@@ -128,8 +128,8 @@ Noise noise_at(const DemoOptions& options, uint64_t value_count, double multipli
   return release ? noise_of(*release) : Noise(GaussianNoise{multiplier});
 }
 
-// Fails unless the server can account for all rounds at this multiplier. It charges its sampler's error to delta e^epsilon times, so that
-// above an epsilon of some 57 nothing is left of delta, and a job would stop half way.
+// Fails unless the server can account for all rounds at this multiplier. It charges its sampler's error to delta
+// e^epsilon times, so that above an epsilon of some 57 nothing is left of delta, and a job would stop half way.
 Status check_account(const DemoOptions& options, uint64_t value_count, double multiplier) {
   HorizontalSettings settings = settings_of(options);
   add_noise(settings, options, multiplier);

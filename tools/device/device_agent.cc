@@ -11,6 +11,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/data/load.h"
 #include "tools/device/certificate_renewal.h"
+#include "tools/device/conditions_file.h"
 #include "tools/device/log_line.h"
 
 namespace coterie {
@@ -42,7 +43,10 @@ int on_progress(void* context, const coterie_progress* progress) {
   static_cast<CertificateRenewal*>(context)->look(g_client.load());
   if (progress->activity == COTERIE_ACTIVITY_WAITING) return 0;
   const std::string_view event = coterie_activity_name(progress->activity);
-  if (progress->step_status != COTERIE_OK) {
+  if (progress->activity == COTERIE_ACTIVITY_HELD) {
+    say(LogLevel::info, event,
+        {{"reason", coterie_hold_name(progress->hold)}, {"text", coterie_client_last_error(g_client.load())}});
+  } else if (progress->step_status != COTERIE_OK) {
     say(LogLevel::warning, event,
         {{"status", coterie_status_name(progress->step_status)},
          {"error", coterie_client_last_error(g_client.load())}});
@@ -87,6 +91,25 @@ coterie_policy policy_of(const DeviceOptions& options) {
   return policy;
 }
 
+coterie_requirements requirements_of(const DeviceOptions& options) {
+  coterie_requirements requirements{};
+  requirements.struct_size = sizeof requirements;
+  requirements.idle = options.required.idle;
+  requirements.charging = options.required.charging;
+  requirements.unmetered = options.required.unmetered;
+  requirements.foreground = options.required.foreground;
+  requirements.background = options.required.background;
+  requirements.battery_percent_min = options.required.battery_percent_min;
+  requirements.thermal_max = static_cast<uint32_t>(options.required.thermal_max);
+  requirements.free_memory_bytes_min = options.required.free_memory_bytes_min;
+  requirements.cpu_seconds_per_day = options.cpu_seconds_per_day;
+  requirements.upload_bytes_per_day = options.upload_bytes_per_day;
+  requirements.download_bytes_per_day = options.download_bytes_per_day;
+  requirements.joules_per_day = options.joules_per_day;
+  requirements.watts = options.watts;
+  return requirements;
+}
+
 ExitCode exit_code_of_status(coterie_status status) {
   if (status == COTERIE_OK) return ExitCode::ok;
   if (status == COTERIE_CANCELLED) return Interrupt::signal_number() == SIGTERM ? ExitCode::ok : ExitCode::interrupted;
@@ -112,6 +135,8 @@ coterie_client* open_client(const DeviceOptions& options, DatasetSource& data, c
   client_options.seed = options.seed;
   const coterie_policy policy = policy_of(options);
   client_options.policy = &policy;
+  const coterie_requirements requirements = requirements_of(options);
+  client_options.requirements = &requirements;
   client_options.on_refused = &on_refused;
   client_options.authority_key = bytes_or_null(options.authority_key);
   client_options.certificate = bytes_or_null(options.certificate);
@@ -144,7 +169,10 @@ ExitCode run_device(const DeviceOptions& options) {
   Interrupt::set_handler(&cancel_client);
   if (Interrupt::requested()) coterie_client_cancel(client);  // it came before there was a client to cancel
   CertificateRenewal renewal(options.certify_command, options.state_dir);
-  status = coterie_client_run(client, options.rounds, &on_progress, &renewal);
+  {
+    const ConditionsWatch watch(options.conditions_file, client);
+    status = coterie_client_run(client, options.rounds, &on_progress, &renewal);
+  }
   const bool is_fine = status == COTERIE_OK || status == COTERIE_CANCELLED;
   say(is_fine ? LogLevel::info : LogLevel::error, "device_ended",
       {{"status", coterie_status_name(status)}, {"error", is_fine ? "" : coterie_client_last_error(client)}});

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "proto/messages/device_requirements.h"
 #include "proto/messages/secagg.h"
 #include "tools/cli/exit_code.h"
 
@@ -37,6 +38,14 @@ struct DeviceOptions {
   double corrupt_share_min = 0;
   uint32_t attempts_max = 0;
   uint32_t openings_max = 0;
+  // Members of coterie_requirements, likewise.
+  DeviceRequirements required;
+  double cpu_seconds_per_day = 0;
+  uint64_t upload_bytes_per_day = 0;
+  uint64_t download_bytes_per_day = 0;
+  double joules_per_day = 0;
+  double watts = 0;
+  std::string conditions_file;  // conditions_file.h; empty: nothing is said of the device
 };
 
 // Runs until the rounds are done, SIGTERM or SIGINT comes (a clean end: 0 and 130), or the client cannot go on.

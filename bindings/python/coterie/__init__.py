@@ -8,6 +8,7 @@ plane; simulate trains a job over virtual devices. docs/PYTHON.md of the project
 """
 from ._admin import Admin, AdminError, Event
 from ._client import Activity, Client, ClientProgress, Identity, Refusal
+from ._conditions import Conditions, Hold, Requirements, Thermal
 from ._csv import CsvEncoding
 from ._dataset import Dataset
 from ._errors import ClosedError, Code, CoterieError, InvalidArgument
@@ -22,7 +23,8 @@ from ._trainer import EpochProgress, TrainMemory, TrainProgress, Trainer
 
 library_version: str = _lib.coterie_version().decode()
 
-__all__ = ["Activity", "Admin", "AdminError", "Client", "ClientProgress", "ClosedError", "Code", "CoterieError",
-           "CsvEncoding", "Dataset", "EpochProgress", "Evaluation", "Event", "Identity", "InvalidArgument", "Model",
-           "Policy", "Refusal", "SecurityLevel", "SimulatedRound", "Simulation", "TensorInfo", "TrainMemory", "TrainOptions",
-           "TrainProgress", "Trainer", "__version__", "library_version", "simulate"]
+__all__ = ["Activity", "Admin", "AdminError", "Client", "ClientProgress", "ClosedError", "Code", "Conditions",
+           "CoterieError", "CsvEncoding", "Dataset", "EpochProgress", "Evaluation", "Event", "Hold", "Identity",
+           "InvalidArgument", "Model", "Policy", "Refusal", "Requirements", "SecurityLevel", "SimulatedRound",
+           "Simulation", "TensorInfo", "Thermal", "TrainMemory", "TrainOptions", "TrainProgress", "Trainer",
+           "__version__", "library_version", "simulate"]

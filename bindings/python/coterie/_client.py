@@ -11,6 +11,7 @@ from typing import Any, Callable, Optional
 from . import _structs
 from ._calls import guarded
 from ._client_thread import ClientThread
+from ._conditions import Conditions, Hold, Requirements
 from ._dataset import Examples, dataset_of
 from ._errors import Code
 from ._handle import open_handle
@@ -35,6 +36,7 @@ class Activity(enum.IntEnum):
     UPLOADED = 7
     STOPPED = 8
     AGGREGATED = 9
+    HELD = 10
 
     @classmethod
     def _missing_(cls, value: object) -> Activity:
@@ -53,6 +55,7 @@ class ClientProgress:
     training_steps: int
     training_examples: int
     training_loss: float
+    hold: Hold = Hold.NONE
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class Client:
                  ca_file: StrPath | None = None, policy: Policy | None = None, on_progress: OnProgress | None = None,
                  on_refused: OnRefused | None = None, use_p256: bool = False, seed: int = 0, train_ms_max: int = 0,
                  checkin_ms_max: int = 0, checkpoint_steps: int = 0, authority_key: bytes | None = None,
-                 certificate: bytes | None = None):
+                 certificate: bytes | None = None, requirements: Requirements | None = None):
         """The options are those of coterie_options (coterie.h). `on_progress` is called after every step and may return
         True to end. `enrollment_token` is needed until the device is enrolled. CoterieError: INVALID_ARGUMENT, NOT_FOUND
         (the CA file), CONFLICT (another client uses the directory), DATA_LOSS, PERMISSION_DENIED, STORAGE_FULL."""
@@ -112,6 +115,8 @@ class Client:
             certificate_size=0 if certificate is None else len(certificate))
         limits = (Policy() if policy is None else policy)._struct()
         struct.policy = ctypes.pointer(limits)
+        if requirements is not None:
+            struct.requirements = ctypes.pointer(requirements._struct())
         data = examples._source.acquire()
         try:
             pointer = open_handle(lib.coterie_client_open, ctypes.byref(struct), ctypes.byref(data))
@@ -144,6 +149,11 @@ class Client:
     def stop(self) -> None:
         """Ends what is under way, soon, and waits for it; from a callback it does not wait. For good."""
         self._thread.stop()
+
+    def set_conditions(self, conditions: Conditions) -> None:
+        """What the device is like from now on; from any thread, also while the client runs. Training stops at its next step
+        if what is required is no longer so, and goes on when it is."""
+        self._thread.set_conditions(conditions._struct())
 
     @property
     def running(self) -> bool:
@@ -217,6 +227,6 @@ def _telling(on_progress: OnProgress) -> Callable[[Any, str], bool]:
     def told(step: Any, text: str) -> bool:
         return bool(on_progress(ClientProgress(
             Activity(step.activity), Code(step.step_status), text if step.step_status else "", step.rounds_done,
-            step.training_steps, step.training_examples, step.training_loss)))
+            step.training_steps, step.training_examples, step.training_loss, Hold(step.hold))))
 
     return told

@@ -91,6 +91,14 @@ class ClientThread:
         if thread is not None and not self.in_callback():
             thread.join()
 
+    def set_conditions(self, conditions: _structs.Conditions) -> None:
+        with self.lock:
+            if self.closed:
+                raise ClosedError("client")
+            status = lib.coterie_client_set_conditions(self.pointer, ctypes.byref(conditions))  # from any thread
+        if status:
+            raise error_of(status, b"conditions: a member is out of range")
+
     def call(self, function: Callable[..., int], *arguments: object) -> None:
         if not self.using.acquire(blocking=False):
             raise RuntimeError("the client runs: ask it before it is started, or when it is stopped")

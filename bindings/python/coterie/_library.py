@@ -23,6 +23,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "coterie_client_close": (None, (OUT,)),
     "coterie_client_run": (c_int, (HANDLE, c_uint64, s.ON_PROGRESS, c_void_p)),
     "coterie_client_cancel": (None, (HANDLE,)),
+    "coterie_client_set_conditions": (c_int, (HANDLE, POINTER(s.Conditions))),
     "coterie_client_last_error": (c_char_p, (HANDLE,)),
     "coterie_model_open": (c_int, (c_char_p, OUT, *TEXT)),
     "coterie_model_open_bytes": (c_int, (c_char_p, c_size_t, OUT, *TEXT)),

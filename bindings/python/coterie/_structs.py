@@ -39,6 +39,20 @@ class Policy(Sized):
                 ("accepts_none", c_uint32), ("openings_max", c_uint32)]
 
 
+class Conditions(Sized):
+    _fields_ = [("struct_size", c_size_t), ("idle", c_uint32), ("charging", c_uint32), ("unmetered", c_uint32),
+                ("foreground", c_uint32), ("battery_percent", c_uint32), ("thermal", c_uint32),
+                ("free_memory_bytes", c_uint64)]
+
+
+class Requirements(Sized):
+    _fields_ = [("struct_size", c_size_t), ("idle", c_uint32), ("charging", c_uint32), ("unmetered", c_uint32),
+                ("foreground", c_uint32), ("background", c_uint32), ("battery_percent_min", c_uint32),
+                ("thermal_max", c_uint32), ("free_memory_bytes_min", c_uint64), ("cpu_seconds_per_day", c_double),
+                ("upload_bytes_per_day", c_uint64), ("download_bytes_per_day", c_uint64), ("joules_per_day", c_double),
+                ("watts", c_double)]
+
+
 class Refusal(Sized):
     _fields_ = [("struct_size", c_size_t), ("reason", c_char_p), ("text", c_char_p), ("job", c_char_p),
                 ("round", c_uint64), ("attempt", c_uint32), ("cohort_min", c_uint32), ("security_level", c_int),
@@ -55,7 +69,7 @@ class Options(Sized):
                 ("checkin_ms_max", c_uint32), ("checkpoint_steps", c_uint32), ("transport", c_void_p),
                 ("policy", POINTER(Policy)), ("on_refused", ON_REFUSED), ("refused_context", c_void_p),
                 ("authority_key", c_char_p), ("certificate", c_char_p), ("certificate_size", c_size_t),
-                ("signer", c_void_p)]
+                ("signer", c_void_p), ("requirements", POINTER(Requirements))]
 
 
 class Identity(Sized):
@@ -66,7 +80,7 @@ class Identity(Sized):
 class Progress(Sized):
     _fields_ = [("struct_size", c_size_t), ("activity", c_int), ("step_status", c_int), ("wait_ms", c_uint32),
                 ("rounds_done", c_uint64), ("training_steps", c_uint64), ("training_examples", c_uint64),
-                ("training_loss", c_double)]
+                ("training_loss", c_double), ("hold", c_int)]
 
 
 ON_PROGRESS = CFUNCTYPE(c_int, c_void_p, POINTER(Progress))

@@ -271,6 +271,12 @@ class Client {
   void take_certificate(const std::vector<uint8_t>& certificate) {
     check(coterie_client_take_certificate(c(), certificate.data(), certificate.size()));
   }
+  // From any thread, while the client is there. What it must be like: coterie_options.requirements.
+  void set_conditions(coterie_conditions conditions) const {
+    conditions.struct_size = sizeof conditions;
+    caller_.check(coterie_client_set_conditions(c(), &conditions),
+                  [] { return "conditions: a member is out of range"; });
+  }
   // From any thread, while the client is there.
   void cancel() noexcept { coterie_client_cancel(c()); }
   std::string last_error() const { return coterie_client_last_error(c()); }

@@ -37,6 +37,24 @@ TEST(Plan, SaysWhichJobIsWrong) {
   expect_bad("job", [](Plan& p) { p.job = JobId(std::string(65, 'j')); });
 }
 
+TEST(Plan, HasDeviceRequirementsInRange) {
+  expect_good([](Plan& p) {
+    p.device_requirements = {.idle = true,
+                             .charging = true,
+                             .unmetered = true,
+                             .background = true,
+                             .battery_percent_min = 100,
+                             .thermal_max = ThermalState::critical,
+                             .free_memory_bytes_min = kFreeMemoryBytesMax};
+  });
+  expect_good([](Plan& p) { p.device_requirements.foreground = true; });
+  expect_bad("battery_percent_min", [](Plan& p) { p.device_requirements.battery_percent_min = 101; });
+  expect_bad("thermal_max", [](Plan& p) { p.device_requirements.thermal_max = static_cast<ThermalState>(5); });
+  expect_bad("free_memory_bytes_min",
+             [](Plan& p) { p.device_requirements.free_memory_bytes_min = kFreeMemoryBytesMax + 1; });
+  expect_bad("background", [](Plan& p) { p.device_requirements = {.foreground = true, .background = true}; });
+}
+
 TEST(Plan, LimitsTrainingByName) {
   expect_bad("loss", [](Plan& p) { p.training.loss = static_cast<Loss>(0); });
   expect_bad("loss", [](Plan& p) { p.training.loss = static_cast<Loss>(12); });

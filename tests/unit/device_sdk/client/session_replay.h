@@ -24,7 +24,7 @@ inline ParticipantEvent failed(const ParticipantEvent& event, const Failure& fai
       [&](const auto& e) -> ParticipantEvent {
         using Event = std::remove_cvref_t<decltype(e)>;
         if constexpr (std::is_same_v<Event, TrainingEnded>) return TrainingEnded{failure.error};
-        else if constexpr (std::is_same_v<Event, KeysStated>) return e;  // has no failure
+        else if constexpr (std::is_same_v<Event, KeysStated> || std::is_same_v<Event, HeldBack>) return e;  // none
         else return Event{failure};
       },
       event);

@@ -24,6 +24,7 @@ std::string exposition() {
   metrics.update_accepted(1000);
   metrics.update_refused(ErrorCode::overloaded);
   metrics.plan_refused("cohort_min");
+  metrics.device_held("charging");
   metrics.request_refused("queue_delay");
   metrics.set_queue_delay("store", 0.25);
   metrics.batch_committed(0.1);
@@ -44,7 +45,7 @@ TEST(Metrics, CountWhatHappened) {
   for (const char* line :
        {"coterie_build_info{version=\"1.2.3\"} 1\n", "coterie_checkins_total{outcome=\"ticket\"} 1\n",
         "coterie_updates_total{outcome=\"overloaded\"} 1\n", "coterie_update_bytes_total 1000\n",
-        "coterie_plans_refused_total{reason=\"cohort_min\"} 1\n",
+        "coterie_plans_refused_total{reason=\"cohort_min\"} 1\n", "coterie_devices_held_total{reason=\"charging\"} 1\n",
         "coterie_requests_refused_total{reason=\"queue_delay\"} 1\n",
         "coterie_queue_delay_seconds{queue=\"store\"} 0.25\n",
         "coterie_secagg_devices_dropped_total{phase=\"sharing\"} 2\n",
