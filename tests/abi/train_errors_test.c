@@ -109,7 +109,7 @@ void test_train_options(void) {
   expect_refusal((coterie_train_options){.lora = "rank=0:*"}, "rank must be in");
   expect_refusal((coterie_train_options){.lora = "rank=2:nothing"}, "nothing matches no weight");
   expect_refusal((coterie_train_options){.augment = "flop"}, "is flop");
-  expect_refusal((coterie_train_options){.augment = "flip"}, "takes images of height x width x channels");
+  expect_refusal((coterie_train_options){.augment = "normalise=1:2/1:2"}, "the images have 1 channels");
   expect_refusal((coterie_train_options){.train_last = 100}, "train_last is 100");
   expect_refusal((coterie_train_options){.checkpoint_key = key, .checkpoint_key_size = 31},
                  "options.checkpoint_key has 31 bytes, it must have 32");
