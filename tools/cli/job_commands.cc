@@ -43,7 +43,8 @@ std::string optional_loss(const std::optional<double>& loss) { return loss ? for
 
 void print_rounds(const RoundsPage& page) {
   using enum Table::Align;
-  const bool has_numbers = std::ranges::any_of(page.rounds, [](const auto& round) { return round.evaluation_mae; });
+  const bool has_numbers =
+      std::ranges::any_of(page.rounds, [](const auto& round) { return round.evaluation_mae.has_value(); });
   std::vector<Table::Column> columns = {{"ROUND", right},   {"ATTEMPT", right},    {"STATE"},
                                         {"UPDATES", right}, {"TRAIN LOSS", right}, {"LOSS", right}};
   if (has_numbers) columns.insert(columns.end(), {{"MAE", right}, {"R2", right}});
