@@ -27,7 +27,7 @@ struct RoundReport {
   double train_seconds = 0;  // sum over its devices
   std::optional<double> train_loss, train_accuracy;
   std::optional<double> evaluation_loss, evaluation_accuracy;
-  std::optional<double> clip_norm;  // of a job with adaptive clipping
+  std::optional<double> clip_norm;                      // of a job with adaptive clipping
   std::optional<double> evaluation_mae, evaluation_r2;  // of a job whose targets are numbers
   uint64_t model_version = 0;
 

@@ -250,7 +250,9 @@ std::string draw_chart(const ChartData& data) {
 
 std::string draw_chart_page(const ChartData& data) {
   ChartPage page{.title = data.title, .svg = draw_chart(data), .top = kPanelTop, .bottom = kPanelTop + kPanelHeight};
-  page.columns = {{data.is_of_numbers ? "R2" : "accuracy", "main", !data.is_of_numbers}, {"held-out loss", "main"}, {"training loss", "other"}};
+  page.columns = {{data.is_of_numbers ? "R2" : "accuracy", "main", !data.is_of_numbers},
+                  {"held-out loss", "main"},
+                  {"training loss", "other"}};
   const Panel left = accuracy_panel(data), right = loss_panel(data);
   const auto cell = [](const Panel& panel, const ChartRound& round, const std::optional<double>& value) {
     PageCell made{.value = value, .x = panel.x.at(static_cast<double>(round.number))};

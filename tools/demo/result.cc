@@ -264,8 +264,7 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   const std::string dir = result.run_dir, program = shell_word(result.program);
   const bool has_numbers = is_of_numbers(result);
   const Terminal plain;
-  std::string text = "\nHeld-out " + score_text(result.after, has_numbers, terminal) +
-                     (has_numbers ? "\n  (" : " (") +
+  std::string text = "\nHeld-out " + score_text(result.after, has_numbers, terminal) + (has_numbers ? "\n  (" : " (") +
                      (has_numbers ? score_text(result.before, true, plain) : format_percent(result.before.accuracy)) +
                      " before training)\n  on " + counted(result.held_out_examples, "example") +
                      " that no device has seen\n";
