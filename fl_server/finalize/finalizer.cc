@@ -167,8 +167,8 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     COT_ASSIGN(const Bytes file, blobs_.get(finalized.model.digest, kEvaluationBytesMax));
     COT_ASSIGN(const Bytes dataset, blobs_.get(*settings.evaluation, kEvaluationBytesMax));
     COT_ASSIGN(const ModelEvaluation evaluation, evaluate_(file, dataset, settings.training));
-    if (!std::isfinite(evaluation.loss) || !std::isfinite(evaluation.mae.value_or(0)) ||
-        !std::isfinite(evaluation.r2.value_or(0))) {
+    if (!std::isfinite(evaluation.loss) || !std::isfinite(evaluation.accuracy.value_or(0)) ||
+        !std::isfinite(evaluation.mae.value_or(0)) || !std::isfinite(evaluation.r2.value_or(0))) {
       return unfit("the new model's evaluation is not finite (loss " + std::to_string(evaluation.loss) +
                    "): use smaller learning rates");
     }

@@ -147,7 +147,7 @@ try {
     await headed("demo-digits"); // the session outlives a reload
     await page.goto(`${base}/#/models/${over.split("/").at(-1)}`);
     await headed("Models");
-    assert.equal((await page.$$("[aria-label=Models] tbody tr")).length, 3);
+    await page.waitForFunction(() => document.querySelectorAll("[aria-label=Models] tbody tr").length === 3);
     assert.deepEqual(await texts("[aria-label=Models] td:nth-child(2)"), ["round 2, attempt 1", "round 1, attempt 1", "the upload"]);
     await examine("models-of-a-job");
     await compare(base, [over, waits].map((link) => link.split("/").at(-1)));

@@ -147,14 +147,15 @@ class OnSqlite(OperatingTest):
                               "CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'no'); END"):
                 database.execute(statement)
             for table, column in (("admin_token", "tenant"), ("idempotency", "tenant"), ("job", "deleted"), ("accept", "examples"),
-                                  ("round", "examples_median"), ("device", "checked_in")):
+                                  ("round", "examples_median"), ("device", "checked_in"), ("round", "clip_norm"), ("model", "clip_norm"),
+                                  ("model", "evaluation_mae"), ("model", "evaluation_r2")):
                 database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
             database.execute("PRAGMA user_version = 4")
-        self.assertEqual(self.site.run("upgrade").splitlines()[0], "9")
+        self.assertEqual(self.site.run("upgrade").splitlines()[0], "10")
         self.round_of("open")
         self.rounds_done(self.plain, 2)
-        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 10'")
-        self.assertIn("schema version 10", self.site.shell("systemctl start fl_server", fails=True))
+        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 11'")
+        self.assertIn("schema version 11", self.site.shell("systemctl start fl_server", fails=True))
 
     def test_tokens_are_replaced(self):
         old = (self.site.data / "admin-token").read_text()

@@ -20,7 +20,7 @@ BUDGETS_KIB = {
     "base/": 20,
     "proto/": 80,
     "proto/ring/": 20,
-    "proto/messages/": 48,
+    "proto/messages/": 49,
     "secure/": 34,
     "secure/dp/": 72,
     "secure/secagg/": 84,

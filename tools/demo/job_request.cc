@@ -133,6 +133,7 @@ Noise noise_at(const DemoOptions& options, uint64_t value_count, double multipli
 Status check_account(const DemoOptions& options, uint64_t value_count, double multiplier) {
   HorizontalSettings settings = settings_of(options);
   add_noise(settings, options, multiplier);
+  if (!is_noise_of_devices(options) && !settings.privacy.has_central_noise()) return {};  // the server refuses it
   if (is_noise_of_devices(options)) {
     COT_ASSIGN([[maybe_unused]] const PrivacyRules rules, privacy_rules_of(settings, value_count));
   } else {

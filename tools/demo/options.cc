@@ -17,7 +17,7 @@ constexpr double kDropoutShareMin = 0.2, kDropoutShareMax = 0.25;
 // What updates in few bits are clipped to where the user says nothing.
 constexpr double kCompressedClip = 4;
 
-// Of sgd where targets are numbers.
+// The rate of sgd where targets are numbers.
 constexpr double kRateOfNumbers = 0.01;
 
 }  // namespace

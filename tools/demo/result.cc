@@ -251,8 +251,8 @@ std::string phase_lines(const DemoPhases& phases, const Terminal& terminal) {
   return terminal.dim("  server start " + format_seconds(phases.server_start) + ", device start " +
                       format_seconds(phases.devices_start) + ", rounds " + format_seconds(phases.rounds)) +
          "\n" +
-         terminal.dim("    of which " + training + "server " + format_seconds(phases.finalizing) +
-                      ", network and waiting " + format_seconds(phases.network())) +
+         terminal.dim("    " + training + "server " + format_seconds(phases.finalizing) + ", network and waiting " +
+                      format_seconds(phases.network())) +
          "\n";
 }
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _structs
 from ._options import MAX, number, whole
+
+_Struct = TypeVar("_Struct", _structs.Requirements, _structs.Conditions)
 
 
 class Thermal(enum.IntEnum):
@@ -86,7 +88,7 @@ class Conditions:
         return struct
 
 
-def _filled(struct: Any, given: Any) -> Any:
+def _filled(struct: _Struct, given: Requirements | Conditions) -> _Struct:
     members: dict[str, Any] = dict(struct._fields_)
     for field in fields(given):
         value = getattr(given, field.name)

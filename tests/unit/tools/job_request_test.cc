@@ -36,7 +36,7 @@ TEST(JobRequest, SaysHowDevicesTrain) {
 }
 
 TEST(JobRequest, IsRefusedWhereSoLittleNoiseHasNoAccount) {
-  for (const SecurityLevel level : {SecurityLevel::none, SecurityLevel::active, SecurityLevel::active_dp}) {
+  for (const SecurityLevel level : {SecurityLevel::none, SecurityLevel::active_dp}) {
     DemoOptions options;
     options.security = level;
     options.clip = 1;

@@ -163,9 +163,9 @@ TEST(DemoSummary, FitsATerminalButForPathsAndCommands) {
 
 TEST(DemoSummary, TellsNoTimeOfTrainingThatMasksHide) {
   DemoResult result = sample();
-  EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("of which training 600 ms, server 400 ms"));
+  EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("\n    training 0.60 s, server 0.40 s"));
   result.phases.training = 0;
-  EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("of which server 400 ms"));
+  EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("\n    server 0.40 s"));
 }
 
 TEST(DemoChart, BeginsBeforeTrainingAndLeavesOutWhatFailed) {

@@ -23,7 +23,8 @@ class AdaptiveRound : public FrozenRound {
           settings.update.clip_l2 = clip;
           settings.update.weight_max = 1;
           settings.rounds.goal_count = kGoal;
-          settings.privacy = {SecurityLevel::none, 0.5, 1e-6, 1000};
+          settings.rounds.count = 1000;
+          settings.privacy = {SecurityLevel::none, 2, 1e-6, 1000};  // 60 rounds have an account
           settings.privacy.adaptive_clip = AdaptiveClipSettings{.quantile = quantile};
         }) {}
 
@@ -120,7 +121,9 @@ TEST(FinalizerWithAdaptiveClip, HasOneKindOfReleaseWhateverTheClip) {
     round.commit_frozen(*finalized);
   }
   const LedgerRelease release = release_of(round.settings(), 40);
-  for (const LedgerRecord& record : round.rounds_.list_ledger(0, 100).value()) EXPECT_EQ(record.release, release);
+  const auto records = round.rounds_.list_ledger(0, 100);
+  ASSERT_OK(records);
+  for (const LedgerRecord& record : *records) EXPECT_EQ(record.release, release);
   EXPECT_EQ(round.rounds_.job_privacy(round.job_.id)->spent.account.epsilon, account_of({{release, 5}}, 1e-6)->epsilon);
 }
 

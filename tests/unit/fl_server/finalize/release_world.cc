@@ -187,7 +187,9 @@ void ReleaseWorld::check() {
 void ReleaseWorld::check_clips(const std::vector<ModelRecord>& models) {
   if (!job_.spec.horizontal().privacy.adaptive_clip) return;
   for (const auto& [key, clips] : clips_) EXPECT_EQ(clips.size(), 1u) << "one sum gave two clips";
-  for (const RoundRecord& round : sqlite_->list_rounds(job_.id, {.limit = 10'000}).value()) {
+  const auto rounds = sqlite_->list_rounds(job_.id, {.limit = 10'000});
+  ASSERT_OK(rounds);
+  for (const RoundRecord& round : *rounds) {
     EXPECT_EQ(round.clip_norm, models.at(round.base.value()).clip_norm.value_or(0)) << "round " << round.number;
     if (round.state != RoundState::done) continue;
     const ModelRecord& made = models.at(round.base.value() + 1);

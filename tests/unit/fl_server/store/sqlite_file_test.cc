@@ -20,6 +20,7 @@ namespace {
   "DROP TABLE tenant; DROP TABLE upload; ALTER TABLE idempotency DROP COLUMN tenant; ALTER TABLE job DROP COLUMN " \
   "deleted; ALTER TABLE accept DROP COLUMN examples; ALTER TABLE round DROP COLUMN examples_median; "              \
   "ALTER TABLE device DROP COLUMN checked_in; ALTER TABLE round DROP COLUMN clip_norm; "                           \
+  "ALTER TABLE model DROP COLUMN evaluation_mae; ALTER TABLE model DROP COLUMN evaluation_r2; "                    \
   "ALTER TABLE model DROP COLUMN clip_norm; "
 
 using namespace test;
