@@ -197,16 +197,11 @@ Result<std::optional<ParticipantEvent>> Agent::work(const ParticipantAction& act
     if (error.code() == ErrorCode::refused && !error.reason().empty()) return held(error);
     return error;
   }
-  if (!meter_.limits_cpu()) {
-    Result<std::optional<ParticipantEvent>> event = perform_any(action, progress);
-    const std::optional<Error> refusal = meter_.take_refusal();
-    return event && refusal ? held(*refusal) : std::move(event);
-  }
-  const CpuCharge charge(meter_, *reserved);
-  charge_ = &charge;
+  std::optional<CpuCharge> charge;
+  if (meter_.limits_cpu()) charge_ = &charge.emplace(meter_, *reserved);
   Result<std::optional<ParticipantEvent>> event = perform_any(action, progress);
   charge_ = nullptr;
-  if (charge.used_us() > *reserved) margin_us_ = 2 * charge.used_us();
+  if (charge && charge->used_us() > *reserved) margin_us_ = 2 * charge->used_us();
   const std::optional<Error> refusal = meter_.take_refusal();
   return event && refusal ? held(*refusal) : std::move(event);
 }
