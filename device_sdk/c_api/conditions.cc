@@ -13,7 +13,8 @@ namespace {
 // The C interface's numbers are those of the wire, and of the order of reasons.
 static_assert(COTERIE_THERMAL_NOMINAL == static_cast<int>(ThermalState::nominal));
 static_assert(COTERIE_THERMAL_CRITICAL == static_cast<int>(ThermalState::critical));
-static_assert(COTERIE_ANSWER_NO == static_cast<int>(Answer::no) && COTERIE_ANSWER_YES == static_cast<int>(Answer::yes));
+static_assert(COTERIE_ANSWER_NO == static_cast<int>(ConditionAnswer::no) &&
+              COTERIE_ANSWER_YES == static_cast<int>(ConditionAnswer::yes));
 static_assert(refusal_reason::kHolds.size() == COTERIE_HOLD_ENERGY_BUDGET);
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
@@ -62,10 +63,10 @@ Result<DeviceConditions> conditions_of(const coterie_conditions* given) {
   }
   if (known.battery_percent > 100) return bad("conditions: battery_percent must be in [0, 100]");
   if (known.thermal > COTERIE_THERMAL_CRITICAL) return bad("conditions: thermal must be a coterie_thermal");
-  return DeviceConditions{.idle = static_cast<Answer>(known.idle),
-                          .charging = static_cast<Answer>(known.charging),
-                          .unmetered = static_cast<Answer>(known.unmetered),
-                          .foreground = static_cast<Answer>(known.foreground),
+  return DeviceConditions{.idle = static_cast<ConditionAnswer>(known.idle),
+                          .charging = static_cast<ConditionAnswer>(known.charging),
+                          .unmetered = static_cast<ConditionAnswer>(known.unmetered),
+                          .foreground = static_cast<ConditionAnswer>(known.foreground),
                           .battery_percent = static_cast<uint8_t>(known.battery_percent),
                           .thermal = static_cast<ThermalState>(known.thermal),
                           .free_memory_bytes = known.free_memory_bytes};

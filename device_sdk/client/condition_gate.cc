@@ -14,10 +14,12 @@ Error shut(std::string_view reason, const std::string& what) {
 
 std::string name_of(ThermalState state) { return std::string(kThermalStateNames[static_cast<size_t>(state)]); }
 
-Status check_answer(bool is_required, Answer seen, Answer wanted, std::string_view reason, const char* what) {
+Status check_answer(bool is_required, ConditionAnswer seen, ConditionAnswer wanted, std::string_view reason,
+                    const char* what) {
   if (!is_required || seen == wanted) return {};
-  return shut(reason, std::string(what) + (seen == Answer::unknown ? " is asked for, and the app has not said whether"
-                                                                   : " is asked for, and it is not so"));
+  return shut(reason,
+              std::string(what) + (seen == ConditionAnswer::unknown ? " is asked for, and the app has not said whether"
+                                                                    : " is asked for, and it is not so"));
 }
 
 }  // namespace
@@ -38,13 +40,13 @@ DeviceRequirements combined(const DeviceRequirements& of_app, const DeviceRequir
 }
 
 Status check_conditions(const DeviceRequirements& required, const DeviceConditions& seen) {
-  COT_TRY(check_answer(required.idle, seen.idle, Answer::yes, refusal_reason::kIdle, "an idle device"));
-  COT_TRY(check_answer(required.charging, seen.charging, Answer::yes, refusal_reason::kCharging, "charging"));
-  COT_TRY(check_answer(required.unmetered, seen.unmetered, Answer::yes, refusal_reason::kUnmetered,
+  COT_TRY(check_answer(required.idle, seen.idle, ConditionAnswer::yes, refusal_reason::kIdle, "an idle device"));
+  COT_TRY(check_answer(required.charging, seen.charging, ConditionAnswer::yes, refusal_reason::kCharging, "charging"));
+  COT_TRY(check_answer(required.unmetered, seen.unmetered, ConditionAnswer::yes, refusal_reason::kUnmetered,
                        "an unmetered network"));
-  COT_TRY(check_answer(required.foreground, seen.foreground, Answer::yes, refusal_reason::kForeground,
+  COT_TRY(check_answer(required.foreground, seen.foreground, ConditionAnswer::yes, refusal_reason::kForeground,
                        "an app in the foreground"));
-  COT_TRY(check_answer(required.background, seen.foreground, Answer::no, refusal_reason::kBackground,
+  COT_TRY(check_answer(required.background, seen.foreground, ConditionAnswer::no, refusal_reason::kBackground,
                        "an app in the background"));
   if (required.battery_percent_min > 0 && seen.battery_percent < required.battery_percent_min) {
     return shut(refusal_reason::kBattery,

@@ -11,14 +11,14 @@
 
 namespace coterie {
 
-enum class Answer : uint8_t { unknown, no, yes };
+enum class ConditionAnswer : uint8_t { unknown, no, yes };
 
 // What the app says of its device now.
 struct DeviceConditions {
-  Answer idle = Answer::unknown;
-  Answer charging = Answer::unknown;
-  Answer unmetered = Answer::unknown;
-  Answer foreground = Answer::unknown;
+  ConditionAnswer idle = ConditionAnswer::unknown;
+  ConditionAnswer charging = ConditionAnswer::unknown;
+  ConditionAnswer unmetered = ConditionAnswer::unknown;
+  ConditionAnswer foreground = ConditionAnswer::unknown;
   uint8_t battery_percent = 0;  // 0: unknown
   ThermalState thermal = ThermalState::unknown;
   uint64_t free_memory_bytes = 0;  // 0: unknown

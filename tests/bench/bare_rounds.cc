@@ -22,7 +22,7 @@
 namespace {
 
 using namespace coterie;
-using namespace coterie::testing;
+using namespace coterie::integration;
 using Clock = std::chrono::steady_clock;
 
 constexpr Millis kHold{60'000};

@@ -28,7 +28,7 @@
 namespace {
 
 using namespace coterie;
-using namespace coterie::testing;
+using namespace coterie::integration;
 
 constexpr Millis kHold{60'000};
 constexpr size_t kStackBytes = 256 * 1024;  // of a device's thread

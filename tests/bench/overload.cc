@@ -30,7 +30,7 @@
 namespace {
 
 using namespace coterie;
-using namespace coterie::testing;
+using namespace coterie::integration;
 using Seconds = std::chrono::duration<double>;
 
 [[noreturn]] void die(const std::string& what) {

@@ -16,7 +16,7 @@
 namespace {
 
 using namespace coterie;
-using namespace coterie::testing;
+using namespace coterie::integration;
 using bench::measure;
 using bench::Rate;
 

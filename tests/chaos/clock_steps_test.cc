@@ -6,7 +6,7 @@ namespace coterie::chaos {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace coterie::testing;
+using namespace coterie::integration;
 
 constexpr size_t kValues = 16;
 

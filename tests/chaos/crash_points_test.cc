@@ -136,7 +136,7 @@ TEST(CrashPoints, OfRoundsThatKeepTheirUpdates) {
 TEST(CrashPoints, ANameThatDoesNotExistIsRefused) {
   const test::TemporaryDirectory directory;
   for (const std::string point : {"accept_batch", "accept_batch.begun:0"}) {
-    const auto server = testing::ServerProcess::start(
+    const auto server = integration::ServerProcess::start(
         {.data_dir = directory / "data", .config = {}, .environment = {"COTERIE_CRASH_POINT=" + point}});
     EXPECT_ERROR(server, ErrorCode::unavailable, "COTERIE_CRASH_POINT: crash point " + point);
   }

@@ -83,7 +83,7 @@ void CrashScene::operate() {
   ask("POST", job + "/models:rollback");
   const nlohmann::json token = ask("POST", "/admin/v1/enrollment-tokens", {{"uses", 1}});
   if (token.contains("token")) {
-    testing::RawDevice device(server_->device_url(), server_->ca_pem());
+    integration::RawDevice device(server_->device_url(), server_->ca_pem());
     if (device.enroll(token["token"].get<std::string>()))
       ask("POST", "/admin/v1/devices/" + device.id().hex() + ":revoke");
     ask("DELETE", "/admin/v1/enrollment-tokens/" + token["id"].get<std::string>());

@@ -30,7 +30,7 @@
 namespace coterie::chaos {
 namespace {
 
-using namespace coterie::testing;
+using namespace coterie::integration;
 
 constexpr uint32_t kDevices = kIsNight ? 300 : 40;
 constexpr uint32_t kMaskedDevices = 40;

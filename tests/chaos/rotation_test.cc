@@ -50,7 +50,7 @@ class Rotations : public Scene {
   }
   // A connection of its own, to the certificate of now.
   void expect_fresh_connections() {
-    const auto client = testing::connect_to(server_->device_url(), server_->ca_pem());
+    const auto client = integration::connect_to(server_->device_url(), server_->ca_pem());
     const TransportRequest health{.method = "GET", .target = "/healthz", .headers = {}, .content_type = {}, .body = {}};
     const auto answer = client->send(health, [](const TransportResponse&, ByteView) { return Status(); });
     ASSERT_OK(answer);

@@ -5,7 +5,7 @@
 
 namespace coterie::chaos {
 
-using namespace coterie::testing;
+using namespace coterie::integration;
 
 Scene::~Scene() {
   audit_.finish();

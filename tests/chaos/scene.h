@@ -68,9 +68,9 @@ class Scene : public ::testing::Test {
   Millis last_ready() const { return last_ready_; }
 
   test::TemporaryDirectory directory_{test::memory_disk()};
-  std::unique_ptr<testing::ServerProcess> server_;
-  std::unique_ptr<testing::Admin> admin_;
-  testing::OneHotAudit audit_;
+  std::unique_ptr<integration::ServerProcess> server_;
+  std::unique_ptr<integration::Admin> admin_;
+  integration::OneHotAudit audit_;
   std::string job_;
   std::string config_;       // members of the server's configuration besides; before the first start()
   Millis lease_ttl_{3'000};  // soon over: whoever starts again waits for the one that he held when he was killed
@@ -82,7 +82,7 @@ class Scene : public ::testing::Test {
   SceneSettings settings_;
   std::string conninfo_file_, schema_;
   uint16_t device_port_ = 0, admin_port_ = 0;
-  std::vector<std::unique_ptr<testing::RawDevice>> devices_;
+  std::vector<std::unique_ptr<integration::RawDevice>> devices_;
   std::vector<std::thread> threads_;
   Millis last_start_{0}, last_ready_{0};
 };

@@ -6,7 +6,7 @@
 
 #include "tests/integration/demo/demo_process.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 using DemoAccuracy = DemoTest;
@@ -40,4 +40,4 @@ TEST_F(DemoAccuracy, LearnsBehindMasksThoughDevicesVanish) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -5,7 +5,7 @@
 #include "tests/integration/demo/demo_process.h"
 #include "tests/support/matchers.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 class Attacks : public DemoTest {
@@ -68,4 +68,4 @@ TEST_F(Attacks, AMeanFallsAndAMedianDoesNot) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

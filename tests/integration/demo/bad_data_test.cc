@@ -8,7 +8,7 @@
 #include "tests/support/matchers.h"
 #include "tests/unit/tools/idx_files.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 using ::testing::HasSubstr;
@@ -64,4 +64,4 @@ TEST_F(DemoBadData, RefusesAFolderThatIsNotEmptyAndLeavesItAlone) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -12,7 +12,7 @@
 #include "tests/integration/support/server_process.h"
 #include "tests/support/matchers.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 using nlohmann::json;
@@ -241,4 +241,4 @@ TEST_F(Commands, GiveATokenARoleAndTakeItAway) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

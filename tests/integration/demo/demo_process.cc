@@ -12,7 +12,7 @@
 #include "base/os/file.h"
 #include "tests/support/paths.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 DemoProcess::DemoProcess(const std::string& directory, const std::vector<std::string>& arguments) {
   // Beside the directory: what a demo leaves in it is what a test looks at.
@@ -120,4 +120,4 @@ std::vector<std::string> DemoTest::names_in(const std::string& path) const {
   return names ? *names : std::vector<std::string>{"<" + names.error().message() + ">"};
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

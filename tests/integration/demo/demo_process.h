@@ -8,7 +8,7 @@
 
 #include "tests/support/temporary_directory.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 class DemoProcess {
  public:
@@ -51,4 +51,4 @@ class DemoTest : public ::testing::Test {
   test::TemporaryDirectory directory_{test::memory_disk()};
 };
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

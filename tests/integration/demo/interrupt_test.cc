@@ -7,7 +7,7 @@
 #include "base/os/file.h"
 #include "tests/integration/demo/demo_process.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 using ::testing::IsEmpty;
@@ -110,4 +110,4 @@ TEST_F(DemoInterrupted, ByAKillThatCannotBeCaughtTakesItsProcessesAlong) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

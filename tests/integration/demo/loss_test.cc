@@ -6,7 +6,7 @@
 
 #include "tests/integration/demo/demo_process.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 using ::testing::Contains;
@@ -45,4 +45,4 @@ TEST_F(DemoLoss, EndsWithTheReasonAndTheLogsWhenTheServerDies) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -11,7 +11,7 @@
 #include "tests/integration/demo/demo_process.h"
 #include "tests/support/matchers.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 using ::testing::HasSubstr;
@@ -165,4 +165,4 @@ TEST_F(DemoOwnData, SaysThatTrainingIsWorseThanAGuess) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

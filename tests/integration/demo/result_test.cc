@@ -12,7 +12,7 @@
 #include "tests/unit/tools/idx_files.h"
 #include "tools/model/evaluate.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 using nlohmann::json;
@@ -197,4 +197,4 @@ TEST_F(DemoResults, ComeFromMnistAndCifar10FilesToo) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -10,7 +10,7 @@
 #include "tests/support/matchers.h"
 #include "tools/model/zoo.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 using ::testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST_F(Serve, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -8,7 +8,7 @@
 #include "tests/integration/demo/demo_process.h"
 #include "tests/support/matchers.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 class Simulate : public DemoTest {
@@ -141,4 +141,4 @@ TEST_F(Simulate, RefusesAJobOfAnotherModel) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

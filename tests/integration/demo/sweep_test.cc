@@ -5,7 +5,7 @@
 #include "tests/integration/demo/demo_process.h"
 #include "tests/support/matchers.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 class Sweep : public DemoTest {
@@ -74,4 +74,4 @@ TEST_F(Sweep, IsCheckedBeforeItBegins) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -6,7 +6,7 @@
 #include "tests/support/matchers.h"
 #include "tools/vertical/manifest.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 class VerticalDemo : public DemoTest {
@@ -59,4 +59,4 @@ TEST_F(VerticalDemo, NamesTheLineOfABadTable) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

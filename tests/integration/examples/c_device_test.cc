@@ -10,7 +10,7 @@
 #include "tests/support/paths.h"
 #include "tools/model/zoo.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 struct Ended {
@@ -101,4 +101,4 @@ TEST(CDeviceUsage, IsPrintedWhenArgumentsAreMissingOrAskedFor) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -16,7 +16,7 @@
 #include "tests/integration/support/one_hot_audit.h"
 #include "tests/integration/support/raw_http.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr size_t kValues = 32;
@@ -257,4 +257,4 @@ TEST_F(Fleet, ServersTellWindowsAsWideAsThePopulationOfAllOfThem) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

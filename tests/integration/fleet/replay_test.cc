@@ -15,7 +15,7 @@
 #include "tests/integration/support/masked_device.h"
 #include "tests/integration/support/one_hot_audit.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr uint32_t kDevices = 12;
@@ -266,4 +266,4 @@ TEST_F(Replay, OfAMaskedRoundCountsNobodyTwice) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

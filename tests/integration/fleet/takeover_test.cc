@@ -13,7 +13,7 @@
 #include "tests/integration/support/local_fleet.h"
 #include "tests/integration/support/one_hot_audit.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr size_t kValues = 16;
@@ -158,4 +158,4 @@ TEST_F(Takeover, OfKilledLeadersComesInTime) { run(SIGKILL, "killed", kKills); }
 TEST_F(Takeover, OfStoppedLeadersComesInTimeAndTheyChangeNothingLater) { run(SIGSTOP, "stopped", kStops); }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -11,7 +11,7 @@
 #include "model_import/onnx/import_onnx.h"
 #endif
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr uint32_t kDevices = 8;
@@ -254,4 +254,4 @@ INSTANTIATE_TEST_SUITE_P(All, JobMatrix, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return name_of(info.param); });
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

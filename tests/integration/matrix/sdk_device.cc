@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 uint64_t size_of(void* context) { return static_cast<Teacher*>(context)->size(); }
@@ -66,4 +66,4 @@ void SdkDevice::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

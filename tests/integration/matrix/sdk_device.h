@@ -8,7 +8,7 @@
 #include "coterie.h"
 #include "tests/integration/matrix/teacher.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 struct SdkDeviceOptions {
   std::string server_url;
@@ -40,4 +40,4 @@ class SdkDevice {
   std::thread thread_;
 };
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

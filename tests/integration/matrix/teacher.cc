@@ -9,7 +9,7 @@
 #include "device_sdk/runtime/evaluator.h"
 #include "proto/messages/model.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 Teacher::Teacher(const Model& model, uint64_t examples, uint64_t seed) : examples_(examples) {
   Prng prng(seed);
@@ -50,4 +50,4 @@ double loss_of(const Model& model, std::span<const float> parameters, Teacher& d
   return evaluation->loss_mean;
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

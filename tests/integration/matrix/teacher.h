@@ -9,7 +9,7 @@
 #include "device_sdk/runtime/model.h"
 #include "proto/messages/plan.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 // Data of one device, or the held-out data: the same seed gives the same examples. Integer inputs are below kTokens, so
 // that they fit every embedding here. Reading is thread-safe.
@@ -34,4 +34,4 @@ Loss loss_for(const Model& model);
 // The mean loss of these parameters on the data.
 double loss_of(const Model& model, std::span<const float> parameters, Teacher& data);
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

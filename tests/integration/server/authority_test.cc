@@ -11,7 +11,7 @@
 #include "tests/support/certificates.h"
 #include "tests/support/paths.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr uint32_t kCertified = 3;
@@ -255,4 +255,4 @@ TEST_F(Authorities, RenewTheCertificateOfADeviceThatAsks) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -11,7 +11,7 @@
 #include "tests/integration/support/fixture.h"
 #include "tests/support/sanitizer.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr size_t kConnections = chaos::kIsNight ? 10'000 : 200;
@@ -93,4 +93,4 @@ TEST_F(Connections, OfAllDevicesThatFitStayAndCostLittle) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

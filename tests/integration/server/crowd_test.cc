@@ -4,7 +4,7 @@
 
 #include "tests/integration/support/fixture.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 using Crowd = ServerTest;
@@ -41,4 +41,4 @@ TEST_F(Crowd, OfTwoHundredDevicesTakesPartInTwoRounds) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -10,7 +10,7 @@
 #include "tests/integration/support/one_hot_audit.h"
 #include "tests/support/postgres_server.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr uint32_t kDevices = 8;
@@ -218,4 +218,4 @@ TEST_F(Failover, ADatabaseThatCrashesHoldsTheRoundUp) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -8,7 +8,7 @@
 #include "base/os/file.h"
 #include "tests/integration/support/fixture.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 // A file system of a few megabytes, mounted where the server keeps its data.
@@ -111,4 +111,4 @@ TEST_F(FullDisk, IsEnoughToStartAndToGiveWhatIsThere) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -11,7 +11,7 @@
 #include "tests/integration/support/fixture.h"
 #include "tests/integration/support/raw_http.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr size_t kValues = 64;
@@ -252,4 +252,4 @@ TEST_F(Hostile, ABodyWhoseRoundEndsWhileItIsOnItsWayIsToldSo) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

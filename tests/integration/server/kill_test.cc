@@ -5,7 +5,7 @@
 #include "tests/integration/support/fixture.h"
 #include "tests/integration/support/one_hot_audit.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr uint32_t kDevices = 12;
@@ -82,4 +82,4 @@ TEST_F(Kill, BetweenRoundsKeepsJobsTokensDevicesAndModels) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -6,7 +6,7 @@
 #include "proto/codec/codec.h"
 #include "tests/integration/support/fixture.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr uint32_t kDevices = 2;
@@ -162,4 +162,4 @@ TEST_F(LedgerRollback, IsRefusedByADeviceThatHasSeenTheLedger) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

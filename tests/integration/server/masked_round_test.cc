@@ -14,7 +14,7 @@
 #include "tests/integration/support/fixture.h"
 #include "tests/integration/support/masked_device.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr Millis kHold{20'000};
@@ -292,4 +292,4 @@ TEST_F(MaskedRounds, APlainUpdateIsNoMaskedOne) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

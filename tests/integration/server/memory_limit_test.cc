@@ -7,7 +7,7 @@
 #include "tests/integration/support/memory_group.h"
 #include "tests/support/sanitizer.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr size_t kValues = 1 << 20;  // 4 MiB an update, 8 MiB a sum
@@ -77,4 +77,4 @@ TEST_F(MemoryLimit, OfItsControlGroupBoundsABurstOfUpdates) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

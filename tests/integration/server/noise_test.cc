@@ -6,7 +6,7 @@
 #include "secure/dp/account/account.h"
 #include "tests/integration/support/fixture.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr uint32_t kDevices = 3;
@@ -116,4 +116,4 @@ TEST_F(Noise, ThatCannotKeepItsPromiseIsRefused) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

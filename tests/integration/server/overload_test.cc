@@ -8,7 +8,7 @@
 #include "tests/integration/support/fixture.h"
 #include "tests/integration/support/raw_http.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 // The whole seconds that the answer's one Retry-After names; 0 if it has none, or more than one.
@@ -134,4 +134,4 @@ TEST_F(Overload, WindowsOfThoseWhoAreNotNeededGrowWithHowManyAreAway) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -5,7 +5,7 @@
 
 #include "tests/integration/support/fixture.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 class PrivateFiles : public ServerTest {
@@ -45,4 +45,4 @@ TEST_F(PrivateFiles, OfBeforeAreMendedAloud) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -5,7 +5,7 @@
 
 #include "tests/integration/support/fixture.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr Millis kHold{20'000};
@@ -96,4 +96,4 @@ TEST_F(Rounds, PlainAndFedAdamJobsRunSideBySideOnOnePopulation) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -9,7 +9,7 @@
 #include "tests/integration/support/one_hot_audit.h"
 #include "tests/support/s3_double.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr size_t kValues = 1024;
@@ -153,4 +153,4 @@ TEST_F(S3Server, DoesNotStartOnABucketThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -5,7 +5,7 @@
 #include "tests/integration/support/fixture.h"
 #include "tests/integration/support/raw_http.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr Millis kHold{20'000};
@@ -77,4 +77,4 @@ TEST_F(ServingServer, AnswersWithEachRoundsModelAndWithThePromotedOne) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

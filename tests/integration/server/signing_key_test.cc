@@ -12,7 +12,7 @@
 #include "device_sdk/agent/agent.h"
 #include "tests/integration/support/fixture.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr uint32_t kGoal = 3, kRounds = 6;
@@ -164,4 +164,4 @@ TEST_F(SigningKey, IsReplacedBetweenRoundsAndNoDeviceIsLost) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -4,7 +4,7 @@
 #include "tests/integration/support/fixture.h"
 #include "tests/integration/support/raw_http.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 // Far below what a real client needs in a test, far above nothing.
@@ -65,4 +65,4 @@ TEST_F(SlowClients, BeyondTheConnectionCapAreTurnedAwayAtOnce) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -9,7 +9,7 @@
 #include "tests/integration/support/fixture.h"
 #include "tests/integration/support/raw_http.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 using Stop = ServerTest;
@@ -98,4 +98,4 @@ TEST_F(Stop, ASecondServerOnTheSameDirectoryIsRefusedWithTheReason) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

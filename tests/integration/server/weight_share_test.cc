@@ -5,7 +5,7 @@
 
 #include "tests/integration/support/fixture.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr Millis kHold{20'000};
@@ -69,4 +69,4 @@ TEST_F(WeightShare, NoDeviceMovesTheModelByMoreThanTheJobsShareHoweverManyExampl
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

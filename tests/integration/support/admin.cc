@@ -2,7 +2,7 @@
 
 #include "proto/codec/codec.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 Admin::Admin(const ServerProcess& server) : token_(server.admin_token()) {
   HttpsClientSettings settings;
@@ -81,4 +81,4 @@ Bytes flat_model(uint64_t value_count) {
   return file;
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -8,7 +8,7 @@
 #include "device_sdk/transport/https_client.h"
 #include "tests/integration/support/server_process.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 struct AdminAnswer {
   int status = 0;
@@ -43,4 +43,4 @@ class Admin {
 // The smallest model with `value_count` parameters (a multiple of 16): one dense layer, all zero.
 Bytes flat_model(uint64_t value_count);
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -8,7 +8,7 @@
 #include "secure/identity/request_signature.h"
 #include "tests/integration/support/raw_device.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 Result<TransportResponse> send_collecting(Transport& way, const TransportRequest& request, Bytes& answer) {
@@ -160,4 +160,4 @@ ReplayTally replay(const ServerProcess& server, const std::vector<CapturedReques
   return sum;
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -13,7 +13,7 @@
 #include "secure/crypto/signature.h"
 #include "tests/integration/support/server_process.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 struct CapturedRequest {
   std::string method, target, content_type;
@@ -67,4 +67,4 @@ using BeforeReplay = std::function<CapturedRequest(const CapturedRequest&)>;
 ReplayTally replay(const ServerProcess& server, const std::vector<CapturedRequest>& requests, uint64_t count,
                    size_t connections, const BeforeReplay& before = {});
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

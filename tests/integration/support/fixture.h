@@ -14,7 +14,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 inline constexpr Millis kPatience{60'000};
 
@@ -78,4 +78,4 @@ Error failure_of(const Outcome<T>& outcome) {
   return Error(ErrorCode::internal, "the test expected a failure and saw a success");
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

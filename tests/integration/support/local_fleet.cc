@@ -5,7 +5,7 @@
 #include "base/os/clock.h"
 #include "base/os/file.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr Millis kLeadMax{20'000};
@@ -169,4 +169,4 @@ std::string LocalFleet::logs() const {
   return text;
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

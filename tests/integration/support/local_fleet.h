@@ -14,7 +14,7 @@
 #include "tests/support/postgres_server.h"
 #include "tests/support/temporary_directory.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 // Where a member lives.
 struct MemberHost {
@@ -88,4 +88,4 @@ class LocalFleet {
   uint64_t epoch_ = 0;                                     // of urls_
 };
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -10,7 +10,7 @@
 #include "secure/secagg/client.h"
 #include "secure/secagg/round_session.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 Status tell(RawDevice& device, const Assignment& assignment, const Bytes& message) {
@@ -93,4 +93,4 @@ Status take_masked_part(RawDevice& device, const Assignment& assignment, const M
   return tell(device, assignment, encode(unmasking));
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -8,7 +8,7 @@
 
 #include "tests/integration/support/raw_device.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 // What a device does last.
 enum class Stop : uint8_t { at_once, behind_advert, behind_shares, behind_update, never };
@@ -30,4 +30,4 @@ struct MaskedPart {
 // One device's part; an error if the server would not have it any further.
 Status take_masked_part(RawDevice& device, const Assignment& assignment, const MaskedPart& part);
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

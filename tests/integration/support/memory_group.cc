@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 // Version 2 has one tree, version 1 one for each controller.
@@ -42,4 +42,4 @@ Result<std::unique_ptr<MemoryGroup>> MemoryGroup::make(uint64_t bytes_max) {
 
 MemoryGroup::~MemoryGroup() { ::rmdir(directory_.c_str()); }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

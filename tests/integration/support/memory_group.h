@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 class MemoryGroup {
  public:
@@ -24,4 +24,4 @@ class MemoryGroup {
   std::string directory_;
 };
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

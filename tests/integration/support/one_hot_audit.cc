@@ -9,7 +9,7 @@
 #include "tests/integration/support/masked_device.h"
 #include "tests/support/matchers.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr Millis kReceiptsMax{3'000};
@@ -270,4 +270,4 @@ void take_masked_parts(RawDevice& device, uint32_t index, size_t value_count, On
   }
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -13,7 +13,7 @@
 #include "tests/integration/support/admin.h"
 #include "tests/integration/support/raw_device.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 // Also a door that is shut while there is no server.
 class OneHotAudit {
@@ -71,4 +71,4 @@ float value_in(const RoundKey& key, uint32_t index);
 // The same as take_part(), of a masked job.
 void take_masked_parts(RawDevice& device, uint32_t index, size_t value_count, OneHotAudit& audit);
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -6,7 +6,7 @@
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr Millis kUploadMax{60'000};  // a server that has died must fail the test, not hang it
@@ -99,4 +99,4 @@ Result<std::vector<float>> RawDevice::fetch_weights(const Assignment& assignment
   return std::vector<float>(values.begin(), values.end());
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -11,7 +11,7 @@
 #include "device_sdk/transport/https_client.h"
 #include "proto/messages/update.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 class RawDevice {
  public:
@@ -50,4 +50,4 @@ class RawDevice {
 // A connected HTTPS client; asserts on a URL that is wrong.
 std::unique_ptr<HttpsClient> connect_to(const std::string& url, const std::string& ca_pem);
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

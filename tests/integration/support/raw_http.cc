@@ -2,7 +2,7 @@
 
 #include "device_sdk/transport/response_head.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 RawHttp::RawHttp(const std::string& url, const std::string& ca_pem) {
   auto trust = TlsTrust::make(ca_pem);
@@ -43,4 +43,4 @@ int status_of(const std::string& answer) {
   return answer.starts_with("HTTP/1.1 ") && answer.size() >= 12 ? std::stoi(answer.substr(9, 3)) : 0;
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

@@ -7,7 +7,7 @@
 #include "device_sdk/transport/tls_socket.h"
 #include "tests/integration/support/server_process.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 class RawHttp {
  public:
@@ -27,4 +27,4 @@ class RawHttp {
 // The status code of an answer's first line; 0 if it has none.
 int status_of(const std::string& answer);
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

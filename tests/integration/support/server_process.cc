@@ -14,7 +14,7 @@
 #include "base/os/file.h"
 #include "tests/support/paths.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 constexpr Millis kStartMax{60'000};
@@ -192,4 +192,4 @@ double ServerProcess::cpu_seconds() const {
   return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

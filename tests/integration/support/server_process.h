@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 
 struct ServerOptions {
   std::string data_dir;
@@ -74,4 +74,4 @@ class ServerProcess {
   bool log_ended_ = false;
 };
 
-}  // namespace coterie::testing
+}  // namespace coterie::integration

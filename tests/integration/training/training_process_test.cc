@@ -9,7 +9,7 @@
 #include "tests/integration/demo/demo_process.h"
 #include "tests/support/matchers.h"
 
-namespace coterie::testing {
+namespace coterie::integration {
 namespace {
 
 using ::testing::AllOf;
@@ -291,4 +291,4 @@ TEST_F(TrainingProcess, ProfilesEachOp) {
 }
 
 }  // namespace
-}  // namespace coterie::testing
+}  // namespace coterie::integration

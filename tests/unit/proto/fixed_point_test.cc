@@ -40,8 +40,8 @@ TEST(FixedPointSpec, NamesTheFieldThatIsWrong) {
 
 // The two bounds of a lane, each met exactly: one lane below 2^51, a sum below 2^63.
 TEST(FixedPointSpec, StopsExactlyWhereALaneOrASumWouldNotFit) {
-  EXPECT_ERROR(validate({64, 50, 2, 1, 1}), ErrorCode::invalid_argument, "does not fit");  // 2^51
-  EXPECT_OK(validate({64, 50, std::nextafter(2.0f, 0.0f), 1, 1}));
+  EXPECT_ERROR(validate(FixedPointSpec{64, 50, 2, 1, 1}), ErrorCode::invalid_argument, "does not fit");  // 2^51
+  EXPECT_OK(validate(FixedPointSpec{64, 50, std::nextafter(2.0f, 0.0f), 1, 1}));
   const FixedPointSpec half{64, 30, 1, 1u << 20, 4096};  // lanes up to 2^50, times 2^12 is 2^62
   EXPECT_OK(validate(half));
   FixedPointSpec full = half;

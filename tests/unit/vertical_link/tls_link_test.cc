@@ -53,7 +53,7 @@ class TlsLink : public ::testing::Test {
     other.join();
   }
 
-  test::TemporaryDirectory directory_{test::memory_disk()};
+  coterie::test::TemporaryDirectory directory_{coterie::test::memory_disk()};
   PemPair ca_ = *make_dev_ca(os::wall_now(), 1);
   int files_ = 0;
   Status label_, feature_;

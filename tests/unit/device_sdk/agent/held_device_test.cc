@@ -8,10 +8,10 @@
 namespace coterie::test {
 namespace {
 
-const DeviceConditions kBest{.idle = Answer::yes,
-                             .charging = Answer::yes,
-                             .unmetered = Answer::yes,
-                             .foreground = Answer::yes,
+const DeviceConditions kBest{.idle = ConditionAnswer::yes,
+                             .charging = ConditionAnswer::yes,
+                             .unmetered = ConditionAnswer::yes,
+                             .foreground = ConditionAnswer::yes,
                              .battery_percent = 100,
                              .thermal = ThermalState::nominal,
                              .free_memory_bytes = 1 << 30};
@@ -59,7 +59,7 @@ TEST_F(HeldDevice, SendsNothingUntilWhatItsAppAsksForIsSoAndThenSaysWhatHeldIt) 
     EXPECT_GT(held.wait, Millis(0));
     EXPECT_EQ(server_.calls(Call::check_in), before);
     conditions_ = kBest;
-    if (required.background) conditions_.foreground = Answer::no;
+    if (required.background) conditions_.foreground = ConditionAnswer::no;
     EXPECT_EQ(step().activity, Activity::checked_in);
     ASSERT_FALSE(server_.refusals().empty());
     EXPECT_EQ(server_.refusals().back(), (Refusal{RoundKey{}, reason}));

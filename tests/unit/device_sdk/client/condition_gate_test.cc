@@ -8,10 +8,10 @@
 namespace coterie {
 namespace {
 
-const DeviceConditions kBest{.idle = Answer::yes,
-                             .charging = Answer::yes,
-                             .unmetered = Answer::yes,
-                             .foreground = Answer::yes,
+const DeviceConditions kBest{.idle = ConditionAnswer::yes,
+                             .charging = ConditionAnswer::yes,
+                             .unmetered = ConditionAnswer::yes,
+                             .foreground = ConditionAnswer::yes,
                              .battery_percent = 100,
                              .thermal = ThermalState::nominal,
                              .free_memory_bytes = 1 << 30};
@@ -33,10 +33,10 @@ DeviceConditions best_but(auto change) {
 std::vector<Row> rows() {
   using R = DeviceRequirements;
   using C = DeviceConditions;
-  return {{"idle", R{.idle = true}, best_but([](C& c) { c.idle = Answer::no; })},
-          {"charging", R{.charging = true}, best_but([](C& c) { c.charging = Answer::no; })},
-          {"unmetered", R{.unmetered = true}, best_but([](C& c) { c.unmetered = Answer::no; })},
-          {"foreground", R{.foreground = true}, best_but([](C& c) { c.foreground = Answer::no; })},
+  return {{"idle", R{.idle = true}, best_but([](C& c) { c.idle = ConditionAnswer::no; })},
+          {"charging", R{.charging = true}, best_but([](C& c) { c.charging = ConditionAnswer::no; })},
+          {"unmetered", R{.unmetered = true}, best_but([](C& c) { c.unmetered = ConditionAnswer::no; })},
+          {"foreground", R{.foreground = true}, best_but([](C& c) { c.foreground = ConditionAnswer::no; })},
           {"background", R{.background = true}, kBest},
           {"battery", R{.battery_percent_min = 41}, best_but([](C& c) { c.battery_percent = 40; })},
           {"thermal", R{.thermal_max = ThermalState::fair}, best_but([](C& c) { c.thermal = ThermalState::serious; })},
@@ -58,7 +58,7 @@ TEST(ConditionGate, IsShutByEachRequirementWithItsReason) {
 TEST(ConditionGate, IsOpenWhereWhatIsAskedForIsSo) {
   for (const Row& row : rows()) {
     DeviceConditions conditions = kBest;
-    if (row.required.background) conditions.foreground = Answer::no;
+    if (row.required.background) conditions.foreground = ConditionAnswer::no;
     EXPECT_TRUE(check_conditions(row.required, conditions)) << row.reason;
   }
   EXPECT_TRUE(check_conditions({.battery_percent_min = 100, .thermal_max = ThermalState::nominal}, kBest));

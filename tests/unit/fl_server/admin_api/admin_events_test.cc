@@ -13,7 +13,7 @@
 namespace coterie {
 namespace {
 
-using coterie::testing::RawDevice;
+using coterie::integration::RawDevice;
 using nlohmann::json;
 using test::Answer;
 using ::testing::ElementsAre;

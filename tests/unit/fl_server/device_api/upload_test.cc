@@ -14,8 +14,8 @@
 namespace coterie {
 namespace {
 
-using coterie::testing::RawDevice;
-using coterie::testing::RawHttp;
+using coterie::integration::RawDevice;
+using coterie::integration::RawHttp;
 using nlohmann::json;
 
 constexpr Millis kHold{30'000};
@@ -83,7 +83,7 @@ TEST_F(Uploads, GiveTheirBytesBackWhenTheBodyIsNoUpdate) {
   ASSERT_OK(connection.send(std::string(kBytes, 'x')));
   const Result<std::string> answer = connection.read_answer(kHold);
   ASSERT_OK(answer);
-  EXPECT_EQ(coterie::testing::status_of(*answer), 400) << *answer;
+  EXPECT_EQ(coterie::integration::status_of(*answer), 400) << *answer;
   EXPECT_TRUE(bytes_in_flight_become(0));
 }
 

@@ -34,10 +34,10 @@ class HandshakePacing : public test::HttpWorld {
     return comes_true([&] { return http_.connections("device") == connections; });
   }
   int ask() {
-    testing::RawHttp client = this->client();
+    integration::RawHttp client = this->client();
     EXPECT_OK(client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
     const auto answer = client.read_answer(kPatience);
-    return answer ? testing::status_of(*answer) : 0;
+    return answer ? integration::status_of(*answer) : 0;
   }
 };
 
@@ -65,7 +65,7 @@ TEST_F(HandshakePacing, WhoDawdlesKeepsOthersWaitingForATurnAtMost) {
 
 TEST_F(HandshakePacing, AHandshakeThatIsDoneMakesRoomForTheNext) {
   start({.handshakes_max = 1, .handshake_turn = kForever});
-  testing::RawHttp first("https://127.0.0.1:" + std::to_string(port_), ca_pem_);
+  integration::RawHttp first("https://127.0.0.1:" + std::to_string(port_), ca_pem_);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(ask(), kAnswered) << "while the first connection stays";
 }
 

@@ -67,7 +67,7 @@ class HttpWorld : public ::testing::Test {
 
   // A connection that says nothing.
   chaos::Socket silent() { return std::move(*chaos::connect_to({.port = port_})); }
-  testing::RawHttp client() { return testing::RawHttp("https://127.0.0.1:" + std::to_string(port_), ca_pem_); }
+  integration::RawHttp client() { return integration::RawHttp("https://127.0.0.1:" + std::to_string(port_), ca_pem_); }
   template <typename Condition>
   static bool comes_true(Condition condition) {
     const Instant until = os::monotonic_now() + kPatience;

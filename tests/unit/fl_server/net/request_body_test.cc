@@ -6,8 +6,8 @@
 namespace coterie {
 namespace {
 
+using integration::status_of;
 using ::testing::HasSubstr;
-using testing::status_of;
 
 constexpr uint64_t kMega = 1 << 20;
 
@@ -16,7 +16,7 @@ class RequestBodies : public test::HttpWorld {
   static std::string head_of(uint64_t bytes, const std::string& more = {}) {
     return "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(bytes) + "\r\n" + more + "\r\n";
   }
-  int status_of_next(testing::RawHttp& client) {
+  int status_of_next(integration::RawHttp& client) {
     const auto answer = client.read_answer(kPatience);
     return answer ? status_of(*answer) : 0;
   }

@@ -27,7 +27,7 @@ class Strangers : public test::HttpWorld {
     limits.stranger_grace = Millis(0);
     return limits;
   }
-  bool is_answered(testing::RawHttp& client) {
+  bool is_answered(integration::RawHttp& client) {
     EXPECT_OK(client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
     return client.read_answer(kPatience).has_value();
   }

@@ -9,7 +9,7 @@
 namespace coterie {
 namespace {
 
-using coterie::testing::RawDevice;
+using coterie::integration::RawDevice;
 using nlohmann::json;
 
 constexpr Millis kHold{30'000};

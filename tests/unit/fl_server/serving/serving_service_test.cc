@@ -163,7 +163,7 @@ class ComparedServing : public test::ServingWorld {
     ASSERT_OK(server_->publish("digits", digits_model(2), 2));
     ASSERT_OK(server_->models().promote("digits", 1));
   }
-  Answer ask_as(testing::RawHttp& client, const std::string& id) {
+  Answer ask_as(integration::RawHttp& client, const std::string& id) {
     std::string body = json_request(example(1));
     body.insert(1, "\"id\":\"" + id + "\",");
     return ask(client, post_of("/v2/models/digits/infer", body));
@@ -215,7 +215,7 @@ TEST_F(FullServing, RefusesWhatItHasNoRoomForAndSaysWhenToComeAgain) {
   Answer refused;
   const auto is_refused = [&] {
     EXPECT_TRUE(large.send(lots));
-    auto answer = std::async(std::launch::async, [&] { return testing::status_of(*large.read_answer(kPatience)); });
+    auto answer = std::async(std::launch::async, [&] { return integration::status_of(*large.read_answer(kPatience)); });
     while (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready && refused.status != 503)
       refused = ask(small, few);
     EXPECT_EQ(answer.get(), 200);

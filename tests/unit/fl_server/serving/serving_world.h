@@ -48,12 +48,12 @@ class ServingWorld : public HttpWorld {
     nlohmann::json json() const { return nlohmann::json::parse(body, nullptr, false); }
     std::string error() const { return json().value("error", std::string("no error: ") + body); }
   };
-  static Answer ask(testing::RawHttp& client, const std::string& request) {
+  static Answer ask(integration::RawHttp& client, const std::string& request) {
     EXPECT_OK(client.send(request));
     const auto text = client.read_answer(kPatience);
     if (!text) return {0, {}, text.error().message()};
     const size_t end = text->find("\r\n\r\n");
-    return {testing::status_of(*text), text->substr(0, end), end == std::string::npos ? "" : text->substr(end + 4)};
+    return {integration::status_of(*text), text->substr(0, end), end == std::string::npos ? "" : text->substr(end + 4)};
   }
   Answer ask(const std::string& request) {
     auto client = this->client();
