@@ -1,9 +1,9 @@
 # Sources of a target compiled together: most of what a small file costs is the headers that it reads. For builds that start from
-# nothing, as ./quickstart does; who edits compiles a file alone. Which ones go together is found anew at each configuration
-# (unity_groups.py), so no file knows of it.
+# nothing or follow a header of many files, as ./quickstart and ./check do; who edits one file compiles it alone. Which ones go
+# together is found anew at each configuration (unity_groups.py), so no file knows of it.
 option(COTERIE_UNITY "Compile sources of a target together, where their names allow it: needs python3" OFF)
 
-# coterie_unite(): all libraries and programs so far.
+# coterie_unite(): all libraries and programs so far, tests included.
 function(coterie_unite)
   if(NOT COTERIE_UNITY)
     return()

@@ -5,15 +5,15 @@ Usage: unity_groups.py ROOT FILES_MAX < lines of TARGET<tab>SOURCE    prints lin
 
 Local names of a file (in its unnamed namespace, or macros) are its own only while it is compiled alone. So none of them is declared by
 another file of its group, nor by a header of ours that such a file sees. Names are found by their place: whatever a namespace holds
-begins at column 0 (.clang-format). A name too many costs a group; a name too few is an error of the compiler, which ./check meets, as it
-runs ./quickstart. A file that changes what comes behind it is in no group, and not printed.
+begins at column 0 (.clang-format). A name too many costs a group; a name too few is an error of the compiler, which ./check meets, as
+it compiles so, too. A file that changes what comes behind it is in no group, and not printed.
 """
 import collections
 import pathlib
 import re
 import sys
 
-TYPE = re.compile(r"(?:template <.*> )?(?:struct|class|union|enum class|enum|using) (\w+)")
+TYPE = re.compile(r"(?:template <.*> )?(?:struct|class|union|enum class|enum|using) (\w+)(?! ?::)")
 VALUE = re.compile(r"[\s&*](\w+)(?=\(|\[|\s=|{|;)")  # a function's or a variable's name: the first after its type
 NEXT_VALUE = re.compile(r",\s(\w+)(?:\[[^\]]*\])?(?:\s=|{)")  # of one that declares several
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"')
@@ -23,7 +23,7 @@ def names(text):
     """What a file declares at column 0."""
     found = set()
     for line in COMMENT_OR_TEXT.sub('""', text).splitlines():
-        if line[:1].isalpha() and not line.startswith(("namespace", "using namespace")):
+        if line[:1].isalpha() and not re.match(r"namespace|using (?:namespace|[\w:]+;)|TEST", line):
             name = TYPE.match(line) or VALUE.search(line)
             if name:
                 found.add(name.group(1))
