@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "base/text/suggest.h"
+
 namespace coterie {
 namespace {
 
@@ -190,7 +192,9 @@ JsonReader JsonReader::object(const char* key) {
 
 void JsonReader::finish() {
   for (const auto& [key, value] : json_->items()) {
-    if (!known_.contains(key)) problem(key, "unknown key");
+    if (known_.contains(key)) continue;
+    const std::string meant = closest_word(key, {known_.begin(), known_.end()});
+    problem(key, "unknown key" + (meant.empty() ? "" : "; did you mean `" + meant + "`?"));
   }
 }
 

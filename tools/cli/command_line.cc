@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/text/suggest.h"
 #include "tools/cli/help.h"
-#include "tools/cli/suggest.h"
 
 namespace coterie {
 namespace {

@@ -1,12 +1,12 @@
 #include <cstdio>
 
 #include "base/os/file.h"
+#include "base/text/suggest.h"
 #include "proto/messages/augmentation.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/onnx_commands.h"
-#include "tools/cli/suggest.h"
 #include "tools/demo/aggregation_option.h"
 #include "tools/demo/demo.h"
 #include "tools/demo/schedule_text.h"

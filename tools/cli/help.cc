@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "tools/cli/suggest.h"
+#include "base/text/suggest.h"
 #include "tools/cli/wrap.h"
 
 namespace coterie {

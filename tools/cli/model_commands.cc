@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "base/text/suggest.h"
 #include "device_sdk/runtime/model.h"
 #include "secure/crypto/digest.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
-#include "tools/cli/suggest.h"
 #include "tools/cli/table.h"
 #include "tools/model/inspect.h"
 #include "tools/model/zoo.h"

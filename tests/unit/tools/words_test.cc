@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tools/cli/suggest.h"
+#include "base/text/suggest.h"
 #include "tools/cli/table.h"
 #include "tools/cli/terminal.h"
 

@@ -137,7 +137,8 @@ TEST(JsonReader, ListsTheNamesThatAChoiceHas) {
 
 TEST(JsonReader, ReportsWhateverWasNotAskedForAsUnknown) {
   Problems problems;
-  const nlohmann::json json = nlohmann::json::parse(R"({"known": 1, "inner": {"ok": 1, "od": 2}, "knwon": 3})");
+  const nlohmann::json json =
+      nlohmann::json::parse(R"({"known": 1, "inner": {"ok": 1, "od": 2}, "knwon": 3, "other": 4})");
   JsonReader reader(json, "", problems);
   uint32_t value = 0;
   reader.read("known", value);
@@ -145,7 +146,9 @@ TEST(JsonReader, ReportsWhateverWasNotAskedForAsUnknown) {
   inner.read("ok", value);
   inner.finish();
   reader.finish();
-  EXPECT_THAT(problems, ElementsAre(Problem{"/inner/od", "unknown key"}, Problem{"/knwon", "unknown key"}));
+  EXPECT_THAT(problems,
+              ElementsAre(Problem{"/inner/od", "unknown key; did you mean `ok`?"},
+                          Problem{"/knwon", "unknown key; did you mean `known`?"}, Problem{"/other", "unknown key"}));
 }
 
 TEST(JsonReader, WritesKeysInPointersAsRfc6901Does) {

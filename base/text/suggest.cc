@@ -1,4 +1,4 @@
-#include "tools/cli/suggest.h"
+#include "base/text/suggest.h"
 
 #include <algorithm>
 
