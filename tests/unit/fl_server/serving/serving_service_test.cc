@@ -208,7 +208,8 @@ TEST_F(FullServing, RefusesWhatItHasNoRoomForAndSaysWhenToComeAgain) {
     many.insert(many.end(), one.begin(), one.end());
   }
   // A large request has the only worker for a while; whoever comes behind it finds the queue full. On a busy machine no
-  // small one may come in that while: then both are sent again.
+  // small one may come in that while, or the small one is the first and the large one finds it full: then both are
+  // sent again.
   auto large = client(), small = client();
   const std::string few = post_of("/v2/models/digits/infer", json_request(example(1)));
   const std::string lots = post_of("/v2/models/digits/infer", json_request(many));
@@ -218,7 +219,7 @@ TEST_F(FullServing, RefusesWhatItHasNoRoomForAndSaysWhenToComeAgain) {
     auto answer = std::async(std::launch::async, [&] { return integration::status_of(*large.read_answer(kPatience)); });
     while (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready && refused.status != 503)
       refused = ask(small, few);
-    EXPECT_EQ(answer.get(), 200);
+    EXPECT_THAT(answer.get(), testing::AnyOf(200, 503));
     return refused.status == 503;
   };
   ASSERT_TRUE(comes_true(is_refused)) << refused.status;
