@@ -44,6 +44,7 @@ BUDGETS_KIB = {
     "tools/": 60,
     "tools/cli/": 214,
     "tools/demo/": 210,
+    "tools/job_plan/": 90,
     "tools/simulate/": 123,
     "tools/sweep/": 110,
     "tools/vertical/": 110,

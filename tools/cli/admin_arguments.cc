@@ -6,6 +6,7 @@
 #include "tools/cli/device_commands.h"
 #include "tools/cli/help.h"
 #include "tools/cli/job_commands.h"
+#include "tools/cli/job_plan_command.h"
 
 namespace coterie {
 namespace {
@@ -49,6 +50,33 @@ void add_job_changes(CLI::App& job, Invocation& invocation) {
   const auto removed = add_job_argument(remove);
   remove->callback(
       [&invocation, &admin, removed] { invocation.run = [&admin, removed] { return delete_job(admin, *removed); }; });
+}
+
+// Without a server.
+void add_job_plans(CLI::App& job, Invocation& invocation) {
+  const auto command = std::make_shared<JobPlanCommand>();
+  const auto add = [&](const char* name, const char* what, const char* examples,
+                       ExitCode (*run)(const JobPlanCommand&)) {
+    CLI::App* const app = add_command(job, name, what, examples);
+    app->add_option("FILE", command->job, "the job as JSON, as `coterie job create` takes it")->required();
+    app->add_flag("--json", command->json, "print JSON");
+    app->callback([&invocation, command, run] { invocation.run = [command, run] { return run(*command); }; });
+    return app;
+  };
+  add("validate", "say all that is wrong with a job, without a server",
+      "  coterie job validate job.json\n  coterie job validate job.json --model model.cotf\n", &validate_job)
+      ->add_option("--model", command->model, "model file: whether the job goes with it, too")
+      ->type_name("FILE");
+  CLI::App* const plan = add("plan", "say what a job will ask of devices and spend, without a server",
+                             "  coterie job plan job.json --model model.cotf\n"
+                             "  coterie job plan job.json --model model.cotf --examples 600 --json\n\n"
+                             "Bytes are those of bodies: TLS, headers and the messages of secure\n"
+                             "aggregation come on top.\n",
+                             &print_job_plan);
+  plan->add_option("--model", command->model, "model file that the job starts from")->required()->type_name("FILE");
+  plan->add_option("--examples", command->examples, "of each device")
+      ->capture_default_str()
+      ->check(between<uint64_t>(1, 1'000'000'000));
 }
 
 }  // namespace
@@ -105,6 +133,7 @@ void add_job(CLI::App& app, Invocation& invocation) {
   watch->callback([&, watched] { invocation.run = [&admin, watched] { return watch_job(admin, *watched); }; });
 
   add_job_changes(*job, invocation);
+  add_job_plans(*job, invocation);
 }
 
 void add_token(CLI::App& app, Invocation& invocation) {

@@ -1,0 +1,166 @@
+// What a job is said to cost beside what the engine, the sessions and the ledger themselves say.
+#include "tools/job_plan/job_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "device_sdk/runtime/trainer.h"
+#include "fl_server/json/job_json.h"
+#include "scheduler/job/records.h"
+#include "scheduler/job/round_release.h"
+#include "secure/crypto/digest.h"
+#include "tests/support/matchers.h"
+#include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
+#include "tools/job_plan/job_check.h"
+#include "tools/model/zoo.h"
+
+namespace coterie {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+Bytes mlp() { return *make_model(ModelKind::mlp, {8, 8, 1}, 10, 1); }
+
+// A job at `level` that goes with mlp().
+nlohmann::json job_at(SecurityLevel level) {
+  JobSettings settings{.common = {}, .kind = HorizontalSettings{}};
+  settings.common.name = "digits";
+  settings.horizontal().privacy.level = level;
+  nlohmann::json job = to_json(settings);
+  job.erase("model");
+  job["rounds"]["goal_count"] = 10;
+  job["rounds"]["over_selection"] = 1.3;
+  return job;
+}
+
+JobPlan plan_of_job(const nlohmann::json& json, uint64_t examples = 100) {
+  const CheckedJob checked = check_job(json, mlp());
+  EXPECT_TRUE(checked.problems.empty()) << checked.problems.front().pointer << checked.problems.front().detail;
+  Result<JobPlan> plan = plan_job(checked.settings, *checked.model, examples);
+  EXPECT_OK(plan);
+  return *plan;
+}
+
+TEST(JobPlan, SaysWhatADeviceNeeds) {
+  nlohmann::json job = job_at(SecurityLevel::none);
+  job["training"]["local_epochs"] = 3;
+  const Model model = *Model::load(mlp());
+  const JobPlan plan = plan_of_job(job);
+  EXPECT_EQ(plan.device.up_bytes, model.value_count() * sizeof(float));
+  EXPECT_GT(plan.device.down_bytes, model.file().size()) << "and the plan";
+  EXPECT_LT(plan.device.down_bytes, model.file().size() + 1024);
+  EXPECT_EQ(plan.device.examples, 300u);
+  EXPECT_EQ(plan.device.operations, 3 * model.flops() * 300);
+  EXPECT_EQ(plan.round.tickets, 13u);
+  EXPECT_EQ(plan.round.up_bytes, 10 * plan.device.up_bytes);
+  EXPECT_EQ(plan.round.down_bytes, 13 * plan.device.down_bytes);
+  EXPECT_FALSE(plan.round.cohort || plan.spending);
+
+  job["training"]["steps_max"] = 2;
+  EXPECT_EQ(plan_of_job(job).device.examples, 32u) << "two batches of 16";
+}
+
+TEST(JobPlan, HasTheMemoryOfATrainer) {
+  test::Examples examples(50, 64, 10);
+  const JobPlan plan = plan_of_job(job_at(SecurityLevel::none), examples.size());
+  const Model model = *Model::load(mlp());
+  const auto trainer = Trainer::create(model, TrainingSettings{}, examples, 1);
+  ASSERT_OK(trainer);
+  EXPECT_EQ(plan.device.memory_bytes, trainer->memory().arena_bytes);
+}
+
+TEST(JobPlan, SaysWhomACohortCanLose) {
+  nlohmann::json job = job_at(SecurityLevel::active);
+  const JobPlan plan = plan_of_job(job);
+  ASSERT_TRUE(plan.round.cohort.has_value());
+  // Rosters of 12 (10 of them stay when a tenth is lost), everybody with everybody: two thirds and one open a secret.
+  EXPECT_EQ(plan.round.cohort->cohorts, 1u);
+  EXPECT_EQ(plan.round.cohort->devices, 12u);
+  EXPECT_EQ(plan.round.cohort->threshold, 9u);
+  EXPECT_EQ(plan.round.cohort->losses_max, 3u);
+  EXPECT_EQ(plan.device.up_bytes, (Model::load(mlp())->value_count() + 3) * sizeof(uint64_t))
+      << "lanes, a weight and two to check them";
+
+  job["privacy"]["cohort_min"] = 11;
+  job["rounds"]["goal_count_min"] = 11;
+  job["rounds"]["goal_count"] = 12;
+  const JobPlan strict = plan_of_job(job);
+  EXPECT_EQ(strict.round.cohort->losses_max, strict.round.cohort->devices - 11) << "a sum is of 11 at least";
+}
+
+// The ledger is asked round after round until it says no.
+uint64_t rounds_of_the_ledger(const JobSettings& settings, uint64_t value_count) {
+  JobRecord job;
+  job.id = JobId("j1");
+  job.spec = settings;
+  job.value_count = value_count;
+  const LedgerRelease release = release_of(settings.horizontal(), value_count);
+  Ledger ledger;
+  uint64_t rounds = 0;
+  while (why_no_release(ledger, job)->empty()) {
+    const RoundKey key{RoundId(++rounds), Attempt(1)};
+    EXPECT_OK(ledger.append(*ledger.reserve(job.id, key, release, budget_of(settings.horizontal()), WallTime())));
+    EXPECT_OK(ledger.append(*ledger.commit(key, release, 10, content_digest(mlp()), WallTime())));
+  }
+  return rounds;
+}
+
+TEST(JobPlan, HasTheRoundsThatTheLedgerLets) {
+  nlohmann::json job = job_at(SecurityLevel::none);
+  job["rounds"]["count"] = 40;
+  job["update"]["clip_l2"] = 1;
+  job["update"]["weight_max"] = 1;
+  job["privacy"]["noise_multiplier"] = 2;
+  job["privacy"]["target_delta"] = 1e-5;
+  job["privacy"]["epsilon_budget"] = 5;
+  const JobPlan plan = plan_of_job(job);
+  ASSERT_TRUE(plan.spending.has_value());
+  EXPECT_GT(plan.spending->epsilon, 5);
+  EXPECT_GT(plan.spending->rounds, 0u);
+  EXPECT_LT(plan.spending->rounds, 40u);
+  const CheckedJob checked = check_job(job, mlp());
+  EXPECT_EQ(plan.spending->rounds, rounds_of_the_ledger(checked.settings, checked.model->value_count()));
+
+  job["privacy"]["epsilon_budget"] = 50;
+  EXPECT_EQ(plan_of_job(job).spending->rounds, 40u);
+}
+
+std::vector<std::string> pointers(const Problems& problems) {
+  std::vector<std::string> all;
+  for (const Problem& problem : problems) all.push_back(problem.pointer);
+  return all;
+}
+
+TEST(JobCheck, NamesWhatAServerWouldRefuse) {
+  nlohmann::json job = job_at(SecurityLevel::none);
+  job["rounds"]["count"] = 0;
+  job["training"]["learnig_rate"] = 1;
+  EXPECT_THAT(pointers(check_job(job, {}).problems), UnorderedElementsAre("/rounds/count", "/training/learnig_rate"));
+
+  job = job_at(SecurityLevel::none);
+  EXPECT_THAT(check_job(job, {}).problems, testing::IsEmpty());
+  EXPECT_THAT(pointers(check_job(job, Bytes(100, 1)).problems), ElementsAre("/model"));
+  job["model"] = Digest().hex();
+  EXPECT_THAT(pointers(check_job(job, mlp()).problems), ElementsAre("/model"));
+
+  job.erase("model");
+  job["training"]["freeze"] = {"nothing.*"};
+  EXPECT_THAT(pointers(check_job(job, mlp()).problems), ElementsAre("/training"));
+
+  job = job_at(SecurityLevel::none);
+  job["update"]["clip_l2"] = 1;
+  job["update"]["weight_max"] = 1;
+  job["privacy"]["noise_multiplier"] = 0.1;
+  job["privacy"]["target_delta"] = 1e-5;
+  job["privacy"]["epsilon_budget"] = 0.1;
+  const Problems spent = check_job(job, mlp()).problems;
+  ASSERT_THAT(pointers(spent), ElementsAre("/privacy/epsilon_budget"));
+  EXPECT_THAT(spent.front().detail, HasSubstr("not one round fits"));
+}
+
+}  // namespace
+}  // namespace coterie

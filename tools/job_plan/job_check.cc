@@ -1,0 +1,64 @@
+#include "tools/job_plan/job_check.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "fl_server/evaluation/model_evaluator.h"
+#include "fl_server/json/job_json.h"
+#include "scheduler/job/aggregation_rules.h"
+#include "scheduler/job/model_rules.h"
+#include "scheduler/job/round_release.h"
+#include "secure/crypto/digest.h"
+
+namespace coterie {
+namespace {
+
+// As the admin plane asks them when a job is created (fl_server/admin_api/job_creation.cc): each presumes those before.
+Problems problems_with_model(const HorizontalSettings& settings, const Model& model) {
+  const Bytes file(model.file().begin(), model.file().end());
+  if (const Status trains = check_training(file, settings.training); !trains) {
+    return {{"/training", "does not fit the model: " + trains.error().message()}};
+  }
+  if (settings.privacy.has_noise()) {
+    if (Problems problems = validate_with_model(settings, model.value_count()); !problems.empty()) return problems;
+    JobRecord job;
+    job.spec.kind = settings;
+    job.value_count = model.value_count();
+    const Result<std::string> refusal = why_no_release(Ledger(), job);
+    if (!refusal || !refusal->empty()) {
+      return {{"/privacy/epsilon_budget", "not one round fits: " + (refusal ? *refusal : refusal.error().message())}};
+    }
+  }
+  if (Problems problems = validate_with_graph(settings, model.graph()); !problems.empty()) return problems;
+  return validate_kept_updates(settings, model.value_count());
+}
+
+}  // namespace
+
+CheckedJob check_job(const nlohmann::json& job, const Bytes& model_file) {
+  CheckedJob checked;
+  const Digest digest = model_file.empty() ? Digest() : content_digest(model_file);
+  nlohmann::json whole = job;
+  if (whole.is_object() && !whole.contains("model")) whole["model"] = digest.hex();
+  checked.settings = job_settings_from_json(whole, checked.problems);
+  if (!checked.problems.empty() || model_file.empty()) return checked;
+  HorizontalSettings& settings = checked.settings.horizontal();
+  if (settings.model != digest) {
+    checked.problems = {{"/model", "is " + settings.model.hex() + ", and the model file is " + digest.hex()}};
+    return checked;
+  }
+  Result<Model> model = Model::load(model_file);
+  if (!model) {
+    checked.problems = {{"/model", "is not a model file: " + model.error().message()}};
+    return checked;
+  }
+  checked.model = std::move(*model);
+  checked.problems = problems_with_model(settings, *checked.model);
+  const bool says_statistics = job.contains("strategy") && job["strategy"].contains("statistics");
+  if (!says_statistics && !settings.aggregation.keeps_updates()) {
+    settings.strategy.statistics = default_statistics(checked.model->graph());
+  }
+  return checked;
+}
+
+}  // namespace coterie

@@ -1,0 +1,107 @@
+#include "tools/job_plan/job_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device_sdk/runtime/model.h"
+#include "device_sdk/runtime/trainer.h"
+#include "proto/codec/codec.h"
+#include "scheduler/job/aggregation_rules.h"
+#include "scheduler/job/job_settings.h"
+#include "scheduler/job/round_release.h"
+#include "scheduler/job/round_terms.h"
+#include "secure/dp/ledger/ledger.h"
+#include "secure/secagg/round_session.h"
+#include "tools/demo/update_bytes.h"
+
+namespace coterie {
+namespace {
+
+// Backward passes compute the gradients of inputs and of parameters: twice the forward pass.
+constexpr double kTrainingPasses = 3;
+
+uint64_t examples_trained(const TrainingSettings& training, uint64_t examples) {
+  const uint64_t all = examples * training.local_epochs;
+  if (training.steps_max == 0) return all;
+  return std::min(all, uint64_t{training.steps_max} * training.batch_size);
+}
+
+Result<DevicePlan> plan_device(const Plan& plan, const Model& model, uint64_t examples) {
+  DevicePlan device;
+  device.down_bytes = model.file().size() + encode(plan).size();
+  device.up_bytes = update_bytes(plan);
+  COT_ASSIGN(const TrainingMemory memory, Trainer::plan(model, options_of(plan.training, 0), examples));
+  device.memory_bytes = memory.arena_bytes;
+  device.micro_batch_size = memory.micro_batch_size;
+  device.examples = examples_trained(plan.training, examples);
+  device.operations = kTrainingPasses * model.flops() * static_cast<double>(device.examples);
+  return device;
+}
+
+Result<CohortPlan> plan_cohort(const HorizontalSettings& settings, const Plan& plan) {
+  CohortPlan cohort;
+  cohort.cohorts = cohort_count(settings);
+  cohort.devices = adverts_goal(settings) / cohort.cohorts;
+  const secagg::SessionParameters session = secagg::session_parameters(plan, plan.job, {}, {}, {});
+  COT_ASSIGN(const secagg::GraphShape shape, secagg::shape_for(session, cohort.devices));
+  cohort.holders = shape.holders;
+  cohort.threshold = shape.threshold;
+  cohort.is_complete = shape.kind == secagg::GraphKind::complete;
+  const uint32_t opened_without = cohort.is_complete
+                                      ? cohort.devices - cohort.threshold
+                                      : static_cast<uint32_t>(settings.privacy.dropout_share * cohort.devices);
+  cohort.losses_max = std::min(opened_without, cohort.devices - std::min(cohort.devices, session.survivors_min));
+  return cohort;
+}
+
+// The budget's rounds: epsilon grows with their number.
+Result<SpendingPlan> plan_spending(const HorizontalSettings& settings, uint64_t value_count) {
+  const LedgerRelease release = release_of(settings, value_count);
+  const bool is_charged_once = settings.privacy.has_tree_noise();
+  const double delta = settings.privacy.target_delta;
+  const auto account_of_rounds = [&](uint64_t rounds) {
+    return account_of({{release, is_charged_once ? 1 : rounds}}, delta);
+  };
+  SpendingPlan spending{.epsilon_budget = settings.privacy.epsilon_budget, .delta = delta};
+  COT_ASSIGN(const PrivacyAccount whole, account_of_rounds(settings.rounds.count));
+  spending.epsilon = whole.epsilon;
+  uint64_t fits = 0, fails = uint64_t{settings.rounds.count} + 1;
+  if (whole.epsilon <= spending.epsilon_budget) fits = settings.rounds.count;
+  while (fails - fits > 1) {
+    const uint64_t middle = fits + (fails - fits) / 2;
+    COT_ASSIGN(const PrivacyAccount account, account_of_rounds(middle));
+    (account.epsilon <= spending.epsilon_budget ? fits : fails) = middle;
+  }
+  spending.rounds = fits;
+  return spending;
+}
+
+}  // namespace
+
+Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64_t examples) {
+  const HorizontalSettings& horizontal = settings.horizontal();
+  JobPlan job;
+  job.name = settings.common.name;
+  job.level = horizontal.privacy.level;
+  job.rounds = horizontal.rounds.count;
+  const JobId id("planned");  // of no consequence but for a plan's bytes
+  const Plan plan = with_terms(plan_of(horizontal, id, model.value_count()), terms_of(horizontal, RoundFacts{}));
+  COT_ASSIGN(job.device, plan_device(plan, model, examples));
+  job.round.tickets = horizontal.rounds.ticket_count();
+  job.round.goal = horizontal.rounds.goal_count;
+  job.round.goal_min = horizontal.rounds.goal_count_min;
+  job.round.down_bytes = job.device.down_bytes * job.round.tickets;
+  job.round.up_bytes = job.device.up_bytes * job.round.goal;
+  if (horizontal.aggregation.keeps_updates()) {
+    job.round.kept_bytes = job.device.up_bytes * kept_updates_max(horizontal.rounds);
+  }
+  if (job.level != SecurityLevel::none) {
+    COT_ASSIGN(job.round.cohort, plan_cohort(horizontal, plan));
+  }
+  if (horizontal.privacy.has_noise()) {
+    COT_ASSIGN(job.spending, plan_spending(horizontal, model.value_count()));
+  }
+  return job;
+}
+
+}  // namespace coterie

@@ -1,0 +1,67 @@
+// JobPlan: what a job will ask of its devices and of the server, and what it will spend, worked out before anything
+// runs by the functions that decide it as it runs. Pure.
+//
+// Bytes are those of bodies: TLS, headers and the messages of a session of secure aggregation come on top.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "proto/messages/secagg.h"
+
+namespace coterie {
+
+class Model;
+struct JobSettings;
+
+// One device in one round.
+struct DevicePlan {
+  uint64_t down_bytes = 0;    // the model and the plan
+  uint64_t up_bytes = 0;      // the update
+  uint64_t memory_bytes = 0;  // of the trainer, so many examples at a time; the model's file comes on top
+  uint32_t micro_batch_size = 0;
+  uint64_t examples = 0;  // that it goes through, each epoch's counted
+  double operations = 0;  // of floating point: a training pass costs three forward passes, a multiply-add is two
+};
+
+// The smallest cohort of a round whose rosters close with as many devices as they wait for.
+struct CohortPlan {
+  uint32_t cohorts = 0;
+  uint32_t devices = 0;
+  uint32_t holders = 0, threshold = 0;  // shares of a device's secret, and those that open it
+  bool is_complete = false;             // the graph: everybody with everybody
+  // That may vanish, and the cohort's sum still opens. In a complete graph whoever they are; else with the probability
+  // that secure/secagg/graph_parameters.h promises, and `dropout_share` of them.
+  uint32_t losses_max = 0;
+};
+
+struct RoundPlan {
+  uint32_t tickets = 0;  // devices that get the model
+  uint32_t goal = 0, goal_min = 0;
+  uint64_t down_bytes = 0, up_bytes = 0;  // all tickets' models, the goal's updates
+  uint64_t kept_bytes = 0;                // of updates, at most, where the rule needs each of them; else 0
+  std::optional<CohortPlan> cohort;       // with secure aggregation
+};
+
+struct SpendingPlan {
+  double epsilon = 0;  // of all rounds; infinite: no accountant has a bound
+  double epsilon_budget = 0, delta = 0;
+  uint64_t rounds = 0;  // that the budget allows, at most all
+};
+
+struct JobPlan {
+  std::string name;
+  SecurityLevel level = SecurityLevel::none;
+  uint64_t rounds = 0;
+  DevicePlan device;
+  RoundPlan round;
+  std::optional<SpendingPlan> spending;  // with noise
+};
+
+// `examples`: of each device. Precondition: check_job() found nothing (job_check.h). Errors: of the trainer's plan
+// (invalid_argument, too_large), of the cohort's shape (cohort_size, invalid_argument), of the accountants.
+Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64_t examples);
+
+}  // namespace coterie

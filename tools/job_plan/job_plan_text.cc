@@ -1,0 +1,124 @@
+#include "tools/job_plan/job_plan_text.h"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/cli/table.h"
+
+namespace coterie {
+namespace {
+
+std::string format_operations(double operations) {
+  constexpr std::array<std::pair<double, const char*>, 4> kUnits = {
+      {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}}};
+  for (const auto& [unit, name] : kUnits) {
+    if (operations >= unit) return format_digits(operations / unit) + name + "FLOP";
+  }
+  return format_digits(operations) + " FLOP";
+}
+
+class Lines {
+ public:
+  void heading(const std::string& text) { text_ += (text_.empty() ? "" : "\n") + printable(text) + "\n"; }
+  void line(const std::string& title, const std::string& text) {
+    constexpr size_t kTitleWidth = 12;
+    text_ += "  " + title + std::string(kTitleWidth - title.size(), ' ') + text + "\n";
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void add_device(const DevicePlan& device, Lines& lines) {
+  lines.heading("A device in a round");
+  lines.line("down", format_bytes(device.down_bytes) + ": the model and the plan");
+  lines.line("up", format_bytes(device.up_bytes) + ": its update");
+  lines.line("memory", format_bytes(device.memory_bytes) + " to train, " + counted(device.micro_batch_size, "example") +
+                           " at a time");
+  lines.line("arithmetic",
+             format_operations(device.operations) + " for " + counted(device.examples, "example") + " of all epochs");
+}
+
+void add_cohort(const CohortPlan& cohort, const RoundPlan& round, Lines& lines) {
+  lines.line("cohorts", counted(cohort.cohorts, "sum") + " of at least " + counted(cohort.devices, "device") + "; " +
+                            counted(cohort.threshold, "share") + " of " + format_count(cohort.holders) +
+                            " open a secret");
+  lines.line("drop-out", counted(cohort.losses_max, "device") + " of a cohort may vanish" +
+                             (cohort.is_complete ? "" : ": enough with probability 1 - 2^-20"));
+  const uint64_t counted_at_worst = uint64_t{cohort.devices - cohort.losses_max} * cohort.cohorts;
+  if (counted_at_worst < round.goal_min) {
+    lines.line("", "(then a round has " + format_count(counted_at_worst) + " updates, fewer than goal_count_min " +
+                       format_count(round.goal_min) + ")");
+  }
+}
+
+void add_spending(const SpendingPlan& spending, uint64_t rounds, Lines& lines) {
+  const double epsilon = spending.epsilon;
+  lines.line("epsilon", (std::isfinite(epsilon) ? format_digits(epsilon) : "without bound,") + " of " +
+                            format_digits(spending.epsilon_budget) + " at delta " + format_digits(spending.delta));
+  if (spending.rounds < rounds) {
+    lines.line("",
+               "the budget ends the job after " + counted(spending.rounds, "round") + " of " + format_count(rounds));
+  }
+}
+
+}  // namespace
+
+std::string job_plan_text(const JobPlan& plan) {
+  Lines lines;
+  lines.heading(plan.name + ": " + counted(plan.rounds, "round") + " of " + counted(plan.round.goal, "update") +
+                " at " + std::string(to_string(plan.level)));
+  add_device(plan.device, lines);
+  lines.heading("A round");
+  lines.line("devices", format_count(plan.round.tickets) + " get the model, " + format_count(plan.round.goal) +
+                            " close the round, " + format_count(plan.round.goal_min) + " suffice at its end");
+  lines.line("down", format_bytes(plan.round.down_bytes));
+  lines.line("up", format_bytes(plan.round.up_bytes));
+  if (plan.round.kept_bytes > 0) {
+    lines.line("kept", "up to " + format_bytes(plan.round.kept_bytes) + " of updates until it is done");
+  }
+  if (plan.round.cohort) add_cohort(*plan.round.cohort, plan.round, lines);
+  lines.heading("All rounds");
+  lines.line("down", format_bytes(plan.round.down_bytes * plan.rounds));
+  lines.line("up", format_bytes(plan.round.up_bytes * plan.rounds));
+  if (plan.spending) add_spending(*plan.spending, plan.rounds, lines);
+  return lines.take();
+}
+
+nlohmann::ordered_json job_plan_json(const JobPlan& plan) {
+  nlohmann::ordered_json round = {{"tickets", plan.round.tickets},         {"goal_count", plan.round.goal},
+                                  {"goal_count_min", plan.round.goal_min}, {"down_bytes", plan.round.down_bytes},
+                                  {"up_bytes", plan.round.up_bytes},       {"kept_bytes", plan.round.kept_bytes}};
+  if (plan.round.cohort) {
+    const CohortPlan& cohort = *plan.round.cohort;
+    round["cohort"] = {{"count", cohort.cohorts},
+                       {"devices", cohort.devices},
+                       {"holders", cohort.holders},
+                       {"threshold", cohort.threshold},
+                       {"losses_max", cohort.losses_max}};
+  }
+  nlohmann::ordered_json json = {{"schema", "coterie.job_plan.v1"},
+                                 {"name", plan.name},
+                                 {"level", to_string(plan.level)},
+                                 {"rounds", plan.rounds},
+                                 {"device",
+                                  {{"down_bytes", plan.device.down_bytes},
+                                   {"up_bytes", plan.device.up_bytes},
+                                   {"memory_bytes", plan.device.memory_bytes},
+                                   {"examples", plan.device.examples},
+                                   {"operations", plan.device.operations}}},
+                                 {"round", std::move(round)}};
+  if (plan.spending) {
+    const bool is_finite = std::isfinite(plan.spending->epsilon);
+    json["privacy"] = {{"epsilon", is_finite ? nlohmann::ordered_json(plan.spending->epsilon) : nullptr},
+                       {"epsilon_budget", plan.spending->epsilon_budget},
+                       {"delta", plan.spending->delta},
+                       {"rounds", plan.spending->rounds}};
+  }
+  return json;
+}
+
+}  // namespace coterie
