@@ -5,15 +5,15 @@ Usage: unity_groups.py ROOT FILES_MAX < lines of TARGET<tab>SOURCE    prints lin
 
 Local names of a file (in its unnamed namespace, or macros) are its own only while it is compiled alone. So none of them is declared by
 another file of its group, nor by a header of ours that such a file sees. Names are found by their place: whatever a namespace holds
-begins at column 0 (.clang-format). A name too many costs a group; a name too few is an error of the compiler, which ./check meets, as
-it compiles so, too. A file that changes what comes behind it is in no group, and not printed.
+begins at column 0 (.clang-format). A name too many costs a group; a name too few is an error of the compiler, which ./check meets:
+it compiles groups itself. A file that changes what comes behind it is in no group, and not printed.
 """
 import collections
 import pathlib
 import re
 import sys
 
-TYPE = re.compile(r"(?:template <.*> )?(?:struct|class|union|enum class|enum|using) (\w+)(?! ?::)")
+TYPE = re.compile(r"(?:template <.*> )?(?:struct|class|union|enum class|enum|using) (\w+)")
 VALUE = re.compile(r"[\s&*](\w+)(?=\(|\[|\s=|{|;)")  # a function's or a variable's name: the first after its type
 NEXT_VALUE = re.compile(r",\s(\w+)(?:\[[^\]]*\])?(?:\s=|{)")  # of one that declares several
 COMMENT_OR_TEXT = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"')
@@ -71,7 +71,7 @@ def main():
     groups = collections.defaultdict(list)  # of a target, each [files so far, their names, their local names]
     for line in sys.stdin:
         target, source = line.rstrip("\n").split("\t")
-        text = pathlib.Path(source).read_text()
+        text = (root / source).read_text()
         if stands_alone(text):
             continue
         local = local_names(text)
