@@ -22,9 +22,7 @@
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/ledger_store.h"
 #include "proto/codec/codec.h"
-#include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/model_rules.h"
-#include "scheduler/job/round_release.h"
 #include "secure/crypto/random.h"
 
 namespace coterie::admin_handlers {
@@ -45,15 +43,6 @@ struct NewJob {
 };
 
 Error invalid_job() { return {ErrorCode::invalid_argument, "the job cannot be created as it is described"}; }
-
-// What can be said of a job's noise only when its model is known. Precondition: validate(settings) is empty.
-Problems noise_problems(const JobRecord& job, const HorizontalSettings& settings) {
-  if (!settings.privacy.has_noise()) return {};
-  if (Problems problems = validate_with_model(settings, job.value_count); !problems.empty()) return problems;
-  const Result<std::string> refusal = why_no_release(Ledger(), job);
-  if (refusal && refusal->empty()) return {};
-  return {{"/privacy/epsilon_budget", "not one round fits: " + (refusal ? *refusal : refusal.error().message())}};
-}
 
 // The files that a job names.
 struct JobFiles {
@@ -130,14 +119,8 @@ std::optional<HttpResponse> prepare(AdminContext& context, const nlohmann::json&
   job.initial = judge_initial_model(context, settings, files, problems);
   if (!problems.empty()) return problem_response(invalid_job(), problems);
   job.record.value_count = model->payload.size() / sizeof(float);
-  if (const Problems noise = noise_problems(job.record, settings); !noise.empty()) {
-    return problem_response(invalid_job(), noise);
-  }
-  if (const Problems graph = validate_with_graph(settings, model->header); !graph.empty()) {
-    return problem_response(invalid_job(), graph);
-  }
-  if (const Problems kept = validate_kept_updates(settings, job.record.value_count); !kept.empty()) {
-    return problem_response(invalid_job(), kept);
+  if (const Problems problem = validate_for_model(settings, model->header, job.record.value_count); !problem.empty()) {
+    return problem_response(invalid_job(), problem);
   }
   const bool says_statistics = sent.value("strategy", nlohmann::json::object()).contains("statistics");
   if (!says_statistics && !settings.aggregation.keeps_updates()) {

@@ -1,8 +1,25 @@
 #include "scheduler/job/model_rules.h"
 
 #include "proto/messages/running_statistics.h"
+#include "scheduler/job/aggregation_rules.h"
+#include "scheduler/job/round_release.h"
 
 namespace coterie {
+namespace {
+
+// What can be said of a job's noise only when its model is known.
+Problems noise_problems(const HorizontalSettings& settings, uint64_t value_count) {
+  if (!settings.privacy.has_noise()) return {};
+  if (Problems problems = validate_with_model(settings, value_count); !problems.empty()) return problems;
+  JobRecord job;
+  job.spec.kind = settings;
+  job.value_count = value_count;
+  const Result<std::string> refusal = why_no_release(Ledger(), job);
+  if (refusal && refusal->empty()) return {};
+  return {{"/privacy/epsilon_budget", "not one round fits: " + (refusal ? *refusal : refusal.error().message())}};
+}
+
+}  // namespace
 
 Problems validate_with_graph(const HorizontalSettings& settings, const ModelGraph& graph) {
   const size_t moving = running_statistics(graph).size();
@@ -16,6 +33,12 @@ Problems validate_with_graph(const HorizontalSettings& settings, const ModelGrap
   return {{"/model", "has " + std::to_string(moving) +
                          " batch norms whose running statistics follow the devices' data, and noise does not cover "
                          "them: freeze those norms in the model, use layer or group norms, or take the noise out"}};
+}
+
+Problems validate_for_model(const HorizontalSettings& settings, const ModelGraph& graph, uint64_t value_count) {
+  if (Problems problems = noise_problems(settings, value_count); !problems.empty()) return problems;
+  if (Problems problems = validate_with_graph(settings, graph); !problems.empty()) return problems;
+  return validate_kept_updates(settings, value_count);
 }
 
 Statistics default_statistics(const ModelGraph& graph) {

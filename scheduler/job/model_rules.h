@@ -11,6 +11,10 @@ namespace coterie {
 // rounds all values alike.
 Problems validate_with_graph(const HorizontalSettings& settings, const ModelGraph& graph);
 
+// All that can be said of a job only with its model: its noise and first release, its graph, what keeping updates
+// costs. The first of these that is wrong. Precondition: validate(settings) is empty.
+Problems validate_for_model(const HorizontalSettings& settings, const ModelGraph& graph, uint64_t value_count);
+
 // What becomes of running statistics where the operator has not said: pooled if the model has some that move.
 Statistics default_statistics(const ModelGraph& graph);
 

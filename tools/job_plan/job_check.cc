@@ -5,32 +5,19 @@
 
 #include "fl_server/evaluation/model_evaluator.h"
 #include "fl_server/json/job_json.h"
-#include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/model_rules.h"
-#include "scheduler/job/round_release.h"
 #include "secure/crypto/digest.h"
 
 namespace coterie {
 namespace {
 
-// As the admin plane asks them when a job is created (fl_server/admin_api/job_creation.cc): each presumes those before.
+// As the admin plane asks when a job is created (fl_server/admin_api/job_creation.cc).
 Problems problems_with_model(const HorizontalSettings& settings, const Model& model) {
   const Bytes file(model.file().begin(), model.file().end());
   if (const Status trains = check_training(file, settings.training); !trains) {
     return {{"/training", "does not fit the model: " + trains.error().message()}};
   }
-  if (settings.privacy.has_noise()) {
-    if (Problems problems = validate_with_model(settings, model.value_count()); !problems.empty()) return problems;
-    JobRecord job;
-    job.spec.kind = settings;
-    job.value_count = model.value_count();
-    const Result<std::string> refusal = why_no_release(Ledger(), job);
-    if (!refusal || !refusal->empty()) {
-      return {{"/privacy/epsilon_budget", "not one round fits: " + (refusal ? *refusal : refusal.error().message())}};
-    }
-  }
-  if (Problems problems = validate_with_graph(settings, model.graph()); !problems.empty()) return problems;
-  return validate_kept_updates(settings, model.value_count());
+  return validate_for_model(settings, model.graph(), model.value_count());
 }
 
 }  // namespace
