@@ -76,7 +76,7 @@ void add_job_plans(CLI::App& job, Invocation& invocation) {
   plan->add_option("--model", command->model, "model file that the job starts from")->required()->type_name("FILE");
   plan->add_option("--examples", command->examples, "of each device")
       ->capture_default_str()
-      ->check(between<uint64_t>(1, 1'000'000'000));
+      ->check(between<uint64_t>(1, 1 << 26));
 }
 
 }  // namespace

@@ -28,15 +28,6 @@ Status attach(AdminClient& admin, const std::string& path, const std::string& ta
   return {};
 }
 
-Result<nlohmann::json> read_job(const std::string& path) {
-  COT_ASSIGN(const Bytes text, read_input(path));
-  Problems problems;
-  std::optional<nlohmann::json> job = parse_json(as_text(text), problems);  // as the server reads it: no key twice
-  if (!job) return Error(ErrorCode::invalid_argument, path + ": " + problems.front().detail);
-  if (job->is_object()) return *std::move(job);
-  return Error(ErrorCode::invalid_argument, path + ": a job is a JSON object");
-}
-
 std::string optional_percent(const std::optional<double>& ratio) { return ratio ? format_percent(*ratio) : "-"; }
 std::string optional_digits(const std::optional<double>& value) { return value ? format_digits(*value) : "-"; }
 std::string optional_loss(const std::optional<double>& loss) { return loss ? format_fixed(*loss, 3) : "-"; }
@@ -123,9 +114,18 @@ void note_missing_budget(const nlohmann::json& job) {
 
 }  // namespace
 
+Result<nlohmann::json> read_job_document(const std::string& path) {
+  COT_ASSIGN(const Bytes text, read_input(path));
+  Problems problems;
+  std::optional<nlohmann::json> job = parse_json(as_text(text), problems);  // as the server reads it: no key twice
+  if (!job) return Error(ErrorCode::invalid_argument, path + ": " + problems.front().detail);
+  if (job->is_object()) return *std::move(job);
+  return Error(ErrorCode::invalid_argument, path + ": a job is a JSON object");
+}
+
 ExitCode create_job(const AdminCommand& command, const JobFiles& files) {
   return with_admin(command, "job create", [&](AdminClient& admin) -> Status {
-    COT_ASSIGN(nlohmann::json job, read_job(files.job));
+    COT_ASSIGN(nlohmann::json job, read_job_document(files.job));
     COT_TRY(attach(admin, files.model, "models", "model", job));
     COT_TRY(attach(admin, files.evaluation, "datasets", "evaluation", job));
     if (!files.strategy.empty()) {

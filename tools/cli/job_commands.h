@@ -1,11 +1,15 @@
 // coterie job ...: an operator's view of jobs and their rounds.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "tools/cli/admin_command.h"
 
 namespace coterie {
+
+// A job's file as JSON. Errors name it: invalid_argument (no JSON, a key twice, no object), and those of reading it.
+Result<nlohmann::json> read_job_document(const std::string& path);
 
 struct JobFiles {
   std::string job;         // JSON, as POST /admin/v1/jobs takes it

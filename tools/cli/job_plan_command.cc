@@ -2,19 +2,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/cli/job_commands.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/job_plan/job_check.h"
 #include "tools/job_plan/job_plan.h"
 #include "tools/job_plan/job_plan_text.h"
-#include "tools/simulate/job_file.h"
 
 namespace coterie {
 namespace {
 
 Result<CheckedJob> check_files(const JobPlanCommand& command) {
-  COT_ASSIGN(const nlohmann::json json, read_job_json(command.job));
+  COT_ASSIGN(const nlohmann::json json, read_job_document(command.job));
   if (command.model.empty()) return check_job(json, {});
   COT_ASSIGN(const Model model, open_model(command.model));
   return check_job(json, Bytes(model.file().begin(), model.file().end()));
@@ -22,7 +22,7 @@ Result<CheckedJob> check_files(const JobPlanCommand& command) {
 
 ExitCode print_problems(const JobPlanCommand& command, const Problems& problems) {
   if (command.json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    nlohmann::json list = nlohmann::json::array();
     for (const Problem& problem : problems) list.push_back({{"pointer", problem.pointer}, {"detail", problem.detail}});
     print_json({{"valid", problems.empty()}, {"errors", list}});
     return problems.empty() ? ExitCode::ok : ExitCode::usage;
@@ -54,7 +54,7 @@ ExitCode print_job_plan(const JobPlanCommand& command) {
   if (!checked->problems.empty()) return print_problems(command, checked->problems);
   const Result<JobPlan> plan = plan_job(checked->settings, *checked->model, command.examples);
   if (!plan) return fail_on_input("job plan", plan.error());
-  if (command.json) print_json(nlohmann::json(job_plan_json(*plan)));
+  if (command.json) print_json(job_plan_json(*plan));
   else print_text(job_plan_text(*plan));
   return ExitCode::ok;
 }

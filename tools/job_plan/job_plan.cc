@@ -1,8 +1,9 @@
 #include "tools/job_plan/job_plan.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 
+#include "base/checked.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/codec/codec.h"
@@ -20,8 +21,11 @@ namespace {
 // Backward passes compute the gradients of inputs and of parameters: twice the forward pass.
 constexpr double kTrainingPasses = 3;
 
+// Counts of a job are the file's: what is beyond any fleet is shown as the most there is.
+uint64_t times(uint64_t bytes, uint64_t count) { return checked_multiply(bytes, count).value_or(UINT64_MAX); }
+
 uint64_t examples_trained(const TrainingSettings& training, uint64_t examples) {
-  const uint64_t all = examples * training.local_epochs;
+  const uint64_t all = times(examples, training.local_epochs);
   if (training.steps_max == 0) return all;
   return std::min(all, uint64_t{training.steps_max} * training.batch_size);
 }
@@ -31,7 +35,7 @@ Result<DevicePlan> plan_device(const Plan& plan, const Model& model, uint64_t ex
   device.down_bytes = model.file().size() + encode(plan).size();
   device.up_bytes = update_bytes(plan);
   COT_ASSIGN(const TrainingMemory memory, Trainer::plan(model, options_of(plan.training, 0), examples));
-  device.memory_bytes = memory.arena_bytes;
+  device.memory_bytes = memory.arena_bytes + memory.order_bytes;
   device.micro_batch_size = memory.micro_batch_size;
   device.examples = examples_trained(plan.training, examples);
   device.operations = kTrainingPasses * model.flops() * static_cast<double>(device.examples);
@@ -90,10 +94,10 @@ Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64
   job.round.tickets = horizontal.rounds.ticket_count();
   job.round.goal = horizontal.rounds.goal_count;
   job.round.goal_min = horizontal.rounds.goal_count_min;
-  job.round.down_bytes = job.device.down_bytes * job.round.tickets;
-  job.round.up_bytes = job.device.up_bytes * job.round.goal;
+  job.round.down_bytes = times(job.device.down_bytes, job.round.tickets);
+  job.round.up_bytes = times(job.device.up_bytes, job.round.goal);
   if (horizontal.aggregation.keeps_updates()) {
-    job.round.kept_bytes = job.device.up_bytes * kept_updates_max(horizontal.rounds);
+    job.round.kept_bytes = times(job.device.up_bytes, kept_updates_max(horizontal.rounds));
   }
   if (job.level != SecurityLevel::none) {
     COT_ASSIGN(job.round.cohort, plan_cohort(horizontal, plan));
@@ -101,6 +105,8 @@ Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64
   if (horizontal.privacy.has_noise()) {
     COT_ASSIGN(job.spending, plan_spending(horizontal, model.value_count()));
   }
+  job.down_bytes = times(job.round.down_bytes, job.rounds_done());
+  job.up_bytes = times(job.round.up_bytes, job.rounds_done());
   return job;
 }
 

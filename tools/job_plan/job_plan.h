@@ -58,6 +58,9 @@ struct JobPlan {
   DevicePlan device;
   RoundPlan round;
   std::optional<SpendingPlan> spending;  // with noise
+  // Until the job or its budget ends; at most 2^64 - 1.
+  uint64_t down_bytes = 0, up_bytes = 0;
+  uint64_t rounds_done() const { return spending ? spending->rounds : rounds; }
 };
 
 // `examples`: of each device. Precondition: check_job() found nothing (job_check.h). Errors: of the trainer's plan

@@ -43,55 +43,53 @@ void add_device(const DevicePlan& device, Lines& lines) {
 }
 
 void add_cohort(const CohortPlan& cohort, const RoundPlan& round, Lines& lines) {
-  lines.line("cohorts", counted(cohort.cohorts, "sum") + " of at least " + counted(cohort.devices, "device") + "; " +
-                            counted(cohort.threshold, "share") + " of " + format_count(cohort.holders) +
-                            " open a secret");
+  lines.line("cohorts", counted(cohort.cohorts, "sum") + " of at least " + counted(cohort.devices, "device"));
+  lines.line("secrets", format_count(cohort.threshold) + " of " + counted(cohort.holders, "share") + " open one");
   lines.line("drop-out", counted(cohort.losses_max, "device") + " of a cohort may vanish" +
-                             (cohort.is_complete ? "" : ": enough with probability 1 - 2^-20"));
+                             (cohort.is_complete ? "" : ", but for 1 round in 2^20"));
   const uint64_t counted_at_worst = uint64_t{cohort.devices - cohort.losses_max} * cohort.cohorts;
   if (counted_at_worst < round.goal_min) {
-    lines.line("", "(then a round has " + format_count(counted_at_worst) + " updates, fewer than goal_count_min " +
-                       format_count(round.goal_min) + ")");
+    lines.line("", "(if so many do, " + counted(counted_at_worst, "update") + " are left: too few)");
   }
 }
 
 void add_spending(const SpendingPlan& spending, uint64_t rounds, Lines& lines) {
   const double epsilon = spending.epsilon;
-  lines.line("epsilon", (std::isfinite(epsilon) ? format_digits(epsilon) : "without bound,") + " of " +
-                            format_digits(spending.epsilon_budget) + " at delta " + format_digits(spending.delta));
-  if (spending.rounds < rounds) {
-    lines.line("",
-               "the budget ends the job after " + counted(spending.rounds, "round") + " of " + format_count(rounds));
-  }
+  lines.line("epsilon", (std::isfinite(epsilon) ? format_digits(epsilon) : "without bound") + " for " +
+                            counted(rounds, "round") + ", at delta " + format_digits(spending.delta));
+  lines.line("budget", "epsilon " + format_digits(spending.epsilon_budget) + ": " + counted(spending.rounds, "round"));
 }
 
 }  // namespace
 
 std::string job_plan_text(const JobPlan& plan) {
   Lines lines;
-  lines.heading(plan.name + ": " + counted(plan.rounds, "round") + " of " + counted(plan.round.goal, "update") +
-                " at " + std::string(to_string(plan.level)));
+  lines.heading(plan.name);
+  lines.line("rounds", format_count(plan.rounds) + " of " + counted(plan.round.goal, "update"));
+  lines.line("privacy", std::string(to_string(plan.level)) + (plan.spending ? ", with noise" : ""));
   add_device(plan.device, lines);
   lines.heading("A round");
   lines.line("devices", format_count(plan.round.tickets) + " get the model, " + format_count(plan.round.goal) +
-                            " close the round, " + format_count(plan.round.goal_min) + " suffice at its end");
+                            " count, at least " + format_count(plan.round.goal_min));
   lines.line("down", format_bytes(plan.round.down_bytes));
   lines.line("up", format_bytes(plan.round.up_bytes));
   if (plan.round.kept_bytes > 0) {
     lines.line("kept", "up to " + format_bytes(plan.round.kept_bytes) + " of updates until it is done");
   }
   if (plan.round.cohort) add_cohort(*plan.round.cohort, plan.round, lines);
-  lines.heading("All rounds");
-  lines.line("down", format_bytes(plan.round.down_bytes * plan.rounds));
-  lines.line("up", format_bytes(plan.round.up_bytes * plan.rounds));
+  const bool is_cut = plan.rounds_done() < plan.rounds;
+  lines.heading(is_cut ? "All rounds: " + format_count(plan.rounds_done()) + ", then the budget is spent"
+                       : "All rounds");
+  lines.line("down", format_bytes(plan.down_bytes));
+  lines.line("up", format_bytes(plan.up_bytes));
   if (plan.spending) add_spending(*plan.spending, plan.rounds, lines);
   return lines.take();
 }
 
-nlohmann::ordered_json job_plan_json(const JobPlan& plan) {
-  nlohmann::ordered_json round = {{"tickets", plan.round.tickets},         {"goal_count", plan.round.goal},
-                                  {"goal_count_min", plan.round.goal_min}, {"down_bytes", plan.round.down_bytes},
-                                  {"up_bytes", plan.round.up_bytes},       {"kept_bytes", plan.round.kept_bytes}};
+nlohmann::json job_plan_json(const JobPlan& plan) {
+  nlohmann::json round = {{"tickets", plan.round.tickets},         {"goal_count", plan.round.goal},
+                          {"goal_count_min", plan.round.goal_min}, {"down_bytes", plan.round.down_bytes},
+                          {"up_bytes", plan.round.up_bytes},       {"kept_bytes", plan.round.kept_bytes}};
   if (plan.round.cohort) {
     const CohortPlan& cohort = *plan.round.cohort;
     round["cohort"] = {{"count", cohort.cohorts},
@@ -100,20 +98,22 @@ nlohmann::ordered_json job_plan_json(const JobPlan& plan) {
                        {"threshold", cohort.threshold},
                        {"losses_max", cohort.losses_max}};
   }
-  nlohmann::ordered_json json = {{"schema", "coterie.job_plan.v1"},
-                                 {"name", plan.name},
-                                 {"level", to_string(plan.level)},
-                                 {"rounds", plan.rounds},
-                                 {"device",
-                                  {{"down_bytes", plan.device.down_bytes},
-                                   {"up_bytes", plan.device.up_bytes},
-                                   {"memory_bytes", plan.device.memory_bytes},
-                                   {"examples", plan.device.examples},
-                                   {"operations", plan.device.operations}}},
-                                 {"round", std::move(round)}};
+  nlohmann::json json = {{"schema", "coterie.job_plan.v1"},
+                         {"name", plan.name},
+                         {"level", to_string(plan.level)},
+                         {"rounds", plan.rounds},
+                         {"device",
+                          {{"down_bytes", plan.device.down_bytes},
+                           {"up_bytes", plan.device.up_bytes},
+                           {"memory_bytes", plan.device.memory_bytes},
+                           {"examples", plan.device.examples},
+                           {"operations", plan.device.operations}}},
+                         {"round", std::move(round)},
+                         {"down_bytes", plan.down_bytes},
+                         {"up_bytes", plan.up_bytes}};
   if (plan.spending) {
     const bool is_finite = std::isfinite(plan.spending->epsilon);
-    json["privacy"] = {{"epsilon", is_finite ? nlohmann::ordered_json(plan.spending->epsilon) : nullptr},
+    json["privacy"] = {{"epsilon", is_finite ? nlohmann::json(plan.spending->epsilon) : nullptr},
                        {"epsilon_budget", plan.spending->epsilon_budget},
                        {"delta", plan.spending->delta},
                        {"rounds", plan.spending->rounds}};

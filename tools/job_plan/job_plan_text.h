@@ -10,6 +10,6 @@ namespace coterie {
 
 std::string job_plan_text(const JobPlan& plan);
 // "schema": "coterie.job_plan.v1"
-nlohmann::ordered_json job_plan_json(const JobPlan& plan);
+nlohmann::json job_plan_json(const JobPlan& plan);
 
 }  // namespace coterie

@@ -70,7 +70,8 @@ TEST(JobPlan, HasTheMemoryOfATrainer) {
   const Model model = *Model::load(mlp());
   const auto trainer = Trainer::create(model, TrainingSettings{}, examples, 1);
   ASSERT_OK(trainer);
-  EXPECT_EQ(plan.device.memory_bytes, trainer->memory().arena_bytes);
+  EXPECT_EQ(plan.device.memory_bytes, trainer->memory().arena_bytes + trainer->memory().order_bytes);
+  EXPECT_GT(trainer->memory().order_bytes, 0u);
 }
 
 TEST(JobPlan, SaysWhomACohortCanLose) {
@@ -124,6 +125,8 @@ TEST(JobPlan, HasTheRoundsThatTheLedgerLets) {
   EXPECT_LT(plan.spending->rounds, 40u);
   const CheckedJob checked = check_job(job, mlp());
   EXPECT_EQ(plan.spending->rounds, rounds_of_the_ledger(checked.settings, checked.model->value_count()));
+
+  EXPECT_EQ(plan.up_bytes, plan.round.up_bytes * plan.spending->rounds) << "no bytes of rounds that never are";
 
   job["privacy"]["epsilon_budget"] = 50;
   EXPECT_EQ(plan_of_job(job).spending->rounds, 40u);
