@@ -21,6 +21,7 @@ HttpResponse get_server(AdminContext& context, const AdminCall& call);
 HttpResponse get_console(AdminContext& context, const AdminCall& call);
 HttpResponse get_console_script(AdminContext& context, const AdminCall& call);
 HttpResponse get_console_style(AdminContext& context, const AdminCall& call);
+HttpResponse get_openapi(AdminContext& context, const AdminCall& call);
 HttpResponse sign_in(AdminContext& context, const AdminCall& call);
 HttpResponse get_session(AdminContext& context, const AdminCall& call);
 HttpResponse sign_out(AdminContext& context, const AdminCall& call);

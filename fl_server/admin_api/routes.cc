@@ -45,6 +45,7 @@ constexpr AdminRoute kRoutes[] = {
     {"GET", "/", "getConsole", "The console's page", kOpen, get_console, kServedByAny},
     {"GET", "/console.js", "getConsoleScript", "The console's program", kOpen, get_console_script, kServedByAny},
     {"GET", "/console.css", "getConsoleStyle", "The console's style", kOpen, get_console_style, kServedByAny},
+    {"GET", "/openapi.json", "getOpenApi", "This description", kOpen, get_openapi, kServedByAny},
     {"POST", "/admin/v1/session", "signIn", "A session of the console for the token's holder", kReaders, sign_in,
      kPlain, "console.sign_in"},
     {"GET", "/admin/v1/session", "getSession", "Who asks, and what they may", kReaders, get_session, kServedByAny},

@@ -54,6 +54,9 @@ void add_job_changes(CLI::App& job, Invocation& invocation) {
 
 // Without a server.
 void add_job_plans(CLI::App& job, Invocation& invocation) {
+  add_command(job, "schema", "print the JSON Schema of a job's file, for editors",
+              "  coterie job schema > job.schema.json\n")
+      ->callback([&invocation] { invocation.run = print_job_schema; });
   const auto command = std::make_shared<JobPlanCommand>();
   const auto add = [&](const char* name, const char* what, const char* examples,
                        ExitCode (*run)(const JobPlanCommand&)) {

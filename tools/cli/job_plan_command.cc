@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fl_server/json/job_schema.h"
 #include "tools/cli/job_commands.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
@@ -46,6 +47,11 @@ ExitCode validate_job(const JobPlanCommand& command) {
   const Result<CheckedJob> checked = check_files(command);
   if (!checked) return fail_on_input("job validate", checked.error());
   return print_problems(command, checked->problems);
+}
+
+ExitCode print_job_schema() {
+  print_json(job_schema());
+  return ExitCode::ok;
 }
 
 ExitCode print_job_plan(const JobPlanCommand& command) {

@@ -1,4 +1,4 @@
-// coterie job validate and coterie job plan: a job looked at before there is one, without a server.
+// coterie job schema, validate and plan: a job looked at before there is one, without a server.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,8 @@ struct JobPlanCommand {
 
 // Prints all that is wrong with the job, each with its JSON pointer: usage; or that nothing is: ok.
 ExitCode validate_job(const JobPlanCommand& command);
+// Prints the JSON Schema of a job's file.
+ExitCode print_job_schema();
 // Prints what the job will ask for and spend; what is wrong with it as validate_job does.
 ExitCode print_job_plan(const JobPlanCommand& command);
 

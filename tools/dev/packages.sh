@@ -24,6 +24,7 @@ coterie_check_packages=(
   googletest g++-12-aarch64-linux-gnu qemu-user-static          # the first: its sources, for the engine's tests on 64-bit ARM
   openjdk-17-jdk-headless
   python3-flatbuffers python3-cryptography python3-numpy python3-yaml python3-pip python3-setuptools python3-wheel mypy
+  python3-jsonschema
   prometheus postgresql-15 iproute2 sqlite3 jq openssl
 )
 # Node.js runs the OpenAPI linter. One that is there stays: builds of it from elsewhere bring npm along and conflict with

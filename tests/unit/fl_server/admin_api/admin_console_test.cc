@@ -40,6 +40,14 @@ TEST_F(AdminConsoleTest, GivesItsPageToAnybodyWithAStrictPolicy) {
   EXPECT_EQ(ask_as("", "GET", "/").status, 304);
 }
 
+TEST_F(AdminConsoleTest, DescribesItsApiToAnybody) {
+  const Answer described = ask_as("", "GET", "/openapi.json");
+  EXPECT_EQ(described.status, 200);
+  EXPECT_TRUE(described.document()["paths"]["/openapi.json"].contains("get"));
+  headers_ = {{"If-None-Match", std::string(described.head.header("etag"))}};
+  EXPECT_EQ(ask_as("", "GET", "/openapi.json").status, 304);
+}
+
 TEST_F(AdminConsoleTest, StandsForTheTokenThatItWasOpenedWith) {
   const json session = sign_in(token_);
   EXPECT_EQ(session["who"], "admin-token");

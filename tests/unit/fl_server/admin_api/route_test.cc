@@ -75,7 +75,7 @@ TEST(AdminRoutesTable, SaysWhatAServerThatStandsByAnswers) {
     EXPECT_TRUE(route.action.empty()) << route.operation << " changes something";
   }
   EXPECT_THAT(answered, ElementsAre("getConsole", "getConsoleScript", "getConsoleStyle", "getHealth", "getMetrics",
-                                    "getReadiness", "getServer", "getSession", "listNodes"));
+                                    "getOpenApi", "getReadiness", "getServer", "getSession", "listNodes"));
   EXPECT_THAT(passed_on, ElementsAre("streamAllEvents", "streamEvents"));
 }
 
