@@ -123,7 +123,7 @@ COMPILED_ONCE = ["cmake/beast/"]  # the bodies of Asio and Beast, so that no oth
 THIRD_PARTY = [
     ("FlatBuffers", r"flatbuffers/|proto/generated/", ["proto/codec/", "tests/unit/proto/"]),
     ("libsodium", r"sodium(\.h|/)", ["secure/crypto/", "tests/bench/"]),  # there as the limit
-    ("OpenSSL", r"openssl/", TLS + ["secure/he/", "vertical/link/", "tests/unit/secure/", "tests/unit/device_sdk/transport/",  # there as an independent judge
+    ("OpenSSL", r"openssl/", TLS + ["secure/he/", "vertical/coordinator/coordinator_", "vertical/link/", "tests/unit/secure/", "tests/unit/device_sdk/transport/",  # there as an independent judge
                                        "tests/bench/"]),
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
     ("Boost.CRC", r"boost/crc", ["tools/tensorboard/"]),
@@ -149,13 +149,14 @@ BEAST_FILES_MAX = 3  # a file that includes it costs 12-23 CPU-seconds
 
 # Decisions are made here: the same input gives the same output, in a test, in the simulator and on a phone.
 PURE = ["proto/", "train_kernels/", "secure/", "aggregation/", "scheduler/", "fl_server/core/", "fl_server/events/",
-        "fl_server/oidc/", "fl_server/retention/retention_plan.", "fl_server/serving/", "device_sdk/client/", "vertical/psi/", "vertical/stage/",
+        "fl_server/oidc/", "fl_server/retention/retention_plan.", "fl_server/serving/", "device_sdk/client/", "vertical/coordinator/", "vertical/psi/", "vertical/stage/",
         "vertical/trees/"]
 PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)",  # key files are read and written there
                r"secure/tls/",  # sockets, for those who have a network
                r"aggregation/accumulate/",  # several threads add to one sum; which comes first changes no bit
                r"fl_server/events/(event_hub|log_subscriber)\.(cc|h)",  # the shell around the log of events, and log lines
                r"fl_server/serving/(inference_workers|model_follower|model_server|served_models|served_version|serving_service)\.(cc|h)",
+               r"vertical/coordinator/coordinator_(client|connection|server)\.(cc|h)",  # the shells of a coordinator's machine
                r"fl_server/oidc/(bearer_verifier|https_get)\.(cc|h)"]  # the shell that fetches an issuer's keys
 NOT_IN_PURE_INCLUDES = [
     (r"base/os/", "files and clocks"),

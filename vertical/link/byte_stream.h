@@ -15,6 +15,8 @@ class ByteStream {
   virtual ~ByteStream() = default;
   virtual Status write_all(ByteView bytes) = 0;
   virtual Status read_exact(std::span<uint8_t> into) = 0;
+  // The next bytes, at least one, at most into.size(), which must not be 0.
+  virtual Result<size_t> read_some(std::span<uint8_t> into) = 0;
 };
 
 }  // namespace coterie::vertical

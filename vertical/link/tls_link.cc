@@ -16,11 +16,13 @@
 
 #include "base/os/clock.h"
 #include "secure/tls/socket_bio.h"
+#include "vertical/link/tls_context.h"
 
 namespace coterie::vertical {
 namespace {
 
 constexpr Millis kCancelCheckEvery{200};
+constexpr int kBacklog = 16;
 
 Error unavailable(const std::string& what) { return Error(ErrorCode::unavailable, "link: " + what); }
 
@@ -55,42 +57,9 @@ Status poll_for(int fd, short events, const LinkPatience& patience) {
   }
 }
 
-struct FreeContext {
-  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-};
-using Context = std::unique_ptr<SSL_CTX, FreeContext>;
 struct FreeSsl {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
 };
-
-Error tls_error(const std::string& what) {
-  const char* reason = ERR_reason_error_string(ERR_peek_last_error());
-  const std::string text = reason == nullptr ? "" : std::string(": ") + reason;
-  ERR_clear_error();
-  return Error(ErrorCode::invalid_argument, "link: " + what + text);
-}
-
-Result<Context> make_context(const SSL_METHOD* method, const TlsIdentity& identity) {
-  Context context(SSL_CTX_new(method));
-  SSL_CTX* const ctx = context.get();
-  if (ctx == nullptr) return tls_error("cannot make a TLS context");
-  SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION);
-  SSL_CTX_set_ciphersuites(ctx, "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384");
-  SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_num_tickets(ctx, 0);  // nobody comes back, and a ticket unread at close resets the connection
-  SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-  if (SSL_CTX_load_verify_locations(ctx, identity.ca_file.c_str(), nullptr) != 1) {
-    return tls_error("cannot use the authority " + identity.ca_file);
-  }
-  if (SSL_CTX_use_certificate_chain_file(ctx, identity.certificate_file.c_str()) != 1) {
-    return tls_error("cannot use the certificate " + identity.certificate_file);
-  }
-  if (SSL_CTX_use_PrivateKey_file(ctx, identity.key_file.c_str(), SSL_FILETYPE_PEM) != 1 ||
-      SSL_CTX_check_private_key(ctx) != 1) {
-    return tls_error("cannot use the private key " + identity.key_file + " with " + identity.certificate_file);
-  }
-  return context;
-}
 
 class TlsStream final : public ByteStream {
  public:
@@ -99,7 +68,7 @@ class TlsStream final : public ByteStream {
     if (ssl_ && is_open_) SSL_shutdown(ssl_.get());
   }
 
-  Status handshake(const Context& context, const TlsIdentity& identity, bool accepts) {
+  Status handshake(const TlsContext& context, const TlsIdentity& identity, bool accepts) {
     const int on = 1;
     setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     ssl_.reset(SSL_new(context.get()));
@@ -141,16 +110,20 @@ class TlsStream final : public ByteStream {
 
   Status read_exact(std::span<uint8_t> into) override {
     while (!into.empty()) {
+      COT_ASSIGN(const size_t count, read_some(into));
+      into = into.subspan(count);
+    }
+    return {};
+  }
+
+  Result<size_t> read_some(std::span<uint8_t> into) override {
+    for (;;) {
       ERR_clear_error();
       size_t count = 0;
       const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &count);
-      if (result == 1) {
-        into = into.subspan(count);
-      } else {
-        COT_TRY(wait_for(result));
-      }
+      if (result == 1) return count;
+      COT_TRY(wait_for(result));
     }
-    return {};
   }
 
  private:
@@ -175,7 +148,7 @@ class TlsStream final : public ByteStream {
 
 Result<std::unique_ptr<ByteStream>> secured(Descriptor fd, const SSL_METHOD* method, const TlsIdentity& identity,
                                             const LinkPatience& patience, bool accepts) {
-  COT_ASSIGN(const Context context, make_context(method, identity));
+  COT_ASSIGN(const TlsContext context, make_tls_context(method, identity));
   auto stream = std::make_unique<TlsStream>(std::move(fd), patience);
   COT_TRY(stream->handshake(context, identity, accepts));
   return std::unique_ptr<ByteStream>(std::move(stream));
@@ -212,7 +185,7 @@ Result<PartyListener> PartyListener::open(const std::string& host, uint16_t port
   if (fd.get() >= 0) setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
-  if (fd.get() < 0 || ::bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0 || ::listen(fd.get(), 4) != 0 ||
+  if (fd.get() < 0 || ::bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0 || ::listen(fd.get(), kBacklog) != 0 ||
       ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
     return unavailable("cannot listen on " + host + ":" + std::to_string(port) + ": " + std::strerror(errno));
   }

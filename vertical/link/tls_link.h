@@ -36,6 +36,7 @@ class PartyListener {
   ~PartyListener();
 
   uint16_t port() const { return port_; }
+  int fd() const { return fd_; }  // non-blocking, for whoever takes more than one peer
   // The one peer; unauthenticated for one without the right certificate.
   Result<std::unique_ptr<ByteStream>> accept(const TlsIdentity& identity, const LinkPatience& patience) const;
 
@@ -48,5 +49,10 @@ class PartyListener {
 // Dials `host` (a name or an address). unavailable if nobody listens there.
 Result<std::unique_ptr<ByteStream>> dial_party(const std::string& host, uint16_t port, const TlsIdentity& identity,
                                                const LinkPatience& patience);
+
+// The same TLS inside of another connection (`carrier`), which then sees lengths and times alone: what it changes, adds
+// or leaves out ends the connection. One of the two parties accepts. The carrier's patience counts.
+Result<std::unique_ptr<ByteStream>> secure_inside(std::unique_ptr<ByteStream> carrier, const TlsIdentity& identity,
+                                                  bool accepts);
 
 }  // namespace coterie::vertical

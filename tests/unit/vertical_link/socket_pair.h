@@ -29,12 +29,18 @@ class SocketStream final : public ByteStream {
   }
   Status read_exact(std::span<uint8_t> into) override {
     while (!into.empty()) {
-      const ssize_t count = ::recv(fd_, into.data(), into.size(), 0);
-      if (count <= 0) return Error(ErrorCode::unavailable, "gone");
-      into = into.subspan(static_cast<size_t>(count));
+      COT_ASSIGN(const size_t count, read_some(into));
+      into = into.subspan(count);
     }
     return {};
   }
+  Result<size_t> read_some(std::span<uint8_t> into) override {
+    const ssize_t count = ::recv(fd_, into.data(), into.size(), 0);
+    if (count <= 0) return Error(ErrorCode::unavailable, "gone");
+    return static_cast<size_t>(count);
+  }
+  // Both directions end; what the other end has received stays readable there.
+  void shut() { ::shutdown(fd_, SHUT_RDWR); }
 
  private:
   int fd_;

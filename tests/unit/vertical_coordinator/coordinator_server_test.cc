@@ -1,0 +1,253 @@
+// The coordinator over loopback, with parties that dial out, and with those who have no business there.
+#include "vertical/coordinator/coordinator_server.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "secure/crypto/sha256.h"
+#include "tests/support/matchers.h"
+#include "tests/unit/vertical_coordinator/party_files.h"
+#include "vertical/coordinator/coordinator_client.h"
+
+namespace coterie::vertical {
+namespace {
+
+class MemoryStore final : public JobStore {
+ public:
+  Status put(const JobRecord& record) override {
+    if (is_broken) return Error(ErrorCode::storage_full, "no room");
+    records[record.job] = record;
+    return {};
+  }
+  Status remove(const VerticalJobId& job) override {
+    records.erase(job);
+    return {};
+  }
+  std::vector<JobRecord> all() const {
+    std::vector<JobRecord> list;
+    for (const auto& [job, record] : records) list.push_back(record);
+    return list;
+  }
+
+  std::map<VerticalJobId, JobRecord> records;
+  bool is_broken = false;
+};
+
+Result<JobTerms> read_loopback_terms(std::string_view text) {
+  if (text.empty()) return Error(ErrorCode::malformed, "no manifest");
+  JobTerms terms{.job = {static_cast<uint8_t>(text[0])}, .manifest = sha256(as_bytes(text)), .parties = {}};
+  terms.parties = {"label", "feature"};
+  return terms;
+}
+
+class CoordinatorServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"label", "feature", "stranger"}) {
+      identities_.emplace(name, files_.identity(name, "coordinator"));
+    }
+    start();
+  }
+  void TearDown() override { stop(); }
+
+  void start() {
+    Result<std::unique_ptr<CoordinatorServer>> server =
+        CoordinatorServer::open({.host = "127.0.0.1", .port = 0}, files_.identity("coordinator", ""), limits_,
+                                CoordinatorMachine(limits_, read_loopback_terms, store_.all()), store_);
+    ASSERT_OK(server);
+    server_ = std::move(*server);
+    stop_ = false;
+    thread_ = std::thread([this] { ended_ = server_->run(stop_); });
+  }
+  void stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    server_.reset();
+  }
+
+  CoordinatorDoor door(const std::string& name) const {
+    return {.host = "127.0.0.1", .port = server_->port(), .tls = identities_.at(name)};
+  }
+  Result<JobView> ask(const std::string& name, Request request) {
+    return ask_coordinator(door(name), request, LinkPatience());
+  }
+  Result<JobView> approve(const std::string& name) {
+    const Result<Bytes> signature = sign_approval(door(name).tls.key_file, kJob, manifest_);
+    EXPECT_TRUE(signature);
+    return ask(name, {.kind = RequestKind::approve, .job = kJob, .digest = manifest_, .signature = *signature});
+  }
+  void submit_and_approve() {
+    ASSERT_OK(ask("label", {.kind = RequestKind::submit, .manifest = kManifest, .job = {}}));
+    ASSERT_OK(approve("label"));
+    ASSERT_OK(approve("feature"));
+  }
+  Result<std::unique_ptr<ByteStream>> meet(const std::string& self, const std::string& peer,
+                                           const LinkPatience& patience = {}) {
+    TlsIdentity inner = door(self).tls;
+    inner.peer_name = peer;
+    return meet_at_coordinator(door(self), kJob, manifest_, inner, self == "label", patience);
+  }
+  Request about(RequestKind kind) const { return {.kind = kind, .job = kJob, .digest = manifest_}; }
+
+  static constexpr VerticalJobId kJob{'J'};
+  const std::string kManifest = "J manifest";
+  const Digest manifest_ = sha256(as_bytes(kManifest));
+  test::PartyFiles files_;
+  MemoryStore store_;
+  CoordinatorLimits limits_{.buffer_bytes = 4 << 10};
+  std::unique_ptr<CoordinatorServer> server_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+  Status ended_;
+  std::map<std::string, TlsIdentity> identities_;
+};
+
+// Both parties send far more than the relay's buffers hold, one after the other.
+TEST_F(CoordinatorServerTest, CarriesMoreThanItsBuffersHold) {
+  submit_and_approve();
+  const Bytes large(3 << 20, 0x5A);
+  Status feature_ended;
+  std::thread feature([&] {
+    auto stream = meet("feature", "label");
+    feature_ended = stream ? Status() : Status(stream.error());
+    if (!stream) return;
+    Bytes heard(large.size());
+    feature_ended = (*stream)->read_exact(heard);
+    if (heard != large) feature_ended = Error(ErrorCode::data_loss, "other bytes came");
+    if (feature_ended) feature_ended = (*stream)->write_all(large);
+    std::array<uint8_t, 1> end;
+    if (feature_ended && (*stream)->read_exact(end)) feature_ended = Error(ErrorCode::internal, "no end came");
+  });
+  {
+    auto stream = meet("label", "feature");
+    EXPECT_OK(stream);
+    if (stream) {
+      EXPECT_OK((*stream)->write_all(large));
+      Bytes heard(large.size());
+      EXPECT_OK((*stream)->read_exact(heard));
+      EXPECT_EQ(heard, large);
+    }
+  }
+  feature.join();
+  EXPECT_OK(feature_ended);
+  Request done = about(RequestKind::report);
+  done.is_done = true;
+  ASSERT_OK(ask("label", done));
+  const Result<JobView> view = ask("feature", done);
+  ASSERT_OK(view);
+  EXPECT_EQ(view->state, JobState::done);
+  for (const JobView::Party& party : view->parties) {
+    EXPECT_GT(party.relayed_bytes, large.size());
+    EXPECT_LT(party.relayed_bytes, large.size() + (large.size() >> 4)) << "what the parties' TLS adds";
+  }
+}
+
+// A party that does not read holds its peer back: no more than the buffers and the sockets take is on its way.
+TEST_F(CoordinatorServerTest, HoldsASenderBack) {
+  submit_and_approve();
+  std::atomic<bool> over{false};
+  std::thread feature([&] {
+    auto stream = meet("feature", "label");
+    EXPECT_OK(stream);
+    std::array<uint8_t, 1> byte;
+    if (stream) {
+      EXPECT_OK((*stream)->read_exact(byte));
+    }
+    while (!over.load()) std::this_thread::yield();
+  });
+  auto stream = meet("label", "feature", {.time = Millis(2000)});
+  EXPECT_OK(stream);
+  if (stream) {
+    EXPECT_ERROR((*stream)->write_all(Bytes(64 << 20)), ErrorCode::timed_out, "2000 ms");
+    const Result<JobView> view = ask("label", about(RequestKind::status));
+    EXPECT_OK(view);
+    if (view) {
+      EXPECT_LT(view->parties[0].relayed_bytes, 32u << 20);
+    }
+  }
+  over = true;
+  stream = Error(ErrorCode::cancelled, "closed");
+  feature.join();
+}
+
+TEST_F(CoordinatorServerTest, LetsNobodyInWithoutACertificateOfItsAuthority) {
+  test::PartyFiles others;
+  CoordinatorDoor stranger = door("label");
+  const TlsIdentity theirs = others.identity("label", "coordinator");
+  stranger.tls.certificate_file = theirs.certificate_file;
+  stranger.tls.key_file = theirs.key_file;
+  EXPECT_FALSE(ask_coordinator(stranger, {.kind = RequestKind::submit, .manifest = kManifest, .job = {}}, {}));
+  EXPECT_TRUE(store_.records.empty());
+  // Nor does a party take another one for the coordinator.
+  CoordinatorDoor other = door("label");
+  other.tls.peer_name = "somebody";
+  EXPECT_ERROR(ask_coordinator(other, about(RequestKind::status), {}), ErrorCode::unauthenticated, "somebody");
+}
+
+TEST_F(CoordinatorServerTest, RefusesByName) {
+  submit_and_approve();
+  EXPECT_EQ(ask("stranger", about(RequestKind::join)).error().reason(), "not_a_party");
+  Request other = about(RequestKind::join);
+  other.job = {'K'};
+  EXPECT_EQ(ask("label", other).error().reason(), "unknown_job");
+  other = about(RequestKind::join);
+  other.digest = Digest();
+  EXPECT_EQ(ask("label", other).error().reason(), "manifest_differs");
+  Request unsigned_approval = about(RequestKind::approve);
+  unsigned_approval.signature = {1, 2, 3};
+  EXPECT_EQ(ask("label", unsigned_approval).error().reason(), "signature_invalid");
+}
+
+TEST_F(CoordinatorServerTest, AnswersGarbageByName) {
+  const CoordinatorDoor way = door("label");
+  for (const Bytes& garbage : {Bytes(12, 'x'), write_refusal(Refusal::job_over)}) {
+    auto stream = dial_party(way.host, way.port, way.tls, {});
+    ASSERT_OK(stream);
+    ASSERT_TRUE((*stream)->write_all(garbage));
+    std::array<uint8_t, kCoordinatorHeaderBytes> header;
+    ASSERT_OK((*stream)->read_exact(header));
+    Bytes payload(*read_answer_header(header));
+    ASSERT_OK((*stream)->read_exact(payload));
+    EXPECT_EQ(read_answer(header, payload).error().reason(), "malformed_request");
+  }
+}
+
+TEST_F(CoordinatorServerTest, ForgetsAPartyThatLeavesWhileItWaits) {
+  submit_and_approve();
+  EXPECT_ERROR(meet("label", "feature", {.time = Millis(100)}), ErrorCode::timed_out, "100 ms");
+  // It comes again, and is not taken for one that is here.
+  Result<std::unique_ptr<ByteStream>> feature = Error(ErrorCode::cancelled, "not yet");
+  std::thread other([&] { feature = meet("feature", "label"); });
+  EXPECT_OK(meet("label", "feature"));
+  other.join();
+  EXPECT_OK(feature);
+}
+
+TEST_F(CoordinatorServerTest, KnowsItsJobsAfterAnEnd) {
+  ASSERT_OK(ask("feature", {.kind = RequestKind::submit, .manifest = kManifest, .job = {}}));
+  ASSERT_OK(approve("label"));
+  stop();
+  start();
+  const Result<JobView> view = ask("label", about(RequestKind::status));
+  ASSERT_OK(view);
+  EXPECT_EQ(view->state, JobState::created);
+  EXPECT_TRUE(view->parties[0].is_approved);
+  EXPECT_FALSE(view->parties[1].is_approved);
+  EXPECT_EQ(approve("feature")->state, JobState::approved);
+}
+
+TEST_F(CoordinatorServerTest, EndsRatherThanPromiseWhatIsNotStored) {
+  stop();
+  store_.is_broken = true;
+  start();
+  EXPECT_FALSE(ask("label", {.kind = RequestKind::submit, .manifest = kManifest, .job = {}}));
+  thread_.join();
+  EXPECT_ERROR(ended_, ErrorCode::storage_full, "no room");
+}
+
+}  // namespace
+}  // namespace coterie::vertical

@@ -1,0 +1,75 @@
+#include "vertical/coordinator/coordinator_client.h"
+
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+
+#include "base/os/file.h"
+#include "vertical/link/tls_context.h"
+
+namespace coterie::vertical {
+namespace {
+
+constexpr uint64_t kKeyFileBytesMax = 1 << 16;
+
+Result<JobView> ask(ByteStream& stream, const Request& request) {
+  COT_TRY(stream.write_all(write_request(request)));
+  std::array<uint8_t, kCoordinatorHeaderBytes> header;
+  COT_TRY(stream.read_exact(header));
+  COT_ASSIGN(const uint32_t length, read_answer_header(header));
+  Bytes payload(length);
+  COT_TRY(stream.read_exact(payload));
+  return read_answer(header, payload);
+}
+
+Result<std::unique_ptr<ByteStream>> dial(const CoordinatorDoor& door, const LinkPatience& patience) {
+  auto stream = dial_party(door.host, door.port, door.tls, patience);
+  if (!stream) return stream.error().with_context("coordinator");
+  return stream;
+}
+
+}  // namespace
+
+Result<JobView> ask_coordinator(const CoordinatorDoor& door, const Request& request, const LinkPatience& patience) {
+  COT_ASSIGN(const std::unique_ptr<ByteStream> stream, dial(door, patience));
+  return ask(*stream, request);
+}
+
+Result<std::unique_ptr<ByteStream>> meet_at_coordinator(const CoordinatorDoor& door, const VerticalJobId& job,
+                                                        const Digest& manifest, const TlsIdentity& peer,
+                                                        bool is_label_party, const LinkPatience& patience) {
+  COT_ASSIGN(std::unique_ptr<ByteStream> stream, dial(door, patience));
+  COT_ASSIGN(const JobView view, ask(*stream, {.kind = RequestKind::join, .job = job, .digest = manifest}));
+  if (view.state != JobState::running || view.job != job || view.manifest != manifest) {
+    return Error(ErrorCode::malformed, "coordinator: it speaks of another job, or of one that does not run");
+  }
+  return secure_inside(std::move(stream), peer, is_label_party);
+}
+
+Result<Bytes> sign_approval(const std::string& key_file, const VerticalJobId& job, const Digest& manifest) {
+  Result<Bytes> pem = os::read_file(key_file, kKeyFileBytesMax);
+  if (!pem) return pem.error();
+  BIO* const bio = BIO_new_mem_buf(pem->data(), static_cast<int>(pem->size()));
+  const std::unique_ptr<EVP_PKEY, decltype([](EVP_PKEY* key) { EVP_PKEY_free(key); })> key(
+      PEM_read_bio_PrivateKey(bio, nullptr, nullptr, nullptr));
+  BIO_free(bio);
+  OPENSSL_cleanse(pem->data(), pem->size());
+  if (!key) return tls_error("cannot use the private key " + key_file);
+  const bool is_ed25519 = EVP_PKEY_get_base_id(key.get()) == EVP_PKEY_ED25519;
+  if (!is_ed25519 && EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_EC) {
+    return tls_error(key_file + " is no key of P-256 or Ed25519, which approvals are signed with");
+  }
+  const std::unique_ptr<EVP_MD_CTX, decltype([](EVP_MD_CTX* context) { EVP_MD_CTX_free(context); })> context(
+      EVP_MD_CTX_new());
+  const Bytes message = approval_message(job, manifest);
+  Bytes signature(kApprovalBytesMax);
+  size_t size = signature.size();
+  if (!context ||
+      EVP_DigestSignInit(context.get(), nullptr, is_ed25519 ? nullptr : EVP_sha256(), nullptr, key.get()) != 1 ||
+      EVP_DigestSign(context.get(), signature.data(), &size, message.data(), message.size()) != 1) {
+    return tls_error("cannot sign with " + key_file);
+  }
+  signature.resize(size);
+  return signature;
+}
+
+}  // namespace coterie::vertical

@@ -1,0 +1,33 @@
+// What a party does at a coordinator: it asks for something, or it meets its peer there. Both dial out.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "vertical/coordinator/coordinator_wire.h"
+#include "vertical/link/tls_link.h"
+
+namespace coterie::vertical {
+
+struct CoordinatorDoor {
+  std::string host;  // a name or an address
+  uint16_t port = 0;
+  TlsIdentity tls;  // peer_name: the coordinator's
+};
+
+// One request, one answer. A refusal is an error with its reason (refusal.h).
+Result<JobView> ask_coordinator(const CoordinatorDoor& door, const Request& request, const LinkPatience& patience);
+
+// Waits until the other party has come too, then does the parties' own TLS inside. `peer` says who the other one must
+// be; the label party accepts. The coordinator and the other party each have the time of `patience`.
+Result<std::unique_ptr<ByteStream>> meet_at_coordinator(const CoordinatorDoor& door, const VerticalJobId& job,
+                                                        const Digest& manifest, const TlsIdentity& peer,
+                                                        bool is_label_party, const LinkPatience& patience);
+
+// A signature over approval_message() by the private key in a PEM file. invalid_argument: unreadable, or neither P-256
+// nor Ed25519.
+Result<Bytes> sign_approval(const std::string& key_file, const VerticalJobId& job, const Digest& manifest);
+
+}  // namespace coterie::vertical

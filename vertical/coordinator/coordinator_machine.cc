@@ -1,0 +1,329 @@
+#include "vertical/coordinator/coordinator_machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "secure/crypto/signature.h"
+
+namespace coterie::vertical {
+namespace {
+
+// Which party of these the certificate is.
+Result<PartyIndex> party_of(const PeerIdentity& peer, const std::array<std::string, kJobParties>& parties) {
+  const bool label = std::ranges::count(peer.names, parties[0]) > 0;
+  const bool feature = std::ranges::count(peer.names, parties[1]) > 0;
+  if (label && feature) return refusal_error(Refusal::both_parties);
+  if (!label && !feature) return refusal_error(Refusal::not_a_party);
+  return label ? PartyIndex{0} : PartyIndex{1};
+}
+
+std::array<std::string, kJobParties> names_of(const JobRecord& record) {
+  return {record.parties[0].name, record.parties[1].name};
+}
+
+Refusal refusal_for(const Error& error) {
+  return error.reason() == refusal_name(Refusal::both_parties) ? Refusal::both_parties : Refusal::not_a_party;
+}
+
+}  // namespace
+
+CoordinatorMachine::CoordinatorMachine(const CoordinatorLimits& limits, ManifestReader reader,
+                                       std::vector<JobRecord> records)
+    : limits_(limits), reader_(std::move(reader)) {
+  for (JobRecord& record : records) jobs_.emplace(record.job, std::move(record));
+}
+
+CoordinatorEffects CoordinatorMachine::begin(Now now) {
+  CoordinatorEffects effects;
+  for (auto& [id, record] : jobs_) {
+    if (record.state == JobState::running) end(record, JobState::failed, "coordinator_lost", now, effects);
+  }
+  return effects;
+}
+
+void CoordinatorMachine::opened(ConnectionId connection, Now now) {
+  COT_ASSERT(has_room());
+  asking_.emplace(connection, now.instant + limits_.ask_time);
+}
+
+CoordinatorEffects CoordinatorMachine::asked(ConnectionId connection, const PeerIdentity& peer,
+                                             const std::optional<Request>& request, Now now) {
+  COT_ASSERT(asking_.erase(connection) == 1);
+  if (!request) return refuse(connection, Refusal::malformed_request);
+  if (request->kind == RequestKind::submit) return submit(connection, peer, request->manifest, now);
+  const auto found = jobs_.find(request->job);
+  if (found == jobs_.end()) return refuse(connection, Refusal::unknown_job);
+  JobRecord& record = found->second;
+  const Result<PartyIndex> party = party_of(peer, names_of(record));
+  if (!party) {
+    return refuse(connection, refusal_for(party.error()));
+  }
+  switch (request->kind) {
+    case RequestKind::submit: break;  // above
+    case RequestKind::approve: return approve(connection, *party, peer, *request, record, now);
+    case RequestKind::status: return answer(connection, record);
+    case RequestKind::cancel: {
+      if (is_over(record.state)) return refuse(connection, Refusal::job_over);
+      CoordinatorEffects effects;
+      end(record, JobState::cancelled, *party == 0 ? "label_party_cancelled" : "feature_party_cancelled", now, effects);
+      effects.answers.push_back(answer(connection, record).answers[0]);
+      return effects;
+    }
+    case RequestKind::join: return join(connection, *party, *request, record, now);
+    case RequestKind::report: return report(connection, *party, *request, record, now);
+  }
+  return refuse(connection, Refusal::malformed_request);
+}
+
+CoordinatorEffects CoordinatorMachine::submit(ConnectionId connection, const PeerIdentity& peer,
+                                              const std::string& manifest, Now now) {
+  const Result<JobTerms> terms = reader_(manifest);
+  if (!terms || !check_terms(*terms)) return refuse(connection, Refusal::manifest_invalid);
+  const Result<PartyIndex> party = party_of(peer, terms->parties);
+  if (!party) return refuse(connection, refusal_for(party.error()));
+  if (const auto known = jobs_.find(terms->job); known != jobs_.end()) {
+    // Submitting blindly again is no error; another manifest under the same id is. Only a party of the known job hears
+    // of it.
+    const JobRecord& record = known->second;
+    if (const auto theirs = party_of(peer, names_of(record)); !theirs) {
+      return refuse(connection, refusal_for(theirs.error()));
+    }
+    if (record.manifest != terms->manifest) return refuse(connection, Refusal::manifest_differs);
+    return answer(connection, record);
+  }
+  const std::string& name = terms->parties[*party];
+  const auto open = std::ranges::count_if(jobs_, [&name](const auto& entry) {
+    const JobRecord& record = entry.second;
+    return !is_over(record.state) && record.parties[record.submitted_by].name == name;
+  });
+  if (static_cast<size_t>(open) >= limits_.party_jobs_max) return refuse(connection, Refusal::party_jobs_full);
+  CoordinatorEffects effects;
+  if (jobs_.size() >= limits_.jobs_max) {
+    auto oldest = jobs_.end();
+    for (auto entry = jobs_.begin(); entry != jobs_.end(); ++entry) {
+      if (!is_over(entry->second.state)) continue;
+      if (oldest == jobs_.end() || entry->second.changed < oldest->second.changed) oldest = entry;
+    }
+    if (oldest == jobs_.end()) return refuse(connection, Refusal::jobs_full);
+    effects.remove.push_back(oldest->first);
+    jobs_.erase(oldest);
+  }
+  JobRecord record{.job = terms->job, .manifest = terms->manifest, .submitted_by = *party, .changed = now.wall};
+  for (size_t i = 0; i < kJobParties; ++i) record.parties[i].name = terms->parties[i];
+  effects.store.push_back(record);
+  effects.answers.push_back(answer(connection, record).answers[0]);
+  jobs_.emplace(record.job, std::move(record));
+  return effects;
+}
+
+CoordinatorEffects CoordinatorMachine::approve(ConnectionId connection, PartyIndex party, const PeerIdentity& peer,
+                                               const Request& request, JobRecord& record, Now now) {
+  if (request.digest != record.manifest) return refuse(connection, Refusal::manifest_differs);
+  if (is_over(record.state)) return refuse(connection, Refusal::job_over);
+  if (!peer.algorithm) return refuse(connection, Refusal::key_unsupported);
+  if (!signature_is_valid(*peer.algorithm, peer.public_key, approval_message(record.job, record.manifest),
+                          request.signature)) {
+    return refuse(connection, Refusal::signature_invalid);
+  }
+  // The first approval counts; to give it again changes nothing.
+  if (record.parties[party].approval) return answer(connection, record);
+  record.parties[party].approval = {
+      .algorithm = *peer.algorithm, .public_key = peer.public_key, .signature = request.signature};
+  if (record.is_approved()) {
+    record.state = JobState::approved;
+    record.changed = now.wall;
+  }
+  CoordinatorEffects effects = answer(connection, record);
+  effects.store.push_back(record);
+  return effects;
+}
+
+CoordinatorEffects CoordinatorMachine::join(ConnectionId connection, PartyIndex party, const Request& request,
+                                            JobRecord& record, Now now) {
+  if (request.digest != record.manifest) return refuse(connection, Refusal::manifest_differs);
+  if (is_over(record.state)) return refuse(connection, Refusal::job_over);
+  if (record.state == JobState::running) return refuse(connection, Refusal::already_joined);
+  if (record.state != JobState::approved) return refuse(connection, Refusal::not_approved);
+  const auto peer =
+      std::ranges::find_if(waiting_, [&record](const auto& entry) { return entry.second.job == record.job; });
+  if (peer == waiting_.end()) {
+    if (waiting_.size() >= limits_.waiting_max) return refuse(connection, Refusal::waiting_full);
+    waiting_.emplace(connection, Waiting{.job = record.job, .party = party, .until = now.instant + limits_.wait_time});
+    return {};
+  }
+  if (peer->second.party == party) return refuse(connection, Refusal::already_joined);
+  if (running() >= limits_.pairs_max) return refuse(connection, Refusal::pairs_full);
+  const ConnectionId other = peer->first;
+  waiting_.erase(peer);
+  record.state = JobState::running;
+  record.changed = now.wall;
+  Run run{.connections = {}, .until = now.instant + limits_.idle_time};
+  run.connections[party] = connection;
+  run.connections[1 - party] = other;
+  paired_.emplace(connection, std::pair(record.job, party));
+  paired_.emplace(other, std::pair(record.job, PartyIndex{1} - party));
+  CoordinatorEffects effects;
+  effects.store.push_back(record);
+  const Bytes bytes = write_answer(view_of(record));
+  for (const ConnectionId to : {connection, other})
+    effects.answers.push_back({.to = to, .bytes = bytes, .is_last = false});
+  effects.pairs.push_back({.label = *run.connections[0], .feature = *run.connections[1]});
+  runs_.emplace(record.job, run);
+  return effects;
+}
+
+CoordinatorEffects CoordinatorMachine::report(ConnectionId connection, PartyIndex party, const Request& request,
+                                              JobRecord& record, Now now) {
+  // A report after the end changes nothing, but who gives it learns how it ended.
+  if (is_over(record.state)) return answer(connection, record);
+  if (record.state != JobState::running) return refuse(connection, Refusal::not_running);
+  CoordinatorEffects effects;
+  if (!request.is_done) {
+    end(record, JobState::failed, request.reason, now, effects);
+  } else if (!record.parties[party].is_done) {
+    record.parties[party].is_done = true;
+    if (record.parties[1 - party].is_done) {
+      end(record, JobState::done, "", now, effects);
+    } else {
+      effects.store.push_back(record);
+    }
+  }
+  effects.answers.push_back(answer(connection, record).answers[0]);
+  return effects;
+}
+
+void CoordinatorMachine::end(JobRecord& record, JobState state, std::string reason, Now now,
+                             CoordinatorEffects& effects) {
+  record.state = state;
+  record.reason = std::move(reason);
+  record.changed = now.wall;
+  effects.store.push_back(record);
+  if (const auto run = runs_.find(record.job); run != runs_.end()) {
+    for (const std::optional<ConnectionId>& connection : run->second.connections) {
+      if (!connection) continue;
+      paired_.erase(*connection);
+      effects.closes.push_back(*connection);
+    }
+    runs_.erase(run);
+  }
+  for (auto entry = waiting_.begin(); entry != waiting_.end();) {
+    if (entry->second.job != record.job) {
+      ++entry;
+      continue;
+    }
+    effects.answers.push_back(refuse(entry->first, Refusal::job_over).answers[0]);
+    entry = waiting_.erase(entry);
+  }
+}
+
+CoordinatorEffects CoordinatorMachine::spoke_early(ConnectionId connection, Now) {
+  if (waiting_.erase(connection) == 0) return {};
+  return refuse(connection, Refusal::spoke_early);
+}
+
+void CoordinatorMachine::relayed(ConnectionId from, uint64_t bytes, Now now) {
+  const auto found = paired_.find(from);
+  if (found == paired_.end()) return;
+  const auto& [job, party] = found->second;
+  jobs_.at(job).parties[party].relayed_bytes += bytes;
+  runs_.at(job).until = now.instant + limits_.idle_time;
+}
+
+CoordinatorEffects CoordinatorMachine::closed(ConnectionId connection, Now now) {
+  asking_.erase(connection);
+  waiting_.erase(connection);
+  const auto found = paired_.find(connection);
+  if (found == paired_.end()) return {};
+  const auto [job, party] = found->second;
+  paired_.erase(found);
+  Run& run = runs_.at(job);
+  run.connections[party].reset();
+  if (!run.is_connected()) run.until = now.instant + limits_.report_time;
+  return {};
+}
+
+CoordinatorEffects CoordinatorMachine::advance(Now now) {
+  CoordinatorEffects effects;
+  for (auto entry = asking_.begin(); entry != asking_.end();) {
+    if (entry->second > now.instant) {
+      ++entry;
+      continue;
+    }
+    effects.closes.push_back(entry->first);
+    entry = asking_.erase(entry);
+  }
+  for (auto entry = waiting_.begin(); entry != waiting_.end();) {
+    if (entry->second.until > now.instant) {
+      ++entry;
+      continue;
+    }
+    effects.answers.push_back(refuse(entry->first, Refusal::peer_absent).answers[0]);
+    entry = waiting_.erase(entry);
+  }
+  std::vector<std::pair<VerticalJobId, const char*>> over;
+  for (const auto& [job, run] : runs_) {
+    if (run.until <= now.instant) over.emplace_back(job, run.is_connected() ? "relay_idle" : "party_lost");
+  }
+  for (const auto& [job, reason] : over) end(jobs_.at(job), JobState::failed, reason, now, effects);
+  return effects;
+}
+
+std::optional<Instant> CoordinatorMachine::next_deadline() const {
+  std::optional<Instant> next;
+  const auto take = [&next](Instant at) { next = next ? std::min(*next, at) : at; };
+  for (const auto& [connection, until] : asking_) take(until);
+  for (const auto& [connection, waiting] : waiting_) take(waiting.until);
+  for (const auto& [job, run] : runs_) take(run.until);
+  return next;
+}
+
+const JobRecord* CoordinatorMachine::find(const VerticalJobId& job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+CoordinatorEffects CoordinatorMachine::refuse(ConnectionId connection, Refusal refusal) const {
+  CoordinatorEffects effects;
+  effects.answers.push_back({.to = connection, .bytes = write_refusal(refusal), .is_last = true});
+  return effects;
+}
+
+CoordinatorEffects CoordinatorMachine::answer(ConnectionId connection, const JobRecord& record) const {
+  CoordinatorEffects effects;
+  effects.answers.push_back({.to = connection, .bytes = write_answer(view_of(record)), .is_last = true});
+  return effects;
+}
+
+size_t CoordinatorMachine::running() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(runs_, [](const auto& entry) { return entry.second.is_connected(); }));
+}
+
+Status CoordinatorMachine::check() const {
+  const auto broken = [](const char* what) { return Error(ErrorCode::internal, std::string("coordinator: ") + what); };
+  if (asking_.size() > limits_.asking_max || waiting_.size() > limits_.waiting_max || running() > limits_.pairs_max) {
+    return broken("a count is above its limit");
+  }
+  for (const auto& [connection, waiting] : waiting_) {
+    const JobRecord* record = find(waiting.job);
+    if (record == nullptr || record->state != JobState::approved) return broken("a party waits for no approved job");
+  }
+  for (const auto& [job, run] : runs_) {
+    const JobRecord* record = find(job);
+    if (record == nullptr || record->state != JobState::running) return broken("a run of no running job");
+    if (!record->is_approved()) return broken("a run that not both approved");
+  }
+  for (const auto& [connection, place] : paired_) {
+    const auto run = runs_.find(place.first);
+    if (run == runs_.end() || run->second.connections[place.second] != connection)
+      return broken("a pair without a run");
+  }
+  for (const auto& [job, record] : jobs_) {
+    if (record.state == JobState::running && !runs_.contains(job)) return broken("a running job without a run");
+    if (record.state == JobState::created && record.is_approved()) return broken("an approval did not count");
+  }
+  return {};
+}
+
+}  // namespace coterie::vertical

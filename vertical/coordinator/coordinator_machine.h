@@ -1,0 +1,122 @@
+// CoordinatorMachine: what a coordinator of vertical jobs does with what comes, as a pure machine. It decides who may
+// ask for what, when a job runs, and how long anybody waits; a shell stores, answers and carries bytes as it says.
+//
+// A job's two parties submit, approve and join it. They are paired when both have approved the same manifest and both
+// are there. A certificate that the manifest does not name gets nothing of a job but a refusal.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "vertical/coordinator/coordinator_limits.h"
+#include "vertical/coordinator/coordinator_wire.h"
+#include "vertical/coordinator/job_record.h"
+#include "vertical/coordinator/refusal.h"
+
+namespace coterie::vertical {
+
+using ConnectionId = uint64_t;
+
+// Who is at the other end, from the certificate of its handshake.
+struct PeerIdentity {
+  std::vector<std::string> names;         // DNS names
+  std::optional<KeyAlgorithm> algorithm;  // none: a key that approves nothing
+  Bytes public_key;
+};
+
+// To be done in this order. What is stored is durable before anybody is answered.
+struct CoordinatorEffects {
+  struct Answer {
+    ConnectionId to;
+    Bytes bytes;
+    bool is_last;  // the connection closes behind it; the machine has forgotten it
+  };
+  struct Pair {
+    ConnectionId label, feature;
+  };
+
+  std::vector<JobRecord> store;
+  std::vector<VerticalJobId> remove;
+  std::vector<Answer> answers;
+  std::vector<Pair> pairs;           // behind their answers
+  std::vector<ConnectionId> closes;  // without a word; the machine has forgotten them
+};
+
+class CoordinatorMachine {
+ public:
+  // Pure, like the machine: the terms of a manifest, or why it is none.
+  using ManifestReader = std::function<Result<JobTerms>(std::string_view manifest)>;
+
+  // `records` as they were stored. Limits as check_limits() wants them.
+  CoordinatorMachine(const CoordinatorLimits& limits, ManifestReader reader, std::vector<JobRecord> records);
+
+  // Before anything else: what ran when the last coordinator ended has failed ("coordinator_lost").
+  CoordinatorEffects begin(Now now);
+
+  // Whether one more may come in; otherwise it stays at the door.
+  bool has_room() const { return asking_.size() < limits_.asking_max; }
+  // A connection came in: it must ask in time. Ids are never used twice.
+  void opened(ConnectionId connection, Now now);
+  // It asks, after its handshake; nullopt for bytes that are no request.
+  CoordinatorEffects asked(ConnectionId connection, const PeerIdentity& peer, const std::optional<Request>& request,
+                           Now now);
+  // A party that waits for its peer has sent a byte.
+  CoordinatorEffects spoke_early(ConnectionId connection, Now now);
+  // A paired connection's party has sent so many bytes.
+  void relayed(ConnectionId from, uint64_t bytes, Now now);
+  // A connection is gone, and nothing of it is left to carry. Unknown ones are nobody's.
+  CoordinatorEffects closed(ConnectionId connection, Now now);
+  // Ends what has had its time.
+  CoordinatorEffects advance(Now now);
+  std::optional<Instant> next_deadline() const;
+
+  const JobRecord* find(const VerticalJobId& job) const;
+  size_t jobs() const { return jobs_.size(); }
+  size_t asking() const { return asking_.size(); }
+  size_t waiting() const { return waiting_.size(); }
+  // internal, with what is broken: each waiting party's job is approved, each run's job runs, all counts are in limits.
+  Status check() const;
+
+ private:
+  struct Waiting {
+    VerticalJobId job;
+    PartyIndex party;
+    Instant until;
+  };
+  // From the pairing until both parties have said how it ended.
+  struct Run {
+    std::array<std::optional<ConnectionId>, kJobParties> connections;
+    Instant until;  // without a byte, or without a report once both connections are gone
+    bool is_connected() const { return connections[0] || connections[1]; }
+  };
+
+  CoordinatorEffects refuse(ConnectionId connection, Refusal refusal) const;
+  CoordinatorEffects answer(ConnectionId connection, const JobRecord& record) const;
+  CoordinatorEffects submit(ConnectionId connection, const PeerIdentity& peer, const std::string& manifest, Now now);
+  CoordinatorEffects approve(ConnectionId connection, PartyIndex party, const PeerIdentity& peer,
+                             const Request& request, JobRecord& record, Now now);
+  CoordinatorEffects join(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record,
+                          Now now);
+  CoordinatorEffects report(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record,
+                            Now now);
+  // Ends the job, and all that is connected for it.
+  void end(JobRecord& record, JobState state, std::string reason, Now now, CoordinatorEffects& effects);
+  size_t running() const;
+
+  CoordinatorLimits limits_;
+  ManifestReader reader_;
+  std::map<VerticalJobId, JobRecord> jobs_;
+  std::map<ConnectionId, Instant> asking_;  // until when
+  std::map<ConnectionId, Waiting> waiting_;
+  std::map<VerticalJobId, Run> runs_;
+  std::map<ConnectionId, std::pair<VerticalJobId, PartyIndex>> paired_;
+};
+
+}  // namespace coterie::vertical

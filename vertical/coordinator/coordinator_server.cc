@@ -1,0 +1,259 @@
+#include "vertical/coordinator/coordinator_server.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/os/clock.h"
+#include "vertical/coordinator/coordinator_connection.h"
+#include "vertical/coordinator/relay_pipe.h"
+#include "vertical/link/tls_context.h"
+
+namespace coterie::vertical {
+namespace {
+
+constexpr Millis kStopCheckEvery{100};
+constexpr int kRoundsMax = 16;  // of a pair before the others have their turn
+
+Now now() { return {.instant = os::monotonic_now(), .wall = os::wall_now()}; }
+
+class Server final : public CoordinatorServer {
+ public:
+  Server(PartyListener listener, TlsContext context, const CoordinatorLimits& limits, CoordinatorMachine machine,
+         JobStore& store)
+      : listener_(std::move(listener)),
+        context_(std::move(context)),
+        limits_(limits),
+        machine_(std::move(machine)),
+        store_(store) {}
+
+  uint16_t port() const override { return listener_.port(); }
+
+  Status begin() { return perform(machine_.begin(now())); }
+
+  Status run(const std::atomic<bool>& stop) override {
+    const Status status = serve_all(stop);
+    // Whoever is still here sees the end at once.
+    pairs_.clear();
+    connections_.clear();
+    return status;
+  }
+
+ private:
+  Status serve_all(const std::atomic<bool>& stop) {
+    while (!stop.load()) {
+      COT_TRY(wait());
+      accept_all();
+      std::vector<ConnectionId> ids;
+      for (const auto& [id, connection] : connections_) ids.push_back(id);
+      for (const ConnectionId id : ids) COT_TRY(serve(id));
+      is_busy_ = false;
+      for (auto& [label, pair] : pairs_) carry(pair);
+      COT_TRY(close_ended());
+      COT_TRY(perform(machine_.advance(now())));
+    }
+    return {};
+  }
+
+  enum class Phase : uint8_t { asking, waiting, paired };
+  struct Connected {
+    std::unique_ptr<CoordinatorConnection> connection;
+    Phase phase = Phase::asking;
+    ConnectionId pair = 0;  // the label party's connection, which names the pair
+  };
+  // Two directions. `moves[i]` is from side i to the other one.
+  struct Pair {
+    std::array<ConnectionId, 2> ids;
+    std::array<RelayPipe, 2> moves;
+    std::array<bool, 2> takes_nothing{};  // this side
+    bool is_over = false;
+  };
+
+  // poll() for all that can move. A direction whose buffer is full is not read: the sender's TCP holds it back.
+  Status wait() {
+    std::vector<pollfd> entries;
+    entries.push_back({listener_.fd(), static_cast<short>(machine_.has_room() ? POLLIN : 0), 0});
+    for (const auto& [id, connected] : connections_) {
+      short events = POLLIN;
+      if (connected.phase == Phase::paired) {
+        Pair& pair = pairs_.at(connected.pair);
+        const size_t side = pair.ids[0] == id ? 0 : 1;
+        if (pair.moves[side].room().empty()) events = 0;
+        if (!pair.takes_nothing[side] && !pair.moves[1 - side].waiting().empty()) events |= POLLOUT;
+      }
+      if (connected.connection->wants_out()) events |= POLLOUT;
+      // With nothing to look for poll() would still tell of a hang-up, again and again.
+      entries.push_back({events == 0 ? -1 : connected.connection->fd(), events, 0});
+    }
+    Millis time = kStopCheckEvery;
+    if (const auto deadline = machine_.next_deadline()) {
+      time = std::clamp(*deadline - os::monotonic_now(), Millis(0), kStopCheckEvery);
+    }
+    if (is_busy_) time = Millis(0);
+    if (::poll(entries.data(), entries.size(), static_cast<int>(time.count())) < 0 && errno != EINTR) {
+      return Error(ErrorCode::unavailable, std::string("coordinator: poll: ") + std::strerror(errno));
+    }
+    return {};
+  }
+
+  void accept_all() {
+    while (machine_.has_room()) {
+      const int fd = ::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd < 0) return;  // nobody, or nobody that can be taken now
+      auto connection = CoordinatorConnection::accept(context_.get(), fd);
+      if (!connection) return;
+      const ConnectionId id = ++last_id_;
+      connections_.emplace(id, Connected{.connection = std::move(connection)});
+      machine_.opened(id, now());
+    }
+  }
+
+  Status serve(ConnectionId id) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end() || found->second.phase == Phase::paired) return {};
+    CoordinatorConnection& connection = *found->second.connection;
+    if (found->second.phase == Phase::asking) {
+      switch (connection.receive_request()) {
+        case Progress::blocked: return {};
+        case Progress::ended: break;
+        case Progress::moved:
+          found->second.phase = Phase::waiting;
+          return perform(machine_.asked(id, connection.peer(), connection.request(), now()));
+      }
+    } else {
+      std::array<uint8_t, 1> byte;
+      size_t count = 0;
+      switch (connection.read(byte, count)) {
+        case Progress::blocked: return {};
+        case Progress::ended: break;
+        case Progress::moved: return perform(machine_.spoke_early(id, now()));
+      }
+    }
+    connections_.erase(found);
+    return perform(machine_.closed(id, now()));
+  }
+
+  // As much as moves at once, and no more than a fair share.
+  void carry(Pair& pair) {
+    for (int round = 0; round < kRoundsMax; ++round) {
+      const bool moved = carry_side(pair, 0), moved_back = carry_side(pair, 1);
+      if (!moved && !moved_back) return;
+    }
+    is_busy_ = true;
+  }
+
+  bool carry_side(Pair& pair, size_t side) {
+    RelayPipe& pipe = pair.moves[side];
+    bool moved = false;
+    size_t count = 0;
+    if (const std::span<uint8_t> room = pipe.room(); !room.empty()) {
+      switch (connections_.at(pair.ids[side]).connection->read(room, count)) {
+        case Progress::moved:
+          pipe.filled(count);
+          machine_.relayed(pair.ids[side], count, now());
+          moved = true;
+          break;
+        case Progress::ended: pipe.end(); break;
+        case Progress::blocked: break;
+      }
+    }
+    if (!pair.takes_nothing[1 - side] && !pipe.waiting().empty()) {
+      switch (connections_.at(pair.ids[1 - side]).connection->write(pipe.waiting(), count)) {
+        case Progress::moved:
+          pipe.sent(count);
+          moved = true;
+          break;
+        case Progress::ended:
+          // What it sent before it went still has to be read.
+          pair.takes_nothing[1 - side] = true;
+          pipe.discard();
+          break;
+        case Progress::blocked: break;
+      }
+    }
+    // Once one side has ended and all of its bytes are through, there is nobody to talk to.
+    if (pipe.is_drained()) pair.is_over = true;
+    return moved && !pair.is_over;
+  }
+
+  Status close_ended() {
+    for (auto entry = pairs_.begin(); entry != pairs_.end();) {
+      if (!entry->second.is_over) {
+        ++entry;
+        continue;
+      }
+      const std::array<ConnectionId, 2> ids = entry->second.ids;
+      entry = pairs_.erase(entry);
+      for (const ConnectionId id : ids) {
+        connections_.erase(id);
+        COT_TRY(perform(machine_.closed(id, now())));
+      }
+    }
+    return {};
+  }
+
+  Status perform(const CoordinatorEffects& effects) {
+    for (const VerticalJobId& job : effects.remove) COT_TRY(store_.remove(job));
+    for (const JobRecord& record : effects.store) COT_TRY(store_.put(record));
+    std::vector<ConnectionId> lost;
+    for (const CoordinatorEffects::Answer& answer : effects.answers) {
+      const auto found = connections_.find(answer.to);
+      if (found == connections_.end()) continue;
+      const bool written = found->second.connection->write_whole(answer.bytes);
+      if (answer.is_last) {
+        connections_.erase(found);
+      } else if (!written) {
+        lost.push_back(answer.to);
+      }
+    }
+    for (const CoordinatorEffects::Pair& two : effects.pairs) {
+      for (const ConnectionId id : {two.label, two.feature}) {
+        connections_.at(id).phase = Phase::paired;
+        connections_.at(id).pair = two.label;
+      }
+      pairs_.emplace(two.label, Pair{.ids = {two.label, two.feature},
+                                     .moves = {RelayPipe(limits_.buffer_bytes), RelayPipe(limits_.buffer_bytes)}});
+      if (!lost.empty()) pairs_.at(two.label).is_over = true;
+    }
+    for (const ConnectionId id : effects.closes) {
+      const auto found = connections_.find(id);
+      if (found == connections_.end()) continue;
+      if (found->second.phase == Phase::paired) pairs_.erase(found->second.pair);
+      connections_.erase(found);
+    }
+    return {};
+  }
+
+  PartyListener listener_;
+  TlsContext context_;
+  CoordinatorLimits limits_;
+  CoordinatorMachine machine_;
+  JobStore& store_;
+  ConnectionId last_id_ = 0;
+  std::map<ConnectionId, Connected> connections_;
+  std::map<ConnectionId, Pair> pairs_;  // by the label party's connection
+  bool is_busy_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::open(const CoordinatorAddress& address,
+                                                                   const TlsIdentity& identity,
+                                                                   const CoordinatorLimits& limits,
+                                                                   CoordinatorMachine machine, JobStore& store) {
+  COT_TRY(check_limits(limits));
+  COT_ASSIGN(TlsContext context, make_tls_context(TLS_server_method(), identity));
+  COT_ASSIGN(PartyListener listener, PartyListener::open(address.host, address.port));
+  auto server = std::make_unique<Server>(std::move(listener), std::move(context), limits, std::move(machine), store);
+  COT_TRY(server->begin());
+  return std::unique_ptr<CoordinatorServer>(std::move(server));
+}
+
+}  // namespace coterie::vertical

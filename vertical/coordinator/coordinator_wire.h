@@ -1,0 +1,72 @@
+// What a party asks a coordinator for, and what it hears. All numbers are little-endian.
+//
+//   "CTR", version u8, kind u8, 3 zero bytes, length u32, then `length` bytes
+//
+// A connection has one request and one answer. After the answer to a join come the other party's bytes, which the
+// coordinator cannot read.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "vertical/coordinator/job_record.h"
+#include "vertical/coordinator/refusal.h"
+
+namespace coterie::vertical {
+
+inline constexpr uint8_t kCoordinatorVersion = 1;
+inline constexpr size_t kCoordinatorHeaderBytes = 12;
+inline constexpr size_t kManifestBytesMax = 1 << 16;
+inline constexpr size_t kAnswerBytesMax = 1 << 12;
+
+enum class RequestKind : uint8_t { submit = 1, approve, status, cancel, join, report };
+
+struct Request {
+  RequestKind kind = RequestKind::status;
+  std::string manifest;  // submit
+  VerticalJobId job{};   // all others
+  Digest digest;         // approve, join
+  Bytes signature;       // approve
+  bool is_done = false;  // report
+  std::string reason;    // report of a failure, as is_job_reason() wants it
+};
+
+Bytes write_request(const Request& request);
+struct RequestHeader {
+  RequestKind kind = RequestKind::status;
+  uint32_t length = 0;
+};
+// malformed; nothing is allocated before, and no length is above what its kind needs.
+Result<RequestHeader> read_request_header(std::span<const uint8_t, kCoordinatorHeaderBytes> bytes);
+Result<Request> read_request(RequestKind kind, ByteView payload);
+
+// What a party may know of its job.
+struct JobView {
+  struct Party {
+    std::string name;
+    bool is_approved = false, is_done = false;
+    uint64_t relayed_bytes = 0;
+    friend bool operator==(const Party&, const Party&) = default;
+  };
+  VerticalJobId job{};
+  Digest manifest;
+  JobState state = JobState::created;
+  std::string reason;
+  std::array<Party, kJobParties> parties;
+  friend bool operator==(const JobView&, const JobView&) = default;
+};
+JobView view_of(const JobRecord& record);
+
+Bytes write_answer(const JobView& view);
+Bytes write_refusal(Refusal refusal);
+// The length of what follows, at most kAnswerBytesMax; malformed, unsupported_version.
+Result<uint32_t> read_answer_header(std::span<const uint8_t, kCoordinatorHeaderBytes> bytes);
+// `header` as above. The refusal's error, or malformed.
+Result<JobView> read_answer(std::span<const uint8_t, kCoordinatorHeaderBytes> header, ByteView payload);
+
+}  // namespace coterie::vertical

@@ -1,0 +1,77 @@
+// JobRecord: what a coordinator knows of a vertical job, and keeps over a restart.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "proto/messages/checkin.h"
+#include "vertical/stage/stage.h"
+
+namespace coterie::vertical {
+
+using VerticalJobId = std::array<uint8_t, 16>;
+
+inline constexpr size_t kJobParties = 2;
+inline constexpr size_t kPartyNameBytesMax = 253;  // of a DNS name
+inline constexpr size_t kJobReasonBytesMax = 64;
+inline constexpr size_t kApprovalBytesMax = 256;  // of a signature
+
+// created -> approved -> running -> done, and from each of the first three also to failed or cancelled. One approval is
+// for one run: a run that is lost fails the job, and whoever wants another one submits another job.
+enum class JobState : uint8_t { created = 1, approved, running, done, failed, cancelled };
+std::string_view job_state_name(JobState state);
+std::optional<JobState> job_state_from_name(std::string_view name);
+bool is_over(JobState state);
+
+// What a coordinator reads in a manifest.
+struct JobTerms {
+  VerticalJobId job{};
+  Digest manifest;                               // SHA-256 of the file
+  std::array<std::string, kJobParties> parties;  // names in their certificates; the label party's first
+};
+// invalid_argument: a name that is empty or too long, or twice the same.
+Status check_terms(const JobTerms& terms);
+
+// What proves later who agreed to what.
+struct PartyApproval {
+  KeyAlgorithm algorithm = KeyAlgorithm::p256;
+  Bytes public_key;  // of the certificate that the party showed
+  Bytes signature;   // over approval_message()
+  friend bool operator==(const PartyApproval&, const PartyApproval&) = default;
+};
+
+struct PartyRecord {
+  std::string name;
+  std::optional<PartyApproval> approval;
+  bool is_done = false;        // it said so at its end
+  uint64_t relayed_bytes = 0;  // that it sent to the other party: sealed frames, as the relay saw them
+  friend bool operator==(const PartyRecord&, const PartyRecord&) = default;
+};
+
+struct JobRecord {
+  VerticalJobId job{};
+  Digest manifest;
+  std::array<PartyRecord, kJobParties> parties;
+  PartyIndex submitted_by = 0;
+  JobState state = JobState::created;
+  std::string reason;  // of failed and cancelled: a-z and _
+  WallTime changed;    // when the state did
+
+  bool is_approved() const { return parties[0].approval && parties[1].approval; }
+  friend bool operator==(const JobRecord&, const JobRecord&) = default;
+};
+
+// What a party signs with its certificate's key to approve a manifest: "coterie vertical approval 1", a zero byte, the
+// job, the digest.
+Bytes approval_message(const VerticalJobId& job, const Digest& manifest);
+
+// Whether this may be a record's reason: 1 to kJobReasonBytesMax of a-z and _.
+bool is_job_reason(std::string_view text);
+
+}  // namespace coterie::vertical
