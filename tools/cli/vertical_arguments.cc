@@ -2,15 +2,21 @@
 
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
+#include "tools/vertical/coordinator.h"
+#include "tools/vertical/job_commands.h"
 #include "tools/vertical/party.h"
 
 namespace coterie {
 namespace {
 
 constexpr const char* kGroupExamples =
-    "  coterie vertical demo                 two parties on this machine\n"
+    "  coterie vertical demo                 two parties and their coordinator\n"
     "  coterie vertical party --config label.json\n"
-    "                        one party, next to its own data\n\n"
+    "                        one party, next to its own data\n"
+    "  coterie vertical coordinator --config coordinator.json\n"
+    "                        where parties meet who cannot reach each other\n"
+    "  coterie vertical submit --config label.json\n"
+    "                        a job for it; then approve, status, cancel\n\n"
     "docs/VERTICAL.md says how it works and who learns what.";
 
 constexpr const char* kDemoExamples =
@@ -32,10 +38,43 @@ constexpr const char* kPartyExamples =
     "   \"listen\": \"127.0.0.1:4711\", \"out\": \"results\",\n"
     "   \"tls\": {\"ca\": \"ca.pem\", \"certificate\": \"label-party.pem\",\n"
     "           \"key\": \"label-party.key\", \"peer_name\": \"feature-party\"}}\n"
-    "The feature party has \"role\": \"feature\" and \"connect\" for \"listen\".\n"
+    "The feature party has \"role\": \"feature\" and \"connect\" for \"listen\". Parties\n"
+    "that meet at a coordinator both have, for \"listen\" and \"connect\",\n"
+    "  \"coordinator\": {\"address\": \"HOST:PORT\", \"name\": \"coordinator\"}\n"
     "`coterie vertical demo` leaves both parties' files to begin with.\n\n"
     "Exit codes: 0 done, 1 failed or refused, 2 usage or bad data, 4 the other\n"
     "party is lost, 5 it said nothing in time, 130 interrupted.";
+
+constexpr const char* kCoordinatorExamples =
+    "  coterie vertical coordinator --config coordinator.json\n\n"
+    "coordinator.json:\n"
+    "  {\"listen\": \"0.0.0.0:4711\", \"jobs\": \"jobs\",\n"
+    "   \"tls\": {\"ca\": \"ca.pem\", \"certificate\": \"coordinator.pem\",\n"
+    "           \"key\": \"coordinator.key\"}}\n"
+    "It pairs the parties of a job that both have approved, and carries what they\n"
+    "say without being able to read it. It knows its jobs when it starts again.\n\n"
+    "Exit codes: 2 usage or bad settings, 1 or 4 failed, 130 ended by a signal.";
+
+constexpr const char* kJobExamples =
+    "  coterie vertical submit --config label.json     either party, once\n"
+    "  coterie vertical approve --config label.json    each party, by its own key\n"
+    "  coterie vertical status --config label.json --json\n"
+    "  coterie vertical cancel --config label.json\n\n"
+    "The configuration is the one of `coterie vertical party`, with a coordinator.\n\n"
+    "Exit codes: 0 done, 1 refused, 2 usage or bad data, 4 the coordinator cannot be\n"
+    "reached or does not let us in, 5 it said nothing in time, 130 interrupted.";
+
+void add_job_command(CLI::App& group, Invocation& invocation, JobCommand command, const char* name,
+                     const char* description) {
+  CLI::App* added = add_command(group, name, description, kJobExamples);
+  const auto config = std::make_shared<std::string>();
+  const auto json = std::make_shared<bool>(false);
+  added->add_option("--config", *config, "the party's configuration")->required()->type_name("FILE");
+  added->add_flag("--json", *json, "the job as JSON");
+  added->callback([&invocation, command, config, json] {
+    invocation.run = [command, config, json] { return run_job_command(command, *config, *json); };
+  });
+}
 
 }  // namespace
 
@@ -64,6 +103,17 @@ void add_vertical(CLI::App& app, Invocation& invocation) {
   const auto config = std::make_shared<std::string>();
   party->add_option("--config", *config, "what this party has and whom it meets")->required()->type_name("FILE");
   party->callback([&invocation, config] { invocation.run = [config] { return run_party_command(*config); }; });
+
+  CLI::App* coordinator =
+      add_command(*group, "coordinator", "where parties meet who cannot reach each other", kCoordinatorExamples);
+  const auto settings = std::make_shared<std::string>();
+  coordinator->add_option("--config", *settings, "where it listens and what it keeps")->required()->type_name("FILE");
+  coordinator->callback(
+      [&invocation, settings] { invocation.run = [settings] { return run_coordinator_command(*settings); }; });
+  add_job_command(*group, invocation, JobCommand::submit, "submit", "give a coordinator a job's manifest");
+  add_job_command(*group, invocation, JobCommand::approve, "approve", "agree to a job's manifest, signed");
+  add_job_command(*group, invocation, JobCommand::status, "status", "what a coordinator knows of a job");
+  add_job_command(*group, invocation, JobCommand::cancel, "cancel", "end a job at its coordinator");
 }
 
 }  // namespace coterie

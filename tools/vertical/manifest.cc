@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "fl_server/json/json_reader.h"
 #include "secure/crypto/sha256.h"
+#include "vertical/coordinator/job_record.h"
 
 namespace coterie {
 namespace {
@@ -60,6 +62,17 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
     trees.problem("bins", "must be from 2 to " + std::to_string(kVerticalBinsMax));
   }
   trees.finish();
+  if (reader.has("parties")) {
+    JsonReader parties = reader.object("parties");
+    for (const auto& [key, name] : {std::pair("label", &manifest.parties[0]), {"feature", &manifest.parties[1]}}) {
+      parties.require(key);
+      parties.read(key, *name);
+    }
+    if (Status status = vertical::check_terms({.job = {}, .manifest = {}, .parties = manifest.parties}); !status) {
+      reader.problem("parties", status.error().message());
+    }
+    parties.finish();
+  }
   reader.finish();
   if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));
   COT_TRY(vertical::check_psi_settings(manifest.matching));
@@ -68,22 +81,25 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
 }
 
 std::string write_manifest(const VerticalManifest& manifest) {
-  const nlohmann::ordered_json json = {{"kind", "vertical_trees"},
-                                       {"job", to_hex(manifest.job)},
-                                       {"leakage_ack", kVerticalLeakage},
-                                       {"matching",
-                                        {{"salt", to_hex(manifest.matching.salt)},
-                                         {"id_type", manifest.matching.id_type},
-                                         {"bucket_items", manifest.matching.bucket_items},
-                                         {"intersection_min", manifest.matching.intersection_min}}},
-                                       {"trees",
-                                        {{"rounds", manifest.trees.rounds},
-                                         {"depth", manifest.trees.depth},
-                                         {"eta", manifest.trees.eta},
-                                         {"lambda", manifest.trees.lambda},
-                                         {"min_child_weight", manifest.trees.min_child_weight},
-                                         {"label_party_first", manifest.trees.label_party_first},
-                                         {"bins", manifest.bins}}}};
+  nlohmann::ordered_json json = {{"kind", "vertical_trees"},
+                                 {"job", to_hex(manifest.job)},
+                                 {"leakage_ack", kVerticalLeakage},
+                                 {"matching",
+                                  {{"salt", to_hex(manifest.matching.salt)},
+                                   {"id_type", manifest.matching.id_type},
+                                   {"bucket_items", manifest.matching.bucket_items},
+                                   {"intersection_min", manifest.matching.intersection_min}}},
+                                 {"trees",
+                                  {{"rounds", manifest.trees.rounds},
+                                   {"depth", manifest.trees.depth},
+                                   {"eta", manifest.trees.eta},
+                                   {"lambda", manifest.trees.lambda},
+                                   {"min_child_weight", manifest.trees.min_child_weight},
+                                   {"label_party_first", manifest.trees.label_party_first},
+                                   {"bins", manifest.bins}}}};
+  if (!manifest.parties[0].empty()) {
+    json["parties"] = {{"label", manifest.parties[0]}, {"feature", manifest.parties[1]}};
+  }
   return json.dump(2) + "\n";
 }
 

@@ -24,6 +24,8 @@ struct VerticalManifest {
   vertical::PsiSettings matching;
   vertical::TreeSettings trees;
   uint32_t bins = 32;  // of a column
+  // DNS names in the parties' certificates, the label party's first; empty: parties that reach each other need none.
+  std::array<std::string, 2> parties;
 };
 
 // invalid_argument or malformed, with every field that is wrong.

@@ -12,8 +12,8 @@
 #include "secure/he/paillier.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/table.h"
-#include "tools/vertical/manifest.h"
 #include "tools/vertical/party_table.h"
+#include "vertical/coordinator/coordinator_client.h"
 #include "vertical/psi/matching.h"
 #include "vertical/trees/predict_trees.h"
 #include "vertical/trees/train_trees.h"
@@ -23,7 +23,7 @@ namespace {
 
 using namespace vertical;
 
-constexpr uint64_t kManifestBytesMax = 1 << 16;
+constexpr Millis kReportPatience{10'000};
 constexpr PartyIndex kLabelParty = 0, kFeatureParty = 1;
 
 Secret<32> new_seed() {
@@ -32,7 +32,9 @@ Secret<32> new_seed() {
   return seed;
 }
 
-Result<VerticalManifest> read_approved_manifest(const PartyConfig& config) {
+}  // namespace
+
+Result<ApprovedManifest> read_approved_manifest(const PartyConfig& config) {
   COT_ASSIGN(const Bytes bytes, os::read_file(config.manifest_file, kManifestBytesMax));
   if (const Digest digest = manifest_digest(as_text(bytes)); digest != config.approved) {
     return Error(ErrorCode::refused,
@@ -42,11 +44,16 @@ Result<VerticalManifest> read_approved_manifest(const PartyConfig& config) {
   }
   Result<VerticalManifest> manifest = parse_manifest(as_text(bytes));
   if (!manifest) return manifest.error().with_context(config.manifest_file);
-  return manifest;
+  return ApprovedManifest{.text = std::string(as_text(bytes)), .manifest = *manifest};
 }
 
-Result<std::unique_ptr<ByteStream>> connect(const PartyConfig& config) {
+namespace {
+
+Result<std::unique_ptr<ByteStream>> connect(const PartyConfig& config, const VerticalJobId& job) {
   const LinkPatience patience{.time = config.patience, .cancel = Interrupt::flag()};
+  if (config.coordinator) {
+    return meet_at_coordinator(*config.coordinator, job, config.approved, config.tls, config.is_label_party, patience);
+  }
   if (!config.is_label_party) return dial_party(config.host, config.port, config.tls, patience);
   COT_ASSIGN(const PartyListener listener, PartyListener::open(config.host, config.port));
   const std::string port = std::to_string(listener.port());
@@ -172,15 +179,39 @@ class Party {
 
 }  // namespace
 
-Result<PartyReport> run_party(const PartyConfig& config) {
-  COT_ASSIGN(const VerticalManifest manifest, read_approved_manifest(config));
-  COT_ASSIGN(PartyTable table, read_party_table(config.table_file, config.id_column, config.label_column));
-  COT_TRY(os::make_directories(config.out));
-  COT_ASSIGN(std::unique_ptr<ByteStream> stream, connect(config));
+namespace {
+
+Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, PartyTable table,
+                               std::unique_ptr<ByteStream> stream) {
   COT_ASSIGN(const PartyReport report, Party(config, manifest, std::move(table), std::move(stream)).run());
   const std::string ledger = write_ledger(ledger_rows(report, config.is_label_party, manifest.trees.trees()));
   COT_TRY(os::write_file_atomically(config.out + "/ledger.json", as_bytes(ledger)));
   COT_TRY(os::write_file_atomically(config.out + "/report.json", as_bytes(write_report(report))));
+  return report;
+}
+
+// How it ended, for the job's record. The coordinator learns an error's kind, never its sentence.
+void tell_coordinator(const PartyConfig& config, const VerticalJobId& job, const Result<PartyReport>& report) {
+  Request request{.kind = RequestKind::report, .job = job, .is_done = report.has_value()};
+  if (!report) {
+    request.reason = is_job_reason(report.error().reason()) ? report.error().reason() : report.error().name();
+  }
+  const Result<JobView> view = ask_coordinator(*config.coordinator, request, {.time = kReportPatience});
+  if (view) return;
+  std::fprintf(stderr, "coterie vertical party: the coordinator did not hear how the run ended: %s\n",
+               printable(view.error().message()).c_str());
+}
+
+}  // namespace
+
+Result<PartyReport> run_party(const PartyConfig& config) {
+  COT_ASSIGN(const ApprovedManifest approved, read_approved_manifest(config));
+  const VerticalManifest& manifest = approved.manifest;
+  COT_ASSIGN(PartyTable table, read_party_table(config.table_file, config.id_column, config.label_column));
+  COT_TRY(os::make_directories(config.out));
+  COT_ASSIGN(std::unique_ptr<ByteStream> stream, connect(config, manifest.job));
+  Result<PartyReport> report = run_stages(config, manifest, std::move(table), std::move(stream));
+  if (config.coordinator) tell_coordinator(config, manifest.job, report);
   return report;
 }
 

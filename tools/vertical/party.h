@@ -1,21 +1,30 @@
 // `coterie vertical party`: one organisation's side of a job, next to its data.
 //
 // It reads its manifest and its table first, so that what is wrong there is said before anybody is called. Then it
-// connects, agrees with the peer on job and manifest, and runs matching, training and the prediction of held-out
-// people. In its folder it leaves report.json, ledger.json, model.part; the label party also scores.csv.
+// meets its peer, directly or at a coordinator, agrees with it on job and manifest, and runs matching, training and the
+// prediction of held-out people. In its folder it leaves report.json, ledger.json, model.part; the label party also
+// scores.csv.
 #pragma once
 
 #include <string>
 
 #include "base/result.h"
 #include "tools/cli/exit_code.h"
+#include "tools/vertical/manifest.h"
 #include "tools/vertical/party_config.h"
 #include "tools/vertical/party_report.h"
 
 namespace coterie {
 
-// Prints a line a stage. Errors: of the files, with their names; `refused` with the reason "manifest_not_approved" for
-// a manifest that is not the approved one; of the link and the stages.
+struct ApprovedManifest {
+  std::string text;  // as its digest is of
+  VerticalManifest manifest;
+};
+// `refused` with the reason "manifest_not_approved" for a manifest that is not the approved one.
+Result<ApprovedManifest> read_approved_manifest(const PartyConfig& config);
+
+// Prints a line a stage. A coordinator is told how the run ended; if it does not hear it, the result stands. Errors: of
+// the files, with their names; read_approved_manifest()'s; of the coordinator, the link and the stages.
 Result<PartyReport> run_party(const PartyConfig& config);
 
 // The command: 0, or what exit_code.h says of the error, which is printed.

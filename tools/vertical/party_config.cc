@@ -1,11 +1,11 @@
 #include "tools/vertical/party_config.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/os/file.h"
 #include "fl_server/json/json_reader.h"
+#include "tools/vertical/address.h"
 
 namespace coterie {
 namespace {
@@ -16,13 +16,32 @@ constexpr Millis kPatienceMax{86'400'000};
 
 // "host:port"; an IPv6 address in brackets.
 bool read_address(const std::string& text, PartyConfig& config) {
-  const size_t colon = text.rfind(':');
-  if (colon == text.npos || colon == 0) return false;
-  config.host = text.substr(0, colon);
-  if (config.host.front() == '[' && config.host.back() == ']') config.host = config.host.substr(1, colon - 2);
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data() + colon + 1, end, config.port);
-  return error == std::errc() && stopped == end && !config.host.empty();
+  const std::optional<HostPort> address = parse_address(text);
+  if (!address) return false;
+  config.host = address->host;
+  config.port = address->port;
+  return true;
+}
+
+void read_coordinator(JsonReader reader, const std::string& folder, PartyConfig& config) {
+  vertical::CoordinatorDoor& door = config.coordinator.emplace();
+  std::string text;
+  reader.require("address");
+  reader.read("address", text);
+  const std::optional<HostPort> address = parse_address(text);
+  if (address && address->port != 0) {
+    door.host = address->host;
+    door.port = address->port;
+  } else if (!text.empty()) {
+    reader.problem("address", "must be HOST:PORT, is " + text);
+  }
+  reader.require("name");
+  reader.read("name", door.tls.peer_name);
+  // OpenSSL takes an empty name for "any".
+  if (door.tls.peer_name.empty()) reader.problem("name", "must not be empty");
+  reader.read("ca", door.tls.ca_file);
+  if (!door.tls.ca_file.empty() && door.tls.ca_file.front() != '/') door.tls.ca_file = folder + "/" + door.tls.ca_file;
+  reader.finish();
 }
 
 }  // namespace
@@ -52,18 +71,22 @@ Result<PartyConfig> parse_party_config(std::string_view text, const std::string&
   if (config.patience < kPatienceMin || config.patience > kPatienceMax) {
     reader.problem("patience_ms", "must be from 1000 to 86400000");
   }
-  // Keys of the other role are unknown: whoever has them means something else.
-  const char* const address_key = config.is_label_party ? "listen" : "connect";
-  std::string address;
-  reader.require(address_key);
-  reader.read(address_key, address);
-  if (!address.empty() && (!read_address(address, config) || (!config.is_label_party && config.port == 0))) {
-    reader.problem(address_key, "must be HOST:PORT, is " + address);
+  // Keys of the other role, or of the other way to meet, are unknown: whoever has them means something else.
+  if (reader.has("coordinator")) {
+    read_coordinator(reader.object("coordinator"), folder, config);
+  } else {
+    const char* const address_key = config.is_label_party ? "listen" : "connect";
+    std::string address;
+    reader.require(address_key);
+    reader.read(address_key, address);
+    if (!address.empty() && (!read_address(address, config) || (!config.is_label_party && config.port == 0))) {
+      reader.problem(address_key, "must be HOST:PORT, is " + address);
+    }
+    if (config.is_label_party && reader.has("port_file")) path(reader, "port_file", config.port_file);
   }
   if (config.is_label_party) {
     reader.read("label_column", config.label_column);
     if (config.label_column.empty()) reader.problem("label_column", "must not be empty");
-    if (reader.has("port_file")) path(reader, "port_file", config.port_file);
   } else {
     config.label_column.clear();
   }
@@ -77,6 +100,12 @@ Result<PartyConfig> parse_party_config(std::string_view text, const std::string&
   if (config.tls.peer_name.empty()) tls.problem("peer_name", "must not be empty");
   tls.finish();
   reader.finish();
+  if (config.coordinator) {
+    vertical::TlsIdentity& door = config.coordinator->tls;
+    if (door.ca_file.empty()) door.ca_file = config.tls.ca_file;
+    door.certificate_file = config.tls.certificate_file;
+    door.key_file = config.tls.key_file;
+  }
   if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));
   return config;
 }

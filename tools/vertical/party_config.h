@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "vertical/coordinator/coordinator_client.h"
 #include "vertical/link/tls_link.h"
 
 namespace coterie {
@@ -20,9 +22,11 @@ struct PartyConfig {
   std::string table_file;
   std::string id_column = "id";
   std::string label_column = "label";  // the label party's
-  std::string host;                    // where the label party listens and the feature party dials
-  uint16_t port = 0;                   // 0: a free one, for the label party
-  std::string port_file;               // the label party writes its port there; empty: nowhere
+  // Where both parties dial and meet, with this party's certificate; none: they reach each other.
+  std::optional<vertical::CoordinatorDoor> coordinator;
+  std::string host;       // without it: where the label party listens and the feature party dials
+  uint16_t port = 0;      // 0: a free one, for the label party
+  std::string port_file;  // the label party writes its port there; empty: nowhere
   vertical::TlsIdentity tls;
   Millis patience{60'000};  // with a peer that says nothing
   std::string out;          // folder of results, made if it is not there

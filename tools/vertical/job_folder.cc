@@ -1,0 +1,149 @@
+#include "tools/vertical/job_folder.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/os/file.h"
+#include "fl_server/json/json_reader.h"
+#include "secure/crypto/signature.h"
+
+namespace coterie {
+namespace {
+
+using namespace vertical;
+
+constexpr std::string_view kJobFileSuffix = ".job";
+constexpr uint64_t kJobFileBytesMax = 1 << 14;
+constexpr std::array<const char*, kJobParties> kPartyKeys = {"label_party", "feature_party"};
+
+bool read_bytes(JsonReader& reader, const char* key, Bytes& value) {
+  std::string text;
+  reader.require(key);
+  reader.read(key, text);
+  Result<Bytes> bytes = from_base64url(text);
+  if (!bytes) {
+    reader.problem(key, "must be base64url");
+    return false;
+  }
+  value = std::move(*bytes);
+  return true;
+}
+
+void read_party(JsonReader reader, PartyRecord& party) {
+  reader.require("name");
+  reader.read("name", party.name);
+  reader.read("done", party.is_done);
+  reader.read("relayed_bytes", party.relayed_bytes);
+  if (reader.has("approval")) {
+    JsonReader from = reader.object("approval");
+    size_t algorithm = 0;
+    PartyApproval& approval = party.approval.emplace();
+    from.require("algorithm");
+    from.read_choice("algorithm", {"ed25519", "p256"}, algorithm);
+    approval.algorithm = algorithm == 0 ? KeyAlgorithm::ed25519 : KeyAlgorithm::p256;
+    read_bytes(from, "public_key", approval.public_key);
+    read_bytes(from, "signature", approval.signature);
+    from.finish();
+  }
+  reader.finish();
+}
+
+}  // namespace
+
+std::string write_job_record(const JobRecord& record) {
+  nlohmann::ordered_json json = {{"job", to_hex(record.job)},
+                                 {"manifest", record.manifest.hex()},
+                                 {"state", job_state_name(record.state)},
+                                 {"reason", record.reason},
+                                 {"changed_unix_ms", unix_ms(record.changed)},
+                                 {"submitted_by", kPartyKeys[record.submitted_by]}};
+  for (size_t i = 0; i < kJobParties; ++i) {
+    const PartyRecord& party = record.parties[i];
+    nlohmann::ordered_json& entry = json[kPartyKeys[i]];
+    entry = {{"name", party.name}, {"done", party.is_done}, {"relayed_bytes", party.relayed_bytes}};
+    if (!party.approval) continue;
+    entry["approval"] = {{"algorithm", party.approval->algorithm == KeyAlgorithm::ed25519 ? "ed25519" : "p256"},
+                         {"public_key", to_base64url(party.approval->public_key)},
+                         {"signature", to_base64url(party.approval->signature)}};
+  }
+  return json.dump(2) + "\n";
+}
+
+Result<JobRecord> parse_job_record(std::string_view text) {
+  Problems problems;
+  const std::optional<nlohmann::json> json = parse_json(text, problems);
+  if (!json) return Error(ErrorCode::malformed, listed(problems));
+  JobRecord record;
+  JsonReader reader(*json, "", problems);
+  std::string job, state;
+  uint64_t changed = 0;
+  size_t submitted_by = 0;
+  for (const char* key : {"job", "manifest", "state", "reason", "changed_unix_ms", "submitted_by"}) reader.require(key);
+  reader.read("job", job);
+  if (const Result<Bytes> bytes = from_hex(job); bytes && bytes->size() == record.job.size()) {
+    std::ranges::copy(*bytes, record.job.begin());
+  } else {
+    reader.problem("job", "must be 32 hexadecimal digits");
+  }
+  reader.read("manifest", record.manifest);
+  reader.read("state", state);
+  if (const std::optional<JobState> known = job_state_from_name(state)) {
+    record.state = *known;
+  } else {
+    reader.problem("state", "is no state");
+  }
+  reader.read("reason", record.reason);
+  if (!record.reason.empty() && !is_job_reason(record.reason)) reader.problem("reason", "is no reason");
+  reader.read("changed_unix_ms", changed);
+  record.changed = wall_time_from_unix_ms(static_cast<int64_t>(changed));
+  reader.read_choice("submitted_by", {kPartyKeys[0], kPartyKeys[1]}, submitted_by);
+  record.submitted_by = static_cast<PartyIndex>(submitted_by);
+  for (size_t i = 0; i < kJobParties; ++i) read_party(reader.object(kPartyKeys[i]), record.parties[i]);
+  reader.finish();
+  if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));
+  COT_TRY(check_terms(
+      {.job = record.job, .manifest = record.manifest, .parties = {record.parties[0].name, record.parties[1].name}}));
+  for (const PartyRecord& party : record.parties) {
+    if (party.approval &&
+        !signature_is_valid(party.approval->algorithm, party.approval->public_key,
+                            approval_message(record.job, record.manifest), party.approval->signature)) {
+      return Error(ErrorCode::unauthenticated, "the approval of " + party.name + " is not signed by its key");
+    }
+  }
+  const bool runs = record.state == JobState::approved || record.state == JobState::running;
+  if ((runs && !record.is_approved()) || (record.state == JobState::created && record.is_approved())) {
+    return Error(ErrorCode::invalid_argument, "the state and the approvals do not fit");
+  }
+  return record;
+}
+
+std::string JobFolder::file_of(const VerticalJobId& job) const {
+  return path_ + "/" + to_hex(job) + std::string(kJobFileSuffix);
+}
+
+Result<std::vector<JobRecord>> JobFolder::read_all() const {
+  COT_TRY(os::make_directories(path_));
+  COT_ASSIGN(const std::vector<std::string> names, os::list_directory(path_));
+  std::vector<JobRecord> records;
+  for (const std::string& name : names) {
+    // What a killed write left behind has another name.
+    if (!name.ends_with(kJobFileSuffix)) continue;
+    COT_ASSIGN(const Bytes bytes, os::read_file(path_ + "/" + name, kJobFileBytesMax));
+    Result<JobRecord> record = parse_job_record(as_text(bytes));
+    if (!record) return Error(ErrorCode::data_loss, path_ + "/" + name + ": " + record.error().message());
+    if (file_of(record->job) != path_ + "/" + name) {
+      return Error(ErrorCode::data_loss, path_ + "/" + name + ": it holds another job");
+    }
+    records.push_back(std::move(*record));
+  }
+  return records;
+}
+
+Status JobFolder::put(const JobRecord& record) {
+  return os::write_file_atomically(file_of(record.job), as_bytes(write_job_record(record)));
+}
+
+Status JobFolder::remove(const VerticalJobId& job) { return os::remove_file(file_of(job)); }
+
+}  // namespace coterie

@@ -1,0 +1,32 @@
+// JobFolder: a coordinator's jobs on disk, a JSON file each, written whole and durably.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "vertical/coordinator/coordinator_server.h"
+
+namespace coterie {
+
+class JobFolder final : public vertical::JobStore {
+ public:
+  explicit JobFolder(std::string path) : path_(std::move(path)) {}
+
+  // All jobs. data_loss, with the file's name, for one that is not as it was written.
+  Result<std::vector<vertical::JobRecord>> read_all() const;
+
+  Status put(const vertical::JobRecord& record) override;
+  Status remove(const vertical::VerticalJobId& job) override;
+
+ private:
+  std::string file_of(const vertical::VerticalJobId& job) const;
+  std::string path_;
+};
+
+std::string write_job_record(const vertical::JobRecord& record);
+// malformed or invalid_argument; unauthenticated if an approval's signature is not valid.
+Result<vertical::JobRecord> parse_job_record(std::string_view text);
+
+}  // namespace coterie
