@@ -56,6 +56,9 @@ std::string demo_text(const VerticalDemoResult& result, const std::string& folde
     text += "   " + wrapped("label party: " + row.label_party, kColumns - 3, 5) + "\n";
     text += "   " + wrapped("feature party: " + row.feature_party, kColumns - 3, 5) + "\n";
   }
+  text += "\nThe coordinator carried " + format_bytes(result.job.parties[0].relayed_bytes) +
+          " from the label party and " + format_bytes(result.job.parties[1].relayed_bytes) +
+          "\nfrom the feature party, sealed; the job is " + std::string(job_state_name(result.job.state)) + ".\n";
   return text + "\nmanifest.json, ledger.json, metrics.json and each party's part of the model\nare in " + folder +
          " (" + format_seconds(result.seconds) + ")\n";
 }
@@ -76,6 +79,9 @@ std::string demo_metrics(const VerticalDemoResult& result) {
                                        {"held_out", result.label.held_out},
                                        {"trees", result.trees},
                                        {"stages", stages},
+                                       {"job_state", job_state_name(result.job.state)},
+                                       {"label_party_bytes_relayed", result.job.parties[0].relayed_bytes},
+                                       {"feature_party_bytes_relayed", result.job.parties[1].relayed_bytes},
                                        {"together", quality_json(result.together)},
                                        {"pooled", quality_json(result.pooled)},
                                        {"label_party_alone", quality_json(result.alone)},

@@ -6,12 +6,14 @@
 #include "base/bytes.h"
 #include "tools/vertical/party_report.h"
 #include "tools/vertical/scores.h"
+#include "vertical/coordinator/coordinator_wire.h"
 
 namespace coterie {
 
 struct VerticalDemoResult {
   Digest manifest;
   PartyReport label, feature;
+  vertical::JobView job;  // as the coordinator knows it at the end
   uint32_t label_columns = 0, feature_columns = 0, trees = 0;
   ScoreQuality together, pooled, alone;
   uint64_t equal_scores = 0;  // of label.held_out: the same float as the pooled training's

@@ -19,7 +19,9 @@
 #include "tools/vertical/baselines.h"
 #include "tools/vertical/demo_report.h"
 #include "tools/vertical/example_tables.h"
+#include "tools/vertical/job_commands.h"
 #include "tools/vertical/manifest.h"
+#include "tools/vertical/party_config.h"
 #include "tools/vertical/party_table.h"
 
 namespace coterie {
@@ -49,7 +51,7 @@ class Certificates {
     const WallTime now = os::wall_now();
     COT_ASSIGN(const PemPair ca, make_dev_ca(now, kCertificateDays));
     COT_TRY(os::write_file_atomically(folder_ + "/ca.pem", as_bytes(ca.certificate)));
-    for (const std::string name : {"label-party", "feature-party"}) {
+    for (const std::string name : {"coordinator", "label-party", "feature-party"}) {
       COT_ASSIGN(const PemPair pair, make_peer_certificate(ca, {name}, now, kCertificateDays));
       COT_TRY(os::write_file_atomically(folder_ + "/" + name + ".pem", as_bytes(pair.certificate)));
       COT_TRY(os::write_file_atomically(folder_ + "/" + name + ".key", as_bytes(pair.private_key)));
@@ -93,7 +95,7 @@ class Demo {
   Result<VerticalDemoResult> run() {
     const Instant started = os::monotonic_now();
     COT_TRY(prepare());
-    COT_TRY(run_parties());
+    COT_TRY(run_job());
     COT_TRY(read_reports());
     COT_TRY(compare());
     result_.seconds = std::chrono::duration<double>(os::monotonic_now() - started).count();
@@ -113,57 +115,97 @@ class Demo {
     manifest_.trees.rounds = options_.trees;
     manifest_.trees.depth = options_.depth;
     manifest_.bins = options_.bins;
+    manifest_.parties = {"label-party", "feature-party"};
     const std::string text = write_manifest(manifest_);
     result_.manifest = manifest_digest(text);
     result_.trees = manifest_.trees.trees();
     result_.label_columns = static_cast<uint32_t>(tables_.label.columns.size());
     result_.feature_columns = static_cast<uint32_t>(tables_.feature.columns.size());
     COT_TRY(folder_.write("manifest.json", as_bytes(text)));
-    for (const char* name : {"label_party", "feature_party"}) COT_TRY(os::make_directories(folder_.path(name)));
+    for (const char* name : {"coordinator", "label_party", "feature_party"}) {
+      COT_TRY(os::make_directories(folder_.path(name)));
+    }
     COT_TRY(folder_.write("devices/label_party.csv", as_bytes(tables_.label_text)));
     return folder_.write("devices/feature_party.csv", as_bytes(tables_.feature_text));
   }
 
-  Status write_config(bool is_label, const std::string& address) const {
+  Status write_party_config(bool is_label, const std::string& port) const {
     const std::string self = is_label ? "label" : "feature", other = is_label ? "feature" : "label";
-    nlohmann::ordered_json json = {{"role", self},
-                                   {"manifest", "../manifest.json"},
-                                   {"approved", result_.manifest.hex()},
-                                   {"table", "../devices/" + self + "_party.csv"},
-                                   {is_label ? "listen" : "connect", address},
-                                   {"tls",
-                                    {{"ca", "../certificates/ca.pem"},
-                                     {"certificate", "../certificates/" + self + "-party.pem"},
-                                     {"key", "../certificates/" + self + "-party.key"},
-                                     {"peer_name", other + "-party"}}},
-                                   {"out", "."}};
-    if (is_label) json["port_file"] = "../server/port";
+    const nlohmann::ordered_json json = {{"role", self},
+                                         {"manifest", "../manifest.json"},
+                                         {"approved", result_.manifest.hex()},
+                                         {"table", "../devices/" + self + "_party.csv"},
+                                         {"coordinator", {{"address", "127.0.0.1:" + port}, {"name", "coordinator"}}},
+                                         {"tls",
+                                          {{"ca", "../certificates/ca.pem"},
+                                           {"certificate", "../certificates/" + self + "-party.pem"},
+                                           {"key", "../certificates/" + self + "-party.key"},
+                                           {"peer_name", other + "-party"}}},
+                                         {"out", "."}};
     return folder_.write(self + "_party/config.json", as_bytes(json.dump(2) + "\n"));
   }
 
-  Result<Child> start(const std::string& self) const {
+  Status write_coordinator_config() const {
+    const nlohmann::ordered_json json = {{"listen", "127.0.0.1:0"},
+                                         {"port_file", "port"},
+                                         {"jobs", "jobs"},
+                                         {"tls",
+                                          {{"ca", "../certificates/ca.pem"},
+                                           {"certificate", "../certificates/coordinator.pem"},
+                                           {"key", "../certificates/coordinator.key"}}}};
+    return folder_.write("coordinator/config.json", as_bytes(json.dump(2) + "\n"));
+  }
+
+  Result<Child> start(const std::string& name, const std::string& command, const std::string& folder) const {
     std::error_code error;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
     if (error) return Error(ErrorCode::unavailable, "cannot find out where this program lies: " + error.message());
     return Child::start(
-        {.name = "the " + self + " party",
-         .command = {program.string(), "vertical", "party", "--config", folder_.path(self + "_party/config.json")},
+        {.name = name,
+         .command = {program.string(), "vertical", command, "--config", folder_.path(folder + "/config.json")},
          .environment = {},
-         .log_file = folder_.log_file(self + "-party")});
+         .log_file = folder_.log_file(folder)});
+  }
+
+  // What the operator of each party would do by hand.
+  Status submit_and_approve() const {
+    for (const auto& [party, command] : {std::pair("label_party", JobCommand::submit),
+                                         {"label_party", JobCommand::approve},
+                                         {"feature_party", JobCommand::approve}}) {
+      COT_TRY(ask(party, command));
+    }
+    return {};
+  }
+
+  Result<vertical::JobView> ask(const std::string& party, JobCommand command) const {
+    COT_ASSIGN(const PartyConfig config, read_party_config(folder_.path(party + "/config.json")));
+    return run_job_command(command, config);
+  }
+
+  Status run_job() {
+    COT_TRY(write_coordinator_config());
+    COT_ASSIGN(Child coordinator, start("the coordinator", "coordinator", "coordinator"));
+    const std::string port_file = folder_.path("coordinator/port");
+    while (!os::exists(port_file)) {
+      COT_TRY(Interrupt::wait(kLook));
+      if (coordinator.has_ended()) {
+        return Error(ErrorCode::unavailable, coordinator.name() + " " + coordinator.obituary());
+      }
+    }
+    COT_ASSIGN(const Bytes bytes, os::read_file(port_file, 16));
+    const std::string port(as_text(bytes).substr(0, as_text(bytes).find('\n')));
+    for (const bool is_label : {true, false}) COT_TRY(write_party_config(is_label, port));
+    COT_TRY(submit_and_approve());
+    COT_TRY(run_parties());
+    COT_ASSIGN(result_.job, ask("label_party", JobCommand::status));
+    stop_children({&coordinator}, kGrace);
+    return {};
   }
 
   // Both to their end. A party that fails takes the other one with it: each sees the connection end.
   Status run_parties() const {
-    COT_TRY(write_config(true, "127.0.0.1:0"));
-    COT_ASSIGN(Child label, start("label"));
-    const std::string port_file = folder_.path("server/port");
-    while (!os::exists(port_file)) {
-      COT_TRY(Interrupt::wait(kLook));
-      if (label.has_ended()) return Error(ErrorCode::unavailable, label.name() + " " + label.obituary());
-    }
-    COT_ASSIGN(const Bytes port, os::read_file(port_file, 16));
-    COT_TRY(write_config(false, "127.0.0.1:" + std::string(as_text(port).substr(0, as_text(port).find('\n')))));
-    COT_ASSIGN(Child feature, start("feature"));
+    COT_ASSIGN(Child label, start("the label party", "party", "label_party"));
+    COT_ASSIGN(Child feature, start("the feature party", "party", "feature_party"));
     for (;;) {
       const bool label_ended = label.has_ended(), feature_ended = feature.has_ended();
       if (label_ended && feature_ended) break;
@@ -257,8 +299,9 @@ ExitCode run_vertical_demo(const VerticalDemoOptions& options) {
       options.out.empty() ? RunFolder::create_default(false) : RunFolder::create(options.out, false);
   if (!folder) return fail(folder.error(), ExitCode::usage);
   std::fprintf(stderr,
-               "Two parties, two processes, mutual TLS 1.3. Label party: %zu columns and the\n"
-               "label; feature party: %zu columns. Gradients under Paillier-2048 ...\n\n",
+               "Two parties meet at a coordinator: three processes, mutual TLS 1.3 from party to\n"
+               "party. Label party: %zu columns and the label; feature party: %zu columns.\n"
+               "Gradients under Paillier-2048 ...\n\n",
                tables->label.columns.size(), tables->feature.columns.size());
   const Result<VerticalDemoResult> result = Demo(options, *tables, *folder).run();
   if (result) {
@@ -267,7 +310,8 @@ ExitCode run_vertical_demo(const VerticalDemoOptions& options) {
     return result->is_pooled() ? ExitCode::ok : ExitCode::failure;
   }
   if (result.error().code() == ErrorCode::cancelled) {
-    for (const char* name : {"label_party", "feature_party", "manifest.json"}) remove_tree(folder->path(name));
+    for (const char* name : {"coordinator", "label_party", "feature_party", "manifest.json"})
+      remove_tree(folder->path(name));
     folder->interrupted();
     return fail(result.error(), ExitCode::interrupted);
   }

@@ -1,7 +1,8 @@
-// `coterie vertical demo`: a job between two organisations, each a process of its own on this machine, over mutual TLS.
+// `coterie vertical demo`: a job between two organisations that meet at a coordinator, three processes on this machine.
 //
-// This process makes the certificates, the manifest and the parties' configurations, starts both, and compares what
-// comes of it with trees that see one table. It sees both tables, which nobody would outside of a demo.
+// This process makes the certificates, the manifest and the configurations, submits the job and approves it for both,
+// starts the parties, and compares what comes of it with trees that see one table. It sees both tables, which nobody
+// would outside of a demo.
 #pragma once
 
 #include <cstdint>
