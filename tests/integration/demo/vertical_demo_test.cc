@@ -1,7 +1,10 @@
 // Two real parties over mutual TLS: the model is the one that one table would have given.
+#include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "base/os/clock.h"
 #include "base/os/file.h"
+#include "secure/crypto/dev_ca.h"
 #include "tests/integration/demo/demo_process.h"
 #include "tests/support/matchers.h"
 #include "tools/vertical/manifest.h"
@@ -35,6 +38,12 @@ TEST_F(VerticalDemo, EqualsOneTableAndSaysWhatWasLearned) {
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(ledger[i]["id"], kVerticalLeakage[i]);
   EXPECT_EQ(file("label_party/ledger.json"), ledger);
   EXPECT_EQ(file("feature_party/ledger.json"), ledger);
+  // The coordinator carried all frames, and what TLS adds.
+  EXPECT_EQ(metrics["job_state"], "done");
+  int sent = 0;
+  for (const auto& stage : metrics["stages"]) sent += stage["label_party_bytes_sent"].get<int>();
+  EXPECT_GT(metrics["label_party_bytes_relayed"].get<int>(), sent);
+  EXPECT_NE(demo.output().find("The coordinator carried"), std::string::npos) << demo.output();
   for (const char* name : {"label_party/model.part", "feature_party/model.part", "label_party/scores.csv"}) {
     EXPECT_TRUE(os::exists(directory_ / "run/" + name)) << name;
   }
@@ -48,6 +57,107 @@ TEST_F(VerticalDemo, EqualsOneTableAndSaysWhatWasLearned) {
   DemoProcess party(directory_.path(), {"vertical", "party", "--config", run() + "/feature_party/config.json"});
   EXPECT_EQ(party.wait(), 1);
   EXPECT_NE(party.errors().find("manifest_not_approved"), std::string::npos) << party.errors();
+}
+
+// Two parties and a coordinator as their operators start them.
+class VerticalCoordinator : public VerticalDemo {
+ protected:
+  void SetUp() override {
+    const PemPair ca = *make_dev_ca(os::wall_now(), 1);
+    write("ca.pem", ca.certificate);
+    for (const std::string name : {"coordinator", "label", "feature"}) {
+      const PemPair pair = *make_peer_certificate(ca, {name}, os::wall_now(), 1);
+      write(name + ".pem", pair.certificate);
+      write(name + ".key", pair.private_key);
+    }
+    std::string label = "id,label,x\n", feature = "id,y\n";
+    for (int i = 0; i < 60; ++i) {
+      const std::string id = "p" + std::to_string(i);
+      label += id + "," + std::to_string(i % 2) + "," + std::to_string(i) + "\n";
+      feature += id + "," + std::to_string(i % 7) + "\n";
+    }
+    write("label.csv", label);
+    write("feature.csv", feature);
+    VerticalManifest manifest{.job = {9}, .matching = {}, .trees = {}, .bins = 4, .parties = {"label", "feature"}};
+    manifest.matching.intersection_min = 10;
+    manifest.matching.id_type = "id";
+    manifest.trees.rounds = 1;
+    manifest.trees.depth = 1;
+    manifest_ = write_manifest(manifest);
+    write("manifest.json", manifest_);
+    write(
+        "coordinator.json",
+        nlohmann::json{{"listen", "127.0.0.1:0"}, {"port_file", "port"}, {"jobs", "jobs"}, {"tls", tls("coordinator")}}
+            .dump());
+  }
+  void write(const std::string& name, const std::string& text) const {
+    ASSERT_TRUE(os::write_file_atomically(directory_ / name, as_bytes(text)));
+  }
+  static nlohmann::json tls(const std::string& name) {
+    return {{"ca", "ca.pem"}, {"certificate", name + ".pem"}, {"key", name + ".key"}};
+  }
+
+  // A fresh coordinator, which both parties' configurations then name.
+  std::unique_ptr<DemoProcess> start_coordinator() {
+    EXPECT_TRUE(os::remove_file(directory_ / "port"));
+    auto coordinator = std::make_unique<DemoProcess>(
+        directory_.path(), std::vector<std::string>{"vertical", "coordinator", "--config", "coordinator.json"});
+    EXPECT_TRUE(coordinator->wait_for_path(directory_ / "port")) << coordinator->errors();
+    const Result<Bytes> bytes = os::read_file(directory_ / "port", 16);
+    const std::string port = bytes ? std::string(as_text(*bytes)) : "\n";
+    for (const std::string self : {"label", "feature"}) {
+      nlohmann::json config = {
+          {"role", self},
+          {"manifest", "manifest.json"},
+          {"approved", manifest_digest(manifest_).hex()},
+          {"table", self + ".csv"},
+          {"out", self + "_results"},
+          {"coordinator", {{"address", "127.0.0.1:" + port.substr(0, port.find('\n'))}, {"name", "coordinator"}}},
+          {"tls", tls(self)}};
+      config["tls"]["peer_name"] = self == "label" ? "feature" : "label";
+      write(self + ".json", config.dump());
+    }
+    return coordinator;
+  }
+  // The exit status; what it printed is in said_.
+  int vertical(const std::string& command, const std::string& party, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"vertical", command, "--config", party + ".json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    DemoProcess process(directory_.path(), arguments);
+    const int status = process.wait();
+    said_ = process.output() + process.errors();
+    return status;
+  }
+
+  std::string manifest_, said_;
+};
+
+TEST_F(VerticalCoordinator, LeadsAJobOverItsOwnDeath) {
+  auto coordinator = start_coordinator();
+  ASSERT_EQ(vertical("submit", "label"), 0) << said_;
+  coordinator->signal(SIGKILL);
+  coordinator->wait();
+  coordinator = start_coordinator();
+  ASSERT_EQ(vertical("status", "feature", {"--json"}), 0) << said_;
+  EXPECT_EQ(nlohmann::json::parse(said_)["state"], "created");
+
+  ASSERT_EQ(vertical("approve", "label"), 0) << said_;
+  EXPECT_EQ(vertical("party", "label"), 1);
+  EXPECT_NE(said_.find("not_approved"), std::string::npos) << said_;
+  ASSERT_EQ(vertical("approve", "feature"), 0) << said_;
+  DemoProcess feature(directory_.path(), {"vertical", "party", "--config", "feature.json"});
+  EXPECT_EQ(vertical("party", "label"), 0) << said_;
+  EXPECT_EQ(feature.wait(), 0) << feature.errors();
+  EXPECT_TRUE(os::exists(directory_ / "label_results/scores.csv"));
+
+  ASSERT_EQ(vertical("status", "label", {"--json"}), 0) << said_;
+  const nlohmann::json job = nlohmann::json::parse(said_);
+  EXPECT_EQ(job["state"], "done");
+  EXPECT_GT(job["label_party"]["relayed_bytes"], 0);
+  EXPECT_EQ(vertical("cancel", "label"), 1);
+  EXPECT_NE(said_.find("job_over"), std::string::npos) << said_;
+  coordinator->signal(SIGTERM);
+  EXPECT_EQ(coordinator->wait(), 130) << coordinator->errors();
 }
 
 TEST_F(VerticalDemo, NamesTheLineOfABadTable) {
