@@ -3,8 +3,12 @@
 #include <array>
 #include <cmath>
 
+#include "secure/crypto/signature.h"
 #include "tests/support/matchers.h"
+#include "tests/support/temporary_directory.h"
+#include "tools/vertical/coordinator_config.h"
 #include "tools/vertical/example_tables.h"
+#include "tools/vertical/job_folder.h"
 #include "tools/vertical/manifest.h"
 #include "tools/vertical/party_config.h"
 #include "tools/vertical/party_table.h"
@@ -112,6 +116,91 @@ TEST(PartyConfig, NamesTheFieldThatIsWrong) {
   EXPECT_ERROR(parse("judge", R"("connect": "h:1")"), ErrorCode::invalid_argument, "/role");
   EXPECT_ERROR(parse("label", R"("listen": "h:1", "patience_ms": 1)"), ErrorCode::invalid_argument, "/patience_ms");
   EXPECT_ERROR(parse_party_config("[]", "."), ErrorCode::invalid_argument, "");
+}
+
+TEST(PartyConfig, HasACoordinatorInThePlaceOfItsPeer) {
+  for (const char* role : {"label", "feature"}) {
+    const Result<PartyConfig> config =
+        parse_party_config(config_text(role, R"("coordinator": {"address": "h:7", "name": "meeting"})"), "/folder");
+    ASSERT_OK(config);
+    ASSERT_TRUE(config->coordinator);
+    EXPECT_EQ(config->coordinator->host, "h");
+    EXPECT_EQ(config->coordinator->port, 7);
+    EXPECT_EQ(config->coordinator->tls.peer_name, "meeting");
+    EXPECT_EQ(config->coordinator->tls.ca_file, "/folder/ca.pem");
+    EXPECT_EQ(config->coordinator->tls.key_file, "/folder/k.pem");
+  }
+  const auto parse = [](const std::string& more) { return parse_party_config(config_text("label", more), "."); };
+  EXPECT_EQ(parse(R"("coordinator": {"address": "h:7", "name": "m", "ca": "/x.pem"})")->coordinator->tls.ca_file,
+            "/x.pem");
+  EXPECT_ERROR(parse(R"("coordinator": {"address": "h:0", "name": "m"})"), ErrorCode::invalid_argument,
+               "/coordinator/address");
+  EXPECT_ERROR(parse(R"("coordinator": {"address": "h:7"})"), ErrorCode::invalid_argument, "/coordinator/name");
+  EXPECT_ERROR(parse(R"("coordinator": {"address": "h:7", "name": "m"}, "listen": "h:1")"), ErrorCode::invalid_argument,
+               "/listen");
+}
+
+TEST(VerticalManifest, NamesItsParties) {
+  VerticalManifest manifest;
+  EXPECT_EQ(write_manifest(manifest).find("parties"), std::string::npos);
+  manifest.parties = {"a.example", "b.example"};
+  const Result<VerticalManifest> read = parse_manifest(write_manifest(manifest));
+  ASSERT_OK(read);
+  EXPECT_EQ(read->parties, manifest.parties);
+  manifest.parties[1] = "a.example";
+  EXPECT_ERROR(parse_manifest(write_manifest(manifest)), ErrorCode::invalid_argument, "/parties");
+}
+
+TEST(CoordinatorConfig, NamesTheFieldThatIsWrong) {
+  const std::string tls = R"("tls": {"ca": "ca.pem", "certificate": "c.pem", "key": "/k.pem"})";
+  const auto parse = [&tls](const std::string& more) {
+    return parse_coordinator_config(R"({"jobs": "jobs", )" + tls + more + "}", "/folder");
+  };
+  const Result<CoordinatorConfig> config = parse(R"(, "listen": "[::1]:0", "limits": {"pairs_max": 3, "ask_ms": 9})");
+  ASSERT_OK(config);
+  EXPECT_EQ(config->listen.host, "::1");
+  EXPECT_EQ(config->jobs, "/folder/jobs");
+  EXPECT_EQ(config->tls.key_file, "/k.pem");
+  EXPECT_EQ(config->limits.pairs_max, 3u);
+  EXPECT_EQ(config->limits.ask_time, Millis(9));
+  EXPECT_ERROR(parse(""), ErrorCode::invalid_argument, "/listen");
+  EXPECT_ERROR(parse(R"(, "listen": "x")"), ErrorCode::invalid_argument, "/listen");
+  EXPECT_ERROR(parse(R"(, "listen": "h:1", "limits": {"pairs": 1})"), ErrorCode::invalid_argument, "/limits/pairs");
+  EXPECT_ERROR(parse(R"(, "listen": "h:1", "limits": {"pairs_max": 0})"), ErrorCode::invalid_argument, "pairs_max");
+}
+
+TEST(JobFolder, ReadsWhatItWrote) {
+  test::TemporaryDirectory directory{test::memory_disk()};
+  JobFolder folder(directory / "jobs");
+  EXPECT_TRUE(folder.read_all()->empty());
+  vertical::JobRecord record{.job = {1, 2}, .manifest = {}, .submitted_by = 1, .changed = wall_time_from_unix_ms(5)};
+  record.parties[0].name = "a";
+  record.parties[1] = {.name = "b", .approval = {}, .is_done = false, .relayed_bytes = uint64_t{1} << 60};
+  const auto signer = *make_signer(KeyAlgorithm::p256, generate_secret(KeyAlgorithm::p256));
+  record.parties[1].approval = {.algorithm = KeyAlgorithm::p256,
+                                .public_key = signer->public_key(),
+                                .signature = *signer->sign(vertical::approval_message(record.job, record.manifest))};
+  ASSERT_OK(folder.put(record));
+  vertical::JobRecord other = record;
+  other.job = {7};
+  other.parties[1].approval.reset();
+  other.state = vertical::JobState::cancelled;
+  other.reason = "label_party_cancelled";
+  ASSERT_OK(folder.put(other));
+  const auto read = folder.read_all();
+  ASSERT_OK(read);
+  ASSERT_EQ(read->size(), 2u);
+  EXPECT_EQ((*read)[0], record);
+  EXPECT_EQ((*read)[1], other);
+  ASSERT_OK(folder.remove(record.job));
+  EXPECT_EQ(folder.read_all()->size(), 1u);
+  // What was not written by a coordinator is not believed: an approval that nobody signed, a state without approvals.
+  other.parties[1].approval = record.parties[1].approval;
+  EXPECT_ERROR(parse_job_record(write_job_record(other)), ErrorCode::unauthenticated, "b");
+  vertical::JobRecord unapproved = record;
+  unapproved.state = vertical::JobState::running;
+  ASSERT_OK(folder.put(unapproved));
+  EXPECT_ERROR(folder.read_all(), ErrorCode::data_loss, ".job");
 }
 
 TEST(Scores, CountTiesByHalf) {
