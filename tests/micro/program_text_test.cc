@@ -1,0 +1,96 @@
+#include "tools/micro/program_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device_sdk/runtime/model_builder.h"
+#include "tests/support/matchers.h"
+#include "tools/micro/number_text.h"
+#include "tools/model/zoo.h"
+
+namespace coterie::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+MicroProgram program_of(ModelBuilder& build, TensorId output, bool trains) {
+  return *write_micro_program(*Model::load(*build.finish(output)), {.trains = trains});
+}
+
+TEST(MicroProgram, HasEachLayersCallInTheOrderOfTheModel) {
+  const MicroProgram program =
+      *write_micro_program(*Model::load(*make_model(ModelKind::lenet5, {28, 28, 1}, 10, 1)), {});
+  EXPECT_EQ(program.prefix, "lenet5");
+  EXPECT_EQ(program.arena_bytes, 4u * (28 * 28 * 6 + 14 * 14 * 6));
+  EXPECT_THAT(program.source.substr(program.source.find("void lenet5")),
+              HasSubstr("void lenet5_predict(const float *input, float *output) {\n"
+                        "  conv2d(&s_conv1, input, w_conv1_weight, w_conv1_bias, 1, y_conv1);\n"
+                        "  max_pool2d(&s_max_pool2d1, y_conv1, y_max_pool2d1);\n"));
+  EXPECT_THAT(program.header,
+              HasSubstr("#define LENET5_INPUTS 784 /* floats of one example: 28 x 28 x 1, channels last */\n"
+                        "#define LENET5_OUTPUTS 10 /* floats */\n#define LENET5_ARENA_BYTES 23520 "));
+}
+
+TEST(MicroProgram, HasOnlyTheFunctionsThatItCalls) {
+  ModelBuilder build("net", {4}, 1);
+  const TensorId x = build.op(OpKind::softmax, {build.dense(build.input(), 3)}, AxisAttributes{1});
+  const std::string source = program_of(build, x, false).source;
+  EXPECT_THAT(source, HasSubstr("softmax(3, output, output);\n"));  // in place, in the caller's output
+  for (const char* const other : {"conv2d", "pool2d", "log_of", "_accumulate", "arena"})
+    EXPECT_THAT(source, Not(HasSubstr(other)));
+}
+
+TEST(MicroProgram, TrainsBackwardFromTheLoss) {
+  ModelBuilder build("net", {4}, 1);
+  const TensorId x = build.dense(build.relu(build.dense(build.input(), 3)), 2);
+  const std::string source = program_of(build, x, true).source;
+  EXPECT_THAT(source, HasSubstr("  loss = cross_entropy(2, y_dense2, label, d_dense2);\n"
+                                "  dense_gradients(&s_dense2, y_dense1, d_dense2, g_dense2_weight, g_dense2_bias);\n"
+                                "  dense_input(&s_dense2, d_dense2, w_dense2_weight, d_dense1);\n"
+                                "  relu_input(3, y_dense1, d_dense1);\n"
+                                "  dense_gradients(&s_dense1, input, d_dense1, g_dense1_weight, g_dense1_bias);\n"
+                                "  examples += 1.0f;\n"));
+}
+
+TEST(MicroProgram, HostileNamesAreNoCode) {
+  ModelBuilder build("*/\nint main(void){system(\"x\");} /*", {2}, 1);
+  const TensorId w = build.parameter("w*/[1]; int evil(", {2, 2}, {1, 2, 3, 4});
+  const TensorId x =
+      build.op(OpKind::dense, {build.input(), w, build.uniform("b", {2}, 1)}, {}, "); evil(\\\n#define float");
+  const MicroProgram program = program_of(build, x, true);
+  EXPECT_EQ(program.prefix, "int_main_void_system_x");
+  for (const std::string& text : {program.header, program.source}) {
+    EXPECT_THAT(text, Not(HasSubstr("system(")));
+    EXPECT_THAT(text, Not(HasSubstr("evil(")));
+    EXPECT_THAT(text, Not(HasSubstr("#define float")));
+    EXPECT_THAT(text, Not(HasSubstr("\\")));
+    size_t opened = 0, closed = 0;
+    for (size_t at = text.find("/*"); at != std::string::npos; at = text.find("/*", at + 2)) ++opened;
+    for (size_t at = text.find("*/"); at != std::string::npos; at = text.find("*/", at + 2)) ++closed;
+    EXPECT_EQ(opened, closed);
+  }
+}
+
+TEST(MicroProgram, UsesNothingButFloat) {
+  for (const ModelKind kind : {ModelKind::mlp, ModelKind::cnn, ModelKind::lenet5, ModelKind::logistic}) {
+    const MicroProgram program =
+        *write_micro_program(*Model::load(*make_model(kind, {28, 28, 1}, 10, 1)), {.trains = true});
+    for (const char* const word : {"double", "malloc", "math.h", "stdio", "string.h"}) {
+      EXPECT_THAT(program.source, Not(HasSubstr(word)));
+    }
+  }
+}
+
+TEST(MicroProgram, NumbersAreExact) {
+  EXPECT_EQ(float_text(1.0f), "0x1p+0f");
+  EXPECT_EQ(float_text(-0.1f), "-0x1.99999ap-4f");
+  EXPECT_EQ(float_text(0.0f), "0.0f");
+  EXPECT_EQ(float_text(-0.0f), "-0.0f");
+  EXPECT_EQ(sizes_text({}), "1");
+  const std::vector<float> seven(7, 0.0f);
+  EXPECT_EQ(list_text(seven), "  0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f,\n  0.0f\n");
+}
+
+}  // namespace
+}  // namespace coterie::test

@@ -1,0 +1,129 @@
+// Generated programs on microcontrollers in QEMU: each bit is that of the reference, and so that of this machine
+// (host_test.cc). Without the cross compilers and QEMU the tests are skipped.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "tests/micro/program_rig.h"
+#include "tests/micro/reference_program.h"
+#include "tests/support/matchers.h"
+#include "tests/support/paths.h"
+#include "tests/support/temporary_directory.h"
+#include "tools/model/zoo.h"
+
+namespace coterie::test {
+namespace {
+
+struct Target {
+  const char *name, *compiler, *options;
+  const char* source;  // in tests/micro/target: with .c and .ld
+  const char* emulator;
+  const char* board_option = "";
+  uint64_t ram_bytes = 4 << 20;
+};
+
+constexpr const char* kArm = "arm-none-eabi-gcc";
+constexpr const char* kRiscv = "riscv64-unknown-elf-gcc";
+#define COT_ARM_QEMU(machine) \
+  "qemu-system-arm -M " machine " -nographic -semihosting-config enable=on,target=native -icount shift=6 -kernel "
+#define COT_LOW_MEMORY "-DBOARD_TIMER=0x40000000u -Wl,--defsym,FLASH=0,--defsym,RAM=0x20000000 "
+#define COT_RISCV_QEMU                                                                                             \
+  "qemu-system-riscv32 -M virt -nographic -bios none -semihosting-config enable=on,target=native -icount shift=6 " \
+  "-kernel "
+
+constexpr Target kTargets[] = {
+    {"CortexM3", kArm, COT_LOW_MEMORY "-mthumb -mcpu=cortex-m3", "cortex_m", COT_ARM_QEMU("mps2-an385")},
+    {"CortexM4F", kArm, COT_LOW_MEMORY "-mthumb -mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16", "cortex_m",
+     COT_ARM_QEMU("mps2-an386")},
+    {"CortexM7F", kArm, COT_LOW_MEMORY "-mthumb -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-sp-d16", "cortex_m",
+     COT_ARM_QEMU("mps2-an500")},
+    {"CortexM33", kArm,
+     "-Wl,--defsym,FLASH=0x10000000,--defsym,RAM=0x38000000 -mthumb -mcpu=cortex-m33 -mfloat-abi=hard "
+     "-mfpu=fpv5-sp-d16",
+     "cortex_m", COT_ARM_QEMU("mps2-an505")},
+    {"CortexM55", kArm,
+     "-Wl,--defsym,FLASH=0x10000000,--defsym,RAM=0x30000000 -mthumb -mcpu=cortex-m55 -mfloat-abi=hard", "cortex_m",
+     COT_ARM_QEMU("mps3-an547"), "", 500 << 10},
+    {"RV32IMAC", kRiscv, "-march=rv32imac -mabi=ilp32", "riscv", COT_RISCV_QEMU, " -march=rv32imac_zicsr"},
+    {"RV32IMAFC", kRiscv, "-march=rv32imafc -mabi=ilp32f", "riscv", COT_RISCV_QEMU},
+};
+bool is_here(const std::string& program) { return shell("command -v " + program).code == 0; }
+
+class OnTarget : public testing::TestWithParam<Target> {
+ protected:
+  void SetUp() override {
+    const std::string emulator = GetParam().emulator;
+    if (is_here(GetParam().compiler) && is_here(emulator.substr(0, emulator.find(' ')))) return;
+    GTEST_SKIP() << "needs apt-get install gcc-arm-none-eabi qemu-system-arm gcc-riscv64-unknown-elf qemu-system-misc";
+  }
+
+  DriverWords run(const MicroProgram& program, const RigCase& facts) {
+    const TemporaryDirectory folder;
+    EXPECT_EQ(write_case(folder.path(), program, facts), "");
+    const std::string target = source_dir() + "/tests/micro/target/";
+    const std::string prefix(
+        std::string_view(GetParam().compiler).substr(0, std::string_view(GetParam().compiler).rfind('-')));
+    const std::string compiler = std::string(GetParam().compiler) + " " + GetParam().options;
+    const std::string compile =
+        compiler + " -O2 -ffunction-sections -I. -I" + source_dir() + " " + kMicroWarnings + " -c ";
+    // The board's own file may have a CPU option more, which libgcc's choice must not see.
+    const std::string board = std::string(GetParam().compiler) + " " + GetParam().options + GetParam().board_option +
+                              " -O1 -ffreestanding -I" + source_dir() + " -c " + target + GetParam().source +
+                              ".c -o board.o; ";
+    const ShellOutcome built = shell("set -e; cd " + folder.path() + "; " + compile + program.prefix +
+                                     ".c -o program.o; " + compile + "-include case.h " + target + "driver.c; " +
+                                     board + compiler + " -nostdlib -Wl,--gc-sections -T" + target + GetParam().source +
+                                     ".ld board.o driver.o program.o -lgcc -o run.elf; " + prefix + "-size program.o");
+    EXPECT_EQ(built.code, 0) << built.out;
+    const ShellOutcome ran =
+        shell("timeout 100 " + std::string(GetParam().emulator) + folder.path() + "/run.elf < /dev/null");
+    EXPECT_EQ(ran.code, 0) << ran.out;
+    sizes_ = built.out;
+    return parse_words(ran.out);
+  }
+
+  void show(const MicroProgram& program, const DriverWords& words) const {
+    std::printf("%s %s: arena %llu, parameters %llu, predict %u instructions, accumulate %u\n%s", GetParam().name,
+                program.prefix.c_str(), static_cast<unsigned long long>(program.arena_bytes),
+                static_cast<unsigned long long>(program.constant_bytes), words.predict_instructions,
+                words.accumulate_instructions, sizes_.c_str());
+  }
+
+  std::string sizes_;
+};
+
+TEST_P(OnTarget, BuiltInModelsPredictTheReferencesBits) {
+  for (const ModelKind kind : {ModelKind::mlp, ModelKind::lenet5}) {
+    const int64_t side = kind == ModelKind::lenet5 ? 28 : 8;
+    const Model model = *Model::load(*make_model(kind, {side, side, 1}, 10, 7));
+    const Result<MicroProgram> program = write_micro_program(model, {});
+    ASSERT_OK(program);
+    const RigCase facts = digit_case(2, side == 28);
+    const DriverWords words = run(*program, facts);
+    EXPECT_EQ(words, reference_words(model, facts));
+    show(*program, words);
+  }
+}
+
+TEST_P(OnTarget, BuiltInModelsTrainToTheReferencesBits) {
+  for (const ModelKind kind : {ModelKind::mlp, ModelKind::logistic, ModelKind::cnn, ModelKind::lenet5}) {
+    const int64_t side = kind == ModelKind::lenet5 ? 28 : 8;
+    const Model model = *Model::load(*make_model(kind, {side, side, 1}, 10, 7));
+    const Result<MicroProgram> program = write_micro_program(model, {.trains = true});
+    ASSERT_OK(program);
+    if (program->arena_bytes > GetParam().ram_bytes) continue;
+    RigCase facts = digit_case(4, side == 28);
+    facts.steps = 2;
+    facts.batch = 3;
+    const DriverWords words = run(*program, facts);
+    EXPECT_EQ(words, reference_words(model, facts));
+    EXPECT_EQ(words.trained.size(), 10u);
+    show(*program, words);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Micro, OnTarget, testing::ValuesIn(kTargets),
+                         [](const auto& target) { return std::string(target.param.name); });
+
+}  // namespace
+}  // namespace coterie::test
