@@ -43,6 +43,7 @@ void add_job(CLI::App& app, Invocation& invocation);
 void add_model(CLI::App& app, Invocation& invocation);
 void add_serve(CLI::App& app, Invocation& invocation);
 void add_onnx(CLI::App& model, Invocation& invocation);      // of the group model
+void add_export(CLI::App& model, Invocation& invocation);    // likewise
 void add_quantise(CLI::App& model, Invocation& invocation);  // likewise
 void add_weights(CLI::App& model, Invocation& invocation);   // likewise
 void add_training(CLI::App& model, Invocation& invocation);  // likewise

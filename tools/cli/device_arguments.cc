@@ -327,6 +327,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
   add_local_models(*model, invocation);
   add_training(*model, invocation);
   add_onnx(*model, invocation);
+  add_export(*model, invocation);
   add_weights(*model, invocation);
   add_quantise(*model, invocation);
   add_server_models(*model, invocation);

@@ -1,4 +1,4 @@
-// coterie model convert and export: their grammar.
+// coterie model convert: its grammar.
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
 #include "tools/cli/onnx_commands.h"
@@ -56,22 +56,8 @@ void add_convert(CLI::App& model, Invocation& invocation) {
   });
 }
 
-void add_export(CLI::App& model, Invocation& invocation) {
-  CLI::App* command = add_command(model, "export", "write a model file as an ONNX model (opset 17)",
-                                  "  coterie model export net.cotf --format onnx -o net.onnx\n");
-  const auto options = std::make_shared<ExportOptions>();
-  const auto format = std::make_shared<std::string>("onnx");
-  command->add_option("FILE", options->from, "model file")->required()->type_name("");
-  command->add_option("-o,--file", options->to, "where to write it")->required()->type_name("FILE");
-  command->add_option("--format", *format, "onnx")->capture_default_str()->check(one_of({"onnx"}));
-  command->callback([&invocation, options, format] { invocation.run = [options] { return export_model(*options); }; });
-}
-
 }  // namespace
 
-void add_onnx(CLI::App& model, Invocation& invocation) {
-  add_convert(model, invocation);
-  add_export(model, invocation);
-}
+void add_onnx(CLI::App& model, Invocation& invocation) { add_convert(model, invocation); }
 
 }  // namespace coterie

@@ -1,0 +1,39 @@
+// coterie model export --c as a command.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/tools/run_command.h"
+
+namespace coterie {
+namespace {
+
+using namespace test;
+
+TEST(ModelExportC, WritesTwoFilesOrNothing) {
+  const TemporaryDirectory folder;
+  const std::string model = folder / "net.cotf", to = folder / "firmware";
+  ASSERT_EQ(run_command({"model", "new", "mlp", "--input", "8x8x1", "--classes", "10", "-o", model}).code,
+            ExitCode::ok);
+  const CommandOutcome refused = run_command({"model", "export", model, "--c", to, "--train", "--arena-max", "16K"});
+  EXPECT_NE(refused.code, ExitCode::ok);
+  EXPECT_THAT(refused.err, testing::HasSubstr("the arena would have 39036 bytes"));
+  EXPECT_THAT(refused.err, testing::HasSubstr("16384 bytes are allowed"));
+  EXPECT_FALSE(std::filesystem::exists(to));
+  const CommandOutcome done = run_command({"model", "export", model, "--c", to, "--train", "--arena-max", "64K"});
+  EXPECT_EQ(done.code, ExitCode::ok) << done.err;
+  EXPECT_THAT(done.out, testing::HasSubstr("arena 39,036 bytes of RAM, parameters 19,240 bytes of flash"));
+  EXPECT_TRUE(std::filesystem::exists(to + "/mlp.h"));
+  EXPECT_TRUE(std::filesystem::exists(to + "/mlp.c"));
+}
+
+TEST(ModelExportC, IsToldWhereToWrite) {
+  EXPECT_THAT(run_command({"model", "export", "net.cotf"}).err, testing::HasSubstr("--file or --c"));
+  EXPECT_EQ(run_command({"model", "export", "net.cotf", "--c", "a", "-o", "b"}).code, ExitCode::usage);
+  EXPECT_EQ(run_command({"model", "export", "net.cotf", "-o", "b", "--train"}).code, ExitCode::usage);
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,20 @@
+// coterie model export --c: a model file as C for microcontrollers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/cli/exit_code.h"
+
+namespace coterie {
+
+struct ExportCOptions {
+  std::string from, folder;
+  bool trains = false;
+  uint64_t arena_bytes_max = 1ull << 30;
+};
+// Writes NAME.h and NAME.c into the folder, which it makes, and prints what they take. Fails, and writes nothing, if
+// the model has an op that cannot be written or needs a larger arena.
+ExitCode export_c(const ExportCOptions& options);
+
+}  // namespace coterie
