@@ -18,8 +18,8 @@ struct Fitted {
 
 class Fitting {
  public:
-  Fitting(const Program& program, std::span<const double> op_flops, uint64_t bytes_max)
-      : program_(program), schedule_(program.schedule(op_flops)), bytes_max_(bytes_max) {
+  Fitting(const Program& program, std::span<const double> op_flops, uint64_t bytes_max, bool joins_steps)
+      : program_(program), schedule_(program.schedule(op_flops)), bytes_max_(bytes_max), joins_steps_(joins_steps) {
     for (const ScheduledStep& step : schedule_.steps) cost_ += step.cost;
   }
 
@@ -28,7 +28,7 @@ class Fitting {
     const Recomputation found = recompute_within(schedule_, bytes);
     Fitted fitted{program_, {static_cast<uint32_t>(found.order.size() - schedule_.steps.size()), found.cost / cost_}};
     fitted.program.run_in_order(found.order);
-    fitted.program.join_elementwise();
+    if (joins_steps_) fitted.program.join_elementwise();
     COT_TRY(fitted.program.plan(bytes_max_));
     return fitted;
   }
@@ -63,21 +63,22 @@ class Fitting {
   const Program& program_;
   StepSchedule schedule_;
   uint64_t bytes_max_;
+  bool joins_steps_;
   double cost_ = 0;
 };
 
 }  // namespace
 
 Result<Recomputed> plan_within(Program& program, std::span<const double> op_flops, uint64_t planned_bytes_max,
-                               uint64_t bytes_max) {
+                               uint64_t bytes_max, bool joins_steps) {
   Program planned = program;
-  planned.join_elementwise();
+  if (joins_steps) planned.join_elementwise();
   COT_TRY(planned.plan(bytes_max));
   if (planned_bytes_max == 0 || planned.planned_bytes() <= planned_bytes_max) {
     program = std::move(planned);
     return Recomputed{};
   }
-  const Fitting fitting(program, op_flops, bytes_max);
+  const Fitting fitting(program, op_flops, bytes_max, joins_steps);
   COT_ASSIGN(std::optional<Fitted> fitted, fitting.within(planned_bytes_max));
   if (!fitted) {
     COT_ASSIGN(fitted, fitting.least(planned.planned_bytes()));

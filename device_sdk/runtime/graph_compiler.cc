@@ -51,7 +51,8 @@ Result<CompiledModel> GraphCompiler::run() {
   CompiledModel compiled;
   if (settings_.purpose == Purpose::train) find_needed_gradients();
   find_settled();
-  fusions_ = find_fusions(graph_, index_, is_settled_);
+  if (settings_.fuses_ops) fusions_ = find_fusions(graph_, index_, is_settled_);
+  else fusions_.resize(graph_.ops.size());
   add_stored_tensors(compiled);
   emit_forward();
   compiled.output = values_[graph_.output];
@@ -71,8 +72,8 @@ Result<CompiledModel> GraphCompiler::run() {
   if (settings_.purpose == Purpose::train) emit_backward();
   program_.keep_prepared();
   if (settings_.storage == Storage::bfloat16) narrow_what_is_held();
-  COT_ASSIGN(compiled.recomputed,
-             plan_within(program_, op_flops_, settings_.planned_bytes_max, settings_.arena_bytes_max));
+  COT_ASSIGN(compiled.recomputed, plan_within(program_, op_flops_, settings_.planned_bytes_max,
+                                              settings_.arena_bytes_max, settings_.joins_steps));
   compiled.layout.of(Region::prepared) = program_.prepared_bytes();
   compiled.layout.planned_bytes = program_.planned_bytes();
   compiled.program = std::move(program_);

@@ -46,7 +46,11 @@ struct CompileSettings {
   uint64_t arena_bytes_max = 0;
   Storage storage = Storage::float32;
   uint64_t planned_bytes_max = 0;  // steps run again to need no more (fit_program.h); 0: no limit
-  uint32_t threads = 1;            // into how many parts a step is cut at most; the results are the same bits
+  bool joins_steps = true;         // TrainOptions
+  // Neighbouring ops are computed as one where that is faster (fusion.h). Without it each op's own output is there, and
+  // may differ by rounding where a norm would be folded into a layer.
+  bool fuses_ops = true;
+  uint32_t threads = 1;  // into how many parts a step is cut at most; the results are the same bits
   double part_nanoseconds_min = limits::kPartNanosecondsMin;
 };
 

@@ -80,6 +80,9 @@ struct TrainOptions {
   // the same bits, and weights that are not trained are prepared for the kernels in each step rather than
   // once. Trainer::create fails if this is too little all the same. 0: no limit, nothing is computed again.
   uint64_t planned_bytes_max = 0;
+  // Neighbouring steps that go element by element run as one. The results are the same bits; false is for those who
+  // look at each step.
+  bool joins_steps = true;
   // The model's first input, an image, is augmented each time it is read (augment.h): parse_augmentation's text. The
   // seed decides with the epoch and the example's number, whatever the order, threads or checkpoints. Empty: it is not.
   std::string augment = {};

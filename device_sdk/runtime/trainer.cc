@@ -9,6 +9,7 @@
 #include "device_sdk/runtime/checkpoint.h"
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/optimizer_rule.h"
+#include "device_sdk/runtime/step_runner.h"
 #include "device_sdk/runtime/trainer_state.h"
 
 namespace coterie {
@@ -70,6 +71,7 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
                            .arena_bytes_max = options.arena_bytes_max,
                            .storage = options.storage,
                            .planned_bytes_max = options.planned_bytes_max,
+                           .joins_steps = options.joins_steps,
                            .threads = options.threads,
                            .part_nanoseconds_min = options.part_nanoseconds_min};
   compiled.rest_size = static_cast<uint32_t>(examples % settings.batch_size);
@@ -103,8 +105,13 @@ struct StepLoss {
   double weight = 0;
 };
 
+void run_phase(TrainerState& s, StepRunner* runner, const Program& program, Phase phase, const StepContext& context) {
+  if (runner != nullptr) runner->run(program, s.arena, phase, context);
+  else program.run(phase, context);
+}
+
 // One micro-batch forward and backward. `share` is its part of the step's examples.
-Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& loss) {
+Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& loss, StepRunner* runner) {
   BatchProgram& code = s.program_for(batch);
   const char* fault = nullptr;
   StepContext context{.kernels = kernels::kernels(),
@@ -120,12 +127,13 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& los
   s.prepared.prepare(code.compiled.program, context);
   s.examples.set_epoch(s.epoch);
   for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(s.examples, s.order[s.position + i], i));
-  code.compiled.program.run(Phase::forward, context);
+  if (runner != nullptr) runner->begin({s.step, std::span(s.order).subspan(s.position, batch)});
+  run_phase(s, runner, code.compiled.program, Phase::forward, context);
   if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
   if (!std::isfinite(s.loss_sum + loss.sums.loss)) {
     return bad("the loss of step " + std::to_string(s.step) + " is not finite; training diverged");
   }
-  code.compiled.program.run(Phase::backward, context);
+  run_phase(s, runner, code.compiled.program, Phase::backward, context);
   return {};
 }
 
@@ -260,7 +268,7 @@ bool Trainer::finished() const {
 
 uint64_t Trainer::steps_in_all() const { return state_->steps_in_all(); }
 
-Status Trainer::step() {
+Status Trainer::step(StepRunner* runner) {
   TrainerState& s = *state_;
   if (finished()) return Error(ErrorCode::conflict, "training is finished");
   const uint64_t start = s.position;
@@ -272,7 +280,7 @@ Status Trainer::step() {
   while (s.position < start + batch) {
     const size_t micro = std::min<uint64_t>(s.micro_batch_size, start + batch - s.position);
     const float share = static_cast<float>(micro) / static_cast<float>(batch);
-    if (const Status ran = run_micro_batch(s, micro, share, loss); !ran) {
+    if (const Status ran = run_micro_batch(s, micro, share, loss, runner); !ran) {
       s.position = start;
       return ran;
     }
@@ -285,10 +293,11 @@ Status Trainer::step() {
   const double factor = batch > s.micro_batch_size ? rows_a_weight : 1;
   if (!s.region(Region::gradients).empty() && unscale(s, factor)) {
     clip(s);
+    if (runner != nullptr) runner->scaled(s.region(Region::gradients));
     StepContext context{.kernels = kernels::kernels(), .pool = s.pool.get()};
     const double rate = learning_rate_factor(s.options.schedule, s.optimizer_step(), s.steps_in_all(), s.plateau);
     context.optimizer = optimizer_moment(s.options.optimizer, s.optimizer_step() + 1, rate);
-    s.whole.compiled.program.run(Phase::update, context);
+    run_phase(s, runner, s.whole.compiled.program, Phase::update, context);
   }
 
   s.step += 1;

@@ -44,6 +44,7 @@ struct TrainingMemory {
 };
 
 struct TrainerState;  // trainer_state.h
+class StepRunner;     // step_runner.h
 
 // Not thread-safe; one thread at a time. Moves freely.
 class Trainer {
@@ -70,8 +71,9 @@ class Trainer {
   // Trains on the next mini-batch; the last of an epoch may be smaller. Examples are shuffled at the start of each
   // epoch. On an error nothing has changed: the source's own, invalid_argument (a label out of range, or the loss is
   // no longer finite: training diverged), conflict (finished). But where a step has several micro-batches, the running
-  // statistics of batch norm have moved with those before the one that failed.
-  Status step();
+  // statistics of batch norm have moved with those before the one that failed. `runner`, if there is one, runs the
+  // step's programs, to the same bits; it is not kept.
+  Status step(StepRunner* runner = nullptr);
   TrainingSummary summary() const;
   // As summary() was when the present epoch began, perhaps before a restore; but `skipped`, which nobody kept, is 0.
   TrainingSummary epoch_start() const;

@@ -154,6 +154,18 @@ Result<std::vector<float>> read_values(const WeightTensor& tensor) {
   return values;
 }
 
+Result<std::vector<float>> read_numbers(const WeightTensor& tensor) {
+  const Result<Bytes> bytes = read_content(tensor.content);
+  if (!bytes) return bytes.error().with_context(tensor.name);
+  const bool is_float = is_real(tensor.type);
+  std::vector<float> values;
+  for_each_place(tensor, [&](uint64_t at) {
+    values.push_back(is_float ? float_at(tensor.type, *bytes, at)
+                              : static_cast<float>(integer_of(tensor.type, *bytes, at)));
+  });
+  return values;
+}
+
 Result<std::vector<int32_t>> read_integers(const WeightTensor& tensor) {
   if (is_real(tensor.type)) {
     return Error(ErrorCode::invalid_argument, tensor.name + " is of floats, expected whole numbers");

@@ -49,7 +49,9 @@ Status check_table(const WeightTable& table);
 // to the shape and the content, so compare the shape with what is expected before. Errors: those of read_content;
 // malformed: a value that is not finite (or is not once it is float32); invalid_argument: not floats.
 Result<std::vector<float>> read_values(const WeightTensor& tensor);
-// Likewise whole numbers, of int64, int32, int16, int8, uint8 or boolean. malformed: one that does not fit 32 bits.
+// Likewise of any type, values that are not finite included: for those who look at what another program has computed.
+Result<std::vector<float>> read_numbers(const WeightTensor& tensor);
+// Whole numbers, of int64, int32, int16, int8, uint8 or boolean. malformed: one that does not fit 32 bits.
 Result<std::vector<int32_t>> read_integers(const WeightTensor& tensor);
 
 }  // namespace coterie::model_import

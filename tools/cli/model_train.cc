@@ -6,13 +6,11 @@
 #include "base/os/file.h"
 #include "base/os/temporary_file.h"
 #include "device_sdk/runtime/augment.h"
-#include "device_sdk/runtime/memory_budget.h"
-#include "secure/identity/key_file.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/cli/training_progress.h"
-#include "tools/model/default_learning_rate.h"
+#include "tools/cli/training_setup.h"
 #include "tools/model/measure.h"
 #include "tools/tensorboard/event_log.h"
 
@@ -33,36 +31,6 @@ Status check_output(const TrainCommand& command) {
   if (made) return {};
   return Error(made.error().code(), "the trained model cannot be written to " + command.to +
                                         " (-o FILE names another place): " + made.error().message());
-}
-
-Result<TrainOptions> options_for(const TrainCommand& command, const Model& model, const DatasetSource& data) {
-  TrainOptions options = command.training;
-  const LossSettings loss = loss_for(data.header(), command.loss);
-  options.loss.kind = loss.kind;
-  options.loss.target = loss.target;
-  options.optimizer.learning_rate = command.learning_rate.value_or(default_learning_rate(options.optimizer.kind));
-  if (!command.checkpoint_key.empty()) {
-    COT_ASSIGN(CipherKey key, load_cipher_key(command.checkpoint_key));
-    options.checkpoint_cipher = make_xchacha20_poly1305(std::move(key));
-  }
-  if (command.memory_budget == 0) return options;
-  COT_ASSIGN(const MemoryFit fit, fit_training_within(model, options, data.size(), command.memory_budget));
-  options.micro_batch_size = fit.micro_batch_size;
-  options.planned_bytes_max = fit.planned_bytes_max;
-  return options;
-}
-
-Result<Model> adapted(const TrainCommand& command, const Model& model) {
-  COT_ASSIGN(Bytes file, add_lora(model, *command.lora, command.training.seed));
-  return Model::load(std::move(file));
-}
-
-// What is trained before companions come to it: the model, or the model with its new head.
-Result<Model> body(const TrainCommand& command) {
-  COT_ASSIGN(Model model, open_model(command.model));
-  if (!command.head) return model;
-  COT_ASSIGN(Bytes file, replace_head(model, *command.head));
-  return Model::load(std::move(file));
 }
 
 // What --memory-budget led to.
@@ -203,11 +171,11 @@ std::string trained_name(const std::string& model) {
 
 ExitCode train_model(const TrainCommand& command) {
   if (const Status free = check_checkpoint(command); !free) return fail_on_input(kCommand, free.error());
-  const Result<Model> model = body(command);
+  const Result<Model> model = body_of(command);
   if (!model) return fail_on_input(kCommand, model.error());
   Result<LocalData> data = open_data(command.data);
   if (!data) return fail_on_input(kCommand, data.error());
-  const Result<Model> trained = command.lora ? adapted(command, *model) : model;
+  const Result<Model> trained = with_companions(command, *model);
   if (!trained) return fail_on_input(kCommand, trained.error());
   const Result<TrainOptions> options = options_for(command, *trained, data->examples);
   if (!options) return fail_on_input(kCommand, options.error());

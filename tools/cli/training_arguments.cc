@@ -1,4 +1,4 @@
-// coterie model train, evaluate, predict and profile: their grammar.
+// coterie model train, why-nan, compare, evaluate, predict and profile: their grammar.
 #include <memory>
 
 #include "device_sdk/runtime/limits.h"
@@ -6,9 +6,11 @@
 #include "tools/cli/arguments.h"
 #include "tools/cli/byte_count.h"
 #include "tools/cli/help.h"
+#include "tools/cli/model_compare.h"
 #include "tools/cli/model_evaluate.h"
 #include "tools/cli/model_predict.h"
 #include "tools/cli/model_profile.h"
+#include "tools/cli/model_why_nan.h"
 #include "tools/data/load.h"
 #include "tools/model/measure.h"
 
@@ -165,21 +167,8 @@ void add_sparse_update(CLI::App* train, TrainOptions& training) {
       ->check(checked_by(&parse_group));
 }
 
-void add_train(CLI::App& model, Invocation& invocation) {
-  CLI::App* train = add_command(model, "train", "train a model file on data of this machine",
-                                "  coterie model train net.cotf --data mnist:DIR --epochs 3\n"
-                                "  coterie model train net.cotf --data photos.cotf --freeze 'features.*' \\\n"
-                                "      --optimizer adamw --lr 0.001 --lr-schedule cosine:warmup=100 --batch 32 \\\n"
-                                "      --memory-budget 64M --checkpoint ck --resume -o trained.cotf\n\n"
-                                "Ctrl-C writes the checkpoint; the same command with --resume goes on from it,\n"
-                                "to the same bytes.");
-  TrainCommand& command = invocation.train;
-  add_model_file(train, command.model);
-  add_data_option(train, command.data);
-  train
-      ->add_option("-o,--file", command.to,
-                   "where to write the trained model (default: beside the model, net.cotf gives net.trained.cotf)")
-      ->type_name("FILE");
+// What decides a training's bits: the same for every command that trains.
+void add_training_options(CLI::App* train, TrainCommand& command) {
   add_loss(train, command.loss);
   add_optimizer(train, command.training.optimizer);
   add_optimizer_numbers(train, command);
@@ -207,6 +196,24 @@ void add_train(CLI::App& model, Invocation& invocation) {
       ->check(checked_by(&parse_head));
   train->add_flag("--freeze-statistics", command.training.freeze_statistics,
                   "batch norm uses its running statistics and leaves them alone");
+}
+
+void add_train(CLI::App& model, Invocation& invocation) {
+  CLI::App* train = add_command(model, "train", "train a model file on data of this machine",
+                                "  coterie model train net.cotf --data mnist:DIR --epochs 3\n"
+                                "  coterie model train net.cotf --data photos.cotf --freeze 'features.*' \\\n"
+                                "      --optimizer adamw --lr 0.001 --lr-schedule cosine:warmup=100 --batch 32 \\\n"
+                                "      --memory-budget 64M --checkpoint ck --resume -o trained.cotf\n\n"
+                                "Ctrl-C writes the checkpoint; the same command with --resume goes on from it,\n"
+                                "to the same bytes.");
+  TrainCommand& command = invocation.train;
+  add_model_file(train, command.model);
+  add_data_option(train, command.data);
+  train
+      ->add_option("-o,--file", command.to,
+                   "where to write the trained model (default: beside the model, net.cotf gives net.trained.cotf)")
+      ->type_name("FILE");
+  add_training_options(train, command);
   CLI::Option* checkpoint =
       train->add_option("--checkpoint", command.checkpoint, "written at the end of each epoch and on Ctrl-C")
           ->type_name("FILE");
@@ -227,6 +234,53 @@ void add_train(CLI::App& model, Invocation& invocation) {
     if (command.to.empty()) command.to = trained_name(command.model);
     invocation.run = [&command] { return train_model(command); };
   });
+}
+
+void add_why_nan(CLI::App& model, Invocation& invocation) {
+  CLI::App* why = add_command(model, "why-nan", "which op of a training made the first NaN or infinity",
+                              "  coterie model why-nan net.cotf --data mnist:DIR --lr 10\n"
+                              "  coterie model why-nan net.cotf --data mnist:DIR --lr 10 --checkpoint ck --json\n\n"
+                              "Takes the options that `model train` was given, and trains again from the\n"
+                              "beginning or the checkpoint. Exit code 0: all values are finite; 1: found.");
+  TrainCommand& command = invocation.train;
+  add_model_file(why, command.model);
+  add_data_option(why, command.data);
+  add_training_options(why, command);
+  CLI::Option* checkpoint =
+      why->add_option("--checkpoint", command.checkpoint, "of the same training: the last good state to begin from")
+          ->type_name("FILE");
+  why->add_option("--checkpoint-key", command.checkpoint_key, "a file of 32 secret bytes that opens it")
+      ->type_name("FILE")
+      ->needs(checkpoint);
+  why->add_flag("--json", command.as_json, "print the result as JSON");
+  why->callback([&] { invocation.run = [&command] { return explain_non_finite(command); }; });
+}
+
+void add_compare_models(CLI::App& model, Invocation& invocation) {
+  CLI::App* compare = add_command(model, "compare", "two models tensor by tensor, and where they first differ",
+                                  "  coterie model compare mine.cotf reference.cotf --data mnist:DIR\n"
+                                  "  coterie model compare mine.cotf reference.cotf --html differences.html\n"
+                                  "  coterie model compare mine.npz reference.npz --tolerance 1e-3 --json\n\n"
+                                  "Exit code 0: everything agrees; 1: something does not.");
+  const auto options = std::make_shared<CompareModelsOptions>();
+  compare->add_option("A", options->a, "model file, or arrays: .npy, .npz")->required()->type_name("");
+  compare->add_option("B", options->b, "likewise: the reference")->required()->type_name("");
+  compare
+      ->add_option("--data", options->data,
+                   std::string("inputs of models: a data set file, ") + kDataNames + " (default: random numbers)")
+      ->type_name("DATA");
+  compare->add_option("--examples", options->examples, "the first so many of it")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, kBatchMax));
+  compare
+      ->add_option("--tolerance", options->tolerance, "how far an element may be off, of the reference's largest value")
+      ->default_str("0.0001")
+      ->type_name("X")
+      ->check(between<double>(0, 1));
+  compare->add_option("--html", options->page, "write a page with scatter plots and histograms, too")
+      ->type_name("FILE");
+  compare->add_flag("--json", options->as_json, "print the result as JSON");
+  compare->callback([&invocation, options] { invocation.run = [options] { return compare_models(*options); }; });
 }
 
 void add_evaluate(CLI::App& model, Invocation& invocation) {
@@ -297,6 +351,8 @@ void add_profile(CLI::App& model, Invocation& invocation) {
 
 void add_training(CLI::App& model, Invocation& invocation) {
   add_train(model, invocation);
+  add_why_nan(model, invocation);
+  add_compare_models(model, invocation);
   add_evaluate(model, invocation);
   add_predict(model, invocation);
   add_profile(model, invocation);

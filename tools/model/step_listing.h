@@ -8,15 +8,9 @@
 
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/step_info.h"
+#include "tools/model/step_names.h"
 
 namespace coterie {
-
-struct ListedOperand {
-  std::string what;   // "conv1.weight", "gradient of conv1.weight", "moment of conv1.weight", "target", "scratch"
-  std::string type;   // "float32"
-  std::string shape;  // "8x28x28x1", the batch included; of what is no tensor the number of elements
-  OperandInfo info;
-};
 
 struct ListedStep {
   std::string op;  // its name in the model; "loss", "update"

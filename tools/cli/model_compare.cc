@@ -1,0 +1,196 @@
+#include "tools/cli/model_compare.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "model_import/weights/read_weights.h"
+#include "tools/cli/admin_command.h"
+#include "tools/cli/local_files.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+#include "tools/compare_tensors/comparison_page.h"
+#include "tools/data/npy.h"
+#include "tools/model/inspect.h"
+#include "tools/model/model_output.h"
+
+namespace coterie {
+namespace {
+
+constexpr const char* kCommand = "model compare";
+constexpr size_t kNameColumns = 24, kShapeColumns = 13;  // a line of the table has at most 80
+
+bool ends_with(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.ends_with(end);
+}
+bool is_arrays(const std::string& file) { return ends_with(file, ".npy") || ends_with(file, ".npz"); }
+
+std::string cut(std::string_view text, size_t columns) {
+  const std::string shown = printable(text);
+  return shown.size() <= columns ? shown : shown.substr(0, columns - 2) + "..";
+}
+
+Result<std::vector<NamedArray>> one_array(const Bytes& file) {
+  COT_ASSIGN(const NpyArray array, parse_npy(file));
+  NamedArray named{"array", array.shape, {}};
+  const uint64_t count = array.type == NpyType::uint8 ? array.bytes.size() : array.values.size();
+  for (uint64_t i = 0; i < count; ++i) named.values.push_back(static_cast<float>(array.at(i)));
+  return std::vector<NamedArray>{std::move(named)};
+}
+
+Result<std::vector<NamedArray>> arrays_of(const Bytes& file) {
+  COT_ASSIGN(const model_import::WeightTable table, model_import::read_npz(file));
+  std::vector<NamedArray> arrays;
+  for (const model_import::WeightTensor& tensor : table.tensors) {
+    COT_ASSIGN(std::vector<float> values, read_numbers(tensor));
+    arrays.push_back({tensor.name, tensor.shape, std::move(values)});
+  }
+  return arrays;
+}
+
+Result<std::vector<NamedArray>> read_arrays(const std::string& path) {
+  COT_ASSIGN(const Bytes file, read_input(path));
+  Result<std::vector<NamedArray>> arrays = ends_with(path, ".npy") ? one_array(file) : arrays_of(file);
+  if (!arrays) return arrays.error().with_context(path);
+  return arrays;
+}
+
+// The first examples, one list of words an input.
+Result<std::vector<Words>> read_examples(const Model& model, LocalData& data, uint32_t count) {
+  DatasetSource& source = data.judges();
+  if (source.size() < count) {
+    return Error(ErrorCode::invalid_argument,
+                 "the data has " + std::to_string(source.size()) + " examples; --examples asks for more");
+  }
+  std::vector<Words> inputs(model.graph().inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].resize(count * elements(model.input_shape(i)));
+  std::vector<float> target(elements(source.header().target.shape));
+  for (uint32_t example = 0; example < count; ++example) {
+    std::vector<Example::Place> places;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const uint64_t size = elements(model.input_shape(i));
+      places.push_back(std::span(inputs[i]).subspan(example * size, size));
+    }
+    COT_TRY(source.read(example, Example(places, target)));
+  }
+  return inputs;
+}
+
+Result<std::vector<Words>> inputs_of(const CompareModelsOptions& options, const Model& model) {
+  if (options.data.empty()) return random_words(model, options.examples);
+  COT_ASSIGN(LocalData data, open_data(options.data));
+  return read_examples(model, data, options.examples);
+}
+
+Result<TensorComparison> compared(const CompareModelsOptions& options) {
+  if (is_arrays(options.a) != is_arrays(options.b)) {
+    return Error(ErrorCode::invalid_argument, "compares two models, or two files of arrays (.npy, .npz)");
+  }
+  if (is_arrays(options.a)) {
+    COT_ASSIGN(const std::vector<NamedArray> a, read_arrays(options.a));
+    COT_ASSIGN(const std::vector<NamedArray> b, read_arrays(options.b));
+    return compare_arrays(a, b, options.tolerance);
+  }
+  COT_ASSIGN(const Model a, open_model(options.a));
+  COT_ASSIGN(const Model b, open_model(options.b));
+  COT_ASSIGN(const std::vector<Words> inputs, inputs_of(options, b));
+  return compare_models(a, b, inputs, options.examples, options.tolerance);
+}
+
+std::string name_of(const ComparedTensor& tensor) {
+  return tensor.other.empty() ? tensor.name : tensor.name + " / " + tensor.other;
+}
+
+std::string list_of(const std::string& what, const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  return "only in " + what + ": " + counted(names.size(), "tensor") + ", the first " + cut(names[0], kNameColumns) +
+         "\n";
+}
+
+std::string text_of(const TensorComparison& comparison) {
+  Table table({{"TENSOR", Table::Align::left},
+               {"SHAPE", Table::Align::left},
+               {"VERDICT", Table::Align::left},
+               {"MAX ABS", Table::Align::right},
+               {"OF MAX", Table::Align::right},
+               {"COSINE", Table::Align::right}});
+  for (const ComparedTensor& tensor : comparison.tensors) {
+    const bool has_shape = tensor.verdict != TensorVerdict::shape;
+    table.add({cut(name_of(tensor), kNameColumns), cut(shape_text(tensor.shape), kShapeColumns),
+               std::string(to_string(tensor.verdict)), has_shape ? format_digits(tensor.difference.absolute_max) : "",
+               has_shape ? format_digits(tensor.difference.scaled_max) : "",
+               has_shape ? format_fixed(tensor.difference.cosine, 6) : ""});
+  }
+  std::string text = table.text() + "\n" + list_of("a", comparison.only_a) + list_of("b", comparison.only_b);
+  const ComparedTensor* const first = comparison.first_apart();
+  if (first == nullptr) {
+    return text + "everything agrees, within " + format_digits(comparison.tolerance) + " of the largest value\n";
+  }
+  text += "the first that is apart: " + printable(name_of(*first)) +
+          (first->kind.empty() ? "" : " (" + first->kind + ")") + "\n";
+  for (const std::string& note : first->notes) text += "  " + printable(note) + "\n";
+  const auto causes = std::ranges::count(comparison.tensors, true, &ComparedTensor::is_origin);
+  if (causes > 1) text += std::to_string(causes - 1) + " more are apart though all that they read agrees\n";
+  return text;
+}
+
+nlohmann::json json_of(const ComparedTensor& tensor) {
+  nlohmann::json answer = {
+      {"tensor", tensor.name}, {"shape", tensor.shape},        {"verdict", to_string(tensor.verdict)},
+      {"kind", tensor.kind},   {"is_cause", tensor.is_origin}, {"notes", tensor.notes}};
+  answer["other"] = tensor.other.empty() ? tensor.name : tensor.other;
+  answer["other_shape"] = tensor.other_shape;
+  if (tensor.verdict == TensorVerdict::shape) return answer;
+  const TensorDifference& d = tensor.difference;
+  answer["metrics"] = {{"cosine_similarity", d.cosine},
+                       {"max_absolute_error", d.absolute_max},
+                       {"accumulated_relative_error", d.relative_sum},
+                       {"relative_euclidean_distance", d.euclidean},
+                       {"kl_divergence", d.divergence},
+                       {"mean_a", d.mean_a},
+                       {"standard_deviation_a", d.deviation_a},
+                       {"mean_b", d.mean_b},
+                       {"standard_deviation_b", d.deviation_b},
+                       {"mean_absolute_error", d.absolute_mean},
+                       {"root_mean_square_error", d.root_mean_square},
+                       {"max_relative_error", d.relative_max},
+                       {"mean_relative_error", d.relative_mean}};
+  answer["elements"] = d.count;
+  answer["outside"] = d.outside;
+  answer["non_finite_apart"] = d.non_finite_apart;
+  return answer;
+}
+
+nlohmann::json json_of(const TensorComparison& comparison) {
+  nlohmann::json tensors = nlohmann::json::array();
+  for (const ComparedTensor& tensor : comparison.tensors) tensors.push_back(json_of(tensor));
+  nlohmann::json answer = {{"tolerance", comparison.tolerance},
+                           {"tensors", tensors},
+                           {"only_a", comparison.only_a},
+                           {"only_b", comparison.only_b},
+                           {"first_apart", nullptr}};
+  if (const ComparedTensor* const first = comparison.first_apart()) answer["first_apart"] = first->name;
+  return answer;
+}
+
+}  // namespace
+
+ExitCode compare_models(const CompareModelsOptions& options) {
+  const Result<TensorComparison> comparison = compared(options);
+  if (!comparison) return fail_on_input(kCommand, comparison.error());
+  if (comparison->tensors.empty()) {
+    return fail_on_input(kCommand, Error(ErrorCode::invalid_argument, "the two have no tensor in common"));
+  }
+  if (!options.page.empty()) {
+    const std::string page = comparison_page(*comparison, options.a, options.b);
+    if (const Status written = os::write_file_atomically(options.page, as_bytes(page)); !written) {
+      return fail_on_output(kCommand, written.error());
+    }
+  }
+  if (options.as_json) print_json(json_of(*comparison));
+  else print_text(text_of(*comparison));
+  return comparison->first_apart() == nullptr ? ExitCode::ok : ExitCode::failure;
+}
+
+}  // namespace coterie

@@ -1,0 +1,20 @@
+// A program's steps with their operands in memory: what a StepRunner sees that looks at tensors.
+#pragma once
+
+#include <vector>
+
+#include "device_sdk/runtime/step_info.h"
+
+namespace coterie {
+
+class Program;
+
+struct StepView {
+  StepInfo info;
+  std::vector<const void*> data;  // of info.operands; null: a constant of the model
+};
+
+// Those of a phase, in order. `program` is bound to `arena`; the pointers hold as long as it is.
+std::vector<StepView> view_steps(const Program& program, const Arena& arena, Phase phase);
+
+}  // namespace coterie
