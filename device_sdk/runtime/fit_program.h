@@ -15,9 +15,9 @@ struct Recomputed {
 };
 
 // Program::join_elementwise() (unless `joins_steps` is false) and plan(), with as few steps run again as it takes to
-// need at most `planned_bytes_max` (0: no limit, none runs again). They are chosen before steps are joined, so that what is run again is as little as
-// can be. If the limit cannot be kept, the plan needs the least that was found; planned_bytes() says so. Deterministic,
-// and the results of the program are the same bits whatever the limit.
+// need at most `planned_bytes_max` (0: no limit). They are chosen before steps are joined, so that what
+// is run again is as little as can be. If the limit cannot be kept, the plan needs the least that was found;
+// planned_bytes() says so. Deterministic, and the results of the program are the same bits whatever the limit.
 Result<Recomputed> plan_within(Program& program, std::span<const double> op_flops, uint64_t planned_bytes_max,
                                uint64_t bytes_max, bool joins_steps = true);
 
