@@ -12,7 +12,8 @@
   X(kFedAdam)             \
   X(kFedYogi)             \
   X(kFedLion)             \
-  X(kFedDyn)
+  X(kFedDyn)              \
+  X(kScaffold)
 
 namespace coterie {
 namespace strategy {

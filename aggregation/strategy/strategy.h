@@ -58,8 +58,9 @@ struct StrategyRule {
   // rounds alone. So noise that a later mean takes off an earlier one's (privacy.mechanism tree) leaves the model, at
   // once or by and by.
   bool is_linear = false;
-  // What the devices of its jobs do beside, and keep a state for; then `alpha` and `population_size` are among the
-  // settings (scheduler/job/correction_rules.h).
+  // What the devices of its jobs do beside, and keep a state for; then `population_size` is among the settings, and
+  // `alpha` if it has one (scheduler/job/correction_rules.h). With a control (has_control) the first state vector is
+  // what devices are handed, and there is an apply_control.
   CorrectionKind correction = CorrectionKind::none;
   uint8_t state_vectors = 0;  // at most kStateVectorsMax (proto/messages/training_state.h)
   // What every value of a state vector is before the first round; null: 0.
@@ -67,6 +68,9 @@ struct StrategyRule {
   // Pure, and coordinate by coordinate: the finalizer moves a model tile by tile, and the bits must not depend on where
   // it is cut.
   void (*apply)(const StrategyTile& tile) = nullptr;
+  // Likewise for the updates' control part, of which tile.mean is the mean; tile.weights is empty. Null: updates have
+  // none.
+  void (*apply_control)(const StrategyTile& tile) = nullptr;
 };
 
 }  // namespace coterie

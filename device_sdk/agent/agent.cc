@@ -270,7 +270,8 @@ void Agent::clean_up() {
   const Result<std::vector<std::string>> names = os::list_directory(settings_.state_dir);
   if (!names) return;
   for (const std::string& name : *names) {
-    const bool of_round = name.starts_with("model-") || name.starts_with("train-") || name.starts_with(kUpdateFile);
+    const bool of_round = name.starts_with("model-") || name.starts_with("control-") || name.starts_with("train-") ||
+                          name.starts_with(kUpdateFile);
     if (of_round) (void)os::remove_file(path(name));
   }
 }
@@ -310,7 +311,14 @@ Result<ParticipantEvent> Agent::perform(const DoFetchLogProof& action) {
 Result<ParticipantEvent> Agent::perform(const DoFetchModel& action) {
   COT_ASSIGN(Outcome<Digest> outcome,
              download_model(api_, machine_.state().device, action.model, action.bytes, model_path(action.model)));
-  return ParticipantEvent(ModelFetched{std::move(outcome)});
+  const auto* model = std::get_if<Digest>(&outcome);
+  if (!action.control || model == nullptr || *model != action.model) {
+    return ParticipantEvent(ModelFetched{std::move(outcome)});
+  }
+  COT_ASSIGN(Outcome<Digest> control, download_control(api_, machine_.state().device, *action.control,
+                                                       action.control_values, control_path(*action.control)));
+  if (auto* failure = std::get_if<Failure>(&control)) return ParticipantEvent(ModelFetched{std::move(*failure)});
+  return ParticipantEvent(ModelFetched{std::move(outcome), std::get<Digest>(control)});
 }
 
 Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
@@ -329,7 +337,11 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
     COT_ASSIGN(seed, training_seed(training_path(round, "seed")));
   }
   COT_ASSIGN(std::vector<float> state, kept_state(action, model.value_count()));
-  TrainOptions options = options_with_state(action.plan.training, seed, state);
+  std::vector<float> control;
+  if (const std::optional<Digest>& named = action.plan.control) {
+    COT_ASSIGN(control, read_control(control_path(*named), *named, model.value_count()));
+  }
+  TrainOptions options = options_with_state(action.plan.training, seed, state, control);
   COT_ASSIGN(options.checkpoint_cipher, vault_.cipher());  // trained weights less the given ones are the update
   COT_ASSIGN(Trainer trainer, Trainer::create(model, options, examples_));
   const std::string checkpoint = training_path(round, "ckpt");
@@ -337,7 +349,7 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
     COT_TRY(os::remove_file(checkpoint));  // damaged, in the clear, or the data changed: begin anew
   }
   const uint64_t done = trainer.summary().steps;
-  return Training{std::move(model), std::move(trainer), seed, std::move(state), done, Millis(0)};
+  return Training{std::move(model), std::move(trainer), seed, std::move(state), std::move(control), done, Millis(0)};
 }
 
 // A state that is gone or damaged is as that of a device which has not trained yet: a device must not stand still for
@@ -382,8 +394,9 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
     training_->checkpointed = trainer.summary().steps;
   }
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
-  Result<TrainedUpdate> update = make_update(training_->model, trainer, examples_.size(), action.plan.training,
-                                             action.plan.update, {action.assignment.model, training_->seed});
+  Result<TrainedUpdate> update =
+      make_update(training_->model, trainer, examples_.size(), action.plan.training, action.plan.update,
+                  {action.assignment.model, training_->seed, training_->control});
   if (!update) return ended(update.error());
   update->header.round = action.assignment.round;
   update->header.model = action.assignment.model;

@@ -5,6 +5,7 @@
 //   identity.key                   the device's key (unless the app brings a signer)
 //   session.state, round.state     ParticipantState (session_files.h)
 //   model-<digest>.cotf            the present round's model (.part while it is being fetched)
+//   control-<digest>.cotf          what is handed out with it, if the plan has a control part; likewise
 //   train-<round>-<attempt>.ckpt   training under way, sealed; .seed what its randomness comes from (training_seed.h)
 //   update.cotf                    the encoded update, sealed, until it is accepted
 //   round.key                      what they and the session's seed are sealed with (round_vault.h)
@@ -116,7 +117,8 @@ class Agent {
     Model model;
     Trainer trainer;
     uint64_t seed = 0;
-    std::vector<float> state;  // that it goes on from; empty: zeros
+    std::vector<float> state;    // that it goes on from; empty: zeros
+    std::vector<float> control;  // the server's; likewise
     uint64_t checkpointed = 0;
     Millis spent{0};
   };
@@ -147,6 +149,7 @@ class Agent {
   Status keep_clock();
   std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }
   std::string model_path(const Digest& digest) const { return path("model-" + digest.hex() + ".cotf"); }
+  std::string control_path(const Digest& digest) const { return path("control-" + digest.hex() + ".cotf"); }
   std::string training_path(const RoundKey& key, const char* what) const;
 
   AgentSettings settings_;

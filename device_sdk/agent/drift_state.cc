@@ -1,5 +1,6 @@
 #include "device_sdk/agent/drift_state.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -8,23 +9,44 @@
 
 namespace coterie {
 
-TrainOptions options_with_state(const TrainingSettings& settings, uint64_t seed, std::vector<float> state) {
+TrainOptions options_with_state(const TrainingSettings& settings, uint64_t seed, std::vector<float> state,
+                                std::span<const float> control) {
   TrainOptions options = options_of(settings, seed);
-  if (settings.correction.kind != CorrectionKind::feddyn) return options;
-  options.proximal_mu = settings.correction.alpha;
-  if (state.empty()) return options;
+  const CorrectionKind kind = settings.correction.kind;
+  if (kind == CorrectionKind::none) return options;
+  if (kind == CorrectionKind::feddyn) options.proximal_mu = settings.correction.alpha;
+  if (state.empty() && control.empty()) return options;
+  if (state.empty()) state.resize(control.size());
   for (float& value : state) value = -value;
+  for (size_t i = 0; i < control.size(); ++i) state[i] += control[i];
   options.gradient_offset = std::make_shared<const std::vector<float>>(std::move(state));
   return options;
 }
 
-std::vector<float> next_state(const DriftCorrection& correction, const ModelGraph& graph, std::span<const float> state,
-                              std::span<const float> delta) {
-  COT_ASSERT(correction.kind == CorrectionKind::feddyn && (state.empty() || state.size() == delta.size()));
-  std::vector<float> next(delta.size());
+void make_control_part(const TrainingSettings& settings, uint64_t steps, const ModelGraph& graph,
+                       std::span<const float> trained, std::span<const float> control, std::span<float> part) {
+  COT_ASSERT(part.size() == trained.size() && (control.empty() || control.size() == trained.size()));
+  std::ranges::fill(part, 0.0f);
+  if (steps == 0) return;
+  const double length = static_cast<double>(steps) * static_cast<double>(settings.optimizer.learning_rate);
   for (const ValueRange& range : parameter_values(graph)) {
     for (uint64_t i = range.first; i < range.first + range.count; ++i) {
-      next[i] = (state.empty() ? 0 : state[i]) - correction.alpha * delta[i];
+      const double gradient = -static_cast<double>(trained[i]) / length;
+      part[i] = static_cast<float>(gradient - (control.empty() ? 0 : static_cast<double>(control[i])));
+    }
+  }
+}
+
+std::vector<float> next_state(const DriftCorrection& correction, const ModelGraph& graph, std::span<const float> state,
+                              std::span<const float> delta) {
+  const size_t values = has_control(correction.kind) ? delta.size() / 2 : delta.size();
+  COT_ASSERT(correction.kind != CorrectionKind::none && (state.empty() || state.size() == values));
+  const std::span<const float> part = delta.last(values);
+  std::vector<float> next(values);
+  for (const ValueRange& range : parameter_values(graph)) {
+    for (uint64_t i = range.first; i < range.first + range.count; ++i) {
+      const float before = state.empty() ? 0 : state[i];
+      next[i] = correction.kind == CorrectionKind::feddyn ? before - correction.alpha * part[i] : before + part[i];
     }
   }
   return next;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "base/assert.h"
+#include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/normalised_steps.h"
 #include "proto/messages/running_statistics.h"
@@ -26,9 +28,15 @@ Result<TrainedUpdate> make_update(const Model& model, const Trainer& trainer, ui
                                   const TrainingOrigin& origin) {
   const TrainingSummary summary = trainer.summary();
   TrainedUpdate update;
-  update.delta.resize(model.value_count() + (rules.has_clip_bit() ? 1 : 0));
+  const bool has_control_part = rules.control_value_count > 0;
+  COT_ASSERT(!has_control_part || rules.control_value_count == model.value_count());
+  update.delta.resize(model.value_count() + rules.control_value_count + (rules.has_clip_bit() ? 1 : 0));
   const std::span<float> trained = std::span(update.delta).first(model.value_count());
   trainer.delta(trained);
+  if (has_control_part) {
+    make_control_part(training, summary.steps, model.graph(), trained, origin.control,
+                      std::span(update.delta).last(model.value_count()));
+  }
   normalise_steps(training, summary.steps, model.graph(), trained);
   update.header.encoding = rules.encoding;
   update.header.value_count = update.delta.size();

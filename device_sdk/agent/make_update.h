@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "device_sdk/runtime/trainer.h"
@@ -12,7 +13,7 @@ namespace coterie {
 
 struct TrainedUpdate {
   UpdateHeader header;           // but for round, model and train_ms, which the training does not know
-  std::vector<float> delta;      // with a clip bit behind it, if the rules have one
+  std::vector<float> delta;      // with a control part or a clip bit behind it, if the rules have one
   std::vector<uint16_t> levels;  // of a quantized one: what is sent instead
 };
 
@@ -20,6 +21,7 @@ struct TrainedUpdate {
 struct TrainingOrigin {
   Digest model;
   uint64_t seed = 0;
+  std::span<const float> control = {};  // the server's, of a plan with a control part; empty: zeros
 };
 
 // trained - given, scaled as `training` says (normalised_steps.h) and limited as `rules` say; quantized, if they say

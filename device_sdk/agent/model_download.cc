@@ -1,6 +1,10 @@
 #include "device_sdk/agent/model_download.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/os/file.h"
+#include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
 
 namespace coterie {
@@ -17,6 +21,12 @@ Result<Digest> digest_of_file(const std::string& path) {
     digester.update(into);
   }
   return digester.finish();
+}
+
+// The head of such a file has one size, whatever it says.
+uint64_t state_vector_file_bytes(uint64_t values) {
+  const OptimizerStateHeader header{.strategy = 1, .step = 1, .value_count = values, .vectors = 1};
+  return encode_head(header).size() + values * sizeof(float);
 }
 
 }  // namespace
@@ -62,6 +72,27 @@ Result<Outcome<Digest>> download_model(DeviceApi& api, const DeviceId& device, c
   if (digest == model) COT_TRY(os::rename_file(part_path, path));
   else COT_TRY(os::remove_file(part_path));
   return Outcome<Digest>(digest);
+}
+
+Result<Outcome<Digest>> download_control(DeviceApi& api, const DeviceId& device, const Digest& control, uint64_t values,
+                                         const std::string& path) {
+  return download_model(api, device, control, state_vector_file_bytes(values), path);
+}
+
+Result<std::vector<float>> read_control(const std::string& path, const Digest& control, uint64_t values) {
+  COT_ASSIGN(const Bytes file, os::read_file(path, state_vector_file_bytes(values)));
+  if (content_digest(file) != control) {
+    return Error(ErrorCode::data_loss, "control: the file on this device has been damaged");
+  }
+  COT_ASSIGN(const auto state, decode_optimizer_state(file));
+  if (state.header.vectors != 1 || state.header.value_count != values) {
+    return Error(ErrorCode::data_loss, "control: is not one vector of the model's values");
+  }
+  const auto numbers = payload_as<float>(state.payload);
+  if (!std::ranges::all_of(numbers, [](float value) { return std::isfinite(value); })) {
+    return Error(ErrorCode::data_loss, "control: has values that are not finite");
+  }
+  return std::vector<float>(numbers.begin(), numbers.end());
 }
 
 }  // namespace coterie

@@ -1,7 +1,9 @@
-// A model onto the device's disk, piece by piece, going on where an earlier attempt was cut off.
+// A model, and what is handed out with it, onto the device's disk, piece by piece, going on where an earlier attempt
+// was cut off.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "device_sdk/agent/device_api.h"
 
@@ -11,5 +13,11 @@ namespace coterie {
 // next attempt, or removed if it was not the model. The Result's error is the disk's.
 Result<Outcome<Digest>> download_model(DeviceApi& api, const DeviceId& device, const Digest& model, uint64_t bytes,
                                        const std::string& path);
+
+// The same of the server's control, a file of one vector of `values` numbers (Plan::control).
+Result<Outcome<Digest>> download_control(DeviceApi& api, const DeviceId& device, const Digest& control, uint64_t values,
+                                         const std::string& path);
+// What that file has. data_loss if it is not the named one, or its vector is not of so many finite numbers.
+Result<std::vector<float>> read_control(const std::string& path, const Digest& control, uint64_t values);
 
 }  // namespace coterie

@@ -81,7 +81,9 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
     case ParticipantPhase::assigned:
       if (unproven_) return DoFetchLogProof{unproven_->step};
       return DoFetchPlan{state_.assignment->plan, state_.assignment->plan_bytes};
-    case ParticipantPhase::planned: return DoFetchModel{state_.assignment->model, state_.assignment->model_bytes};
+    case ParticipantPhase::planned:
+      return DoFetchModel{state_.assignment->model, state_.assignment->model_bytes, plan_->control,
+                          plan_->update.control_value_count};
     case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_, state_to_train_from(*plan_, state_)};
     case ParticipantPhase::trained: return DoUpload{*state_.assignment};
     case ParticipantPhase::aggregating: return DoAggregate{*state_.assignment, *plan_};
@@ -309,8 +311,9 @@ Status ParticipantMachine::judge(const Plan& plan) {
 Status ParticipantMachine::check_means(const Plan& plan) const {
   COT_TRY(check_conditions(combined(policy_.required, plan.device_requirements), conditions_));
   const uint64_t bits = plan.update.encoding == UpdateEncoding::quantized ? plan.update.quantization.bits : 32;
-  return check_left(
-      left_, {.upload_bytes = plan.update.value_count * bits / 8, .download_bytes = state_.assignment->model_bytes});
+  const uint64_t control_bytes = plan.control ? plan.update.control_value_count * sizeof(float) : 0;
+  return check_left(left_, {.upload_bytes = plan.update.value_count * bits / 8,
+                            .download_bytes = state_.assignment->model_bytes + control_bytes});
 }
 
 void ParticipantMachine::note_refusal(const Plan& plan, const Error& error) {
@@ -324,6 +327,10 @@ void ParticipantMachine::handle(const ModelFetched& event) {
   if (std::get<Digest>(event.outcome) != state_.assignment->model) {
     return give_up(Error(ErrorCode::refused, "model: does not have the digest that was signed"), policy_.refusal_pause,
                    2 * policy_.refusal_pause);
+  }
+  if (event.control != plan_->control) {
+    return give_up(Error(ErrorCode::refused, "control: does not have the digest that the plan names"),
+                   policy_.refusal_pause, 2 * policy_.refusal_pause);
   }
   advance(ParticipantPhase::training);
 }

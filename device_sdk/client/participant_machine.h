@@ -84,7 +84,10 @@ struct DoCheckIn {
 // clang-format off
 struct DoFetchPlan { Digest plan; uint32_t bytes_max; };
 struct DoFetchLogProof { LogStep step; };               // of the plan that was fetched
-struct DoFetchModel { Digest model; uint64_t bytes; };
+// `control`: to be fetched likewise, with so many values; none: the plan has none.
+struct DoFetchModel {
+  Digest model; uint64_t bytes; std::optional<Digest> control = {}; uint64_t control_values = 0;
+};
 // Resume where a checkpoint of this assignment stands. state: what training goes on from; none: zeros.
 struct DoTrain { Assignment assignment; Plan plan; std::optional<StateSlot> state = {}; };
 struct DoUpload { Assignment assignment; };
@@ -109,7 +112,8 @@ struct EnrollAnswered { Outcome<EnrollReply> outcome; };
 struct CheckInAnswered { std::variant<Assignment, RetryWindow, Failure> outcome; };
 struct PlanFetched { Outcome<Bytes> outcome; };          // the frame's bytes, unverified
 struct LogProofFetched { Outcome<LogProof> outcome; };
-struct ModelFetched { Outcome<Digest> outcome; };        // the content digest of what was stored
+// The content digests of what was stored; `control`: of the plan's, if it has one.
+struct ModelFetched { Outcome<Digest> outcome; std::optional<Digest> control = {}; };
 // The encoded update is stored, and so is, if the plan has a correction, the state that counts with it: its content.
 struct TrainingEnded { Status outcome; std::optional<Digest> state = {}; };
 struct UploadAnswered { Outcome<Receipt> outcome; };

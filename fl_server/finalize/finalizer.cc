@@ -81,7 +81,7 @@ Result<Bytes> unsealed(const FrameStream& model) {
 Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base,
                                            WallTime now, const SumMasks* masks) const {
   const HorizontalSettings& settings = job.spec.horizontal();
-  const Plan plan = with_terms(plan_of(settings, job.id, job.value_count), terms_of(settings, facts_of(round)));
+  const Plan plan = with_terms(plan_of(settings, job.id, job.value_count), terms_of(settings, facts_of(round, base)));
   const StrategySettings strategy = strategy_of_round(settings, round.number);
   COT_ASSIGN(FrameStream model, FrameStream::open(blobs_, base.digest, FrameKind::model));
   const uint64_t value_count = job.value_count;
@@ -120,16 +120,24 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_.create());
   COT_ASSIGN(const Bytes head, unsealed(model));
   COT_TRY(writer->append(head));
-  // Behind the model's values the updates may have a clip bit.
+  // Behind the model's values the updates may have a control part or a clip bit.
   const uint64_t sum_values = plan.update.value_count, tile = std::min(RoundSum::kTileValues, sum_values);
   const double clip_scale =
       plan.update.has_clip_bit() ? plan.update.clip.clip_norm / static_cast<double>(plan.update.clip_l2) : 1;
   double bits_mean = 0;
   std::vector<float> mean(tile), weights(tile);
   for (uint64_t offset = 0; offset < sum_values; offset += tile) {
-    const uint64_t means = std::min(tile, sum_values - offset), count = std::min(means, value_count - offset);
+    const uint64_t means = std::min(tile, sum_values - offset),
+                   count = offset < value_count ? std::min(means, value_count - offset) : 0;
     COT_TRY(source->read(std::span(mean).first(means)));
-    if (count < means) bits_mean = static_cast<double>(mean[count]);
+    if (plan.update.has_clip_bit() && count < means) bits_mean = static_cast<double>(mean[count]);
+    if (plan.update.control_value_count > 0 && count < means) {
+      const std::span<const float> control_tile = std::span<const float>(mean).subspan(count, means - count);
+      const uint64_t begin = offset + count - value_count;  // of the tile, in the part
+      for_each_overlap(parameters, begin, control_tile.size(), [&](uint64_t first, uint64_t values) {
+        state.apply_control(first, source->totals().updates, control_tile.subspan(first - begin, values));
+      });
+    }
     const std::span<float> mean_tile = std::span(mean).first(count);
     const std::span<float> weight_tile = std::span(weights).first(count);
     if (clip_scale != 1) {

@@ -1,11 +1,9 @@
 #include "fl_server/finalize/strategy_state.h"
 
-#include <array>
 #include <string>
 
 #include "fl_server/finalize/frame_stream.h"
 #include "proto/codec/codec.h"
-#include "proto/messages/training_state.h"
 
 namespace coterie {
 namespace {
@@ -49,13 +47,28 @@ Result<StrategyState> StrategyState::open(BlobStore& blobs, const std::optional<
 
 void StrategyState::apply(uint64_t offset, uint64_t updates, std::span<const float> mean, std::span<float> weights) {
   COT_ASSERT(mean.size() == weights.size() && offset + mean.size() <= value_count_);
-  std::array<std::span<float>, kStateVectorsMax> state;
-  for (size_t i = 0; i < vectors_.size(); ++i) state[i] = std::span(vectors_[i]).subspan(offset, mean.size());
+  const auto state = vectors_at(offset, mean.size());
   settings_.rule->apply({.mean = mean,
                          .settings = settings_.values,
                          .state = std::span(state).first(vectors_.size()),
                          .weights = weights,
                          .updates = updates});
+}
+
+void StrategyState::apply_control(uint64_t offset, uint64_t updates, std::span<const float> mean) {
+  COT_ASSERT(settings_.rule->apply_control != nullptr && offset + mean.size() <= value_count_);
+  const auto state = vectors_at(offset, mean.size());
+  settings_.rule->apply_control({.mean = mean,
+                                 .settings = settings_.values,
+                                 .state = std::span(state).first(vectors_.size()),
+                                 .weights = {},
+                                 .updates = updates});
+}
+
+std::array<std::span<float>, kStateVectorsMax> StrategyState::vectors_at(uint64_t offset, uint64_t count) {
+  std::array<std::span<float>, kStateVectorsMax> pieces;
+  for (size_t i = 0; i < vectors_.size(); ++i) pieces[i] = std::span(vectors_[i]).subspan(offset, count);
+  return pieces;
 }
 
 Result<std::optional<Digest>> StrategyState::save(BlobStore& blobs) const {

@@ -2,6 +2,7 @@
 // start) to the next one. Held whole: value_count floats a vector.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "aggregation/strategy/strategy_settings.h"
 #include "base/ids.h"
 #include "fl_server/store/blob_store.h"
+#include "proto/messages/training_state.h"
 
 namespace coterie {
 
@@ -22,10 +24,15 @@ class StrategyState {
   // Moves weights offset, offset + 1, ... of the model by the mean of so many updates.
   void apply(uint64_t offset, uint64_t updates, std::span<const float> mean, std::span<float> weights);
 
+  // Moves what the strategy carries by the mean of the updates' control parts, from value `offset` of them on.
+  // Precondition: the strategy's updates have one.
+  void apply_control(uint64_t offset, uint64_t updates, std::span<const float> mean);
+
   // Nothing where the strategy carries nothing.
   Result<std::optional<Digest>> save(BlobStore& blobs) const;
 
  private:
+  std::array<std::span<float>, kStateVectorsMax> vectors_at(uint64_t offset, uint64_t count);
   StrategyState(const StrategySettings& settings, uint64_t value_count);
 
   const StrategySettings& settings_;

@@ -210,15 +210,17 @@ Bytes encode(const Plan& message) {
   }
   flatbuffers::Offset<wire::Clip> clip = 0;
   if (const ClipRules& c = message.update.clip; c != ClipRules{}) clip = wire::CreateClip(builder, c.clip_norm, c.bit);
-  const auto update =
-      wire::CreateUpdateRules(builder, static_cast<uint8_t>(message.update.encoding), message.update.value_count,
-                              message.update.clip_l2, fixed_point, quantization, clip);
+  const auto update = wire::CreateUpdateRules(builder, static_cast<uint8_t>(message.update.encoding),
+                                              message.update.value_count, message.update.clip_l2, fixed_point,
+                                              quantization, clip, message.update.control_value_count);
   const auto privacy = build(builder, message.privacy);
   const auto ledger = flat::build(builder, message.ledger);
   flatbuffers::Offset<wire::Log> log = 0;
   if (message.log) log = flat::build(builder, *message.log);
   const auto device_requirements = build(builder, message.device_requirements);
-  builder.Finish(wire::CreatePlan(builder, job, training, update, privacy, ledger, log, device_requirements));
+  const wire::Digest32 control = flat::digest(message.control.value_or(Digest{}));
+  builder.Finish(wire::CreatePlan(builder, job, training, update, privacy, ledger, log, device_requirements,
+                                  message.control ? &control : nullptr));
   return flat::finish(builder, FrameKind::plan);
 }
 
@@ -266,12 +268,14 @@ Result<Plan> decode_plan(ByteView bytes) {
   if (const wire::Clip* c = u.clip(); c != nullptr) {
     plan.update.clip = {.clip_norm = c->clip_norm(), .bit = c->bit()};
   }
+  plan.update.control_value_count = u.control_values();
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());
   if (root->log() != nullptr) {
     COT_ASSIGN(plan.log, flat::parse(*root->log()));
   }
   if (root->device_requirements() != nullptr) plan.device_requirements = parse(*root->device_requirements());
+  if (root->control() != nullptr) plan.control = flat::digest(*root->control());
   if (Status valid = validate(plan); !valid) return Error(ErrorCode::malformed, valid.error().message());
   return plan;
 }

@@ -13,19 +13,29 @@ enum class CorrectionKind : uint8_t {
   // FedDyn (Acar et al. 2021, algorithm 1), with h the device's vector: 0 before its first round.
   //   each step's gradient g becomes  g - h + alpha (w - given)
   //   an update that counts moves h:  h <- h - alpha (trained - given)
-  feddyn = 1
+  feddyn = 1,
+  // SCAFFOLD (Karimireddy et al. 2020, algorithm 1, option II), with c_i the device's vector, 0 before its first round,
+  // and c the server's, the plan's control (plan.h). After K steps of rate eta:
+  //   each step's gradient g becomes  g - c_i + c
+  //   the update's control part is    d = -c - (trained - given) / (K eta)
+  //   an update that counts moves c_i:  c_i <- c_i + d, as d left the device
+  scaffold = 2
 };
 inline std::string_view to_string(CorrectionKind kind) {
   switch (kind) {
     case CorrectionKind::none: return "none";
     case CorrectionKind::feddyn: return "feddyn";
+    case CorrectionKind::scaffold: return "scaffold";
   }
   return "unknown";
 }
 
+// Whether its devices are handed a vector of the server's, and send as many values more in each update.
+inline bool has_control(CorrectionKind kind) { return kind == CorrectionKind::scaffold; }
+
 struct DriftCorrection {
   CorrectionKind kind = CorrectionKind::none;
-  float alpha = 0;  // feddyn's, above 0; 0 of none
+  float alpha = 0;  // feddyn's, above 0; 0 of all others
   friend bool operator==(const DriftCorrection&, const DriftCorrection&) = default;
 };
 

@@ -85,6 +85,27 @@ Status validate_clip(const Plan& plan) {
   return {};
 }
 
+// Which of the two parts a value is of is known by its place alone.
+Status validate_control(const Plan& plan) {
+  const UpdateRules& update = plan.update;
+  const std::string name(to_string(plan.training.correction.kind));
+  if (!has_control(plan.training.correction.kind)) {
+    if (update.control_value_count != 0) return bad("control_value_count must be 0: there is no such correction");
+    return plan.control ? bad("control must be absent: there is no such correction") : Status();
+  }
+  if (update.control_value_count == 0 || update.value_count != 2 * update.control_value_count) {
+    return bad("control_value_count must be half of value_count with " + name);
+  }
+  if (update.encoding != UpdateEncoding::float32 && update.encoding != UpdateEncoding::float32_pooled) {
+    return bad("encoding must be float32 or float32_pooled with " + name +
+               ": its control moves by what a device sends");
+  }
+  if (plan.privacy.level == SecurityLevel::active_dp) {
+    return bad("level must be another one with " + name + ": its control would keep the noise of all rounds");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const std::string_view> loss_names() { return kLossNames; }
@@ -121,6 +142,7 @@ Status validate(const Plan& plan) {
   COT_TRY(validate(plan.update.fixed_point));
   COT_TRY(validate_quantization(plan));
   COT_TRY(validate_clip(plan));
+  COT_TRY(validate_control(plan));
   if ((plan.ledger.records == 0) != (plan.ledger.head == Digest{})) {
     return bad("ledger must have a head if it has records, and none if it has none");
   }

@@ -90,17 +90,19 @@ struct TrainingSettings {
 };
 
 // The shape of an update: one coordinate for each float32 of the model's payload (padding between parameters included,
-// always 0), local - global; of running statistics as `encoding` says; with float32_clip_bit one more.
+// always 0), local - global; of running statistics as `encoding` says; with float32_clip_bit one more. With a control
+// part so many again behind them (drift_correction.h): of each parameter its control's, and 0.
 struct UpdateRules {
   UpdateEncoding encoding = UpdateEncoding::float32;
   uint64_t value_count = 0;
-  float clip_l2 = 0;  // the device scales its update to at most this norm; 0: no clipping. With float32_pooled running
-                      // statistics do not count
+  float clip_l2 = 0;  // the device scales its update, all parts by one factor, to at most this norm; 0: no clipping.
+                      // With float32_pooled running statistics do not count
   FixedPointSpec fixed_point;  // of quantized updates its bounds alone: lanes are levels
   QuantizationRules quantization = {};
   ClipRules clip = {};
+  uint64_t control_value_count = 0;  // of value_count, the last: the update's second part; 0: it has none
   bool has_clip_bit() const { return encoding == UpdateEncoding::float32_clip_bit; }
-  uint64_t model_value_count() const { return value_count - (has_clip_bit() ? 1 : 0); }
+  uint64_t model_value_count() const { return value_count - control_value_count - (has_clip_bit() ? 1 : 0); }
   friend bool operator==(const UpdateRules&, const UpdateRules&) = default;
 };
 
@@ -113,6 +115,8 @@ struct Plan {
                            // none, or none yet
   std::optional<SignedLogHead> log = {};        // of the job's population, from the same moment; none: it has no record
   DeviceRequirements device_requirements = {};  // while a device works by this plan
+  std::optional<Digest> control = {};           // with a control part: of the file with the server's control, an
+      // OptimizerStateHeader frame of one vector; none: zeros, as in the first round
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

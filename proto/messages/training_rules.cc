@@ -100,12 +100,26 @@ void check_normalised_steps(const TrainingSettings& training, Rules& rules) {
                     ": its state has to move by what training came to");
 }
 
+// The control is the mean of the gradients, read off how far the steps went.
+void check_gradient_mean(const TrainingSettings& training, const std::string& name, Rules& rules) {
+  const OptimizerSettings& optimizer = training.optimizer;
+  rules.require(optimizer.kind == OptimizerKind::sgd, "/optimizer/kind",
+                "must be sgd with " + name + ": from steps of others nobody can tell the mean of the gradients");
+  rules.require(optimizer.momentum == 0, "/optimizer/momentum",
+                "must be 0 with " + name + ": with momentum the steps are not the mean of the gradients");
+  rules.require(training.proximal_mu == 0, "/proximal_mu",
+                "must be 0 with " + name + ": its control would hold the pull towards models of before");
+}
+
 void check_correction(const TrainingSettings& training, Rules& rules) {
   const DriftCorrection& correction = training.correction;
   const std::string name(to_string(correction.kind));
   rules.require(name != "unknown", "/correction/kind", "is no correction that this version knows");
-  if (correction.kind == CorrectionKind::none) {
-    rules.require(correction.alpha == 0, "/correction/alpha", "must be 0: there is no correction");
+  if (correction.kind != CorrectionKind::feddyn) {
+    const bool is_none = correction.kind == CorrectionKind::none;
+    rules.require(correction.alpha == 0, "/correction/alpha",
+                  is_none ? "must be 0: there is no correction" : "must be 0: " + name + " has none");
+    if (has_control(correction.kind)) check_gradient_mean(training, name, rules);
     return;
   }
   rules.in_range(correction.alpha, 0, 1e6f, "/correction/alpha", "(0, 1e6]");

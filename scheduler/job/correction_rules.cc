@@ -6,9 +6,31 @@ namespace coterie {
 
 DriftCorrection correction_of(const StrategySettings& strategy) {
   if (strategy.rule->correction == CorrectionKind::none) return {};
+  const CorrectionKind kind = strategy.rule->correction;
+  if (kind != CorrectionKind::feddyn) return {.kind = kind};
   StrategySettings settings = strategy;
-  return {.kind = strategy.rule->correction, .alpha = settings.value_of("alpha")};
+  return {.kind = kind, .alpha = settings.value_of("alpha")};
 }
+
+namespace {
+
+// The same as of any plan (proto/messages/training_rules.h), which sees the correction and not the strategy.
+void check_training(const HorizontalSettings& settings, const std::string& name, SettingsChecker& check) {
+  const TrainingSettings& training = settings.training;
+  if (!has_control(settings.strategy.rule->correction)) {
+    check.require(training.proximal_mu == 0, "/training/proximal_mu",
+                  "must be 0 with " + name + ": its alpha pulls towards the given model already");
+    return;
+  }
+  check.require(training.proximal_mu == 0, "/training/proximal_mu",
+                "must be 0 with " + name + ": its control would hold the pull towards models of before");
+  check.require(training.optimizer.kind == OptimizerKind::sgd, "/training/optimizer/kind",
+                "must be sgd with " + name + ": from steps of others nobody can tell the mean of the gradients");
+  check.require(training.optimizer.momentum == 0, "/training/optimizer/momentum",
+                "must be 0 with " + name + ": with momentum the steps are not the mean of the gradients");
+}
+
+}  // namespace
 
 void check_correction(const HorizontalSettings& settings, SettingsChecker& check) {
   if (settings.strategy.rule->correction == CorrectionKind::none) return;
@@ -20,8 +42,7 @@ void check_correction(const HorizontalSettings& settings, SettingsChecker& check
                     " moves its state by the share of them that a round counts");
   check.require(settings.update.weight_max == 1, "/update/weight_max",
                 "must be 1 with " + name + ": its state is the plain mean of what devices keep, whatever they have");
-  check.require(settings.training.proximal_mu == 0, "/training/proximal_mu",
-                "must be 0 with " + name + ": its alpha pulls towards the given model already");
+  check_training(settings, name, check);
   check.require(settings.training.normalised_steps == 0, "/training/normalised_steps",
                 "must be 0 with " + name + ": its state has to move by what training came to");
   check.require(!settings.privacy.has_noise(), "/strategy/kind",

@@ -276,6 +276,7 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t valu
   }
   TrainingSettings training = settings.training;
   training.correction = correction_of(settings.strategy);
+  const bool has_control_part = has_control(training.correction.kind);
   return {.job = job,
           .training = std::move(training),
           .update = {.encoding = encoding_of(settings),
@@ -283,7 +284,8 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t valu
                      .clip_l2 = settings.update.clip_l2,
                      .fixed_point = fixed_point,
                      .quantization = quantization_of(settings),
-                     .clip = clip_rules_of(settings)},
+                     .clip = clip_rules_of(settings),
+                     .control_value_count = has_control_part ? value_count : 0},
           .privacy = *rules,
           .device_requirements = settings.device_requirements};
 }

@@ -31,19 +31,27 @@ RoundFacts facts_of(const RoundRecord& round) {
           .clip_norm = round.clip_norm};
 }
 
+RoundFacts facts_of(const RoundRecord& round, const ModelRecord& base) {
+  RoundFacts facts = facts_of(round);
+  facts.state = base.optimizer_state;
+  return facts;
+}
+
 RoundTerms terms_of(const HorizontalSettings& settings, const RoundFacts& facts) {
   return {.learning_rate = scheduled_rate(settings.training.optimizer.learning_rate, settings.schedules.device,
                                           facts.number, settings.rounds.count),
           .weight_max = weight_max_of(settings, facts),
           .ledger = facts.ledger,
-          .clip_norm = clip_norm_of(settings, facts.clip_norm)};
+          .clip_norm = clip_norm_of(settings, facts.clip_norm),
+          .control = has_control(settings.strategy.rule->correction) ? facts.state : std::nullopt};
 }
 
 RoundTerms terms_in(const Plan& plan) {
   return {.learning_rate = plan.training.optimizer.learning_rate,
           .weight_max = plan.update.fixed_point.weight_max,
           .ledger = plan.ledger,
-          .clip_norm = plan.update.clip.clip_norm};
+          .clip_norm = plan.update.clip.clip_norm,
+          .control = plan.control};
 }
 
 Plan with_terms(Plan plan, const RoundTerms& terms) {
@@ -51,6 +59,7 @@ Plan with_terms(Plan plan, const RoundTerms& terms) {
   plan.update.fixed_point.weight_max = terms.weight_max;  // a larger one was fitted into the lanes
   plan.ledger = terms.ledger;
   plan.update.clip.clip_norm = terms.clip_norm;
+  plan.control = terms.control;
   return plan;
 }
 

@@ -16,16 +16,21 @@ namespace coterie {
 struct RoundFacts {
   uint64_t number = 1;  // of the round within its job
   LedgerHead ledger = {};
-  uint64_t examples_median = 0;  // as in RoundRecord
-  double clip_norm = 0;          // likewise
+  uint64_t examples_median = 0;      // as in RoundRecord
+  double clip_norm = 0;              // likewise
+  std::optional<Digest> state = {};  // the base model's optimizer_state
 };
+// `base`: the model that its devices train from.
+RoundFacts facts_of(const RoundRecord& round, const ModelRecord& base);
+// Without it: for terms whose control nobody reads.
 RoundFacts facts_of(const RoundRecord& round);
 
 struct RoundTerms {
   float learning_rate = 0;  // of the devices
   uint32_t weight_max = 0;  // of an update
   LedgerHead ledger = {};
-  double clip_norm = 0;  // of adaptive clipping; 0: the job has none
+  double clip_norm = 0;                // of adaptive clipping; 0: the job has none
+  std::optional<Digest> control = {};  // as in Plan
   friend bool operator==(const RoundTerms&, const RoundTerms&) = default;
 };
 

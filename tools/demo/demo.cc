@@ -313,17 +313,26 @@ Status check_privacy(const DemoOptions& options) {
 Status check_strategy(const DemoOptions& options) {
   const std::string name = options.strategy->name;
   const bool has_correction = options.strategy->correction != CorrectionKind::none;
-  if (options.alpha && !has_correction) {
+  const bool has_alpha = options.strategy->correction == CorrectionKind::feddyn;
+  if (options.alpha && !has_alpha) {
     return Error(ErrorCode::invalid_argument, "--alpha is of --strategy feddyn; " + name + " has none");
   }
   if (has_correction && options.has_noise()) {
     return Error(ErrorCode::invalid_argument,
                  "--strategy " + name + " does not go with noise: its state would add up the noise of all rounds");
   }
+  const bool is_plain_sgd = options.optimizer == OptimizerKind::sgd && options.momentum == 0;
+  if (has_control(options.strategy->correction) && !is_plain_sgd) {
+    return Error(ErrorCode::invalid_argument,
+                 "--strategy " + name +
+                     " needs --optimizer sgd without --momentum: from other steps nobody can tell "
+                     "the mean of the gradients");
+  }
   if (has_correction && options.proximal_mu != 0) {
-    return Error(ErrorCode::invalid_argument, "--strategy " + name +
-                                                  " does not go with --proximal-mu: --alpha pulls "
-                                                  "towards the given model already");
+    return Error(ErrorCode::invalid_argument,
+                 "--strategy " + name + " does not go with --proximal-mu: " +
+                     (has_alpha ? "--alpha pulls towards the given model already"
+                                : "its control would hold the pull towards models of before"));
   }
   return {};
 }

@@ -32,7 +32,8 @@ uint64_t examples_trained(const TrainingSettings& training, uint64_t examples) {
 
 Result<DevicePlan> plan_device(const Plan& plan, const Model& model, uint64_t examples) {
   DevicePlan device;
-  device.down_bytes = model.file().size() + encode(plan).size();
+  // From the second round on: in the first one no control is named.
+  device.down_bytes = model.file().size() + encode(plan).size() + plan.update.control_value_count * sizeof(float);
   device.up_bytes = update_bytes(plan);
   COT_ASSIGN(const TrainingMemory memory, Trainer::plan(model, options_of(plan.training, 0), examples));
   device.memory_bytes = memory.arena_bytes + memory.order_bytes;

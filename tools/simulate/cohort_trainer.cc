@@ -117,13 +117,14 @@ Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t 
   const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work.version);
   state = states_.of(device);
   const TrainingSettings& training = work.plan.training;
-  COT_ASSIGN(Trainer trainer, Trainer::create(work.model, options_with_state(training, seed, state), examples));
+  COT_ASSIGN(Trainer trainer,
+             Trainer::create(work.model, options_with_state(training, seed, state, work.control), examples));
   while (!trainer.finished()) {
     if (Interrupt::requested()) return interrupted_error();
     COT_TRY(trainer.step());
   }
-  COT_ASSIGN(TrainedUpdate update,
-             make_update(work.model, trainer, source->size(), training, work.plan.update, {work.digest, seed}));
+  COT_ASSIGN(TrainedUpdate update, make_update(work.model, trainer, source->size(), training, work.plan.update,
+                                               {work.digest, seed, work.control}));
   if (training.correction.kind != CorrectionKind::none) {
     state = next_state(training.correction, work.model.graph(), state, update.delta);
   }

@@ -30,7 +30,8 @@ struct CohortWork {
   Model model;
   Digest digest;  // of its file
   ModelVersion version;
-  std::vector<uint32_t> devices;  // from 0
+  std::vector<uint32_t> devices;    // from 0
+  std::vector<float> control = {};  // the server's, of a plan that names one
 };
 
 // What a virtual device is called where updates are named by their device: in the order of numbers.

@@ -35,9 +35,9 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   const Plan plan = plan_of(job, simulation.record_.id, loaded.value_count());
   const FixedPointSpec spec = summed_as(plan.update);
   if (job.aggregation.keeps_updates()) {
-    simulation.sum_ = std::make_unique<KeptUpdates>(loaded.value_count(), spec);
+    simulation.sum_ = std::make_unique<KeptUpdates>(plan.update.value_count, spec);
   } else {
-    simulation.sum_ = std::make_unique<RingSum>(loaded.value_count(), spec);
+    simulation.sum_ = std::make_unique<RingSum>(plan.update.value_count, spec);
   }
   return simulation;
 }
@@ -48,7 +48,13 @@ Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKe
   sum_->clear();
   const HorizontalSettings& job = record_.spec.horizontal();
   const Plan asked = with_terms(plan_of(job, record_.id, record_.value_count), terms_of(job, facts()));
-  const CohortWork work{asked, std::move(model), base_.digest, base_.version, plan.counted};
+  CohortWork work{asked, std::move(model), base_.digest, base_.version, plan.counted};
+  if (asked.control) {
+    COT_ASSIGN(const Bytes state, blobs_->get(*asked.control, kModelBytesMax));
+    COT_ASSIGN(const auto decoded, decode_optimizer_state(state));
+    const auto control = payload_as<float>(decoded.payload);
+    work.control.assign(control.begin(), control.end());
+  }
   COT_ASSIGN(const RoundTotals totals, trainer_->train(work, *sum_));
   PartialRecord partial{
       .id = "simulated/1/" + std::to_string(key.round.value()), .key = key, .totals = totals, .blob = {}};

@@ -37,7 +37,9 @@ class Simulation {
  private:
   Simulation(JobRecord record, const VirtualFleet& fleet, CohortTrainer& trainer)
       : record_(std::move(record)), fleet_(&fleet), trainer_(&trainer) {}
-  RoundFacts facts() const { return {record_.rounds_done + 1, {}, examples_median_}; }
+  RoundFacts facts() const {
+    return {.number = record_.rounds_done + 1, .examples_median = examples_median_, .state = base_.optimizer_state};
+  }
   Result<PartialRecord> sum_of(const VirtualRound& plan, const RoundKey& key);
 
   JobRecord record_;

@@ -111,15 +111,22 @@ TEST_F(Simulate, HasTheModelOfUpdatesOfFewBitsAtEveryLevel) {
 
 // What devices keep is in the second round's updates, and no level changes a bit of it.
 TEST_F(Simulate, HasTheModelOfDevicesThatKeepStateAtEveryLevel) {
-  std::set<std::string> models;
-  for (const std::string level : {"none", "masked", "active"}) {
-    const nlohmann::json real = demo({"--strategy", "feddyn", "--security", level}, "run-" + level);
-    ASSERT_TRUE(real.contains("model_digest"));
-    models.insert(real["model_digest"]);
-    models.insert(simulate("as-" + level, {"--devices", "4"})["model_digest"]);
+  const nlohmann::json plain = demo({"--security", "none"}, "plain");
+  for (const std::string strategy : {"feddyn", "scaffold"}) {
+    std::set<std::string> models;
+    for (const std::string level : {"none", "masked", "active"}) {
+      const std::string name = strategy + "-" + level;
+      const nlohmann::json real = demo({"--strategy", strategy, "--security", level}, "run-" + name);
+      ASSERT_TRUE(real.contains("model_digest"));
+      models.insert(real["model_digest"]);
+      models.insert(simulate("as-" + name, {"--devices", "4"})["model_digest"]);
+      if (strategy == "scaffold" && level == "none") {
+        EXPECT_EQ(real["update_bytes"], 2 * plain["update_bytes"].get<uint64_t>()) << "it has two parts";
+      }
+    }
+    EXPECT_EQ(models.size(), 1u) << strategy;
+    EXPECT_NE(plain["model_digest"], *models.begin()) << strategy;
   }
-  EXPECT_EQ(models.size(), 1u);
-  EXPECT_NE(demo({}, "plain")["model_digest"], *models.begin());
 }
 
 TEST_F(Simulate, LosesWhomTheTraceNamesAndHasAnotherModel) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -114,6 +115,7 @@ std::vector<Case> cases() {
          c.m -= static_cast<double>(s[1]) * 10 / static_cast<double>(s[2]) * g;
          c.w += static_cast<double>(s[0]) * g - c.m / static_cast<double>(s[1]);
        }},
+      {"scaffold", {0.5f, 40}, 0, [](Coordinate& c, double g, auto s) { c.w += static_cast<double>(s[0]) * g; }},
   };
 }
 
@@ -196,6 +198,23 @@ TEST(FedYogi, NeverLetsItsSecondMomentFallBelowZero) {
   }
 }
 
+// The control alone is moved by the control parts, the model alone by the rest.
+TEST(Scaffold, MovesItsControlByTheShareOfTheDevicesThatARoundCounts) {
+  Moved moved(StrategySettings::of("scaffold").with("population_size", 40), {0, 0});
+  moved.by(std::vector<float>{1, -2});
+  EXPECT_THAT(moved.state[0], ElementsAre(0, 0));
+  const std::array<std::span<float>, 1> state = {std::span(moved.state[0])};
+  const auto control_by = [&](const std::vector<float>& mean, uint64_t updates) {
+    moved.settings.rule->apply_control(
+        {.mean = mean, .settings = moved.settings.values, .state = state, .weights = {}, .updates = updates});
+  };
+  control_by({1, -2}, 10);
+  EXPECT_THAT(moved.state[0], ElementsAre(0.25f, -0.5f));
+  control_by({1, 0}, 4);
+  EXPECT_THAT(moved.state[0], ElementsAre(0.35f, -0.5f));
+  EXPECT_THAT(moved.weights, ElementsAre(1, -2));
+}
+
 // Whoever counts a quarter of the devices in a round moves its state by a quarter of what they moved theirs.
 TEST(FedDyn, MovesItsStateByTheShareOfTheDevicesThatARoundCounts) {
   Moved moved(StrategySettings::of("feddyn").with("population_size", 40), {0, 0});
@@ -216,6 +235,8 @@ TEST(StrategyRegistry, RowsAreWhatEverybodyCountsOn) {
     EXPECT_TRUE(stored.insert(rule->stored_as).second) << rule->name << " is stored as another strategy is";
     EXPECT_LE(rule->state_vectors, kStateVectorsMax) << rule->name;
     ASSERT_FALSE(rule->settings.empty()) << rule->name;
+    EXPECT_EQ(rule->apply_control != nullptr, has_control(rule->correction)) << rule->name;
+    EXPECT_TRUE(!has_control(rule->correction) || rule->state_vectors == 1) << rule->name << ": devices read one";
     EXPECT_STREQ(rule->settings[0].name, "server_learning_rate") << rule->name;
     EXPECT_GT(rule->learning_rate_advised, 0) << rule->name;
     for (const StrategySetting& setting : rule->settings) {
@@ -238,6 +259,8 @@ TEST(StrategyRegistry, KeepsWhatIsStored) {
   EXPECT_EQ(find_strategy("fedlion")->state_vectors, 1);
   EXPECT_EQ(find_strategy("feddyn")->stored_as, 7);
   EXPECT_EQ(find_strategy("feddyn")->state_vectors, 1);
+  EXPECT_EQ(find_strategy("scaffold")->stored_as, 8);
+  EXPECT_EQ(find_strategy("scaffold")->state_vectors, 1);
   EXPECT_THAT(StrategySettings::of("fedadam").values, ElementsAre(1.0f, 0.9f, 0.99f, 0.001f));
 }
 

@@ -158,11 +158,43 @@ TEST(Plan, LimitsTheCorrectionByName) {
   };
   expect_good(with(1, 0.1f));
   expect_good(with(1, 1e6f));
-  expect_bad("kind", with(2, 0.1f));
+  expect_bad("kind", with(3, 0.1f));
   expect_bad("kind", with(255, 0.1f));
   expect_bad("alpha", with(0, 0.1f));
   for (const float alpha : {0.0f, -1.0f, 1.1e6f, kNaN, kInf}) expect_bad("alpha", with(1, alpha));
   expect_bad("proximal_mu", [&](Plan& p) { with(1, 0.1f)(p), p.training.proximal_mu = 0.1f; });
+}
+
+void make_scaffold(Plan& p) {
+  p.training = {.correction = {.kind = CorrectionKind::scaffold}};
+  p.update.encoding = UpdateEncoding::float32;
+  p.update.value_count = 10;
+  p.update.control_value_count = 5;
+  p.privacy = {};
+}
+
+TEST(Plan, LimitsTheControlPartByName) {
+  const auto with = [](const std::function<void(Plan&)>& change) {
+    return [change](Plan& p) { make_scaffold(p), change(p); };
+  };
+  expect_good(make_scaffold);
+  expect_good(with([](Plan& p) { p.control = Digest{{1}}; }));
+  expect_good(with([](Plan& p) { p.update.encoding = UpdateEncoding::float32_pooled; }));
+  for (const uint64_t values : {0u, 4u, 6u, 10u}) {
+    expect_bad("control_value_count", with([values](Plan& p) { p.update.control_value_count = values; }));
+  }
+  expect_bad("control_value_count", with([](Plan& p) { p.training.correction = {}; }));
+  expect_bad("control must be absent", [](Plan& p) { p.control = Digest{{1}}; });
+  expect_bad("alpha", with([](Plan& p) { p.training.correction.alpha = 0.1f; }));
+  expect_bad("momentum", with([](Plan& p) { p.training.optimizer.momentum = 0.9f; }));
+  expect_bad("must be sgd with scaffold", with([](Plan& p) { p.training.optimizer.kind = OptimizerKind::adam; }));
+  expect_bad("proximal_mu", with([](Plan& p) { p.training.proximal_mu = 0.1f; }));
+  expect_bad("normalised_steps", with([](Plan& p) { p.training.normalised_steps = 1; }));
+  expect_bad("encoding", with([](Plan& p) {
+               p.update.encoding = UpdateEncoding::quantized;
+               p.update.clip_l2 = 1;
+               p.update.quantization = {.bits = 8};
+             }));
 }
 
 TEST(Plan, LimitsNormalisedStepsByName) {

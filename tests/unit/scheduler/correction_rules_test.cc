@@ -6,6 +6,9 @@
 
 #include <functional>
 
+#include "scheduler/job/round_terms.h"
+#include "tests/support/matchers.h"
+
 namespace coterie {
 namespace {
 
@@ -69,6 +72,80 @@ TEST(CorrectionRules, RefuseByNameWhatDoesNotGoTogether) {
   expect_refused("/training/correction", "strategy", [](HorizontalSettings& s) {
     s.training.correction = {CorrectionKind::feddyn, 0.25f};
   });
+}
+
+// ---- SCAFFOLD, whose updates have a second part
+
+HorizontalSettings scaffold() {
+  HorizontalSettings settings = feddyn();
+  settings.strategy = StrategySettings::of("scaffold").with("population_size", 100);
+  return settings;
+}
+
+TEST(CorrectionRules, GiveScaffoldAnUpdateOfTwoParts) {
+  ASSERT_THAT(validate(scaffold()), IsEmpty());
+  const Plan plan = plan_of(scaffold(), JobId("j"), 10);
+  EXPECT_OK(validate(plan));
+  EXPECT_EQ(plan.training.correction, DriftCorrection{.kind = CorrectionKind::scaffold});
+  EXPECT_EQ(plan.update.value_count, 20u);
+  EXPECT_EQ(plan.update.control_value_count, 10u);
+  EXPECT_EQ(plan.update.model_value_count(), 10u);
+  EXPECT_EQ(plan_of(feddyn(), JobId("j"), 10).update.value_count, 10u);
+}
+
+TEST(CorrectionRules, NameTheServersControlInTheRoundsPlan) {
+  const RoundFacts first{.number = 1}, later{.number = 2, .state = Digest{{7}}};
+  EXPECT_EQ(terms_of(scaffold(), first).control, std::nullopt);
+  EXPECT_EQ(terms_of(scaffold(), later).control, (Digest{{7}}));
+  EXPECT_EQ(terms_of(feddyn(), later).control, std::nullopt) << "its devices have no use for it";
+  const Plan plan = with_terms(plan_of(scaffold(), JobId("j"), 10), terms_of(scaffold(), later));
+  EXPECT_EQ(plan.control, (Digest{{7}}));
+  EXPECT_OK(validate(plan));
+}
+
+TEST(CorrectionRules, TakeScaffoldAtTheLevelsThatHideUpdatesAndWithAClip) {
+  for (const SecurityLevel level : {SecurityLevel::none, SecurityLevel::masked, SecurityLevel::active}) {
+    HorizontalSettings settings = scaffold();
+    settings.privacy.level = level;
+    settings.update.clip_l2 = 1;
+    EXPECT_THAT(validate(settings), IsEmpty());
+    EXPECT_OK(validate(plan_of(settings, JobId("j"), 10)));
+  }
+}
+
+TEST(CorrectionRules, RefuseByNameWhatDoesNotGoWithScaffold) {
+  const auto expect_refused_of_scaffold = [](const char* pointer, const char* why,
+                                             const std::function<void(HorizontalSettings&)>& change) {
+    expect_refused(pointer, why, [&](HorizontalSettings& s) { s = scaffold(), change(s); });
+  };
+  expect_refused_of_scaffold("/strategy/population_size", "goal_count",
+                             [](HorizontalSettings& s) { s.strategy.value_of("population_size") = 9; });
+  expect_refused_of_scaffold("/update/weight_max", "plain mean",
+                             [](HorizontalSettings& s) { s.update.weight_max = 2; });
+  expect_refused_of_scaffold("/training/optimizer/kind", "sgd",
+                             [](HorizontalSettings& s) { s.training.optimizer.kind = OptimizerKind::adam; });
+  expect_refused_of_scaffold("/training/optimizer/momentum", "mean of the gradients",
+                             [](HorizontalSettings& s) { s.training.optimizer.momentum = 0.9f; });
+  expect_refused_of_scaffold("/training/proximal_mu", "pull",
+                             [](HorizontalSettings& s) { s.training.proximal_mu = 0.1f; });
+  expect_refused_of_scaffold("/training/normalised_steps", "came to",
+                             [](HorizontalSettings& s) { s.training.normalised_steps = 5; });
+  expect_refused_of_scaffold("/aggregation/rule", "mean",
+                             [](HorizontalSettings& s) { s.aggregation = AggregationSettings::of("median"); });
+  expect_refused_of_scaffold("/update/compression", "rounded", [](HorizontalSettings& s) {
+    s.update.clip_l2 = 1;
+    s.update.compression.bits = 8;
+  });
+  for (const SecurityLevel level : {SecurityLevel::none, SecurityLevel::active_dp}) {
+    HorizontalSettings settings = scaffold();
+    settings.privacy = {.level = level, .noise_multiplier = 1, .target_delta = 1e-5, .epsilon_budget = 100};
+    settings.update.clip_l2 = 1;
+    bool is_named = false;
+    for (const Problem& problem : validate(settings)) {
+      is_named = is_named || problem.detail.find("scaffold does not go with noise") == 0;
+    }
+    EXPECT_TRUE(is_named) << to_string(level);
+  }
 }
 
 }  // namespace

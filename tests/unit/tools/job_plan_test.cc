@@ -64,6 +64,25 @@ TEST(JobPlan, SaysWhatADeviceNeeds) {
   EXPECT_EQ(plan_of_job(job).device.examples, 32u) << "two batches of 16";
 }
 
+TEST(JobPlan, CountsBothPartsOfAnUpdateAndTheControlThatIsHandedOut) {
+  const uint64_t vector_bytes = Model::load(mlp())->value_count() * sizeof(float);
+  const JobPlan plain = plan_of_job(job_at(SecurityLevel::none));
+  for (const SecurityLevel level : {SecurityLevel::none, SecurityLevel::active}) {
+    nlohmann::json job = job_at(level);
+    job["strategy"] = {{"kind", "scaffold"}, {"population_size", 100}};
+    job["update"]["weight_max"] = 1;
+    job["update"].erase("weight_share_max");
+    const JobPlan plan = plan_of_job(job);
+    EXPECT_GE(plan.device.down_bytes, plain.device.down_bytes + vector_bytes);
+    EXPECT_LT(plan.device.down_bytes, plain.device.down_bytes + vector_bytes + 1024);
+    if (level == SecurityLevel::none) {
+      EXPECT_EQ(plan.device.up_bytes, 2 * vector_bytes);
+    } else {
+      EXPECT_EQ(plan.device.up_bytes, 2 * 2 * vector_bytes + 3 * sizeof(uint64_t)) << "lanes of 64 bits";
+    }
+  }
+}
+
 TEST(JobPlan, HasTheMemoryOfATrainer) {
   test::Examples examples(50, 64, 10);
   const JobPlan plan = plan_of_job(job_at(SecurityLevel::none), examples.size());

@@ -93,7 +93,9 @@ Result<TransportResponse> ScriptedServer::send(const TransportRequest& request, 
     case Call::enroll: return enroll(request, sink);
     case Call::check_in: return check_in(request, sink);
     case Call::plan: return reply(200, plan_bytes_, sink);
-    case Call::model: return send_model(request, sink, UINT64_MAX);
+    case Call::model:
+      if (request.target == "/v1/models/" + content_digest(control).hex()) return reply(200, control, sink);
+      return send_model(request, sink, UINT64_MAX);
     case Call::upload: return take_upload(request, sink);
   }
   return Error(ErrorCode::internal, "no such call");

@@ -73,6 +73,10 @@ class Dialogue {
     plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 1000);
     plan.privacy = privacy;
     plan.training.correction = correction;
+    if (has_control(correction.kind)) {
+      plan.update.control_value_count = kPlanValues / 2;
+      plan.control = control;
+    }
     plan.ledger = ledger;
     plan.log = log;
     return plan;
@@ -103,7 +107,7 @@ class Dialogue {
     if (std::holds_alternative<DoEnroll>(action)) return EnrollAnswered{identity()};
     if (std::holds_alternative<DoCheckIn>(action)) return CheckInAnswered{assignment()};
     if (std::holds_alternative<DoFetchPlan>(action)) return PlanFetched{encode(plan())};
-    if (const auto* fetch = std::get_if<DoFetchModel>(&action)) return ModelFetched{fetch->model};
+    if (const auto* fetch = std::get_if<DoFetchModel>(&action)) return ModelFetched{fetch->model, fetch->control};
     if (const auto* train = std::get_if<DoTrain>(&action)) {
       return correction == DriftCorrection{} ? TrainingEnded{{}} : TrainingEnded{{}, state_after(*train)};
     }
@@ -145,8 +149,9 @@ class Dialogue {
   }
 
   ParticipantPolicy policy;
-  PrivacyRules privacy;        // of the plan
-  DriftCorrection correction;  // likewise
+  PrivacyRules privacy;                // of the plan
+  DriftCorrection correction;          // likewise
+  std::optional<Digest> control = {};  // of a plan whose correction has one
   LedgerHead ledger;
   std::optional<SignedLogHead> log;
   JobId job{"job"};

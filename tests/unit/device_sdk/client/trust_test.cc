@@ -132,5 +132,27 @@ TEST(ParticipantTrust, RefusesAModelWithAnotherDigest) {
   expect_refused(d, "model: does not have the digest");
 }
 
+TEST(ParticipantTrust, RefusesAControlThatThePlanDoesNotName) {
+  const Digest named{{7}};
+  for (const std::optional<Digest>& came :
+       {std::optional<Digest>(), std::optional(Digest{{8}}), std::optional(named)}) {
+    for (const bool is_named : {true, false}) {
+      Dialogue d;
+      d.correction = {.kind = CorrectionKind::scaffold};
+      if (is_named) d.control = named;
+      d.reach(ParticipantPhase::planned);
+      const auto fetch = std::get<DoFetchModel>(d.next());
+      EXPECT_EQ(fetch.control, d.control);
+      EXPECT_EQ(fetch.control_values, kPlanValues / 2);
+      d.tell(ModelFetched{fetch.model, came});
+      if (came == d.control) {
+        EXPECT_EQ(d.state().phase, ParticipantPhase::training);
+      } else {
+        expect_refused(d, "control: does not have the digest");
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace coterie::test

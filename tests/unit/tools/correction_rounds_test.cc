@@ -1,4 +1,5 @@
-// FedDyn over rounds of a real model, as `coterie simulate` runs them: devices that train, integer sums, the finalizer.
+// Strategies whose devices keep state, over rounds of a real model, as `coterie simulate` runs them: devices that
+// train, integer sums, the finalizer.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +20,12 @@ namespace {
 constexpr uint32_t kDevices = 6;
 constexpr float kAlpha = 0.1f;
 
-class FedDynRounds : public testing::Test {
+struct Kept {
+  const char* strategy;
+  double factor;  // of the server's vector: the mean of all devices' own
+};
+
+class CorrectionRounds : public testing::TestWithParam<Kept> {
  protected:
   void SetUp() override {
     DemoOptions options;
@@ -37,7 +43,7 @@ class FedDynRounds : public testing::Test {
       ASSERT_OK(os::write_file_atomically(shards_.back(), *shard));
     }
     job_.training = {.batch_size = 16, .local_epochs = 2};
-    job_.strategy = StrategySettings::of("feddyn").with("alpha", kAlpha).with("population_size", kDevices);
+    job_.strategy = StrategySettings::of(GetParam().strategy).with("population_size", kDevices);
     job_.update.weight_max = 1;
     job_.privacy.level = SecurityLevel::none;
     job_.rounds.goal_count = 3;
@@ -62,7 +68,7 @@ class FedDynRounds : public testing::Test {
     ADD_FAILURE() << "there is no state of a strategy";
     return {};
   }
-  // The largest difference of the server's state and the mean of the devices' own, which is -alpha times it.
+  // The largest difference of the server's state and the mean of the devices' own.
   double mismatch(const DeviceStates& states) const {
     const std::vector<float> server = server_state();
     double worst = 0;
@@ -72,7 +78,7 @@ class FedDynRounds : public testing::Test {
         const std::vector<float> own = states.of(device);
         sum += own.empty() ? 0 : static_cast<double>(own[i]);
       }
-      worst = std::max(worst, std::abs(sum / kDevices + static_cast<double>(kAlpha * server[i])));
+      worst = std::max(worst, std::abs(sum / kDevices - GetParam().factor * static_cast<double>(server[i])));
     }
     return worst;
   }
@@ -84,7 +90,7 @@ class FedDynRounds : public testing::Test {
   VirtualFleet fleet_;
 };
 
-TEST_F(FedDynRounds, KeepWhatTheServerHoldsOfTheDevicesTheMeanOfWhatTheyHold) {
+TEST_P(CorrectionRounds, KeepWhatTheServerHoldsOfTheDevicesTheMeanOfWhatTheyHold) {
   ASSERT_OK(os::make_directories(blobs()));
   CohortTrainer trainer(shards_, 1, 2, [](uint64_t) {});
   Result<Simulation> simulation = Simulation::begin(job_, data_.model, data_.held_out, blobs(), fleet_, trainer);
@@ -103,7 +109,7 @@ TEST_F(FedDynRounds, KeepWhatTheServerHoldsOfTheDevicesTheMeanOfWhatTheyHold) {
 }
 
 // What a device keeps depends on its own rounds alone, so that threads change no bit of it.
-TEST_F(FedDynRounds, GiveTheSameModelWithAnyNumberOfThreads) {
+TEST_P(CorrectionRounds, GiveTheSameModelWithAnyNumberOfThreads) {
   std::set<std::string> models;
   for (const uint32_t threads : {1u, 2u}) {
     const std::string directory = directory_ / ("blobs" + std::to_string(threads));
@@ -118,6 +124,10 @@ TEST_F(FedDynRounds, GiveTheSameModelWithAnyNumberOfThreads) {
   }
   EXPECT_EQ(models.size(), 1u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Strategies, CorrectionRounds,
+                         testing::Values(Kept{"feddyn", -static_cast<double>(kAlpha)}, Kept{"scaffold", 1}),
+                         [](const auto& info) { return std::string(info.param.strategy); });
 
 }  // namespace
 }  // namespace coterie::test
