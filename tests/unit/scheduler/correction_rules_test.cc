@@ -130,8 +130,10 @@ TEST(CorrectionRules, RefuseByNameWhatDoesNotGoWithScaffold) {
                              [](HorizontalSettings& s) { s.training.proximal_mu = 0.1f; });
   expect_refused_of_scaffold("/training/normalised_steps", "came to",
                              [](HorizontalSettings& s) { s.training.normalised_steps = 5; });
-  expect_refused_of_scaffold("/aggregation/rule", "mean",
-                             [](HorizontalSettings& s) { s.aggregation = AggregationSettings::of("median"); });
+  expect_refused_of_scaffold("/aggregation/rule", "mean", [](HorizontalSettings& s) {
+    s.aggregation = AggregationSettings::of("median");
+    s.rounds.goal_count_min = s.aggregation.updates_min();
+  });
   expect_refused_of_scaffold("/update/compression", "rounded", [](HorizontalSettings& s) {
     s.update.clip_l2 = 1;
     s.update.compression.bits = 8;
