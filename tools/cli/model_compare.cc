@@ -125,7 +125,8 @@ std::string text_of(const TensorComparison& comparison) {
   std::string text = table.text() + "\n" + list_of("a", comparison.only_a) + list_of("b", comparison.only_b);
   const ComparedTensor* const first = comparison.first_apart();
   if (first == nullptr) {
-    return text + "everything agrees, within " + format_digits(comparison.tolerance) + " of the largest value\n";
+    const bool is_all = comparison.only_a.empty() && comparison.only_b.empty();
+    return text + (is_all ? "everything" : "what both have") + " agrees, within " + format_digits(comparison.tolerance) + " of the largest value\n";
   }
   text += "the first that is apart: " + printable(name_of(*first)) +
           (first->kind.empty() ? "" : " (" + first->kind + ")") + "\n";
@@ -190,7 +191,9 @@ ExitCode compare_models(const CompareModelsOptions& options) {
   }
   if (options.as_json) print_json(json_of(*comparison));
   else print_text(text_of(*comparison));
-  return comparison->first_apart() == nullptr ? ExitCode::ok : ExitCode::failure;
+  // Ops come and go as models are converted; an array that is missing is a difference.
+  const bool is_missing = is_arrays(options.a) && !(comparison->only_a.empty() && comparison->only_b.empty());
+  return comparison->first_apart() == nullptr && !is_missing ? ExitCode::ok : ExitCode::failure;
 }
 
 }  // namespace coterie
