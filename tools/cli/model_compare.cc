@@ -126,7 +126,8 @@ std::string text_of(const TensorComparison& comparison) {
   const ComparedTensor* const first = comparison.first_apart();
   if (first == nullptr) {
     const bool is_all = comparison.only_a.empty() && comparison.only_b.empty();
-    return text + (is_all ? "everything" : "what both have") + " agrees, within " + format_digits(comparison.tolerance) + " of the largest value\n";
+    return text + (is_all ? "everything" : "what both have") + " agrees, within " +
+           format_digits(comparison.tolerance) + " of the largest value\n";
   }
   text += "the first that is apart: " + printable(name_of(*first)) +
           (first->kind.empty() ? "" : " (" + first->kind + ")") + "\n";

@@ -77,11 +77,13 @@ class FrozenRound {
     for (const TestUpdate& update : updates) weight += update.weight;
     return {round_.key, id, static_cast<uint32_t>(updates.size()), weight, update_values()};
   }
-  // Nothing but the definition: round_half_even(value * weight * 2^fraction_bits), summed modulo 2^64.
+  // Nothing but the definition: round_half_even(value * weight * 2^fraction_bits), summed modulo 2^64. A second part
+  // that an update does not name is zero.
   std::vector<uint64_t> lanes_of(const std::vector<TestUpdate>& updates) const {
     std::vector<uint64_t> lanes(update_values());
     for (const TestUpdate& update : updates) {
-      for (size_t i = 0; i < lanes.size(); ++i) {
+      EXPECT_TRUE(update.values.size() == lanes.size() || update.values.size() == value_count_);
+      for (size_t i = 0; i < update.values.size(); ++i) {
         const double exact = std::ldexp(static_cast<double>(update.values[i]) * update.weight,
                                         static_cast<int>(fixed_point().fraction_bits));
         lanes[i] += static_cast<uint64_t>(static_cast<int64_t>(std::nearbyint(exact)));

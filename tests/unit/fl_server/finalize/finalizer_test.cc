@@ -202,6 +202,34 @@ TEST(Finalizer, CarriesTheStateOfEveryStrategy) {
   }
 }
 
+// The model ends in the middle of a tile, and the second part begins there.
+TEST(Finalizer, MovesTheControlByTheSecondPart) {
+  std::vector<float> weights = some_values(41, kValues, 1);
+  FrozenRound round(StrategySettings::of("scaffold").with("population_size", 8), weights);
+  std::vector<float> control(kValues);
+  for (uint64_t number = 1; number <= 2; ++number) {
+    std::vector<TestUpdate> updates = updates_from(50 + number, 4, 2 * kValues);
+    for (TestUpdate& update : updates) update.weight = 1;
+    round.add_partial("p" + std::to_string(number), updates);
+    const auto finalized = round.finalize();
+    ASSERT_OK(finalized);
+    const std::vector<double> mean = mean_of(updates);
+    for (size_t i = 0; i < kValues; ++i) {
+      weights[i] += static_cast<float>(mean[i]);
+      control[i] += static_cast<float>(mean[kValues + i] * 4 / 8);
+    }
+    expect_near(round.weights_of(finalized->model), {weights.begin(), weights.end()});
+    const Bytes blob = round.blobs_.bytes_of(*finalized->model.optimizer_state);
+    const auto stored = decode_optimizer_state(blob);
+    ASSERT_OK(stored);
+    std::vector<float> moved(kValues);
+    ASSERT_EQ(stored->payload.size(), kValues * sizeof(float));
+    std::memcpy(moved.data(), stored->payload.data(), stored->payload.size());
+    expect_near(moved, {control.begin(), control.end()});
+    round.commit(*finalized);
+  }
+}
+
 TEST(Finalizer, NeverMakesANumberThatIsNone) {
   // Lanes that no honest update gives: the extremes of the ring and everything between.
   for (const StrategySettings& strategy : {kFedAvg, kFedAdam}) {
