@@ -9,7 +9,7 @@
 namespace coterie::vertical {
 
 struct CoordinatorLimits {
-  uint32_t asking_max = 64;           // connections that have not asked for anything yet; more wait at the door
+  uint32_t asking_max = 64;           // connections that have not asked yet; the oldest makes room for one more
   uint32_t waiting_max = 64;          // parties whose peer has not come yet
   uint32_t pairs_max = 16;            // jobs that run
   uint32_t jobs_max = 1024;           // that are kept; the oldest that is over makes room for a new one

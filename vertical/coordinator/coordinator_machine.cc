@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/assert.h"
 #include "secure/crypto/signature.h"
 
 namespace coterie::vertical {
 namespace {
+
+constexpr const char* kPairHasRun = "a pair belongs to a run";
+constexpr const char* kPairHasJob = "a pair belongs to a job";
+constexpr const char* kRunHasJob = "a run is of a job that runs";
 
 // Which party of these the certificate is.
 Result<PartyIndex> party_of(const PeerIdentity& peer, const std::array<std::string, kJobParties>& parties) {
@@ -39,26 +42,36 @@ CoordinatorEffects CoordinatorMachine::begin(Now now) {
   for (auto& [id, record] : jobs_) {
     if (record.state == JobState::running) end(record, JobState::failed, "coordinator_lost", now, effects);
   }
-  return effects;
+  return checked(std::move(effects));
 }
 
-void CoordinatorMachine::opened(ConnectionId connection, Now now) {
-  COT_ASSERT(has_room());
+CoordinatorEffects CoordinatorMachine::opened(ConnectionId connection, Now now) {
+  COT_ASSERT(asking_.empty() || asking_.rbegin()->first < connection);
+  CoordinatorEffects effects;
+  if (asking_.size() >= limits_.asking_max) {
+    effects.closes.push_back(asking_.begin()->first);
+    asking_.erase(asking_.begin());
+  }
   asking_.emplace(connection, now.instant + limits_.ask_time);
+  return checked(std::move(effects));
 }
 
 CoordinatorEffects CoordinatorMachine::asked(ConnectionId connection, const PeerIdentity& peer,
                                              const std::optional<Request>& request, Now now) {
-  COT_ASSERT(asking_.erase(connection) == 1);
+  COT_ASSERT(asking_.contains(connection));
+  asking_.erase(connection);
+  return checked(decide(connection, peer, request, now));
+}
+
+CoordinatorEffects CoordinatorMachine::decide(ConnectionId connection, const PeerIdentity& peer,
+                                              const std::optional<Request>& request, Now now) {
   if (!request) return refuse(connection, Refusal::malformed_request);
   if (request->kind == RequestKind::submit) return submit(connection, peer, request->manifest, now);
   const auto found = jobs_.find(request->job);
   if (found == jobs_.end()) return refuse(connection, Refusal::unknown_job);
   JobRecord& record = found->second;
   const Result<PartyIndex> party = party_of(peer, names_of(record));
-  if (!party) {
-    return refuse(connection, refusal_for(party.error()));
-  }
+  if (!party) return refuse(connection, refusal_for(party.error()));
   switch (request->kind) {
     case RequestKind::submit: break;  // above
     case RequestKind::approve: return approve(connection, *party, peer, *request, record, now);
@@ -219,15 +232,15 @@ void CoordinatorMachine::end(JobRecord& record, JobState state, std::string reas
 
 CoordinatorEffects CoordinatorMachine::spoke_early(ConnectionId connection, Now) {
   if (waiting_.erase(connection) == 0) return {};
-  return refuse(connection, Refusal::spoke_early);
+  return checked(refuse(connection, Refusal::spoke_early));
 }
 
 void CoordinatorMachine::relayed(ConnectionId from, uint64_t bytes, Now now) {
   const auto found = paired_.find(from);
   if (found == paired_.end()) return;
   const auto& [job, party] = found->second;
-  jobs_.at(job).parties[party].relayed_bytes += bytes;
-  runs_.at(job).until = now.instant + limits_.idle_time;
+  must_find(jobs_, job, kPairHasJob).parties[party].relayed_bytes += bytes;
+  must_find(runs_, job, kPairHasRun).until = now.instant + limits_.idle_time;
 }
 
 CoordinatorEffects CoordinatorMachine::closed(ConnectionId connection, Now now) {
@@ -237,10 +250,10 @@ CoordinatorEffects CoordinatorMachine::closed(ConnectionId connection, Now now) 
   if (found == paired_.end()) return {};
   const auto [job, party] = found->second;
   paired_.erase(found);
-  Run& run = runs_.at(job);
+  Run& run = must_find(runs_, job, kPairHasRun);
   run.connections[party].reset();
   if (!run.is_connected()) run.until = now.instant + limits_.report_time;
-  return {};
+  return checked({});
 }
 
 CoordinatorEffects CoordinatorMachine::advance(Now now) {
@@ -265,8 +278,10 @@ CoordinatorEffects CoordinatorMachine::advance(Now now) {
   for (const auto& [job, run] : runs_) {
     if (run.until <= now.instant) over.emplace_back(job, run.is_connected() ? "relay_idle" : "party_lost");
   }
-  for (const auto& [job, reason] : over) end(jobs_.at(job), JobState::failed, reason, now, effects);
-  return effects;
+  for (const auto& [job, reason] : over) {
+    end(must_find(jobs_, job, kRunHasJob), JobState::failed, reason, now, effects);
+  }
+  return checked(std::move(effects));
 }
 
 std::optional<Instant> CoordinatorMachine::next_deadline() const {
@@ -300,30 +315,32 @@ size_t CoordinatorMachine::running() const {
       std::ranges::count_if(runs_, [](const auto& entry) { return entry.second.is_connected(); }));
 }
 
-Status CoordinatorMachine::check() const {
-  const auto broken = [](const char* what) { return Error(ErrorCode::internal, std::string("coordinator: ") + what); };
-  if (asking_.size() > limits_.asking_max || waiting_.size() > limits_.waiting_max || running() > limits_.pairs_max) {
-    return broken("a count is above its limit");
-  }
+CoordinatorEffects CoordinatorMachine::checked(CoordinatorEffects effects) {
+  if (step_check_.is_due(asking_.size() + waiting_.size() + paired_.size() + jobs_.size())) check();
+  return effects;
+}
+
+void CoordinatorMachine::check() const {
+  COT_INVARIANT(asking_.size() <= limits_.asking_max, "no more connections are to ask than have a place");
+  COT_INVARIANT(waiting_.size() <= limits_.waiting_max, "no more parties wait than have a place");
+  COT_INVARIANT(running() <= limits_.pairs_max, "no more jobs run than have a place");
   for (const auto& [connection, waiting] : waiting_) {
-    const JobRecord* record = find(waiting.job);
-    if (record == nullptr || record->state != JobState::approved) return broken("a party waits for no approved job");
+    const JobRecord* const record = find(waiting.job);
+    COT_INVARIANT(record != nullptr && record->state == JobState::approved, "a party waits for an approved job");
   }
   for (const auto& [job, run] : runs_) {
-    const JobRecord* record = find(job);
-    if (record == nullptr || record->state != JobState::running) return broken("a run of no running job");
-    if (!record->is_approved()) return broken("a run that not both approved");
+    const JobRecord* const record = find(job);
+    COT_INVARIANT(record != nullptr && record->state == JobState::running, kRunHasJob);
+    COT_INVARIANT(record->is_approved(), "what runs was approved by both parties");
   }
   for (const auto& [connection, place] : paired_) {
-    const auto run = runs_.find(place.first);
-    if (run == runs_.end() || run->second.connections[place.second] != connection)
-      return broken("a pair without a run");
+    const Run& run = must_find(runs_, place.first, kPairHasRun);
+    COT_INVARIANT(run.connections[place.second] == connection, "a run knows its connections");
   }
   for (const auto& [job, record] : jobs_) {
-    if (record.state == JobState::running && !runs_.contains(job)) return broken("a running job without a run");
-    if (record.state == JobState::created && record.is_approved()) return broken("an approval did not count");
+    COT_INVARIANT(record.state != JobState::running || runs_.contains(job), "a job that runs has a run");
+    COT_INVARIANT(record.state != JobState::created || !record.is_approved(), "two approvals make a job approved");
   }
-  return {};
 }
 
 }  // namespace coterie::vertical

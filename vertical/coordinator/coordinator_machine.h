@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "vertical/coordinator/coordinator_limits.h"
@@ -60,10 +61,9 @@ class CoordinatorMachine {
   // Before anything else: what ran when the last coordinator ended has failed ("coordinator_lost").
   CoordinatorEffects begin(Now now);
 
-  // Whether one more may come in; otherwise it stays at the door.
-  bool has_room() const { return asking_.size() < limits_.asking_max; }
-  // A connection came in: it must ask in time. Ids are never used twice.
-  void opened(ConnectionId connection, Now now);
+  // A connection came in: it must ask in time. Ids only grow. Where all places are taken, whoever has had one the
+  // longest without a question makes room: somebody who only dials keeps nobody out.
+  CoordinatorEffects opened(ConnectionId connection, Now now);
   // It asks, after its handshake; nullopt for bytes that are no request.
   CoordinatorEffects asked(ConnectionId connection, const PeerIdentity& peer, const std::optional<Request>& request,
                            Now now);
@@ -81,8 +81,8 @@ class CoordinatorMachine {
   size_t jobs() const { return jobs_.size(); }
   size_t asking() const { return asking_.size(); }
   size_t waiting() const { return waiting_.size(); }
-  // internal, with what is broken: each waiting party's job is approved, each run's job runs, all counts are in limits.
-  Status check() const;
+  // Asserts the invariants, each a named sentence.
+  void check() const;
 
  private:
   struct Waiting {
@@ -97,6 +97,8 @@ class CoordinatorMachine {
     bool is_connected() const { return connections[0] || connections[1]; }
   };
 
+  CoordinatorEffects decide(ConnectionId connection, const PeerIdentity& peer, const std::optional<Request>& request,
+                            Now now);
   CoordinatorEffects refuse(ConnectionId connection, Refusal refusal) const;
   CoordinatorEffects answer(ConnectionId connection, const JobRecord& record) const;
   CoordinatorEffects submit(ConnectionId connection, const PeerIdentity& peer, const std::string& manifest, Now now);
@@ -109,6 +111,8 @@ class CoordinatorMachine {
   // Ends the job, and all that is connected for it.
   void end(JobRecord& record, JobState state, std::string reason, Now now, CoordinatorEffects& effects);
   size_t running() const;
+  // The end of a step.
+  CoordinatorEffects checked(CoordinatorEffects effects);
 
   CoordinatorLimits limits_;
   ManifestReader reader_;
@@ -117,6 +121,7 @@ class CoordinatorMachine {
   std::map<ConnectionId, Waiting> waiting_;
   std::map<VerticalJobId, Run> runs_;
   std::map<ConnectionId, std::pair<VerticalJobId, PartyIndex>> paired_;
+  StepCheck step_check_;
 };
 
 }  // namespace coterie::vertical

@@ -50,7 +50,7 @@ class Server final : public CoordinatorServer {
   Status serve_all(const std::atomic<bool>& stop) {
     while (!stop.load()) {
       COT_TRY(wait());
-      accept_all();
+      COT_TRY(accept_all());
       std::vector<ConnectionId> ids;
       for (const auto& [id, connection] : connections_) ids.push_back(id);
       for (const ConnectionId id : ids) COT_TRY(serve(id));
@@ -79,7 +79,7 @@ class Server final : public CoordinatorServer {
   // poll() for all that can move. A direction whose buffer is full is not read: the sender's TCP holds it back.
   Status wait() {
     std::vector<pollfd> entries;
-    entries.push_back({listener_.fd(), static_cast<short>(machine_.has_room() ? POLLIN : 0), 0});
+    entries.push_back({listener_.fd(), POLLIN, 0});
     for (const auto& [id, connected] : connections_) {
       short events = POLLIN;
       if (connected.phase == Phase::paired) {
@@ -103,16 +103,18 @@ class Server final : public CoordinatorServer {
     return {};
   }
 
-  void accept_all() {
-    while (machine_.has_room()) {
+  // A few at a time: whoever has come in can ask before those behind take its place.
+  Status accept_all() {
+    for (uint32_t count = 0; count < std::max(limits_.asking_max / 2, 1u); ++count) {
       const int fd = ::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (fd < 0) return;  // nobody, or nobody that can be taken now
+      if (fd < 0) return {};  // nobody, or nobody that can be taken now
       auto connection = CoordinatorConnection::accept(context_.get(), fd);
-      if (!connection) return;
+      if (!connection) return {};
       const ConnectionId id = ++last_id_;
       connections_.emplace(id, Connected{.connection = std::move(connection)});
-      machine_.opened(id, now());
+      COT_TRY(perform(machine_.opened(id, now())));
     }
+    return {};
   }
 
   Status serve(ConnectionId id) {

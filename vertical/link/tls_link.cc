@@ -22,7 +22,6 @@ namespace coterie::vertical {
 namespace {
 
 constexpr Millis kCancelCheckEvery{200};
-constexpr int kBacklog = 16;
 
 Error unavailable(const std::string& what) { return Error(ErrorCode::unavailable, "link: " + what); }
 
@@ -185,8 +184,8 @@ Result<PartyListener> PartyListener::open(const std::string& host, uint16_t port
   if (fd.get() >= 0) setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
-  if (fd.get() < 0 || ::bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0 || ::listen(fd.get(), kBacklog) != 0 ||
-      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
+  if (fd.get() < 0 || ::bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0 ||
+      ::listen(fd.get(), SOMAXCONN) != 0 || ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
     return unavailable("cannot listen on " + host + ":" + std::to_string(port) + ": " + std::strerror(errno));
   }
   const in_port_t bound_port = bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port

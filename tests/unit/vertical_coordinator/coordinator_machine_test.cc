@@ -38,7 +38,7 @@ class CoordinatorMachineTest : public ::testing::Test {
   std::optional<Result<JobView>> ask(const Somebody& who, const std::optional<Request>& request) {
     machine_.opened(++connection_, now_);
     effects_ = machine_.asked(connection_, who.identity, request, now_);
-    EXPECT_OK(machine_.check());
+    machine_.check();
     return heard(connection_);
   }
   std::optional<Result<JobView>> heard(ConnectionId by) const {
@@ -95,7 +95,7 @@ class CoordinatorMachineTest : public ::testing::Test {
     now_.instant += time;
     now_.wall += time;
     effects_ = machine_.advance(now_);
-    EXPECT_OK(machine_.check());
+    machine_.check();
   }
 
   static CoordinatorLimits small() {
@@ -233,13 +233,15 @@ TEST_F(CoordinatorMachineTest, HasLimitsWithNames) {
   EXPECT_EQ(refusal(feature_, about(RequestKind::join, 'A')), "accepted");
   EXPECT_EQ(refusal(label_, about(RequestKind::join, 'C')), "waits");
   EXPECT_EQ(refusal(feature_, about(RequestKind::join, 'C')), "pairs_full");
+}
 
-  EXPECT_TRUE(machine_.has_room());
-  machine_.opened(++connection_, now_);
-  machine_.opened(++connection_, now_);
-  EXPECT_FALSE(machine_.has_room());
-  machine_.closed(connection_, now_);
-  EXPECT_TRUE(machine_.has_room());
+TEST_F(CoordinatorMachineTest, WhoOnlyDialsMakesRoom) {
+  EXPECT_TRUE(machine_.opened(++connection_, now_).closes.empty());
+  const ConnectionId oldest = connection_;
+  EXPECT_TRUE(machine_.opened(++connection_, now_).closes.empty());
+  EXPECT_EQ(machine_.opened(++connection_, now_).closes, std::vector{oldest});
+  EXPECT_EQ(machine_.asking(), small().asking_max);
+  EXPECT_EQ(refusal(label_, submit()), "accepted") << "the fourth";
 }
 
 TEST_F(CoordinatorMachineTest, LetsNobodyWaitForEver) {

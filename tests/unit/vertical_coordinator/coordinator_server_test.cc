@@ -1,7 +1,10 @@
 // The coordinator over loopback, with parties that dial out, and with those who have no business there.
 #include "vertical/coordinator/coordinator_server.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -105,6 +108,23 @@ class CoordinatorServerTest : public ::testing::Test {
   Status ended_;
   std::map<std::string, TlsIdentity> identities_;
 };
+
+// Connections that say nothing, three times as many as have a place, for as long as the test lasts.
+TEST_F(CoordinatorServerTest, WhoOnlyDialsKeepsNobodyOut) {
+  stop();
+  limits_.ask_time = Millis(24 * 3'600'000);
+  start();
+  std::vector<int> silent;
+  sockaddr_in address{
+      .sin_family = AF_INET, .sin_port = htons(server_->port()), .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  for (uint32_t i = 0; i < 3 * limits_.asking_max; ++i) {
+    silent.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(silent.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  const Result<JobView> answer = ask("label", {.kind = RequestKind::submit, .manifest = kManifest, .job = {}});
+  EXPECT_OK(answer);
+  for (const int fd : silent) ::close(fd);
+}
 
 // Both parties send far more than the relay's buffers hold, one after the other.
 TEST_F(CoordinatorServerTest, CarriesMoreThanItsBuffersHold) {
