@@ -15,11 +15,6 @@ constexpr int kNameColumnsMax = 24;
 constexpr int kClassColumnsMax = 12;
 constexpr size_t kClassesNamedMax = 6;
 
-std::string shortened(const std::string& text, int columns) {
-  const std::string clean = printable(text);
-  return width_of(clean) <= columns ? clean : fit(clean, columns - 2) + "..";
-}
-
 std::string number_text(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);

@@ -19,17 +19,12 @@ namespace coterie {
 namespace {
 
 constexpr const char* kCommand = "model compare";
-constexpr size_t kNameColumns = 24, kShapeColumns = 13;  // a line of the table has at most 80
+constexpr int kNameColumns = 24, kShapeColumns = 13;  // a line of the table has at most 80
 
 bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.ends_with(end);
 }
 bool is_arrays(const std::string& file) { return ends_with(file, ".npy") || ends_with(file, ".npz"); }
-
-std::string cut(std::string_view text, size_t columns) {
-  const std::string shown = printable(text);
-  return shown.size() <= columns ? shown : shown.substr(0, columns - 2) + "..";
-}
 
 Result<std::vector<NamedArray>> one_array(const Bytes& file) {
   COT_ASSIGN(const NpyArray array, parse_npy(file));
@@ -98,14 +93,10 @@ Result<TensorComparison> compared(const CompareModelsOptions& options) {
   return compare_models(a, b, inputs, options.examples, options.tolerance);
 }
 
-std::string name_of(const ComparedTensor& tensor) {
-  return tensor.other.empty() ? tensor.name : tensor.name + " / " + tensor.other;
-}
-
 std::string list_of(const std::string& what, const std::vector<std::string>& names) {
   if (names.empty()) return "";
-  return "only in " + what + ": " + counted(names.size(), "tensor") + ", the first " + cut(names[0], kNameColumns) +
-         "\n";
+  return "only in " + what + ": " + counted(names.size(), "tensor") + ", the first " +
+         shortened(names[0], kNameColumns) + "\n";
 }
 
 std::string text_of(const TensorComparison& comparison) {
@@ -117,7 +108,7 @@ std::string text_of(const TensorComparison& comparison) {
                {"COSINE", Table::Align::right}});
   for (const ComparedTensor& tensor : comparison.tensors) {
     const bool has_shape = tensor.verdict != TensorVerdict::shape;
-    table.add({cut(name_of(tensor), kNameColumns), cut(shape_text(tensor.shape), kShapeColumns),
+    table.add({shortened(tensor.title(), kNameColumns), shortened(shape_text(tensor.shape), kShapeColumns),
                std::string(to_string(tensor.verdict)), has_shape ? format_digits(tensor.difference.absolute_max) : "",
                has_shape ? format_digits(tensor.difference.scaled_max) : "",
                has_shape ? format_fixed(tensor.difference.cosine, 6) : ""});
@@ -129,7 +120,7 @@ std::string text_of(const TensorComparison& comparison) {
     return text + (is_all ? "everything" : "what both have") + " agrees, within " +
            format_digits(comparison.tolerance) + " of the largest value\n";
   }
-  text += "the first that is apart: " + printable(name_of(*first)) +
+  text += "the first that is apart: " + printable(first->title()) +
           (first->kind.empty() ? "" : " (" + first->kind + ")") + "\n";
   for (const std::string& note : first->notes) text += "  " + printable(note) + "\n";
   const auto causes = std::ranges::count(comparison.tensors, true, &ComparedTensor::is_origin);

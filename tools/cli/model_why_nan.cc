@@ -13,12 +13,7 @@ namespace coterie {
 namespace {
 
 constexpr const char* kCommand = "model why-nan";
-constexpr size_t kNameColumns = 24, kShapeColumns = 15;  // a line of the table has at most 80
-
-std::string cut(std::string_view text, size_t columns) {
-  const std::string shown = printable(text);
-  return shown.size() <= columns ? shown : shown.substr(0, columns - 2) + "..";
-}
+constexpr int kNameColumns = 24, kShapeColumns = 15;  // a line of the table has at most 80
 
 std::string sentence_of(const NonFinite& found) {
   const std::string op = printable(found.op) + (found.op_kind == found.op ? "" : " (" + found.op_kind + ")");
@@ -56,8 +51,9 @@ std::string text_of(const NonFinite& found) {
   for (const SeenTensor& tensor : found.tensors) {
     const TensorStatistics& of = tensor.statistics;
     const bool has_any = of.finite() > 0;
-    table.add({tensor.is_made ? "made" : "read", cut(tensor.what, kNameColumns), cut(tensor.shape, kShapeColumns),
-               has_any ? format_digits(of.min) : "", has_any ? format_digits(of.max) : "", format_count(of.nan),
+    table.add({tensor.is_made ? "made" : "read", shortened(tensor.what, kNameColumns),
+               shortened(tensor.shape, kShapeColumns), has_any ? format_digits(of.min) : "",
+               has_any ? format_digits(of.max) : "", format_count(of.nan),
                format_count(of.positive_infinite + of.negative_infinite)});
   }
   return text + "\n" + table.text();

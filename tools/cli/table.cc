@@ -68,6 +68,11 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string shortened(std::string_view text, int columns) {
+  std::string clean = printable(text);
+  return width_of(clean) <= columns ? clean : fit(clean, columns - 2) + "..";
+}
+
 std::string shell_word(const std::string& text) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,";
   if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;

@@ -6,7 +6,6 @@
 
 #include "base/assert.h"
 #include "tools/cli/table.h"
-#include "tools/cli/terminal.h"
 
 namespace coterie {
 namespace {
@@ -95,10 +94,8 @@ std::string comparison_table(const std::vector<ComparedVariant>& compared) {
                {"best", Table::Align::right},
                {"to the first"}});
   for (const ComparedVariant& one : compared) {
-    const bool is_long = width_of(one.name) > kNameColumnsMax;
-    table.add({is_long ? fit(one.name, kNameColumnsMax - 2) + ".." : one.name, std::to_string(one.accuracy.count),
-               points(one.accuracy.mean), band(one.accuracy), points(one.best),
-               one.to_first ? difference(*one.to_first) : "-"});
+    table.add({shortened(one.name, kNameColumnsMax), std::to_string(one.accuracy.count), points(one.accuracy.mean),
+               band(one.accuracy), points(one.best), one.to_first ? difference(*one.to_first) : "-"});
   }
   return table.text();
 }

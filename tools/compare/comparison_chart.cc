@@ -3,7 +3,6 @@
 #include <map>
 
 #include "tools/cli/table.h"
-#include "tools/cli/terminal.h"
 #include "tools/compare/comparison.h"
 #include "tools/demo/chart_page.h"
 #include "tools/demo/chart_scale.h"
@@ -113,8 +112,7 @@ void draw_names(Svg& svg, const std::vector<const ComparedVariant*>& drawn, cons
       const double from = x.at(static_cast<double>(one.curve.back().round));
       svg.line("leader", {from + 2, ends[i]}, {text_left - 4, places[i]});
     }
-    const bool is_long = width_of(one.name) > kNameColumnsMax;
-    const std::string name = is_long ? fit(one.name, kNameColumnsMax - 2) + ".." : one.name;
+    const std::string name = shortened(one.name, kNameColumnsMax);
     const std::string value = one.curve.empty() ? "no accuracy" : format_percent(one.curve.back().accuracy.mean);
     svg.text(colour("f", i), {text_left, places[i] + 4}, value + "  " + name);
   }

@@ -6,8 +6,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "base/bytes.h"
-#include "secure/crypto/sha256.h"
+#include "tools/demo/hash_source.h"
 #include "tools/demo/svg.h"
 #include "tools/model/inspect.h"
 
@@ -33,15 +32,6 @@ constexpr std::string_view kDrawingStyle = R"(.cell { fill: #2459c9; }
 )";
 
 constexpr double kPlot = 220, kLeft = 20, kTop = 30, kGap = 60;
-
-// As a policy names an inline text: 'sha256-' and base64.
-std::string hash_source(std::string_view text) {
-  const Digest digest = sha256(as_bytes(text));
-  std::string base64 = to_base64url(digest.bytes);
-  for (char& c : base64) c = c == '-' ? '+' : c == '_' ? '/' : c;
-  base64.append((4 - base64.size() % 4) % 4, '=');
-  return "'sha256-" + base64 + "'";
-}
 
 std::string number(double value) {
   if (!std::isfinite(value)) return "not finite";
@@ -84,26 +74,22 @@ void draw_histogram(Svg& svg, const TensorPicture& picture) {
   svg.text("soft", {left + kPlot, kTop + kPlot + 18}, number(picture.high), Anchor::end);
 }
 
-std::string name_of(const ComparedTensor& tensor) {
-  return tensor.other.empty() ? tensor.name : tensor.name + " / " + tensor.other;
-}
-
 std::string figure_of(const ComparedTensor& tensor) {
   Svg svg;
   draw_scatter(svg, tensor.picture);
   draw_histogram(svg, tensor.picture);
-  std::string caption = name_of(tensor) + ": " + std::string(to_string(tensor.verdict));
+  std::string caption = tensor.title() + ": " + std::string(to_string(tensor.verdict));
   for (const std::string& note : tensor.notes) caption += "; " + note;
   return "<figure>\n<figcaption" + std::string(is_apart(tensor.verdict) ? " class=\"apart\"" : "") + ">" +
          xml_escaped(caption) + "</figcaption>\n" +
-         svg.document(2 * kPlot + kGap + 2 * kLeft, kPlot + 2 * kTop, chart_style(kDrawingStyle), name_of(tensor),
+         svg.document(2 * kPlot + kGap + 2 * kLeft, kPlot + 2 * kTop, chart_style(kDrawingStyle), tensor.title(),
                       "values of a over those of b, and how each are spread") +
          "</figure>\n";
 }
 
 std::string row_of(const ComparedTensor& tensor) {
   const TensorDifference& d = tensor.difference;
-  std::string row = "<tr><td>" + xml_escaped(name_of(tensor)) + "</td><td>" + xml_escaped(tensor.kind) + "</td><td>" +
+  std::string row = "<tr><td>" + xml_escaped(tensor.title()) + "</td><td>" + xml_escaped(tensor.kind) + "</td><td>" +
                     shape_text(tensor.shape) + "</td><td" + (is_apart(tensor.verdict) ? " class=\"apart\"" : "") + ">" +
                     std::string(to_string(tensor.verdict)) + (tensor.is_origin ? ", a cause" : "") + "</td>";
   if (tensor.verdict == TensorVerdict::shape) {
@@ -163,7 +149,7 @@ std::string list_of(const std::string& what, const std::vector<std::string>& nam
 std::string comparison_page(const TensorComparison& comparison, const std::string& a, const std::string& b) {
   const std::string title = a + " and " + b + ", tensor by tensor";
   const ComparedTensor* const first = comparison.first_apart();
-  const std::string found = first == nullptr ? "everything agrees" : "the first that is apart: " + name_of(*first);
+  const std::string found = first == nullptr ? "everything agrees" : "the first that is apart: " + first->title();
   const std::string styles = hash_source(kPageStyle) + " " + hash_source("\n" + chart_style(kDrawingStyle));
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src " +

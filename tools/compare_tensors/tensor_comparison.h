@@ -42,6 +42,9 @@ struct ComparedTensor {
   bool is_origin = false;
   // What is not the same about the op itself: "weight: transposed", "attributes: not the same".
   std::vector<std::string> notes;
+
+  // Its name, and b's where that is another.
+  std::string title() const { return other.empty() ? name : name + " / " + other; }
 };
 
 struct TensorComparison {

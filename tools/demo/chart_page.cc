@@ -4,8 +4,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "base/bytes.h"
-#include "secure/crypto/sha256.h"
+#include "tools/demo/hash_source.h"
 #include "tools/demo/svg.h"
 
 namespace coterie {
@@ -153,15 +152,6 @@ std::string attribute(std::string_view name, std::string_view value) {
 }
 
 std::string attribute(std::string_view name, double value) { return attribute(name, svg_number(value)); }
-
-// As a policy names an inline text: 'sha256-' and base64.
-std::string hash_source(std::string_view text) {
-  const Digest digest = sha256(as_bytes(text));
-  std::string base64 = to_base64url(digest.bytes);
-  for (char& c : base64) c = c == '-' ? '+' : c == '_' ? '/' : c;
-  base64.append((4 - base64.size() % 4) % 4, '=');
-  return "'sha256-" + base64 + "'";
-}
 
 // What is between `begin` and `end`, the first of each; empty without them.
 std::string_view between(std::string_view text, std::string_view begin, std::string_view end) {
