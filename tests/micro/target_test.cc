@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <ostream>
 
 #include "tests/micro/program_rig.h"
 #include "tests/micro/reference_program.h"
@@ -21,6 +22,7 @@ struct Target {
   const char* board_option = "";
   uint64_t ram_bytes = 4 << 20;
 };
+void PrintTo(const Target& target, std::ostream* to) { *to << target.name; }
 
 constexpr const char* kArm = "arm-none-eabi-gcc";
 constexpr const char* kRiscv = "riscv64-unknown-elf-gcc";
