@@ -29,6 +29,11 @@ else()
   # The sanitizers must see every object that is linked, so they are global rather than a property of our targets.
   add_compile_options(-fsanitize=${COTERIE_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${COTERIE_SANITIZE})
+  # The address sanitizer has a table of pointers to all variables. The loader writes it anew wherever a program may lie: half of the time
+  # that `coterie` takes to start, and a test starts dozens of programs. One that lies where its linker put it has nothing to write.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND COTERIE_SANITIZE MATCHES "address")
+    add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
+  endif()
 endif()
 if(COTERIE_ENGINE_ONLY)
   # Nobody there reads what steps are called (device_sdk/runtime/step.h).

@@ -2,7 +2,7 @@
 
 # coterie_library(name SOURCES a.cc b.cc HEADERS c.h DEPENDS other::lib [PCH set [OWN]] [HOT]): one static library a folder. HEADERS
 # documents the folder's public face. PCH: which precompiled headers (CoteriePch.cmake), std unless another is named. HOT: it computes
-# over whole models or every byte of an upload, so that COTERIE_QUICK optimises it, too.
+# over whole models or every byte of an upload, so that it is optimised (-O1) where nothing else is: ./quickstart, debug builds.
 function(coterie_library name)
   cmake_parse_arguments(ARG "HOT" "" "SOURCES;HEADERS;DEPENDS;PRIVATE_DEPENDS;PCH" ${ARGN})
   if(ARG_SOURCES)
@@ -10,7 +10,7 @@ function(coterie_library name)
     target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE coterie_flags ${ARG_PRIVATE_DEPENDS})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON COTERIE_HOT ${ARG_HOT})
-    target_compile_options(${name} PRIVATE $<$<AND:$<BOOL:${COTERIE_QUICK}>,$<BOOL:${ARG_HOT}>>:-O1>)
+    target_compile_options(${name} PRIVATE $<$<AND:$<BOOL:${COTERIE_OPTIMISE_HOT}>,$<BOOL:${ARG_HOT}>>:-O1>)
     if(NOT ARG_PCH)
       set(ARG_PCH std)
     endif()

@@ -35,7 +35,7 @@ using namespace coterie::integration;
 constexpr uint32_t kDevices = kIsNight ? 300 : 40;
 constexpr uint32_t kMaskedDevices = 40;
 constexpr size_t kValues = kIsNight ? 304 : 48;
-constexpr uint32_t kSteps = kIsNight ? 30 : 10;
+constexpr uint32_t kSteps = kIsNight ? 30 : 6;
 constexpr uint32_t kSeeds = kIsNight ? 3 : 1;
 constexpr Millis kPatience{120'000};
 

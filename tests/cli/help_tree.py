@@ -16,10 +16,15 @@ def section(text, head):
 
 
 def read(program, path=()):
-    """path -> its options, and then the same of every command below."""
+    """path -> its help, and then the same of every command below. Each is asked once: a program with sanitizers takes half a second."""
     text = run(program, *path, "--help")
-    found = {path: set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", "\n".join(
-        re.split(r"\s{2,}", line.strip())[0] for line in section(text, "Options").splitlines() if line.strip().startswith("-"))))}
+    found = {path: text}
     for name in re.findall(r"^  ([a-z][a-z-]*)", section(text, "Subcommands"), re.M):
         found |= read(program, (*path, name))
     return found
+
+
+def options(text):
+    """The options that a help lists."""
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", "\n".join(
+        re.split(r"\s{2,}", line.strip())[0] for line in section(text, "Options").splitlines() if line.strip().startswith("-"))))

@@ -18,13 +18,13 @@ set -euo pipefail
 pid=$(cat "$SITE/pid" 2>/dev/null || true)
 [ "$2" = fl_server ] || { echo "no unit $2" >&2; exit 5; }
 stop() {
-  if [ -n "$pid" ] && kill -TERM "$pid" 2>/dev/null; then tail --pid="$pid" -f /dev/null; fi
+  if [ -n "$pid" ] && kill -TERM "$pid" 2>/dev/null; then tail -s 0.05 --pid="$pid" -f /dev/null; fi
   rm -f "$SITE/pid"
 }
 start() {
   : > "$SITE/log"
   setsid fl_server --config "$SITE/etc/coterie/fl_server.json" >> "$SITE/log" 2>&1 < /dev/null & echo $! > "$SITE/pid"
-  grep -q -m1 '"server_started"' < <(tail --pid=$! -n +1 -f "$SITE/log") || { cat "$SITE/log" >&2; exit 1; }
+  grep -q -m1 '"server_started"' < <(tail -s 0.05 --pid=$! -n +1 -f "$SITE/log") || { cat "$SITE/log" >&2; exit 1; }
 }
 case $1 in stop) stop ;; start) start ;; restart) stop; start ;; reload) kill -HUP "$pid" ;; *) exit 2 ;; esac
 """
@@ -128,7 +128,7 @@ class Site:
 
     def wait_for_log(self, text: str):
         pid = (self.root / "pid").read_text().strip()
-        self.shell(f"grep -q -m1 -- '{text}' < <(timeout {PATIENCE_S} tail --pid={pid} -n +1 -f {self.root}/log)")
+        self.shell(f"grep -q -m1 -- '{text}' < <(timeout {PATIENCE_S} tail -s 0.05 --pid={pid} -n +1 -f {self.root}/log)")
 
     def log(self) -> str:
         path = self.root / "log"

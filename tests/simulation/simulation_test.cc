@@ -12,7 +12,7 @@ namespace {
 #ifdef COTERIE_SIMULATION_ROUNDS
 constexpr uint64_t kRounds = COTERIE_SIMULATION_ROUNDS;
 #else
-constexpr uint64_t kRounds = 1'000;  // 20,000 at night: coterie-simulation
+constexpr uint64_t kRounds = 500;  // 20,000 at night: coterie-simulation
 #endif
 
 TEST(Simulation, LosesNothingAndCountsNothingTwice) {

@@ -81,11 +81,11 @@ class FrozenRound {
   // that an update does not name is zero.
   std::vector<uint64_t> lanes_of(const std::vector<TestUpdate>& updates) const {
     std::vector<uint64_t> lanes(update_values());
+    const int fraction_bits = static_cast<int>(fixed_point().fraction_bits);  // of the whole plan: not value by value
     for (const TestUpdate& update : updates) {
       EXPECT_TRUE(update.values.size() == lanes.size() || update.values.size() == value_count_);
       for (size_t i = 0; i < update.values.size(); ++i) {
-        const double exact = std::ldexp(static_cast<double>(update.values[i]) * update.weight,
-                                        static_cast<int>(fixed_point().fraction_bits));
+        const double exact = std::ldexp(static_cast<double>(update.values[i]) * update.weight, fraction_bits);
         lanes[i] += static_cast<uint64_t>(static_cast<int64_t>(std::nearbyint(exact)));
       }
     }

@@ -5,7 +5,7 @@ namespace coterie {
 namespace {
 
 #ifndef COT_STORM_SEEDS
-#define COT_STORM_SEEDS 25
+#define COT_STORM_SEEDS 12
 #endif
 
 struct Storms {
