@@ -13,7 +13,9 @@
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/model_download.h"
 #include "device_sdk/agent/training_seed.h"
+#include "device_sdk/agent/update_layout.h"
 #include "device_sdk/client/state_keeping.h"
+#include "device_sdk/runtime/lora.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
 #include "secure/crypto/self_test.h"
@@ -326,22 +328,20 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
   if (content_digest(file) != action.assignment.model) {  // perhaps it was verified in an earlier life
     return Error(ErrorCode::data_loss, "model: the file on this device has been damaged");
   }
-  COT_ASSIGN(Model model, Model::load(std::move(file)));
-  if (model.value_count() != action.plan.update.model_value_count()) {
-    return Error(ErrorCode::refused, "plan: says " + std::to_string(action.plan.update.model_value_count()) +
-                                         " values, the model has " + std::to_string(model.value_count()));
-  }
+  COT_ASSIGN(const Model given, Model::load(std::move(file)));
+  COT_ASSIGN(const Model model, model_to_train(given, action.plan.training));
+  COT_ASSIGN(const UpdateLayout layout, UpdateLayout::of(model, given.value_count(), action.plan));
   const RoundKey& round = action.assignment.round;
   uint64_t seed = repeated_seed(settings_.seed, action.assignment.model_version);
   if (settings_.seed == 0) {
     COT_ASSIGN(seed, training_seed(training_path(round, "seed")));
   }
-  COT_ASSIGN(std::vector<float> state, kept_state(action, model.value_count()));
+  COT_ASSIGN(std::vector<float> state, kept_state(action, layout.count()));
   std::vector<float> control;
   if (const std::optional<Digest>& named = action.plan.control) {
-    COT_ASSIGN(control, read_control(control_path(*named), *named, model.value_count()));
+    COT_ASSIGN(control, read_control(control_path(*named), *named, layout.count()));
   }
-  TrainOptions options = options_with_state(action.plan.training, seed, state, control);
+  TrainOptions options = layout.options(action.plan.training, seed, state, control);
   COT_ASSIGN(options.checkpoint_cipher, vault_.cipher());  // trained weights less the given ones are the update
   COT_ASSIGN(Trainer trainer, Trainer::create(model, options, examples_));
   const std::string checkpoint = training_path(round, "ckpt");
@@ -349,7 +349,13 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
     COT_TRY(os::remove_file(checkpoint));  // damaged, in the clear, or the data changed: begin anew
   }
   const uint64_t done = trainer.summary().steps;
-  return Training{std::move(model), std::move(trainer), seed, std::move(state), std::move(control), done, Millis(0)};
+  return Training{std::make_shared<const UpdateLayout>(layout),
+                  std::move(trainer),
+                  seed,
+                  std::move(state),
+                  std::move(control),
+                  done,
+                  Millis(0)};
 }
 
 // A state that is gone or damaged is as that of a device which has not trained yet: a device must not stand still for
@@ -395,7 +401,7 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   }
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
   Result<TrainedUpdate> update =
-      make_update(training_->model, trainer, examples_.size(), action.plan.training, action.plan.update,
+      make_update(*training_->layout, trainer, examples_.size(), action.plan.training, action.plan.update,
                   {action.assignment.model, training_->seed, training_->control});
   if (!update) return ended(update.error());
   update->header.round = action.assignment.round;
@@ -413,7 +419,7 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
 Result<std::optional<Digest>> Agent::store_state(const DoTrain& action, std::span<const float> delta) const {
   const DriftCorrection& correction = action.plan.training.correction;
   if (correction.kind == CorrectionKind::none) return std::optional<Digest>();
-  const std::vector<float> next = next_state(correction, training_->model.graph(), training_->state, delta);
+  const std::vector<float> next = next_state(correction, training_->layout->parameters(), training_->state, delta);
   const StateSlot slot = staged_slot(action.plan, action.assignment, action.state);
   COT_ASSIGN(const Digest content, states_.write(action.plan.job, slot, next));
   return std::optional(content);

@@ -37,6 +37,8 @@
 
 namespace coterie {
 
+class UpdateLayout;
+
 struct AgentSettings {
   std::string state_dir;
   std::string enrollment_token;  // needed until the device is enrolled
@@ -114,7 +116,7 @@ class Agent {
         WorkMeter meter, SessionFiles files, ParticipantState state, Transport& transport, ExampleSource& examples);
 
   struct Training {  // of the round under way
-    Model model;
+    std::shared_ptr<const UpdateLayout> layout;
     Trainer trainer;
     uint64_t seed = 0;
     std::vector<float> state;    // that it goes on from; empty: zeros

@@ -23,13 +23,13 @@ TrainOptions options_with_state(const TrainingSettings& settings, uint64_t seed,
   return options;
 }
 
-void make_control_part(const TrainingSettings& settings, uint64_t steps, const ModelGraph& graph,
+void make_control_part(const TrainingSettings& settings, uint64_t steps, std::span<const ValueRange> parameters,
                        std::span<const float> trained, std::span<const float> control, std::span<float> part) {
   COT_ASSERT(part.size() == trained.size() && (control.empty() || control.size() == trained.size()));
   std::ranges::fill(part, 0.0f);
   if (steps == 0) return;
   const double length = static_cast<double>(steps) * static_cast<double>(settings.optimizer.learning_rate);
-  for (const ValueRange& range : parameter_values(graph)) {
+  for (const ValueRange& range : parameters) {
     for (uint64_t i = range.first; i < range.first + range.count; ++i) {
       const double gradient = -static_cast<double>(trained[i]) / length;
       part[i] = static_cast<float>(gradient - (control.empty() ? 0 : static_cast<double>(control[i])));
@@ -37,13 +37,13 @@ void make_control_part(const TrainingSettings& settings, uint64_t steps, const M
   }
 }
 
-std::vector<float> next_state(const DriftCorrection& correction, const ModelGraph& graph, std::span<const float> state,
-                              std::span<const float> delta) {
+std::vector<float> next_state(const DriftCorrection& correction, std::span<const ValueRange> parameters,
+                              std::span<const float> state, std::span<const float> delta) {
   const size_t values = has_control(correction.kind) ? delta.size() / 2 : delta.size();
   COT_ASSERT(correction.kind != CorrectionKind::none && (state.empty() || state.size() == values));
   const std::span<const float> part = delta.last(values);
   std::vector<float> next(values);
-  for (const ValueRange& range : parameter_values(graph)) {
+  for (const ValueRange& range : parameters) {
     for (uint64_t i = range.first; i < range.first + range.count; ++i) {
       const float before = state.empty() ? 0 : state[i];
       next[i] = correction.kind == CorrectionKind::feddyn ? before - correction.alpha * part[i] : before + part[i];

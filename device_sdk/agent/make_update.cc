@@ -7,7 +7,6 @@
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/normalised_steps.h"
-#include "proto/messages/running_statistics.h"
 #include "secure/quantize/shared_rotation.h"
 #include "secure/quantize/update_quantizer.h"
 
@@ -23,28 +22,28 @@ uint64_t correct_examples(const TrainingSummary& summary) {
 
 }  // namespace
 
-Result<TrainedUpdate> make_update(const Model& model, const Trainer& trainer, uint64_t examples,
+Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& trainer, uint64_t examples,
                                   const TrainingSettings& training, const UpdateRules& rules,
                                   const TrainingOrigin& origin) {
   const TrainingSummary summary = trainer.summary();
   TrainedUpdate update;
   const bool has_control_part = rules.control_value_count > 0;
-  COT_ASSERT(!has_control_part || rules.control_value_count == model.value_count());
-  update.delta.resize(model.value_count() + rules.control_value_count + (rules.has_clip_bit() ? 1 : 0));
-  const std::span<float> trained = std::span(update.delta).first(model.value_count());
-  trainer.delta(trained);
+  COT_ASSERT(!has_control_part || rules.control_value_count == layout.count());
+  update.delta.resize(layout.count() + rules.control_value_count + (rules.has_clip_bit() ? 1 : 0));
+  const std::span<float> trained = std::span(update.delta).first(layout.count());
+  layout.read_delta(trainer, trained);
   if (has_control_part) {
-    make_control_part(training, summary.steps, model.graph(), trained, origin.control,
-                      std::span(update.delta).last(model.value_count()));
+    make_control_part(training, summary.steps, layout.parameters(), trained, origin.control,
+                      std::span(update.delta).last(layout.count()));
   }
-  normalise_steps(training, summary.steps, model.graph(), trained);
+  normalise_steps(training, summary.steps, layout.parameters(), trained);
   update.header.encoding = rules.encoding;
   update.header.value_count = update.delta.size();
   update.header.weight = update_weight(examples, rules);
   update.header.examples = static_cast<uint32_t>(std::min<uint64_t>(summary.examples, UINT32_MAX));
   update.header.loss_sum = summary.loss_sum;
   update.header.correct = static_cast<uint32_t>(std::min<uint64_t>(correct_examples(summary), UINT32_MAX));
-  COT_TRY(limit_update(update.delta, rules, running_statistics(model.graph())));
+  COT_TRY(limit_update(update.delta, rules, layout.statistics()));
   if (rules.encoding == UpdateEncoding::quantized) {
     update.header.bits = rules.quantization.bits;
     COT_ASSIGN(const KeyStreamSource signs, update_rotation_signs(origin.model));

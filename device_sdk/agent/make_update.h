@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "device_sdk/agent/update_layout.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/messages/update.h"
 
@@ -24,10 +25,10 @@ struct TrainingOrigin {
   std::span<const float> control = {};  // the server's, of a plan with a control part; empty: zeros
 };
 
-// trained - given, scaled as `training` says (normalised_steps.h) and limited as `rules` say; quantized, if they say
-// so, with rounding from the training's seed. `examples`: the device has so many; they are its weight. Errors: those of
-// limit_update (encode_update.h).
-Result<TrainedUpdate> make_update(const Model& model, const Trainer& trainer, uint64_t examples,
+// trained - given, of the layout's values, scaled as `training` says (normalised_steps.h) and limited as `rules` say;
+// quantized, if they say so, with rounding from the training's seed. `examples`: the device has so many; they are its
+// weight. Errors: those of limit_update (encode_update.h).
+Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& trainer, uint64_t examples,
                                   const TrainingSettings& training, const UpdateRules& rules,
                                   const TrainingOrigin& origin);
 

@@ -15,14 +15,14 @@ double step_length(const TrainingSettings& training, uint64_t steps) {
   return length;
 }
 
-void normalise_steps(const TrainingSettings& training, uint64_t steps, const ModelGraph& graph,
+void normalise_steps(const TrainingSettings& training, uint64_t steps, std::span<const ValueRange> parameters,
                      std::span<float> delta) {
   if (training.normalised_steps == 0) return;
   const double length = step_length(training, steps);
   // A pull that is too strong for its rate swings: then a constant gradient may have come to nothing.
   if (length <= 0) return;
   const auto factor = static_cast<float>(static_cast<double>(training.normalised_steps) / length);
-  for (const ValueRange& range : parameter_values(graph)) {
+  for (const ValueRange& range : parameters) {
     for (float& value : delta.subspan(range.first, range.count)) value *= factor;
   }
 }

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "proto/messages/model.h"
 #include "proto/messages/plan.h"
+#include "proto/messages/running_statistics.h"
 
 namespace coterie {
 
@@ -16,6 +16,8 @@ namespace coterie {
 double step_length(const TrainingSettings& training, uint64_t steps);
 
 // Scales the parameters' part of `delta`, which so many steps have made, as training.normalised_steps says.
-void normalise_steps(const TrainingSettings& training, uint64_t steps, const ModelGraph& graph, std::span<float> delta);
+// `parameters`: where they lie in it.
+void normalise_steps(const TrainingSettings& training, uint64_t steps, std::span<const ValueRange> parameters,
+                     std::span<float> delta);
 
 }  // namespace coterie

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "device_sdk/runtime/name_pattern.h"
+#include "base/text/name_pattern.h"
 #include "device_sdk/runtime/parse_number.h"
 
 namespace coterie {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text/name_pattern.h"
 #include "device_sdk/runtime/loss_rule.h"
-#include "device_sdk/runtime/name_pattern.h"
 #include "device_sdk/runtime/offset_step.h"
 #include "device_sdk/runtime/proximal_step.h"
 #include "device_sdk/runtime/shape_inference.h"

@@ -1,38 +1,28 @@
 #include "device_sdk/runtime/lora.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
 
 #include "base/assert.h"
 #include "base/random.h"
-#include "device_sdk/runtime/name_pattern.h"
 #include "device_sdk/runtime/parse_number.h"
 #include "device_sdk/runtime/seal.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
+#include "proto/messages/lora_pairs.h"
 
 namespace coterie {
 namespace {
 
 constexpr const char* kA = ".lora_a";
 constexpr const char* kB = ".lora_b";
-constexpr uint32_t kRankMax = 4096;
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "lora: " + what); }
 
 bool is_in_range(const LoraSettings& settings) {
-  return settings.rank >= 1 && settings.rank <= kRankMax && std::isfinite(settings.alpha) && settings.alpha > 0;
-}
-
-// dense: w[in, out]; conv2d: w[1, 1, in, out].
-bool takes_companion(const ModelGraph& graph, const OpInfo& op, const std::string& pattern) {
-  if (op.kind != OpKind::dense && op.kind != OpKind::conv2d) return false;
-  const TensorInfo& weight = graph.tensors[op.inputs[1]];
-  if (weight.role != TensorRole::parameter || !name_matches(pattern, weight.name)) return false;
-  if (op.kind == OpKind::dense) return true;
-  const auto& conv = std::get<Conv2dAttributes>(op.attributes);
-  return weight.shape[0] == 1 && weight.shape[1] == 1 && conv.groups == 1;
+  return settings.rank >= 1 && settings.rank <= kLoraRankMax && std::isfinite(settings.alpha) && settings.alpha > 0;
 }
 
 // The graph and its values while companions are added behind what is there.
@@ -42,17 +32,19 @@ class Rewrite {
       : settings_(settings),
         random_(seed),
         graph_(model.graph()),
-        values_(model.parameters().begin(), model.parameters().end()) {
+        values_(model.parameters().begin(), model.parameters().end()),
+        pairs_(lora_pairs(graph_, settings)) {
     for (TensorInfo& tensor : graph_.tensors) tensor.is_frozen = tensor.role == TensorRole::parameter;
+    if (settings_.fixed_a_seed) fixed_a_ = draw_lora_a(pairs_, settings_);
   }
 
   Result<Bytes> run() {
+    if (pairs_.empty()) return bad(settings_.pattern + " matches no weight of a dense or a 1x1 convolution");
     std::vector<OpInfo> ops;
     for (const OpInfo& op : std::vector<OpInfo>(std::move(graph_.ops))) {
-      if (takes_companion(graph_, op, settings_.pattern)) adapt(op, ops);
+      if (takes_companion(op)) adapt(op, ops);
       else ops.push_back(op);
     }
-    if (companions_.empty()) return bad(settings_.pattern + " matches no weight of a dense or a 1x1 convolution");
     graph_.ops = std::move(ops);
     Bytes file = encode_head(graph_, values_.size() * sizeof(float));
     const auto* bytes = reinterpret_cast<const uint8_t*>(values_.data());
@@ -90,25 +82,40 @@ class Rewrite {
                        .payload_offset = first * sizeof(float)});
   }
 
-  // Several ops that share a weight share one pair.
+  bool takes_companion(const OpInfo& op) const {
+    const bool may = op.kind == OpKind::dense || op.kind == OpKind::conv2d;
+    return may && std::ranges::find(pairs_, op.inputs[1], &LoraPair::weight) != pairs_.end();
+  }
+
+  // Several ops that share a weight share one pair. They come in the order of the pairs.
   Companions companions_of(uint32_t weight) {
     const auto found = companions_.find(weight);
     if (found != companions_.end()) return found->second;
+    const LoraPair& pair = pairs_[companions_.size()];
+    COT_ASSERT(pair.weight == weight);
     const std::string name = graph_.tensors[weight].name;
     const Shape shape = graph_.tensors[weight].shape;  // [.., in, out]
     const auto rank = static_cast<int64_t>(settings_.rank);
     Shape a = shape, b = shape;
     a.back() = rank;
     b[b.size() - 2] = rank;
-    const double deviation = std::sqrt(2.0 / static_cast<double>(shape[shape.size() - 2]));
+    const double deviation = settings_.fixed_a_seed ? 0 : std::sqrt(2.0 / static_cast<double>(pair.in));
     const Companions made{add_parameter(name + kA, std::move(a), deviation), add_parameter(name + kB, std::move(b), 0)};
+    if (settings_.fixed_a_seed) fix_a(graph_.tensors[made.a], pair);
     companions_.emplace(weight, made);
     return made;
   }
 
+  void fix_a(TensorInfo& a, const LoraPair& pair) {
+    a.is_frozen = true;
+    const auto drawn = fixed_a_.begin() + static_cast<ptrdiff_t>(fixed_a_used_);
+    std::copy_n(drawn, pair.a_values(), values_.begin() + static_cast<ptrdiff_t>(a.payload_offset / sizeof(float)));
+    fixed_a_used_ += pair.a_values();
+  }
+
   uint32_t scale() {
     if (scale_ != kNoTensor) return scale_;
-    const float factor = settings_.alpha / static_cast<float>(settings_.rank);
+    const float factor = settings_.scale();
     const auto* bytes = reinterpret_cast<const uint8_t*>(&factor);
     scale_ = add_tensor({.name = "lora_scale",
                          .role = TensorRole::constant,
@@ -138,6 +145,9 @@ class Rewrite {
   Prng random_;
   ModelGraph graph_;
   std::vector<float> values_;
+  std::vector<LoraPair> pairs_;
+  std::vector<float> fixed_a_;  // of all pairs, if A is fixed
+  size_t fixed_a_used_ = 0;
   std::map<uint32_t, Companions> companions_;  // by weight
   uint32_t scale_ = kNoTensor;
 };
@@ -145,19 +155,28 @@ class Rewrite {
 }  // namespace
 
 Result<LoraSettings> parse_lora(std::string_view text) {
-  const Error wrong = bad("must be rank=N:PATTERN or rank=N,alpha=X:PATTERN, is " + std::string(text));
+  const Error wrong =
+      bad("must be rank=N:PATTERN, with alpha=X or seed=N behind the rank and a comma, is " + std::string(text));
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon + 1 == text.size() || !text.starts_with("rank=")) return wrong;
   LoraSettings settings{.pattern = std::string(text.substr(colon + 1))};
   std::string_view numbers = text.substr(0, colon);
-  numbers.remove_prefix(std::string_view("rank=").size());
-  const size_t comma = numbers.find(",alpha=");
-  if (!parse_number(numbers.substr(0, comma), settings.rank)) return wrong;
+  const auto take = [&numbers](std::string_view key, auto& into) {
+    if (!numbers.starts_with(key)) return false;
+    const size_t comma = numbers.find(',');
+    const bool is_number = parse_number(numbers.substr(key.size(), comma - key.size()), into);
+    numbers.remove_prefix(comma == std::string_view::npos ? numbers.size() : comma + 1);
+    return is_number;
+  };
+  const bool ends_so = numbers.ends_with(',');
+  if (ends_so || !take("rank=", settings.rank)) return wrong;
   settings.alpha = static_cast<float>(settings.rank);
-  if (comma != std::string_view::npos) {
-    numbers.remove_prefix(comma + std::string_view(",alpha=").size());
-    if (!parse_number(numbers, settings.alpha)) return wrong;
+  if (numbers.starts_with("alpha=") && !take("alpha=", settings.alpha)) return wrong;
+  if (uint64_t seed = 0; numbers.starts_with("seed=")) {
+    if (!take("seed=", seed)) return wrong;
+    settings.fixed_a_seed = seed;
   }
+  if (!numbers.empty()) return wrong;
   if (!is_in_range(settings))
     return bad("the rank must be in [1, 4096] and alpha a number above 0, is " + std::string(text));
   return settings;
@@ -177,27 +196,25 @@ std::vector<float> merge_lora(const Model& model, const LoraSettings& settings, 
   for (const TensorInfo& tensor : adapted.graph().tensors) by_name.emplace(tensor.name, &tensor);
   // What was there before lies where it lay.
   std::vector<float> merged(values.begin(), values.begin() + static_cast<ptrdiff_t>(model.value_count()));
-  const double scale = static_cast<double>(settings.alpha / static_cast<float>(settings.rank));
+  const double scale = static_cast<double>(settings.scale());
   for (const TensorInfo& weight : model.graph().tensors) {
     const auto a = by_name.find(weight.name + kA), b = by_name.find(weight.name + kB);
     if (weight.role != TensorRole::parameter || a == by_name.end() || b == by_name.end()) continue;
-    const size_t columns = static_cast<size_t>(weight.shape.back()), rank = settings.rank;
-    const size_t rows = static_cast<size_t>(weight.shape[weight.shape.size() - 2]);
-    const float* left = values.data() + a->second->payload_offset / sizeof(float);
-    const float* right = values.data() + b->second->payload_offset / sizeof(float);
-    float* into = merged.data() + weight.payload_offset / sizeof(float);
-    for (size_t i = 0; i < rows; ++i) {
-      for (size_t j = 0; j < columns; ++j) {
-        double sum = 0;
-        for (size_t k = 0; k < rank; ++k) {
-          sum += static_cast<double>(left[i * rank + k]) * static_cast<double>(right[k * columns + j]);
-        }
-        float& value = into[i * columns + j];
-        value = static_cast<float>(static_cast<double>(value) + sum * scale);
-      }
-    }
+    const LoraPair pair{.in = static_cast<uint64_t>(weight.shape[weight.shape.size() - 2]),
+                        .out = static_cast<uint64_t>(weight.shape.back()),
+                        .rank = settings.rank};
+    const size_t first = weight.payload_offset / sizeof(float);
+    add_lora_product(pair, scale, values.subspan(a->second->payload_offset / sizeof(float), pair.a_values()),
+                     values.subspan(b->second->payload_offset / sizeof(float), pair.b_values()), 0,
+                     std::span(merged).subspan(first, pair.in * pair.out));
   }
   return merged;
+}
+
+Result<Model> model_to_train(const Model& model, const TrainingSettings& training) {
+  if (!training.lora) return model;
+  COT_ASSIGN(Bytes file, add_lora(model, *training.lora, 0));
+  return Model::load(std::move(file));
 }
 
 }  // namespace coterie

@@ -15,27 +15,27 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "device_sdk/runtime/model.h"
+#include "proto/messages/lora_settings.h"
+#include "proto/messages/plan.h"
 
 namespace coterie {
 
-struct LoraSettings {
-  uint32_t rank = 8;
-  float alpha = 8;
-  std::string pattern = "*";  // of the weights' names (name_pattern.h)
-  friend bool operator==(const LoraSettings&, const LoraSettings&) = default;
-};
-
-// "rank=8:*.weight", "rank=4,alpha=16:features.*"; alpha is the rank unless given. invalid_argument says what is wrong.
+// "rank=8:*.weight", "rank=4,alpha=16:features.*", "rank=4,seed=1:*"; alpha is the rank unless given, and with a seed A
+// is drawn of it and stays (FFA-LoRA, fixed_a_seed). invalid_argument says what is wrong.
 Result<LoraSettings> parse_lora(std::string_view text);
 
 // The file of the model with companions <weight>.lora_a and <weight>.lora_b for the weight of every dense and of every
-// 1x1 conv2d without groups whose name matches; every other parameter is frozen. The same arguments give the same
-// bytes. Errors: invalid_argument (the settings are out of range, or nothing matches), and Model::load's.
+// 1x1 conv2d without groups whose name matches (lora_pairs.h); every other parameter is frozen, and A where it is
+// fixed. The same arguments give the same bytes; `seed` is of no consequence where A is fixed. Errors: invalid_argument
+// (the settings are out of range, or nothing matches), and Model::load's.
 Result<Bytes> add_lora(const Model& model, const LoraSettings& settings, uint64_t seed);
 
 // The flat vector of `model` that computes what `adapted`, made of it by add_lora, does with `values` (its flat
 // vector). Weights are formed in double and rounded once.
 std::vector<float> merge_lora(const Model& model, const LoraSettings& settings, const Model& adapted,
                               std::span<const float> values);
+
+// What a device trains of a job's model: the model with companions, if the job has some, or the model itself.
+Result<Model> model_to_train(const Model& model, const TrainingSettings& training);
 
 }  // namespace coterie

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device_sdk/runtime/name_pattern.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/parse_number.h"
+#include "proto/messages/trained_values.h"
 
 namespace coterie {
 namespace {
@@ -30,40 +30,6 @@ Status check_loss(const LossSettings& loss) {
     return bad(std::string(to_string(loss.kind)) + " has no class weights");
   }
   return {};
-}
-
-// Marks the tensors that some pattern matches; an error names the pattern that matches none.
-Result<std::vector<bool>> matching(const ModelGraph& graph, const std::vector<std::string>& patterns,
-                                   const std::string& option) {
-  std::vector<bool> matches(graph.tensors.size());
-  for (const std::string& pattern : patterns) {
-    bool found = false;
-    for (size_t i = 0; i < graph.tensors.size(); ++i) {
-      if (graph.tensors[i].role != TensorRole::parameter || !name_matches(pattern, graph.tensors[i].name)) continue;
-      matches[i] = found = true;
-    }
-    if (!found) return bad(option + " " + pattern + " matches no parameter of the model");
-  }
-  return matches;
-}
-
-// Marks the tensors that the last `layers` ops with parameters read, in the graph's order.
-Result<std::vector<bool>> last_layers(const ModelGraph& graph, uint32_t layers) {
-  std::vector<bool> found(graph.tensors.size());
-  uint32_t seen = 0;
-  for (size_t i = graph.ops.size(); i-- > 0 && seen < layers;) {
-    bool has_parameters = false;
-    for (const uint32_t tensor : graph.ops[i].inputs) {
-      if (tensor == kNoTensor || graph.tensors[tensor].role != TensorRole::parameter) continue;
-      found[tensor] = has_parameters = true;
-    }
-    seen += has_parameters ? 1 : 0;
-  }
-  if (seen < layers) {
-    return bad("train_last is " + std::to_string(layers) + ", the model has " + std::to_string(seen) +
-               " layers with parameters");
-  }
-  return found;
 }
 
 }  // namespace
@@ -149,23 +115,7 @@ Status check_options(const TrainOptions& options) {
 }
 
 Result<std::vector<bool>> trainable_tensors(const ModelGraph& graph, const TrainOptions& options) {
-  COT_ASSIGN(const std::vector<bool> frozen, matching(graph, options.freeze, "freeze"));
-  COT_ASSIGN(std::vector<bool> wanted, matching(graph, options.train_only, "train_only"));
-  if (options.train_last > 0) {
-    if (!options.train_only.empty()) return bad("train_last and train_only exclude each other");
-    COT_ASSIGN(wanted, last_layers(graph, options.train_last));
-  }
-  const bool names_all = options.train_only.empty() && options.train_last == 0;
-  std::vector<bool> trainable(graph.tensors.size());
-  bool any = false;
-  for (size_t i = 0; i < graph.tensors.size(); ++i) {
-    const TensorInfo& tensor = graph.tensors[i];
-    if (tensor.role != TensorRole::parameter || frozen[i]) continue;
-    trainable[i] = names_all ? !tensor.is_frozen : wanted[i];
-    any = any || trainable[i];
-  }
-  if (!any) return bad("every parameter is frozen, nothing is left to train");
-  return trainable;
+  return trained_tensors(graph, {options.freeze, options.train_only, options.train_last});
 }
 
 }  // namespace coterie

@@ -104,8 +104,8 @@ TrainOptions options_of(const TrainingSettings& settings, uint64_t seed);
 // invalid_argument names the option.
 Status check_options(const TrainOptions& options);
 
-// Which tensors are trained, per tensor of the graph. invalid_argument if a pattern matches no parameter, or nothing is
-// left to train.
+// Which tensors are trained, per tensor of the graph. Errors: those of trained_tensors
+// (proto/messages/trained_values.h).
 Result<std::vector<bool>> trainable_tensors(const ModelGraph& graph, const TrainOptions& options);
 
 }  // namespace coterie

@@ -95,7 +95,7 @@ ModelRecord judge_initial_model(AdminContext& context, const HorizontalSettings&
 
 // What devices will ask for by its digest: it is there before any of them can hear of the job.
 Status store_plan(AdminContext& context, JobRecord& job, const HorizontalSettings& settings) {
-  const Bytes plan = encode(plan_of(settings, job.id, job.value_count));
+  const Bytes plan = encode(plan_of(settings, job.id, job.values()));
   COT_ASSIGN(job.plan, context.blobs.put(plan));
   job.plan_bytes = static_cast<uint32_t>(plan.size());
   return {};
@@ -118,8 +118,13 @@ std::optional<HttpResponse> prepare(AdminContext& context, const nlohmann::json&
   }
   job.initial = judge_initial_model(context, settings, files, problems);
   if (!problems.empty()) return problem_response(invalid_job(), problems);
-  job.record.value_count = model->payload.size() / sizeof(float);
-  if (const Problems problem = validate_for_model(settings, model->header, job.record.value_count); !problem.empty()) {
+  const auto values = values_of(settings, model->header, model->payload.size() / sizeof(float));
+  if (!values) {
+    return problem_response(invalid_job(), {{"/training", "does not fit the model: " + values.error().message()}});
+  }
+  job.record.value_count = values->whole;
+  job.record.trained_value_count = values->trained;
+  if (const Problems problem = validate_for_model(settings, model->header, *values); !problem.empty()) {
     return problem_response(invalid_job(), problem);
   }
   const bool says_statistics = sent.value("strategy", nlohmann::json::object()).contains("statistics");

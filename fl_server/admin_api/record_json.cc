@@ -34,6 +34,7 @@ nlohmann::json to_json(const JobRecord& job) {
                          {"rounds_done", job.rounds_done},
                          {"created", rfc3339(job.created)},
                          {"revision", job.revision}};
+  if (job.trained_value_count > 0) json["trained_value_count"] = job.trained_value_count;
   if (!job.reason.empty()) json["reason"] = job.reason;
   const auto* const settings = std::get_if<HorizontalSettings>(&job.spec.kind);
   if (settings && !settings->schedules.are_constant()) json["rates"] = rates_of(*settings, job.rounds_done);

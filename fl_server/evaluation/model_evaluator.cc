@@ -3,6 +3,7 @@
 #include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/lora.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/metrics.h"
 #include "device_sdk/runtime/model.h"
@@ -59,7 +60,8 @@ Status check_training(const Bytes& model_file, const TrainingSettings& training)
   COT_ASSIGN(const Model model, Model::load(model_file));
   const TrainOptions options = options_of(training, 0);
   COT_TRY(check_options(options));
-  COT_TRY(trainable_tensors(model.graph(), options));
+  COT_ASSIGN(const Model trained, model_to_train(model, training));
+  COT_TRY(trainable_tensors(trained.graph(), options));
   COT_TRY(augmentation_for(model, options.loss, options.augment));
   COT_TRY(Evaluator::create(model, options.loss, kBatch));
   return {};

@@ -9,9 +9,11 @@
 #include "fl_server/finalize/divided_sum.h"
 #include "fl_server/finalize/frame_stream.h"
 #include "fl_server/finalize/kept_round.h"
+#include "fl_server/finalize/model_step.h"
 #include "fl_server/finalize/next_statistics.h"
 #include "fl_server/finalize/round_sum.h"
 #include "fl_server/finalize/strategy_state.h"
+#include "fl_server/finalize/value_overlaps.h"
 #include "proto/codec/codec.h"
 #include "proto/messages/running_statistics.h"
 #include "scheduler/job/adaptive_clip_rules.h"
@@ -22,13 +24,11 @@ namespace {
 
 constexpr uint64_t kEvaluationBytesMax = 4ull << 30;
 
-template <typename T>
-std::span<uint8_t> as_writable(std::vector<T>& values, uint64_t count) {
-  return {reinterpret_cast<uint8_t*>(values.data()), count * sizeof(T)};
+std::span<uint8_t> as_writable(std::span<float> values) {
+  return {reinterpret_cast<uint8_t*>(values.data()), values.size_bytes()};
 }
-template <typename T>
-ByteView as_readable(const std::vector<T>& values, uint64_t count) {
-  return {reinterpret_cast<const uint8_t*>(values.data()), count * sizeof(T)};
+ByteView as_readable(std::span<const float> values) {
+  return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
 }
 
 bool all_finite(std::span<const float> values) {
@@ -39,16 +39,6 @@ Error does_not_fit(const std::string& what) { return Error(ErrorCode::data_loss,
 
 // The round's sum is whole, and what comes of it may not be released: the job ends (RoundMachine).
 Error unfit(const std::string& what) { return Error(ErrorCode::invalid_argument, "finalize: " + what); }
-
-// Calls visit(first, count) for each piece of the ranges that lies in [offset, offset + count).
-template <typename Visit>
-void for_each_overlap(std::span<const ValueRange> ranges, uint64_t offset, uint64_t count, Visit visit) {
-  for (const ValueRange& range : ranges) {
-    const uint64_t begin = std::max(offset, range.first);
-    const uint64_t end = std::min(offset + count, range.first + range.count);
-    if (begin < end) visit(begin, end - begin);
-  }
-}
 
 Status check_values(std::span<const float> values, uint64_t offset, std::span<const ValueRange> never_negative) {
   if (!all_finite(values)) {
@@ -81,7 +71,7 @@ Result<Bytes> unsealed(const FrameStream& model) {
 Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base,
                                            WallTime now, const SumMasks* masks) const {
   const HorizontalSettings& settings = job.spec.horizontal();
-  const Plan plan = with_terms(plan_of(settings, job.id, job.value_count), terms_of(settings, facts_of(round, base)));
+  const Plan plan = with_terms(plan_of(settings, job.id, job.values()), terms_of(settings, facts_of(round, base)));
   const StrategySettings strategy = strategy_of_round(settings, round.number);
   COT_ASSIGN(FrameStream model, FrameStream::open(blobs_, base.digest, FrameKind::model));
   const uint64_t value_count = job.value_count;
@@ -91,14 +81,17 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   }
   const Result<ModelGraph> graph = decode_model_head(model.prelude(), model.header());
   if (!graph) return does_not_fit("the base model cannot be read: " + graph.error().message());
-  const std::vector<ValueRange> parameters = parameter_values(*graph), never_negative = variances(*graph);
-  COT_ASSIGN(StrategyState state, StrategyState::open(blobs_, base.optimizer_state, strategy, value_count));
+  const std::vector<ValueRange> never_negative = variances(*graph);
+  COT_ASSIGN(ModelStep step, ModelStep::of(plan, *graph));
+  COT_ASSIGN(StrategyState state,
+             StrategyState::open(blobs_, base.optimizer_state, strategy, plan.update.step_value_count()));
 
   std::optional<RoundNoise> noise;
   uint64_t divisor = 0;  // of the sum
   std::unique_ptr<MeanSource> source;
   if (settings.aggregation.keeps_updates()) {
-    COT_ASSIGN(KeptRound kept, KeptRound::open(round.key, plan, settings.aggregation, parameters, accepts_, partials_));
+    COT_ASSIGN(KeptRound kept,
+               KeptRound::open(round.key, plan, settings.aggregation, step.parameters(), accepts_, partials_));
     source = std::make_unique<KeptRound>(std::move(kept));
   } else {
     COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, base.digest, accepts_, partials_, masks));
@@ -115,45 +108,23 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   // Such a job with statistics that move is refused when it is created; an older one may be running.
   std::vector<RunningStatistics> moving;
   if (!settings.privacy.has_noise()) moving = running_statistics(*graph);
-  COT_ASSIGN(const NextStatistics statistics, NextStatistics::of(moving, plan.update.encoding, model, *source));
+  COT_ASSIGN(const NextStatistics statistics,
+             NextStatistics::of(moving, step.placed(moving), plan.update.encoding, model, *source));
 
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_.create());
   COT_ASSIGN(const Bytes head, unsealed(model));
   COT_TRY(writer->append(head));
-  // Behind the model's values the updates may have a control part or a clip bit.
-  const uint64_t sum_values = plan.update.value_count, tile = std::min(RoundSum::kTileValues, sum_values);
-  const double clip_scale =
-      plan.update.has_clip_bit() ? plan.update.clip.clip_norm / static_cast<double>(plan.update.clip_l2) : 1;
-  double bits_mean = 0;
-  std::vector<float> mean(tile), weights(tile);
-  for (uint64_t offset = 0; offset < sum_values; offset += tile) {
-    const uint64_t means = std::min(tile, sum_values - offset),
-                   count = offset < value_count ? std::min(means, value_count - offset) : 0;
-    COT_TRY(source->read(std::span(mean).first(means)));
-    if (plan.update.has_clip_bit() && count < means) bits_mean = static_cast<double>(mean[count]);
-    if (plan.update.control_value_count > 0 && count < means) {
-      const std::span<const float> control_tile = std::span<const float>(mean).subspan(count, means - count);
-      const uint64_t begin = offset + count - value_count;  // of the tile, in the part
-      for_each_overlap(parameters, begin, control_tile.size(), [&](uint64_t first, uint64_t values) {
-        state.apply_control(first, source->totals().updates, control_tile.subspan(first - begin, values));
-      });
-    }
-    const std::span<float> mean_tile = std::span(mean).first(count);
-    const std::span<float> weight_tile = std::span(weights).first(count);
-    if (clip_scale != 1) {
-      for (float& value : mean_tile) value = static_cast<float>(static_cast<double>(value) * clip_scale);
-    }
-    COT_TRY(model.read(as_writable(weights, count)));
-    // Parameters alone are the strategy's. What is neither a parameter nor a statistic is padding: noise may have
-    // fallen on it, and a model whose padding is not 0 is none.
-    for_each_overlap(parameters, offset, count, [&](uint64_t first, uint64_t values) {
-      state.apply(first, source->totals().updates, mean_tile.subspan(first - offset, values),
-                  weight_tile.subspan(first - offset, values));
-    });
-    statistics.put(offset, weight_tile);
-    COT_TRY(check_values(weight_tile, offset, never_negative));
-    COT_TRY(writer->append(as_readable(weights, count)));
+  COT_TRY(step.begin(*source, state));
+  std::vector<float> weights(std::min(RoundSum::kTileValues, value_count));
+  for (uint64_t offset = 0; offset < value_count; offset += weights.size()) {
+    weights.resize(std::min<uint64_t>(weights.size(), value_count - offset));
+    COT_TRY(model.read(as_writable(weights)));
+    COT_TRY(step.move(offset, weights));
+    statistics.put(offset, weights);
+    COT_TRY(check_values(weights, offset, never_negative));
+    COT_TRY(writer->append(as_readable(weights)));
   }
+  COT_TRY(step.finish());
   COT_TRY(source->verify());
   COT_TRY(model.verify());
 
@@ -165,9 +136,9 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   finalized.model.bytes = base.bytes;
   finalized.model.created = now;
   if (settings.privacy.adaptive_clip) {
-    COT_ASSIGN(
-        finalized.model.clip_norm,
-        next_clip_norm(settings, plan.update.clip, bits_mean * static_cast<double>(divisor), source->totals().updates));
+    COT_ASSIGN(finalized.model.clip_norm,
+               next_clip_norm(settings, plan.update.clip, step.clip_bits_mean() * static_cast<double>(divisor),
+                              source->totals().updates));
   }
   COT_ASSIGN(finalized.model.digest, writer->finish());
   COT_ASSIGN(finalized.model.optimizer_state, state.save(blobs_));

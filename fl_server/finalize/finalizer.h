@@ -9,7 +9,8 @@
 // is what the strategy gets as their mean (kept_round.h).
 //
 // The model's graph says which values are whose: parameters are moved by the job's strategy, running statistics as
-// proto/messages/running_statistics.h says, and all else (frozen statistics, padding) is as it was.
+// proto/messages/running_statistics.h says, and all else (frozen statistics, padding, parameters that the job does not
+// train) is as it was.
 //
 // A job with central noise has its release reserved in the privacy ledger first. Then the attempt's noise (that of a
 // tree less what ends with it: round_noise.h) is added to the integer sum, once, before anything is made of the sum;

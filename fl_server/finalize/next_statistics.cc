@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 namespace coterie {
 namespace {
 
@@ -16,14 +18,17 @@ constexpr double kRounding = 1e-6;
 
 }  // namespace
 
-Result<NextStatistics> NextStatistics::of(std::span<const RunningStatistics> statistics, UpdateEncoding encoding,
+Result<NextStatistics> NextStatistics::of(std::span<const RunningStatistics> statistics,
+                                          std::span<const RunningStatistics> places, UpdateEncoding encoding,
                                           const FrameStream& model, const MeanSource& mean) {
+  COT_ASSERT(statistics.size() == places.size());
   NextStatistics next;
-  for (const RunningStatistics& norm : statistics) {
+  for (size_t at = 0; at < statistics.size(); ++at) {
+    const RunningStatistics &norm = statistics[at], &place = places[at];
     COT_ASSIGN(std::vector<float> means, given(model, norm.mean, norm.channels));
     COT_ASSIGN(std::vector<float> variances, given(model, norm.variance, norm.channels));
-    COT_ASSIGN(const std::vector<double> m, mean.peek(norm.mean, norm.channels));
-    COT_ASSIGN(const std::vector<double> s, mean.peek(norm.variance, norm.channels));
+    COT_ASSIGN(const std::vector<double> m, mean.peek(place.mean, norm.channels));
+    COT_ASSIGN(const std::vector<double> s, mean.peek(place.variance, norm.channels));
     for (uint64_t i = 0; i < norm.channels; ++i) {
       means[i] = static_cast<float>(static_cast<double>(means[i]) + m[i]);
       if (encoding == UpdateEncoding::float32_pooled) {

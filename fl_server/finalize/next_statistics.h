@@ -13,10 +13,12 @@ namespace coterie {
 
 class NextStatistics {
  public:
-  // `statistics` of `model`, whose values have not been read yet, moved by `mean` as `encoding` says: with
-  // float32_pooled to those of all examples together, else by the mean of the differences. What is read here is read
-  // again with the rest, and has its digest checked then. Precondition: the mean is not of noisy updates.
-  static Result<NextStatistics> of(std::span<const RunningStatistics> statistics, UpdateEncoding encoding,
+  // `statistics` of `model`, whose values have not been read yet, moved by `mean`, where they lie at `places`, as
+  // `encoding` says: with float32_pooled to those of all examples together, else by the mean of the differences. What
+  // is read here is read again with the rest, and has its digest checked then. Precondition: the mean is not of noisy
+  // updates.
+  static Result<NextStatistics> of(std::span<const RunningStatistics> statistics,
+                                   std::span<const RunningStatistics> places, UpdateEncoding encoding,
                                    const FrameStream& model, const MeanSource& mean);
 
   // Replaces those of the statistics that lie among `values`, which are the model's from `first` on.

@@ -11,6 +11,7 @@
 #include "fl_server/json/compression_json.h"
 #include "fl_server/json/device_requirements_json.h"
 #include "fl_server/json/json_reader.h"
+#include "fl_server/json/lora_json.h"
 #include "fl_server/json/rate_schedule_json.h"
 #include "fl_server/json/readable_float.h"
 #include "scheduler/job/weight_share.h"
@@ -40,6 +41,7 @@ void read_training(JsonReader reader, TrainingSettings& training, RateSchedule& 
   reader.read("proximal_mu", training.proximal_mu);
   reader.read("normalised_steps", training.normalised_steps);
   reader.read("augment", training.augment);
+  read_lora(reader, training);
   reader.read("batch_size", training.batch_size);
   reader.read("local_epochs", training.local_epochs);
   reader.read("steps_max", training.steps_max);
@@ -174,6 +176,7 @@ nlohmann::json to_json(const TrainingSettings& training) {
   if (training.proximal_mu != 0) json["proximal_mu"] = readable(training.proximal_mu);
   if (training.normalised_steps != 0) json["normalised_steps"] = readable(training.normalised_steps);
   if (!training.augment.empty()) json["augment"] = training.augment;
+  add_lora(json, training);
   return json;
 }
 

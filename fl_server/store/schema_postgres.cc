@@ -181,6 +181,8 @@ ALTER TABLE model ADD COLUMN clip_norm DOUBLE PRECISION;
 -- NULL: nothing was held out, or the targets are labels; r2 also where all targets are the same.
 ALTER TABLE model ADD COLUMN evaluation_mae DOUBLE PRECISION;
 ALTER TABLE model ADD COLUMN evaluation_r2 DOUBLE PRECISION;
+-- How many values of the model updates have; 0: all.
+ALTER TABLE job ADD COLUMN trained_value_count BIGINT NOT NULL DEFAULT 0;
 
 UPDATE schema_version SET version = 10;
 )sql";

@@ -184,6 +184,8 @@ ALTER TABLE model ADD COLUMN clip_norm REAL;
 -- NULL: nothing was held out, or the targets are labels; r2 also where all targets are the same.
 ALTER TABLE model ADD COLUMN evaluation_mae REAL;
 ALTER TABLE model ADD COLUMN evaluation_r2 REAL;
+-- How many values of the model updates have; 0: all.
+ALTER TABLE job ADD COLUMN trained_value_count INTEGER NOT NULL DEFAULT 0;
 
 PRAGMA user_version = 10;
 )sql";

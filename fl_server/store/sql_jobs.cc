@@ -7,7 +7,8 @@
 namespace coterie {
 namespace {
 
-#define COT_JOB_COLUMNS "id, spec, state, reason, plan, plan_bytes, value_count, rounds_done, created, revision"
+#define COT_JOB_COLUMNS \
+  "id, spec, state, reason, plan, plan_bytes, value_count, rounds_done, created, revision, trained_value_count"
 
 Result<JobRecord> job_from(Statement& row) {
   JobRecord job;
@@ -21,6 +22,7 @@ Result<JobRecord> job_from(Statement& row) {
   job.rounds_done = row.u64(7);
   job.created = row.time(8);
   job.revision = row.u64(9);
+  job.trained_value_count = row.u64(10);
   return job;
 }
 
@@ -52,9 +54,11 @@ Status SqlTrainingStore::create_job(const JobRecord& job, const ModelRecord& ini
   const std::lock_guard lock(mutex_);
   return database_.transaction(os::crash::create_job, [&]() -> Status {
     if (owner) COT_TRY(insert_owner(job.id, *owner));
-    Statement insert = database_.prepare("INSERT INTO job(" COT_JOB_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    Statement insert =
+        database_.prepare("INSERT INTO job(" COT_JOB_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     insert << job.id.value() << job_settings_to_json_text(job.spec) << static_cast<uint64_t>(job.state) << job.reason
-           << job.plan << job.plan_bytes << job.value_count << job.rounds_done << job.created << job.revision;
+           << job.plan << job.plan_bytes << job.value_count << job.rounds_done << job.created << job.revision
+           << job.trained_value_count;
     COT_TRY(insert.run());
     COT_TRY(insert_populations(job, initial.digest));
     return insert_model(initial);

@@ -126,7 +126,7 @@ Result<NoiseSalt> SqlTrainingStore::reserve_release(const RoundKey& key, const N
     COT_TRY(lock_ledger());
     COT_TRY(refresh_ledger());
     COT_TRY(check_separation(*round, job.spec.horizontal()));
-    const LedgerRelease release = release_of(job.spec.horizontal(), job.value_count);
+    const LedgerRelease release = release_of(job.spec.horizontal(), job.values().step_count());
     if (const LedgerRecord* reserve = ledger_.find_reserve(key)) {
       if (reserve->release != release) return Error(ErrorCode::conflict, "privacy: another release is reserved");
       COT_ASSIGN(salt, read_salt(key));
@@ -163,8 +163,9 @@ Status SqlTrainingStore::commit_release(const JobRecord& job, const FinalizedRou
     COT_TRY(read_salt(round.key));
     return end_noise(job, round.key);
   }
-  COT_ASSIGN(const LedgerRecord record, ledger_.commit(round.key, release_of(job.spec.horizontal(), job.value_count),
-                                                       round.totals.updates, *round.noise_commitment, now));
+  COT_ASSIGN(const LedgerRecord record,
+             ledger_.commit(round.key, release_of(job.spec.horizontal(), job.values().step_count()),
+                            round.totals.updates, *round.noise_commitment, now));
   COT_TRY(append_to_ledger(record));
   return end_noise(job, round.key);
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "device_sdk/runtime/name_pattern.h"
+#include "base/text/name_pattern.h"
 #include "model_import/convert/computed_table.h"
 
 namespace coterie::model_import {

@@ -35,7 +35,7 @@ namespace coterie::model_import {
 struct ImportOptions {
   std::map<std::string, int64_t> dimensions;  // sizes for named dimensions other than the batch
   std::string output;                         // empty: the first
-  // Patterns of names (device_sdk/runtime/name_pattern.h): tables that are not trained, and operands of arithmetic that
+  // Patterns of names (base/text/name_pattern.h): tables that are not trained, and operands of arithmetic that
   // are, whatever the rules say. The latter wins. One that matches nothing is invalid_argument.
   std::vector<std::string> constant = {}, trainable = {};
 };

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/assert.h"
-#include "device_sdk/runtime/name_pattern.h"
+#include "base/text/name_pattern.h"
 
 namespace coterie::model_import {
 namespace {

@@ -79,13 +79,13 @@ bool is_known_to_all(const TrainingSettings& t) {
 bool has_correction(const TrainingSettings& t) { return t.correction != DriftCorrection{} || t.normalised_steps != 0; }
 bool has_target(const TrainingSettings& t) { return t.target != TargetKind::labels; }
 
-flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuilder& builder,
-                                                     const TrainingSettings& t) {
-  if (is_known_to_all(t)) return 0;
+flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t,
+                                                     bool has_trained) {
+  if (is_known_to_all(t) && !has_trained) return 0;
   const auto weights = t.class_weights.empty() ? 0 : builder.CreateVector(t.class_weights);
   const auto freeze = t.freeze.empty() ? 0 : builder.CreateVectorOfStrings(t.freeze);
   const auto train_only = t.train_only.empty() ? 0 : builder.CreateVectorOfStrings(t.train_only);
-  const bool is_elsewhere = has_correction(t) || has_target(t) || !t.augment.empty();
+  const bool is_elsewhere = has_correction(t) || has_target(t) || !t.augment.empty() || has_trained;
   const uint8_t loss = is_elsewhere ? 0 : static_cast<uint8_t>(t.loss);
   return wire::CreateObjective(builder, loss, t.label_smoothing, t.loss_threshold, weights, freeze, train_only,
                                t.train_last, t.proximal_mu);
@@ -94,24 +94,54 @@ flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuil
 // Devices that know objectives and no corrections refuse an objective without a loss, as older ones a training
 // without one.
 flatbuffers::Offset<wire::Correction> build_correction(flatbuffers::FlatBufferBuilder& builder,
-                                                       const TrainingSettings& t) {
+                                                       const TrainingSettings& t, bool has_trained) {
   if (!has_correction(t)) return 0;
-  const uint8_t loss = has_target(t) || !t.augment.empty() ? 0 : static_cast<uint8_t>(t.loss);
+  const bool is_elsewhere = has_target(t) || !t.augment.empty() || has_trained;
+  const uint8_t loss = is_elsewhere ? 0 : static_cast<uint8_t>(t.loss);
   return wire::CreateCorrection(builder, loss, static_cast<uint8_t>(t.correction.kind), t.correction.alpha,
                                 t.normalised_steps);
 }
 
 // Likewise of those that know corrections and no targets but labels.
-flatbuffers::Offset<wire::Target> build_target(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t) {
+flatbuffers::Offset<wire::Target> build_target(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t,
+                                               bool has_trained) {
   if (!has_target(t)) return 0;
-  const uint8_t loss = t.augment.empty() ? static_cast<uint8_t>(t.loss) : 0;
+  const uint8_t loss = t.augment.empty() && !has_trained ? static_cast<uint8_t>(t.loss) : 0;
   return wire::CreateTarget(builder, loss, static_cast<uint8_t>(t.target));
 }
 
 // Likewise of those that know all these and no augmentation.
-flatbuffers::Offset<wire::Augment> build_augment(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t) {
+flatbuffers::Offset<wire::Augment> build_augment(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t,
+                                                 bool has_trained) {
   if (t.augment.empty()) return 0;
-  return wire::CreateAugment(builder, static_cast<uint8_t>(t.loss), builder.CreateString(t.augment));
+  const uint8_t loss = has_trained ? 0 : static_cast<uint8_t>(t.loss);
+  return wire::CreateAugment(builder, loss, builder.CreateString(t.augment));
+}
+
+// Likewise of those that know all these, and send every value.
+flatbuffers::Offset<wire::Trained> build_trained(flatbuffers::FlatBufferBuilder& builder, const Plan& plan) {
+  if (!plan.update.has_trained_alone()) return 0;
+  flatbuffers::Offset<wire::Lora> lora = 0;
+  if (const std::optional<LoraSettings>& l = plan.training.lora) {
+    lora = wire::CreateLora(builder, l->rank, l->alpha, builder.CreateString(l->pattern), l->fixed_a_seed.value_or(0));
+  }
+  return wire::CreateTrained(builder, static_cast<uint8_t>(plan.training.loss), plan.update.whole_value_count, lora);
+}
+
+// Behind all of them, and so is the loss.
+Status parse(const wire::Trained& trained, Plan& into) {
+  if (static_cast<uint8_t>(into.training.loss) != 0) {
+    return flat::out_of_range("loss", "must be 0 beside trained values, which say it");
+  }
+  if (trained.whole_values() == 0) return flat::out_of_range("whole_values", "must be above 0");
+  into.training.loss = static_cast<Loss>(trained.loss());
+  into.update.whole_value_count = trained.whole_values();
+  const wire::Lora* const l = trained.lora();
+  if (l == nullptr) return {};
+  COT_ASSIGN(std::string pattern, flat::text(l->pattern(), "pattern", kLoraPatternBytesMax, 1));
+  into.training.lora = {
+      .rank = l->rank(), .alpha = l->alpha(), .pattern = std::move(pattern), .fixed_a_seed = l->fixed_a_seed()};
+  return {};
 }
 
 using FlatStrings = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
@@ -195,12 +225,14 @@ Bytes encode(const Plan& message) {
   const OptimizerSettings& o = message.training.optimizer;
   const auto optimizer = wire::CreateOptimizer(builder, static_cast<uint8_t>(o.kind), o.learning_rate, o.momentum,
                                                o.weight_decay, o.beta1, o.beta2, o.epsilon, o.smoothing, o.nesterov);
-  const auto objective = build_objective(builder, message.training);
+  const bool has_trained = message.update.has_trained_alone();
+  const auto objective = build_objective(builder, message.training, has_trained);
   const uint8_t loss = objective.IsNull() ? static_cast<uint8_t>(message.training.loss) : 0;
   const auto training = wire::CreateTraining(
       builder, loss, message.training.batch_size, message.training.local_epochs, message.training.steps_max, optimizer,
-      objective, build_correction(builder, message.training), build_target(builder, message.training),
-      build_augment(builder, message.training));
+      objective, build_correction(builder, message.training, has_trained),
+      build_target(builder, message.training, has_trained), build_augment(builder, message.training, has_trained),
+      build_trained(builder, message));
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -269,6 +301,7 @@ Result<Plan> decode_plan(ByteView bytes) {
     plan.update.clip = {.clip_norm = c->clip_norm(), .bit = c->bit()};
   }
   plan.update.control_value_count = u.control_values();
+  if (t.trained() != nullptr) COT_TRY(parse(*t.trained(), plan));
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());
   if (root->log() != nullptr) {

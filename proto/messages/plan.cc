@@ -85,6 +85,21 @@ Status validate_clip(const Plan& plan) {
   return {};
 }
 
+// How many values are trained is known by who has the model.
+Status validate_trained(const Plan& plan) {
+  const UpdateRules& update = plan.update;
+  if (update.whole_value_count > (1ull << 32)) return bad("whole_value_count must be at most 2^32");
+  if (plan.training.lora) {
+    return update.has_trained_alone() ? Status() : bad("whole_value_count must be above 0 with lora");
+  }
+  if (!update.has_trained_alone()) return {};
+  const uint64_t others = update.control_value_count + (update.has_clip_bit() ? 1 : 0);
+  if (update.value_count <= others || update.value_count - others > update.whole_value_count) {
+    return bad("value_count must be that of at most whole_value_count values");
+  }
+  return {};
+}
+
 // Which of the two parts a value is of is known by its place alone.
 Status validate_control(const Plan& plan) {
   const UpdateRules& update = plan.update;
@@ -138,6 +153,7 @@ Status validate(const Plan& plan) {
   if (plan.update.value_count < 1 || plan.update.value_count > (1ull << 32)) {
     return bad("value_count must be in [1, 2^32]");
   }
+  COT_TRY(validate_trained(plan));
   if (!in_range(plan.update.clip_l2, 0, 1e9f)) return bad("clip_l2 must be in [0, 1e9]");
   COT_TRY(validate(plan.update.fixed_point));
   COT_TRY(validate_quantization(plan));

@@ -14,6 +14,7 @@
 #include "proto/messages/device_requirements.h"
 #include "proto/messages/drift_correction.h"
 #include "proto/messages/ledger_head.h"
+#include "proto/messages/lora_settings.h"
 #include "proto/messages/population_log.h"
 #include "proto/messages/privacy_rules.h"
 #include "proto/messages/quantization.h"
@@ -70,8 +71,8 @@ struct TrainingSettings {
   float label_smoothing = 0;              // softmax_cross_entropy
   float loss_threshold = 1;               // huber's delta, smooth_l1's beta, the margin of the embedding losses
   std::vector<float> class_weights = {};  // softmax_cross_entropy and negative_log_likelihood; empty: ones
-  // Which parameters change, as TrainOptions has it (device_sdk/runtime/train_options.h). Coordinates of the others are
-  // 0 in the update.
+  // Which parameters change, as TrainOptions has it (device_sdk/runtime/train_options.h). Updates have no others, but
+  // for jobs of before ADR 109, where they have zeros there.
   std::vector<std::string> freeze = {};
   std::vector<std::string> train_only = {};
   uint32_t train_last = 0;
@@ -86,12 +87,15 @@ struct TrainingSettings {
   // A plan alone has one: the strategy of its job says it (scheduler/job/correction_rules.h).
   DriftCorrection correction = {};
   std::string augment = {};  // images, before each is trained on (proto/messages/augmentation.h); empty: as they are
+  // Companions are trained instead of parameters, and merged when a round ends; fixed_a_seed is set.
+  std::optional<LoraSettings> lora = {};
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 
 // The shape of an update: one coordinate for each float32 of the model's payload (padding between parameters included,
-// always 0), local - global; of running statistics as `encoding` says; with float32_clip_bit one more. With a control
-// part so many again behind them (drift_correction.h): of each parameter its control's, and 0.
+// always 0), or for each that is trained (trained_values.h); local - global; of running statistics as `encoding` says;
+// with float32_clip_bit one more. With a control part so many again behind them (drift_correction.h): of each parameter
+// its control's, and 0.
 struct UpdateRules {
   UpdateEncoding encoding = UpdateEncoding::float32;
   uint64_t value_count = 0;
@@ -101,8 +105,12 @@ struct UpdateRules {
   QuantizationRules quantization = {};
   ClipRules clip = {};
   uint64_t control_value_count = 0;  // of value_count, the last: the update's second part; 0: it has none
+  uint64_t whole_value_count = 0;    // of the model, where an update has the trained values alone; 0: it has all
   bool has_clip_bit() const { return encoding == UpdateEncoding::float32_clip_bit; }
-  uint64_t model_value_count() const { return value_count - control_value_count - (has_clip_bit() ? 1 : 0); }
+  bool has_trained_alone() const { return whole_value_count > 0; }
+  // How far the model moves: as many as `gather` gives (trained_values.h), or as the model has.
+  uint64_t step_value_count() const { return value_count - control_value_count - (has_clip_bit() ? 1 : 0); }
+  uint64_t model_value_count() const { return has_trained_alone() ? whole_value_count : step_value_count(); }
   friend bool operator==(const UpdateRules&, const UpdateRules&) = default;
 };
 

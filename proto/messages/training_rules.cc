@@ -128,6 +128,22 @@ void check_correction(const TrainingSettings& training, Rules& rules) {
                 "must be 0 with " + name + ": its alpha pulls towards the given model already");
 }
 
+void check_lora(const TrainingSettings& training, Rules& rules) {
+  if (!training.lora) return;
+  const LoraSettings& lora = *training.lora;
+  rules.require(lora.rank >= 1 && lora.rank <= kLoraRankMax, "/lora/rank",
+                "must be in [1, " + std::to_string(kLoraRankMax) + "]");
+  rules.in_range(lora.alpha, 0, 1e6f, "/lora/alpha", "(0, 1e6]");
+  rules.require(lora.alpha != 0, "/lora/alpha", "must be in (0, 1e6]");
+  rules.require(!lora.pattern.empty() && lora.pattern.size() <= kLoraPatternBytesMax, "/lora/pattern",
+                "must have 1 to " + std::to_string(kLoraPatternBytesMax) + " bytes");
+  rules.require(lora.fixed_a_seed.has_value(), "/lora/seed", "must be there: a mean of B needs an A that all share");
+  const std::string why = "must be absent with lora: it trains companions, and no parameter of the model";
+  rules.require(training.freeze.empty(), "/freeze", why);
+  rules.require(training.train_only.empty(), "/train_only", why);
+  rules.require(training.train_last == 0, "/train_last", why);
+}
+
 // That of its text; whether it goes with the model is known by whoever has that.
 void check_augment(const TrainingSettings& training, Rules& rules) {
   if (training.augment.empty()) return;
@@ -152,6 +168,7 @@ Problems problems_of(const TrainingSettings& training) {
   check_correction(training, rules);
   check_normalised_steps(training, rules);
   check_augment(training, rules);
+  check_lora(training, rules);
   return rules.take();
 }
 

@@ -29,10 +29,6 @@ Problems compression_problems(const HorizontalSettings& settings) {
          "running statistics are no step along a gradient, and no clip fits them");
   refuse(settings.aggregation.keeps_updates(), "aggregation.rule " + std::string(settings.aggregation.name()),
          "it needs single updates as they were, and of rounded ones the mean alone is true; take mean");
-  const std::string_view moves = "the rounding of a rotated update moves every value, also of what does not train";
-  refuse(!settings.training.freeze.empty(), "training.freeze", moves);
-  refuse(!settings.training.train_only.empty(), "training.train_only", moves);
-  refuse(settings.training.train_last != 0, "training.train_last", moves);
   if (!problems.empty()) return problems;
   if (const Status fits = validate(quantization_of(settings)); !fits) {
     check.require(false, "/update/compression/bits", fits.error().message() + "; take fewer, or fewer devices a round");

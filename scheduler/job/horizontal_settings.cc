@@ -40,11 +40,6 @@ void check_training(const HorizontalSettings& settings, SettingsChecker& check) 
   for (const Problem& problem : problems_of(settings.training)) {
     check.require(false, "/training" + problem.pointer, problem.detail);
   }
-  const std::string why = "must be absent with noise: noise would move what devices leave as it is";
-  const bool has_noise = settings.privacy.has_noise();
-  check.require(!has_noise || settings.training.freeze.empty(), "/training/freeze", why);
-  check.require(!has_noise || settings.training.train_only.empty(), "/training/train_only", why);
-  check.require(!has_noise || settings.training.train_last == 0, "/training/train_last", why);
 }
 
 void check_strategy(const StrategySettings& strategy, SecurityLevel level, bool has_noise, SettingsChecker& check) {
@@ -264,7 +259,8 @@ UpdateEncoding encoding_of(const HorizontalSettings& settings) {
 
 }  // namespace
 
-Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t value_count) {
+Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelValues& values) {
+  const uint64_t value_count = values.step_count();
   FixedPointSpec fixed_point = fixed_point_of(settings);
   const Result<PrivacyRules> rules = privacy_rules_of(settings, value_count);
   COT_ASSERT(rules.has_value());
@@ -285,7 +281,8 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t valu
                      .fixed_point = fixed_point,
                      .quantization = quantization_of(settings),
                      .clip = clip_rules_of(settings),
-                     .control_value_count = has_control_part ? value_count : 0},
+                     .control_value_count = has_control_part ? value_count : 0,
+                     .whole_value_count = values.trained > 0 ? values.whole : 0},
           .privacy = *rules,
           .device_requirements = settings.device_requirements};
 }

@@ -110,12 +110,21 @@ uint32_t adverts_goal(const HorizontalSettings& settings);
 uint32_t cohort_count(const HorizontalSettings& settings);
 uint32_t cohort_goal(const HorizontalSettings& settings);
 
-// What can be said only when the model is known: whether there is such noise for it. Precondition: validate(settings)
-// is empty.
+// How many values a job's model has, and how many of them its updates do.
+struct ModelValues {
+  uint64_t whole = 0;    // float32s in its payload
+  uint64_t trained = 0;  // if updates have the trained ones alone (proto/messages/trained_values.h); 0: they have all
+  ModelValues(uint64_t whole_count, uint64_t trained_count = 0) : whole(whole_count), trained(trained_count) {}
+  // What `value_count` counts in this folder: the values that say how far the model moves.
+  uint64_t step_count() const { return trained > 0 ? trained : whole; }
+};
+
+// What can be said only when the model is known: whether there is such noise for its updates. Precondition:
+// validate(settings) is empty.
 Problems validate_with_model(const HorizontalSettings& settings, uint64_t value_count);
 
-// The plan of this job; what a round's says differently: round_terms.h. `value_count` is the model's. Precondition:
-// validate(settings) and validate_with_model(settings, value_count) are empty.
-Plan plan_of(const HorizontalSettings& settings, const JobId& job, uint64_t value_count);
+// The plan of this job; what a round's says differently: round_terms.h. Precondition: validate(settings) and
+// validate_with_model(settings, values.step_count()) are empty.
+Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelValues& values);
 
 }  // namespace coterie

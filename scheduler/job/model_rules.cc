@@ -1,6 +1,7 @@
 #include "scheduler/job/model_rules.h"
 
 #include "proto/messages/running_statistics.h"
+#include "proto/messages/trained_values.h"
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/round_release.h"
 
@@ -8,12 +9,13 @@ namespace coterie {
 namespace {
 
 // What can be said of a job's noise only when its model is known.
-Problems noise_problems(const HorizontalSettings& settings, uint64_t value_count) {
+Problems noise_problems(const HorizontalSettings& settings, const ModelValues& values) {
   if (!settings.privacy.has_noise()) return {};
-  if (Problems problems = validate_with_model(settings, value_count); !problems.empty()) return problems;
+  if (Problems problems = validate_with_model(settings, values.step_count()); !problems.empty()) return problems;
   JobRecord job;
   job.spec.kind = settings;
-  job.value_count = value_count;
+  job.value_count = values.whole;
+  job.trained_value_count = values.trained;
   const Result<std::string> refusal = why_no_release(Ledger(), job);
   if (refusal && refusal->empty()) return {};
   return {{"/privacy/epsilon_budget", "not one round fits: " + (refusal ? *refusal : refusal.error().message())}};
@@ -35,10 +37,15 @@ Problems validate_with_graph(const HorizontalSettings& settings, const ModelGrap
                          "them: freeze those norms in the model, use layer or group norms, or take the noise out"}};
 }
 
-Problems validate_for_model(const HorizontalSettings& settings, const ModelGraph& graph, uint64_t value_count) {
-  if (Problems problems = noise_problems(settings, value_count); !problems.empty()) return problems;
+Result<ModelValues> values_of(const HorizontalSettings& settings, const ModelGraph& graph, uint64_t value_count) {
+  COT_ASSIGN(const uint64_t trained, trained_value_count(graph, settings.training));
+  return ModelValues(value_count, trained);
+}
+
+Problems validate_for_model(const HorizontalSettings& settings, const ModelGraph& graph, const ModelValues& values) {
+  if (Problems problems = noise_problems(settings, values); !problems.empty()) return problems;
   if (Problems problems = validate_with_graph(settings, graph); !problems.empty()) return problems;
-  return validate_kept_updates(settings, value_count);
+  return validate_kept_updates(settings, values.step_count());
 }
 
 Statistics default_statistics(const ModelGraph& graph) {

@@ -1,6 +1,7 @@
 // What can be said of a job only when the model's graph is known.
 #pragma once
 
+#include "base/result.h"
 #include "proto/messages/model.h"
 #include "scheduler/job/horizontal_settings.h"
 
@@ -11,9 +12,13 @@ namespace coterie {
 // rounds all values alike.
 Problems validate_with_graph(const HorizontalSettings& settings, const ModelGraph& graph);
 
+// Of a new job; `value_count`: float32s in the model's payload. Errors: those of trained_value_count
+// (proto/messages/trained_values.h).
+Result<ModelValues> values_of(const HorizontalSettings& settings, const ModelGraph& graph, uint64_t value_count);
+
 // All that can be said of a job only with its model: its noise and first release, its graph, what keeping updates
 // costs. The first of these that is wrong. Precondition: validate(settings) is empty.
-Problems validate_for_model(const HorizontalSettings& settings, const ModelGraph& graph, uint64_t value_count);
+Problems validate_for_model(const HorizontalSettings& settings, const ModelGraph& graph, const ModelValues& values);
 
 // What becomes of running statistics where the operator has not said: pooled if the model has some that move.
 Statistics default_statistics(const ModelGraph& graph);

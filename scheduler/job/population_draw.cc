@@ -23,7 +23,8 @@ Result<std::string> why_not(const Ledger& ledger, const JobRecord& job, const Po
   if (is_charged(ledger, job)) return std::string();
   std::vector<JobId> jobs = draw.jobs;
   if (std::ranges::count(jobs, job.id) == 0) jobs.push_back(job.id);
-  const Status admitted = ledger.admits(jobs, release_of(job.spec.horizontal(), job.value_count), *draw.budget);
+  const Status admitted =
+      ledger.admits(jobs, release_of(job.spec.horizontal(), job.values().step_count()), *draw.budget);
   if (admitted) return std::string();
   if (admitted.error().code() != ErrorCode::permission_denied) return admitted.error();
   return name_of(draw) + admitted.error().message();

@@ -29,9 +29,12 @@ struct JobRecord {
   Digest plan;
   uint32_t plan_bytes = 0;
   uint64_t value_count = 0;  // float32s in the model's payload
+  // How many of them its updates have; 0: all, as in every job of before ADR 109. It stays with the job.
+  uint64_t trained_value_count = 0;
   uint64_t rounds_done = 0;
   WallTime created;
   uint64_t revision = 1;  // grows with every change
+  ModelValues values() const { return {value_count, trained_value_count}; }
 };
 
 // A new model: the outcome of a round, or the job's initial model (version 0, no round).

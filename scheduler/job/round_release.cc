@@ -55,7 +55,7 @@ LedgerRelease release_of(const HorizontalSettings& settings, uint64_t value_coun
 
 bool is_charged(const Ledger& ledger, const JobRecord& job) {
   const HorizontalSettings& settings = job.spec.horizontal();
-  return settings.privacy.has_tree_noise() && ledger.covers(job.id, release_of(settings, job.value_count));
+  return settings.privacy.has_tree_noise() && ledger.covers(job.id, release_of(settings, job.values().step_count()));
 }
 
 PrivacyBudget budget_of(const HorizontalSettings& settings) {
@@ -64,8 +64,8 @@ PrivacyBudget budget_of(const HorizontalSettings& settings) {
 
 Result<std::string> why_no_release(const Ledger& ledger, const JobRecord& job) {
   if (is_charged(ledger, job)) return std::string();
-  const Status admitted =
-      ledger.admits(job.id, release_of(job.spec.horizontal(), job.value_count), budget_of(job.spec.horizontal()));
+  const Status admitted = ledger.admits(job.id, release_of(job.spec.horizontal(), job.values().step_count()),
+                                        budget_of(job.spec.horizontal()));
   if (admitted) return std::string();
   if (admitted.error().code() != ErrorCode::permission_denied) return admitted.error();
   return admitted.error().message();

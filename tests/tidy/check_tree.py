@@ -48,7 +48,7 @@ MAY_INCLUDE = {
     "model_import/graph/": ["base/", "proto/messages/"],
     "model_import/fold/": ["base/", "proto/", "model_import/graph/"],
     "model_import/patterns/": ["base/", "proto/messages/", "model_import/graph/"],
-    "model_import/convert/": ["base/", "proto/", "device_sdk/runtime/name_pattern.h", "model_import/fold/",
+    "model_import/convert/": ["base/", "proto/", "model_import/fold/",
                               "model_import/graph/", "model_import/patterns/"],
     "model_import/export/": ["base/", "proto/", "device_sdk/runtime/", "model_import/fold/", "model_import/graph/"],
     "model_import/weights/": ["base/", "proto/messages/", "model_import/graph/small_floats.h"],

@@ -10,6 +10,8 @@
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/training_seed.h"
+#include "device_sdk/agent/update_layout.h"
+#include "device_sdk/runtime/lora.h"
 #include "device_sdk/runtime/trainer.h"
 #include "device_sdk/transport/https_client.h"
 #include "proto/codec/codec.h"
@@ -93,7 +95,9 @@ class LyingDevice {
       return Error(ErrorCode::refused, "drills are for updates that are not rounded");
     }
     COT_ASSIGN(Bytes file, fetch_model(assignment));
-    COT_ASSIGN(const Model model, Model::load(std::move(file)));
+    COT_ASSIGN(const Model given, Model::load(std::move(file)));
+    COT_ASSIGN(const Model model, model_to_train(given, plan.training));
+    COT_ASSIGN(const UpdateLayout layout, UpdateLayout::of(model, given.value_count(), plan));
     FlippedLabels flipped(data_);
     ExampleSource& examples = flips_labels(lie_.kind) ? static_cast<ExampleSource&>(flipped) : data_;
     const uint64_t seed = repeated_seed(options_.seed, assignment.model_version);
@@ -103,7 +107,7 @@ class LyingDevice {
       COT_TRY(trainer.step());
     }
     COT_ASSIGN(TrainedUpdate update,
-               make_update(model, trainer, data_.size(), plan.training, plan.update, {assignment.model, seed}));
+               make_update(layout, trainer, data_.size(), plan.training, plan.update, {assignment.model, seed}));
     forge(lie_.kind, {}, lie_.updates, seed, update.delta);
     COT_TRY(limit_update(update.delta, plan.update, {}));
     update.header.round = assignment.round;

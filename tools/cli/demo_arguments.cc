@@ -2,6 +2,7 @@
 
 #include "base/os/file.h"
 #include "base/text/suggest.h"
+#include "device_sdk/runtime/lora.h"
 #include "proto/messages/augmentation.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
@@ -36,6 +37,13 @@ constexpr const char* kExamples =
     "  coterie demo --json --quiet | tail -1  for a script\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout,\n"
     "130 interrupted (nothing is left behind).";
+
+// A job's A is always fixed: devices that draw their own have no mean of B.
+Result<LoraSettings> demo_lora(std::string_view text) {
+  COT_ASSIGN(LoraSettings lora, parse_lora(text));
+  if (!lora.fixed_a_seed) lora.fixed_a_seed = 0;
+  return lora;
+}
 
 void add_data_choice(CLI::App& demo, DemoOptions& options) {
   demo.add_option(
@@ -164,8 +172,18 @@ void add_training(CLI::App& demo, DemoOptions& options) {
       ->type_name("PATTERN")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  demo.add_option("--train-only", options.train_only, "parameters that change, all others stay; several times")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   demo.add_option("--train-last", options.train_last, "only so many of the last layers change; 0: all")
       ->capture_default_str();
+  demo.add_option_function<std::string>(
+          "--lora", [&options](const std::string& text) { options.lora = demo_lora(text).value(); },
+          "train low-rank companions of the weights that match, such as 'rank=4:*.weight'; with alpha=X or seed=N "
+          "behind the rank and a comma. They alone travel")
+      ->type_name("rank=N:PATTERN")
+      ->check(checked_by(&demo_lora));
   demo.add_option("--momentum", options.momentum, "momentum of the devices")
       ->capture_default_str()
       ->check(between(0.0, 1.0));

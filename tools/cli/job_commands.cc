@@ -97,6 +97,7 @@ void print_job(const nlohmann::json& job) {
     line("budget of", population_words(population));
   }
   line("parameters", at("/value_count"));
+  if (job.contains("trained_value_count")) line("in updates", at("/trained_value_count") + ", the trained ones");
   line("model", at("/spec/model"));
   line("evaluation", at("/spec/evaluation"));
   if (job.contains("released")) line("released", "version " + at("/released/version"));

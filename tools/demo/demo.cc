@@ -193,9 +193,10 @@ Status Demo::look_after_devices() {
 }
 
 Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& result) {
-  COT_ASSIGN(const HorizontalSettings settings, job_settings(options_, data_.value_count));
-  result.update_bytes = update_bytes(plan_of(settings, JobId("demo"), data_.value_count));
-  COT_ASSIGN(const std::string request, job_request(options_, data_.value_count, model, held_out));
+  COT_ASSIGN(const ModelValues values, model_values(data_, training_of(options_)));
+  COT_ASSIGN(const HorizontalSettings settings, job_settings(options_, values.step_count()));
+  result.update_bytes = update_bytes(plan_of(settings, JobId("demo"), values));
+  COT_ASSIGN(const std::string request, job_request(options_, values.step_count(), model, held_out));
   if (options_.print_job) {
     progress_.clear();
     std::fputs(request.c_str(), options_.json ? stderr : stdout);
@@ -300,11 +301,6 @@ Status check_privacy(const DemoOptions& options) {
                  "--update-bits does not go with noise: at active_dp updates are of few bits already, and the server's "
                  "noise is made for updates that are not rounded");
   }
-  if (!options.freeze.empty() || options.train_last > 0) {
-    return Error(ErrorCode::invalid_argument,
-                 "--update-bits does not go with --freeze or --train-last: rounding moves every value, also of what "
-                 "does not train");
-  }
   return {};
 }
 
@@ -380,11 +376,13 @@ ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
   if (const Status fits = check_strategy(options); !fits) return give_up(fits.error(), ExitCode::usage);
   if (const Status enough = check_round(options); !enough) return give_up(enough.error(), ExitCode::usage);
   if (const Status fits = check_aggregation(options); !fits) return give_up(fits.error(), ExitCode::usage);
+  const Result<ModelValues> values = model_values(*data, training_of(options));
+  if (!values) return give_up(values.error(), ExitCode::usage);
   if (options.has_noise()) {
-    const Result<DemoNoise> noise = noise_of(options, data->value_count);
+    const Result<DemoNoise> noise = noise_of(options, values->step_count());
     if (!noise) return give_up(noise.error(), ExitCode::usage);
   }
-  const Status trains = check_training_settings(options, data->value_count);
+  const Status trains = check_training_settings(options, values->step_count());
   if (!trains) return give_up(trains.error(), ExitCode::usage);
   Result<RunFolder> folder =
       options.out.empty() ? RunFolder::create_default(options.keep) : RunFolder::create(options.out, options.keep);

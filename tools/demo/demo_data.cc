@@ -6,6 +6,7 @@
 #include "base/os/file.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/model.h"
+#include "proto/messages/trained_values.h"
 #include "tools/cli/interrupt.h"
 #include "tools/data/federate.h"
 #include "tools/data/shard_folder.h"
@@ -72,9 +73,7 @@ Status choose_model(const DemoOptions& options, DemoData& data) {
     if (!made) return made.error().with_context("model " + data.model_name + " does not fit " + contract.name);
     data.model = std::move(*made);
   }
-  COT_ASSIGN(const Model model, Model::load(data.model));
-  data.value_count = model.value_count();
-  return {};
+  return Model::load(data.model).has_value() ? Status() : wrong("model " + data.model_name + " cannot be loaded");
 }
 
 // How often the most frequent class of the shards is right of the held-out part.
@@ -170,6 +169,12 @@ Result<DemoData> prepare_data(const DemoOptions& options) {
   }
   COT_TRY(choose_model(options, data));
   return data;
+}
+
+Result<ModelValues> model_values(const DemoData& data, const TrainingSettings& training) {
+  COT_ASSIGN(const Model model, Model::load(data.model));
+  COT_ASSIGN(const uint64_t trained, trained_value_count(model.graph(), training));
+  return ModelValues(model.value_count(), trained);
 }
 
 DemoOptions settled(const DemoOptions& options, const DemoData& data) {

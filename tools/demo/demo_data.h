@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "proto/messages/dataset.h"
+#include "scheduler/job/horizontal_settings.h"
 #include "tools/data/input_contract.h"
 #include "tools/demo/mean_baseline.h"
 #include "tools/demo/options.h"
@@ -32,7 +33,6 @@ struct DemoData {
   std::optional<MeanBaseline> mean_baseline;  // where the target is a number
   Bytes model;                                // untrained, or as its file has it
   std::string model_name;                     // "mlp", or the file's name
-  uint64_t value_count = 0;                   // of it
 
   const std::string& name() const { return contract.name; }
 };
@@ -42,6 +42,9 @@ struct DemoData {
 // numbers each, for a model that does not fit them (with both shapes), and for options that the directory
 // has decided.
 Result<DemoData> prepare_data(const DemoOptions& options);
+
+// How many values the data's model has, and how many of them travel where devices train so.
+Result<ModelValues> model_values(const DemoData& data, const TrainingSettings& training);
 
 // The options with what the data have decided: devices, split, and whether the targets are numbers.
 DemoOptions settled(const DemoOptions& options, const DemoData& data);

@@ -66,17 +66,7 @@ RoundSettings rounds_of(const DemoOptions& options) {
 // All but the model, the evaluation data and the noise.
 HorizontalSettings settings_of(const DemoOptions& options) {
   HorizontalSettings settings;
-  settings.training = options.judged_by();
-  settings.training.batch_size = options.batch_size;
-  settings.training.local_epochs = options.local_epochs;
-  settings.training.proximal_mu = static_cast<float>(options.proximal_mu);
-  settings.training.augment = options.augment;
-  settings.training.freeze = options.freeze;
-  settings.training.train_last = options.train_last;
-  settings.training.optimizer.kind = options.optimizer;
-  settings.training.optimizer.learning_rate = static_cast<float>(options.device_rate());
-  settings.training.optimizer.weight_decay = static_cast<float>(options.weight_decay);
-  settings.training.optimizer.momentum = static_cast<float>(options.momentum);
+  settings.training = training_of(options);
   settings.update.clip_l2 = static_cast<float>(options.clip_l2().value_or(0));
   settings.update.compression.bits = options.update_bits;
   if (options.update_bits > 0) settings.update.weight_max = kCompressedWeightMaxDefault;
@@ -150,6 +140,23 @@ Status check_account(const DemoOptions& options, uint64_t value_count, double mu
 }
 
 }  // namespace
+
+TrainingSettings training_of(const DemoOptions& options) {
+  TrainingSettings training = options.judged_by();
+  training.batch_size = options.batch_size;
+  training.local_epochs = options.local_epochs;
+  training.proximal_mu = static_cast<float>(options.proximal_mu);
+  training.augment = options.augment;
+  training.freeze = options.freeze;
+  training.train_only = options.train_only;
+  training.train_last = options.train_last;
+  training.lora = options.lora;
+  training.optimizer.kind = options.optimizer;
+  training.optimizer.learning_rate = static_cast<float>(options.device_rate());
+  training.optimizer.weight_decay = static_cast<float>(options.weight_decay);
+  training.optimizer.momentum = static_cast<float>(options.momentum);
+  return training;
+}
 
 Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count) {
   if (!options.clip) return Error(ErrorCode::invalid_argument, "noise needs --clip: it is what the noise has to hide");

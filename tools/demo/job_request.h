@@ -17,8 +17,11 @@ struct DemoNoise {
   double noise_multiplier = 0;
   double epsilon_budget = 0;
 };
-// `value_count` is the model's.
+// `value_count`: of the values that say how far the model moves (ModelValues).
 Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count);
+
+// What devices do.
+TrainingSettings training_of(const DemoOptions& options);
 
 // All but the model and the evaluation data, which are uploaded before.
 Result<HorizontalSettings> job_settings(const DemoOptions& options, uint64_t value_count);

@@ -34,10 +34,12 @@ struct DemoOptions {
   std::optional<double> learning_rate;           // theirs; by optimizer unless given
   double momentum = 0;
   double weight_decay = 0;
-  std::vector<std::string> freeze = {};  // patterns of parameters that stay as they are
-  uint32_t train_last = 0;               // if above 0, only so many last layers change
-  double proximal_mu = 0;                // FedProx
-  std::string augment;                   // images (proto/messages/augmentation.h); empty: as they are
+  std::vector<std::string> freeze = {};      // patterns of parameters that stay as they are
+  std::vector<std::string> train_only = {};  // patterns; if any, all others stay
+  uint32_t train_last = 0;                   // if above 0, only so many last layers change
+  std::optional<LoraSettings> lora = {};     // companions are trained instead
+  double proximal_mu = 0;                    // FedProx
+  std::string augment;                       // images (proto/messages/augmentation.h); empty: as they are
   uint32_t local_epochs = 2;
   uint32_t batch_size = 16;
   const StrategyRule* strategy = &default_strategy();  // never null

@@ -4,11 +4,13 @@
 #include <cstdint>
 
 #include "base/checked.h"
+#include "device_sdk/runtime/lora.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/codec/codec.h"
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/job_settings.h"
+#include "scheduler/job/model_rules.h"
 #include "scheduler/job/round_release.h"
 #include "scheduler/job/round_terms.h"
 #include "secure/dp/ledger/ledger.h"
@@ -35,11 +37,12 @@ Result<DevicePlan> plan_device(const Plan& plan, const Model& model, uint64_t ex
   // From the second round on: in the first one no control is named.
   device.down_bytes = model.file().size() + encode(plan).size() + plan.update.control_value_count * sizeof(float);
   device.up_bytes = update_bytes(plan);
-  COT_ASSIGN(const TrainingMemory memory, Trainer::plan(model, options_of(plan.training, 0), examples));
+  COT_ASSIGN(const Model trained, model_to_train(model, plan.training));
+  COT_ASSIGN(const TrainingMemory memory, Trainer::plan(trained, options_of(plan.training, 0), examples));
   device.memory_bytes = memory.arena_bytes + memory.order_bytes;
   device.micro_batch_size = memory.micro_batch_size;
   device.examples = examples_trained(plan.training, examples);
-  device.operations = kTrainingPasses * model.flops() * static_cast<double>(device.examples);
+  device.operations = kTrainingPasses * trained.flops() * static_cast<double>(device.examples);
   return device;
 }
 
@@ -90,7 +93,8 @@ Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64
   job.level = horizontal.privacy.level;
   job.rounds = horizontal.rounds.count;
   const JobId id("planned");  // of no consequence but for a plan's bytes
-  const Plan plan = with_terms(plan_of(horizontal, id, model.value_count()), terms_of(horizontal, RoundFacts{}));
+  COT_ASSIGN(const ModelValues values, values_of(horizontal, model.graph(), model.value_count()));
+  const Plan plan = with_terms(plan_of(horizontal, id, values), terms_of(horizontal, RoundFacts{}));
   COT_ASSIGN(job.device, plan_device(plan, model, examples));
   job.round.tickets = horizontal.rounds.ticket_count();
   job.round.goal = horizontal.rounds.goal_count;
@@ -104,7 +108,7 @@ Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64
     COT_ASSIGN(job.round.cohort, plan_cohort(horizontal, plan));
   }
   if (horizontal.privacy.has_noise()) {
-    COT_ASSIGN(job.spending, plan_spending(horizontal, model.value_count()));
+    COT_ASSIGN(job.spending, plan_spending(horizontal, values.step_count()));
   }
   job.down_bytes = times(job.round.down_bytes, job.rounds_done());
   job.up_bytes = times(job.round.up_bytes, job.rounds_done());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "device_sdk/runtime/name_pattern.h"
+#include "base/text/name_pattern.h"
 #include "tools/model/equalise.h"
 #include "tools/model/mean_activation.h"
 

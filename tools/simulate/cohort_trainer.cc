@@ -9,6 +9,7 @@
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/training_seed.h"
+#include "device_sdk/agent/update_layout.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/codec/update/update_decoder.h"
 #include "scheduler/job/weight_share.h"
@@ -118,15 +119,15 @@ Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t 
   state = states_.of(device);
   const TrainingSettings& training = work.plan.training;
   COT_ASSIGN(Trainer trainer,
-             Trainer::create(work.model, options_with_state(training, seed, state, work.control), examples));
+             Trainer::create(work.model, work.layout->options(training, seed, state, work.control), examples));
   while (!trainer.finished()) {
     if (Interrupt::requested()) return interrupted_error();
     COT_TRY(trainer.step());
   }
-  COT_ASSIGN(TrainedUpdate update, make_update(work.model, trainer, source->size(), training, work.plan.update,
+  COT_ASSIGN(TrainedUpdate update, make_update(*work.layout, trainer, source->size(), training, work.plan.update,
                                                {work.digest, seed, work.control}));
   if (training.correction.kind != CorrectionKind::none) {
-    state = next_state(training.correction, work.model.graph(), state, update.delta);
+    state = next_state(training.correction, work.layout->parameters(), state, update.delta);
   }
   if (work.plan.update.encoding == UpdateEncoding::quantized) {
     std::ranges::copy(update.levels, update.delta.begin());  // what is sent, and so what is added

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -23,12 +24,15 @@
 
 namespace coterie {
 
+class UpdateLayout;
+
 struct TrainedUpdate;
 
 struct CohortWork {
-  Plan plan;  // of the round
-  Model model;
-  Digest digest;  // of its file
+  Plan plan;    // of the round
+  Model model;  // as devices train it: model_to_train (device_sdk/runtime/lora.h)
+  std::shared_ptr<const UpdateLayout> layout;
+  Digest digest;  // of the given model's file
   ModelVersion version;
   std::vector<uint32_t> devices;    // from 0
   std::vector<float> control = {};  // the server's, of a plan that names one

@@ -73,7 +73,8 @@ Result<Inputs> prepare(const SimulateOptions& options, const JobSettings& settin
                  "was not rounded");
   }
   COT_ASSIGN(inputs.data, prepare_data(options.demo));
-  if (const Problems kept = validate_kept_updates(job, inputs.data.value_count); !kept.empty()) {
+  COT_ASSIGN(const ModelValues values, model_values(inputs.data, job.training));
+  if (const Problems kept = validate_kept_updates(job, values.step_count()); !kept.empty()) {
     return Error(ErrorCode::invalid_argument, options.job_file + ": " + listed(kept));
   }
   if (flips_labels(options.attack.kind) && inputs.data.contract.target.classes.empty()) {
@@ -249,7 +250,8 @@ Status Run::run(DemoResult& result) {
   COT_TRY(log_before(log_, result.before));
   std::vector<std::string> shard_files;
   for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");
-  result.update_bytes = update_bytes(plan_of(job, JobId("simulated"), data.value_count));
+  COT_ASSIGN(const ModelValues values, model_values(data, job.training));
+  result.update_bytes = update_bytes(plan_of(job, JobId("simulated"), values));
   CohortTrainer trainer(std::move(shard_files), options_.demo.seed, options_.threads,
                         [this](uint64_t done) { watch(done); },
                         {options_.attack.kind, options_.attack.liars_of(options_.devices)});

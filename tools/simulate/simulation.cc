@@ -4,11 +4,14 @@
 
 #include "aggregation/accumulate/kept_updates.h"
 #include "aggregation/accumulate/ring_sum.h"
+#include "device_sdk/agent/update_layout.h"
+#include "device_sdk/runtime/lora.h"
 #include "fl_server/evaluation/model_evaluator.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/finalize/round_noise.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/update/update_decoder.h"
+#include "scheduler/job/model_rules.h"
 #include "tools/simulate/round_stores.h"
 
 namespace coterie {
@@ -25,14 +28,16 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   JobRecord record;
   record.id = JobId("simulated");
   record.spec.kind = job;
-  record.value_count = loaded.value_count();
+  COT_ASSIGN(const ModelValues values, values_of(job, loaded.graph(), loaded.value_count()));
+  record.value_count = values.whole;
+  record.trained_value_count = values.trained;
   Simulation simulation(std::move(record), fleet, trainer);
   COT_ASSIGN(simulation.blobs_, DirectoryBlobStore::open_directory(directory));
   COT_ASSIGN(simulation.base_.digest, simulation.blobs_->put(model));
   COT_ASSIGN(simulation.record_.spec.horizontal().evaluation, simulation.blobs_->put(evaluation));
   simulation.base_.job = simulation.record_.id;
   simulation.base_.bytes = model.size();
-  const Plan plan = plan_of(job, simulation.record_.id, loaded.value_count());
+  const Plan plan = plan_of(job, simulation.record_.id, values);
   const FixedPointSpec spec = summed_as(plan.update);
   if (job.aggregation.keeps_updates()) {
     simulation.sum_ = std::make_unique<KeptUpdates>(plan.update.value_count, spec);
@@ -44,11 +49,14 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
 
 Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKey& key) {
   COT_ASSIGN(Bytes file, model());
-  COT_ASSIGN(Model model, Model::load(std::move(file)));
+  COT_ASSIGN(const Model given, Model::load(std::move(file)));
   sum_->clear();
   const HorizontalSettings& job = record_.spec.horizontal();
-  const Plan asked = with_terms(plan_of(job, record_.id, record_.value_count), terms_of(job, facts()));
-  CohortWork work{asked, std::move(model), base_.digest, base_.version, plan.counted};
+  const Plan asked = with_terms(plan_of(job, record_.id, record_.values()), terms_of(job, facts()));
+  COT_ASSIGN(Model model, model_to_train(given, asked.training));
+  COT_ASSIGN(UpdateLayout layout, UpdateLayout::of(model, given.value_count(), asked));
+  CohortWork work{asked,        std::move(model), std::make_shared<const UpdateLayout>(std::move(layout)),
+                  base_.digest, base_.version,    plan.counted};
   if (asked.control) {
     COT_ASSIGN(const Bytes state, blobs_->get(*asked.control, kModelBytesMax));
     COT_ASSIGN(const auto decoded, decode_optimizer_state(state));

@@ -129,6 +129,32 @@ TEST_F(Simulate, HasTheModelOfDevicesThatKeepStateAtEveryLevel) {
   }
 }
 
+// What is left out of an update is left out at every level, and what stays is the same bits.
+TEST_F(Simulate, HasTheModelOfWhatTrainsAloneAtEveryLevel) {
+  const nlohmann::json whole = demo({"--security", "none"}, "whole");
+  const std::vector<std::pair<std::string, std::vector<std::string>>> kinds = {
+      {"last", {"--train-last", "1"}},
+      {"lora", {"--lora", "rank=2:*.weight"}},
+      {"scaffold", {"--freeze", "dense1.*", "--strategy", "scaffold"}},
+      {"few", {"--train-only", "dense2.*", "--update-bits", "6"}}};
+  for (const auto& [kind, words] : kinds) {
+    std::set<std::string> models;
+    for (const std::string level : {"none", "masked", "active"}) {
+      std::vector<std::string> all = words;
+      all.insert(all.end(), {"--security", level});
+      const std::string name = kind + "-" + level;
+      const nlohmann::json real = demo(all, "run-" + name);
+      ASSERT_TRUE(real.contains("model_digest")) << name;
+      models.insert(real["model_digest"]);
+      models.insert(simulate("as-" + name, {"--devices", "4"})["model_digest"]);
+      if (level == "none")
+        EXPECT_LT(real["update_bytes"].get<double>(), whole["update_bytes"].get<double>() / 2) << name;
+    }
+    EXPECT_EQ(models.size(), 1u) << kind;
+    EXPECT_NE(whole["model_digest"], *models.begin()) << kind;
+  }
+}
+
 TEST_F(Simulate, LosesWhomTheTraceNamesAndHasAnotherModel) {
   const nlohmann::json real = demo();
   ASSERT_TRUE(os::write_file_atomically(directory_ / "trace.csv", as_bytes("device,round\n2,1\n")));

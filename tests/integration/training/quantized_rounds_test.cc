@@ -77,13 +77,18 @@ Outcome run(uint32_t bits, uint64_t seed) {
     std::iota(cohort.begin(), cohort.end(), 0u);
     for (uint32_t i = 0; i < kCohort; ++i) std::swap(cohort[i], cohort[i + draw.below(kDevices - i)]);
     cohort.resize(kCohort);
+    Plan plan;
+    plan.training = training;
+    plan.update = rules;
+    const UpdateLayout layout = *UpdateLayout::of(model, model.value_count(), plan);
     std::vector<TrainedUpdate> updates;
     for (const uint32_t device : cohort) {
       const uint64_t training_seed = Prng::derived(seed * 1'000'003 + device, round).next();
       Result<Trainer> trainer = Trainer::create(model, training, shards[device], training_seed);
       EXPECT_TRUE(is_ok(trainer));
       while (!trainer->finished()) EXPECT_TRUE(is_ok(trainer->step()));
-      updates.push_back(*make_update(model, *trainer, shards[device].size(), rules, {digest, training_seed}));
+      updates.push_back(
+          *make_update(layout, *trainer, shards[device].size(), training, rules, {digest, training_seed}));
       if (bits == 0) outcome.norm_max = std::max(outcome.norm_max, *l2_norm(updates.back().delta));
     }
     std::vector<float> weights = mean_of(updates, rules, digest);

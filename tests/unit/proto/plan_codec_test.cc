@@ -272,6 +272,60 @@ TEST(Plan, ThatOlderDevicesWouldMisreadHasALossThatTheyRefuse) {
   }
 }
 
+// Those that know all else would send every value.
+TEST(Plan, WithTrainedValuesAloneHasNoLossWhereOlderDevicesLook) {
+  const Bytes frame = encode(changed<Plan>([](Plan& p) {
+    p.training = {.loss = Loss::huber,
+                  .freeze = {"a.*"},
+                  .target = TargetKind::values,
+                  .correction = {CorrectionKind::feddyn, 0.1f},
+                  .augment = "flip"};
+    p.update.whole_value_count = p.update.value_count + 5;
+  }));
+  const auto* training =
+      flatbuffers::GetRoot<wire::Plan>(parse_frame(frame, FrameKind::plan)->header.data())->training();
+  EXPECT_EQ(training->loss(), 0);
+  EXPECT_EQ(training->objective()->loss(), 0);
+  EXPECT_EQ(training->correction()->loss(), 0);
+  EXPECT_EQ(training->target()->loss(), 0);
+  EXPECT_EQ(training->augment()->loss(), 0);
+  EXPECT_EQ(training->trained()->loss(), static_cast<uint8_t>(Loss::huber));
+  const Result<Plan> read = decode_plan(frame);
+  ASSERT_OK(read);
+  EXPECT_EQ(read->training.loss, Loss::huber);
+  EXPECT_EQ(read->update.model_value_count(), read->update.step_value_count() + 5);
+}
+
+TEST(Plan, SaysHowManyValuesOfHowManyAreTrained) {
+  expect_good([](Plan& p) { p.update.whole_value_count = p.update.value_count; });
+  expect_bad("value_count", [](Plan& p) { p.update.whole_value_count = p.update.value_count - 1; });
+  expect_bad("whole_value_count", [](Plan& p) { p.update.whole_value_count = (1ull << 32) + 1; });
+}
+
+TEST(Plan, LimitsLora) {
+  const auto with = [](const LoraSettings& lora) {
+    return [lora](Plan& p) {
+      p.training = {.lora = lora};
+      p.update.whole_value_count = 1'000;
+    };
+  };
+  expect_good(with({.rank = kLoraRankMax, .alpha = 0.5f, .pattern = "a.*", .fixed_a_seed = UINT64_MAX}));
+  expect_good(with({.fixed_a_seed = 0}));
+  expect_bad("rank", with({.rank = 0, .fixed_a_seed = 0}));
+  expect_bad("rank", with({.rank = kLoraRankMax + 1, .fixed_a_seed = 0}));
+  for (const float alpha : {0.0f, -1.0f, kNaN, kInf}) expect_bad("alpha", with({.alpha = alpha, .fixed_a_seed = 0}));
+  expect_bad("pattern", with({.pattern = "", .fixed_a_seed = 0}));
+  expect_bad("freeze", [&](Plan& p) {
+    with({.fixed_a_seed = 0})(p);
+    p.training.freeze = {"a"};
+  });
+  Plan whole = changed<Plan>(with({.fixed_a_seed = 0}));
+  whole.update.whole_value_count = 0;
+  EXPECT_ERROR(validate(whole), ErrorCode::invalid_argument, "whole_value_count must be above 0 with lora");
+  Plan own_a = changed<Plan>(with({}));
+  EXPECT_ERROR(validate(own_a), ErrorCode::invalid_argument, "seed must be there");
+}
+
 // Those that know objectives would train without the state.
 TEST(Plan, WithACorrectionHasNoLossWhereDevicesWithoutCorrectionsLook) {
   const Bytes frame = encode(changed<Plan>([](Plan& p) {

@@ -54,9 +54,6 @@ TEST(CompressionRules, NameWhatTheyDoNotGoWith) {
                  [](auto& s) { s.update.compression.bits = 17; });
   expect_refused("/update/compression", "strategy.statistics pooled",
                  [](auto& s) { s.strategy.statistics = Statistics::pooled; });
-  expect_refused("/update/compression", "training.freeze", [](auto& s) { s.training.freeze = {"conv*"}; });
-  expect_refused("/update/compression", "training.train_only", [](auto& s) { s.training.train_only = {"head*"}; });
-  expect_refused("/update/compression", "training.train_last", [](auto& s) { s.training.train_last = 1; });
   const auto with_noise = [](HorizontalSettings& s, SecurityLevel level) {
     s.privacy = {.level = level, .noise_multiplier = 1, .target_delta = 1e-5, .epsilon_budget = 100};
     s.privacy.cohort_min = s.rounds.goal_count_min = s.rounds.goal_count;

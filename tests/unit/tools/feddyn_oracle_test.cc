@@ -63,7 +63,7 @@ struct World {
       const std::vector<float> h = states.of(device);
       const std::vector<float> delta = local_delta(device, weights, h);
       const bool is_lost = lost.contains(device);
-      if (!is_lost || early_commit) states.stage(device, next_state(correction, graph, h, delta));
+      if (!is_lost || early_commit) states.stage(device, next_state(correction, parameter_values(graph), h, delta));
       if (is_lost) continue;
       ++counted;
       for (size_t i = 0; i < 2; ++i) sum[i] += static_cast<double>(delta[i]);

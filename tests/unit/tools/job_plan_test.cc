@@ -8,6 +8,7 @@
 
 #include "device_sdk/runtime/trainer.h"
 #include "fl_server/json/job_json.h"
+#include "proto/messages/trained_values.h"
 #include "scheduler/job/records.h"
 #include "scheduler/job/round_release.h"
 #include "secure/crypto/digest.h"
@@ -81,6 +82,20 @@ TEST(JobPlan, CountsBothPartsOfAnUpdateAndTheControlThatIsHandedOut) {
       EXPECT_EQ(plan.device.up_bytes, 2 * 2 * vector_bytes + 3 * sizeof(uint64_t)) << "lanes of 64 bits";
     }
   }
+}
+
+TEST(JobPlan, CountsTheValuesThatTravelWhereOthersDoNotTrain) {
+  const Model model = *Model::load(mlp());
+  const JobPlan whole = plan_of_job(job_at(SecurityLevel::none));
+  nlohmann::json job = job_at(SecurityLevel::none);
+  job["training"]["train_last"] = 1;
+  const uint64_t last = *trained_value_count(model.graph(), {.train_last = 1});
+  ASSERT_LT(last, model.value_count() / 2);
+  EXPECT_EQ(plan_of_job(job).device.up_bytes, last * sizeof(float));
+  job["training"] = {{"lora", {{"rank", 1}}}};
+  const JobPlan lora = plan_of_job(job);
+  EXPECT_LT(lora.device.up_bytes, whole.device.up_bytes / 4);
+  EXPECT_GT(lora.device.operations, whole.device.operations) << "the companions' own";
 }
 
 TEST(JobPlan, HasTheMemoryOfATrainer) {

@@ -35,6 +35,16 @@ TEST(JobRequest, SaysHowDevicesTrain) {
   EXPECT_EQ(training["train_last"], 2);
 }
 
+TEST(JobRequest, SaysWhatTrainsAlone) {
+  DemoOptions options;
+  options.train_only = {"dense*"};
+  EXPECT_EQ(job_of(options)["training"]["train_only"], nlohmann::json({"dense*"}));
+  options.train_only = {};
+  options.lora = LoraSettings{.rank = 2, .alpha = 4, .pattern = "*.weight", .fixed_a_seed = 7};
+  EXPECT_EQ(job_of(options)["training"]["lora"],
+            nlohmann::json({{"rank", 2}, {"alpha", 4}, {"pattern", "*.weight"}, {"seed", 7}}));
+}
+
 TEST(JobRequest, IsRefusedWhereSoLittleNoiseHasNoAccount) {
   for (const SecurityLevel level : {SecurityLevel::none, SecurityLevel::active_dp}) {
     DemoOptions options;

@@ -47,7 +47,7 @@ class ScaffoldWorld {
       const std::vector<float> state = states.of(device), update = update_of(device, state);
       const bool is_lost = lost.contains(device);
       if (!is_lost || commit == Commit::when_trained) {
-        states.stage(device, next_state(training_.correction, graph_, state, update));
+        states.stage(device, next_state(training_.correction, parameter_values(graph_), state, update));
       }
       if (is_lost) continue;
       ++counted;
@@ -103,7 +103,7 @@ class ScaffoldWorld {
     std::vector<float> update(4);
     for (size_t i = 0; i < 2; ++i) update[i] = static_cast<float>(w[i] - static_cast<double>(weights[i]));
     const std::span<float> all(update);
-    make_control_part(training_, kSteps[device], graph_, all.first(2), control, all.last(2));
+    make_control_part(training_, kSteps[device], parameter_values(graph_), all.first(2), control, all.last(2));
     return update;
   }
 

@@ -56,10 +56,10 @@ class AgentControl : public AgentTest {
     std::vector<float> update(2 * values_);
     const std::span<float> all(update);
     trainer->delta(all.first(values_));
-    make_control_part(training, trainer->summary().steps, model.graph(), all.first(values_), control,
+    make_control_part(training, trainer->summary().steps, parameter_values(model.graph()), all.first(values_), control,
                       all.last(values_));
     EXPECT_OK(limit_update(update, server_.plan.update));
-    state = next_state(training.correction, model.graph(), state, update);
+    state = next_state(training.correction, parameter_values(model.graph()), state, update);
     return update;
   }
   bool has_control_file() const {

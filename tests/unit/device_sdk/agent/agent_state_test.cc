@@ -31,7 +31,7 @@ class AgentState : public AgentTest {
     std::vector<float> delta(model.value_count());
     trainer->delta(delta);
     EXPECT_OK(limit_update(delta, server_.plan.update));
-    state = next_state(server_.plan.training.correction, model.graph(), state, delta);
+    state = next_state(server_.plan.training.correction, parameter_values(model.graph()), state, delta);
     return delta;
   }
   std::vector<std::string> state_files() const {

@@ -45,12 +45,12 @@ TEST(StepLength, IsThePapers) {
 TEST(NormaliseSteps, ScalesParametersAndNothingElse) {
   TrainingSettings training = settings(0);
   std::vector<float> delta = {10, -20, 3};
-  normalise_steps(training, 5, graph_of(2, 1), delta);
+  normalise_steps(training, 5, parameter_values(graph_of(2, 1)), delta);
   EXPECT_EQ(delta, (std::vector<float>{10, -20, 3})) << "not asked for";
   training.normalised_steps = 2;
-  normalise_steps(training, 5, graph_of(2, 1), delta);
+  normalise_steps(training, 5, parameter_values(graph_of(2, 1)), delta);
   EXPECT_EQ(delta, (std::vector<float>{4, -8, 3}));
-  normalise_steps(training, 0, graph_of(2, 1), delta);
+  normalise_steps(training, 0, parameter_values(graph_of(2, 1)), delta);
   EXPECT_EQ(delta, (std::vector<float>{4, -8, 3})) << "of no steps";
 }
 
@@ -74,7 +74,7 @@ TEST(NormaliseSteps, EndsWhereFedNovaDoes) {
         w[1] -= 0.1 * (a[device][1][0] * e0 + a[device][1][1] * e1);
       }
       std::vector<float> delta = {static_cast<float>(w[0] - x[0]), static_cast<float>(w[1] - x[1])};
-      normalise_steps(training, steps[device], graph_of(2, 0), delta);
+      normalise_steps(training, steps[device], parameter_values(graph_of(2, 0)), delta);
       for (size_t i = 0; i < 2; ++i) mean[i] += examples[device] * static_cast<double>(delta[i]);
     }
     for (size_t i = 0; i < 2; ++i) x[i] += mean[i];

@@ -4,6 +4,7 @@
 
 #include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/trainer.h"
+#include "proto/messages/lora_pairs.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 
 namespace coterie::test {
@@ -88,11 +89,46 @@ TEST(Lora, NamesAPatternThatMatchesNothing) {
   EXPECT_THAT(file.error().message(), HasSubstr("conv1.weight matches no weight"));
 }
 
+TEST(Lora, TrainsBAloneWhereAIsFixed) {
+  const Model model = net();
+  const LoraSettings settings{.rank = 3, .alpha = 6, .pattern = "*.weight", .fixed_a_seed = 11};
+  const Model adapted = load_or_die(add_lora(model, settings, 1));
+  EXPECT_EQ(adapted.digest(), load_or_die(add_lora(model, settings, 2)).digest()) << "its own seed decides";
+  Examples examples(24, 144, 5);
+  EXPECT_EQ(outputs_of(adapted, examples), outputs_of(model, examples));
+  TrainOptions options;
+  options.batch_size = 8;
+  Result<Trainer> trainer = Trainer::create(adapted, options, examples);
+  ASSERT_OK(trainer);
+  while (!trainer->finished()) ASSERT_OK(trainer->step());
+  const std::vector<LoraPair> pairs = lora_pairs(model.graph(), settings);
+  const std::vector<float> a = draw_lora_a(pairs, settings);
+  size_t drawn = 0;
+  for (const LoraPair& pair : pairs) {
+    const std::string name = model.graph().tensors[pair.weight].name;
+    for (const TensorInfo& tensor : adapted.graph().tensors) {
+      const auto values = trainer->parameters().subspan(tensor.payload_offset / sizeof(float));
+      if (tensor.name == name + ".lora_a") {
+        EXPECT_TRUE(std::equal(values.begin(), values.begin() + static_cast<ptrdiff_t>(pair.a_values()),
+                               a.begin() + static_cast<ptrdiff_t>(drawn)));
+      } else if (tensor.name == name + ".lora_b") {
+        EXPECT_TRUE(std::any_of(values.begin(), values.begin() + static_cast<ptrdiff_t>(pair.b_values()),
+                                [](float value) { return value != 0; }))
+            << name;
+      }
+    }
+    drawn += pair.a_values();
+  }
+  EXPECT_EQ(drawn, a.size());
+}
+
 TEST(Lora, IsReadFromText) {
   EXPECT_EQ(*parse_lora("rank=8:*.weight"), (LoraSettings{.rank = 8, .alpha = 8, .pattern = "*.weight"}));
   EXPECT_EQ(*parse_lora("rank=4,alpha=16:a:b"), (LoraSettings{.rank = 4, .alpha = 16, .pattern = "a:b"}));
-  for (const char* text :
-       {"", "8:*", "rank=:*", "rank=8", "rank=8:", "rank=0:*", "rank=8,beta=1:*", "rank=8,alpha=0:*", "rank=5000:*"}) {
+  EXPECT_EQ(*parse_lora("rank=4,seed=9:*"), (LoraSettings{.rank = 4, .alpha = 4, .fixed_a_seed = 9}));
+  EXPECT_EQ(*parse_lora("rank=4,alpha=2,seed=0:*"), (LoraSettings{.rank = 4, .alpha = 2, .fixed_a_seed = 0}));
+  for (const char* text : {"", "8:*", "rank=8,:*", "rank=8,seed=:*", "rank=8,seed=-1:*", "rank=:*", "rank=8",
+                           "rank=8:", "rank=0:*", "rank=8,beta=1:*", "rank=8,alpha=0:*", "rank=5000:*"}) {
     const Result<LoraSettings> settings = parse_lora(text);
     ASSERT_FALSE(settings) << text;
     EXPECT_THAT(settings.error().message(), EndsWith(std::string("is ") + text));

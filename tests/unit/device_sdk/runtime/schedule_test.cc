@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "device_sdk/runtime/name_pattern.h"
+#include "base/text/name_pattern.h"
 #include "tests/support/matchers.h"
 
 namespace coterie::test {

@@ -12,6 +12,7 @@
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/finalize/round_noise.h"
 #include "proto/codec/codec.h"
+#include "proto/messages/trained_values.h"
 #include "tests/support/matchers.h"
 #include "tests/support/memory_blob_store.h"
 #include "tests/support/memory_training_store.h"
@@ -60,6 +61,8 @@ class FrozenRound {
     settings.privacy.level = SecurityLevel::none;
     change(settings);
     job_.value_count = value_count_;
+    const auto trained = trained_value_count(decode_model(model)->header, settings.training);
+    job_.trained_value_count = trained ? *trained : 0;  // some of these models have nothing to train
     base_.job = job_.id;
     base_.digest = *blobs_.put(model);
     base_.bytes = model.size();
@@ -68,10 +71,10 @@ class FrozenRound {
   }
 
   FixedPointSpec fixed_point() const {
-    return plan_of(job_.spec.horizontal(), job_.id, value_count_).update.fixed_point;
+    return plan_of(job_.spec.horizontal(), job_.id, job_.values()).update.fixed_point;
   }
-  // The model's, and a clip bit if the job has one.
-  size_t update_values() const { return plan_of(job_.spec.horizontal(), job_.id, value_count_).update.value_count; }
+  // The model's, or those that are trained, and a clip bit if the job has one.
+  size_t update_values() const { return plan_of(job_.spec.horizontal(), job_.id, job_.values()).update.value_count; }
   PartialSumHeader header_of(const std::string& id, const std::vector<TestUpdate>& updates) const {
     uint64_t weight = 0;
     for (const TestUpdate& update : updates) weight += update.weight;

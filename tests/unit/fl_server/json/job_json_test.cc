@@ -267,6 +267,12 @@ TEST(JobJson, CarriesEveryLossAndOptimizerWithWhatBelongsToIt) {
   EXPECT_FALSE(to_json(read)["training"].contains("train_only")) << "a server of the version before does not know it";
   EXPECT_EQ(to_json(read)["training"]["augment"], "crop=4,flip");
   EXPECT_FALSE(to_json(read)["training"].contains("target")) << "likewise";
+  job["training"] = {{"lora", {{"rank", 4}, {"pattern", "*.weight"}}}};
+  const JobSettings of_lora = job_settings_from_json(job, problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(to_json(of_lora)["training"]["lora"],
+            json({{"rank", 4}, {"alpha", 4}, {"pattern", "*.weight"}, {"seed", 0}}));
+  EXPECT_EQ(job_settings_from_json(to_json(of_lora), problems), of_lora);
   job["training"] = {{"loss", "huber"}, {"target", "values"}};
   const JobSettings of_values = job_settings_from_json(job, problems);
   EXPECT_THAT(problems, IsEmpty());

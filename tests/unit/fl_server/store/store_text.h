@@ -28,8 +28,9 @@ inline std::string text(const RoundTotals& t) {
 inline std::string text(const JobRecord& job) {
   std::ostringstream out;
   out << "job " << job.id.value() << " " << to_string(job.state) << " \"" << job.reason << "\" plan " << job.plan.hex()
-      << " " << job.plan_bytes << " values " << job.value_count << " done " << job.rounds_done << " created "
-      << unix_ms(job.created) << " revision " << job.revision << " " << job_settings_to_json_text(job.spec);
+      << " " << job.plan_bytes << " values " << job.value_count << "/" << job.trained_value_count << " done "
+      << job.rounds_done << " created " << unix_ms(job.created) << " revision " << job.revision << " "
+      << job_settings_to_json_text(job.spec);
   return out.str();
 }
 

@@ -1,4 +1,4 @@
-#include "device_sdk/runtime/name_pattern.h"
+#include "base/text/name_pattern.h"
 
 namespace coterie {
 

@@ -1,0 +1,57 @@
+#include "device_sdk/agent/update_layout.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "device_sdk/agent/drift_state.h"
+#include "device_sdk/runtime/model.h"
+#include "device_sdk/runtime/trainer.h"
+#include "proto/messages/plan.h"
+
+namespace coterie {
+namespace {
+
+Error other_count(const char* what, uint64_t said, uint64_t found) {
+  return Error(ErrorCode::refused,
+               std::string("plan: says ") + std::to_string(said) + what + ", the model has " + std::to_string(found));
+}
+
+}  // namespace
+
+UpdateLayout::UpdateLayout(const Model& trained, ValueSelection selection)
+    : trained_values_(trained.value_count()), selection_(std::move(selection)) {
+  const std::vector<ValueRange> parameters = parameter_values(trained.graph());
+  parameters_ = selection_.placed(parameters);
+  const std::vector<RunningStatistics> statistics = running_statistics(trained.graph());
+  statistics_ = selection_.placed(statistics);
+}
+
+Result<UpdateLayout> UpdateLayout::of(const Model& trained, uint64_t model_values, const Plan& plan) {
+  const UpdateRules& rules = plan.update;
+  if (rules.model_value_count() != model_values) return other_count(" values", rules.model_value_count(), model_values);
+  if (!rules.has_trained_alone()) return UpdateLayout(trained, ValueSelection::all(model_values));
+  COT_ASSIGN(ValueSelection selection, trained_values(trained.graph(), plan.training));
+  if (selection.count() != rules.step_value_count()) {
+    return other_count(" values are trained", rules.step_value_count(), selection.count());
+  }
+  return UpdateLayout(trained, std::move(selection));
+}
+
+void UpdateLayout::read_delta(const Trainer& trainer, std::span<float> update) const {
+  std::vector<float> delta(trained_values_);
+  trainer.delta(delta);
+  selection_.gather(delta, update);
+}
+
+TrainOptions UpdateLayout::options(const TrainingSettings& settings, uint64_t seed, std::vector<float> state,
+                                   std::span<const float> control) const {
+  TrainOptions options = options_with_state(settings, seed, std::move(state), control);
+  if (options.gradient_offset) {
+    options.gradient_offset =
+        std::make_shared<const std::vector<float>>(selection_.spread(*options.gradient_offset, trained_values_));
+  }
+  return options;
+}
+
+}  // namespace coterie

@@ -1,0 +1,45 @@
+// UpdateLayout: what of a trained model an update has, in which order: all of it, or the trained values alone
+// (proto/messages/trained_values.h). One place for the agent and for `coterie simulate`.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "proto/messages/trained_values.h"
+
+namespace coterie {
+
+class Model;
+class Trainer;
+struct Plan;
+struct TrainOptions;
+struct TrainingSettings;
+
+class UpdateLayout {
+ public:
+  // `trained` is model_to_train (device_sdk/runtime/lora.h) of a model with `model_values` values. The device derives
+  // the layout by itself: refused if the plan says other counts.
+  static Result<UpdateLayout> of(const Model& trained, uint64_t model_values, const Plan& plan);
+
+  uint64_t count() const { return selection_.count(); }
+  // Places in the update.
+  std::span<const ValueRange> parameters() const { return parameters_; }
+  std::span<const RunningStatistics> statistics() const { return statistics_; }
+  // How far a finished training of that model came.
+  void read_delta(const Trainer& trainer, std::span<float> update) const;
+
+  // The options of a training that goes on from this state, with the server's control (drift_state.h).
+  TrainOptions options(const TrainingSettings& settings, uint64_t seed, std::vector<float> state,
+                       std::span<const float> control) const;
+
+ private:
+  UpdateLayout(const Model& trained, ValueSelection selection);
+
+  uint64_t trained_values_;
+  ValueSelection selection_;
+  std::vector<ValueRange> parameters_;
+  std::vector<RunningStatistics> statistics_;
+};
+
+}  // namespace coterie

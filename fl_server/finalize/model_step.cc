@@ -1,0 +1,113 @@
+#include "fl_server/finalize/model_step.h"
+
+#include <algorithm>
+#include <string>
+
+#include "fl_server/finalize/mean_reader.h"
+#include "fl_server/finalize/strategy_state.h"
+#include "fl_server/finalize/value_overlaps.h"
+#include "proto/messages/model.h"
+
+namespace coterie {
+
+Result<ModelStep> ModelStep::of(const Plan& plan, const ModelGraph& graph) {
+  TrainedPart part{ValueSelection::all(plan.update.step_value_count()), {}};
+  if (plan.update.has_trained_alone()) {
+    Result<TrainedPart> trained = trained_part(graph, plan.training);
+    if (!trained || trained->count() != plan.update.step_value_count()) {
+      return Error(ErrorCode::data_loss, "finalize: the plan's updates are not of the job's model");
+    }
+    part = std::move(*trained);
+  }
+  ModelStep step(plan, std::move(part));
+  step.model_parameters_ = parameter_values(graph);
+  step.parameters_ = step.part_.selection.placed(step.model_parameters_);
+  const uint64_t selected = step.part_.selection.count();
+  if (step.part_.count() > selected) step.parameters_.push_back({selected, step.part_.count() - selected});
+  if (plan.update.has_clip_bit()) {
+    step.clip_scale_ = plan.update.clip.clip_norm / static_cast<double>(plan.update.clip_l2);
+  }
+  return step;
+}
+
+Status ModelStep::begin(MeanSource& mean, StrategyState& state) {
+  means_ = std::make_shared<MeanReader>(mean, plan_.update.value_count);
+  state_ = &state;
+  updates_ = mean.totals().updates;
+  return part_.pairs.empty() ? Status() : begin_lora();
+}
+
+Status ModelStep::take(std::span<float> mean) {
+  COT_TRY(means_->take(mean));
+  taken_ += mean.size();
+  if (clip_scale_ == 1) return {};
+  for (float& value : mean) value = static_cast<float>(static_cast<double>(value) * clip_scale_);
+  return {};
+}
+
+// A weight needs the whole of its pair: B is small, and read first. Statistics have been peeked at by then.
+Status ModelStep::begin_lora() {
+  a_ = draw_lora_a(part_.pairs, *plan_.training.lora);
+  mean_.resize(part_.selection.count());
+  COT_TRY(take(mean_));
+  const uint64_t selected = taken_;
+  mean_.resize(part_.count() - selected);
+  b_.resize(mean_.size());
+  COT_TRY(take(mean_));
+  state_->apply(selected, updates_, mean_, b_);
+  return {};
+}
+
+void ModelStep::merge_lora(uint64_t offset, std::span<float> weights) const {
+  const double scale = static_cast<double>(plan_.training.lora->scale());
+  std::span<const float> a = a_, b = b_;
+  for (const LoraPair& pair : part_.pairs) {
+    const ValueRange range{pair.first_value, pair.in * pair.out};
+    for_each_overlap(std::span(&range, 1), offset, weights.size(), [&](uint64_t first, uint64_t count) {
+      add_lora_product(pair, scale, a.first(pair.a_values()), b.first(pair.b_values()), first - pair.first_value,
+                       weights.subspan(first - offset, count));
+    });
+    a = a.subspan(pair.a_values());
+    b = b.subspan(pair.b_values());
+  }
+}
+
+// Parameters alone are the strategy's. What is neither a parameter nor a statistic is padding: noise may have fallen on
+// it, and a model whose padding is not 0 is none.
+Status ModelStep::move(uint64_t offset, std::span<float> weights) {
+  if (!part_.pairs.empty()) {
+    merge_lora(offset, weights);
+    return {};
+  }
+  Status good;
+  for_each_overlap(part_.selection.ranges(), offset, weights.size(), [&](uint64_t first, uint64_t count) {
+    const uint64_t place = taken_;
+    mean_.resize(count);
+    if (good) good = take(mean_);
+    if (!good) return;
+    for_each_overlap(model_parameters_, first, count, [&](uint64_t begin, uint64_t values) {
+      state_->apply(place + begin - first, updates_, std::span(mean_).subspan(begin - first, values),
+                    weights.subspan(begin - offset, values));
+    });
+  });
+  return good;
+}
+
+Status ModelStep::finish() {
+  const uint64_t step = plan_.update.step_value_count(), control = plan_.update.control_value_count;
+  for (uint64_t at = 0; at < control; at += mean_.size()) {
+    mean_.resize(std::min(RoundSum::kTileValues, control - at));
+    COT_TRY(means_->take(mean_));
+    for_each_overlap(parameters_, at, mean_.size(), [&](uint64_t first, uint64_t values) {
+      state_->apply_control(first, updates_, std::span(mean_).subspan(first - at, values));
+    });
+  }
+  COT_ASSERT(taken_ == step);
+  if (!plan_.update.has_clip_bit()) return {};
+  float bits = 0;
+  COT_TRY(means_->take(std::span(&bits, 1)));
+  clip_bits_mean_ = static_cast<double>(bits);
+  return {};
+}
+
+}  // namespace coterie

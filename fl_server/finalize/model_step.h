@@ -1,0 +1,60 @@
+// ModelStep: which values of a round's mean move which of the model's, from the model's first tile to its last.
+//
+// An update has all values of the model, or the trained ones alone (proto/messages/trained_values.h); of a job with
+// LoRA each pair's B, which the strategy moves from 0. Parameters that are not in it keep their bits. Behind them may
+// be a control part or a clip bit.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "proto/messages/plan.h"
+#include "proto/messages/trained_values.h"
+
+namespace coterie {
+
+class MeanReader;
+class MeanSource;
+class StrategyState;
+
+class ModelStep {
+ public:
+  // What a round's updates have of the model. data_loss if the plan's count is not that of `graph`, the job's model.
+  static Result<ModelStep> of(const Plan& plan, const ModelGraph& graph);
+
+  // Places in an update: of the parameters that it has, or of their companions; and of the running statistics.
+  const std::vector<ValueRange>& parameters() const { return parameters_; }
+  std::vector<RunningStatistics> placed(std::span<const RunningStatistics> statistics) const {
+    return part_.selection.placed(statistics);
+  }
+
+  // Then, in this order: begin, move for each tile of the model, finish. What is given to `begin` outlives this.
+  Status begin(MeanSource& mean, StrategyState& state);
+  Status move(uint64_t offset, std::span<float> weights);
+  Status finish();
+
+  double clip_bits_mean() const { return clip_bits_mean_; }  // of what finish has read
+
+ private:
+  ModelStep(const Plan& plan, TrainedPart part) : plan_(plan), part_(std::move(part)) {}
+
+  Status take(std::span<float> mean);
+  Status begin_lora();
+  void merge_lora(uint64_t offset, std::span<float> weights) const;
+
+  Plan plan_;
+  TrainedPart part_;
+  std::vector<ValueRange> model_parameters_;
+  std::vector<ValueRange> parameters_;
+  std::shared_ptr<MeanReader> means_;
+  StrategyState* state_ = nullptr;
+  uint64_t updates_ = 0;
+  uint64_t taken_ = 0;  // values of the mean
+  double clip_scale_ = 1;
+  double clip_bits_mean_ = 0;
+  std::vector<float> mean_;
+  std::vector<float> a_, b_;  // LoRA: the pairs' A, and how far their B moves
+};
+
+}  // namespace coterie

@@ -1,0 +1,74 @@
+#include "proto/messages/lora_pairs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/assert.h"
+#include "base/random.h"
+#include "base/text/name_pattern.h"
+#include "proto/messages/model.h"
+
+namespace coterie {
+namespace {
+
+constexpr size_t kWeightInput = 1;  // of dense and conv2d (OpKind)
+
+// dense: w[in, out]; conv2d: w[1, 1, in, out].
+bool takes_companion(const ModelGraph& graph, const OpInfo& op, const std::string& pattern) {
+  if (op.kind != OpKind::dense && op.kind != OpKind::conv2d) return false;
+  if (op.inputs.size() <= kWeightInput || op.inputs[kWeightInput] == kNoTensor) return false;
+  const TensorInfo& weight = graph.tensors[op.inputs[kWeightInput]];
+  if (weight.role != TensorRole::parameter || !name_matches(pattern, weight.name)) return false;
+  if (op.kind == OpKind::dense) return weight.shape.size() == 2;
+  const auto* conv = std::get_if<Conv2dAttributes>(&op.attributes);
+  return conv != nullptr && weight.shape.size() == 4 && weight.shape[0] == 1 && weight.shape[1] == 1 &&
+         conv->groups == 1;
+}
+
+}  // namespace
+
+std::vector<LoraPair> lora_pairs(const ModelGraph& graph, const LoraSettings& settings) {
+  std::vector<LoraPair> pairs;
+  for (const OpInfo& op : graph.ops) {
+    if (!takes_companion(graph, op, settings.pattern)) continue;
+    const uint32_t weight = op.inputs[kWeightInput];
+    if (std::ranges::find(pairs, weight, &LoraPair::weight) != pairs.end()) continue;
+    const TensorInfo& tensor = graph.tensors[weight];
+    pairs.push_back({.weight = weight,
+                     .first_value = tensor.payload_offset / sizeof(float),
+                     .in = static_cast<uint64_t>(tensor.shape[tensor.shape.size() - 2]),
+                     .out = static_cast<uint64_t>(tensor.shape.back()),
+                     .rank = settings.rank});
+  }
+  return pairs;
+}
+
+std::vector<float> draw_lora_a(std::span<const LoraPair> pairs, const LoraSettings& settings) {
+  COT_ASSERT(settings.fixed_a_seed.has_value());
+  Prng random(*settings.fixed_a_seed);
+  std::vector<float> a;
+  for (const LoraPair& pair : pairs) {
+    const double bound = std::sqrt(6.0 / static_cast<double>(pair.in));
+    for (uint64_t i = 0; i < pair.a_values(); ++i) {
+      const double unit = 2 * random.uniform() - 1;  // exact
+      a.push_back(static_cast<float>(bound * unit));
+    }
+  }
+  return a;
+}
+
+void add_lora_product(const LoraPair& pair, double scale, std::span<const float> a, std::span<const float> b,
+                      uint64_t first, std::span<float> weights) {
+  COT_ASSERT(a.size() == pair.a_values() && b.size() == pair.b_values());
+  COT_ASSERT(first + weights.size() <= pair.in * pair.out);
+  for (uint64_t i = 0; i < weights.size(); ++i) {
+    const uint64_t row = (first + i) / pair.out, column = (first + i) % pair.out;
+    double sum = 0;
+    for (uint64_t k = 0; k < pair.rank; ++k) {
+      sum += static_cast<double>(a[row * pair.rank + k]) * static_cast<double>(b[k * pair.out + column]);
+    }
+    weights[i] = static_cast<float>(static_cast<double>(weights[i]) + sum * scale);
+  }
+}
+
+}  // namespace coterie

@@ -1,0 +1,126 @@
+// Which values of a model an update has, the same on both ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "proto/messages/model.h"
+#include "proto/messages/plan.h"
+#include "proto/messages/trained_values.h"
+#include "tests/support/matchers.h"
+
+namespace coterie {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr uint64_t kStep = 16;  // floats from one tensor to the next
+
+TensorInfo stored(const char* name, TensorRole role, uint64_t place, Shape shape) {
+  return {.name = name, .role = role, .shape = std::move(shape), .payload_offset = place * kStep * sizeof(float)};
+}
+
+// dense "a" -> batch norm -> dense "b", whose tensors lie in another order than the ops name them.
+ModelGraph two_layers(bool norm_is_frozen = false) {
+  ModelGraph graph;
+  graph.tensors = {{.name = "x", .role = TensorRole::input, .shape = {3}},
+                   stored("b.weight", TensorRole::parameter, 0, {4, 2}),
+                   stored("a.weight", TensorRole::parameter, 1, {3, 4}),
+                   stored("mean", TensorRole::state, 2, {4}),
+                   stored("variance", TensorRole::state, 3, {4}),
+                   stored("scale", TensorRole::parameter, 4, {4}),
+                   stored("shift", TensorRole::parameter, 5, {4}),
+                   {.name = "h"},
+                   {.name = "n"},
+                   {.name = "y"}};
+  NormAttributes norm;
+  norm.is_frozen = norm_is_frozen;
+  graph.ops = {{OpKind::dense, "a", {0, 2}, {7}, {}},
+               {OpKind::batch_norm, "n", {7, 5, 6, 3, 4}, {8}, norm},
+               {OpKind::dense, "b", {8, 1}, {9}, {}}};
+  graph.inputs = {0};
+  graph.output = 9;
+  return graph;
+}
+
+TEST(TrainedValues, AreTheParametersThatChangeAndTheStatisticsThatMove) {
+  const ModelGraph graph = two_layers();
+  const Result<ValueSelection> last = trained_values(graph, {.train_last = 1});
+  ASSERT_OK(last);
+  EXPECT_THAT(last->ranges(), ElementsAre(ValueRange{0, 8}, ValueRange{32, 4}, ValueRange{48, 4}));
+  EXPECT_EQ(last->count(), 16u);
+  EXPECT_EQ(*trained_value_count(graph, {.train_last = 1}), 16u);
+  EXPECT_EQ(*trained_value_count(two_layers(true), {.train_last = 1}), 8u) << "the model freezes its norm";
+  const Result<ValueSelection> scale = trained_values(graph, {.freeze = {"?.weight", "shift"}});
+  ASSERT_OK(scale);
+  EXPECT_THAT(scale->ranges(), ElementsAre(ValueRange{32, 4}, ValueRange{48, 4}, ValueRange{64, 4}));
+  EXPECT_ERROR(trained_value_count(graph, {.freeze = {"c.*"}}), ErrorCode::invalid_argument, "freeze c.*");
+  EXPECT_ERROR(trained_value_count(graph, {.freeze = {"*"}}), ErrorCode::invalid_argument, "nothing is left");
+}
+
+TEST(TrainedValues, AreAllOfAModelWhoseParametersAllChange) {
+  EXPECT_EQ(*trained_value_count(two_layers(), {}), 0u);
+  EXPECT_EQ(*trained_value_count(two_layers(), {.train_only = {"*"}}), 0u);
+  ModelGraph frozen = two_layers();
+  frozen.tensors[2].is_frozen = true;
+  EXPECT_EQ(*trained_value_count(frozen, {}), 8u + 8 + 8) << "what the model says is frozen is";
+}
+
+TEST(TrainedValues, AreGatheredWithoutGapsAndSpreadAgain) {
+  const ValueSelection selection({{7, 2}, {1, 3}});
+  const std::vector<float> flat = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  std::vector<float> values(5);
+  selection.gather(flat, values);
+  EXPECT_THAT(values, ElementsAre(1, 2, 3, 7, 8));
+  EXPECT_THAT(selection.spread(values, 10), ElementsAre(0, 1, 2, 3, 0, 0, 0, 7, 8, 0));
+  const ValueRange known[] = {{7, 2}, {4, 2}, {2, 2}};
+  EXPECT_THAT(selection.placed(known), ElementsAre(ValueRange{1, 2}, ValueRange{3, 2}));
+  const RunningStatistics norm{.mean = 7, .variance = 1, .channels = 1};
+  EXPECT_THAT(selection.placed(std::span(&norm, 1)), ElementsAre(RunningStatistics{3, 0, 1}));
+}
+
+TEST(TrainedValues, OfAJobWithLoraAreWhatMovesAndEachPairsB) {
+  const ModelGraph graph = two_layers();
+  const TrainingSettings training{.lora = LoraSettings{.rank = 2, .alpha = 4, .pattern = "*", .fixed_a_seed = 1}};
+  const Result<TrainedPart> part = trained_part(graph, training);
+  ASSERT_OK(part);
+  EXPECT_THAT(part->selection.ranges(), ElementsAre(ValueRange{32, 4}, ValueRange{48, 4}));
+  EXPECT_THAT(part->pairs, ElementsAre(LoraPair{.weight = 2, .first_value = 16, .in = 3, .out = 4, .rank = 2},
+                                       LoraPair{.weight = 1, .first_value = 0, .in = 4, .out = 2, .rank = 2}));
+  EXPECT_EQ(part->count(), 8u + 2 * 4 + 2 * 2);
+  EXPECT_EQ(*trained_value_count(graph, training), part->count());
+  TrainingSettings nothing = training;
+  nothing.lora->pattern = "c.*";
+  EXPECT_ERROR(trained_part(graph, nothing), ErrorCode::invalid_argument, "lora c.*");
+}
+
+TEST(LoraPairs, HaveTheSameAOfTheSameSeed) {
+  const LoraSettings settings{.rank = 50, .pattern = "*", .fixed_a_seed = 7};
+  const std::vector<LoraPair> pairs = lora_pairs(two_layers(), settings);
+  const std::vector<float> a = draw_lora_a(pairs, settings);
+  ASSERT_EQ(a.size(), (3u + 4) * 50);
+  EXPECT_EQ(a, draw_lora_a(pairs, settings));
+  LoraSettings other = settings;
+  other.fixed_a_seed = 8;
+  EXPECT_NE(a, draw_lora_a(pairs, other));
+  double squares = 0;
+  for (size_t i = 0; i < 150; ++i) {
+    EXPECT_LE(std::abs(a[i]), std::sqrt(6.0f / 3));
+    squares += static_cast<double>(a[i]) * static_cast<double>(a[i]);
+  }
+  EXPECT_NEAR(squares / 150, 2.0 / 3, 0.15) << "He's variance";
+}
+
+TEST(LoraPairs, AddTheirProductToAnyPieceOfTheWeight) {
+  const LoraPair pair{.in = 2, .out = 3, .rank = 2};
+  const std::vector<float> a = {1, 2, 3, 4}, b = {1, 0, 2, 0, 1, 1};
+  std::vector<float> whole(6, 10), pieces(6, 10);
+  add_lora_product(pair, 0.5, a, b, 0, whole);
+  EXPECT_THAT(whole, ElementsAre(10.5f, 11, 12, 11.5f, 12, 15));
+  for (size_t i = 0; i < 6; i += 2) add_lora_product(pair, 0.5, a, b, i, std::span(pieces).subspan(i, 2));
+  EXPECT_EQ(pieces, whole);
+}
+
+}  // namespace
+}  // namespace coterie
