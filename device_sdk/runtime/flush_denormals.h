@@ -10,12 +10,15 @@
 
 namespace coterie {
 
-class FlushDenormals {
+// KeepDenormals is the opposite, for what must have the same bits on every machine.
+class DenormalMode {
  public:
-  FlushDenormals() : saved_(read()) { write(saved_ | kFlush); }
-  ~FlushDenormals() { write(saved_); }
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
+  DenormalMode(const DenormalMode&) = delete;
+  DenormalMode& operator=(const DenormalMode&) = delete;
+
+ protected:
+  explicit DenormalMode(bool flushes) : saved_(read()) { write(flushes ? saved_ | kFlush : saved_ & ~kFlush); }
+  ~DenormalMode() { write(saved_); }
 
  private:
 #if defined(__SSE2__)
@@ -39,6 +42,16 @@ class FlushDenormals {
   static void write(Mode) {}
 #endif
   Mode saved_;
+};
+
+class FlushDenormals final : DenormalMode {
+ public:
+  FlushDenormals() : DenormalMode(true) {}
+};
+
+class KeepDenormals final : DenormalMode {
+ public:
+  KeepDenormals() : DenormalMode(false) {}
 };
 
 }  // namespace coterie

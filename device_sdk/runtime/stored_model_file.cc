@@ -9,6 +9,14 @@
 #include "proto/codec/limits.h"
 
 namespace coterie {
+
+std::vector<uint32_t> channels_of(const Shape& shape, uint32_t axis) {
+  const uint64_t behind = elements(shape, axis + 1, shape.size()), size = static_cast<uint64_t>(shape[axis]);
+  std::vector<uint32_t> channels(elements(shape));
+  for (uint64_t i = 0; i < channels.size(); ++i) channels[i] = static_cast<uint32_t>(i / behind % size);
+  return channels;
+}
+
 namespace {
 
 // The payload's places anew, in the order of the tensors: each at the next multiple of 64.
@@ -31,33 +39,21 @@ std::vector<uint64_t> float_bytes(const ModelGraph& graph) {
   return bytes;
 }
 
-}  // namespace
-
-std::vector<uint32_t> channels_of(const Shape& shape, uint32_t axis) {
-  const uint64_t behind = elements(shape, axis + 1, shape.size()), size = static_cast<uint64_t>(shape[axis]);
-  std::vector<uint32_t> channels(elements(shape));
-  for (uint64_t i = 0; i < channels.size(); ++i) channels[i] = static_cast<uint32_t>(i / behind % size);
-  return channels;
-}
-
-Result<Bytes> expand_model(Bytes file) {
-  const Result<Prelude> prelude = parse_prelude(file);
-  if (!prelude || prelude->kind != FrameKind::model) return file;
-  COT_ASSIGN(StoredModel stored, decode_stored_model(file));
-  if (stored.quantised.empty()) return file;
+// The float32 file of a stored model that has int8 in it.
+Bytes expanded_file(const StoredModel& stored) {
   ModelGraph graph = stored.graph;
   const uint64_t payload_bytes = lay_out(graph, float_bytes(graph));
   Bytes expanded = encode_head(graph, payload_bytes);
   const size_t begin = expanded.size();
   expanded.resize(begin + payload_bytes);
-  auto next = stored.quantised.begin();
+  auto next = stored.forms.weights.begin();
   for (uint32_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorInfo& tensor = graph.tensors[i];
     if (!has_payload(tensor.role)) continue;
     const uint64_t count = elements(tensor.shape);
     uint8_t* const to = expanded.data() + begin + tensor.payload_offset;
     const ByteView from = stored.payload.subspan(stored.graph.tensors[i].payload_offset);
-    if (next == stored.quantised.end() || next->tensor != i) {
+    if (next == stored.forms.weights.end() || next->tensor != i) {
       std::memcpy(to, from.data(), count * sizeof(float));
       continue;
     }
@@ -72,13 +68,43 @@ Result<Bytes> expand_model(Bytes file) {
   return expanded;
 }
 
-Bytes store_as_int8(const Model& model, const std::vector<Int8Weights>& weights) {
+bool is_model_file(ByteView file) {
+  const Result<Prelude> prelude = parse_prelude(file);
+  return prelude && prelude->kind == FrameKind::model;
+}
+
+}  // namespace
+
+Result<Bytes> expand_model(Bytes file) {
+  if (!is_model_file(file)) return file;
+  COT_ASSIGN(const StoredModel stored, decode_stored_model(file));
+  if (!stored.forms.grids.empty()) {
+    return Error(ErrorCode::invalid_argument,
+                 "the model computes in int8, and this takes float32 models alone (coterie model dequantise writes "
+                 "the one that it was rounded from)");
+  }
+  return stored.forms.weights.empty() ? std::move(file) : expanded_file(stored);
+}
+
+Result<Bytes> dequantise_model_file(Bytes file) {
+  if (!is_model_file(file)) return file;
+  COT_ASSIGN(const StoredModel stored, decode_stored_model(file));
+  return stored.forms == StoredForms() ? std::move(file) : expanded_file(stored);
+}
+
+bool computes_in_int8(ByteView file) {
+  if (!is_model_file(file)) return false;
+  const Result<StoredModel> stored = decode_stored_model(file);
+  return stored && !stored->forms.grids.empty();
+}
+
+Bytes store_as_int8(const Model& model, const std::vector<Int8Weights>& weights, const std::vector<TensorGrid>& grids) {
   ModelGraph graph = model.graph();
   std::vector<uint64_t> bytes = float_bytes(graph);
-  std::vector<QuantisedTensor> forms;
+  StoredForms forms{.weights = {}, .grids = grids};
   for (const Int8Weights& each : weights) {
     bytes[each.form.tensor] = each.values.size();
-    forms.push_back(each.form);
+    forms.weights.push_back(each.form);
   }
   const uint64_t payload_bytes = lay_out(graph, bytes);
   Bytes file = encode_stored_head(graph, forms, payload_bytes);

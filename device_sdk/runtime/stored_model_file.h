@@ -20,11 +20,18 @@ struct Int8Weights {
 std::vector<uint32_t> channels_of(const Shape& shape, uint32_t axis);
 
 // The float32 file, sealed as the stored one is; a file without int8 comes back as it is, and so does what is no model
-// file (Model::load says so). Allocates four times the file at most. Errors: those of decode_stored_model.
+// file (Model::load says so). Allocates four times the file at most. Errors: those of decode_stored_model;
+// invalid_argument where the model computes in int8 (it has grids): as float32 it would answer otherwise.
 Result<Bytes> expand_model(Bytes file);
+// Also of a model that computes in int8: the float32 model that it was rounded from.
+Result<Bytes> dequantise_model_file(Bytes file);
+
+// Whether it is a model file with grids, for device_sdk/runtime/int8. False for whatever is broken.
+bool computes_in_int8(ByteView file);
 
 // The model with these parameters as int8, sorted by tensor; the others stay float32. Sealed. For all of them
-// expand_model gives scale * value, rounded once.
-Bytes store_as_int8(const Model& model, const std::vector<Int8Weights>& weights);
+// expand_model gives scale * value, rounded once. With grids, sorted by tensor, it computes in int8.
+Bytes store_as_int8(const Model& model, const std::vector<Int8Weights>& weights,
+                    const std::vector<TensorGrid>& grids = {});
 
 }  // namespace coterie

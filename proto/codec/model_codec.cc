@@ -169,8 +169,21 @@ Result<QuantisedTensor> parse_scales(const model::Tensor& table, const TensorInf
   return quantised;
 }
 
-// `quantised`: where tensors may be int8, which then are float32 in what is returned; null: they may not.
-Result<TensorInfo> parse_tensor(const model::Tensor& table, uint32_t index, std::vector<QuantisedTensor>* quantised) {
+// An input or an activation that is computed as int8.
+Result<TensorGrid> parse_grid(const model::Tensor& table, const TensorInfo& tensor, uint32_t index) {
+  const std::string what = "tensor " + tensor.name;
+  if (tensor.role != TensorRole::input && tensor.role != TensorRole::activation) {
+    return flat::out_of_range(what, "has a grid and is neither an input nor an activation");
+  }
+  if (tensor.type != DataType::float32) return flat::out_of_range(what, "has a grid and is not float32");
+  if (!(table.grid_scale() >= kGridScaleMin && table.grid_scale() <= kGridScaleMax)) {
+    return flat::out_of_range(what, "has a grid whose scale is outside [2^-60, 2^60]");
+  }
+  return TensorGrid{index, table.grid_scale(), table.grid_zero()};
+}
+
+// `forms`: where tensors may be int8, which then are float32 in what is returned; null: they may not.
+Result<TensorInfo> parse_tensor(const model::Tensor& table, uint32_t index, StoredForms* forms) {
   TensorInfo tensor;
   COT_ASSIGN(tensor.name, flat::text(table.name(), "tensor name", limits::kTextBytesMax, 1));
   const std::string what = "tensor " + tensor.name;
@@ -179,7 +192,12 @@ Result<TensorInfo> parse_tensor(const model::Tensor& table, uint32_t index, std:
   }
   tensor.role = static_cast<TensorRole>(table.role());
   const bool is_int8 = table.type() == kInt8;
-  if (is_int8 && quantised == nullptr) {
+  const bool has_grid = table.grid_scale() != 0 || table.grid_zero() != 0;
+  if (has_grid && forms == nullptr) {
+    return flat::out_of_range(what,
+                              "is computed as int8, and here is float32 alone (coterie model dequantise writes it)");
+  }
+  if (is_int8 && forms == nullptr) {
     return flat::out_of_range(what,
                               "is stored as int8, which is expanded by whoever opens a model file "
                               "(coterie model dequantise)");
@@ -189,7 +207,11 @@ Result<TensorInfo> parse_tensor(const model::Tensor& table, uint32_t index, std:
   COT_ASSIGN(tensor.shape, parse_shape(table.shape(), what));
   if (is_int8) {
     COT_ASSIGN(QuantisedTensor scales, parse_scales(table, tensor, index));
-    quantised->push_back(std::move(scales));
+    forms->weights.push_back(std::move(scales));
+  }
+  if (has_grid) {
+    COT_ASSIGN(const TensorGrid grid, parse_grid(table, tensor, index));
+    forms->grids.push_back(grid);
   }
   if (has_payload(tensor.role)) {
     if (tensor.shape.empty()) return flat::out_of_range(what, "has no shape");
@@ -295,14 +317,14 @@ Status check_inputs(const ModelGraph& graph) {
   return {};
 }
 
-Status parse_into(const model::Model& table, ModelGraph& graph, std::vector<QuantisedTensor>* quantised) {
+Status parse_into(const model::Model& table, ModelGraph& graph, StoredForms* forms) {
   COT_ASSIGN(graph.name, flat::text(table.name(), "model name", limits::kTextBytesMax));
   if (table.tensors()->size() > limits::kModelTensorsMax) return flat::out_of_range("model", "has too many tensors");
   if (table.ops()->size() < 1 || table.ops()->size() > limits::kModelOpsMax) {
     return flat::out_of_range("model", "must have 1 to 16384 ops");
   }
   for (const model::Tensor* tensor : *table.tensors()) {
-    COT_ASSIGN(TensorInfo parsed, parse_tensor(*tensor, static_cast<uint32_t>(graph.tensors.size()), quantised));
+    COT_ASSIGN(TensorInfo parsed, parse_tensor(*tensor, static_cast<uint32_t>(graph.tensors.size()), forms));
     graph.tensors.push_back(std::move(parsed));
   }
   for (const model::Op* op : *table.ops()) {
@@ -328,23 +350,26 @@ Status parse_into(const model::Model& table, ModelGraph& graph, std::vector<Quan
   return {};
 }
 
-// `quantised` is sorted by tensor.
-Bytes build_head(const ModelGraph& message, const std::vector<QuantisedTensor>& quantised, uint64_t payload_bytes) {
+Bytes build_head(const ModelGraph& message, const StoredForms& forms, uint64_t payload_bytes) {
   FlatBufferBuilder builder;
   std::vector<Offset<model::Tensor>> tensors;
-  auto next = quantised.begin();
+  auto next = forms.weights.begin();
+  auto grid = forms.grids.begin();
   for (const TensorInfo& tensor : message.tensors) {
     const auto name = builder.CreateString(tensor.name);
     Offset<flatbuffers::Vector<int64_t>> shape = 0;
     if (!tensor.shape.empty()) shape = builder.CreateVector(tensor.shape);
     Offset<flatbuffers::Vector<uint8_t>> data = 0;
     if (!tensor.data.empty()) data = flat::vector(builder, tensor.data);
-    const bool is_int8 = next != quantised.end() && next->tensor == tensors.size();
+    const bool is_int8 = next != forms.weights.end() && next->tensor == tensors.size();
+    const bool has_grid = grid != forms.grids.end() && grid->tensor == tensors.size();
     const auto scales = is_int8 ? builder.CreateVector(next->scales) : Offset<flatbuffers::Vector<float>>(0);
     const auto axis = static_cast<uint8_t>(is_int8 ? next++->axis : 0);
     tensors.push_back(model::CreateTensor(builder, name, static_cast<model::TensorRole>(tensor.role), shape,
                                           tensor.payload_offset, is_int8 ? kInt8 : static_cast<uint8_t>(tensor.type),
-                                          tensor.is_frozen, data, scales, axis));
+                                          tensor.is_frozen, data, scales, axis, has_grid ? grid->scale : 0,
+                                          has_grid ? grid->zero : int8_t{0}));
+    if (has_grid) ++grid;
   }
   std::vector<Offset<model::Op>> ops;
   for (const OpInfo& op : message.ops) {
@@ -374,12 +399,12 @@ Bytes build_head(const ModelGraph& message, const std::vector<QuantisedTensor>& 
 }
 
 // Everything but where the inputs' bytes are: what a header says of itself and of `payload_bytes`.
-Result<ModelGraph> parse_head(const Prelude& prelude, ByteView header_bytes, std::vector<QuantisedTensor>* quantised) {
+Result<ModelGraph> parse_head(const Prelude& prelude, ByteView header_bytes, StoredForms* forms) {
   if (prelude.kind != FrameKind::model) return flat::out_of_range("frame", "is not a model");
   COT_ASSIGN(const auto root, flat::Root<model::Model>::verify(header_bytes));
   ModelGraph graph;
-  COT_TRY(parse_into(*root, graph, quantised));
-  COT_TRY(check_parameters(graph, quantised == nullptr ? std::vector<QuantisedTensor>() : *quantised,
+  COT_TRY(parse_into(*root, graph, forms));
+  COT_TRY(check_parameters(graph, forms == nullptr ? std::vector<QuantisedTensor>() : forms->weights,
                            prelude.payload_bytes));
   COT_TRY(check_order(graph));
   COT_TRY(check_inputs(graph));
@@ -390,9 +415,8 @@ Result<ModelGraph> parse_head(const Prelude& prelude, ByteView header_bytes, std
 
 Bytes encode_head(const ModelGraph& message, uint64_t payload_bytes) { return build_head(message, {}, payload_bytes); }
 
-Bytes encode_stored_head(const ModelGraph& graph, const std::vector<QuantisedTensor>& quantised,
-                         uint64_t payload_bytes) {
-  return build_head(graph, quantised, payload_bytes);
+Bytes encode_stored_head(const ModelGraph& graph, const StoredForms& forms, uint64_t payload_bytes) {
+  return build_head(graph, forms, payload_bytes);
 }
 
 Result<ModelGraph> decode_model_head(const Prelude& prelude, ByteView header_bytes) {
@@ -407,9 +431,9 @@ Result<Decoded<ModelGraph>> decode_model(ByteView bytes) {
 
 Result<StoredModel> decode_stored_model(ByteView bytes) {
   COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::model));
-  StoredModel stored{.graph = {}, .quantised = {}, .payload = frame.payload};
-  COT_ASSIGN(stored.graph, parse_head(flat::prelude_of(frame), frame.header, &stored.quantised));
-  for (const QuantisedTensor& each : stored.quantised) {
+  StoredModel stored{.graph = {}, .forms = {}, .payload = frame.payload};
+  COT_ASSIGN(stored.graph, parse_head(flat::prelude_of(frame), frame.header, &stored.forms));
+  for (const QuantisedTensor& each : stored.forms.weights) {
     const TensorInfo& tensor = stored.graph.tensors[each.tensor];
     COT_ASSIGN(const uint64_t count, element_count(tensor.shape));
     const ByteView elements = stored.payload.subspan(tensor.payload_offset, count);

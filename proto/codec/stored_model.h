@@ -20,16 +20,33 @@ struct QuantisedTensor {
   friend bool operator==(const QuantisedTensor&, const QuantisedTensor&) = default;
 };
 
+// An input or an activation that is computed as int8: real = scale * (q - zero) (ADR 113).
+struct TensorGrid {
+  uint32_t tensor = 0;
+  float scale = 1;  // in [kGridScaleMin, kGridScaleMax]
+  int8_t zero = 0;
+  friend bool operator==(const TensorGrid&, const TensorGrid&) = default;
+};
+// No product of two of them, and no quotient, leaves the normal numbers of float32.
+inline constexpr float kGridScaleMin = 0x1p-60f, kGridScaleMax = 0x1p60f;
+
+// What of a model is not float32. Both lists are by tensor, ascending. With grids the whole model computes in int8.
+struct StoredForms {
+  std::vector<QuantisedTensor> weights;
+  std::vector<TensorGrid> grids;
+  friend bool operator==(const StoredForms&, const StoredForms&) = default;
+};
+
 struct StoredModel {
-  ModelGraph graph;                        // payload offsets are those in this payload
-  std::vector<QuantisedTensor> quantised;  // by tensor, ascending
+  ModelGraph graph;  // payload offsets are those in this payload
+  StoredForms forms;
   ByteView payload;
 };
 
 // Also a model without such tensors. Checks what decode_model does, and the scales: as many as there are channels,
-// finite and above 0; no byte is -128. Errors: those of decode_model.
+// finite and above 0; no byte is -128; grids are of inputs and activations, their scales within the bounds. Errors:
+// those of decode_model.
 Result<StoredModel> decode_stored_model(ByteView frame);
-Bytes encode_stored_head(const ModelGraph& graph, const std::vector<QuantisedTensor>& quantised,
-                         uint64_t payload_bytes);
+Bytes encode_stored_head(const ModelGraph& graph, const StoredForms& forms, uint64_t payload_bytes);
 
 }  // namespace coterie
