@@ -7,6 +7,8 @@
 #include "device_sdk/runtime/model.h"
 #include "secure/crypto/digest.h"
 #include "tools/cli/local_files.h"
+#include "tools/cli/model_int8.h"
+#include "tools/cli/opened_model.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/model/inspect.h"
@@ -138,23 +140,25 @@ ExitCode new_head(const NewHead& options) {
 }
 
 ExitCode inspect_model(const std::string& file, bool as_json) {
-  const Result<Model> model = open_model(file);
-  if (!model) return fail_on_input("model inspect", model.error());
-  const ModelReport report = inspect(*model);
+  const Result<OpenedModel> opened = open_answering_model(file);
+  if (!opened) return fail_on_input("model inspect", opened.error());
+  const ModelReport report = inspect(opened->model);
   if (as_json) {
     nlohmann::json layers = nlohmann::json::array();
     for (const ModelLayer& layer : report.layers) {
       layers.push_back(
           {{"name", layer.name}, {"op", layer.op}, {"output", layer.output}, {"parameters", layer.parameters}});
     }
-    print_json({{"name", report.name},
-                {"digest", report.digest},
-                {"input", report.input},
-                {"output", report.output},
-                {"file_bytes", report.file_bytes},
-                {"parameters", report.parameters},
-                {"flops", report.flops},
-                {"layers", layers}});
+    nlohmann::json answer = {{"name", report.name},
+                             {"digest", report.digest},
+                             {"input", report.input},
+                             {"output", report.output},
+                             {"file_bytes", report.file_bytes},
+                             {"parameters", report.parameters},
+                             {"flops", report.flops},
+                             {"layers", layers}};
+    if (opened->int8) answer["int8"] = json_of(*opened->int8);
+    print_json(answer);
     return ExitCode::ok;
   }
   Table table({{"LAYER"}, {"OP"}, {"OUTPUT"}, {"PARAMETERS", Table::Align::right}});
@@ -163,7 +167,8 @@ ExitCode inspect_model(const std::string& file, bool as_json) {
   }
   print_text(printable(report.name) + ": input " + report.input + ", output " + report.output + ", " +
              format_count(report.parameters) + " parameters, " + format_fixed(report.flops / 1e6, 2) +
-             " million operations an example\ndigest " + report.digest + "\n\n" + table.text());
+             " million operations an example\ndigest " + report.digest + "\n\n" + table.text() +
+             (opened->int8 ? "\n" + table_of(*opened->int8) : std::string()));
   return ExitCode::ok;
 }
 

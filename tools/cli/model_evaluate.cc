@@ -4,8 +4,10 @@
 
 #include "device_sdk/runtime/augment.h"
 #include "tools/cli/local_files.h"
+#include "tools/cli/opened_model.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/model/int8_outputs.h"
 #include "tools/model/measure.h"
 
 namespace coterie {
@@ -13,22 +15,30 @@ namespace {
 
 constexpr const char* kCommand = "model evaluate";
 
+Result<Measured> measure_opened(const OpenedModel& opened, ExampleSource& examples, const LossSettings& loss,
+                                const std::vector<std::string>& names, uint32_t threads, double unit) {
+  if (!opened.int8) return measure(opened.model, examples, loss, names, threads, unit);
+  COT_ASSIGN(const Model passing, passing_model(opened.int8->output_shape));
+  Int8Outputs outputs(*opened.int8, examples);
+  return measure(passing, outputs, loss, names, threads, unit);
+}
+
 }  // namespace
 
 ExitCode evaluate_model(const EvaluateOptions& options) {
   const Result<std::vector<std::string>> names = parse_measures(options.measures);
   if (!names) return fail_on_input(kCommand, names.error());
-  const Result<Model> model = open_model(options.model);
-  if (!model) return fail_on_input(kCommand, model.error());
+  const Result<OpenedModel> opened = open_answering_model(options.model);
+  if (!opened) return fail_on_input(kCommand, opened.error());
   Result<LocalData> data = open_data(options.data);
   if (!data) return fail_on_input(kCommand, data.error());
   const LossSettings loss = loss_for(data->judges().header(), options.loss);
   InterruptibleSource examples(data->judges());
   const double unit = static_cast<double>(data->judges().header().target.scale);
-  Result<std::optional<AugmentedSource>> images = judged(examples, *model, loss, options.augment);
+  Result<std::optional<AugmentedSource>> images = judged(examples, opened->model, loss, options.augment);
   if (!images) return fail_on_input(kCommand, images.error());
   ExampleSource& read = *images ? static_cast<ExampleSource&>(**images) : examples;
-  const Result<Measured> measured = measure(*model, read, loss, *names, options.threads, unit);
+  const Result<Measured> measured = measure_opened(*opened, read, loss, *names, options.threads, unit);
   if (!measured) {
     return fail_on_input(kCommand, measured.error().with_context(options.model + " on " + options.data));
   }

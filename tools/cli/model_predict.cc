@@ -6,8 +6,10 @@
 
 #include "device_sdk/runtime/predictor.h"
 #include "tools/cli/local_files.h"
+#include "tools/cli/opened_model.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/model/int8_outputs.h"
 
 namespace coterie {
 namespace {
@@ -98,8 +100,8 @@ class Printer {
   Table table_{{{"EXAMPLE", Table::Align::right}, {"EXPECTED", Table::Align::right}, {"PREDICTED"}}};
 };
 
-Status predict(const Model& model, DatasetSource& data, const PredictOptions& options, Printer& printer) {
-  const DatasetHeader& header = data.header();
+Status predict(const Model& model, ExampleSource& data, const DatasetHeader& header, const PredictOptions& options,
+               Printer& printer) {
   const uint64_t target_elements = elements(header.target.shape), output_elements = elements(model.output_shape());
   const auto width = static_cast<uint64_t>(model.output_shape().back());
   const uint64_t count = options.limit == 0 ? data.size() : std::min(options.limit, data.size());
@@ -125,16 +127,23 @@ Status predict(const Model& model, DatasetSource& data, const PredictOptions& op
   return {};
 }
 
+Status predict_opened(const OpenedModel& opened, DatasetSource& data, const PredictOptions& options, Printer& printer) {
+  if (!opened.int8) return predict(opened.model, data, data.header(), options, printer);
+  COT_ASSIGN(const Model passing, passing_model(opened.int8->output_shape));
+  Int8Outputs outputs(*opened.int8, data);
+  return predict(passing, outputs, data.header(), options, printer);
+}
+
 }  // namespace
 
 ExitCode predict_with_model(const PredictOptions& options) {
-  const Result<Model> model = open_model(options.model);
-  if (!model) return fail_on_input(kCommand, model.error());
+  const Result<OpenedModel> opened = open_answering_model(options.model);
+  if (!opened) return fail_on_input(kCommand, opened.error());
   Result<LocalData> data = open_data(options.data);
   if (!data) return fail_on_input(kCommand, data.error());
   DatasetSource& examples = data->judges();
   Printer printer(options, examples.header().target.type != ColumnType::float32);
-  if (const Status done = predict(*model, examples, options, printer); !done) {
+  if (const Status done = predict_opened(*opened, examples, options, printer); !done) {
     return fail_on_input(kCommand, done.error().with_context(options.model + " on " + options.data));
   }
   printer.print();

@@ -6,6 +6,8 @@
 
 #include "base/os/file.h"
 #include "tools/cli/local_files.h"
+#include "tools/cli/model_int8.h"
+#include "tools/cli/opened_model.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/demo/progress.h"
@@ -27,13 +29,6 @@ std::string shape_text(const Shape& shape) {
   std::string text;
   for (const int64_t size : shape) text += (text.empty() ? "" : "x") + std::to_string(size);
   return text;
-}
-
-// How much worse: points of accuracy as a part of 1, or the growth of a regression's loss as a part of it.
-double drop_of(const QuantiseReport& report, bool is_classified) {
-  if (is_classified) return report.before.accuracy - report.after.accuracy;
-  const double grown = report.after.loss_mean - report.before.loss_mean;
-  return report.before.loss_mean > 0 ? grown / report.before.loss_mean : grown;
 }
 
 std::string worth(const Evaluation& evaluation, bool is_classified) {
@@ -109,7 +104,14 @@ Result<double> parse_drop(const std::string& text) {
   return Error(ErrorCode::invalid_argument, "must be a part of 1 or a percentage, 0.005 or 0.5%, is " + text);
 }
 
+double drop_between(const Evaluation& before, const Evaluation& after, bool is_classified) {
+  if (is_classified) return before.accuracy - after.accuracy;
+  const double grown = after.loss_mean - before.loss_mean;
+  return before.loss_mean > 0 ? grown / before.loss_mean : grown;
+}
+
 ExitCode quantise_model(const QuantiseOptions& options) {
+  if (options.is_full) return quantise_model_full(options);
   const Result<Model> model = open_model(options.from);
   if (!model) return fail_on_input(kCommand, model.error());
   Result<LocalData> data = open_data(options.data);
@@ -132,7 +134,7 @@ ExitCode quantise_model(const QuantiseOptions& options) {
   progress.clear();
   if (!report) return fail_on_input(kCommand, report.error().with_context(options.from + " on " + options.data));
   const bool is_classified = loss.target == TargetKind::labels;
-  const double drop = drop_of(*report, is_classified);
+  const double drop = drop_between(report->before, report->after, is_classified);
   if (options.as_json) print_json(json_of(*report, model->file().size(), drop));
   else print_tables(*report, model->file().size(), is_classified);
   // Written so that a drop that is no number is refused, too.
@@ -151,12 +153,12 @@ ExitCode quantise_model(const QuantiseOptions& options) {
 }
 
 ExitCode dequantise_model(const DequantiseOptions& options) {
-  const Result<Model> model = open_model(options.from);
-  if (!model) return fail_on_input("model dequantise", model.error());
-  if (const Status written = os::write_file_atomically(options.to, model->file()); !written) {
+  const Result<OpenedModel> opened = open_answering_model(options.from);
+  if (!opened) return fail_on_input("model dequantise", opened.error());
+  if (const Status written = os::write_file_atomically(options.to, opened->model.file()); !written) {
     return fail_on_output("model dequantise", written.error());
   }
-  print_text(format_bytes(model->file().size()) + " written to " + printable(options.to) + "\n");
+  print_text(format_bytes(opened->model.file().size()) + " written to " + printable(options.to) + "\n");
   return ExitCode::ok;
 }
 

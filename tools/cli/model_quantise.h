@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "device_sdk/runtime/evaluator.h"
 #include "tools/cli/exit_code.h"
 
 namespace coterie {
@@ -15,6 +16,7 @@ struct QuantiseOptions {
   uint64_t calibration_examples = 512;
   std::vector<std::string> keep;  // patterns of weights that stay float32
   uint32_t threads = 1;
+  bool is_full = false;  // activations, too: the file computes in int8
   bool as_json = false;
 };
 
@@ -27,6 +29,9 @@ struct DequantiseOptions {
 };
 // The float32 file that such a file stands for.
 ExitCode dequantise_model(const DequantiseOptions& options);
+
+// How much worse: points of accuracy as a part of 1, or the growth of a regression's loss as a part of it.
+double drop_between(const Evaluation& before, const Evaluation& after, bool is_classified);
 
 // "0.5%" or "0.005" as 0.005; within [0, 1].
 Result<double> parse_drop(const std::string& text);

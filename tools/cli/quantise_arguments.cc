@@ -8,12 +8,14 @@
 namespace coterie {
 
 void add_quantise(CLI::App& model, Invocation& invocation) {
-  CLI::App* command = add_command(model, "quantise", "store a model's weights as int8: about a quarter of the bytes",
+  CLI::App* command = add_command(model, "quantise", "store a model as int8: about a quarter of the bytes",
                                   "  coterie model quantise net.cotf -o small.cotf --data digits\n"
                                   "  coterie model quantise net.cotf -o small.cotf --data photos.cotf \\\n"
-                                  "      --max-drop 0.2% --keep 'head.*'\n\n"
+                                  "      --max-drop 0.2% --keep 'head.*'\n"
+                                  "  coterie model quantise net.cotf -o int8.cotf --data digits --full\n\n"
                                   "Each channel has a scale. Whoever opens the file computes with float32:\n"
-                                  "it is smaller, and no faster.\n");
+                                  "it is smaller, and no faster. With --full activations are int8, too: the\n"
+                                  "file computes with integers, the same bits everywhere.\n");
   const auto options = std::make_shared<QuantiseOptions>();
   command->add_option("FILE", options->from, "model file")->required()->type_name("");
   command->add_option("-o,--file", options->to, "where to write it")->required()->type_name("FILE");
@@ -33,10 +35,12 @@ void add_quantise(CLI::App& model, Invocation& invocation) {
       ->type_name("N")
       ->capture_default_str()
       ->check(between<uint64_t>(1, 1'000'000));
+  CLI::Option* full = command->add_flag("--full", options->is_full, "activations as int8, too: it computes in int8");
   command->add_option("--keep", options->keep, "weights that stay float32; may be given again")
       ->type_name("PATTERN")
       ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->excludes(full);
   command->add_option("--threads", options->threads, "at most so many, the results are the same bits")
       ->capture_default_str()
       ->check(between<uint32_t>(1, limits::kThreadsMax));

@@ -5,25 +5,13 @@
 
 #include "base/text/name_pattern.h"
 #include "tools/model/equalise.h"
+#include "tools/model/first_examples.h"
 #include "tools/model/mean_activation.h"
 
 namespace coterie {
 namespace {
 
 constexpr uint32_t kBatch = 64;
-
-// The first so many examples of another source.
-class FirstExamples final : public ExampleSource {
- public:
-  FirstExamples(ExampleSource& source, uint64_t count) : source_(source), count_(std::min(count, source.size())) {}
-  uint64_t size() const override { return count_; }
-  std::optional<Digest> digest() const override { return std::nullopt; }
-  Status read(uint64_t index, const Example& to) override { return source_.read(index, to); }
-
- private:
-  ExampleSource& source_;
-  uint64_t count_;
-};
 
 struct Weight {
   uint32_t tensor = 0, axis = 0;

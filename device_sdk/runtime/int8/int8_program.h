@@ -22,15 +22,15 @@ struct Int8Value {
 
 struct Int8Step {
   Int8Kind kind = Int8Kind::clamp;
-  std::string name;              // of the op, as the model has it
-  std::vector<uint32_t> inputs;  // indices of values: two of add, else one
+  std::string name;                   // of the op, as the model has it
+  std::vector<uint32_t> inputs = {};  // indices of values: two of add, else one
   uint32_t output = 0;
-  Int8Shape shape = {};         // of one example: batch is 1
-  std::vector<int8_t> weights;  // dense, conv2d: in the order that the shape says, in [-127, 127]
-  std::vector<int32_t> bias;    // dense, conv2d: one an output
+  Int8Shape shape = {};              // of one example: batch is 1
+  std::vector<int8_t> weights = {};  // dense, conv2d: in the order that the shape says, in [-127, 127]
+  std::vector<int32_t> bias = {};    // dense, conv2d: one an output
   // dense, conv2d: one an output; average_pool2d: one; add: one an operand.
-  std::vector<float> multipliers;
-  kernels::int8::Target to;  // its bounds also of clamp; max_pool2d has none
+  std::vector<float> multipliers = {};
+  kernels::int8::Target to = {};  // its bounds also of clamp; max_pool2d has none
 
   kernels::int8::Weighted weighted(int8_t zero_in) const {
     return {weights.data(), bias.data(), multipliers.data(), zero_in, to};

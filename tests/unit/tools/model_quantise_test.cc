@@ -47,5 +47,59 @@ TEST(ModelQuantise, GoesThereAndBack) {
   EXPECT_OK(Model::load(*os::read_file(path("back.cotf"), 1 << 24)));
 }
 
+// With --full the file computes in int8: it is asked as any model is, and refused where float32 is needed.
+TEST(ModelQuantise, Full) {
+  const TemporaryDirectory folder;
+  const auto path = [&](const std::string& name) { return folder / name; };
+  ASSERT_EQ(run_command({"model", "new", "mlp", "--input", "8x8x1", "--classes", "10", "-o", path("net.cotf")}).code,
+            ExitCode::ok);
+  const CommandOutcome done =
+      run_command({"model", "quantise", path("net.cotf"), "--data", "digits", "-o", path("int8.cotf"), "--max-drop",
+                   "5%", "--calibration", "50", "--full", "--json"});
+  ASSERT_EQ(done.code, ExitCode::ok) << done.err;
+  const nlohmann::json report = nlohmann::json::parse(done.out);
+  EXPECT_EQ(report.at("values").size(), 3u);
+  const CommandOutcome judged = run_command({"model", "evaluate", path("int8.cotf"), "--data", "digits", "--json"});
+  ASSERT_EQ(judged.code, ExitCode::ok) << judged.err;
+  EXPECT_EQ(nlohmann::json::parse(judged.out).at("loss"), report.at("after").at("loss"));
+  EXPECT_EQ(nlohmann::json::parse(judged.out).at("accuracy"), report.at("after").at("accuracy"));
+  const CommandOutcome shown = run_command({"model", "inspect", path("int8.cotf")});
+  EXPECT_EQ(shown.code, ExitCode::ok) << shown.err;
+  EXPECT_THAT(shown.out, testing::HasSubstr("it computes in int8"));
+  const nlohmann::json inside =
+      nlohmann::json::parse(run_command({"model", "inspect", path("int8.cotf"), "--json"}).out);
+  EXPECT_EQ(inside.at("int8").at("values").size(), 3u);
+  const CommandOutcome asked =
+      run_command({"model", "predict", path("int8.cotf"), "--data", "digits", "--json", "--limit", "5"});
+  ASSERT_EQ(asked.code, ExitCode::ok) << asked.err;
+  EXPECT_EQ(nlohmann::json::parse(asked.out).at("predictions").size(), 5u);
+  const CommandOutcome profiled = run_command({"model", "export", path("int8.cotf"), "--c", path("c")});
+  EXPECT_EQ(profiled.code, ExitCode::usage);
+  EXPECT_THAT(profiled.err, testing::HasSubstr("computes in int8"));
+  ASSERT_EQ(run_command({"model", "dequantise", path("int8.cotf"), "-o", path("back.cotf")}).code, ExitCode::ok);
+  EXPECT_OK(Model::load(*os::read_file(path("back.cotf"), 1 << 24)));
+}
+
+TEST(ModelQuantise, WithALargerDropNothingIsWritten) {
+  const TemporaryDirectory folder;
+  const auto path = [&](const std::string& name) { return folder / name; };
+  // Trained to be sure of itself: rounding changes the loss of a regression that is almost none.
+  ASSERT_EQ(run_command({"model", "new", "cnn", "--input", "8x8x1", "--classes", "10", "-o", path("net.cotf")}).code,
+            ExitCode::ok);
+  const auto drop_of = [&](const std::string& limit) {
+    return run_command({"model", "quantise", path("net.cotf"), "--data", "digits", "-o", path("int8.cotf"),
+                        "--max-drop", limit, "--calibration", "20", "--full", "--json"});
+  };
+  const CommandOutcome free = drop_of("100%");
+  ASSERT_EQ(free.code, ExitCode::ok) << free.err;
+  const double drop = nlohmann::json::parse(free.out).at("drop").get<double>();
+  if (drop <= 0) GTEST_SKIP() << "this net lost nothing";
+  ASSERT_EQ(std::remove(path("int8.cotf").c_str()), 0);
+  const CommandOutcome refused = drop_of("0");
+  EXPECT_EQ(refused.code, ExitCode::failure);
+  EXPECT_THAT(refused.err, testing::HasSubstr("nothing is written: the drop is"));
+  EXPECT_FALSE(os::exists(path("int8.cotf")));
+}
+
 }  // namespace
 }  // namespace coterie

@@ -1,0 +1,213 @@
+// Models that compute in int8: ranges, folded norms, and what is kept of the remedies.
+#include "tools/model/quantise_full.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+#include "device_sdk/runtime/int8/int8_model.h"
+#include "device_sdk/runtime/model_builder.h"
+#include "device_sdk/runtime/predictor.h"
+#include "tests/support/matchers.h"
+#include "tools/model/fold_norms.h"
+#include "tools/model/int8_outputs.h"
+
+namespace coterie {
+namespace {
+
+using namespace test;
+
+constexpr size_t kBins = ActivationHistogram::kBins;
+
+TEST(ActivationRange, AllOfItWithZeroOnTheGrid) {
+  ActivationHistogram histogram{.low = -1, .high = 3};
+  histogram.counts[0] = histogram.counts[kBins - 1] = 1;
+  const TensorGrid grid = grid_for(histogram, 4, GridRule::min_max);
+  EXPECT_EQ(grid.tensor, 4u);
+  EXPECT_FLOAT_EQ(grid.scale, 4.0f / 255);
+  EXPECT_EQ(grid.zero, -64);  // -128 + 63.75
+  // Values of one sign: zero is at the end.
+  histogram.low = 0;
+  EXPECT_EQ(grid_for(histogram, 0, GridRule::min_max).zero, -128);
+  histogram.low = -2, histogram.high = 0;
+  EXPECT_EQ(grid_for(histogram, 0, GridRule::min_max).zero, 127);
+  // Nothing but zeros has some grid.
+  EXPECT_EQ(grid_for({}, 0, GridRule::least_mse), (TensorGrid{0, 1, 0}));
+}
+
+TEST(ActivationRange, AFewValuesFarOutAreCut) {
+  // A million values in [0, 1), and twenty at 10.
+  ActivationHistogram histogram{.low = 0, .high = 10};
+  for (size_t i = 0; i < kBins / 10; ++i) histogram.counts[i] = 1'000'000 / (kBins / 10);
+  histogram.counts[kBins - 1] = 20;
+  EXPECT_FLOAT_EQ(grid_for(histogram, 0, GridRule::min_max).scale, 10.0f / 255);
+  EXPECT_NEAR(grid_for(histogram, 0, GridRule::percentile).scale, 1.0f / 255, .01f / 255);
+  EXPECT_LT(grid_for(histogram, 0, GridRule::least_mse).scale, 8.0f / 255);
+  EXPECT_LT(grid_for(histogram, 0, GridRule::divergence).scale, 8.0f / 255);
+}
+
+TEST(ActivationRange, EvenlySpreadValuesKeepTheirRange) {
+  ActivationHistogram histogram{.low = -1, .high = 1};
+  std::ranges::fill(histogram.counts, 100);
+  for (const GridRule rule : {GridRule::percentile, GridRule::least_mse, GridRule::divergence}) {
+    EXPECT_NEAR(grid_for(histogram, 0, rule).scale, 2.0f / 255, .03f / 255) << to_string(rule);
+  }
+}
+
+// Norms whose running statistics are not those of the beginning.
+Model with_norms(bool bias) {
+  ModelBuilder build("norms", {6, 6, 2}, 3);
+  TensorId x = build.conv2d(build.input(), {.filters = 5, .kernel = 3, .bias = bias});
+  x = build.relu(build.batch_norm(x));
+  x = build.batch_norm(build.dense(build.flatten(x), 7, bias));
+  const Model model = *Model::load(*build.finish(build.dense(x, 4)));
+  std::vector<float> values(model.parameters().begin(), model.parameters().end());
+  Prng prng(8);
+  for (const TensorInfo& tensor : model.graph().tensors) {
+    if (!has_payload(tensor.role) || tensor.shape.size() != 1) continue;
+    for (uint64_t i = 0; i < elements(tensor.shape); ++i) {
+      values[tensor.payload_offset / sizeof(float) + i] = static_cast<float>(prng.uniform(.2, 2));
+    }
+  }
+  return *Model::load(model.file_with(values));
+}
+
+TEST(FoldNorms, TheFunctionStaysWithoutThem) {
+  for (const bool bias : {true, false}) {
+    const Model model = with_norms(bias);
+    const Result<Model> folded = without_norms(model);
+    ASSERT_OK(folded);
+    for (const OpInfo& op : folded->graph().ops) EXPECT_NE(op.kind, OpKind::batch_norm);
+    EXPECT_LT(folded->graph().tensors.size(), model.graph().tensors.size());
+    Prng prng(2);
+    std::vector<float> input(72), expected(4), seen(4);
+    for (float& value : input) value = static_cast<float>(prng.uniform(-1, 1));
+    const std::vector<std::span<const float>> inputs = {input};
+    ASSERT_OK(Predictor::create(model, 1)->run(inputs, 1, expected));
+    ASSERT_OK(Predictor::create(*folded, 1)->run(inputs, 1, seen));
+    for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(seen[i], expected[i], 1e-4 * (1 + std::fabs(expected[i]))) << i;
+  }
+}
+
+TEST(FoldNorms, ANormThatOthersSeeStays) {
+  ModelBuilder build("seen", {4, 4, 2}, 3);
+  const TensorId made = build.conv2d(build.input(), {.filters = 2, .kernel = 3, .pad = 1});
+  const Model model = *Model::load(*build.finish(build.add(build.batch_norm(made), made)));
+  const Result<Model> folded = without_norms(model);
+  ASSERT_OK(folded);
+  EXPECT_EQ(folded->graph().ops.size(), 3u);
+}
+
+// Random inputs with the classes that a model gives them.
+class Asked final : public ExampleSource {
+ public:
+  Asked(const Model& teacher, uint64_t count, uint64_t seed) : width_(elements(teacher.input_shape())) {
+    Prng prng(seed);
+    inputs_.resize(count * width_);
+    for (float& value : inputs_) value = static_cast<float>(prng.uniform(-1, 1));
+    const size_t classes = elements(teacher.output_shape());
+    std::vector<float> outputs(count * classes);
+    const std::vector<std::span<const float>> inputs = {inputs_};
+    Result<Predictor> predictor = Predictor::create(teacher, static_cast<uint32_t>(count));
+    EXPECT_OK(predictor);
+    EXPECT_OK(predictor->run(inputs, count, outputs));
+    for (uint64_t i = 0; i < count; ++i) {
+      const auto row = outputs.begin() + static_cast<ptrdiff_t>(classes * i);
+      labels_.push_back(static_cast<int32_t>(std::max_element(row, row + static_cast<ptrdiff_t>(classes)) - row));
+    }
+  }
+  uint64_t size() const override { return labels_.size(); }
+  Status read(uint64_t index, const Example& to) override {
+    std::ranges::copy(std::span(inputs_).subspan(index * width_, width_), to.features().begin());
+    to.labels()[0] = labels_[index];
+    return {};
+  }
+
+ private:
+  uint64_t width_;
+  std::vector<float> inputs_;
+  std::vector<int32_t> labels_;
+};
+
+const FullQuantiseSettings kSettings{.loss = {.kind = Loss::softmax_cross_entropy}, .calibration_examples = 60};
+
+TEST(QuantiseFull, TheFileIsTheNetworkThatWasJudged) {
+  const Model model = with_norms(true);
+  Asked calibration(model, 100, 3), judges(model, 200, 4);
+  const Result<FullQuantiseReport> report = quantise_full(model, calibration, judges, kSettings);
+  ASSERT_OK(report);
+  EXPECT_EQ(report->before.accuracy, 1);
+  EXPECT_GE(report->after.accuracy, .95);
+  EXPECT_LE(report->calibration_loss, report->calibration_plain);
+  ASSERT_EQ(report->layers.size(), 4u);  // the input and three layers
+  EXPECT_EQ(report->layers[0].op, "input");
+  EXPECT_FALSE(report->layers[0].weights);
+  for (const Int8LayerReport& row : report->layers) EXPECT_GT(row.signal_to_noise_db, 20) << row.name;
+  EXPECT_LT(report->file.size(), model.file().size());
+
+  const Result<Int8Model> opened = open_int8_model(report->file);
+  ASSERT_OK(opened);
+  const Result<Model> passing = passing_model(opened->program.output_shape);
+  ASSERT_OK(passing);
+  Int8Outputs outputs(opened->program, judges);
+  Result<Evaluator> evaluator = Evaluator::create(*passing, kSettings.loss, 64);
+  ASSERT_OK(evaluator);
+  const Result<Evaluation> again = evaluator->run(passing->parameters(), outputs);
+  ASSERT_OK(again);
+  EXPECT_EQ(again->loss_mean, report->after.loss_mean);
+  EXPECT_EQ(again->accuracy, report->after.accuracy);
+}
+
+// A channel that is a thousand times another ruins the range that both share: equalising cures it.
+TEST(QuantiseFull, ARescaledModelIsCured) {
+  ModelBuilder build("scaled", {6, 6, 2}, 1);
+  const TensorId x = build.relu(build.conv2d(build.input(), {.filters = 6, .kernel = 3}));
+  const Model model = *Model::load(*build.finish(build.dense(build.flatten(x), 4)));
+  std::vector<float> values(model.parameters().begin(), model.parameters().end());
+  constexpr float kScales[] = {1, 64, .05f, 8, .5f, 300};
+  for (const TensorInfo& tensor : model.graph().tensors) {
+    for (uint64_t i = 0; has_payload(tensor.role) && i < elements(tensor.shape); ++i) {
+      float& value = values[tensor.payload_offset / sizeof(float) + i];
+      if (tensor.name.starts_with("conv1")) value *= kScales[i % 6];
+      if (tensor.name == "dense1.weight") value /= kScales[i / 4 % 6];
+    }
+  }
+  const Model scaled = *Model::load(model.file_with(values));
+  Asked calibration(scaled, 100, 3), judges(scaled, 300, 4);
+  const Result<FullQuantiseReport> report = quantise_full(scaled, calibration, judges, kSettings);
+  ASSERT_OK(report);
+  EXPECT_TRUE(report->is_equalised);
+  EXPECT_GE(report->after.accuracy, .96);
+}
+
+// A filter whose weights are 0 has a bias still.
+TEST(QuantiseFull, AFilterThatDiedKeepsItsBias) {
+  ModelBuilder build("dead", {8}, 1);
+  const TensorId w = build.parameter("w", {8, 2}, {1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0}),
+                 b = build.parameter("b", {2}, {0, .75f});
+  const Model model = *Model::load(*build.finish(build.op(OpKind::dense, {build.input(), w, b})));
+  Asked examples(model, 50, 3);
+  const Result<FullQuantiseReport> report = quantise_full(model, examples, examples, kSettings);
+  ASSERT_OK(report);
+  const Result<Int8Model> opened = open_int8_model(report->file);
+  ASSERT_OK(opened);
+  Int8Predictor predictor(opened->program);
+  const std::vector<float> input(8);
+  std::vector<float> answer(2);
+  ASSERT_OK(predictor.run(input, 1, answer));
+  EXPECT_NEAR(answer[1], .75f, opened->program.values[1].grid.scale);
+}
+
+TEST(QuantiseFull, WhatCannotBeDone) {
+  ModelBuilder build("tanh", {4}, 1);
+  const Model model = *Model::load(*build.finish(build.op(OpKind::tanh, {build.dense(build.input(), 4)})));
+  Asked examples(model, 8, 1);
+  EXPECT_ERROR(quantise_full(model, examples, examples, kSettings), ErrorCode::invalid_argument,
+               "cannot compute in int8");
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,84 @@
+#include "tools/model/int8_choice.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace coterie {
+namespace {
+
+constexpr float kWeightScaleMin = kGridScaleMin;
+constexpr float kBiasStepsMax = 1 << 28;  // half a range stays for the products
+
+}  // namespace
+
+Result<Int8Choice> Int8Choice::create(const Model& model, ExampleSource& examples, uint64_t target_elements) {
+  COT_ASSIGN(Int8Layers layers, int8_layers(model));
+  Int8Choice choice(model, std::move(layers));
+  for (const uint32_t tensor : int8_grid_tensors(choice.layers_)) {
+    COT_ASSIGN(ActivationHistogram histogram, activation_histogram(model, tensor, examples, target_elements));
+    choice.grids_.push_back(grid_for(histogram, tensor, GridRule::min_max));
+    choice.grid_rules_.push_back(GridRule::min_max);
+    choice.histograms_.push_back(std::move(histogram));
+  }
+  std::vector<uint32_t> tensors;
+  for (const Int8Layer& layer : choice.layers_.layers) {
+    if (layer.is_weighted()) tensors.push_back(layer.weight);
+  }
+  std::ranges::sort(tensors);
+  for (const uint32_t tensor : tensors) {
+    choice.weights_.push_back({.form = {.tensor = tensor, .axis = 0, .scales = {}}, .values = {}});
+    choice.weight_rules_.push_back(RangeRule::min_max);
+    choice.round_weight(choice.weights_.size() - 1, RangeRule::min_max);
+  }
+  return choice;
+}
+
+std::span<const float> Int8Choice::values(uint32_t tensor) const {
+  const TensorInfo& info = model_.graph().tensors[tensor];
+  return model_.parameters().subspan(info.payload_offset / sizeof(float), elements(info.shape));
+}
+
+void Int8Choice::round_weight(size_t i, RangeRule rule) {
+  const uint32_t tensor = weights_[i].form.tensor;
+  const Shape& shape = model_.graph().tensors[tensor].shape;
+  weights_[i] = to_int8(values(tensor), shape, tensor, static_cast<uint32_t>(shape.size() - 1), rule);
+  weight_rules_[i] = rule;
+}
+
+void Int8Choice::lay_grid(size_t i, GridRule rule) {
+  grids_[i] = grid_for(histograms_[i], grids_[i].tensor, rule);
+  grid_rules_[i] = rule;
+}
+
+// A channel whose weights are nothing beside its bias (a filter that died, say) has a scale so small that the bias
+// would leave its int32. It gets the least one with which it does not.
+std::vector<Int8Weights> Int8Choice::bounded_weights() const {
+  std::vector<Int8Weights> weights = weights_;
+  for (const Int8Layer& layer : layers_.layers) {
+    if (!layer.is_weighted()) continue;
+    const auto tensor_of = [](const Int8Weights& each) { return each.form.tensor; };
+    Int8Weights& found = *std::ranges::find(weights, layer.weight, tensor_of);
+    const auto exact = values(layer.weight);
+    // What keeps a grid has that of the layer before it.
+    uint32_t from = layer.inputs[0];
+    for (auto maker = std::ranges::find(layers_.layers, from, &Int8Layer::output);
+         maker != layers_.layers.end() && maker->keeps_grid();
+         maker = std::ranges::find(layers_.layers, from, &Int8Layer::output)) {
+      from = maker->inputs[0];
+    }
+    const float scale_in = std::ranges::find(grids_, from, &TensorGrid::tensor)->scale;
+    const size_t outputs = found.form.scales.size();
+    for (size_t o = 0; o < outputs; ++o) {
+      const float bias = layer.bias == kNoTensor ? 0 : std::fabs(values(layer.bias)[o]);
+      const float least = std::max(kWeightScaleMin, bias / (scale_in * kBiasStepsMax));
+      if (found.form.scales[o] >= least) continue;
+      found.form.scales[o] = least;
+      for (size_t i = o; i < exact.size(); i += outputs) {
+        found.values[i] = static_cast<int8_t>(std::clamp(std::nearbyint(exact[i] / least), -127.0f, 127.0f));
+      }
+    }
+  }
+  return weights;
+}
+
+}  // namespace coterie

@@ -1,0 +1,185 @@
+#include "tools/model/quantise_full.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tools/model/equalise.h"
+#include "tools/model/first_examples.h"
+#include "tools/model/fold_norms.h"
+#include "tools/model/int8_choice.h"
+#include "tools/model/int8_outputs.h"
+#include "tools/model/partial_model.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint32_t kBatch = 64;
+constexpr uint64_t kNoiseExamples = 8;
+
+// Measures int8 networks that have one output shape.
+class Judge {
+ public:
+  static Result<Judge> create(const Shape& output, const LossSettings& loss) {
+    COT_ASSIGN(Model passing, passing_model(output));
+    COT_ASSIGN(Evaluator evaluator, Evaluator::create(passing, loss, kBatch));
+    return Judge(std::move(passing), std::move(evaluator));
+  }
+  Result<Evaluation> run(const Int8Choice& choice, ExampleSource& examples) {
+    COT_ASSIGN(const Int8Program program, choice.program());
+    Int8Outputs outputs(program, examples);
+    return evaluator_.run(passing_.parameters(), outputs);
+  }
+
+ private:
+  Judge(Model passing, Evaluator evaluator) : passing_(std::move(passing)), evaluator_(std::move(evaluator)) {}
+  Model passing_;
+  Evaluator evaluator_;
+};
+
+// Tries remedies on the best choice so far.
+class Search {
+ public:
+  Search(Judge& judge, ExampleSource& examples, Int8Choice first, double loss)
+      : judge_(judge), examples_(examples), best_(std::move(first)), loss_(loss) {}
+
+  // Whether the other choice has a smaller loss, and so is the best now. A loss that is no number is never smaller.
+  Result<bool> offer(Int8Choice other) {
+    COT_ASSIGN(const Evaluation found, judge_.run(other, examples_));
+    if (!(found.loss_mean < loss_)) return false;
+    best_ = std::move(other);
+    loss_ = found.loss_mean;
+    return true;
+  }
+  const Int8Choice& best() const { return best_; }
+  double loss() const { return loss_; }
+
+ private:
+  Judge& judge_;
+  ExampleSource& examples_;
+  Int8Choice best_;
+  double loss_;
+};
+
+Status try_rules(Search& search, const FullQuantiseSettings& settings) {
+  constexpr GridRule kOthers[] = {GridRule::percentile, GridRule::least_mse, GridRule::divergence};
+  const size_t weights = search.best().weight_count(), grids = search.best().grid_count();
+  const size_t in_all = weights + std::size(kOthers) * grids;
+  size_t tried = 0;
+  const auto tell = [&] {
+    if (settings.progress) settings.progress(tried++, in_all);
+  };
+  for (size_t i = 0; i < weights; ++i) {
+    tell();
+    Int8Choice other = search.best();
+    other.round_weight(i, RangeRule::least_mse);
+    COT_TRY(search.offer(std::move(other)));
+  }
+  for (size_t i = 0; i < grids; ++i) {
+    for (const GridRule rule : kOthers) {
+      tell();
+      Int8Choice other = search.best();
+      other.lay_grid(i, rule);
+      COT_TRY(search.offer(std::move(other)));
+    }
+  }
+  return {};
+}
+
+// One ratio a value of the program, by the float32 model that it was made of.
+Result<std::vector<double>> signal_to_noise(const Int8Choice& choice, ExampleSource& examples,
+                                            uint64_t target_elements) {
+  COT_ASSIGN(const Int8Program program, choice.program());
+  Int8Predictor predictor(program);
+  const std::vector<Int8Layer>& layers = choice.layers().layers;
+  std::vector<double> ratios;
+  std::vector<float> input(predictor.input_elements()), output(predictor.output_elements()), target(target_elements);
+  for (uint32_t value = 0; value < program.values.size(); ++value) {
+    const uint32_t tensor = value == 0 ? choice.layers().input : layers[value - 1].output;
+    const kernels::int8::Grid& grid = program.values[value].grid;
+    double signal = 0, noise = 0;
+    uint64_t example = 0;
+    std::vector<float> exact;
+    COT_TRY(for_each_activation(choice.model(), tensor, examples, target_elements, [&](std::span<const float> values) {
+      exact.insert(exact.end(), values.begin(), values.end());
+    }));
+    const Example::Place place(input);
+    for (; example < examples.size(); ++example) {
+      COT_TRY(examples.read(example, Example({&place, 1}, target)));
+      COT_TRY(predictor.run(input, 1, output));
+      const std::span<const int8_t> found = predictor.value(value);
+      for (size_t i = 0; i < found.size(); ++i) {
+        const auto x = static_cast<double>(exact[example * found.size() + i]);
+        const double apart = static_cast<double>(grid.scale) * (found[i] - grid.zero) - x;
+        signal += x * x;
+        noise += apart * apart;
+      }
+    }
+    ratios.push_back(noise > 0 ? 10 * std::log10(signal / noise) : std::numeric_limits<double>::infinity());
+  }
+  return ratios;
+}
+
+Int8LayerReport row_of(const Int8Choice& choice, uint32_t tensor) {
+  Int8LayerReport row;
+  for (size_t i = 0; i < choice.grid_count(); ++i) {
+    if (choice.grid_tensor(i) == tensor) row.range = choice.grid_rule(i);
+  }
+  return row;
+}
+
+Result<std::vector<Int8LayerReport>> rows_of(const Int8Choice& choice, ExampleSource& examples,
+                                             uint64_t target_elements) {
+  COT_ASSIGN(const Int8Program program, choice.program());
+  FirstExamples few(examples, kNoiseExamples);
+  COT_ASSIGN(const std::vector<double> ratios, signal_to_noise(choice, few, target_elements));
+  std::vector<Int8LayerReport> rows;
+  const std::vector<Int8Layer>& layers = choice.layers().layers;
+  for (size_t value = 0; value < program.values.size(); ++value) {
+    const uint32_t tensor = value == 0 ? choice.layers().input : layers[value - 1].output;
+    Int8LayerReport row = row_of(choice, tensor);
+    row.name = value == 0 ? choice.model().graph().tensors[tensor].name : layers[value - 1].name;
+    row.op = value == 0 ? "input" : std::string(to_string(layers[value - 1].kind));
+    row.scale = program.values[value].grid.scale;
+    row.zero = program.values[value].grid.zero;
+    row.signal_to_noise_db = ratios[value];
+    for (size_t i = 0; value > 0 && i < choice.weight_count(); ++i) {
+      if (layers[value - 1].is_weighted() && choice.weight_tensor(i) == layers[value - 1].weight) {
+        row.weights = choice.weight_rule(i);
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& calibration, ExampleSource& judges,
+                                         const FullQuantiseSettings& settings) {
+  COT_ASSIGN(const Model folded, without_norms(model));
+  FirstExamples examples(calibration, settings.calibration_examples);
+  COT_ASSIGN(Int8Choice plain, Int8Choice::create(folded, examples, settings.target_elements));
+  FullQuantiseReport report;
+  COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, settings.loss, kBatch));
+  COT_ASSIGN(report.before, evaluator.run(model.parameters(), judges));
+  COT_ASSIGN(const Evaluation exact, evaluator.run(model.parameters(), examples));
+  report.calibration_exact = exact.loss_mean;
+  COT_ASSIGN(Judge judge, Judge::create(folded.output_shape(), settings.loss));
+  COT_ASSIGN(const Evaluation first, judge.run(plain, examples));
+  report.calibration_plain = first.loss_mean;
+  Search search(judge, examples, std::move(plain), first.loss_mean);
+  if (const std::vector<float> flat = equalised(folded); !std::ranges::equal(flat, folded.parameters())) {
+    COT_ASSIGN(const Model other, Model::load(folded.file_with(flat)));
+    COT_ASSIGN(Int8Choice choice, Int8Choice::create(other, examples, settings.target_elements));
+    COT_ASSIGN(report.is_equalised, search.offer(std::move(choice)));
+  }
+  COT_TRY(try_rules(search, settings));
+  report.calibration_loss = search.loss();
+  COT_ASSIGN(report.after, judge.run(search.best(), judges));
+  COT_ASSIGN(report.layers, rows_of(search.best(), examples, settings.target_elements));
+  report.file = search.best().file();
+  return report;
+}
+
+}  // namespace coterie

@@ -1,0 +1,50 @@
+// A model that computes in int8 (ADR 113), found for a float32 one: norms folded into layers, weights by channel, a
+// grid for each activation.
+//
+// Remedies are tried one after the other and kept only if the loss of the int8 network on the calibration examples
+// falls: equalised layers; layer by layer, weights by least squares; activation by activation, the other rules of a
+// range.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "device_sdk/runtime/evaluator.h"
+#include "tools/model/activation_range.h"
+#include "tools/model/int8_range.h"
+
+namespace coterie {
+
+struct FullQuantiseSettings {
+  LossSettings loss;
+  uint64_t calibration_examples = 512;
+  uint64_t target_elements = 1;                                    // of an example
+  std::function<void(size_t tried, size_t in_all)> progress = {};  // told before each remedy
+};
+
+// A value of the network: the model's input, or what a layer writes.
+struct Int8LayerReport {
+  std::string name, op;              // "input" is the op of the input
+  std::optional<RangeRule> weights;  // dense, conv2d
+  std::optional<GridRule> range;     // none: the grid is that of the layer before
+  float scale = 1;
+  int zero = 0;
+  // The values against those of the float32 model, on the first calibration examples: 10 log10 of the sum of squares by
+  // that of the differences; infinite where there is none.
+  double signal_to_noise_db = 0;
+};
+
+struct FullQuantiseReport {
+  Bytes file;  // sealed
+  std::vector<Int8LayerReport> layers;
+  bool is_equalised = false;
+  double calibration_exact = 0, calibration_plain = 0, calibration_loss = 0;  // float32; min-max alone; what is kept
+  Evaluation before, after;  // on the examples it is judged by: float32, int8
+};
+
+// Errors: those of int8_layers and make_int8_program (what cannot compute in int8), and of Evaluator.
+Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& calibration, ExampleSource& judges,
+                                         const FullQuantiseSettings& settings);
+
+}  // namespace coterie
