@@ -11,40 +11,14 @@
 #include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/trainer.h"
+#include "tests/micro/host_run.h"
 #include "tests/micro/program_rig.h"
 #include "tests/micro/reference_program.h"
 #include "tests/support/matchers.h"
-#include "tests/support/paths.h"
-#include "tests/support/temporary_directory.h"
 #include "tools/model/zoo.h"
 
 namespace coterie::test {
 namespace {
-
-// The C compilers that are here; CMake's own is one of them or like one.
-std::vector<std::string> host_compilers() {
-  std::vector<std::string> found;
-  for (const char* const name : {"gcc", "clang-16", "cc"}) {
-    if (shell("command -v " + std::string(name)).code == 0) found.push_back(name);
-  }
-  if (found.size() > 2) found.pop_back();
-  return found;
-}
-
-// What the program prints; a failure of the test if it does not compile without a warning, or does not run.
-DriverWords run_here(const MicroProgram& program, const RigCase& facts, const std::string& compiler,
-                     const std::string& options = "-O2") {
-  const TemporaryDirectory folder;
-  EXPECT_EQ(write_case(folder.path(), program, facts), "");
-  const std::string target = source_dir() + "/tests/micro/target/";
-  const ShellOutcome outcome =
-      shell("set -e; cd " + folder.path() + "; C='" + compiler + " " + options + " " + kMicroWarnings + " -I. -I" +
-            source_dir() + "'; $C -c " + program.prefix + ".c -o program.o; $C -include case.h -c " + target +
-            "driver.c -o driver.o; " + compiler + " " + options + " -I" + source_dir() + " " + target +
-            "host.c program.o driver.o -o run; ./run");
-  EXPECT_EQ(outcome.code, 0) << compiler << ": " << outcome.out;
-  return parse_words(outcome.out);
-}
 
 // LeNet-5 takes no image of 8 x 8.
 bool is_large(ModelKind kind) { return kind == ModelKind::lenet5; }

@@ -5,11 +5,13 @@
 #include <cstdio>
 #include <ostream>
 
+#include "tests/micro/int8_case.h"
 #include "tests/micro/program_rig.h"
 #include "tests/micro/reference_program.h"
 #include "tests/support/matchers.h"
 #include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
+#include "tools/micro/int8_program_text.h"
 #include "tools/model/zoo.h"
 
 namespace coterie::test {
@@ -120,6 +122,20 @@ TEST_P(OnTarget, BuiltInModelsTrainToTheReferencesBits) {
     const DriverWords words = run(*program, facts);
     EXPECT_EQ(words, reference_words(model, facts));
     EXPECT_EQ(words.trained.size(), 10u);
+    show(*program, words);
+  }
+}
+
+TEST_P(OnTarget, Int8NetworksPredictTheEnginesBits) {
+  for (const ModelKind kind : {ModelKind::mlp, ModelKind::cnn, ModelKind::lenet5}) {
+    const int64_t side = kind == ModelKind::lenet5 ? 28 : 8;
+    const Model model = *Model::load(*make_model(kind, {side, side, 1}, 10, 7));
+    const RigCase facts = digit_case(2, side == 28);
+    const Int8Program network = int8_program_of(model, facts);
+    const Result<MicroProgram> program = write_int8_program(network, kMicroArenaBytesMax);
+    ASSERT_OK(program);
+    const DriverWords words = run(*program, facts);
+    EXPECT_EQ(words, int8_words(network, facts));
     show(*program, words);
   }
 }

@@ -10,7 +10,8 @@ namespace coterie {
 void add_export(CLI::App& model, Invocation& invocation) {
   CLI::App* command = add_command(model, "export", "write a model file as an ONNX model (opset 17), or as C",
                                   "  coterie model export net.cotf --format onnx -o net.onnx\n"
-                                  "  coterie model export net.cotf --c firmware/ --train --arena-max 64K\n\n"
+                                  "  coterie model export net.cotf --c firmware/ --train --arena-max 64K\n"
+                                  "  coterie model export int8.cotf --c firmware/ --int8\n\n"
                                   "The C is C99 for microcontrollers: no heap, no libm, a static arena.\n");
   const auto options = std::make_shared<ExportOptions>();
   const auto micro = std::make_shared<ExportCOptions>();
@@ -22,7 +23,11 @@ void add_export(CLI::App& model, Invocation& invocation) {
       command->add_option("--c", micro->folder, "where to write NAME.h and NAME.c, named as the model is")
           ->type_name("DIR")
           ->excludes(file);
-  command->add_flag("--train", micro->trains, "the C trains, too: SGD on softmax cross-entropy")->needs(folder);
+  CLI::Option* train =
+      command->add_flag("--train", micro->trains, "the C trains, too: SGD on softmax cross-entropy")->needs(folder);
+  command->add_flag("--int8", micro->is_int8, "the C computes in int8; FILE is of `model quantise --full`")
+      ->needs(folder)
+      ->excludes(train);
   command
       ->add_option_function<std::string>(
           "--arena-max", [micro](const std::string& text) { micro->arena_bytes_max = *parse_byte_count(text); },

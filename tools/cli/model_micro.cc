@@ -2,8 +2,10 @@
 
 #include "base/os/file.h"
 #include "tools/cli/local_files.h"
+#include "tools/cli/opened_model.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/micro/int8_program_text.h"
 #include "tools/micro/program_text.h"
 
 namespace coterie {
@@ -20,14 +22,30 @@ Status write_program(const MicroProgram& program, const std::string& folder) {
   return write(".c", program.source);
 }
 
+Result<MicroProgram> program_of(const ExportCOptions& options) {
+  if (!options.is_int8) {
+    COT_ASSIGN(const Model model, open_model(options.from));
+    const MicroOptions settings{.trains = options.trains, .arena_bytes_max = options.arena_bytes_max};
+    Result<MicroProgram> program = write_micro_program(model, settings);
+    if (!program) return program.error().with_context(options.from);
+    return program;
+  }
+  COT_ASSIGN(const OpenedModel opened, open_answering_model(options.from));
+  if (!opened.int8) {
+    return Error(ErrorCode::invalid_argument, options.from +
+                                                  " computes in float32; `coterie model quantise --full` "
+                                                  "makes one that computes in int8");
+  }
+  Result<MicroProgram> program = write_int8_program(*opened.int8, options.arena_bytes_max);
+  if (!program) return program.error().with_context(options.from);
+  return program;
+}
+
 }  // namespace
 
 ExitCode export_c(const ExportCOptions& options) {
-  const Result<Model> model = open_model(options.from);
-  if (!model) return fail_on_input(kCommand, model.error());
-  const Result<MicroProgram> program =
-      write_micro_program(*model, {.trains = options.trains, .arena_bytes_max = options.arena_bytes_max});
-  if (!program) return fail_on_input(kCommand, program.error().with_context(options.from));
+  const Result<MicroProgram> program = program_of(options);
+  if (!program) return fail_on_input(kCommand, program.error());
   if (const Status written = write_program(*program, options.folder); !written) {
     return fail_on_output(kCommand, written.error());
   }

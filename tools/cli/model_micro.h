@@ -11,6 +11,7 @@ namespace coterie {
 struct ExportCOptions {
   std::string from, folder;
   bool trains = false;
+  bool is_int8 = false;  // the file computes in int8, and so does the C
   uint64_t arena_bytes_max = 1ull << 30;
 };
 // Writes NAME.h and NAME.c into the folder, which it makes, and prints what they take. Fails, and writes nothing, if

@@ -12,14 +12,27 @@ constexpr std::string_view kContract =
  * small stack. Parameters are `const` and stay in flash. The compiler may call memcpy and memset, and where there is
  * no floating-point unit its own routines for float (libgcc); nothing uses double. One caller at a time.
  *
- * The same bits everywhere: each sum is added in the order that its function states, from its bias or from 0, the
- * first product first. That is the order of Coterie's reference kernels (train_kernels/reference). It holds for
+)";
+
+constexpr std::string_view kFloatBits =
+    R"( * The same bits everywhere: each sum is added in the order that its function states, from its bias or from 0,
+ * the first product first. That is the order of Coterie's reference kernels (train_kernels/reference). It holds for
  * IEEE 754 float without excess precision (no x87), without -ffast-math, with denormals, and with contraction off:
  *
  *     cc -std=c99 -O2 -ffreestanding -ffp-contract=off -c
  *
  * e^x and log x are series of this file's own, with the bounds stated there. Coterie's other kernels add in other
  * orders: their outputs differ by rounding (measured: at most 1e-5 of the largest output).
+ */
+)";
+
+constexpr std::string_view kInt8Bits =
+    R"( * The same bits everywhere, those of Coterie's int8 network (train_kernels/int8/kernels.h): values between
+ * layers are int8, sums of products int32, and what brings a sum to the next layer is one float product, rounded to
+ * nearest, ties to even. It holds for IEEE 754 float without excess precision (no x87), rounding to nearest, without
+ * -ffast-math, with denormals, and with contraction off:
+ *
+ *     cc -std=c99 -O2 -ffreestanding -ffp-contract=off -c
  */
 )";
 
@@ -69,10 +82,13 @@ std::string micro_header(const MicroHeader& facts) {
   const auto define = [&](const char* name, uint64_t value, const std::string& comment) {
     return "#define " + big + "_" + name + " " + std::to_string(value) + " /* " + comment + " */\n";
   };
-  std::string text = "/* " + facts.prefix + ".h: the model " + facts.model +
-                     " as C. Written by `coterie model export --c" + (facts.trains ? " --train" : "") + "`.\n *\n" +
-                     std::string(kContract) + "#ifndef " + big + "_H\n#define " + big +
-                     "_H\n\n#include <stddef.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
+  std::string text =
+      "/* " + facts.prefix + ".h: the model " + facts.model + " as C. Written by `coterie model export --c" +
+      (facts.trains    ? " --train"
+       : facts.is_int8 ? " --int8"
+                       : "") +
+      "`.\n *\n" + std::string(kContract) + std::string(facts.is_int8 ? kInt8Bits : kFloatBits) + "#ifndef " + big +
+      "_H\n#define " + big + "_H\n\n#include <stddef.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   text += define("INPUTS", facts.inputs, "floats of one example: " + sizes_text(facts.input) + ", channels last");
   text += define("OUTPUTS", facts.outputs, "floats");
   text += define("ARENA_BYTES", facts.arena_bytes, "of RAM, all of it but the stack");

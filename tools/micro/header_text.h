@@ -16,6 +16,7 @@ struct MicroHeader {
   uint64_t trained = 0;              // parameters that are trained
   uint64_t arena_bytes = 0;
   bool trains = false;
+  bool is_int8 = false;  // it computes in int8
 };
 
 std::string micro_header(const MicroHeader& facts);

@@ -6,6 +6,7 @@
 #include "tools/micro/identifier.h"
 #include "tools/micro/kernel_text.h"
 #include "tools/micro/number_text.h"
+#include "tools/micro/shape_text.h"
 
 namespace coterie {
 namespace {
@@ -101,39 +102,11 @@ class ProgramWriter {
     return text;
   }
 
-  std::string shape_text(const MicroLayer& layer) const {
-    const auto field = [](const char* name, size_t value) {
-      return "." + std::string(name) + " = " + std::to_string(value);
-    };
-    std::vector<std::string> fields;
-    if (const auto* dense = std::get_if<kernels::DenseShape>(&layer.shape)) {
-      return "{" + field("in", dense->in) + ", " + field("out", dense->out) + "}";
-    }
-    if (const auto* s = std::get_if<kernels::Conv2dShape>(&layer.shape)) {
-      return "{" + field("height", s->height) + ", " + field("width", s->width) + ", " +
-             field("channels", s->channels) + ",\n   " + field("out_h", s->out_h()) + ", " +
-             field("out_w", s->out_w()) + ", " + field("filters", s->filters) + ",\n   " +
-             field("kernel_h", s->kernel_h) + ", " + field("kernel_w", s->kernel_w) + ", " +
-             field("stride_h", s->stride_h) + ", " + field("stride_w", s->stride_w) + ",\n   " +
-             field("pad_top", s->pad_top) + ", " + field("pad_left", s->pad_left) + ", " + field("groups", s->groups) +
-             ", " + field("dilation_h", s->dilation_h) + ", " + field("dilation_w", s->dilation_w) + "}";
-    }
-    const auto& s = std::get<kernels::Pool2dShape>(layer.shape);
-    return "{" + field("height", s.height) + ", " + field("width", s.width) + ", " + field("channels", s.channels) +
-           ", " + field("out_h", s.out_h()) + ", " + field("out_w", s.out_w()) + ",\n   " +
-           field("kernel_h", s.kernel_h) + ", " + field("kernel_w", s.kernel_w) + ", " + field("stride_h", s.stride_h) +
-           ", " + field("stride_w", s.stride_w) + ", " + field("pad_top", s.pad_top) + ", " +
-           field("pad_left", s.pad_left) + "}";
-  }
-
   std::string constants() const {
     std::string text;
     for (size_t k = 0; k < layers_.size(); ++k) {
       if (std::holds_alternative<std::monostate>(layers_[k].shape)) continue;
-      const std::string type(layers_[k].kind == MicroKind::dense    ? "dense_shape"
-                             : layers_[k].kind == MicroKind::conv2d ? "conv2d_shape"
-                                                                    : "pool2d_shape");
-      text += "static const " + type + " s_" + layer_names_[k] + " =\n  " + shape_text(layers_[k]) + ";\n";
+      text += shape_constant("s_" + layer_names_[k], layers_[k].shape);
     }
     for (size_t i = 0; i < arena_.parameters.size(); ++i) {
       const MicroParameter& parameter = arena_.parameters[i];

@@ -29,6 +29,27 @@ TEST(ModelExportC, WritesTwoFilesOrNothing) {
   EXPECT_TRUE(std::filesystem::exists(to + "/mlp.c"));
 }
 
+TEST(ModelExportC, OfInt8) {
+  const TemporaryDirectory folder;
+  const std::string model = folder / "net.cotf", small = folder / "int8.cotf", to = folder / "firmware";
+  ASSERT_EQ(run_command({"model", "new", "mlp", "--input", "8x8x1", "--classes", "10", "-o", model}).code,
+            ExitCode::ok);
+  ASSERT_EQ(run_command({"model", "quantise", model, "--data", "digits", "-o", small, "--max-drop", "100%",
+                         "--calibration", "20", "--full"})
+                .code,
+            ExitCode::ok);
+  const CommandOutcome other = run_command({"model", "export", model, "--c", to, "--int8"});
+  EXPECT_EQ(other.code, ExitCode::usage);
+  EXPECT_THAT(other.err, testing::HasSubstr("computes in float32"));
+  EXPECT_FALSE(std::filesystem::exists(to));
+  const CommandOutcome done = run_command({"model", "export", small, "--c", to, "--int8"});
+  EXPECT_EQ(done.code, ExitCode::ok) << done.err;
+  // Each parameter a byte, then a bias and a multiplier an output: 64 * 64 + 64 * 10 + 8 * 74.
+  EXPECT_THAT(done.out, testing::HasSubstr("arena 128 bytes of RAM, parameters 5,328 bytes of flash"));
+  EXPECT_TRUE(std::filesystem::exists(to + "/mlp.c"));
+  EXPECT_EQ(run_command({"model", "export", small, "--c", to, "--int8", "--train"}).code, ExitCode::usage);
+}
+
 TEST(ModelExportC, IsToldWhereToWrite) {
   EXPECT_THAT(run_command({"model", "export", "net.cotf"}).err, testing::HasSubstr("--file or --c"));
   EXPECT_EQ(run_command({"model", "export", "net.cotf", "--c", "a", "-o", "b"}).code, ExitCode::usage);

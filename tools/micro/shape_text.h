@@ -1,0 +1,16 @@
+// Sizes of a layer as C.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "train_kernels/shapes.h"
+
+namespace coterie {
+
+// "static const TYPE NAME = {...};" with a line end, TYPE one of kernel_text.h; empty where there are no sizes.
+std::string shape_constant(
+    const std::string& name,
+    const std::variant<std::monostate, kernels::DenseShape, kernels::Conv2dShape, kernels::Pool2dShape>& shape);
+
+}  // namespace coterie
