@@ -83,19 +83,13 @@ TEST(ModelQuantise, Full) {
 TEST(ModelQuantise, WithALargerDropNothingIsWritten) {
   const TemporaryDirectory folder;
   const auto path = [&](const std::string& name) { return folder / name; };
-  // Trained to be sure of itself: rounding changes the loss of a regression that is almost none.
-  ASSERT_EQ(run_command({"model", "new", "cnn", "--input", "8x8x1", "--classes", "10", "-o", path("net.cotf")}).code,
-            ExitCode::ok);
-  const auto drop_of = [&](const std::string& limit) {
-    return run_command({"model", "quantise", path("net.cotf"), "--data", "digits", "-o", path("int8.cotf"),
-                        "--max-drop", limit, "--calibration", "20", "--full", "--json"});
-  };
-  const CommandOutcome free = drop_of("100%");
-  ASSERT_EQ(free.code, ExitCode::ok) << free.err;
-  const double drop = nlohmann::json::parse(free.out).at("drop").get<double>();
-  if (drop <= 0) GTEST_SKIP() << "this net lost nothing";
-  ASSERT_EQ(std::remove(path("int8.cotf").c_str()), 0);
-  const CommandOutcome refused = drop_of("0");
+  // Untrained, by a seed with which rounding loses some points (on x86-64 4.3).
+  ASSERT_EQ(
+      run_command({"model", "new", "mlp", "--input", "8x8x1", "--classes", "10", "--seed", "5", "-o", path("net.cotf")})
+          .code,
+      ExitCode::ok);
+  const CommandOutcome refused = run_command({"model", "quantise", path("net.cotf"), "--data", "digits", "-o",
+                                              path("int8.cotf"), "--max-drop", "0", "--calibration", "20", "--full"});
   EXPECT_EQ(refused.code, ExitCode::failure);
   EXPECT_THAT(refused.err, testing::HasSubstr("nothing is written: the drop is"));
   EXPECT_FALSE(os::exists(path("int8.cotf")));
