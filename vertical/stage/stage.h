@@ -44,4 +44,11 @@ class Stage {
   virtual bool done() const = 0;
 };
 
+// A stage with more than one peer, whose messages it takes in an order of its own.
+class OrderedStage : public Stage {
+ public:
+  // Whose message comes next, when next() gives nothing and it is not done().
+  virtual PartyIndex awaits() const = 0;
+};
+
 }  // namespace coterie::vertical
