@@ -45,6 +45,18 @@ Result<std::unique_ptr<ByteStream>> meet_at_coordinator(const CoordinatorDoor& d
   return secure_inside(std::move(stream), peer, is_label_party);
 }
 
+Result<std::unique_ptr<ByteStream>> ask_dealer(const CoordinatorDoor& door, const VerticalJobId& job,
+                                               const Digest& manifest, const RegressionShape& shape,
+                                               const LinkPatience& patience) {
+  COT_ASSIGN(std::unique_ptr<ByteStream> stream, dial(door, patience));
+  COT_ASSIGN(const JobView view,
+             ask(*stream, {.kind = RequestKind::deal, .job = job, .digest = manifest, .shape = shape}));
+  if (view.state != JobState::running || view.job != job || view.manifest != manifest) {
+    return Error(ErrorCode::malformed, "coordinator: it speaks of another job, or of one that does not run");
+  }
+  return stream;
+}
+
 Result<Bytes> sign_approval(const std::string& key_file, const VerticalJobId& job, const Digest& manifest) {
   Result<Bytes> pem = os::read_file(key_file, kKeyFileBytesMax);
   if (!pem) return pem.error();

@@ -26,6 +26,12 @@ Result<std::unique_ptr<ByteStream>> meet_at_coordinator(const CoordinatorDoor& d
                                                         const Digest& manifest, const TlsIdentity& peer,
                                                         bool is_label_party, const LinkPatience& patience);
 
+// The dealer's words for a regression of this shape (vertical/regression/dealing.h), as the frames of a Link; waits
+// until the other party has asked, too. The job must run.
+Result<std::unique_ptr<ByteStream>> ask_dealer(const CoordinatorDoor& door, const VerticalJobId& job,
+                                               const Digest& manifest, const RegressionShape& shape,
+                                               const LinkPatience& patience);
+
 // A signature over approval_message() by the private key in a PEM file. invalid_argument: unreadable, or neither P-256
 // nor Ed25519.
 Result<Bytes> sign_approval(const std::string& key_file, const VerticalJobId& job, const Digest& manifest);

@@ -85,6 +85,7 @@ CoordinatorEffects CoordinatorMachine::decide(ConnectionId connection, const Pee
     }
     case RequestKind::join: return join(connection, *party, *request, record, now);
     case RequestKind::report: return report(connection, *party, *request, record, now);
+    case RequestKind::deal: return deal(connection, *party, *request, record);
   }
   return refuse(connection, Refusal::malformed_request);
 }
@@ -186,6 +187,40 @@ CoordinatorEffects CoordinatorMachine::join(ConnectionId connection, PartyIndex 
   return effects;
 }
 
+CoordinatorEffects CoordinatorMachine::deal(ConnectionId connection, PartyIndex party, const Request& request,
+                                            JobRecord& record) {
+  if (request.digest != record.manifest) return refuse(connection, Refusal::manifest_differs);
+  if (is_over(record.state)) return refuse(connection, Refusal::job_over);
+  if (record.state != JobState::running) return refuse(connection, Refusal::not_running);
+  Run& run = must_find(runs_, record.job, kRunHasJob);
+  if (run.is_dealt || run.dealings[party]) return refuse(connection, Refusal::already_joined);
+  CoordinatorEffects effects;
+  const std::optional<ConnectionId> other = run.dealings[1 - party];
+  if (!other) {
+    run.shape = request.shape;
+    run.dealings[party] = connection;
+    dealings_.emplace(connection, std::pair(record.job, party));
+    return effects;
+  }
+  if (run.shape != request.shape) {
+    dealings_.erase(*other);
+    run.dealings = {};
+    for (const ConnectionId to : {connection, *other}) {
+      effects.answers.push_back(refuse(to, Refusal::deal_differs).answers[0]);
+    }
+    return effects;
+  }
+  run.is_dealt = true;
+  run.dealings[party] = connection;
+  dealings_.emplace(connection, std::pair(record.job, party));
+  const Bytes bytes = write_answer(view_of(record));
+  for (const ConnectionId to : {connection, *other}) {
+    effects.answers.push_back({.to = to, .bytes = bytes, .is_last = false});
+  }
+  effects.deals.push_back({.label = *run.dealings[0], .feature = *run.dealings[1], .shape = request.shape});
+  return effects;
+}
+
 CoordinatorEffects CoordinatorMachine::report(ConnectionId connection, PartyIndex party, const Request& request,
                                               JobRecord& record, Now now) {
   // A report after the end changes nothing, but who gives it learns how it ended.
@@ -218,6 +253,11 @@ void CoordinatorMachine::end(JobRecord& record, JobState state, std::string reas
       paired_.erase(*connection);
       effects.closes.push_back(*connection);
     }
+    for (const std::optional<ConnectionId>& connection : run->second.dealings) {
+      if (!connection) continue;
+      dealings_.erase(*connection);
+      effects.closes.push_back(*connection);
+    }
     runs_.erase(run);
   }
   for (auto entry = waiting_.begin(); entry != waiting_.end();) {
@@ -231,8 +271,12 @@ void CoordinatorMachine::end(JobRecord& record, JobState state, std::string reas
 }
 
 CoordinatorEffects CoordinatorMachine::spoke_early(ConnectionId connection, Now) {
-  if (waiting_.erase(connection) == 0) return {};
-  return checked(refuse(connection, Refusal::spoke_early));
+  if (waiting_.erase(connection) == 1) return checked(refuse(connection, Refusal::spoke_early));
+  if (!dealings_.contains(connection)) return {};
+  forget_dealing(connection);
+  CoordinatorEffects effects;
+  effects.closes.push_back(connection);
+  return checked(std::move(effects));
 }
 
 void CoordinatorMachine::relayed(ConnectionId from, uint64_t bytes, Now now) {
@@ -246,6 +290,7 @@ void CoordinatorMachine::relayed(ConnectionId from, uint64_t bytes, Now now) {
 CoordinatorEffects CoordinatorMachine::closed(ConnectionId connection, Now now) {
   asking_.erase(connection);
   waiting_.erase(connection);
+  forget_dealing(connection);
   const auto found = paired_.find(connection);
   if (found == paired_.end()) return {};
   const auto [job, party] = found->second;
@@ -254,6 +299,14 @@ CoordinatorEffects CoordinatorMachine::closed(ConnectionId connection, Now now) 
   run.connections[party].reset();
   if (!run.is_connected()) run.until = now.instant + limits_.report_time;
   return checked({});
+}
+
+void CoordinatorMachine::forget_dealing(ConnectionId connection) {
+  const auto found = dealings_.find(connection);
+  if (found == dealings_.end()) return;
+  const auto [job, party] = found->second;
+  dealings_.erase(found);
+  must_find(runs_, job, kPairHasRun).dealings[party].reset();
 }
 
 CoordinatorEffects CoordinatorMachine::advance(Now now) {
@@ -336,6 +389,10 @@ void CoordinatorMachine::check() const {
   for (const auto& [connection, place] : paired_) {
     const Run& run = must_find(runs_, place.first, kPairHasRun);
     COT_INVARIANT(run.connections[place.second] == connection, "a run knows its connections");
+  }
+  for (const auto& [connection, place] : dealings_) {
+    const Run& run = must_find(runs_, place.first, kPairHasRun);
+    COT_INVARIANT(run.dealings[place.second] == connection, "a run knows whom it deals to");
   }
   for (const auto& [job, record] : jobs_) {
     COT_INVARIANT(record.state != JobState::running || runs_.contains(job), "a job that runs has a run");

@@ -42,11 +42,16 @@ struct CoordinatorEffects {
   struct Pair {
     ConnectionId label, feature;
   };
+  struct Deal {
+    ConnectionId label, feature;
+    RegressionShape shape;
+  };
 
   std::vector<JobRecord> store;
   std::vector<VerticalJobId> remove;
   std::vector<Answer> answers;
   std::vector<Pair> pairs;           // behind their answers
+  std::vector<Deal> deals;           // likewise: two seeds are drawn, and both connections get their dealing
   std::vector<ConnectionId> closes;  // without a word; the machine has forgotten them
 };
 
@@ -67,7 +72,7 @@ class CoordinatorMachine {
   // It asks, after its handshake; nullopt for bytes that are no request.
   CoordinatorEffects asked(ConnectionId connection, const PeerIdentity& peer, const std::optional<Request>& request,
                            Now now);
-  // A party that waits for its peer has sent a byte.
+  // A party that waits for its peer, or is dealt to, has sent a byte.
   CoordinatorEffects spoke_early(ConnectionId connection, Now now);
   // A paired connection's party has sent so many bytes.
   void relayed(ConnectionId from, uint64_t bytes, Now now);
@@ -93,6 +98,9 @@ class CoordinatorMachine {
   // From the pairing until both parties have said how it ended.
   struct Run {
     std::array<std::optional<ConnectionId>, kJobParties> connections;
+    std::array<std::optional<ConnectionId>, kJobParties> dealings;  // who asked for random numbers, and is here
+    std::optional<RegressionShape> shape;                           // that the first one asked for
+    bool is_dealt = false;                                          // both have asked: it happens once a run
     Instant until;  // without a byte, or without a report once both connections are gone
     bool is_connected() const { return connections[0] || connections[1]; }
   };
@@ -106,8 +114,10 @@ class CoordinatorMachine {
                              const Request& request, JobRecord& record, Now now);
   CoordinatorEffects join(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record,
                           Now now);
+  CoordinatorEffects deal(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record);
   CoordinatorEffects report(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record,
                             Now now);
+  void forget_dealing(ConnectionId connection);
   // Ends the job, and all that is connected for it.
   void end(JobRecord& record, JobState state, std::string reason, Now now, CoordinatorEffects& effects);
   size_t running() const;
@@ -120,7 +130,7 @@ class CoordinatorMachine {
   std::map<ConnectionId, Instant> asking_;  // until when
   std::map<ConnectionId, Waiting> waiting_;
   std::map<VerticalJobId, Run> runs_;
-  std::map<ConnectionId, std::pair<VerticalJobId, PartyIndex>> paired_;
+  std::map<ConnectionId, std::pair<VerticalJobId, PartyIndex>> paired_, dealings_;
   StepCheck step_check_;
 };
 

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "base/os/clock.h"
+#include "secure/crypto/random.h"
 #include "vertical/coordinator/coordinator_connection.h"
+#include "vertical/coordinator/dealt_frames.h"
 #include "vertical/coordinator/relay_pipe.h"
 #include "vertical/link/tls_context.h"
 
@@ -21,6 +23,7 @@ namespace {
 
 constexpr Millis kStopCheckEvery{100};
 constexpr int kRoundsMax = 16;  // of a pair before the others have their turn
+constexpr int kPiecesMax = 16;  // TLS records of a dealing, likewise
 
 Now now() { return {.instant = os::monotonic_now(), .wall = os::wall_now()}; }
 
@@ -62,11 +65,12 @@ class Server final : public CoordinatorServer {
     return {};
   }
 
-  enum class Phase : uint8_t { asking, waiting, paired };
+  enum class Phase : uint8_t { asking, waiting, paired, dealing };
   struct Connected {
     std::unique_ptr<CoordinatorConnection> connection;
     Phase phase = Phase::asking;
-    ConnectionId pair = 0;  // the label party's connection, which names the pair
+    ConnectionId pair = 0;                // the label party's connection, which names the pair
+    std::unique_ptr<DealtFrames> frames;  // of a dealing
   };
   // Two directions. `moves[i]` is from side i to the other one.
   struct Pair {
@@ -88,6 +92,7 @@ class Server final : public CoordinatorServer {
         if (pair.moves[side].room().empty()) events = 0;
         if (!pair.takes_nothing[side] && !pair.moves[1 - side].waiting().empty()) events |= POLLOUT;
       }
+      if (connected.phase == Phase::dealing && !connected.frames->is_over()) events |= POLLOUT;
       if (connected.connection->wants_out()) events |= POLLOUT;
       // With nothing to look for poll() would still tell of a hang-up, again and again.
       entries.push_back({events == 0 ? -1 : connected.connection->fd(), events, 0});
@@ -120,6 +125,7 @@ class Server final : public CoordinatorServer {
   Status serve(ConnectionId id) {
     const auto found = connections_.find(id);
     if (found == connections_.end() || found->second.phase == Phase::paired) return {};
+    if (found->second.phase == Phase::dealing) return deal(id, found->second);
     CoordinatorConnection& connection = *found->second.connection;
     if (found->second.phase == Phase::asking) {
       switch (connection.receive_request()) {
@@ -138,7 +144,32 @@ class Server final : public CoordinatorServer {
         case Progress::moved: return perform(machine_.spoke_early(id, now()));
       }
     }
-    connections_.erase(found);
+    return lose(id);
+  }
+
+  // A piece of a dealing or two, and then the others have their turn.
+  Status deal(ConnectionId id, Connected& connected) {
+    std::array<uint8_t, 1> byte;
+    size_t count = 0;
+    switch (connected.connection->read(byte, count)) {
+      case Progress::moved: return perform(machine_.spoke_early(id, now()));
+      case Progress::ended: return lose(id);
+      case Progress::blocked: break;
+    }
+    for (int piece = 0; piece < kPiecesMax; ++piece) {
+      const ByteView waiting = connected.frames->waiting();
+      if (waiting.empty()) return {};
+      switch (connected.connection->write(waiting, count)) {
+        case Progress::moved: connected.frames->sent(count); break;
+        case Progress::ended: return lose(id);
+        case Progress::blocked: return {};
+      }
+    }
+    return {};
+  }
+
+  Status lose(ConnectionId id) {
+    connections_.erase(id);
     return perform(machine_.closed(id, now()));
   }
 
@@ -223,6 +254,18 @@ class Server final : public CoordinatorServer {
       pairs_.emplace(two.label, Pair{.ids = {two.label, two.feature},
                                      .moves = {RelayPipe(limits_.buffer_bytes), RelayPipe(limits_.buffer_bytes)}});
       if (!lost.empty()) pairs_.at(two.label).is_over = true;
+    }
+    for (const CoordinatorEffects::Deal& two : effects.deals) {
+      Secret<32> label_seed, feature_seed;
+      fill_random(label_seed.mutable_bytes());
+      fill_random(feature_seed.mutable_bytes());
+      for (const auto& [id, party] : {std::pair(two.label, PartyIndex{0}), {two.feature, PartyIndex{1}}}) {
+        COT_ASSIGN(Dealing dealing,
+                   Dealing::make(two.shape, party, Secret<32>(label_seed.reveal()), Secret<32>(feature_seed.reveal())));
+        Connected& connected = connections_.at(id);
+        connected.phase = Phase::dealing;
+        connected.frames = std::make_unique<DealtFrames>(std::move(dealing));
+      }
     }
     for (const ConnectionId id : effects.closes) {
       const auto found = connections_.find(id);

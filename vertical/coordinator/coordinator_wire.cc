@@ -6,6 +6,7 @@ namespace coterie::vertical {
 namespace {
 
 constexpr std::array<uint8_t, 3> kMagic{'C', 'T', 'R'};
+constexpr size_t kShapeBytes = 20;
 constexpr uint8_t kAnswerKind = 64, kRefusalKind = 65;
 
 template <typename T>
@@ -67,6 +68,10 @@ class Reader {
   bool is_short_ = false;
 };
 
+bool has_digest(RequestKind kind) {
+  return kind == RequestKind::approve || kind == RequestKind::join || kind == RequestKind::deal;
+}
+
 size_t request_bytes_max(RequestKind kind) {
   const size_t job = VerticalJobId{}.size(), digest = Digest{}.bytes.size();
   switch (kind) {
@@ -76,6 +81,7 @@ size_t request_bytes_max(RequestKind kind) {
     case RequestKind::cancel: return job;
     case RequestKind::join: return job + digest;
     case RequestKind::report: return job + 2 + kJobReasonBytesMax;
+    case RequestKind::deal: return job + digest + kShapeBytes;
   }
   return 0;
 }
@@ -107,18 +113,24 @@ Bytes write_request(const Request& request) {
   } else {
     append(payload, request.job);
   }
-  if (request.kind == RequestKind::approve || request.kind == RequestKind::join) append(payload, request.digest.view());
+  if (has_digest(request.kind)) append(payload, request.digest.view());
   if (request.kind == RequestKind::approve) append(payload, request.signature);
   if (request.kind == RequestKind::report) {
     payload.push_back(request.is_done ? 1 : 0);
     append_text(payload, request.reason);
+  }
+  if (request.kind == RequestKind::deal) {
+    const RegressionShape& shape = request.shape;
+    for (const uint32_t number : {shape.rows, shape.label_columns, shape.feature_columns, shape.batch, shape.epochs}) {
+      append_number(payload, number);
+    }
   }
   return with_header(static_cast<uint8_t>(request.kind), payload);
 }
 
 Result<RequestHeader> read_request_header(std::span<const uint8_t, kCoordinatorHeaderBytes> bytes) {
   COT_ASSIGN(const uint8_t number, kind_of(bytes));
-  if (number < 1 || number > static_cast<uint8_t>(RequestKind::report)) {
+  if (number < 1 || number > static_cast<uint8_t>(RequestKind::deal)) {
     return malformed("a request of kind " + std::to_string(number) + " came");
   }
   const RequestHeader header{.kind = static_cast<RequestKind>(number), .length = length_of(bytes)};
@@ -138,7 +150,7 @@ Result<Request> read_request(RequestKind kind, ByteView payload) {
   } else {
     reader.take_into(request.job);
   }
-  if (kind == RequestKind::approve || kind == RequestKind::join) reader.take_into(request.digest.bytes);
+  if (has_digest(kind)) reader.take_into(request.digest.bytes);
   if (kind == RequestKind::approve) {
     const ByteView signature = reader.rest();
     request.signature.assign(signature.begin(), signature.end());
@@ -149,6 +161,13 @@ Result<Request> read_request(RequestKind kind, ByteView payload) {
     if (request.is_done ? !request.reason.empty() : !is_job_reason(request.reason)) {
       return malformed("a report without its reason came");
     }
+  }
+  if (kind == RequestKind::deal) {
+    RegressionShape& shape = request.shape;
+    for (uint32_t* number : {&shape.rows, &shape.label_columns, &shape.feature_columns, &shape.batch, &shape.epochs}) {
+      *number = static_cast<uint32_t>(reader.number(4));
+    }
+    if (Status status = check_regression_shape(shape); !status) return malformed(status.error().message());
   }
   if (!reader.is_whole()) return malformed("a request with too few or too many bytes came");
   return request;

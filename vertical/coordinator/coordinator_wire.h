@@ -3,7 +3,7 @@
 //   "CTR", version u8, kind u8, 3 zero bytes, length u32, then `length` bytes
 //
 // A connection has one request and one answer. After the answer to a join come the other party's bytes, which the
-// coordinator cannot read.
+// coordinator cannot read; after the one to a deal, frames (vertical/link/frame.h) of the coordinator's own.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "vertical/coordinator/job_record.h"
 #include "vertical/coordinator/refusal.h"
+#include "vertical/regression/ring_plan.h"
 
 namespace coterie::vertical {
 
@@ -24,16 +25,17 @@ inline constexpr size_t kCoordinatorHeaderBytes = 12;
 inline constexpr size_t kManifestBytesMax = 1 << 16;
 inline constexpr size_t kAnswerBytesMax = 1 << 12;
 
-enum class RequestKind : uint8_t { submit = 1, approve, status, cancel, join, report };
+enum class RequestKind : uint8_t { submit = 1, approve, status, cancel, join, report, deal };
 
 struct Request {
   RequestKind kind = RequestKind::status;
-  std::string manifest;  // submit
-  VerticalJobId job{};   // all others
-  Digest digest;         // approve, join
-  Bytes signature;       // approve
-  bool is_done = false;  // report
-  std::string reason;    // report of a failure, as is_job_reason() wants it
+  std::string manifest;   // submit
+  VerticalJobId job{};    // all others
+  Digest digest;          // approve, join, deal
+  Bytes signature;        // approve
+  bool is_done = false;   // report
+  std::string reason;     // report of a failure, as is_job_reason() wants it
+  RegressionShape shape;  // deal
 };
 
 Bytes write_request(const Request& request);

@@ -32,6 +32,8 @@ constexpr RefusalTraits kRefusals[] = {
      "this party has submitted as many open jobs as it may"},
     {Refusal::waiting_full, ErrorCode::overloaded, "waiting_full", "as many parties wait as the coordinator lets"},
     {Refusal::pairs_full, ErrorCode::overloaded, "pairs_full", "as many jobs run as the coordinator lets"},
+    {Refusal::deal_differs, ErrorCode::refused, "deal_differs",
+     "the parties ask for random numbers of different shapes"},
 };
 
 }  // namespace

@@ -29,7 +29,8 @@ enum class Refusal : uint8_t {
   jobs_full,
   party_jobs_full,
   waiting_full,
-  pairs_full
+  pairs_full,
+  deal_differs
 };
 
 struct RefusalTraits {

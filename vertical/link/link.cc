@@ -69,6 +69,17 @@ Status Link::run(Stage& stage, StageId id, PartyIndex peer) {
   return {};
 }
 
+Status Link::run(OrderedStage& stage, StageId id, PartyIndex peer, Link& other) {
+  while (!stage.done()) {
+    while (std::optional<Message> message = stage.next()) COT_TRY(send(id, *message));
+    if (stage.done()) break;
+    const PartyIndex from = stage.awaits();
+    COT_ASSIGN(const Message message, from == peer ? receive(id, peer) : other.receive(id, from));
+    if (Status status = stage.receive(message); !status) return status.error().with_context(stage_name(id));
+  }
+  return {};
+}
+
 Status Link::send(StageId stage, const Message& message) {
   COT_ASSERT(message.payload.size() <= kMessageBytesMax);
   const auto header = write_frame_header({.stage = stage,

@@ -40,6 +40,10 @@ class Link {
   // Runs a stage to its end. The stage's error, or the connection's, with the stage's name.
   Status run(Stage& stage, StageId id, PartyIndex peer);
 
+  // The same for a stage with two peers; the other one is at the end of `other`, and says nothing but what the stage
+  // waits for. Messages to it are not sent: there is no such stage.
+  Status run(OrderedStage& stage, StageId id, PartyIndex peer, Link& other);
+
   const LinkBytes& bytes() const { return bytes_; }
 
  private:

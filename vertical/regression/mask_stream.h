@@ -19,6 +19,7 @@ enum class MaskUse : uint32_t {
   sine_share,      // [row][term][sine, cosine]: the label party's share
   change,          // [column]: its share of what hides the change of the weights
   change_share,    // [column][high part, top bit]: the label party's share
+  edge,            // one word: the feature party's noise on its share of the guard
 };
 
 // `count` words of one chunk; chunk 0 for what has no rows.

@@ -8,7 +8,7 @@
 
 namespace coterie::vertical {
 
-// A value v adds weight * (v - mean) / deviation, with the quotient clipped to +-kColumnMax; a missing one adds nothing.
+// A value v adds weight * (v - mean) / deviation, the quotient clipped to +-kColumnMax. A missing one adds nothing.
 struct WeightedColumn {
   double mean = 0, deviation = 1, weight = 0;
   friend bool operator==(const WeightedColumn&, const WeightedColumn&) = default;
@@ -33,7 +33,7 @@ std::vector<double> partial_margins(const RegressionModel& model, const std::vec
 
 double sigmoid(double margin);
 
-// "CVR1", the number of columns (4 bytes), the intercept, then mean, deviation and weight of each column; little-endian.
+// "CVR1", the number of columns (4 bytes), the intercept, then each column's mean, deviation, weight; little-endian.
 Bytes write_regression_model(const RegressionModel& model);
 // `malformed`.
 Result<RegressionModel> read_regression_model(ByteView bytes);

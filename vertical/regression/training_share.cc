@@ -10,6 +10,8 @@
 namespace coterie::vertical {
 namespace {
 
+constexpr int kEdgeNoiseBits = 8;  // far below kEdgeRowsMax, far above what it covers
+
 Word word_of(int32_t value) { return static_cast<Word>(int64_t{value}); }
 
 }  // namespace
@@ -91,6 +93,12 @@ std::vector<Word> TrainingShare::masked_residuals(std::span<const Word> peer_mas
     edge_ += row.edge;
     if (is_label()) residuals_[i] += to_ring(scale * (0.5 - double{labels_[first_ + i]}), plan_.residual_bits());
     masked[i] = residuals_[i] - masked[i];
+  }
+  if (!is_label()) {
+    // The sum's last places are rounding errors that depend on masks: noise of up to 2^-kEdgeNoiseBits a row covers
+    // them.
+    const Word noise = mask_words(seed_, MaskUse::edge, step_, 0, 1)[0];
+    edge_ += noise % (Word{rows_} << (plan_.residual_bits() - kEdgeNoiseBits));
   }
   return masked;
 }

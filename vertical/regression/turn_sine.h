@@ -12,7 +12,7 @@ struct SinePair {
   int64_t sine = 0, cosine = 0;  // at scale kSineBits; off by less than 2^-26
 };
 
-// Of `turn` / 2^64 turns.
+// The angle is `turn` / 2^64 of a turn.
 SinePair sine_of_turn(uint64_t turn);
 
 }  // namespace coterie::vertical

@@ -47,7 +47,7 @@ class Stage {
 // A stage with more than one peer, whose messages it takes in an order of its own.
 class OrderedStage : public Stage {
  public:
-  // Whose message comes next, when next() gives nothing and it is not done().
+  // The peer whose message comes next, when next() gives nothing and it is not done().
   virtual PartyIndex awaits() const = 0;
 };
 

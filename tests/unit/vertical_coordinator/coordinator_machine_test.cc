@@ -294,6 +294,44 @@ TEST_F(CoordinatorMachineTest, APartyThatFailsFailsTheJob) {
   EXPECT_TRUE(machine_.closed(label, now_).store.empty());
 }
 
+TEST_F(CoordinatorMachineTest, DealsOnceToBothPartiesOfARun) {
+  const auto deal = [](uint32_t rows) {
+    Request request = about(RequestKind::deal);
+    request.shape = {.rows = rows, .label_columns = 2, .feature_columns = 3, .batch = 16, .epochs = 1};
+    return request;
+  };
+  approve_all();
+  EXPECT_EQ(refusal(label_, deal(100)), "not_running");
+  run();
+  EXPECT_EQ(refusal(stranger_, deal(100)), "not_a_party");
+  EXPECT_EQ(refusal(label_, deal(100)), "waits");
+  ConnectionId label = connection_;
+  EXPECT_EQ(refusal(label_, deal(100)), "already_joined");
+  // It goes and comes again.
+  machine_.closed(label, now_);
+  EXPECT_EQ(refusal(label_, deal(100)), "waits");
+  label = connection_;
+  EXPECT_EQ(refusal(feature_, deal(101)), "deal_differs");
+  ASSERT_TRUE(heard(label));
+  EXPECT_EQ(heard(label)->error().reason(), "deal_differs") << "both hear of it";
+
+  EXPECT_EQ(refusal(feature_, deal(100)), "waits");
+  const ConnectionId feature = connection_;
+  EXPECT_EQ(refusal(label_, deal(100)), "accepted");
+  label = connection_;
+  EXPECT_TRUE(heard(feature));
+  ASSERT_EQ(effects_.deals.size(), 1u);
+  EXPECT_EQ(effects_.deals[0].label, label);
+  EXPECT_EQ(effects_.deals[0].feature, feature);
+  EXPECT_EQ(effects_.deals[0].shape, deal(100).shape);
+  EXPECT_TRUE(effects_.store.empty());
+  EXPECT_EQ(machine_.spoke_early(feature, now_).closes, std::vector{feature}) << "who is dealt to says nothing";
+  EXPECT_EQ(refusal(feature_, deal(100)), "already_joined") << "seeds serve once";
+  EXPECT_EQ(refusal(label_, report(false)), "accepted");
+  EXPECT_EQ(effects_.closes.size(), 3u) << "both of the pair, and whoever is still dealt to";
+  EXPECT_EQ(refusal(label_, deal(100)), "job_over");
+}
+
 TEST_F(CoordinatorMachineTest, EitherPartyCancels) {
   approve_all();
   EXPECT_EQ(refusal(label_, about(RequestKind::join)), "waits");

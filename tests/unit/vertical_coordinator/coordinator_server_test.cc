@@ -15,6 +15,8 @@
 #include "tests/support/matchers.h"
 #include "tests/unit/vertical_coordinator/party_files.h"
 #include "vertical/coordinator/coordinator_client.h"
+#include "vertical/link/link.h"
+#include "vertical/regression/train_regression.h"
 
 namespace coterie::vertical {
 namespace {
@@ -164,6 +166,40 @@ TEST_F(CoordinatorServerTest, CarriesMoreThanItsBuffersHold) {
     EXPECT_GT(party.relayed_bytes, large.size());
     EXPECT_LT(party.relayed_bytes, large.size() + (large.size() >> 4)) << "what the parties' TLS adds";
   }
+}
+
+// A regression whose random numbers the coordinator deals; the dealt bytes are more than sockets hold.
+TEST_F(CoordinatorServerTest, DealsARegression) {
+  submit_and_approve();
+  constexpr uint32_t kRows = 6000;
+  RegressionColumns columns(1);
+  std::vector<float> labels;
+  for (uint32_t row = 0; row < kRows; ++row) {
+    columns[0].push_back(static_cast<float>(row));
+    labels.push_back(row < kRows / 2 ? 0 : 1);
+  }
+  const RegressionSettings settings{.epochs = 4, .batch = 4096};
+  const RegressionShape shape{
+      .rows = kRows, .label_columns = 2, .feature_columns = 1, .batch = settings.batch, .epochs = settings.epochs};
+  const auto train = [&](const std::string& self, const std::string& peer) -> Result<RegressionModel> {
+    COT_ASSIGN(auto stream, meet(self, peer));
+    COT_ASSIGN(auto dealt, ask_dealer(door(self), kJob, manifest_, shape, {}));
+    Link link(std::move(stream)), dealer(std::move(dealt));
+    const bool is_label = self == "label";
+    COT_ASSIGN(const auto training, is_label ? start_label_regression(shape, settings, columns, labels)
+                                             : start_feature_regression(shape, settings, columns));
+    COT_TRY(link.run(*training, StageId::training, is_label ? 1 : 0, dealer));
+    return training->model();
+  };
+  Result<RegressionModel> feature = Error(ErrorCode::cancelled, "not yet");
+  std::thread other([&] { feature = train("feature", "label"); });
+  const Result<RegressionModel> label = train("label", "feature");
+  other.join();
+  ASSERT_OK(label);
+  ASSERT_OK(feature);
+  // Both have the same column, which the label follows.
+  EXPECT_GT(label->columns[0].weight, 0.3);
+  EXPECT_NEAR(label->columns[0].weight, feature->columns[0].weight, 1e-4);
 }
 
 // A party that does not read holds its peer back: no more than the buffers and the sockets take is on its way.

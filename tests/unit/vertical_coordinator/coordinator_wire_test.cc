@@ -41,6 +41,11 @@ TEST(CoordinatorWire, CarriesEachRequest) {
   ASSERT_OK(report);
   EXPECT_EQ(report->reason, "peer_silent");
   EXPECT_FALSE(report->is_done);
+  const RegressionShape shape{.rows = 1000, .label_columns = 2, .feature_columns = 300, .batch = 64, .epochs = 7};
+  const Result<Request> deal = again({.kind = RequestKind::deal, .job = {3}, .digest = digest, .shape = shape});
+  ASSERT_OK(deal);
+  EXPECT_EQ(deal->digest, digest);
+  EXPECT_EQ(deal->shape, shape);
   ASSERT_OK(again({.kind = RequestKind::status, .job = {3}}));
   ASSERT_OK(again({.kind = RequestKind::cancel, .job = {3}}));
 }
@@ -58,7 +63,7 @@ TEST(CoordinatorWire, RefusesALengthBeforeAnybodyReadsOn) {
 
 TEST(CoordinatorWire, RefusesWhatIsNoRequest) {
   Bytes bytes = write_request({.kind = RequestKind::join, .job = {}});
-  for (const auto& [at, value] : {std::pair(0, 'X'), {4, 0}, {4, 7}, {5, 1}, {7, 1}}) {
+  for (const auto& [at, value] : {std::pair(0, 'X'), {4, 0}, {4, 8}, {5, 1}, {7, 1}}) {
     Bytes other = bytes;
     other[static_cast<size_t>(at)] = static_cast<uint8_t>(value);
     EXPECT_ERROR(read_request_header(header_of(other)), ErrorCode::malformed, "coordinator");
@@ -69,6 +74,10 @@ TEST(CoordinatorWire, RefusesWhatIsNoRequest) {
     EXPECT_ERROR(read_request(RequestKind::join, Bytes(size)), ErrorCode::malformed, "");
   }
   EXPECT_ERROR(read_request(RequestKind::status, Bytes(17)), ErrorCode::malformed, "");
+  for (size_t size = 0; size < 68; ++size) {
+    EXPECT_ERROR(read_request(RequestKind::deal, Bytes(size)), ErrorCode::malformed, "");
+  }
+  EXPECT_ERROR(read_request(RequestKind::deal, Bytes(68, 0xFF)), ErrorCode::malformed, "out of range");
   // A failure has a reason, an end that is well has none, and a reason is a word.
   EXPECT_FALSE(again({.kind = RequestKind::report, .job = {}}));
   EXPECT_FALSE(again({.kind = RequestKind::report, .job = {}, .is_done = true, .reason = "x"}));

@@ -1,0 +1,33 @@
+#include "vertical/coordinator/dealt_frames.h"
+
+#include "base/assert.h"
+#include "secure/crypto/secret.h"
+#include "vertical/link/frame.h"
+
+namespace coterie::vertical {
+
+ByteView DealtFrames::waiting() {
+  if (gone_ == frame_.size() && !is_over_) {
+    const std::optional<Message> message = dealing_.next();
+    is_over_ = !message;
+    wipe(frame_);
+    frame_.clear();
+    gone_ = 0;
+    if (message) {
+      const auto header = write_frame_header({.stage = StageId::training,
+                                              .kind = message->kind,
+                                              .length = static_cast<uint32_t>(message->payload.size()),
+                                              .sequence = sequence_++});
+      frame_.insert(frame_.end(), header.begin(), header.end());
+      frame_.insert(frame_.end(), message->payload.begin(), message->payload.end());
+    }
+  }
+  return ByteView(frame_).subspan(gone_);
+}
+
+void DealtFrames::sent(size_t bytes) {
+  COT_ASSERT(bytes <= frame_.size() - gone_);
+  gone_ += bytes;
+}
+
+}  // namespace coterie::vertical
