@@ -27,6 +27,7 @@ struct PaillierLimits {
 void measure_psi();
 PaillierLimits measure_paillier();
 void measure_tree(const PaillierLimits& limits);
+void measure_regression();
 
 inline void succeed(const Status& status) {
   if (status) return;

@@ -7,7 +7,16 @@ PAILLIER_GOALS = {"encryptions": 3400, "additions": 280_000, "decryptions": 560}
 
 def vertical():
     for row in rows_of([BIN / "coterie-bench-vertical"]):
-        yield from {"psi": psi, "paillier": paillier, "vertical_tree": tree}[row["bench"]](row)
+        yield from {"psi": psi, "paillier": paillier, "vertical_tree": tree, "vertical_regression": regression}[row["bench"]](row)
+
+
+def regression(row):
+    every = row["label_s"] + row["feature_s"] + row["dealer_s"]
+    yield row, (f"an epoch on shares, {row['rows']} rows, {row['label_columns']} + {row['feature_columns']} columns", f"{every:.2f} CPU s",
+                f"in double precision {row['plain_s']:.3f} s", "goal 40 s", verdict(every <= 40))
+    yield None, ("    label party, feature party, dealer", f"{row['label_s']:.2f}, {row['feature_s']:.2f}, {row['dealer_s']:.2f}", "", "", "")
+    yield None, ("    sent", f"{row['label_sent_mb'] + row['feature_sent_mb']:.1f} MB",
+                 f"label party {row['label_sent_mb']:.1f} MB, feature party {row['feature_sent_mb']:.1f} MB", f"dealt {row['dealt_mb']:.1f} MB", "")
 
 
 def psi(row):

@@ -1,10 +1,12 @@
-// What the encrypted job is compared with: the same trees in one process, without encryption.
+// What the job of two parties is compared with: the same trees in one process, without encryption, or the same
+// regression with the exact sigmoid.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "base/result.h"
+#include "vertical/regression/regression_settings.h"
 #include "vertical/trees/tree_settings.h"
 
 namespace coterie {
@@ -16,5 +18,7 @@ struct PlainData {
 
 // Trains on all of these columns and scores the held-out rows.
 Result<std::vector<float>> plain_scores(const PlainData& data, const vertical::TreeSettings& settings, uint32_t bins);
+
+std::vector<float> plain_regression_scores(const PlainData& data, const vertical::RegressionSettings& settings);
 
 }  // namespace coterie

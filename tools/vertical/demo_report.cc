@@ -1,5 +1,6 @@
 #include "tools/vertical/demo_report.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/table.h"
@@ -27,7 +28,7 @@ std::string quality_table(const VerticalDemoResult& result) {
   const auto add = [&table](const char* name, const ScoreQuality& quality) {
     table.add({name, format_fixed(quality.auc, 4), format_fixed(quality.log_loss, 4)});
   };
-  add("both parties, encrypted", result.together);
+  add(result.is_regression() ? "both parties, on shares" : "both parties, encrypted", result.together);
   add("one table of all columns", result.pooled);
   add("label party alone", result.alone);
   return table.text();
@@ -37,7 +38,29 @@ nlohmann::ordered_json quality_json(const ScoreQuality& quality) {
   return {{"auc", quality.auc}, {"log_loss", quality.log_loss}};
 }
 
+double log_loss_gap(const VerticalDemoResult& result) {
+  return std::abs(result.together.log_loss - result.pooled.log_loss);
+}
+
+std::string comparison_text(const VerticalDemoResult& result) {
+  const uint64_t held_out = result.label.held_out;
+  if (result.is_regression()) {
+    return "The log loss is " + format_fixed(log_loss_gap(result), 4) + " from the one table's, " +
+           (result.is_pooled() ? "within" : "outside of") + " " + format_fixed(kRegressionLogLossGapMax, 3) +
+           ":\nthe sigmoid on shares is a sum of 12 sines.\n";
+  }
+  if (result.is_pooled()) {
+    return "Each of the " + counted(held_out, "encrypted score") + " equals the one table's, bit for bit.\n";
+  }
+  return format_count(held_out - result.equal_scores) + " of " + counted(held_out, "encrypted score") +
+         " differ from the one table's.\n";
+}
+
 }  // namespace
+
+bool VerticalDemoResult::is_pooled() const {
+  return is_regression() ? log_loss_gap(*this) <= kRegressionLogLossGapMax : equal_scores == label.held_out;
+}
 
 std::string demo_text(const VerticalDemoResult& result, const std::string& folder) {
   const uint64_t held_out = result.label.held_out;
@@ -45,20 +68,21 @@ std::string demo_text(const VerticalDemoResult& result, const std::string& folde
                      format_count(result.feature.ids) + ", both " + format_count(result.label.matched) +
                      "\n        trained on " + format_count(result.label.trained) + ", held out " +
                      format_count(held_out) + "\n\n";
-  text += stages_table(result) + "\n" + quality_table(result);
-  text += result.is_pooled()
-              ? "Each of the " + counted(held_out, "encrypted score") + " equals the one table's, bit for bit.\n"
-              : format_count(held_out - result.equal_scores) + " of " + counted(held_out, "encrypted score") +
-                    " differ from the one table's.\n";
+  text += stages_table(result) + "\n" + quality_table(result) + comparison_text(result);
   text += "\nWhat each party learned of the other, by row of the ledger\n";
-  for (const LedgerRow& row : ledger_rows(result.label, true, result.trees)) {
+  for (const LedgerRow& row : ledger_rows(result.label, true, result.terms)) {
     text += row.id + " " + row.stage + "\n";
     text += "   " + wrapped("label party: " + row.label_party, kColumns - 3, 5) + "\n";
     text += "   " + wrapped("feature party: " + row.feature_party, kColumns - 3, 5) + "\n";
+    if (!row.coordinator.empty()) text += "   " + wrapped("coordinator: " + row.coordinator, kColumns - 3, 5) + "\n";
   }
   text += "\nThe coordinator carried " + format_bytes(result.job.parties[0].relayed_bytes) +
           " from the label party and " + format_bytes(result.job.parties[1].relayed_bytes) +
           "\nfrom the feature party, sealed; the job is " + std::string(job_state_name(result.job.state)) + ".\n";
+  if (result.is_regression()) {
+    text += "It dealt " + format_bytes(result.label.dealt_bytes) + " to the label party and " +
+            format_bytes(result.feature.dealt_bytes) + " to the feature party.\n";
+  }
   return text + "\nmanifest.json, ledger.json, metrics.json and each party's part of the model\nare in " + folder +
          " (" + format_seconds(result.seconds) + ")\n";
 }
@@ -71,22 +95,29 @@ std::string demo_metrics(const VerticalDemoResult& result) {
                       {"label_party_bytes_sent", stage.bytes.sent},
                       {"feature_party_bytes_sent", stage.bytes.received}});
   }
-  const nlohmann::ordered_json json = {{"manifest_sha256", result.manifest.hex()},
-                                       {"label_party_ids", result.label.ids},
-                                       {"feature_party_ids", result.feature.ids},
-                                       {"matched", result.label.matched},
-                                       {"trained", result.label.trained},
-                                       {"held_out", result.label.held_out},
-                                       {"trees", result.trees},
-                                       {"stages", stages},
-                                       {"job_state", job_state_name(result.job.state)},
-                                       {"label_party_bytes_relayed", result.job.parties[0].relayed_bytes},
-                                       {"feature_party_bytes_relayed", result.job.parties[1].relayed_bytes},
-                                       {"together", quality_json(result.together)},
-                                       {"pooled", quality_json(result.pooled)},
-                                       {"label_party_alone", quality_json(result.alone)},
-                                       {"scores_equal_to_pooled", result.equal_scores},
-                                       {"seconds", result.seconds}};
+  nlohmann::ordered_json json = {{"manifest_sha256", result.manifest.hex()},
+                                 {"label_party_ids", result.label.ids},
+                                 {"feature_party_ids", result.feature.ids},
+                                 {"matched", result.label.matched},
+                                 {"trained", result.label.trained},
+                                 {"held_out", result.label.held_out},
+                                 {"model", result.is_regression() ? "logistic" : "trees"},
+                                 {"stages", stages},
+                                 {"job_state", job_state_name(result.job.state)},
+                                 {"label_party_bytes_relayed", result.job.parties[0].relayed_bytes},
+                                 {"feature_party_bytes_relayed", result.job.parties[1].relayed_bytes},
+                                 {"together", quality_json(result.together)},
+                                 {"pooled", quality_json(result.pooled)},
+                                 {"label_party_alone", quality_json(result.alone)},
+                                 {"seconds", result.seconds}};
+  if (result.is_regression()) {
+    json["epochs"] = result.terms.logistic.epochs;
+    json["label_party_bytes_dealt"] = result.label.dealt_bytes;
+    json["feature_party_bytes_dealt"] = result.feature.dealt_bytes;
+  } else {
+    json["trees"] = result.terms.trees.trees();
+    json["scores_equal_to_pooled"] = result.equal_scores;
+  }
   return json.dump(2) + "\n";
 }
 

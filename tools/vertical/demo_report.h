@@ -14,13 +14,19 @@ struct VerticalDemoResult {
   Digest manifest;
   PartyReport label, feature;
   vertical::JobView job;  // as the coordinator knows it at the end
-  uint32_t label_columns = 0, feature_columns = 0, trees = 0;
+  VerticalManifest terms;
+  uint32_t label_columns = 0, feature_columns = 0;
   ScoreQuality together, pooled, alone;
   uint64_t equal_scores = 0;  // of label.held_out: the same float as the pooled training's
   double seconds = 0;
 
-  bool is_pooled() const { return equal_scores == label.held_out; }
+  bool is_regression() const { return terms.model == VerticalModel::logistic; }
+  // Trees give the same bits as one table. A regression's sigmoid is not quite the exact one.
+  bool is_pooled() const;
 };
+
+// How far a regression's log loss on held-out people may be from the pooled one's.
+inline constexpr double kRegressionLogLossGapMax = 0.003;
 
 // At most 80 columns.
 std::string demo_text(const VerticalDemoResult& result, const std::string& folder);

@@ -27,29 +27,7 @@ void read_hex(JsonReader& reader, const char* key, std::array<uint8_t, kBytes>& 
   std::ranges::copy(*bytes, value.begin());
 }
 
-}  // namespace
-
-Result<VerticalManifest> parse_manifest(std::string_view text) {
-  Problems problems;
-  const std::optional<nlohmann::json> json = parse_json(text, problems);
-  if (!json) return Error(ErrorCode::malformed, listed(problems));
-  VerticalManifest manifest;
-  JsonReader reader(*json, "", problems);
-  size_t kind = 0;
-  reader.require("kind");
-  reader.read_choice("kind", {"vertical_trees"}, kind);
-  read_hex(reader, "job", manifest.job);
-  std::vector<std::string> leakage;
-  reader.read("leakage_ack", leakage);
-  if (!std::ranges::equal(leakage, kVerticalLeakage)) {
-    reader.problem("leakage_ack", "must be [\"L1\", \"L3\", \"L4\"], what such a job tells the parties of each other");
-  }
-  JsonReader matching = reader.object("matching");
-  read_hex(matching, "salt", manifest.matching.salt);
-  matching.read("id_type", manifest.matching.id_type);
-  matching.read("bucket_items", manifest.matching.bucket_items);
-  matching.read("intersection_min", manifest.matching.intersection_min);
-  matching.finish();
+void read_trees(JsonReader& reader, VerticalManifest& manifest) {
   JsonReader trees = reader.object("trees");
   trees.read("rounds", manifest.trees.rounds);
   trees.read("depth", manifest.trees.depth);
@@ -62,6 +40,49 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
     trees.problem("bins", "must be from 2 to " + std::to_string(kVerticalBinsMax));
   }
   trees.finish();
+}
+
+}  // namespace
+
+Result<VerticalManifest> parse_manifest(std::string_view text) {
+  Problems problems;
+  const std::optional<nlohmann::json> json = parse_json(text, problems);
+  if (!json) return Error(ErrorCode::malformed, listed(problems));
+  VerticalManifest manifest;
+  JsonReader reader(*json, "", problems);
+  size_t kind = 0;
+  reader.require("kind");
+  reader.read_choice("kind", {"vertical_trees", "vertical_logistic"}, kind);
+  manifest.model = static_cast<VerticalModel>(kind);
+  const bool is_trees = manifest.model == VerticalModel::trees;
+  read_hex(reader, "job", manifest.job);
+  std::vector<std::string> leakage;
+  reader.read("leakage_ack", leakage);
+  if (!std::ranges::equal(leakage, is_trees ? kVerticalLeakage : kRegressionLeakage)) {
+    reader.problem("leakage_ack", std::string("must be ") +
+                                      (is_trees ? "[\"L1\", \"L3\", \"L4\"]" : "[\"L1\", \"L6\", \"L10\"]") +
+                                      ", what such a job tells the parties of each other");
+  }
+  JsonReader matching = reader.object("matching");
+  read_hex(matching, "salt", manifest.matching.salt);
+  matching.read("id_type", manifest.matching.id_type);
+  matching.read("bucket_items", manifest.matching.bucket_items);
+  matching.read("intersection_min", manifest.matching.intersection_min);
+  matching.finish();
+  if (is_trees) {
+    read_trees(reader, manifest);
+  } else {
+    JsonReader logistic = reader.object("logistic");
+    logistic.read("epochs", manifest.logistic.epochs);
+    logistic.read("batch", manifest.logistic.batch);
+    logistic.read("rate", manifest.logistic.rate);
+    logistic.read("lambda", manifest.logistic.lambda);
+    logistic.finish();
+    if (!reader.has("parties")) {
+      reader.problem("parties",
+                     "must be there: a regression needs a coordinator as its dealer, which knows the parties by name");
+    }
+  }
   if (reader.has("parties")) {
     JsonReader parties = reader.object("parties");
     for (const auto& [key, name] : {std::pair("label", &manifest.parties[0]), {"feature", &manifest.parties[1]}}) {
@@ -77,26 +98,34 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
   if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));
   COT_TRY(vertical::check_psi_settings(manifest.matching));
   COT_TRY(vertical::check_tree_settings(manifest.trees));
+  COT_TRY(vertical::check_regression_settings(manifest.logistic));
   return manifest;
 }
 
 std::string write_manifest(const VerticalManifest& manifest) {
-  nlohmann::ordered_json json = {{"kind", "vertical_trees"},
+  const bool is_trees = manifest.model == VerticalModel::trees;
+  nlohmann::ordered_json json = {{"kind", is_trees ? "vertical_trees" : "vertical_logistic"},
                                  {"job", to_hex(manifest.job)},
-                                 {"leakage_ack", kVerticalLeakage},
+                                 {"leakage_ack", is_trees ? kVerticalLeakage : kRegressionLeakage},
                                  {"matching",
                                   {{"salt", to_hex(manifest.matching.salt)},
                                    {"id_type", manifest.matching.id_type},
                                    {"bucket_items", manifest.matching.bucket_items},
-                                   {"intersection_min", manifest.matching.intersection_min}}},
-                                 {"trees",
-                                  {{"rounds", manifest.trees.rounds},
-                                   {"depth", manifest.trees.depth},
-                                   {"eta", manifest.trees.eta},
-                                   {"lambda", manifest.trees.lambda},
-                                   {"min_child_weight", manifest.trees.min_child_weight},
-                                   {"label_party_first", manifest.trees.label_party_first},
-                                   {"bins", manifest.bins}}}};
+                                   {"intersection_min", manifest.matching.intersection_min}}}};
+  if (is_trees) {
+    json["trees"] = {{"rounds", manifest.trees.rounds},
+                     {"depth", manifest.trees.depth},
+                     {"eta", manifest.trees.eta},
+                     {"lambda", manifest.trees.lambda},
+                     {"min_child_weight", manifest.trees.min_child_weight},
+                     {"label_party_first", manifest.trees.label_party_first},
+                     {"bins", manifest.bins}};
+  } else {
+    json["logistic"] = {{"epochs", manifest.logistic.epochs},
+                        {"batch", manifest.logistic.batch},
+                        {"rate", manifest.logistic.rate},
+                        {"lambda", manifest.logistic.lambda}};
+  }
   if (!manifest.parties[0].empty()) {
     json["parties"] = {{"label", manifest.parties[0]}, {"feature", manifest.parties[1]}};
   }

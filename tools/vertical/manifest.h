@@ -11,21 +11,28 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "vertical/psi/psi_settings.h"
+#include "vertical/regression/regression_settings.h"
 #include "vertical/trees/tree_settings.h"
 
 namespace coterie {
 
 // Rows of the leakage ledger (docs/VERTICAL.md) that such a job implies: a manifest must list them.
 inline constexpr std::array<std::string_view, 3> kVerticalLeakage = {"L1", "L3", "L4"};
+inline constexpr std::array<std::string_view, 3> kRegressionLeakage = {"L1", "L6", "L10"};
 inline constexpr uint32_t kVerticalBinsMax = 256;
+
+enum class VerticalModel : uint8_t { trees = 0, logistic = 1 };
 
 struct VerticalManifest {
   std::array<uint8_t, 16> job{};
   vertical::PsiSettings matching;
   vertical::TreeSettings trees;
-  uint32_t bins = 32;  // of a column
-  // DNS names in the parties' certificates, the label party's first; empty: parties that reach each other need none.
+  uint32_t bins = 32;  // of a column of trees
+  // DNS names in the parties' certificates, the label party's first; empty: parties that reach each other need none. A
+  // regression has a coordinator as its dealer, so that its parties always have names.
   std::array<std::string, 2> parties;
+  VerticalModel model = VerticalModel::trees;
+  vertical::RegressionSettings logistic;
 };
 
 // invalid_argument or malformed, with every field that is wrong.

@@ -15,6 +15,8 @@
 #include "tools/vertical/party_table.h"
 #include "vertical/coordinator/coordinator_client.h"
 #include "vertical/psi/matching.h"
+#include "vertical/regression/predict_regression.h"
+#include "vertical/regression/train_regression.h"
 #include "vertical/trees/predict_trees.h"
 #include "vertical/trees/train_trees.h"
 
@@ -80,7 +82,11 @@ class Party {
   Result<PartyReport> run() {
     COT_TRY(link_.agree({.job = manifest_.job, .manifest = config_.approved, .party = self()}, peer()));
     COT_TRY(match());
-    COT_TRY(config_.is_label_party ? train_and_score() : train_and_answer());
+    if (manifest_.model == VerticalModel::logistic) {
+      COT_TRY(regress());
+    } else {
+      COT_TRY(config_.is_label_party ? train_and_score() : train_and_answer());
+    }
     return report_;
   }
 
@@ -93,10 +99,18 @@ class Party {
   template <typename StageType>
   Result<std::unique_ptr<StageType>> run_stage(StageId id,
                                                const std::function<Result<std::unique_ptr<StageType>>()>& begin) {
+    std::unique_ptr<StageType> stage;
+    COT_TRY(report_stage(id, [&]() -> Status {
+      COT_ASSIGN(stage, begin());
+      return link_.run(*stage, id, peer());
+    }));
+    return stage;
+  }
+
+  Status report_stage(StageId id, const std::function<Status()>& run) {
     const Instant started = os::monotonic_now();
     const LinkBytes before = link_.bytes();
-    COT_ASSIGN(std::unique_ptr<StageType> stage, begin());
-    COT_TRY(link_.run(*stage, id, peer()));
+    COT_TRY(run());
     StageReport& report = report_.stages.emplace_back();
     report.name = stage_name(id);
     report.seconds = std::chrono::duration<double>(os::monotonic_now() - started).count();
@@ -104,7 +118,7 @@ class Party {
     std::printf("%s: %s, sent %s, received %s\n", report.name.c_str(), format_seconds(report.seconds).c_str(),
                 format_bytes(report.bytes.sent).c_str(), format_bytes(report.bytes.received).c_str());
     std::fflush(stdout);
-    return stage;
+    return {};
   }
 
   Status match() {
@@ -143,13 +157,16 @@ class Party {
                  return LabelPrediction::start(rows_of(table_.columns, held_out_), training->model(), held_out_rows(),
                                                {kFeatureParty});
                }));
+    return write_scores(prediction->scores());
+  }
+
+  Status write_scores(const std::vector<float>& of_held_out) const {
     std::string scores = "id,label,score\n";
     for (size_t i = 0; i < held_out_.size(); ++i) {
       // Quoted, as an id may have commas.
       std::string id;
       for (const char c : table_.ids[held_out_[i]]) id += c == '"' ? std::string("\"\"") : std::string(1, c);
-      scores +=
-          "\"" + id + "\"," + shortest(table_.labels[held_out_[i]]) + "," + shortest(prediction->scores()[i]) + "\n";
+      scores += "\"" + id + "\"," + shortest(table_.labels[held_out_[i]]) + "," + shortest(of_held_out[i]) + "\n";
     }
     return os::write_file_atomically(out("scores.csv"), as_bytes(scores));
   }
@@ -169,6 +186,46 @@ class Party {
     return {};
   }
 
+  // The coordinator deals, on a connection of its own for each party.
+  Result<std::unique_ptr<RegressionTraining>> train_regression(const RegressionColumns& columns) {
+    const auto rows = static_cast<uint32_t>(trained_.size());
+    COT_ASSIGN(const auto agreement, start_shape(rows, columns, self(), manifest_.logistic));
+    COT_TRY(link_.run(*agreement, StageId::training, peer()));
+    const RegressionShape& shape = agreement->shape();
+    const LinkPatience patience{.time = config_.patience, .cancel = Interrupt::flag()};
+    COT_ASSIGN(std::unique_ptr<ByteStream> stream,
+               ask_dealer(*config_.coordinator, manifest_.job, config_.approved, shape, patience));
+    Link dealer(std::move(stream));
+    COT_ASSIGN(std::unique_ptr<RegressionTraining> training,
+               config_.is_label_party
+                   ? start_label_regression(shape, manifest_.logistic, columns, rows_of({table_.labels}, trained_)[0])
+                   : start_feature_regression(shape, manifest_.logistic, columns));
+    COT_TRY(link_.run(*training, StageId::training, peer(), dealer));
+    report_.dealt_bytes = dealer.bytes().received;
+    return training;
+  }
+
+  Status regress() {
+    std::unique_ptr<RegressionTraining> training;
+    COT_TRY(report_stage(StageId::training, [&]() -> Status {
+      COT_ASSIGN(training, train_regression(rows_of(table_.columns, trained_)));
+      return {};
+    }));
+    COT_ASSIGN(const RegressionModel model, training->model());
+    COT_TRY(os::write_file_atomically(out("model.part"), write_regression_model(model)));
+    const RegressionColumns columns = rows_of(table_.columns, held_out_);
+    if (!config_.is_label_party) {
+      return report_stage(StageId::prediction, [&]() -> Status {
+        COT_ASSIGN(const auto scoring, start_feature_scoring(columns, model, held_out_rows()));
+        return link_.run(*scoring, StageId::prediction, peer());
+      });
+    }
+    COT_ASSIGN(const auto scoring, run_stage<LabelScoring>(StageId::prediction, [&] {
+                 return LabelScoring::start(columns, model, held_out_rows());
+               }));
+    return write_scores(scoring->scores());
+  }
+
   const PartyConfig& config_;
   const VerticalManifest& manifest_;
   PartyTable table_;
@@ -184,7 +241,7 @@ namespace {
 Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, PartyTable table,
                                std::unique_ptr<ByteStream> stream) {
   COT_ASSIGN(const PartyReport report, Party(config, manifest, std::move(table), std::move(stream)).run());
-  const std::string ledger = write_ledger(ledger_rows(report, config.is_label_party, manifest.trees.trees()));
+  const std::string ledger = write_ledger(ledger_rows(report, config.is_label_party, manifest));
   COT_TRY(os::write_file_atomically(config.out + "/ledger.json", as_bytes(ledger)));
   COT_TRY(os::write_file_atomically(config.out + "/report.json", as_bytes(write_report(report))));
   return report;
@@ -208,6 +265,10 @@ Result<PartyReport> run_party(const PartyConfig& config) {
   COT_ASSIGN(const ApprovedManifest approved, read_approved_manifest(config));
   const VerticalManifest& manifest = approved.manifest;
   COT_ASSIGN(PartyTable table, read_party_table(config.table_file, config.id_column, config.label_column));
+  if (manifest.model == VerticalModel::logistic && !config.coordinator) {
+    return Error(ErrorCode::invalid_argument,
+                 "a regression needs a coordinator as its dealer, and this configuration has none", "dealer_missing");
+  }
   COT_TRY(os::make_directories(config.out));
   COT_ASSIGN(std::unique_ptr<ByteStream> stream, connect(config, manifest.job));
   Result<PartyReport> report = run_stages(config, manifest, std::move(table), std::move(stream));

@@ -8,24 +8,37 @@
 
 namespace coterie {
 
-std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, uint32_t trees) {
+std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, const VerticalManifest& manifest) {
   const uint64_t label_ids = label_party ? report.ids : report.peer_ids;
   const uint64_t feature_ids = label_party ? report.peer_ids : report.ids;
   const std::string matched = format_count(report.matched);
-  const std::string on = format_count(report.trained) + " people and " + counted(trees, "tree");
-  return {
-      {"L1", "matching",
-       "which " + matched + " of its ids the other has; that the other has " + format_count(feature_ids) +
-           ", by bucket",
-       "which " + matched + " of its ids the other has; that the other has " + format_count(label_ids) + ", by bucket"},
-      {"L3", "training",
-       "on " + on +
-           ": for each node the sums (G, H) left of each cut of the other, without names or order; who "
-           "goes left at the other's splits",
-       "on " + on + ": which rows share a node; which of its cuts won"},
-      {"L4", "prediction",
-       "of " + format_count(report.held_out) + " people: which leaves the other's splits leave open",
-       "which " + format_count(report.held_out) + " people are scored"}};
+  const LedgerRow matching{
+      "L1", "matching",
+      "which " + matched + " of its ids the other has; that the other has " + format_count(feature_ids) + ", by bucket",
+      "which " + matched + " of its ids the other has; that the other has " + format_count(label_ids) + ", by bucket"};
+  if (manifest.model == VerticalModel::logistic) {
+    const std::string on = "on " + format_count(report.trained) + " people: ";
+    return {matching,
+            {"L6", "training",
+             on + "how many columns the other has; the weights of its own columns; for each step how many rows are "
+                  "near the edge of the sigmoid's range",
+             on + "how many columns the other has; the weights of its own columns",
+             "deals random numbers: how many people, columns and steps; together with one party it could read the "
+             "other's columns and labels"},
+            {"L10", "prediction",
+             "of " + format_count(report.held_out) + " people: what the other's columns add to each score",
+             "which " + format_count(report.held_out) + " people are scored"}};
+  }
+  const std::string on = format_count(report.trained) + " people and " + counted(manifest.trees.trees(), "tree");
+  return {matching,
+          {"L3", "training",
+           "on " + on +
+               ": for each node the sums (G, H) left of each cut of the other, without names or order; who "
+               "goes left at the other's splits",
+           "on " + on + ": which rows share a node; which of its cuts won"},
+          {"L4", "prediction",
+           "of " + format_count(report.held_out) + " people: which leaves the other's splits leave open",
+           "which " + format_count(report.held_out) + " people are scored"}};
 }
 
 std::string write_report(const PartyReport& report) {
@@ -36,9 +49,10 @@ std::string write_report(const PartyReport& report) {
                       {"bytes_sent", stage.bytes.sent},
                       {"bytes_received", stage.bytes.received}});
   }
-  const nlohmann::ordered_json json = {{"ids", report.ids},           {"peer_ids", report.peer_ids},
-                                       {"matched", report.matched},   {"trained", report.trained},
-                                       {"held_out", report.held_out}, {"stages", stages}};
+  const nlohmann::ordered_json json = {
+      {"ids", report.ids},         {"peer_ids", report.peer_ids}, {"matched", report.matched},
+      {"trained", report.trained}, {"held_out", report.held_out}, {"dealt_bytes", report.dealt_bytes},
+      {"stages", stages}};
   return json.dump(2) + "\n";
 }
 
@@ -53,6 +67,7 @@ Result<PartyReport> parse_report(std::string_view text) {
   reader.read("matched", report.matched);
   reader.read("trained", report.trained);
   reader.read("held_out", report.held_out);
+  reader.read("dealt_bytes", report.dealt_bytes);
   if (const auto stages = json->find("stages"); stages != json->end() && stages->is_array()) {
     for (const nlohmann::json& entry : *stages) {
       JsonReader stage(entry, "/stages", problems);
@@ -74,6 +89,7 @@ std::string write_ledger(const std::vector<LedgerRow>& rows) {
                     {"stage", row.stage},
                     {"label_party_learns", row.label_party},
                     {"feature_party_learns", row.feature_party}});
+    if (!row.coordinator.empty()) json.back()["coordinator"] = row.coordinator;
   }
   return json.dump(2) + "\n";
 }

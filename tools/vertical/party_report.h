@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tools/vertical/manifest.h"
 #include "vertical/link/link.h"
 
 namespace coterie {
@@ -19,16 +20,18 @@ struct StageReport {
 
 struct PartyReport {
   uint64_t ids = 0, peer_ids = 0, matched = 0, trained = 0, held_out = 0;
+  uint64_t dealt_bytes = 0;  // frames that this party had of its dealer
   std::vector<StageReport> stages;
 };
 
 // A row of the leakage ledger with this job's numbers.
 struct LedgerRow {
   std::string id, stage, label_party, feature_party;
+  std::string coordinator = {};  // beyond sizes and times of what it carries; mostly nothing
 };
 
 // `report` may be either party's; `label_party` says whose it is.
-std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, uint32_t trees);
+std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, const VerticalManifest& manifest);
 
 std::string write_report(const PartyReport& report);
 Result<PartyReport> parse_report(std::string_view text);

@@ -100,7 +100,7 @@ class Demo {
     COT_TRY(compare());
     result_.seconds = std::chrono::duration<double>(os::monotonic_now() - started).count();
     COT_TRY(folder_.write("metrics.json", as_bytes(demo_metrics(result_))));
-    const std::vector<LedgerRow> rows = ledger_rows(result_.label, true, result_.trees);
+    const std::vector<LedgerRow> rows = ledger_rows(result_.label, true, manifest_);
     COT_TRY(folder_.write("ledger.json", as_bytes(write_ledger(rows))));
     return result_;
   }
@@ -112,13 +112,15 @@ class Demo {
     fill_random(manifest_.matching.salt);
     manifest_.matching.id_type = "id";
     manifest_.matching.intersection_min = kIntersectionMin;
+    manifest_.model = options_.model;
+    manifest_.logistic = options_.logistic;
     manifest_.trees.rounds = options_.trees;
     manifest_.trees.depth = options_.depth;
     manifest_.bins = options_.bins;
     manifest_.parties = {"label-party", "feature-party"};
     const std::string text = write_manifest(manifest_);
     result_.manifest = manifest_digest(text);
-    result_.trees = manifest_.trees.trees();
+    result_.terms = manifest_;
     result_.label_columns = static_cast<uint32_t>(tables_.label.columns.size());
     result_.feature_columns = static_cast<uint32_t>(tables_.feature.columns.size());
     COT_TRY(folder_.write("manifest.json", as_bytes(text)));
@@ -265,16 +267,21 @@ class Demo {
                     .held_out = rows_of(tables_.label.columns, label_held),
                     .labels = rows_of({tables_.label.labels}, label_train)[0]};
     const std::vector<float> labels = rows_of({tables_.label.labels}, label_held)[0];
-    COT_ASSIGN(const std::vector<float> alone_scores, plain_scores(alone, manifest_.trees, manifest_.bins));
+    COT_ASSIGN(const std::vector<float> alone_scores, one_table_scores(alone));
     PlainData pooled = std::move(alone);
     for (auto& column : rows_of(tables_.feature.columns, feature_train)) pooled.train.push_back(std::move(column));
     for (auto& column : rows_of(tables_.feature.columns, feature_held)) pooled.held_out.push_back(std::move(column));
-    COT_ASSIGN(const std::vector<float> pooled_scores, plain_scores(pooled, manifest_.trees, manifest_.bins));
+    COT_ASSIGN(const std::vector<float> pooled_scores, one_table_scores(pooled));
     for (size_t i = 0; i < scores.size(); ++i) result_.equal_scores += scores[i] == pooled_scores[i] ? 1 : 0;
     result_.together = judge_scores(scores, labels);
     result_.pooled = judge_scores(pooled_scores, labels);
     result_.alone = judge_scores(alone_scores, labels);
     return {};
+  }
+
+  Result<std::vector<float>> one_table_scores(const PlainData& data) const {
+    if (manifest_.model == VerticalModel::logistic) return plain_regression_scores(data, manifest_.logistic);
+    return plain_scores(data, manifest_.trees, manifest_.bins);
   }
 
   const VerticalDemoOptions& options_;
@@ -301,8 +308,10 @@ ExitCode run_vertical_demo(const VerticalDemoOptions& options) {
   std::fprintf(stderr,
                "Two parties meet at a coordinator: three processes, mutual TLS 1.3 from party to\n"
                "party. Label party: %zu columns and the label; feature party: %zu columns.\n"
-               "Gradients under Paillier-2048 ...\n\n",
-               tables->label.columns.size(), tables->feature.columns.size());
+               "%s ...\n\n",
+               tables->label.columns.size(), tables->feature.columns.size(),
+               options.model == VerticalModel::logistic ? "Weights and margins in shares, the coordinator deals"
+                                                        : "Gradients under Paillier-2048");
   const Result<VerticalDemoResult> result = Demo(options, *tables, *folder).run();
   if (result) {
     folder->finished();

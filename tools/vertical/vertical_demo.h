@@ -1,7 +1,7 @@
 // `coterie vertical demo`: a job between two organisations that meet at a coordinator, three processes on this machine.
 //
 // This process makes the certificates, the manifest and the configurations, submits the job and approves it for both,
-// starts the parties, and compares what comes of it with trees that see one table. It sees both tables, which nobody
+// starts the parties, and compares what comes of it with a model of one table. It sees both tables, which nobody
 // would outside of a demo.
 #pragma once
 
@@ -9,12 +9,17 @@
 #include <string>
 
 #include "tools/cli/exit_code.h"
+#include "vertical/regression/regression_settings.h"
 
 namespace coterie {
 
+enum class VerticalModel : uint8_t;  // manifest.h
+
 struct VerticalDemoOptions {
   std::string label_table, feature_table;  // CSV files; empty: the built-in ones
+  VerticalModel model{};                   // trees
   uint32_t trees = 4, depth = 3, bins = 32;
+  vertical::RegressionSettings logistic;
   std::string out;  // empty: runs/demo-DATE-TIME
 };
 

@@ -1,4 +1,5 @@
 // Two real parties over mutual TLS: the model is the one that one table would have given.
+#include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
@@ -57,6 +58,37 @@ TEST_F(VerticalDemo, EqualsOneTableAndSaysWhatWasLearned) {
   DemoProcess party(directory_.path(), {"vertical", "party", "--config", run() + "/feature_party/config.json"});
   EXPECT_EQ(party.wait(), 1);
   EXPECT_NE(party.errors().find("manifest_not_approved"), std::string::npos) << party.errors();
+}
+
+TEST_F(VerticalDemo, ARegressionIsAsGoodAsOneTable) {
+  DemoProcess demo(directory_.path(), {"vertical", "demo", "--model", "logistic", "--epochs", "60", "--out", run()});
+  ASSERT_EQ(demo.wait(), 0) << demo.errors() << demo.output();
+  const nlohmann::json metrics = file("metrics.json");
+  EXPECT_EQ(metrics["model"], "logistic");
+  const auto gap = [&metrics](const char* what) {
+    return std::abs(metrics["together"][what].get<double>() - metrics["pooled"][what].get<double>());
+  };
+  EXPECT_LE(gap("log_loss"), 0.003);
+  EXPECT_LE(gap("auc"), 0.002);
+  EXPECT_LT(metrics["together"]["log_loss"], metrics["label_party_alone"]["log_loss"]);
+  // The dealer's words: 200 bytes for each person and epoch to the feature party, 8 to the label party.
+  const int trained = metrics["trained"];
+  EXPECT_GT(metrics["feature_party_bytes_dealt"].get<int>(), 60 * trained * 200);
+  EXPECT_GT(metrics["label_party_bytes_dealt"].get<int>(), 60 * trained * 8);
+  EXPECT_EQ(metrics["job_state"], "done");
+  const nlohmann::json ledger = file("ledger.json");
+  ASSERT_EQ(ledger.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(ledger[i]["id"], kRegressionLeakage[i]);
+  EXPECT_TRUE(ledger[1].contains("coordinator"));
+  EXPECT_EQ(file("feature_party/ledger.json"), ledger);
+  for (const char* name : {"label_party/model.part", "feature_party/model.part", "label_party/scores.csv"}) {
+    EXPECT_TRUE(os::exists(directory_ / "run/" + name)) << name;
+  }
+  EXPECT_FALSE(os::exists(directory_ / "run/feature_party/scores.csv"));
+  EXPECT_NE(demo.output().find("It dealt"), std::string::npos) << demo.output();
+  DemoProcess mixed(directory_.path(), {"vertical", "demo", "--model", "logistic", "--trees", "3"});
+  EXPECT_EQ(mixed.wait(), 2);
+  EXPECT_NE(mixed.errors().find("--trees"), std::string::npos) << mixed.errors();
 }
 
 // Two parties and a coordinator as their operators start them.

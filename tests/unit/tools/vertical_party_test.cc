@@ -71,6 +71,27 @@ TEST(VerticalManifest, ReadsWhatItWrites) {
   EXPECT_EQ(manifest_digest("abc").hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+TEST(VerticalManifest, MayBeARegressionsWithADealer) {
+  VerticalManifest manifest{.parties = {"a", "b"}, .model = VerticalModel::logistic};
+  manifest.logistic = {.epochs = 3, .batch = 50, .rate = 0.25, .lambda = 0.125 / 2};
+  const std::string text = write_manifest(manifest);
+  const Result<VerticalManifest> read = parse_manifest(text);
+  ASSERT_OK(read);
+  EXPECT_EQ(read->model, VerticalModel::logistic);
+  EXPECT_EQ(read->logistic, manifest.logistic);
+  const auto changed = [&text](const std::string& from, const std::string& to) {
+    std::string other = text;
+    return parse_manifest(other.replace(other.find(from), from.size(), to));
+  };
+  EXPECT_ERROR(changed("\"L6\"", "\"L3\""), ErrorCode::invalid_argument, "/leakage_ack: must be [\"L1\", \"L6\"");
+  EXPECT_ERROR(changed("\"rate\": 0.25", "\"rate\": 1.5"), ErrorCode::invalid_argument, "rate is 1.5");
+  EXPECT_ERROR(changed("\"batch\": 50", "\"batch\": 5"), ErrorCode::invalid_argument, "batch is 5");
+  EXPECT_ERROR(changed("\"epochs\"", "\"rounds\""), ErrorCode::invalid_argument, "/logistic/rounds");
+  EXPECT_ERROR(changed("vertical_logistic", "vertical_trees"), ErrorCode::invalid_argument, "/logistic");
+  manifest.parties = {};
+  EXPECT_ERROR(parse_manifest(write_manifest(manifest)), ErrorCode::invalid_argument, "needs a coordinator");
+}
+
 TEST(VerticalManifest, RefusesWhatItDoesNotKnowAndWhatItDoesNotAcknowledge) {
   const std::string text = write_manifest({});
   const auto changed = [&text](const std::string& from, const std::string& to) {

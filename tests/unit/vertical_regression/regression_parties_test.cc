@@ -14,7 +14,6 @@ namespace {
 using test::Job;
 using test::RegressionRun;
 
-
 // Labels follow columns of both parties, with noise.
 Job make_job(uint32_t rows, size_t label_columns, size_t feature_columns, RegressionSettings settings) {
   Prng random(11);
