@@ -31,7 +31,8 @@ constexpr const char* kDemoExamples =
     "label of 0 and 1, and columns of numbers (nothing, ? or NA: no value). One\n"
     "person in five is held out, by a hash of the id.\n\n"
     "Exit codes: 0 trained, and each score equals that of one table (a regression:\n"
-    "the log loss is within 0.003 of it); 1 failed, 2 usage or bad data, 130 interrupted (nothing is left behind).";
+    "the log loss is within 0.003 of its); 1 failed, 2 usage or bad data,\n"
+    "130 interrupted (nothing is left behind).";
 
 constexpr const char* kPartyExamples =
     "  coterie vertical party --config label.json\n\n"
@@ -84,7 +85,7 @@ std::function<void()> add_demo_models(CLI::App& demo, VerticalDemoOptions& optio
   const auto model = std::make_shared<std::string>("trees");
   demo.add_option("--model", *model, "trees or logistic (a regression)")
       ->capture_default_str()
-      ->check(CLI::IsMember({"trees", "logistic"}));
+      ->check(one_of({"trees", "logistic"}));
   const std::vector<CLI::Option*> of_trees = {
       demo.add_option("--trees", options.trees, "trees to train")->check(between<uint32_t>(1, 1000)),
       demo.add_option("--depth", options.depth, "of a tree")->check(between<uint32_t>(1, 8)),
