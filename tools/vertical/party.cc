@@ -264,11 +264,11 @@ void tell_coordinator(const PartyConfig& config, const VerticalJobId& job, const
 Result<PartyReport> run_party(const PartyConfig& config) {
   COT_ASSIGN(const ApprovedManifest approved, read_approved_manifest(config));
   const VerticalManifest& manifest = approved.manifest;
-  COT_ASSIGN(PartyTable table, read_party_table(config.table_file, config.id_column, config.label_column));
   if (manifest.model == VerticalModel::logistic && !config.coordinator) {
     return Error(ErrorCode::invalid_argument,
                  "a regression needs a coordinator as its dealer, and this configuration has none", "dealer_missing");
   }
+  COT_ASSIGN(PartyTable table, read_party_table(config.table_file, config.id_column, config.label_column));
   COT_TRY(os::make_directories(config.out));
   COT_ASSIGN(std::unique_ptr<ByteStream> stream, connect(config, manifest.job));
   Result<PartyReport> report = run_stages(config, manifest, std::move(table), std::move(stream));

@@ -24,7 +24,8 @@ struct ApprovedManifest {
 Result<ApprovedManifest> read_approved_manifest(const PartyConfig& config);
 
 // Prints a line a stage. A coordinator is told how the run ended; if it does not hear it, the result stands. Errors: of
-// the files, with their names; read_approved_manifest()'s; of the coordinator, the link and the stages.
+// the files, with their names; invalid_argument with the reason "dealer_missing" for a regression without a
+// coordinator; read_approved_manifest()'s; of the coordinator, the link and the stages.
 Result<PartyReport> run_party(const PartyConfig& config);
 
 // The command: 0, or what exit_code.h says of the error, which is printed.

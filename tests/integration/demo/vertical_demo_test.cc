@@ -86,6 +86,14 @@ TEST_F(VerticalDemo, ARegressionIsAsGoodAsOneTable) {
   }
   EXPECT_FALSE(os::exists(directory_ / "run/feature_party/scores.csv"));
   EXPECT_NE(demo.output().find("It dealt"), std::string::npos) << demo.output();
+  // Of two parties alone neither may deal.
+  nlohmann::json alone = file("feature_party/config.json");
+  alone.erase("coordinator");
+  alone["connect"] = "127.0.0.1:1";
+  ASSERT_TRUE(os::write_file_atomically(directory_ / "run/feature_party/config.json", as_bytes(alone.dump())));
+  DemoProcess party(directory_.path(), {"vertical", "party", "--config", run() + "/feature_party/config.json"});
+  EXPECT_EQ(party.wait(), 2);
+  EXPECT_NE(party.errors().find("dealer_missing"), std::string::npos) << party.errors();
   DemoProcess mixed(directory_.path(), {"vertical", "demo", "--model", "logistic", "--trees", "3"});
   EXPECT_EQ(mixed.wait(), 2);
   EXPECT_NE(mixed.errors().find("--trees"), std::string::npos) << mixed.errors();
