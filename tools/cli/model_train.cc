@@ -1,5 +1,6 @@
 #include "tools/cli/model_train.h"
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/os/clock.h"
@@ -11,8 +12,11 @@
 #include "tools/cli/table.h"
 #include "tools/cli/training_progress.h"
 #include "tools/cli/training_setup.h"
+#include "tools/cli/watch_report.h"
 #include "tools/model/measure.h"
 #include "tools/tensorboard/event_log.h"
+#include "tools/watch/watch.h"
+#include "tools/watch/watch_file.h"
 
 namespace coterie {
 namespace {
@@ -28,9 +32,15 @@ Status check_checkpoint(const TrainCommand& command) {
 // Not only when all the training is done.
 Status check_output(const TrainCommand& command) {
   const Result<os::AtomicFile> made = os::AtomicFile::create(command.to);
-  if (made) return {};
-  return Error(made.error().code(), "the trained model cannot be written to " + command.to +
-                                        " (-o FILE names another place): " + made.error().message());
+  if (!made) {
+    return Error(made.error().code(), "the trained model cannot be written to " + command.to +
+                                          " (-o FILE names another place): " + made.error().message());
+  }
+  if (command.watch_report.empty()) return {};
+  const Result<os::AtomicFile> report = os::AtomicFile::create(command.watch_report);
+  if (report) return {};
+  return Error(report.error().code(),
+               "what the watch finds cannot be written to " + command.watch_report + ": " + report.error().message());
 }
 
 // What --memory-budget led to.
@@ -49,10 +59,13 @@ std::string chosen(const TrainOptions& options, const TrainingMemory& memory) {
 // The way of one training: from its first step, or where its checkpoint was taken, to the last or the interruption.
 class Training {
  public:
-  Training(const TrainCommand& command, const TrainOptions& options, Trainer& trainer, uint64_t examples, EventLog& log)
+  // `watch` may be null.
+  Training(const TrainCommand& command, const TrainOptions& options, Trainer& trainer, uint64_t examples, EventLog& log,
+           Watch* watch)
       : command_(command),
         trainer_(trainer),
         log_(log),
+        watch_(watch),
         steps_an_epoch_((examples + options.batch_size - 1) / options.batch_size),
         progress_(trainer, trainer.summary().steps / steps_an_epoch_ + 1, options.epochs,
                   options.loss.target == TargetKind::labels, command.is_quiet, os::monotonic_now()) {}
@@ -61,10 +74,11 @@ class Training {
   Status run() {
     while (!trainer_.finished()) {
       if (Interrupt::requested()) return interrupted();
-      if (const Status stepped = trainer_.step(); !stepped) {
+      if (const Status stepped = trainer_.step(watch_); !stepped) {
         progress_.clear();
         return stepped;
       }
+      if (watch_ != nullptr) watch_->end_step(trainer_);
       const uint64_t steps = trainer_.summary().steps;
       const bool ends_epoch = steps % steps_an_epoch_ == 0;
       progress_.after_step(ends_epoch || trainer_.finished(), os::monotonic_now());
@@ -104,6 +118,7 @@ class Training {
   const TrainCommand& command_;
   Trainer& trainer_;
   EventLog& log_;
+  Watch* watch_;
   uint64_t steps_an_epoch_;
   TrainingProgress progress_;
 };
@@ -128,8 +143,21 @@ Status log_held_out(EventLog& log, const std::optional<Evaluation>& held_out, co
   return log.add(steps);
 }
 
+// Null where nothing is to be watched.
+Result<std::unique_ptr<Watch>> watch_for(const TrainCommand& command, const Model& model, const TrainOptions& options,
+                                         uint64_t examples, const Trainer& trainer) {
+  if (command.watch.empty()) return std::unique_ptr<Watch>();
+  WatchPlan plan = recommended_watch();
+  if (command.watch != "recommended") {
+    COT_ASSIGN(plan, read_watch_file(command.watch));
+  }
+  COT_ASSIGN(const std::vector<bool> is_trained, trainable_tensors(model.graph(), options));
+  const uint64_t steps_an_epoch = (examples + options.batch_size - 1) / options.batch_size;
+  return std::make_unique<Watch>(model, std::move(plan), is_trained, steps_an_epoch, trainer.summary());
+}
+
 void report(const TrainCommand& command, const TrainOptions& options, const Trainer& trainer,
-            const TrainingMoment& last, const std::optional<Evaluation>& held_out) {
+            const TrainingMoment& last, const std::optional<Evaluation>& held_out, const Watch* watch) {
   const TrainingSummary summary = trainer.summary();
   const bool is_classified = options.loss.target == TargetKind::labels;
   if (command.as_json) {
@@ -147,6 +175,7 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
       answer["held_out"] = {{"examples", held_out->examples}, {"loss", held_out->loss_mean}};
       if (is_classified) answer["held_out"]["accuracy"] = held_out->accuracy;
     }
+    if (watch != nullptr) answer["watch"] = watch_json(*watch);
     print_json(answer);
     return;
   }
@@ -157,6 +186,7 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
     text += "held out: " + (is_classified ? "accuracy " + format_percent(held_out->accuracy) + ", " : std::string()) +
             "loss " + format_fixed(held_out->loss_mean, 4) + " on " + format_count(held_out->examples) + " examples\n";
   }
+  if (watch != nullptr) text += watch_text(*watch);
   print_text(text);
 }
 
@@ -186,11 +216,21 @@ ExitCode train_model(const TrainCommand& command) {
     const Status restored = trainer->restore_checkpoint(command.checkpoint);
     if (!restored) return fail_on_input(kCommand, restored.error().with_context(command.checkpoint));
   }
+  const Result<std::unique_ptr<Watch>> watch = watch_for(command, *trained, *options, data->examples.size(), *trainer);
+  if (!watch) return fail_on_input(kCommand, watch.error());
   if (const Status writable = check_output(command); !writable) return fail_on_output(kCommand, writable.error());
   Result<EventLog> log = EventLog::create(command.log_dir);
   if (!log) return fail_on_output(kCommand, log.error());
-  Training training(command, *options, *trainer, data->examples.size(), *log);
-  if (const Status ran = training.run(); !ran) {
+  Training training(command, *options, *trainer, data->examples.size(), *log, watch->get());
+  const Status ran = training.run();
+  if (*watch && !command.watch_report.empty()) {
+    if (const Status written = write_watch_report(**watch, command.watch_report); !written) {
+      return fail_on_output(kCommand, written.error());
+    }
+  }
+  if (!ran) {
+    // What was found before it failed may say why.
+    if (*watch) print_text(command.as_json ? "" : watch_text(**watch));
     print_error(kCommand, ran.error());
     return exit_code_of(ran.error().code());
   }
@@ -201,7 +241,7 @@ ExitCode train_model(const TrainCommand& command) {
   if (const Status logged = log_held_out(*log, *held_out, *options, trainer->summary().steps); !logged) {
     return fail_on_output(kCommand, logged.error());
   }
-  report(command, *options, *trainer, training.moment(), *held_out);
+  report(command, *options, *trainer, training.moment(), *held_out, watch->get());
   return ExitCode::ok;
 }
 

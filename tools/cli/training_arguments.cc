@@ -203,7 +203,8 @@ void add_train(CLI::App& model, Invocation& invocation) {
                                 "  coterie model train net.cotf --data mnist:DIR --epochs 3\n"
                                 "  coterie model train net.cotf --data photos.cotf --freeze 'features.*' \\\n"
                                 "      --optimizer adamw --lr 0.001 --lr-schedule cosine:warmup=100 --batch 32 \\\n"
-                                "      --memory-budget 64M --checkpoint ck --resume -o trained.cotf\n\n"
+                                "      --memory-budget 64M --checkpoint ck --resume -o trained.cotf\n"
+                                "  coterie model train net.cotf --data mnist:DIR --watch recommended\n\n"
                                 "Ctrl-C writes the checkpoint; the same command with --resume goes on from it,\n"
                                 "to the same bytes.");
   TrainCommand& command = invocation.train;
@@ -228,6 +229,15 @@ void add_train(CLI::App& model, Invocation& invocation) {
   train->add_flag("--resume", command.resumes, "go on from the checkpoint, if it is there")->needs(checkpoint);
   train->add_option("--log-dir", command.log_dir, "an event file for TensorBoard goes there, written as the epochs end")
       ->type_name("DIR");
+  CLI::Option* watch =
+      train
+          ->add_option("--watch", command.watch,
+                       "look for what goes wrong (weights that explode, dead units, a loss that does not fall): "
+                       "'recommended', or a file of checks")
+          ->type_name("recommended|FILE");
+  train->add_option("--watch-report", command.watch_report, "write what the watch found there, as JSON")
+      ->type_name("FILE")
+      ->needs(watch);
   train->add_flag("--json", command.as_json, "print the result as JSON");
   train->add_flag("--quiet", command.is_quiet, "no progress");
   train->callback([&] {

@@ -1,0 +1,83 @@
+// coterie-bench-watch: what a look of the recommended watch costs beside a step of training, in processor time of one
+// thread. A line a model: the step, the step with a look, and the share that this comes to where each plan.every-th
+// step is looked at.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device_sdk/runtime/trainer.h"
+#include "tests/bench/bench_models.h"
+#include "tests/bench/thread_time.h"
+#include "tools/watch/watch.h"
+
+namespace coterie::bench {
+namespace {
+
+constexpr std::string_view kModels[] = {"mlp", "lenet5", "fedavg_cnn", "resnet20", "mbv2@96"};
+constexpr int kSteps = 41;  // of each kind, in turn; medians are shown
+
+class Pixels final : public ExampleSource {
+ public:
+  Pixels(uint32_t batch, uint32_t classes) : batch_(batch), classes_(classes) {}
+  uint64_t size() const override { return batch_; }
+  Status read(uint64_t index, const Example& to) override {
+    uint32_t state = static_cast<uint32_t>(index) * 2654435761u + 1;
+    for (float& value : to.features()) {
+      state = state * 1664525 + 1013904223;
+      value = static_cast<float>(state >> 8) / (1 << 24);
+    }
+    to.labels()[0] = static_cast<int32_t>(index % classes_);
+    return {};
+  }
+
+ private:
+  uint32_t batch_, classes_;
+};
+
+double median(std::vector<double>& values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+Status measure(const BenchModel& of) {
+  COT_ASSIGN(Bytes file, make_bench_model(of.name));
+  COT_ASSIGN(const Model model, Model::load(std::move(file)));
+  const uint32_t batch = of.batches.back();
+  Pixels examples(batch, of.classes);
+  TrainOptions options{.batch_size = batch, .epochs = 2 * kSteps};
+  options.optimizer.learning_rate = 1e-4f;
+  COT_ASSIGN(Trainer trainer, Trainer::create(model, options, examples));
+  COT_ASSIGN(const std::vector<bool> is_trained, trainable_tensors(model.graph(), options));
+  WatchPlan plan = recommended_watch();
+  const uint32_t every = plan.every;
+  plan.every = 1;
+  Watch watch(model, plan, is_trained, kSteps, trainer.summary());
+  std::vector<double> plain, looks;
+  for (int i = 0; i < 2 * kSteps; ++i) {
+    const bool is_look = i % 2 == 1;
+    const double begin = thread_cpu_seconds();
+    COT_TRY(trainer.step(is_look ? &watch : nullptr));
+    if (is_look) watch.end_step(trainer);
+    (is_look ? looks : plain).push_back(thread_cpu_seconds() - begin);
+  }
+  const double step = median(plain), look = median(looks);
+  std::printf("%-16s step %9.3f ms  with a look %9.3f ms  each %u steps: %.2f %%\n", std::string(of.name).c_str(),
+              step * 1e3, look * 1e3, every, 100 * (look / step - 1) / every);
+  return {};
+}
+
+}  // namespace
+}  // namespace coterie::bench
+
+int main() {
+  for (const coterie::BenchModel& model : coterie::bench_models()) {
+    if (std::ranges::find(coterie::bench::kModels, model.name) == std::end(coterie::bench::kModels)) continue;
+    if (const coterie::Status measured = coterie::bench::measure(model); !measured) {
+      std::fprintf(stderr, "%s: %s\n", std::string(model.name).c_str(), measured.error().message().c_str());
+      return 1;
+    }
+  }
+  return 0;
+}

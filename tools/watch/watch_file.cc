@@ -1,0 +1,155 @@
+#include "tools/watch/watch_file.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "base/text/suggest.h"
+#include "fl_server/json/json_reader.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kFileBytesMax = 1 << 16;
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+std::string range_of(const CheckSetting& setting) {
+  constexpr double kAny = std::numeric_limits<float>::max();
+  const std::string kind = setting.is_whole ? "a whole number" : "a number";
+  if (setting.min <= -kAny) return kind;
+  if (setting.max >= kAny) return kind + " from " + number(setting.min) + " on";
+  return kind + " in [" + number(setting.min) + ", " + number(setting.max) + "]";
+}
+
+// ", did you mean" among the names that there are.
+std::string meant(const std::string& typed, const std::vector<std::string>& names) {
+  const std::string closest = closest_word(typed, names);
+  return closest.empty() ? "" : "; did you mean `" + closest + "`?";
+}
+
+const Check* read_check(JsonReader& reader) {
+  std::string name;
+  reader.require("check");
+  reader.read("check", name);
+  if (name.empty()) return nullptr;
+  if (const Check* const check = find_check(name)) return check;
+  std::vector<std::string> names;
+  for (const Check& check : all_checks()) names.emplace_back(check.name);
+  reader.problem("check", "there is no such check" + meant(name, names));
+  return nullptr;
+}
+
+void read_op(JsonReader& reader, std::string& op) {
+  reader.read("op", op);
+  if (op.empty()) return;
+  std::vector<std::string> names;
+  for (size_t kind = 1; kind <= kOpKinds; ++kind) names.emplace_back(to_string(static_cast<OpKind>(kind)));
+  if (std::find(names.begin(), names.end(), op) == names.end()) {
+    reader.problem("op", "there is no such kind of op" + meant(op, names));
+  }
+}
+
+void read_settings(JsonReader& reader, WatchedCheck& watched) {
+  bool has_threshold = watched.check->settings.empty();
+  for (size_t i = 0; i < watched.check->settings.size(); ++i) {
+    const CheckSetting& setting = watched.check->settings[i];
+    const std::string name(setting.name);
+    if (reader.has(name.c_str())) {
+      double value = setting.min;
+      reader.read(name.c_str(), value);
+      const bool is_fit = std::isfinite(value) && value >= setting.min && value <= setting.max &&
+                          (!setting.is_whole || value == std::floor(value));
+      if (!is_fit) reader.problem(name, "must be " + range_of(setting));
+      watched.values[i] = value;
+    } else {
+      double absent = 0;
+      reader.read(name.c_str(), absent);  // a key that is known
+    }
+    has_threshold = has_threshold || (setting.is_threshold && watched.values[i]);
+  }
+  if (has_threshold) return;
+  std::string names;
+  for (const CheckSetting& setting : watched.check->settings) {
+    if (setting.is_threshold) names += (names.empty() ? "" : ", ") + std::string(setting.name);
+  }
+  reader.problem("check", "needs one of " + names);
+}
+
+void read_watched(const nlohmann::json& json, size_t index, WatchPlan& plan, Problems& problems) {
+  JsonReader reader(json, "/checks/" + std::to_string(index), problems);
+  const Check* const check = read_check(reader);
+  if (check == nullptr) return;  // its other keys are those of a check that nobody knows
+  WatchedCheck watched(*check);
+  reader.read("from_step", watched.from_step);
+  if (is_of_tensors(check->subject)) {
+    reader.read("tensors", watched.tensors);
+    read_op(reader, watched.op);
+    reader.read("steps", watched.steps);
+  }
+  read_settings(reader, watched);
+  reader.finish();
+  plan.checks.push_back(std::move(watched));
+}
+
+void read_count(JsonReader& reader, const char* key, uint32_t max, uint32_t& value) {
+  reader.read(key, value);
+  if (value < 1 || value > max) reader.problem(key, "must be in [1, " + std::to_string(max) + "]");
+}
+
+}  // namespace
+
+Result<WatchPlan> parse_watch(std::string_view text) {
+  Problems problems;
+  std::optional<nlohmann::json> json = parse_json(text, problems);
+  if (!json) return Error(ErrorCode::malformed, listed(problems));
+  WatchPlan plan;
+  // A JsonReader reads objects: the list is taken out, and an object in its place says that the key is known.
+  nlohmann::json checks;
+  const bool has_checks = json->is_object() && json->contains("checks");
+  if (has_checks) checks = std::exchange((*json)["checks"], nlohmann::json::object());
+  JsonReader reader(*json, "", problems);
+  read_count(reader, "every", kWatchEveryMax, plan.every);
+  read_count(reader, "hits_max", kWatchHitsMax, plan.hits_max);
+  reader.require("checks");
+  reader.object("checks").finish();
+  reader.finish();
+  const bool has_list = checks.is_array() && !checks.empty() && checks.size() <= kWatchedChecksMax;
+  if (has_checks && !has_list) {
+    reader.problem("checks", "must be a list of 1 to " + std::to_string(kWatchedChecksMax) + " checks");
+  }
+  for (size_t i = 0; has_list && i < checks.size(); ++i) read_watched(checks[i], i, plan, problems);
+  if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));
+  return plan;
+}
+
+Result<WatchPlan> read_watch_file(const std::string& path) {
+  COT_ASSIGN(const Bytes bytes, os::read_file(path, kFileBytesMax));
+  Result<WatchPlan> plan = parse_watch(as_text(bytes));
+  if (!plan) return plan.error().with_context(path);
+  return plan;
+}
+
+std::string check_table() {
+  std::string table = "| check | reads | fires when | settings: range, standard |\n|---|---|---|---|\n";
+  for (const Check& check : all_checks()) {
+    std::string settings;
+    for (const CheckSetting& setting : check.settings) {
+      settings += (settings.empty() ? "`" : "; `") + std::string(setting.name) + "` " + range_of(setting);
+      if (setting.standard) settings += ", " + number(*setting.standard);
+    }
+    if (check.steps > 0) settings += "; `steps` " + std::to_string(check.steps);
+    std::string when;
+    for (const char c : check.fires_when) when += c == '|' ? "\\|" : std::string(1, c);
+    table += "| `" + std::string(check.name) + "` | " + std::string(to_string(check.subject)) + " | " + when + " | " +
+             settings + " |\n";
+  }
+  return table;
+}
+
+}  // namespace coterie

@@ -1,0 +1,118 @@
+#include "tools/watch/watched_tensors.h"
+
+#include <algorithm>
+
+#include "device_sdk/runtime/name_pattern.h"
+
+namespace coterie {
+namespace {
+
+bool is_relu(OpKind kind) { return kind == OpKind::relu || kind == OpKind::relu6; }
+
+bool is_activation(OpKind kind) { return is_relu(kind) || kind == OpKind::sigmoid || kind == OpKind::tanh; }
+
+bool is_for(Subject subject, OpKind kind) {
+  if (subject == Subject::relu) return is_relu(kind);
+  if (subject == Subject::activation) return is_activation(kind);
+  return subject == Subject::tensor;
+}
+
+bool has_layer_form(const Shape& shape) { return shape.size() >= 2; }
+
+}  // namespace
+
+WatchedTensors::WatchedTensors(const Model& model, const WatchPlan& plan, const std::vector<bool>& is_trained)
+    : model_(model),
+      plan_(plan),
+      index_(model.graph()),
+      outputs_(model.graph().tensors.size()),
+      weights_(outputs_.size()),
+      starts_(outputs_.size()),
+      gradients_(outputs_.size()),
+      ops_(model.graph().ops.size()) {
+  const ModelGraph& graph = model.graph();
+  for (uint32_t t = 0; t < is_trained.size(); ++t) {
+    if (is_trained[t] && graph.tensors[t].role == TensorRole::parameter) trained_.push_back(t);
+  }
+  for (size_t c = 0; c < plan.checks.size(); ++c) {
+    const WatchedCheck& watched = plan.checks[c];
+    const Subject subject = watched.check->subject;
+    const auto matches = [&](const OpInfo* op, const std::string& tensor) {
+      if (!watched.op.empty() && (op == nullptr || to_string(op->kind) != watched.op)) return false;
+      return name_matches(watched.tensors, tensor) || (op != nullptr && name_matches(watched.tensors, op->name));
+    };
+    for (size_t o = 0; o < graph.ops.size(); ++o) {
+      const OpInfo& op = graph.ops[o];
+      if (subject == Subject::op && matches(&op, op.name)) ops_[o].push_back(c);
+      if (!is_for(subject, op.kind)) continue;
+      for (const uint32_t t : op.outputs) {
+        if (t != kNoTensor && matches(&op, graph.tensors[t].name)) outputs_[t].push_back(c);
+      }
+    }
+    if (subject != Subject::weight && subject != Subject::initial && subject != Subject::gradient) continue;
+    std::vector<Checks>& to = subject == Subject::weight    ? weights_
+                              : subject == Subject::initial ? starts_
+                                                            : gradients_;
+    for (const uint32_t t : trained_) {
+      if (subject == Subject::initial && !has_layer_form(graph.tensors[t].shape)) continue;
+      const auto& readers = index_.consumers[t];
+      const OpInfo* const op = readers.empty() || readers[0] == kNoOp ? nullptr : &graph.ops[readers[0]];
+      if (matches(op, graph.tensors[t].name)) to[t].push_back(c);
+    }
+  }
+}
+
+bool WatchedTensors::has(Subject subject) const {
+  return std::ranges::any_of(plan_.checks, [&](const WatchedCheck& w) { return w.check->subject == subject; });
+}
+
+WatchedTensors::Checks WatchedTensors::of_training(Subject subject) const {
+  Checks checks;
+  for (size_t c = 0; c < plan_.checks.size(); ++c) {
+    if (plan_.checks[c].check->subject == subject) checks.push_back(c);
+  }
+  return checks;
+}
+
+std::string WatchedTensors::tensor_name(uint32_t tensor) const {
+  const std::string& name = model_.graph().tensors[tensor].name;
+  return name.empty() ? "tensor " + std::to_string(tensor) : name;
+}
+
+WatchedTensors::Name WatchedTensors::name_of_output(uint32_t tensor) const {
+  const uint32_t op = index_.producer[tensor];
+  return {op == kNoOp ? "" : name_of_op(op), tensor_name(tensor)};
+}
+
+WatchedTensors::Name WatchedTensors::name_of_weight(uint32_t tensor) const {
+  const auto& readers = index_.consumers[tensor];
+  return {readers.empty() || readers[0] == kNoOp ? "" : name_of_op(readers[0]), tensor_name(tensor)};
+}
+
+WatchedTensors::Name WatchedTensors::name_of_gradient(uint32_t tensor) const {
+  Name name =
+      model_.graph().tensors[tensor].role == TensorRole::parameter ? name_of_weight(tensor) : name_of_output(tensor);
+  name.tensor = "gradient of " + name.tensor;
+  return name;
+}
+
+// fusion.h: a layer or a norm applies the ReLU that alone reads its product; a norm may be part of the layer in front.
+uint32_t WatchedTensors::shown_in(uint32_t tensor, const std::vector<bool>& is_there) const {
+  const ModelGraph& graph = model_.graph();
+  uint32_t shown = tensor;
+  for (;;) {
+    const uint32_t maker = index_.producer[shown];
+    if (maker == kNoOp || !index_.has_one_reader(shown)) return shown;
+    const OpKind kind = graph.ops[maker].kind;
+    const uint32_t reader = index_.consumers[shown][0];
+    if (reader == kNoOp) return shown;
+    const OpInfo& next = graph.ops[reader];
+    const bool is_layer = kind == OpKind::dense || kind == OpKind::conv2d || kind == OpKind::conv_transpose2d;
+    const bool is_applied = (is_relu(next.kind) && (is_layer || kind == OpKind::batch_norm)) ||
+                            (next.kind == OpKind::batch_norm && is_layer);
+    if (!is_applied || is_there[next.outputs[0]]) return shown;
+    shown = next.outputs[0];
+  }
+}
+
+}  // namespace coterie
