@@ -4,10 +4,12 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "base/os/file.h"
 #include "device_sdk/runtime/profiler.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/model/training_trace.h"
 
 namespace coterie {
 namespace {
@@ -93,8 +95,15 @@ nlohmann::json json_of(const std::vector<OpTime>& ops) {
 ExitCode profile_model(const ProfileOptions& options) {
   const Result<Model> model = open_model(options.model);
   if (!model) return fail_on_input(kCommand, model.error());
-  const Result<TrainingProfile> profile = profile_training(*model, options.training, options.steps, &seconds_now);
+  TrainingTrace trace;
+  const Result<TrainingProfile> profile =
+      profile_training(*model, options.training, options.steps, &seconds_now, options.trace.empty() ? nullptr : &trace);
   if (!profile) return fail_on_input(kCommand, profile.error().with_context(options.model));
+  if (!options.trace.empty()) {
+    const std::string text = trace_json(*model, *profile, trace);
+    const Status written = os::write_file_atomically(options.trace, as_bytes(text));
+    if (!written) return fail_on_output(kCommand, written.error());
+  }
   const TrainingMemory& memory = profile->memory;
   if (options.as_json) {
     print_json({{"batch", options.training.batch_size},

@@ -336,7 +336,8 @@ void add_profile(CLI::App& model, Invocation& invocation) {
   CLI::App* profile = add_command(model, "profile", "time of each op in training, and the memory plan",
                                   "  coterie model profile net.cotf --batch 32\n"
                                   "  coterie model profile net.cotf --batch 8 --freeze 'features.*' \\\n"
-                                  "      --optimizer adam\n");
+                                  "      --optimizer adam\n"
+                                  "  coterie model profile net.cotf --trace trace.json\n");
   const auto options = std::make_shared<ProfileOptions>();
   const auto loss = std::make_shared<std::optional<Loss>>();
   add_model_file(profile, options->model);
@@ -350,6 +351,8 @@ void add_profile(CLI::App& model, Invocation& invocation) {
   add_optimizer(profile, options->training.optimizer);
   add_threads(profile, options->training.threads);
   add_patterns(profile, "--freeze", options->training.freeze, "parameters that stay as they are; may be given again");
+  profile->add_option("--trace", options->trace, "write the timeline of the measured steps there, for ui.perfetto.dev")
+      ->type_name("FILE");
   profile->add_flag("--json", options->as_json, "print JSON");
   profile->callback([&invocation, options, loss] {
     options->training.loss.kind = loss->value_or(Loss::softmax_cross_entropy);

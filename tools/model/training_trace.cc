@@ -1,0 +1,159 @@
+#include "tools/model/training_trace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "base/json/json_scanner.h"
+#include "device_sdk/runtime/program.h"
+
+namespace coterie {
+namespace {
+
+// One use of planned memory: from the step that writes it to the last that names it.
+struct Life {
+  uint64_t offset, bytes;
+  size_t first, last;
+};
+
+std::vector<Life> lives_of(const std::vector<StepInfo>& steps) {
+  std::vector<Life> lives;
+  std::map<std::tuple<uint64_t, BufferRole, uint32_t>, size_t> open;  // the newest at that place, of that content
+  for (size_t s = 0; s < steps.size(); ++s) {
+    for (const OperandInfo& operand : steps[s].operands) {
+      if (operand.place != BufferPlace::planned) continue;
+      const auto key = std::tuple(operand.offset, operand.content.role, operand.content.tensor);
+      const auto found = open.find(key);
+      const bool is_new = operand.is_made && (found == open.end() || lives[found->second].last != s);
+      if (!is_new && found != open.end()) {
+        Life& life = lives[found->second];
+        life.last = s;
+        life.bytes = std::max(life.bytes, operand.bytes);
+        continue;
+      }
+      open[key] = lives.size();
+      lives.push_back({operand.offset, operand.bytes, operand.is_made ? s : 0, s});  // else the caller filled it
+    }
+  }
+  return lives;
+}
+
+class Events {
+ public:
+  // A slice on the thread that trains.
+  void slice(std::string_view name, std::string_view category, int64_t begin, int64_t end,
+             const std::string& arguments) {
+    next();
+    text_ += "{\"name\":";
+    append_json_string(text_, name);
+    text_ += ",\"cat\":\"" + std::string(category) + "\",\"ph\":\"X\",\"ts\":" + microseconds(begin) +
+             ",\"dur\":" + microseconds(end - begin) + ",\"pid\":1,\"tid\":1" +
+             (arguments.empty() ? "" : ",\"args\":{" + arguments + "}") + "}";
+  }
+  void counter(std::string_view name, int64_t at, const std::string& values) {
+    next();
+    text_ += "{\"name\":\"" + std::string(name) + "\",\"ph\":\"C\",\"ts\":" + microseconds(at) +
+             ",\"pid\":1,\"args\":{" + values + "}}";
+  }
+  void name(std::string_view what, std::string_view value) {
+    next();
+    text_ += "{\"name\":\"" + std::string(what) + "\",\"ph\":\"M\",\"pid\":1,\"tid\":1,\"args\":{\"name\":";
+    append_json_string(text_, value);
+    text_ += "}}";
+  }
+  std::string finish() && { return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[" + std::move(text_) + "\n]}\n"; }
+
+ private:
+  void next() { text_ += text_.empty() ? "\n" : ",\n"; }
+  static std::string microseconds(int64_t nanoseconds) {
+    const std::string rest = std::to_string(1000 + nanoseconds % 1000).substr(1);
+    return std::to_string(nanoseconds / 1000) + "." + rest;
+  }
+
+  std::string text_;
+};
+
+std::string_view category_of(const StepInfo& step) {
+  if (step.origin == kLossOrigin) return "loss";
+  if (step.origin == kUpdateOrigin) return "optimizer";
+  return to_string(step.phase);
+}
+
+// The op; of what belongs to none its category.
+std::string name_of(const StepInfo& step, const ModelGraph& graph) {
+  if (step.origin < graph.ops.size()) return graph.ops[step.origin].name;
+  return std::string(category_of(step));
+}
+
+std::string arguments_of(const StepInfo& step) {
+  std::string text = "\"step\":";
+  append_json_string(text, step.name);
+  if (!step.settings.empty()) {
+    text += ",\"settings\":";
+    append_json_string(text, step.settings);
+  }
+  return text + ",\"operand_bytes\":" + std::to_string(step.bytes());
+}
+
+}  // namespace
+
+std::vector<uint64_t> live_planned_bytes(const std::vector<StepInfo>& steps) {
+  const std::vector<Life> lives = lives_of(steps);
+  std::vector<uint64_t> live(steps.size());
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (size_t s = 0; s < steps.size(); ++s) {
+    ranges.clear();
+    for (const Life& life : lives) {
+      if (life.first <= s && s <= life.last) ranges.emplace_back(life.offset, life.offset + life.bytes);
+    }
+    std::ranges::sort(ranges);  // a result may lie over its operand: bytes count once
+    uint64_t end = 0;
+    for (const auto& [from, to] : ranges) {
+      if (to <= end) continue;
+      live[s] += to - std::max(from, end);
+      end = to;
+    }
+  }
+  return live;
+}
+
+std::string trace_json(const Model& model, const TrainingProfile& profile, const TrainingTrace& trace) {
+  const std::vector<uint64_t> live = live_planned_bytes(trace.steps);
+  const uint64_t fixed = profile.memory.parameter_bytes + profile.memory.optimizer_bytes +
+                         profile.memory.gradient_bytes + profile.memory.prepared_bytes;
+  Events events;
+  events.name("process_name", model.graph().name);
+  events.name("thread_name", "training");
+  const double origin = trace.times.empty() ? 0 : trace.times.front().begin;
+  const auto at = [origin](double seconds) { return std::llround((seconds - origin) * 1e9); };
+  const auto memory = [&](int64_t when, uint64_t bytes) {
+    events.counter("memory", when,
+                   "\"activations and gradients\":" + std::to_string(bytes) +
+                       ",\"parameters and optimizer\":" + std::to_string(fixed));
+  };
+  for (size_t first = 0; first < trace.times.size();) {
+    const StepTime& begin = trace.times[first];
+    size_t end = first;
+    while (end < trace.times.size() && trace.times[end].training_step == begin.training_step) ++end;
+    events.slice("step " + std::to_string(begin.training_step), "step", at(begin.begin), at(trace.times[end - 1].end),
+                 "");
+    for (size_t i = first; i < end;) {
+      const Phase phase = trace.steps[trace.times[i].step].phase;
+      size_t behind = i;
+      while (behind < end && trace.steps[trace.times[behind].step].phase == phase) ++behind;
+      events.slice(to_string(phase), "phase", at(trace.times[i].begin), at(trace.times[behind - 1].end), "");
+      for (; i < behind; ++i) {
+        const StepTime& time = trace.times[i];
+        const StepInfo& step = trace.steps[time.step];
+        events.slice(name_of(step, model.graph()), category_of(step), at(time.begin), at(time.end), arguments_of(step));
+        memory(at(time.begin), live[time.step]);
+      }
+    }
+    memory(at(trace.times[end - 1].end), 0);
+    first = end;
+  }
+  return std::move(events).finish();
+}
+
+}  // namespace coterie
