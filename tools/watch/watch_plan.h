@@ -33,7 +33,7 @@ struct WatchPlan {
   std::vector<WatchedCheck> checks;
 };
 
-// What fires on no healthy training that we know, and costs little (docs/DEBUGGING.md has the figures).
+// What fires on no healthy training that we know; coterie-bench-watch says what it costs.
 WatchPlan recommended_watch();
 
 }  // namespace coterie
