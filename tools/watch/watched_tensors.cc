@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "device_sdk/runtime/name_pattern.h"
+#include "base/text/name_pattern.h"
 
 namespace coterie {
 namespace {
