@@ -25,9 +25,7 @@ void add_export(CLI::App& model, Invocation& invocation) {
           ->excludes(file);
   CLI::Option* train =
       command->add_flag("--train", micro->trains, "the C trains, too: SGD on softmax cross-entropy")->needs(folder);
-  command->add_flag("--int8", micro->is_int8, "the C computes in int8; FILE is of `model quantise --full`")
-      ->needs(folder)
-      ->excludes(train);
+  command->add_flag("--int8", micro->is_int8, "the C computes in int8, if FILE does")->needs(folder)->excludes(train);
   command
       ->add_option_function<std::string>(
           "--arena-max", [micro](const std::string& text) { micro->arena_bytes_max = *parse_byte_count(text); },

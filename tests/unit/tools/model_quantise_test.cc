@@ -59,7 +59,7 @@ TEST(ModelQuantise, Full) {
   ASSERT_EQ(done.code, ExitCode::ok) << done.err;
   const nlohmann::json report = nlohmann::json::parse(done.out);
   EXPECT_EQ(report.at("values").size(), 3u);
-  const CommandOutcome judged = run_command({"model", "evaluate", path("int8.cotf"), "--data", "digits", "--json"});
+  const CommandOutcome judged = run_command({"model", "evaluate", path("int8.cotf"), "--data", "digits", "-o", "json"});
   ASSERT_EQ(judged.code, ExitCode::ok) << judged.err;
   EXPECT_EQ(nlohmann::json::parse(judged.out).at("loss"), report.at("after").at("loss"));
   EXPECT_EQ(nlohmann::json::parse(judged.out).at("accuracy"), report.at("after").at("accuracy"));
@@ -67,15 +67,15 @@ TEST(ModelQuantise, Full) {
   EXPECT_EQ(shown.code, ExitCode::ok) << shown.err;
   EXPECT_THAT(shown.out, testing::HasSubstr("it computes in int8"));
   const nlohmann::json inside =
-      nlohmann::json::parse(run_command({"model", "inspect", path("int8.cotf"), "--json"}).out);
+      nlohmann::json::parse(run_command({"model", "inspect", path("int8.cotf"), "-o", "json"}).out);
   EXPECT_EQ(inside.at("int8").at("values").size(), 3u);
   const CommandOutcome asked =
       run_command({"model", "predict", path("int8.cotf"), "--data", "digits", "--json", "--limit", "5"});
   ASSERT_EQ(asked.code, ExitCode::ok) << asked.err;
   EXPECT_EQ(nlohmann::json::parse(asked.out).at("predictions").size(), 5u);
-  const CommandOutcome profiled = run_command({"model", "export", path("int8.cotf"), "--c", path("c")});
-  EXPECT_EQ(profiled.code, ExitCode::usage);
-  EXPECT_THAT(profiled.err, testing::HasSubstr("computes in int8"));
+  const CommandOutcome exported = run_command({"model", "export", path("int8.cotf"), "--c", path("c")});
+  EXPECT_EQ(exported.code, ExitCode::usage);
+  EXPECT_THAT(exported.err, testing::HasSubstr("computes in int8"));
   ASSERT_EQ(run_command({"model", "dequantise", path("int8.cotf"), "-o", path("back.cotf")}).code, ExitCode::ok);
   EXPECT_OK(Model::load(*os::read_file(path("back.cotf"), 1 << 24)));
 }
