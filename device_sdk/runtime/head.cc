@@ -8,7 +8,6 @@
 #include "base/random.h"
 #include "device_sdk/runtime/parse_number.h"
 #include "device_sdk/runtime/seal.h"
-#include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 
 namespace coterie {
@@ -82,11 +81,7 @@ Bytes file_of(const Model& model, ModelGraph graph, const std::vector<uint32_t>&
     if (std::ranges::find(drawn, i) != drawn.end()) draw(tensor, random, into);
     else std::copy_n(model.parameters().begin() + static_cast<ptrdiff_t>(from), count, into);
   }
-  Bytes file = encode_head(graph, values.size() * sizeof(float));
-  const auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
-  file.insert(file.end(), bytes, bytes + values.size() * sizeof(float));
-  seal(file);
-  return file;
+  return sealed_model_file(graph, values);
 }
 
 }  // namespace

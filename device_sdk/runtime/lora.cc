@@ -9,7 +9,6 @@
 #include "base/random.h"
 #include "device_sdk/runtime/parse_number.h"
 #include "device_sdk/runtime/seal.h"
-#include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "proto/messages/lora_pairs.h"
 
@@ -46,11 +45,7 @@ class Rewrite {
       else ops.push_back(op);
     }
     graph_.ops = std::move(ops);
-    Bytes file = encode_head(graph_, values_.size() * sizeof(float));
-    const auto* bytes = reinterpret_cast<const uint8_t*>(values_.data());
-    file.insert(file.end(), bytes, bytes + values_.size() * sizeof(float));
-    seal(file);
-    return file;
+    return sealed_model_file(graph_, values_);
   }
 
  private:

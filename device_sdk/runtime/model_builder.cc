@@ -7,7 +7,6 @@
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/op_rule.h"
 #include "device_sdk/runtime/seal.h"
-#include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 
 namespace coterie {
@@ -210,10 +209,7 @@ Result<Bytes> ModelBuilder::finish(TensorId output) {
   if (mistake_) return *mistake_;
   ModelGraph graph = graph_;
   graph.output = output;
-  Bytes file = encode_head(graph, payload_.size() * sizeof(float));
-  const auto* values = reinterpret_cast<const uint8_t*>(payload_.data());
-  file.insert(file.end(), values, values + payload_.size() * sizeof(float));
-  seal(file);
+  Bytes file = sealed_model_file(graph, payload_);
   COT_TRY(Model::load(file));
   return file;
 }

@@ -39,4 +39,12 @@ void seal(Bytes& file) {
   std::copy(digest.bytes.begin(), digest.bytes.end(), file.begin() + static_cast<std::ptrdiff_t>(**place));
 }
 
+Bytes sealed_model_file(const ModelGraph& graph, std::span<const float> values) {
+  Bytes file = encode_head(graph, values.size_bytes());
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(values.data());
+  file.insert(file.end(), bytes, bytes + values.size_bytes());
+  seal(file);
+  return file;
+}
+
 }  // namespace coterie

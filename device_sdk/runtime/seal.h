@@ -5,11 +5,15 @@
 // server's next model. Both are read: nothing can be said of them. What came by its digest was checked by that.
 #pragma once
 
+#include <span>
+
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/result.h"
 
 namespace coterie {
+
+struct ModelGraph;
 
 enum class Seal : uint8_t { none, good };
 
@@ -17,5 +21,7 @@ enum class Seal : uint8_t { none, good };
 Result<Seal> check_seal(ByteView file);
 // `file` is a whole frame of encode_head and its payload.
 void seal(Bytes& file);
+// The file of a float32 model whose parameters lie in `values` where the graph says.
+Bytes sealed_model_file(const ModelGraph& graph, std::span<const float> values);
 
 }  // namespace coterie

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "device_sdk/runtime/predictor.h"
-#include "proto/codec/codec.h"
+#include "tools/model/rebuild_model.h"
 
 namespace coterie {
 namespace {
@@ -29,36 +29,15 @@ std::vector<bool> needed_for(const ModelGraph& graph, uint32_t tensor) {
   return needed;
 }
 
-// The model that ends with `tensor`. Inputs and parameters stay, so that examples fit and the payload is the same.
+// The model that ends with `tensor`. Inputs stay, so that examples fit.
 Result<Model> ending_with(const Model& model, uint32_t tensor) {
-  const ModelGraph& whole = model.graph();
-  const std::vector<bool> needed = needed_for(whole, tensor);
-  ModelGraph graph;
-  graph.name = whole.name;
-  std::vector<uint32_t> index(whole.tensors.size(), kNoTensor);
-  for (uint32_t i = 0; i < whole.tensors.size(); ++i) {
-    if (whole.tensors[i].role == TensorRole::activation && !needed[i]) continue;
-    index[i] = static_cast<uint32_t>(graph.tensors.size());
-    graph.tensors.push_back(whole.tensors[i]);
-  }
-  const auto moved = [&](std::vector<uint32_t> list) {
-    for (uint32_t& each : list) each = each == kNoTensor ? kNoTensor : index[each];
-    return list;
-  };
-  for (OpInfo op : whole.ops) {
-    const bool is_needed =
-        std::ranges::any_of(op.outputs, [&](uint32_t output) { return output != kNoTensor && needed[output]; });
-    if (!is_needed) continue;
-    op.inputs = moved(op.inputs);
-    op.outputs = moved(op.outputs);
-    graph.ops.push_back(std::move(op));
-  }
-  graph.inputs = moved(whole.inputs);
-  graph.output = index[tensor];
-  Bytes file = encode_head(graph, model.parameters().size_bytes());
-  const auto* const payload = reinterpret_cast<const uint8_t*>(model.parameters().data());
-  file.insert(file.end(), payload, payload + model.parameters().size_bytes());
-  return Model::load(std::move(file));
+  ModelGraph graph = model.graph();
+  const std::vector<bool> needed = needed_for(graph, tensor);
+  std::erase_if(graph.ops, [&](const OpInfo& op) {
+    return std::ranges::none_of(op.outputs, [&](uint32_t output) { return output != kNoTensor && needed[output]; });
+  });
+  graph.output = tensor;
+  return rebuild_model(std::move(graph), model.parameters());
 }
 
 // The inputs of `count` examples from `from` on, one behind the other.

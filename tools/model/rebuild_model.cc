@@ -1,10 +1,7 @@
 #include "tools/model/rebuild_model.h"
 
-#include <cstring>
-
 #include "base/checked.h"
 #include "device_sdk/runtime/seal.h"
-#include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 
 namespace coterie {
@@ -43,13 +40,7 @@ Result<Model> rebuild_model(ModelGraph graph, std::span<const float> parameters)
   move(graph.inputs);
   graph.output = index[graph.output];
   graph.tensors = std::move(tensors);
-  const size_t bytes = payload.size() * sizeof(float);
-  Bytes file = encode_head(graph, bytes);
-  const size_t begin = file.size();
-  file.resize(begin + bytes);
-  if (bytes > 0) std::memcpy(file.data() + begin, payload.data(), bytes);
-  seal(file);
-  return Model::load(std::move(file));
+  return Model::load(sealed_model_file(graph, payload));
 }
 
 }  // namespace coterie
