@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "scheduler/job/central_noise.h"
 #include "tests/unit/fl_server/finalize/finalizer_fixture.h"
 
 namespace coterie {
@@ -122,6 +124,28 @@ TEST(TrainedRounds, OfAPlanThatIsNotOfTheModelAreDataLoss) {
   ++round.job_.trained_value_count;
   round.add_partial("p", {{std::vector<float>(round.update_values()), 1}});
   EXPECT_ERROR(round.finalize(), ErrorCode::data_loss, "not of the job's model");
+}
+
+// The noise is drawn for the coordinates of an update: what is frozen has none, and keeps its bits.
+TEST(TrainedRounds, WithNoiseOfTheServerHaveItWhereTheyTrainAlone) {
+  constexpr uint32_t kGoal = 4;
+  const std::vector<float> base = base_values();
+  FrozenRound round(StrategySettings(), model_of(base, true), [](HorizontalSettings& settings) {
+    settings.training.train_last = 1;
+    settings.update.clip_l2 = 1;
+    settings.update.weight_max = 1;
+    settings.rounds.goal_count = kGoal;
+    settings.privacy = {SecurityLevel::none, 1.5, 1e-6, 100};
+  });
+  ASSERT_EQ(round.update_values(), kLastCount);
+  const std::vector<float> moved = after(round, {{std::vector<float>(kLastCount), 1}});
+  ASSERT_EQ(moved.size(), kValues);
+  EXPECT_TRUE(std::equal(moved.begin() + kLastCount, moved.end(), base.begin() + kLastCount));
+  const CentralNoise noise = central_noise_of(round.job_.spec.horizontal(), kLastCount).value();
+  const double sigma = std::ldexp(noise.sigma, -static_cast<int>(noise.fraction_bits)) / kGoal;
+  double squares = 0;
+  for (uint64_t i = 0; i < kLastCount; ++i) squares += std::pow((moved[i] - base[i]) / sigma, 2);
+  EXPECT_LT(std::fabs(squares - kLastCount) / std::sqrt(2.0 * kLastCount), 5) << "each trained value has its share";
 }
 
 // B is the whole update, and A is nobody's to send.
