@@ -150,7 +150,10 @@ Result<AgentProgress> Agent::step() {
   } else {
     COT_ASSIGN(event, work(action, progress));
   }
-  if (training_) progress.training = training_->trainer.summary();
+  if (training_) {
+    progress.training = training_->trainer.summary();
+    progress.validation = training_->trainer.validation();
+  }
   if (event) {
     const uint64_t done_before = machine_.state().rounds_done;
     const bool had_assignment = machine_.state().assignment.has_value();

@@ -82,6 +82,7 @@ struct AgentProgress {
   std::optional<Error> error;               // of this step; the session goes on unless activity is `stopped`
   std::optional<RefusedPlan> refused_plan;  // in this step, or as the agent was opened
   TrainingSummary training;                 // of the round under way
+  ValidationSummary validation;             // likewise
 };
 
 class Agent {

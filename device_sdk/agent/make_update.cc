@@ -33,10 +33,10 @@ Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& tra
   const std::span<float> trained = std::span(update.delta).first(layout.count());
   layout.read_delta(trainer, trained);
   if (has_control_part) {
-    make_control_part(training, summary.steps, layout.parameters(), trained, origin.control,
+    make_control_part(training, trainer.kept_steps(), layout.parameters(), trained, origin.control,
                       std::span(update.delta).last(layout.count()));
   }
-  normalise_steps(training, summary.steps, layout.parameters(), trained);
+  normalise_steps(training, trainer.kept_steps(), layout.parameters(), trained);
   update.header.encoding = rules.encoding;
   update.header.value_count = update.delta.size();
   update.header.weight = update_weight(examples, rules);

@@ -144,6 +144,9 @@ struct coterie_client : Handle {
     out.training_examples = progress->training.examples;
     if (out.training_examples > 0)
       out.training_loss = progress->training.loss_sum / static_cast<double>(out.training_examples);
+    out.validation_examples = progress->validation.examples;
+    out.validation_loss = progress->validation.best_loss;
+    out.stopped_early = progress->validation.has_stopped ? 1 : 0;
     if (progress->refused_plan) refused(*progress->refused_plan);
     return COTERIE_OK;
   }

@@ -432,6 +432,11 @@ typedef struct coterie_progress {
   uint64_t training_examples;
   double training_loss; /* mean over those examples; 0 before the first */
   coterie_hold hold;    /* of HELD; NONE else */
+  /* Of a plan with early stopping, in the round under way: examples that are held out, their lowest mean loss so far (0
+     before the first epoch's end), and whether training ended for it. The server learns none of it. */
+  uint64_t validation_examples;
+  double validation_loss;
+  int stopped_early;
 } coterie_progress;
 
 /* From any thread: what the device is like from now on. Nothing is known before the first call. Training that is under

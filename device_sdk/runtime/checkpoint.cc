@@ -39,8 +39,13 @@ Result<Bytes> frame_of(Bytes contents, const TrainerState& state) {
   return opened;
 }
 
+ValidationProgress progress_of(const TrainerState& state) {
+  return state.validation ? state.validation->progress() : ValidationProgress{};
+}
+
 uint64_t payload_bytes(const TrainerState& state) {
-  return state.model.value_count() * sizeof(float) * (1 + state.slots()) + state.order.size() * sizeof(uint32_t);
+  const uint64_t vectors = 1 + state.slots() + (progress_of(state).best_step > 0 ? 1 : 0);
+  return state.model.value_count() * sizeof(float) * vectors + state.order.size() * sizeof(uint32_t);
 }
 
 CheckpointHeader header_of(const TrainerState& state) {
@@ -65,7 +70,11 @@ CheckpointHeader header_of(const TrainerState& state) {
           .loss_scale = state.loss_scale.scale,
           .good_steps = state.loss_scale.good_steps,
           .epoch_correct_start = state.epoch_correct_start,
-          .training = state.identity()};
+          .training = state.identity(),
+          .validation_step = progress_of(state).step,
+          .best_step = progress_of(state).best_step,
+          .best_loss = progress_of(state).best_loss,
+          .checks_without_gain = progress_of(state).checks_without_gain};
 }
 
 // The slots that this optimizer keeps, in order.
@@ -87,6 +96,16 @@ Status check_identity(const CheckpointHeader& header, const TrainerState& state)
   if (header.training != here) {
     return not_ours("is of another training; not the same: " + identity_difference(header.training, here));
   }
+  return {};
+}
+
+// The decoder has seen that best_step <= validation_step <= step.
+Status check_validation(const CheckpointHeader& header, const TrainerState& state) {
+  if (!state.validation) {
+    const bool has_none = header.validation_step == 0 && header.checks_without_gain == 0;
+    return has_none ? Status() : damaged("was held against examples that nobody holds out");
+  }
+  if (header.checks_without_gain > state.options.early_stopping->patience) return damaged("went on without patience");
   return {};
 }
 
@@ -113,7 +132,7 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
     return damaged("has more right answers than examples in its epoch");
   }
   if (header.random == Prng::State{}) return damaged("has no random state");
-  return {};
+  return check_validation(header, state);
 }
 
 Status check_order(std::span<const uint32_t> order) {
@@ -127,7 +146,7 @@ Status check_order(std::span<const uint32_t> order) {
 
 // A checkpoint of another optimizer may be larger, and is to be named as such: two slots is what any keeps.
 Result<Bytes> read_within(const std::string& path, const TrainerState& state) {
-  const uint64_t more = state.model.value_count() * sizeof(float) * (kSlotsMax - state.slots());
+  const uint64_t more = state.model.value_count() * sizeof(float) * (kSlotsMax - state.slots() + 1);  // and the best
   const uint64_t frame_bytes_max = kPreludeBytes + limits::kWireHeaderBytesMax + payload_bytes(state) + more;
   Result<Bytes> file = os::read_file(path, sealed_bytes(frame_bytes_max) + kTrailerBytes);
   if (!file && file.error().code() == ErrorCode::too_large) {
@@ -156,6 +175,7 @@ Status write_checkpoint(const TrainerState& state, const std::string& path) {
   COT_TRY(write(bytes_of(state.region(Region::parameters))));
   for (const Region region : slot_regions(state)) COT_TRY(write(bytes_of(state.region(region))));
   COT_TRY(write(bytes_of(std::span(state.order))));
+  if (progress_of(state).best_step > 0) COT_TRY(write(bytes_of(state.validation->best())));
   if (sealer) COT_TRY(sealer->finish());
   const Digest digest = digester.finish();
   COT_TRY(file.write(digest.view()));
@@ -176,7 +196,9 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   const CheckpointHeader& header = decoded.header;
   COT_TRY(check_header(header, state));
   const size_t slots = state.slots(), values = header.value_bytes;
-  const auto order = payload_as<uint32_t>(decoded.payload.subspan(values * (1 + slots)));
+  const size_t order_bytes = header.examples * sizeof(uint32_t);
+  const auto order = payload_as<uint32_t>(decoded.payload.subspan(values * (1 + slots), order_bytes));
+  const auto best = payload_as<float>(decoded.payload.subspan(values * (1 + slots) + order_bytes));
   COT_TRY(check_order(order));
 
   std::memcpy(state.region(Region::parameters).data(), decoded.payload.data(), values);
@@ -201,6 +223,10 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   state.options.seed = header.seed;
   state.skipped = header.step - header.optimizer_step;
   state.loss_scale = {header.loss_scale, header.good_steps};
+  if (state.validation) {
+    state.validation->restore({header.validation_step, header.best_step, header.best_loss, header.checks_without_gain},
+                              best);
+  }
   return {};
 }
 

@@ -18,8 +18,12 @@ struct Evaluator::State {
   std::unique_ptr<ThreadPool> pool;
   Arena arena;
   BatchProgram whole;
-  Prepared prepared = {};            // of whole and rest
-  std::optional<BatchProgram> rest;  // the last, smaller batch of the data set that was evaluated before
+  Prepared prepared = {};                           // of whole and rest
+  std::optional<BatchProgram> rest = std::nullopt;  // the last, smaller batch of the data set that was evaluated before
+  uint64_t count = 0;                               // examples of the evaluation under way
+  uint64_t position = 0;                            // so many of which are in the sums
+  kernels::LossSums sums = {};
+  double weight = 0;
 };
 
 namespace {
@@ -43,7 +47,7 @@ Result<Evaluator> Evaluator::create(const Model& model, const LossSettings& loss
   COT_ASSIGN(Arena arena, Arena::create(whole.layout, arena_bytes_max));
   BatchProgram program(model, loss, batch_size, std::move(whole), arena);
   return Evaluator(std::make_unique<State>(
-      State{model, loss, arena_bytes_max, std::move(pool), std::move(arena), std::move(program), {}, std::nullopt}));
+      State{model, loss, arena_bytes_max, std::move(pool), std::move(arena), std::move(program)}));
 }
 
 Evaluator::Evaluator(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -51,45 +55,77 @@ Evaluator::Evaluator(Evaluator&&) noexcept = default;
 Evaluator& Evaluator::operator=(Evaluator&&) noexcept = default;
 Evaluator::~Evaluator() = default;
 
+Result<uint64_t> Evaluator::plan(const Model& model, const LossSettings& loss, uint32_t batch_size, uint64_t count,
+                                 uint32_t threads) {
+  if (batch_size < 1) return Error(ErrorCode::invalid_argument, "evaluation: batch_size must be at least 1");
+  COT_ASSIGN(const CompiledModel whole, compile_for(model, loss, batch_size, limits::kArenaBytesMax, threads));
+  ArenaLayout layout = whole.layout;
+  if (const auto rest_size = static_cast<uint32_t>(count % batch_size); rest_size > 0) {
+    COT_ASSIGN(const CompiledModel rest, compile_for(model, loss, rest_size, limits::kArenaBytesMax, threads));
+    layout.join(rest.layout);
+  }
+  return layout.bytes();
+}
+
 Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSource& examples, const OutputSink& sink) {
+  COT_TRY(begin(parameters, examples.size()));
+  while (!finished()) COT_TRY(next(examples, sink));
+  return evaluation();
+}
+
+Status Evaluator::begin(std::span<const float> parameters, uint64_t count) {
   State& s = *state_;
   if (parameters.size() != s.model.value_count()) {
     return Error(ErrorCode::invalid_argument, "evaluation: " + std::to_string(parameters.size()) +
                                                   " parameters, the model has " +
                                                   std::to_string(s.model.value_count()));
   }
-  const uint64_t count = examples.size();
   if (count < 1) return Error(ErrorCode::invalid_argument, "evaluation: there are no examples");
   COT_TRY(prepare_rest(static_cast<uint32_t>(count % s.whole.batch_size)));
   std::memcpy(s.arena.region(Region::parameters).data(), parameters.data(), parameters.size_bytes());
   s.prepared.forget();
-  kernels::LossSums sums;
-  double weight = 0;
+  s.count = count;
+  s.position = 0;
+  s.sums = {};
+  s.weight = 0;
+  return {};
+}
+
+Status Evaluator::next(ExampleSource& examples, const OutputSink& sink) {
+  State& s = *state_;
   const char* fault = nullptr;
   const StepContext context{
-      .kernels = kernels::kernels(), .sums = &sums, .loss_weight = &weight, .fault = &fault, .pool = s.pool.get()};
-  for (uint64_t from = 0; from < count; from += s.whole.batch_size) {
-    const uint64_t batch = std::min<uint64_t>(s.whole.batch_size, count - from);
-    BatchProgram& code = batch == s.whole.batch_size ? s.whole : *s.rest;
-    {
-      const FlushDenormals flush;
-      s.prepared.prepare(code.compiled.program, context);
-    }
-    for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(examples, from + i, i));
+      .kernels = kernels::kernels(), .sums = &s.sums, .loss_weight = &s.weight, .fault = &fault, .pool = s.pool.get()};
+  const uint64_t batch = std::min<uint64_t>(s.whole.batch_size, s.count - s.position);
+  BatchProgram& code = batch == s.whole.batch_size ? s.whole : *s.rest;
+  {
     const FlushDenormals flush;
-    code.compiled.program.run(Phase::forward, context);
-    if (fault != nullptr) return Error(ErrorCode::invalid_argument, std::string("evaluation: ") + fault);
-    const CompiledModel& compiled = code.compiled;
-    if (sink) {
-      sink({compiled.program.pointer(compiled.output), batch * elements(s.model.output_shape())},
-           {compiled.program.pointer(compiled.target), batch * compiled.target_elements});
-    }
+    s.prepared.prepare(code.compiled.program, context);
   }
+  for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(examples, s.position + i, i));
+  const FlushDenormals flush;
+  code.compiled.program.run(Phase::forward, context);
+  if (fault != nullptr) return Error(ErrorCode::invalid_argument, std::string("evaluation: ") + fault);
+  const CompiledModel& compiled = code.compiled;
+  if (sink) {
+    sink({compiled.program.pointer(compiled.output), batch * elements(s.model.output_shape())},
+         {compiled.program.pointer(compiled.target), batch * compiled.target_elements});
+  }
+  s.position += batch;
+  return {};
+}
+
+uint64_t Evaluator::arena_bytes() const { return state_->arena.layout().bytes(); }
+
+bool Evaluator::finished() const { return state_->position >= state_->count; }
+
+Evaluation Evaluator::evaluation() const {
+  const State& s = *state_;
   const Shape& output = s.model.output_shape();
-  const uint64_t rows = count * elements(output) / static_cast<uint64_t>(output.back());
-  return Evaluation{.examples = count,
-                    .loss_mean = weight > 0 ? sums.loss / weight : 0,
-                    .accuracy = static_cast<double>(sums.correct) / static_cast<double>(rows)};
+  const uint64_t rows = s.count * elements(output) / static_cast<uint64_t>(output.back());
+  return Evaluation{.examples = s.count,
+                    .loss_mean = s.weight > 0 ? s.sums.loss / s.weight : 0,
+                    .accuracy = static_cast<double>(s.sums.correct) / static_cast<double>(rows)};
 }
 
 // Makes the program of the last, smaller batch, unless it is there from the run before. Its plan may need a larger

@@ -25,8 +25,8 @@ struct Evaluation {
 // Sees each batch: the outputs of its examples, one behind the other, and their targets (of labels the bytes of int32).
 using OutputSink = std::function<void(std::span<const float> outputs, std::span<const float> targets)>;
 
-// Not thread-safe. Allocates in create(), and in run() for a data set that leaves another rest behind its last whole
-// batch than the one before.
+// Not thread-safe. Allocates in create(), and in run() and begin() for a data set that leaves another rest behind its
+// last whole batch than the one before.
 class Evaluator {
  public:
   // The results are the same bits for any number of threads (at least 1, the caller's with them). Errors:
@@ -37,6 +37,9 @@ class Evaluator {
                                   uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1) {
     return create(model, LossSettings{.kind = loss}, batch_size, arena_bytes_max, threads);
   }
+  // The arena that an evaluator of `count` examples has when it has run. Errors: as create.
+  static Result<uint64_t> plan(const Model& model, const LossSettings& loss, uint32_t batch_size, uint64_t count,
+                               uint32_t threads = 1);
   Evaluator(Evaluator&&) noexcept;
   Evaluator& operator=(Evaluator&&) noexcept;
   ~Evaluator();
@@ -44,6 +47,15 @@ class Evaluator {
   // `parameters` is a flat vector of the model's value_count(). Errors: invalid_argument (no examples, another number
   // of parameters, a label out of range) and the source's own.
   Result<Evaluation> run(std::span<const float> parameters, ExampleSource& examples, const OutputSink& sink = nullptr);
+
+  // run() in parts, for who must not be away for long: begin(), next() until finished(), evaluation(). The parameters
+  // are copied. After an error of next() nothing is right until begin().
+  Status begin(std::span<const float> parameters, uint64_t count);
+  // Precondition: not finished; `examples` has the count of begin().
+  Status next(ExampleSource& examples, const OutputSink& sink = nullptr);
+  bool finished() const;
+  Evaluation evaluation() const;
+  uint64_t arena_bytes() const;
 
  private:
   struct State;

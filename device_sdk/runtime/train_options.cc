@@ -35,8 +35,9 @@ Status check_loss(const LossSettings& loss) {
 }  // namespace
 
 Result<Storage> parse_storage(std::string_view text) {
-  if (text == "float32") return Storage::float32;
-  if (text == "bf16") return Storage::bfloat16;
+  const auto names = storage_names();
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found != names.end()) return static_cast<Storage>(found - names.begin());
   return bad("the storage of activations must be float32 or bf16, is " + std::string(text));
 }
 
@@ -83,6 +84,8 @@ TrainOptions options_of(const TrainingSettings& settings, uint64_t seed) {
   options.proximal_mu = settings.proximal_mu;
   options.seed = seed;
   options.augment = settings.augment;
+  options.storage = settings.storage;
+  options.early_stopping = settings.early_stopping;
   return options;
 }
 
@@ -106,6 +109,14 @@ Status check_options(const TrainOptions& options) {
     return bad("clip_norm and clip_value must be numbers of at least 0");
   }
   if (!is_limit(options.proximal_mu)) return bad("proximal_mu must be a number of at least 0");
+  if (const std::optional<EarlyStopping>& stopping = options.early_stopping) {
+    if (!(stopping->validation_share > 0 && stopping->validation_share <= kValidationShareMax)) {
+      return bad("validation_share must be in (0, 0.5]");
+    }
+    if (stopping->patience < 1 || stopping->patience > kPatienceMax) {
+      return bad("patience must be in 1.." + std::to_string(kPatienceMax));
+    }
+  }
   for (const ParameterGroup& group : options.groups) {
     if (!is_limit(group.learning_rate_scale) || !is_limit(group.weight_decay)) {
       return bad("the numbers of group " + group.pattern + " must be at least 0");

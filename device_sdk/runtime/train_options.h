@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,12 +35,6 @@ struct ParameterGroup {
   float weight_decay = 0;
   friend bool operator==(const ParameterGroup&, const ParameterGroup&) = default;
 };
-
-// As what the activations that backward reads are held between forward and backward. As bfloat16 they take half the
-// memory, and each is off by at most 2^-8 of itself where the gradient is computed; where that makes two values equal,
-// a maximum may send its gradient to the other one. Forward, weights, optimizer state, and what an op keeps beside its
-// output (statistics, masks) are exact.
-enum class Storage : uint8_t { float32, bfloat16 };
 
 struct TrainOptions {
   LossSettings loss;
@@ -86,6 +81,10 @@ struct TrainOptions {
   // The model's first input, an image, is augmented each time it is read (augment.h): parse_augmentation's text. The
   // seed decides with the epoch and the example's number, whatever the order, threads or checkpoints. Empty: it is not.
   std::string augment = {};
+  // A share of the examples is held out, and the training ends where they stop gaining from it (validation.h); what is
+  // kept are the parameters of their lowest loss. A share that comes to no example holds out none. None: all are
+  // trained on.
+  std::optional<EarlyStopping> early_stopping = {};
 };
 
 // "features.*:lr=0.1", "*.bias:lr=2,decay=0": lr is learning_rate_scale, 1 unless given, and decay weight_decay, 0

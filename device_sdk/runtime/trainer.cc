@@ -41,8 +41,13 @@ std::span<const float> offset_of(const TrainOptions& options) {
   return options.gradient_offset ? std::span<const float>(*options.gradient_offset) : std::span<const float>();
 }
 
+// How many of a device's examples are held out. Precondition: check_options.
+uint64_t held_out_of(const TrainOptions& options, uint64_t examples) {
+  return options.early_stopping ? held_out_count(examples, options.early_stopping->validation_share) : 0;
+}
+
+// `examples` are trained on. Precondition: check_options.
 Result<Compiled> compile_batches(const Model& model, const TrainOptions& options, uint64_t examples) {
-  COT_TRY(check_options(options));
   COT_TRY(check_examples(examples));
   if (options.gradient_offset && options.gradient_offset->size() != model.value_count()) {
     return bad("gradient_offset has " + std::to_string(options.gradient_offset->size()) + " values, the model " +
@@ -85,7 +90,7 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
 }
 
 TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, uint32_t micro_batch_size,
-                         uint64_t examples) {
+                         uint64_t examples, uint64_t validation_bytes) {
   return {.arena_bytes = layout.bytes(),
           .parameter_bytes = layout.of(Region::parameters),
           .optimizer_bytes = layout.of(Region::slot0) + layout.of(Region::slot1),
@@ -94,6 +99,7 @@ TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, 
           .planned_bytes = layout.planned_bytes,
           .planned_lower_bound = whole.program.planned_lower_bound(),
           .order_bytes = examples * sizeof(uint32_t),
+          .validation_bytes = validation_bytes,
           .micro_batch_size = micro_batch_size,
           .recomputed_steps = whole.recomputed.steps,
           .recomputed_share = whole.recomputed.share};
@@ -208,7 +214,9 @@ void end_epoch(TrainerState& s) {
 }  // namespace
 
 Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options, ExampleSource& examples) {
-  const uint64_t count = examples.size();
+  COT_TRY(check_options(options));
+  COT_TRY(check_examples(examples.size()));
+  const uint64_t held_out = held_out_of(options, examples.size()), count = examples.size() - held_out;
   COT_ASSIGN(Compiled compiled, compile_batches(model, options, count));
   if (options.planned_bytes_max > 0 && compiled.layout.planned_bytes > options.planned_bytes_max) {
     return Error(ErrorCode::too_large, "training: activations and gradients need at least " +
@@ -221,12 +229,22 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
   std::optional<BatchProgram> rest;
   if (compiled.rest) rest.emplace(model, compiled.loss, compiled.rest_size, std::move(*compiled.rest), arena);
   const size_t blocks = options.clip_norm > 0 ? (model.value_count() + kSquaresBlock - 1) / kSquaresBlock : 0;
-  COT_ASSIGN(std::optional<AugmentedSource> source, augmented(examples, model, compiled.augmentation, options.seed));
+  std::unique_ptr<ExamplePart> part;
+  std::unique_ptr<Validation> validation;
+  if (held_out > 0) {
+    ExampleSplit split = split_examples(examples.size(), options.early_stopping->validation_share);
+    part = std::make_unique<ExamplePart>(examples, std::move(split.trained));
+    COT_ASSIGN(validation,
+               Validation::create(model, options, compiled.micro_batch_size, examples, std::move(split.held_out)));
+  }
+  ExampleSource& trained = part ? static_cast<ExampleSource&>(*part) : examples;
+  COT_ASSIGN(std::optional<AugmentedSource> source, augmented(trained, model, compiled.augmentation, options.seed));
   auto read = source ? std::make_unique<AugmentedSource>(std::move(*source)) : nullptr;
-  ExampleSource& given = read ? static_cast<ExampleSource&>(*read) : examples;
+  ExampleSource& given = read ? static_cast<ExampleSource&>(*read) : trained;
   auto state = std::make_unique<TrainerState>(TrainerState{
       .model = model,
       .options = options,
+      .part = std::move(part),
       .augmented = std::move(read),
       .examples = given,
       .batch_size = compiled.batch_size,
@@ -238,6 +256,8 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
       .prepared = {},
       .rows_an_example = elements(model.output_shape()) / static_cast<uint64_t>(model.output_shape().back()),
       .norm_blocks = std::vector<double>(blocks),
+      .statistics = {},
+      .validation = std::move(validation),
       .random = Prng(options.seed),
       .order = std::vector<uint32_t>(count)});
   state->loss_scale.scale = options.loss_scaling.start;
@@ -252,8 +272,15 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
 }
 
 Result<TrainingMemory> Trainer::plan(const Model& model, const TrainOptions& options, uint64_t examples) {
-  COT_ASSIGN(const Compiled compiled, compile_batches(model, options, examples));
-  return memory_of(compiled.layout, compiled.whole, compiled.micro_batch_size, examples);
+  COT_TRY(check_options(options));
+  COT_TRY(check_examples(examples));
+  const uint64_t held_out = held_out_of(options, examples), count = examples - held_out;
+  COT_ASSIGN(const Compiled compiled, compile_batches(model, options, count));
+  uint64_t validation_bytes = 0;
+  if (held_out > 0) {
+    COT_ASSIGN(validation_bytes, Validation::plan(model, options, compiled.micro_batch_size, held_out));
+  }
+  return memory_of(compiled.layout, compiled.whole, compiled.micro_batch_size, count, validation_bytes);
 }
 
 Trainer::Trainer(std::unique_ptr<TrainerState> state) : state_(std::move(state)) {}
@@ -261,16 +288,14 @@ Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;
 
-bool Trainer::finished() const {
-  const TrainerState& s = *state_;
-  return s.epoch >= s.options.epochs || (s.options.steps_max > 0 && s.step >= s.options.steps_max);
-}
+bool Trainer::finished() const { return state_->is_finished(); }
 
 uint64_t Trainer::steps_in_all() const { return state_->steps_in_all(); }
 
 Status Trainer::step(StepRunner* runner) {
   TrainerState& s = *state_;
   if (finished()) return Error(ErrorCode::conflict, "training is finished");
+  if (s.is_check_due()) return s.validation->look(s.region(Region::parameters), s.step);
   const uint64_t start = s.position;
   const size_t batch = std::min<uint64_t>(s.batch_size, s.order.size() - start);
   const FlushDenormals flush;
@@ -327,13 +352,29 @@ TrainingSummary Trainer::epoch_start() const {
           .rows = seen * s.rows_an_example};
 }
 
+ValidationSummary Trainer::validation() const {
+  const Validation* const validation = state_->validation.get();
+  if (validation == nullptr) return {};
+  return {.examples = validation->examples(),
+          .best_step = validation->progress().best_step,
+          .best_loss = validation->progress().best_loss,
+          .has_stopped = validation->has_stopped()};
+}
+
+uint64_t Trainer::kept_steps() const {
+  return state_->gives_best() ? state_->validation->progress().best_step : state_->step;
+}
+
 double Trainer::learning_rate() const {
   const TrainerState& s = *state_;
   return static_cast<double>(s.options.optimizer.learning_rate) *
          learning_rate_factor(s.options.schedule, s.optimizer_step(), s.steps_in_all(), s.plateau);
 }
 
-std::span<const float> Trainer::parameters() const { return state_->region(Region::parameters); }
+std::span<const float> Trainer::parameters() const {
+  if (state_->gives_best()) return state_->validation->best();
+  return state_->region(Region::parameters);
+}
 
 void Trainer::delta(std::span<float> out) const {
   const std::span<const float> trained = parameters(), start = state_->model.parameters();
@@ -350,7 +391,9 @@ Status Trainer::restore_checkpoint(const std::string& path) {
 }
 
 TrainingMemory Trainer::memory() const {
-  return memory_of(state_->arena.layout(), state_->whole.compiled, state_->whole.batch_size, state_->order.size());
+  const TrainerState& s = *state_;
+  return memory_of(s.arena.layout(), s.whole.compiled, s.whole.batch_size, s.order.size(),
+                   s.validation ? s.validation->bytes() : 0);
 }
 
 }  // namespace coterie

@@ -29,6 +29,15 @@ struct TrainingSummary {
   friend bool operator==(const TrainingSummary&, const TrainingSummary&) = default;
 };
 
+// What came of examples that were held out (TrainOptions::early_stopping); all 0 where there are none.
+struct ValidationSummary {
+  uint64_t examples = 0;     // held out
+  uint64_t best_step = 0;    // after so many steps their loss was lowest; 0: it was never looked at, or never finite
+  double best_loss = 0;      // then: a mean, as Evaluation::loss_mean
+  bool has_stopped = false;  // training ended for them
+  friend bool operator==(const ValidationSummary&, const ValidationSummary&) = default;
+};
+
 struct TrainingMemory {
   uint64_t arena_bytes = 0;          // everything that grows with the model and the batch, in one block
   uint64_t parameter_bytes = 0;      // of which parameters
@@ -38,6 +47,7 @@ struct TrainingMemory {
   uint64_t planned_bytes = 0;        // of which activations, gradients and scratch, overlaid
   uint64_t planned_lower_bound = 0;  // the least that any plan of them needs
   uint64_t order_bytes = 0;          // beside the arena: the shuffled order of the examples
+  uint64_t validation_bytes = 0;     // beside the arena: what looks at held-out examples, and the best parameters
   uint32_t micro_batch_size = 0;     // examples computed at a time
   uint32_t recomputed_steps = 0;     // computed again rather than held, to keep to planned_bytes_max
   double recomputed_share = 0;       // the time that takes, as a share of the rest; an estimate
@@ -64,23 +74,27 @@ class Trainer {
   Trainer& operator=(Trainer&&) noexcept;
   ~Trainer();
 
-  // `epochs` are done or steps_max is reached.
+  // `epochs` are done, steps_max is reached, or held-out examples have stopped gaining; and they were looked at.
   bool finished() const;
   // Steps of the whole training, as far as nothing ends it before.
   uint64_t steps_in_all() const;
   // Trains on the next mini-batch; the last of an epoch may be smaller. Examples are shuffled at the start of each
-  // epoch. On an error nothing has changed: the source's own, invalid_argument (a label out of range, or the loss is
-  // no longer finite: training diverged), conflict (finished). But where a step has several micro-batches, the running
-  // statistics of batch norm have moved with those before the one that failed. `runner`, if there is one, runs the
-  // step's programs, to the same bits; it is not kept.
+  // epoch. Where some are held out, the steps behind an epoch look at them instead, a batch each; such a step counts
+  // nowhere, and `runner` sees none of it. On an error nothing has changed: the source's own, invalid_argument (a label
+  // out of range, or the loss is no longer finite: training diverged), conflict (finished). But where a step has
+  // several micro-batches, the running statistics of batch norm have moved with those before the one that failed.
+  // `runner`, if there is one, runs the step's programs, to the same bits; it is not kept.
   Status step(StepRunner* runner = nullptr);
   TrainingSummary summary() const;
   // As summary() was when the present epoch began, perhaps before a restore; but `skipped`, which nobody kept, is 0.
   TrainingSummary epoch_start() const;
+  ValidationSummary validation() const;
+  // Steps that parameters() has gone through: of the training so far, or of what is kept of it.
+  uint64_t kept_steps() const;
   // The rate of the next step: the schedule applied.
   double learning_rate() const;
 
-  // The flat vector; valid until the next step.
+  // The flat vector; valid until the next step. A finished training that held examples out gives the best ones.
   std::span<const float> parameters() const;
   // out[i] = trained - starting value; `out` has the model's value_count().
   void delta(std::span<float> out) const;

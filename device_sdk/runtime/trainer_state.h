@@ -13,6 +13,7 @@
 #include "device_sdk/runtime/prepared.h"
 #include "device_sdk/runtime/trainer.h"
 #include "device_sdk/runtime/training_identity.h"
+#include "device_sdk/runtime/validation.h"
 
 namespace coterie {
 
@@ -20,8 +21,9 @@ struct TrainerState {
   // Fixed by create().
   Model model;
   TrainOptions options;
+  std::unique_ptr<ExamplePart> part;           // null: all of the examples
   std::unique_ptr<AugmentedSource> augmented;  // null: they are read as they are
-  ExampleSource& examples;                     // *augmented, if there is one
+  ExampleSource& examples;                     // *augmented, if there is one, or *part
   uint32_t batch_size;               // examples a step: of the options, or the whole data set if that is smaller
   uint32_t micro_batch_size;         // examples computed at a time
   std::unique_ptr<ThreadPool> pool;  // null: one thread
@@ -30,8 +32,9 @@ struct TrainerState {
   std::optional<BatchProgram> rest;  // the last of an epoch, if it is smaller
   Prepared prepared;                 // of whole and rest
   uint64_t rows_an_example = 1;
-  std::vector<double> norm_blocks;  // scratch of clipping
-  std::vector<float> statistics;    // loss scaling: the state before the step, in case it is skipped
+  std::vector<double> norm_blocks;              // scratch of clipping
+  std::vector<float> statistics;                // loss scaling: the state before the step, in case it is skipped
+  std::unique_ptr<Validation> validation = {};  // null: nothing is held out; else it changes with the steps
 
   // Changed by every step.
   Prng random;
@@ -50,6 +53,17 @@ struct TrainerState {
 
   std::string identity() const { return training_identity(options, steps_in_all(), examples.digest()); }
   uint64_t optimizer_step() const { return step - skipped; }
+  // Nothing is left to train; perhaps to look at.
+  bool is_trained() const {
+    return epoch >= options.epochs || (options.steps_max > 0 && step >= options.steps_max) ||
+           (validation && validation->has_stopped());
+  }
+  // The held-out examples come next: behind each epoch, and at the end.
+  bool is_check_due() const {
+    return validation && step > 0 && validation->progress().step != step && (position == 0 || is_trained());
+  }
+  bool is_finished() const { return is_trained() && !is_check_due(); }
+  bool gives_best() const { return validation && is_finished() && validation->has_best(); }
   std::span<float> region(Region region) const { return arena.region(region); }
   BatchProgram& program_for(size_t batch) { return batch == micro_batch_size ? whole : *rest; }
   uint32_t slots() const { return optimizer_slots(options.optimizer); }

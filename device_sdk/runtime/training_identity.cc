@@ -44,6 +44,11 @@ std::string written(const LearningRateSchedule& schedule) {
   return joined(kind, warmup_steps, period, gamma, min, patience);
 }
 
+std::string written(const EarlyStopping& stopping) {
+  const auto& [validation_share, patience] = stopping;
+  return joined(validation_share, patience);
+}
+
 std::string written(const LossScaling& scaling) {
   const auto& [start, growth_steps] = scaling;
   return joined(start, growth_steps);
@@ -125,7 +130,7 @@ std::string training_identity(const TrainOptions& options, uint64_t steps_in_all
   const auto& [loss, optimizer, schedule, batch_size, micro_batch_size, epochs, steps_max, clip_norm, clip_value,
                freeze, train_only, train_last, channels, groups, proximal_mu, gradient_offset, freeze_statistics,
                threads, part_nanoseconds_min, storage, loss_scaling, seed, arena_bytes_max, checkpoint_cipher,
-               planned_bytes_max, joins_steps, augment] = options;
+               planned_bytes_max, joins_steps, augment, early_stopping] = options;
   Lines lines;
   add(lines, loss);
   add(lines, optimizer);
@@ -144,6 +149,7 @@ std::string training_identity(const TrainOptions& options, uint64_t steps_in_all
   if (proximal_mu != 0) lines.add("proximal_mu", proximal_mu);
   if (gradient_offset) lines.add("gradient_offset", content_digest(bytes_of(*gradient_offset)).hex());
   if (!augment.empty()) lines.add("augment", augment);
+  if (early_stopping) lines.add("early_stopping", *early_stopping);
   lines.add("freeze_statistics", freeze_statistics);
   lines.add("storage", storage);
   lines.add("loss_scale", loss_scaling);

@@ -10,6 +10,7 @@
 #include "fl_server/json/aggregation_json.h"
 #include "fl_server/json/compression_json.h"
 #include "fl_server/json/device_requirements_json.h"
+#include "fl_server/json/early_stopping_json.h"
 #include "fl_server/json/json_reader.h"
 #include "fl_server/json/lora_json.h"
 #include "fl_server/json/rate_schedule_json.h"
@@ -42,6 +43,10 @@ void read_training(JsonReader reader, TrainingSettings& training, RateSchedule& 
   reader.read("normalised_steps", training.normalised_steps);
   reader.read("augment", training.augment);
   read_lora(reader, training);
+  size_t storage = static_cast<size_t>(training.storage);
+  reader.read_choice("storage", storage_names(), storage);
+  training.storage = static_cast<Storage>(storage);
+  read_early_stopping(reader, training);
   reader.read("batch_size", training.batch_size);
   reader.read("local_epochs", training.local_epochs);
   reader.read("steps_max", training.steps_max);
@@ -177,6 +182,8 @@ nlohmann::json to_json(const TrainingSettings& training) {
   if (training.normalised_steps != 0) json["normalised_steps"] = readable(training.normalised_steps);
   if (!training.augment.empty()) json["augment"] = training.augment;
   add_lora(json, training);
+  if (training.storage != Storage::float32) json["storage"] = to_string(training.storage);
+  add_early_stopping(json, training);
   return json;
 }
 

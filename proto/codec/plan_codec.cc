@@ -80,12 +80,12 @@ bool has_correction(const TrainingSettings& t) { return t.correction != DriftCor
 bool has_target(const TrainingSettings& t) { return t.target != TargetKind::labels; }
 
 flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t,
-                                                     bool has_trained) {
-  if (is_known_to_all(t) && !has_trained) return 0;
+                                                     bool is_later) {
+  if (is_known_to_all(t) && !is_later) return 0;
   const auto weights = t.class_weights.empty() ? 0 : builder.CreateVector(t.class_weights);
   const auto freeze = t.freeze.empty() ? 0 : builder.CreateVectorOfStrings(t.freeze);
   const auto train_only = t.train_only.empty() ? 0 : builder.CreateVectorOfStrings(t.train_only);
-  const bool is_elsewhere = has_correction(t) || has_target(t) || !t.augment.empty() || has_trained;
+  const bool is_elsewhere = has_correction(t) || has_target(t) || !t.augment.empty() || is_later;
   const uint8_t loss = is_elsewhere ? 0 : static_cast<uint8_t>(t.loss);
   return wire::CreateObjective(builder, loss, t.label_smoothing, t.loss_threshold, weights, freeze, train_only,
                                t.train_last, t.proximal_mu);
@@ -94,9 +94,9 @@ flatbuffers::Offset<wire::Objective> build_objective(flatbuffers::FlatBufferBuil
 // Devices that know objectives and no corrections refuse an objective without a loss, as older ones a training
 // without one.
 flatbuffers::Offset<wire::Correction> build_correction(flatbuffers::FlatBufferBuilder& builder,
-                                                       const TrainingSettings& t, bool has_trained) {
+                                                       const TrainingSettings& t, bool is_later) {
   if (!has_correction(t)) return 0;
-  const bool is_elsewhere = has_target(t) || !t.augment.empty() || has_trained;
+  const bool is_elsewhere = has_target(t) || !t.augment.empty() || is_later;
   const uint8_t loss = is_elsewhere ? 0 : static_cast<uint8_t>(t.loss);
   return wire::CreateCorrection(builder, loss, static_cast<uint8_t>(t.correction.kind), t.correction.alpha,
                                 t.normalised_steps);
@@ -104,31 +104,50 @@ flatbuffers::Offset<wire::Correction> build_correction(flatbuffers::FlatBufferBu
 
 // Likewise of those that know corrections and no targets but labels.
 flatbuffers::Offset<wire::Target> build_target(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t,
-                                               bool has_trained) {
+                                               bool is_later) {
   if (!has_target(t)) return 0;
-  const uint8_t loss = t.augment.empty() && !has_trained ? static_cast<uint8_t>(t.loss) : 0;
+  const uint8_t loss = t.augment.empty() && !is_later ? static_cast<uint8_t>(t.loss) : 0;
   return wire::CreateTarget(builder, loss, static_cast<uint8_t>(t.target));
 }
 
 // Likewise of those that know all these and no augmentation.
 flatbuffers::Offset<wire::Augment> build_augment(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t,
-                                                 bool has_trained) {
+                                                 bool is_later) {
   if (t.augment.empty()) return 0;
-  const uint8_t loss = has_trained ? 0 : static_cast<uint8_t>(t.loss);
+  const uint8_t loss = is_later ? 0 : static_cast<uint8_t>(t.loss);
   return wire::CreateAugment(builder, loss, builder.CreateString(t.augment));
 }
 
 // Likewise of those that know all these, and send every value.
 flatbuffers::Offset<wire::Trained> build_trained(flatbuffers::FlatBufferBuilder& builder, const Plan& plan) {
   if (!plan.update.has_trained_alone()) return 0;
+  const uint8_t loss = plan.training.early_stopping ? 0 : static_cast<uint8_t>(plan.training.loss);
   flatbuffers::Offset<wire::Lora> lora = 0;
   if (const std::optional<LoraSettings>& l = plan.training.lora) {
     lora = wire::CreateLora(builder, l->rank, l->alpha, builder.CreateString(l->pattern), l->fixed_a_seed.value_or(0));
   }
-  return wire::CreateTrained(builder, static_cast<uint8_t>(plan.training.loss), plan.update.whole_value_count, lora);
+  return wire::CreateTrained(builder, loss, plan.update.whole_value_count, lora);
+}
+
+// Likewise of those that know all these, and train on every example.
+flatbuffers::Offset<wire::EarlyStopping> build_early_stopping(flatbuffers::FlatBufferBuilder& builder,
+                                                              const TrainingSettings& t) {
+  if (!t.early_stopping) return 0;
+  return wire::CreateEarlyStopping(builder, static_cast<uint8_t>(t.loss), t.early_stopping->validation_share,
+                                   t.early_stopping->patience);
 }
 
 // Behind all of them, and so is the loss.
+Status parse(const wire::EarlyStopping& stopping, TrainingSettings& into) {
+  if (static_cast<uint8_t>(into.loss) != 0) {
+    return flat::out_of_range("loss", "must be 0 beside early_stopping, which says it");
+  }
+  into.loss = static_cast<Loss>(stopping.loss());
+  into.early_stopping = {stopping.validation_share(), stopping.patience()};
+  return {};
+}
+
+// Behind the others, whose loss it says.
 Status parse(const wire::Trained& trained, Plan& into) {
   if (static_cast<uint8_t>(into.training.loss) != 0) {
     return flat::out_of_range("loss", "must be 0 beside trained values, which say it");
@@ -193,7 +212,7 @@ Status parse(const wire::Target& target, TrainingSettings& into) {
   return {};
 }
 
-// Behind all of them.
+// Behind those three.
 Status parse(const wire::Augment& augment, TrainingSettings& into) {
   if (static_cast<uint8_t>(into.loss) != 0) {
     return flat::out_of_range("loss", "must be 0 beside an augmentation, which says it");
@@ -225,14 +244,15 @@ Bytes encode(const Plan& message) {
   const OptimizerSettings& o = message.training.optimizer;
   const auto optimizer = wire::CreateOptimizer(builder, static_cast<uint8_t>(o.kind), o.learning_rate, o.momentum,
                                                o.weight_decay, o.beta1, o.beta2, o.epsilon, o.smoothing, o.nesterov);
-  const bool has_trained = message.update.has_trained_alone();
-  const auto objective = build_objective(builder, message.training, has_trained);
-  const uint8_t loss = objective.IsNull() ? static_cast<uint8_t>(message.training.loss) : 0;
+  const TrainingSettings& t = message.training;
+  // Whether a table behind that of the augmentation has the loss.
+  const bool is_later = message.update.has_trained_alone() || t.early_stopping.has_value();
+  const auto objective = build_objective(builder, t, is_later);
+  const uint8_t loss = objective.IsNull() ? static_cast<uint8_t>(t.loss) : 0;
   const auto training = wire::CreateTraining(
-      builder, loss, message.training.batch_size, message.training.local_epochs, message.training.steps_max, optimizer,
-      objective, build_correction(builder, message.training, has_trained),
-      build_target(builder, message.training, has_trained), build_augment(builder, message.training, has_trained),
-      build_trained(builder, message));
+      builder, loss, t.batch_size, t.local_epochs, t.steps_max, optimizer, objective,
+      build_correction(builder, t, is_later), build_target(builder, t, is_later), build_augment(builder, t, is_later),
+      build_trained(builder, message), build_early_stopping(builder, t), static_cast<uint8_t>(t.storage));
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -302,6 +322,8 @@ Result<Plan> decode_plan(ByteView bytes) {
   }
   plan.update.control_value_count = u.control_values();
   if (t.trained() != nullptr) COT_TRY(parse(*t.trained(), plan));
+  if (t.early_stopping() != nullptr) COT_TRY(parse(*t.early_stopping(), plan.training));
+  plan.training.storage = static_cast<Storage>(t.storage());
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());
   if (root->log() != nullptr) {

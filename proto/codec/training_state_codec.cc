@@ -23,7 +23,7 @@ Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
       message.value_bytes, message.examples, message.loss_sum, message.correct, message.seen, message.epoch_loss_start,
       message.plateau_best, message.plateau_epochs_seen, message.plateau_epochs_without_progress,
       message.plateau_factor, message.seed, message.loss_scale, message.good_steps, message.epoch_correct_start,
-      training));
+      training, message.validation_step, message.best_step, message.best_loss, message.checks_without_gain));
   return flat::finish_head(builder, FrameKind::checkpoint, payload_bytes);
 }
 
@@ -51,7 +51,11 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
                           .loss_scale = root->loss_scale(),
                           .good_steps = root->good_steps(),
                           .epoch_correct_start = root->epoch_correct_start(),
-                          .training = {}};
+                          .training = {},
+                          .validation_step = root->validation_step(),
+                          .best_step = root->best_step(),
+                          .best_loss = root->best_loss(),
+                          .checks_without_gain = root->checks_without_gain()};
   COT_ASSIGN(header.training, flat::text(root->training(), "training", kTrainingIdentityBytesMax));
   if (root->random()->size() != header.random.size()) return flat::out_of_range("random", "must have 4 words");
   for (uint32_t i = 0; i < header.random.size(); ++i) {
@@ -71,8 +75,13 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
   if (!(header.loss_scale == 0 || (header.loss_scale >= 1 && header.loss_scale <= 0x1p24f))) {
     return flat::out_of_range("loss_scale", "must be 0 or in [1, 2^24]");
   }
+  if (header.validation_step > header.step) return flat::out_of_range("validation_step", "must be at most step");
+  if (header.best_step > header.validation_step) {
+    return flat::out_of_range("best_step", "must be at most validation_step");
+  }
+  if (!std::isfinite(header.best_loss)) return flat::out_of_range("best_loss", "must be finite");
   if (header.value_bytes % sizeof(float) != 0) return flat::out_of_range("value_bytes", "must be a multiple of 4");
-  const auto values = checked_multiply<uint64_t>(header.value_bytes, 1 + header.slots);
+  const auto values = checked_multiply<uint64_t>(header.value_bytes, 1 + header.slots + (header.best_step > 0 ? 1 : 0));
   const auto order = checked_multiply<uint64_t>(header.examples, sizeof(uint32_t));
   COT_TRY(flat::payload_is(flat::prelude_of(frame), values && order ? checked_add(*values, *order) : std::nullopt));
   return Decoded<CheckpointHeader>{header, frame.payload};

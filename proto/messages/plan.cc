@@ -26,11 +26,18 @@ constexpr std::array<std::string_view, 11> kLossNames = {"softmax_cross_entropy"
 constexpr std::array<std::string_view, 8> kOptimizerNames = {"sgd",     "adam",     "adamw", "adagrad",
                                                              "rmsprop", "adadelta", "lamb",  "lion"};
 constexpr std::array<std::string_view, 2> kTargetNames = {"labels", "values"};  // from 0
+constexpr std::array<std::string_view, 2> kStorageNames = {"float32", "bf16"};  // likewise
 
 // The values of both enums count from 1.
 template <typename Names, typename Value>
 std::string_view name_of(const Names& names, Value value) {
   const size_t index = static_cast<size_t>(value) - 1;
+  return index < names.size() ? names[index] : "unknown";
+}
+
+template <typename Names, typename Value>
+std::string_view name_from_0(const Names& names, Value value) {
+  const auto index = static_cast<size_t>(value);
   return index < names.size() ? names[index] : "unknown";
 }
 
@@ -126,10 +133,9 @@ Status validate_control(const Plan& plan) {
 std::span<const std::string_view> loss_names() { return kLossNames; }
 std::span<const std::string_view> optimizer_names() { return kOptimizerNames; }
 std::span<const std::string_view> target_names() { return kTargetNames; }
-std::string_view to_string(TargetKind kind) {
-  const auto index = static_cast<size_t>(kind);
-  return index < kTargetNames.size() ? kTargetNames[index] : "unknown";
-}
+std::span<const std::string_view> storage_names() { return kStorageNames; }
+std::string_view to_string(TargetKind kind) { return name_from_0(kTargetNames, kind); }
+std::string_view to_string(Storage storage) { return name_from_0(kStorageNames, storage); }
 std::string_view to_string(Loss loss) { return name_of(kLossNames, loss); }
 std::string_view to_string(OptimizerKind kind) { return name_of(kOptimizerNames, kind); }
 std::optional<Loss> loss_from(std::string_view name) { return from_name<Loss>(kLossNames, name); }

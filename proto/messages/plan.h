@@ -13,6 +13,7 @@
 #include "proto/messages/clip_rules.h"
 #include "proto/messages/device_requirements.h"
 #include "proto/messages/drift_correction.h"
+#include "proto/messages/early_stopping.h"
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/lora_settings.h"
 #include "proto/messages/population_log.h"
@@ -37,6 +38,11 @@ enum class Loss : uint8_t {
 };
 // What a loss compares the output with: class numbers (int32), or numbers of the output's own shape (float32).
 enum class TargetKind : uint8_t { labels, values };
+// As what the activations that backward reads are held between forward and backward. As bfloat16 they take half the
+// memory, and each is off by at most 2^-8 of itself where the gradient is computed; where that makes two values equal,
+// a maximum may send its gradient to the other one. Forward, weights, optimizer state, and what an op keeps beside its
+// output (statistics, masks) are exact.
+enum class Storage : uint8_t { float32, bfloat16 };
 enum class OptimizerKind : uint8_t { sgd = 1, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion };
 // float32         every coordinate is trained - given
 // float32_pooled  the same, but running statistics come as proto/messages/running_statistics.h says
@@ -89,6 +95,9 @@ struct TrainingSettings {
   std::string augment = {};  // images, before each is trained on (proto/messages/augmentation.h); empty: as they are
   // Companions are trained instead of parameters, and merged when a round ends; fixed_a_seed is set.
   std::optional<LoraSettings> lora = {};
+  // A matter of the device's memory and its own rounding: devices that do not know it take float32.
+  Storage storage = Storage::float32;
+  std::optional<EarlyStopping> early_stopping = {};  // none: all examples are trained on, in all local_epochs
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 
@@ -132,9 +141,11 @@ struct Plan {
 std::span<const std::string_view> loss_names();
 std::span<const std::string_view> optimizer_names();
 std::span<const std::string_view> target_names();
+std::span<const std::string_view> storage_names();  // float32, bf16
 std::string_view to_string(Loss loss);
 std::string_view to_string(OptimizerKind kind);
 std::string_view to_string(TargetKind kind);
+std::string_view to_string(Storage storage);
 std::optional<Loss> loss_from(std::string_view name);
 std::optional<OptimizerKind> optimizer_from(std::string_view name);
 

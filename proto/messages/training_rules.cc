@@ -151,6 +151,15 @@ void check_augment(const TrainingSettings& training, Rules& rules) {
   rules.require(augmentation.has_value(), "/augment", augmentation ? "" : augmentation.error().message());
 }
 
+void check_early_stopping(const TrainingSettings& training, Rules& rules) {
+  if (!training.early_stopping) return;
+  const EarlyStopping& stopping = *training.early_stopping;
+  rules.require(stopping.validation_share > 0 && stopping.validation_share <= kValidationShareMax,
+                "/early_stopping/validation_share", "must be in (0, 0.5]");
+  rules.require(stopping.patience >= 1 && stopping.patience <= kPatienceMax, "/early_stopping/patience",
+                "must be in [1, " + std::to_string(kPatienceMax) + "]");
+}
+
 }  // namespace
 
 Problems problems_of(const TrainingSettings& training) {
@@ -169,6 +178,8 @@ Problems problems_of(const TrainingSettings& training) {
   check_normalised_steps(training, rules);
   check_augment(training, rules);
   check_lora(training, rules);
+  rules.require(to_string(training.storage) != "unknown", "/storage", "must be float32 or bf16");
+  check_early_stopping(training, rules);
   return rules.take();
 }
 

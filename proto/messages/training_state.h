@@ -14,7 +14,8 @@ namespace coterie {
 inline constexpr size_t kTrainingIdentityBytesMax = 8 * 1024;
 
 // Header of a training checkpoint. Payload: parameters, then `slots` optimizer slots, value_bytes each, then the
-// shuffled order of examples (uint32 each): enough to go on to the same bits as if nothing had happened.
+// shuffled order of examples (uint32 each), then, with a best step, the parameters after it: enough to go on to the
+// same bits as if nothing had happened.
 struct CheckpointHeader {
   Digest model;  // the model the session started from
   uint64_t step = 0;
@@ -38,6 +39,11 @@ struct CheckpointHeader {
   uint32_t good_steps = 0;           // since it changed
   uint64_t epoch_correct_start = 0;  // correct when this epoch began
   std::string training = {};         // its identity; empty: of before there was one (0.2)
+  // What held-out examples said (device_sdk/runtime/validation.h); all 0 where there are none.
+  uint64_t validation_step = 0;
+  uint64_t best_step = 0;
+  double best_loss = 0;
+  uint32_t checks_without_gain = 0;
   friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
 

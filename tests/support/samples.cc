@@ -218,7 +218,11 @@ Samples<CheckpointHeader> MessageTraits<CheckpointHeader>::samples() {
                       0,
                       0,
                       20,
-                      "loss=1\noptimizer=2\n"},
+                      "loss=1\noptimizer=2\n",
+                      0,
+                      0,
+                      0,
+                      0},
           .extreme = {counting_digest(0xf0),
                       kMax64,
                       kMax32,
@@ -240,7 +244,11 @@ Samples<CheckpointHeader> MessageTraits<CheckpointHeader>::samples() {
                       0x1p24f,
                       kMax32,
                       kMax64,
-                      std::string(kTrainingIdentityBytesMax, 'x')}};
+                      std::string(kTrainingIdentityBytesMax, 'x'),
+                      0,
+                      0,
+                      0,
+                      0}};
 }
 
 Samples<PartialSumHeader> MessageTraits<PartialSumHeader>::samples() {
@@ -319,7 +327,8 @@ Bytes payload_of(const ModelGraph& header) {
 }
 
 Bytes payload_of(const CheckpointHeader& header) {
-  return counting(header.value_bytes * (1 + header.slots) + header.examples * sizeof(uint32_t));
+  return counting(header.value_bytes * (1 + header.slots + (header.best_step > 0 ? 1 : 0)) +
+                  header.examples * sizeof(uint32_t));
 }
 
 Bytes payload_of(const PartialSumHeader& header) { return counting(header.value_count * sizeof(uint64_t)); }

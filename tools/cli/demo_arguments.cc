@@ -3,6 +3,7 @@
 #include "base/os/file.h"
 #include "base/text/suggest.h"
 #include "device_sdk/runtime/lora.h"
+#include "device_sdk/runtime/train_options.h"
 #include "proto/messages/augmentation.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
@@ -140,6 +141,31 @@ void add_schedules(CLI::App& demo, RateSchedules& schedules) {
   add("--server-lr-schedule", schedules.server, "the same for the learning rate of the server");
 }
 
+void add_memory_and_stopping(CLI::App& demo, DemoOptions& options) {
+  demo.add_option_function<std::string>(
+          "--storage", [&options](const std::string& name) { options.storage = parse_storage(name).value(); },
+          "of activations between forward and backward on the devices: bf16 takes half the memory, and rounds")
+      ->default_str("float32")
+      ->type_name("TYPE")
+      ->check(one_of({storage_names().begin(), storage_names().end()}));
+  const auto stopping = [&options]() -> EarlyStopping& {
+    if (!options.early_stopping) options.early_stopping.emplace();
+    return *options.early_stopping;
+  };
+  demo.add_option_function<double>(
+          "--validation-share",
+          [stopping](const double& share) { stopping().validation_share = static_cast<float>(share); },
+          "a device does not train on this share of its examples, and ends its epochs when their loss no longer falls: "
+          "of the model where it was lowest goes the update")
+      ->type_name("P")
+      ->check(between(0.001, static_cast<double>(kValidationShareMax)));
+  demo.add_option_function<uint32_t>(
+          "--patience", [stopping](const uint32_t& epochs) { stopping().patience = epochs; },
+          "epochs without a lower loss of those examples, until it ends (default 1); alone, with a share of 0.1")
+      ->type_name("EPOCHS")
+      ->check(between<uint32_t>(1, kPatienceMax));
+}
+
 void add_training(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--rounds", options.rounds, "rounds to train")
       ->capture_default_str()
@@ -195,6 +221,7 @@ void add_training(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--augment", options.augment, "images, a little different each time, as coterie model train has it")
       ->type_name("LIST")
       ->check(checked_by(&parse_augmentation));
+  add_memory_and_stopping(demo, options);
   demo.add_option("--local-epochs", options.local_epochs, "passes over its data a device makes in a round")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1000));
@@ -210,7 +237,7 @@ void add_security(CLI::App& demo, DemoOptions& options) {
           "protocol), active (the sum or nothing, whatever it does), active_dp (that sum with noise that the devices "
           "add; "
           "needs --clip and --target-epsilon or --noise-multiplier)")
-      ->check(CLI::IsMember({"none", "masked", "active", "active_dp"}))
+      ->check(one_of({"none", "masked", "active", "active_dp"}))
       ->type_name("LEVEL")
       ->default_str("active");
   demo.add_option_function<std::string>(

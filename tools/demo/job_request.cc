@@ -147,6 +147,8 @@ TrainingSettings training_of(const DemoOptions& options) {
   training.local_epochs = options.local_epochs;
   training.proximal_mu = static_cast<float>(options.proximal_mu);
   training.augment = options.augment;
+  training.storage = options.storage;
+  training.early_stopping = options.early_stopping;
   training.freeze = options.freeze;
   training.train_only = options.train_only;
   training.train_last = options.train_last;

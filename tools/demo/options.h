@@ -40,6 +40,8 @@ struct DemoOptions {
   std::optional<LoraSettings> lora = {};     // companions are trained instead
   double proximal_mu = 0;                    // FedProx
   std::string augment;                       // images (proto/messages/augmentation.h); empty: as they are
+  Storage storage = Storage::float32;        // of activations between forward and backward
+  std::optional<EarlyStopping> early_stopping = {};
   uint32_t local_epochs = 2;
   uint32_t batch_size = 16;
   const StrategyRule* strategy = &default_strategy();  // never null

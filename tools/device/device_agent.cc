@@ -55,6 +55,10 @@ int on_progress(void* context, const coterie_progress* progress) {
         {{"steps", progress->training_steps},
          {"examples", progress->training_examples},
          {"loss", progress->training_loss}});
+    if (progress->stopped_early != 0) {
+      say(LogLevel::info, "stopped_early",
+          {{"held_out", progress->validation_examples}, {"loss", progress->validation_loss}});
+    }
   } else {
     say(LogLevel::info, event, {{"rounds_done", progress->rounds_done}});
   }

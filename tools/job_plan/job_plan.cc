@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/checked.h"
+#include "device_sdk/runtime/example_part.h"
 #include "device_sdk/runtime/lora.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/trainer.h"
@@ -39,10 +40,15 @@ Result<DevicePlan> plan_device(const Plan& plan, const Model& model, uint64_t ex
   device.up_bytes = update_bytes(plan);
   COT_ASSIGN(const Model trained, model_to_train(model, plan.training));
   COT_ASSIGN(const TrainingMemory memory, Trainer::plan(trained, options_of(plan.training, 0), examples));
-  device.memory_bytes = memory.arena_bytes + memory.order_bytes;
+  device.memory_bytes = memory.arena_bytes + memory.order_bytes + memory.validation_bytes;
   device.micro_batch_size = memory.micro_batch_size;
-  device.examples = examples_trained(plan.training, examples);
-  device.operations = kTrainingPasses * trained.flops() * static_cast<double>(device.examples);
+  // Early stopping may end it before; what it takes at most is told.
+  const uint64_t held_out =
+      plan.training.early_stopping ? held_out_count(examples, plan.training.early_stopping->validation_share) : 0;
+  device.examples = examples_trained(plan.training, examples - held_out);
+  const double passes = kTrainingPasses * static_cast<double>(device.examples) +
+                        static_cast<double>(times(held_out, plan.training.local_epochs));
+  device.operations = trained.flops() * passes;
   return device;
 }
 

@@ -56,6 +56,9 @@ class ClientProgress:
     training_examples: int
     training_loss: float
     hold: Hold = Hold.NONE
+    validation_examples: int = 0  # held out by the round's plan
+    validation_loss: float = 0.0  # their lowest mean loss so far
+    stopped_early: bool = False
 
 
 @dataclass(frozen=True)
@@ -227,6 +230,7 @@ def _telling(on_progress: OnProgress) -> Callable[[Any, str], bool]:
     def told(step: Any, text: str) -> bool:
         return bool(on_progress(ClientProgress(
             Activity(step.activity), Code(step.step_status), text if step.step_status else "", step.rounds_done,
-            step.training_steps, step.training_examples, step.training_loss, Hold(step.hold))))
+            step.training_steps, step.training_examples, step.training_loss, Hold(step.hold),
+            step.validation_examples, step.validation_loss, bool(step.stopped_early))))
 
     return told

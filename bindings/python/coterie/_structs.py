@@ -80,7 +80,8 @@ class Identity(Sized):
 class Progress(Sized):
     _fields_ = [("struct_size", c_size_t), ("activity", c_int), ("step_status", c_int), ("wait_ms", c_uint32),
                 ("rounds_done", c_uint64), ("training_steps", c_uint64), ("training_examples", c_uint64),
-                ("training_loss", c_double), ("hold", c_int)]
+                ("training_loss", c_double), ("hold", c_int), ("validation_examples", c_uint64),
+                ("validation_loss", c_double), ("stopped_early", c_int)]
 
 
 ON_PROGRESS = CFUNCTYPE(c_int, c_void_p, POINTER(Progress))

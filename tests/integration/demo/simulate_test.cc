@@ -155,6 +155,29 @@ TEST_F(Simulate, HasTheModelOfWhatTrainsAloneAtEveryLevel) {
   }
 }
 
+// A device that stops by its own examples, and one that rounds its activations, do so alike at every level.
+TEST_F(Simulate, HasTheModelOfDevicesThatStopEarlyAtEveryLevel) {
+  const nlohmann::json plain = demo({"--security", "none", "--local-epochs", "12", "--lr", "0.5"}, "plain");
+  const std::vector<std::pair<std::string, std::vector<std::string>>> kinds = {
+      {"stopping", {"--validation-share", "0.3", "--patience", "1"}},
+      {"bf16", {"--storage", "bf16"}},
+      {"both", {"--patience", "2", "--storage", "bf16", "--strategy", "scaffold"}}};
+  for (const auto& [kind, words] : kinds) {
+    std::set<std::string> models;
+    for (const std::string level : {"none", "masked", "active"}) {
+      std::vector<std::string> all = words;
+      all.insert(all.end(), {"--security", level, "--local-epochs", "12", "--lr", "0.5"});
+      const std::string name = kind + "-" + level;
+      const nlohmann::json real = demo(all, "run-" + name);
+      ASSERT_TRUE(real.contains("model_digest")) << name;
+      models.insert(real["model_digest"]);
+      models.insert(simulate("as-" + name, {"--devices", "4"})["model_digest"]);
+    }
+    EXPECT_EQ(models.size(), 1u) << kind;
+    EXPECT_NE(plain["model_digest"], *models.begin()) << kind;
+  }
+}
+
 TEST_F(Simulate, LosesWhomTheTraceNamesAndHasAnotherModel) {
   const nlohmann::json real = demo();
   ASSERT_TRUE(os::write_file_atomically(directory_ / "trace.csv", as_bytes("device,round\n2,1\n")));

@@ -35,6 +35,15 @@ TEST(CheckpointCodec, NamesTheFieldItRejects) {
   }
 }
 
+TEST(CheckpointCodec, HasHeldOutExamplesLookedAtBehindStepsThatWereMade) {
+  using M = CheckpointHeader;
+  expect_rejected<M>("validation_step must be at most step", [](M& m) { m.validation_step = m.step + 1; });
+  expect_accepted<M>([](M& m) { m.validation_step = m.step; });
+  expect_rejected<M>("best_step must be at most validation_step", [](M& m) { m.best_step = m.validation_step + 1; });
+  expect_rejected<M>("best_loss must be finite", [](M& m) { m.best_loss = kNaN; });
+  expect_rejected<M>("best_loss must be finite", [](M& m) { m.best_loss = kInf; });
+}
+
 TEST(CheckpointCodec, TakesOnlyALossScaleThatTrainingReaches) {
   for (const float scale : {-1.0f, 0.5f, 0x1p25f, std::numeric_limits<float>::quiet_NaN()}) {
     expect_rejected<CheckpointHeader>("loss_scale must be 0 or in", [=](CheckpointHeader& m) { m.loss_scale = scale; });

@@ -25,6 +25,8 @@ TEST(JobRequest, SaysHowDevicesTrain) {
   options.augment = "flip";
   options.freeze = {"conv1.*"};
   options.train_last = 2;
+  options.storage = Storage::bfloat16;
+  options.early_stopping = EarlyStopping{.validation_share = 0.25f, .patience = 4};
   const nlohmann::json training = job_of(options)["training"];
   EXPECT_EQ(training["optimizer"]["kind"], "adamw");
   EXPECT_EQ(training["optimizer"]["learning_rate"], 0.001) << "by optimizer";
@@ -33,6 +35,8 @@ TEST(JobRequest, SaysHowDevicesTrain) {
   EXPECT_EQ(training["augment"], "flip");
   EXPECT_EQ(training["freeze"], nlohmann::json({"conv1.*"}));
   EXPECT_EQ(training["train_last"], 2);
+  EXPECT_EQ(training["storage"], "bf16");
+  EXPECT_EQ(training["early_stopping"], nlohmann::json({{"validation_share", 0.25}, {"patience", 4}}));
 }
 
 TEST(JobRequest, SaysWhatTrainsAlone) {

@@ -1,0 +1,86 @@
+// What plans say of a device's training beside its objective: when it ends, and what it holds.
+#include <cmath>
+#include <limits>
+
+#include "proto/codec/codec.h"
+#include "proto/generated/wire_generated.h"
+#include "tests/support/matchers.h"
+#include "tests/unit/proto/rejection.h"
+
+namespace coterie {
+namespace {
+
+using test::changed;
+
+constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
+
+template <typename Change>
+void expect_bad_training(std::string_view words, Change change) {
+  EXPECT_ERROR(validate(changed<Plan>(change)), ErrorCode::invalid_argument, words);
+  test::expect_rejected<Plan>(words, change);
+}
+
+template <typename Change>
+void expect_good_training(Change change) {
+  EXPECT_OK(validate(changed<Plan>(change)));
+  test::expect_accepted<Plan>(change);
+}
+
+// Those that know all else would train on every example.
+TEST(PlanTraining, WithEarlyStoppingHasNoLossWhereOlderDevicesLook) {
+  const auto with = [](Plan& p) {
+    p.training = {.loss = Loss::huber,
+                  .freeze = {"a.*"},
+                  .target = TargetKind::values,
+                  .correction = {CorrectionKind::feddyn, 0.1f},
+                  .augment = "flip",
+                  .early_stopping = EarlyStopping{.validation_share = 0.25f, .patience = 3}};
+    p.update.whole_value_count = p.update.value_count + 5;
+  };
+  const Bytes frame = encode(changed<Plan>(with));
+  const auto* training =
+      flatbuffers::GetRoot<wire::Plan>(parse_frame(frame, FrameKind::plan)->header.data())->training();
+  EXPECT_EQ(training->loss(), 0);
+  EXPECT_EQ(training->objective()->loss(), 0);
+  EXPECT_EQ(training->correction()->loss(), 0);
+  EXPECT_EQ(training->target()->loss(), 0);
+  EXPECT_EQ(training->augment()->loss(), 0);
+  EXPECT_EQ(training->trained()->loss(), 0);
+  EXPECT_EQ(training->early_stopping()->loss(), static_cast<uint8_t>(Loss::huber));
+  const Result<Plan> read = decode_plan(frame);
+  ASSERT_OK(read);
+  EXPECT_EQ(*read, changed<Plan>(with));
+  const Bytes alone = encode(changed<Plan>([](Plan& p) { p.training.early_stopping.emplace(); }));
+  const auto* plain = flatbuffers::GetRoot<wire::Plan>(parse_frame(alone, FrameKind::plan)->header.data())->training();
+  EXPECT_EQ(plain->loss(), 0);
+  EXPECT_EQ(plain->objective()->loss(), 0);
+}
+
+TEST(PlanTraining, LimitsEarlyStopping) {
+  const auto with = [](float share, uint32_t patience) {
+    return [share, patience](Plan& p) { p.training.early_stopping = EarlyStopping{share, patience}; };
+  };
+  expect_good_training(with(std::numeric_limits<float>::denorm_min(), 1));
+  expect_good_training(with(kValidationShareMax, kPatienceMax));
+  for (const float share : {0.0f, -0.1f, std::nextafter(kValidationShareMax, 1.0f), kNoNumber, kInfinite}) {
+    expect_bad_training("validation_share", with(share, 1));
+  }
+  expect_bad_training("patience", with(0.1f, 0));
+  expect_bad_training("patience", with(0.1f, kPatienceMax + 1));
+}
+
+// A device that does not know it takes more memory, and trains all the same.
+TEST(PlanTraining, SaysTheStorageBesideTheLossThatOlderDevicesKnow) {
+  expect_good_training([](Plan& p) { p.training.storage = Storage::bfloat16; });
+  expect_bad_training("storage", [](Plan& p) { p.training.storage = static_cast<Storage>(2); });
+  const Bytes frame = encode(changed<Plan>([](Plan& p) { p.training.storage = Storage::bfloat16; }));
+  const auto* training =
+      flatbuffers::GetRoot<wire::Plan>(parse_frame(frame, FrameKind::plan)->header.data())->training();
+  EXPECT_EQ(training->objective()->loss(), static_cast<uint8_t>(Loss::softmax_cross_entropy));
+  EXPECT_EQ(training->storage(), 1);
+  EXPECT_EQ(decode_plan(frame)->training.storage, Storage::bfloat16);
+}
+
+}  // namespace
+}  // namespace coterie
