@@ -65,6 +65,14 @@ Result<std::vector<Variant>> read_variants(const std::vector<std::string>& runs)
       variants.push_back(std::move(variant));
     }
   }
+  for (const Variant& variant : variants) {
+    for (const RunRecord& run : variant.runs) {
+      if (run.metric == variants.front().runs.front().metric) continue;
+      return Error(ErrorCode::invalid_argument, run.folder + " has " + std::string(shown(run.metric)) + ", and " +
+                                                    variants.front().runs.front().folder +
+                                                    " has not: runs of classes and of numbers do not compare");
+    }
+  }
   if (variants.size() <= kVariantsMax) return variants;
   return Error(ErrorCode::too_large, std::to_string(variants.size()) + " variants are more than " +
                                          std::to_string(kVariantsMax) + ", which one comparison takes");

@@ -13,17 +13,17 @@ namespace {
 constexpr int kNameColumnsMax = 32;
 
 std::map<uint64_t, double> by_seed(const Variant& variant) {
-  std::map<uint64_t, double> accuracy;
-  for (const RunRecord& run : variant.runs) accuracy.emplace(run.seed, run.accuracy);
-  return accuracy;
+  std::map<uint64_t, double> scores;
+  for (const RunRecord& run : variant.runs) scores.emplace(run.seed, run.score);
+  return scores;
 }
 
-// Rounds that one of the runs has not, or has no accuracy of, are left out: a mean over fewer runs would jump.
+// Rounds that one of the runs has not, or has no score of, are left out: a mean over fewer runs would jump.
 std::vector<BandPoint> curve_of(const Variant& variant) {
   std::map<uint64_t, std::vector<double>> by_round;
   for (const RunRecord& run : variant.runs) {
     for (const RunRound& round : run.rounds) {
-      if (round.accuracy) by_round[round.number].push_back(*round.accuracy);
+      if (round.score) by_round[round.number].push_back(*round.score);
     }
   }
   std::vector<BandPoint> curve;
@@ -33,17 +33,20 @@ std::vector<BandPoint> curve_of(const Variant& variant) {
   return curve;
 }
 
-std::string points(double ratio) { return format_fixed(100 * ratio, 1); }
+// Shares in percent; R2 as it is, for below 0 it is no share.
+std::string points(double score, RunMetric metric) {
+  return metric == RunMetric::r2 ? format_fixed(score, 3) : format_fixed(100 * score, 1);
+}
 
-std::string band(const MeanInterval& interval) {
-  return interval.half_width ? "+-" + points(*interval.half_width) : "-";
+std::string band(const MeanInterval& interval, RunMetric metric) {
+  return interval.half_width ? "+-" + points(*interval.half_width, metric) : "-";
 }
 
 // "+1.2 +-0.4 *": the star is for an interval without 0.
-std::string difference(const MeanInterval& interval) {
-  std::string text = (interval.mean >= 0 ? "+" : "") + points(interval.mean);
+std::string difference(const MeanInterval& interval, RunMetric metric) {
+  std::string text = (interval.mean >= 0 ? "+" : "") + points(interval.mean, metric);
   if (!interval.half_width) return text;
-  text += " +-" + points(*interval.half_width);
+  text += " +-" + points(*interval.half_width, metric);
   return std::abs(interval.mean) > *interval.half_width ? text + " *" : text;
 }
 
@@ -69,16 +72,17 @@ std::vector<ComparedVariant> compare(const std::vector<Variant>& variants) {
   std::vector<ComparedVariant> compared;
   for (const Variant& variant : variants) {
     COT_ASSERT(!variant.runs.empty());
-    std::vector<double> accuracies, losses;
+    std::vector<double> scores, losses;
     for (const RunRecord& run : variant.runs) {
-      accuracies.push_back(run.accuracy);
+      scores.push_back(run.score);
       if (std::isfinite(run.loss)) losses.push_back(run.loss);
     }
     ComparedVariant one;
     one.name = variant.name;
-    one.accuracy = mean_interval(accuracies);
-    if (losses.size() == accuracies.size()) one.loss = mean_interval(losses);
-    one.best = *std::ranges::max_element(accuracies);
+    one.metric = variant.runs.front().metric;
+    one.score = mean_interval(scores);
+    if (losses.size() == scores.size()) one.loss = mean_interval(losses);
+    one.best = *std::ranges::max_element(scores);
     if (&variant != variants.data()) one.to_first = paired_difference(first, by_seed(variant));
     one.curve = curve_of(variant);
     compared.push_back(std::move(one));
@@ -87,24 +91,26 @@ std::vector<ComparedVariant> compare(const std::vector<Variant>& variants) {
 }
 
 std::string comparison_table(const std::vector<ComparedVariant>& compared) {
+  const RunMetric metric = compared.front().metric;
   Table table({{"variant"},
                {"runs", Table::Align::right},
-               {"accuracy %", Table::Align::right},
+               {metric == RunMetric::r2 ? "R2" : "accuracy %", Table::Align::right},
                {"95 %", Table::Align::right},
                {"best", Table::Align::right},
                {"to the first"}});
   for (const ComparedVariant& one : compared) {
-    table.add({shortened(one.name, kNameColumnsMax), std::to_string(one.accuracy.count), points(one.accuracy.mean),
-               band(one.accuracy), points(one.best), one.to_first ? difference(*one.to_first) : "-"});
+    table.add({shortened(one.name, kNameColumnsMax), std::to_string(one.score.count), points(one.score.mean, metric),
+               band(one.score, metric), points(one.best, metric),
+               one.to_first ? difference(*one.to_first, metric) : "-"});
   }
   return table.text();
 }
 
 nlohmann::ordered_json to_json(const std::vector<ComparedVariant>& compared) {
+  const std::string name(to_string(compared.front().metric));
   nlohmann::ordered_json variants = nlohmann::ordered_json::array();
   for (const ComparedVariant& one : compared) {
-    nlohmann::ordered_json json = {
-        {"name", one.name}, {"accuracy", interval_json(one.accuracy)}, {"accuracy_best", one.best}};
+    nlohmann::ordered_json json = {{"name", one.name}, {name, interval_json(one.score)}, {name + "_best", one.best}};
     if (one.loss) json["loss"] = interval_json(*one.loss);
     if (one.to_first) json["to_first"] = interval_json(*one.to_first);
     variants.push_back(std::move(json));
@@ -113,12 +119,12 @@ nlohmann::ordered_json to_json(const std::vector<ComparedVariant>& compared) {
 }
 
 std::string comparison_csv(const std::vector<ComparedVariant>& compared) {
-  std::string csv = "variant,round,runs,accuracy,half_width\n";
+  std::string csv = "variant,round,runs," + std::string(to_string(compared.front().metric)) + ",half_width\n";
   for (const ComparedVariant& one : compared) {
     for (const BandPoint& point : one.curve) {
-      csv += csv_cell(one.name) + "," + std::to_string(point.round) + "," + std::to_string(point.accuracy.count) + "," +
-             format_fixed(point.accuracy.mean, 6) + "," +
-             (point.accuracy.half_width ? format_fixed(*point.accuracy.half_width, 6) : "") + "\n";
+      csv += csv_cell(one.name) + "," + std::to_string(point.round) + "," + std::to_string(point.score.count) + "," +
+             format_fixed(point.score.mean, 6) + "," +
+             (point.score.half_width ? format_fixed(*point.score.half_width, 6) : "") + "\n";
     }
   }
   return csv;

@@ -31,23 +31,32 @@ constexpr std::string_view kStyle =
 .c5 { stroke: #5b6472; } .f5 { fill: #5b6472; }
 )";
 
+constexpr double kR2Least = -1;
+
 struct Range {
   double low = 0, high = 1;
 };
 
-// The accuracies that are shown, and a little more: a curve between 96 % and 98 % is to be seen as one.
-Range accuracy_range(const std::vector<const ComparedVariant*>& drawn) {
-  double low = 1, high = 0;
+std::string score_text(double score, RunMetric metric) {
+  return metric == RunMetric::r2 ? format_fixed(score, 3) : format_percent(score);
+}
+
+// The scores that are shown, and a little more: a curve between 96 % and 98 % is to be seen as one. R2 has no least;
+// what is far below 0 is as bad as what is a little.
+Range score_range(const std::vector<const ComparedVariant*>& drawn) {
+  const bool is_r2 = drawn.front()->metric == RunMetric::r2;
+  double low = 1, high = is_r2 ? kR2Least : 0;
   for (const ComparedVariant* one : drawn) {
     for (const BandPoint& point : one->curve) {
-      const double half = point.accuracy.half_width.value_or(0);
-      low = std::min(low, point.accuracy.mean - half);
-      high = std::max(high, point.accuracy.mean + half);
+      const double half = point.score.half_width.value_or(0);
+      low = std::min(low, point.score.mean - half);
+      high = std::max(high, point.score.mean + half);
     }
   }
   if (low > high) return {};
+  if (is_r2) low = std::clamp(low, kR2Least, 0.99);
   const double room = std::max(0.01, 0.05 * (high - low));
-  return {std::max(0.0, low - room), std::min(1.0, high + room)};
+  return {std::max(is_r2 ? kR2Least : 0.0, low - room), std::min(1.0, high + room)};
 }
 
 Range round_range(const std::vector<const ComparedVariant*>& drawn) {
@@ -61,13 +70,14 @@ Range round_range(const std::vector<const ComparedVariant*>& drawn) {
   return {std::min(low, high - 1), high};
 }
 
-void draw_axes(Svg& svg, const Scale& x, const Scale& y) {
-  const std::vector<double> ticks = round_ticks(100 * y.low, 100 * y.high, 6);
+void draw_axes(Svg& svg, const Scale& x, const Scale& y, RunMetric metric) {
+  const double factor = metric == RunMetric::r2 ? 1 : 100;
+  const std::vector<double> ticks = round_ticks(factor * y.low, factor * y.high, 6);
   const double step = ticks.size() > 1 ? ticks[1] - ticks[0] : 1;
   for (const double tick : ticks) {
-    const double at = y.at(tick / 100);
+    const double at = y.at(tick / factor);
     svg.line("rule", {kLeft, at}, {kLeft + kPanelWidth, at});
-    svg.text("soft", {kLeft - 8, at + 4}, tick_text(tick, step) + " %", Anchor::end);
+    svg.text("soft", {kLeft - 8, at + 4}, tick_text(tick, step) + (metric == RunMetric::r2 ? "" : " %"), Anchor::end);
   }
   const double bottom = kTop + kPanelHeight;
   svg.line("axis", {kLeft, bottom}, {kLeft + kPanelWidth, bottom});
@@ -85,13 +95,13 @@ void draw_variant(Svg& svg, const ComparedVariant& one, size_t i, const Scale& x
   std::vector<Svg::Point> mean, band;
   const auto point = [&](const BandPoint& at, double side) {
     return Svg::Point(x.at(static_cast<double>(at.round)),
-                      y.at(std::clamp(at.accuracy.mean + side * at.accuracy.half_width.value_or(0), y.low, y.high)));
+                      y.at(std::clamp(at.score.mean + side * at.score.half_width.value_or(0), y.low, y.high)));
   };
   for (const BandPoint& at : one.curve) {
     mean.push_back(point(at, 0));
     band.push_back(point(at, 1));
   }
-  if (one.accuracy.half_width && !one.curve.empty()) {
+  if (one.score.half_width && !one.curve.empty()) {
     for (size_t k = one.curve.size(); k-- > 0;) band.push_back(point(one.curve[k], -1));
     svg.polygon("band " + colour("f", i), band);
   }
@@ -102,7 +112,8 @@ void draw_variant(Svg& svg, const ComparedVariant& one, size_t i, const Scale& x
 void draw_names(Svg& svg, const std::vector<const ComparedVariant*>& drawn, const Scale& x, const Scale& y) {
   std::vector<double> ends;
   for (const ComparedVariant* one : drawn) {
-    ends.push_back(one->curve.empty() ? kTop + kPanelHeight : y.at(one->curve.back().accuracy.mean));
+    ends.push_back(one->curve.empty() ? kTop + kPanelHeight
+                                      : y.at(std::clamp(one->curve.back().score.mean, y.low, y.high)));
   }
   const std::vector<double> places = spread(ends, kLabelGap, kTop, kTop + kPanelHeight);
   for (size_t i = 0; i < drawn.size(); ++i) {
@@ -113,7 +124,8 @@ void draw_names(Svg& svg, const std::vector<const ComparedVariant*>& drawn, cons
       svg.line("leader", {from + 2, ends[i]}, {text_left - 4, places[i]});
     }
     const std::string name = shortened(one.name, kNameColumnsMax);
-    const std::string value = one.curve.empty() ? "no accuracy" : format_percent(one.curve.back().accuracy.mean);
+    const std::string value = one.curve.empty() ? "no " + std::string(shown(one.metric))
+                                                : score_text(one.curve.back().score.mean, one.metric);
     svg.text(colour("f", i), {text_left, places[i] + 4}, value + "  " + name);
   }
 }
@@ -123,7 +135,7 @@ std::vector<const ComparedVariant*> drawn_of(const std::vector<ComparedVariant>&
   std::vector<const ComparedVariant*> drawn;
   for (const ComparedVariant& one : compared) drawn.push_back(&one);
   if (drawn.size() <= kVariantsDrawnMax) return drawn;
-  std::ranges::stable_sort(drawn, std::greater(), [](const ComparedVariant* one) { return one->accuracy.mean; });
+  std::ranges::stable_sort(drawn, std::greater(), [](const ComparedVariant* one) { return one->score.mean; });
   drawn.resize(kVariantsDrawnMax);
   std::ranges::sort(drawn);
   return drawn;
@@ -131,10 +143,11 @@ std::vector<const ComparedVariant*> drawn_of(const std::vector<ComparedVariant>&
 
 std::string subtitle_of(const std::vector<ComparedVariant>& compared, size_t drawn) {
   const auto [least, most] =
-      std::ranges::minmax_element(compared, {}, [](const ComparedVariant& one) { return one.accuracy.count; });
-  std::string text = "accuracy on held-out examples; mean of " + std::to_string(least->accuracy.count);
-  if (most->accuracy.count > least->accuracy.count) text += " to " + std::to_string(most->accuracy.count);
-  text += most->accuracy.count == 1 ? " run" : " runs, with its 95 % interval";
+      std::ranges::minmax_element(compared, {}, [](const ComparedVariant& one) { return one.score.count; });
+  std::string text =
+      std::string(shown(least->metric)) + " on held-out examples; mean of " + std::to_string(least->score.count);
+  if (most->score.count > least->score.count) text += " to " + std::to_string(most->score.count);
+  text += most->score.count == 1 ? " run" : " runs, with its 95 % interval";
   if (drawn < compared.size()) {
     text += "; the best " + std::to_string(drawn) + " of " + std::to_string(compared.size()) + " variants";
   }
@@ -148,15 +161,15 @@ namespace {
 // Where everything is.
 struct Layout {
   explicit Layout(const std::vector<ComparedVariant>& compared) : drawn(drawn_of(compared)) {
-    const Range rounds = round_range(drawn), accuracies = accuracy_range(drawn);
+    const Range rounds = round_range(drawn), scores = score_range(drawn);
     x = {rounds.low, rounds.high, kLeft, kLeft + kPanelWidth};
-    y = {accuracies.low, accuracies.high, kTop + kPanelHeight, kTop};
+    y = {scores.low, scores.high, kTop + kPanelHeight, kTop};
   }
   std::vector<const ComparedVariant*> drawn;
   Scale x, y;
 };
 
-// A row for each round of which a variant has an accuracy.
+// A row for each round of which a variant has a score.
 std::vector<PageRow> rows_of(const Layout& layout) {
   std::map<uint64_t, PageRow> rows;
   for (size_t i = 0; i < layout.drawn.size(); ++i) {
@@ -167,9 +180,9 @@ std::vector<PageRow> rows_of(const Layout& layout) {
         row = {at.round,
                std::vector<PageCell>(layout.drawn.size(), PageCell{.value = {}, .x = x, .y = {}, .half_width = {}})};
       }
-      row.cells[i].value = at.accuracy.mean;
-      row.cells[i].y = layout.y.at(std::clamp(at.accuracy.mean, layout.y.low, layout.y.high));
-      row.cells[i].half_width = at.accuracy.half_width;
+      row.cells[i].value = at.score.mean;
+      row.cells[i].y = layout.y.at(std::clamp(at.score.mean, layout.y.low, layout.y.high));
+      row.cells[i].half_width = at.score.half_width;
     }
   }
   std::vector<PageRow> all;
@@ -187,7 +200,7 @@ std::string draw_comparison(const std::vector<ComparedVariant>& compared, const 
   svg.rectangle("paper", {0, 0}, kWidth, height);
   svg.text("title", {kLeft, 44}, title);
   svg.text("soft", {kLeft, 68}, subtitle);
-  draw_axes(svg, layout.x, layout.y);
+  draw_axes(svg, layout.x, layout.y, compared.front().metric);
   for (size_t i = 0; i < layout.drawn.size(); ++i) draw_variant(svg, *layout.drawn[i], i, layout.x, layout.y);
   draw_names(svg, layout.drawn, layout.x, layout.y);
   return svg.document(kWidth, height, chart_style(kStyle), title, subtitle);
@@ -197,7 +210,7 @@ std::string draw_comparison_page(const std::vector<ComparedVariant>& compared, c
   const Layout layout(compared);
   ChartPage page{.title = title, .svg = draw_comparison(compared, title), .top = kTop, .bottom = kTop + kPanelHeight};
   for (size_t i = 0; i < layout.drawn.size(); ++i)
-    page.columns.push_back({layout.drawn[i]->name, colour("f", i), true});
+    page.columns.push_back({layout.drawn[i]->name, colour("f", i), layout.drawn[i]->metric == RunMetric::accuracy});
   page.rows = rows_of(layout);
   return html_page(page);
 }

@@ -53,11 +53,12 @@ Result<RunRecord> parse_summary(std::string_view text) {
     if (found != json->end() && found->is_number()) return found->get<double>();
     return std::nan("");
   };
-  run.accuracy = number("accuracy");
+  if (json->contains("r2")) run.metric = RunMetric::r2;
+  run.score = number(to_string(run.metric).data());
   run.loss = number("loss");
   const auto seed = json->find("seed");
-  if (seed == json->end() || !seed->is_number_unsigned() || !std::isfinite(run.accuracy)) {
-    return Error(ErrorCode::malformed, "has no `seed` and `accuracy`; a run's summary has them");
+  if (seed == json->end() || !seed->is_number_unsigned() || !std::isfinite(run.score)) {
+    return Error(ErrorCode::malformed, "has no `seed` and `accuracy` or `r2`; a run's summary has them");
   }
   run.seed = seed->get<uint64_t>();
   return run;
@@ -65,17 +66,20 @@ Result<RunRecord> parse_summary(std::string_view text) {
 
 }  // namespace
 
-Result<std::vector<RunRound>> parse_metrics(std::string_view csv) {
+std::string_view to_string(RunMetric metric) { return metric == RunMetric::r2 ? "r2" : "accuracy"; }
+std::string_view shown(RunMetric metric) { return metric == RunMetric::r2 ? "R2" : "accuracy"; }
+
+Result<std::vector<RunRound>> parse_metrics(std::string_view csv, RunMetric metric) {
   COT_ASSIGN(const std::vector<CsvRow> rows, parse_csv(csv));
   if (rows.empty()) return Error(ErrorCode::malformed, "is empty");
   COT_ASSIGN(const size_t number, column_of(rows[0], "round"));
-  COT_ASSIGN(const size_t accuracy, column_of(rows[0], "evaluation_accuracy"));
+  COT_ASSIGN(const size_t score, column_of(rows[0], "evaluation_" + std::string(to_string(metric))));
   COT_ASSIGN(const size_t loss, column_of(rows[0], "evaluation_loss"));
   std::vector<RunRound> rounds;
   for (const CsvRow& row : std::span(rows).subspan(1)) {
     RunRound round;
     COT_ASSIGN(round.number, number_in<uint64_t>(row, number));
-    COT_ASSIGN(round.accuracy, value_in(row, accuracy));
+    COT_ASSIGN(round.score, value_in(row, score));
     COT_ASSIGN(round.loss, value_in(row, loss));
     if (!rounds.empty() && round.number <= rounds.back().number) {
       return malformed(row, "round " + std::to_string(round.number) + " follows round " +
@@ -93,7 +97,7 @@ Result<RunRecord> read_run(const std::string& folder) {
   if (!run) return run.error().with_context(folder + "/summary.json");
   run->folder = folder;
   COT_ASSIGN(const Bytes metrics, read("metrics.csv", kMetricsBytesMax));
-  Result<std::vector<RunRound>> rounds = parse_metrics(as_text(metrics));
+  Result<std::vector<RunRound>> rounds = parse_metrics(as_text(metrics), run->metric);
   if (!rounds) return rounds.error().with_context(folder + "/metrics.csv");
   run->rounds = std::move(*rounds);
   return run;

@@ -135,39 +135,59 @@ struct Tally {
   }
 };
 
-nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, const SimulateOptions& options,
-                                  std::string_view aggregation, double seconds) {
-  const double rate = seconds > 0 ? static_cast<double>(tally.counted) / seconds : 0;
-  return {{"schema", "coterie.simulate.v1"},
-          {"rounds", done_rounds(result).size()},
-          {"attempts_failed", result.attempts.size() - done_rounds(result).size()},
-          {"devices", result.options.devices},
-          {"shards", result.label_counts.size()},
-          {"drawn", tally.drawn},
-          {"counted", tally.counted},
-          {"lost", tally.lost},
-          {"late", tally.late},
-          {"surplus", tally.surplus},
-          {"virtual_seconds", tally.virtual_seconds},
-          {"seconds", seconds},
-          {"clients_per_second", rate},
-          {"threads", options.threads},
-          {"seed", result.options.seed},
-          {"split", to_string(result.options.split)},
-          {"security", to_string(result.options.security)},
-          {"aggregation", aggregation},
-          {"attack", to_string(options.attack)},
-          {"accuracy_before", result.before.accuracy},
-          {"accuracy", result.after.accuracy},
-          {"loss", result.after.loss_mean},
-          {"update_bytes", result.update_bytes},
-          {"model_digest", result.model_digest},
-          {"run_dir", result.run_dir}};
-}
+bool is_of_numbers(const DemoResult& result) { return result.options.target == TargetKind::values; }
 
 template <typename T>
 nlohmann::ordered_json or_null(std::optional<T> value) {
   return value && std::isfinite(*value) ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+// "accuracy 91.3 %", or of numbers "R2 0.812".
+std::string score_text(const ModelScore& score, bool is_of_numbers) {
+  if (is_of_numbers) return "R2 " + format_fixed(score.r2.value_or(NAN), 3);
+  return "accuracy " + format_percent(score.accuracy);
+}
+
+void add_scores(nlohmann::ordered_json& json, const DemoResult& result) {
+  if (is_of_numbers(result)) {
+    json["mae_before"] = or_null(result.before.mae);
+    json["r2_before"] = or_null(result.before.r2);
+    json["mae"] = or_null(result.after.mae);
+    json["r2"] = or_null(result.after.r2);
+  } else {
+    json["accuracy_before"] = result.before.accuracy;
+    json["accuracy"] = result.after.accuracy;
+  }
+  json["loss"] = result.after.loss_mean;
+}
+
+nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, const SimulateOptions& options,
+                                  std::string_view aggregation, double seconds) {
+  const double rate = seconds > 0 ? static_cast<double>(tally.counted) / seconds : 0;
+  nlohmann::ordered_json json = {{"schema", "coterie.simulate.v1"},
+                                 {"rounds", done_rounds(result).size()},
+                                 {"attempts_failed", result.attempts.size() - done_rounds(result).size()},
+                                 {"devices", result.options.devices},
+                                 {"shards", result.label_counts.size()},
+                                 {"drawn", tally.drawn},
+                                 {"counted", tally.counted},
+                                 {"lost", tally.lost},
+                                 {"late", tally.late},
+                                 {"surplus", tally.surplus},
+                                 {"virtual_seconds", tally.virtual_seconds},
+                                 {"seconds", seconds},
+                                 {"clients_per_second", rate},
+                                 {"threads", options.threads},
+                                 {"seed", result.options.seed},
+                                 {"split", to_string(result.options.split)},
+                                 {"security", to_string(result.options.security)},
+                                 {"aggregation", aggregation},
+                                 {"attack", to_string(options.attack)}};
+  add_scores(json, result);
+  json["update_bytes"] = result.update_bytes;
+  json["model_digest"] = result.model_digest;
+  json["run_dir"] = result.run_dir;
+  return json;
 }
 
 // An attempt that ended, for programs: the words of metrics.csv.
@@ -186,9 +206,14 @@ void print_event(const RoundReport& round, const VirtualRound& plan) {
   } else {
     event["examples"] = round.examples;
     event["train_loss"] = or_null(round.train_loss);
-    event["train_accuracy"] = or_null(round.train_accuracy);
     event["evaluation_loss"] = or_null(round.evaluation_loss);
-    event["evaluation_accuracy"] = or_null(round.evaluation_accuracy);
+    if (round.evaluation_mae) {  // the target is a number
+      event["evaluation_mae"] = or_null(round.evaluation_mae);
+      event["evaluation_r2"] = or_null(round.evaluation_r2);
+    } else {
+      event["train_accuracy"] = or_null(round.train_accuracy);
+      event["evaluation_accuracy"] = or_null(round.evaluation_accuracy);
+    }
     event["train_seconds"] = or_null(std::optional(round.train_seconds));
   }
   std::printf("%s\n", event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
@@ -279,8 +304,8 @@ Status Run::run(DemoResult& result) {
 }
 
 std::string told(const DemoResult& result, const Tally& tally, double seconds) {
-  return "\nHeld-out accuracy " + format_percent(result.after.accuracy) + " (" +
-         format_percent(result.before.accuracy) + " before training)\n  drawn " + format_count(tally.drawn) +
+  return "\nHeld-out " + score_text(result.after, is_of_numbers(result)) + " (" +
+         score_text(result.before, is_of_numbers(result)) + " before training)\n  drawn " + format_count(tally.drawn) +
          ": counted " + format_count(tally.counted) + ", lost " + format_count(tally.lost) + ", late " +
          format_count(tally.late) + ", surplus " + format_count(tally.surplus) + "\n  " + format_seconds(seconds) +
          ", " + format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +
@@ -322,7 +347,7 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
   if (done) {
     folder->finished();
     run_done = {
-        .accuracy = result.after.accuracy,
+        .score = score_text(result.after, is_of_numbers(result)),
         .seconds = run.seconds(),
         .summary = summary_of(result, run.tally(), options, job.horizontal().aggregation.name(), run.seconds()).dump(),
         .told = told(result, run.tally(), run.seconds())};

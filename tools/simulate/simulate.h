@@ -17,7 +17,7 @@
 namespace coterie {
 
 struct SimulatedRun {
-  double accuracy = 0;  // of the model, on the held-out examples
+  std::string score;  // of the model, on the held-out examples: "accuracy 91.3 %" or "R2 0.812"
   double seconds = 0;
   std::string summary;  // one JSON object in one line, as summary.json has it
   std::string told;     // the same for a person

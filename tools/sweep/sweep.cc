@@ -143,7 +143,7 @@ ExitCode Sweep::run_one(size_t variant, uint64_t seed) {
   ++trained_;
   seconds_ += done.seconds;
   const uint64_t left = request_.variants.size() * request_.plan.seeds.size() - ++runs_;
-  progress_.print(head(variant, seed) + "accuracy " + format_percent(done.accuracy) + "  about " +
+  progress_.print(head(variant, seed) + done.score + "  about " +
                   format_seconds(seconds_ / static_cast<double>(trained_) * static_cast<double>(left)) + " left  " +
                   request_.variants[variant].name);
   return code;

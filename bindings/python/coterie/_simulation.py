@@ -25,6 +25,7 @@ class SimulatedRound:
     examples: int
     seconds: float  # of virtual time
     train_seconds: float  # of real time, of all its devices together
+    r2: float | None = None  # where the target is a number, in the place of both accuracies
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,21 @@ class Simulation:
 
     @property
     def accuracy(self) -> float:
-        return float(self.summary["accuracy"])
+        """Not a number where the target is one: `r2` has it then."""
+        return float(self.summary.get("accuracy", "nan"))
 
     @property
     def accuracy_before(self) -> float:
         """Of the model that was given."""
-        return float(self.summary["accuracy_before"])
+        return float(self.summary.get("accuracy_before", "nan"))
+
+    @property
+    def r2(self) -> float | None:
+        return _number(self.summary.get("r2"))
+
+    @property
+    def r2_before(self) -> float | None:
+        return _number(self.summary.get("r2_before"))
 
     @property
     def loss(self) -> float | None:
@@ -53,10 +63,11 @@ class Simulation:
         return str(self.summary["model_digest"])
 
     def __repr__(self) -> str:
-        return f"<Simulation of {len(self.history)} rounds, accuracy {self.accuracy:.1%}>"
+        score = f"R2 {self.r2:.3f}" if self.r2 is not None else f"accuracy {self.accuracy:.1%}"
+        return f"<Simulation of {len(self.history)} rounds, {score}>"
 
     def plot(self, axes: Any = None) -> Any:
-        """Accuracy and loss over the rounds, by matplotlib: on the two `axes` that are given, or on new ones, which it
+        """Accuracy, or R2, and loss over the rounds, by matplotlib: on the two `axes` that are given, or on new ones, which it
         returns. ImportError: matplotlib is not installed."""
         if axes is None:
             try:
@@ -67,9 +78,13 @@ class Simulation:
             axes = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")[1]
         left, right = axes
         numbers = [one.round for one in self.history]
-        left.plot([0, *numbers], _gaps([self.accuracy_before, *(one.accuracy for one in self.history)]))
-        left.set_title("accuracy on held-out examples")
-        left.set_ylim(0, 1)
+        if "r2" in self.summary:
+            left.plot([0, *numbers], _gaps([self.r2_before, *(one.r2 for one in self.history)]))
+            left.set_title("R2 on held-out examples")
+        else:
+            left.plot([0, *numbers], _gaps([self.accuracy_before, *(one.accuracy for one in self.history)]))
+            left.set_title("accuracy on held-out examples")
+            left.set_ylim(0, 1)
         right.plot(numbers, _gaps([one.loss for one in self.history]), label="held-out")
         right.plot(numbers, _gaps([one.train_loss for one in self.history]), "--", label="training")
         right.set_title("loss")
@@ -82,9 +97,10 @@ class Simulation:
 def round_of(event: Mapping[str, Any]) -> SimulatedRound:
     return SimulatedRound(
         round=int(event["round"]), attempt=int(event["attempt"]), loss=_number(event["evaluation_loss"]),
-        accuracy=_number(event["evaluation_accuracy"]), train_loss=_number(event["train_loss"]),
-        train_accuracy=_number(event["train_accuracy"]), selected=int(event["selected"]), accepted=int(event["accepted"]),
-        examples=int(event["examples"]), seconds=float(event["seconds"] or 0), train_seconds=float(event["train_seconds"] or 0))
+        accuracy=_number(event.get("evaluation_accuracy")), train_loss=_number(event["train_loss"]),
+        train_accuracy=_number(event.get("train_accuracy")), selected=int(event["selected"]), accepted=int(event["accepted"]),
+        examples=int(event["examples"]), seconds=float(event["seconds"] or 0), train_seconds=float(event["train_seconds"] or 0),
+        r2=_number(event.get("evaluation_r2")))
 
 
 def _number(value: Any) -> float | None:

@@ -151,6 +151,37 @@ TEST_F(DemoOwnData, LearnsATargetThatIsANumber) {
   }
 }
 
+// R2 is what says how good such models are, wherever they are compared.
+TEST_F(DemoOwnData, SweepsAndComparesTargetsThatAreNumbersByR2) {
+  const std::string ages = "csv:" + directory_ / "people.csv?target=age&drop=hospital";
+  const std::string job = directory_ / "job.json", sweep = directory_ / "sweep";
+  DemoProcess demo(directory_.path(), demo_on(ages, {"--devices", "3", "--rounds", "2", "--fraction", "1", "--security",
+                                                     "none", "--print-job"}));
+  ASSERT_EQ(demo.wait(), 0) << demo.errors();
+  const std::string& said = demo.errors();
+  const size_t begin = said.find('{'), end = said.find("\n}\n", begin);
+  ASSERT_NE(end, said.npos) << said;
+  ASSERT_TRUE(test::is_ok(os::write_file_atomically(job, as_bytes(said.substr(begin, end + 2 - begin)))));
+  DemoProcess simulated(directory_.path(),
+                        {"simulate", job, "--devices", "3", "--data", ages, "--out", directory_ / "one"});
+  ASSERT_EQ(simulated.wait(), 0) << simulated.errors();
+  EXPECT_THAT(simulated.output(), HasSubstr("Held-out R2 "));
+  const Bytes file = *os::read_file(directory_ / "one/summary.json", 1 << 20);
+  const auto summary = nlohmann::json::parse(file.begin(), file.end());
+  EXPECT_TRUE(summary["r2"].is_number()) << summary;
+  EXPECT_FALSE(summary.contains("accuracy"));
+  DemoProcess swept(directory_.path(), {"sweep", job, "--devices", "3", "--data", ages, "--out", sweep, "--set",
+                                        "training.local_epochs=1,3"});
+  ASSERT_EQ(swept.wait(), 0) << swept.errors();
+  EXPECT_THAT(swept.output(), HasSubstr("R2"));
+  EXPECT_THAT(swept.output(), ::testing::Not(HasSubstr("accuracy")));
+  DemoProcess compared(directory_.path(), {"compare", sweep, "--json"});
+  ASSERT_EQ(compared.wait(), 0) << compared.errors();
+  const auto variants = nlohmann::json::parse(compared.output())["variants"];
+  ASSERT_EQ(variants.size(), 2u);
+  EXPECT_EQ(variants[0]["r2"]["runs"], 1);
+}
+
 TEST_F(DemoOwnData, SaysThatALossDoesNotGoWithItsTargets) {
   expect_refused(demo_on("csv:" + directory_ / "people.csv?target=age&drop=hospital", {"--loss", "cosine_embedding"}),
                  "the training's target must be labels with cosine_embedding");

@@ -20,7 +20,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 RunRecord run_of(uint64_t seed, const std::vector<double>& accuracies) {
-  RunRecord run{.folder = "f", .seed = seed, .accuracy = accuracies.back(), .loss = 1, .rounds = {}};
+  RunRecord run{
+      .folder = "f", .seed = seed, .metric = RunMetric::accuracy, .score = accuracies.back(), .loss = 1, .rounds = {}};
   for (size_t i = 0; i < accuracies.size(); ++i) run.rounds.push_back({i + 1, accuracies[i], 0.5});
   return run;
 }
@@ -33,21 +34,21 @@ std::vector<Variant> two_variants() {
 TEST(Comparison, HasMeansIntervalsAndPairedDifferences) {
   const std::vector<ComparedVariant> compared = compare(two_variants());
   ASSERT_EQ(compared.size(), 2u);
-  EXPECT_NEAR(compared[0].accuracy.mean, 0.7, 1e-12);
-  EXPECT_NEAR(*compared[0].accuracy.half_width, 4.303 * 0.1 / std::sqrt(3.0), 1e-9);
+  EXPECT_NEAR(compared[0].score.mean, 0.7, 1e-12);
+  EXPECT_NEAR(*compared[0].score.half_width, 4.303 * 0.1 / std::sqrt(3.0), 1e-9);
   EXPECT_FALSE(compared[0].to_first);
   EXPECT_NEAR(compared[1].to_first->mean, 0.1, 1e-12);
   EXPECT_LT(*compared[1].to_first->half_width, 0.03) << "the runs differ by 0.1 each, whatever their seed";
   EXPECT_DOUBLE_EQ(compared[1].best, 0.89);
   ASSERT_EQ(compared[1].curve.size(), 2u);
   EXPECT_EQ(compared[1].curve[0].round, 1u);
-  EXPECT_NEAR(compared[1].curve[0].accuracy.mean, 0.5, 1e-12);
+  EXPECT_NEAR(compared[1].curve[0].score.mean, 0.5, 1e-12);
 }
 
 TEST(Comparison, LeavesOutRoundsThatARunHasNot) {
   std::vector<Variant> variants = two_variants();
   variants[0].runs[1].rounds.pop_back();
-  variants[1].runs[0].rounds[0].accuracy.reset();
+  variants[1].runs[0].rounds[0].score.reset();
   const std::vector<ComparedVariant> compared = compare(variants);
   ASSERT_EQ(compared[0].curve.size(), 1u);
   EXPECT_EQ(compared[0].curve[0].round, 1u);
@@ -103,9 +104,8 @@ TEST(Comparison, HasAPageWithTheMeansOfEveryRound) {
   ASSERT_EQ(cells.size(), 2 * rounds);
   for (size_t i = 0; i < rounds; ++i) {
     for (size_t k = 0; k < 2; ++k) {
-      EXPECT_EQ(std::stod(cells[2 * i + k].text), compared[k].curve[i].accuracy.mean);
-      EXPECT_EQ(cells[2 * i + k].attributes.contains("data-half"),
-                compared[k].curve[i].accuracy.half_width.has_value());
+      EXPECT_EQ(std::stod(cells[2 * i + k].text), compared[k].curve[i].score.mean);
+      EXPECT_EQ(cells[2 * i + k].attributes.contains("data-half"), compared[k].curve[i].score.half_width.has_value());
     }
   }
 }
@@ -132,30 +132,59 @@ TEST(Comparison, WritesCsvThatQuotesNames) {
   EXPECT_THAT(csv, HasSubstr("variant,round,runs,accuracy,half_width\n\"a,\"\"b\"\"\",1,3,0.500000,"));
 }
 
+TEST(Comparison, OfNumbersIsByR2) {
+  std::vector<Variant> variants = two_variants();
+  for (Variant& variant : variants) {
+    for (RunRecord& run : variant.runs) run.metric = RunMetric::r2;
+  }
+  variants[0].runs[0].rounds[0].score = -40;  // far from what a chart shows
+  const std::vector<ComparedVariant> compared = compare(variants);
+  const std::string table = comparison_table(compared);
+  EXPECT_THAT(table, HasSubstr("R2"));
+  EXPECT_THAT(table, HasSubstr("0.700"));
+  EXPECT_THAT(table, HasSubstr("+0.100 +-"));
+  EXPECT_THAT(table, Not(HasSubstr("%  ")));
+  EXPECT_NEAR(to_json(compared)["variants"][1]["r2_best"].get<double>(), 0.89, 1e-12);
+  EXPECT_TRUE(to_json(compared)["variants"][0]["r2"].contains("half_width"));
+  EXPECT_THAT(comparison_csv(compared), testing::StartsWith("variant,round,runs,r2,half_width\n"));
+  const std::string document = draw_comparison(compared, "numbers");
+  read_xml(document);
+  EXPECT_THAT(document, HasSubstr("R2 on held-out examples"));
+  EXPECT_THAT(document, Not(HasSubstr(" %<")));
+  EXPECT_THAT(document, HasSubstr("0.800  better"));
+}
+
 // ---- Files
 
 TEST(RunMetrics, AreFoundByTheirNames) {
-  const auto rounds = parse_metrics("x,evaluation_loss,round,evaluation_accuracy\n,2.5,1,0.5\n9,,4,\n,inf,5,0.75\n");
+  const auto rounds = parse_metrics("x,evaluation_loss,round,evaluation_accuracy\n,2.5,1,0.5\n9,,4,\n,inf,5,0.75\n",
+                                    RunMetric::accuracy);
   ASSERT_OK(rounds);
   ASSERT_EQ(rounds->size(), 3u);
   EXPECT_EQ((*rounds)[1].number, 4u);
-  EXPECT_FALSE((*rounds)[1].accuracy);
+  EXPECT_FALSE((*rounds)[1].score);
   EXPECT_EQ((*rounds)[0].loss, 2.5);
   EXPECT_FALSE((*rounds)[2].loss) << "a model that diverged has none";
-  EXPECT_EQ((*rounds)[2].accuracy, 0.75);
+  EXPECT_EQ((*rounds)[2].score, 0.75);
+  EXPECT_EQ(
+      parse_metrics("round,evaluation_loss,evaluation_mae,evaluation_r2\n1,2,3,-4\n", RunMetric::r2)->front().score,
+      -4);
 }
 
 TEST(RunMetrics, SayWhichLineIsWrong) {
   const std::string header = "round,evaluation_loss,evaluation_accuracy\n";
-  EXPECT_ERROR(parse_metrics(""), ErrorCode::malformed, "is empty");
-  EXPECT_ERROR(parse_metrics("round,evaluation_loss\n"), ErrorCode::malformed, "no column `evaluation_accuracy`");
-  EXPECT_ERROR(parse_metrics(header + "1,1,1\n1,1,1\n"), ErrorCode::malformed, "line 3: round 1 follows round 1");
-  EXPECT_ERROR(parse_metrics(header + "1,1,1x\n"), ErrorCode::malformed, "line 2: `1x` is no number");
-  EXPECT_ERROR(parse_metrics(header + "-1,1,1\n"), ErrorCode::malformed, "line 2");
-  EXPECT_ERROR(parse_metrics(header + "1,1\n"), ErrorCode::malformed, "line 2");
+  EXPECT_ERROR(parse_metrics("", RunMetric::accuracy), ErrorCode::malformed, "is empty");
+  EXPECT_ERROR(parse_metrics("round,evaluation_loss\n", RunMetric::accuracy), ErrorCode::malformed,
+               "no column `evaluation_accuracy`");
+  EXPECT_ERROR(parse_metrics(header + "1,1,1\n1,1,1\n", RunMetric::accuracy), ErrorCode::malformed,
+               "line 3: round 1 follows round 1");
+  EXPECT_ERROR(parse_metrics(header + "1,1,1x\n", RunMetric::accuracy), ErrorCode::malformed,
+               "line 2: `1x` is no number");
+  EXPECT_ERROR(parse_metrics(header + "-1,1,1\n", RunMetric::accuracy), ErrorCode::malformed, "line 2");
+  EXPECT_ERROR(parse_metrics(header + "1,1\n", RunMetric::accuracy), ErrorCode::malformed, "line 2");
 }
 
-class RunFolders : public testing::Test {
+class RunFolders : public testing::Test {  // of classes, unless said
  protected:
   void write_run(const std::string& name, uint64_t seed, double accuracy) {
     const std::string folder = directory_.path() + "/" + name;
@@ -189,6 +218,14 @@ TEST_F(RunFolders, AreNamedOneByOneOrTogether) {
 TEST_F(RunFolders, AreRefusedByName) {
   write_run("a", 1, 0.5);
   EXPECT_ERROR(read_variants({at("nothing")}), ErrorCode::not_found, "nothing/summary.json");
+  ASSERT_OK(os::make_directories(at("n")));
+  write("n/summary.json", R"({"seed": 1, "r2": 0.5, "loss": 1})");
+  write("n/metrics.csv", "round,evaluation_loss,evaluation_mae,evaluation_r2\n1,1,2,0.25\n");
+  const auto numbers = read_variants({at("n")});
+  ASSERT_OK(numbers);
+  EXPECT_EQ((*numbers)[0].runs[0].metric, RunMetric::r2);
+  EXPECT_EQ((*numbers)[0].runs[0].rounds[0].score, 0.25);
+  EXPECT_ERROR(read_variants({at("a"), at("n")}), ErrorCode::invalid_argument, "do not compare");
   EXPECT_ERROR(read_variants({at("a"), at("a")}), ErrorCode::invalid_argument, "two variants are named");
   EXPECT_ERROR(read_variants({"x=" + at("a") + ","}), ErrorCode::invalid_argument, "a folder without a name");
   write("a/metrics.csv", "round\n");
