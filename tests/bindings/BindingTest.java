@@ -5,17 +5,21 @@ import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
 import org.coterie.Client;
+import org.coterie.Conditions;
 import org.coterie.CoterieException;
 import org.coterie.Dataset;
 import org.coterie.Evaluation;
 import org.coterie.Examples;
+import org.coterie.Hold;
 import org.coterie.Identity;
 import org.coterie.KeyAlgorithm;
 import org.coterie.Model;
 import org.coterie.Policy;
 import org.coterie.Progress;
 import org.coterie.Refusal;
+import org.coterie.Requirements;
 import org.coterie.SecurityLevel;
+import org.coterie.Thermal;
 import org.coterie.TrainMemory;
 import org.coterie.TrainOptions;
 import org.coterie.TrainProgress;
@@ -349,6 +353,65 @@ public final class BindingTest {
     options.certificate = null;
   }
 
+  private static void holds(Client client, Hold hold) {
+    Progress progress = client.step();
+    check(progress.hold == hold && progress.activity.equals("held") == (hold != Hold.NONE), hold + ", seen " + progress.hold);
+  }
+
+  /** Each requirement holds the client back until the app says otherwise, in the C interface's order. */
+  private static void conditions(Path directory, Dataset images) {
+    Client.Options options = new Client.Options();
+    options.stateDir = directory.resolve("conditions").toString();
+    options.transport = request -> { throw new IOException("no network"); };
+    Requirements required = new Requirements();
+    options.requirements = required;
+    required.foreground = required.background = true;
+    fails("invalid_argument", "foreground", () -> new Client(options, images));
+    required.foreground = false;
+    required.batteryPercentMin = -1;
+    fails("invalid_argument", "battery_percent_min", () -> new Client(options, images));
+    required.batteryPercentMin = 30;
+    required.idle = required.charging = required.unmetered = true;
+    required.thermalMax = Thermal.FAIR;
+    required.freeMemoryBytesMin = 1 << 20;
+    Client closed;
+    try (Client client = new Client(options, images)) {
+      Conditions now = new Conditions();
+      holds(client, Hold.IDLE); // nothing is known
+      now.idle = true;
+      now.charging = false;
+      client.setConditions(now);
+      holds(client, Hold.CHARGING);
+      now.charging = true;
+      client.setConditions(now);
+      holds(client, Hold.UNMETERED);
+      now.unmetered = true;
+      now.foreground = true;
+      client.setConditions(now);
+      holds(client, Hold.BACKGROUND);
+      now.foreground = false;
+      now.batteryPercent = 29;
+      client.setConditions(now);
+      holds(client, Hold.BATTERY);
+      now.batteryPercent = 30;
+      now.thermal = Thermal.SERIOUS;
+      client.setConditions(now);
+      holds(client, Hold.THERMAL);
+      now.thermal = Thermal.FAIR;
+      now.freeMemoryBytes = (1 << 20) - 1;
+      client.setConditions(now);
+      holds(client, Hold.FREE_MEMORY);
+      now.freeMemoryBytes = 1 << 20;
+      client.setConditions(now);
+      holds(client, Hold.NONE);
+      now.batteryPercent = 101;
+      fails("invalid_argument", "conditions", () -> client.setConditions(now));
+      holds(client, Hold.NONE);
+      closed = client;
+    }
+    fails("invalid_argument", "NULL", () -> closed.setConditions(new Conditions()));
+  }
+
   private static void clients(Path directory) throws IOException {
     Client.Options options = new Client.Options();
     try (Dataset images = images()) {
@@ -378,6 +441,7 @@ public final class BindingTest {
       refusals(directory, options, images);
       identities(directory, options, images);
       certificates(directory, options, images);
+      conditions(directory, images);
     }
   }
 

@@ -119,13 +119,32 @@ static const uint8_t* all_bytes(JNIEnv* env, jobjectArray authority, jsize i, js
   return (*env)->ExceptionCheck(env) ? NULL : room;
 }
 
+/* What does not fit in the C member is what no requirement may be, either way. */
+static uint32_t narrowed(jlong value) { return value >= 0 && value <= UINT32_MAX ? (uint32_t)value : UINT32_MAX; }
+
+/* Numbers below 0 are beyond any limit of coterie.h as unsigned ones, and refused there. */
+static void read_requirements(JNIEnv* env, jlongArray integers, jdoubleArray amounts, coterie_requirements* c) {
+  enum { kIntegers = 10, kAmounts = 3 };
+  jlong n[kIntegers];
+  jdouble f[kAmounts];
+  (*env)->GetLongArrayRegion(env, integers, 0, kIntegers, n);
+  if (!(*env)->ExceptionCheck(env)) (*env)->GetDoubleArrayRegion(env, amounts, 0, kAmounts, f);
+  if ((*env)->ExceptionCheck(env)) return;
+  c->idle = n[0] != 0, c->charging = n[1] != 0, c->unmetered = n[2] != 0, c->foreground = n[3] != 0;
+  c->background = n[4] != 0, c->battery_percent_min = narrowed(n[5]), c->thermal_max = narrowed(n[6]);
+  c->free_memory_bytes_min = (uint64_t)n[7];
+  c->upload_bytes_per_day = (uint64_t)n[8], c->download_bytes_per_day = (uint64_t)n[9];
+  c->cpu_seconds_per_day = f[0], c->joules_per_day = f[1], c->watts = f[2];
+}
+
 /* `texts`: server URL, CA file, state directory, enrollment token, each may be null; `authority`:
  * authorityKey, certificate, likewise; `integers`: useP256, seed, trainMsMax, checkinMsMax, checkpointSteps,
  * and of the policy securityLevelMin, cohortMin, separationMin, attemptsMax, acceptsNone, openingsMax; `limits`: of
- * the policy epsilonRoundMax, epsilonTotalMax, deltaMax, corruptShareMin. */
+ * the policy epsilonRoundMax, epsilonTotalMax, deltaMax, corruptShareMin; `required` and `amounts`: as
+ * Requirements.java has them, or both null. */
 NATIVE(jlong, clientOpen)
 (JNIEnv* env, jclass type, jobjectArray texts, jobjectArray authority, jlongArray integers, jdoubleArray limits,
- jobject transport, jlong data) {
+ jlongArray required, jdoubleArray amounts, jobject transport, jlong data) {
   (void)type;
   enum { kTexts = 4, kIntegers = 11, kLimits = 4 };
   char error[1024] = "out of memory";
@@ -145,6 +164,8 @@ NATIVE(jlong, clientOpen)
       all_bytes(env, authority, 0, COTERIE_AUTHORITY_KEY_BYTES, COTERIE_AUTHORITY_KEY_BYTES, key_room, &key_size);
   const uint8_t* certificate =
       all_bytes(env, authority, 1, 1, COTERIE_CERTIFICATE_BYTES_MAX, certificate_room, &certificate_size);
+  coterie_requirements requirements = {.struct_size = sizeof requirements};
+  if (required != NULL && !(*env)->ExceptionCheck(env)) read_requirements(env, required, amounts, &requirements);
   if (client != NULL && !(*env)->ExceptionCheck(env)) {
     const coterie_transport c_transport = {.struct_size = sizeof c_transport, .context = client, .send = &send_request};
     const coterie_policy policy = {.struct_size = sizeof policy,
@@ -174,7 +195,8 @@ NATIVE(jlong, clientOpen)
                                      .refused_context = client,
                                      .authority_key = authority_key,
                                      .certificate = certificate,
-                                     .certificate_size = certificate_size};
+                                     .certificate_size = certificate_size,
+                                     .requirements = required == NULL ? NULL : &requirements};
     client->dataset = binding_hold((binding_dataset*)(intptr_t)data);
     client->transport = transport == NULL ? NULL : (*env)->NewGlobalRef(env, transport);
     const coterie_dataset* dataset = client->dataset == NULL ? NULL : &client->dataset->c;
@@ -221,10 +243,31 @@ NATIVE(jobject, clientStep)(JNIEnv* env, jclass type, jlong handle) {
   const jbyteArray name = activity == NULL ? NULL : binding_utf8(env, coterie_status_name(progress.step_status));
   const jbyteArray text = name == NULL ? NULL : binding_utf8(env, coterie_client_last_error(c));
   if (text == NULL) return NULL;
-  return binding_new(env, "org/coterie/Progress", "([BI[B[BJJJJDLorg/coterie/Refusal;)V", activity,
+  return binding_new(env, "org/coterie/Progress", "([BI[B[BJJJJDLorg/coterie/Refusal;IJDZ)V", activity,
                      (jint)progress.step_status, name, text, (jlong)progress.wait_ms, (jlong)progress.rounds_done,
-                     (jlong)progress.training_steps, (jlong)progress.training_examples, progress.training_loss,
-                     refusal);
+                     (jlong)progress.training_steps, (jlong)progress.training_examples, progress.training_loss, refusal,
+                     (jint)progress.hold, (jlong)progress.validation_examples, progress.validation_loss,
+                     (jint)(progress.stopped_early != 0));
+}
+
+/* From any thread: it looks at nothing but the C client. */
+NATIVE(void, clientSetConditions)(JNIEnv* env, jclass type, jlong handle, jlongArray integers) {
+  (void)type;
+  enum { kIntegers = 7 };
+  jlong n[kIntegers];
+  (*env)->GetLongArrayRegion(env, integers, 0, kIntegers, n);
+  if ((*env)->ExceptionCheck(env)) return;
+  const coterie_conditions conditions = {.struct_size = sizeof conditions,
+                                         .idle = narrowed(n[0]),
+                                         .charging = narrowed(n[1]),
+                                         .unmetered = narrowed(n[2]),
+                                         .foreground = narrowed(n[3]),
+                                         .battery_percent = narrowed(n[4]),
+                                         .thermal = narrowed(n[5]),
+                                         .free_memory_bytes = (uint64_t)n[6]};
+  const coterie_status status = coterie_client_set_conditions(handle == 0 ? NULL : client_of(handle)->c, &conditions);
+  if (status == COTERIE_OK) return;
+  binding_throw(env, status, handle == 0 ? "client must not be NULL" : "conditions: a member is out of range");
 }
 
 NATIVE(void, clientCancel)(JNIEnv* env, jclass type, jlong handle) {

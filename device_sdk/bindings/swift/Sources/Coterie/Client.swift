@@ -64,6 +64,79 @@ public struct Refusal {
     }
 }
 
+/// The members of coterie_requirements, with the same meaning: what the device must be like before a client does
+/// anything, and what it may spend in a day of UTC. What is left alone is not asked for, and has no limit.
+public struct Requirements {
+    public var idle = false
+    public var charging = false
+    public var unmetered = false
+    public var foreground = false
+    public var background = false
+    public var batteryPercentMin: UInt32 = 0
+    public var thermalMax = COTERIE_THERMAL_UNKNOWN
+    public var freeMemoryBytesMin: UInt64 = 0
+    public var cpuSecondsPerDay = 0.0
+    public var uploadBytesPerDay: UInt64 = 0
+    public var downloadBytesPerDay: UInt64 = 0
+    /// An estimate: CPU seconds times watts, which it needs.
+    public var joulesPerDay = 0.0
+    public var watts = 0.0
+
+    public init() {}
+
+    var c: coterie_requirements {
+        var c = coterie_requirements()
+        c.struct_size = MemoryLayout<coterie_requirements>.stride
+        c.idle = idle ? 1 : 0
+        c.charging = charging ? 1 : 0
+        c.unmetered = unmetered ? 1 : 0
+        c.foreground = foreground ? 1 : 0
+        c.background = background ? 1 : 0
+        c.battery_percent_min = batteryPercentMin
+        c.thermal_max = UInt32(thermalMax.rawValue)
+        c.free_memory_bytes_min = freeMemoryBytesMin
+        c.cpu_seconds_per_day = cpuSecondsPerDay
+        c.upload_bytes_per_day = uploadBytesPerDay
+        c.download_bytes_per_day = downloadBytesPerDay
+        c.joules_per_day = joulesPerDay
+        c.watts = watts
+        return c
+    }
+}
+
+/// The members of coterie_conditions, with the same meaning: what the device is like now. nil, 0 and
+/// COTERIE_THERMAL_UNKNOWN are unknown, which meets no requirement.
+public struct Conditions {
+    public var idle: Bool?
+    public var charging: Bool?
+    public var unmetered: Bool?
+    public var foreground: Bool?
+    /// 1 to 100.
+    public var batteryPercent: UInt32 = 0
+    public var thermal = COTERIE_THERMAL_UNKNOWN
+    public var freeMemoryBytes: UInt64 = 0
+
+    public init() {}
+
+    private static func answer(_ known: Bool?) -> UInt32 {
+        guard let known = known else { return UInt32(COTERIE_ANSWER_UNKNOWN.rawValue) }
+        return UInt32((known ? COTERIE_ANSWER_YES : COTERIE_ANSWER_NO).rawValue)
+    }
+
+    var c: coterie_conditions {
+        var c = coterie_conditions()
+        c.struct_size = MemoryLayout<coterie_conditions>.stride
+        c.idle = Conditions.answer(idle)
+        c.charging = Conditions.answer(charging)
+        c.unmetered = Conditions.answer(unmetered)
+        c.foreground = Conditions.answer(foreground)
+        c.battery_percent = batteryPercent
+        c.thermal = UInt32(thermal.rawValue)
+        c.free_memory_bytes = freeMemoryBytes
+        return c
+    }
+}
+
 public struct Progress {
     public let activity: coterie_activity
     public let status: coterie_status
@@ -72,6 +145,13 @@ public struct Progress {
     public let trainingSteps: UInt64
     public let trainingExamples: UInt64
     public let trainingLoss: Double
+    /// What holds the client back, if activity is COTERIE_ACTIVITY_HELD.
+    public let hold: coterie_hold
+    /// Held out by the round's plan, and their lowest mean loss so far; 0 before there is one.
+    public let validationExamples: UInt64
+    public let validationLoss: Double
+    /// Training ended for it.
+    public let stoppedEarly: Bool
 }
 
 public enum KeyAlgorithm: UInt32 {
@@ -110,6 +190,8 @@ public struct ClientOptions {
     /// The authority's word about this device's key (`Client.identity()`); nil: none yet, and plans of level
     /// `COTERIE_SECURITY_ACTIVE` and above are refused as "certificate", also when it has ended.
     public var certificate: [UInt8]?
+    /// nil: none, and no limits.
+    public var requirements: Requirements?
 
     public init(serverURL: String, stateDirectory: String) {
         self.serverURL = serverURL
@@ -123,6 +205,12 @@ public struct ClientOptions {
                 try body(key, $0)
             }
         }
+    }
+
+    /// Good inside only.
+    func withRequirements<R>(_ body: (UnsafePointer<coterie_requirements>?) throws -> R) rethrows -> R {
+        guard let required = requirements?.c else { return try body(nil) }
+        return try withUnsafePointer(to: required) { try body($0) }
     }
 
     private func withBytes<R>(
@@ -161,15 +249,18 @@ public final class Client {
                     try withText(options.enrollmentToken) { token in
                         try options.policy.withC { policy in
                             try options.withAuthority { authorityKey, certificate in
-                                c.server_url = url
-                                c.ca_file = caFile
-                                c.state_dir = directory
-                                c.enrollment_token = token
-                                c.policy = policy
-                                c.authority_key = authorityKey
-                                c.certificate = certificate
-                                c.certificate_size = options.certificate?.count ?? 0
-                                try opening { coterie_client_open(&c, &dataset.c, &handle, $0, $1) }
+                                try options.withRequirements { requirements in
+                                    c.server_url = url
+                                    c.ca_file = caFile
+                                    c.state_dir = directory
+                                    c.enrollment_token = token
+                                    c.policy = policy
+                                    c.authority_key = authorityKey
+                                    c.certificate = certificate
+                                    c.certificate_size = options.certificate?.count ?? 0
+                                    c.requirements = requirements
+                                    try opening { coterie_client_open(&c, &dataset.c, &handle, $0, $1) }
+                                }
                             }
                         }
                     }
@@ -195,7 +286,18 @@ public final class Client {
         try dataset.check(coterie_client_step(handle, &c), coterie_client_last_error(handle))
         return Progress(
             activity: c.activity, status: c.step_status, waitMs: c.wait_ms, roundsDone: c.rounds_done,
-            trainingSteps: c.training_steps, trainingExamples: c.training_examples, trainingLoss: c.training_loss)
+            trainingSteps: c.training_steps, trainingExamples: c.training_examples, trainingLoss: c.training_loss,
+            hold: c.hold, validationExamples: c.validation_examples, validationLoss: c.validation_loss,
+            stoppedEarly: c.stopped_early != 0)
+    }
+
+    /// From any thread, while the client is there: what the device is like from now on. Nothing is known before.
+    public func setConditions(_ conditions: Conditions) throws {
+        var c = conditions.c
+        let status = coterie_client_set_conditions(handle, &c)
+        guard status == COTERIE_OK else {
+            throw CoterieError(status: status, message: "conditions: a member is out of range")
+        }
     }
 
     /// From any thread, while the client is there.

@@ -1,6 +1,6 @@
 package org.coterie;
 
-/** A participant in federated rounds. One thread at a time, but for {@link #cancel}. */
+/** A participant in federated rounds. One thread at a time, but for {@link #cancel} and {@link #setConditions}. */
 public final class Client implements AutoCloseable {
   /** The members of coterie_options, with the same meaning. */
   public static final class Options {
@@ -23,12 +23,14 @@ public final class Client implements AutoCloseable {
      * ACTIVE and above are refused as "certificate", also when it has ended.
      */
     public byte[] certificate;
+    /** What the device must be like, and may spend in a day; null: none, and no limits. */
+    public Requirements requirements;
   }
 
   private static final int AUTHORITY_KEY_BYTES = 32; // as coterie.h has them
   private static final int CERTIFICATE_BYTES_MAX = 1024;
 
-  private final Object lock = new Object(); // of the handle, because of cancel()
+  private final Object lock = new Object(); // of the handle, because of cancel() and setConditions()
   private final Refusal.Listener onRefused;
   private long handle;
 
@@ -53,7 +55,11 @@ public final class Client implements AutoCloseable {
       options.policy.corruptShareMin
     };
     onRefused = options.onRefused;
-    handle = Native.clientOpen(texts, authority, integers, limits, options.transport, dataset.handle());
+    Requirements required = options.requirements;
+    handle =
+        Native.clientOpen(
+            texts, authority, integers, limits, required == null ? null : required.integers(),
+            required == null ? null : required.amounts(), options.transport, dataset.handle());
   }
 
   // A copy, as other threads may write to the app's; the library reads so many bytes, whatever there are.
@@ -75,6 +81,17 @@ public final class Client implements AutoCloseable {
     Progress progress = Native.clientStep(handle);
     if (progress.refusal != null && onRefused != null) onRefused.onRefused(progress.refusal);
     return progress;
+  }
+
+  /**
+   * From any thread: what the device is like from now on. Nothing is known before the first call. Training under way
+   * stops at its next step if a requirement is no longer met, and keeps a checkpoint.
+   */
+  public void setConditions(Conditions conditions) {
+    long[] integers = conditions.integers();
+    synchronized (lock) {
+      Native.clientSetConditions(handle, integers);
+    }
   }
 
   /** From any thread: ends a step under way, soon, and every later one at once. */

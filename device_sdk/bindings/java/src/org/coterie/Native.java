@@ -81,9 +81,11 @@ final class Native {
   static native void examplesClose(long examples);
 
   static native long clientOpen(
-      byte[][] texts, byte[][] authority, long[] integers, double[] limits, Transport transport, long dataset);
+      byte[][] texts, byte[][] authority, long[] integers, double[] limits, long[] required, double[] amounts,
+      Transport transport, long dataset);
   static native void clientClose(long client);
   static native Identity clientIdentity(long client);
   static native Progress clientStep(long client);
+  static native void clientSetConditions(long client, long[] integers);
   static native void clientCancel(long client);
 }
