@@ -21,7 +21,8 @@ std::string HelpFormatter::make_description(const CLI::App* app) const { return 
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
   if (option->get_positional() || option->get_type_size() == 0) return {};
   std::string type = option->get_type_name();
-  type = type.substr(0, type.find(':'));  // what follows is said by the check when it fails
+  // What a check puts behind it is said by that check when it fails. Other colons are the type's own: rank=N:PATTERN.
+  type = type.substr(0, type.find(std::string(":") + kChoicesMark));
   if (type == "UINT") type = "N";
   if (type == "FLOAT") type = "X";
   return " " + type;

@@ -27,7 +27,7 @@ void add_signing_key(CLI::App& app, Invocation& invocation) {
                        "many days, and then the next one alone.\n",
                        announce_signing_key);
   next->add_option("--days", command->days, "how long devices still believe the key of now")
-      ->check(CLI::Range(1u, 3650u))
+      ->check(between<uint32_t>(1, 3650))
       ->capture_default_str()
       ->type_name("DAYS");
   add("switch", "sign with the next key from the next start on",

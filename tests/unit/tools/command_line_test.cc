@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "tools/demo/job_request.h"
 
 namespace coterie {
@@ -80,6 +82,26 @@ TEST(CommandLine, TeachesByExampleInTheHelpOfEveryCommand) {
     EXPECT_THAT(parsed.text, AllOf(HasSubstr("Usage: " + name), HasSubstr("Examples:\n"))) << name;
     EXPECT_THAT(parsed.text.substr(parsed.text.find("Examples:")), HasSubstr(name)) << name;
   }
+}
+
+// What stands behind a colon is part of the type where the type says so, and not where a check does.
+TEST(CommandLine, ShowsTheWholeTypeOfAnOption) {
+  const auto help_of = [](Words words) {
+    words.push_back("--help");
+    Invocation invocation;
+    return parse_command_line(words, invocation).text;
+  };
+  const std::string demo = help_of({"demo"}), train = help_of({"model", "train"}), run = help_of({"device", "run"});
+  EXPECT_THAT(demo, HasSubstr("--lora rank=N:PATTERN"));
+  EXPECT_THAT(demo, HasSubstr("--attack KIND:SHARE"));
+  EXPECT_THAT(demo, HasSubstr("--aggregation RULE[:SETTING=VALUE,...]"));
+  EXPECT_THAT(demo, HasSubstr("--security LEVEL\n"));
+  EXPECT_THAT(train, HasSubstr("--lora rank=N[,alpha=X]:PATTERN"));
+  EXPECT_THAT(train, HasSubstr("--group PATTERN:lr=X,decay=Y"));
+  EXPECT_THAT(train, HasSubstr("--replace-head LAYER:CLASSES[:SEED]"));
+  EXPECT_THAT(run, HasSubstr("--lie KIND:UPDATES"));
+  for (const std::string& text : {demo, train, run}) EXPECT_THAT(text, testing::Not(HasSubstr(":one of")));
+  EXPECT_THAT(error_of({"signing-key", "next", "--keys", "k", "--days", "3651"}), HasSubstr("from 1 to 3650"));
 }
 
 TEST(CommandLine, ListsTheGroupsAndTheExitCodes) {
@@ -175,6 +197,74 @@ TEST(CommandLine, FillsASecureDemo) {
   EXPECT_THAT(error_of({"demo", "--cohort-max", "1"}), HasSubstr("--cohort-max"));
   EXPECT_THAT(error_of({"demo", "--security", "active-dp"}), HasSubstr("--security"));
   EXPECT_THAT(error_of({"demo", "--dropout", "0.31"}), HasSubstr("--dropout: must be a number from 0 to 0.3"));
+}
+
+TEST(CommandLine, TakesHowDevicesStopAndWhatTheyHold) {
+  Invocation invocation;
+  ASSERT_TRUE(
+      parse_command_line({"demo", "--validation-share", "0.25", "--patience", "3", "--storage", "bf16"}, invocation)
+          .runs);
+  EXPECT_EQ(invocation.demo.early_stopping, (EarlyStopping{0.25f, 3}));
+  EXPECT_EQ(invocation.demo.storage, Storage::bfloat16);
+  Invocation patient;
+  ASSERT_TRUE(parse_command_line({"demo", "--patience", "2"}, patient).runs);
+  EXPECT_EQ(patient.demo.early_stopping, (EarlyStopping{.patience = 2})) << "with the usual share";
+  EXPECT_THAT(error_of({"demo", "--validation-share", "0.6"}), HasSubstr("--validation-share: must be a number from"));
+  EXPECT_THAT(error_of({"demo", "--patience", "0"}), HasSubstr("--patience: must be a whole number from 1 to 1000"));
+  EXPECT_THAT(error_of({"demo", "--storage", "fp16"}), HasSubstr("must be one of float32, bf16, is fp16"));
+}
+
+// Each option of a device alone: a value that it takes, one that it does not, and why.
+TEST(CommandLine, ChecksEveryOptionOfADevice) {
+  struct Row {
+    const char* option;
+    const char* good;
+    const char* bad;
+    const char* why;
+  };
+  const Row rows[] = {
+      {"--security-level-min", "active_dp", "secret", "must be one of none, masked, active, active_dp"},
+      {"--cohort-min", "10000", "1", "from 2 to 10000"},
+      {"--epsilon-round-max", "inf", "-1", "must be a number from 0"},
+      {"--epsilon-total-max", "0.5", "x", "must be a number from 0"},
+      {"--delta-max", "0", "1", "must be a number from 0"},
+      {"--separation-min", "0", "-1", "must be a whole number from 0"},
+      {"--corrupt-share-min", "0.1", "0.09", "must be a number from 0.1"},
+      {"--attempts-max", "1", "0", "must be a whole number from 1"},
+      {"--openings-max", "7", "0", "must be a whole number from 1"},
+      {"--require", "charging,unmetered,idle", "charged", "must be some of idle, charging"},
+      {"--require", "background", "foreground,background", "background"},
+      {"--battery-percent-min", "100", "101", "from 0 to 100"},
+      {"--thermal-max", "fair", "unknown", "must be one of nominal, fair, serious, critical"},
+      {"--free-memory-min", "64M", "much", "such as 64M"},
+      {"--cpu-seconds-per-day", "3600", "-1", "must be a number from 0"},
+      {"--upload-bytes-per-day", "100M", "-1", "such as 64M"},
+      {"--download-bytes-per-day", "1G", "1X", "such as 64M"},
+      {"--joules-per-day", "5000", "nan", "must be a number from 0"},
+      {"--watts", "1000", "1001", "from 0 to 1000"},
+      {"--rounds", "0", "1.5", "must be a whole number"},
+      {"--seed", "18446744073709551615", "-3", "must be a whole number"},
+      {"--authority-key", "0101010101010101010101010101010101010101010101010101010101010101", "01", "hexadecimal"},
+      {"--lie", "sign_flip:3", "truth:1", "a lie is KIND:UPDATES"},
+  };
+  const Words base = {"device", "run", "--server", "https://h:1", "--state-dir", "d", "--data", "digits"};
+  const auto with = [&](const char* option, const char* value) {
+    Words words = base;
+    words.insert(words.end(), {option, value});
+    return words;
+  };
+  for (const Row& row : rows) {
+    Invocation invocation;
+    EXPECT_TRUE(parse_command_line(with(row.option, row.good), invocation).runs) << row.option << " " << row.good;
+    EXPECT_THAT(error_of(with(row.option, row.bad)), AllOf(HasSubstr(row.option), HasSubstr(row.why)));
+  }
+  EXPECT_THAT(error_of(with("--certificate", "zz")), HasSubstr("hexadecimal digits"));
+  for (const char* required : {"--server", "--state-dir", "--data"}) {
+    Words words = base;
+    const auto at = std::ranges::find(words, required);
+    words.erase(at, at + 2);
+    EXPECT_THAT(error_of(words), HasSubstr(std::string(required) + " is required"));
+  }
 }
 
 TEST(CommandLine, LetsTheLastOfARepeatedOptionCount) {
