@@ -22,8 +22,8 @@ fun privacyPolicy(limits: Policy.() -> Unit): Policy = Policy().apply(limits)
 fun Client(data: Dataset, onRefused: (Refusal) -> Unit = {}, options: Client.Options.() -> Unit): Client =
     Client(Client.Options().apply(options).apply { this.onRefused = Refusal.Listener { onRefused(it) } }, data)
 
-/** `requirements { charging = true; batteryPercentMin = 50 }`, of [Client.Options] */
-fun requirements(members: Requirements.() -> Unit): Requirements = Requirements().apply(members)
+/** `deviceRequirements { charging = true; batteryPercentMin = 50 }`, for [Client.Options.requirements] */
+fun deviceRequirements(members: Requirements.() -> Unit): Requirements = Requirements().apply(members)
 
 /** `client.setConditions { charging = true; thermal = Thermal.NOMINAL }`: all of it, from any thread */
 fun Client.setConditions(members: Conditions.() -> Unit) = setConditions(Conditions().apply(members))
