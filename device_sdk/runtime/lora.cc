@@ -27,18 +27,17 @@ bool is_in_range(const LoraSettings& settings) {
 // The graph and its values while companions are added behind what is there.
 class Rewrite {
  public:
-  Rewrite(const Model& model, const LoraSettings& settings, uint64_t seed)
+  Rewrite(const Model& model, const LoraSettings& settings, std::vector<LoraPair> pairs, uint64_t seed)
       : settings_(settings),
         random_(seed),
         graph_(model.graph()),
         values_(model.parameters().begin(), model.parameters().end()),
-        pairs_(lora_pairs(graph_, settings)) {
+        pairs_(std::move(pairs)) {
     for (TensorInfo& tensor : graph_.tensors) tensor.is_frozen = tensor.role == TensorRole::parameter;
     if (settings_.fixed_a_seed) fixed_a_ = draw_lora_a(pairs_, settings_);
   }
 
   Result<Bytes> run() {
-    if (pairs_.empty()) return bad(settings_.pattern + " matches no weight of a dense or a 1x1 convolution");
     std::vector<OpInfo> ops;
     for (const OpInfo& op : std::vector<OpInfo>(std::move(graph_.ops))) {
       if (takes_companion(op)) adapt(op, ops);
@@ -179,7 +178,8 @@ Result<LoraSettings> parse_lora(std::string_view text) {
 
 Result<Bytes> add_lora(const Model& model, const LoraSettings& settings, uint64_t seed) {
   if (!is_in_range(settings)) return bad("the rank must be in [1, 4096] and alpha a number above 0");
-  COT_ASSIGN(Bytes file, Rewrite(model, settings, seed).run());
+  COT_ASSIGN(std::vector<LoraPair> pairs, lora_pairs(model.graph(), settings));
+  COT_ASSIGN(Bytes file, Rewrite(model, settings, std::move(pairs), seed).run());
   COT_TRY(Model::load(file));
   return file;
 }

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/text/name_pattern.h"
 #include "proto/messages/model.h"
+#include "proto/messages/running_statistics.h"
 
 namespace coterie {
 namespace {
@@ -25,9 +26,28 @@ bool takes_companion(const ModelGraph& graph, const OpInfo& op, const std::strin
          conv->groups == 1;
 }
 
+Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "lora: " + what); }
+
+uint64_t parameter_count(const ModelGraph& graph) {
+  uint64_t count = 0;
+  for (const ValueRange& range : parameter_values(graph)) count += range.count;
+  return count;
+}
+
+Status check_size(const ModelGraph& graph, std::span<const LoraPair> pairs, uint32_t rank) {
+  uint64_t by_rank = 0;
+  for (const LoraPair& pair : pairs) by_rank += pair.in + pair.out;
+  const uint64_t count = parameter_count(graph);
+  if (by_rank * rank <= count) return {};
+  const std::string most = by_rank <= count ? "the rank must be at most " + std::to_string(count / by_rank)
+                                            : "no rank is low enough for weights that small";
+  return bad("companions of rank " + std::to_string(rank) + " have " + std::to_string(by_rank * rank) +
+             " values, the model's parameters " + std::to_string(count) + ": " + most);
+}
+
 }  // namespace
 
-std::vector<LoraPair> lora_pairs(const ModelGraph& graph, const LoraSettings& settings) {
+Result<std::vector<LoraPair>> lora_pairs(const ModelGraph& graph, const LoraSettings& settings) {
   std::vector<LoraPair> pairs;
   for (const OpInfo& op : graph.ops) {
     if (!takes_companion(graph, op, settings.pattern)) continue;
@@ -40,6 +60,8 @@ std::vector<LoraPair> lora_pairs(const ModelGraph& graph, const LoraSettings& se
                      .out = static_cast<uint64_t>(tensor.shape.back()),
                      .rank = settings.rank});
   }
+  if (pairs.empty()) return bad(settings.pattern + " matches no weight of a dense or a 1x1 convolution");
+  COT_TRY(check_size(graph, pairs, settings.rank));
   return pairs;
 }
 

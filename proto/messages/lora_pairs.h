@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/result.h"
 #include "proto/messages/lora_settings.h"
 
 namespace coterie {
@@ -22,8 +23,10 @@ struct LoraPair {
 };
 
 // A pair for the weight of every dense, and of every 1x1 conv2d without groups, whose name matches: in the order of the
-// ops; ops that share a weight share its pair. Precondition: the graph was decoded (decode_model).
-std::vector<LoraPair> lora_pairs(const ModelGraph& graph, const LoraSettings& settings);
+// ops; ops that share a weight share its pair. invalid_argument if there is no such weight, or if all A and B together
+// have more values than the model's parameters: an input picks the rank, and nothing larger than the model is made of
+// it. Precondition: the graph was decoded (decode_model), and the rank is in range.
+Result<std::vector<LoraPair>> lora_pairs(const ModelGraph& graph, const LoraSettings& settings);
 
 // The pairs' A, one behind the other, of settings.fixed_a_seed: uniform in [-b, b) with b = sqrt(6 / in) (He et al.
 // 2015), by arithmetic that gives the same bits everywhere. Precondition: there is such a seed.

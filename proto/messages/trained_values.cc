@@ -151,11 +151,8 @@ Result<TrainedPart> trained_part(const ModelGraph& graph, const TrainingSettings
     COT_ASSIGN(ValueSelection selection, trained_values(graph, training));
     return TrainedPart{std::move(selection), {}};
   }
-  TrainedPart part{ValueSelection(values_of(running_statistics(graph))), lora_pairs(graph, *training.lora)};
-  if (part.pairs.empty()) {
-    return bad("lora " + training.lora->pattern + " matches no weight of a dense or a 1x1 convolution");
-  }
-  return part;
+  COT_ASSIGN(std::vector<LoraPair> pairs, lora_pairs(graph, *training.lora));
+  return TrainedPart{ValueSelection(values_of(running_statistics(graph))), std::move(pairs)};
 }
 
 Result<uint64_t> trained_value_count(const ModelGraph& graph, const TrainingSettings& training) {

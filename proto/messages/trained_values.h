@@ -64,7 +64,7 @@ struct TrainedPart {
   std::vector<LoraPair> pairs;
   uint64_t count() const;
 };
-// `graph`: of the job's model. invalid_argument as trained_tensors, and if LoRA finds no weight.
+// `graph`: of the job's model. Errors: those of trained_tensors and lora_pairs.
 Result<TrainedPart> trained_part(const ModelGraph& graph, const TrainingSettings& training);
 
 // The count of such a part; 0 if training changes every parameter, and updates have every value.

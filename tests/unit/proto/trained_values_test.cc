@@ -95,9 +95,30 @@ TEST(TrainedValues, OfAJobWithLoraAreWhatMovesAndEachPairsB) {
   EXPECT_ERROR(trained_part(graph, nothing), ErrorCode::invalid_argument, "lora c.*");
 }
 
+// No count of a plan has A in it, and whoever submits a job picks the rank.
+TEST(LoraPairs, AreNeverMoreThanTheModel) {
+  const ModelGraph graph = two_layers();  // 28 parameters, of which each rank has 3 + 4 and 4 + 2 beside it
+  EXPECT_OK(lora_pairs(graph, {.rank = 2}));
+  EXPECT_ERROR(lora_pairs(graph, {.rank = 3}), ErrorCode::invalid_argument,
+               "companions of rank 3 have 39 values, the model's parameters 28: the rank must be at most 2");
+  EXPECT_OK(lora_pairs(graph, {.rank = 4, .pattern = "b.*"}));
+  EXPECT_ERROR(lora_pairs(graph, {.rank = 5, .pattern = "b.*"}), ErrorCode::invalid_argument, "at most 4");
+  ModelGraph small = graph;
+  small.tensors.resize(1);
+  small.tensors.push_back(stored("weight", TensorRole::parameter, 0, {3, 1}));
+  small.ops = {{OpKind::dense, "a", {0, 1}, {0}, {}}};
+  EXPECT_ERROR(lora_pairs(small, {.rank = 1}), ErrorCode::invalid_argument, "no rank is low enough");
+  // As large as numbers get: the largest weight that a file can have, at the highest rank.
+  small.tensors[1].shape = {1, int64_t{1} << 32};
+  EXPECT_ERROR(lora_pairs(small, {.rank = kLoraRankMax}), ErrorCode::invalid_argument, "17592186048512 values");
+  const TrainingSettings training{.lora = LoraSettings{.rank = kLoraRankMax, .fixed_a_seed = 1}};
+  EXPECT_ERROR(trained_part(graph, training), ErrorCode::invalid_argument, "companions of rank 4096");
+  EXPECT_ERROR(trained_value_count(graph, training), ErrorCode::invalid_argument, "companions of rank 4096");
+}
+
 TEST(LoraPairs, HaveTheSameAOfTheSameSeed) {
   const LoraSettings settings{.rank = 50, .pattern = "*", .fixed_a_seed = 7};
-  const std::vector<LoraPair> pairs = lora_pairs(two_layers(), settings);
+  const std::vector<LoraPair> pairs = {{.in = 3, .out = 4, .rank = 50}, {.in = 4, .out = 2, .rank = 50}};
   const std::vector<float> a = draw_lora_a(pairs, settings);
   ASSERT_EQ(a.size(), (3u + 4) * 50);
   EXPECT_EQ(a, draw_lora_a(pairs, settings));

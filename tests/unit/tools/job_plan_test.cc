@@ -187,6 +187,10 @@ TEST(JobCheck, NamesWhatAServerWouldRefuse) {
   job.erase("model");
   job["training"]["freeze"] = {"nothing.*"};
   EXPECT_THAT(pointers(check_job(job, mlp()).problems), ElementsAre("/training"));
+  job["training"] = {{"lora", {{"rank", 4096}}}};
+  const Problems large = check_job(job, mlp()).problems;
+  ASSERT_THAT(pointers(large), ElementsAre("/training"));
+  EXPECT_THAT(large.front().detail, HasSubstr("companions of rank 4096"));
 
   job = job_at(SecurityLevel::none);
   job["update"]["clip_l2"] = 1;

@@ -92,7 +92,7 @@ TEST_F(AgentTrained, SendsTheCompanionsThatTrainingMoved) {
   while (!trainer->finished()) ASSERT_OK(trainer->step());
   std::vector<float> delta(adapted->value_count()), expected;
   trainer->delta(delta);
-  const std::vector<LoraPair> pairs = lora_pairs(model.graph(), *server_.plan.training.lora);
+  const std::vector<LoraPair> pairs = *lora_pairs(model.graph(), *server_.plan.training.lora);
   for (const LoraPair& pair : pairs) {  // in the order in which the server takes them
     const std::string name = model.graph().tensors[pair.weight].name + ".lora_b";
     const auto b = std::ranges::find(adapted->graph().tensors, name, &TensorInfo::name);
@@ -124,6 +124,16 @@ TEST_F(AgentTrained, RefusesAPlanThatCountsOtherValues) {
   --server_.plan.update.value_count;
   server_.begin_round(model_);
   EXPECT_NE(why_not().find("values are trained"), std::string::npos);
+}
+
+// Refused before anything is drawn: the plan's counts have B alone, and A may be as large as its rank.
+TEST_F(AgentTrained, RefusesCompanionsThatAreMoreThanTheModel) {
+  begin([](TrainingSettings& training) {
+    training.lora = LoraSettings{.rank = 1, .alpha = 1, .pattern = "*.weight", .fixed_a_seed = 3};
+  });
+  server_.plan.training.lora->rank = kLoraRankMax;
+  server_.begin_round(model_);
+  EXPECT_NE(why_not().find("companions of rank 4096"), std::string::npos);
 }
 
 TEST_F(AgentTrained, RefusesAPlanOfAnotherModel) {

@@ -89,6 +89,13 @@ TEST(Lora, NamesAPatternThatMatchesNothing) {
   EXPECT_THAT(file.error().message(), HasSubstr("conv1.weight matches no weight"));
 }
 
+TEST(Lora, RefusesCompanionsThatAreMoreThanTheModel) {
+  for (const std::optional<uint64_t> seed : {std::optional<uint64_t>(), std::optional<uint64_t>(1)}) {
+    EXPECT_ERROR(add_lora(net(), {.rank = kLoraRankMax, .fixed_a_seed = seed}, 1), ErrorCode::invalid_argument,
+                 "companions of rank 4096");
+  }
+}
+
 TEST(Lora, TrainsBAloneWhereAIsFixed) {
   const Model model = net();
   const LoraSettings settings{.rank = 3, .alpha = 6, .pattern = "*.weight", .fixed_a_seed = 11};
@@ -101,7 +108,7 @@ TEST(Lora, TrainsBAloneWhereAIsFixed) {
   Result<Trainer> trainer = Trainer::create(adapted, options, examples);
   ASSERT_OK(trainer);
   while (!trainer->finished()) ASSERT_OK(trainer->step());
-  const std::vector<LoraPair> pairs = lora_pairs(model.graph(), settings);
+  const std::vector<LoraPair> pairs = *lora_pairs(model.graph(), settings);
   const std::vector<float> a = draw_lora_a(pairs, settings);
   size_t drawn = 0;
   for (const LoraPair& pair : pairs) {

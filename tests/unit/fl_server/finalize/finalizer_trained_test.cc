@@ -159,7 +159,7 @@ TEST(TrainedRounds, OfLoraAddTheProductOfTheMean) {
                            three = test::some_values(4, round.update_values(), 0.5);
   const std::vector<float> moved = after(round, {{one, 1}, {three, 3}});
   ASSERT_EQ(moved.size(), kValues);
-  const std::vector<LoraPair> pairs = lora_pairs(two_layers(), lora);
+  const std::vector<LoraPair> pairs = *lora_pairs(two_layers(), lora);
   ASSERT_EQ(pairs.size(), 2u);
   const std::vector<float> a = draw_lora_a(pairs, lora);
   size_t a_first = 0, b_first = 0;
