@@ -76,6 +76,7 @@ class Rewrite {
                        .payload_offset = first * sizeof(float)});
   }
 
+  // Whatever reads a pair's weight takes its companion.
   bool takes_companion(const OpInfo& op) const {
     const bool may = op.kind == OpKind::dense || op.kind == OpKind::conv2d;
     return may && std::ranges::find(pairs_, op.inputs[1], &LoraPair::weight) != pairs_.end();

@@ -1,6 +1,5 @@
 #include "proto/messages/lora_pairs.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/assert.h"
@@ -15,15 +14,27 @@ namespace {
 constexpr size_t kWeightInput = 1;  // of dense and conv2d (OpKind)
 
 // dense: w[in, out]; conv2d: w[1, 1, in, out].
-bool takes_companion(const ModelGraph& graph, const OpInfo& op, const std::string& pattern) {
+bool takes_companion(const ModelGraph& graph, const OpInfo& op) {
   if (op.kind != OpKind::dense && op.kind != OpKind::conv2d) return false;
   if (op.inputs.size() <= kWeightInput || op.inputs[kWeightInput] == kNoTensor) return false;
   const TensorInfo& weight = graph.tensors[op.inputs[kWeightInput]];
-  if (weight.role != TensorRole::parameter || !name_matches(pattern, weight.name)) return false;
+  if (weight.role != TensorRole::parameter) return false;
   if (op.kind == OpKind::dense) return weight.shape.size() == 2;
   const auto* conv = std::get_if<Conv2dAttributes>(&op.attributes);
   return conv != nullptr && weight.shape.size() == 4 && weight.shape[0] == 1 && weight.shape[1] == 1 &&
          conv->groups == 1;
+}
+
+// The tensors that some op reads otherwise than as such a weight, such as the table of an embedding.
+std::vector<bool> read_otherwise(const ModelGraph& graph) {
+  std::vector<bool> marks(graph.tensors.size());
+  for (const OpInfo& op : graph.ops) {
+    const bool takes = takes_companion(graph, op);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i] != kNoTensor && !(takes && i == kWeightInput)) marks[op.inputs[i]] = true;
+    }
+  }
+  return marks;
 }
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "lora: " + what); }
@@ -48,12 +59,14 @@ Status check_size(const ModelGraph& graph, std::span<const LoraPair> pairs, uint
 }  // namespace
 
 Result<std::vector<LoraPair>> lora_pairs(const ModelGraph& graph, const LoraSettings& settings) {
+  std::vector<bool> passed = read_otherwise(graph);
   std::vector<LoraPair> pairs;
   for (const OpInfo& op : graph.ops) {
-    if (!takes_companion(graph, op, settings.pattern)) continue;
+    if (!takes_companion(graph, op)) continue;
     const uint32_t weight = op.inputs[kWeightInput];
-    if (std::ranges::find(pairs, weight, &LoraPair::weight) != pairs.end()) continue;
     const TensorInfo& tensor = graph.tensors[weight];
+    if (passed[weight] || !name_matches(settings.pattern, tensor.name)) continue;
+    passed[weight] = true;
     pairs.push_back({.weight = weight,
                      .first_value = tensor.payload_offset / sizeof(float),
                      .in = static_cast<uint64_t>(tensor.shape[tensor.shape.size() - 2]),

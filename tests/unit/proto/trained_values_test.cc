@@ -116,6 +116,29 @@ TEST(LoraPairs, AreNeverMoreThanTheModel) {
   EXPECT_ERROR(trained_value_count(graph, training), ErrorCode::invalid_argument, "companions of rank 4096");
 }
 
+// An op without companions would train beside them, and be moved by them when they are merged.
+TEST(LoraPairs, AreOfWeightsThatNothingElseReads) {
+  const auto weights_with = [](const OpInfo& reader) {
+    ModelGraph graph = two_layers();
+    graph.ops.push_back(reader);
+    std::vector<uint32_t> weights;
+    const Result<std::vector<LoraPair>> pairs = lora_pairs(graph, {.rank = 1});
+    EXPECT_OK(pairs);
+    if (!pairs) return weights;
+    for (const LoraPair& pair : *pairs) weights.push_back(pair.weight);
+    return weights;
+  };
+  const Conv2dAttributes grouped{.groups = 3};
+  EXPECT_THAT(weights_with({OpKind::dense, "again", {0, 2}, {9}, {}}), ElementsAre(2, 1));
+  EXPECT_THAT(weights_with({OpKind::matmul, "tied", {0, 2}, {9}, {}}), ElementsAre(1));
+  EXPECT_THAT(weights_with({OpKind::embedding, "table", {0, 2}, {9}, {}}), ElementsAre(1));
+  EXPECT_THAT(weights_with({OpKind::conv2d, "grouped", {0, 2}, {9}, grouped}), ElementsAre(1));
+  EXPECT_THAT(weights_with({OpKind::dense, "as its input", {2, 1}, {9}, {}}), ElementsAre(1));
+  ModelGraph tied = two_layers();
+  tied.ops.push_back({OpKind::matmul, "tied", {0, 2}, {9}, {}});
+  EXPECT_ERROR(lora_pairs(tied, {.rank = 1, .pattern = "a.*"}), ErrorCode::invalid_argument, "a.* matches no weight");
+}
+
 TEST(LoraPairs, HaveTheSameAOfTheSameSeed) {
   const LoraSettings settings{.rank = 50, .pattern = "*", .fixed_a_seed = 7};
   const std::vector<LoraPair> pairs = {{.in = 3, .out = 4, .rank = 50}, {.in = 4, .out = 2, .rank = 50}};

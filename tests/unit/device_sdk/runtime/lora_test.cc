@@ -89,6 +89,32 @@ TEST(Lora, NamesAPatternThatMatchesNothing) {
   EXPECT_THAT(file.error().message(), HasSubstr("conv1.weight matches no weight"));
 }
 
+TEST(Lora, LeavesAWeightAloneThatAnotherOpReadsToo) {
+  ModelBuilder build("tied", {144}, 3);
+  TensorId x = build.relu(build.dense(build.input(), 7));
+  const TensorId shared = build.parameter("shared.weight", {7, 7}, std::vector<float>(49, 0.1f));
+  x = build.relu(build.op(OpKind::dense, {x, shared}));
+  x = build.op(OpKind::matmul, {x, shared}, default_attributes(OpKind::matmul));
+  const Model model = load_or_die(build.finish(build.dense(x, 5)));
+  const LoraSettings settings{.rank = 3, .alpha = 6, .pattern = "*.weight"};
+  const Model adapted = load_or_die(add_lora(model, settings, 1));
+  Examples examples(24, 144, 5);
+  TrainOptions options;
+  options.batch_size = 8;
+  options.epochs = 5;
+  options.optimizer.learning_rate = 0.05f;
+  Result<Trainer> trainer = Trainer::create(adapted, options, examples);
+  ASSERT_OK(trainer);
+  while (!trainer->finished()) ASSERT_OK(trainer->step());
+  const std::vector<float> trained(trainer->parameters().begin(), trainer->parameters().end());
+  const Model merged = load_or_die(model.file_with(merge_lora(model, settings, adapted, trained)));
+  const std::vector<float> expected = outputs_of(load_or_die(adapted.file_with(trained)), examples);
+  const std::vector<float> seen = outputs_of(merged, examples);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_NEAR(seen[i], expected[i], 1e-5 * std::max(1.0f, std::fabs(expected[i]))) << i;
+  }
+}
+
 TEST(Lora, RefusesCompanionsThatAreMoreThanTheModel) {
   for (const std::optional<uint64_t> seed : {std::optional<uint64_t>(), std::optional<uint64_t>(1)}) {
     EXPECT_ERROR(add_lora(net(), {.rank = kLoraRankMax, .fixed_a_seed = seed}, 1), ErrorCode::invalid_argument,
