@@ -26,8 +26,8 @@ Result<LoraSettings> parse_lora(std::string_view text);
 
 // The file of the model with companions <weight>.lora_a and <weight>.lora_b for the weight of every dense and of every
 // 1x1 conv2d without groups whose name matches and which nothing else reads (lora_pairs.h); every other parameter is
-// frozen, and A where it is fixed. The same arguments give the same bytes; `seed` is of no consequence where A is fixed. Errors: invalid_argument
-// (the settings are out of range), lora_pairs' and Model::load's.
+// frozen, and A where it is fixed. The same arguments give the same bytes; `seed` is of no consequence with a fixed A.
+// Errors: invalid_argument (the settings are out of range), lora_pairs' and Model::load's.
 Result<Bytes> add_lora(const Model& model, const LoraSettings& settings, uint64_t seed);
 
 // The flat vector of `model` that computes what `adapted`, made of it by add_lora, does with `values` (its flat

@@ -1,5 +1,7 @@
 #include "proto/messages/lora_pairs.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/assert.h"
@@ -96,13 +98,20 @@ void add_lora_product(const LoraPair& pair, double scale, std::span<const float>
                       uint64_t first, std::span<float> weights) {
   COT_ASSERT(a.size() == pair.a_values() && b.size() == pair.b_values());
   COT_ASSERT(first + weights.size() <= pair.in * pair.out);
-  for (uint64_t i = 0; i < weights.size(); ++i) {
-    const uint64_t row = (first + i) / pair.out, column = (first + i) % pair.out;
-    double sum = 0;
+  while (!weights.empty()) {  // a part of a row, B read by rows
+    const uint64_t row = first / pair.out, column = first % pair.out;
+    std::array<double, 256> sums{};
+    const uint64_t count = std::min<uint64_t>({sums.size(), pair.out - column, weights.size()});
     for (uint64_t k = 0; k < pair.rank; ++k) {
-      sum += static_cast<double>(a[row * pair.rank + k]) * static_cast<double>(b[k * pair.out + column]);
+      const auto factor = static_cast<double>(a[row * pair.rank + k]);
+      const std::span<const float> values = b.subspan(k * pair.out + column, count);
+      for (uint64_t i = 0; i < count; ++i) sums[i] += factor * static_cast<double>(values[i]);
     }
-    weights[i] = static_cast<float>(static_cast<double>(weights[i]) + sum * scale);
+    for (uint64_t i = 0; i < count; ++i) {
+      weights[i] = static_cast<float>(static_cast<double>(weights[i]) + sums[i] * scale);
+    }
+    first += count;
+    weights = weights.subspan(count);
   }
 }
 

@@ -23,8 +23,8 @@ struct LoraPair {
 };
 
 // A pair for the weight of every dense, and of every 1x1 conv2d without groups, whose name matches: in the order of the
-// ops; ops that share a weight share its pair. None for a weight that another op reads too, or one of these as something
-// else: it trains without the companion, and would compute with their product once that is merged.
+// ops; ops that share a weight share its pair. None for a weight that is read otherwise too: such a reader trains
+// without the companion, and would compute with the product once that is merged.
 //
 // invalid_argument if there is no such weight, or if all A and B together have more values than the model's parameters:
 // an input picks the rank, and nothing larger than the model is made of it. Precondition: the graph was decoded

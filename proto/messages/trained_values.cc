@@ -59,6 +59,16 @@ std::vector<ValueRange> values_of(std::span<const RunningStatistics> statistics)
   return ranges;
 }
 
+Result<ValueSelection> selection_of(const ModelGraph& graph, const std::vector<bool>& trained) {
+  std::vector<ValueRange> ranges = values_of(running_statistics(graph));
+  for (size_t i = 0; i < graph.tensors.size(); ++i) {
+    if (!trained[i]) continue;
+    COT_ASSIGN(const uint64_t count, element_count(graph.tensors[i].shape));
+    ranges.push_back({graph.tensors[i].payload_offset / sizeof(float), count});
+  }
+  return ValueSelection(std::move(ranges));
+}
+
 }  // namespace
 
 Result<std::vector<bool>> trained_tensors(const ModelGraph& graph, const ParameterChoice& choice) {
@@ -131,13 +141,7 @@ std::vector<float> ValueSelection::spread(std::span<const float> values, uint64_
 
 Result<ValueSelection> trained_values(const ModelGraph& graph, const TrainingSettings& training) {
   COT_ASSIGN(const std::vector<bool> trained, trained_tensors(graph, choice_of(training)));
-  std::vector<ValueRange> ranges = values_of(running_statistics(graph));
-  for (size_t i = 0; i < graph.tensors.size(); ++i) {
-    if (!trained[i]) continue;
-    COT_ASSIGN(const uint64_t count, element_count(graph.tensors[i].shape));
-    ranges.push_back({graph.tensors[i].payload_offset / sizeof(float), count});
-  }
-  return ValueSelection(std::move(ranges));
+  return selection_of(graph, trained);
 }
 
 uint64_t TrainedPart::count() const {
@@ -156,13 +160,15 @@ Result<TrainedPart> trained_part(const ModelGraph& graph, const TrainingSettings
 }
 
 Result<uint64_t> trained_value_count(const ModelGraph& graph, const TrainingSettings& training) {
-  COT_ASSIGN(const TrainedPart part, trained_part(graph, training));
-  if (training.lora) return part.count();
-  COT_ASSIGN(const std::vector<bool> trained, trained_tensors(graph, choice_of(training)));
-  for (size_t i = 0; i < graph.tensors.size(); ++i) {
-    if (graph.tensors[i].role == TensorRole::parameter && !trained[i]) return part.count();
+  if (training.lora) {
+    COT_ASSIGN(const TrainedPart part, trained_part(graph, training));
+    return part.count();
   }
-  return uint64_t{0};
+  COT_ASSIGN(const std::vector<bool> trained, trained_tensors(graph, choice_of(training)));
+  const auto parameters = std::ranges::count(graph.tensors, TensorRole::parameter, &TensorInfo::role);
+  if (std::ranges::count(trained, true) == parameters) return uint64_t{0};
+  COT_ASSIGN(const ValueSelection selection, selection_of(graph, trained));
+  return selection.count();
 }
 
 }  // namespace coterie

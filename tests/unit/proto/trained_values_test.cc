@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/random.h"
 #include "proto/messages/model.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/trained_values.h"
@@ -164,6 +165,32 @@ TEST(LoraPairs, AddTheirProductToAnyPieceOfTheWeight) {
   EXPECT_THAT(whole, ElementsAre(10.5f, 11, 12, 11.5f, 12, 15));
   for (size_t i = 0; i < 6; i += 2) add_lora_product(pair, 0.5, a, b, i, std::span(pieces).subspan(i, 2));
   EXPECT_EQ(pieces, whole);
+}
+
+// Rows longer than what is summed at once, in pieces that begin and end anywhere, against the definition.
+TEST(LoraPairs, AddTheSameBitsHoweverTheWeightIsCut) {
+  const LoraPair pair{.in = 3, .out = 600, .rank = 5};
+  Prng random(3);
+  const auto drawn = [&random](uint64_t count) {
+    std::vector<float> values(count);
+    for (float& value : values) value = static_cast<float>(random.normal());
+    return values;
+  };
+  const std::vector<float> a = drawn(pair.a_values()), b = drawn(pair.b_values()), weights = drawn(3 * 600);
+  std::vector<float> expected = weights;
+  for (uint64_t i = 0; i < expected.size(); ++i) {
+    double sum = 0;
+    for (uint64_t k = 0; k < 5; ++k) sum += double(a[i / 600 * 5 + k]) * double(b[k * 600 + i % 600]);
+    expected[i] = static_cast<float>(double(expected[i]) + sum * 0.3);
+  }
+  for (const uint64_t piece : {uint64_t{1}, uint64_t{255}, uint64_t{257}, uint64_t{700}, uint64_t{1'800}}) {
+    std::vector<float> seen = weights;
+    for (uint64_t first = 0; first < seen.size(); first += piece) {
+      const uint64_t count = std::min(piece, seen.size() - first);
+      add_lora_product(pair, 0.3, a, b, first, std::span(seen).subspan(first, count));
+    }
+    EXPECT_EQ(seen, expected) << piece;
+  }
 }
 
 }  // namespace
