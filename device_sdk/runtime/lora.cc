@@ -188,21 +188,22 @@ Result<Bytes> add_lora(const Model& model, const LoraSettings& settings, uint64_
 std::vector<float> merge_lora(const Model& model, const LoraSettings& settings, const Model& adapted,
                               std::span<const float> values) {
   COT_ASSERT(values.size() == adapted.value_count() && values.size() > model.value_count());
+  const Result<std::vector<LoraPair>> pairs = lora_pairs(model.graph(), settings);
+  COT_ASSERT(pairs.has_value());
   std::map<std::string_view, const TensorInfo*> by_name;
   for (const TensorInfo& tensor : adapted.graph().tensors) by_name.emplace(tensor.name, &tensor);
+  const auto values_of = [&](const std::string& name, uint64_t count) {
+    const auto found = by_name.find(name);
+    COT_ASSERT(found != by_name.end());
+    return values.subspan(found->second->payload_offset / sizeof(float), count);
+  };
   // What was there before lies where it lay.
   std::vector<float> merged(values.begin(), values.begin() + static_cast<ptrdiff_t>(model.value_count()));
   const double scale = static_cast<double>(settings.scale());
-  for (const TensorInfo& weight : model.graph().tensors) {
-    const auto a = by_name.find(weight.name + kA), b = by_name.find(weight.name + kB);
-    if (weight.role != TensorRole::parameter || a == by_name.end() || b == by_name.end()) continue;
-    const LoraPair pair{.in = static_cast<uint64_t>(weight.shape[weight.shape.size() - 2]),
-                        .out = static_cast<uint64_t>(weight.shape.back()),
-                        .rank = settings.rank};
-    const size_t first = weight.payload_offset / sizeof(float);
-    add_lora_product(pair, scale, values.subspan(a->second->payload_offset / sizeof(float), pair.a_values()),
-                     values.subspan(b->second->payload_offset / sizeof(float), pair.b_values()), 0,
-                     std::span(merged).subspan(first, pair.in * pair.out));
+  for (const LoraPair& pair : *pairs) {
+    const std::string& name = model.graph().tensors[pair.weight].name;
+    add_lora_product(pair, scale, values_of(name + kA, pair.a_values()), values_of(name + kB, pair.b_values()), 0,
+                     std::span(merged).subspan(pair.first_value, pair.in * pair.out));
   }
   return merged;
 }

@@ -118,7 +118,7 @@ std::optional<HttpResponse> prepare(AdminContext& context, const nlohmann::json&
   }
   job.initial = judge_initial_model(context, settings, files, problems);
   if (!problems.empty()) return problem_response(invalid_job(), problems);
-  const auto values = values_of(settings, model->header, model->payload.size() / sizeof(float));
+  const auto values = values_of(settings.training, model->header, model->payload.size() / sizeof(float));
   if (!values) {
     return problem_response(invalid_job(), {{"/training", "does not fit the model: " + values.error().message()}});
   }

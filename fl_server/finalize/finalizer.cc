@@ -13,6 +13,7 @@
 #include "fl_server/finalize/next_statistics.h"
 #include "fl_server/finalize/round_sum.h"
 #include "fl_server/finalize/strategy_state.h"
+#include "fl_server/finalize/value_bytes.h"
 #include "fl_server/finalize/value_overlaps.h"
 #include "proto/codec/codec.h"
 #include "proto/messages/running_statistics.h"
@@ -23,13 +24,6 @@ namespace coterie {
 namespace {
 
 constexpr uint64_t kEvaluationBytesMax = 4ull << 30;
-
-std::span<uint8_t> as_writable(std::span<float> values) {
-  return {reinterpret_cast<uint8_t*>(values.data()), values.size_bytes()};
-}
-ByteView as_readable(std::span<const float> values) {
-  return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
-}
 
 bool all_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "fl_server/finalize/value_bytes.h"
 #include "proto/codec/codec.h"
 #include "proto/ring/ring_vector.h"
 #include "secure/dp/distributed/device_noise.h"
@@ -18,10 +19,6 @@ namespace {
 static_assert(RoundSum::kTileValues % kRotationBlock == 0);
 
 Error does_not_fit(const std::string& what) { return Error(ErrorCode::data_loss, "finalize: " + what); }
-
-std::span<uint8_t> as_writable(std::span<uint64_t> lanes) {
-  return {reinterpret_cast<uint8_t*>(lanes.data()), lanes.size_bytes()};
-}
 
 // A source from one of its bytes on.
 class Later final : public ByteSource {

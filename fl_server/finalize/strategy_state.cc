@@ -3,17 +3,11 @@
 #include <string>
 
 #include "fl_server/finalize/frame_stream.h"
+#include "fl_server/finalize/value_bytes.h"
 #include "proto/codec/codec.h"
 
 namespace coterie {
 namespace {
-
-std::span<uint8_t> as_writable(std::span<float> values) {
-  return {reinterpret_cast<uint8_t*>(values.data()), values.size_bytes()};
-}
-ByteView as_readable(std::span<const float> values) {
-  return {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
-}
 
 Error does_not_fit(const std::string& what) { return Error(ErrorCode::data_loss, "finalize: " + what); }
 

@@ -37,8 +37,8 @@ Problems validate_with_graph(const HorizontalSettings& settings, const ModelGrap
                          "them: freeze those norms in the model, use layer or group norms, or take the noise out"}};
 }
 
-Result<ModelValues> values_of(const HorizontalSettings& settings, const ModelGraph& graph, uint64_t value_count) {
-  COT_ASSIGN(const uint64_t trained, trained_value_count(graph, settings.training));
+Result<ModelValues> values_of(const TrainingSettings& training, const ModelGraph& graph, uint64_t value_count) {
+  COT_ASSIGN(const uint64_t trained, trained_value_count(graph, training));
   return ModelValues(value_count, trained);
 }
 

@@ -14,7 +14,7 @@ Problems validate_with_graph(const HorizontalSettings& settings, const ModelGrap
 
 // Of a new job; `value_count`: float32s in the model's payload. Errors: those of trained_value_count
 // (proto/messages/trained_values.h).
-Result<ModelValues> values_of(const HorizontalSettings& settings, const ModelGraph& graph, uint64_t value_count);
+Result<ModelValues> values_of(const TrainingSettings& training, const ModelGraph& graph, uint64_t value_count);
 
 // All that can be said of a job only with its model: its noise and first release, its graph, what keeping updates
 // costs. The first of these that is wrong. Precondition: validate(settings) is empty.

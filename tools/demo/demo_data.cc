@@ -6,7 +6,7 @@
 #include "base/os/file.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/model.h"
-#include "proto/messages/trained_values.h"
+#include "scheduler/job/model_rules.h"
 #include "tools/cli/interrupt.h"
 #include "tools/data/federate.h"
 #include "tools/data/shard_folder.h"
@@ -173,8 +173,7 @@ Result<DemoData> prepare_data(const DemoOptions& options) {
 
 Result<ModelValues> model_values(const DemoData& data, const TrainingSettings& training) {
   COT_ASSIGN(const Model model, Model::load(data.model));
-  COT_ASSIGN(const uint64_t trained, trained_value_count(model.graph(), training));
-  return ModelValues(model.value_count(), trained);
+  return values_of(training, model.graph(), model.value_count());
 }
 
 DemoOptions settled(const DemoOptions& options, const DemoData& data) {

@@ -17,7 +17,7 @@ Problems problems_with_model(const HorizontalSettings& settings, const Model& mo
   if (const Status trains = check_training(file, settings.training); !trains) {
     return {{"/training", "does not fit the model: " + trains.error().message()}};
   }
-  const Result<ModelValues> values = values_of(settings, model.graph(), model.value_count());
+  const Result<ModelValues> values = values_of(settings.training, model.graph(), model.value_count());
   if (!values) return {{"/training", "does not fit the model: " + values.error().message()}};
   return validate_for_model(settings, model.graph(), *values);
 }

@@ -99,7 +99,7 @@ Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64
   job.level = horizontal.privacy.level;
   job.rounds = horizontal.rounds.count;
   const JobId id("planned");  // of no consequence but for a plan's bytes
-  COT_ASSIGN(const ModelValues values, values_of(horizontal, model.graph(), model.value_count()));
+  COT_ASSIGN(const ModelValues values, values_of(horizontal.training, model.graph(), model.value_count()));
   const Plan plan = with_terms(plan_of(horizontal, id, values), terms_of(horizontal, RoundFacts{}));
   COT_ASSIGN(job.device, plan_device(plan, model, examples));
   job.round.tickets = horizontal.rounds.ticket_count();

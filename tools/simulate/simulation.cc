@@ -28,7 +28,7 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   JobRecord record;
   record.id = JobId("simulated");
   record.spec.kind = job;
-  COT_ASSIGN(const ModelValues values, values_of(job, loaded.graph(), loaded.value_count()));
+  COT_ASSIGN(const ModelValues values, values_of(job.training, loaded.graph(), loaded.value_count()));
   record.value_count = values.whole;
   record.trained_value_count = values.trained;
   Simulation simulation(std::move(record), fleet, trainer);
