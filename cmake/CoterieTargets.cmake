@@ -23,6 +23,13 @@ function(coterie_library name)
   set_property(GLOBAL APPEND PROPERTY COTERIE_LIBRARIES ${name})
 endfunction()
 
+# coterie_same_bits(name): what the library computes has the same bits on every CPU. Clang for ARM, and GCC wherever there is such an
+# instruction, would else form a product and a sum in one, rounded once. Libraries need it whose floats come to be a model or what is
+# told of one: a simulation on a laptop has the digest of the server's model (docs/SIMULATE.md).
+function(coterie_same_bits name)
+  target_compile_options(${name} PRIVATE -ffp-contract=off)
+endfunction()
+
 # coterie_program(name SOURCES ... DEPENDS ... [PCH set]): an executable that lands in build/<preset>/bin.
 function(coterie_program name)
   cmake_parse_arguments(ARG "" "PCH" "SOURCES;DEPENDS" ${ARGN})

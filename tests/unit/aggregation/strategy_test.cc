@@ -183,6 +183,18 @@ TEST(Strategies, GiveTheStepsThatWereWorkedOutElsewhere) {
   EXPECT_THAT(after(of("fedadagrad"), {.1f, 0, .001f}, 0), near(0.14676595293380216, 0.12830337567500028));
 }
 
+// A CPU that can would else add the product unrounded, and a simulation there would have another model than the server.
+TEST(FedAvg, RoundsTheProductBeforeItIsAdded) {
+  constexpr size_t kCount = 1'000;
+  const std::vector<float> start = random_values(kCount, 1), mean = random_values(kCount, 2);
+  Moved moved(StrategySettings::of("fedavg").with("server_learning_rate", 0.3f), start);
+  moved.by(mean);
+  for (size_t i = 0; i < kCount; ++i) {
+    const volatile float product = 0.3f * mean[i];
+    EXPECT_EQ(moved.weights[i], start[i] + product) << i;
+  }
+}
+
 TEST(FedLion, LeavesWhatNoDeviceMovesToTheBit) {
   Moved moved(StrategySettings::of("fedlion").with("server_learning_rate", 0.5f), {0.1f, 0.1f, 0.1f});
   for (int round = 0; round < 3; ++round) moved.by(std::vector<float>{1e-6f, -4, 0});
