@@ -31,7 +31,7 @@ constexpr const char* kDemoExamples =
     "label of 0 and 1, and columns of numbers (nothing, ? or NA: no value). One\n"
     "person in five is held out, by a hash of the id.\n\n"
     "Exit codes: 0 trained, and each score equals that of one table (a regression:\n"
-    "the log loss is within 0.003 of its); 1 failed, 2 usage or bad data,\n"
+    "the log loss is at most 0.003 above its); 1 failed, 2 usage or bad data,\n"
     "130 interrupted (nothing is left behind).";
 
 constexpr const char* kPartyExamples =

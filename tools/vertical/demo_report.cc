@@ -38,16 +38,16 @@ nlohmann::ordered_json quality_json(const ScoreQuality& quality) {
   return {{"auc", quality.auc}, {"log_loss", quality.log_loss}};
 }
 
-double log_loss_gap(const VerticalDemoResult& result) {
-  return std::abs(result.together.log_loss - result.pooled.log_loss);
-}
+// How much worse than one table's; below 0 where it is better.
+double log_loss_excess(const VerticalDemoResult& result) { return result.together.log_loss - result.pooled.log_loss; }
 
 std::string comparison_text(const VerticalDemoResult& result) {
   const uint64_t held_out = result.label.held_out;
   if (result.is_regression()) {
-    return "The log loss is " + format_fixed(log_loss_gap(result), 4) + " from the one table's, " +
-           (result.is_pooled() ? "within" : "outside of") + " " + format_fixed(kRegressionLogLossGapMax, 3) +
-           ":\nthe sigmoid on shares is a sum of 12 sines.\n";
+    const double excess = log_loss_excess(result);
+    return "The log loss is " + format_fixed(std::abs(excess), 4) + (excess > 0 ? " above" : " below") +
+           " the one table's, at most " + format_fixed(kRegressionLogLossExcessMax, 3) +
+           " above it is good:\nthe sigmoid on shares is a sum of 12 sines.\n";
   }
   if (result.is_pooled()) {
     return "Each of the " + counted(held_out, "encrypted score") + " equals the one table's, bit for bit.\n";
@@ -59,7 +59,7 @@ std::string comparison_text(const VerticalDemoResult& result) {
 }  // namespace
 
 bool VerticalDemoResult::is_pooled() const {
-  return is_regression() ? log_loss_gap(*this) <= kRegressionLogLossGapMax : equal_scores == label.held_out;
+  return is_regression() ? log_loss_excess(*this) <= kRegressionLogLossExcessMax : equal_scores == label.held_out;
 }
 
 std::string demo_text(const VerticalDemoResult& result, const std::string& folder) {

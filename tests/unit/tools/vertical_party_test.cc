@@ -7,6 +7,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/vertical/coordinator_config.h"
+#include "tools/vertical/demo_report.h"
 #include "tools/vertical/example_tables.h"
 #include "tools/vertical/job_folder.h"
 #include "tools/vertical/manifest.h"
@@ -170,6 +171,22 @@ TEST(VerticalManifest, NamesItsParties) {
   EXPECT_EQ(read->parties, manifest.parties);
   manifest.parties[1] = "a.example";
   EXPECT_ERROR(parse_manifest(write_manifest(manifest)), ErrorCode::invalid_argument, "/parties");
+}
+
+TEST(VerticalDemoResult, JudgesTheWorseSideOfARegressionAlone) {
+  VerticalDemoResult result;
+  result.terms.model = VerticalModel::logistic;
+  result.pooled.log_loss = 0.1;
+  result.together.log_loss = 0.1029;
+  EXPECT_TRUE(result.is_pooled());
+  EXPECT_NE(demo_text(result, "folder").find("0.0029 above the one table's"), std::string::npos);
+  result.together.log_loss = 0.1031;
+  EXPECT_FALSE(result.is_pooled());
+  result.together.log_loss = 0.05;
+  EXPECT_TRUE(result.is_pooled());
+  EXPECT_NE(demo_text(result, "folder").find("0.0500 below the one table's"), std::string::npos);
+  result.together.log_loss = std::nan("");
+  EXPECT_FALSE(result.is_pooled());
 }
 
 TEST(CoordinatorConfig, NamesTheFieldThatIsWrong) {
