@@ -10,6 +10,7 @@
 #include "base/os/clock.h"
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
+#include "device_sdk/agent/late_update.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/model_download.h"
 #include "device_sdk/agent/training_seed.h"
@@ -293,7 +294,7 @@ Result<ParticipantEvent> Agent::perform(const DoEnroll&) {
 
 Result<ParticipantEvent> Agent::perform(const DoCheckIn& action) {
   const CheckinRequest request{action.population, settings_.sdk_version, static_cast<uint32_t>(action.hold.count()),
-                               action.refusal};
+                               action.refusal, action.held};
   return ParticipantEvent(CheckInAnswered{api_.check_in(machine_.state().device, request)});
 }
 
@@ -379,7 +380,8 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
     training_ = std::move(*begun);
   }
   Trainer& trainer = training_->trainer;
-  if (!trainer.finished() && api_.server_now() > action.assignment.not_after) {
+  const bool may_be_late = action.plan.staleness.has_later_rounds();
+  if (!trainer.finished() && !may_be_late && api_.server_now() > action.assignment.not_after) {
     return ended(Error(ErrorCode::ticket_expired, "the round was over before the training was"));
   }
   const Instant begin = os::monotonic_now();
@@ -430,9 +432,17 @@ Result<std::optional<Digest>> Agent::store_state(const DoTrain& action, std::spa
 
 Result<ParticipantEvent> Agent::perform(const DoUpload& action) {
   const Result<Bytes> update = vault_.read_file(kUpdateFile, kModelBytesMax);
-  if (!update)
-    return ParticipantEvent(UploadAnswered{Failure{Error(ErrorCode::ticket_expired, "the stored update is gone"), {}}});
-  return ParticipantEvent(UploadAnswered{api_.upload(machine_.state().device, action.assignment, *update)});
+  // never: nothing is left that any round could count.
+  const auto gone = [] {
+    return ParticipantEvent(UploadAnswered{Failure{Error(ErrorCode::data_loss, "the stored update is gone"), {}}});
+  };
+  if (!update) return gone();
+  if (!action.weight) {
+    return ParticipantEvent(UploadAnswered{api_.upload(machine_.state().device, action.assignment, *update)});
+  }
+  const Result<Bytes> late = late_update(*update, action.assignment.round, *action.weight);
+  if (!late) return gone();
+  return ParticipantEvent(UploadAnswered{api_.upload(machine_.state().device, action.assignment, *late)});
 }
 
 // The authority's newest list, before a session in which others are judged with it. Why there can be none, if so; an

@@ -52,6 +52,8 @@ ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantStat
   if (!has_assignment(state_.phase)) state_.assignment.reset();
   if (state_.phase != ParticipantPhase::aggregating) state_.has_opened = false;
   if (!has_update(state_.phase)) state_.staged.reset();
+  if (state_.phase != ParticipantPhase::trained) state_.late_since = {};
+  if (!state_.is_late()) state_.joined.reset();
   if (!has_plan(state_.phase)) {
     forget_plan();
     return;
@@ -85,7 +87,12 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
       return DoFetchModel{state_.assignment->model, state_.assignment->model_bytes, plan_->control,
                           plan_->update.control_value_count};
     case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_, state_to_train_from(*plan_, state_)};
-    case ParticipantPhase::trained: return DoUpload{*state_.assignment};
+    case ParticipantPhase::trained:
+      if (!state_.is_late()) return DoUpload{*state_.assignment};
+      if (!state_.joined) {
+        return DoCheckIn{state_.population, policy_.checkin_hold, state_.refusal, state_.assignment->ticket};
+      }
+      return DoUpload{*state_.joined, staleness_weight(versions_since(*state_.joined), plan_->staleness)};
     case ParticipantPhase::aggregating: return DoAggregate{*state_.assignment, *plan_};
   }
   return DoStop{Error(ErrorCode::internal, "unknown phase")};
@@ -102,7 +109,11 @@ void ParticipantMachine::step(const ParticipantEvent& event, WallTime now) {
   // Behind the event: a receipt that came late is a receipt all the same. What is said of keys comes before the answer
   // that it came with.
   if (std::holds_alternative<KeysStated>(event)) return;
-  if (state_.assignment && now > state_.assignment->not_after) {
+  if (state_.is_late() && now > state_.late_since + kHeldMax) {
+    give_up(Error(ErrorCode::ticket_expired, "no later round has asked for the update"), Millis(0),
+            policy_.backoff_first);
+  }
+  if (state_.assignment && !may_be_late() && now > state_.assignment->not_after) {
     give_up(Error(ErrorCode::ticket_expired, "the round was over before this device was done"), Millis(0),
             policy_.backoff_first);
   }
@@ -120,6 +131,9 @@ void ParticipantMachine::check() const {
   COT_INVARIANT(!unproven_ || state_.phase == ParticipantPhase::assigned, "a plan is taken when its log is proven");
   COT_INVARIANT(!state_.has_opened || state_.phase == ParticipantPhase::aggregating,
                 "what opens a sum is given in a session, and of each the opening is counted once");
+  COT_INVARIANT(!state_.is_late() || (state_.phase == ParticipantPhase::trained && may_be_late()),
+                "late is an update that is made, by a plan that lets later rounds count it");
+  COT_INVARIANT(!state_.joined || state_.is_late(), "who joins a later round has left its own");
   COT_INVARIANT(!state_.staged || has_update(state_.phase), "a state is staged while an update may be counted");
   COT_INVARIANT(state_.states.size() <= kStatesKeptMax, "a device keeps the states of so many jobs");
   COT_INVARIANT(!stopped_ || last_error_, "a device that stops says why");
@@ -161,7 +175,7 @@ void ParticipantMachine::handle(const HeldBack& event) {
 void ParticipantMachine::handle(const KeysStated& event) { follow_key_statements(state_.keys, event.statements); }
 
 void ParticipantMachine::handle(const CheckInAnswered& event) {
-  if (state_.phase != ParticipantPhase::idle) return;
+  if (state_.phase != ParticipantPhase::idle && !awaits_round()) return;
   if (!std::holds_alternative<Failure>(event.outcome)) state_.refusal.reset();  // the server has heard of it
   if (const auto* window = std::get_if<RetryWindow>(&event.outcome)) {
     state_.failures = 0;
@@ -173,9 +187,11 @@ void ParticipantMachine::handle(const CheckInAnswered& event) {
       last_error_ = failure->error;
       return;
     }
-    return fail(*failure);
+    return awaits_round() ? ask_for_round_again(*failure) : fail(*failure);
   }
-  take(std::get<Assignment>(event.outcome));
+  const Assignment& assignment = std::get<Assignment>(event.outcome);
+  if (awaits_round()) join(assignment);
+  else take(assignment);
 }
 
 void ParticipantMachine::take(const Assignment& assignment) {
@@ -257,6 +273,8 @@ void ParticipantMachine::forget_plan() {
   state_.plan.clear();
   state_.staged.reset();
   state_.has_opened = false;
+  state_.late_since = {};
+  state_.joined.reset();
 }
 
 Result<Plan> ParticipantMachine::open_plan(ByteView bytes) const {
@@ -343,7 +361,7 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
   }
   // Before the update can leave: a device that is killed between the two has counted too much, never too little.
   // After not_after nothing is sent.
-  if (now_ <= state_.assignment->not_after) {
+  if (may_be_late() || now_ <= state_.assignment->not_after) {
     count_part(*plan_, *state_.assignment, state_);
     note_told(*plan_, *state_.assignment, state_);
   }
@@ -354,8 +372,16 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
 }
 
 void ParticipantMachine::handle(const UploadAnswered& event) {
-  if (state_.phase != ParticipantPhase::trained) return;
-  if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
+  if (state_.phase != ParticipantPhase::trained || awaits_round()) return;
+  if (const auto* failure = std::get_if<Failure>(&event.outcome)) {
+    if (!may_be_late()) return fail(*failure);
+    if (failure->error.code() == ErrorCode::ticket_expired) return leave_round(*failure);
+    // An earlier try may still count: the same again, until the server knows what became of the round.
+    if (failure->error.code() != ErrorCode::round_closed) return fail(*failure);
+    last_error_ = failure->error;
+    return wait_between(Millis(0),
+                        std::max(policy_.backoff_first, Millis(failure->window ? failure->window->max_ms : 0)));
+  }
   count_round();
 }
 

@@ -26,6 +26,10 @@
 // the case later only holds the device back: the same step is due when it is. What a part costs is in the state
 // before the update can leave: the shell saves the state between any two steps.
 //
+// In buffered rounds (ADR 114) an update that its round did not count is kept: `trained`, the device checks in with the
+// ticket that it has, joins a later round, and uploads there. It leaves a round only when the server has said for
+// certain that it is over without the update (ticket_expired, not round_closed), so that no two count one training.
+//
 // Where the plan has a correction, a state is kept from round to round, which changes when an update is counted and
 // only then (state_keeping.h).
 //
@@ -80,6 +84,7 @@ struct DoCheckIn {
   Population population;
   Millis hold;
   std::optional<Refusal> refusal;
+  Bytes held = {};  // as in CheckinRequest
 };
 // clang-format off
 struct DoFetchPlan { Digest plan; uint32_t bytes_max; };
@@ -90,7 +95,8 @@ struct DoFetchModel {
 };
 // Resume where a checkpoint of this assignment stands. state: what training goes on from; none: zeros.
 struct DoTrain { Assignment assignment; Plan plan; std::optional<StateSlot> state = {}; };
-struct DoUpload { Assignment assignment; };
+// weight: of an update that joins this round: it is multiplied by that, and names the round.
+struct DoUpload { Assignment assignment; std::optional<float> weight = {}; };
 struct DoAggregate { Assignment assignment; Plan plan; };  // the session's next exchange
 struct DoWait { WallTime until; };
 struct DoStop { Error error; };                         // nothing a device can do helps: the app or the operator must
@@ -129,6 +135,9 @@ struct AggregationAnswered {
 };
 using ParticipantEvent = std::variant<EnrollAnswered, CheckInAnswered, PlanFetched, LogProofFetched, ModelFetched,
                                       TrainingEnded, UploadAnswered, AggregationAnswered, HeldBack, KeysStated>;
+
+// How long a device keeps an update for a round that is to come.
+inline constexpr Millis kHeldMax{3600'000};
 
 class ParticipantMachine {
  public:
@@ -177,6 +186,13 @@ class ParticipantMachine {
 
   Status verify(const Assignment& assignment) const;
   void take(const Assignment& assignment);
+  bool may_be_late() const { return plan_ && plan_->staleness.has_later_rounds(); }
+  bool awaits_round() const { return state_.is_late() && !state_.joined; }
+  // From the model that the update was trained from to that of a later round.
+  uint64_t versions_since(const Assignment& later) const;
+  void leave_round(const Failure& failure);
+  void join(const Assignment& assignment);
+  void ask_for_round_again(const Failure& failure);
   Result<Plan> open_plan(ByteView bytes) const;
   // The plan that this device has gone on with in an earlier life.
   Status read_kept_plan();

@@ -28,6 +28,10 @@ Error round_is_closed() {
   return Error(ErrorCode::round_closed, "this round takes no more updates; check in for the next one");
 }
 
+Error round_is_over() {
+  return Error(ErrorCode::ticket_expired, "this round is over without this update; check in with its ticket");
+}
+
 }  // namespace
 
 IngestEffects IngestMachine::step(const IngestEvent& event, Instant now) {
@@ -140,7 +144,9 @@ void IngestMachine::handle(const UploadOffered& event) {
 
 void IngestMachine::handle(const AcceptedLookedUp& event) {
   if (!event.accepted) return refuse(event.upload, event.accepted.error(), send_again_later());
-  if (!*event.accepted) return refuse(event.upload, round_is_closed(), send_again_soon());
+  if (!*event.accepted) {
+    return refuse(event.upload, event.is_over ? round_is_over() : round_is_closed(), send_again_soon());
+  }
   effects_.push_back(AcceptUpload{event.upload, event.key, event.device});
 }
 

@@ -56,7 +56,10 @@ struct IngestLimits {
 // ---- Events
 // clang-format off
 struct UploadOffered { UploadId upload; RoundKey key; DeviceId device; uint64_t bytes; };
-struct AcceptedLookedUp { UploadId upload; RoundKey key; DeviceId device; Result<bool> accepted; };
+// is_over: the attempt takes no more, which its device is told for certain (ticket_expired).
+struct AcceptedLookedUp {
+  UploadId upload; RoundKey key; DeviceId device; Result<bool> accepted; bool is_over = false;
+};
 struct UploadReceived { UploadId upload; RoundTotals contribution; };  // decoded and checked against the plan
 struct UploadLost { UploadId upload; };                                // connection gone or body refused by the shell
 struct UpdateAdded { UploadId upload; Status added; };                 // an error: the sum is as before

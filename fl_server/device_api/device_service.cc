@@ -208,8 +208,13 @@ Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange, DeviceCall c
   }
   const Millis hold(request->wait_ms_max);
   exchange.extend_deadline(hold + kHoldMargin);
-  const auto start = [this, &device, hold](std::function<void(CheckinAnswer)> answer) {
-    parts_.plane.check_in(device->id, device->population, hold, std::move(answer));
+  // A ticket that does not open holds nothing for anybody: the device is as one that has none.
+  std::optional<HeldUpdate> held;
+  if (!request->held.empty()) {
+    if (const auto claims = open_any(request->held, device->id)) held = held_by(*claims);
+  }
+  const auto start = [this, &device, hold, &held](std::function<void(CheckinAnswer)> answer) {
+    parts_.plane.check_in(device->id, device->population, hold, std::move(held), std::move(answer));
   };
   CheckinAnswer answer = co_await await_callback<CheckinAnswer>(start);
   if (const auto* window = std::get_if<RetryWindow>(&answer)) co_return frame_response(encode(*window));
@@ -324,7 +329,7 @@ Result<TicketHolder> DeviceService::ticket_holder(Exchange& exchange, const Devi
   if (call.path["round"] != std::to_string(claims.round.round.value())) {
     return Error(ErrorCode::permission_denied, "ticket: belongs to another round");
   }
-  return TicketHolder{std::move(device), claims.round};
+  return TicketHolder{std::move(device), claims.round, claims.handed};
 }
 
 }  // namespace coterie

@@ -47,6 +47,7 @@ struct DeviceServiceParts {
 struct TicketHolder {
   DeviceRecord device;
   RoundKey round;
+  std::optional<HandedModel> handed = {};  // of buffered rounds
 };
 
 class DeviceService final : public HttpService {

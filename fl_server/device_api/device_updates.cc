@@ -28,7 +28,7 @@ Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, DeviceCall
   if (!holder) co_return error_response(holder.error(), {});
 
   // Whichever way this function is left from here on, the core hears what became of the upload.
-  Upload upload(parts_.plane, holder->round, holder->device.id, *head.content_length);
+  Upload upload(parts_.plane, holder->round, holder->device.id, *head.content_length, holder->handed);
   UploadAdmission admission = co_await upload.admitted();
   const auto* const admitted = std::get_if<UploadAdmitted>(&admission);
   if (admitted == nullptr) co_return answer_to(std::get<UploadDecision>(admission));

@@ -8,7 +8,7 @@ Awaitable<UploadAdmission> Upload::admitted() {
   COT_ASSERT(!slot_);
   const auto offer = [this](std::function<void(UploadAdmission)> admission) {
     slot_ = std::make_shared<UploadSlot>(std::move(admission));
-    id_ = plane_.offer(round_, device_, bytes_, slot_);
+    id_ = plane_.offer(round_, device_, bytes_, handed_, slot_);
   };
   co_return co_await await_callback<UploadAdmission>(offer);
 }

@@ -12,8 +12,9 @@ namespace coterie {
 class Upload {
  public:
   // `plane` outlives it, or has closed it before it ends itself.
-  Upload(DevicePlane& plane, const RoundKey& round, const DeviceId& device, uint64_t bytes)
-      : plane_(plane), round_(round), device_(device), bytes_(bytes) {}
+  Upload(DevicePlane& plane, const RoundKey& round, const DeviceId& device, uint64_t bytes,
+         std::optional<HandedModel> handed)
+      : plane_(plane), round_(round), device_(device), bytes_(bytes), handed_(std::move(handed)) {}
   ~Upload() {
     if (slot_ && slot_->abandon()) plane_.lost(id_);
   }
@@ -31,6 +32,7 @@ class Upload {
   const RoundKey round_;
   const DeviceId device_;
   const uint64_t bytes_;
+  const std::optional<HandedModel> handed_;
   UploadId id_;
   std::shared_ptr<UploadSlot> slot_;  // none before it is offered
 };

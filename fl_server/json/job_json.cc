@@ -89,6 +89,12 @@ void read_rounds(JsonReader reader, HorizontalSettings& settings) {
   reader.read("attempts_max", rounds.attempts_max);
   reader.read("nodes_min", rounds.nodes_min);
   reader.read("separation_min", rounds.separation_min);
+  size_t policy = static_cast<size_t>(rounds.policy);
+  reader.read_choice("policy", round_policy_names(), policy);
+  rounds.policy = static_cast<RoundPolicyKind>(policy);
+  reader.read("concurrency", rounds.concurrency);
+  reader.read("staleness_max", rounds.staleness_max);
+  reader.read("staleness_exponent", rounds.staleness_exponent);
   reader.finish();
 }
 
@@ -212,6 +218,12 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
   // Left out where it says nothing, as above.
   if (settings.rounds.nodes_min != 0) json["rounds"]["nodes_min"] = settings.rounds.nodes_min;
   if (settings.rounds.separation_min != 0) json["rounds"]["separation_min"] = settings.rounds.separation_min;
+  if (settings.rounds.is_buffered()) {
+    json["rounds"]["policy"] = to_string(settings.rounds.policy);
+    json["rounds"]["concurrency"] = settings.rounds.concurrency;
+    json["rounds"]["staleness_max"] = settings.rounds.staleness_max;
+    json["rounds"]["staleness_exponent"] = readable(settings.rounds.staleness_exponent);
+  }
   json["strategy"] = to_json(settings.strategy);
   add_schedule(json["strategy"], settings.schedules.server);
   if (settings.aggregation.keeps_updates()) json["aggregation"] = to_json(settings.aggregation);

@@ -20,6 +20,13 @@ struct AcceptRow {
   friend bool operator==(const AcceptRow&, const AcceptRow&) = default;
 };
 
+// What has become of a device's update in an attempt of a round.
+struct UpdateFate {
+  bool is_accepted = false;
+  bool is_over = false;  // nothing will change it
+  friend bool operator==(const UpdateFate&, const UpdateFate&) = default;
+};
+
 // What the store said to a batch.
 // clang-format off
 struct BatchDone {};

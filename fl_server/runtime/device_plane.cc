@@ -18,6 +18,13 @@ namespace {
 
 constexpr uint64_t kSpillBytes = 1 << 20;
 
+// A late update is shorter by its weight, so that no device gains by saying that it is not late.
+UpdateRules rules_of(const Plan& plan, uint64_t versions_late) {
+  UpdateRules rules = plan.update;
+  if (versions_late > 0) rules.clip_l2 *= staleness_weight(versions_late, plan.staleness);
+  return rules;
+}
+
 double seconds_since(Instant begin) { return std::chrono::duration<double>(os::monotonic_now() - begin).count(); }
 
 }  // namespace
@@ -166,11 +173,11 @@ void DevicePlane::give_up(const RoundKey& key) {
 // ---- Check-ins
 
 WaiterId DevicePlane::check_in(const DeviceId& device, const Population& population, Millis hold,
-                               std::function<void(CheckinAnswer)> answer) {
+                               std::optional<HeldUpdate> held, std::function<void(CheckinAnswer)> answer) {
   const WaiterId waiter(next_id_.fetch_add(1));
-  core_.post([this, waiter, device, population, hold, answer = std::move(answer)]() mutable {
+  core_.post([this, waiter, device, population, hold, held = std::move(held), answer = std::move(answer)]() mutable {
     waiters_.emplace(waiter, std::move(answer));
-    run(desk_.check_in(waiter, device, population, draining_ ? Millis(0) : hold, os::monotonic_now()));
+    run(desk_.check_in(waiter, device, population, draining_ ? Millis(0) : hold, os::monotonic_now(), std::move(held)));
   });
   return waiter;
 }
@@ -223,6 +230,7 @@ void DevicePlane::perform(DeskEffect& effect) {
     devices_steered_ = desk_.steered(os::monotonic_now());
     return;
   }
+  if (std::holds_alternative<GiveHeldUp>(effect)) return parts_.metrics.update_wasted("too_late");
   if (auto* issued = std::get_if<ReportTickets>(&effect)) {
     return events_->tickets_issued(issued->key, issued->total);
   }
@@ -242,7 +250,7 @@ void DevicePlane::give_ticket(const GiveTicket& effect) {
     return;
   }
   Assignment assignment = round->second.notice.assignment;
-  assignment.ticket = seal_ticket({effect.key, effect.device, assignment.not_after}, parts_.ticket_key);
+  assignment.ticket = seal_ticket(claims_of(round->second.notice, effect), parts_.ticket_key);
   parts_.metrics.checkin_answered(true);
   waiter->second(std::move(assignment));
   waiters_.erase(waiter);
@@ -251,10 +259,10 @@ void DevicePlane::give_ticket(const GiveTicket& effect) {
 // ---- Uploads
 
 UploadId DevicePlane::offer(const RoundKey& key, const DeviceId& device, uint64_t bytes,
-                            std::shared_ptr<UploadSlot> slot) {
+                            std::optional<HandedModel> handed, std::shared_ptr<UploadSlot> slot) {
   const UploadId upload(next_id_.fetch_add(1));  // here: the caller names the upload before the core has heard of it
-  const bool is_heard = core_.post([this, upload, key, device, bytes, slot] {
-    uploads_.emplace(upload, Upload{key, device, slot, {}, bytes});
+  const bool is_heard = core_.post([this, upload, key, device, bytes, handed = std::move(handed), slot]() mutable {
+    uploads_.emplace(upload, Upload{key, device, slot, {}, bytes, std::move(handed)});
     step_intake(OfferUpload{{upload, key, device, bytes}});
   });
   if (!is_heard) slot->close();  // the core has stopped
@@ -297,25 +305,30 @@ void DevicePlane::perform(IngestEffect& effect) {
     DevicePlane& self;
     void operator()(LookUpAccepted& e) {
       self.store_.post([&c = self, e] {
-        Result<bool> accepted = c.parts_.accepts.is_accepted(e.key, e.device);
-        c.core_.post([&c, e, accepted = std::move(accepted)] {
-          c.step_ingest(AcceptedLookedUp{e.upload, e.key, e.device, accepted});
-        });
+        c.core_.post([&c, e, fate = c.parts_.accepts.look_up(e.key, e.device)] { c.looked_up(e, fate); });
       });
     }
     void operator()(AdmitUpload& e) {
       const auto upload = self.uploads_.find(e.upload);
       if (upload == self.uploads_.end()) return self.step_ingest(UploadLost{e.upload});
       const LiveRound& round = self.rounds_.at(upload->second.key);
-      upload->second.slot->admit({round.notice.plan.update, round.notice.assignment.model, round.terms.session});
+      const Assignment& assignment = round.notice.assignment;
+      const std::optional<HandedModel>& handed = upload->second.handed;
+      upload->second.versions_late = versions_late(handed, assignment.model_version);
+      upload->second.slot->admit(
+          {round.notice.plan.update, handed ? handed->model : assignment.model, round.terms.session});
     }
     void operator()(RefuseUpload& e) {
       self.parts_.metrics.update_refused(e.error.code());
+      self.count_waste(e);
       self.decide(e.upload, UploadRefused{std::move(e.error), std::move(e.window)});
     }
     void operator()(AcceptUpload& e) {
       const auto upload = self.uploads_.find(e.upload);
-      if (upload != self.uploads_.end()) self.parts_.metrics.update_accepted(upload->second.bytes);
+      if (upload != self.uploads_.end()) {
+        self.parts_.metrics.update_accepted(upload->second.bytes);
+        if (upload->second.versions_late > 0) self.parts_.metrics.update_joined();
+      }
       // The update is durable. If this answer is lost the device sends again, and gets the same receipt.
       os::crash_point(os::CrashPoint::ingest_before_receipt);
       const Digest receipt = receipt_for(e.key, e.device, self.parts_.ticket_key);
@@ -337,6 +350,21 @@ void DevicePlane::perform(IngestEffect& effect) {
   std::visit(Visitor{*this}, effect);
 }
 
+// Only a device whose ticket admits it to a later round need know for certain that this one is over.
+void DevicePlane::looked_up(const LookUpAccepted& asked, const Result<UpdateFate>& fate) {
+  const auto upload = uploads_.find(asked.upload);
+  const bool may_join = upload != uploads_.end() && upload->second.handed;
+  const Result<bool> accepted = fate ? Result<bool>(fate->is_accepted) : Result<bool>(fate.error());
+  step_ingest(AcceptedLookedUp{asked.upload, asked.key, asked.device, accepted, may_join && fate && fate->is_over});
+}
+
+// An update that came too late for its round, where no later one may count it: its device goes on to other work.
+void DevicePlane::count_waste(const RefuseUpload& refused) {
+  const auto upload = uploads_.find(refused.upload);
+  if (upload == uploads_.end() || upload->second.handed || refused.error.code() != ErrorCode::round_closed) return;
+  parts_.metrics.update_wasted("late");
+}
+
 void DevicePlane::decide(UploadId upload, UploadDecision decision) {
   const auto found = uploads_.extract(upload);
   if (found) found.mapped().slot->decide(std::move(decision));
@@ -356,7 +384,7 @@ void DevicePlane::add_update(UploadId upload, BatchId batch) {
   if (!round.sum) round.sum = make_sum(round);
   batches_[batch].sum = round.sum;
   pool_.post([this, upload, sum = round.sum, device = found.device, body = std::exchange(found.body, {}),
-              rules = round.notice.plan.update]() mutable {
+              rules = rules_of(round.notice.plan, found.versions_late)]() mutable {
     Status added;
     if (body.masked) {
       sum->merge(body.lanes);  // behind masks there is nothing to judge: the sum's check lanes are, when it is opened

@@ -22,6 +22,7 @@
 #include "fl_server/core/ingest_machine.h"
 #include "fl_server/core/round_intake.h"
 #include "fl_server/runtime/fleet_link.h"
+#include "fl_server/runtime/ticket_terms.h"
 #include "fl_server/runtime/upload_slot.h"
 #include "fl_server/runtime/work_loop.h"
 #include "fl_server/runtime/work_pool.h"
@@ -73,7 +74,8 @@ class DevicePlane final : public RoundBoard {
   void fleet_knows(std::map<Population, uint64_t> populations, uint32_t nodes);
 
   // ---- Check-ins
-  WaiterId check_in(const DeviceId& device, const Population& population, Millis hold,
+  // `held`: of an update that a later round of its job may count.
+  WaiterId check_in(const DeviceId& device, const Population& population, Millis hold, std::optional<HeldUpdate> held,
                     std::function<void(CheckinAnswer)> answer);
   void cancel_check_in(WaiterId waiter);
   void ticket_undelivered(const RoundKey& key, const DeviceId& device);
@@ -87,7 +89,9 @@ class DevicePlane final : public RoundBoard {
   // ---- Uploads
   // `slot` is answered (UploadSlot): admitted, or decided at once. After an admission: received() or lost(), as
   // UploadSlot::deliver and abandon say. Of an upload that is decided by then they change nothing.
-  UploadId offer(const RoundKey& key, const DeviceId& device, uint64_t bytes, std::shared_ptr<UploadSlot> slot);
+  // `handed`: as the upload's ticket has it.
+  UploadId offer(const RoundKey& key, const DeviceId& device, uint64_t bytes, std::optional<HandedModel> handed,
+                 std::shared_ptr<UploadSlot> slot);
   void received(UploadId upload, UploadBody body, const RoundTotals& contribution);
   void lost(UploadId upload);
 
@@ -107,6 +111,8 @@ class DevicePlane final : public RoundBoard {
     std::shared_ptr<UploadSlot> slot;
     UploadBody body;
     uint64_t bytes = 0;
+    std::optional<HandedModel> handed = {};
+    uint64_t versions_late = 0;  // once it is admitted
   };
   struct LiveRound {  // one that the intake serves
     RoundNotice notice;
@@ -126,6 +132,8 @@ class DevicePlane final : public RoundBoard {
   void perform(DeskEffect& effect);
   void perform(IngestEffect& effect);
   void give_ticket(const GiveTicket& effect);
+  void looked_up(const LookUpAccepted& asked, const Result<UpdateFate>& fate);
+  void count_waste(const RefuseUpload& refused);
   void decide(UploadId upload, UploadDecision decision);
   void add_update(UploadId upload, BatchId batch);
   std::shared_ptr<Accumulator> make_sum(const LiveRound& round);

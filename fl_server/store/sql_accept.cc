@@ -134,6 +134,20 @@ Result<bool> SqlTrainingStore::is_accepted(const RoundKey& key, const DeviceId& 
   return row.step();
 }
 
+// The state first: from the moment at which it is another one no batch is committed, so what is read behind it stays.
+Result<UpdateFate> SqlTrainingStore::look_up(const RoundKey& key, const DeviceId& device) {
+  bool is_over = true;
+  {
+    const std::lock_guard lock(mutex_);
+    Statement round = database_.prepare("SELECT state FROM round WHERE id = ? AND attempt = ?");
+    round << key.round.value() << key.attempt.value();
+    COT_ASSIGN(const bool found, round.step());
+    if (found) is_over = static_cast<RoundState>(round.integer(0)) > RoundState::collecting;
+  }
+  COT_ASSIGN(const bool is_counted, is_accepted(key, device));
+  return UpdateFate{is_counted, is_over};
+}
+
 Result<std::vector<PartialRecord>> SqlTrainingStore::list_partials(const RoundKey& key) {
   const std::lock_guard lock(mutex_);
   Statement rows =

@@ -54,6 +54,7 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   Result<std::vector<DeviceId>> list_accepted(const RoundKey& key) override;
   Result<std::vector<DeviceId>> list_resting(const RoundKey& key) override;
   Result<bool> is_accepted(const RoundKey& key, const DeviceId& device) override;
+  Result<UpdateFate> look_up(const RoundKey& key, const DeviceId& device) override;
   Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) override;
   Result<std::vector<PartialRecord>> list_finished_partials(size_t limit) override;
   Status forget_partials(const std::vector<std::string>& ids) override;

@@ -61,6 +61,12 @@ struct Metrics::Families {
       metric_family(registry, BuildCounter(), "coterie_update_bytes_total", "Bytes of accepted updates").Add({});
   Family<Counter>& updates =
       metric_family(registry, BuildCounter(), "coterie_updates_total", "Uploads answered, by outcome");
+  Counter& joined = metric_family(registry, BuildCounter(), "coterie_updates_joined_total",
+                                  "Updates counted by a later round than they were trained for")
+                        .Add({});
+  Family<Counter>& wasted =
+      metric_family(registry, BuildCounter(), "coterie_updates_wasted_total",
+                    "Updates that devices trained and no round counts, as their nodes heard of them, by reason");
   Family<Counter>& plans_refused = metric_family(registry, BuildCounter(), "coterie_plans_refused_total",
                                                  "Plans that a device's policy refused, by reason");
   Family<Counter>& devices_held = metric_family(registry, BuildCounter(), "coterie_devices_held_total",
@@ -137,6 +143,12 @@ void Metrics::update_accepted(uint64_t bytes) {
 
 void Metrics::update_refused(ErrorCode code) {
   families_->updates.Add({{"outcome", std::string(traits(code).name)}}).Increment();
+}
+
+void Metrics::update_joined() { families_->joined.Increment(); }
+
+void Metrics::update_wasted(std::string_view reason) {
+  families_->wasted.Add({{"reason", std::string(reason)}}).Increment();
 }
 
 void Metrics::request_refused(std::string_view reason) {

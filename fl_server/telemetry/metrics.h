@@ -23,6 +23,10 @@ class Metrics {
   void checkin_answered(bool ticket);
   void update_accepted(uint64_t bytes);
   void update_refused(ErrorCode code);
+  // By a later round than it was trained for.
+  void update_joined();
+  // A device trained, and no round counts it. `reason` is late (its round was over) or too_late (for all that came).
+  void update_wasted(std::string_view reason);
   // Before anything was done for it. `reason` is a stable name: queue_delay, device_rate, stranger_rate, connections.
   void request_refused(std::string_view reason);
   // `queue` is network, core or store.

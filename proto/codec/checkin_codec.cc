@@ -65,7 +65,8 @@ Bytes encode(const CheckinRequest& message) {
   const auto sdk_version = builder.CreateString(message.sdk_version);
   flatbuffers::Offset<wire::Refusal> refusal = 0;
   if (message.refusal) refusal = flat::build(builder, *message.refusal);
-  builder.Finish(wire::CreateCheckinRequest(builder, population, sdk_version, message.wait_ms_max, refusal));
+  const auto held = message.held.empty() ? 0 : flat::vector(builder, message.held);
+  builder.Finish(wire::CreateCheckinRequest(builder, population, sdk_version, message.wait_ms_max, refusal, held));
   return flat::finish(builder, FrameKind::checkin_request);
 }
 
@@ -81,6 +82,7 @@ Result<CheckinRequest> decode_checkin_request(ByteView bytes) {
   if (root->refusal() != nullptr) {
     COT_ASSIGN(message.refusal, flat::parse(*root->refusal()));
   }
+  COT_ASSIGN(message.held, flat::bytes(root->held(), "held", limits::kTicketBytesMax, 0));
   return message;
 }
 

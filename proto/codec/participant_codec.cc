@@ -142,11 +142,14 @@ Bytes encode(const ParticipantState& message) {
   for (const auto& [job, state] : message.states) kept.push_back(build(builder, job, state));
   const auto states = kept.empty() ? 0 : builder.CreateVector(kept);
   const state::StateSlot staged = message.staged ? build(*message.staged) : state::StateSlot();
+  flatbuffers::Offset<wire::Assignment> joined = 0;
+  if (message.joined) joined = flat::build(builder, *message.joined);
   const wire::DeviceKeyHash device = flat::device(message.device);
   builder.Finish(state::CreateParticipantState(
       builder, static_cast<uint8_t>(message.phase), &device, population, signing_key, assignment, message.failures,
       unix_ms(message.wait_until), random, newest_models, message.rounds_done, plan, spent, refusal, opened,
-      message.has_opened, log, retiring_keys, states, message.staged ? &staged : nullptr));
+      message.has_opened, log, retiring_keys, states, message.staged ? &staged : nullptr, unix_ms(message.late_since),
+      joined));
   return flat::finish(builder, FrameKind::participant_state);
 }
 
@@ -204,6 +207,10 @@ Result<ParticipantState> decode_participant_state(ByteView bytes) {
   }
   if (root->staged() != nullptr) {
     COT_ASSIGN(message.staged, parse(*root->staged()));
+  }
+  COT_ASSIGN(message.late_since, flat::wall_time(root->late_since_unix_ms(), "late_since"));
+  if (root->joined() != nullptr) {
+    COT_ASSIGN(message.joined, flat::parse(*root->joined()));
   }
   if (root->refusal() != nullptr) {
     COT_ASSIGN(message.refusal, flat::parse(*root->refusal()));

@@ -271,8 +271,12 @@ Bytes encode(const Plan& message) {
   if (message.log) log = flat::build(builder, *message.log);
   const auto device_requirements = build(builder, message.device_requirements);
   const wire::Digest32 control = flat::digest(message.control.value_or(Digest{}));
+  flatbuffers::Offset<wire::Staleness> staleness = 0;
+  if (const StalenessRules& s = message.staleness; s != StalenessRules{}) {
+    staleness = wire::CreateStaleness(builder, s.versions_max, s.exponent);
+  }
   builder.Finish(wire::CreatePlan(builder, job, training, update, privacy, ledger, log, device_requirements,
-                                  message.control ? &control : nullptr));
+                                  message.control ? &control : nullptr, staleness));
   return flat::finish(builder, FrameKind::plan);
 }
 
@@ -331,6 +335,7 @@ Result<Plan> decode_plan(ByteView bytes) {
   }
   if (root->device_requirements() != nullptr) plan.device_requirements = parse(*root->device_requirements());
   if (root->control() != nullptr) plan.control = flat::digest(*root->control());
+  if (const wire::Staleness* s = root->staleness(); s != nullptr) plan.staleness = {s->versions_max(), s->exponent()};
   if (Status valid = validate(plan); !valid) return Error(ErrorCode::malformed, valid.error().message());
   return plan;
 }

@@ -95,6 +95,11 @@ struct ParticipantState {
   std::optional<Refusal> refusal = {};    // of a plan, until the server has heard of it
   std::map<JobId, KeptState> states = {};
   std::optional<StateSlot> staged = {};  // from the end of training until the update's fate is known
+  // When a trained device heard that its round is over without the update, which a later one may count; the epoch: it
+  // did not. And that later one; none: it is asked for.
+  WallTime late_since{};
+  std::optional<Assignment> joined = {};
+  bool is_late() const { return late_since != WallTime(); }
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
 };
 

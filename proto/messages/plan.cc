@@ -174,6 +174,9 @@ Status validate(const Plan& plan) {
   if (const Status good = validate(plan.device_requirements); !good) {
     return bad("device_requirements: " + good.error().message());
   }
+  if (plan.staleness.versions_max > kStalenessMax || !in_range(plan.staleness.exponent, 0, 10)) {
+    return bad("staleness must have at most " + std::to_string(kStalenessMax) + " versions and an exponent in [0, 10]");
+  }
   return validate(plan.privacy);
 }
 

@@ -19,6 +19,7 @@
 #include "proto/messages/population_log.h"
 #include "proto/messages/privacy_rules.h"
 #include "proto/messages/quantization.h"
+#include "proto/messages/staleness.h"
 #include "proto/ring/fixed_point.h"
 
 namespace coterie {
@@ -134,6 +135,7 @@ struct Plan {
   DeviceRequirements device_requirements = {};  // while a device works by this plan
   std::optional<Digest> control = {};           // with a control part: of the file with the server's control, an
       // OptimizerStateHeader frame of one vector; none: zeros, as in the first round
+  StalenessRules staleness = {};  // of a job with buffered rounds: whether a later round may count the update
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

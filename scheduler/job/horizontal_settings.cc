@@ -7,6 +7,7 @@
 #include "proto/messages/training_rules.h"
 #include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/aggregation_rules.h"
+#include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/compression_rules.h"
 #include "scheduler/job/correction_rules.h"
@@ -169,7 +170,8 @@ FixedPointSpec fixed_point_of(const HorizontalSettings& settings) {
   // A round may accept more than its goal: everybody who holds a ticket, and stragglers that a restart let in twice.
   const uint32_t contributors = settings.aggregation.keeps_updates()
                                     ? kept_updates_max(settings.rounds)
-                                    : std::max<uint32_t>(1024, 4 * settings.rounds.ticket_count());
+                                    : std::max<uint32_t>(1024, 4 * std::max(settings.rounds.ticket_count(),
+                                                                            settings.rounds.first_ticket_count()));
   return FixedPointSpec::finest(settings.update.value_abs_max, settings.update.weight_max, contributors);
 }
 
@@ -199,6 +201,7 @@ Problems validate(const HorizontalSettings& settings) {
   check_schedules(settings, check);
   check_privacy(settings, check);
   check_correction(settings, check);
+  if (rounds_are_valid) check_buffered(settings, check);
   if (rounds_are_valid) check_aggregation(settings, check);
   if (rounds_are_valid) check_secure_aggregation(settings, check);  // of nonsense there are no cohorts
   check.in_range<double>(settings.update.clip_l2, 0, 1e9, "/update/clip_l2");
@@ -284,7 +287,8 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelVa
                      .control_value_count = has_control_part ? value_count : 0,
                      .whole_value_count = values.trained > 0 ? values.whole : 0},
           .privacy = *rules,
-          .device_requirements = settings.device_requirements};
+          .device_requirements = settings.device_requirements,
+          .staleness = staleness_of(settings.rounds)};
 }
 
 }  // namespace coterie

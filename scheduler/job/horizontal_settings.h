@@ -24,6 +24,15 @@
 
 namespace coterie {
 
+// When a round begins and ends, and what becomes of an update that comes after its end.
+enum class RoundPolicyKind : uint8_t {
+  synchronous,  // devices are chosen together, and what comes late is lost
+  buffered      // whoever comes is asked, and what comes late joins the next round (ADR 114)
+};
+std::string_view to_string(RoundPolicyKind kind);
+// In the order of the enumerators.
+std::span<const std::string_view> round_policy_names();
+
 // How a round picks devices and when it ends.
 struct RoundSettings {
   uint32_t count = 10;             // rounds to do
@@ -37,9 +46,17 @@ struct RoundSettings {
   uint32_t attempts_max = 10;      // of one round; then the job has failed
   uint32_t nodes_min = 0;          // servers that talk to devices, without which no round begins; 0: any
   uint32_t separation_min = 0;     // a device that round n counts is drawn again in n + separation_min at the earliest
+  RoundPolicyKind policy = RoundPolicyKind::synchronous;
+  // Of buffered rounds:
+  uint32_t concurrency = 0;         // devices that train at a time, about; 0: as many as a round has tickets
+  uint32_t staleness_max = 20;      // versions by which an update that counts may be late
+  float staleness_exponent = 0.5f;  // what is late by s versions weighs (1 + s) ^ -this
   friend bool operator==(const RoundSettings&, const RoundSettings&) = default;
 
+  bool is_buffered() const { return policy == RoundPolicyKind::buffered; }
   uint32_t ticket_count() const;
+  // Tickets of a job's first attempt: as many as are to be at work. Each later round replaces those that it counts.
+  uint32_t first_ticket_count() const { return concurrency == 0 ? ticket_count() : concurrency; }
   // The last round so far before `number` that whom it counts may be counted in that one again; 0: there is none.
   uint64_t far_enough_before(uint64_t number) const;
   uint32_t pool_target() const { return pool_min == 0 ? ticket_count() : pool_min; }

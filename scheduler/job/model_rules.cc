@@ -3,6 +3,7 @@
 #include "proto/messages/running_statistics.h"
 #include "proto/messages/trained_values.h"
 #include "scheduler/job/aggregation_rules.h"
+#include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/round_release.h"
 
 namespace coterie {
@@ -31,6 +32,7 @@ Problems validate_with_graph(const HorizontalSettings& settings, const ModelGrap
                            "would round away: freeze those norms in the model, use layer or group norms, or take the "
                            "compression out"}};
   }
+  if (Problems problems = buffered_problems(settings, graph); !problems.empty()) return problems;
   if (!settings.privacy.has_noise() || moving == 0) return {};
   return {{"/model", "has " + std::to_string(moving) +
                          " batch norms whose running statistics follow the devices' data, and noise does not cover "

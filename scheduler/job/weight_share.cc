@@ -10,8 +10,9 @@ namespace coterie {
 
 double default_weight_share_max(const HorizontalSettings& settings) {
   const bool sees_updates = settings.privacy.level == SecurityLevel::none;
-  const bool is_capped =
-      sees_updates && settings.update.weight_max > 1 && settings.rounds.goal_count >= kWeightShareGoalMin;
+  const bool is_capped = sees_updates && settings.update.weight_max > 1 &&
+                         settings.rounds.goal_count >= kWeightShareGoalMin &&
+                         !settings.rounds.is_buffered();  // buffered_rules.h says why
   return is_capped ? kWeightShareDefault : 1;
 }
 

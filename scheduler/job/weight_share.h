@@ -11,7 +11,7 @@ namespace coterie {
 struct HorizontalSettings;
 
 // The share of a round's weight that one device has at most, by default: where the server sees single updates and a
-// round has enough of them. 1: any.
+// round has enough of them, which is not buffered. 1: any.
 inline constexpr double kWeightShareDefault = 0.1;
 inline constexpr uint32_t kWeightShareGoalMin = 20;
 double default_weight_share_max(const HorizontalSettings& settings);

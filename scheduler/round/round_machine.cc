@@ -436,7 +436,7 @@ PublishRound RoundMachine::published() const {
                      .signature = {}},
       .plan = with_terms(plan_of(settings(), job_id_, job_.values()), terms_of(settings(), facts_of(*round_, head_))),
       .weight = job_.spec.common.weight,
-      .ticket_count = policy().ticket_count(extensions_),
+      .ticket_count = policy().ticket_count({round_->number, round_->key.attempt.value(), extensions_}),
       .goal_count = settings().rounds.goal_count,
       .keeps_updates = settings().aggregation.keeps_updates()};
   return {.notice = std::move(notice),

@@ -163,7 +163,7 @@ class RoundMachine {
   void ask_again_later();
   PublishRound published() const;
   const HorizontalSettings& settings() const { return job_.spec.horizontal(); }
-  SynchronousPolicy policy() const { return SynchronousPolicy(settings()); }
+  RoundPolicy policy() const { return RoundPolicy(settings()); }
   void check_request() const;
   void check_round() const;
   void check_deadlines() const;

@@ -4,14 +4,15 @@
 
 namespace coterie {
 
-bool SynchronousPolicy::may_choose(const WaitingPool& pool) const {
+bool RoundPolicy::may_choose(const WaitingPool& pool) const {
   const RoundSettings& rounds = settings_.rounds;
   if (pool.nodes < rounds.nodes_min) return false;
+  if (rounds.is_buffered()) return pool.nodes > 0;
   const bool is_full = pool.devices >= rounds.pool_target();
   return is_full || (pool.is_overdue && pool.devices >= rounds.goal_count_min);
 }
 
-CollectedVerdict SynchronousPolicy::judge(const CollectedUpdates& updates) const {
+CollectedVerdict RoundPolicy::judge(const CollectedUpdates& updates) const {
   const RoundSettings& rounds = settings_.rounds;
   // With masks a round that has its goal waits for more: every device that stays helps to open them.
   const bool is_reached = updates.accepted >= rounds.goal_count && settings_.privacy.level == SecurityLevel::none;
@@ -21,13 +22,16 @@ CollectedVerdict SynchronousPolicy::judge(const CollectedUpdates& updates) const
   return updates.accepted < rounds.goal_count_min ? CollectedVerdict::let_more_in : CollectedVerdict::freeze;
 }
 
-CollectedVerdict SynchronousPolicy::judge_last(uint64_t accepted) const {
+CollectedVerdict RoundPolicy::judge_last(uint64_t accepted) const {
   return accepted >= std::max(1u, settings_.rounds.goal_count_min) ? CollectedVerdict::freeze
                                                                    : CollectedVerdict::fail_attempt;
 }
 
-uint32_t SynchronousPolicy::ticket_count(uint32_t extensions) const {
-  return settings_.rounds.ticket_count() * (1 + extensions);
+uint32_t RoundPolicy::ticket_count(const TicketedAttempt& attempt) const {
+  const RoundSettings& rounds = settings_.rounds;
+  const uint32_t again = attempt.extensions * rounds.ticket_count();
+  const bool is_first = attempt.round_number == 1 && attempt.attempt == 1;
+  return again + (rounds.is_buffered() && is_first ? rounds.first_ticket_count() : rounds.ticket_count());
 }
 
 }  // namespace coterie

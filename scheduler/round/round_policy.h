@@ -1,8 +1,9 @@
 // RoundPolicy: when a round begins, and when the updates that it has are what its model is made of. The rest of a
 // round's life (moves in the store, retries, restarts, an operator's commands) is RoundMachine's, whatever the policy.
 //
-// A synchronous round chooses its devices at once and waits for its goal. A buffered one will take whoever is done, at
-// any time; it differs in these answers alone. Pure; makes no promise of its own beyond the settings'.
+// A synchronous round chooses its devices at once and waits for its goal. A buffered one (ADR 114) takes whoever is
+// done, whichever round it was asked by: it collects from its first moment, and asks as many devices for new work as it
+// is to count. It differs in these answers alone. Pure; makes no promise of its own beyond the settings'.
 //
 // Synchronous rounds with over-selection, a goal and a deadline: Bonawitz et al., "Towards Federated Learning at
 // Scale: System Design" (2019), sections 2.2 and 4.2.
@@ -35,12 +36,20 @@ enum class CollectedVerdict : uint8_t {
   fail_attempt,  // nobody was accepted: nothing is lost by another attempt
 };
 
-class SynchronousPolicy {
+// Of which attempt tickets are counted.
+struct TicketedAttempt {
+  uint64_t round_number = 1;
+  uint32_t attempt = 1;
+  uint32_t extensions = 0;  // how often its deadline has moved
+};
+
+class RoundPolicy {
  public:
   // Keeps a reference: `settings` must outlive this, which is meant to be made where it is asked.
-  explicit SynchronousPolicy(const HorizontalSettings& settings) : settings_(settings) {}
+  explicit RoundPolicy(const HorizontalSettings& settings) : settings_(settings) {}
 
-  // Whether devices may be chosen now: at least nodes_min nodes, and a full pool, or an overdue one that could succeed.
+  // Whether devices may be chosen now. Synchronous: at least nodes_min nodes, and a full pool, or an overdue one that
+  // could succeed. Buffered: at least nodes_min nodes, and one.
   bool may_choose(const WaitingPool& pool) const;
 
   // While updates may still arrive.
@@ -49,8 +58,8 @@ class SynchronousPolicy {
   // When no update can arrive any more, because the roster of a masked round is closed: `freeze` or `fail_attempt`.
   CollectedVerdict judge_last(uint64_t accepted) const;
 
-  // Tickets of an attempt whose deadline has moved `extensions` times.
-  uint32_t ticket_count(uint32_t extensions) const;
+  // Tickets for new work. Who joins with an update takes none of them.
+  uint32_t ticket_count(const TicketedAttempt& attempt) const;
 
  private:
   const HorizontalSettings& settings_;

@@ -7,7 +7,7 @@
 namespace coterie {
 
 DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold,
-                                  Instant now) {
+                                  Instant now, std::optional<HeldUpdate> held) {
   Room& room = rooms_[population];
   if (const auto older = room.by_device.find(device); older != room.by_device.end()) {
     const WaiterId replaced = older->second;
@@ -19,10 +19,11 @@ DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const
   COT_INVARIANT(!waiters_.contains(waiter), "a check-in that is held has its own id");
   const bool full = waiters_.size() >= limits_.waiters_max;
   const Instant until = now + std::clamp(hold, Millis(0), limits_.hold_max);
-  waiters_.emplace(waiter, Waiter{device, population, until});
+  waiters_.emplace(waiter, Waiter{device, population, until, std::move(held)});
   by_deadline_.emplace(until, waiter);
   room.by_device.emplace(device, waiter);
-  if (Round* round = round_for(device, population); round != nullptr) {
+  give_up_late(waiter_of(waiter));
+  if (Round* round = round_for(waiter_of(waiter)); round != nullptr) {
     const bool is_served = serve(waiter, *round);
     COT_INVARIANT(is_served, "a round that wants a device gives it a ticket");
     return finish();  // even at a full desk: who has a ticket does not wait
@@ -129,6 +130,7 @@ std::map<RoundKey, uint64_t> CheckinDesk::lacking() const {
     const auto room = rooms_.find(round.notice.population);
     if (round.has_tickets() || room == rooms_.end()) continue;
     for (const auto& [device, waiter] : room->second.by_device) {
+      if (must_find(waiters_, waiter, "who has a place in a room is a waiter").held) continue;
       count += round.wants(device) && !round.holders.contains(device);
     }
   }
@@ -155,10 +157,12 @@ double& CheckinDesk::tickets_of(const JobId& job) {
 }
 
 // The round whose turn it is to be given this device, or null if none wants it.
-CheckinDesk::Round* CheckinDesk::round_for(const DeviceId& device, const Population& population) {
+CheckinDesk::Round* CheckinDesk::round_for(const Waiter& waiter) {
+  if (waiter.held) return round_to_join(waiter);
+  const DeviceId& device = waiter.device;
   Round* next = nullptr;
   for (auto& [key, round] : rounds_) {
-    if (round.notice.population != population || round.notice.state != RoundState::collecting) continue;
+    if (round.notice.population != waiter.population || round.notice.state != RoundState::collecting) continue;
     if (!round.wants(device)) continue;
     if (round.holders.contains(device)) return &round;  // it has the right already
     if (!round.has_tickets()) continue;
@@ -167,7 +171,27 @@ CheckinDesk::Round* CheckinDesk::round_for(const DeviceId& device, const Populat
   return next;
 }
 
-// Gives the round's remaining tickets to a uniformly random subset of those who wait.
+// The round of its job that is to count a held update, or null.
+CheckinDesk::Round* CheckinDesk::round_to_join(const Waiter& waiter) {
+  for (auto& [key, round] : rounds_) {
+    const bool is_its_job = round.notice.population == waiter.population && round.notice.job == waiter.held->job;
+    if (is_its_job && round.notice.state == RoundState::collecting && round.wants(waiter.device)) return &round;
+  }
+  return nullptr;
+}
+
+// Its device is one of those that may be asked for new work, and draws the same conclusion (ParticipantMachine).
+void CheckinDesk::give_up_late(Waiter& waiter) {
+  if (!waiter.held) return;
+  for (const auto& [key, round] : rounds_) {
+    if (round.notice.job != waiter.held->job || !round.is_too_late(*waiter.held)) continue;
+    effects_.push_back(GiveHeldUp{*std::exchange(waiter.held, std::nullopt)});
+    return;
+  }
+}
+
+// Lets those in who hold an update for the round. Then gives its remaining tickets to a uniformly random subset of
+// those who wait.
 void CheckinDesk::draw(Round& round) {
   if (round.notice.state != RoundState::collecting) return;
   const Room& room = rooms_[round.notice.population];
@@ -177,8 +201,14 @@ void CheckinDesk::draw(Round& round) {
   std::sort(candidates.begin(), candidates.end());  // the map's order is not the same on every machine
   put_in_order(candidates, round.notice.key);
   for (WaiterId candidate : candidates) {
+    Waiter& waiter = waiter_of(candidate);
+    give_up_late(waiter);
+    if (waiter.held && waiter.held->job == round.notice.job) serve(candidate, round);
+  }
+  for (WaiterId candidate : candidates) {
     if (!round.has_tickets()) break;
-    serve(candidate, round);
+    const auto waiter = waiters_.find(candidate);
+    if (waiter != waiters_.end() && !waiter->second.held) serve(candidate, round);
   }
 }
 
@@ -198,6 +228,11 @@ void CheckinDesk::put_in_order(std::vector<WaiterId>& candidates, const RoundKey
 bool CheckinDesk::serve(WaiterId id, Round& round) {
   const DeviceId device = waiter_of(id).device;
   if (!round.wants(device)) return false;
+  if (std::optional<HeldUpdate> held = waiter_of(id).held) {
+    remove(id);
+    effects_.push_back(GiveTicket{id, device, round.notice.key, std::move(held)});
+    return true;
+  }
   if (!round.holders.contains(device)) {
     if (!round.has_tickets()) return false;
     ++round.issued;

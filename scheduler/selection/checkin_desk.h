@@ -9,6 +9,10 @@
 //   otherwise   everybody waits, until their own hold time is over: then a retry window by pace steering, as wide as
 //               the population is large (the whole fleet's, if there is one: fleet_knows)
 //
+// A device that holds an update for a later round of its job (buffered rounds, ADR 114) gets a ticket of that round
+// whoever else has one: its place was given when it was asked to train. It waits for no other job's round, unless its
+// update has become too late for the job's.
+//
 // Where several jobs collect from one population, whoever comes goes to the one that has had the fewest tickets for its
 // weight (start-time fair queueing; Goyal et al. 1996). A job that begins, begins with the least of the others: what it
 // did not want before is nobody's debt.
@@ -40,14 +44,23 @@ struct DeskLimits {
   Millis hold_max{60'000};
 };
 
+// An update that no round counts yet: of which job, and from which of its models, as the server has handed it out.
+struct HeldUpdate {
+  JobId job;
+  ModelVersion version;
+  Digest model;
+};
+
 // ---- Effects
 // clang-format off
-struct GiveTicket { WaiterId waiter; DeviceId device; RoundKey key; };
+// held: of an update that joins the round.
+struct GiveTicket { WaiterId waiter; DeviceId device; RoundKey key; std::optional<HeldUpdate> held = {}; };
+struct GiveHeldUp { HeldUpdate held; };  // the update of a waiter is too late for every round to come
 struct Dismiss { WaiterId waiter; RetryWindow window; };
 struct ReportPool { Population population; uint64_t waiting; };
 struct ReportTickets { RoundKey key; uint32_t total; };
 // clang-format on
-using DeskEffect = std::variant<GiveTicket, Dismiss, ReportPool, ReportTickets>;
+using DeskEffect = std::variant<GiveTicket, GiveHeldUp, Dismiss, ReportPool, ReportTickets>;
 using DeskEffects = std::vector<DeskEffect>;
 
 class CheckinDesk {
@@ -57,7 +70,8 @@ class CheckinDesk {
   CheckinDesk(DeskLimits limits, PaceSettings pace, uint64_t seed, bool draws_by_device = false)
       : limits_(limits), pace_(pace), seed_(seed), draws_by_device_(draws_by_device), prng_(seed) {}
 
-  DeskEffects check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold, Instant now);
+  DeskEffects check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold, Instant now,
+                       std::optional<HeldUpdate> held = {});
   // The connection of a held check-in is gone.
   DeskEffects cancel(WaiterId waiter);
   // A ticket could not be handed over: its place is free again.
@@ -96,6 +110,7 @@ class CheckinDesk {
     DeviceId device;
     Population population;
     Instant hold_until;
+    std::optional<HeldUpdate> held = {};
   };
   struct Room {
     std::unordered_map<DeviceId, WaiterId> by_device;
@@ -109,11 +124,17 @@ class CheckinDesk {
     std::unordered_set<DeviceId> resting;
     uint32_t issued = 0;  // so many of the notice's tickets
     bool wants(const DeviceId& device) const { return !accepted.contains(device) && !resting.contains(device); }
+    bool is_too_late(const HeldUpdate& held) const {
+      const uint64_t base = notice.assignment.model_version.value();
+      return held.version.value() > base || base - held.version.value() > notice.plan.staleness.versions_max;
+    }
     bool has_tickets() const { return notice.state == RoundState::collecting && issued < notice.ticket_count; }
   };
 
   void begin_turn(const RoundNotice& notice);
-  Round* round_for(const DeviceId& device, const Population& population);
+  Round* round_for(const Waiter& waiter);
+  Round* round_to_join(const Waiter& waiter);
+  void give_up_late(Waiter& waiter);
   void draw(Round& round);
   void put_in_order(std::vector<WaiterId>& candidates, const RoundKey& key);
   bool serve(WaiterId id, Round& round);

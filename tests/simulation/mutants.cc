@@ -55,6 +55,19 @@ void alter(Mutant mutant, AttemptEffects& effects) {
   std::erase_if(effects, [](const AttemptEffect& effect) { return std::holds_alternative<LoseAttempt>(effect); });
 }
 
+void alter(Mutant mutant, ParticipantEvent& event) {
+  auto* answered = std::get_if<UploadAnswered>(&event);
+  auto* failure = answered == nullptr ? nullptr : std::get_if<Failure>(&answered->outcome);
+  if (failure == nullptr) return;
+  const ErrorCode code = failure->error.code();
+  if (mutant == Mutant::closed_is_over && code == ErrorCode::round_closed) {
+    failure->error = Error(ErrorCode::ticket_expired, failure->error.message());
+  }
+  if (mutant == Mutant::late_dropped && code == ErrorCode::ticket_expired) {
+    failure->error = Error(ErrorCode::refused, failure->error.message());
+  }
+}
+
 std::optional<ParticipantState> altered(Mutant mutant, const ParticipantEvent& event, const ParticipantState& after,
                                         WallTime now) {
   if (mutant != Mutant::early_commit || !std::holds_alternative<TrainingEnded>(event) || !after.staged) return {};

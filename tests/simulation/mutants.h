@@ -23,6 +23,7 @@ void alter(Mutant mutant, LeadEvent& event);
 void alter(Mutant mutant, LeadEffects& effects);
 void alter(Mutant mutant, AttemptEvent& event);
 void alter(Mutant mutant, AttemptEffects& effects);
+void alter(Mutant mutant, ParticipantEvent& event);
 // What a broken device goes on with behind the event; nothing: as it is.
 std::optional<ParticipantState> altered(Mutant mutant, const ParticipantEvent& event, const ParticipantState& after,
                                         WallTime now);

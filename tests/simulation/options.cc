@@ -1,6 +1,7 @@
 #include "tests/simulation/options.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/random.h"
 
@@ -13,6 +14,21 @@ constexpr double kMaskedShare = 0.08;
 bool needs_masks(Mutant mutant) {
   return mutant == Mutant::masked_twice || mutant == Mutant::unmasked_before_freeze ||
          mutant == Mutant::sessions_over_rows || mutant == Mutant::loss_untold;
+}
+
+// And one in four of the others has buffered rounds.
+constexpr double kBufferedShare = 0.25;
+
+bool needs_buffers(Mutant mutant) { return mutant == Mutant::closed_is_over || mutant == Mutant::late_dropped; }
+
+// Devices of which many take longer than a round. What keeps a state is for synchronous worlds (World).
+void make_buffered(WorldOptions& options, Prng& prng) {
+  options.is_buffered = true;
+  options.devices = std::max(options.devices, 6u);
+  options.goal_count = static_cast<uint32_t>(2 + prng.below(options.devices / 2));
+  const auto tickets = static_cast<uint32_t>(std::ceil(options.goal_count * options.over_selection));
+  options.concurrency = prng.chance(0.8) ? std::max(options.devices, tickets) : 0;
+  options.train_max = Millis(static_cast<int64_t>(1'000 + prng.below(30'000)));
 }
 
 // Few devices and few rounds, for time's sake.
@@ -42,6 +58,8 @@ std::string_view to_string(Mutant mutant) {
     case Mutant::no_conflict_check: return "no_conflict_check";
     case Mutant::no_state_check: return "no_state_check";
     case Mutant::early_commit: return "early_commit";
+    case Mutant::closed_is_over: return "closed_is_over";
+    case Mutant::late_dropped: return "late_dropped";
     case Mutant::buffer_not_cleared: return "buffer_not_cleared";
     case Mutant::masked_twice: return "masked_twice";
     case Mutant::unmasked_before_freeze: return "unmasked_before_freeze";
@@ -92,7 +110,9 @@ WorldOptions options_from_seed(uint64_t seed, Mutant mutant, bool all_masked) {
   options.partition_max = Millis(between(200, 10'000));
   options.clock_jump_every = every(0.3, 3'000, 30'000);
   options.mutant = mutant;
-  if (prng.chance(kMaskedShare) || all_masked || needs_masks(mutant)) make_masked(options, prng);
+  if (needs_buffers(mutant)) make_buffered(options, prng);
+  else if (prng.chance(kMaskedShare) || all_masked || needs_masks(mutant)) make_masked(options, prng);
+  else if (prng.chance(kBufferedShare) && mutant != Mutant::early_commit) make_buffered(options, prng);
   return options;
 }
 

@@ -32,6 +32,8 @@ enum class Mutant : uint8_t {
   no_conflict_check,       // the store lets a device be accepted twice
   no_state_check,          // the store takes batches after the freeze
   early_commit,            // the participant machine keeps a state when training ends, not when its update is counted
+  closed_is_over,          // the participant machine leaves a round that may still count its update, and joins the next
+  late_dropped,            // the participant machine gives an update up with its round, though a later one may count it
 };
 inline constexpr Mutant kMutants[] = {Mutant::none,
                                       Mutant::ack_before_commit,
@@ -51,7 +53,9 @@ inline constexpr Mutant kMutants[] = {Mutant::none,
                                       Mutant::no_idempotence,
                                       Mutant::no_conflict_check,
                                       Mutant::no_state_check,
-                                      Mutant::early_commit};
+                                      Mutant::early_commit,
+                                      Mutant::closed_is_over,
+                                      Mutant::late_dropped};
 std::string_view to_string(Mutant mutant);
 
 struct WorldOptions {
@@ -64,6 +68,10 @@ struct WorldOptions {
   uint32_t devices = 12;
   uint32_t goal_count = 8;
   double over_selection = 1.2;
+
+  // Buffered rounds: what comes late joins the next one.
+  bool is_buffered = false;
+  uint32_t concurrency = 0;
 
   // Secure aggregation. Its faults are those of all worlds: what is lost are messages of its sessions, too.
   SecurityLevel level = SecurityLevel::none;

@@ -22,6 +22,7 @@ Verdict& Verdict::operator+=(const Verdict& other) {
   leaders += other.leaders;
   retries += other.retries;
   conflicts += other.conflicts;
+  joined += other.joined;
   lost += other.lost;
   doubled += other.doubled;
   phantom += other.phantom;
@@ -53,6 +54,15 @@ void Oracle::failed(const RoundKey& key, uint64_t rows) {
   if (rows == 0 || is_masked_) return;
   problem(&Verdict::lost, "round " + std::to_string(key.round.value()) + " attempt " +
                               std::to_string(key.attempt.value()) + " failed with " + std::to_string(rows) + " rows");
+}
+
+void Oracle::added(const RoundKey& key, uint32_t device, const RoundKey& training) {
+  rounds_[key].trainings[device] = training;
+}
+
+void Oracle::thrown_away(uint32_t device, const RoundKey& training) {
+  if (counted_trainings_.contains({device, training})) return;
+  problem(&Verdict::lost, "trained, and thrown away: " + name(training, device));
 }
 
 void Oracle::sessions_began(const RoundKey& key, bool over_rows) {
@@ -94,6 +104,13 @@ void Oracle::committed(const RoundKey& key, const std::vector<uint64_t>& counts,
   for (uint32_t device = 0; device < counts.size(); ++device) {
     trace(counts[device]);
     if (counts[device] > 0) round.counted.insert(device);
+    const auto training = round.trainings.find(device);
+    if (counts[device] > 0 && training != round.trainings.end()) {
+      verdict_.joined += training->second != key;
+      if (!counted_trainings_.emplace(device, training->second).second) {
+        problem(&Verdict::doubled, "one training in two rounds: " + name(training->second, device));
+      }
+    }
     if (counts[device] > 1) problem(&Verdict::doubled, "counted more than once: " + name(key, device));
     if ((counts[device] > 0) != accepted.contains(device)) {
       problem(&Verdict::phantom, "row and contribution differ: " + name(key, device));

@@ -7,6 +7,7 @@
 //   doubled   a coordinate of a committed sum is more than 1
 //   phantom   an accept row without a contribution, or the reverse; or a device goes on from a state that has an update
 //             in it which no sum has
+// In buffered rounds a training that two rounds count is doubled, too, and one that its device threw away is lost.
 //   stuck     the job did not come to its end although faults had stopped long before
 #pragma once
 
@@ -29,6 +30,7 @@ struct Verdict {
   uint64_t leaders = 0;  // times that somebody began to lead
   uint64_t retries = 0;  // attempts that failed and were made again
   uint64_t conflicts = 0;
+  uint64_t joined = 0;  // updates that a later round counts
   uint64_t lost = 0;
   uint64_t doubled = 0;
   uint64_t phantom = 0;
@@ -51,6 +53,11 @@ class Oracle {
   void acknowledged(const RoundKey& key, uint32_t device);
   // A round is done with this sum (already divided by the fixed-point unit) and these accept rows.
   void committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted);
+
+  // An update of the training that the device was asked for in `training` is in a sum of `key`, perhaps to be given up.
+  void added(const RoundKey& key, uint32_t device, const RoundKey& training);
+  // A device goes on to other work, without a receipt for this training.
+  void thrown_away(uint32_t device, const RoundKey& training);
 
   // A leader begins sessions for an attempt. `over_rows`: it has seen accept rows of it, whose masks nobody can take
   // off.
@@ -78,10 +85,12 @@ class Oracle {
     bool done = false;
     uint32_t sessions = 0;
     std::set<uint32_t> counted;
+    std::map<uint32_t, RoundKey> trainings = {};  // by device
   };
   bool is_masked_;
   std::map<RoundKey, Round> rounds_;
   std::map<Digest, std::vector<RoundKey>> states_;  // made in which attempts, one after the other
+  std::set<std::pair<uint32_t, RoundKey>> counted_trainings_;
   Verdict verdict_;
 };
 

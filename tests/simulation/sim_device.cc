@@ -82,7 +82,14 @@ void SimDevice::act() {
 }
 
 void SimDevice::finish(ParticipantEvent event) {
+  alter(world_.options().mutant, event);
+  const ParticipantState before = machine_->state();
   machine_->step(event, world_.queue().wall());
+  const bool had_update = world_.options().is_buffered && before.phase == ParticipantPhase::trained;
+  const bool has_update = machine_->state().phase == ParticipantPhase::trained;
+  if (had_update && !has_update && machine_->state().rounds_done == before.rounds_done) {
+    world_.oracle().thrown_away(index_, before.assignment->round);
+  }
   std::optional<ParticipantState> broken =
       altered(world_.options().mutant, event, machine_->state(), world_.queue().wall());
   if (broken) machine_.emplace(quick_policy(), *std::move(broken));
@@ -141,8 +148,8 @@ void SimDevice::enroll() {
 
 void SimDevice::check_in(const DoCheckIn& action) {
   const uint64_t request = begin_request(action.hold + patience());
-  at_some_node(request, [this, request, hold = action.hold](SimNode& node) {
-    node.check_in(id_, hold, [this, request](CheckinAnswer answer) {
+  at_some_node(request, [this, request, hold = action.hold, held = action.held](SimNode& node) {
+    node.check_in(id_, hold, held, [this, request](CheckinAnswer answer) {
       world_.send([this, request, answer = std::move(answer)] {
         if (const auto* assignment = std::get_if<Assignment>(&answer)) {
           answered(request, CheckInAnswered{*assignment});
@@ -168,8 +175,9 @@ void SimDevice::fetch(bool plan, const Digest& digest) {
 
 void SimDevice::upload(const DoUpload& action) {
   const uint64_t request = begin_request(patience());
-  at_some_node(request, [this, request, ticket = action.assignment.ticket](SimNode& node) {
-    node.upload(id_, ticket, {}, [this, request](UploadAnswer answer) {
+  at_some_node(request, [this, request, ticket = action.assignment.ticket,
+                         training = machine_->state().assignment->round](SimNode& node) {
+    node.upload(id_, ticket, training, {}, [this, request](UploadAnswer answer) {
       world_.send([this, request, answer = std::move(answer)] {
         if (answer.receipt) return answered(request, UploadAnswered{*answer.receipt});
         answered(request, UploadAnswered{failure_of(answer)});

@@ -55,8 +55,9 @@ Status SimDevice::open_session(const DoAggregate& action) {
 
 void SimDevice::upload_masked(const Bytes& ticket) {
   const uint64_t request = begin_request(kSessionAnswerMax);
-  at_some_node(request, [this, request, ticket, update = *session_->to_upload()](SimNode& node) {
-    node.upload(id_, ticket, update, [this, request](UploadAnswer answer) {
+  at_some_node(request, [this, request, ticket, training = machine_->state().assignment->round,
+                         update = *session_->to_upload()](SimNode& node) {
+    node.upload(id_, ticket, training, update, [this, request](UploadAnswer answer) {
       world_.send([this, request, answer = std::move(answer)] {
         if (request != request_ || !machine_) return;
         answered(request, answer.receipt ? taken(Heard{}) : failed(failure_of(answer)));

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "fl_server/fleet/fleet_text.h"
+#include "fl_server/runtime/ticket_terms.h"
 #include "proto/codec/codec.h"
 #include "proto/ring/ring_vector.h"
-#include "secure/identity/ticket.h"
 #include "tests/simulation/mutants.h"
 
 namespace coterie::simulation {
@@ -221,10 +221,15 @@ void SimNode::take_up(const TakeUp& effect) {
 
 // ---- Check-ins
 
-void SimNode::check_in(const DeviceId& device, Millis hold, std::function<void(CheckinAnswer)> reply) {
+void SimNode::check_in(const DeviceId& device, Millis hold, const Bytes& held,
+                       std::function<void(CheckinAnswer)> reply) {
   const WaiterId waiter(next_id_++);
+  std::optional<HeldUpdate> update;
+  if (!held.empty()) {
+    if (const auto claims = open_ticket(held, world_.ticket_key(), device)) update = held_by(*claims);
+  }
   waiters_.emplace(waiter, std::move(reply));
-  run(desk_->check_in(waiter, device, Population("default"), hold, world_.queue().now()));
+  run(desk_->check_in(waiter, device, Population("default"), hold, world_.queue().now(), std::move(update)));
 }
 
 void SimNode::run(DeskEffects effects) {
@@ -251,19 +256,20 @@ void SimNode::give_ticket(const GiveTicket& effect) {
   const auto round = rounds_.find(effect.key);
   if (waiter == waiters_.end() || round == rounds_.end()) return run(desk_->undelivered(effect.key, effect.device));
   Assignment assignment = round->second.assignment;
-  assignment.ticket = seal_ticket({effect.key, effect.device, assignment.not_after}, world_.ticket_key());
+  assignment.ticket = seal_ticket(claims_of(round->second, effect), world_.ticket_key());
   waiter->second(assignment);
   waiters_.erase(waiter);
 }
 
 // ---- Uploads
 
-void SimNode::upload(const DeviceId& device, const Bytes& ticket, std::optional<MaskedUpdate> masked,
-                     std::function<void(UploadAnswer)> reply) {
+void SimNode::upload(const DeviceId& device, const Bytes& ticket, const RoundKey& training,
+                     std::optional<MaskedUpdate> masked, std::function<void(UploadAnswer)> reply) {
   const Result<TicketClaims> claims = open_ticket(ticket, world_.ticket_key(), device);
   if (!claims) return reply({.receipt = {}, .error = claims.error(), .window = {}});
   const UploadId upload(next_id_++);
-  uploads_.emplace(upload, Upload{claims->round, world_.index_of(device), std::move(masked), std::move(reply)});
+  uploads_.emplace(upload, Upload{claims->round, world_.index_of(device), training, claims->handed.has_value(),
+                                  std::move(masked), std::move(reply)});
   step(IntakeEvent(OfferUpload{{upload, claims->round, device, kUpdateBytes}}));
 }
 
@@ -304,11 +310,16 @@ void SimNode::perform(const IngestEffect& effect) {
 }
 
 void SimNode::look_up(const LookUpAccepted& effect) {
-  ask_store<Result<bool>>([&s = world_.store(), effect] { return s.is_accepted(effect.key, effect.device); },
-                          [](Error error) { return Result<bool>(std::move(error)); },
-                          [this, effect](Result<bool> accepted) {
-                            step(AcceptedLookedUp{effect.upload, effect.key, effect.device, std::move(accepted)});
-                          });
+  using Fate = Result<UpdateFate>;
+  ask_store<Fate>([&s = world_.store(), effect] { return s.look_up(effect.key, effect.device); },
+                  [](Error error) { return Fate(std::move(error)); },
+                  [this, effect](const Fate& fate) {
+                    const auto upload = uploads_.find(effect.upload);
+                    const bool may_join = upload != uploads_.end() && upload->second.may_join;
+                    const Result<bool> accepted = fate ? Result<bool>(fate->is_accepted) : Result<bool>(fate.error());
+                    const bool is_over = may_join && fate && fate->is_over;
+                    step(AcceptedLookedUp{effect.upload, effect.key, effect.device, accepted, is_over});
+                  });
 }
 
 // The body takes its time, and sometimes its connection breaks.
@@ -343,6 +354,7 @@ void SimNode::answer(UploadId upload, UploadAnswer answer) {
 void SimNode::add(const AddUpdate& effect) {
   const Upload& upload = uploads_.at(effect.upload);
   batches_[effect.batch].key = upload.key;
+  world_.oracle().added(upload.key, upload.device, upload.training);
   if (upload.masked) {
     return world_.queue().after(world_.some_delay(Millis(5)),
                                 alive_guard([this, effect, key = upload.key, lanes = upload.masked->lanes] {

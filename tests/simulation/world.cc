@@ -29,6 +29,11 @@ JobSettings spec_of(const WorldOptions& options) {
   settings.rounds.collecting_max = Millis(options.is_masked() ? 40'000 : 20'000);
   settings.rounds.retry_delay = Millis(200);
   settings.rounds.attempts_max = 1000;
+  if (options.is_buffered) {
+    settings.rounds.policy = RoundPolicyKind::buffered;
+    settings.rounds.concurrency = options.concurrency;
+    settings.rounds.staleness_max = kStalenessMax;  // no update is too late
+  }
   if (!options.is_masked()) return spec;
   settings.rounds.goal_count_min = std::max(settings.rounds.goal_count_min, settings.privacy.cohort_min);
   settings.privacy.dropout_share = options.dropout_share;
@@ -52,7 +57,8 @@ World::World(const WorldOptions& options)
   signer_ = std::move(*make_signer(KeyAlgorithm::ed25519, seed));
   const JobSettings spec = spec_of(options_);
   Plan plan = plan_of(spec.horizontal(), job_, options_.devices);
-  plan.training.correction = {CorrectionKind::feddyn, 1};  // devices keep states, which stand for what was counted
+  // Devices keep states, which stand for what was counted.
+  if (!options.is_buffered) plan.training.correction = {CorrectionKind::feddyn, 1};
   fixed_point_ = plan.update.fixed_point;
   plan_bytes_ = encode(plan);
 

@@ -254,6 +254,13 @@ Result<bool> MemoryTrainingStore::is_accepted(const RoundKey& key, const DeviceI
   return accepted_[key].contains(device);
 }
 
+Result<UpdateFate> MemoryTrainingStore::look_up(const RoundKey& key, const DeviceId& device) {
+  const std::lock_guard lock(mutex_);
+  const auto round = rounds_.find(key);
+  const bool is_over = round == rounds_.end() || round->second.state > RoundState::collecting;
+  return UpdateFate{accepted_[key].contains(device), is_over};
+}
+
 Result<std::vector<PartialRecord>> MemoryTrainingStore::list_partials(const RoundKey& key) {
   const std::lock_guard lock(mutex_);
   std::vector<PartialRecord> partials;

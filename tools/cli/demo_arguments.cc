@@ -34,6 +34,8 @@ constexpr const char* kExamples =
     "  coterie demo --security none --attack sign_flip:0.2 \\\n"
     "          --aggregation geometric_median\n"
     "                        a fifth of the devices lies; first without that\n"
+    "  coterie demo --security none --round-policy buffered\n"
+    "                        late updates join the next round\n"
     "  coterie demo --update-bits 6           updates of a few bits a value\n"
     "  coterie demo --json --quiet | tail -1  for a script\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout,\n"
@@ -73,7 +75,7 @@ void add_data_choice(CLI::App& demo, DemoOptions& options) {
       ->check(between<uint32_t>(1, 2000));
   demo.add_option("--seed", options.seed,
                   "of split, initial model, training and who is drawn: the same seed, the same model "
-                  "(unless --dropout takes devices away)")
+                  "(unless --dropout takes devices away, or --round-policy lets them come late)")
       ->capture_default_str()
       ->check(between<uint64_t>(0, UINT64_MAX));
 }
@@ -173,6 +175,13 @@ void add_training(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--fraction", options.fraction, "part of the devices that trains in a round")
       ->capture_default_str()
       ->check(between(1e-6, 1.0));
+  demo.add_option_function<std::string>(
+          "--round-policy", [&options](const std::string& name) { options.is_buffered = name == "buffered"; },
+          "synchronous, or buffered: all devices train, --fraction of them close a round, and who comes late joins the "
+          "next; needs --security none")
+      ->default_str("synchronous")
+      ->type_name("POLICY")
+      ->check(one_of({"synchronous", "buffered"}));
   demo.add_option_function<std::string>(
           "--optimizer", [&options](const std::string& name) { options.optimizer = *optimizer_from(name); },
           "of the devices: sgd, adam, adamw, adagrad, rmsprop, adadelta, lamb or lion")

@@ -60,6 +60,10 @@ RoundSettings rounds_of(const DemoOptions& options) {
     rounds.over_selection = over_selection(options);
     rounds.pool_min = std::max(goal, static_cast<uint32_t>(options.devices * (1 - options.dropout_share())));
   }
+  if (options.is_buffered) {
+    rounds.policy = RoundPolicyKind::buffered;
+    rounds.concurrency = std::max(options.devices, rounds.ticket_count());
+  }
   return rounds;
 }
 

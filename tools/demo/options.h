@@ -30,6 +30,7 @@ struct DemoOptions {
   std::optional<Loss> loss;                      // by the data unless given
   TargetKind target = TargetKind::labels;        // as the data say
   double fraction = 0.5;                         // of the devices that train in a round
+  bool is_buffered = false;                      // rounds.policy: all devices train, and so many close a round
   OptimizerKind optimizer = OptimizerKind::sgd;  // the devices'
   std::optional<double> learning_rate;           // theirs; by optimizer unless given
   double momentum = 0;

@@ -38,6 +38,12 @@ Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string&
                      ": /privacy/noise_multiplier: a simulation has no privacy ledger to release noisy sums from, so "
                      "jobs with noise are not simulated; set it to 0, or use `coterie demo`");
   }
+  if (job.horizontal().rounds.is_buffered()) {
+    return Error(ErrorCode::invalid_argument,
+                 where +
+                     ": /rounds/policy: a simulation has no clock by which a device could be late, so jobs with "
+                     "buffered rounds are not simulated; take synchronous, or `coterie demo`");
+  }
   return job;
 }
 

@@ -24,6 +24,7 @@ class OnePartial final : public AcceptStore {
   }
   Result<std::vector<DeviceId>> list_resting(const RoundKey&) override { return no_names(); }
   Result<bool> is_accepted(const RoundKey&, const DeviceId&) override { return no_names(); }
+  Result<UpdateFate> look_up(const RoundKey&, const DeviceId&) override { return no_names(); }
   Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) override {
     return key == partial_.key ? std::vector{partial_} : std::vector<PartialRecord>();
   }

@@ -11,6 +11,7 @@
 namespace coterie {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
@@ -48,6 +49,11 @@ class Desk {
   Lines check_in(uint64_t waiter, uint64_t who, const Population& population = kPhones, Millis hold = kHold) {
     return text(desk_.check_in(WaiterId(waiter), device(who), population, hold, now_));
   }
+  // With an update of version `version` of `job`.
+  Lines join(uint64_t waiter, uint64_t who, uint64_t version, const std::string& job = "j", Millis hold = kHold) {
+    return text(desk_.check_in(WaiterId(waiter), device(who), kPhones, hold, now_,
+                               HeldUpdate{JobId(job), ModelVersion(version), Digest()}));
+  }
   Lines cancel(uint64_t waiter) { return text(desk_.cancel(WaiterId(waiter))); }
   Lines undelivered(uint64_t who, uint64_t round = 1) {
     return text(desk_.undelivered({RoundId(round), Attempt(1)}, device(who)));
@@ -69,7 +75,10 @@ class Desk {
     Lines lines;
     for (const DeskEffect& effect : effects) {
       if (const auto* ticket = std::get_if<GiveTicket>(&effect)) {
-        lines.push_back("ticket " + std::to_string(ticket->waiter.value()));
+        const char* what = ticket->held ? "join " : "ticket ";
+        lines.push_back(what + std::to_string(ticket->waiter.value()));
+      } else if (const auto* late = std::get_if<GiveHeldUp>(&effect)) {
+        lines.push_back("too late " + std::to_string(late->held.version.value()));
       } else if (const auto* dismissed = std::get_if<Dismiss>(&effect)) {
         lines.push_back("dismiss " + std::to_string(dismissed->waiter.value()) + ": " + dismissed->window.reason);
       } else if (const auto* pool = std::get_if<ReportPool>(&effect)) {
@@ -87,12 +96,74 @@ class Desk {
   Instant now_{};
 };
 
+// A round of a job whose model has `version`; it counts updates that are two versions late.
+RoundNotice buffered(RoundState state, uint32_t tickets, uint64_t version, uint64_t round = 1,
+                     const std::string& job = "j") {
+  RoundNotice of = notice(state, tickets, kPhones, round, job);
+  of.assignment.model_version = ModelVersion(version);
+  of.plan.staleness = {.versions_max = 2, .exponent = 0.5f};
+  return of;
+}
+
 std::set<std::string> tickets_in(const Desk::Lines& lines) {
   std::set<std::string> tickets;
   for (const std::string& line : lines) {
     if (line.starts_with("ticket ")) tickets.insert(line.substr(7));
   }
   return tickets;
+}
+
+TEST(BufferedDesk, LetsALateUpdateInWithoutATicketOfTheRound) {
+  Desk desk;
+  desk.publish(buffered(RoundState::collecting, 1, 5));
+  EXPECT_THAT(desk.check_in(1, 1), ElementsAre("ticket 1", "tickets 1.1 1"));
+  EXPECT_THAT(desk.join(2, 2, 4), ElementsAre("join 2")) << "none are left, and none is needed";
+  EXPECT_THAT(desk.join(3, 3, 3), ElementsAre("join 3"));
+  EXPECT_THAT(desk.check_in(4, 4), ElementsAre("pool phones 1"));
+}
+
+TEST(BufferedDesk, HoldsALateUpdateForTheNextRoundOfItsJob) {
+  Desk desk;
+  desk.publish(buffered(RoundState::frozen, 0, 5));
+  EXPECT_THAT(desk.join(1, 1, 5), ElementsAre("pool phones 1"));
+  desk.withdraw();
+  desk.publish(notice(RoundState::collecting, 5, kPhones, 7, "other"));
+  EXPECT_EQ(desk.desk().waiting(kPhones), 1u) << "it is not asked for other work";
+  EXPECT_THAT(desk.desk().lacking(), Contains(testing::Pair(testing::_, 0u)));
+  EXPECT_THAT(desk.publish(buffered(RoundState::collecting, 0, 6, 2)), Contains("join 1"));
+  EXPECT_EQ(desk.desk().waiting(kPhones), 0u);
+}
+
+TEST(BufferedDesk, AsksADeviceForNewWorkWhoseUpdateIsTooLate) {
+  Desk desk;
+  desk.publish(buffered(RoundState::collecting, 1, 5));
+  EXPECT_THAT(desk.join(1, 1, 2), ElementsAre("too late 2", "ticket 1", "tickets 1.1 1"));
+  EXPECT_THAT(desk.join(2, 2, 6), Contains("too late 6")) << "a version that there is not yet: of a ledger put back";
+  EXPECT_THAT(desk.join(3, 3, 5), ElementsAre("join 3"));
+}
+
+TEST(BufferedDesk, SeesThatAnUpdateHasBecomeTooLateWhileItWaits) {
+  Desk desk;
+  desk.publish(buffered(RoundState::frozen, 0, 5));
+  desk.join(1, 1, 4);
+  desk.withdraw();
+  EXPECT_THAT(desk.publish(buffered(RoundState::collecting, 3, 7, 2)),
+              ElementsAre("too late 4", "ticket 1", "tickets 2.1 1", "pool phones 0"));
+}
+
+TEST(BufferedDesk, CountsADeviceOnceARound) {
+  Desk desk;
+  desk.publish(buffered(RoundState::collecting, 5, 5));
+  EXPECT_THAT(desk.join(1, 1, 4), ElementsAre("join 1"));
+  EXPECT_THAT(desk.join(2, 1, 4), ElementsAre("join 2")) << "the answer was lost";
+  desk.accepted(1);
+  EXPECT_THAT(desk.join(3, 1, 4), ElementsAre("pool phones 1"));
+}
+
+TEST(BufferedDesk, LetsNobodyRestLess) {
+  Desk desk;
+  desk.publish(buffered(RoundState::collecting, 5, 5), {}, {device(1)});
+  EXPECT_THAT(desk.join(1, 1, 4), ElementsAre("pool phones 1"));
 }
 
 TEST(CheckinDesk, HoldsDevicesAndTellsHowManyWait) {

@@ -18,16 +18,42 @@ const HorizontalSettings kOpen = of_ten(SecurityLevel::none);
 const HorizontalSettings kMasked = of_ten(SecurityLevel::active);
 
 bool may_choose(const HorizontalSettings& settings, uint64_t devices, uint32_t nodes, bool is_overdue) {
-  return SynchronousPolicy(settings).may_choose({.devices = devices, .nodes = nodes, .is_overdue = is_overdue});
+  return RoundPolicy(settings).may_choose({.devices = devices, .nodes = nodes, .is_overdue = is_overdue});
 }
 
 CollectedVerdict judge(const HorizontalSettings& settings, uint64_t accepted, bool is_late, bool is_counted) {
-  return SynchronousPolicy(settings).judge({.accepted = accepted, .is_late = is_late, .is_counted = is_counted});
+  return RoundPolicy(settings).judge({.accepted = accepted, .is_late = is_late, .is_counted = is_counted});
 }
 
 TEST(RoundPolicy, ChoosesFromAFullPool) {
   EXPECT_FALSE(may_choose(kOpen, 11, 1, false));
   EXPECT_TRUE(may_choose(kOpen, 12, 1, false));  // 10 x 1.2
+}
+
+HorizontalSettings buffered() {
+  HorizontalSettings settings = kOpen;
+  settings.rounds.policy = RoundPolicyKind::buffered;
+  settings.rounds.concurrency = 50;
+  return settings;
+}
+
+TEST(RoundPolicy, OfBuffersCollectsAtOnce) {
+  EXPECT_FALSE(may_choose(buffered(), 0, 0, false)) << "nobody could send";
+  EXPECT_TRUE(may_choose(buffered(), 0, 1, false));
+}
+
+TEST(RoundPolicy, OfBuffersClosesWithItsGoal) {
+  EXPECT_EQ(judge(buffered(), 9, false, false), CollectedVerdict::wait);
+  EXPECT_EQ(judge(buffered(), 10, false, false), CollectedVerdict::freeze);
+  EXPECT_EQ(judge(buffered(), 5, true, true), CollectedVerdict::freeze);
+}
+
+TEST(RoundPolicy, OfBuffersAsksAtFirstForAllAndThenForThoseThatItCounts) {
+  const HorizontalSettings settings = buffered();
+  EXPECT_EQ(RoundPolicy(settings).ticket_count({}), 50u);
+  EXPECT_EQ(RoundPolicy(settings).ticket_count({.extensions = 1}), 62u);
+  EXPECT_EQ(RoundPolicy(settings).ticket_count({.attempt = 2}), 12u) << "the others are at work";
+  EXPECT_EQ(RoundPolicy(settings).ticket_count({.round_number = 2}), 12u);
 }
 
 TEST(RoundPolicy, ChoosesFromAThinPoolOnceThatIsOverdueAndCouldSucceed) {
@@ -69,19 +95,19 @@ TEST(RoundPolicy, FailsAnAttemptThatPromisedNothing) {
 }
 
 TEST(RoundPolicy, NeedsTheMinimumWhenNobodyCanCome) {
-  EXPECT_EQ(SynchronousPolicy(kMasked).judge_last(4), CollectedVerdict::freeze);
-  EXPECT_EQ(SynchronousPolicy(kMasked).judge_last(3), CollectedVerdict::fail_attempt);
+  EXPECT_EQ(RoundPolicy(kMasked).judge_last(4), CollectedVerdict::freeze);
+  EXPECT_EQ(RoundPolicy(kMasked).judge_last(3), CollectedVerdict::fail_attempt);
 }
 
 TEST(RoundPolicy, NeedsSomebodyEvenWhereTheMinimumIsZero) {
   HorizontalSettings settings = kMasked;
   settings.rounds.goal_count_min = 0;
-  EXPECT_EQ(SynchronousPolicy(settings).judge_last(0), CollectedVerdict::fail_attempt);
+  EXPECT_EQ(RoundPolicy(settings).judge_last(0), CollectedVerdict::fail_attempt);
 }
 
 TEST(RoundPolicy, IssuesAsManyTicketsAgainForEachExtension) {
-  EXPECT_EQ(SynchronousPolicy(kOpen).ticket_count(0), 12u);
-  EXPECT_EQ(SynchronousPolicy(kOpen).ticket_count(2), 36u);
+  EXPECT_EQ(RoundPolicy(kOpen).ticket_count({}), 12u);
+  EXPECT_EQ(RoundPolicy(kOpen).ticket_count({.extensions = 2}), 36u);
 }
 
 }  // namespace

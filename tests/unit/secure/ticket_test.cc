@@ -43,6 +43,37 @@ TEST(Ticket, HasTheLayoutItsHeaderFileDescribes) {
       << "little-endian";
 }
 
+TicketClaims buffered_claims() {
+  TicketClaims of = claims();
+  Digest model;
+  model.bytes.fill(0x77);
+  of.handed = HandedModel{JobId("j7k2q"), ModelVersion(9), model};
+  return of;
+}
+
+TEST(Ticket, OfBufferedRoundsNamesTheModelThatWasHandedOut) {
+  const Bytes ticket = seal_ticket(buffered_claims(), key(1));
+  const Result<TicketClaims> opened = open_ticket(ticket, key(1), device(0x55));
+  ASSERT_OK(opened);
+  EXPECT_EQ(*opened, buffered_claims());
+  EXPECT_EQ(ticket.size(), 37u + 8 + 32 + 1 + 5 + 32);
+}
+
+TEST(Ticket, OfBufferedRoundsIsRefusedTruncatedLongerOrAltered) {
+  const Bytes ticket = seal_ticket(buffered_claims(), key(1));
+  for (size_t size = 0; size < ticket.size(); ++size) {
+    EXPECT_ERROR(open_ticket(ByteView(ticket).first(size), key(1), device(0x55)), ErrorCode::malformed, "ticket");
+  }
+  for (size_t bit = 0; bit < ticket.size() * 8; ++bit) {
+    Bytes changed = ticket;
+    changed[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+    EXPECT_FALSE(open_ticket(changed, key(1), device(0x55))) << "bit " << bit;
+  }
+  Bytes longer = ticket;
+  longer.push_back(0);
+  EXPECT_ERROR(open_ticket(longer, key(1), device(0x55)), ErrorCode::malformed, "ticket");
+}
+
 TEST(Ticket, IsRefusedTruncatedAtEveryByteOrWithOneMore) {
   Bytes ticket = seal_ticket(claims(), key(1));
   for (size_t size = 0; size < ticket.size(); ++size) {

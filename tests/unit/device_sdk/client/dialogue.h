@@ -79,6 +79,7 @@ class Dialogue {
     }
     plan.ledger = ledger;
     plan.log = log;
+    plan.staleness = staleness;
     return plan;
   }
   Assignment unsigned_assignment() const {
@@ -154,6 +155,7 @@ class Dialogue {
   std::optional<Digest> control = {};  // of a plan whose correction has one
   LedgerHead ledger;
   std::optional<SignedLogHead> log;
+  StalenessRules staleness = {};  // likewise
   JobId job{"job"};
   std::string model = "model";
   RoundKey round{RoundId(5), Attempt(1)};

@@ -133,6 +133,8 @@ TEST(IngestMachine, LooksUpADeviceThatComesToARoundItDoesNotServe) {
   EXPECT_THAT(ingest.offer(1), ElementsAre("look up 1")) << "perhaps accepted, and only the answer was lost";
   EXPECT_THAT(ingest.looked_up(1, true), ElementsAre("accept 1 of 1"));
   EXPECT_THAT(ingest.looked_up(2, false), ElementsAre("refuse 2: round_closed 0-500"));
+  EXPECT_THAT(ingest.looked_up(4, false, true), ElementsAre("refuse 4: ticket_expired 0-500")) << "for certain";
+  EXPECT_THAT(ingest.looked_up(5, true, true), ElementsAre("accept 5 of 5"));
   EXPECT_THAT(ingest.looked_up(3, Error(ErrorCode::unavailable, "no store")),
               ElementsAre("refuse 3: unavailable 1000-5000"));
   EXPECT_TRUE(ingest.machine().idle());

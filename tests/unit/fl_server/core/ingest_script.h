@@ -91,8 +91,8 @@ class Ingest {
   }
   Lines due(uint64_t total) { return step(UpdatesDue{kRound, total}); }
   Lines withdraw(RoundKey key = kRound) { return step(RoundWithdrawn{key}); }
-  Lines looked_up(uint64_t upload, Result<bool> accepted) {
-    return step(AcceptedLookedUp{UploadId(upload), kRound, device(upload), std::move(accepted)});
+  Lines looked_up(uint64_t upload, Result<bool> accepted, bool is_over = false) {
+    return step(AcceptedLookedUp{UploadId(upload), kRound, device(upload), std::move(accepted), is_over});
   }
   Lines at(int64_t ms) {
     now_ = Instant(Millis(ms));

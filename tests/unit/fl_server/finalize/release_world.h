@@ -140,6 +140,7 @@ class StormyStore : public TrainingStore {
   Result<uint64_t> count_accepted(const RoundKey& key) override { return inner_->count_accepted(key); }
   Result<std::vector<DeviceId>> list_accepted(const RoundKey& key) override { return inner_->list_accepted(key); }
   Result<bool> is_accepted(const RoundKey& key, const DeviceId& id) override { return inner_->is_accepted(key, id); }
+  Result<UpdateFate> look_up(const RoundKey& key, const DeviceId& id) override { return inner_->look_up(key, id); }
   Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) override { return inner_->list_partials(key); }
   Result<std::vector<PartialRecord>> list_finished_partials(size_t n) override {
     return inner_->list_finished_partials(n);

@@ -334,6 +334,19 @@ TYPED_TEST(RoundStoreConformance, AcceptsABatchAsAWhole) {
   EXPECT_EQ(this->store().load_progress(JobId("j"))->accepted, 4u);
 }
 
+TYPED_TEST(RoundStoreConformance, SaysWhetherWhoIsNotCountedMayStillBe) {
+  const RoundKey key = this->collecting();
+  ASSERT_EQ(this->accept("n/1", key, {1}), "done");
+  EXPECT_EQ(*this->store().look_up(key, numbered_device(1)), (UpdateFate{.is_accepted = true, .is_over = false}));
+  EXPECT_EQ(*this->store().look_up(key, numbered_device(2)), (UpdateFate{.is_accepted = false, .is_over = false}));
+  ASSERT_TRUE(*this->move(key, RoundState::collecting, RoundState::frozen));
+  EXPECT_EQ(*this->store().look_up(key, numbered_device(1)), (UpdateFate{.is_accepted = true, .is_over = true}));
+  EXPECT_EQ(*this->store().look_up(key, numbered_device(2)), (UpdateFate{.is_accepted = false, .is_over = true}));
+  EXPECT_EQ(this->accept("n/2", key, {2}), "closed") << "as was said";
+  const RoundKey unknown{RoundId(987), Attempt(1)};
+  EXPECT_TRUE(this->store().look_up(unknown, numbered_device(1))->is_over);
+}
+
 TYPED_TEST(RoundStoreConformance, CountsARepeatedBatchOnce) {
   const RoundKey key = this->collecting();
   EXPECT_EQ(this->accept("n/1", key, {1, 2}), "done");

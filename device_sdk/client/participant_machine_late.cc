@@ -1,0 +1,51 @@
+// What a participant does with an update that its round did not count (buffered rounds, ADR 114).
+#include "device_sdk/client/participant_machine.h"
+
+namespace coterie {
+
+uint64_t ParticipantMachine::versions_since(const Assignment& later) const {
+  return later.model_version.value() - state_.assignment->model_version.value();
+}
+
+// The server, too, reckons by the plan whether it may still count (CheckinDesk): an assignment of anything else is new
+// work, in the place of an update that nobody will ask for.
+void ParticipantMachine::join(const Assignment& assignment) {
+  if (const Status verified = verify(assignment); !verified) {
+    return give_up(verified.error(), policy_.refusal_pause, 2 * policy_.refusal_pause);
+  }
+  const Assignment& own = *state_.assignment;
+  const bool is_in_time = assignment.job == own.job && assignment.model_version >= own.model_version &&
+                          versions_since(assignment) <= plan_->staleness.versions_max;
+  if (!is_in_time) {
+    last_error_ = Error(ErrorCode::ticket_expired, "the update was too late for every round of its job");
+    state_.assignment.reset();
+    forget_plan();
+    state_.phase = ParticipantPhase::idle;
+    return take(assignment);
+  }
+  state_.newest_models[assignment.job] = assignment.model_version;
+  count_part(*plan_, assignment, state_);  // before it can leave, as for its own round
+  state_.joined = assignment;
+  state_.wait_until = WallTime();
+}
+
+// Whatever went wrong, the update is as good as before.
+void ParticipantMachine::ask_for_round_again(const Failure& failure) {
+  last_error_ = failure.error;
+  ++state_.failures;
+  if (failure.window && failure.window->max_ms > 0) {
+    return wait_between(Millis(failure.window->min_ms), Millis(failure.window->max_ms));
+  }
+  wait_between(Millis(0), backoff());
+}
+
+// For certain the round is over and does not count the update, which may so go to another.
+void ParticipantMachine::leave_round(const Failure& failure) {
+  last_error_ = failure.error;
+  if (!state_.is_late()) state_.late_since = now_;
+  state_.joined.reset();
+  if (failure.window) wait_between(Millis(failure.window->min_ms), Millis(failure.window->max_ms));
+  else state_.wait_until = WallTime();
+}
+
+}  // namespace coterie

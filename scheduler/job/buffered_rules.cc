@@ -1,0 +1,78 @@
+#include "scheduler/job/buffered_rules.h"
+
+#include <string>
+
+#include "proto/messages/running_statistics.h"
+
+namespace coterie {
+namespace {
+
+constexpr std::string_view kRoundPolicies[] = {"synchronous", "buffered"};
+
+void check_synchronous(const RoundSettings& rounds, SettingsChecker& check) {
+  const std::string why = "must be absent without rounds.policy buffered: other rounds count no late update";
+  const RoundSettings defaults;
+  check.require(rounds.concurrency == defaults.concurrency, "/rounds/concurrency", why);
+  check.require(rounds.staleness_max == defaults.staleness_max, "/rounds/staleness_max", why);
+  check.require(rounds.staleness_exponent == defaults.staleness_exponent, "/rounds/staleness_exponent", why);
+}
+
+}  // namespace
+
+std::string_view to_string(RoundPolicyKind kind) { return kRoundPolicies[static_cast<size_t>(kind)]; }
+std::span<const std::string_view> round_policy_names() { return kRoundPolicies; }
+
+void check_buffered(const HorizontalSettings& settings, SettingsChecker& check) {
+  const RoundSettings& rounds = settings.rounds;
+  if (!rounds.is_buffered()) return check_synchronous(rounds, check);
+  check.in_range<uint32_t>(rounds.staleness_max, 1, kStalenessMax, "/rounds/staleness_max");
+  check.in_range<double>(rounds.staleness_exponent, 0, 10, "/rounds/staleness_exponent");
+  check.in_range<uint32_t>(rounds.concurrency, 0, 10'000'000, "/rounds/concurrency");
+  check.require(rounds.concurrency == 0 || rounds.concurrency >= rounds.ticket_count(), "/rounds/concurrency",
+                "must be 0 or at least as many as a round gives tickets, which is " +
+                    std::to_string(rounds.ticket_count()) + ": with fewer at work no buffer fills");
+  const auto refuse = [&](bool is_there, std::string_view with, std::string_view reason) {
+    check.require(!is_there, "/rounds/policy",
+                  "buffered does not go with " + std::string(with) + ": " + std::string(reason));
+  };
+  const PrivacySettings& privacy = settings.privacy;
+  refuse(privacy.level != SecurityLevel::none, "privacy.level " + std::string(to_string(privacy.level)),
+         "an update that joins a later round would go through a second session of secure aggregation, which devices do "
+         "not do yet; take level none, or synchronous rounds");
+  refuse(privacy.has_noise(), "privacy.noise_multiplier",
+         "a device looks at the privacy ledger in the plan that it trains by, and would be counted in a release behind "
+         "that; take synchronous rounds");
+  refuse(privacy.adaptive_clip.has_value(), "privacy.adaptive_clip",
+         "a late update was clipped by the norm of an earlier round, and its clip bit says nothing of this one's");
+  refuse(settings.strategy.rule->correction != CorrectionKind::none,
+         "strategy.kind " + std::string(settings.strategy.rule->name),
+         "what its devices keep, and what it hands out, belong to the round that they trained for; take fedavg, "
+         "fedavgm or fedadam");
+  refuse(settings.aggregation.keeps_updates(), "aggregation.rule " + std::string(settings.aggregation.name()),
+         "it tells lies from truth by comparing updates of one model, and late ones are of others; take mean");
+  refuse(settings.strategy.statistics == Statistics::pooled, "strategy.statistics pooled",
+         "running statistics say where a device stood, which a weight for being late does not scale");
+  refuse(settings.update.compression.is_on(), "update.compression",
+         "an update is rounded by the grid and the rotation of its own round; take it out");
+  refuse(settings.update.weight_share_max < 1, "update.weight_share_max",
+         "the largest weight would be another one in the round that counts a late update than in its own; cap it with "
+         "update.weight_max");
+  refuse(settings.training.lora.has_value(), "training.lora",
+         "companions are merged when a round ends, and those of late updates belong to weights of before");
+}
+
+Problems buffered_problems(const HorizontalSettings& settings, const ModelGraph& graph) {
+  const size_t moving = running_statistics(graph).size();
+  if (!settings.rounds.is_buffered() || moving == 0) return {};
+  return {{"/model", "has " + std::to_string(moving) +
+                         " batch norms whose running statistics follow the devices' data, and rounds.policy buffered "
+                         "has no place for those of late updates: freeze those norms in the model, use layer or group "
+                         "norms, or take synchronous rounds"}};
+}
+
+StalenessRules staleness_of(const RoundSettings& rounds) {
+  if (!rounds.is_buffered()) return {};
+  return {.versions_max = rounds.staleness_max, .exponent = rounds.staleness_exponent};
+}
+
+}  // namespace coterie

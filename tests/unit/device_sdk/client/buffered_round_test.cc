@@ -1,0 +1,147 @@
+// Buffered rounds: an update that its round no longer took joins a later one, once, and is never thrown away lightly.
+#include <gtest/gtest.h>
+
+#include "tests/unit/device_sdk/client/dialogue.h"
+
+namespace coterie::test {
+namespace {
+
+using Phase = ParticipantPhase;
+
+const Error kOver(ErrorCode::ticket_expired, "over, and not counted");
+const Error kClosed(ErrorCode::round_closed, "closed");
+
+// A device that has trained by a plan with buffered rounds.
+Dialogue trained(uint32_t versions_max = 3) {
+  Dialogue d;
+  d.staleness = {.versions_max = versions_max, .exponent = 0.5f};
+  d.version = ModelVersion(4);
+  d.reach(Phase::trained);
+  return d;
+}
+
+void go_on(Dialogue& d, uint64_t versions) {
+  d.version = ModelVersion(d.version.value() + versions);
+  d.round = {RoundId(d.round.round.value() + 1), Attempt(1)};
+}
+
+TEST(BufferedRound, TakesAFreshUpdateAsItIs) {
+  Dialogue d = trained();
+  EXPECT_FALSE(std::get<DoUpload>(d.next()).weight);
+  d.tell(d.good_answer());
+  EXPECT_EQ(d.state().rounds_done, 1u);
+}
+
+TEST(BufferedRound, TakesALateUpdateByItsWeight) {
+  Dialogue d = trained();
+  const Assignment own = *d.state().assignment;
+  d.tell(d.failed_answer(kOver));
+  const auto asked = std::get<DoCheckIn>(d.next());
+  EXPECT_EQ(asked.held, own.ticket) << "the server reckons by what it has sealed";
+  go_on(d, 3);
+  d.tell(CheckInAnswered{d.assignment()});
+  const auto upload = std::get<DoUpload>(d.next());
+  EXPECT_EQ(upload.assignment.round, d.round);
+  EXPECT_EQ(upload.weight, 0.5f) << "(1 + 3) ^ -0.5";
+  EXPECT_EQ(d.state().assignment->round, own.round) << "it was trained for that one";
+  d.tell(d.good_answer());
+  EXPECT_EQ(d.state().rounds_done, 1u);
+  EXPECT_EQ(d.state().took_part.at(d.job), d.version);
+  EXPECT_FALSE(d.state().is_late());
+}
+
+// An earlier try may be in a batch that is yet to be committed.
+TEST(BufferedRound, IsNotLeftWhileItMayCountTheUpdate) {
+  Dialogue d = trained();
+  for (int i = 0; i < 3; ++i) {
+    d.tell(d.failed_answer(kClosed, RetryWindow{0, 500, {}}));
+    d.skip_wait();
+    EXPECT_TRUE(d.is_next<DoUpload>());
+    EXPECT_FALSE(d.state().is_late());
+  }
+}
+
+TEST(BufferedRound, IsLeftForTheNextAgainAndAgain) {
+  Dialogue d = trained();
+  d.tell(d.failed_answer(kOver));
+  for (const float weight : {0.70710678f, 0.57735027f, 0.5f}) {
+    go_on(d, 1);
+    d.tell(CheckInAnswered{d.assignment()});
+    EXPECT_FLOAT_EQ(*std::get<DoUpload>(d.next()).weight, weight);
+    d.tell(d.failed_answer(kOver));
+    EXPECT_TRUE(d.is_next<DoCheckIn>());
+  }
+}
+
+TEST(BufferedRound, OutlivesTheDeviceWhereverItIs) {
+  Dialogue d = trained();
+  d.tell(d.failed_answer(kOver));
+  d.restart();
+  EXPECT_FALSE(std::get<DoCheckIn>(d.next()).held.empty());
+  go_on(d, 1);
+  d.tell(CheckInAnswered{d.assignment()});
+  d.restart();
+  EXPECT_EQ(std::get<DoUpload>(d.next()).assignment.round, d.round);
+  EXPECT_EQ(d.state().joined->model_version, d.version);
+}
+
+// The same as the desk's conclusion from the ticket: new work, and not a round to join.
+TEST(BufferedRound, GivesUpAnUpdateThatIsTooLate) {
+  Dialogue d = trained(3);
+  d.tell(d.failed_answer(kOver));
+  go_on(d, 4);
+  d.tell(CheckInAnswered{d.assignment()});
+  EXPECT_TRUE(d.is_next<DoFetchPlan>());
+  EXPECT_EQ(d.state().assignment->round, d.round);
+  EXPECT_FALSE(d.state().is_late());
+}
+
+TEST(BufferedRound, KeepsAnUpdateThroughFailuresOfTheCheckIn) {
+  Dialogue d = trained();
+  d.tell(d.failed_answer(kOver));
+  for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::round_closed, ErrorCode::unauthenticated}) {
+    d.tell(CheckInAnswered{Failure{Error(code, "no"), {}}});
+    d.skip_wait();
+    EXPECT_FALSE(std::get<DoCheckIn>(d.next()).held.empty());
+  }
+  d.tell(CheckInAnswered{RetryWindow{10, 20, {}}});
+  d.skip_wait();
+  EXPECT_FALSE(std::get<DoCheckIn>(d.next()).held.empty());
+}
+
+TEST(BufferedRound, IsWaitedForAnHourAndNoLonger) {
+  Dialogue d = trained();
+  d.tell(d.failed_answer(kOver));
+  d.now = d.now + kHeldMax + Millis(1);
+  d.tell(CheckInAnswered{RetryWindow{10, 20, {}}});
+  EXPECT_FALSE(d.state().assignment);
+}
+
+TEST(BufferedRound, HasNoEndThatADeviceReadsFromItsClock) {
+  Dialogue d = trained();
+  d.now = d.now + 2 * kRoundTime;
+  d.tell(d.failed_answer(Error(ErrorCode::unavailable, "busy")));
+  d.skip_wait();
+  EXPECT_TRUE(d.is_next<DoUpload>());
+}
+
+TEST(BufferedRound, OfAServerThatSignsForAnotherIsNotJoined) {
+  Dialogue d = trained();
+  d.tell(d.failed_answer(kOver));
+  go_on(d, 1);
+  Assignment forged = d.assignment();
+  forged.signature[0] ^= 1;
+  d.tell(CheckInAnswered{forged});
+  EXPECT_FALSE(d.state().assignment);
+  EXPECT_FALSE(d.state().joined);
+}
+
+TEST(SynchronousRound, IsLostWithItsTicket) {
+  Dialogue d;
+  d.reach(Phase::trained);
+  d.tell(d.failed_answer(kOver));
+  EXPECT_FALSE(d.state().assignment);
+}
+
+}  // namespace
+}  // namespace coterie::test
