@@ -10,6 +10,7 @@ install_packages "${coterie_packages[@]}" dpkg-dev file
 say "Building the release"
 build packages
 say "Packing it"
+rm -f build/packages/packages/*.deb build/packages/packages/*.tar.gz # of versions before
 for generator in DEB TGZ; do
   (cd build/packages && cpack -G "$generator" > "packages-$generator.log" 2>&1) || {
     tail -n 25 "build/packages/packages-$generator.log" >&2
