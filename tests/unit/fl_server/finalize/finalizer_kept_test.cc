@@ -2,32 +2,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "aggregation/accumulate/kept_updates.h"
 #include "aggregation/robust/registry.h"
 #include "fl_server/finalize/kept_round.h"
-#include "tests/unit/fl_server/finalize/finalizer_fixture.h"
+#include "tests/unit/fl_server/finalize/kept_updates_fixture.h"
 
 namespace coterie {
 namespace {
 
+using test::add_kept;
+using test::device;
 using test::FrozenRound;
+using test::OneUpdate;
 using test::some_values;
 using testing::Pointwise;
 
 constexpr size_t kValues = 2 * 32 * 1024 + 4321;  // three tiles, the last one short
 const StrategySettings kFedAvg = StrategySettings::of("fedavg");
-
-struct OneUpdate {
-  uint8_t device;
-  std::vector<float> values;
-  uint32_t weight = 1;
-};
-
-DeviceId device(uint8_t number) {
-  DeviceId id;
-  id.bytes.fill(number);
-  return id;
-}
 
 std::function<void(HorizontalSettings&)> with(const AggregationSettings& aggregation, uint32_t weight_max = 1) {
   return [=](HorizontalSettings& settings) {
@@ -35,24 +25,6 @@ std::function<void(HorizontalSettings&)> with(const AggregationSettings& aggrega
     settings.update.weight_max = weight_max;
     settings.rounds.over_selection = 2;
   };
-}
-
-void add_kept(FrozenRound& round, const std::string& id, const std::vector<OneUpdate>& updates) {
-  KeptUpdates kept(updates[0].values.size(), round.fixed_point());
-  PartialSumHeader header{round.round_.key, id, static_cast<uint32_t>(updates.size()), 0, 0};
-  std::vector<AcceptRow> rows;
-  for (const OneUpdate& update : updates) {
-    ASSERT_OK(kept.add(update.values, update.weight, device(update.device)));
-    header.weight_sum += update.weight;
-    rows.push_back({device(update.device)});
-  }
-  header.value_count = kept.lane_count();
-  const Digest blob = round.put_partial(header, {kept.lanes().begin(), kept.lanes().end()});
-  RoundTotals totals;
-  totals.updates = updates.size();
-  totals.weight = header.weight_sum;
-  ASSERT_TRUE(
-      std::holds_alternative<BatchDone>(round.rounds_.accept_batch({id, round.round_.key, totals, blob}, rows)));
 }
 
 std::vector<OneUpdate> some_updates(uint8_t count, size_t values = kValues) {

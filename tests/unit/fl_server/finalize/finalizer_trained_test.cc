@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "scheduler/job/central_noise.h"
-#include "tests/unit/fl_server/finalize/finalizer_fixture.h"
+#include "scheduler/job/round_release.h"
+#include "scheduler/job/round_terms.h"
+#include "tests/unit/fl_server/finalize/kept_updates_fixture.h"
 
 namespace coterie {
 namespace {
@@ -179,6 +182,150 @@ TEST(TrainedRounds, OfLoraAddTheProductOfTheMean) {
     b_first += pair.b_values();
   }
   EXPECT_TRUE(std::equal(moved.begin() + kMean, moved.end(), base.begin() + kMean)) << "no weight, no change";
+}
+
+// Rounds of a job with LoRA beside rounds whose model is its B and nothing else. Both get the same updates: whatever a
+// round does with them, the first model is to move by the product of what the second moves by.
+class LoraBesidePlain {
+ public:
+  explicit LoraBesidePlain(
+      const StrategySettings& strategy,
+      const std::function<void(HorizontalSettings&)>& change = [](HorizontalSettings&) {})
+      : adapted_(strategy, model_of(base_values(), true),
+                 [&](HorizontalSettings& settings) {
+                   change(settings);
+                   settings.training.lora = lora_;
+                 }),
+        plain_(strategy, std::vector<float>(2 * (kIn + kOut)), change) {}
+
+  const FrozenRound& plain() const { return plain_; }
+
+  void run(const std::function<void(FrozenRound&)>& add) {
+    ASSERT_EQ(adapted_.update_values(), plain_.update_values());
+    const std::vector<float> before = adapted_.weights_of(adapted_.base_), b_before = plain_.weights_of(plain_.base_);
+    std::vector<FinalizedRound> done;
+    for (FrozenRound* round : {&adapted_, &plain_}) {
+      add(*round);
+      round->move(RoundState::frozen);
+      const auto finalized = round->finalize();
+      ASSERT_OK(finalized);
+      done.push_back(*finalized);
+    }
+    expect_product(before, adapted_.weights_of(done[0].model), b_before, plain_.weights_of(done[1].model));
+    EXPECT_EQ(done[0].model.clip_norm, done[1].model.clip_norm);
+    ASSERT_EQ(done[0].model.optimizer_state.has_value(), done[1].model.optimizer_state.has_value());
+    if (done[0].model.optimizer_state) EXPECT_EQ(state_of(adapted_, done[0].model), state_of(plain_, done[1].model));
+    adapted_.commit_frozen(done[0]);
+    plain_.commit_frozen(done[1]);
+  }
+
+ private:
+  void expect_product(const std::vector<float>& before, const std::vector<float>& after,
+                      const std::vector<float>& b_before, const std::vector<float>& b_after) const {
+    const std::vector<LoraPair> pairs = *lora_pairs(two_layers(true), lora_);
+    const std::vector<float> a = draw_lora_a(pairs, lora_);
+    size_t a_first = 0, b_first = 0;
+    double moved = 0;
+    for (const LoraPair& pair : pairs) {
+      for (uint64_t i = 0; i < pair.in * pair.out; ++i) {
+        double product = 0;
+        for (uint64_t k = 0; k < pair.rank; ++k) {
+          const size_t b = b_first + k * pair.out + i % pair.out;
+          product += double(a[a_first + i / pair.out * pair.rank + k]) * (double(b_after[b]) - double(b_before[b]));
+        }
+        const uint64_t place = pair.first_value + i;
+        EXPECT_NEAR(after[place], double(before[place]) + double(lora_.scale()) * product, 1e-4) << place;
+        moved = std::max(moved, std::abs(product));
+      }
+      a_first += pair.a_values();
+      b_first += pair.b_values();
+    }
+    EXPECT_GT(moved, 1e-3);
+    EXPECT_TRUE(std::equal(after.begin() + kMean, after.end(), before.begin() + kMean));
+  }
+  static Bytes state_of(FrozenRound& round, const ModelRecord& model) {
+    const Bytes blob = round.blobs_.bytes_of(*model.optimizer_state);
+    const auto stored = decode_optimizer_state(blob);
+    EXPECT_OK(stored);
+    return stored ? Bytes(stored->payload.begin(), stored->payload.end()) : Bytes();
+  }
+
+  const LoraSettings lora_{.rank = 2, .alpha = 6, .pattern = "*.weight", .fixed_a_seed = 9};
+  FrozenRound adapted_, plain_;
+};
+
+void add_two(FrozenRound& round) {
+  const std::vector<float> one = test::some_values(2 * round.round_.number, round.update_values(), 0.5),
+                           other = test::some_values(2 * round.round_.number + 1, round.update_values(), 0.5);
+  round.add_partial("p" + std::to_string(round.round_.number), {{one, 1}, {other, 1}});
+}
+
+// Its state, and scaffold's control part.
+TEST(TrainedRounds, OfLoraMoveBByEveryStrategyAndItsState) {
+  for (const StrategyRule* rule : strategies()) {
+    SCOPED_TRACE(rule->name);
+    LoraBesidePlain rounds(StrategySettings::of(rule->name));
+    for (int number = 1; number <= 3; ++number) rounds.run(add_two);
+  }
+}
+
+TEST(TrainedRounds, OfLoraHaveTheNoiseOfB) {
+  LoraBesidePlain rounds(StrategySettings::of("fedavgm"), [](HorizontalSettings& settings) {
+    settings.update.clip_l2 = 1;
+    settings.update.weight_max = 1;
+    settings.rounds.goal_count = 4;
+    settings.privacy = {SecurityLevel::none, 1.5, 1e-6, 100};
+  });
+  for (int number = 1; number <= 2; ++number) {
+    rounds.run([](FrozenRound& round) {  // noise alone moves these
+      const std::vector<float> zeros(round.update_values());
+      round.add_partial("p" + std::to_string(round.round_.number), {{zeros, 1}, {zeros, 1}});
+    });
+  }
+}
+
+TEST(TrainedRounds, OfLoraHaveTheClipBitBehindB) {
+  constexpr uint32_t kDevices = 60;
+  LoraBesidePlain rounds(StrategySettings(), [](HorizontalSettings& settings) {
+    settings.update.clip_l2 = 1;
+    settings.update.weight_max = 1;
+    settings.rounds.goal_count = kDevices;
+    settings.rounds.count = 1000;
+    settings.privacy = {SecurityLevel::none, 2, 1e-6, 1000};
+    settings.privacy.adaptive_clip = AdaptiveClipSettings{.quantile = 0.5};
+  });
+  for (int number = 1; number <= 2; ++number) {
+    rounds.run([](FrozenRound& round) {
+      const HorizontalSettings& settings = round.job_.spec.horizontal();
+      const Plan plan =
+          with_terms(plan_of(settings, round.job_.id, round.job_.values()), terms_of(settings, facts_of(round.round_)));
+      std::vector<float> values = test::some_values(round.round_.number, round.update_values(), 0.1);
+      values.back() = -plan.update.clip.bit;  // all were clipped
+      round.add_partial("p" + std::to_string(round.round_.number), std::vector<TestUpdate>(kDevices, {values, 1}));
+    });
+  }
+  EXPECT_GT(rounds.plain().base_.clip_norm.value_or(0), 1);
+}
+
+TEST(TrainedRounds, OfLoraKeepUpdatesOfBForARuleThatLooksAtEach) {
+  for (const char* rule : {"median", "krum"}) {
+    SCOPED_TRACE(rule);
+    LoraBesidePlain rounds(StrategySettings::of("fedadam"), [&](HorizontalSettings& settings) {
+      settings.aggregation = AggregationSettings::of(rule);
+      settings.update.weight_max = 1;
+      settings.rounds.over_selection = 2;
+    });
+    for (int number = 1; number <= 2; ++number) {
+      rounds.run([](FrozenRound& round) {
+        std::vector<test::OneUpdate> updates;
+        for (uint8_t i = 1; i <= 5; ++i) {
+          const uint64_t seed = 10 * round.round_.number + i;
+          updates.push_back({i, test::some_values(seed, round.update_values(), 0.5), 1});
+        }
+        test::add_kept(round, "p" + std::to_string(round.round_.number), updates);
+      });
+    }
+  }
 }
 
 }  // namespace
