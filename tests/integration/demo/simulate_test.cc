@@ -37,6 +37,24 @@ class Simulate : public DemoTest {
     return nlohmann::json::parse(process.output());
   }
   std::string job() const { return directory_ / "job.json"; }
+
+  // The models of a demo with these options at each level, and of simulations of their jobs; what an update has without
+  // secure aggregation.
+  std::set<std::string> models_at_every_level(const std::string& kind, const std::vector<std::string>& words,
+                                              double& update_bytes) {
+    std::set<std::string> models;
+    for (const std::string level : {"none", "masked", "active"}) {
+      std::vector<std::string> all = words;
+      all.insert(all.end(), {"--security", level});
+      const std::string name = kind + "-" + level;
+      const nlohmann::json real = demo(all, "run-" + name);
+      EXPECT_TRUE(real.contains("model_digest")) << name;
+      models.insert(real.value("model_digest", name));
+      models.insert(simulate("as-" + name, {"--devices", "4"})["model_digest"]);
+      if (level == "none") update_bytes = real.value("update_bytes", 0.0);
+    }
+    return models;
+  }
 };
 
 TEST_F(Simulate, HasTheModelOfRealProcessesWithAnyThreads) {
@@ -134,24 +152,14 @@ TEST_F(Simulate, HasTheModelOfWhatTrainsAloneAtEveryLevel) {
   const nlohmann::json whole = demo({"--security", "none"}, "whole");
   const std::vector<std::pair<std::string, std::vector<std::string>>> kinds = {
       {"last", {"--train-last", "1"}},
-      {"lora", {"--lora", "rank=2:*.weight"}},
       {"scaffold", {"--freeze", "dense1.*", "--strategy", "scaffold"}},
       {"few", {"--train-only", "dense2.*", "--update-bits", "6"}}};
   for (const auto& [kind, words] : kinds) {
-    std::set<std::string> models;
-    for (const std::string level : {"none", "masked", "active"}) {
-      std::vector<std::string> all = words;
-      all.insert(all.end(), {"--security", level});
-      const std::string name = kind + "-" + level;
-      const nlohmann::json real = demo(all, "run-" + name);
-      ASSERT_TRUE(real.contains("model_digest")) << name;
-      models.insert(real["model_digest"]);
-      models.insert(simulate("as-" + name, {"--devices", "4"})["model_digest"]);
-      if (level == "none")
-        EXPECT_LT(real["update_bytes"].get<double>(), whole["update_bytes"].get<double>() / 2) << name;
-    }
+    double update_bytes = 0;
+    const std::set<std::string> models = models_at_every_level(kind, words, update_bytes);
     EXPECT_EQ(models.size(), 1u) << kind;
     EXPECT_NE(whole["model_digest"], *models.begin()) << kind;
+    EXPECT_LT(update_bytes, whole["update_bytes"].get<double>() / 2) << kind;
   }
 }
 
@@ -176,6 +184,21 @@ TEST_F(Simulate, HasTheModelOfDevicesThatStopEarlyAtEveryLevel) {
     EXPECT_EQ(models.size(), 1u) << kind;
     EXPECT_NE(plain["model_digest"], *models.begin()) << kind;
   }
+}
+
+// Companions with what else lies in an update, is kept by devices, or moves B.
+TEST_F(Simulate, HasTheModelOfCompanionsWithOtherStrategiesAtEveryLevel) {
+  double plain = 0, with_control = 0, few_bits = 0;
+  const std::set<std::string> fedavg = models_at_every_level("fedavg", {"--lora", "rank=2:*.weight"}, plain);
+  const std::set<std::string> scaffold =
+      models_at_every_level("scaffold", {"--lora", "rank=2:*.weight", "--strategy", "scaffold"}, with_control);
+  const std::set<std::string> fedadam = models_at_every_level(
+      "fedadam", {"--lora", "rank=2:*.weight", "--strategy", "fedadam", "--update-bits", "6"}, few_bits);
+  for (const std::set<std::string>* models : {&fedavg, &scaffold, &fedadam}) EXPECT_EQ(models->size(), 1u);
+  EXPECT_NE(*fedavg.begin(), *scaffold.begin());
+  EXPECT_NE(*fedavg.begin(), *fedadam.begin());
+  EXPECT_EQ(with_control, 2 * plain);
+  EXPECT_LT(few_bits, plain / 4);
 }
 
 TEST_F(Simulate, LosesWhomTheTraceNamesAndHasAnotherModel) {
