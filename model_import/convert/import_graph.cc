@@ -4,6 +4,7 @@
 #include <set>
 
 #include "model_import/convert/convert.h"
+#include "model_import/convert/operators.h"
 #include "model_import/convert/recurrent_tables.h"
 #include "model_import/fold/fold.h"
 #include "model_import/patterns/patterns.h"
@@ -54,9 +55,7 @@ void keep_needed(Graph& graph, const std::string& output) {
 Status check_operators(const Graph& graph) {
   std::map<std::string, std::vector<std::string>> unknown;
   for (const Node& node : graph.nodes) {
-    const bool is_known = converter_of(node.op) != nullptr || index_rule(node.op) != nullptr ||
-                          arithmetic_rule(node.op) != nullptr || node.op == "Shape" || node.op == "Size";
-    if (!is_known)
+    if (!is_imported(node.op))
       unknown[node.op].push_back(node.name.empty() ? node.outputs.empty() ? "" : node.outputs[0] : node.name);
   }
   if (unknown.empty()) return {};
@@ -226,9 +225,9 @@ Result<ImportedModel> import_graph(Graph graph, const ImportOptions& options) {
   COT_TRY(bind_dimensions(graph, options));
   graph.outputs = {{.name = output, .element = Element::real, .shape = {}}};
   keep_needed(graph, output);
+  COT_TRY(check_operators(graph));  // before there are operators that only patterns may make
   fuse_patterns(graph);
   keep_needed(graph, output);
-  COT_TRY(check_operators(graph));
 
   Context context(graph, {.constant = options.constant, .trainable = options.trainable});
   context.count_readers(output);

@@ -22,12 +22,21 @@ Factor factor(Context& context, Value& value) {
   return {context.in_order(value, use_swapped ? swapped : order), use_swapped};
 }
 
+// One number for all outputs is a bias, too, though arithmetic does not train single numbers.
+Result<TensorIndex> bias_of(Context& context, const Node& node, size_t i) {
+  Value& bias = context.in(node, i);
+  const bool is_one = bias.host != nullptr && bias.host->stored() == 1 && bias.element == Element::real &&
+                      !bias.initializer.empty() && !bias.host->is_uniform;
+  if (is_one) return context.vector_parameter(node, i, "bias", 1);
+  return context.plain(bias);
+}
+
 Result<TensorIndex> bias_added(Context& context, const Node& node, size_t i, TensorIndex product) {
   const Value& bias = context.in(node, i);
   const Shape shape = context.writer.shape(product);
   COT_ASSIGN(const Shape whole, broadcast(node, shape, bias.shape));
   if (whole != shape) return Error(ErrorCode::malformed, node.what() + ": its bias does not fit");
-  const TensorIndex tensor = context.plain(context.in(node, i));
+  COT_ASSIGN(const TensorIndex tensor, bias_of(context, node, i));
   return context.writer.op(OpKind::add, name_of(node) + ".add", {product, tensor}, {}, shape);
 }
 
@@ -74,7 +83,8 @@ Result<TensorIndex> product(Context& context, const Node& node, MatmulAttributes
   const auto dimension = [](const Value& v, bool last) { return v.shape[v.rank() - (last ? 1 : 2)]; };
   const int64_t m = dimension(left, a.transpose_a), k = dimension(left, !a.transpose_a);
   const int64_t inner = dimension(right, a.transpose_b), n = dimension(right, !a.transpose_b);
-  if (k != inner || k < 0)
+  if (k < 0) return unsupported(node, "sums over the batch");
+  if (k != inner)
     return Error(ErrorCode::malformed, node.what() + ": the dimensions that are summed differ: " + std::to_string(k) +
                                            " and " + std::to_string(inner));
   COT_ASSIGN(Shape shape, broadcast(node, Shape(left.shape.begin(), left.shape.end() - 2),
@@ -111,7 +121,7 @@ Status convert_gemm(Context& context, const Node& node) {
     const std::array<float, 1> factor_value{beta};
     const TensorIndex constant =
         context.writer.constant(name_of(node) + ".beta", {1}, std::span<const float>(factor_value));
-    const TensorIndex bias = context.plain(context.in(node, 2));
+    COT_ASSIGN(const TensorIndex bias, bias_of(context, node, 2));
     const TensorIndex scaled =
         context.writer.op(OpKind::mul, name_of(node) + ".bias", {bias, constant}, {}, context.writer.shape(bias));
     y = context.writer.op(OpKind::add, name_of(node) + ".add", {y, scaled}, {}, Shape(context.writer.shape(y)));

@@ -36,6 +36,11 @@ Status convert_batch_norm(Context& context, const Node& node) {
 Status convert_group_norm(Context& context, const Node& node) {
   Value& x = context.in(node, 0);
   COT_ASSIGN(const int64_t channels, channels_of(node, x));
+  // A pattern does not know the rank: of one dimension less, such a table lies along another than the channels.
+  for (size_t i = 1; node.op == kGroupNorm && i < 3; ++i) {
+    if (context.in(node, i).rank() + 1 != x.rank())
+      return unsupported(node, "a group norm whose scale and bias are not by channel");
+  }
   const Order order = image_order(x.rank());
   NormAttributes a;
   a.epsilon = node.real("epsilon", 1e-5f);

@@ -134,8 +134,10 @@ Status check_form(Context& context, const Node& node, Layer& layer) {
                                                               : std::vector<std::string>{"Tanh"};
     for (size_t i = 0; activations != nullptr && i < activations->size(); ++i) {
       const std::string& name = (*activations)[i];
-      if (node.op == "RNN" && name == (*activations)[0] && name == "Relu") layer.attributes.is_relu = true;
-      else if (name != usual[i % usual.size()]) return unsupported(node, "activation " + name);
+      if (node.op == "RNN" && i == 0 && name == "Relu") layer.attributes.is_relu = true;
+      // The second direction of an RNN computes as the first.
+      else if (name != (layer.attributes.is_relu ? "Relu" : usual[i % usual.size()]))
+        return unsupported(node, "activation " + name);
     }
   }
   layer.attributes.reset_after = node.op != "GRU" || node.integer("linear_before_reset", 0) != 0;

@@ -169,7 +169,8 @@ Status convert_tile(Context& context, const Node& node) {
                                  context.writer.type(tensor));
       continue;
     }
-    if (count.per_batch || shape[at] < 0 || count.value > static_cast<int64_t>(limits::kOpOperandsMax))
+    if (shape[at] < 0) return unsupported(node, "repeats the batch");
+    if (count.per_batch || count.value > static_cast<int64_t>(limits::kOpOperandsMax))
       return unsupported(node, "repeats a dimension too often");
     shape[at] *= count.value;
     const std::vector<uint32_t> copies(static_cast<size_t>(count.value), tensor);

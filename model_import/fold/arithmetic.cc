@@ -296,6 +296,8 @@ Result<HostTensor> fold_reduce_product(const Node& node, const Operands& operand
   if (operands[0]->element == Element::real || operands[0]->is_uniform || operands[0]->shape.size() != 1) {
     return unsupported(node, "only of a list of integers");
   }
+  COT_ASSIGN(const std::vector<int64_t> axes, axes_of(node, operands, 1));
+  if (axes.empty() && node.integer("noop_with_empty_axes", 0) != 0) return *operands[0];
   Integer product{1, false};
   for (const Integer& integer : operands[0]->integers) {
     const Whole next = multiply(product, integer);

@@ -47,7 +47,9 @@ Result<HostTensor> fold_reshape(const Node& node, const Operands& operands, int6
 Result<HostTensor> fold_flatten(const Node& node, const Operands& operands, int64_t) {
   const Shape& from = operands[0]->shape;
   COT_ASSIGN(const uint64_t count, count_elements(node, from));
-  COT_ASSIGN(const uint32_t axis, axis_in(node, node.integer("axis", 1), from.size() + 1));
+  const auto rank = static_cast<int64_t>(from.size());
+  const int64_t given = node.integer("axis", 1), axis = given < 0 ? given + rank : given;  // up to the rank
+  if (axis < 0 || axis > rank) return Error(ErrorCode::malformed, node.what() + ": its axis is out of range");
   const int64_t rows = std::accumulate(from.begin(), from.begin() + axis, int64_t{1}, std::multiplies<>());
   if (rows == 0) return unsupported(node, "a tensor without elements");
   return with_shape(*operands[0], {rows, static_cast<int64_t>(count) / rows});

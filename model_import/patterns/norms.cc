@@ -133,8 +133,9 @@ bool fuse_group_norm(Matcher& match, Node& node) {
   if (shift == nullptr) return false;
   const std::string weight = match.other(*scale, merge->outputs[0]), bias = match.other(*shift, scale->outputs[0]);
   const HostTensor *weights = match.table(weight), *biases = match.table(bias);
+  // [channels, 1, ..]: one dimension alone would be the last of the image, not its channels.
   const auto by_channel = [](const HostTensor* t) {
-    return t != nullptr && !t->shape.empty() && t->shape[0] == static_cast<int64_t>(t->reals.size());
+    return t != nullptr && t->shape.size() > 1 && t->shape[0] == static_cast<int64_t>(t->reals.size());
   };
   if (!by_channel(weights) || !by_channel(biases)) return false;
   const std::string x = split->inputs[0];

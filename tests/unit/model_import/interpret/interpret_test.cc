@@ -46,6 +46,12 @@ TEST(Interpret, ErfIsTheErrorFunction) {
   expect_values(unary("Erf", reals({1, 2}, {0, 0.5})), {1, 2}, {0, 0.5204998778130465});
 }
 
+// ONNX's own test of it has more numbers than a golden file should. Source: PyTorch, torch.nn.functional.mish.
+TEST(Interpret, MishIsXTimesTanhOfSoftplus) {
+  expect_values(unary("Mish", reals({1, 3}, {-1, 0, 1}), {}, 18), {1, 3},
+                {-0.30340146137410895, 0, 0.8650983882673103});
+}
+
 TEST(Interpret, SoftmaxBeforeOpset13TakesAllDimensionsFromTheAxisOnAsOne) {
   const Array x = reals({1, 2, 2}, {0, 0, std::log(2.0), std::log(5.0)});
   expect_values(unary("Softmax", x, {{"axis", int64_t{1}}}, 12), {1, 2, 2}, {1 / 9.0, 1 / 9.0, 2 / 9.0, 5 / 9.0});

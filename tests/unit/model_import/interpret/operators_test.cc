@@ -2,51 +2,22 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
+#include <map>
+#include <set>
 
-#include "base/os/file.h"
+#include "model_import/convert/operators.h"
 #include "model_import/interpret/interpret.h"
-#include "model_import/onnx/read_onnx.h"
-#include "tests/support/matchers.h"
-#include "tests/support/paths.h"
-#include "tests/unit/model_import/onnx_operator_names.h"
+#include "tests/unit/model_import/onnx_cases.h"
+#include "tests/unit/model_import/onnx_operators.h"
 
 namespace coterie::model_import {
 namespace {
 
 TEST(InterpretedOperators, AreAllThatAreImported) {
-  size_t imported = 0;
-  for (const std::string& op : test::onnx_operators()) {
-    if (!test::is_imported(op)) continue;
-    ++imported;
-    EXPECT_TRUE(is_interpreted(op)) << op;
-  }
-  EXPECT_GT(imported, 75u);
+  for (const std::string_view op : imported_operators()) EXPECT_TRUE(is_interpreted(std::string(op))) << op;
+  EXPECT_GT(imported_operators().size(), 75u);
   EXPECT_FALSE(is_interpreted("Einsum"));
 }
-
-// Reads the fields of a golden file, as make_operators.py describes them.
-class Fields {
- public:
-  explicit Fields(Bytes bytes) : bytes_(std::move(bytes)) {}
-  bool is_done() const { return at_ == bytes_.size(); }
-  ByteView next() {
-    uint32_t size;
-    std::memcpy(&size, &bytes_[at_], sizeof(size));
-    at_ += sizeof(size);
-    const ByteView field(&bytes_[at_], size);
-    at_ += size;
-    return field;
-  }
-  std::string text() {
-    const ByteView field = next();
-    return std::string(field.begin(), field.end());
-  }
-
- private:
-  Bytes bytes_;
-  size_t at_ = 0;
-};
 
 void expect_equal(const Array& seen, const Array& expected, const std::string& name) {
   ASSERT_EQ(seen.shape, expected.shape) << name;
@@ -60,32 +31,37 @@ void expect_equal(const Array& seen, const Array& expected, const std::string& n
 }
 
 TEST(InterpretedOperators, PassOnnxsOwnTests) {
-  const auto file = os::read_file(test::source_dir() + "/tests/golden/onnx_operators/operators.golden", 1 << 20);
-  ASSERT_OK(file);
-  Fields fields(*file);
   size_t cases = 0;
-  while (!fields.is_done()) {
-    const std::string name = fields.text();
-    const Result<Graph> graph = read_onnx(fields.next());
-    const size_t inputs = std::stoul(fields.text()), outputs = std::stoul(fields.text());
-    ASSERT_OK(graph) << name;
-    const auto array = [&] {
-      const Result<HostTensor> tensor = read_onnx_tensor(fields.next());
-      EXPECT_OK(tensor) << name;
-      return *array_of(*tensor);
-    };
+  for (const test::OnnxCase& made : test::onnx_cases()) {
     Arrays given;
-    for (size_t i = 0; i < inputs; ++i) given[graph->inputs[i].name] = array();
-    for (size_t i = 0; i < outputs; ++i) {
-      const Array expected = array();
-      const std::string& output = graph->outputs[i].name;
-      const Result<Arrays> computed = interpret(*graph, given, {output});
-      ASSERT_OK(computed) << name;
-      expect_equal(computed->at(output), expected, name);
+    for (size_t i = 0; i < made.inputs.size(); ++i) given[made.graph.inputs[i].name] = *array_of(made.inputs[i]);
+    for (size_t i = 0; i < made.expected.size(); ++i) {
+      const std::string& output = made.graph.outputs[i].name;
+      const Result<Arrays> computed = interpret(made.graph, given, {output});
+      ASSERT_OK(computed) << made.name;
+      expect_equal(computed->at(output), *array_of(made.expected[i]), made.name);
     }
     ++cases;
   }
-  EXPECT_GT(cases, 400u);
+  EXPECT_GT(cases, 1000u);
+}
+
+// The newest edition of each operator is among ONNX's own tests.
+TEST(InterpretedOperators, HaveATestOfOnnx) {
+  // ONNX's test of it has 10,000 numbers; interpret_test.cc has values of it.
+  const std::set<std::string> without = {"Mish"};
+  std::map<std::string, int64_t> newest;
+  for (const test::OnnxCase& made : test::onnx_cases()) {
+    int64_t& opset = newest[made.graph.nodes[0].op];
+    opset = std::max(opset, made.graph.opset);
+  }
+  const std::map<std::string, std::vector<int64_t>> editions = test::onnx_editions();
+  for (const std::string_view name : imported_operators()) {
+    const std::string op(name);
+    if (without.contains(op)) continue;
+    ASSERT_TRUE(newest.contains(op)) << op;
+    EXPECT_GE(newest[op], editions.at(op).back()) << op;
+  }
 }
 
 }  // namespace

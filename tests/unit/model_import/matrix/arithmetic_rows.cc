@@ -43,6 +43,19 @@ Build comparison_of_integers(const std::string& op) {
   };
 }
 
+std::string comparison_of_booleans(RowGraph& g, const std::string& x) {
+  const std::string tokens = g.index_input("tokens", {2, 3}, 2);
+  const std::string are = g.node("Cast", {tokens}, {{"to", int64_t{9}}});
+  return chosen(g, g.node("Equal", {are, g.node("Less", {x, g.number(0.1f)})}), x);
+}
+
+std::string chosen_by_a_table(RowGraph& g, const std::string& x) {
+  return chosen(g, g.node("Cast", {g.list({0, 1, 1})}, {{"to", int64_t{9}}}), x);
+}
+
+// From opset 12 on the exponent may be of another type.
+std::string power_of_an_integer(RowGraph& g, const std::string& x) { return g.node("Pow", {x, g.list({2, 3, 1})}); }
+
 std::string negated(RowGraph& g, const std::string& x) {
   return chosen(g, g.node("Not", {g.node("Greater", {x, g.number(0.1f)})}), x);
 }
@@ -54,6 +67,18 @@ Build gemm(bool is_transposed, bool has_bias, float alpha = 1, float beta = 1) {
     if (has_bias) operands.push_back(g.weight("b", {2}));
     return g.node("Gemm", operands, {{"transB", int64_t{is_transposed}}, {"alpha", alpha}, {"beta", beta}});
   };
+}
+
+// Bias shapes that the operator broadcasts.
+Build gemm_with_bias(const Shape& bias, float beta) {
+  return [=](RowGraph& g, const std::string& x) {
+    return g.node("Gemm", {x, g.weight("w", {4, 2}), g.weight("b", bias)}, {{"beta", beta}});
+  };
+}
+
+// PyTorch's Linear of an input of more than two dimensions.
+std::string matmul_and_bias(RowGraph& g, const std::string& x) {
+  return g.node("Add", {g.weight("b", {3}), g.node("MatMul", {x, g.weight("w", {4, 3})})});
 }
 
 std::string product_of_activations(RowGraph& g, const std::string& x) {
@@ -104,6 +129,10 @@ std::vector<OperatorRow> arithmetic_rows() {
                   .build = with_weight("Pow", {3}, 0.5, 2.5),
                   .low = 0.6,
                   .high = 2});
+  for (const float exponent : {2.0f, 3.0f}) {
+    rows.push_back({"Pow", "of negative to the " + std::to_string(exponent), kPlain, with_number("Pow", exponent)});
+  }
+  rows.push_back({"Pow", "to integers", kPlain, power_of_an_integer, 12});
   for (const char* op : {"Sum", "Mean", "Min", "Max"}) {
     rows.push_back({op, "three", kPlain, of_three(op)});
     rows.push_back({op, "one", kPlain, of_one(op)});
@@ -117,12 +146,19 @@ std::vector<OperatorRow> arithmetic_rows() {
     rows.push_back({op, "integers", kPlain, comparison_of_integers(op), 12});
   }
   rows.push_back({"Equal", "integers", kPlain, comparison_of_integers("Equal")});
+  rows.push_back({"Equal", "booleans", kPlain, comparison_of_booleans});
   rows.push_back({"Not", "", kPlain, negated});
   rows.push_back({"Where", "", kPlain, comparison("Less")});
+  rows.push_back({"Where", "known", kPlain, chosen_by_a_table});
 
   rows.push_back({"Gemm", "transposed", {4}, gemm(true, true)});
   rows.push_back({"Gemm", "plain", {4}, gemm(false, false)});
   rows.push_back({"Gemm", "alpha and beta", {4}, gemm(true, true, 0.5f, 2)});
+  rows.push_back({"Gemm", "untransposed attributes", {4}, gemm(false, true)});
+  rows.push_back({"Gemm", "one bias for all", {4}, gemm_with_bias({1}, 1)});
+  rows.push_back({"Gemm", "bias of two dimensions", {4}, gemm_with_bias({1, 2}, 1)});
+  rows.push_back({"Gemm", "scaled bias", {4}, gemm_with_bias({2}, -0.5f)});
+  rows.push_back({"MatMul", "and a bias", {2, 4}, matmul_and_bias});
   rows.push_back({"MatMul", "weight", {2, 4}, with_weight("MatMul", {4, 3}, -0.6, 0.6)});
   rows.push_back({"MatMul", "weight of a batch", {2, 2, 4}, with_weight("MatMul", {2, 4, 3}, -0.6, 0.6)});
   rows.push_back({"MatMul", "activations", kPlain, product_of_activations});
@@ -132,6 +168,7 @@ std::vector<OperatorRow> arithmetic_rows() {
     rows.push_back({op, "last, kept", kPlain, reduction(op, {-1}, true)});
     rows.push_back({op, "inner, gone", {2, 3, 2}, reduction(op, {2}, false)});
     rows.push_back({op, "two of images", {2, 3, 3}, reduction(op, {2, 3}, true)});
+    rows.push_back({op, "two, gone", {2, 3, 2}, reduction(op, {1, -1}, false)});
     rows.push_back({op, "no axes", kPlain, idle_reduction(op), op == std::string("ReduceSum") ? 13 : 18});
   }
   return rows;

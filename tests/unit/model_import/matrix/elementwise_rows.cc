@@ -31,6 +31,18 @@ Build dropout(bool is_active) {
   };
 }
 
+// What an exporter writes beside the ratio.
+std::string dropout_with_seed(RowGraph& g, const std::string& x) {
+  if (g.opset < 12) return g.node("Dropout", {x}, {{"ratio", 0.5f}});
+  return g.node("Dropout", {x, g.number(0.5f)}, {{"seed", int64_t{7}}});
+}
+
+// Which numbers an 8-bit float cannot hold is said from opset 19 on; it says nothing of other types.
+std::string cast_that_saturates(RowGraph& g, const std::string& x) {
+  const std::string whole = g.node("Cast", {x}, {{"to", int64_t{6}}, {"saturate", int64_t{0}}});
+  return g.node("Add", {x, g.node("Cast", {whole}, {{"to", int64_t{1}}})});
+}
+
 // Through another type and back.
 Build cast(int64_t there) {
   return [=](RowGraph& g, const std::string& x) {
@@ -80,6 +92,14 @@ std::vector<OperatorRow> elementwise_rows() {
                     .low = -3,
                     .high = 3});
   }
+  rows.push_back({.op = "Gelu",
+                  .form = "approximation by default",
+                  .input = kPlain,
+                  .build = plain("Gelu"),
+                  .first = 20,
+                  .low = -3,
+                  .high = 3});
+  rows.push_back({"Selu", "constants", kPlain, plain("Selu", {{"alpha", 1.67326319f}, {"gamma", 1.05070102f}})});
   rows.push_back({.op = "Softsign", .form = "", .input = kPlain, .build = plain("Softsign"), .low = -4, .high = 4});
   for (const float alpha : {1.0f, 0.3f}) {
     rows.push_back({"Celu", "alpha " + std::to_string(alpha), kPlain, plain("Celu", {{"alpha", alpha}}), 12});
@@ -99,16 +119,20 @@ std::vector<OperatorRow> elementwise_rows() {
       {.op = "Clip", .form = "relu6", .input = kPlain, .build = clip(true, true, 0, 6), .low = -2, .high = 8});
   rows.push_back({"PRelu", "one slope", kPlain, prelu({1})});
   rows.push_back({"PRelu", "a slope a channel", kImage, prelu({2, 1, 1})});
+  rows.push_back({"PRelu", "one slope of images", kImage, prelu({1, 1, 1})});
+  rows.push_back({"Dropout", "seed", kPlain, dropout_with_seed});
   rows.push_back({"Dropout", "inference", kPlain, dropout(true)});
   rows.push_back({"Dropout", "ratio 0", kPlain, dropout(false)});
   rows.push_back({"Cast", "to whole numbers", kPlain, cast(7)});
   rows.push_back({"Cast", "to double", kPlain, cast(11)});
+  rows.push_back({"Cast", "saturates", kPlain, cast_that_saturates, 19});
   rows.push_back({"Cast", "integers to booleans", kPlain, cast_integers_to_booleans});
   for (const char* op : {"Softmax", "LogSoftmax"}) {
     rows.push_back({op, "last", kPlain, softmax(op, -1)});
     rows.push_back({op, "of [batch, classes]", {4}, softmax(op, 1)});
     rows.push_back({op, "inner axis", kPlain, softmax(op, 1)});
     rows.push_back({op, "channels of images", kImage, softmax(op, 1)});
+    rows.push_back({op, "axis from the end", kImage, softmax(op, -2)});
     rows.push_back({op, "axis by default", kPlain, plain(op)});
   }
   return rows;

@@ -47,7 +47,7 @@ std::string running(RowGraph& g, const std::vector<float>& values) {
 
 // Five outputs before opset 14 and three from there on, where training is said by an attribute.
 std::string batch_norm(RowGraph& g, const std::string& x) {
-  Attributes attributes = {{"epsilon", 1e-3f}};
+  Attributes attributes = {{"epsilon", 1e-3f}, {"momentum", 0.8f}};
   if (g.is_training && g.opset >= 14) attributes["training_mode"] = int64_t{1};
   const std::string scale = channel_table(g, "scale", 2, 0.5, 1.5), bias = channel_table(g, "bias", 2, -0.5, 0.5);
   const size_t outputs = !g.is_training ? 1 : g.opset >= 14 ? 3 : 5;
@@ -75,19 +75,21 @@ std::string instance_norm(RowGraph& g, const std::string& x) {
   return g.node("InstanceNormalization", {x, scale, channel_table(g, "bias", 2, -0.5, 0.5)}, {{"epsilon", 1e-3f}});
 }
 
-// Opset 18 has scale and bias by group, opset 21 by channel.
+// Opset 18 has scale and bias by group, opset 21 by channel, and says that the mean is computed in floats.
 std::string group_norm(RowGraph& g, const std::string& x) {
   const int64_t parts = g.opset < 21 ? 2 : 4;
   const std::string scale = channel_table(g, "scale", parts, 0.5, 1.5);
-  return g.node("GroupNormalization", {x, scale, channel_table(g, "bias", parts, -0.5, 0.5)},
-                {{"num_groups", int64_t{2}}, {"epsilon", 1e-3f}});
+  Attributes attributes = {{"num_groups", int64_t{2}}, {"epsilon", 1e-3f}};
+  if (g.opset >= 21) attributes["stash_type"] = int64_t{1};
+  return g.node("GroupNormalization", {x, scale, channel_table(g, "bias", parts, -0.5, 0.5)}, attributes);
 }
 
-Build layer_norm(int64_t axis, const Shape& normalised, bool has_bias) {
+Build layer_norm(int64_t axis, const Shape& normalised, bool has_bias, bool has_defaults = false) {
   return [=](RowGraph& g, const std::string& x) {
     std::vector<std::string> operands{x, g.weight("scale", normalised, 0.5, 1.5)};
     if (has_bias) operands.push_back(g.weight("bias", normalised));
-    return g.node("LayerNormalization", operands, {{"axis", axis}, {"epsilon", 1e-3f}});
+    if (has_defaults) return g.node("LayerNormalization", operands);
+    return g.node("LayerNormalization", operands, {{"axis", axis}, {"epsilon", 1e-3f}, {"stash_type", int64_t{1}}});
   };
 }
 
@@ -96,20 +98,33 @@ struct Recurrent {
   bool has_bias = true;
   Attributes attributes = {};
   size_t output = 0;  // which is asked for
+  bool has_state = false, has_lengths = false;
 };
+
+// An input of its own, [batch, hidden], as the state [directions, batch, hidden] to begin with.
+std::string initial_state(RowGraph& g, const std::string& name, int64_t directions, int64_t hidden) {
+  const std::string one = g.node_with_list("Unsqueeze", {g.input(name, {hidden})}, "axes", {0}, 13);
+  return directions == 1 ? one : g.node("Concat", {one, g.node("Neg", {one})}, {{"axis", int64_t{0}}});
+}
 
 // x is [batch, steps, inputs]; the layer's Y is [steps, directions, batch, hidden]. The layout's edition changed in
 // opset 14, by an attribute that is 0 here.
 Build recurrent(const std::string& op, const Recurrent& r) {
   return [=](RowGraph& g, const std::string& x) {
-    constexpr int64_t kInputs = 2, kHidden = 2;
+    constexpr int64_t kSteps = 3, kInputs = 2, kHidden = 2;
     const int64_t rows = r.gates * kHidden;
     const std::string steps_first = g.node("Transpose", {x}, {{"perm", List{1, 0, 2}}});
     std::vector<std::string> operands{steps_first, g.weight("w", {r.directions, rows, kInputs}),
                                       g.weight("r", {r.directions, rows, kHidden})};
-    if (r.has_bias) operands.push_back(g.weight("b", {r.directions, 2 * rows}));
+    operands.push_back(r.has_bias ? g.weight("b", {r.directions, 2 * rows}) : "");
+    // As many as the batch that the matrix computes has: all of the full length.
+    operands.push_back(r.has_lengths ? g.list({kSteps, kSteps, kSteps}) : "");
+    if (r.has_state) operands.push_back(initial_state(g, "h", r.directions, kHidden));
+    if (r.has_state && op == "LSTM") operands.push_back(initial_state(g, "c", r.directions, kHidden));
+    while (operands.back().empty()) operands.pop_back();
     Attributes attributes = r.attributes;
     attributes["hidden_size"] = kHidden;
+    if (g.opset >= 14) attributes["layout"] = int64_t{0};
     if (r.directions == 2) attributes["direction"] = std::string("bidirectional");
     const std::string y = g.node(op, operands, attributes, op == "LSTM" ? 3 : 2);
     if (r.output == 0) return g.node("Transpose", {y}, {{"perm", List{2, 0, 1, 3}}});
@@ -125,6 +140,9 @@ std::vector<OperatorRow> layer_rows() {
   rows.push_back({"Conv", "padded", kImage, convolution("Conv", {3, 2, 3, 3}, 3, {{"pads", List{1, 1, 1, 1}}})});
   rows.push_back({"Conv", "strides, dilations, no bias", kImage,
                   convolution("Conv", {3, 2, 2, 2}, 0, {{"strides", List{2, 1}}, {"dilations", List{2, 1}}})});
+  rows.push_back({"Conv", "groups", kImage,
+                  convolution("Conv", {4, 1, 2, 2}, 4, {{"group", int64_t{2}}, {"kernel_shape", List{2, 2}}})});
+  rows.push_back({"Conv", "valid", kImage, convolution("Conv", {2, 2, 2, 2}, 2, {{"auto_pad", std::string("VALID")}})});
   rows.push_back({"Conv", "depthwise", kImage, convolution("Conv", {2, 1, 3, 3}, 2, {{"group", int64_t{2}}})});
   rows.push_back(
       {"Conv", "same, upper", kImage, convolution("Conv", {2, 2, 2, 2}, 2, {{"auto_pad", std::string("SAME_UPPER")}})});
@@ -135,6 +153,9 @@ std::vector<OperatorRow> layer_rows() {
   rows.push_back({"ConvTranspose", "strides", kImage,
                   convolution("ConvTranspose", {2, 3, 3, 3}, 3,
                               {{"strides", List{2, 2}}, {"pads", List{1, 1, 1, 1}}, {"output_padding", List{1, 0}}})});
+  rows.push_back({"ConvTranspose", "dilations", kImage,
+                  convolution("ConvTranspose", {2, 3, 2, 2}, 0,
+                              {{"dilations", List{2, 1}}, {"kernel_shape", List{2, 2}}, {"pads", List{0, 1, 1, 0}}})});
   rows.push_back(
       {"ConvTranspose", "groups", kImage, convolution("ConvTranspose", {2, 1, 2, 2}, 2, {{"group", int64_t{2}}})});
   rows.push_back(
@@ -147,14 +168,33 @@ std::vector<OperatorRow> layer_rows() {
                     pool(op, {{"kernel_shape", List{2, 2}}, {"strides", List{2, 2}}, {"ceil_mode", int64_t{1}}})});
     rows.push_back(
         {op, "same", kImage, pool(op, {{"kernel_shape", List{2, 2}}, {"auto_pad", std::string("SAME_UPPER")}})});
+    rows.push_back(
+        {op, "same, lower", kImage, pool(op, {{"kernel_shape", List{3, 2}}, {"auto_pad", std::string("SAME_LOWER")}})});
+    rows.push_back({op, "up, padded", kImage,
+                    pool(op, {{"kernel_shape", List{3, 3}},
+                              {"strides", List{2, 3}},
+                              {"pads", List{1, 1, 0, 1}},
+                              {"ceil_mode", int64_t{1}}})});
     rows.push_back({op, "sequence", kSequence, pool(op, {{"kernel_shape", List{2}}, {"strides", List{2}}})});
+    // Opset 10 has dilations for MaxPool, opset 19 for AveragePool.
+    rows.push_back({op, "dilations of 1", kImage, pool(op, {{"kernel_shape", List{2, 2}}, {"dilations", List{1, 1}}}),
+                    std::string(op) == "MaxPool" ? kOpsetMin : 19});
   }
   rows.push_back({"AveragePool", "counts padding", kImage,
                   pool("AveragePool",
                        {{"kernel_shape", List{3, 3}}, {"pads", List{1, 1, 1, 1}}, {"count_include_pad", int64_t{1}}})});
+  rows.push_back({"AveragePool", "up, counts padding", kImage,
+                  pool("AveragePool", {{"kernel_shape", List{3, 3}},
+                                       {"strides", List{2, 3}},
+                                       {"pads", List{1, 1, 0, 1}},
+                                       {"ceil_mode", int64_t{1}},
+                                       {"count_include_pad", int64_t{1}}})});
+  rows.push_back({"MaxPool", "indices by column, unread", kImage,
+                  pool("MaxPool", {{"kernel_shape", List{2, 2}}, {"storage_order", int64_t{1}}})});
   for (const char* op : {"GlobalMaxPool", "GlobalAveragePool"}) {
     rows.push_back({op, "images", kImage, pool(op)});
     rows.push_back({op, "sequences", kSequence, pool(op)});
+    rows.push_back({op, "volumes", {2, 3, 2, 2}, pool(op)});
   }
   const auto text = [](const char* value) { return std::string(value); };
   rows.push_back({"Resize", "nearest, scales", kImage,
@@ -167,6 +207,32 @@ std::vector<OperatorRow> layer_rows() {
         {"Resize", text("linear, sizes, ") + coordinates, kImage,
          resize({}, {2, 7, 3}, {{"mode", text("linear")}, {"coordinate_transformation_mode", text(coordinates)}})});
   }
+  for (const char* rounding : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}) {
+    rows.push_back({"Resize", text("nearest, sizes, ") + rounding, kImage,
+                    resize({}, {2, 7, 3}, {{"mode", text("nearest")}, {"nearest_mode", text(rounding)}})});
+    rows.push_back({"Resize", text("nearest, scales, asymmetric, ") + rounding, kImage,
+                    resize({1, 1, 0.6f, 1.5f}, {},
+                           {{"mode", text("nearest")},
+                            {"coordinate_transformation_mode", text("asymmetric")},
+                            {"nearest_mode", text(rounding)}})});
+  }
+  for (const char* coordinates : {"half_pixel", "align_corners", "pytorch_half_pixel", "asymmetric"}) {
+    rows.push_back(
+        {"Resize", text("linear, to one row, ") + coordinates, kImage,
+         resize({}, {2, 1, 6}, {{"mode", text("linear")}, {"coordinate_transformation_mode", text(coordinates)}})});
+  }
+  // What the other modes have attributes for.
+  rows.push_back({"Resize", "linear, scales, attributes of other modes", kImage,
+                  resize({1, 1, 1.7f, 0.8f}, {},
+                         {{"mode", text("linear")},
+                          {"cubic_coeff_a", -0.5f},
+                          {"exclude_outside", int64_t{1}},
+                          {"extrapolation_value", 3.0f}})});
+  rows.push_back(
+      {"Resize", "attributes of opset 18", kImage,
+       resize({1, 1, 2, 2}, {},
+              {{"mode", text("nearest")}, {"antialias", int64_t{0}}, {"keep_aspect_ratio_policy", text("stretch")}}),
+       18});
 
   rows.push_back({.op = "BatchNormalization",
                   .form = "images",
@@ -195,6 +261,7 @@ std::vector<OperatorRow> layer_rows() {
   }
   rows.push_back({"LRN", "sequences", {4, 3}, pool("LRN", {{"size", int64_t{3}}})});
   rows.push_back({"LayerNormalization", "last", {2, 4}, layer_norm(-1, {4}, true), 17});
+  rows.push_back({"LayerNormalization", "by default", {2, 4}, layer_norm(-1, {4}, true, true), 17});
   rows.push_back({"LayerNormalization", "two, no bias", {2, 4}, layer_norm(1, {2, 4}, false), 17});
 
   const std::pair<const char*, int64_t> cells[] = {{"LSTM", 4}, {"GRU", 3}, {"RNN", 1}};
@@ -207,6 +274,23 @@ std::vector<OperatorRow> layer_rows() {
     reverse["direction"] = text("reverse");
     rows.push_back({op, "reverse", {3, 2}, recurrent(op, {gates, 1, true, reverse})});
   }
+  for (const auto& [op, gates] : cells) {
+    const Attributes own = gates == 3 ? Attributes{{"linear_before_reset", int64_t{1}}} : Attributes{};
+    Attributes named = own;
+    named["activations"] = gates == 4   ? std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}
+                           : gates == 3 ? std::vector<std::string>{"Sigmoid", "Tanh"}
+                                        : std::vector<std::string>{"Tanh"};
+    rows.push_back({op, "activations by name", {3, 2}, recurrent(op, {gates, 1, true, named})});
+    rows.push_back({op, "initial state", {3, 2}, recurrent(op, {gates, 1, true, own, 0, true})});
+    rows.push_back({op, "initial states, last states", {3, 2}, recurrent(op, {gates, 2, true, own, 1, true})});
+    rows.push_back({op, "lengths", {3, 2}, recurrent(op, {gates, 1, true, own, 0, false, true})});
+  }
+  rows.push_back(
+      {"LSTM", "input_forget of 0", {3, 2}, recurrent("LSTM", {4, 1, true, {{"input_forget", int64_t{0}}}})});
+  rows.push_back({"RNN",
+                  "relu both ways",
+                  {3, 2},
+                  recurrent("RNN", {1, 2, true, {{"activations", std::vector<std::string>{"Relu", "Relu"}}}})});
   rows.push_back({"LSTM", "last cell", {3, 2}, recurrent("LSTM", {4, 1, true, {}, 2})});
   rows.push_back({"GRU", "reset before", {3, 2}, recurrent("GRU", {3, 1, true, {}})});
   rows.push_back(

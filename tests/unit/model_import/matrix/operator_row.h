@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model_import/onnx/read_onnx.h"
+#include "proto/messages/model.h"
 #include "tests/unit/model_import/matrix/row_graph.h"
 
 namespace coterie::model_import::matrix {
@@ -24,6 +26,20 @@ struct OperatorRow {
   // What the operator computes while it trains, where that is not what it computes afterwards: batch norm's statistics
   // of the batch. None: the same.
   Build training = {};
+  // What the model must hold for it, where several operators become one op; of graphs with constant folding alone: what
+  // patterns look for is computed in the others.
+  std::optional<OpKind> becomes = std::nullopt;
+  bool becomes_only_folded = false;
+};
+
+// A form that is refused. The message names the node and says `why`.
+struct RefusedRow {
+  std::string op;
+  std::string form;
+  Shape input;
+  Build build;
+  std::string why;
+  int64_t first = kOpsetMin, last = kOpsetMax;
 };
 
 std::vector<OperatorRow> elementwise_rows();
@@ -31,6 +47,8 @@ std::vector<OperatorRow> arithmetic_rows();
 std::vector<OperatorRow> layer_rows();
 std::vector<OperatorRow> movement_rows();
 std::vector<OperatorRow> known_value_rows();  // operators that are computed while the model is converted
+std::vector<OperatorRow> fused_rows();        // operators that patterns become
 std::vector<OperatorRow> all_rows();
+std::vector<RefusedRow> refused_rows();
 
 }  // namespace coterie::model_import::matrix

@@ -120,6 +120,13 @@ TEST(OnnxImport, NamesEveryUnknownOperatorAtOnce) {
   EXPECT_THAT(import.error().message(), HasSubstr("com.acme.Magic"));
 }
 
+// What patterns make of a graph has no form that a file could give.
+TEST(OnnxImport, OperatorsThatPatternsMakeAreNoneOfAFile) {
+  OnnxBuild build;
+  build.input("x", {0, 4}).node("coterie.Gelu", {"x"}, "y");
+  EXPECT_ERROR(build.import("y"), ErrorCode::invalid_argument, "operators that are not supported: coterie.Gelu");
+}
+
 TEST(OnnxImport, AsksForOpenDimensionsAndTakesThem) {
   OnnxBuild build;
   build.input("x", {0, 0, 4}).node("Relu", {"x"}, "y");

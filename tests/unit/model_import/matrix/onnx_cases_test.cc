@@ -1,0 +1,143 @@
+// The importer and the engine against the values that ONNX publishes for its operators
+// (tests/golden/onnx_operators), without the interpreter in between.
+//
+// A case is one node whose operands are inputs. Where the model can depend on the first of them, whose first dimension
+// is then the batch, the others are constants; else all are, and the result is added to an input of zeros: what is
+// computed while the model is converted.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "model_import/convert/import_graph.h"
+#include "model_import/convert/operators.h"
+#include "tests/unit/model_import/matrix/array_tensor.h"
+#include "tests/unit/model_import/onnx/onnx_fixtures.h"
+#include "tests/unit/model_import/onnx_cases.h"
+
+namespace coterie::model_import::matrix {
+namespace {
+
+using namespace test;
+
+constexpr int64_t kFloat = 1;
+
+struct Scene {
+  Graph graph;
+  std::map<std::string, Array> inputs;
+  uint64_t batch = 1;
+};
+
+void make_constant(Scene& scene, const OnnxCase& made, size_t i) {
+  scene.graph.constants[made.graph.inputs[i].name] = {made.inputs[i], true};
+}
+
+void add_output(Scene& scene, const std::string& name) {
+  scene.graph.outputs = {{.name = name, .element = Element::real, .shape = {}}};
+}
+
+std::string as_floats(Scene& scene, const std::string& name) {
+  scene.graph.nodes.push_back(
+      {.op = "Cast", .name = "/floats/Cast", .inputs = {name}, .outputs = {"floats"}, .attributes = {{"to", kFloat}}});
+  return "floats";
+}
+
+// The first operand is the input, for each example of a batch.
+std::optional<Scene> of_activations(const OnnxCase& made, size_t output) {
+  Scene scene{.graph = made.graph, .inputs = {}};
+  const Array first = *array_of(made.inputs[0]);
+  if (first.rank() == 0 || first.size() == 0) return std::nullopt;
+  scene.graph.inputs.resize(1);
+  scene.graph.inputs[0].element = first.element;
+  scene.graph.inputs[0].shape.clear();
+  for (const int64_t dimension : first.shape) scene.graph.inputs[0].shape.push_back({dimension, ""});
+  scene.graph.inputs[0].shape[0] = {0, "batch"};
+  scene.batch = static_cast<uint64_t>(first.shape[0]);
+  scene.inputs[scene.graph.inputs[0].name] = first;
+  for (size_t i = 1; i < made.inputs.size(); ++i) make_constant(scene, made, i);
+  const std::string& name = made.graph.outputs[output].name;
+  add_output(scene, made.expected[output].element == Element::real ? name : as_floats(scene, name));
+  return scene;
+}
+
+// All operands are constants.
+Scene of_constants(const OnnxCase& made, size_t output) {
+  Scene scene{.graph = made.graph, .inputs = {}};
+  scene.graph.inputs.clear();
+  for (size_t i = 0; i < made.inputs.size(); ++i) make_constant(scene, made, i);
+  const size_t rank = std::max<size_t>(made.expected[output].shape.size(), 1);
+  scene.graph.inputs = {{.name = "zero", .element = Element::real, .shape = {{0, "batch"}}}};
+  Array zero{.element = Element::real, .shape = Shape(rank + 1, 1), .values = {0}};
+  for (size_t i = 0; i < rank; ++i) scene.graph.inputs[0].shape.push_back({1, ""});
+  scene.inputs["zero"] = zero;
+  const std::string y = as_floats(scene, made.graph.outputs[output].name);
+  scene.graph.nodes.push_back(
+      {.op = "Add", .name = "/sum/Add", .inputs = {"zero", y}, .outputs = {"sum"}, .attributes = {}});
+  add_output(scene, "sum");
+  return scene;
+}
+
+// Why the importer does not take it; empty: it does, and what it computes is as expected.
+std::string refusal_of(const Scene& scene, const Array& expected) {
+  Graph graph = scene.graph;
+  EXPECT_OK(sort_nodes(graph));
+  Result<ImportedModel> import = import_graph(std::move(graph));
+  if (!import) return import.error().message();
+  const Result<Model> model = Model::load(std::move(import->model));
+  if (!model) return model.error().message();
+  std::vector<GoldenTensor> tensors;
+  for (size_t i = 0; i < scene.graph.inputs.size(); ++i) {
+    GoldenTensor tensor = tensor_of(scene.inputs.at(scene.graph.inputs[i].name));
+    tensors.push_back(is_nhwc(*model, "input_layout", i) ? channels_last(tensor) : std::move(tensor));
+  }
+  GoldenTensor should = tensor_of({.element = Element::real, .shape = expected.shape, .values = expected.values});
+  if (is_nhwc(*model, "output_layout")) should = channels_last(should);
+  const std::vector<float> is = predicted(*model, tensors, scene.batch);
+  EXPECT_EQ(is.size(), should.values.size());
+  for (size_t i = 0; i < std::min(is.size(), should.values.size()); ++i) {
+    const float a = is[i], b = should.values[i];
+    const bool are_equal =
+        a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= 1e-5f * std::max(1.0f, std::fabs(b));
+    EXPECT_TRUE(are_equal) << "element " << i << " is " << a << ", not " << b;
+    if (!are_equal) break;
+  }
+  return {};
+}
+
+TEST(OnnxCases, AreImportedAndComputeWhatOnnxPublishes) {
+  std::map<std::string, size_t> compared;
+  std::map<std::string, std::string> refused;
+  size_t total = 0;
+  for (const OnnxCase& made : onnx_cases()) {
+    for (size_t output = 0; output < made.expected.size(); ++output) {
+      SCOPED_TRACE(made.name + ", output " + std::to_string(output));
+      const Array expected = *array_of(made.expected[output]);
+      if (expected.size() == 0) continue;  // a model has no tensors without elements
+      const std::string& op = made.graph.nodes[0].op;
+      const std::optional<Scene> dynamic = of_activations(made, output);
+      std::string why = dynamic ? refusal_of(*dynamic, expected) : "no batch";
+      if (!why.empty()) why = refusal_of(of_constants(made, output), expected);
+      if (why.empty()) {
+        ++compared[op];
+        ++total;
+      } else {
+        refused[op] += "\n  " + made.name + ": " + why;
+      }
+    }
+  }
+  EXPECT_GT(total, 500u);
+  // ONNX's case of Mish has more numbers than a golden file should; Shape and Size of a batch depend on it.
+  const std::set<std::string> without = {"Mish"};
+  for (const std::string_view name : imported_operators()) {
+    const std::string op(name);
+    if (!without.contains(op)) EXPECT_GT(compared[op], 0u) << op << refused[op];
+  }
+  if (std::getenv("COT_TELL") != nullptr) {
+    for (const auto& [op, why] : refused) std::cout << op << " " << compared[op] << why << "\n";
+    std::cout << total << " compared\n";
+  }
+}
+
+}  // namespace
+}  // namespace coterie::model_import::matrix
