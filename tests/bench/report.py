@@ -15,6 +15,7 @@ import tempfile
 
 from rows import BIN, ROOT, Failed, rows_of, verdict
 from compression_rows import compression
+from int8_rows import int8
 from private_demo_rows import private_demo
 from secure_rows import secure
 from server_rows import UPLOAD_GOAL, server
@@ -131,7 +132,7 @@ def demo():
 
 
 GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, bare_rounds, secure, private_demo,
-                                                 vertical, serving, compression, simulation, demo)}
+                                                 vertical, serving, compression, simulation, int8, demo)}
 
 
 def print_table(lines):

@@ -1,19 +1,21 @@
 // Int8Predictor: what a network that computes in int8 says of examples.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
 #include "device_sdk/runtime/int8/int8_program.h"
+#include "train_kernels/int8/prepared_layer.h"
 
 namespace coterie {
 
 // Not thread-safe. Allocates when it is made alone.
 class Int8Predictor {
  public:
-  // The program must outlive it.
-  explicit Int8Predictor(const Int8Program& program);
+  // The program must outlive it. Any adder that this CPU has gives the same bits.
+  explicit Int8Predictor(const Int8Program& program, kernels::int8::Adder adder = kernels::int8::fastest_adder());
 
   uint64_t input_elements() const { return program_.values[0].elements; }
   uint64_t output_elements() const { return program_.values[program_.output].elements; }
@@ -27,10 +29,12 @@ class Int8Predictor {
   std::span<const int8_t> value(uint32_t index) const { return values_[index]; }
 
  private:
-  void run_step(const Int8Step& step);
+  void run_step(size_t index);
 
   const Int8Program& program_;
+  kernels::int8::Adder adder_;
   std::vector<std::vector<int8_t>> values_;
+  std::vector<std::optional<kernels::int8::PreparedLayer>> prepared_;  // of each step, where it can be
 };
 
 }  // namespace coterie

@@ -176,6 +176,26 @@ TEST(Int8Program, IsNearTheModelThatItStandsFor) {
   EXPECT_LT(noise, signal / 100);
 }
 
+TEST(Int8Program, EveryAdderHasTheSameBits) {
+  using kernels::int8::Adder;
+  const Model model = every_layer();
+  const Parts parts = parts_of(model);
+  const Result<Int8Program> program = make_int8_program(model, parts.weights, parts.grids);
+  ASSERT_OK(program);
+  const auto outputs = [&](Adder adder) {
+    Int8Predictor predictor(*program, adder);
+    std::mt19937_64 chance(3);
+    std::vector<float> input(4 * 8 * 8 * 2), seen(4 * 5);
+    for (float& value : input) value = static_cast<float>(chance() % 2001) / 1000 - 1;
+    EXPECT_OK(predictor.run(input, 4, seen));
+    return seen;
+  };
+  const std::vector<float> reference = outputs(Adder::reference);
+  for (const Adder adder : kernels::int8::adders()) {
+    EXPECT_EQ(outputs(adder), reference) << to_string(adder);
+  }
+}
+
 TEST(Int8Program, ProbabilitiesAddUpToOne) {
   const Model model = every_layer();
   const Parts parts = parts_of(model);

@@ -1,0 +1,64 @@
+#include "train_kernels/int8/elements.h"
+
+#include "train_kernels/int8/vector_kernels.h"
+#include "train_kernels/reference/pool.h"
+
+namespace coterie::kernels::int8 {
+namespace {
+
+// Calls visit(first pixel, rows, columns, pixels that count, y) of each window.
+template <typename Visit>
+void for_each_window(const Pool2dShape& s, const int8_t* x, int8_t* y, const Visit& visit) {
+  for (size_t b = 0; b < s.batch; ++b, x += s.height * s.width * s.channels) {
+    for (size_t i = 0; i < s.out_h(); ++i) {
+      const reference::WindowSpan rows = reference::row_span(s, i);
+      for (size_t j = 0; j < s.out_w(); ++j, y += s.channels) {
+        const reference::WindowSpan columns = reference::column_span(s, j);
+        visit(x + (rows.begin * s.width + columns.begin) * s.channels, rows.end - rows.begin,
+              columns.end - columns.begin, rows.counted * columns.counted, y);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void quantise(Adder adder, const Grid& grid, size_t count, const float* x, int8_t* y) {
+  const VectorKernels* const kernels = vector_kernels(adder);
+  if (kernels == nullptr) return quantise(grid, count, x, y);
+  kernels->quantise(grid, count, x, y);
+}
+
+void dequantise(Adder adder, const Grid& grid, size_t count, const int8_t* x, float* y) {
+  const VectorKernels* const kernels = vector_kernels(adder);
+  if (kernels == nullptr) return dequantise(grid, count, x, y);
+  kernels->dequantise(grid, count, x, y);
+}
+
+void max_pool2d(Adder adder, const Pool2dShape& shape, const int8_t* x, int8_t* y) {
+  const VectorKernels* const kernels = vector_kernels(adder);
+  if (kernels == nullptr) return max_pool2d(shape, x, y);
+  const size_t row = shape.width * shape.channels;
+  for_each_window(shape, x, y, [&](const int8_t* from, size_t rows, size_t columns, size_t, int8_t* to) {
+    kernels->max_pixels(shape.channels, rows, columns, row, from, to);
+  });
+}
+
+void average_pool2d(Adder adder, const Pool2dShape& shape, int8_t zero_in, float multiplier, const Target& to,
+                    const int8_t* x, int8_t* y) {
+  const VectorKernels* const kernels = vector_kernels(adder);
+  if (kernels == nullptr) return average_pool2d(shape, zero_in, multiplier, to, x, y);
+  const size_t row = shape.width * shape.channels;
+  for_each_window(shape, x, y, [&](const int8_t* from, size_t rows, size_t columns, size_t counted, int8_t* out) {
+    kernels->mean_pixels(shape.channels, rows, columns, row, zero_in, static_cast<float>(counted), multiplier, to, from,
+                         out);
+  });
+}
+
+void add(Adder adder, size_t count, const Summand& a, const Summand& b, const Target& to, int8_t* y) {
+  const VectorKernels* const kernels = vector_kernels(adder);
+  if (kernels == nullptr) return add(count, a, b, to, y);
+  kernels->add(count, a, b, to, y);
+}
+
+}  // namespace coterie::kernels::int8
