@@ -1,7 +1,8 @@
 #include "tools/watch/tensor_statistics.h"
 
-#include <bit>
 #include <cmath>
+
+#include "tools/watch/for_each_value.h"
 
 namespace coterie {
 namespace {
@@ -28,33 +29,20 @@ void add(TensorStatistics& to, double value, uint64_t at, double& magnitude_max)
   to.magnitude_sum += magnitude;
 }
 
-template <typename Element, typename ToDouble>
-TensorStatistics over(const void* data, uint64_t count, const ToDouble& to_double) {
-  TensorStatistics statistics;
-  statistics.count = count;
-  double magnitude_max = 0;
-  const auto* const from = static_cast<const Element*>(data);
-  for (uint64_t i = 0; i < count; ++i) add(statistics, to_double(from[i]), i, magnitude_max);
-  return statistics;
-}
-
 }  // namespace
 
 TensorStatistics statistics_of(std::span<const float> values) {
-  return over<float>(values.data(), values.size(), [](float value) { return static_cast<double>(value); });
+  return statistics_of(ElementType::float32, values.data(), values.size());
 }
 
 TensorStatistics statistics_of(ElementType type, const void* data, uint64_t count) {
-  switch (type) {
-    case ElementType::float32: return statistics_of({static_cast<const float*>(data), count});
-    case ElementType::float64: return over<double>(data, count, [](double value) { return value; });
-    case ElementType::bfloat16:
-      return over<uint16_t>(data, count, [](uint16_t half) {
-        return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(half) << 16));
-      });
-    case ElementType::int32: break;
-  }
-  return {};
+  TensorStatistics statistics;
+  if (type == ElementType::int32) return statistics;
+  statistics.count = count;
+  double magnitude_max = 0;
+  uint64_t at = 0;
+  for_each_value(type, data, count, [&](double value) { add(statistics, value, at++, magnitude_max); });
+  return statistics;
 }
 
 }  // namespace coterie
