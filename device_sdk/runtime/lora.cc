@@ -15,8 +15,7 @@
 namespace coterie {
 namespace {
 
-constexpr const char* kA = ".lora_a";
-constexpr const char* kB = ".lora_b";
+constexpr const char *kA = kLoraAEnding, *kB = kLoraBEnding;
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "lora: " + what); }
 

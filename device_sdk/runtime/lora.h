@@ -24,6 +24,9 @@ namespace coterie {
 // is drawn of it and stays (FFA-LoRA, fixed_a_seed). invalid_argument says what is wrong.
 Result<LoraSettings> parse_lora(std::string_view text);
 
+// How the names of companions end; B is zero at first.
+inline constexpr const char *kLoraAEnding = ".lora_a", *kLoraBEnding = ".lora_b";
+
 // The file of the model with companions <weight>.lora_a and <weight>.lora_b for the weight of every dense and of every
 // 1x1 conv2d without groups whose name matches and which nothing else reads (lora_pairs.h); every other parameter is
 // frozen, and A where it is fixed. The same arguments give the same bytes; `seed` is of no consequence with a fixed A.

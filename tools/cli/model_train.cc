@@ -6,6 +6,7 @@
 #include "base/os/clock.h"
 #include "base/os/file.h"
 #include "base/os/temporary_file.h"
+#include "base/text/suggest.h"
 #include "device_sdk/runtime/augment.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
@@ -37,6 +38,10 @@ Status check_output(const TrainCommand& command) {
                                           " (-o FILE names another place): " + made.error().message());
   }
   if (command.watch_report.empty()) return {};
+  for (const std::string& other : {command.to, command.model, command.data, command.checkpoint, command.watch}) {
+    if (command.watch_report != other) continue;
+    return Error(ErrorCode::invalid_argument, "--watch-report names a file that has another purpose: " + other);
+  }
   const Result<os::AtomicFile> report = os::AtomicFile::create(command.watch_report);
   if (report) return {};
   return Error(report.error().code(),
@@ -76,6 +81,8 @@ class Training {
       if (Interrupt::requested()) return interrupted();
       if (const Status stepped = trainer_.step(watch_); !stepped) {
         progress_.clear();
+        // It fails again, and is looked at this time: a training diverges between two looks.
+        if (watch_ != nullptr && watch_->look_again()) static_cast<void>(trainer_.step(watch_));
         return stepped;
       }
       if (watch_ != nullptr) watch_->end_step(trainer_);
@@ -143,17 +150,52 @@ Status log_held_out(EventLog& log, const std::optional<Evaluation>& held_out, co
   return log.add(steps);
 }
 
+constexpr std::string_view kRecommended = "recommended";
+
+Result<WatchPlan> read_plan(const std::string& file) {
+  Result<WatchPlan> plan = read_watch_file(file);
+  if (plan || os::exists(file)) return plan;
+  const std::string meant = closest_word(file, {std::string(kRecommended)});
+  return plan.error().with_context(meant.empty() ? "--watch takes `recommended`, or a file of checks"
+                                                 : "--watch: did you mean `" + meant + "`?");
+}
+
+// A check that looks at nothing would say that all is well.
+Status check_use(const Watch& watch, const std::string& file, const TrainOptions& options) {
+  const auto refusal = [&](const WatchedCheck& check, const std::string& why) {
+    const auto index = &check - watch.plan().checks.data();
+    return Error(ErrorCode::invalid_argument,
+                 file + ": /checks/" + std::to_string(index) + " (" + std::string(check.check->name) + ") " + why);
+  };
+  if (const WatchedCheck* const idle = watch.idle_check()) {
+    return refusal(*idle, "matches nothing of the model that is trained: it reads " +
+                              std::string(to_string(idle->check->subject)) + ", tensors `" + idle->tensors + "`" +
+                              (idle->op.empty() ? "" : ", op `" + idle->op + "`"));
+  }
+  for (const WatchedCheck& check : watch.plan().checks) {
+    if (check.check->subject == Subject::labels && options.loss.target != TargetKind::labels) {
+      return refusal(check, "reads classes, and the data have none");
+    }
+  }
+  return {};
+}
+
 // Null where nothing is to be watched.
 Result<std::unique_ptr<Watch>> watch_for(const TrainCommand& command, const Model& model, const TrainOptions& options,
                                          uint64_t examples, const Trainer& trainer) {
   if (command.watch.empty()) return std::unique_ptr<Watch>();
   WatchPlan plan = recommended_watch();
-  if (command.watch != "recommended") {
-    COT_ASSIGN(plan, read_watch_file(command.watch));
+  const bool is_recommended = command.watch == kRecommended;
+  if (!is_recommended) {
+    COT_ASSIGN(plan, read_plan(command.watch));
   }
+  if (command.lora) plan.zero_at_first.emplace_back("*" + std::string(kLoraBEnding));
   COT_ASSIGN(const std::vector<bool> is_trained, trainable_tensors(model.graph(), options));
   const uint64_t steps_an_epoch = (examples + options.batch_size - 1) / options.batch_size;
-  return std::make_unique<Watch>(model, std::move(plan), is_trained, steps_an_epoch, trainer.summary());
+  auto watch = std::make_unique<Watch>(model, std::move(plan), is_trained, steps_an_epoch, trainer.summary());
+  // The standard is for all kinds of models: of tanh, say, this one may have none.
+  if (!is_recommended) COT_TRY(check_use(*watch, command.watch, options));
+  return watch;
 }
 
 void report(const TrainCommand& command, const TrainOptions& options, const Trainer& trainer,
@@ -188,6 +230,18 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
   }
   if (watch != nullptr) text += watch_text(*watch);
   print_text(text);
+}
+
+// What was found before it failed may say why.
+void print_failed(const TrainCommand& command, const Trainer& trainer, const Watch& watch, const Error& error) {
+  if (command.as_json) {
+    print_json({{"error", error.message()}, {"steps", trainer.summary().steps}, {"watch", watch_json(watch)}});
+    return;
+  }
+  const bool says_nothing = watch.hits().hits().empty() && error.code() != ErrorCode::cancelled;
+  print_text(
+      watch_text(watch) +
+      (says_nothing ? "`coterie model why-nan` with the same options names the first op that went wrong\n" : ""));
 }
 
 }  // namespace
@@ -229,8 +283,7 @@ ExitCode train_model(const TrainCommand& command) {
     }
   }
   if (!ran) {
-    // What was found before it failed may say why.
-    if (*watch) print_text(command.as_json ? "" : watch_text(**watch));
+    if (*watch) print_failed(command, *trainer, **watch, ran.error());
     print_error(kCommand, ran.error());
     return exit_code_of(ran.error().code());
   }

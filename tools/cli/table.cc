@@ -73,6 +73,15 @@ std::string shortened(std::string_view text, int columns) {
   return width_of(clean) <= columns ? clean : fit(clean, columns - 2) + "..";
 }
 
+std::string shortened_in_middle(std::string_view text, int columns) {
+  const std::string clean = printable(text);
+  if (width_of(clean) <= columns) return clean;
+  const int front = (columns - 2) / 2;
+  std::string_view back = clean;
+  while (width_of(std::string(back)) > columns - 2 - front) back.remove_prefix(printable_length(back));
+  return fit(clean, front) + ".." + std::string(back);
+}
+
 std::string shell_word(const std::string& text) {
   constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,";
   if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;

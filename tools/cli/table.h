@@ -36,6 +36,9 @@ std::string printable(std::string_view text);
 // The same in at most so many columns (2 or more), with ".." for what is cut off.
 std::string shortened(std::string_view text, int columns);
 
+// Likewise, with what is cut off in the middle: endings tell names of a model's tensors apart.
+std::string shortened_in_middle(std::string_view text, int columns);
+
 // `text` as one word of a shell command, quoted if it has to be.
 std::string shell_word(const std::string& text);
 

@@ -1,5 +1,6 @@
 #include "tools/cli/watch_report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
@@ -9,25 +10,20 @@
 namespace coterie {
 namespace {
 
-// A line of the table has at most 80.
-constexpr int kTensorColumns = 16;
+constexpr int kLineColumns = 80;
+constexpr int kTensorColumnsMin = 16;
 constexpr size_t kStepsColumns = 13;
 constexpr std::string_view kGradientOf = "gradient of ";
 
-// "mean_magnitude_above" tells what was compared by its name; the threshold by how it ends.
 std::string threshold_text(const WatchHit& hit) {
-  if (hit.setting.ends_with("_above")) return "> " + format_digits(hit.threshold);
-  if (hit.setting.ends_with("_below")) return "< " + format_digits(hit.threshold);
-  if (hit.setting.ends_with("_from")) return ">= " + format_digits(hit.threshold);
-  if (hit.setting.ends_with("_tolerance")) return "<= " + format_digits(hit.threshold);
-  return "> 0";
+  return std::string(hit.comparison) + " " + format_digits(hit.threshold);
 }
 
 // A check of gradients says that it is one by its name.
-std::string what_of(const WatchHit& hit) {
+std::string_view what_of(const WatchHit& hit) {
   std::string_view tensor = hit.tensor;
   if (hit.check.starts_with("gradient") && tensor.starts_with(kGradientOf)) tensor.remove_prefix(kGradientOf.size());
-  return shortened(tensor, kTensorColumns);
+  return tensor;
 }
 
 std::string steps_of(const WatchHit& hit) {
@@ -37,19 +33,40 @@ std::string steps_of(const WatchHit& hit) {
   return all.size() <= kStepsColumns ? all : first + "-..";
 }
 
+constexpr std::string_view kTitles[] = {"CHECK", "TENSOR", "STEPS", "VALUE", "THRESHOLD"};
+constexpr size_t kTensor = 1;
+
+// What the other columns leave of a line.
+int tensor_columns(const std::vector<std::vector<std::string>>& rows) {
+  int left = kLineColumns;
+  for (size_t column = 0; column < std::size(kTitles); ++column) {
+    if (column == kTensor) continue;
+    size_t widest = kTitles[column].size();
+    for (const auto& row : rows) widest = std::max(widest, row[column].size());
+    left -= static_cast<int>(widest) + 2;
+  }
+  return std::max(left, kTensorColumnsMin);
+}
+
 }  // namespace
 
 std::string watch_text(const Watch& watch) {
   const std::string looks = counted(watch.looks(), "look");
   const std::vector<WatchHit>& hits = watch.hits().hits();
   if (hits.empty()) return "watch: nothing found in " + looks + "\n";
-  Table table({{"CHECK"},
-               {"TENSOR"},
-               {"STEPS", Table::Align::right},
-               {"VALUE", Table::Align::right},
-               {"THRESHOLD", Table::Align::right}});
+  std::vector<Table::Column> titles;
+  for (const std::string_view title : kTitles) {
+    titles.push_back({std::string(title), titles.size() <= kTensor ? Table::Align::left : Table::Align::right});
+  }
+  Table table(std::move(titles));
+  std::vector<std::vector<std::string>> rows;
   for (const WatchHit& hit : hits) {
-    table.add({std::string(hit.check), what_of(hit), steps_of(hit), format_digits(hit.value), threshold_text(hit)});
+    rows.push_back({std::string(hit.check), "", steps_of(hit), format_digits(hit.value), threshold_text(hit)});
+  }
+  const int columns = tensor_columns(rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i][kTensor] = shortened_in_middle(what_of(hits[i]), columns);
+    table.add(std::move(rows[i]));
   }
   std::string text = "\nwatch: " + counted(hits.size(), "hit") + " in " + looks + "\n\n" + table.text();
   if (watch.hits().left_out() > 0) text += "and " + counted(watch.hits().left_out(), "more hit") + "\n";

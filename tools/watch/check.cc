@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "tools/watch/range_count.h"
 
 namespace coterie {
 namespace {
 
-constexpr double kAny = std::numeric_limits<float>::max();
+constexpr double kAny = kAnyNumber;
 constexpr double kPercent = 100;
 constexpr uint64_t kDeadSteps = 50;
 constexpr uint64_t kNormsMin = 8;       // fewer say nothing about what is usual
@@ -44,24 +43,24 @@ constexpr CheckSetting kDead[] = {{"dead_share_above", 0, 1, 0.95}};
 constexpr CheckSetting kFall[] = {
     {"fall_below", 0, 1, 0.01}, {"settled_below", 0, 1, 0.5, false}, {"window_steps", 0, 1e9, 0, false, true}};
 constexpr CheckSetting kNorm[] = {{"deviations_above", 0, 1e6, 6}, {"window_looks", 8, 1024, 32, false, true}};
-constexpr CheckSetting kDrift[] = {{"distance_above", 0, 1, 0.3}, {"window_examples", 16, 1e9, 1000, false, true}};
+constexpr CheckSetting kDrift[] = {{"distance_above", 0, 1, 0.3}, {"window_examples", 0, 1e9, 0, false, true}};
 
 // --- conditions
 std::optional<Firing> if_above(const CheckSetting& setting, std::optional<double> threshold, double value) {
   if (!threshold || !(value > *threshold)) return std::nullopt;
-  return Firing{setting.name, value, *threshold};
+  return Firing{setting.name, ">", value, *threshold};
 }
 
 std::optional<Firing> if_below(const CheckSetting& setting, std::optional<double> threshold, double value) {
   if (!threshold || !(value < *threshold)) return std::nullopt;
-  return Firing{setting.name, value, *threshold};
+  return Firing{setting.name, "<", value, *threshold};
 }
 
 bool compares(const Seen& seen) { return seen.now.count > 0 && seen.now.is_finite(); }
 
 std::optional<Firing> overflow(CheckValues, const Seen& seen) {
   if (seen.now.is_finite()) return std::nullopt;
-  return Firing{{}, static_cast<double>(seen.now.non_finite()), 0};
+  return Firing{{}, ">", static_cast<double>(seen.now.non_finite()), 0};
 }
 
 std::optional<Firing> operator_overflow(CheckValues values, const Seen& seen) {
@@ -74,7 +73,7 @@ double zero_percent(const TensorStatistics& of) {
 
 std::optional<Firing> all_zero(CheckValues values, const Seen& seen) {
   if (!compares(seen) || !values[0] || zero_percent(seen.now) < *values[0]) return std::nullopt;
-  return Firing{kZeros[0].name, zero_percent(seen.now), *values[0]};
+  return Firing{kZeros[0].name, ">=", zero_percent(seen.now), *values[0]};
 }
 
 std::optional<Firing> initial_weight(CheckValues values, const Seen& seen) {
@@ -127,8 +126,9 @@ std::optional<Firing> change_too_small(CheckValues values, const Seen& seen) {
 }
 
 std::optional<Firing> unchanged(CheckValues values, const Seen& seen) {
-  if (seen.before.empty() || !is_close(seen.values, seen.before, *values[0], *values[1])) return std::nullopt;
-  return Firing{kClose[0].name, seen.change.ratio(), *values[0]};
+  if (seen.before.empty() || seen.is_rate_small) return std::nullopt;
+  if (!is_close(seen.values, seen.before, *values[0], *values[1])) return std::nullopt;
+  return Firing{kClose[0].name, "<=", seen.change.ratio(), *values[0]};
 }
 
 std::optional<Firing> dead_relu(CheckValues values, const Seen& seen) {
@@ -169,8 +169,10 @@ constexpr Check kChecks[] = {
     {"weight_too_small", weight, "as tensor_too_small", kBelow, too_small},
     {"weight_change_too_large", weight, "mean|x - p| / (mean|p| + 1e-9) > ratio_above", kChangeAbove, change_too_large},
     {"weight_change_too_small", weight, "mean|x - p| / (mean|p| + 1e-9) < ratio_below", kChangeBelow, change_too_small},
-    {"weight_unchanged", weight, "|x - p| <= absolute_tolerance + relative_tolerance |p| for all elements", kClose,
-     unchanged},
+    {"weight_unchanged", weight,
+     "|x - p| <= absolute_tolerance + relative_tolerance |p| for all elements, and the learning rate is not below 1 % "
+     "of the largest so far",
+     kClose, unchanged},
     {"gradient_too_large", gradient, "as tensor_too_large", kAbove, too_large},
     {"gradient_vanishing", gradient, "as tensor_too_small", kVanishing, too_small},
     {"dead_relu", relu, "units that are zero for the whole batch > dead_share_above of all", kDead, dead_relu,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -39,6 +40,9 @@ constexpr std::string_view to_string(Subject subject) {
 // Whether it reads one tensor, not the training as a whole: patterns choose among tensors.
 constexpr bool is_of_tensors(Subject subject) { return subject < Subject::loss; }
 
+// Every float32 is between -kAnyNumber and kAnyNumber: a setting with these bounds has none.
+inline constexpr double kAnyNumber = std::numeric_limits<float>::max();
+
 struct CheckSetting {
   std::string_view name;
   double min = 0, max = 0;              // both allowed
@@ -60,6 +64,7 @@ struct Seen {
   bool read_finite = true;                          // op: whether all that it read was
   std::span<const float> values = {}, before = {};  // weight: behind and in front of the step; no before: none known
   ChangeStatistics change = {};                     // of those
+  bool is_rate_small = false;                       // weight: the step's learning rate was below 1 % of the largest
   double dead_share = 0;                            // relu: of the units, those that are zero for the whole batch
   std::optional<double> loss_before = {};           // loss: the window before
   double loss = 0, loss_first = 0;                  // the window, and the first of all
@@ -72,7 +77,8 @@ struct Seen {
 using CheckValues = std::span<const std::optional<double>>;
 
 struct Firing {
-  std::string_view setting;  // whose threshold was passed; empty: there is none
+  std::string_view setting;     // whose threshold was passed; empty: there is none
+  std::string_view comparison;  // of value with threshold: "<", "<=", ">", ">="
   double value = 0, threshold = 0;
 };
 

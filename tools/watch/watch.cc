@@ -16,6 +16,8 @@
 namespace coterie {
 namespace {
 
+constexpr double kSmallRate = 0.01;  // of the largest learning rate so far
+
 size_t slot_of(uint32_t tensor, bool is_gradient) { return 2 * size_t{tensor} + (is_gradient ? 1 : 0); }
 
 uint64_t whole(const WatchedCheck& watched, std::string_view setting) {
@@ -42,9 +44,14 @@ class Watch::Machine {
   void begin(const BatchMoment& moment);
   void run(const Program& program, const Arena& arena, Phase phase, const StepContext& context);
   void end_step(const Trainer& trainer);
+  bool look_again();
   const WatchPlan& plan() const { return plan_; }
   const WatchHits& hits() const { return hits_; }
   uint64_t looks() const { return looks_; }
+  const WatchedCheck* idle_check() const {
+    const std::optional<size_t> found = tensors_.idle_check();
+    return found ? &plan_.checks[*found] : nullptr;
+  }
 
  private:
   struct Made {  // behind a step
@@ -69,7 +76,7 @@ class Watch::Machine {
   void look_at(const Made& made, const WatchedStep& step);
   void judge_op(const Made& made, const WatchedStep& step);
   void judge_output(const Made& made, const TensorStatistics& now);
-  void judge_weights(std::span<const float> parameters);
+  void judge_weights(std::span<const float> parameters, bool has_before);
   void judge_labels(const Program& program, const Arena& arena);
   void judge_loss(const TrainingSummary& summary);
   std::span<const float> values_of(uint32_t tensor, std::span<const float> parameters) const;
@@ -83,6 +90,8 @@ class Watch::Machine {
   bool compares_weights_, tracks_finite_, reads_tensors_;
   uint64_t step_ = 0, looks_ = 0;
   bool is_look_ = false, is_first_batch_ = false;
+  bool is_again_ = false;           // a step that failed, run once more to be looked at
+  double rate_ = 0, rate_max_ = 0;  // of learning: of the step that runs; the largest so far
   TrainingSummary last_;
   std::vector<float> before_;   // parameters in front of the step
   std::vector<bool> finite_;    // by 2 * tensor: its values; and one: its gradient
@@ -120,18 +129,25 @@ Watch::Machine::Machine(const Model& model, WatchPlan plan, const std::vector<bo
   }
   for (const size_t c : tensors_.of_training(Subject::labels)) {
     const auto classes = static_cast<uint64_t>(model.output_shape().back());
-    label_counts_.emplace_back(c, LabelCounts(classes, whole(plan_.checks[c], "window_examples")));
+    const uint64_t examples = whole(plan_.checks[c], "window_examples");
+    label_counts_.emplace_back(c, LabelCounts(classes, examples == 0 ? label_window(classes) : examples));
   }
 }
 
 void Watch::Machine::begin(const BatchMoment& moment) {
   is_first_batch_ = looks_ == 0 || moment.step != step_ || !is_look_;
   step_ = moment.step;
-  is_look_ = reads_tensors_ && step_ % plan_.every == 0;
+  is_look_ = reads_tensors_ && (is_again_ || step_ % plan_.every == 0);
+}
+
+bool Watch::Machine::look_again() {
+  if (!reads_tensors_ || is_look_ || is_again_) return false;
+  is_again_ = true;
+  return true;
 }
 
 void Watch::Machine::run(const Program& program, const Arena& arena, Phase phase, const StepContext& context) {
-  if (phase == Phase::forward && !label_counts_.empty()) judge_labels(program, arena);
+  if (phase == Phase::forward && !label_counts_.empty() && !is_again_) judge_labels(program, arena);
   if (phase == Phase::forward && is_look_ && is_first_batch_) begin_look(arena);
   if (!is_look_ || (!is_first_batch_ && phase != Phase::update)) return program.run(phase, context);
   const Steps& steps = steps_of(program, arena, phase);
@@ -157,6 +173,7 @@ void Watch::Machine::begin_look(const Arena& arena) {
     std::fill(finite_.begin(), finite_.end(), true);
     for (const uint32_t t : tensors_.trained()) finite_[slot_of(t, false)] = all_finite(values_of(t, parameters));
   }
+  if (is_again_) judge_weights(parameters, false);
   if (step_ != 0) return;
   for (const uint32_t t : tensors_.trained()) {
     if (tensors_.of_start(t).empty()) continue;
@@ -206,24 +223,32 @@ void Watch::Machine::judge_output(const Made& made, const TensorStatistics& now)
 
 void Watch::Machine::end_step(const Trainer& trainer) {
   const TrainingSummary summary = trainer.summary();
-  if (is_look_ && compares_weights_ && summary.skipped == last_.skipped) judge_weights(trainer.parameters());
+  if (is_look_ && compares_weights_ && summary.skipped == last_.skipped) judge_weights(trainer.parameters(), true);
   judge_loss(summary);
   last_ = summary;
+  rate_ = trainer.learning_rate();
+  rate_max_ = std::max(rate_max_, rate_);
+  is_again_ = false;
 }
 
-void Watch::Machine::judge_weights(std::span<const float> parameters) {
+// Without a before nothing has moved: a step that failed changes no weight.
+void Watch::Machine::judge_weights(std::span<const float> parameters, bool has_before) {
   double squares = 0;
   for (const uint32_t t : tensors_.trained()) {
     if (tensors_.of_weight(t).empty() && norms_.empty()) continue;
-    Seen seen{.values = values_of(t, parameters), .before = values_of(t, before_)};
-    seen.change = change_of(seen.values, seen.before);
-    squares += seen.change.square_sum;
+    Seen seen{.values = values_of(t, parameters), .is_rate_small = rate_ < kSmallRate * rate_max_};
+    if (has_before) {
+      seen.before = values_of(t, before_);
+      seen.change = change_of(seen.values, seen.before);
+      squares += seen.change.square_sum;
+    }
     if (tensors_.of_weight(t).empty()) continue;
     seen.now = statistics_of(seen.values);
     for (const size_t c : tensors_.of_weight(t)) {
       judge(c, slot_of(t, false), seen, [&] { return tensors_.name_of_weight(t); });
     }
   }
+  if (!has_before) return;
   for (auto& [check, history] : norms_) {
     Seen seen{.norm = std::sqrt(squares)};
     const NormHistory::Usual usual = history.add(seen.norm);
@@ -356,11 +381,15 @@ Watch::~Watch() = default;
 
 void Watch::end_step(const Trainer& trainer) { machine_->end_step(trainer); }
 
+bool Watch::look_again() { return machine_->look_again(); }
+
 const WatchPlan& Watch::plan() const { return machine_->plan(); }
 
 const WatchHits& Watch::hits() const { return machine_->hits(); }
 
 uint64_t Watch::looks() const { return machine_->looks(); }
+
+const WatchedCheck* Watch::idle_check() const { return machine_->idle_check(); }
 
 void Watch::begin(const BatchMoment& moment) { machine_->begin(moment); }
 

@@ -34,10 +34,15 @@ class Watch final : public StepRunner {
 
   // Behind each Trainer::step that went well.
   void end_step(const Trainer& trainer);
+  // Behind one that failed. True: its tensors were not read, and will be where the caller runs it once more; the
+  // weights in front of it, too. False: there is nothing more to see.
+  bool look_again();
 
   const WatchPlan& plan() const;
   const WatchHits& hits() const;
   uint64_t looks() const;  // steps whose tensors were read
+  // The first check of the plan that reads tensors of which this model has none, or none that is trained.
+  const WatchedCheck* idle_check() const;
 
   // --- StepRunner
   void begin(const BatchMoment& moment) override;

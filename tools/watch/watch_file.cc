@@ -1,7 +1,7 @@
 #include "tools/watch/watch_file.h"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
@@ -20,10 +20,9 @@ std::string number(double value) {
 }
 
 std::string range_of(const CheckSetting& setting) {
-  constexpr double kAny = std::numeric_limits<float>::max();
   const std::string kind = setting.is_whole ? "a whole number" : "a number";
-  if (setting.min <= -kAny) return kind;
-  if (setting.max >= kAny) return kind + " from " + number(setting.min) + " on";
+  if (setting.min <= -kAnyNumber) return kind;
+  if (setting.max >= kAnyNumber) return kind + " from " + number(setting.min) + " on";
   return kind + " in [" + number(setting.min) + ", " + number(setting.max) + "]";
 }
 
@@ -55,6 +54,20 @@ void read_op(JsonReader& reader, std::string& op) {
   }
 }
 
+// Settings that each are in their range, and together say nothing.
+void check_range(JsonReader& reader, const WatchedCheck& watched) {
+  const auto& settings = watched.check->settings;
+  if (std::ranges::find(settings, "range_start", &CheckSetting::name) == settings.end()) return;
+  const auto value = [&](std::string_view name) { return watched.values[setting_index(*watched.check, name)]; };
+  const auto start = value("range_start"), end = value("range_end");
+  if (start && end && *start > *end) reader.problem("range_end", "must be at least range_start");
+  const bool has_range = start || end, has_percentage = value("percent_below") || value("percent_above");
+  if (has_range && !has_percentage) {
+    reader.problem(start ? "range_start" : "range_end", "has no effect without percent_below or percent_above");
+  }
+  if (has_percentage && !has_range) reader.problem("check", "a percentage needs range_start, range_end or both");
+}
+
 void read_settings(JsonReader& reader, WatchedCheck& watched) {
   bool has_threshold = watched.check->settings.empty();
   for (size_t i = 0; i < watched.check->settings.size(); ++i) {
@@ -73,6 +86,7 @@ void read_settings(JsonReader& reader, WatchedCheck& watched) {
     }
     has_threshold = has_threshold || (setting.is_threshold && watched.values[i]);
   }
+  check_range(reader, watched);
   if (has_threshold) return;
   std::string names;
   for (const CheckSetting& setting : watched.check->settings) {

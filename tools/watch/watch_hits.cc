@@ -20,7 +20,8 @@ WatchHit* WatchHits::add(size_t check, uint64_t where, uint64_t step, const Chec
     return nullptr;
   }
   entry->second = hits_.size();
-  return &hits_.emplace_back(WatchHit{of.name, firing.setting, {}, {}, step, step, 1, firing.value, firing.threshold});
+  return &hits_.emplace_back(
+      WatchHit{of.name, firing.setting, firing.comparison, {}, {}, step, step, 1, firing.value, firing.threshold});
 }
 
 }  // namespace coterie

@@ -14,6 +14,7 @@ namespace coterie {
 
 struct WatchHit {
   std::string_view check, setting;         // check.h; setting: whose threshold was passed, empty where there is none
+  std::string_view comparison;             // as Firing
   std::string layer, tensor;               // op, and what of it; both empty for a check of the training as a whole
   uint64_t first_step = 0, last_step = 0;  // of the training, from 0
   uint64_t looks = 0;                      // at which it fired

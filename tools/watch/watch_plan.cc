@@ -8,6 +8,7 @@ namespace {
 constexpr uint32_t kEvery = 50;
 // A weight that began at zero moves by more than itself at first.
 constexpr uint64_t kWarmUpSteps = 20;
+constexpr double kSettled = 0.98;
 constexpr uint64_t kLastingSteps = 100;  // what a step or two may show in a training without a fault
 
 WatchedCheck watched(std::string_view name) { return WatchedCheck(*find_check(name)); }
@@ -42,7 +43,10 @@ WatchPlan recommended_watch() {
   plan.checks.push_back(saturated("tanh", -tanh_end, tanh_end));
   plan.checks.push_back(saturated("sigmoid", sigmoid_start, sigmoid_end));
   plan.checks.push_back(watched("dead_relu"));
-  plan.checks.push_back(watched("loss_not_decreasing"));
+  // Where labels are not decided by what the model sees, no loss comes to half of where it began.
+  WatchedCheck loss = watched("loss_not_decreasing");
+  loss.set("settled_below", kSettled);
+  plan.checks.push_back(std::move(loss));
   plan.checks.push_back(watched("label_drift"));
   return plan;
 }

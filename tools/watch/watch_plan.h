@@ -31,9 +31,13 @@ struct WatchPlan {
   uint32_t every = 1;       // tensors are looked at in the steps 0, every, 2 every, ...
   uint32_t hits_max = 100;  // kept; those beyond are counted
   std::vector<WatchedCheck> checks;
+  // Patterns of parameters that are zero at first by design (the second factor of LoRA): checks of the weights before
+  // the first step leave them out.
+  std::vector<std::string> zero_at_first = {};
 };
 
-// What fires on no healthy training that we know; coterie-bench-watch says what it costs.
+// What fires on no healthy training that we know, but one: where the first epoch learns all that there is, the loss
+// does not fall behind it. coterie-bench-watch says what it costs.
 WatchPlan recommended_watch();
 
 }  // namespace coterie

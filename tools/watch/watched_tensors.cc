@@ -17,7 +17,11 @@ bool is_for(Subject subject, OpKind kind) {
   return subject == Subject::tensor;
 }
 
-bool has_layer_form(const Shape& shape) { return shape.size() >= 2; }
+bool is_judged_at_first(const TensorInfo& tensor, const WatchPlan& plan) {
+  return tensor.shape.size() >= 2 && std::ranges::none_of(plan.zero_at_first, [&](const std::string& pattern) {
+           return name_matches(pattern, tensor.name);
+         });
+}
 
 }  // namespace
 
@@ -54,7 +58,7 @@ WatchedTensors::WatchedTensors(const Model& model, const WatchPlan& plan, const 
                               : subject == Subject::initial ? starts_
                                                             : gradients_;
     for (const uint32_t t : trained_) {
-      if (subject == Subject::initial && !has_layer_form(graph.tensors[t].shape)) continue;
+      if (subject == Subject::initial && !is_judged_at_first(graph.tensors[t], plan)) continue;
       const auto& readers = index_.consumers[t];
       const OpInfo* const op = readers.empty() || readers[0] == kNoOp ? nullptr : &graph.ops[readers[0]];
       if (matches(op, graph.tensors[t].name)) to[t].push_back(c);
@@ -64,6 +68,18 @@ WatchedTensors::WatchedTensors(const Model& model, const WatchPlan& plan, const 
 
 bool WatchedTensors::has(Subject subject) const {
   return std::ranges::any_of(plan_.checks, [&](const WatchedCheck& w) { return w.check->subject == subject; });
+}
+
+std::optional<size_t> WatchedTensors::idle_check() const {
+  std::vector<bool> is_idle(plan_.checks.size());
+  for (size_t c = 0; c < is_idle.size(); ++c) is_idle[c] = is_of_tensors(plan_.checks[c].check->subject);
+  for (const auto* lists : {&outputs_, &weights_, &starts_, &gradients_, &ops_}) {
+    for (const Checks& checks : *lists) {
+      for (const size_t c : checks) is_idle[c] = false;
+    }
+  }
+  const auto found = std::ranges::find(is_idle, true);
+  return found == is_idle.end() ? std::nullopt : std::optional(static_cast<size_t>(found - is_idle.begin()));
 }
 
 WatchedTensors::Checks WatchedTensors::of_training(Subject subject) const {

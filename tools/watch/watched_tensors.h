@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class WatchedTensors {
   // Those of subject op, which are for the ops that match.
   const Checks& of_op(uint32_t op) const { return ops_[op]; }
   bool has(Subject subject) const;
+  // The first check that reads tensors and is for none of this model.
+  std::optional<size_t> idle_check() const;
   // Those of a subject of the training as a whole.
   Checks of_training(Subject subject) const;
 

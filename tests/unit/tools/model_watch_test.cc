@@ -102,6 +102,61 @@ TEST(TrainWatch, ATrainingThatDivergesShowsItsHits) {
   EXPECT_THAT(text.out, HasSubstr("weight_change_too_large"));
 }
 
+// The first looks are at the steps 0 and 50; it diverges between them.
+TEST(TrainWatch, ATrainingThatDivergesAtOnceIsNotCleared) {
+  const TemporaryDirectory folder;
+  const std::string model = folder.path() + "/net.cotf", report = folder.path() + "/watch.json";
+  ASSERT_EQ(run_command({"model", "new", "cnn", "--input", "8x8x1", "-o", model}).code, ExitCode::ok);
+  const CommandOutcome text =
+      run_command(train(model, {"--watch", "recommended", "--lr", "1e6", "--watch-report", report}));
+  EXPECT_THAT(text.err, HasSubstr("not finite"));
+  EXPECT_THAT(text.out, HasSubstr("overflow"));
+  EXPECT_EQ(text.out.find("nothing found"), std::string::npos);
+  const Result<Bytes> file = os::read_file(report, 1 << 20);
+  ASSERT_OK(file);
+  EXPECT_FALSE(nlohmann::json::parse(as_text(*file))["hits"].empty());
+  const CommandOutcome json = run_command(train(model, {"--watch", "recommended", "--lr", "1e6", "--json"}));
+  EXPECT_NE(json.code, ExitCode::ok);
+  const nlohmann::json answer = nlohmann::json::parse(json.out);
+  EXPECT_THAT(answer["error"].get<std::string>(), HasSubstr("not finite"));
+  EXPECT_FALSE(answer["watch"]["hits"].empty());
+}
+
+// LoRA's second factor is zero at first by design; its long names are told apart by their ends.
+TEST(TrainWatch, CompanionsAreNoFault) {
+  const TemporaryDirectory folder;
+  const std::string model = folder.path() + "/net.cotf", file = folder.path() + "/checks.json";
+  ASSERT_EQ(run_command({"model", "new", "cnn", "--input", "8x8x1", "-o", model}).code, ExitCode::ok);
+  const std::vector<std::string> lora = {"--lora", "rank=2:dense*.weight", "--watch"};
+  const auto with = [&](const std::string& watch) {
+    std::vector<std::string> words = lora;
+    words.push_back(watch);
+    return run_command(train(model, words));
+  };
+  const CommandOutcome text = with("recommended");
+  EXPECT_EQ(text.out.find("weight_initial"), std::string::npos) << text.out;
+  ASSERT_OK(
+      os::write_file_atomically(file, as_bytes(R"({"checks": [{"check": "weight_too_large", "max_above": -9}]})")));
+  const CommandOutcome names = with(file);
+  EXPECT_THAT(names.out, HasSubstr("dense1.weight.lora_a "));
+  EXPECT_THAT(names.out, HasSubstr("dense1.weight.lora_b "));
+}
+
+TEST(TrainWatch, ACheckOfNothingIsUsage) {
+  const TemporaryDirectory folder;
+  const std::string model = dead_model(folder.path()), file = folder.path() + "/checks.json";
+  const auto refused = [&](const std::string& check) {
+    EXPECT_OK(
+        os::write_file_atomically(file, as_bytes(R"({"checks": [{"check": "loss_not_decreasing"}, )" + check + "]}")));
+    const CommandOutcome outcome = run_command(train(model, {"--watch", file}));
+    EXPECT_EQ(outcome.code, ExitCode::usage);
+    return outcome.err;
+  };
+  EXPECT_THAT(refused(R"({"check": "weight_overflow", "tensors": "convv*"})"),
+              HasSubstr("checks.json: /checks/1 (weight_overflow) matches nothing of the model"));
+  EXPECT_THAT(refused(R"({"check": "dead_relu", "op": "relu6"})"), HasSubstr("op `relu6`"));
+}
+
 TEST(TrainWatch, AWatchThatIsNoneIsUsage) {
   const TemporaryDirectory folder;
   const std::string model = dead_model(folder.path()), file = folder.path() + "/checks.json";
@@ -112,6 +167,10 @@ TEST(TrainWatch, AWatchThatIsNoneIsUsage) {
   EXPECT_THAT(wrong.err, HasSubstr("did you mean `dead_relu`?"));
   EXPECT_THAT(wrong.err, HasSubstr(file));
   EXPECT_THAT(run_command(train(model, {"--watch-report", file})).err, HasSubstr("--watch"));
+  EXPECT_THAT(run_command(train(model, {"--watch", "recomended"})).err, HasSubstr("did you mean `recommended`?"));
+  const std::string both = folder.path() + "/both";
+  EXPECT_THAT(run_command(train(model, {"--watch", "recommended", "--watch-report", both, "-o", both})).err,
+              HasSubstr("another purpose"));
   EXPECT_NE(run_command(train(model, {"--watch", "recommended", "--watch-report", "/nowhere/r.json"})).code,
             ExitCode::ok);
 }

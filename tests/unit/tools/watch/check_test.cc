@@ -127,6 +127,15 @@ TEST(Check, Unchanged) {
   EXPECT_FALSE(fires("weight_unchanged", moved(close, before), {{"relative_tolerance", 5e-6}}));
 }
 
+TEST(Check, AnUnchangedWeightIsNoFaultWhereTheRateIsSmall) {
+  const Floats before = {1, -1000, 0};
+  Seen seen = moved(before, before);
+  EXPECT_EQ(fires("weight_unchanged", seen)->comparison, "<=");
+  seen.is_rate_small = true;
+  EXPECT_FALSE(fires("weight_unchanged", seen));
+  EXPECT_EQ(fires("weight_change_too_small", seen)->comparison, "<") << "who asks for it has it";
+}
+
 TEST(Check, NothingComparesWithoutABeforeOrBesideANan) {
   const Floats values = {0, 0}, broken = {0, kNan};
   EXPECT_FALSE(fires("weight_change_too_small", seen_of(values)));

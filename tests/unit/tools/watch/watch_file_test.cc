@@ -75,6 +75,20 @@ TEST(WatchFile, WhatIsNoPlanIsRefused) {
   EXPECT_THAT(wrong_with(many + "]}"), HasSubstr("1 to 64"));
 }
 
+TEST(WatchFile, SettingsThatSayNothingTogether) {
+  const auto range = [](const std::string& settings) {
+    return R"({"checks": [{"check": "tensor_range", )" + settings + "}]}";
+  };
+  EXPECT_THAT(wrong_with(range(R"("range_start": 5, "range_end": 1, "percent_below": 1)")),
+              HasSubstr("/checks/0/range_end: must be at least range_start"));
+  EXPECT_THAT(wrong_with(range(R"("range_start": 5, "span_above": 1)")),
+              HasSubstr("/checks/0/range_start: has no effect without percent_below or percent_above"));
+  EXPECT_THAT(wrong_with(range(R"("range_end": 5, "span_above": 1)")), HasSubstr("/checks/0/range_end: has no effect"));
+  EXPECT_THAT(wrong_with(range(R"("percent_below": 1)")), HasSubstr("needs range_start, range_end or both"));
+  EXPECT_OK(parse_watch(range(R"("range_start": 1, "range_end": 1, "percent_above": 1)")));
+  EXPECT_OK(parse_watch(range(R"("range_end": 5, "percent_below": 1, "span_above": 1)")));
+}
+
 TEST(WatchFile, AFileThatIsTooLargeIsNotRead) {
   const TemporaryDirectory folder;
   const std::string path = folder.path() + "/watch.json";

@@ -73,6 +73,8 @@ Watched train(const Model& model, const TrainOptions& options, ExampleSource& so
   while (!trainer->finished()) {
     if (!trainer->step(&watch)) {
       watched.failed = true;
+      if (watch.look_again()) EXPECT_FALSE(trainer->step(&watch)) << "the same step once more";
+      EXPECT_FALSE(watch.look_again()) << "once";
       break;
     }
     watch.end_step(*trainer);
@@ -123,6 +125,60 @@ TEST(Watch, HealthyTrainingsHaveNoHit) {
   }
 }
 
+// Labels that the features say no more of than their odds: no loss comes near 0.
+class Odds final : public ExampleSource {
+ public:
+  uint64_t size() const override { return 640; }
+  Status read(uint64_t index, const Example& to) override {
+    Prng prng(index + 1);
+    for (float& value : to.features()) value = static_cast<float>(prng.uniform(-1, 1));
+    const double odds = 1 / (1 + std::exp(-4 * static_cast<double>(to.features()[0])));
+    to.labels()[0] = prng.uniform(0, 1) < odds ? 1 : 0;
+    return {};
+  }
+};
+
+TEST(Watch, ALossThatCannotBecomeSmallIsNoFault) {
+  Odds odds;
+  TrainOptions options = options_with(0.1f, 12);
+  options.batch_size = 16;
+  const auto is_hit = [&](const Watched& watched) {
+    const auto checks = watched.checks();
+    return std::ranges::find(checks, "loss_not_decreasing") != checks.end();
+  };
+  EXPECT_TRUE(is_hit(train(net_with(1, 0), options, odds, plan_of("loss_not_decreasing")))) << "by its standard";
+  EXPECT_FALSE(is_hit(train(net_with(1, 0), options, odds, recommended_watch())));
+}
+
+// Shares of a thousand examples of 500 classes differ by chance.
+TEST(Watch, ManyClassesDoNotDrift) {
+  constexpr uint32_t kMany = 500;
+  class Balanced final : public Examples {
+   public:
+    Balanced() : Examples(2000, kFeatures, kMany) {
+      for (uint64_t i = 0; i < size(); ++i) set_label(i, static_cast<int32_t>(i % kMany));
+    }
+  } source;
+  ModelBuilder build("wide", {kFeatures}, 3);
+  const Model model = load_or_die(build.finish(build.dense(build.input(), kMany)));
+  TrainOptions options = options_with(1e-3f, 12);
+  options.batch_size = 50;
+  EXPECT_EQ(train(model, options, source, plan_of("label_drift")).hits.size(), 0u);
+  WatchPlan narrow = plan_of("label_drift");
+  narrow.checks[0].set("window_examples", 1000);
+  EXPECT_EQ(train(model, options, source, narrow).hits.size(), 1u) << "who asks for it has it";
+}
+
+TEST(Watch, WeightsStandStillAtTheEndOfASchedule) {
+  Examples source = examples();
+  TrainOptions options = options_with(0.01f, 4);
+  options.schedule = {.kind = ScheduleKind::step, .period = 10, .gamma = 1e-6f};
+  const WatchPlan plan = plan_of("weight_unchanged", "*weight");
+  EXPECT_EQ(train(net_with(1, 0.1f), options, source, plan).hits.size(), 0u);
+  options.optimizer.learning_rate = 1e-8f;
+  EXPECT_EQ(train(net_with(1, 0.1f), options, source, plan).hits.size(), 2u) << "from the first step on";
+}
+
 TEST(Watch, ChangesNoBit) {
   for (const Model& model : {small_cnn(), tangled_net()}) {
     for (const uint32_t micro_batch : {0u, 2u}) {
@@ -148,6 +204,51 @@ TEST(Watch, WeightsThatAreZeroAtFirst) {
   EXPECT_EQ(watched.hits[0].tensor, "first.weight");
   EXPECT_EQ(watched.hits[0].layer, "first");
   EXPECT_EQ(watched.hits[0].value, 100);
+}
+
+TEST(Watch, WeightsThatAreZeroByDesign) {
+  Examples source = examples();
+  WatchPlan plan = plan_of("weight_initial");
+  plan.zero_at_first = {"first.*"};
+  EXPECT_EQ(train(net_with(0, 0), options_with(0.05f, 1), source, plan).hits.size(), 0u);
+  plan.zero_at_first = {"second.*"};
+  EXPECT_THAT(train(net_with(0, 0), options_with(0.05f, 1), source, plan).tensors(), ElementsAre("first.weight"));
+}
+
+// Training fails between two looks: the step that failed is looked at, with the weights in front of it.
+TEST(Watch, ATrainingThatDivergesBetweenTwoLooks) {
+  Examples source = examples();
+  const Watched watched = train(net_with(1, 0.1f), options_with(1e30f), source, recommended_watch());
+  EXPECT_TRUE(watched.failed);
+  EXPECT_EQ(watched.looks, 2u);
+  EXPECT_THAT(watched.checks(), Contains("operator_overflow"));
+  EXPECT_THAT(watched.checks(), Contains("tensor_overflow"));
+  WatchPlan plan = plan_of("weight_too_large", "*weight");
+  plan.checks[0].set("max_above", 1e20);
+  plan.checks[0].from_step = 1;  // behind the look at step 0
+  plan.every = 50;
+  const Watched weights = train(net_with(1, 0.1f), options_with(1e30f), source, plan);
+  ASSERT_FALSE(weights.hits.empty());
+  EXPECT_EQ(weights.looks, 2u);
+}
+
+TEST(Watch, ACheckThatIsForNothing) {
+  const Model model = net_with(1, 0);
+  const auto idle_of = [&](WatchPlan plan, const TrainOptions& options = options_with(1)) {
+    const Watch watch(model, std::move(plan), *trainable_tensors(model.graph(), options), 1, {});
+    const WatchedCheck* const idle = watch.idle_check();
+    return idle == nullptr ? "" : std::string(idle->check->name);
+  };
+  EXPECT_EQ(idle_of(plan_of("weight_overflow", "first.*")), "");
+  EXPECT_EQ(idle_of(plan_of("weight_overflow", "firrst.*")), "weight_overflow");
+  EXPECT_EQ(idle_of(plan_of("dead_relu")), "");
+  EXPECT_EQ(idle_of(plan_of("loss_not_decreasing")), "") << "it reads no tensor";
+  WatchPlan plan = plan_of("dead_relu");
+  plan.checks[0].op = "relu6";
+  EXPECT_EQ(idle_of(plan), "dead_relu");
+  TrainOptions options = options_with(1);
+  options.freeze = {"first.*"};
+  EXPECT_EQ(idle_of(plan_of("gradient_vanishing", "first.*"), options), "gradient_vanishing");
 }
 
 TEST(Watch, UnitsThatNeverFire) {
