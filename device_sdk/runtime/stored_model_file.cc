@@ -39,7 +39,13 @@ std::vector<uint64_t> float_bytes(const ModelGraph& graph) {
   return bytes;
 }
 
-// The float32 file of a stored model that has int8 in it.
+bool is_model_file(ByteView file) {
+  const Result<Prelude> prelude = parse_prelude(file);
+  return prelude && prelude->kind == FrameKind::model;
+}
+
+}  // namespace
+
 Bytes expanded_file(const StoredModel& stored) {
   ModelGraph graph = stored.graph;
   const uint64_t payload_bytes = lay_out(graph, float_bytes(graph));
@@ -68,13 +74,6 @@ Bytes expanded_file(const StoredModel& stored) {
   return expanded;
 }
 
-bool is_model_file(ByteView file) {
-  const Result<Prelude> prelude = parse_prelude(file);
-  return prelude && prelude->kind == FrameKind::model;
-}
-
-}  // namespace
-
 Result<Bytes> expand_model(Bytes file) {
   if (!is_model_file(file)) return file;
   COT_ASSIGN(const StoredModel stored, decode_stored_model(file));
@@ -84,12 +83,6 @@ Result<Bytes> expand_model(Bytes file) {
                  "the one that it was rounded from)");
   }
   return stored.forms.weights.empty() ? std::move(file) : expanded_file(stored);
-}
-
-Result<Bytes> dequantise_model_file(Bytes file) {
-  if (!is_model_file(file)) return file;
-  COT_ASSIGN(const StoredModel stored, decode_stored_model(file));
-  return stored.forms == StoredForms() ? std::move(file) : expanded_file(stored);
 }
 
 bool computes_in_int8(ByteView file) {

@@ -23,8 +23,9 @@ std::vector<uint32_t> channels_of(const Shape& shape, uint32_t axis);
 // file (Model::load says so). Allocates four times the file at most. Errors: those of decode_stored_model;
 // invalid_argument where the model computes in int8 (it has grids): as float32 it would answer otherwise.
 Result<Bytes> expand_model(Bytes file);
-// Also of a model that computes in int8: the float32 model that it was rounded from.
-Result<Bytes> dequantise_model_file(Bytes file);
+// The sealed float32 file that a decoded one stands for, also where it computes in int8: the model that it was rounded
+// from. Its weights are scale * value, rounded once.
+Bytes expanded_file(const StoredModel& stored);
 
 // Whether it is a model file with grids, for device_sdk/runtime/int8. False for whatever is broken.
 bool computes_in_int8(ByteView file);

@@ -12,6 +12,10 @@ namespace coterie {
 
 Result<Model> open_model(const std::string& file) {
   COT_ASSIGN(Bytes bytes, read_input(file));
+  return open_model(std::move(bytes), file);
+}
+
+Result<Model> open_model(Bytes bytes, const std::string& file) {
   if (const Result<Seal> seal = check_seal(bytes); !seal) return seal.error().with_context(file);
   Result<Bytes> expanded = expand_model(std::move(bytes));
   if (!expanded) return expanded.error().with_context(file);

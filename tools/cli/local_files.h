@@ -13,6 +13,8 @@ namespace coterie {
 
 // Errors name the file.
 Result<Model> open_model(const std::string& file);
+// What is in it was read already.
+Result<Model> open_model(Bytes bytes, const std::string& file);
 
 struct LocalData {
   DatasetSource examples;

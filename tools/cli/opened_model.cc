@@ -8,9 +8,9 @@
 namespace coterie {
 
 Result<OpenedModel> open_answering_model(const std::string& file) {
-  COT_ASSIGN(const Bytes bytes, read_input(file));
+  COT_ASSIGN(Bytes bytes, read_input(file));
   if (!computes_in_int8(bytes)) {
-    COT_ASSIGN(Model model, open_model(file));
+    COT_ASSIGN(Model model, open_model(std::move(bytes), file));
     return OpenedModel{std::move(model), std::nullopt};
   }
   if (const Result<Seal> seal = check_seal(bytes); !seal) return seal.error().with_context(file);

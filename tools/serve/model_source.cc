@@ -23,8 +23,9 @@ Result<std::optional<SourcedVersion>> FileSource::next() {
   const Digest digest = content_digest(bytes);
   if (number_ > 0 && digest == told_) return std::optional<SourcedVersion>();
   told_ = digest;
-  COT_ASSIGN(bytes, expand_model(std::move(bytes)));
-  return std::optional(SourcedVersion{std::move(bytes), ++number_});
+  Result<Bytes> expanded = expand_model(std::move(bytes));
+  if (!expanded) return expanded.error().with_context(path_);
+  return std::optional(SourcedVersion{std::move(*expanded), ++number_});
 }
 
 JobSource::JobSource(Calls calls, const std::string& job)

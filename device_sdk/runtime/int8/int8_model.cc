@@ -13,8 +13,7 @@ Result<Int8Model> open_int8_model(const Bytes& file) {
     const ByteView bytes = stored.payload.subspan(tensor.payload_offset, elements(tensor.shape));
     weights.push_back({.form = form, .values = {bytes.begin(), bytes.end()}});
   }
-  COT_ASSIGN(Bytes expanded, dequantise_model_file(file));
-  COT_ASSIGN(Model exact, Model::load(std::move(expanded)));
+  COT_ASSIGN(Model exact, Model::load(expanded_file(stored)));
   COT_ASSIGN(Int8Program program, make_int8_program(exact, weights, stored.forms.grids));
   return Int8Model{std::move(exact), std::move(program)};
 }
