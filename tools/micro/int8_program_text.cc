@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "device_sdk/runtime/memory_plan.h"
+#include "device_sdk/runtime/int8/int8_arena.h"
 #include "tools/micro/header_text.h"
 #include "tools/micro/identifier.h"
 #include "tools/micro/int8_kernel_text.h"
@@ -16,29 +16,6 @@ namespace {
 using namespace micro_text;
 
 constexpr uint64_t kConstantBytesMax = (1ull << 31) - 1;  // size_t has 32 bits on a microcontroller
-
-struct Arena {
-  std::vector<uint64_t> offsets;  // of each value
-  uint64_t bytes = 0;
-};
-
-// Value 0 is written before step 0; value k + 1 by step k; the output is read behind the last.
-Arena plan_arena(const Int8Program& program) {
-  std::vector<Lifetime> lifetimes;
-  for (size_t value = 0; value < program.values.size(); ++value) {
-    const auto made = static_cast<uint32_t>(value);
-    // plan_memory counts in pieces of 64 bytes; told of one piece a byte, it plans in bytes.
-    lifetimes.push_back({program.values[value].elements * kBufferAlignment, made, made});
-  }
-  for (size_t k = 0; k < program.steps.size(); ++k) {
-    for (const uint32_t input : program.steps[k].inputs) lifetimes[input].last = static_cast<uint32_t>(k + 1);
-  }
-  lifetimes[program.output].last = static_cast<uint32_t>(program.steps.size());
-  const MemoryPlan plan = plan_memory(lifetimes);
-  Arena arena{.offsets = {}, .bytes = plan.bytes / kBufferAlignment};
-  for (const uint64_t offset : plan.offsets) arena.offsets.push_back(offset / kBufferAlignment);
-  return arena;
-}
 
 template <typename T>
 std::string integers_text(const std::vector<T>& values) {
@@ -54,7 +31,7 @@ std::string integers_text(const std::vector<T>& values) {
 
 class Int8Writer {
  public:
-  Int8Writer(const Int8Program& program, Arena arena) : program_(program), arena_(std::move(arena)) {
+  Int8Writer(const Int8Program& program, Int8Arena arena) : program_(program), arena_(std::move(arena)) {
     for (const Int8Step& step : program.steps) names_.push_back(given_.unique(step.name));
     prefix_ = micro_prefix(program.name);
   }
@@ -173,7 +150,7 @@ class Int8Writer {
   }
 
   const Int8Program& program_;
-  Arena arena_;
+  Int8Arena arena_;
   MicroNames given_;
   std::vector<std::string> names_;  // of each step
   std::string prefix_;
@@ -187,7 +164,7 @@ Result<MicroProgram> write_int8_program(const Int8Program& program, uint64_t are
       return Error(ErrorCode::too_large, "an example of the model does not fit the memory of a microcontroller");
     }
   }
-  Arena arena = plan_arena(program);
+  Int8Arena arena = plan_int8_arena(program);
   const uint64_t allowed = std::min(arena_bytes_max, kMicroArenaBytesMax);
   if (arena.bytes > allowed) {
     return Error(ErrorCode::too_large, "the arena would have " + std::to_string(arena.bytes) + " bytes, and " +

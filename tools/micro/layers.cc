@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "device_sdk/runtime/ops/pooling.h"
 #include "tools/micro/identifier.h"
 
 namespace coterie {
@@ -76,22 +77,14 @@ MicroLayer conv_layer(const OpInfo& op, const Shape& x, const Shape& w) {
 }
 
 Result<MicroLayer> pool_layer(const OpInfo& op, const Shape& x) {
-  kernels::Pool2dShape shape{.batch = 1,
-                             .height = size(x[0]),
-                             .width = size(x[1]),
-                             .channels = size(x[2]),
-                             .kernel_h = size(x[0]),
-                             .kernel_w = size(x[1])};
-  if (op.kind == OpKind::global_average_pool2d) return MicroLayer{.kind = MicroKind::average_pool2d, .shape = shape};
-  const auto& a = std::get<Pool2dAttributes>(op.attributes);
-  const bool is_average = op.kind == OpKind::average_pool2d;
-  if (is_average && a.count_padding)
+  Shape images = x;
+  images.insert(images.begin(), 1);
+  kernels::Pool2dShape shape = ops::pool_shape(images, op);
+  const bool is_average = op.kind != OpKind::max_pool2d;
+  if (is_average && shape.count_padding) {
     return refusal(op, "its means count padding (count_include_pad); export it without");
-  shape.kernel_h = a.kernel_h, shape.kernel_w = a.kernel_w;
-  shape.stride_h = a.stride_h, shape.stride_w = a.stride_w;
-  shape.pad_top = a.pad_top, shape.pad_left = a.pad_left, shape.pad_bottom = a.pad_bottom,
-  shape.pad_right = a.pad_right;
-  shape.ceil_h = a.ceil_h, shape.ceil_w = a.ceil_w;
+  }
+  shape.count_padding = false;  // of a maximum it says nothing
   return MicroLayer{.kind = is_average ? MicroKind::average_pool2d : MicroKind::max_pool2d, .shape = shape};
 }
 

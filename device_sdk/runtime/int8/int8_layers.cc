@@ -5,12 +5,12 @@
 
 #include "device_sdk/runtime/graph_index.h"
 #include "device_sdk/runtime/ops/convolution.h"
+#include "device_sdk/runtime/ops/pooling.h"
 
 namespace coterie {
 namespace {
 
 using kernels::DenseShape;
-using kernels::Pool2dShape;
 
 Error refusal(const OpInfo& op, const std::string& why) {
   return Error(ErrorCode::invalid_argument,
@@ -87,24 +87,21 @@ class Structure {
     return tensor;
   }
 
-  Result<Pool2dShape> pool_shape(const OpInfo& op, const Shape& x) const {
-    Pool2dShape shape{.batch = 1,
-                      .height = size(x[0]),
-                      .width = size(x[1]),
-                      .channels = size(x[2]),
-                      .kernel_h = size(x[0]),
-                      .kernel_w = size(x[1])};
-    if (op.kind == OpKind::global_average_pool2d) return shape;
-    const auto& a = std::get<Pool2dAttributes>(op.attributes);
-    if (op.kind == OpKind::average_pool2d && a.count_padding) {
+  static Shape image_of(Shape example) {
+    example.insert(example.begin(), 1);
+    return example;
+  }
+
+  Status add_pool(const OpInfo& op, const Shape& x, Int8Layer layer) {
+    kernels::Pool2dShape shape = ops::pool_shape(image_of(x), op);
+    layer.kind = op.kind == OpKind::max_pool2d ? Int8Kind::max_pool2d : Int8Kind::average_pool2d;
+    if (layer.kind == Int8Kind::average_pool2d && shape.count_padding) {
       return refusal(op, "its means count padding (count_include_pad); export it without");
     }
-    shape.kernel_h = a.kernel_h, shape.kernel_w = a.kernel_w;
-    shape.stride_h = a.stride_h, shape.stride_w = a.stride_w;
-    shape.pad_top = a.pad_top, shape.pad_left = a.pad_left;
-    shape.pad_bottom = a.pad_bottom, shape.pad_right = a.pad_right;
-    shape.ceil_h = a.ceil_h, shape.ceil_w = a.ceil_w;
-    return shape;
+    shape.count_padding = false;  // of a maximum it says nothing
+    layer.shape = shape;
+    found_.layers.push_back(std::move(layer));
+    return {};
   }
 
   Status add_weighted(const OpInfo& op, const Shape& x, const Shape& y, Int8Layer layer) {
@@ -117,11 +114,9 @@ class Structure {
       layer.kind = Int8Kind::dense;
       layer.shape = DenseShape{1, size(x[0]), size(y[0])};
     } else {
-      Shape image = x;
-      image.insert(image.begin(), 1);
       layer.kind = Int8Kind::conv2d;
       layer.shape =
-          ops::convolution_shape(image, model_.shape(op.inputs[1]), std::get<Conv2dAttributes>(op.attributes));
+          ops::convolution_shape(image_of(x), model_.shape(op.inputs[1]), std::get<Conv2dAttributes>(op.attributes));
     }
     found_.layers.push_back(std::move(layer));
     return {};
@@ -175,12 +170,7 @@ class Structure {
       case OpKind::add: return add_sum(op, x, std::move(layer));
       case OpKind::max_pool2d:
       case OpKind::average_pool2d:
-      case OpKind::global_average_pool2d: {
-        COT_ASSIGN(layer.shape, pool_shape(op, x));
-        layer.kind = op.kind == OpKind::max_pool2d ? Int8Kind::max_pool2d : Int8Kind::average_pool2d;
-        found_.layers.push_back(std::move(layer));
-        return {};
-      }
+      case OpKind::global_average_pool2d: return add_pool(op, x, std::move(layer));
       case OpKind::softmax:
         if (x.size() != 1 || std::get<AxisAttributes>(op.attributes).axis != 1 ||
             op.outputs[0] != model_.graph().output) {

@@ -1,7 +1,8 @@
 // Which layers of a model compute what in int8, or the reason why they cannot: its structure, without any number.
 //
 // An op that moves no element (flatten, reshape, identity, and dropout outside of training) is no layer: what it writes
-// is the value that it reads. A ReLU, ReLU6 or clip right behind a dense layer, a convolution or a sum is part of it.
+// is the value that it reads. A ReLU, ReLU6 or clip right behind a dense layer, a convolution, an average pool or a
+// sum is part of it.
 #pragma once
 
 #include <cstdint>

@@ -73,6 +73,7 @@ class Filling {
     for (const uint32_t input : layer.inputs) step.inputs.push_back(value_[input]);
     const Grid grid = layer.keeps_grid() ? grid_in(step) : grid_of(layer.output);
     step.to = target_of(layer, grid);
+    if (layer.kind == Int8Kind::clamp) COT_TRY(check_bounds(layer, grid));
     if (layer.is_weighted()) COT_TRY(add_weights(layer, grid, step));
     if (layer.kind == Int8Kind::average_pool2d) {
       const auto& shape = std::get<Pool2dShape>(step.shape);
@@ -97,6 +98,14 @@ class Filling {
     return {.zero = grid.zero,
             .low = kernels::int8::rounded(layer.low / grid.scale, whole),
             .high = kernels::int8::rounded(layer.high / grid.scale, whole)};
+  }
+
+  // A clip that stands alone answers on the grid of what it reads: its bounds must not lie beyond that.
+  static Status check_bounds(const Int8Layer& layer, const Grid& grid) {
+    const float smallest = grid.scale * static_cast<float>(-128 - grid.zero),
+                largest = grid.scale * static_cast<float>(127 - grid.zero);
+    if (layer.low <= largest && layer.high >= smallest) return {};
+    return malformed("op " + layer.name + " bounds its input to values that the input never has");
   }
 
   Status add_weights(const Int8Layer& layer, const Grid& to, Int8Step& step) {

@@ -58,7 +58,7 @@ struct Int8Program {
 //
 // Errors: those of int8_layers; malformed, naming the op or the tensor: a weight of a layer that is not int8 by its
 // last dimension, a grid that is missing or that nothing needs, a sum that could leave an int32, a multiplier that is
-// no normal number, a window with too many pixels.
+// no normal number, a window with too many pixels, a clip by itself whose bounds lie beyond the grid that it keeps.
 Result<Int8Program> make_int8_program(const Model& model, const std::vector<Int8Weights>& weights,
                                       const std::vector<TensorGrid>& grids);
 

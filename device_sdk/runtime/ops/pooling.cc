@@ -34,15 +34,14 @@ double pool_window_flops(const OpInfo& op, std::span<const Operand>, std::span<c
   return static_cast<double>(elements(outputs[0].shape)) * a.kernel_h * a.kernel_w;
 }
 
-PoolSettings pool_settings(const OpBuild& build) {
-  const Shape& x = build.input_shape(0);
+kernels::Pool2dShape pool_shape(const Shape& x, const OpInfo& op) {
   kernels::Pool2dShape s{.batch = static_cast<size_t>(x[0]),
                          .height = static_cast<size_t>(x[1]),
                          .width = static_cast<size_t>(x[2]),
                          .channels = static_cast<size_t>(x[3]),
                          .kernel_h = static_cast<size_t>(x[1]),
                          .kernel_w = static_cast<size_t>(x[2])};
-  if (const auto* a = std::get_if<Pool2dAttributes>(&build.op().attributes)) {
+  if (const auto* a = std::get_if<Pool2dAttributes>(&op.attributes)) {
     s.kernel_h = a->kernel_h;
     s.kernel_w = a->kernel_w;
     s.stride_h = a->stride_h;
@@ -55,7 +54,11 @@ PoolSettings pool_settings(const OpBuild& build) {
     s.ceil_h = a->ceil_h;
     s.ceil_w = a->ceil_w;
   }
-  return {s, build.undoes_relu()};
+  return s;
+}
+
+PoolSettings pool_settings(const OpBuild& build) {
+  return {pool_shape(build.input_shape(0), build.op()), build.undoes_relu()};
 }
 
 void describe_pool(const PoolSettings& settings, SettingsText& text) {

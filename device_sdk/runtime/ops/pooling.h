@@ -13,6 +13,9 @@ Status check_pooled_image(std::span<const Operand> inputs);
 Result<std::vector<TensorType>> infer_pool_window(const OpInfo& op, std::span<const Operand> inputs);
 double pool_window_flops(const OpInfo& op, std::span<const Operand> inputs, std::span<const TensorType> outputs);
 
+// How `op` reads images x[b, h, w, c]. Without Pool2dAttributes it is a global pool: one window over the whole image.
+kernels::Pool2dShape pool_shape(const Shape& images, const OpInfo& op);
+
 struct PoolSettings {
   kernels::Pool2dShape shape;
   bool through_relu;
@@ -26,7 +29,6 @@ struct PoolSettings {
   }
 };
 
-// Without Pool2dAttributes it is a global pool: one window over the whole image.
 PoolSettings pool_settings(const OpBuild& build);
 
 // The window.

@@ -152,7 +152,7 @@ TEST(Int8Program, ADenseLayerByHand) {
 TEST(Int8Program, IsNearTheModelThatItStandsFor) {
   const Model model = every_layer(false);
   Parts parts = parts_of(model);
-  const Result<Model> exact = Model::load(*dequantise_model_file(store_as_int8(model, parts.weights)));
+  const Result<Model> exact = Model::load(*expand_model(store_as_int8(model, parts.weights)));
   ASSERT_OK(exact);
   Result<Predictor> engine = Predictor::create(*exact, 1);
   ASSERT_OK(engine);
@@ -254,6 +254,22 @@ TEST(Int8Program, NoSumLeavesItsBits) {
                "has a bias that is too large");
 }
 
+// By itself it answers on the grid of what it reads, which has nothing between its bounds.
+TEST(Int8Program, AClipBeyondTheGridThatItKeeps) {
+  const auto refused = [](float low, float high) {
+    ModelBuilder build("clip", {4}, 1);
+    const TensorId x = build.op(OpKind::clip, {build.input()}, UnaryAttributes{.alpha = low, .beta = high}, "clip");
+    const Model model = loaded(build, build.dense(x, 2));
+    Parts parts = parts_of(model, 1.0f / 128, -128);  // 0 to 1.99
+    const Result<Int8Program> program = make_int8_program(model, parts.weights, parts.grids);
+    return program ? "" : program.error().message();
+  };
+  EXPECT_EQ(refused(1, 3), "");
+  EXPECT_EQ(refused(-3, 0), "");
+  EXPECT_THAT(refused(2, 3), testing::HasSubstr("op clip bounds its input to values that the input never has"));
+  EXPECT_THAT(refused(-3, -.1f), testing::HasSubstr("op clip"));
+}
+
 TEST(Int8Program, OneWeightIsOfOneLayer) {
   ModelBuilder build("shared", {4}, 1);
   const TensorId w = build.uniform("w", {4, 4}, .5);
@@ -289,10 +305,9 @@ TEST(Int8Model, IsRefusedAsFloat32) {
   const Bytes file = store_as_int8(model, parts.weights, parts.grids);
   EXPECT_ERROR(expand_model(file), ErrorCode::invalid_argument, "computes in int8");
   EXPECT_ERROR(Model::load(file), ErrorCode::malformed, "is computed as int8");
-  const Result<Bytes> back = dequantise_model_file(file);
-  ASSERT_OK(back);
-  EXPECT_FALSE(computes_in_int8(*back));
-  EXPECT_OK(Model::load(*back));
+  const Bytes back = expanded_file(*decode_stored_model(file));
+  EXPECT_FALSE(computes_in_int8(back));
+  EXPECT_OK(Model::load(back));
   const Bytes weights_alone = store_as_int8(model, parts.weights);
   EXPECT_FALSE(computes_in_int8(weights_alone));
   EXPECT_ERROR(open_int8_model(weights_alone), ErrorCode::malformed, "does not compute in int8");
