@@ -7,6 +7,7 @@
 #include "tools/cli/table.h"
 #include "tools/micro/int8_program_text.h"
 #include "tools/micro/program_text.h"
+#include "tools/model/fold_transposes.h"
 
 namespace coterie {
 namespace {
@@ -24,7 +25,11 @@ Status write_program(const MicroProgram& program, const std::string& folder) {
 
 Result<MicroProgram> program_of(const ExportCOptions& options) {
   if (!options.is_int8) {
-    COT_ASSIGN(const Model model, open_model(options.from));
+    COT_ASSIGN(Model model, open_model(options.from));
+    // Parameters that a device trains must stay those of the file, in its order.
+    if (!options.trains) {
+      COT_ASSIGN(model, without_transposes(model));
+    }
     const MicroOptions settings{.trains = options.trains, .arena_bytes_max = options.arena_bytes_max};
     Result<MicroProgram> program = write_micro_program(model, settings);
     if (!program) return program.error().with_context(options.from);

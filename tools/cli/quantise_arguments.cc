@@ -43,7 +43,8 @@ void add_quantise(CLI::App& model, Invocation& invocation) {
       ->excludes(full);
   command->add_option("--threads", options->threads, "at most so many, the results are the same bits")
       ->capture_default_str()
-      ->check(between<uint32_t>(1, limits::kThreadsMax));
+      ->check(between<uint32_t>(1, limits::kThreadsMax))
+      ->excludes(full);
   command->add_flag("--json", options->as_json, "print JSON");
   command->callback([&invocation, options] { invocation.run = [options] { return quantise_model(*options); }; });
 

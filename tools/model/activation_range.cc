@@ -10,7 +10,8 @@ namespace coterie {
 namespace {
 
 constexpr double kCutAtEachEnd = 5e-5;
-constexpr int kParts = 36;  // 1, .98, ... .3
+constexpr size_t kHeldMax = 1 << 24;  // 64 MiB
+constexpr int kParts = 36;            // 1, .98, ... .3
 
 double middle(const ActivationHistogram& histogram, size_t bin) {
   return histogram.low +
@@ -107,22 +108,29 @@ std::string_view to_string(GridRule rule) {
 Result<ActivationHistogram> activation_histogram(const Model& model, uint32_t tensor, ExampleSource& examples,
                                                  uint64_t target_elements) {
   ActivationHistogram histogram;
+  std::vector<float> held;  // all values, if they are no more than kHeldMax: the model need not compute them again
+  bool is_held = true;
   COT_TRY(for_each_activation(model, tensor, examples, target_elements, [&](std::span<const float> values) {
     for (const float value : values) {
       if (!std::isfinite(value)) continue;
       histogram.low = std::min(histogram.low, static_cast<double>(value));
       histogram.high = std::max(histogram.high, static_cast<double>(value));
     }
+    is_held = is_held && values.size() <= kHeldMax - held.size();
+    if (is_held) held.insert(held.end(), values.begin(), values.end());
+    else held = {};
   }));
   const double width = histogram.high - histogram.low;
   if (width == 0) return histogram;
-  COT_TRY(for_each_activation(model, tensor, examples, target_elements, [&](std::span<const float> values) {
+  const auto count = [&](std::span<const float> values) {
     for (const float value : values) {
       if (!std::isfinite(value)) continue;
       const double place = (static_cast<double>(value) - histogram.low) / width * ActivationHistogram::kBins;
       ++histogram.counts[std::min(static_cast<size_t>(place), ActivationHistogram::kBins - 1)];
     }
-  }));
+  };
+  if (is_held) count(held);
+  else COT_TRY(for_each_activation(model, tensor, examples, target_elements, count));
   return histogram;
 }
 

@@ -18,8 +18,8 @@ struct ActivationHistogram {
   std::vector<uint64_t> counts = std::vector<uint64_t>(kBins);  // bin i: from low + i * (high - low) / kBins on
 };
 
-// Reads all examples twice. Values that are no finite number count nowhere. Errors: those of
-// for_each_activation (partial_model.h).
+// Reads all examples once, or twice where their values are more than 2^24. Values that are no finite number count
+// nowhere. Errors: those of for_each_activation (partial_model.h).
 Result<ActivationHistogram> activation_histogram(const Model& model, uint32_t tensor, ExampleSource& examples,
                                                  uint64_t target_elements);
 

@@ -7,6 +7,7 @@
 #include "tools/model/equalise.h"
 #include "tools/model/first_examples.h"
 #include "tools/model/fold_norms.h"
+#include "tools/model/fold_transposes.h"
 #include "tools/model/int8_choice.h"
 #include "tools/model/int8_outputs.h"
 #include "tools/model/partial_model.h"
@@ -25,8 +26,7 @@ class Judge {
     COT_ASSIGN(Evaluator evaluator, Evaluator::create(passing, loss, kBatch));
     return Judge(std::move(passing), std::move(evaluator));
   }
-  Result<Evaluation> run(const Int8Choice& choice, ExampleSource& examples) {
-    COT_ASSIGN(const Int8Program program, choice.program());
+  Result<Evaluation> run(const Int8Program& program, ExampleSource& examples) {
     Int8Outputs outputs(program, examples);
     return evaluator_.run(passing_.parameters(), outputs);
   }
@@ -40,17 +40,24 @@ class Judge {
 // Tries remedies on the best choice so far.
 class Search {
  public:
-  Search(Judge& judge, ExampleSource& examples, Int8Choice first, double loss)
-      : judge_(judge), examples_(examples), best_(std::move(first)), loss_(loss) {}
+  // `exact`: the float32 model's loss.
+  Search(Judge& judge, ExampleSource& examples, Int8Choice first, double loss, double exact)
+      : judge_(judge), examples_(examples), best_(std::move(first)), loss_(loss), exact_(exact) {}
 
-  // Whether the other choice has a smaller loss, and so is the best now. A loss that is no number is never smaller.
+  // Whether the other choice has a smaller loss, and so is the best now. A loss that is no number is never smaller. One
+  // below that of float32 is worth no more than that: what is left there is chance, not the rounding that remedies are
+  // for. A choice that cannot be built is none.
   Result<bool> offer(Int8Choice other) {
-    COT_ASSIGN(const Evaluation found, judge_.run(other, examples_));
-    if (!(found.loss_mean < loss_)) return false;
+    if (is_done()) return false;
+    const Result<Int8Program> program = other.program();
+    if (!program) return false;
+    COT_ASSIGN(const Evaluation found, judge_.run(*program, examples_));
+    if (!(std::max(found.loss_mean, exact_) < loss_)) return false;
     best_ = std::move(other);
     loss_ = found.loss_mean;
     return true;
   }
+  bool is_done() const { return loss_ <= exact_; }
   const Int8Choice& best() const { return best_; }
   double loss() const { return loss_; }
 
@@ -58,7 +65,7 @@ class Search {
   Judge& judge_;
   ExampleSource& examples_;
   Int8Choice best_;
-  double loss_;
+  double loss_, exact_;
 };
 
 Status try_rules(Search& search, const FullQuantiseSettings& settings) {
@@ -69,7 +76,7 @@ Status try_rules(Search& search, const FullQuantiseSettings& settings) {
   const auto tell = [&] {
     if (settings.progress) settings.progress(tried++, in_all);
   };
-  for (size_t i = 0; i < weights; ++i) {
+  for (size_t i = 0; i < weights && !search.is_done(); ++i) {
     tell();
     Int8Choice other = search.best();
     other.round_weight(i, RangeRule::least_mse);
@@ -77,6 +84,7 @@ Status try_rules(Search& search, const FullQuantiseSettings& settings) {
   }
   for (size_t i = 0; i < grids; ++i) {
     for (const GridRule rule : kOthers) {
+      if (search.is_done()) return {};
       tell();
       Int8Choice other = search.best();
       other.lay_grid(i, rule);
@@ -86,35 +94,43 @@ Status try_rules(Search& search, const FullQuantiseSettings& settings) {
   return {};
 }
 
-// One ratio a value of the program, by the float32 model that it was made of.
+// One ratio a value of the program, by the float32 model that it was made of. Precondition: few examples, whose values
+// are all held.
 Result<std::vector<double>> signal_to_noise(const Int8Choice& choice, ExampleSource& examples,
                                             uint64_t target_elements) {
   COT_ASSIGN(const Int8Program program, choice.program());
   Int8Predictor predictor(program);
   const std::vector<Int8Layer>& layers = choice.layers().layers;
-  std::vector<double> ratios;
-  std::vector<float> input(predictor.input_elements()), output(predictor.output_elements()), target(target_elements);
-  for (uint32_t value = 0; value < program.values.size(); ++value) {
-    const uint32_t tensor = value == 0 ? choice.layers().input : layers[value - 1].output;
-    const kernels::int8::Grid& grid = program.values[value].grid;
-    double signal = 0, noise = 0;
-    uint64_t example = 0;
+  struct Sums {
     std::vector<float> exact;
+    double signal = 0, noise = 0;
+  };
+  std::vector<Sums> sums(program.values.size());
+  for (uint32_t value = 0; value < sums.size(); ++value) {
+    const uint32_t tensor = value == 0 ? choice.layers().input : layers[value - 1].output;
+    std::vector<float>& exact = sums[value].exact;
     COT_TRY(for_each_activation(choice.model(), tensor, examples, target_elements, [&](std::span<const float> values) {
       exact.insert(exact.end(), values.begin(), values.end());
     }));
-    const Example::Place place(input);
-    for (; example < examples.size(); ++example) {
-      COT_TRY(examples.read(example, Example({&place, 1}, target)));
-      COT_TRY(predictor.run(input, 1, output));
+  }
+  std::vector<float> input(predictor.input_elements()), output(predictor.output_elements()), target(target_elements);
+  const Example::Place place(input);
+  for (uint64_t example = 0; example < examples.size(); ++example) {
+    COT_TRY(examples.read(example, Example({&place, 1}, target)));
+    COT_TRY(predictor.run(input, 1, output));
+    for (uint32_t value = 0; value < sums.size(); ++value) {
+      const kernels::int8::Grid& grid = program.values[value].grid;
       const std::span<const int8_t> found = predictor.value(value);
       for (size_t i = 0; i < found.size(); ++i) {
-        const auto x = static_cast<double>(exact[example * found.size() + i]);
+        const auto x = static_cast<double>(sums[value].exact[example * found.size() + i]);
         const double apart = static_cast<double>(grid.scale) * (found[i] - grid.zero) - x;
-        signal += x * x;
-        noise += apart * apart;
+        sums[value].signal += x * x;
+        sums[value].noise += apart * apart;
       }
     }
+  }
+  std::vector<double> ratios;
+  for (const auto& [exact, signal, noise] : sums) {
     ratios.push_back(noise > 0 ? 10 * std::log10(signal / noise) : std::numeric_limits<double>::infinity());
   }
   return ratios;
@@ -138,7 +154,7 @@ Result<std::vector<Int8LayerReport>> rows_of(const Int8Choice& choice, ExampleSo
   for (size_t value = 0; value < program.values.size(); ++value) {
     const uint32_t tensor = value == 0 ? choice.layers().input : layers[value - 1].output;
     Int8LayerReport row = row_of(choice, tensor);
-    row.name = value == 0 ? choice.model().graph().tensors[tensor].name : layers[value - 1].name;
+    row.name = value == 0 ? "input" : layers[value - 1].name;
     row.op = value == 0 ? "input" : std::string(to_string(layers[value - 1].kind));
     row.scale = program.values[value].grid.scale;
     row.zero = program.values[value].grid.zero;
@@ -157,7 +173,8 @@ Result<std::vector<Int8LayerReport>> rows_of(const Int8Choice& choice, ExampleSo
 
 Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& calibration, ExampleSource& judges,
                                          const FullQuantiseSettings& settings) {
-  COT_ASSIGN(const Model folded, without_norms(model));
+  COT_ASSIGN(const Model ordered, without_transposes(model));
+  COT_ASSIGN(const Model folded, without_norms(ordered));
   FirstExamples examples(calibration, settings.calibration_examples);
   COT_ASSIGN(Int8Choice plain, Int8Choice::create(folded, examples, settings.target_elements));
   FullQuantiseReport report;
@@ -166,9 +183,10 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
   COT_ASSIGN(const Evaluation exact, evaluator.run(model.parameters(), examples));
   report.calibration_exact = exact.loss_mean;
   COT_ASSIGN(Judge judge, Judge::create(folded.output_shape(), settings.loss));
-  COT_ASSIGN(const Evaluation first, judge.run(plain, examples));
+  COT_ASSIGN(const Int8Program plain_program, plain.program());
+  COT_ASSIGN(const Evaluation first, judge.run(plain_program, examples));
   report.calibration_plain = first.loss_mean;
-  Search search(judge, examples, std::move(plain), first.loss_mean);
+  Search search(judge, examples, std::move(plain), first.loss_mean, exact.loss_mean);
   if (const std::vector<float> flat = equalised(folded); !std::ranges::equal(flat, folded.parameters())) {
     COT_ASSIGN(const Model other, Model::load(folded.file_with(flat)));
     COT_ASSIGN(Int8Choice choice, Int8Choice::create(other, examples, settings.target_elements));
@@ -176,7 +194,8 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
   }
   COT_TRY(try_rules(search, settings));
   report.calibration_loss = search.loss();
-  COT_ASSIGN(report.after, judge.run(search.best(), judges));
+  COT_ASSIGN(const Int8Program best, search.best().program());
+  COT_ASSIGN(report.after, judge.run(best, judges));
   COT_ASSIGN(report.layers, rows_of(search.best(), examples, settings.target_elements));
   report.file = search.best().file();
   return report;

@@ -1,9 +1,9 @@
-// A model that computes in int8 (ADR 113), found for a float32 one: norms folded into layers, weights by channel, a
-// grid for each activation.
+// A model that computes in int8 (ADR 113), found for a float32 one: norms and transposes folded into layers, weights by
+// channel, a grid for each activation.
 //
 // Remedies are tried one after the other and kept only if the loss of the int8 network on the calibration examples
-// falls: equalised layers; layer by layer, weights by least squares; activation by activation, the other rules of a
-// range.
+// falls, until it is no larger than that of the float32 model: equalised layers; layer by layer, weights by least
+// squares; activation by activation, the other rules of a range.
 #pragma once
 
 #include <functional>

@@ -4,6 +4,9 @@
 
 #include <filesystem>
 
+#include "base/os/file.h"
+#include "device_sdk/runtime/model_builder.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/run_command.h"
 
@@ -48,6 +51,22 @@ TEST(ModelExportC, OfInt8) {
   EXPECT_THAT(done.out, testing::HasSubstr("arena 128 bytes of RAM, parameters 5,328 bytes of flash"));
   EXPECT_TRUE(std::filesystem::exists(to + "/mlp.c"));
   EXPECT_EQ(run_command({"model", "export", small, "--c", to, "--int8", "--train"}).code, ExitCode::usage);
+}
+
+// An imported image net: a dense layer takes over the transpose in front of the flattened image.
+TEST(ModelExportC, OfAnImageThatIsFlattenedChannelsFirst) {
+  const TemporaryDirectory folder;
+  ModelBuilder build("imported", {4, 4, 2}, 7);
+  const TensorId turned = build.op(OpKind::transpose, {build.input()}, TransposeAttributes{{0, 3, 1, 2}}, "turned");
+  const Result<Bytes> file = build.finish(build.dense(build.flatten(turned), 3));
+  ASSERT_OK(file);
+  const std::string model = folder / "net.cotf", to = folder / "firmware";
+  ASSERT_OK(os::write_file_atomically(model, *file));
+  const CommandOutcome done = run_command({"model", "export", model, "--c", to});
+  EXPECT_EQ(done.code, ExitCode::ok) << done.err;
+  const CommandOutcome trains = run_command({"model", "export", model, "--c", to, "--train"});
+  EXPECT_EQ(trains.code, ExitCode::usage);
+  EXPECT_THAT(trains.err, testing::HasSubstr("turned (transpose) cannot be written as C"));
 }
 
 TEST(ModelExportC, IsToldWhereToWrite) {
