@@ -1,13 +1,12 @@
 #include "tools/cli/model_quantise.h"
 
 #include <charconv>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
 #include "tools/cli/local_files.h"
-#include "tools/cli/model_int8.h"
 #include "tools/cli/opened_model.h"
+#include "tools/cli/quantise_outcome.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/demo/progress.h"
@@ -18,12 +17,6 @@ namespace coterie {
 namespace {
 
 constexpr const char* kCommand = "model quantise";
-
-std::string number(double value, const char* format = "%.3g") {
-  char text[32];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 std::string shape_text(const Shape& shape) {
   std::string text;
@@ -36,21 +29,14 @@ std::string worth(const Evaluation& evaluation, bool is_classified) {
          format_fixed(evaluation.loss_mean, 4);
 }
 
-void print_tables(const QuantiseReport& report, uint64_t bytes_before, bool is_classified) {
-  using enum Table::Align;
-  Table table({{"WEIGHT"}, {"SHAPE"}, {"BITS", right}, {"RANGE"}, {"MSE", right}, {"COSINE", right}});
-  for (const QuantisedLayer& layer : report.layers) {
-    table.add({layer.name, shape_text(layer.shape), "8",
-               std::string(to_string(layer.rule)) + (layer.is_bias_corrected ? ", bias" : ""),
-               number(layer.loss.mean_squared_error), number(layer.loss.cosine, "%.6f")});
-  }
-  const std::string remedies = report.is_equalised ? "layers are equalised" : "layers stay as they were";
-  print_text(table.text() + "\ncalibration loss " + format_fixed(report.calibration_exact, 4) + " as float32, " +
-             format_fixed(report.calibration_plain, 4) + " by min-max alone, " +
-             format_fixed(report.calibration_loss, 4) + " kept; " + remedies +
-             "\nbefore: " + worth(report.before, is_classified) + " on " + format_count(report.before.examples) +
-             " examples, " + format_bytes(bytes_before) + "\nafter:  " + worth(report.after, is_classified) + ", " +
-             format_bytes(report.file.size()) + "\n");
+void print_outcome(const QuantiseOutcome& outcome, uint64_t bytes_before, bool is_classified) {
+  print_text(outcome.table + "\ncalibration loss " + format_fixed(outcome.calibration_exact, 4) + " as float32, " +
+             format_fixed(outcome.calibration_plain, 4) + " by min-max alone, " +
+             format_fixed(outcome.calibration_loss, 4) + " kept; " +
+             (outcome.is_equalised ? "layers are equalised" : "layers stay as they were") +
+             "\nbefore: " + worth(outcome.before, is_classified) + " on " + format_count(outcome.before.examples) +
+             " examples, " + format_bytes(bytes_before) + "\nafter:  " + worth(outcome.after, is_classified) + ", " +
+             format_bytes(outcome.file.size()) + "\n");
 }
 
 nlohmann::json json_of(const Evaluation& evaluation, uint64_t bytes) {
@@ -60,36 +46,16 @@ nlohmann::json json_of(const Evaluation& evaluation, uint64_t bytes) {
           {"bytes", bytes}};
 }
 
-nlohmann::json json_of(const QuantiseReport& report, uint64_t bytes_before, double drop) {
-  nlohmann::json json{{"layers", nlohmann::json::array()},
-                      {"equalised", report.is_equalised},
-                      {"calibration",
-                       {{"float32", report.calibration_exact},
-                        {"min_max", report.calibration_plain},
-                        {"kept", report.calibration_loss}}},
-                      {"before", json_of(report.before, bytes_before)},
-                      {"after", json_of(report.after, report.file.size())},
-                      {"drop", drop}};
-  for (const QuantisedLayer& layer : report.layers) {
-    json["layers"].push_back({{"name", layer.name},
-                              {"shape", layer.shape},
-                              {"bits", 8},
-                              {"range", to_string(layer.rule)},
-                              {"bias_corrected", layer.is_bias_corrected},
-                              {"mean_squared_error", layer.loss.mean_squared_error},
-                              {"cosine", layer.loss.cosine}});
-  }
-  return json;
-}
-
-// The layers that lost most, as the first place to look.
-std::string worst_layers(const QuantiseReport& report) {
-  std::vector<const QuantisedLayer*> layers;
-  for (const QuantisedLayer& layer : report.layers) layers.push_back(&layer);
-  std::ranges::stable_sort(layers, {}, [](const QuantisedLayer* layer) { return layer->loss.cosine; });
-  std::string names;
-  for (size_t i = 0; i < layers.size() && i < 3; ++i) names += (i == 0 ? "" : ", ") + printable(layers[i]->name);
-  return names;
+nlohmann::json json_of(const QuantiseOutcome& outcome, uint64_t bytes_before, double drop) {
+  return {{outcome.rows_name, *outcome.rows},
+          {"equalised", outcome.is_equalised},
+          {"calibration",
+           {{"float32", outcome.calibration_exact},
+            {"min_max", outcome.calibration_plain},
+            {"kept", outcome.calibration_loss}}},
+          {"before", json_of(outcome.before, bytes_before)},
+          {"after", json_of(outcome.after, outcome.file.size())},
+          {"drop", drop}};
 }
 
 }  // namespace
@@ -110,8 +76,46 @@ double drop_between(const Evaluation& before, const Evaluation& after, bool is_c
   return before.loss_mean > 0 ? grown / before.loss_mean : grown;
 }
 
+std::string short_number(double value, const char* format) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+Result<QuantiseOutcome> quantise_weights(const QuantiseTask& task) {
+  COT_ASSIGN(QuantiseReport report, quantise(task.model, task.calibration, task.judges,
+                                             {.loss = task.loss,
+                                              .calibration_examples = task.options.calibration_examples,
+                                              .target_elements = task.target_elements,
+                                              .threads = task.options.threads,
+                                              .keep = task.options.keep,
+                                              .progress = task.progress}));
+  using enum Table::Align;
+  Table table({{"WEIGHT"}, {"SHAPE"}, {"BITS", right}, {"RANGE"}, {"MSE", right}, {"COSINE", right}});
+  QuantiseOutcome outcome = outcome_of(report);
+  outcome.rows_name = "layers";
+  outcome.rows = std::make_shared<nlohmann::json>(nlohmann::json::array());
+  for (const QuantisedLayer& layer : report.layers) {
+    table.add({layer.name, shape_text(layer.shape), "8",
+               std::string(to_string(layer.rule)) + (layer.is_bias_corrected ? ", bias" : ""),
+               short_number(layer.loss.mean_squared_error), short_number(layer.loss.cosine, "%.6f")});
+    outcome.rows->push_back({{"name", layer.name},
+                             {"shape", layer.shape},
+                             {"bits", 8},
+                             {"range", to_string(layer.rule)},
+                             {"bias_corrected", layer.is_bias_corrected},
+                             {"mean_squared_error", layer.loss.mean_squared_error},
+                             {"cosine", layer.loss.cosine}});
+  }
+  outcome.table = table.text();
+  outcome.worst = "Most was lost in " +
+                  worst_names(report.layers, [](const QuantisedLayer& layer) { return layer.loss.cosine; }) +
+                  "; --keep leaves a weight as float32";
+  outcome.after_word = "what computes stays float32";
+  return outcome;
+}
+
 ExitCode quantise_model(const QuantiseOptions& options) {
-  if (options.is_full) return quantise_model_full(options);
   const Result<Model> model = open_model(options.from);
   if (!model) return fail_on_input(kCommand, model.error());
   Result<LocalData> data = open_data(options.data);
@@ -119,36 +123,35 @@ ExitCode quantise_model(const QuantiseOptions& options) {
   const LossSettings loss = loss_for(data->judges().header(), std::nullopt);
   InterruptibleSource calibration(data->examples), judges(data->judges());
   ProgressLine progress(stderr, false);
-  const Result<QuantiseReport> report =
-      quantise(*model, calibration, judges,
-               {.loss = loss,
-                .calibration_examples = options.calibration_examples,
-                .target_elements = elements(data->judges().header().target.shape),
-                .threads = options.threads,
-                .keep = options.keep,
-                .progress = [&](size_t tried, size_t in_all) {
-                  const double ratio = static_cast<double>(tried) / static_cast<double>(in_all);
-                  progress.show("remedies " + bar(ratio, 20, progress.terminal()) + " " + std::to_string(tried) + "/" +
-                                std::to_string(in_all));
-                }});
+  const QuantiseTask task{options,
+                          *model,
+                          calibration,
+                          judges,
+                          loss,
+                          elements(data->judges().header().target.shape),
+                          [&](size_t tried, size_t in_all) {
+                            const double ratio = static_cast<double>(tried) / static_cast<double>(in_all);
+                            progress.show("remedies " + bar(ratio, 20, progress.terminal()) + " " +
+                                          std::to_string(tried) + "/" + std::to_string(in_all));
+                          }};
+  const Result<QuantiseOutcome> outcome = options.is_full ? quantise_throughout(task) : quantise_weights(task);
   progress.clear();
-  if (!report) return fail_on_input(kCommand, report.error().with_context(options.from + " on " + options.data));
+  if (!outcome) return fail_on_input(kCommand, outcome.error().with_context(options.from + " on " + options.data));
   const bool is_classified = loss.target == TargetKind::labels;
-  const double drop = drop_between(report->before, report->after, is_classified);
-  if (options.as_json) print_json(json_of(*report, model->file().size(), drop));
-  else print_tables(*report, model->file().size(), is_classified);
+  const double drop = drop_between(outcome->before, outcome->after, is_classified);
+  if (options.as_json) print_json(json_of(*outcome, model->file().size(), drop));
+  else print_outcome(*outcome, model->file().size(), is_classified);
   // Written so that a drop that is no number is refused, too.
   if (!(drop <= options.drop_max)) {
-    print_error(kCommand, Error(ErrorCode::conflict,
-                                "nothing is written: the drop is " + format_percent(drop) + ", at most " +
-                                    format_percent(options.drop_max) + " is allowed (--max-drop). Most was lost in " +
-                                    worst_layers(*report) + "; --keep leaves a weight as float32"));
+    print_error(kCommand, Error(ErrorCode::conflict, "nothing is written: the drop is " + format_percent(drop) +
+                                                         ", at most " + format_percent(options.drop_max) +
+                                                         " is allowed (--max-drop). " + outcome->worst));
     return ExitCode::failure;
   }
-  if (const Status written = os::write_file_atomically(options.to, report->file); !written) {
+  if (const Status written = os::write_file_atomically(options.to, outcome->file); !written) {
     return fail_on_output(kCommand, written.error());
   }
-  if (!options.as_json) print_text("written to " + printable(options.to) + "; what computes stays float32\n");
+  if (!options.as_json) print_text("written to " + printable(options.to) + "; " + outcome->after_word + "\n");
   return ExitCode::ok;
 }
 
