@@ -105,9 +105,11 @@ ExitCode profile_model(const ProfileOptions& options) {
     if (!written) return fail_on_output(kCommand, written.error());
   }
   const TrainingMemory& memory = profile->memory;
+  const size_t traced = trace.steps.empty() ? 0 : trace.times.size() / trace.steps.size();
   if (options.as_json) {
     print_json({{"batch", options.training.batch_size},
                 {"step_seconds", profile->step_seconds},
+                {"traced_steps", traced},
                 {"forward_flops", profile->forward_flops},
                 {"memory",
                  {{"bytes", memory.arena_bytes},
@@ -124,6 +126,9 @@ ExitCode profile_model(const ProfileOptions& options) {
              format_fixed(profile->step_seconds * 1e3, 3) + " ms a step (median of " + std::to_string(options.steps) +
              "), " + memory_text(memory) + "\n" + table_of(by_kind(profile->ops), false, all) + "\n" +
              table_of(profile->ops, true, all));
+  if (!options.trace.empty() && traced < options.steps) {
+    print_text("\nthe trace has the first " + format_count(traced) + " of " + counted(options.steps, "step") + "\n");
+  }
   return ExitCode::ok;
 }
 

@@ -166,6 +166,8 @@ TEST(TrainingTrace, TheCommandWritesIt) {
   const Result<Bytes> file = os::read_file(trace, 1 << 24);
   ASSERT_OK(file);
   EXPECT_EQ(of_category(json::parse(as_text(*file))["traceEvents"], {"step"}).size(), 2u);
+  const CommandOutcome told = run_command({"model", "profile", model, "--steps", "2", "--trace", trace, "--json"});
+  EXPECT_EQ(json::parse(told.out)["traced_steps"], 2);
   EXPECT_NE(run_command({"model", "profile", model, "--steps", "2", "--trace", "/nowhere/trace.json"}).code,
             ExitCode::ok);
 }
