@@ -23,7 +23,8 @@ struct AcceptRow {
 // What has become of a device's update in an attempt of a round.
 struct UpdateFate {
   bool is_accepted = false;
-  bool is_over = false;  // nothing will change it
+  bool is_over = false;       // nothing will change it
+  bool is_forgotten = false;  // rows of the attempt are gone (retention): without a row it may be counted all the same
   friend bool operator==(const UpdateFate&, const UpdateFate&) = default;
 };
 

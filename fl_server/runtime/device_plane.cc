@@ -350,12 +350,10 @@ void DevicePlane::perform(IngestEffect& effect) {
   std::visit(Visitor{*this}, effect);
 }
 
-// Only a device whose ticket admits it to a later round need know for certain that this one is over.
 void DevicePlane::looked_up(const LookUpAccepted& asked, const Result<UpdateFate>& fate) {
   const auto upload = uploads_.find(asked.upload);
   const bool may_join = upload != uploads_.end() && upload->second.handed;
-  const Result<bool> accepted = fate ? Result<bool>(fate->is_accepted) : Result<bool>(fate.error());
-  step_ingest(AcceptedLookedUp{asked.upload, asked.key, asked.device, accepted, may_join && fate && fate->is_over});
+  step_ingest(coterie::looked_up(asked, fate, may_join));
 }
 
 // An update that came too late for its round, where no later one may count it: its device goes on to other work.

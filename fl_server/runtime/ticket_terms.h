@@ -3,10 +3,15 @@
 
 #include <optional>
 
+#include "fl_server/core/ingest_machine.h"
+#include "fl_server/records/batch.h"
 #include "scheduler/selection/checkin_desk.h"
 #include "secure/identity/ticket.h"
 
 namespace coterie {
+
+inline constexpr const char* kForgotten =
+    "this round is forgotten, and with it whether it counted the update; check in";
 
 // `notice` is of the round whose ticket is given. Of buffered rounds the claims have the model that the device was
 // handed: the round's, or that of the update which joins it.
@@ -29,6 +34,18 @@ inline std::optional<HeldUpdate> held_by(const TicketClaims& claims) {
 // By how many model versions the update of such a ticket is late in a round that begins with `base`.
 inline uint64_t versions_late(const std::optional<HandedModel>& handed, ModelVersion base) {
   return handed && handed->version < base ? base.value() - handed->version.value() : 0;
+}
+
+// What the intake is told of an upload that comes when its round takes no more. Only a device whose ticket admits it to a
+// later round need know for certain that this one is over: of an attempt that is forgotten nobody can tell it.
+inline AcceptedLookedUp looked_up(const LookUpAccepted& asked, const Result<UpdateFate>& fate, bool may_join) {
+  AcceptedLookedUp answer{asked.upload, asked.key, asked.device, false};
+  if (!fate) answer.accepted = fate.error();
+  else if (may_join && fate->is_forgotten && !fate->is_accepted)
+    answer.accepted = Error(ErrorCode::not_found, kForgotten);
+  else answer.accepted = fate->is_accepted;
+  answer.is_over = may_join && answer.accepted && fate->is_over;
+  return answer;
 }
 
 }  // namespace coterie

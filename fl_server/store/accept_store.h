@@ -24,7 +24,8 @@ class AcceptStore {
   // once; empty where the job has no separation.
   virtual Result<std::vector<DeviceId>> list_resting(const RoundKey& key) = 0;
   virtual Result<bool> is_accepted(const RoundKey& key, const DeviceId& device) = 0;
-  // The same, and whether the attempt takes no more updates. If it does not, `is_accepted` is final.
+  // The same, and whether the attempt takes no more updates. If it does not, `is_accepted` is final; unless rows are
+  // forgotten of an attempt that is done, or the attempt itself is.
   virtual Result<UpdateFate> look_up(const RoundKey& key, const DeviceId& device) = 0;
   virtual Result<std::vector<PartialRecord>> list_partials(const RoundKey& key) = 0;
   // Partial rows whose round is done or failed, and that still have blobs: for clean-up; then forget them.

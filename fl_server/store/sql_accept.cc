@@ -136,16 +136,26 @@ Result<bool> SqlTrainingStore::is_accepted(const RoundKey& key, const DeviceId& 
 
 // The state first: from the moment at which it is another one no batch is committed, so what is read behind it stays.
 Result<UpdateFate> SqlTrainingStore::look_up(const RoundKey& key, const DeviceId& device) {
-  bool is_over = true;
+  UpdateFate fate{.is_over = true, .is_forgotten = true};
+  uint64_t updates = 0;
   {
     const std::lock_guard lock(mutex_);
-    Statement round = database_.prepare("SELECT state FROM round WHERE id = ? AND attempt = ?");
+    Statement round = database_.prepare("SELECT state, updates FROM round WHERE id = ? AND attempt = ?");
     round << key.round.value() << key.attempt.value();
     COT_ASSIGN(const bool found, round.step());
-    if (found) is_over = static_cast<RoundState>(round.integer(0)) > RoundState::collecting;
+    if (found) {
+      const auto state = static_cast<RoundState>(round.integer(0));
+      fate.is_over = state > RoundState::collecting;
+      fate.is_forgotten = state == RoundState::done;  // an attempt that failed is in no model, whoever was counted
+      updates = round.u64(1);
+    }
   }
-  COT_ASSIGN(const bool is_counted, is_accepted(key, device));
-  return UpdateFate{is_counted, is_over};
+  COT_ASSIGN(fate.is_accepted, is_accepted(key, device));
+  if (!fate.is_forgotten || fate.is_accepted) return UpdateFate{fate.is_accepted, fate.is_over};
+  // Behind the row: rows that go between the two looks make it forgotten, not over without it.
+  COT_ASSIGN(const uint64_t rows, count_accepted(key));
+  fate.is_forgotten = rows == 0 || rows != updates;
+  return fate;
 }
 
 Result<std::vector<PartialRecord>> SqlTrainingStore::list_partials(const RoundKey& key) {

@@ -316,9 +316,7 @@ void SimNode::look_up(const LookUpAccepted& effect) {
                   [this, effect](const Fate& fate) {
                     const auto upload = uploads_.find(effect.upload);
                     const bool may_join = upload != uploads_.end() && upload->second.may_join;
-                    const Result<bool> accepted = fate ? Result<bool>(fate->is_accepted) : Result<bool>(fate.error());
-                    const bool is_over = may_join && fate && fate->is_over;
-                    step(AcceptedLookedUp{effect.upload, effect.key, effect.device, accepted, is_over});
+                    step(looked_up(effect, fate, may_join));
                   });
 }
 

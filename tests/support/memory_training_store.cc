@@ -257,8 +257,9 @@ Result<bool> MemoryTrainingStore::is_accepted(const RoundKey& key, const DeviceI
 Result<UpdateFate> MemoryTrainingStore::look_up(const RoundKey& key, const DeviceId& device) {
   const std::lock_guard lock(mutex_);
   const auto round = rounds_.find(key);
-  const bool is_over = round == rounds_.end() || round->second.state > RoundState::collecting;
-  return UpdateFate{accepted_[key].contains(device), is_over};
+  const bool is_known = round != rounds_.end();
+  const bool is_over = !is_known || round->second.state > RoundState::collecting;
+  return UpdateFate{accepted_[key].contains(device), is_over, !is_known};
 }
 
 Result<std::vector<PartialRecord>> MemoryTrainingStore::list_partials(const RoundKey& key) {

@@ -50,6 +50,14 @@ TEST(BufferedRound, TakesALateUpdateByItsWeight) {
   EXPECT_FALSE(d.state().is_late());
 }
 
+// Perhaps it is counted: joining a later round would count it twice.
+TEST(BufferedRound, ThatNobodyRemembersIsGivenUp) {
+  Dialogue d = trained();
+  d.tell(d.failed_answer(Error(ErrorCode::not_found, "forgotten")));
+  EXPECT_EQ(d.state().phase, Phase::idle);
+  EXPECT_FALSE(d.state().is_late());
+}
+
 // An earlier try may be in a batch that is yet to be committed.
 TEST(BufferedRound, IsNotLeftWhileItMayCountTheUpdate) {
   Dialogue d = trained();

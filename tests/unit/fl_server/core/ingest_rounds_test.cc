@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fl_server/runtime/ticket_terms.h"
+#include "tests/support/matchers.h"
 #include "tests/unit/fl_server/core/ingest_script.h"
 
 namespace coterie {
@@ -138,6 +140,19 @@ TEST(IngestMachine, LooksUpADeviceThatComesToARoundItDoesNotServe) {
   EXPECT_THAT(ingest.looked_up(3, Error(ErrorCode::unavailable, "no store")),
               ElementsAre("refuse 3: unavailable 1000-5000"));
   EXPECT_TRUE(ingest.machine().idle());
+}
+
+TEST(LookedUp, SaysOverOnlyToWhoMayJoinALaterRoundAndOnlyOfWhatIsKnown) {
+  const LookUpAccepted asked{UploadId(1), kRound, device(1)};
+  const UpdateFate open{}, over{.is_over = true}, forgotten{.is_over = true, .is_forgotten = true};
+  const UpdateFate counted{.is_accepted = true, .is_over = true, .is_forgotten = true};
+  EXPECT_TRUE(looked_up(asked, over, true).is_over);
+  EXPECT_FALSE(looked_up(asked, over, false).is_over);
+  EXPECT_FALSE(looked_up(asked, open, true).is_over);
+  EXPECT_ERROR(looked_up(asked, forgotten, true).accepted, ErrorCode::not_found, "forgotten");
+  EXPECT_FALSE(*looked_up(asked, forgotten, false).accepted) << "its device trains anew in any case";
+  EXPECT_TRUE(*looked_up(asked, counted, true).accepted);
+  EXPECT_ERROR(looked_up(asked, Error(ErrorCode::unavailable, "no store"), true).accepted, ErrorCode::unavailable, "");
 }
 
 // One upload in each stage when its round closes. Batch 1 is committing, 2 spilling, 3 has the buffer.

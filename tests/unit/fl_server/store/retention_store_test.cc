@@ -154,6 +154,18 @@ TYPED_TEST(RetentionStoreConformance, ForgetsWhoWasCountedInAttemptsThatEndedLon
   EXPECT_EQ(*this->store().count_accepted(live), 1u) << "whatever the time, an attempt that has not ended keeps them";
 }
 
+// A device that comes back with an update after that is told neither that it is counted nor that it is not.
+TYPED_TEST(RetentionStoreConformance, NobodyKnowsWhoWasCountedInAnAttemptThatIsForgotten) {
+  const RoundKey done = this->play(1, wall(1'000));
+  const UpdateFate forgotten{.is_over = true, .is_forgotten = true};
+  EXPECT_EQ(*this->store().look_up(done, numbered_device(7)), (UpdateFate{.is_over = true})) << "all rows are there";
+  ASSERT_EQ(*this->store().forget_accepted(wall(1'001), 1), 1u);
+  EXPECT_EQ(*this->store().look_up(done, numbered_device(1)), forgotten) << "its row was the first that went";
+  EXPECT_EQ(*this->store().look_up(done, numbered_device(2)), (UpdateFate{.is_accepted = true, .is_over = true}));
+  ASSERT_EQ(*this->store().forget_accepted(wall(1'001), 1), 1u);
+  EXPECT_EQ(*this->store().look_up(done, numbered_device(2)), forgotten);
+}
+
 // Exactly-once does not rest on the rows of attempts that have ended: their state takes no update.
 TYPED_TEST(RetentionStoreConformance, ADeviceWhoseRowIsGoneIsNotCountedAgain) {
   const RoundKey done = this->play(1, wall(1'000));

@@ -344,7 +344,7 @@ TYPED_TEST(RoundStoreConformance, SaysWhetherWhoIsNotCountedMayStillBe) {
   EXPECT_EQ(*this->store().look_up(key, numbered_device(2)), (UpdateFate{.is_accepted = false, .is_over = true}));
   EXPECT_EQ(this->accept("n/2", key, {2}), "closed") << "as was said";
   const RoundKey unknown{RoundId(987), Attempt(1)};
-  EXPECT_TRUE(this->store().look_up(unknown, numbered_device(1))->is_over);
+  EXPECT_EQ(*this->store().look_up(unknown, numbered_device(1)), (UpdateFate{.is_over = true, .is_forgotten = true}));
 }
 
 TYPED_TEST(RoundStoreConformance, CountsARepeatedBatchOnce) {
