@@ -141,7 +141,11 @@ TEST(TrainedRounds, WithNoiseOfTheServerHaveItWhereTheyTrainAlone) {
     settings.privacy = {SecurityLevel::none, 1.5, 1e-6, 100};
   });
   ASSERT_EQ(round.update_values(), kLastCount);
-  const std::vector<float> moved = after(round, {{std::vector<float>(kLastCount), 1}});
+  round.add_partial("p", {{std::vector<float>(kLastCount), 1}});
+  round.move(RoundState::frozen);  // noise is reserved in the step that follows
+  const auto finalized = round.finalize();
+  ASSERT_OK(finalized);
+  const std::vector<float> moved = round.weights_of(finalized->model);
   ASSERT_EQ(moved.size(), kValues);
   EXPECT_TRUE(std::equal(moved.begin() + kLastCount, moved.end(), base.begin() + kLastCount));
   const CentralNoise noise = central_noise_of(round.job_.spec.horizontal(), kLastCount).value();
