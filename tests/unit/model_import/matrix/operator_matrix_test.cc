@@ -259,14 +259,15 @@ std::vector<Family> operators_in(std::vector<OperatorRow> (*rows)()) {
 class OperatorMatrix : public testing::TestWithParam<Family> {};
 
 TEST_P(OperatorMatrix, HoldsInItsOpsetsAndModes) {
+  size_t files = 0;
   for (const OperatorRow& row : GetParam().rows()) {
     if (row.op != GetParam().op) continue;
     Shown shown;
     for_each_cell(row, [&](const Cell& cell) { expect_row(row, shown, cell); });
     if (HasFailure()) return;
-    // Ops may be left out of a build, but none is of this one's own tests.
-    if (shown.predicted.empty()) GTEST_SKIP() << "an op is left out of this build";
+    files += shown.predicted.size();
   }
+  if (files == 0) GTEST_SKIP() << "an op is left out of this build";
 }
 
 std::string name_of_case(const testing::TestParamInfo<Family>& info) {
