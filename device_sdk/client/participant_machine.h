@@ -137,7 +137,7 @@ using ParticipantEvent = std::variant<EnrollAnswered, CheckInAnswered, PlanFetch
                                       TrainingEnded, UploadAnswered, AggregationAnswered, HeldBack, KeysStated>;
 
 // How long a device keeps an update for a round that is to come.
-inline constexpr Millis kHeldMax{3600'000};
+inline constexpr Millis kHeldMax{600'000};
 
 class ParticipantMachine {
  public:

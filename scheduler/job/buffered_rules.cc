@@ -31,9 +31,11 @@ void check_buffered(const HorizontalSettings& settings, SettingsChecker& check) 
   check.require(rounds.concurrency == 0 || rounds.concurrency >= rounds.ticket_count(), "/rounds/concurrency",
                 "must be 0 or at least as many as a round gives tickets, which is " +
                     std::to_string(rounds.ticket_count()) + ": with fewer at work no buffer fills");
+  std::string reasons;  // all of them at once: they are of one key
   const auto refuse = [&](bool is_there, std::string_view with, std::string_view reason) {
-    check.require(!is_there, "/rounds/policy",
-                  "buffered does not go with " + std::string(with) + ": " + std::string(reason));
+    if (!is_there) return;
+    reasons += (reasons.empty() ? "" : ". ") + ("buffered does not go with " + std::string(with)) + ": ";
+    reasons += reason;
   };
   const PrivacySettings& privacy = settings.privacy;
   refuse(privacy.level != SecurityLevel::none, "privacy.level " + std::string(to_string(privacy.level)),
@@ -59,6 +61,7 @@ void check_buffered(const HorizontalSettings& settings, SettingsChecker& check) 
          "update.weight_max");
   refuse(settings.training.lora.has_value(), "training.lora",
          "companions are merged when a round ends, and those of late updates belong to weights of before");
+  check.require(reasons.empty(), "/rounds/policy", reasons);
 }
 
 Problems buffered_problems(const HorizontalSettings& settings, const ModelGraph& graph) {

@@ -171,11 +171,16 @@ CheckinDesk::Round* CheckinDesk::round_for(const Waiter& waiter) {
   return next;
 }
 
+// Precondition: the waiter holds an update.
+bool CheckinDesk::may_join(const Waiter& waiter, const Round& round) {
+  return round.notice.job == waiter.held->job && round.notice.state == RoundState::collecting &&
+         !round.is_before(*waiter.held) && round.wants(waiter.device);
+}
+
 // The round of its job that is to count a held update, or null.
 CheckinDesk::Round* CheckinDesk::round_to_join(const Waiter& waiter) {
   for (auto& [key, round] : rounds_) {
-    const bool is_its_job = round.notice.population == waiter.population && round.notice.job == waiter.held->job;
-    if (is_its_job && round.notice.state == RoundState::collecting && round.wants(waiter.device)) return &round;
+    if (round.notice.population == waiter.population && may_join(waiter, round)) return &round;
   }
   return nullptr;
 }
@@ -203,7 +208,7 @@ void CheckinDesk::draw(Round& round) {
   for (WaiterId candidate : candidates) {
     Waiter& waiter = waiter_of(candidate);
     give_up_late(waiter);
-    if (waiter.held && waiter.held->job == round.notice.job) serve(candidate, round);
+    if (waiter.held && may_join(waiter, round)) serve(candidate, round);
   }
   for (WaiterId candidate : candidates) {
     if (!round.has_tickets()) break;

@@ -124,15 +124,18 @@ class CheckinDesk {
     std::unordered_set<DeviceId> resting;
     uint32_t issued = 0;  // so many of the notice's tickets
     bool wants(const DeviceId& device) const { return !accepted.contains(device) && !resting.contains(device); }
+    // A round of before the update is one that this node has not heard the end of.
+    bool is_before(const HeldUpdate& held) const { return notice.assignment.model_version < held.version; }
     bool is_too_late(const HeldUpdate& held) const {
-      const uint64_t base = notice.assignment.model_version.value();
-      return held.version.value() > base || base - held.version.value() > notice.plan.staleness.versions_max;
+      const uint64_t versions = notice.assignment.model_version.value() - held.version.value();
+      return !is_before(held) && versions > notice.plan.staleness.versions_max;
     }
     bool has_tickets() const { return notice.state == RoundState::collecting && issued < notice.ticket_count; }
   };
 
   void begin_turn(const RoundNotice& notice);
   Round* round_for(const Waiter& waiter);
+  static bool may_join(const Waiter& waiter, const Round& round);
   Round* round_to_join(const Waiter& waiter);
   void give_up_late(Waiter& waiter);
   void draw(Round& round);

@@ -66,7 +66,7 @@ class BufferedRound : public ServerTest {
   std::string metrics() {
     const auto answer = admin_->call("GET", "/metrics");
     EXPECT_TRUE(test::is_ok(answer));
-    return answer ? as_text(answer->body) : "";
+    return answer ? std::string(as_text(answer->body)) : "";
   }
 };
 

@@ -80,6 +80,14 @@ TEST(BufferedRules, RefuseByName) {
   expect_refused("training.lora", [](auto& s) { s.training.lora = LoraSettings{}; });
 }
 
+TEST(BufferedRules, RefuseAllThatDoesNotGoAtOnce) {
+  expect_refused("strategy.statistics pooled", [](auto& s) {
+    s.strategy.statistics = Statistics::pooled;
+    s.update.weight_share_max = 0.5;
+    take_strategy(s, "feddyn");
+  });
+}
+
 TEST(BufferedRules, BelongToBufferedRounds) {
   HorizontalSettings settings = buffered();
   settings.rounds.policy = RoundPolicyKind::synchronous;

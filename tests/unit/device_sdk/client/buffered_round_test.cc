@@ -117,7 +117,7 @@ TEST(BufferedRound, KeepsAnUpdateThroughFailuresOfTheCheckIn) {
   EXPECT_FALSE(std::get<DoCheckIn>(d.next()).held.empty());
 }
 
-TEST(BufferedRound, IsWaitedForAnHourAndNoLonger) {
+TEST(BufferedRound, IsWaitedForAsLongAsItsJobMayRest) {
   Dialogue d = trained();
   d.tell(d.failed_answer(kOver));
   d.now = d.now + kHeldMax + Millis(1);

@@ -156,6 +156,30 @@ TEST(JobJson, CarriesTheMechanismOfNoiseAndSaysNothingOfTheUsualOne) {
   EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/privacy/mechanism"));
 }
 
+TEST(JobJson, CarriesBufferedRoundsAndSaysNothingOfSynchronousOnes) {
+  EXPECT_FALSE(to_json(unusual_spec())["rounds"].contains("policy"));
+  json job = minimal();
+  job["privacy"] = {{"level", "none"}};
+  job["rounds"] = {{"policy", "buffered"},
+                   {"goal_count", 30},
+                   {"concurrency", 100},
+                   {"staleness_max", 7},
+                   {"staleness_exponent", 0.25}};
+  Problems problems;
+  const JobSettings spec = job_settings_from_json(job, problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_TRUE(spec.horizontal().rounds.is_buffered());
+  EXPECT_EQ(spec.horizontal().rounds.staleness_max, 7u);
+  EXPECT_EQ(spec.horizontal().update.weight_share_max, 1) << "no default that does not go with it";
+  const Result<JobSettings> stored = job_settings_from_stored_json(job_settings_to_json_text(spec));
+  ASSERT_OK(stored);
+  EXPECT_EQ(*stored, spec);
+  job["privacy"]["level"] = "active";
+  EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/rounds/policy"));
+  job["rounds"] = {{"policy", "at_leisure"}};
+  EXPECT_THAT(pointers_of(problems_of(job)), ElementsAre("/rounds/policy"));
+}
+
 TEST(JobJson, CarriesSchedulesOfRatesAndSaysNothingOfConstantOnes) {
   EXPECT_FALSE(to_json(unusual_spec())["training"].contains("schedule"));
   EXPECT_FALSE(to_json(unusual_spec())["strategy"].contains("schedule"));
