@@ -59,7 +59,10 @@ ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantStat
     return;
   }
   const Status kept = read_kept_plan();
-  if (kept) return;
+  if (kept) {
+    drop_unfit_round();
+    return;
+  }
   // The update goes. To train again would be a second one, where the first may have left.
   if (has_update(state_.phase)) {
     last_error_ = kept.error();

@@ -193,6 +193,7 @@ class ParticipantMachine {
   void leave_round(const Failure& failure);
   void join(const Assignment& assignment);
   void ask_for_round_again(const Failure& failure);
+  void drop_unfit_round();
   Result<Plan> open_plan(ByteView bytes) const;
   // The plan that this device has gone on with in an earlier life.
   Status read_kept_plan();

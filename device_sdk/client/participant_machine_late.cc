@@ -7,6 +7,14 @@ uint64_t ParticipantMachine::versions_since(const Assignment& later) const {
   return later.model_version.value() - state_.assignment->model_version.value();
 }
 
+// The state comes from a file: what does not go with its plan and its assignment is dropped.
+void ParticipantMachine::drop_unfit_round() {
+  if (!may_be_late()) state_.late_since = {};
+  const bool is_fit = state_.is_late() && state_.joined && state_.joined->job == state_.assignment->job &&
+                      state_.joined->model_version >= state_.assignment->model_version;
+  if (!is_fit) state_.joined.reset();
+}
+
 // The server, too, reckons by the plan whether it may still count (CheckinDesk): an assignment of anything else is new
 // work, in the place of an update that nobody will ask for.
 void ParticipantMachine::join(const Assignment& assignment) {

@@ -93,6 +93,26 @@ TEST(BufferedRound, OutlivesTheDeviceWhereverItIs) {
   EXPECT_EQ(d.state().joined->model_version, d.version);
 }
 
+// A file of somebody else's making breaks nothing.
+TEST(BufferedRound, OfAStateThatDoesNotFitIsDropped) {
+  Dialogue d = trained();
+  ParticipantState state = d.state();
+  state.late_since = d.now;
+  state.joined = d.assignment();
+  state.joined->model_version = ModelVersion(1);
+  const ParticipantMachine older(d.policy, state);
+  older.check();
+  EXPECT_TRUE(older.state().is_late());
+  EXPECT_FALSE(older.state().joined);
+  Dialogue synchronous;
+  synchronous.reach(Phase::trained);
+  state = synchronous.state();
+  state.late_since = synchronous.now;
+  const ParticipantMachine never(synchronous.policy, state);
+  never.check();
+  EXPECT_FALSE(never.state().is_late());
+}
+
 // The same as the desk's conclusion from the ticket: new work, and not a round to join.
 TEST(BufferedRound, GivesUpAnUpdateThatIsTooLate) {
   Dialogue d = trained(3);
