@@ -32,9 +32,9 @@ std::string nearest_form(const std::string& op) {
       {"ReduceLogSumExp", "Exp, ReduceSum, Log"},
       {"ReduceLogSum", "ReduceSum, Log"},
       {"ReduceProd", "Log, ReduceSum, Exp"},
-      {"QLinearConv", "export the model before it is quantised"},
-      {"QuantizeLinear", "export the model before it is quantised"},
-      {"DequantizeLinear", "export the model before it is quantised"},
+      {"QLinearConv", "quantise as QDQ (QuantFormat.QDQ), or export the model before it is quantised"},
+      {"QLinearMatMul", "quantise as QDQ (QuantFormat.QDQ), or export the model before it is quantised"},
+      {"DynamicQuantizeLinear", "quantise statically as QDQ, or export the model before it is quantised"},
   };
   const auto found = forms.find(op);
   return found == forms.end() ? std::string() : found->second;

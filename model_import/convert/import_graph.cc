@@ -245,6 +245,10 @@ Result<ImportedModel> import_graph(Graph graph, const ImportOptions& options) {
                                context.writer.type(tensor));
   }
   COT_TRY(context.check_patterns());
+  for (const std::string& name : options.located) {
+    const Value* const located = context.find(name);
+    if (located != nullptr && located->is_activation()) result.tensors[name] = context.writer.name(located->tensor);
+  }
   COT_ASSIGN(result.model, context.writer.finish(graph.name, tensor));
   for (TableUse& use : context.uses()) {
     if (use.is_note) result.notes.push_back(use.text);

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,14 @@ struct ImportOptions {
   // Patterns of names (base/text/name_pattern.h): tables that are not trained, and operands of arithmetic that
   // are, whatever the rules say. The latter wins. One that matches nothing is invalid_argument.
   std::vector<std::string> constant = {}, trainable = {};
+  std::set<std::string> located = {};  // values of the graph whose tensors are told
 };
 
 struct ImportedModel {
   Bytes model;
   std::vector<std::string> notes;  // what a person should know: outputs that were left out, what is trained or not, ...
   std::vector<std::string> roles;  // one a table: "fc.weight (3x4) is trained, as the weight: node /fc/Gemm (Gemm) ..."
+  std::map<std::string, std::string> tensors = {};  // of values to be located: the names that they have in the model
 };
 
 // `graph` is sorted. Errors: malformed, too_large, invalid_argument: unknown operators (all of them, each with its

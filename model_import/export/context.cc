@@ -7,7 +7,8 @@
 
 namespace coterie::model_import {
 
-ExportContext::ExportContext(const Model& model) : model_(model), placed_(model.graph().tensors.size()) {}
+ExportContext::ExportContext(const Model& model, const ExportGrids* grids)
+    : model_(model), grids_(grids), placed_(model.graph().tensors.size()) {}
 
 bool ExportContext::is_stored(uint32_t tensor) const {
   const TensorRole role = model_.graph().tensors[tensor].role;
@@ -74,6 +75,13 @@ std::string ExportContext::initializer(uint32_t tensor, Shape shape, std::vector
 void ExportContext::write_stored(uint32_t tensor, const Order& order, Shape shape) {
   const TensorInfo& info = model_.graph().tensors[tensor];
   Placed placed{.value = {}, .order = order};
+  if (grids_ != nullptr) {
+    if (const auto held = grids_->stored.find(tensor); held != grids_->stored.end()) {
+      placed.value = dequantised(tensor, held->second, order, std::move(shape));
+      placed_[tensor] = std::move(placed);
+      return;
+    }
+  }
   if (info.role != TensorRole::constant || info.type == DataType::float32) {
     placed.value = initializer(tensor, std::move(shape), permuted_elements(stored(tensor), info.shape, order));
   } else {
@@ -89,6 +97,37 @@ void ExportContext::write_stored(uint32_t tensor, const Order& order, Shape shap
     graph.constants[placed.value] = {std::move(held), false};
   }
   placed_[tensor] = std::move(placed);
+}
+
+std::string ExportContext::whole(const std::string& name, Width width, Shape shape,
+                                 const std::vector<int32_t>& values) {
+  HostTensor held;
+  held.element = Element::integer;
+  held.width = width;
+  held.shape = std::move(shape);
+  for (const int32_t value : values) held.integers.push_back({value, false});
+  const std::string constant = unique(name);
+  graph.constants[constant] = {std::move(held), false};
+  return constant;
+}
+
+std::string ExportContext::dequantised(uint32_t tensor, const ExportIntegers& held, const Order& order, Shape shape) {
+  const TensorInfo& info = model_.graph().tensors[tensor];
+  std::vector<int32_t> values;
+  for (const uint64_t source : permuted_indices(info.shape, order)) values.push_back(held.values[source]);
+  const auto channels = static_cast<int64_t>(held.scales.size());
+  std::vector<std::string> inputs{whole(info.name, held.is_bias ? Width::int32 : Width::int8, std::move(shape), values),
+                                  reals(held.scales, {channels})};
+  if (!held.is_bias) {
+    inputs.push_back(
+        whole(info.name + "_zero_point", Width::int8, {channels}, std::vector<int32_t>(held.scales.size())));
+  }
+  return node("DequantizeLinear", std::move(inputs), {{"axis", int64_t{position_of(order, held.axis)}}});
+}
+
+std::string ExportContext::on_grid(const std::string& value, const kernels::int8::Grid& grid) {
+  const std::string scale = real(grid.scale), zero = whole(value + "_zero_point", Width::int8, {}, {grid.zero});
+  return node("DequantizeLinear", {node("QuantizeLinear", {value, scale, zero}), scale, zero});
 }
 
 Order ExportContext::lying_order(uint32_t tensor) const {
@@ -159,6 +198,10 @@ std::string ExportContext::reshape(const std::string& value, const Shape& to) {
 }
 
 void ExportContext::define(uint32_t tensor, std::string value, Order order) {
+  if (grids_ != nullptr) {
+    if (const auto grid = grids_->values.find(tensor); grid != grids_->values.end())
+      value = on_grid(value, grid->second);
+  }
   placed_[tensor] = Placed{std::move(value), std::move(order)};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device_sdk/runtime/model.h"
+#include "model_import/export/grids.h"
 #include "model_import/graph/graph.h"
 #include "model_import/graph/order.h"
 
@@ -17,7 +18,8 @@ inline const Order kImageInOnnx{0, 3, 1, 2};  // NCHW of NHWC
 
 class ExportContext {
  public:
-  explicit ExportContext(const Model& model);
+  // With grids, which must outlive it, what lies on them is written as integers.
+  explicit ExportContext(const Model& model, const ExportGrids* grids = nullptr);
 
   Graph graph;  // what has been written so far
 
@@ -53,6 +55,7 @@ class ExportContext {
   std::string reshape(const std::string& value, const Shape& to);
   std::string shape_value(const Shape& shape);  // a list of integers that may depend on the batch
 
+  // A value with a grid is put on it, and taken off for those who read it.
   void define(uint32_t tensor, std::string value, Order order);
   void define(uint32_t tensor, std::string value) { define(tensor, std::move(value), identity_order(rank(tensor))); }
   std::string unique(const std::string& base);
@@ -64,8 +67,12 @@ class ExportContext {
     Order order;
   };
   void write_stored(uint32_t tensor, const Order& order, Shape shape);
+  std::string dequantised(uint32_t tensor, const ExportIntegers& held, const Order& order, Shape shape);
+  std::string on_grid(const std::string& value, const kernels::int8::Grid& grid);
+  std::string whole(const std::string& name, Width width, Shape shape, const std::vector<int32_t>& values);
 
   const Model& model_;
+  const ExportGrids* grids_;
   std::vector<std::optional<Placed>> placed_;
   std::map<std::string, uint32_t> names_;
   std::map<std::pair<uint32_t, Order>, std::string> moved_;

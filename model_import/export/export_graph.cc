@@ -63,8 +63,8 @@ void define_output(ExportContext& context) {
 
 }  // namespace
 
-Result<Graph> export_graph(const Model& model) {
-  ExportContext context(model);
+Result<Graph> export_graph(const Model& model, const ExportGrids* grids) {
+  ExportContext context(model, grids);
   context.graph.name = model.graph().name.empty() ? "model" : model.graph().name;
   define_inputs(context);
   for (const OpInfo& op : model.graph().ops) {

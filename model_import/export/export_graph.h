@@ -9,12 +9,15 @@
 
 #include "base/result.h"
 #include "device_sdk/runtime/model.h"
+#include "model_import/export/grids.h"
 #include "model_import/graph/graph.h"
 
 namespace coterie::model_import {
 
 // The operators are those of opset 17, the first with LayerNormalization. Errors: invalid_argument (an op that no
 // operator of it can say: adaptive pooling into unequal windows), too_large.
-Result<Graph> export_graph(const Model& model);
+// With grids, the model computes in int8: weights and biases are integers behind DequantizeLinear, and each value of
+// the network passes QuantizeLinear and DequantizeLinear (the form that ONNX Runtime calls QDQ).
+Result<Graph> export_graph(const Model& model, const ExportGrids* grids = nullptr);
 
 }  // namespace coterie::model_import

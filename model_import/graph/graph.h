@@ -27,9 +27,12 @@ struct Integer {
 // Floats of every width are held as float32, integers of every width as int64.
 enum class Element : uint8_t { real, integer, boolean };
 DataType data_type(Element element);  // booleans become int32
+// The width that integers have in a file, where an operator asks for it.
+enum class Width : uint8_t { any, int8, uint8, int32 };
 
 struct HostTensor {
   Element element = Element::real;
+  Width width = Width::any;
   Shape shape;                    // -k, k times the batch, only where is_uniform
   std::vector<float> reals;       // of Element::real
   std::vector<Integer> integers;  // of the others; a boolean is 0 or 1

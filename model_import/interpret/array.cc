@@ -21,6 +21,7 @@ Result<Array> array_of(const HostTensor& tensor) {
   COT_ASSIGN(Array array, zeros(tensor.element, tensor.shape));
   if (tensor.is_uniform || tensor.stored() != array.values.size())
     return Error(ErrorCode::malformed, "a tensor whose elements and shape disagree");
+  array.width = tensor.width;
   for (size_t i = 0; i < array.values.size(); ++i) {
     if (tensor.element == Element::real) {
       array.values[i] = static_cast<double>(tensor.reals[i]);

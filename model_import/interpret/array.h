@@ -18,6 +18,7 @@ struct Array {
   Element element = Element::real;
   Shape shape;  // every dimension at least 0
   std::vector<double> values;
+  Width width = Width::any;
 
   size_t rank() const { return shape.size(); }
   int64_t size() const { return static_cast<int64_t>(values.size()); }

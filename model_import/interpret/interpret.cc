@@ -10,7 +10,7 @@ namespace {
 Operator operator_of(const std::string& op) {
   for (const auto family : {unary_operator, binary_operator, reduce_operator, matrix_operator, convolution_operator,
                             pool_operator, resize_operator, norm_operator, shape_operator, data_operator, fill_operator,
-                            recurrent_operator, image_block_operator, index_operator}) {
+                            recurrent_operator, image_block_operator, index_operator, quantise_operator}) {
     if (const Operator found = family(op)) return found;
   }
   return nullptr;

@@ -41,6 +41,7 @@ Operator fill_operator(const std::string& op);
 Operator recurrent_operator(const std::string& op);
 Operator image_block_operator(const std::string& op);
 Operator index_operator(const std::string& op);
+Operator quantise_operator(const std::string& op);
 
 // --- for the families
 Error bad_form(const std::string& why);                 // malformed

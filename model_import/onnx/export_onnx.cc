@@ -10,4 +10,10 @@ Result<Bytes> export_onnx(const Model& model) {
   return write_onnx(graph);
 }
 
+Result<Bytes> export_int8_onnx(const Int8Model& model) {
+  COT_ASSIGN(const ExportGrids grids, export_grids(model));
+  COT_ASSIGN(const Graph graph, export_graph(model.exact, &grids));
+  return write_onnx(graph);
+}
+
 }  // namespace coterie::model_import

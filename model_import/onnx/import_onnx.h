@@ -7,7 +7,8 @@
 
 namespace coterie::model_import {
 
-// Errors: those of read_onnx and of import_graph.
+// A graph with QuantizeLinear or DequantizeLinear becomes a file that computes in int8. Errors: those of read_onnx and
+// of import_graph, or of import_int8_graph.
 Result<ImportedModel> import_onnx(ByteView file, const ImportOptions& options = {});
 
 }  // namespace coterie::model_import

@@ -110,6 +110,15 @@ std::optional<Element> element_of(int type) {
   }
 }
 
+Width width_of(int type) {
+  switch (type) {
+    case TensorProto::INT8: return Width::int8;
+    case TensorProto::UINT8: return Width::uint8;
+    case TensorProto::INT32: return Width::int32;
+    default: return Width::any;
+  }
+}
+
 Result<HostTensor> read_tensor(const TensorProto& proto) {
   if (proto.data_location() == TensorProto::EXTERNAL || proto.external_data_size() != 0) {
     return Error(ErrorCode::invalid_argument,
@@ -124,6 +133,7 @@ Result<HostTensor> read_tensor(const TensorProto& proto) {
   }
   HostTensor tensor;
   tensor.element = *element;
+  tensor.width = width_of(proto.data_type());
   COT_ASSIGN(const uint64_t count, count_of(proto, tensor.shape));
   const bool read = *element == Element::real ? read_reals(proto, count, tensor) : read_integers(proto, count, tensor);
   if (!read)

@@ -18,17 +18,37 @@ int type_of(Element element) {
   return TensorProto::UNDEFINED;
 }
 
+int type_of(const HostTensor& tensor) {
+  switch (tensor.width) {
+    case Width::any: return type_of(tensor.element);
+    case Width::int8: return TensorProto::INT8;
+    case Width::uint8: return TensorProto::UINT8;
+    case Width::int32: return TensorProto::INT32;
+  }
+  return TensorProto::UNDEFINED;
+}
+
+template <typename T>
+std::string raw_integers(const HostTensor& tensor) {
+  std::vector<T> values;
+  for (const Integer& integer : tensor.integers) values.push_back(static_cast<T>(integer.value));
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
 void write_tensor(const std::string& name, const HostTensor& tensor, TensorProto& proto) {
   proto.set_name(name);
-  proto.set_data_type(type_of(tensor.element));
+  proto.set_data_type(type_of(tensor));
   for (const int64_t dimension : tensor.shape) proto.add_dims(dimension);
   if (tensor.element == Element::real) {
     proto.set_raw_data(tensor.reals.data(), tensor.reals.size() * sizeof(float));
     return;
   }
-  std::vector<int64_t> values;
-  for (const Integer& integer : tensor.integers) values.push_back(integer.value);
-  proto.set_raw_data(values.data(), values.size() * sizeof(int64_t));
+  switch (tensor.width) {
+    case Width::any: proto.set_raw_data(raw_integers<int64_t>(tensor)); return;
+    case Width::int8: proto.set_raw_data(raw_integers<int8_t>(tensor)); return;
+    case Width::uint8: proto.set_raw_data(raw_integers<uint8_t>(tensor)); return;
+    case Width::int32: proto.set_raw_data(raw_integers<int32_t>(tensor)); return;
+  }
 }
 
 void write_attribute(const std::string& name, const Attribute& attribute, ::onnx::NodeProto& node) {

@@ -51,13 +51,15 @@ MAY_INCLUDE = {
     "model_import/convert/": ["base/", "proto/", "model_import/fold/",
                               "model_import/graph/", "model_import/patterns/"],
     "model_import/export/": ["base/", "proto/", "device_sdk/runtime/", "model_import/fold/", "model_import/graph/"],
+    "model_import/quantised/": ["base/", "device_sdk/runtime/", "model_import/convert/import_graph.h", "model_import/graph/"],
     "model_import/weights/": ["base/", "proto/messages/", "model_import/graph/small_floats.h"],
     "model_import/mapping/": ["base/", "device_sdk/runtime/", "proto/messages/", "model_import/graph/order.h",
                               "model_import/weights/"],
     # It judges the converter, so that it may not see it.
     "model_import/interpret/": ["base/", "proto/messages/", "model_import/graph/graph.h"],
     "model_import/onnx/": ["base/", "proto/", "device_sdk/runtime/", "model_import/convert/import_graph.h",
-                           "model_import/export/export_graph.h", "model_import/graph/"],
+                           "model_import/export/export_graph.h", "model_import/export/grids.h", "model_import/graph/",
+                           "model_import/quantised/"],
     "fl_server/": [],  # each of its folders has a row of its own
     "fl_server/core/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/secagg/", "fl_server/records/"],
     "fl_server/oidc/": ["base/", "secure/crypto/", "fl_server/records/role.h"],

@@ -6,6 +6,7 @@
 
 #include "base/os/file.h"
 #include "device_sdk/runtime/graph_compiler.h"
+#include "device_sdk/runtime/int8/int8_model.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/seal.h"
 #include "model_import/onnx/export_onnx.h"
@@ -17,6 +18,7 @@
 #include "tools/cli/table.h"
 #include "tools/model/conversion_check.h"
 #include "tools/model/inspect.h"
+#include "tools/model/int8_conversion.h"
 #include "tools/model/onnx_verify.h"
 
 namespace coterie {
@@ -173,6 +175,38 @@ ExitCode fail(const char* command, const Error& error, ExitCode code) {
   return code;
 }
 
+// A QDQ graph: what answers is the file in int8.
+ExitCode convert_int8(ByteView file, const model_import::ImportedModel& import, const ConvertOptions& options) {
+  const Result<Int8Model> model = open_int8_model(import.model);
+  if (!model) return fail("model convert", model.error().with_context(options.from), ExitCode::usage);
+  std::optional<Int8Conversion> conversion;
+  if (options.verifies) {
+    Result<model_import::Graph> graph = graph_of(file, options.output);
+    if (!graph) return fail("model convert", graph.error(), ExitCode::usage);
+    Result<Int8Conversion> checked = check_int8_conversion(*graph, options.dimensions, *model);
+    if (!checked) {
+      return fail("model convert", checked.error().with_context("the conversion is not verified"), ExitCode::failure);
+    }
+    conversion = *checked;
+  }
+  if (const Status written = os::write_file_atomically(options.to, import.model); !written) {
+    return fail("model convert", written.error(), ExitCode::failure);
+  }
+  if (options.as_json) print_as_json(inspect(model->exact), {}, {}, import);
+  else print_tables(inspect(model->exact), {}, {});
+  if (options.as_json) return conversion && !conversion->agrees() ? ExitCode::failure : ExitCode::ok;
+  for (const std::string& note : import.notes) print_text("note: " + printable(note) + "\n");
+  print_text("it computes in int8, with the scales, zeros and integers of the graph\n");
+  if (!conversion) return ExitCode::ok;
+  print_text("beside the ONNX graph: " + counted(conversion->examples, "random example") + ", " +
+             std::to_string(conversion->apart) + " of " + std::to_string(conversion->numbers) +
+             " numbers more than a step of " + scientific(conversion->step) + " off, the largest difference " +
+             scientific(conversion->largest) + "\n");
+  if (conversion->agrees()) return ExitCode::ok;
+  return fail("model convert", Error(ErrorCode::internal, "the model does not compute what the ONNX graph does"),
+              ExitCode::failure);
+}
+
 }  // namespace
 
 ExitCode convert_model(const ConvertOptions& options) {
@@ -183,6 +217,7 @@ ExitCode convert_model(const ConvertOptions& options) {
                                                                                  .constant = options.constant,
                                                                                  .trainable = options.trainable});
   if (!import) return fail("model convert", import.error().with_context(options.from), ExitCode::usage);
+  if (computes_in_int8(import->model)) return convert_int8(*file, *import, options);
   const Result<Model> model = Model::load(import->model);
   if (!model) return fail("model convert", model.error().with_context(options.from), ExitCode::usage);
   Verification verification;
@@ -204,11 +239,25 @@ ExitCode convert_model(const ConvertOptions& options) {
   return ExitCode::ok;
 }
 
+namespace {
+
+Result<Bytes> exported_onnx(const std::string& path) {
+  COT_ASSIGN(const Bytes file, read_input(path));
+  if (computes_in_int8(file)) {
+    if (const Result<Seal> seal = check_seal(file); !seal) return seal.error().with_context(path);
+    Result<Int8Model> int8 = open_int8_model(file);
+    if (!int8) return int8.error().with_context(path);
+    return model_import::export_int8_onnx(*int8);
+  }
+  COT_ASSIGN(const Model model, open_model(path));
+  return model_import::export_onnx(model);
+}
+
+}  // namespace
+
 ExitCode export_model(const ExportOptions& options) {
-  const Result<Model> model = open_model(options.from);
-  if (!model) return fail("model export", model.error(), ExitCode::usage);
-  const Result<Bytes> exported = model_import::export_onnx(*model);
-  if (!exported) return fail("model export", exported.error().with_context(options.from), ExitCode::usage);
+  const Result<Bytes> exported = exported_onnx(options.from);
+  if (!exported) return fail("model export", exported.error(), ExitCode::usage);
   if (const Status written = os::write_file_atomically(options.to, *exported); !written) {
     return fail("model export", written.error(), ExitCode::failure);
   }

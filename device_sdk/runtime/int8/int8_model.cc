@@ -15,7 +15,7 @@ Result<Int8Model> open_int8_model(const Bytes& file) {
   }
   COT_ASSIGN(Model exact, Model::load(expanded_file(stored)));
   COT_ASSIGN(Int8Program program, make_int8_program(exact, weights, stored.forms.grids));
-  return Int8Model{std::move(exact), std::move(program)};
+  return Int8Model{std::move(exact), std::move(program), std::move(weights)};
 }
 
 }  // namespace coterie
