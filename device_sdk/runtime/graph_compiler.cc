@@ -49,7 +49,8 @@ Result<CompiledModel> GraphCompiler::run() {
   op_flops_ = std::move(inferred.op_flops);
   program_.set_threads(settings_.threads, settings_.part_nanoseconds_min);
   CompiledModel compiled;
-  if (settings_.purpose == Purpose::train) find_needed_gradients();
+  COT_TRY(check_differentiated());
+  find_needed_gradients();
   find_settled();
   if (settings_.fuses_ops) fusions_ = find_fusions(graph_, index_, is_settled_);
   else fusions_.resize(graph_.ops.size());
@@ -57,19 +58,15 @@ Result<CompiledModel> GraphCompiler::run() {
   emit_forward();
   compiled.output = values_[graph_.output];
   if (settings_.purpose != Purpose::train) program_.read_after(compiled.output);
-  if (settings_.purpose != Purpose::predict) {
-    COT_ASSIGN(const TensorType target, target_for_loss(settings_.loss, types_[graph_.output]));
-    compiled.target_elements = elements(target.shape) / settings_.batch_size;
-    compiled.target = program_.add_planned(elements(target.shape) * kElementBytes);
-    program_.holds(compiled.target, {.type = element_type(target.type), .role = BufferRole::target});
-    program_.fill_before(compiled.target);
-    if (settings_.purpose == Purpose::evaluate) program_.read_after(compiled.target);
-    program_.set_origin(kLossOrigin);
-    const BufferId gradient = needs_gradient_[graph_.output] ? new_whole_gradient(graph_.output) : kNoBuffer;
-    gradients_[graph_.output] = gradient;
-    emit_loss(program_, settings_.loss, types_[graph_.output], compiled.output, compiled.target, gradient);
+  if (settings_.purpose == Purpose::evaluate || settings_.purpose == Purpose::train) {
+    COT_TRY(emit_loss_behind(compiled));
   }
-  if (settings_.purpose == Purpose::train) emit_backward();
+  if (settings_.purpose == Purpose::differentiate) {
+    compiled.output_gradient = gradients_[graph_.output] = new_whole_gradient(graph_.output);
+    program_.fill_before(compiled.output_gradient);
+  }
+  if (settings_.purpose == Purpose::train || settings_.purpose == Purpose::differentiate) emit_backward();
+  keep_differentiated(compiled);
   program_.keep_prepared();
   if (settings_.storage == Storage::bfloat16) narrow_what_is_held();
   COT_ASSIGN(compiled.recomputed, plan_within(program_, op_flops_, settings_.planned_bytes_max,
@@ -80,15 +77,54 @@ Result<CompiledModel> GraphCompiler::run() {
   return compiled;
 }
 
+Status GraphCompiler::check_differentiated() const {
+  for (const uint32_t tensor : settings_.differentiated) {
+    const bool is_computed = tensor < types_.size() && !has_payload(graph_.tensors[tensor].role) &&
+                             graph_.tensors[tensor].role != TensorRole::constant;
+    if (!is_computed || types_[tensor].type != DataType::float32) {
+      return Error(ErrorCode::invalid_argument, "a gradient is of float32 inputs and of what ops write in float32");
+    }
+  }
+  if (settings_.purpose == Purpose::differentiate && types_[graph_.output].type != DataType::float32) {
+    return Error(ErrorCode::invalid_argument, "the model's output is not float32: it has no gradient");
+  }
+  return {};
+}
+
+Status GraphCompiler::emit_loss_behind(CompiledModel& compiled) {
+  COT_ASSIGN(const TensorType target, target_for_loss(settings_.loss, types_[graph_.output]));
+  compiled.target_elements = elements(target.shape) / settings_.batch_size;
+  compiled.target = program_.add_planned(elements(target.shape) * kElementBytes);
+  program_.holds(compiled.target, {.type = element_type(target.type), .role = BufferRole::target});
+  program_.fill_before(compiled.target);
+  if (settings_.purpose == Purpose::evaluate) program_.read_after(compiled.target);
+  program_.set_origin(kLossOrigin);
+  const BufferId gradient = needs_gradient_[graph_.output] ? new_whole_gradient(graph_.output) : kNoBuffer;
+  gradients_[graph_.output] = gradient;
+  emit_loss(program_, settings_.loss, types_[graph_.output], compiled.output, compiled.target, gradient);
+  return {};
+}
+
+void GraphCompiler::keep_differentiated(CompiledModel& compiled) {
+  for (const uint32_t tensor : settings_.differentiated) {
+    const CompiledModel::Differentiated kept{values_[tensor], gradients_[tensor]};
+    for (const BufferId buffer : {kept.value, kept.gradient}) {
+      if (buffer != kNoBuffer) program_.read_after(buffer);
+    }
+    compiled.differentiated.push_back(kept);
+  }
+}
+
 bool GraphCompiler::is_trained(uint32_t tensor) const {
+  if (settings_.purpose != Purpose::train) return false;
   if (graph_.tensors[tensor].role != TensorRole::parameter) return false;
   return settings_.is_trainable.empty() ? !graph_.tensors[tensor].is_frozen : settings_.is_trainable[tensor];
 }
 
 bool GraphCompiler::op_needs_gradient(size_t op_index) const {
   const OpInfo& op = graph_.ops[op_index];
-  return std::any_of(op.outputs.begin(), op.outputs.end(),
-                     [&](uint32_t tensor) { return tensor != kNoTensor && needs_gradient_[tensor]; });
+  const auto needs = [&](uint32_t tensor) { return tensor != kNoTensor && needs_gradient_[tensor]; };
+  return std::ranges::any_of(op.outputs, needs) && std::ranges::any_of(op.inputs, needs);
 }
 
 uint64_t GraphCompiler::bytes_of(uint32_t tensor) const { return elements(types_[tensor].shape) * kElementBytes; }
@@ -109,9 +145,11 @@ BufferId GraphCompiler::new_whole_gradient(uint32_t tensor) {
   return buffer;
 }
 
-// A tensor needs a gradient if it is a trained parameter or computed from one, in floating point.
+// A tensor needs a gradient if it is a trained parameter, or one that is asked for, or computed from such a one, in
+// floating point. Nobody asks when a model predicts or is evaluated.
 void GraphCompiler::find_needed_gradients() {
   for (uint32_t i = 0; i < graph_.tensors.size(); ++i) needs_gradient_[i] = is_trained(i);
+  for (const uint32_t tensor : settings_.differentiated) needs_gradient_[tensor] = true;
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
     if (!index_.is_needed[i]) continue;
     const OpInfo& op = graph_.ops[i];

@@ -4,7 +4,7 @@
 //   forward    the rules of the other needed ops, in the graph's order
 //   loss       with its gradient when training
 //   backward   the rules in reverse order, for ops below which some trainable parameter lies; gradients of a tensor
-//              with several readers are summed; nothing computes a gradient that no parameter needs
+//              with several readers are summed; nothing computes a gradient that nobody needs
 //   update     of each parameter right behind the last op that reads it, so that its gradient's memory is free again;
 //              or of all at the end, from gradients that were added up
 #pragma once
@@ -27,11 +27,13 @@
 
 namespace coterie {
 
-enum class Purpose : uint8_t { predict, evaluate, train };
+// differentiate: forward as in predict, and backward from a gradient of the output that the caller gives to the tensors
+// that he names; no loss, and no parameter changes.
+enum class Purpose : uint8_t { predict, evaluate, train, differentiate };
 
 struct CompileSettings {
   Purpose purpose = Purpose::train;
-  LossSettings loss = {};  // not of predict
+  LossSettings loss = {};  // of evaluate and train
   uint32_t batch_size = 1;
   // The optimizer of train. With keeps_gradients the backward phase adds gradients to Region::gradients, and the update
   // phase reads them there; else each parameter is updated in the backward phase, as soon as its gradient is there.
@@ -43,6 +45,7 @@ struct CompileSettings {
   std::span<const float> gradient_offset = {};  // TrainOptions; outlives the program
   std::vector<bool> is_trainable = {};          // per tensor; empty: every parameter that is not frozen
   std::vector<ChannelRange> channels = {};      // per tensor: those of a parameter that are trained; empty: all of all
+  std::vector<uint32_t> differentiated = {};    // of differentiate: float32 tensors, inputs or what ops write
   uint64_t arena_bytes_max = 0;
   Storage storage = Storage::float32;
   uint64_t planned_bytes_max = 0;  // steps run again to need no more (fit_program.h); 0: no limit
@@ -59,8 +62,15 @@ struct CompiledModel {
   ArenaLayout layout;            // what it needs
   std::vector<BufferId> inputs;  // of the model, in its order
   BufferId output = kNoBuffer;   // may be read after forward, unless training
-  BufferId target = kNoBuffer;   // the loss's; none of predict. May be read after evaluation
+  BufferId target = kNoBuffer;   // the loss's, where there is one. May be read after evaluation
   uint64_t target_elements = 0;  // of one example
+  // What differentiate adds: a gradient to be filled before forward, in the output's shape; and each tensor's value and
+  // gradient, to be read after backward. kNoBuffer: the output does not depend on it, or not in a way that has a slope.
+  BufferId output_gradient = kNoBuffer;
+  struct Differentiated {
+    BufferId value = kNoBuffer, gradient = kNoBuffer;
+  };
+  std::vector<Differentiated> differentiated;
   Recomputed recomputed;
 };
 
@@ -93,11 +103,14 @@ class GraphCompiler {
   void add_gradient(uint32_t tensor, BufferId gradient);
   void settle_gradients();
 
+  Status check_differentiated() const;
   void find_needed_gradients();
   void find_settled();
   void add_stored_tensors(CompiledModel& compiled);
   void emit_forward();
+  Status emit_loss_behind(CompiledModel& compiled);
   void emit_backward();
+  void keep_differentiated(CompiledModel& compiled);
   void narrow_what_is_held();
   void emit_update_if_last(uint32_t parameter);
   void emit_update_of(uint32_t parameter, Phase phase, BufferId gradient);

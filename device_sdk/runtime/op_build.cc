@@ -16,7 +16,7 @@ bool OpBuild::is_training() const { return compiler_.settings_.purpose == Purpos
 
 bool OpBuild::freezes_statistics() const { return compiler_.settings_.freeze_statistics; }
 
-bool OpBuild::has_backward() const { return is_training() && compiler_.op_needs_gradient(op_index_); }
+bool OpBuild::has_backward() const { return compiler_.op_needs_gradient(op_index_); }
 
 BufferId OpBuild::input(size_t i) const { return has_input(i) ? compiler_.values_[op().inputs[i]] : kNoBuffer; }
 
