@@ -43,8 +43,8 @@ class NormHistory {
   std::vector<double> norms_, sorted_;
 };
 
-// Windows of 20 examples a class differ by about .13 by chance alone, where classes are balanced; in smaller ones chance
-// looks like drift.
+// Windows of 20 examples a class differ by about .13 by chance alone, where classes are balanced; in smaller ones
+// chance looks like drift.
 constexpr uint64_t label_window(uint64_t classes) { return classes > 50 ? 20 * classes : 1000; }
 
 // The labels by windows of so many examples.

@@ -292,9 +292,30 @@ TEST(QuantiseFull, NoRemedyIsKeptForChance) {
   EXPECT_GT(below, 0u);
 }
 
+// Random inputs with what a model makes of them: as float32 its loss is 0.
+class Echoed final : public ExampleSource {
+ public:
+  Echoed(const Model& model, uint64_t count)
+      : count_(count), predictor_(*Predictor::create(model, 1)), width_(elements(model.input_shape())) {}
+  uint64_t size() const override { return count_; }
+  Status read(uint64_t index, const Example& to) override {
+    Prng prng(index + 1);
+    std::vector<float> input(width_);
+    for (float& value : input) value = static_cast<float>(prng.uniform(-1, 1));
+    std::ranges::copy(input, to.features().begin());
+    const std::vector<std::span<const float>> inputs = {input};
+    return predictor_.run(inputs, 1, to.targets());
+  }
+
+ private:
+  uint64_t count_;
+  Predictor predictor_;
+  uint64_t width_;
+};
+
 // By least squares an outlier is cut, and the other weights are so large on their grid that the sum leaves 32 bits.
 TEST(QuantiseFull, ARemedyThatCannotBeBuiltIsNone) {
-  constexpr int64_t kInputs = 140'000;
+  constexpr int64_t kInputs = 160'000;
   ModelBuilder build("wide", {kInputs}, 1);
   std::vector<float> weights(2 * kInputs);
   Prng prng(3);
@@ -302,10 +323,12 @@ TEST(QuantiseFull, ARemedyThatCannotBeBuiltIsNone) {
   weights[0] = weights[1] = .8f;
   const TensorId w = build.parameter("w", {kInputs, 2}, weights);
   const Model model = *Model::load(*build.finish(build.op(OpKind::dense, {build.input(), w}, {}, "y")));
-  Asked examples(model, 4, 3);
-  const Result<FullQuantiseReport> report = quantise_full(model, examples, examples, kSettings);
+  Echoed examples(model, 2);
+  FullQuantiseSettings settings{.loss = {.kind = Loss::mean_squared_error, .target = TargetKind::values}};
+  settings.target_elements = 2;
+  const Result<FullQuantiseReport> report = quantise_full(model, examples, examples, settings);
   ASSERT_OK(report);
-  ASSERT_GT(report->calibration_plain, report->calibration_exact) << "so that remedies are tried";
+  EXPECT_GT(report->calibration_plain, report->calibration_exact) << "so that remedies are tried";
   EXPECT_EQ(report->layers[1].weights, RangeRule::min_max);
 }
 

@@ -140,14 +140,16 @@ class Odds final : public ExampleSource {
 
 TEST(Watch, ALossThatCannotBecomeSmallIsNoFault) {
   Odds odds;
+  ModelBuilder build("logistic", {kFeatures}, 3);
+  const Model model = load_or_die(build.finish(build.dense(build.input(), 2)));
   TrainOptions options = options_with(0.1f, 12);
   options.batch_size = 16;
   const auto is_hit = [&](const Watched& watched) {
     const auto checks = watched.checks();
     return std::ranges::find(checks, "loss_not_decreasing") != checks.end();
   };
-  EXPECT_TRUE(is_hit(train(net_with(1, 0), options, odds, plan_of("loss_not_decreasing")))) << "by its standard";
-  EXPECT_FALSE(is_hit(train(net_with(1, 0), options, odds, recommended_watch())));
+  EXPECT_TRUE(is_hit(train(model, options, odds, plan_of("loss_not_decreasing")))) << "by its standard";
+  EXPECT_FALSE(is_hit(train(model, options, odds, recommended_watch())));
 }
 
 // Shares of a thousand examples of 500 classes differ by chance.
