@@ -11,14 +11,13 @@
 #include "tools/watch/range_count.h"
 #include "tools/watch/series.h"
 #include "tools/watch/step_view.h"
+#include "tools/watch/watched_steps.h"
 #include "tools/watch/watched_tensors.h"
 
 namespace coterie {
 namespace {
 
 constexpr double kSmallRate = 0.01;  // of the largest learning rate so far
-
-size_t slot_of(uint32_t tensor, bool is_gradient) { return 2 * size_t{tensor} + (is_gradient ? 1 : 0); }
 
 uint64_t whole(const WatchedCheck& watched, std::string_view setting) {
   return static_cast<uint64_t>(*watched.values[setting_index(*watched.check, setting)]);
@@ -27,11 +26,6 @@ uint64_t whole(const WatchedCheck& watched, std::string_view setting) {
 bool is_finite(const TensorView& view) {
   if (view.type == ElementType::float32) return all_finite({static_cast<const float*>(view.data), view.count});
   return statistics_of(view.type, view.data, view.count).is_finite();
-}
-
-bool holds_tensor(const OperandInfo& operand) {
-  const BufferRole role = operand.content.role;
-  return operand.content.tensor != kNoTensor && (role == BufferRole::value || role == BufferRole::gradient);
 }
 
 }  // namespace
@@ -54,28 +48,13 @@ class Watch::Machine {
   }
 
  private:
-  struct Made {  // behind a step
-    TensorView tensor;
-    uint32_t number = 0;  // of the tensor that it shows
-    bool is_gradient = false;
-    bool is_first = false;  // that the phase has of it: it is judged once a look
-    uint64_t units = 0;     // of a relu that is looked at by unit; else 0
-  };
-  struct WatchedStep {
-    uint32_t op = kNoOp;
-    std::vector<size_t> reads;                        // of finite_
-    std::vector<std::pair<size_t, TensorView>> data;  // of those the model's inputs
-    std::vector<Made> made;
-    std::vector<std::pair<uint32_t, TensorView>> gradients;  // in front of it: what the optimizer gets
-  };
   using Steps = std::vector<WatchedStep>;
 
   const Steps& steps_of(const Program& program, const Arena& arena, Phase phase);
-  Steps find_steps(const Program& program, const Arena& arena, Phase phase) const;
   void begin_look(const Arena& arena);
-  void look_at(const Made& made, const WatchedStep& step);
-  void judge_op(const Made& made, const WatchedStep& step);
-  void judge_output(const Made& made, const TensorStatistics& now);
+  void look_at(const MadeTensor& made, const WatchedStep& step);
+  void judge_op(const MadeTensor& made, const WatchedStep& step);
+  void judge_output(const MadeTensor& made, const TensorStatistics& now);
   void judge_weights(std::span<const float> parameters, bool has_before);
   void judge_labels(const Program& program, const Arena& arena);
   void judge_loss(const TrainingSummary& summary);
@@ -160,7 +139,7 @@ void Watch::Machine::run(const Program& program, const Arena& arena, Phase phase
     }
     for (const auto& [slot, view] : steps[i].data) finite_[slot] = is_finite(view);
     program.run_step(phase, i, context);
-    for (const Made& made : steps[i].made) look_at(made, steps[i]);
+    for (const MadeTensor& made : steps[i].made) look_at(made, steps[i]);
   }
 }
 
@@ -184,7 +163,7 @@ void Watch::Machine::begin_look(const Arena& arena) {
   }
 }
 
-void Watch::Machine::look_at(const Made& made, const WatchedStep& step) {
+void Watch::Machine::look_at(const MadeTensor& made, const WatchedStep& step) {
   const bool is_read = !made.is_gradient && made.is_first && !tensors_.of_output(made.number).empty();
   const TensorView& tensor = made.tensor;
   TensorStatistics now;
@@ -194,7 +173,7 @@ void Watch::Machine::look_at(const Made& made, const WatchedStep& step) {
 }
 
 // Called where it made something that is not finite.
-void Watch::Machine::judge_op(const Made& made, const WatchedStep& step) {
+void Watch::Machine::judge_op(const MadeTensor& made, const WatchedStep& step) {
   const size_t slot = slot_of(made.number, made.is_gradient);
   finite_[slot] = false;
   if (step.op == kNoOp) return;
@@ -210,7 +189,7 @@ void Watch::Machine::judge_op(const Made& made, const WatchedStep& step) {
   }
 }
 
-void Watch::Machine::judge_output(const Made& made, const TensorStatistics& now) {
+void Watch::Machine::judge_output(const MadeTensor& made, const TensorStatistics& now) {
   Seen seen{.tensor = made.tensor, .now = now};
   if (made.units > 0) {
     seen.dead_share =
@@ -316,61 +295,8 @@ void Watch::Machine::judge(size_t check, uint64_t where, const Seen& seen, const
 
 const Watch::Machine::Steps& Watch::Machine::steps_of(const Program& program, const Arena& arena, Phase phase) {
   const auto [entry, is_new] = steps_.try_emplace({&program, phase});
-  if (is_new) entry->second = find_steps(program, arena, phase);
+  if (is_new) entry->second = find_watched_steps(program, arena, phase, {model_, plan_, tensors_, tracks_finite_});
   return entry->second;
-}
-
-Watch::Machine::Steps Watch::Machine::find_steps(const Program& program, const Arena& arena, Phase phase) const {
-  const size_t tensors = model_.graph().tensors.size();
-  std::vector<bool> is_there(tensors);
-  for (const StepInfo& step : program.steps()) {
-    for (const OperandInfo& operand : step.operands) {
-      if (operand.content.role == BufferRole::value && operand.content.tensor != kNoTensor) {
-        is_there[operand.content.tensor] = true;
-      }
-    }
-  }
-  // The update phase is there where gradients are added up; else each update is behind its gradient.
-  const bool adds_up = !arena.region(Region::gradients).empty();
-  const bool has_updates = phase == Phase::update || (phase == Phase::backward && !adds_up);
-  std::vector<bool> is_judged(2 * tensors);
-  const std::vector<uint32_t>& inputs = model_.graph().inputs;
-  Steps steps;
-  for (const StepView& view : view_steps(program, arena, phase)) {
-    WatchedStep& step = steps.emplace_back();
-    if (view.info.origin < model_.graph().ops.size()) step.op = view.info.origin;
-    for (size_t i = 0; i < view.data.size(); ++i) {
-      const OperandInfo& operand = view.info.operands[i];
-      const auto& [type, role, number, count] = operand.content;
-      if (!holds_tensor(operand) || view.data[i] == nullptr || type == ElementType::int32) continue;
-      const bool is_gradient = role == BufferRole::gradient;
-      const TensorView tensor{type, view.data[i], count};
-      if (!operand.is_made) {
-        if (tracks_finite_) step.reads.push_back(slot_of(number, is_gradient));
-        const bool is_data = phase == Phase::forward && std::ranges::find(inputs, number) != inputs.end();
-        if (tracks_finite_ && is_data) step.data.emplace_back(slot_of(number, false), tensor);
-        const bool is_updated = has_updates && is_gradient && view.info.origin == kUpdateOrigin;
-        if (!is_updated || is_judged[slot_of(number, true)] || tensors_.of_gradient(number).empty()) continue;
-        is_judged[slot_of(number, true)] = true;
-        step.gradients.emplace_back(number, tensor);
-        continue;
-      }
-      Made made{.tensor = tensor, .number = number, .is_gradient = is_gradient};
-      if (!is_gradient) made.number = tensors_.shown_in(number, is_there);
-      const Shape& shape = model_.shape(made.number);
-      const auto& checks = tensors_.of_output(made.number);
-      const bool is_by_unit =
-          std::ranges::any_of(checks, [&](size_t c) { return plan_.checks[c].check->subject == Subject::relu; });
-      if (is_by_unit && !shape.empty() && shape.back() > 0 && count % static_cast<uint64_t>(shape.back()) == 0) {
-        made.units = static_cast<uint64_t>(shape.back());
-      }
-      // What is computed again in backward was judged in forward.
-      made.is_first = phase == Phase::forward && !is_gradient && !is_judged[slot_of(made.number, false)];
-      if (made.is_first) is_judged[slot_of(made.number, false)] = true;
-      if (made.is_first || tracks_finite_) step.made.push_back(made);
-    }
-  }
-  return steps;
 }
 
 Watch::Watch(const Model& model, WatchPlan plan, const std::vector<bool>& is_trained, uint64_t steps_an_epoch,
