@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "tools/demo/hash_source.h"
+#include "tools/demo/static_page.h"
 #include "tools/demo/svg.h"
 #include "tools/model/inspect.h"
 
@@ -150,16 +150,13 @@ std::string comparison_page(const TensorComparison& comparison, const std::strin
   const std::string title = a + " and " + b + ", tensor by tensor";
   const ComparedTensor* const first = comparison.first_apart();
   const std::string found = first == nullptr ? "everything agrees" : "the first that is apart: " + first->title();
-  const std::string styles = hash_source(kPageStyle) + " " + hash_source("\n" + chart_style(kDrawingStyle));
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src " +
-         styles + "\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>" +
-         xml_escaped(title) + "</title>\n<style>" + std::string(kPageStyle) +
-         "</style>\n</head>\n<body>\n<main>\n<h1>" + xml_escaped(title) + "</h1>\n<p>a is " + xml_escaped(a) +
-         ", b, the reference, is " + xml_escaped(b) + "; the tolerance is " + number(comparison.tolerance) +
-         " of the largest value of b</p>\n<p>" + xml_escaped(found) + "</p>\n" + table_of(comparison) +
-         list_of("a", comparison.only_a) + list_of("b", comparison.only_b) + pictures_of(comparison) +
-         "</main>\n</body>\n</html>\n";
+  const std::string drawing_style = chart_style(kDrawingStyle);
+  const std::string_view drawing_styles[] = {drawing_style};
+  return static_page({.title = title, .style = kPageStyle, .drawing_styles = drawing_styles},
+                     "<p>a is " + xml_escaped(a) + ", b, the reference, is " + xml_escaped(b) + "; the tolerance is " +
+                         number(comparison.tolerance) + " of the largest value of b</p>\n<p>" + xml_escaped(found) +
+                         "</p>\n" + table_of(comparison) + list_of("a", comparison.only_a) +
+                         list_of("b", comparison.only_b) + pictures_of(comparison));
 }
 
 }  // namespace coterie
