@@ -326,6 +326,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
                               "  coterie model download jk2x9q4c -o model.cotf\n");
   add_local_models(*model, invocation);
   add_training(*model, invocation);
+  add_explain(*model, invocation);
   add_onnx(*model, invocation);
   add_export(*model, invocation);
   add_weights(*model, invocation);

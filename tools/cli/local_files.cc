@@ -33,7 +33,7 @@ Result<LocalData> open_data(const std::string& name) {
   }
   if (os::exists(name)) {
     COT_ASSIGN(DatasetSource source, DatasetSource::open(name));
-    return LocalData{std::move(source), std::nullopt};
+    return LocalData{std::move(source), std::nullopt, std::nullopt};
   }
   Result<TrainingData> loaded = load_data(name);
   if (!loaded && loaded.error().code() == ErrorCode::invalid_argument && name.find(':') == std::string::npos) {
@@ -42,7 +42,7 @@ Result<LocalData> open_data(const std::string& name) {
   }
   if (!loaded) return loaded.error();
   COT_ASSIGN(DatasetSource examples, DatasetSource::load(dataset_file(loaded->examples)));
-  LocalData data{std::move(examples), std::nullopt};
+  LocalData data{std::move(examples), std::nullopt, std::move(loaded->contract)};
   if (!loaded->held_out) return data;
   COT_ASSIGN(data.held_out, DatasetSource::load(dataset_file(*loaded->held_out)));
   return data;

@@ -8,6 +8,7 @@
 #include "device_sdk/runtime/model.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/interrupt.h"
+#include "tools/data/input_contract.h"
 
 namespace coterie {
 
@@ -19,6 +20,7 @@ Result<Model> open_model(Bytes bytes, const std::string& file);
 struct LocalData {
   DatasetSource examples;
   std::optional<DatasetSource> held_out;  // where the data set brings its own
+  std::optional<InputContract> contract;  // by which it was read, where it has a name
 
   // What a model is judged by: the held-out part if there is one.
   DatasetSource& judges() { return held_out ? *held_out : examples; }
@@ -42,6 +44,12 @@ class InterruptibleSource final : public ExampleSource {
  private:
   ExampleSource& source_;
 };
+
+// For what computes long without reading examples: interrupted_error() once somebody asks for the end.
+inline Status go_on_unless_interrupted() {
+  if (Interrupt::requested()) return interrupted_error();
+  return {};
+}
 
 // Prints the error of a command that works on local files. An input that is missing or broken is the user's, whatever
 // its code; an interruption is told by its own exit code.

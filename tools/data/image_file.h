@@ -1,4 +1,4 @@
-// JPEG and PNG files as pixels.
+// JPEG and PNG files as pixels, and pixels as a PNG file.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,9 @@ Result<Picture> decode_image(ByteView file);
 
 Result<Picture> decode_jpeg(ByteView file);
 Result<Picture> decode_png(ByteView file);
+
+// Errors: too_large (no pixels, or more than the library takes).
+Result<Bytes> encode_png(const Picture& picture);
 
 // A picture of the right size, or too_large.
 Result<Picture> blank_picture(uint64_t height, uint64_t width);

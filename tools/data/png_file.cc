@@ -8,12 +8,13 @@
 namespace coterie {
 namespace {
 
-struct Reader {
+// libpng's memory behind an image.
+struct Held {
   png_image image{};
-  Reader() { image.version = PNG_IMAGE_VERSION; }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
-  ~Reader() { png_image_free(&image); }
+  Held() { image.version = PNG_IMAGE_VERSION; }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { png_image_free(&image); }
 
   Error error() const { return Error(ErrorCode::malformed, std::string("is a damaged PNG file: ") + image.message); }
 };
@@ -21,13 +22,30 @@ struct Reader {
 }  // namespace
 
 Result<Picture> decode_png(ByteView file) {
-  Reader reader;
+  Held reader;
   if (png_image_begin_read_from_memory(&reader.image, file.data(), file.size()) == 0) return reader.error();
   COT_ASSIGN(Picture picture, blank_picture(reader.image.height, reader.image.width));
   reader.image.format = PNG_FORMAT_RGB;
   const png_color white{255, 255, 255};
   if (png_image_finish_read(&reader.image, &white, picture.pixels.data(), 0, nullptr) == 0) return reader.error();
   return picture;
+}
+
+Result<Bytes> encode_png(const Picture& picture) {
+  Held writer;
+  writer.image.width = picture.width;
+  writer.image.height = picture.height;
+  writer.image.format = PNG_FORMAT_RGB;
+  png_alloc_size_t size = 0;
+  const auto write = [&](void* to) {
+    return png_image_write_to_memory(&writer.image, to, &size, 0, picture.pixels.data(), 0, nullptr) != 0;
+  };
+  if (!write(nullptr)) return Error(ErrorCode::too_large, std::string("cannot be a PNG file: ") + writer.image.message);
+  Bytes file(size);
+  if (!write(file.data()))
+    return Error(ErrorCode::too_large, std::string("cannot be a PNG file: ") + writer.image.message);
+  file.resize(size);
+  return file;
 }
 
 }  // namespace coterie

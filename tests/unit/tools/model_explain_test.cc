@@ -1,0 +1,159 @@
+// coterie model explain as a command: what it says, with which exit code, and the picture that it writes.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/os/file.h"
+#include "tests/support/matchers.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/tools/explain/planted_models.h"
+#include "tests/unit/tools/run_command.h"
+#include "tools/data/image_file.h"
+
+namespace coterie::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ModelExplainCommand : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return folder_ / name; }
+  std::string written(const std::string& name, const Model& model) const {
+    EXPECT_OK(os::write_file_atomically(path(name), model.file()));
+    return path(name);
+  }
+  std::string table() const {
+    std::string text = "age,\x1b[31mred,job,good\n";
+    for (int i = 0; i < 40; ++i) {
+      text += std::to_string(20 + i % 7) + "," + std::to_string(i % 5) + "," + (i % 3 == 0 ? "clerk" : "cook") + "," +
+              (i % 2 == 0 ? "no" : "yes") + "\n";
+    }
+    EXPECT_OK(os::write_file_atomically(path("t.csv"), as_bytes(text)));
+    return "csv:" + path("t.csv") + "?target=good";
+  }
+  static CommandOutcome explain(std::vector<std::string> words) {
+    words.insert(words.begin(), {"model", "explain"});
+    return run_command(words);
+  }
+
+ private:
+  TemporaryDirectory folder_;
+};
+
+// age, red, job=clerk, job=cook: the first and the last count.
+TEST_F(ModelExplainCommand, NamesTheColumnsThatMatter) {
+  const std::string model = written("m.cotf", planted_sum({4}, 0, 3)), data = table();
+  const CommandOutcome said = explain({model, "--data", data, "--limit", "2", "--top", "2", "--class", "0"});
+  ASSERT_EQ(said.code, ExitCode::ok) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("example 0: output 0 is "));
+  EXPECT_THAT(said.out, HasSubstr(", the label is "));
+  EXPECT_THAT(said.out, HasSubstr("\nage "));
+  EXPECT_THAT(said.out, HasSubstr("\njob=cook "));
+  EXPECT_THAT(said.out, HasSubstr("\nexample 1: "));
+  const CommandOutcome whole = explain({model, "--data", data, "--class", "0", "--top", "4"});
+  EXPECT_EQ(whole.out.find('\x1b'), std::string::npos) << "a column's name moved the cursor";
+  std::istringstream lines(whole.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST_F(ModelExplainCommand, JsonHasAllValuesAndTheyAddUp) {
+  const std::string model = written("m.cotf", planted_sum({8, 8, 1}, 20, 43));
+  const CommandOutcome said =
+      explain({model, "--data", "digits", "--example", "7", "--example", "9", "--class", "0", "--json"});
+  ASSERT_EQ(said.code, ExitCode::ok) << said.err;
+  const nlohmann::json json = nlohmann::json::parse(said.out);
+  EXPECT_EQ(json["method"], "integrated_gradients");
+  ASSERT_EQ(json["explanations"].size(), 2u);
+  for (const auto& one : json["explanations"]) {
+    ASSERT_EQ(one["attributions"].size(), 64u);
+    double sum = 0;
+    for (const auto& value : one["attributions"]) sum += value.get<double>();
+    EXPECT_NEAR(sum, one["score"].get<double>() - static_cast<double>(kOffset), 1e-4);
+  }
+  EXPECT_EQ(json["explanations"][1]["example"], 9);
+}
+
+TEST_F(ModelExplainCommand, DrawsImages) {
+  const std::string model = written("m.cotf", planted_sum({8, 8, 1}, 2 * 8 + 5, 6 * 8 + 1));
+  for (const char* method : {"gradient", "occlusion"}) {
+    SCOPED_TRACE(method);
+    const CommandOutcome said = explain({model, "--data", "digits", "--limit", "2", "--class", "0", "--method", method,
+                                         "--patch", "1", "--stride", "1", "--png", path("why.png")});
+    ASSERT_EQ(said.code, ExitCode::ok) << said.err;
+    const Result<Bytes> file = os::read_file(path("why.png"), 1 << 24);
+    ASSERT_OK(file);
+    const Result<Picture> picture = decode_png(*file);
+    ASSERT_OK(picture);
+    EXPECT_EQ(picture->height, 2u * (224 + 8));
+    EXPECT_EQ(picture->width, 2u * 224 + 8);
+  }
+  ASSERT_EQ(explain({model, "--data", "digits", "--limit", "1", "--class", "0", "--method", "gradient", "--png",
+                     path("why.png")})
+                .code,
+            ExitCode::ok);
+  const Picture picture = *decode_png(*os::read_file(path("why.png"), 1 << 24));
+  const auto colour = [&](size_t row, size_t column) {
+    const size_t at = ((row * 28 + 14) * picture.width + 224 + 8 + column * 28 + 14) * 3;
+    return std::vector<int>{picture.pixels[at], picture.pixels[at + 1], picture.pixels[at + 2]};
+  };
+  EXPECT_EQ(colour(2, 5), (std::vector<int>{255, 0, 0}));
+  EXPECT_EQ(colour(6, 1), (std::vector<int>{85, 85, 255})) << "two thirds of blue";
+  EXPECT_EQ(colour(0, 0), (std::vector<int>{255, 255, 255}));
+}
+
+TEST_F(ModelExplainCommand, ChecksDecideTheExitCode) {
+  const std::string model = written("m.cotf", planted_sum({8, 8, 1}, 3 * 8 + 3, 4 * 8 + 4));
+  const CommandOutcome held =
+      explain({model, "--data", "digits", "--limit", "6", "--class", "0", "--check", "--top", "1"});
+  EXPECT_EQ(held.code, ExitCode::ok) << held.out;
+  EXPECT_THAT(held.out, HasSubstr("\ndeletion "));
+  const nlohmann::json json = nlohmann::json::parse(
+      explain({model, "--data", "digits", "--limit", "6", "--class", "1", "--check", "--json"}).out);
+  EXPECT_TRUE(json["checks"]["randomisation"].contains("attribution"));
+  // Pixels that are 0 in each digit: no order is better than another.
+  const std::string blind = written("blind.cotf", planted_sum({8, 8, 1}, 0, 56));
+  const CommandOutcome none = explain({blind, "--data", "digits", "--class", "0", "--limit", "1", "--check"});
+  EXPECT_EQ(none.code, ExitCode::failure) << none.out;
+}
+
+TEST_F(ModelExplainCommand, PermutationRanksColumnsOfATable) {
+  const std::string model = written("m.cotf", planted_sum({4}, 0, 3)), data = table();
+  const CommandOutcome said = explain({model, "--data", data, "--method", "permutation", "--repeats", "3"});
+  ASSERT_EQ(said.code, ExitCode::ok) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("FEATURE"));
+  EXPECT_EQ(said.out.find('\x1b'), std::string::npos);
+  const nlohmann::json json =
+      nlohmann::json::parse(explain({model, "--data", data, "--method", "permutation", "--json"}).out);
+  ASSERT_EQ(json["features"].size(), 3u) << "a column of categories is one feature";
+  uint32_t read = 0;
+  for (const auto& feature : json["features"]) {
+    const bool is_read = feature["feature"] == "age" || feature["feature"] == "job";
+    read += is_read ? 1 : 0;
+    EXPECT_EQ(feature["loss_rise"] != 0, is_read) << feature;
+  }
+  EXPECT_EQ(read, 2u);
+  EXPECT_EQ(explain({model, "--data", data, "--method", "permutation", "--check"}).code, ExitCode::usage);
+  EXPECT_EQ(explain({model, "--data", data, "--method", "permutation", "--png", path("x.png")}).code, ExitCode::usage);
+}
+
+TEST_F(ModelExplainCommand, WhatCannotBeExplainedIsUsage) {
+  const std::string model = written("m.cotf", planted_sum({4}, 0, 3)), data = table();
+  EXPECT_THAT(explain({model, "--data", data, "--example", "40"}).err, HasSubstr("there is no example 40"));
+  EXPECT_THAT(explain({model, "--data", data, "--class", "2"}).err, HasSubstr("there is no class 2"));
+  EXPECT_THAT(explain({model, "--data", data, "--method", "gradint"}).err, HasSubstr("Did you mean `gradient`?"));
+  EXPECT_THAT(explain({model, "--data", data, "--method", "rise"}).err, HasSubstr("rise is for images"));
+  EXPECT_THAT(explain({model, "--data", data, "--png", path("no.png")}).err, HasSubstr("only images"));
+  EXPECT_FALSE(os::exists(path("no.png")));
+  EXPECT_EQ(explain({model, "--data", data, "--example", "-1"}).code, ExitCode::usage);
+  EXPECT_EQ(explain({model, "--data", data, "--steps", "0"}).code, ExitCode::usage);
+  EXPECT_EQ(explain({model, "--data", "digits"}).code, ExitCode::usage) << "of another shape";
+  EXPECT_EQ(explain({path("nowhere.cotf"), "--data", data}).code, ExitCode::usage);
+  EXPECT_OK(os::write_file_atomically(path("bad.cotf"), as_bytes("no model at all")));
+  EXPECT_EQ(explain({path("bad.cotf"), "--data", data}).code, ExitCode::usage);
+  EXPECT_EQ(explain({model, "--data", data, "--png", path("no/folder/why.png")}).code, ExitCode::failure);
+}
+
+}  // namespace
+}  // namespace coterie::test

@@ -1,0 +1,71 @@
+// Accuracy by class and calibration, against what is counted by hand.
+#include <gtest/gtest.h>
+
+#include "tests/unit/tools/explain/planted_models.h"
+#include "tools/model_report/class_answers.h"
+
+namespace coterie::test {
+namespace {
+
+TEST(ClassAnswers, CountsByClass) {
+  ClassAnswers answers(3);
+  const std::vector<double> zero = {0.8, 0.1, 0.1}, one = {0.2, 0.6, 0.2};
+  answers.add(zero, 0);
+  answers.add(zero, 1);
+  answers.add(one, 1);
+  answers.add(one, 1);
+  EXPECT_EQ(answers.examples(), 4u);
+  EXPECT_DOUBLE_EQ(answers.classes()[0].recall(), 1);
+  EXPECT_DOUBLE_EQ(answers.classes()[0].precision(), 0.5);
+  EXPECT_DOUBLE_EQ(answers.classes()[1].recall(), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(answers.classes()[1].precision(), 1);
+  EXPECT_EQ(answers.classes()[2].examples, 0u);
+  EXPECT_EQ(answers.classes()[2].recall(), 0);
+  // Half of those at 0.8 are right, all of those at 0.6.
+  EXPECT_NEAR(answers.expected_calibration_error(), (2 * 0.3 + 2 * 0.4) / 4, 1e-12);
+}
+
+TEST(ClassAnswers, AreCalibratedWhereConfidenceIsAccuracy) {
+  ClassAnswers answers(2);
+  const std::vector<double> sure = {0.75, 0.25};
+  for (int i = 0; i < 100; ++i) answers.add(sure, i % 4 == 0 ? 1 : 0);
+  EXPECT_NEAR(answers.expected_calibration_error(), 0, 1e-12);
+  EXPECT_EQ(answers.bins()[11].examples, 100u);
+  const std::vector<double> certain = {1, 0}, broken = {std::nan(""), std::nan("")};
+  answers.add(certain, 1);
+  EXPECT_EQ(answers.bins()[ClassAnswers::kBins - 1].examples, 1u);
+  answers.add(broken, 1);
+  EXPECT_EQ(answers.bins()[0].examples, 1u);
+}
+
+// Logits and their softmax are the same answers.
+TEST(ClassAnswers, ScoresBecomeProbabilities) {
+  const auto judged = [](bool has_softmax) {
+    ModelBuilder build("sum", {2}, 1);
+    TensorId x = build.op(
+        OpKind::dense, {build.input(), build.parameter("w", {2, 2}, {1, 0, 0, 1}), build.parameter("b", {2}, {0, 0})});
+    if (has_softmax) x = build.op(OpKind::softmax, {x});
+    const Model model = load_or_die(build.finish(x));
+    Examples examples(50, 2, 2);
+    const LossSettings loss{.kind = has_softmax ? Loss::mean_squared_error : Loss::softmax_cross_entropy,
+                            .target = TargetKind::labels};
+    Result<JudgedClasses> made = judge_classes(model, loss, examples, 1);
+    EXPECT_OK(made);
+    return std::move(*made);
+  };
+  const JudgedClasses logits = judged(false), probabilities = judged(true);
+  EXPECT_EQ(logits.answers.examples(), 50u);
+  EXPECT_NEAR(logits.answers.expected_calibration_error(), probabilities.answers.expected_calibration_error(), 1e-6);
+  EXPECT_GT(logits.answers.expected_calibration_error(), 0.01);
+  EXPECT_EQ(logits.answers.classes()[1].correct, probabilities.answers.classes()[1].correct);
+}
+
+TEST(ClassAnswers, ARegressionIsRefused) {
+  const Model model = planted_sum({8}, 2, 5);
+  Examples examples(5, 8, 2);
+  const LossSettings values{.kind = Loss::mean_squared_error, .target = TargetKind::values};
+  EXPECT_EQ(judge_classes(model, values, examples, 1).error().code(), ErrorCode::invalid_argument);
+}
+
+}  // namespace
+}  // namespace coterie::test

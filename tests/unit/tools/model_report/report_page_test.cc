@@ -1,0 +1,103 @@
+// The page of an audit: what stands in it, that it is strict XML under a strict policy, whatever names say.
+#include <gmock/gmock.h>
+
+#include "tests/unit/tools/explain/planted_models.h"
+#include "tests/unit/tools/strict_xml.h"
+#include "tools/demo/hash_source.h"
+#include "tools/model_report/report_page.h"
+
+namespace coterie::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kHostile = "</style><script>alert(1)</script> & \"x\" <img src='http://evil/'/>";
+
+Explanation explanation_of(const Shape& shape) {
+  Explanation one{.input = std::vector<float>(elements(shape), 0.5f), .target = std::vector<float>(1), .picked = 1};
+  one.input[0] = 1;
+  one.attribution = {shape, one.input};
+  return one;
+}
+
+ModelAudit audit_of(const Shape& shape) {
+  ModelAudit audit;
+  audit.model_file = audit.data_name = audit.model.name = audit.model.digest = kHostile;
+  audit.input = shape;
+  audit.contract.emplace();
+  audit.contract->columns = {{.name = kHostile, .is_category = true, .values = {kHostile, "b"}}};
+  audit.contract->target.classes = {kHostile, "other"};
+  audit.run.emplace();
+  audit.run->model_digest = audit.run->security = kHostile;
+  audit.run->job = audit.run->privacy = {{kHostile, kHostile}};
+  audit.is_of_run = false;
+  audit.evaluation = {.examples = 2, .loss_mean = std::nan(""), .accuracy = 0.5};
+  audit.measures = {{kHostile, 1}};
+  audit.classes.emplace(2);
+  const std::vector<double> sure = {0.9, 0.1};
+  audit.classes->add(sure, 0);
+  audit.classes->add(sure, 1);
+  audit.disturbances = {{kHostile, audit.evaluation}};
+  audit.method = "gradient";
+  audit.explanations = {explanation_of(shape)};
+  audit.checks.emplace();
+  return audit;
+}
+
+Xml page_of(const ModelAudit& audit, std::string& policy) {
+  const Result<std::string> page = report_page(audit);
+  EXPECT_OK(page);
+  const std::string first = "<!DOCTYPE html>\n";
+  EXPECT_TRUE(page->starts_with(first));
+  EXPECT_THAT(*page, Not(HasSubstr("<script")));
+  const Xml xml = read_xml(std::string_view(*page).substr(first.size()));
+  EXPECT_EQ(xml.error, "");
+  for (const XmlElement& meta : xml.named("meta")) {
+    if (meta.attributes.contains("http-equiv")) policy = meta.attributes.at("content");
+  }
+  return xml;
+}
+
+TEST(ReportPage, IsStrictWhateverNamesSay) {
+  for (const Shape& shape : {Shape{2}, Shape{4, 4, 1}}) {
+    std::string policy;
+    const Xml xml = page_of(audit_of(shape), policy);
+    EXPECT_TRUE(xml.named("script").empty());
+    EXPECT_TRUE(policy.starts_with("default-src 'none'; style-src 'sha256-")) << policy;
+    EXPECT_EQ(xml.named("style").size(), 2u) << "of the page, and of the diagram";
+    for (const XmlElement& style : xml.named("style")) EXPECT_THAT(policy, HasSubstr(hash_source(style.text)));
+    const bool is_image = shape.size() == 3;
+    EXPECT_EQ(policy.find("img-src data:") != std::string::npos, is_image);
+    ASSERT_EQ(xml.named("img").size(), is_image ? 1u : 0u);
+    for (const XmlElement& image : xml.named("img")) {
+      EXPECT_TRUE(image.attributes.at("src").starts_with("data:image/png;base64,iVBORw0KGgo"));
+    }
+    for (const XmlElement& element : xml.elements) {
+      EXPECT_FALSE(element.attributes.contains("href")) << element.name;
+      EXPECT_FALSE(element.attributes.contains("style")) << element.name << ": the policy forbids it";
+    }
+  }
+}
+
+TEST(ReportPage, SaysWhatIsKnownOfTheRun) {
+  ModelAudit audit = audit_of({2});
+  EXPECT_THAT(*report_page(audit), HasSubstr("This file is NOT the model that the run says it made"));
+  audit.is_of_run = true;
+  EXPECT_THAT(*report_page(audit), HasSubstr("the digests agree"));
+  audit.run->privacy.clear();
+  EXPECT_THAT(*report_page(audit), HasSubstr("The run names no epsilon"));
+  audit.run.reset();
+  const std::string alone = *report_page(audit);
+  EXPECT_THAT(alone, HasSubstr("No folder of a run was given"));
+  EXPECT_THAT(alone, HasSubstr("Expected calibration error: 40.0 %"));
+  audit.classes.reset();
+  audit.explanations.clear();
+  audit.not_explained = "several inputs";
+  const std::string less = *report_page(audit);
+  EXPECT_THAT(less, HasSubstr("Not explained: several inputs"));
+  EXPECT_THAT(less, Not(HasSubstr("How sure it is")));
+}
+
+}  // namespace
+}  // namespace coterie::test

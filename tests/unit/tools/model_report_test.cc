@@ -1,0 +1,107 @@
+// coterie model report as a command: the page, what is said, and the exit codes.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/os/file.h"
+#include "tests/support/matchers.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
+#include "tests/unit/tools/run_command.h"
+#include "tests/unit/tools/strict_xml.h"
+
+namespace coterie::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ModelReportCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(run_command({"model", "new", "cnn", "--input", "8x8x1", "-o", path("new.cotf")}).code, ExitCode::ok);
+    ASSERT_EQ(run_command({"model", "train", path("new.cotf"), "--data", "digits", "--epochs", "1", "--quiet", "-o",
+                           path("net.cotf")})
+                  .code,
+              ExitCode::ok);
+  }
+  std::string path(const std::string& name) const { return folder_ / name; }
+  std::string text_of(const std::string& name) const {
+    const Result<Bytes> file = os::read_file(path(name), 1 << 26);
+    EXPECT_OK(file);
+    return file ? std::string(file->begin(), file->end()) : std::string();
+  }
+  static CommandOutcome report(std::vector<std::string> words) {
+    words.insert(words.begin(), {"model", "report"});
+    return run_command(words);
+  }
+
+ private:
+  TemporaryDirectory folder_;
+};
+
+TEST_F(ModelReportCommand, WritesAPageBesideTheModel) {
+  const CommandOutcome said = report({path("net.cotf"), "--data", "digits", "--limit", "10"});
+  ASSERT_EQ(said.code, ExitCode::ok) << said.out << said.err;
+  std::istringstream lines(said.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("written to") == line.npos) EXPECT_LE(line.size(), 80u) << line;
+  }
+  EXPECT_THAT(said.out, HasSubstr("shifted by 1 pixel"));
+  const std::string page = text_of("net.report.html"), first = "<!DOCTYPE html>\n";
+  ASSERT_TRUE(page.starts_with(first));
+  const Xml xml = read_xml(std::string_view(page).substr(first.size()));
+  ASSERT_EQ(xml.error, "");
+  EXPECT_EQ(xml.named("img").size(), 10u);
+  EXPECT_LT(page.size(), 1u << 20);
+}
+
+TEST_F(ModelReportCommand, KnowsTheRunThatMadeTheModel) {
+  const nlohmann::json figures =
+      nlohmann::json::parse(report({path("net.cotf"), "--data", "digits", "-o", path("a.html"), "--json"}).out);
+  EXPECT_GT(figures["accuracy"], 0.5);
+  EXPECT_EQ(figures["classes"].size(), 10u);
+  EXPECT_EQ(figures["robustness"].size(), 6u);
+  EXPECT_FALSE(figures.contains("is_of_run"));
+  const auto with_run = [&](const std::string& digest) {
+    const std::string summary = R"({"rounds":3,"security":"active","model_digest":")" + digest + "\"}";
+    EXPECT_OK(os::write_file_atomically(path("summary.json"), as_bytes(summary)));
+    return report({path("net.cotf"), "--data", "digits", "-o", path("b.html"), "--run", path(".")});
+  };
+  EXPECT_EQ(with_run(figures["model_digest"]).code, ExitCode::ok);
+  EXPECT_THAT(text_of("b.html"), HasSubstr("the digests agree"));
+  const CommandOutcome other = with_run("00");
+  EXPECT_EQ(other.code, ExitCode::failure);
+  EXPECT_THAT(other.out, HasSubstr("the file is not the model that the run made"));
+}
+
+TEST_F(ModelReportCommand, IsOfTablesAndNumbersToo) {
+  std::string text = "age,size,price\n";
+  for (int i = 0; i < 60; ++i)
+    text += std::to_string(20 + i % 13) + "," + std::to_string(i % 7) + "," + std::to_string(i % 13 * 1.5) + "\n";
+  ASSERT_OK(os::write_file_atomically(path("t.csv"), as_bytes(text)));
+  ModelBuilder build("line", {2}, 1);
+  const Model line = load_or_die(build.finish(build.dense(build.input(), 1)));
+  ASSERT_OK(os::write_file_atomically(path("t.cotf"), line.file()));
+  const CommandOutcome said =
+      report({path("t.cotf"), "--data", "csv:" + path("t.csv") + "?target=price&as=number", "-o", path("t.html")});
+  EXPECT_TRUE(said.code == ExitCode::ok || said.code == ExitCode::failure) << said.err;
+  const std::string page = text_of("t.html");
+  EXPECT_THAT(page, HasSubstr("<td>age</td>"));
+  EXPECT_THAT(page, HasSubstr("mae"));
+  EXPECT_EQ(page.find("How sure it is"), std::string::npos);
+}
+
+TEST_F(ModelReportCommand, WhatCannotBeReportedIsUsage) {
+  EXPECT_EQ(report({path("nowhere.cotf"), "--data", "digits"}).code, ExitCode::usage);
+  EXPECT_EQ(report({path("net.cotf"), "--data", "nowhere"}).code, ExitCode::usage);
+  EXPECT_EQ(report({path("net.cotf"), "--data", "digits", "--run", path("no")}).code, ExitCode::usage);
+  EXPECT_EQ(report({path("net.cotf")}).code, ExitCode::usage);
+  EXPECT_EQ(report({path("net.cotf"), "--data", "digits", "--method", "permutation"}).code, ExitCode::usage);
+  EXPECT_EQ(report({path("net.cotf"), "--data", "digits", "-o", path("no/folder/x.html")}).code, ExitCode::failure);
+  ASSERT_OK(os::write_file_atomically(path("summary.json"), as_bytes("{\"rounds\":")));
+  EXPECT_EQ(report({path("net.cotf"), "--data", "digits", "--run", path(".")}).code, ExitCode::usage);
+}
+
+}  // namespace
+}  // namespace coterie::test

@@ -1,0 +1,188 @@
+// coterie model explain, model report: their grammar.
+#include <memory>
+
+#include "device_sdk/runtime/limits.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/help.h"
+#include "tools/cli/model_explain.h"
+#include "tools/cli/model_importance.h"
+#include "tools/cli/model_report.h"
+#include "tools/data/load.h"
+
+namespace coterie {
+namespace {
+
+std::string method_list() {
+  std::string list = "Methods:\n";
+  for (const AttributionMethod& method : attribution_methods()) {
+    list +=
+        "  " + std::string(method.name) + std::string(22 - method.name.size(), ' ') + std::string(method.what) + "\n";
+  }
+  return list +
+         "  permutation           what the loss rises by where a feature is shuffled, over\n"
+         "                        all examples\n\n"
+         "Exit code 1: with --check, a check does not hold.";
+}
+
+std::vector<std::string> attribution_names() {
+  std::vector<std::string> names;
+  for (const AttributionMethod& method : attribution_methods()) names.emplace_back(method.name);
+  return names;
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names = attribution_names();
+  names.emplace_back(kPermutation);
+  return names;
+}
+
+std::vector<std::string> loss_names() {
+  std::vector<std::string> names;
+  for (uint8_t i = 1; to_string(static_cast<Loss>(i)) != "unknown"; ++i) {
+    names.emplace_back(to_string(static_cast<Loss>(i)));
+  }
+  return names;
+}
+
+void add_loss(CLI::App* command, std::optional<Loss>& loss, const char* what) {
+  command
+      ->add_option_function<std::string>(
+          "--loss", [&loss](const std::string& name) { loss = loss_from(name); }, what)
+      ->type_name("NAME")
+      ->check(one_of(loss_names()));
+}
+
+void add_settings(CLI::App* explain, AttributionSettings& settings) {
+  explain->add_option("--baseline", settings.baseline, "what stands for nothing: each value of it")
+      ->capture_default_str()
+      ->check(between<double>(-1e30, 1e30));
+  explain->add_option("--steps", settings.steps, "integrated_gradients: gradients on the way")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 100'000));
+  explain->add_option("--samples", settings.samples, "smooth_gradient: noisy inputs")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 100'000));
+  explain->add_option("--noise", settings.noise, "its standard deviation, of the input's range")
+      ->default_str("0.15")
+      ->check(between<double>(0, 100));
+  explain->add_option("--masks", settings.masks, "rise: how many")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 1'000'000));
+  explain->add_option("--patch", settings.patch, "occlusion: height and width of what is covered")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 65'536));
+  explain->add_option("--stride", settings.stride, "from one patch to the next, at most the patch")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 65'536));
+  explain->add_option("--layer", settings.layer, "grad_cam: the op that is read (default: the last convolution)")
+      ->type_name("NAME");
+  explain->add_option("--seed", settings.seed, "of noise and masks")
+      ->capture_default_str()
+      ->check(between<uint64_t>(0, UINT64_MAX));
+}
+
+void add_report(CLI::App& model, Invocation& invocation) {
+  CLI::App* report = add_command(model, "report", "what an auditor asks of a model, as one page",
+                                 "  coterie model report net.cotf --data mnist:DIR\n"
+                                 "  coterie model report runs/demo-1/model.cotf --run runs/demo-1 \\\n"
+                                 "      --data runs/demo-1/held-out.cotf -o report.html\n\n"
+                                 "The page has where the model comes from, privacy, accuracy by class,\n"
+                                 "calibration, robustness and explained examples. Exit code 1: the run made\n"
+                                 "another model, or a check of the explanations does not hold.");
+  const auto options = std::make_shared<ReportOptions>();
+  report->add_option("FILE", options->model, "model file")->required()->type_name("");
+  report->add_option("--data", options->data, std::string("a data set file, ") + kDataNames)
+      ->required()
+      ->type_name("DATA");
+  report->add_option("--run", options->run, "the folder of the run that made it, of `coterie demo` or `simulate`")
+      ->type_name("DIR");
+  report
+      ->add_option("-o,--file", options->to,
+                   "where to write the page (default: beside the model, net.cotf gives net.report.html)")
+      ->type_name("FILE");
+  report->add_option("--limit", options->settings.explained, "examples that are explained")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, kExplainedMax));
+  report->add_option("--method", options->settings.method, "how, as `model explain` has it")
+      ->capture_default_str()
+      ->type_name("NAME")
+      ->check(one_of(attribution_names()));
+  add_loss(report, options->settings.loss, "default: softmax_cross_entropy for labels, mean_squared_error for numbers");
+  report->add_option("--threads", options->settings.threads, "at most so many, the results are the same bits")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, limits::kThreadsMax));
+  report->add_option("--seed", options->settings.seed, "of all that chance decides")
+      ->capture_default_str()
+      ->check(between<uint64_t>(0, UINT64_MAX));
+  report->add_flag("--json", options->as_json, "print the figures as JSON");
+  report->callback([&invocation, options] { invocation.run = [options] { return report_model(*options); }; });
+}
+
+}  // namespace
+
+void add_explain(CLI::App& model, Invocation& invocation) {
+  CLI::App* explain = add_command(model, "explain", "what in an example a model's answer comes from",
+                                  "  coterie model explain net.cotf --data mnist:DIR --png why.png\n"
+                                  "  coterie model explain net.cotf --data 'csv:adult.csv?target=income' --top 8\n"
+                                  "  coterie model explain net.cotf --data mnist:DIR --method grad_cam \\\n"
+                                  "      --example 17 --class 3 --json\n\n" +
+                                      method_list());
+  const auto options = std::make_shared<ExplainOptions>();
+  const auto importance = std::make_shared<ImportanceOptions>();
+  explain->add_option("FILE", options->model, "model file")->required()->type_name("");
+  explain->add_option("--data", options->data, std::string("a data set file, ") + kDataNames)
+      ->required()
+      ->type_name("DATA");
+  explain->add_option("--method", options->method, "see below")
+      ->capture_default_str()
+      ->type_name("NAME")
+      ->check(one_of(method_names()));
+  explain
+      ->add_option("--example", options->examples,
+                   "this one, counted from 0; may be given again (default: the first --limit)")
+      ->type_name("N")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(between<uint64_t>(0, UINT64_MAX));
+  explain->add_option("--limit", options->limit, "examples, from the first")
+      ->capture_default_str()
+      ->check(between<uint64_t>(1, kExplainedMax));
+  explain
+      ->add_option("--class", options->picked, "explain this output, counted from 0 (default: each example's highest)")
+      ->type_name("K")
+      ->check(between<uint32_t>(0, UINT32_MAX));
+  explain->add_option("--top", options->top, "values shown of each example, the strongest")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 1'000'000));
+  add_settings(explain, options->settings);
+  explain
+      ->add_option("--png", options->picture, "also draw them, of images: red speaks for the output, blue against it")
+      ->type_name("FILE");
+  explain->add_flag("--check", options->checks,
+                    "compare with random orders, and with the model whose weights are shuffled");
+  explain->add_option("--repeats", importance->repeats, "permutation: shuffles of each feature")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 1000));
+  add_loss(explain, importance->loss,
+           "permutation: default softmax_cross_entropy for labels, mean_squared_error for numbers");
+  explain->add_flag("--json", options->as_json, "print the result as JSON, with all values");
+  explain->callback([&invocation, options, importance] {
+    if (options->method != kPermutation) {
+      invocation.run = [options] { return explain_model(*options); };
+      return;
+    }
+    if (options->checks || !options->picture.empty()) {
+      throw CLI::ValidationError("--method",
+                                 "permutation is of all examples at once: it takes no --check and no --png");
+    }
+    importance->model = options->model;
+    importance->data = options->data;
+    importance->top = options->top;
+    importance->seed = options->settings.seed;
+    importance->as_json = options->as_json;
+    invocation.run = [importance] { return show_importance(*importance); };
+  });
+  add_report(model, invocation);
+}
+
+}  // namespace coterie

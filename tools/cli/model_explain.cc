@@ -1,0 +1,173 @@
+#include "tools/cli/model_explain.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/os/file.h"
+#include "tools/cli/local_files.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+#include "tools/explain/attribution_checks.h"
+#include "tools/explain/attribution_picture.h"
+#include "tools/explain/explanation.h"
+#include "tools/explain/feature_names.h"
+
+namespace coterie {
+namespace {
+
+constexpr const char* kCommand = "model explain";
+constexpr int kNameColumns = 40;  // a line of the table has at most 80
+
+// What the texts are made of.
+struct Explained {
+  Shape input;
+  bool has_labels = false;
+  std::vector<std::string> names;  // of an attribution's values
+  std::vector<Explanation> all;
+  std::optional<AttributionChecks> checks;
+};
+
+std::vector<uint64_t> asked_examples(const ExplainOptions& options, uint64_t count) {
+  if (!options.examples.empty()) return options.examples;
+  std::vector<uint64_t> examples(std::min(options.limit, count));
+  std::iota(examples.begin(), examples.end(), uint64_t{0});
+  return examples;
+}
+
+Result<Explained> explained(const ExplainOptions& options) {
+  if (options.examples.size() > kExplainedMax) {
+    return Error(ErrorCode::invalid_argument,
+                 "explains at most " + std::to_string(kExplainedMax) + " examples at a time");
+  }
+  COT_ASSIGN(const Model model, open_model(options.model));
+  Result<AskedModel> asked = AskedModel::create(model, go_on_unless_interrupted);
+  if (!asked) return asked.error().with_context(options.model);
+  COT_ASSIGN(LocalData data, open_data(options.data));
+  DatasetSource& source = data.judges();
+  InterruptibleSource examples(source);
+  const AttributionMethod& method = *find_attribution_method(options.method);
+  Explained made{.input = model.input_shape(), .has_labels = source.header().target.type != ColumnType::float32};
+  for (const uint64_t example : asked_examples(options, source.size())) {
+    Result<Explanation> one = explain(*asked, examples, elements(source.header().target.shape), example, options.picked,
+                                      method, options.settings);
+    if (!one) return one.error().with_context(options.model + " on " + options.data);
+    made.all.push_back(std::move(*one));
+  }
+  if (options.checks) {
+    COT_ASSIGN(made.checks, check_attributions(*asked, made.all, method, options.settings));
+  }
+  made.names = value_names(made.all[0].attribution.shape, data.contract ? &*data.contract : nullptr);
+  return made;
+}
+
+// The value of the input that an attribution is of; of a pixel the mean of its channels.
+double value_at(const Explanation& one, size_t i) {
+  const size_t channels = one.input.size() / one.attribution.values.size();
+  double sum = 0;
+  for (size_t c = 0; c < channels; ++c) sum += static_cast<double>(one.input[i * channels + c]);
+  return sum / static_cast<double>(channels);
+}
+
+double magnitude(const Attribution& attribution) {
+  double sum = 0;
+  for (const float value : attribution.values) sum += std::fabs(static_cast<double>(value));
+  return sum;
+}
+
+int32_t label_of(const Explanation& one) { return reinterpret_cast<const int32_t*>(one.target.data())[0]; }
+
+std::string checks_text(const AttributionChecks& checks) {
+  Table table({{"CHECK", Table::Align::left},
+               {"ATTRIBUTION", Table::Align::right},
+               {"AGAINST", Table::Align::right},
+               {"HOLDS", Table::Align::left}});
+  const auto add = [&](const char* name, double own, const std::string& other, bool holds) {
+    table.add({name, format_fixed(own, 4), other, holds ? "yes" : "no"});
+  };
+  add("deletion", checks.own.deletion, "below " + format_fixed(checks.random.deletion, 4), checks.deletion_holds());
+  add("insertion", checks.own.insertion, "above " + format_fixed(checks.random.insertion, 4), checks.insertion_holds());
+  add("randomisation", checks.randomised_correlation, "below " + format_fixed(AttributionChecks::kCorrelationMax, 4),
+      checks.randomisation_holds());
+  return table.text();
+}
+
+std::string text_of(const Explained& explained, uint32_t top) {
+  std::string text;
+  for (const Explanation& one : explained.all) {
+    text += (text.empty() ? "" : "\n") + std::string("example ") + std::to_string(one.example) + ": output " +
+            std::to_string(one.picked) + " is " + format_digits(one.score) +
+            (explained.has_labels && one.target.size() == 1 ? ", the label is " + std::to_string(label_of(one)) : "") +
+            "\n\n";
+    Table table({{"FEATURE", Table::Align::left},
+                 {"VALUE", Table::Align::right},
+                 {"ATTRIBUTION", Table::Align::right},
+                 {"SHARE", Table::Align::right}});
+    const double all = magnitude(one.attribution);
+    for (const size_t i : strongest(one.attribution, top)) {
+      const auto value = static_cast<double>(one.attribution.values[i]);
+      table.add({shortened(explained.names[i], kNameColumns), format_digits(value_at(one, i)), format_digits(value),
+                 format_percent(all > 0 ? std::fabs(value) / all : 0)});
+    }
+    text += table.text();
+  }
+  if (explained.checks) text += "\n" + checks_text(*explained.checks);
+  return text;
+}
+
+nlohmann::json checks_json(const AttributionChecks& checks) {
+  const auto entry = [](double own, double other, bool holds) {
+    return nlohmann::json{{"attribution", own}, {"against", other}, {"holds", holds}};
+  };
+  return {{"deletion", entry(checks.own.deletion, checks.random.deletion, checks.deletion_holds())},
+          {"insertion", entry(checks.own.insertion, checks.random.insertion, checks.insertion_holds())},
+          {"randomisation",
+           entry(checks.randomised_correlation, AttributionChecks::kCorrelationMax, checks.randomisation_holds())}};
+}
+
+nlohmann::json json_of(const Explained& explained, const ExplainOptions& options) {
+  nlohmann::json explanations = nlohmann::json::array();
+  for (const Explanation& one : explained.all) {
+    nlohmann::json entry = {{"example", one.example},
+                            {"output", one.picked},
+                            {"score", one.score},
+                            {"shape", one.attribution.shape},
+                            {"attributions", one.attribution.values}};
+    if (explained.has_labels && one.target.size() == 1) entry["label"] = label_of(one);
+    nlohmann::json top = nlohmann::json::array();
+    for (const size_t i : strongest(one.attribution, options.top)) {
+      top.push_back({{"feature", printable(explained.names[i])},
+                     {"value", value_at(one, i)},
+                     {"attribution", one.attribution.values[i]}});
+    }
+    entry["top"] = std::move(top);
+    explanations.push_back(std::move(entry));
+  }
+  nlohmann::json answer = {{"method", options.method}, {"explanations", std::move(explanations)}};
+  if (explained.checks) answer["checks"] = checks_json(*explained.checks);
+  return answer;
+}
+
+Status write_picture(const Explained& explained, const std::string& file) {
+  COT_ASSIGN(const Picture picture, attribution_picture(explained.input, explained.all));
+  COT_ASSIGN(const Bytes png, encode_png(picture));
+  return os::write_file_atomically(file, png);
+}
+
+}  // namespace
+
+ExitCode explain_model(const ExplainOptions& options) {
+  const Result<Explained> made = explained(options);
+  if (!made) return fail_on_input(kCommand, made.error());
+  if (!options.picture.empty()) {
+    const Status written = write_picture(*made, options.picture);
+    if (!written && written.error().code() == ErrorCode::invalid_argument)
+      return fail_on_input(kCommand, written.error());
+    if (!written) return fail_on_output(kCommand, written.error());
+  }
+  if (options.as_json) print_json(json_of(*made, options));
+  else print_text(text_of(*made, options.top));
+  return made->checks && !made->checks->hold() ? ExitCode::failure : ExitCode::ok;
+}
+
+}  // namespace coterie

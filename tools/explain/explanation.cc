@@ -1,0 +1,42 @@
+#include "tools/explain/explanation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <string>
+
+namespace coterie {
+
+Result<Explanation> explain(AskedModel& model, ExampleSource& examples, uint64_t target_elements, uint64_t example,
+                            std::optional<uint32_t> picked, const AttributionMethod& method,
+                            const AttributionSettings& settings) {
+  if (example >= examples.size()) {
+    return Error(ErrorCode::invalid_argument, "there is no example " + std::to_string(example) + ": the data has " +
+                                                  std::to_string(examples.size()) + ", counted from 0");
+  }
+  if (picked && *picked >= model.outputs()) {
+    return Error(ErrorCode::invalid_argument, "there is no class " + std::to_string(*picked) + ": the model has " +
+                                                  std::to_string(model.outputs()) + " outputs, counted from 0");
+  }
+  Explanation made{.example = example,
+                   .input = std::vector<float>(model.input_size()),
+                   .target = std::vector<float>(target_elements)};
+  const Example::Place place = made.input;
+  COT_TRY(examples.read(example, Example(std::span(&place, 1), made.target)));
+  COT_ASSIGN(const std::vector<float> answers, model.answers(made.input));
+  made.picked = picked.value_or(static_cast<uint32_t>(std::ranges::max_element(answers) - answers.begin()));
+  made.score = static_cast<double>(answers[made.picked]);
+  COT_ASSIGN(made.attribution, method.attribute(model, made.input, made.picked, settings));
+  return made;
+}
+
+std::vector<size_t> strongest(const Attribution& attribution, size_t count) {
+  std::vector<size_t> order(attribution.values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(), [&](size_t i) { return std::fabs(attribution.values[i]); });
+  order.resize(std::min(count, order.size()));
+  return order;
+}
+
+}  // namespace coterie

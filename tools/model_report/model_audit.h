@@ -1,0 +1,58 @@
+// ModelAudit: what an auditor asks of a model, measured on a data set: where it comes from, how good it is and for
+// whom, how sure of itself, how robust, and what some of its answers come from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device_sdk/runtime/dataset_source.h"
+#include "tools/data/input_contract.h"
+#include "tools/explain/attribution_checks.h"
+#include "tools/model/inspect.h"
+#include "tools/model/measure.h"
+#include "tools/model_report/class_answers.h"
+#include "tools/model_report/disturbances.h"
+#include "tools/model_report/run_facts.h"
+
+namespace coterie {
+
+struct ModelAudit {
+  std::string model_file, data_name;
+  ModelReport model;
+  std::string data_digest;
+  Shape input;
+  std::optional<InputContract> contract;
+  std::optional<RunFacts> run;
+  std::optional<bool> is_of_run;  // whether the run names this file's digest
+
+  std::string loss;
+  Evaluation evaluation;
+  std::vector<Measure> measures;          // of numbers: mae, rmse, r2; of classes: f1, auc where there are two
+  std::optional<ClassAnswers> classes;    // of a classifier
+  std::vector<Disturbance> disturbances;  // empty: the model's input is not of numbers
+  std::string method;                     // of the explanations
+  std::vector<Explanation> explanations;  // empty: why stands below
+  std::optional<AttributionChecks> checks;
+  std::string not_explained;
+
+  // The name of a class, or its number.
+  std::string class_name(size_t i) const;
+};
+
+struct AuditSettings {
+  AskedModel::GoOn go_on = nullptr;  // while examples are explained
+  std::optional<Loss> loss;          // by the data unless given
+  uint32_t threads = 1;
+  uint64_t seed = 0;  // of noise, random orders, shuffled weights
+  uint32_t explained = 6;
+  std::string method = "integrated_gradients";
+};
+
+// `source` has the data's header, `examples` reads it. What a model cannot be asked (several inputs, no classes) is
+// left out. Errors: Evaluator's.
+Result<ModelAudit> audit_model(const Model& model, const DatasetSource& source, ExampleSource& examples,
+                               std::optional<InputContract> contract, std::optional<RunFacts> run,
+                               const AuditSettings& settings);
+
+}  // namespace coterie

@@ -1,0 +1,31 @@
+// What the folder of a run says of where a model comes from: `summary.json` as `coterie demo` and `coterie simulate`
+// leave it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace coterie {
+
+struct RunFacts {
+  std::string model_digest;                                  // empty: the summary names none
+  std::string security;                                      // the level; empty likewise
+  std::vector<std::pair<std::string, std::string>> job;      // what else is one word or number, as it stands there
+  std::vector<std::pair<std::string, std::string>> privacy;  // what the noise came to; empty: there was none
+};
+
+inline constexpr uint64_t kRunFactsBytesMax = 1 << 20;
+inline constexpr size_t kRunFactsMax = 200;  // of each list; the rest is left out
+
+// Paths and times are left out. malformed: it is no JSON object. Pure.
+Result<RunFacts> parse_run_facts(std::string_view summary);
+// Errors name the file.
+Result<RunFacts> read_run_facts(const std::string& folder);
+
+}  // namespace coterie
