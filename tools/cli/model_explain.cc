@@ -46,6 +46,7 @@ Result<Explained> explained(const ExplainOptions& options) {
   COT_ASSIGN(LocalData data, open_data(options.data));
   DatasetSource& source = data.judges();
   InterruptibleSource examples(source);
+  if (source.size() == 0) return Error(ErrorCode::invalid_argument, options.data + " has no examples");
   const AttributionMethod& method = *find_attribution_method(options.method);
   Explained made{.input = model.input_shape(), .has_labels = source.header().target.type != ColumnType::float32};
   for (const uint64_t example : asked_examples(options, source.size())) {
