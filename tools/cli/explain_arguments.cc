@@ -19,8 +19,8 @@ std::string method_list() {
         "  " + std::string(method.name) + std::string(22 - method.name.size(), ' ') + std::string(method.what) + "\n";
   }
   return list +
-         "  permutation           what the loss rises by where a feature is shuffled, over\n"
-         "                        all examples\n\n"
+         "  permutation           what the loss rises by where a feature is shuffled\n"
+         "                        among all examples\n\n"
          "Exit code 1: with --check, a check does not hold.";
 }
 
