@@ -1,6 +1,7 @@
 #include "vertical/regression/dealing.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "vertical/regression/fourier_sigmoid.h"
@@ -9,16 +10,22 @@
 namespace coterie::vertical {
 
 Result<Dealing> Dealing::make(const RegressionShape& shape, PartyIndex to, Secret<32> label_seed,
-                              Secret<32> feature_seed) {
+                              Secret<32> feature_seed, uint32_t first_step) {
   COT_TRY(check_regression_shape(shape));
-  return Dealing(shape, to, std::move(label_seed), std::move(feature_seed));
+  if (first_step >= RingPlan(shape).steps()) {
+    return Error(ErrorCode::invalid_argument, "regression: step " + std::to_string(first_step) + " of " +
+                                                  std::to_string(RingPlan(shape).steps()) + " cannot be dealt");
+  }
+  return Dealing(shape, to, std::move(label_seed), std::move(feature_seed), first_step);
 }
 
-Dealing::Dealing(const RegressionShape& shape, PartyIndex to, Secret<32> label_seed, Secret<32> feature_seed)
+Dealing::Dealing(const RegressionShape& shape, PartyIndex to, Secret<32> label_seed, Secret<32> feature_seed,
+                 uint32_t first_step)
     : plan_(shape),
       to_(to),
       own_seed_(to == 0 ? std::move(label_seed) : std::move(feature_seed)),
-      peer_seed_(to == 0 ? std::move(feature_seed) : std::move(label_seed)) {}
+      peer_seed_(to == 0 ? std::move(feature_seed) : std::move(label_seed)),
+      step_(first_step) {}
 
 uint32_t Dealing::peer_columns() const {
   return is_label() ? plan_.shape().feature_columns : plan_.shape().label_columns;

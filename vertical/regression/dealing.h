@@ -26,15 +26,16 @@ namespace coterie::vertical {
 class Dealing {
  public:
   // For party `to`, 0 or 1. The seeds of the two parties are the same at both of a job's dealings. invalid_argument as
-  // check_regression_shape().
+  // check_regression_shape(), and for a `first_step` that is none of the shape's: the steps before it are not dealt again.
   static Result<Dealing> make(const RegressionShape& shape, PartyIndex to, Secret<32> label_seed,
-                              Secret<32> feature_seed);
+                              Secret<32> feature_seed, uint32_t first_step = 0);
 
   // A piece of work each, some milliseconds; none when all is dealt.
   std::optional<Message> next();
 
  private:
-  Dealing(const RegressionShape& shape, PartyIndex to, Secret<32> label_seed, Secret<32> feature_seed);
+  Dealing(const RegressionShape& shape, PartyIndex to, Secret<32> label_seed, Secret<32> feature_seed,
+          uint32_t first_step);
   bool is_label() const { return to_ == 0; }
   uint32_t peer_columns() const;
   Message chunk();
@@ -45,7 +46,7 @@ class Dealing {
   PartyIndex to_;
   Secret<32> own_seed_, peer_seed_;
   bool is_seed_sent_ = false;
-  uint32_t step_ = 0, row_ = 0;     // the next row of the step
+  uint32_t step_, row_ = 0;         // the next row of the step
   std::vector<Word> weight_masks_;  // of the step
   std::vector<Word> gradient_;      // as far as the step's rows have come
 };

@@ -72,11 +72,13 @@ class FeatureMachine final : public RegressionParty {
 
 Result<std::unique_ptr<RegressionTraining>> start_feature_regression(const RegressionShape& shape,
                                                                      const RegressionSettings& settings,
-                                                                     const RegressionColumns& columns) {
+                                                                     const RegressionColumns& columns,
+                                                                     const RegressionCheckpoint& from) {
   COT_TRY(check_regression_settings(settings));
   COT_TRY(check_regression_columns(shape, columns, shape.feature_columns));
+  COT_TRY(check_regression_checkpoint(from, shape, 1));
   return std::unique_ptr<RegressionTraining>(
-      std::make_unique<FeatureMachine>(shape, settings, PartyIndex{1}, columns, std::vector<float>()));
+      std::make_unique<FeatureMachine>(shape, settings, PartyIndex{1}, columns, std::vector<float>(), from));
 }
 
 }  // namespace coterie::vertical

@@ -13,7 +13,7 @@ class LabelMachine final : public RegressionParty {
   using RegressionParty::RegressionParty;
 
  private:
-  void begin() override { ask_for_step(0); }
+  void begin() override { ask_for_step(step()); }
 
   void begin_step() override {
     say(RegressionMessage::weights, {changes_, share().masked_peer_weights()});
@@ -71,9 +71,11 @@ class LabelMachine final : public RegressionParty {
 Result<std::unique_ptr<RegressionTraining>> start_label_regression(const RegressionShape& shape,
                                                                    const RegressionSettings& settings,
                                                                    const RegressionColumns& columns,
-                                                                   std::vector<float> labels) {
+                                                                   std::vector<float> labels,
+                                                                   const RegressionCheckpoint& from) {
   COT_TRY(check_regression_settings(settings));
   COT_TRY(check_regression_columns(shape, columns, shape.label_columns - 1));
+  COT_TRY(check_regression_checkpoint(from, shape, 0));
   bool fits = labels.size() == shape.rows;
   for (const float label : labels) fits = fits && (label == 0 || label == 1);
   if (!fits) {
@@ -81,7 +83,7 @@ Result<std::unique_ptr<RegressionTraining>> start_label_regression(const Regress
                  "regression: expected a label of 0 or 1 for each of " + std::to_string(shape.rows) + " rows");
   }
   return std::unique_ptr<RegressionTraining>(
-      std::make_unique<LabelMachine>(shape, settings, PartyIndex{0}, columns, std::move(labels)));
+      std::make_unique<LabelMachine>(shape, settings, PartyIndex{0}, columns, std::move(labels), from));
 }
 
 }  // namespace coterie::vertical

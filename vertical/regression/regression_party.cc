@@ -36,13 +36,17 @@ Status check_regression_columns(const RegressionShape& shape, const RegressionCo
 }
 
 RegressionParty::RegressionParty(const RegressionShape& shape, const RegressionSettings& settings, PartyIndex party,
-                                 const RegressionColumns& columns, std::vector<float> labels)
+                                 const RegressionColumns& columns, std::vector<float> labels,
+                                 const RegressionCheckpoint& from)
     : plan_(shape),
       settings_(settings),
       party_(party),
       model_(scale_columns(columns)),
       columns_(ring_columns(model_, columns, shape.rows, party == 0)),
       labels_(std::move(labels)),
+      from_(from),
+      step_(from.steps),
+      steps_done_(from.steps),
       cells_(columns_.size()),
       peer_cells_(size_t{shape.rows} * (party == 0 ? shape.feature_columns : shape.label_columns)) {}
 
@@ -79,6 +83,7 @@ Status RegressionParty::hear_dealer(const Message& message) {
     COT_ASSIGN(Secret<32> seed, read_dealt_seed(message));
     share_.emplace(plan_.shape(), settings_, party_, std::exchange(columns_, {}), std::exchange(labels_, {}),
                    std::move(seed));
+    if (from_.steps > 0) share_->restore(std::exchange(from_, {}));
     return {};
   }
   COT_TRY(dealt_->take(message));
@@ -96,6 +101,16 @@ Status RegressionParty::hear_columns(const Message& message) {
   heard_ += count;
   if (columns_are_exchanged()) begin();
   return {};
+}
+
+void RegressionParty::step_is_done() {
+  ++steps_done_;
+  if (steps_done_ % kCheckpointSteps != 0 || steps_done_ == plan_.steps()) return;
+  const std::span<const Word> own = share_->own_weights(), peer = share_->peer_weights();
+  checkpoint_ = RegressionCheckpoint{.steps = steps_done_,
+                                     .own_weights = {own.begin(), own.end()},
+                                     .peer_weights = {peer.begin(), peer.end()},
+                                     .opened = share_->opened()};
 }
 
 void RegressionParty::finish(std::span<const Word> peer_shares) {

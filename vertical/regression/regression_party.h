@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <optional>
+#include <utility>
 
 #include "vertical/regression/dealing.h"
 #include "vertical/regression/regression_messages.h"
@@ -19,7 +20,7 @@ class RegressionParty : public RegressionTraining {
  public:
   // What is checked by the start functions.
   RegressionParty(const RegressionShape& shape, const RegressionSettings& settings, PartyIndex party,
-                  const RegressionColumns& columns, std::vector<float> labels);
+                  const RegressionColumns& columns, std::vector<float> labels, const RegressionCheckpoint& from);
 
   std::optional<Message> next() final;
   Status receive(const Message& message) final;
@@ -27,6 +28,7 @@ class RegressionParty : public RegressionTraining {
   bool done() const final { return is_over_ && outbox_.empty(); }
   Result<RegressionModel> model() const final;
   uint32_t steps_done() const final { return steps_done_; }
+  std::optional<RegressionCheckpoint> take_checkpoint() final { return std::exchange(checkpoint_, std::nullopt); }
 
  protected:
   // All columns of both are here.
@@ -46,7 +48,7 @@ class RegressionParty : public RegressionTraining {
   }
   // begin_step() follows once it is dealt.
   void ask_for_step(uint32_t step) { dealt_.emplace(plan_, party_, step_ = step); }
-  void step_is_done() { ++steps_done_; }
+  void step_is_done();
   // The end: with the peer's shares of this party's weights, or because the guard said so.
   void finish(std::span<const Word> peer_shares);
   void give_up(double edge_rows);
@@ -67,7 +69,9 @@ class RegressionParty : public RegressionTraining {
   std::vector<float> labels_;
   std::optional<TrainingShare> share_;
   std::optional<DealtStep> dealt_;  // while it comes
-  uint32_t step_ = 0, steps_done_ = 0;
+  RegressionCheckpoint from_;       // likewise
+  uint32_t step_, steps_done_;
+  std::optional<RegressionCheckpoint> checkpoint_;  // that nobody has taken
   size_t cells_, sent_ = 0, peer_cells_, heard_ = 0;
   bool is_over_ = false;
   std::optional<double> edge_rows_;  // of a training that was given up

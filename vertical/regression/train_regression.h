@@ -12,8 +12,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "vertical/regression/regression_checkpoint.h"
 #include "vertical/regression/regression_model.h"
 #include "vertical/regression/regression_settings.h"
 #include "vertical/regression/ring_plan.h"
@@ -38,15 +40,21 @@ class RegressionTraining : public OrderedStage {
   // lower rate or a higher lambda keeps it there.
   virtual Result<RegressionModel> model() const = 0;
   virtual uint32_t steps_done() const = 0;
+  // A checkpoint that was reached since the last call. It must be durable before next() is called again: then parties
+  // whose processes die are never more than one checkpoint apart, and two of each are enough.
+  virtual std::optional<RegressionCheckpoint> take_checkpoint() = 0;
 };
 
-// `labels` are 0 or 1, one a row. invalid_argument for what does not fit the shape.
+// `labels` are 0 or 1, one a row. Both go on from their checkpoints of the same step, with the same columns, labels and
+// dealt seeds as before, or begin. invalid_argument for what does not fit the shape.
 Result<std::unique_ptr<RegressionTraining>> start_label_regression(const RegressionShape& shape,
                                                                    const RegressionSettings& settings,
                                                                    const RegressionColumns& columns,
-                                                                   std::vector<float> labels);
+                                                                   std::vector<float> labels,
+                                                                   const RegressionCheckpoint& from = {});
 Result<std::unique_ptr<RegressionTraining>> start_feature_regression(const RegressionShape& shape,
                                                                      const RegressionSettings& settings,
-                                                                     const RegressionColumns& columns);
+                                                                     const RegressionColumns& columns,
+                                                                     const RegressionCheckpoint& from = {});
 
 }  // namespace coterie::vertical

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "secure/crypto/sha256.h"
 #include "vertical/regression/mask_stream.h"
 #include "vertical/regression/masked_truncation.h"
 
@@ -44,6 +45,13 @@ std::span<const Word> TrainingShare::masked_columns(size_t first, size_t count) 
 void TrainingShare::take_peer_columns(std::span<const Word> words) {
   peer_.insert(peer_.end(), words.begin(), words.end());
   COT_ASSERT(peer_.size() <= peer_size_);
+}
+
+void TrainingShare::restore(const RegressionCheckpoint& checkpoint) {
+  COT_ASSERT(checkpoint.own_weights.size() == own_columns() && checkpoint.peer_weights.size() == peer_columns());
+  own_weights_ = checkpoint.own_weights;
+  peer_weights_ = checkpoint.peer_weights;
+  opened_ = checkpoint.opened;
 }
 
 void TrainingShare::begin_step(uint32_t step, DealtStep dealt) {
@@ -139,13 +147,16 @@ void TrainingShare::change_weights(std::span<const Word> peer_masked_changes) {
   const size_t columns = own_masked_changes_.size();
   const std::vector<Word> dealt =
       is_label() ? mask_words(seed_, MaskUse::change_share, step_, 0, columns * kTruncationWords) : dealt_->changes;
+  Bytes chain(opened_.bytes.begin(), opened_.bytes.end());
   std::vector<Word>& label = is_label() ? own_weights_ : peer_weights_;
   std::vector<Word>& feature = is_label() ? peer_weights_ : own_weights_;
   for (size_t c = 0; c < columns; ++c) {
     Word& weight = c < label.size() ? label[c] : feature[c - label.size()];
-    weight -= truncated_share(own_masked_changes_[c] + peer_masked_changes[c],
-                              {.high = dealt[2 * c], .top = dealt[2 * c + 1]}, is_label());
+    const Word opened = own_masked_changes_[c] + peer_masked_changes[c];
+    weight -= truncated_share(opened, {.high = dealt[2 * c], .top = dealt[2 * c + 1]}, is_label());
+    for (int shift = 0; shift < 64; shift += 8) chain.push_back(static_cast<uint8_t>(opened >> shift));
   }
+  opened_ = sha256(chain);
 }
 
 }  // namespace coterie::vertical

@@ -14,6 +14,7 @@
 #include "secure/crypto/secret.h"
 #include "vertical/regression/dealing.h"
 #include "vertical/regression/fourier_sigmoid.h"
+#include "vertical/regression/regression_checkpoint.h"
 #include "vertical/regression/regression_settings.h"
 #include "vertical/regression/ring_plan.h"
 
@@ -44,6 +45,10 @@ class TrainingShare {
   std::vector<Word> masked_changes(std::span<const Word> opened_residuals);
   void change_weights(std::span<const Word> peer_masked_changes);
 
+  // To go on from; its own_weights and peer_weights fit.
+  void restore(const RegressionCheckpoint& checkpoint);
+  const Digest& opened() const { return opened_; }
+
   // Shares, at scale kWeightBits.
   std::span<const Word> own_weights() const { return own_weights_; }
   std::span<const Word> peer_weights() const { return peer_weights_; }
@@ -69,6 +74,7 @@ class TrainingShare {
   std::optional<DealtStep> dealt_;
   std::vector<Word> own_masked_margins_, residuals_, own_masked_changes_;
   Word edge_ = 0;
+  Digest opened_;
 };
 
 }  // namespace coterie::vertical

@@ -37,11 +37,13 @@ inline Secret<32> seed_of(uint8_t value) {
 
 class RegressionRun {
  public:
-  explicit RegressionRun(const Job& job, uint8_t seed = 1) {
-    parties_[0] = std::move(*start_label_regression(job.shape(), job.settings, job.label_columns, job.labels));
-    parties_[1] = std::move(*start_feature_regression(job.shape(), job.settings, job.feature_columns));
+  // `from`: both parties' checkpoints of one step.
+  explicit RegressionRun(const Job& job, uint8_t seed = 1, const std::array<RegressionCheckpoint, 2>& from = {}) {
+    parties_[0] = std::move(*start_label_regression(job.shape(), job.settings, job.label_columns, job.labels, from[0]));
+    parties_[1] = std::move(*start_feature_regression(job.shape(), job.settings, job.feature_columns, from[1]));
     for (PartyIndex to = 0; to < 2; ++to) {
-      dealings_.push_back(*Dealing::make(job.shape(), to, seed_of(seed), seed_of(static_cast<uint8_t>(seed + 100))));
+      dealings_.push_back(
+          *Dealing::make(job.shape(), to, seed_of(seed), seed_of(static_cast<uint8_t>(seed + 100)), from[0].steps));
     }
   }
 
@@ -55,6 +57,7 @@ class RegressionRun {
           message->peer = from;
           said_.push_back(*message);
           if (Status status = parties_[to]->receive(*message); !status) return status;
+          if (auto checkpoint = parties_[to]->take_checkpoint()) checkpoints_[to].push_back(std::move(*checkpoint));
           moved = true;
           if (said_.size() >= until) return {};
         }
@@ -73,12 +76,14 @@ class RegressionRun {
 
   RegressionTraining& party(PartyIndex index) { return *parties_[index]; }
   Dealing& dealing(PartyIndex index) { return dealings_[index]; }
+  const std::vector<RegressionCheckpoint>& checkpoints(PartyIndex index) const { return checkpoints_[index]; }
   const std::vector<Message>& said() const { return said_; }    // `peer` says who
   const std::vector<Message>& dealt() const { return dealt_; }  // to both
 
  private:
   std::array<std::unique_ptr<RegressionTraining>, 2> parties_;
   std::vector<Dealing> dealings_;
+  std::array<std::vector<RegressionCheckpoint>, 2> checkpoints_;
   std::vector<Message> said_, dealt_;
 };
 
