@@ -36,8 +36,8 @@ inline uint64_t versions_late(const std::optional<HandedModel>& handed, ModelVer
   return handed && handed->version < base ? base.value() - handed->version.value() : 0;
 }
 
-// What the intake is told of an upload that comes when its round takes no more. Only a device whose ticket admits it to a
-// later round need know for certain that this one is over: of an attempt that is forgotten nobody can tell it.
+// What the intake is told of an upload that comes when its round takes no more. Only a device whose ticket admits it to
+// a later round need know for certain that this one is over: nobody can tell it that of an attempt that is forgotten.
 inline AcceptedLookedUp looked_up(const LookUpAccepted& asked, const Result<UpdateFate>& fate, bool may_join) {
   AcceptedLookedUp answer{asked.upload, asked.key, asked.device, false};
   if (!fate) answer.accepted = fate.error();

@@ -26,7 +26,7 @@ namespace coterie::vertical {
 class Dealing {
  public:
   // For party `to`, 0 or 1. The seeds of the two parties are the same at both of a job's dealings. invalid_argument as
-  // check_regression_shape(), and for a `first_step` that is none of the shape's: the steps before it are not dealt again.
+  // check_regression_shape(), and for a `first_step` that is none of the shape's: no step before it is dealt again.
   static Result<Dealing> make(const RegressionShape& shape, PartyIndex to, Secret<32> label_seed,
                               Secret<32> feature_seed, uint32_t first_step = 0);
 
