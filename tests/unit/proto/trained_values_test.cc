@@ -93,7 +93,7 @@ TEST(TrainedValues, OfAJobWithLoraAreWhatMovesAndEachPairsB) {
   EXPECT_EQ(*trained_value_count(graph, training), part->count());
   TrainingSettings nothing = training;
   nothing.lora->pattern = "c.*";
-  EXPECT_ERROR(trained_part(graph, nothing), ErrorCode::invalid_argument, "lora c.*");
+  EXPECT_ERROR(trained_part(graph, nothing), ErrorCode::invalid_argument, "lora: c.*");
 }
 
 // No count of a plan has A in it, and whoever submits a job picks the rank.

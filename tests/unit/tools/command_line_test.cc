@@ -95,7 +95,7 @@ TEST(CommandLine, ShowsTheWholeTypeOfAnOption) {
   EXPECT_THAT(demo, HasSubstr("--lora rank=N:PATTERN"));
   EXPECT_THAT(demo, HasSubstr("--attack KIND:SHARE"));
   EXPECT_THAT(demo, HasSubstr("--aggregation RULE[:SETTING=VALUE,...]"));
-  EXPECT_THAT(demo, HasSubstr("--security LEVEL\n"));
+  EXPECT_THAT(demo, HasSubstr("--security LEVEL  "));
   EXPECT_THAT(train, HasSubstr("--lora rank=N[,alpha=X]:PATTERN"));
   EXPECT_THAT(train, HasSubstr("--group PATTERN:lr=X,decay=Y"));
   EXPECT_THAT(train, HasSubstr("--replace-head LAYER:CLASSES[:SEED]"));

@@ -287,12 +287,13 @@ TrainOptions options_for(const Case& c, const Way& way) {
   return options;
 }
 
-// The tightest budget in steps of a tenth that the training keeps, and how many of its steps are computed again.
+// The tightest budget in steps of a tenth of the whole plan that the training keeps, and how many of its steps are
+// computed again.
 void fit(const Model& model, TrainOptions& options, uint32_t& recomputed) {
   const Result<TrainingMemory> whole = Trainer::plan(model, options, kExamples);
   ASSERT_OK(whole);
   std::optional<MemoryFit> found;
-  for (uint64_t share = 9; share > 0; --share) {
+  for (uint64_t share = 10; share > 0; --share) {
     const uint64_t bytes = (whole->arena_bytes + whole->order_bytes) * share / 10;
     const Result<MemoryFit> fitted = fit_training_within(model, options, kExamples, bytes);
     if (!fitted) break;
