@@ -161,7 +161,7 @@ TEST_F(DeviceConditionsRound, IsDeclinedByReasonAndCountedForTheOperator) {
   }
   const auto rounds = admin_->rounds(*job);
   ASSERT_TRUE(test::is_ok(rounds));
-  EXPECT_EQ((*rounds)[0]["accepted"], 1) << *rounds;
+  EXPECT_EQ((*rounds)["rounds"][0]["accepted"], 1) << *rounds;
 }
 
 // What the app itself asks for holds a device back before it asks for work, and is told once it may.
