@@ -257,9 +257,12 @@ Result<bool> MemoryTrainingStore::is_accepted(const RoundKey& key, const DeviceI
 Result<UpdateFate> MemoryTrainingStore::look_up(const RoundKey& key, const DeviceId& device) {
   const std::lock_guard lock(mutex_);
   const auto round = rounds_.find(key);
-  const bool is_known = round != rounds_.end();
-  const bool is_over = !is_known || round->second.state > RoundState::collecting;
-  return UpdateFate{accepted_[key].contains(device), is_over, !is_known};
+  if (round == rounds_.end()) return UpdateFate{.is_over = true, .is_forgotten = true};
+  const std::set<DeviceId>& devices = accepted_[key];
+  UpdateFate fate{devices.contains(device), round->second.state > RoundState::collecting};
+  fate.is_forgotten = !fate.is_accepted && round->second.state == RoundState::done &&
+                      (devices.empty() || devices.size() != round->second.totals.updates);
+  return fate;
 }
 
 Result<std::vector<PartialRecord>> MemoryTrainingStore::list_partials(const RoundKey& key) {

@@ -202,8 +202,6 @@ class LoraBesidePlain {
                  }),
         plain_(strategy, std::vector<float>(2 * (kIn + kOut)), change) {}
 
-  const FrozenRound& plain() const { return plain_; }
-
   void run(const std::function<void(FrozenRound&)>& add) {
     ASSERT_EQ(adapted_.update_values(), plain_.update_values());
     const std::vector<float> before = adapted_.weights_of(adapted_.base_), b_before = plain_.weights_of(plain_.base_);
@@ -271,44 +269,6 @@ TEST(TrainedRounds, OfLoraMoveBByEveryStrategyAndItsState) {
     LoraBesidePlain rounds(StrategySettings::of(rule->name));
     for (int number = 1; number <= 3; ++number) rounds.run(add_two);
   }
-}
-
-TEST(TrainedRounds, OfLoraHaveTheNoiseOfB) {
-  LoraBesidePlain rounds(StrategySettings::of("fedavgm"), [](HorizontalSettings& settings) {
-    settings.update.clip_l2 = 1;
-    settings.update.weight_max = 1;
-    settings.rounds.goal_count = 4;
-    settings.privacy = {SecurityLevel::none, 1.5, 1e-6, 100};
-  });
-  for (int number = 1; number <= 2; ++number) {
-    rounds.run([](FrozenRound& round) {  // noise alone moves these
-      const std::vector<float> zeros(round.update_values());
-      round.add_partial("p" + std::to_string(round.round_.number), {{zeros, 1}, {zeros, 1}});
-    });
-  }
-}
-
-TEST(TrainedRounds, OfLoraHaveTheClipBitBehindB) {
-  constexpr uint32_t kDevices = 60;
-  LoraBesidePlain rounds(StrategySettings(), [](HorizontalSettings& settings) {
-    settings.update.clip_l2 = 1;
-    settings.update.weight_max = 1;
-    settings.rounds.goal_count = kDevices;
-    settings.rounds.count = 1000;
-    settings.privacy = {SecurityLevel::none, 2, 1e-6, 1000};
-    settings.privacy.adaptive_clip = AdaptiveClipSettings{.quantile = 0.5};
-  });
-  for (int number = 1; number <= 2; ++number) {
-    rounds.run([](FrozenRound& round) {
-      const HorizontalSettings& settings = round.job_.spec.horizontal();
-      const Plan plan =
-          with_terms(plan_of(settings, round.job_.id, round.job_.values()), terms_of(settings, facts_of(round.round_)));
-      std::vector<float> values = test::some_values(round.round_.number, round.update_values(), 0.1);
-      values.back() = -plan.update.clip.bit;  // all were clipped
-      round.add_partial("p" + std::to_string(round.round_.number), std::vector<TestUpdate>(kDevices, {values, 1}));
-    });
-  }
-  EXPECT_GT(rounds.plain().base_.clip_norm.value_or(0), 1);
 }
 
 TEST(TrainedRounds, OfLoraKeepUpdatesOfBForARuleThatLooksAtEach) {
