@@ -26,6 +26,12 @@ struct Gradients::State {
 };
 
 Result<Gradients> Gradients::create(const Model& model, std::vector<uint32_t> tensors, uint32_t batch_size) {
+  // Before anything is asked of the tensors: it refuses what the model does not have.
+  COT_ASSIGN(CompiledModel compiled, compile(model, {.purpose = Purpose::differentiate,
+                                                     .batch_size = batch_size,
+                                                     .differentiated = tensors,
+                                                     .arena_bytes_max = limits::kArenaBytesMax,
+                                                     .fuses_ops = false}));
   std::vector<uint64_t> sizes;
   for (const uint32_t tensor : tensors) {
     // An activation's dimension of -1 is the batch; an input's shape is of one example.
@@ -33,11 +39,6 @@ Result<Gradients> Gradients::create(const Model& model, std::vector<uint32_t> te
     const Shape& shape = is_input ? model.input_shape() : model.shape(tensor);
     sizes.push_back(elements(shape, is_input || shape.empty() ? 0 : 1, shape.size()));
   }
-  COT_ASSIGN(CompiledModel compiled, compile(model, {.purpose = Purpose::differentiate,
-                                                     .batch_size = batch_size,
-                                                     .differentiated = std::move(tensors),
-                                                     .arena_bytes_max = limits::kArenaBytesMax,
-                                                     .fuses_ops = false}));
   COT_ASSIGN(Arena arena, Arena::create(compiled.layout, limits::kArenaBytesMax));
   compiled.program.bind(arena);
   const std::span<const float> parameters = model.parameters();

@@ -41,7 +41,7 @@ inline Model mixed_net() {
   x = build.average_pool2d(build.op(OpKind::sigmoid, {x}), {.kernel = 2, .stride = 2});
   x = build.op(OpKind::dropout, {build.conv2d(x, {.filters = 5, .kernel = 3})}, DropoutAttributes{.rate = 0.5f});
   x = build.op(OpKind::tanh, {build.dense(build.flatten(x), 7)});
-  return load_or_die(build.finish(build.op(OpKind::softmax, {build.dense(x, 3)})));
+  return load_or_die(build.finish(build.op(OpKind::softmax, {build.dense(x, 3)}, AxisAttributes{.axis = 1})));
 }
 
 }  // namespace coterie::test

@@ -44,7 +44,7 @@ TEST(ClassAnswers, ScoresBecomeProbabilities) {
     ModelBuilder build("sum", {2}, 1);
     TensorId x = build.op(
         OpKind::dense, {build.input(), build.parameter("w", {2, 2}, {1, 0, 0, 1}), build.parameter("b", {2}, {0, 0})});
-    if (has_softmax) x = build.op(OpKind::softmax, {x});
+    if (has_softmax) x = build.op(OpKind::softmax, {x}, AxisAttributes{.axis = 1});
     const Model model = load_or_die(build.finish(x));
     Examples examples(50, 2, 2);
     const LossSettings loss{.kind = has_softmax ? Loss::mean_squared_error : Loss::softmax_cross_entropy,
