@@ -179,7 +179,7 @@ TEST_F(DemoOwnData, SweepsAndComparesTargetsThatAreNumbersByR2) {
   ASSERT_EQ(compared.wait(), 0) << compared.errors();
   const auto variants = nlohmann::json::parse(compared.output())["variants"];
   ASSERT_EQ(variants.size(), 2u);
-  EXPECT_EQ(variants[0]["r2"]["runs"], 1);
+  EXPECT_EQ(variants[0]["r2"]["runs"], 5) << "a sweep has five seeds unless said";
 }
 
 TEST_F(DemoOwnData, SaysThatALossDoesNotGoWithItsTargets) {
