@@ -110,8 +110,10 @@ Status convert_arithmetic(Context& context, const Node& node) {
     for (TensorIndex& operand : aligned.tensors) operand = to_float(context, node, operand);
   }
   // From opset 12 on the exponent may be of another type than what it is the power of, which is that of the result.
-  if (arithmetic.kind == OpKind::pow && context.writer.type(aligned.tensors[0]) == DataType::float32)
+  if (arithmetic.kind == OpKind::pow) {
+    if (context.writer.type(aligned.tensors[0]) != DataType::float32) return unsupported(node, "of integers");
     aligned.tensors[1] = to_float(context, node, aligned.tensors[1]);
+  }
   const DataType type = arithmetic.is_comparison ? DataType::int32 : context.writer.type(aligned.tensors[0]);
   const TensorIndex result =
       context.writer.op(arithmetic.kind, name_of(node), aligned.tensors, {}, aligned.shape, type);

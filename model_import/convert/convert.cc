@@ -31,7 +31,6 @@ std::string nearest_form(const std::string& op) {
       {"MeanVarianceNormalization", "InstanceNormalization"},
       {"ReduceLogSumExp", "Exp, ReduceSum, Log"},
       {"ReduceLogSum", "ReduceSum, Log"},
-      {"ReduceProd", "Log, ReduceSum, Exp"},
       {"QLinearConv", "quantise as QDQ (QuantFormat.QDQ), or export the model before it is quantised"},
       {"QLinearMatMul", "quantise as QDQ (QuantFormat.QDQ), or export the model before it is quantised"},
       {"DynamicQuantizeLinear", "quantise statically as QDQ, or export the model before it is quantised"},

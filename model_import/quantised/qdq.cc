@@ -167,6 +167,10 @@ class Taking {
     if (integers.element != Element::integer || integers.width == Width::any || integers.is_uniform) {
       return unsupported(node, "its integers are of another width than int8, uint8 and int32");
     }
+    // ONNX wants one type for both; it bounds both, too.
+    if (node.has_input(2) && places.width != integers.width) {
+      return unsupported(node, "its zero point is of another type than its integers");
+    }
     const std::string& held = named_.contains(node.inputs[0]) ? named_[node.inputs[0]] : node.inputs[0];
     const std::string name = lasting_name(held);
     const bool is_taken = name != held && out_.graph.constants.contains(name);
@@ -182,6 +186,7 @@ class Taking {
         return unsupported(
             node, "the table " + name + " holds " + std::to_string(value) + " steps: weights are within -127 to 127");
       }
+      if (value < INT32_MIN || value > INT32_MAX) return unsupported(node, "the table " + name + " leaves 32 bits");
       table.values.push_back(static_cast<int32_t>(value));
       real.reals.push_back(places.scales[place[i]] * static_cast<float>(value));
     }

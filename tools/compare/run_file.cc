@@ -56,6 +56,10 @@ Result<RunRecord> parse_summary(std::string_view text) {
   if (json->contains("r2")) run.metric = RunMetric::r2;
   run.score = number(to_string(run.metric).data());
   run.loss = number("loss");
+  // Behind targets that are all the same there is no R2, and simulate writes null.
+  if (run.metric == RunMetric::r2 && json->at("r2").is_null()) {
+    return Error(ErrorCode::malformed, "has no R2, as the held-out targets are all the same");
+  }
   const auto seed = json->find("seed");
   if (seed == json->end() || !seed->is_number_unsigned() || !std::isfinite(run.score)) {
     return Error(ErrorCode::malformed, "has no `seed` and `accuracy` or `r2`; a run's summary has them");

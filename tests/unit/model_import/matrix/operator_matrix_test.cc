@@ -7,8 +7,8 @@
 // importer, without it (onnx_cases_test.cc). Values of PyTorch need PyTorch where they are made: they are those of
 // whole networks (onnx/golden_test.cc, tests/golden/onnx).
 //
-// By day a row has its first opset, its last, and those in which its operator, or one that its graph is made of, was
-// defined anew; at night (COT_NIGHTLY) all.
+// By day a row has its first opset, its last, and those in which its operator was defined anew (rows of patterns: the
+// first and the last); at night (COT_NIGHTLY) all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
