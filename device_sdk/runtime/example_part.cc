@@ -1,6 +1,7 @@
 #include "device_sdk/runtime/example_part.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/random.h"
@@ -13,7 +14,9 @@ constexpr uint64_t kDraw = 0x686f6c64206f7574;  // no meaning but that it never 
 }  // namespace
 
 uint64_t held_out_count(uint64_t count, float share) {
-  return static_cast<uint64_t>(static_cast<double>(count) * static_cast<double>(share));
+  // A share of .35 is one as a float, too, and 7 of 20.
+  const auto millionths = static_cast<uint64_t>(std::llround(static_cast<double>(share) * 1e6));
+  return count * millionths / 1'000'000;
 }
 
 ExampleSplit split_examples(uint64_t count, float share) {

@@ -17,7 +17,8 @@ struct ExampleSplit {
   std::vector<uint32_t> held_out;  // ascending
 };
 
-// count * share, rounded down. `share` is in (0, kValidationShareMax], so that one is always left to train on.
+// count * share, rounded down; `share` counts to six places. It is in (0, kValidationShareMax], so that one is always
+// left to train on.
 uint64_t held_out_count(uint64_t count, float share);
 // `count` is at most limits::kTrainingExamplesMax.
 ExampleSplit split_examples(uint64_t count, float share);

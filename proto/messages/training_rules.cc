@@ -154,6 +154,7 @@ void check_augment(const TrainingSettings& training, Rules& rules) {
 void check_early_stopping(const TrainingSettings& training, Rules& rules) {
   if (!training.early_stopping) return;
   const EarlyStopping& stopping = *training.early_stopping;
+  rules.require(training.local_epochs >= 2, "/early_stopping", "needs 2 local_epochs or more: one has no early end");
   rules.require(stopping.validation_share > 0 && stopping.validation_share <= kValidationShareMax,
                 "/early_stopping/validation_share", "must be in (0, 0.5]");
   rules.require(stopping.patience >= 1 && stopping.patience <= kPatienceMax, "/early_stopping/patience",

@@ -8,8 +8,9 @@
 namespace coterie {
 namespace {
 
-// What devices hold, of what they trained on: each example in each epoch. Less where a device stops before (steps_max),
-// which makes the cap lower. Where nothing is known everybody weighs at least 1.
+// What devices hold, of what they trained on: each example in each epoch. Less where a device stops before (steps_max,
+// early_stopping), which makes the cap lower, so that more devices weigh the same. Where nothing is known everybody
+// weighs at least 1.
 uint64_t weight_median(const HorizontalSettings& settings, uint64_t examples_median) {
   return std::max<uint64_t>(1, examples_median / std::max(1u, settings.training.local_epochs));
 }

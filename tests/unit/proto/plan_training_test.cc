@@ -31,6 +31,7 @@ void expect_good_training(Change change) {
 TEST(PlanTraining, WithEarlyStoppingHasNoLossWhereOlderDevicesLook) {
   const auto with = [](Plan& p) {
     p.training = {.loss = Loss::huber,
+                  .local_epochs = 2,
                   .freeze = {"a.*"},
                   .target = TargetKind::values,
                   .correction = {CorrectionKind::feddyn, 0.1f},
@@ -51,7 +52,10 @@ TEST(PlanTraining, WithEarlyStoppingHasNoLossWhereOlderDevicesLook) {
   const Result<Plan> read = decode_plan(frame);
   ASSERT_OK(read);
   EXPECT_EQ(*read, changed<Plan>(with));
-  const Bytes alone = encode(changed<Plan>([](Plan& p) { p.training.early_stopping.emplace(); }));
+  const Bytes alone = encode(changed<Plan>([](Plan& p) {
+    p.training.local_epochs = 2;
+    p.training.early_stopping.emplace();
+  }));
   const auto* plain = flatbuffers::GetRoot<wire::Plan>(parse_frame(alone, FrameKind::plan)->header.data())->training();
   EXPECT_EQ(plain->loss(), 0);
   EXPECT_EQ(plain->objective()->loss(), 0);
@@ -59,7 +63,10 @@ TEST(PlanTraining, WithEarlyStoppingHasNoLossWhereOlderDevicesLook) {
 
 TEST(PlanTraining, LimitsEarlyStopping) {
   const auto with = [](float share, uint32_t patience) {
-    return [share, patience](Plan& p) { p.training.early_stopping = EarlyStopping{share, patience}; };
+    return [share, patience](Plan& p) {
+      p.training.local_epochs = 2;
+      p.training.early_stopping = EarlyStopping{share, patience};
+    };
   };
   expect_good_training(with(std::numeric_limits<float>::denorm_min(), 1));
   expect_good_training(with(kValidationShareMax, kPatienceMax));
@@ -68,6 +75,10 @@ TEST(PlanTraining, LimitsEarlyStopping) {
   }
   expect_bad_training("patience", with(0.1f, 0));
   expect_bad_training("patience", with(0.1f, kPatienceMax + 1));
+  expect_bad_training("local_epochs", [](Plan& p) {
+    p.training.local_epochs = 1;
+    p.training.early_stopping.emplace();
+  });
 }
 
 // A device that does not know it takes more memory, and trains all the same.

@@ -292,14 +292,15 @@ TEST(JobJson, CarriesEveryLossAndOptimizerWithWhatBelongsToIt) {
   EXPECT_EQ(to_json(read)["training"]["augment"], "crop=4,flip");
   EXPECT_FALSE(to_json(read)["training"].contains("target")) << "likewise";
   EXPECT_FALSE(to_json(read)["training"].contains("storage")) << "likewise";
-  job["training"] = {{"storage", "bf16"}, {"early_stopping", {{"validation_share", 0.2}, {"patience", 3}}}};
+  job["training"] = {
+      {"storage", "bf16"}, {"local_epochs", 5}, {"early_stopping", {{"validation_share", 0.2}, {"patience", 3}}}};
   const JobSettings stopping = job_settings_from_json(job, problems);
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_EQ(stopping.horizontal().training.early_stopping, (EarlyStopping{0.2f, 3}));
   EXPECT_EQ(to_json(stopping)["training"]["early_stopping"], job["training"]["early_stopping"]);
   EXPECT_EQ(to_json(stopping)["training"]["storage"], "bf16");
   EXPECT_EQ(job_settings_from_json(to_json(stopping), problems), stopping);
-  job["training"] = {{"early_stopping", nlohmann::json::object()}};
+  job["training"] = {{"local_epochs", 2}, {"early_stopping", nlohmann::json::object()}};
   EXPECT_EQ(job_settings_from_json(job, problems).horizontal().training.early_stopping, EarlyStopping{});
   job["training"] = {{"lora", {{"rank", 4}, {"pattern", "*.weight"}}}};
   const JobSettings of_lora = job_settings_from_json(job, problems);
