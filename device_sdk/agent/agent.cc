@@ -52,6 +52,8 @@ Result<std::shared_ptr<const Signer>> identity_of(const AgentSettings& settings)
   return std::shared_ptr<const Signer>(std::move(own));
 }
 
+RoundKey round_of(const ParticipantState& state) { return state.assignment ? state.assignment->round : RoundKey(); }
+
 // By how much the server's clock was ahead when that was kept: 0 if it was not.
 Millis ahead_of(const std::string& path) {
   const Result<Bytes> kept = os::read_file(path, kClockBytesMax);
@@ -157,14 +159,15 @@ Result<AgentProgress> Agent::step() {
   }
   if (event) {
     const uint64_t done_before = machine_.state().rounds_done;
-    const bool had_assignment = machine_.state().assignment.has_value();
+    const RoundKey round_before = round_of(machine_.state());
     // Before the answer that they came with: it may be signed by the key that they name.
     std::vector<KeyStatement> stated = api_.take_key_statements();
     if (!stated.empty()) machine_.step(KeysStated{std::move(stated)}, api_.server_now());
     machine_.set_uncertified(certificates_.obstacle(machine_.state().population, clocks()));
     machine_.set_means(conditions(), meter_.left(os::wall_now()));
     machine_.step(*event, api_.server_now());
-    const bool round_ended = had_assignment && !machine_.state().assignment;
+    // One step may lead from an update that is too late to new work: what was trained for the one is not for the other.
+    const bool round_ended = round_before != RoundKey() && round_of(machine_.state()) != round_before;
     if (round_ended) {
       training_.reset();
       aggregation_.reset();

@@ -112,13 +112,10 @@ void ParticipantMachine::step(const ParticipantEvent& event, WallTime now) {
   // Behind the event: a receipt that came late is a receipt all the same. What is said of keys comes before the answer
   // that it came with.
   if (std::holds_alternative<KeysStated>(event)) return;
-  if (state_.is_late() && now > state_.late_since + kHeldMax) {
-    give_up(Error(ErrorCode::ticket_expired, "no later round has asked for the update"), Millis(0),
-            policy_.backoff_first);
-  }
-  if (state_.assignment && !may_be_late() && now > state_.assignment->not_after) {
-    give_up(Error(ErrorCode::ticket_expired, "the round was over before this device was done"), Millis(0),
-            policy_.backoff_first);
+  if (state_.assignment && now > last_use()) {
+    const char* const why = state_.is_late() ? "no later round has counted the update in a day"
+                                             : "the round was over before this device was done";
+    give_up(Error(ErrorCode::ticket_expired, why), Millis(0), policy_.backoff_first);
   }
   state_.random = prng_.state();
   if (step_check_.is_due(0)) check();
@@ -182,6 +179,10 @@ void ParticipantMachine::handle(const CheckInAnswered& event) {
   if (!std::holds_alternative<Failure>(event.outcome)) state_.refusal.reset();  // the server has heard of it
   if (const auto* window = std::get_if<RetryWindow>(&event.outcome)) {
     state_.failures = 0;
+    if (awaits_round() && now_ > state_.late_since + kHeldMax) {
+      return give_up(Error(ErrorCode::ticket_expired, "no later round has asked for the update"),
+                     Millis(window->min_ms), Millis(window->max_ms));
+    }
     return wait_between(Millis(window->min_ms), Millis(window->max_ms));
   }
   if (const auto* failure = std::get_if<Failure>(&event.outcome)) {
@@ -382,8 +383,8 @@ void ParticipantMachine::handle(const UploadAnswered& event) {
     // An earlier try may still count: the same again, until the server knows what became of the round.
     if (failure->error.code() != ErrorCode::round_closed) return fail(*failure);
     last_error_ = failure->error;
-    return wait_between(Millis(0),
-                        std::max(policy_.backoff_first, Millis(failure->window ? failure->window->max_ms : 0)));
+    ++state_.failures;
+    return wait_between(Millis(0), std::max(backoff(), Millis(failure->window ? failure->window->max_ms : 0)));
   }
   count_round();
 }

@@ -136,8 +136,11 @@ struct AggregationAnswered {
 using ParticipantEvent = std::variant<EnrollAnswered, CheckInAnswered, PlanFetched, LogProofFetched, ModelFetched,
                                       TrainingEnded, UploadAnswered, AggregationAnswered, HeldBack, KeysStated>;
 
-// How long a device keeps an update for a round that is to come.
+// How long a server may ask for no late update before its device takes new work: it is asked once in any case, however
+// long the device slept.
 inline constexpr Millis kHeldMax{600'000};
+// How long an update outlives its round, or the last one that it left, whatever the server answers.
+inline constexpr Millis kKeptMax{86'400'000};
 
 class ParticipantMachine {
  public:
@@ -186,7 +189,12 @@ class ParticipantMachine {
 
   Status verify(const Assignment& assignment) const;
   void take(const Assignment& assignment);
-  bool may_be_late() const { return plan_ && plan_->staleness.has_later_rounds(); }
+  bool may_be_late() const {
+    const bool is_made = state_.phase == ParticipantPhase::training || state_.phase == ParticipantPhase::trained;
+    return is_made && plan_ && plan_->staleness.has_later_rounds();
+  }
+  // When the work on an assignment has no more use. Precondition: there is one.
+  WallTime last_use() const;
   bool awaits_round() const { return state_.is_late() && !state_.joined; }
   // From the model that the update was trained from to that of a later round.
   uint64_t versions_since(const Assignment& later) const;

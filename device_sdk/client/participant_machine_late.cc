@@ -1,10 +1,17 @@
 // What a participant does with an update that its round did not count (buffered rounds, ADR 114).
 #include "device_sdk/client/participant_machine.h"
 
+#include <algorithm>
+
 namespace coterie {
 
 uint64_t ParticipantMachine::versions_since(const Assignment& later) const {
   return later.model_version.value() - state_.assignment->model_version.value();
+}
+
+WallTime ParticipantMachine::last_use() const {
+  const WallTime not_after = state_.assignment->not_after;
+  return may_be_late() ? std::max(not_after, state_.late_since) + kKeptMax : not_after;
 }
 
 // The state comes from a file: what does not go with its plan and its assignment is dropped.
@@ -26,6 +33,7 @@ void ParticipantMachine::join(const Assignment& assignment) {
                           versions_since(assignment) <= plan_->staleness.versions_max;
   if (!is_in_time) {
     last_error_ = Error(ErrorCode::ticket_expired, "the update was too late for every round of its job");
+    // The agent sees by the round that the training behind it is not that of the new work.
     state_.assignment.reset();
     forget_plan();
     state_.phase = ParticipantPhase::idle;
@@ -37,8 +45,11 @@ void ParticipantMachine::join(const Assignment& assignment) {
   state_.wait_until = WallTime();
 }
 
-// Whatever went wrong, the update is as good as before.
+// Whatever went wrong, the update is as good as before; unless its ticket is none for the server any more.
 void ParticipantMachine::ask_for_round_again(const Failure& failure) {
+  if (failure.error.code() == ErrorCode::not_found) {
+    return give_up(failure.error, Millis(0), policy_.backoff_first);
+  }
   last_error_ = failure.error;
   ++state_.failures;
   if (failure.window && failure.window->max_ms > 0) {
@@ -50,7 +61,7 @@ void ParticipantMachine::ask_for_round_again(const Failure& failure) {
 // For certain the round is over and does not count the update, which may so go to another.
 void ParticipantMachine::leave_round(const Failure& failure) {
   last_error_ = failure.error;
-  if (!state_.is_late()) state_.late_since = now_;
+  state_.late_since = now_;
   state_.joined.reset();
   if (failure.window) wait_between(Millis(failure.window->min_ms), Millis(failure.window->max_ms));
   else state_.wait_until = WallTime();

@@ -208,10 +208,11 @@ Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange, DeviceCall c
   }
   const Millis hold(request->wait_ms_max);
   exchange.extend_deadline(hold + kHoldMargin);
-  // A ticket that does not open holds nothing for anybody: the device is as one that has none.
   std::optional<HeldUpdate> held;
   if (!request->held.empty()) {
     if (const auto claims = open_any(request->held, device->id)) held = held_by(*claims);
+    // New work would be taken for a round that asks for the update.
+    if (!held) co_return error_response(Error(ErrorCode::not_found, "held: no ticket that a later round takes"), {});
   }
   const auto start = [this, &device, hold, &held](std::function<void(CheckinAnswer)> answer) {
     parts_.plane.check_in(device->id, device->population, hold, std::move(held), std::move(answer));

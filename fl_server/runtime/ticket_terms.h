@@ -13,8 +13,8 @@ namespace coterie {
 inline constexpr const char* kForgotten =
     "this round is forgotten, and with it whether it counted the update; check in";
 
-// `notice` is of the round whose ticket is given. Of buffered rounds the claims have the model that the device was
-// handed: the round's, or that of the update which joins it.
+// `notice` is of the round whose ticket is given. In buffered rounds the claims have the model that the device
+// was handed: the round's, or that of the update which joins it.
 inline TicketClaims claims_of(const RoundNotice& notice, const GiveTicket& given) {
   TicketClaims claims{given.key, given.device, notice.assignment.not_after};
   if (given.held) {

@@ -2,8 +2,8 @@
 // round's life (moves in the store, retries, restarts, an operator's commands) is RoundMachine's, whatever the policy.
 //
 // A synchronous round chooses its devices at once and waits for its goal. A buffered one (ADR 114) takes whoever is
-// done, whichever round it was asked by: it collects from its first moment, and asks as many devices for new work as it
-// is to count. It differs in these answers alone. Pure; makes no promise of its own beyond the settings'.
+// done, whichever round it was asked by: it collects once a device is there, and asks as many devices for new work as
+// it is to count. It differs in these answers alone. Pure; makes no promise of its own beyond the settings'.
 //
 // Synchronous rounds with over-selection, a goal and a deadline: Bonawitz et al., "Towards Federated Learning at
 // Scale: System Design" (2019), sections 2.2 and 4.2.
@@ -30,9 +30,9 @@ struct CollectedUpdates {
 };
 
 enum class CollectedVerdict : uint8_t {
-  wait,          // more updates may come, or they must be counted first
-  freeze,        // these updates are the round's
-  let_more_in,   // too few for a release, and those accepted were promised to count: move the deadline
+  wait,         // more updates may come, or they must be counted first
+  freeze,       // these updates are the round's
+  let_more_in,  // too few for a release, and those accepted were promised to count: move the deadline; or no buffer yet
   fail_attempt,  // nobody was accepted: nothing is lost by another attempt
 };
 
@@ -49,7 +49,7 @@ class RoundPolicy {
   explicit RoundPolicy(const HorizontalSettings& settings) : settings_(settings) {}
 
   // Whether devices may be chosen now. Synchronous: at least nodes_min nodes, and a full pool, or an overdue one that
-  // could succeed. Buffered: at least nodes_min nodes, and one.
+  // could succeed. Buffered: at least nodes_min nodes, and a device.
   bool may_choose(const WaitingPool& pool) const;
 
   // While updates may still arrive.

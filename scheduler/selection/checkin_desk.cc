@@ -190,7 +190,7 @@ void CheckinDesk::give_up_late(Waiter& waiter) {
   if (!waiter.held) return;
   for (const auto& [key, round] : rounds_) {
     if (round.notice.job != waiter.held->job || !round.is_too_late(*waiter.held)) continue;
-    effects_.push_back(GiveHeldUp{*std::exchange(waiter.held, std::nullopt)});
+    waiter.too_late = std::exchange(waiter.held, std::nullopt);
     return;
   }
 }
@@ -244,6 +244,7 @@ bool CheckinDesk::serve(WaiterId id, Round& round) {
     tickets_of(round.notice.job) += 1.0 / std::max(1u, round.notice.weight);
     round.holders.insert(device);
   }
+  if (auto& too_late = waiter_of(id).too_late) effects_.push_back(GiveHeldUp{*too_late});
   remove(id);
   effects_.push_back(GiveTicket{id, device, round.notice.key});
   effects_.push_back(ReportTickets{round.notice.key, round.issued});

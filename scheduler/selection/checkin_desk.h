@@ -111,6 +111,7 @@ class CheckinDesk {
     Population population;
     Instant hold_until;
     std::optional<HeldUpdate> held = {};
+    std::optional<HeldUpdate> too_late = {};  // what it held; counted once new work goes out in its place
   };
   struct Room {
     std::unordered_map<DeviceId, WaiterId> by_device;

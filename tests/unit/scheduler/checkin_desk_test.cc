@@ -141,6 +141,17 @@ TEST(BufferedDesk, AsksADeviceForNewWorkWhoseUpdateIsTooLate) {
   EXPECT_THAT(desk.join(2, 2, 5), ElementsAre("join 2"));
 }
 
+// It may be shown again and again while there is no work.
+TEST(BufferedDesk, CountsAnUpdateAsTooLateOnceNewWorkGoesOut) {
+  Desk desk;
+  desk.publish(buffered(RoundState::collecting, 0, 5));
+  EXPECT_THAT(desk.join(1, 1, 2), ElementsAre("pool phones 1"));
+  EXPECT_THAT(desk.cancel(1), ElementsAre("pool phones 0"));
+  EXPECT_THAT(desk.join(2, 1, 2), ElementsAre("pool phones 1"));
+  EXPECT_THAT(desk.publish(notice(RoundState::collecting, 5, kPhones, 7, "other")),
+              ElementsAre("too late 2", "ticket 2", "tickets 7.1 1", "pool phones 0"));
+}
+
 // Another node has heard of a later round.
 TEST(BufferedDesk, LetsNoUpdateIntoARoundOfBeforeIt) {
   Desk desk;

@@ -39,13 +39,23 @@ HorizontalSettings buffered() {
 
 TEST(RoundPolicy, OfBuffersCollectsAtOnce) {
   EXPECT_FALSE(may_choose(buffered(), 0, 0, false)) << "nobody could send";
-  EXPECT_TRUE(may_choose(buffered(), 0, 1, false));
+  EXPECT_FALSE(may_choose(buffered(), 0, 1, false)) << "nobody would be asked";
+  EXPECT_TRUE(may_choose(buffered(), 1, 1, false));
 }
 
 TEST(RoundPolicy, OfBuffersClosesWithItsGoal) {
   EXPECT_EQ(judge(buffered(), 9, false, false), CollectedVerdict::wait);
   EXPECT_EQ(judge(buffered(), 10, false, false), CollectedVerdict::freeze);
   EXPECT_EQ(judge(buffered(), 5, true, true), CollectedVerdict::freeze);
+}
+
+// Its devices may all be slow, or none may be there: an attempt less would end the job for that.
+TEST(RoundPolicy, OfBuffersWaitsForItsFirstUpdateHoweverLongThatTakes) {
+  EXPECT_EQ(judge(buffered(), 0, false, false), CollectedVerdict::wait);
+  EXPECT_EQ(judge(buffered(), 0, true, true), CollectedVerdict::let_more_in);
+  EXPECT_EQ(RoundPolicy(buffered()).ticket_count({.extensions = 1'000}), 100u)
+      << "50 again, as many as are to be at work";
+  EXPECT_EQ(RoundPolicy(buffered()).ticket_count({.round_number = 2, .extensions = 1'000}), 62u);
 }
 
 TEST(RoundPolicy, OfBuffersAsksAtFirstForAllAndThenForThoseThatItCounts) {

@@ -257,5 +257,25 @@ TEST_F(AgentTest, RefusesAServerWhoseKeyAStrangerHasNamed) {
   EXPECT_EQ(server_.calls(Call::plan), 0);
 }
 
+// What was trained for the one is no update for the other, though one answer leads from this to that.
+TEST_F(AgentRound, TrainsAnewWhereItsUpdateIsTooLateForTheNextRound) {
+  server_.plan.staleness = {.versions_max = 1, .exponent = 0.5f};
+  server_.begin_round(model_);
+  step_until(Activity::fetched_model);
+  train();
+  server_.fail_next(Call::upload, ScriptedServer::typed(ErrorCode::ticket_expired));
+  EXPECT_TRUE(step().error);
+  const Bytes later = mlp(2);
+  server_.begin_round(mlp(3));
+  server_.begin_round(later);
+  EXPECT_EQ(step().activity, Activity::checked_in);
+  EXPECT_EQ(agent_->state().phase, ParticipantPhase::assigned) << "two versions: its plan counts one";
+  step_until(Activity::uploaded);
+  ASSERT_EQ(server_.uploads().size(), 1u);
+  EXPECT_EQ(server_.uploads()[0].header.round, server_.assignment().round);
+  EXPECT_EQ(server_.uploads()[0].header.model, server_.assignment().model);
+  EXPECT_EQ(server_.uploads()[0].values, expected_delta(later));
+}
+
 }  // namespace
 }  // namespace coterie::test

@@ -145,6 +145,38 @@ TEST(BufferedRound, IsWaitedForAsLongAsItsJobMayRest) {
   EXPECT_FALSE(d.state().assignment);
 }
 
+// A phone that trained in the evening and is charged at noon.
+TEST(BufferedRound, IsJoinedHoweverLongTheDeviceSlept) {
+  Dialogue d = trained();
+  d.tell(d.failed_answer(kOver));
+  d.now = d.now + 50 * kHeldMax;
+  go_on(d, 1);
+  d.tell(CheckInAnswered{d.assignment()});
+  EXPECT_EQ(std::get<DoUpload>(d.next()).assignment.round, d.round);
+}
+
+TEST(BufferedRound, IsNotWaitedForWithATicketThatTheServerDoesNotKnow) {
+  Dialogue d = trained();
+  d.tell(d.failed_answer(kOver));
+  d.tell(d.failed_answer(Error(ErrorCode::not_found, "no ticket of this server's")));
+  EXPECT_FALSE(d.state().assignment);
+  d.skip_wait();
+  EXPECT_TRUE(std::get<DoCheckIn>(d.next()).held.empty());
+}
+
+// A server that never says what became of its round has no device for ever.
+TEST(BufferedRound, KeepsAnUpdateForADayAtMost) {
+  Dialogue d = trained();
+  const WallTime end = d.state().assignment->not_after + kKeptMax;
+  d.now = end;
+  d.tell(d.failed_answer(kClosed));
+  EXPECT_TRUE(d.state().assignment);
+  d.now = end + Millis(1);
+  d.tell(UploadAnswered{Failure{kClosed, {}}});
+  EXPECT_FALSE(d.state().assignment);
+  EXPECT_EQ(d.state().phase, Phase::idle);
+}
+
 TEST(BufferedRound, HasNoEndThatADeviceReadsFromItsClock) {
   Dialogue d = trained();
   d.now = d.now + 2 * kRoundTime;
