@@ -16,8 +16,8 @@ constexpr const char* kExamples =
     "  coterie simulate job.json --devices 1000000 --shards 100 --rounds 3\n"
     "                        a million devices; 100 parts of the data\n"
     "  coterie simulate job.json --dropout 0.1 --speed-spread 0.5 --json\n\n"
-    "Masks change no bit of a sum, so none are computed. Jobs with noise are\n"
-    "refused.\n\n"
+    "Masks change no bit of a sum, so none are computed. Jobs with noise or\n"
+    "buffered rounds are refused.\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 a round failed in\n"
     "all attempts, 130 interrupted (nothing is left behind).";
 
