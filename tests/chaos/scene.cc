@@ -1,5 +1,7 @@
 #include "tests/chaos/scene.h"
 
+#include <algorithm>
+
 #include "base/os/file.h"
 #include "tests/support/matchers.h"
 
@@ -122,14 +124,18 @@ Result<uint64_t> Scene::rounds_done() {
 }
 
 bool Scene::wait_for_rounds(uint64_t more) {
+  constexpr Millis kStepMax{5'000};  // a machine that stood still for longer has not waited for anything
   std::optional<uint64_t> goal;
-  const Instant until = os::monotonic_now() + kPatience;
-  while (os::monotonic_now() < until) {
+  Millis waited{0};
+  for (Instant last = os::monotonic_now(); waited < kPatience;) {
     if (server_->ends_within(Millis(0))) return false;
     const Result<uint64_t> done = rounds_done();
     if (done && goal && *done >= *goal) return true;
     if (done && !goal) goal = *done + more;
     audit_.wait_for_receipts(1);
+    const Instant now = os::monotonic_now();
+    waited += std::min(kStepMax, std::chrono::duration_cast<Millis>(now - last));
+    last = now;
   }
   ADD_FAILURE() << "no round is done; the server said:\n" << server_->log();
   return false;
