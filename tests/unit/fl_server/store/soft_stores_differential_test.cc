@@ -224,7 +224,8 @@ class SoftStores : public testing::Test {
   template <typename Memory, typename Sql, typename Step>
   void run(const char* what, Step step) {
     Tally tally;
-    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const uint64_t seeds = test::seeds_on(OnDatabase::kName, kSeeds);
+    for (uint64_t seed = 1; seed <= seeds; ++seed) {
       Prng prng(seed);
       Memory memory;
       SqlBackend<Sql, OnDatabase> backend;
@@ -236,7 +237,7 @@ class SoftStores : public testing::Test {
     }
     EXPECT_LT(2 * tally.errors, tally.calls) << "most calls must do something, or the test shows little";
     std::printf("%s: %llu seeds, %d calls on %s and in memory, %d of them refused\n", what,
-                static_cast<unsigned long long>(kSeeds), tally.calls, OnDatabase::kName, tally.errors);
+                static_cast<unsigned long long>(seeds), tally.calls, OnDatabase::kName, tally.errors);
   }
 };
 using Databases = testing::Types<SqliteDatabase, PostgresDatabase>;
