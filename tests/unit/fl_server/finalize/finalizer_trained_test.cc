@@ -186,6 +186,64 @@ TEST(TrainedRounds, OfLoraAddTheProductOfTheMean) {
   EXPECT_TRUE(std::equal(moved.begin() + kMean, moved.end(), base.begin() + kMean)) << "no weight, no change";
 }
 
+// The noise is B's alone, and as large as without companions: least squares by A find it in what the weights moved by.
+TEST(TrainedRounds, OfLoraWithNoiseOfTheServerHaveItInB) {
+  constexpr uint32_t kGoal = 4, kRank = 2;
+  const std::vector<float> base = base_values();
+  const LoraSettings lora{.rank = kRank, .alpha = 6, .pattern = "*.weight", .fixed_a_seed = 9};
+  FrozenRound round(StrategySettings(), model_of(base, true), [&](HorizontalSettings& settings) {
+    settings.training.lora = lora;
+    settings.update.clip_l2 = 1;
+    settings.update.weight_max = 1;
+    settings.rounds.goal_count = kGoal;
+    settings.privacy = {SecurityLevel::none, 1.5, 1e-6, 100};
+  });
+  const uint64_t count = round.update_values();
+  ASSERT_EQ(count, kRank * (kIn + kOut));
+  round.add_partial("p", {{std::vector<float>(count), 1}});
+  round.move(RoundState::frozen);
+  const auto finalized = round.finalize();
+  ASSERT_OK(finalized);
+  const std::vector<float> moved = round.weights_of(finalized->model);
+  EXPECT_TRUE(std::equal(moved.begin() + kMean, moved.end(), base.begin() + kMean)) << "no weight, no noise";
+
+  const CentralNoise noise = central_noise_of(round.job_.spec.horizontal(), count).value();
+  const double sigma = std::ldexp(noise.sigma, -static_cast<int>(noise.fraction_bits)) / kGoal;
+  const std::vector<LoraPair> pairs = *lora_pairs(two_layers(true), lora);
+  const std::vector<float> a_of_all = draw_lora_a(pairs, lora);
+  const float* a = a_of_all.data();
+  double squares = 0;
+  for (const LoraPair& pair : pairs) {
+    double aa[3] = {};  // A'A, which is symmetric
+    for (uint64_t i = 0; i < pair.in; ++i, a += kRank) {
+      aa[0] += double(a[0]) * double(a[0]);
+      aa[1] += double(a[0]) * double(a[1]);
+      aa[2] += double(a[1]) * double(a[1]);
+    }
+    a -= pair.in * kRank;
+    for (uint64_t j = 0; j < pair.out; ++j) {
+      const auto w = [&](uint64_t i) {
+        const uint64_t place = pair.first_value + i * pair.out + j;
+        return (double(moved[place]) - double(base[place])) / double(lora.scale());
+      };
+      double aw[2] = {};
+      for (uint64_t i = 0; i < pair.in; ++i) {
+        for (uint64_t k = 0; k < kRank; ++k) aw[k] += double(a[i * kRank + k]) * w(i);
+      }
+      const double det = aa[0] * aa[2] - aa[1] * aa[1];
+      const double b[2] = {(aa[2] * aw[0] - aa[1] * aw[1]) / det, (aa[0] * aw[1] - aa[1] * aw[0]) / det};
+      squares += (b[0] * b[0] + b[1] * b[1]) / (sigma * sigma);
+      for (uint64_t i = 0; i < pair.in; ++i) {
+        EXPECT_NEAR(w(i), double(a[i * kRank]) * b[0] + double(a[i * kRank + 1]) * b[1], 1e-5) << "nothing but A B";
+      }
+    }
+    a += pair.in * kRank;
+  }
+  // Chi-square with 32 degrees of freedom: each end is passed once in a million.
+  EXPECT_GT(squares, 8);
+  EXPECT_LT(squares, 80);
+}
+
 // Rounds of a job with LoRA beside rounds whose model is its B and nothing else. Both get the same updates: whatever a
 // round does with them, the first model is to move by the product of what the second moves by.
 class LoraBesidePlain {
