@@ -62,8 +62,18 @@ Result<std::vector<float>> Admin::download_weights(const std::string& job, uint6
 }
 
 Result<nlohmann::json> Admin::rounds(const std::string& job) {
-  COT_ASSIGN(nlohmann::json answer, ask("GET", "/admin/v1/jobs/" + job + "/rounds?limit=1000"));
-  return answer;
+  constexpr size_t kPage = 1000;
+  const std::string target = "/admin/v1/jobs/" + job + "/rounds?limit=" + std::to_string(kPage);
+  COT_ASSIGN(nlohmann::json all, ask("GET", target));
+  for (size_t page = all["rounds"].size(); page == kPage;) {
+    const nlohmann::json& last = all["rounds"].back();
+    const std::string place =
+        std::to_string(last["number"].get<uint64_t>()) + "." + std::to_string(last["attempt"].get<uint32_t>());
+    COT_ASSIGN(const nlohmann::json older, ask("GET", target + "&before=" + place));
+    page = older["rounds"].size();
+    all["rounds"].insert(all["rounds"].end(), older["rounds"].begin(), older["rounds"].end());
+  }
+  return all;
 }
 
 Bytes flat_model(uint64_t value_count) {
