@@ -18,7 +18,7 @@ constexpr const char* kGroupExamples =
     "  coterie vertical coordinator --config coordinator.json\n"
     "                        where parties meet who cannot reach each other\n"
     "  coterie vertical submit --config label.json\n"
-    "                        a job for it; then approve, status, cancel\n\n"
+    "                        a job for it; then approve, status, pause, cancel\n\n"
     "docs/VERTICAL.md says how it works and who learns what.";
 
 constexpr const char* kDemoExamples =
@@ -45,7 +45,8 @@ constexpr const char* kPartyExamples =
     "The feature party has \"role\": \"feature\" and \"connect\" for \"listen\". Parties\n"
     "that meet at a coordinator both have, for \"listen\" and \"connect\",\n"
     "  \"coordinator\": {\"address\": \"HOST:PORT\", \"name\": \"coordinator\"}\n"
-    "`coterie vertical demo` leaves both parties' files to begin with.\n\n"
+    "`coterie vertical demo` leaves both parties' files to begin with. A party that\n"
+    "was killed goes on where it was when it is started again.\n\n"
     "Exit codes: 0 done, 1 failed or refused, 2 usage or bad data, 4 the other\n"
     "party is lost, 5 it said nothing in time, 130 interrupted.";
 
@@ -63,6 +64,7 @@ constexpr const char* kJobExamples =
     "  coterie vertical submit --config label.json     either party, once\n"
     "  coterie vertical approve --config label.json    each party, by its own key\n"
     "  coterie vertical status --config label.json --json\n"
+    "  coterie vertical pause --config label.json      resume lets it go on\n"
     "  coterie vertical cancel --config label.json\n\n"
     "The configuration is the one of `coterie vertical party`, with a coordinator.\n\n"
     "Exit codes: 0 done, 1 refused, 2 usage or bad data, 4 the coordinator cannot be\n"
@@ -149,6 +151,8 @@ void add_vertical(CLI::App& app, Invocation& invocation) {
   add_job_command(*group, invocation, JobCommand::submit, "submit", "give a coordinator a job's manifest");
   add_job_command(*group, invocation, JobCommand::approve, "approve", "agree to a job's manifest, signed");
   add_job_command(*group, invocation, JobCommand::status, "status", "what a coordinator knows of a job");
+  add_job_command(*group, invocation, JobCommand::pause, "pause", "stop a job until this party resumes it");
+  add_job_command(*group, invocation, JobCommand::resume, "resume", "let a job go on that this party paused");
   add_job_command(*group, invocation, JobCommand::cancel, "cancel", "end a job at its coordinator");
 }
 

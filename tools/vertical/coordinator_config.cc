@@ -57,6 +57,7 @@ Result<CoordinatorConfig> parse_coordinator_config(std::string_view text, const 
   limits.read("wait_ms", values.wait_time);
   limits.read("idle_ms", values.idle_time);
   limits.read("report_ms", values.report_time);
+  limits.read("resume_ms", values.resume_time);
   limits.finish();
   reader.finish();
   if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));

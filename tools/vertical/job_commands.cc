@@ -11,7 +11,7 @@
 namespace coterie {
 namespace {
 
-constexpr std::array<const char*, 4> kCommandNames = {"submit", "approve", "status", "cancel"};
+constexpr std::array<const char*, 6> kCommandNames = {"submit", "approve", "status", "cancel", "pause", "resume"};
 
 }  // namespace
 
@@ -35,6 +35,8 @@ Result<vertical::JobView> run_job_command(JobCommand command, const PartyConfig&
     }
     case JobCommand::status: break;
     case JobCommand::cancel: request.kind = vertical::RequestKind::cancel; break;
+    case JobCommand::pause: request.kind = vertical::RequestKind::pause; break;
+    case JobCommand::resume: request.kind = vertical::RequestKind::resume; break;
   }
   return vertical::ask_coordinator(*config.coordinator, request,
                                    {.time = config.patience, .cancel = Interrupt::flag()});
@@ -59,11 +61,11 @@ std::string job_text(const vertical::JobView& view) {
   std::string text = "job " + to_hex(view.job) + ": " + std::string(vertical::job_state_name(view.state));
   if (!view.reason.empty()) text += " (" + view.reason + ")";
   text += "\nmanifest " + view.manifest.hex() + "\n\n";
-  Table table({{"party"}, {"name"}, {"approved"}, {"done"}, {"relayed", Table::Align::right}});
+  Table table({{"party"}, {"name"}, {"approved"}, {"paused"}, {"done"}, {"relayed", Table::Align::right}});
   for (size_t i = 0; i < view.parties.size(); ++i) {
     const vertical::JobView::Party& party = view.parties[i];
-    table.add({i == 0 ? "label" : "feature", party.name, party.is_approved ? "yes" : "no", party.is_done ? "yes" : "no",
-               format_bytes(party.relayed_bytes)});
+    table.add({i == 0 ? "label" : "feature", party.name, party.is_approved ? "yes" : "no",
+               party.is_paused ? "yes" : "no", party.is_done ? "yes" : "no", format_bytes(party.relayed_bytes)});
   }
   return text + table.text();
 }
@@ -77,6 +79,7 @@ std::string job_view_json(const vertical::JobView& view) {
     const vertical::JobView::Party& party = view.parties[i];
     json[i == 0 ? "label_party" : "feature_party"] = {{"name", party.name},
                                                       {"approved", party.is_approved},
+                                                      {"paused", party.is_paused},
                                                       {"done", party.is_done},
                                                       {"relayed_bytes", party.relayed_bytes}};
   }

@@ -1,5 +1,5 @@
-// What a party's operator asks a coordinator for: `coterie vertical submit`, `approve`, `status`, `cancel`. Each takes
-// the party's own configuration, which names its coordinator, its manifest and its certificate.
+// What a party's operator asks a coordinator for: `coterie vertical submit`, `approve`, `status`, `cancel`, `pause`,
+// `resume`. Each takes the party's own configuration, which names its coordinator, its manifest and its certificate.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace coterie {
 
-enum class JobCommand : uint8_t { submit, approve, status, cancel };
+enum class JobCommand : uint8_t { submit, approve, status, cancel, pause, resume };
 
 // What the coordinator knows of the job afterwards. `refused` with the reason "manifest_not_approved" for a manifest
 // that is not the one whose digest the configuration has; invalid_argument for a configuration without a coordinator;

@@ -6,6 +6,8 @@
 
 #include "base/os/file.h"
 #include "fl_server/json/json_reader.h"
+#include "secure/crypto/random.h"
+#include "secure/crypto/secret.h"
 #include "secure/crypto/signature.h"
 
 namespace coterie {
@@ -34,6 +36,7 @@ void read_party(JsonReader reader, PartyRecord& party) {
   reader.require("name");
   reader.read("name", party.name);
   reader.read("done", party.is_done);
+  reader.read("paused", party.is_paused);
   reader.read("relayed_bytes", party.relayed_bytes);
   if (reader.has("approval")) {
     JsonReader from = reader.object("approval");
@@ -61,7 +64,10 @@ std::string write_job_record(const JobRecord& record) {
   for (size_t i = 0; i < kJobParties; ++i) {
     const PartyRecord& party = record.parties[i];
     nlohmann::ordered_json& entry = json[kPartyKeys[i]];
-    entry = {{"name", party.name}, {"done", party.is_done}, {"relayed_bytes", party.relayed_bytes}};
+    entry = {{"name", party.name},
+             {"done", party.is_done},
+             {"paused", party.is_paused},
+             {"relayed_bytes", party.relayed_bytes}};
     if (!party.approval) continue;
     entry["approval"] = {{"algorithm", party.approval->algorithm == KeyAlgorithm::ed25519 ? "ed25519" : "p256"},
                          {"public_key", to_base64url(party.approval->public_key)},
@@ -111,8 +117,11 @@ Result<JobRecord> parse_job_record(std::string_view text) {
       return Error(ErrorCode::unauthenticated, "the approval of " + party.name + " is not signed by its key");
     }
   }
-  const bool runs = record.state == JobState::approved || record.state == JobState::running;
-  if ((runs && !record.is_approved()) || (record.state == JobState::created && record.is_approved())) {
+  const bool runs =
+      record.state == JobState::approved || record.state == JobState::running || record.state == JobState::paused;
+  const bool is_held_elsewhere = record.is_held() && !is_over(record.state) && record.state != JobState::paused;
+  if (is_held_elsewhere || (runs && !record.is_approved()) ||
+      (record.state == JobState::created && record.is_approved())) {
     return Error(ErrorCode::invalid_argument, "the state and the approvals do not fit");
   }
   return record;
@@ -141,9 +150,31 @@ Result<std::vector<JobRecord>> JobFolder::read_all() const {
 }
 
 Status JobFolder::put(const JobRecord& record) {
-  return os::write_file_atomically(file_of(record.job), as_bytes(write_job_record(record)));
+  COT_TRY(os::write_file_atomically(file_of(record.job), as_bytes(write_job_record(record))));
+  return is_over(record.state) ? os::erase_file(secret_file_of(record.job)) : Status();
 }
 
-Status JobFolder::remove(const VerticalJobId& job) { return os::remove_file(file_of(job)); }
+Status JobFolder::remove(const VerticalJobId& job) {
+  COT_TRY(os::erase_file(secret_file_of(job)));
+  return os::remove_file(file_of(job));
+}
+
+std::string JobFolder::secret_file_of(const VerticalJobId& job) const { return path_ + "/" + to_hex(job) + ".dealer"; }
+
+Result<Secret<32>> JobFolder::dealing_secret(const VerticalJobId& job) {
+  const std::string file = secret_file_of(job);
+  Secret<32> secret;
+  if (!os::exists(file)) {
+    fill_random(secret.mutable_bytes());
+    // Readable by the owner alone, as all files that are made so.
+    COT_TRY(os::write_file_atomically(file, secret.reveal()));
+    return secret;
+  }
+  COT_ASSIGN(Bytes bytes, os::read_file(file, Secret<32>::kSize));
+  if (bytes.size() != Secret<32>::kSize) return Error(ErrorCode::data_loss, file + ": it does not have 32 bytes");
+  std::ranges::copy(bytes, secret.mutable_bytes().begin());
+  wipe(bytes);
+  return secret;
+}
 
 }  // namespace coterie

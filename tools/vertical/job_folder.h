@@ -1,4 +1,5 @@
-// JobFolder: a coordinator's jobs on disk, a JSON file each, written whole and durably.
+// JobFolder: a coordinator's jobs on disk, a JSON file each, written whole and durably; and beside it, of a regression
+// that is not over, the 32 bytes that its dealing is made of.
 #pragma once
 
 #include <string>
@@ -19,8 +20,10 @@ class JobFolder final : public vertical::JobStore {
 
   Status put(const vertical::JobRecord& record) override;
   Status remove(const vertical::VerticalJobId& job) override;
+  Result<Secret<32>> dealing_secret(const vertical::VerticalJobId& job) override;
 
  private:
+  std::string secret_file_of(const vertical::VerticalJobId& job) const;
   std::string file_of(const vertical::VerticalJobId& job) const;
   std::string path_;
 };

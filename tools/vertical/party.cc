@@ -1,24 +1,18 @@
 #include "tools/vertical/party.h"
 
-#include <charconv>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <optional>
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
-#include "secure/crypto/random.h"
-#include "secure/he/paillier.h"
+#include "secure/crypto/sha256.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/table.h"
+#include "tools/vertical/party_journal.h"
+#include "tools/vertical/party_run.h"
 #include "tools/vertical/party_table.h"
 #include "vertical/coordinator/coordinator_client.h"
-#include "vertical/psi/matching.h"
-#include "vertical/regression/predict_regression.h"
-#include "vertical/regression/train_regression.h"
-#include "vertical/trees/predict_trees.h"
-#include "vertical/trees/train_trees.h"
 
 namespace coterie {
 namespace {
@@ -26,13 +20,9 @@ namespace {
 using namespace vertical;
 
 constexpr Millis kReportPatience{10'000};
-constexpr PartyIndex kLabelParty = 0, kFeatureParty = 1;
-
-Secret<32> new_seed() {
-  Secret<32> seed;
-  fill_random(seed.mutable_bytes());
-  return seed;
-}
+constexpr Millis kRedialEvery{500};
+constexpr uint64_t kTableBytesMax = uint64_t{1} << 40;
+constexpr uint64_t kReportBytesMax = 1 << 20;
 
 }  // namespace
 
@@ -67,197 +57,117 @@ Result<std::unique_ptr<ByteStream>> connect(const PartyConfig& config, const Ver
   return listener.accept(config.tls, patience);
 }
 
-std::string shortest(float value) {
-  char text[40];
-  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+// A lost connection, or what a coordinator says while it has not seen that one is lost. A party that was in a run waits
+// for the next one.
+bool may_come_back(const Error& error) {
+  const ErrorCode code = error.code();
+  return code == ErrorCode::unavailable || code == ErrorCode::timed_out || code == ErrorCode::overloaded ||
+         error.reason() == refusal_name(vertical::Refusal::already_joined) ||
+         error.reason() == refusal_name(vertical::Refusal::not_running);
 }
 
-// One run of a party, stage after stage.
-class Party {
+// One party's job, from the first meeting to the last.
+class PartyJob {
  public:
-  Party(const PartyConfig& config, const VerticalManifest& manifest, PartyTable table,
-        std::unique_ptr<ByteStream> stream)
-      : config_(config), manifest_(manifest), table_(std::move(table)), link_(std::move(stream)) {}
+  PartyJob(const PartyConfig& config, const VerticalManifest& manifest, const PartyTable& table, PartyJournal journal)
+      : config_(config), manifest_(manifest), table_(table), journal_(std::move(journal)) {}
 
   Result<PartyReport> run() {
-    COT_TRY(link_.agree({.job = manifest_.job, .manifest = config_.approved, .party = self()}, peer()));
-    COT_TRY(match());
-    if (manifest_.model == VerticalModel::logistic) {
-      COT_TRY(regress());
-    } else {
-      COT_TRY(config_.is_label_party ? train_and_score() : train_and_answer());
+    Result<PartyReport> report = run_until_it_ends();
+    if (!config_.coordinator || (!report && is_to_go_on(report.error()))) return report;
+    // Who never met its peer has no run to tell of, and nothing to go on with.
+    if (!has_met_ || tell_coordinator(report)) {
+      if (Status erased = journal_.erase(); !erased) return erased.error();
     }
-    return report_;
+    return report;
   }
 
  private:
-  PartyIndex self() const { return config_.is_label_party ? kLabelParty : kFeatureParty; }
-  PartyIndex peer() const { return config_.is_label_party ? kFeatureParty : kLabelParty; }
-  std::string out(const std::string& name) const { return config_.out + "/" + name; }
-
-  // `begin` makes the stage: that takes its time, too. Whoever called keeps what it returned.
-  template <typename StageType>
-  Result<std::unique_ptr<StageType>> run_stage(StageId id,
-                                               const std::function<Result<std::unique_ptr<StageType>>()>& begin) {
-    std::unique_ptr<StageType> stage;
-    COT_TRY(report_stage(id, [&]() -> Status {
-      COT_ASSIGN(stage, begin());
-      return link_.run(*stage, id, peer());
-    }));
-    return stage;
+  // Whoever starts this party again goes on: somebody ended this process, or nobody came back in time.
+  bool is_to_go_on(const Error& error) const {
+    return error.code() == ErrorCode::cancelled || (has_met_ && may_come_back(error));
   }
 
-  Status report_stage(StageId id, const std::function<Status()>& run) {
-    const Instant started = os::monotonic_now();
-    const LinkBytes before = link_.bytes();
-    COT_TRY(run());
-    StageReport& report = report_.stages.emplace_back();
-    report.name = stage_name(id);
-    report.seconds = std::chrono::duration<double>(os::monotonic_now() - started).count();
-    report.bytes = {.sent = link_.bytes().sent - before.sent, .received = link_.bytes().received - before.received};
-    std::printf("%s: %s, sent %s, received %s\n", report.name.c_str(), format_seconds(report.seconds).c_str(),
-                format_bytes(report.bytes.sent).c_str(), format_bytes(report.bytes.received).c_str());
-    std::fflush(stdout);
-    return {};
-  }
-
-  Status match() {
-    COT_ASSIGN(IdSet ids, IdSet::make(table_.ids, Duplicates::refuse));
-    report_.ids = ids.items();
-    COT_ASSIGN(const auto matching, run_stage<Matching>(StageId::matching, [&] {
-                 return config_.is_label_party
-                            ? start_label_matching(std::move(ids), manifest_.matching, peer(), new_seed())
-                            : start_feature_matching(std::move(ids), manifest_.matching, peer(), new_seed());
-               }));
-    report_.peer_ids = matching->peer_items();
-    report_.matched = matching->matched_rows().size();
-    for (const uint32_t row : matching->matched_rows()) {
-      (is_held_out(table_.ids[row]) ? held_out_ : trained_).push_back(row);
+  Result<PartyReport> run_until_it_ends() {
+    has_met_ = journal_.peer().has_value();
+    Instant until = os::monotonic_now() + config_.resume;
+    for (;;) {
+      if (is_done_at_both()) return report_of_before();
+      bool is_met = false;
+      Result<PartyReport> report = meet(is_met);
+      if (report) return report;
+      const Error& error = report.error();
+      if (error.reason() == refusal_name(vertical::Refusal::job_over)) return ended_elsewhere(error);
+      if (!config_.coordinator || !has_met_ || !may_come_back(error)) return report;
+      if (is_met) until = os::monotonic_now() + config_.resume;
+      if (os::monotonic_now() >= until) return report;
+      if (is_met) {
+        std::fprintf(stderr, "coterie vertical party: %s; waiting to go on\n", printable(error.message()).c_str());
+      }
+      COT_TRY(Interrupt::wait(kRedialEvery));
     }
-    report_.trained = trained_.size();
-    report_.held_out = held_out_.size();
-    if (trained_.empty() || held_out_.empty()) {
-      return Error(ErrorCode::refused, "the parties share " + counted(report_.matched, "id") +
-                                           ", too few to train on some and to judge by others");
+  }
+
+  // `is_met`: the peer was there.
+  Result<PartyReport> meet(bool& is_met) {
+    COT_ASSIGN(std::unique_ptr<ByteStream> stream, connect(config_, manifest_.job));
+    is_met = has_met_ = true;
+    return run_stages(config_, manifest_, table_, journal_, std::move(stream));
+  }
+
+  // All is done here. Whether the other party is, too, which then has gone.
+  bool is_done_at_both() const {
+    if (!config_.coordinator || !journal_.position().is_predicted) return false;
+    const Result<JobView> view =
+        ask_coordinator(*config_.coordinator, {.kind = RequestKind::report, .job = manifest_.job, .is_done = true},
+                        {.time = kReportPatience, .cancel = Interrupt::flag()});
+    return view && view->state == JobState::done;
+  }
+
+  Result<PartyReport> report_of_before() const {
+    COT_ASSIGN(const Bytes bytes, os::read_file(config_.out + "/report.json", kReportBytesMax));
+    return parse_report(as_text(bytes));
+  }
+
+  // The other party, or somebody else, has ended the job.
+  Error ended_elsewhere(const Error& refused) {
+    const Result<JobView> view = ask_coordinator(
+        *config_.coordinator, {.kind = RequestKind::status, .job = manifest_.job}, {.time = kReportPatience});
+    if (!view) return refused;
+    if (Status erased = journal_.erase(); !erased) return erased.error();
+    return Error(refused.code(),
+                 "the job is over: " + std::string(job_state_name(view->state)) +
+                     (view->reason.empty() ? "" : " (" + view->reason + ")"),
+                 refused.reason());
+  }
+
+  // How it ended, for the job's record; whether the coordinator has heard it. It learns an error's kind, never its
+  // sentence.
+  bool tell_coordinator(const Result<PartyReport>& report) const {
+    Request request{.kind = RequestKind::report, .job = manifest_.job, .is_done = report.has_value()};
+    if (!report) {
+      request.reason = is_job_reason(report.error().reason()) ? report.error().reason() : report.error().name();
     }
-    return {};
-  }
-
-  uint32_t held_out_rows() const { return static_cast<uint32_t>(held_out_.size()); }
-
-  Status train_and_score() {
-    COT_ASSIGN(BinnedColumns columns, bin_columns(rows_of(table_.columns, trained_), manifest_.bins));
-    const std::vector<float> labels = rows_of({table_.labels}, trained_)[0];
-    COT_ASSIGN(const auto training, run_stage<LabelTraining>(StageId::training, [&] {
-                 return LabelTraining::start(std::move(columns), labels, manifest_.trees, {kFeatureParty},
-                                             make_paillier_key(PaillierBits::k2048, new_seed()));
-               }));
-    COT_TRY(os::write_file_atomically(out("model.part"), write_tree_model(training->model())));
-    COT_ASSIGN(const auto prediction, run_stage<LabelPrediction>(StageId::prediction, [&] {
-                 return LabelPrediction::start(rows_of(table_.columns, held_out_), training->model(), held_out_rows(),
-                                               {kFeatureParty});
-               }));
-    return write_scores(prediction->scores());
-  }
-
-  Status write_scores(const std::vector<float>& of_held_out) const {
-    std::string scores = "id,label,score\n";
-    for (size_t i = 0; i < held_out_.size(); ++i) {
-      // Quoted, as an id may have commas.
-      std::string id;
-      for (const char c : table_.ids[held_out_[i]]) id += c == '"' ? std::string("\"\"") : std::string(1, c);
-      scores += "\"" + id + "\"," + shortest(table_.labels[held_out_[i]]) + "," + shortest(of_held_out[i]) + "\n";
+    const Instant until = os::monotonic_now() + config_.resume;
+    for (;;) {
+      const Result<JobView> view = ask_coordinator(*config_.coordinator, request, {.time = kReportPatience});
+      if (view) return true;
+      // A coordinator that is started again wants to know.
+      if (report && may_come_back(view.error()) && os::monotonic_now() < until && Interrupt::wait(kRedialEvery)) {
+        continue;
+      }
+      std::fprintf(stderr, "coterie vertical party: the coordinator did not hear how the run ended: %s\n",
+                   printable(view.error().message()).c_str());
+      return false;
     }
-    return os::write_file_atomically(out("scores.csv"), as_bytes(scores));
-  }
-
-  Status train_and_answer() {
-    COT_ASSIGN(BinnedColumns columns, bin_columns(rows_of(table_.columns, trained_), manifest_.bins));
-    COT_ASSIGN(const auto training, run_stage<FeatureTraining>(StageId::training, [&] {
-                 return FeatureTraining::start(std::move(columns), manifest_.trees, new_seed(), paillier_cipher);
-               }));
-    COT_TRY(os::write_file_atomically(out("model.part"), write_tree_model(training->model())));
-    COT_ASSIGN(const auto prediction, run_stage<Stage>(StageId::prediction, [&]() -> Result<std::unique_ptr<Stage>> {
-                 COT_ASSIGN(
-                     std::unique_ptr<FeaturePrediction> stage,
-                     FeaturePrediction::start(rows_of(table_.columns, held_out_), training->model(), held_out_rows()));
-                 return std::unique_ptr<Stage>(std::move(stage));
-               }));
-    return {};
-  }
-
-  // The coordinator deals, on a connection of its own for each party.
-  Result<std::unique_ptr<RegressionTraining>> train_regression(const RegressionColumns& columns) {
-    const auto rows = static_cast<uint32_t>(trained_.size());
-    COT_ASSIGN(const auto agreement, start_shape(rows, columns, self(), manifest_.logistic));
-    COT_TRY(link_.run(*agreement, StageId::training, peer()));
-    const RegressionShape& shape = agreement->shape();
-    const LinkPatience patience{.time = config_.patience, .cancel = Interrupt::flag()};
-    COT_ASSIGN(std::unique_ptr<ByteStream> stream,
-               ask_dealer(*config_.coordinator, manifest_.job, config_.approved, shape, patience));
-    Link dealer(std::move(stream));
-    COT_ASSIGN(std::unique_ptr<RegressionTraining> training,
-               config_.is_label_party
-                   ? start_label_regression(shape, manifest_.logistic, columns, rows_of({table_.labels}, trained_)[0])
-                   : start_feature_regression(shape, manifest_.logistic, columns));
-    COT_TRY(link_.run(*training, StageId::training, peer(), dealer));
-    report_.dealt_bytes = dealer.bytes().received;
-    return training;
-  }
-
-  Status regress() {
-    std::unique_ptr<RegressionTraining> training;
-    COT_TRY(report_stage(StageId::training, [&]() -> Status {
-      COT_ASSIGN(training, train_regression(rows_of(table_.columns, trained_)));
-      return {};
-    }));
-    COT_ASSIGN(const RegressionModel model, training->model());
-    COT_TRY(os::write_file_atomically(out("model.part"), write_regression_model(model)));
-    const RegressionColumns columns = rows_of(table_.columns, held_out_);
-    if (!config_.is_label_party) {
-      return report_stage(StageId::prediction, [&]() -> Status {
-        COT_ASSIGN(const auto scoring, start_feature_scoring(columns, model, held_out_rows()));
-        return link_.run(*scoring, StageId::prediction, peer());
-      });
-    }
-    COT_ASSIGN(const auto scoring, run_stage<LabelScoring>(StageId::prediction, [&] {
-                 return LabelScoring::start(columns, model, held_out_rows());
-               }));
-    return write_scores(scoring->scores());
   }
 
   const PartyConfig& config_;
   const VerticalManifest& manifest_;
-  PartyTable table_;
-  Link link_;
-  PartyReport report_;
-  std::vector<uint32_t> trained_, held_out_;  // rows of the table, in the matched order
+  const PartyTable& table_;
+  PartyJournal journal_;
+  bool has_met_ = false;
 };
-
-}  // namespace
-
-namespace {
-
-Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, PartyTable table,
-                               std::unique_ptr<ByteStream> stream) {
-  COT_ASSIGN(const PartyReport report, Party(config, manifest, std::move(table), std::move(stream)).run());
-  const std::string ledger = write_ledger(ledger_rows(report, config.is_label_party, manifest));
-  COT_TRY(os::write_file_atomically(config.out + "/ledger.json", as_bytes(ledger)));
-  COT_TRY(os::write_file_atomically(config.out + "/report.json", as_bytes(write_report(report))));
-  return report;
-}
-
-// How it ended, for the job's record. The coordinator learns an error's kind, never its sentence.
-void tell_coordinator(const PartyConfig& config, const VerticalJobId& job, const Result<PartyReport>& report) {
-  Request request{.kind = RequestKind::report, .job = job, .is_done = report.has_value()};
-  if (!report) {
-    request.reason = is_job_reason(report.error().reason()) ? report.error().reason() : report.error().name();
-  }
-  const Result<JobView> view = ask_coordinator(*config.coordinator, request, {.time = kReportPatience});
-  if (view) return;
-  std::fprintf(stderr, "coterie vertical party: the coordinator did not hear how the run ended: %s\n",
-               printable(view.error().message()).c_str());
-}
 
 }  // namespace
 
@@ -268,12 +178,13 @@ Result<PartyReport> run_party(const PartyConfig& config) {
     return Error(ErrorCode::invalid_argument,
                  "a regression needs a coordinator as its dealer, and this configuration has none", "dealer_missing");
   }
-  COT_ASSIGN(PartyTable table, read_party_table(config.table_file, config.id_column, config.label_column));
+  COT_ASSIGN(const PartyTable table, read_party_table(config.table_file, config.id_column, config.label_column));
   COT_TRY(os::make_directories(config.out));
-  COT_ASSIGN(std::unique_ptr<ByteStream> stream, connect(config, manifest.job));
-  Result<PartyReport> report = run_stages(config, manifest, std::move(table), std::move(stream));
-  if (config.coordinator) tell_coordinator(config, manifest.job, report);
-  return report;
+  COT_ASSIGN(const Bytes table_bytes, os::read_file(config.table_file, kTableBytesMax));
+  COT_ASSIGN(PartyJournal journal,
+             PartyJournal::open(config.coordinator ? config.out + "/journal" : "",
+                                {.job = manifest.job, .manifest = config.approved, .table = sha256(table_bytes)}));
+  return PartyJob(config, manifest, table, std::move(journal)).run();
 }
 
 ExitCode run_party_command(const std::string& config_file) {

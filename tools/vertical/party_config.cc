@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t kConfigBytesMax = 1 << 16;
 constexpr Millis kPatienceMin{1'000};
 constexpr Millis kPatienceMax{86'400'000};
+constexpr Millis kResumeMax{604'800'000};
 
 // "host:port"; an IPv6 address in brackets.
 bool read_address(const std::string& text, PartyConfig& config) {
@@ -74,6 +75,10 @@ Result<PartyConfig> parse_party_config(std::string_view text, const std::string&
   // Keys of the other role, or of the other way to meet, are unknown: whoever has them means something else.
   if (reader.has("coordinator")) {
     read_coordinator(reader.object("coordinator"), folder, config);
+    reader.read("resume_ms", config.resume);
+    if (config.resume < Millis(0) || config.resume > kResumeMax) {
+      reader.problem("resume_ms", "must be from 0 to 604800000");
+    }
   } else {
     const char* const address_key = config.is_label_party ? "listen" : "connect";
     std::string address;

@@ -28,8 +28,9 @@ struct PartyConfig {
   uint16_t port = 0;      // 0: a free one, for the label party
   std::string port_file;  // the label party writes its port there; empty: nowhere
   vertical::TlsIdentity tls;
-  Millis patience{60'000};  // with a peer that says nothing
-  std::string out;          // folder of results, made if it is not there
+  Millis patience{60'000};   // with a peer that says nothing
+  Millis resume{3'600'000};  // of a run that was cut off, for both to meet again at their coordinator
+  std::string out;           // folder of results and of the journal, made if it is not there
 };
 
 // Errors name the file and every field that is wrong.

@@ -46,11 +46,15 @@ Result<std::unique_ptr<ByteStream>> meet_at_coordinator(const CoordinatorDoor& d
 }
 
 Result<std::unique_ptr<ByteStream>> ask_dealer(const CoordinatorDoor& door, const VerticalJobId& job,
-                                               const Digest& manifest, const RegressionShape& shape,
+                                               const Digest& manifest, const RegressionDeal& deal,
                                                const LinkPatience& patience) {
   COT_ASSIGN(std::unique_ptr<ByteStream> stream, dial(door, patience));
-  COT_ASSIGN(const JobView view,
-             ask(*stream, {.kind = RequestKind::deal, .job = job, .digest = manifest, .shape = shape}));
+  COT_ASSIGN(const JobView view, ask(*stream, {.kind = RequestKind::deal,
+                                               .job = job,
+                                               .digest = manifest,
+                                               .shape = deal.shape,
+                                               .session = deal.session,
+                                               .first_step = deal.first_step}));
   if (view.state != JobState::running || view.job != job || view.manifest != manifest) {
     return Error(ErrorCode::malformed, "coordinator: it speaks of another job, or of one that does not run");
   }

@@ -27,9 +27,14 @@ Result<std::unique_ptr<ByteStream>> meet_at_coordinator(const CoordinatorDoor& d
                                                         bool is_label_party, const LinkPatience& patience);
 
 // The dealer's words for a regression of this shape (vertical/regression/dealing.h), as the frames of a Link; waits
-// until the other party has asked, too. The job must run.
+// until the other party has asked for the same, too. The job must run.
+struct RegressionDeal {
+  RegressionShape shape;
+  Digest session;           // as in Request
+  uint32_t first_step = 0;  // likewise
+};
 Result<std::unique_ptr<ByteStream>> ask_dealer(const CoordinatorDoor& door, const VerticalJobId& job,
-                                               const Digest& manifest, const RegressionShape& shape,
+                                               const Digest& manifest, const RegressionDeal& deal,
                                                const LinkPatience& patience);
 
 // A signature over approval_message() by the private key in a PEM file. invalid_argument: unreadable, or neither P-256

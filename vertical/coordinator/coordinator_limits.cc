@@ -30,7 +30,8 @@ Status check_limits(const CoordinatorLimits& limits) {
   for (const auto& [name, time] : {std::pair("ask_ms", limits.ask_time),
                                    {"wait_ms", limits.wait_time},
                                    {"idle_ms", limits.idle_time},
-                                   {"report_ms", limits.report_time}}) {
+                                   {"report_ms", limits.report_time},
+                                   {"resume_ms", limits.resume_time}}) {
     if (time.count() <= 0 || time > kTimeMax) return out_of_range(name);
   }
   return {};

@@ -19,6 +19,7 @@ struct CoordinatorLimits {
   Millis wait_time{600'000};          // of a party for its peer
   Millis idle_time{600'000};          // in which a byte of a pair must move
   Millis report_time{30'000};         // after a run's end, for both parties to say how it ended
+  Millis resume_time{86'400'000};     // of a job that lost a party, for both to come back
 
   friend bool operator==(const CoordinatorLimits&, const CoordinatorLimits&) = default;
 };

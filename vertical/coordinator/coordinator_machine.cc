@@ -8,10 +8,6 @@
 namespace coterie::vertical {
 namespace {
 
-constexpr const char* kPairHasRun = "a pair belongs to a run";
-constexpr const char* kPairHasJob = "a pair belongs to a job";
-constexpr const char* kRunHasJob = "a run is of a job that runs";
-
 // Which party of these the certificate is.
 Result<PartyIndex> party_of(const PeerIdentity& peer, const std::array<std::string, kJobParties>& parties) {
   const bool label = std::ranges::count(peer.names, parties[0]) > 0;
@@ -40,7 +36,8 @@ CoordinatorMachine::CoordinatorMachine(const CoordinatorLimits& limits, Manifest
 CoordinatorEffects CoordinatorMachine::begin(Now now) {
   CoordinatorEffects effects;
   for (auto& [id, record] : jobs_) {
-    if (record.state == JobState::running) end(record, JobState::failed, "coordinator_lost", now, effects);
+    if (record.state == JobState::running) suspend(record, "coordinator_lost", now, effects);
+    if (record.state == JobState::paused && !record.is_held()) lost_[id] = now.instant + limits_.resume_time;
   }
   return checked(std::move(effects));
 }
@@ -86,6 +83,8 @@ CoordinatorEffects CoordinatorMachine::decide(ConnectionId connection, const Pee
     case RequestKind::join: return join(connection, *party, *request, record, now);
     case RequestKind::report: return report(connection, *party, *request, record, now);
     case RequestKind::deal: return deal(connection, *party, *request, record);
+    case RequestKind::pause: return pause(connection, *party, record, now);
+    case RequestKind::resume: return resume(connection, *party, record, now);
   }
   return refuse(connection, Refusal::malformed_request);
 }
@@ -153,79 +152,13 @@ CoordinatorEffects CoordinatorMachine::approve(ConnectionId connection, PartyInd
   return effects;
 }
 
-CoordinatorEffects CoordinatorMachine::join(ConnectionId connection, PartyIndex party, const Request& request,
-                                            JobRecord& record, Now now) {
-  if (request.digest != record.manifest) return refuse(connection, Refusal::manifest_differs);
-  if (is_over(record.state)) return refuse(connection, Refusal::job_over);
-  if (record.state == JobState::running) return refuse(connection, Refusal::already_joined);
-  if (record.state != JobState::approved) return refuse(connection, Refusal::not_approved);
-  const auto peer =
-      std::ranges::find_if(waiting_, [&record](const auto& entry) { return entry.second.job == record.job; });
-  if (peer == waiting_.end()) {
-    if (waiting_.size() >= limits_.waiting_max) return refuse(connection, Refusal::waiting_full);
-    waiting_.emplace(connection, Waiting{.job = record.job, .party = party, .until = now.instant + limits_.wait_time});
-    return {};
-  }
-  if (peer->second.party == party) return refuse(connection, Refusal::already_joined);
-  if (running() >= limits_.pairs_max) return refuse(connection, Refusal::pairs_full);
-  const ConnectionId other = peer->first;
-  waiting_.erase(peer);
-  record.state = JobState::running;
-  record.changed = now.wall;
-  Run run{.connections = {}, .until = now.instant + limits_.idle_time};
-  run.connections[party] = connection;
-  run.connections[1 - party] = other;
-  paired_.emplace(connection, std::pair(record.job, party));
-  paired_.emplace(other, std::pair(record.job, PartyIndex{1} - party));
-  CoordinatorEffects effects;
-  effects.store.push_back(record);
-  const Bytes bytes = write_answer(view_of(record));
-  for (const ConnectionId to : {connection, other})
-    effects.answers.push_back({.to = to, .bytes = bytes, .is_last = false});
-  effects.pairs.push_back({.label = *run.connections[0], .feature = *run.connections[1]});
-  runs_.emplace(record.job, run);
-  return effects;
-}
-
-CoordinatorEffects CoordinatorMachine::deal(ConnectionId connection, PartyIndex party, const Request& request,
-                                            JobRecord& record) {
-  if (request.digest != record.manifest) return refuse(connection, Refusal::manifest_differs);
-  if (is_over(record.state)) return refuse(connection, Refusal::job_over);
-  if (record.state != JobState::running) return refuse(connection, Refusal::not_running);
-  Run& run = must_find(runs_, record.job, kRunHasJob);
-  if (run.is_dealt || run.dealings[party]) return refuse(connection, Refusal::already_joined);
-  CoordinatorEffects effects;
-  const std::optional<ConnectionId> other = run.dealings[1 - party];
-  if (!other) {
-    run.shape = request.shape;
-    run.dealings[party] = connection;
-    dealings_.emplace(connection, std::pair(record.job, party));
-    return effects;
-  }
-  if (run.shape != request.shape) {
-    dealings_.erase(*other);
-    run.dealings = {};
-    for (const ConnectionId to : {connection, *other}) {
-      effects.answers.push_back(refuse(to, Refusal::deal_differs).answers[0]);
-    }
-    return effects;
-  }
-  run.is_dealt = true;
-  run.dealings[party] = connection;
-  dealings_.emplace(connection, std::pair(record.job, party));
-  const Bytes bytes = write_answer(view_of(record));
-  for (const ConnectionId to : {connection, *other}) {
-    effects.answers.push_back({.to = to, .bytes = bytes, .is_last = false});
-  }
-  effects.deals.push_back({.label = *run.dealings[0], .feature = *run.dealings[1], .shape = request.shape});
-  return effects;
-}
-
 CoordinatorEffects CoordinatorMachine::report(ConnectionId connection, PartyIndex party, const Request& request,
                                               JobRecord& record, Now now) {
   // A report after the end changes nothing, but who gives it learns how it ended.
   if (is_over(record.state)) return answer(connection, record);
-  if (record.state != JobState::running) return refuse(connection, Refusal::not_running);
+  if (record.state != JobState::running && record.state != JobState::paused) {
+    return refuse(connection, Refusal::not_running);
+  }
   CoordinatorEffects effects;
   if (!request.is_done) {
     end(record, JobState::failed, request.reason, now, effects);
@@ -247,19 +180,8 @@ void CoordinatorMachine::end(JobRecord& record, JobState state, std::string reas
   record.reason = std::move(reason);
   record.changed = now.wall;
   effects.store.push_back(record);
-  if (const auto run = runs_.find(record.job); run != runs_.end()) {
-    for (const std::optional<ConnectionId>& connection : run->second.connections) {
-      if (!connection) continue;
-      paired_.erase(*connection);
-      effects.closes.push_back(*connection);
-    }
-    for (const std::optional<ConnectionId>& connection : run->second.dealings) {
-      if (!connection) continue;
-      dealings_.erase(*connection);
-      effects.closes.push_back(*connection);
-    }
-    runs_.erase(run);
-  }
+  lost_.erase(record.job);
+  close_run(record.job, effects);
   for (auto entry = waiting_.begin(); entry != waiting_.end();) {
     if (entry->second.job != record.job) {
       ++entry;
@@ -301,14 +223,6 @@ CoordinatorEffects CoordinatorMachine::closed(ConnectionId connection, Now now) 
   return checked({});
 }
 
-void CoordinatorMachine::forget_dealing(ConnectionId connection) {
-  const auto found = dealings_.find(connection);
-  if (found == dealings_.end()) return;
-  const auto [job, party] = found->second;
-  dealings_.erase(found);
-  must_find(runs_, job, kPairHasRun).dealings[party].reset();
-}
-
 CoordinatorEffects CoordinatorMachine::advance(Now now) {
   CoordinatorEffects effects;
   for (auto entry = asking_.begin(); entry != asking_.end();) {
@@ -327,12 +241,20 @@ CoordinatorEffects CoordinatorMachine::advance(Now now) {
     effects.answers.push_back(refuse(entry->first, Refusal::peer_absent).answers[0]);
     entry = waiting_.erase(entry);
   }
-  std::vector<std::pair<VerticalJobId, const char*>> over;
+  std::vector<VerticalJobId> idle, lost, given_up;
   for (const auto& [job, run] : runs_) {
-    if (run.until <= now.instant) over.emplace_back(job, run.is_connected() ? "relay_idle" : "party_lost");
+    if (run.until <= now.instant) (run.is_connected() ? idle : lost).push_back(job);
   }
-  for (const auto& [job, reason] : over) {
-    end(must_find(jobs_, job, kRunHasJob), JobState::failed, reason, now, effects);
+  for (const auto& [job, until] : lost_) {
+    if (until <= now.instant) given_up.push_back(job);
+  }
+  for (const VerticalJobId& job : idle) {
+    end(must_find(jobs_, job, kRunHasJob), JobState::failed, "relay_idle", now, effects);
+  }
+  for (const VerticalJobId& job : lost) suspend(must_find(jobs_, job, kRunHasJob), "party_lost", now, effects);
+  for (const VerticalJobId& job : given_up) {
+    JobRecord& record = must_find(jobs_, job, kLostHasJob);
+    end(record, JobState::failed, record.reason, now, effects);
   }
   return checked(std::move(effects));
 }
@@ -343,6 +265,7 @@ std::optional<Instant> CoordinatorMachine::next_deadline() const {
   for (const auto& [connection, until] : asking_) take(until);
   for (const auto& [connection, waiting] : waiting_) take(waiting.until);
   for (const auto& [job, run] : runs_) take(run.until);
+  for (const auto& [job, until] : lost_) take(until);
   return next;
 }
 
@@ -379,12 +302,17 @@ void CoordinatorMachine::check() const {
   COT_INVARIANT(running() <= limits_.pairs_max, "no more jobs run than have a place");
   for (const auto& [connection, waiting] : waiting_) {
     const JobRecord* const record = find(waiting.job);
-    COT_INVARIANT(record != nullptr && record->state == JobState::approved, "a party waits for an approved job");
+    COT_INVARIANT(record != nullptr && (record->state == JobState::approved || record->state == JobState::paused),
+                  "a party waits for a job that can run");
   }
   for (const auto& [job, run] : runs_) {
     const JobRecord* const record = find(job);
     COT_INVARIANT(record != nullptr && record->state == JobState::running, kRunHasJob);
     COT_INVARIANT(record->is_approved(), "what runs was approved by both parties");
+  }
+  for (const auto& [job, until] : lost_) {
+    const JobRecord* const record = find(job);
+    COT_INVARIANT(record != nullptr && record->state == JobState::paused && !record->is_held(), kLostHasJob);
   }
   for (const auto& [connection, place] : paired_) {
     const Run& run = must_find(runs_, place.first, kPairHasRun);
@@ -397,6 +325,8 @@ void CoordinatorMachine::check() const {
   for (const auto& [job, record] : jobs_) {
     COT_INVARIANT(record.state != JobState::running || runs_.contains(job), "a job that runs has a run");
     COT_INVARIANT(record.state != JobState::created || !record.is_approved(), "two approvals make a job approved");
+    COT_INVARIANT(record.state != JobState::paused || record.is_approved(), "what is paused was approved");
+    COT_INVARIANT(record.state != JobState::running || !record.is_held(), "what a party has paused does not run");
   }
 }
 

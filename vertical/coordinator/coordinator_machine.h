@@ -2,7 +2,8 @@
 // ask for what, when a job runs, and how long anybody waits; a shell stores, answers and carries bytes as it says.
 //
 // A job's two parties submit, approve and join it. They are paired when both have approved the same manifest and both
-// are there. A certificate that the manifest does not name gets nothing of a job but a refusal.
+// are there; if one is lost, the job is paused until both are there again. A certificate that the manifest does not
+// name gets nothing of a job but a refusal.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +45,17 @@ struct CoordinatorEffects {
   };
   struct Deal {
     ConnectionId label, feature;
+    VerticalJobId job;
     RegressionShape shape;
+    Digest session;
+    uint32_t first_step;
   };
 
   std::vector<JobRecord> store;
   std::vector<VerticalJobId> remove;
   std::vector<Answer> answers;
   std::vector<Pair> pairs;           // behind their answers
-  std::vector<Deal> deals;           // likewise: two seeds are drawn, and both connections get their dealing
+  std::vector<Deal> deals;           // likewise: both connections get their dealing, of the job's and session's seeds
   std::vector<ConnectionId> closes;  // without a word; the machine has forgotten them
 };
 
@@ -63,7 +67,7 @@ class CoordinatorMachine {
   // `records` as they were stored. Limits as check_limits() wants them.
   CoordinatorMachine(const CoordinatorLimits& limits, ManifestReader reader, std::vector<JobRecord> records);
 
-  // Before anything else: what ran when the last coordinator ended has failed ("coordinator_lost").
+  // Before anything else: what ran when the last coordinator ended is paused ("coordinator_lost").
   CoordinatorEffects begin(Now now);
 
   // A connection came in: it must ask in time. Ids only grow. Where all places are taken, whoever has had one the
@@ -90,6 +94,12 @@ class CoordinatorMachine {
   void check() const;
 
  private:
+  // Invariants that are looked up in more than one place.
+  static constexpr const char* kPairHasRun = "a pair belongs to a run";
+  static constexpr const char* kPairHasJob = "a pair belongs to a job";
+  static constexpr const char* kRunHasJob = "a run is of a job that runs";
+  static constexpr const char* kLostHasJob = "a job that lost a party is known, and paused by nobody";
+
   struct Waiting {
     VerticalJobId job;
     PartyIndex party;
@@ -99,7 +109,7 @@ class CoordinatorMachine {
   struct Run {
     std::array<std::optional<ConnectionId>, kJobParties> connections;
     std::array<std::optional<ConnectionId>, kJobParties> dealings;  // who asked for random numbers, and is here
-    std::optional<RegressionShape> shape;                           // that the first one asked for
+    std::optional<Request> asked;                                   // the first one's deal
     bool is_dealt = false;                                          // both have asked: it happens once a run
     Instant until;  // without a byte, or without a report once both connections are gone
     bool is_connected() const { return connections[0] || connections[1]; }
@@ -117,6 +127,15 @@ class CoordinatorMachine {
   CoordinatorEffects deal(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record);
   CoordinatorEffects report(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record,
                             Now now);
+  CoordinatorEffects pause(ConnectionId connection, PartyIndex party, JobRecord& record, Now now);
+  CoordinatorEffects resume(ConnectionId connection, PartyIndex party, JobRecord& record, Now now);
+  std::optional<ConnectionId> waiting_for(const VerticalJobId& job, PartyIndex party) const;
+  // Both connections of parties that nothing keeps from running; neither waits any more.
+  void pair(JobRecord& record, const std::array<ConnectionId, kJobParties>& connections, Now now,
+            CoordinatorEffects& effects);
+  // The run is over, and its connections are; the job goes on when both come back.
+  void suspend(JobRecord& record, std::string reason, Now now, CoordinatorEffects& effects);
+  void close_run(const VerticalJobId& job, CoordinatorEffects& effects);
   void forget_dealing(ConnectionId connection);
   // Ends the job, and all that is connected for it.
   void end(JobRecord& record, JobState state, std::string reason, Now now, CoordinatorEffects& effects);
@@ -130,6 +149,7 @@ class CoordinatorMachine {
   std::map<ConnectionId, Instant> asking_;  // until when
   std::map<ConnectionId, Waiting> waiting_;
   std::map<VerticalJobId, Run> runs_;
+  std::map<VerticalJobId, Instant> lost_;  // paused because somebody was lost: until when that may last
   std::map<ConnectionId, std::pair<VerticalJobId, PartyIndex>> paired_, dealings_;
   StepCheck step_check_;
 };

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "base/os/clock.h"
-#include "secure/crypto/random.h"
+#include "secure/crypto/domain_fields.h"
+#include "secure/crypto/hkdf.h"
 #include "vertical/coordinator/coordinator_connection.h"
 #include "vertical/coordinator/dealt_frames.h"
 #include "vertical/coordinator/relay_pipe.h"
@@ -24,6 +25,13 @@ namespace {
 constexpr Millis kStopCheckEvery{100};
 constexpr int kRoundsMax = 16;  // of a pair before the others have their turn
 constexpr int kPiecesMax = 16;  // TLS records of a dealing, likewise
+
+// The same for the same two parties with the same journals, so that a training that goes on hears the same words.
+Secret<32> party_seed(const Secret<32>& secret, const Digest& session, PartyIndex party) {
+  DomainFields name("coterie/v1/regression-dealing");
+  name.add(session.view()).add(uint64_t{party});
+  return hkdf<32>({}, secret.reveal(), name.view());
+}
 
 Now now() { return {.instant = os::monotonic_now(), .wall = os::wall_now()}; }
 
@@ -256,12 +264,10 @@ class Server final : public CoordinatorServer {
       if (!lost.empty()) pairs_.at(two.label).is_over = true;
     }
     for (const CoordinatorEffects::Deal& two : effects.deals) {
-      Secret<32> label_seed, feature_seed;
-      fill_random(label_seed.mutable_bytes());
-      fill_random(feature_seed.mutable_bytes());
+      COT_ASSIGN(const Secret<32> secret, store_.dealing_secret(two.job));
       for (const auto& [id, party] : {std::pair(two.label, PartyIndex{0}), {two.feature, PartyIndex{1}}}) {
-        COT_ASSIGN(Dealing dealing,
-                   Dealing::make(two.shape, party, Secret<32>(label_seed.reveal()), Secret<32>(feature_seed.reveal())));
+        COT_ASSIGN(Dealing dealing, Dealing::make(two.shape, party, party_seed(secret, two.session, 0),
+                                                  party_seed(secret, two.session, 1), two.first_step));
         Connected& connected = connections_.at(id);
         connected.phase = Phase::dealing;
         connected.frames = std::make_unique<DealtFrames>(std::move(dealing));

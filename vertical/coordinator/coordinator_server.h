@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "secure/crypto/secret.h"
 #include "vertical/coordinator/coordinator_machine.h"
 #include "vertical/link/tls_link.h"
 
@@ -22,6 +23,9 @@ class JobStore {
   // Durable when it returns.
   virtual Status put(const JobRecord& record) = 0;
   virtual Status remove(const VerticalJobId& job) = 0;
+  // What all that is dealt in this job is made of: drawn once, durable, and gone when a put() says that the job is
+  // over.
+  virtual Result<Secret<32>> dealing_secret(const VerticalJobId& job) = 0;
 };
 
 struct CoordinatorAddress {

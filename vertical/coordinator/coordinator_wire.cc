@@ -6,7 +6,7 @@ namespace coterie::vertical {
 namespace {
 
 constexpr std::array<uint8_t, 3> kMagic{'C', 'T', 'R'};
-constexpr size_t kShapeBytes = 20;
+constexpr size_t kDealBytes = 20 + 32 + 4;  // shape, session, first step
 constexpr uint8_t kAnswerKind = 64, kRefusalKind = 65;
 
 template <typename T>
@@ -78,10 +78,12 @@ size_t request_bytes_max(RequestKind kind) {
     case RequestKind::submit: return kManifestBytesMax;
     case RequestKind::approve: return job + digest + kApprovalBytesMax;
     case RequestKind::status:
-    case RequestKind::cancel: return job;
+    case RequestKind::cancel:
+    case RequestKind::pause:
+    case RequestKind::resume: return job;
     case RequestKind::join: return job + digest;
     case RequestKind::report: return job + 2 + kJobReasonBytesMax;
-    case RequestKind::deal: return job + digest + kShapeBytes;
+    case RequestKind::deal: return job + digest + kDealBytes;
   }
   return 0;
 }
@@ -124,13 +126,15 @@ Bytes write_request(const Request& request) {
     for (const uint32_t number : {shape.rows, shape.label_columns, shape.feature_columns, shape.batch, shape.epochs}) {
       append_number(payload, number);
     }
+    append(payload, request.session.view());
+    append_number(payload, request.first_step);
   }
   return with_header(static_cast<uint8_t>(request.kind), payload);
 }
 
 Result<RequestHeader> read_request_header(std::span<const uint8_t, kCoordinatorHeaderBytes> bytes) {
   COT_ASSIGN(const uint8_t number, kind_of(bytes));
-  if (number < 1 || number > static_cast<uint8_t>(RequestKind::deal)) {
+  if (number < 1 || number > static_cast<uint8_t>(RequestKind::resume)) {
     return malformed("a request of kind " + std::to_string(number) + " came");
   }
   const RequestHeader header{.kind = static_cast<RequestKind>(number), .length = length_of(bytes)};
@@ -168,6 +172,9 @@ Result<Request> read_request(RequestKind kind, ByteView payload) {
       *number = static_cast<uint32_t>(reader.number(4));
     }
     if (Status status = check_regression_shape(shape); !status) return malformed(status.error().message());
+    reader.take_into(request.session.bytes);
+    request.first_step = static_cast<uint32_t>(reader.number(4));
+    if (request.first_step >= RingPlan(shape).steps()) return malformed("a step that is none of the shape's came");
   }
   if (!reader.is_whole()) return malformed("a request with too few or too many bytes came");
   return request;
@@ -180,6 +187,7 @@ JobView view_of(const JobRecord& record) {
     view.parties[i] = {.name = party.name,
                        .is_approved = party.approval.has_value(),
                        .is_done = party.is_done,
+                       .is_paused = party.is_paused,
                        .relayed_bytes = party.relayed_bytes};
   }
   return view;
@@ -195,6 +203,7 @@ Bytes write_answer(const JobView& view) {
     append_text(payload, party.name);
     payload.push_back(party.is_approved ? 1 : 0);
     payload.push_back(party.is_done ? 1 : 0);
+    payload.push_back(party.is_paused ? 1 : 0);
     append_number(payload, party.relayed_bytes);
   }
   return with_header(kAnswerKind, payload);
@@ -223,7 +232,7 @@ Result<JobView> read_answer(std::span<const uint8_t, kCoordinatorHeaderBytes> he
   reader.take_into(view.job);
   reader.take_into(view.manifest.bytes);
   const uint64_t state = reader.number(1);
-  if (state < 1 || state > static_cast<uint64_t>(JobState::cancelled)) return malformed("an unknown state came");
+  if (state < 1 || state > static_cast<uint64_t>(JobState::paused)) return malformed("an unknown state came");
   view.state = static_cast<JobState>(state);
   view.reason = reader.text();
   if (!view.reason.empty() && !is_job_reason(view.reason)) return malformed("a reason that is none came");
@@ -233,6 +242,7 @@ Result<JobView> read_answer(std::span<const uint8_t, kCoordinatorHeaderBytes> he
     party.name = reader.text();
     party.is_approved = reader.flag();
     party.is_done = reader.flag();
+    party.is_paused = reader.flag();
     party.relayed_bytes = reader.number(8);
     terms.parties[i] = party.name;
   }

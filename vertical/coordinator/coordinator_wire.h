@@ -20,22 +20,24 @@
 
 namespace coterie::vertical {
 
-inline constexpr uint8_t kCoordinatorVersion = 1;
+inline constexpr uint8_t kCoordinatorVersion = 2;
 inline constexpr size_t kCoordinatorHeaderBytes = 12;
 inline constexpr size_t kManifestBytesMax = 1 << 16;
 inline constexpr size_t kAnswerBytesMax = 1 << 12;
 
-enum class RequestKind : uint8_t { submit = 1, approve, status, cancel, join, report, deal };
+enum class RequestKind : uint8_t { submit = 1, approve, status, cancel, join, report, deal, pause, resume };
 
 struct Request {
   RequestKind kind = RequestKind::status;
-  std::string manifest;   // submit
-  VerticalJobId job{};    // all others
-  Digest digest;          // approve, join, deal
-  Bytes signature;        // approve
-  bool is_done = false;   // report
-  std::string reason;     // report of a failure, as is_job_reason() wants it
-  RegressionShape shape;  // deal
+  std::string manifest;     // submit
+  VerticalJobId job{};      // all others
+  Digest digest;            // approve, join, deal
+  Bytes signature;          // approve
+  bool is_done = false;     // report
+  std::string reason;       // report of a failure, as is_job_reason() wants it
+  RegressionShape shape;    // deal, like the two below
+  Digest session;           // of both parties' journals: the same words are dealt to the same two alone
+  uint32_t first_step = 0;  // of the shape's: what was dealt before is not dealt again
 };
 
 Bytes write_request(const Request& request);
@@ -51,7 +53,7 @@ Result<Request> read_request(RequestKind kind, ByteView payload);
 struct JobView {
   struct Party {
     std::string name;
-    bool is_approved = false, is_done = false;
+    bool is_approved = false, is_done = false, is_paused = false;
     uint64_t relayed_bytes = 0;
     friend bool operator==(const Party&, const Party&) = default;
   };

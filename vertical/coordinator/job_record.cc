@@ -5,8 +5,8 @@
 namespace coterie::vertical {
 namespace {
 
-constexpr std::array<std::string_view, 6> kStateNames = {"created", "approved", "running",
-                                                         "done",    "failed",   "cancelled"};
+constexpr std::array<std::string_view, 7> kStateNames = {"created", "approved",  "running", "done",
+                                                         "failed",  "cancelled", "paused"};
 constexpr std::string_view kApprovalDomain("coterie vertical approval 1\0", 28);
 
 }  // namespace

@@ -22,9 +22,10 @@ inline constexpr size_t kPartyNameBytesMax = 253;  // of a DNS name
 inline constexpr size_t kJobReasonBytesMax = 64;
 inline constexpr size_t kApprovalBytesMax = 256;  // of a signature
 
-// created -> approved -> running -> done, and from each of the first three also to failed or cancelled. One approval is
-// for one run: a run that is lost fails the job, and whoever wants another one submits another job.
-enum class JobState : uint8_t { created = 1, approved, running, done, failed, cancelled };
+// created -> approved -> running -> done, and from all before done also to failed or cancelled. A run that loses a
+// party or its coordinator is paused, and runs again when both parties have come back; so is one that a party pauses,
+// until that party resumes it. The numbers are on the wire.
+enum class JobState : uint8_t { created = 1, approved, running, done, failed, cancelled, paused };
 std::string_view job_state_name(JobState state);
 std::optional<JobState> job_state_from_name(std::string_view name);
 bool is_over(JobState state);
@@ -50,6 +51,7 @@ struct PartyRecord {
   std::string name;
   std::optional<PartyApproval> approval;
   bool is_done = false;        // it said so at its end
+  bool is_paused = false;      // it paused the job, and has not resumed it
   uint64_t relayed_bytes = 0;  // that it sent to the other party: sealed frames, as the relay saw them
   friend bool operator==(const PartyRecord&, const PartyRecord&) = default;
 };
@@ -60,10 +62,11 @@ struct JobRecord {
   std::array<PartyRecord, kJobParties> parties;
   PartyIndex submitted_by = 0;
   JobState state = JobState::created;
-  std::string reason;  // of failed and cancelled: a-z and _
+  std::string reason;  // of failed, cancelled and paused: a-z and _
   WallTime changed;    // when the state did
 
   bool is_approved() const { return parties[0].approval && parties[1].approval; }
+  bool is_held() const { return parties[0].is_paused || parties[1].is_paused; }
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
 

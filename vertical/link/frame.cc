@@ -25,6 +25,7 @@ std::string_view stage_name(StageId stage) {
     case StageId::matching: return "matching";
     case StageId::training: return "training";
     case StageId::prediction: return "prediction";
+    case StageId::farewell: return "farewell";
   }
   return "unknown";
 }

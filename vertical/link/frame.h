@@ -17,7 +17,7 @@ namespace coterie::vertical {
 constexpr size_t kFrameHeaderBytes = 16;
 
 // Which part of a job a frame belongs to, in the order in which parties go through them.
-enum class StageId : uint16_t { hello = 1, matching = 2, training = 3, prediction = 4 };
+enum class StageId : uint16_t { hello = 1, matching = 2, training = 3, prediction = 4, farewell = 5 };
 std::string_view stage_name(StageId stage);
 
 struct FrameHeader {

@@ -3,10 +3,9 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "base/os/clock.h"
 #include "base/os/file.h"
-#include "secure/crypto/dev_ca.h"
 #include "tests/integration/demo/demo_process.h"
+#include "tests/integration/demo/vertical_job.h"
 #include "tests/support/matchers.h"
 #include "tools/vertical/manifest.h"
 
@@ -98,79 +97,6 @@ TEST_F(VerticalDemo, ARegressionIsAsGoodAsOneTable) {
   EXPECT_EQ(mixed.wait(), 2);
   EXPECT_NE(mixed.errors().find("--trees"), std::string::npos) << mixed.errors();
 }
-
-// Two parties and a coordinator as their operators start them.
-class VerticalCoordinator : public VerticalDemo {
- protected:
-  void SetUp() override {
-    const PemPair ca = *make_dev_ca(os::wall_now(), 1);
-    write("ca.pem", ca.certificate);
-    for (const std::string name : {"coordinator", "label", "feature"}) {
-      const PemPair pair = *make_peer_certificate(ca, {name}, os::wall_now(), 1);
-      write(name + ".pem", pair.certificate);
-      write(name + ".key", pair.private_key);
-    }
-    std::string label = "id,label,x\n", feature = "id,y\n";
-    for (int i = 0; i < 60; ++i) {
-      const std::string id = "p" + std::to_string(i);
-      label += id + "," + std::to_string(i % 2) + "," + std::to_string(i) + "\n";
-      feature += id + "," + std::to_string(i % 7) + "\n";
-    }
-    write("label.csv", label);
-    write("feature.csv", feature);
-    VerticalManifest manifest{.job = {9}, .matching = {}, .trees = {}, .bins = 4, .parties = {"label", "feature"}};
-    manifest.matching.intersection_min = 10;
-    manifest.matching.id_type = "id";
-    manifest.trees.rounds = 1;
-    manifest.trees.depth = 1;
-    manifest_ = write_manifest(manifest);
-    write("manifest.json", manifest_);
-    write(
-        "coordinator.json",
-        nlohmann::json{{"listen", "127.0.0.1:0"}, {"port_file", "port"}, {"jobs", "jobs"}, {"tls", tls("coordinator")}}
-            .dump());
-  }
-  void write(const std::string& name, const std::string& text) const {
-    ASSERT_TRUE(os::write_file_atomically(directory_ / name, as_bytes(text)));
-  }
-  static nlohmann::json tls(const std::string& name) {
-    return {{"ca", "ca.pem"}, {"certificate", name + ".pem"}, {"key", name + ".key"}};
-  }
-
-  // A fresh coordinator, which both parties' configurations then name.
-  std::unique_ptr<DemoProcess> start_coordinator() {
-    EXPECT_TRUE(os::remove_file(directory_ / "port"));
-    auto coordinator = std::make_unique<DemoProcess>(
-        directory_.path(), std::vector<std::string>{"vertical", "coordinator", "--config", "coordinator.json"});
-    EXPECT_TRUE(coordinator->wait_for_path(directory_ / "port")) << coordinator->errors();
-    const Result<Bytes> bytes = os::read_file(directory_ / "port", 16);
-    const std::string port = bytes ? std::string(as_text(*bytes)) : "\n";
-    for (const std::string self : {"label", "feature"}) {
-      nlohmann::json config = {
-          {"role", self},
-          {"manifest", "manifest.json"},
-          {"approved", manifest_digest(manifest_).hex()},
-          {"table", self + ".csv"},
-          {"out", self + "_results"},
-          {"coordinator", {{"address", "127.0.0.1:" + port.substr(0, port.find('\n'))}, {"name", "coordinator"}}},
-          {"tls", tls(self)}};
-      config["tls"]["peer_name"] = self == "label" ? "feature" : "label";
-      write(self + ".json", config.dump());
-    }
-    return coordinator;
-  }
-  // The exit status; what it printed is in said_.
-  int vertical(const std::string& command, const std::string& party, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = {"vertical", command, "--config", party + ".json"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    DemoProcess process(directory_.path(), arguments);
-    const int status = process.wait();
-    said_ = process.output() + process.errors();
-    return status;
-  }
-
-  std::string manifest_, said_;
-};
 
 TEST_F(VerticalCoordinator, LeadsAJobOverItsOwnDeath) {
   auto coordinator = start_coordinator();

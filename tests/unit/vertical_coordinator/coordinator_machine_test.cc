@@ -271,17 +271,96 @@ TEST_F(CoordinatorMachineTest, LetsNobodyWaitForEver) {
   EXPECT_EQ(effects_.closes, (std::vector<ConnectionId>{label, feature}));
 }
 
-TEST_F(CoordinatorMachineTest, ARunWithoutReportsFails) {
+TEST_F(CoordinatorMachineTest, ARunWithoutReportsIsPaused) {
   approve_all();
   const auto [label, feature] = run();
   machine_.closed(label, now_);
   machine_.closed(feature, now_);
   EXPECT_EQ(refusal(label_, report(true)), "accepted");
   pass(small().report_time);
+  EXPECT_EQ(job().state, JobState::paused);
+  EXPECT_EQ(job().reason, "party_lost");
+  EXPECT_EQ(refusal(feature_, report(true)), "accepted") << "it had nothing else left to do";
+  EXPECT_EQ(job().state, JobState::done);
+  EXPECT_FALSE(machine_.next_deadline());
+}
+
+TEST_F(CoordinatorMachineTest, GoesOnWhenBothHaveComeBack) {
+  approve_all();
+  auto [label, feature] = run();
+  machine_.relayed(label, 5, now_);
+  machine_.closed(label, now_);
+  EXPECT_EQ(refusal(label_, about(RequestKind::join)), "already_joined") << "the other connection is still there";
+  machine_.closed(feature, now_);
+  // Who comes back does not wait for reports.
+  EXPECT_EQ(refusal(feature_, about(RequestKind::join)), "waits");
+  EXPECT_EQ(effects_.store.at(0).state, JobState::paused);
+  EXPECT_EQ(refusal(feature_, about(RequestKind::join)), "already_joined");
+  EXPECT_EQ(refusal(label_, about(RequestKind::join)), "accepted");
+  EXPECT_EQ(job().state, JobState::running);
+  EXPECT_EQ(job().reason, "");
+  ASSERT_EQ(effects_.pairs.size(), 1u);
+  EXPECT_EQ(job().parties[0].relayed_bytes, 5u);
+
+  // Nobody comes back: it fails by the reason that it was paused for.
+  machine_.closed(effects_.pairs[0].label, now_);
+  machine_.closed(effects_.pairs[0].feature, now_);
+  pass(small().report_time);
+  EXPECT_EQ(machine_.next_deadline(), now_.instant + small().resume_time);
+  pass(small().resume_time);
   EXPECT_EQ(job().state, JobState::failed);
   EXPECT_EQ(job().reason, "party_lost");
-  EXPECT_EQ(refusal(feature_, report(true)), "accepted") << "too late";
-  EXPECT_EQ(job().state, JobState::failed);
+  EXPECT_EQ(refusal(label_, about(RequestKind::join)), "job_over");
+}
+
+TEST_F(CoordinatorMachineTest, EitherPartyPausesAndTheSameOneResumes) {
+  EXPECT_EQ(refusal(label_, submit()), "accepted");
+  EXPECT_EQ(refusal(label_, about(RequestKind::pause)), "not_approved");
+  EXPECT_EQ(refusal(label_, approval(label_)), "accepted");
+  EXPECT_EQ(refusal(feature_, approval(feature_)), "accepted");
+  const auto [label, feature] = run();
+  EXPECT_EQ(refusal(stranger_, about(RequestKind::pause)), "not_a_party");
+  EXPECT_EQ(refusal(feature_, about(RequestKind::pause)), "accepted");
+  EXPECT_EQ(effects_.closes, (std::vector<ConnectionId>{label, feature}));
+  EXPECT_EQ(job().state, JobState::paused);
+  EXPECT_EQ(job().reason, "feature_party_paused");
+  EXPECT_FALSE(machine_.next_deadline()) << "it may take its time";
+  EXPECT_EQ(refusal(feature_, about(RequestKind::pause)), "accepted") << "again";
+  EXPECT_TRUE(effects_.store.empty());
+  EXPECT_EQ(refusal(label_, about(RequestKind::pause)), "accepted");
+  EXPECT_EQ(refusal(feature_, about(RequestKind::resume)), "accepted");
+  EXPECT_EQ(job().state, JobState::paused);
+  EXPECT_EQ(job().reason, "label_party_paused") << "the other one still holds it";
+  EXPECT_EQ(refusal(feature_, about(RequestKind::resume)), "accepted");
+  EXPECT_EQ(job().state, JobState::paused);
+
+  // A party that comes waits until nobody holds it.
+  EXPECT_EQ(refusal(feature_, about(RequestKind::join)), "waits");
+  EXPECT_EQ(refusal(label_, about(RequestKind::resume)), "accepted");
+  EXPECT_EQ(job().state, JobState::approved);
+  EXPECT_EQ(job().reason, "");
+  EXPECT_EQ(refusal(label_, about(RequestKind::join)), "accepted");
+  EXPECT_EQ(job().state, JobState::running);
+  EXPECT_EQ(refusal(label_, report(false)), "accepted");
+  EXPECT_EQ(refusal(label_, about(RequestKind::resume)), "job_over");
+  EXPECT_EQ(refusal(label_, about(RequestKind::pause)), "job_over");
+}
+
+TEST_F(CoordinatorMachineTest, ResumingPairsWhoWait) {
+  CoordinatorLimits limits = small();
+  limits.waiting_max = 2;
+  machine_ = CoordinatorMachine(limits, read_terms, {});
+  approve_all();
+  EXPECT_EQ(refusal(label_, about(RequestKind::pause)), "accepted");
+  EXPECT_EQ(refusal(label_, about(RequestKind::join)), "waits");
+  const ConnectionId label = connection_;
+  EXPECT_EQ(refusal(feature_, about(RequestKind::join)), "waits");
+  const ConnectionId feature = connection_;
+  EXPECT_EQ(refusal(label_, about(RequestKind::resume)), "accepted");
+  EXPECT_TRUE(heard(label) && heard(feature));
+  ASSERT_EQ(effects_.pairs.size(), 1u);
+  EXPECT_EQ(effects_.pairs[0].feature, feature);
+  EXPECT_EQ(job().state, JobState::running);
 }
 
 TEST_F(CoordinatorMachineTest, APartyThatFailsFailsTheJob) {
@@ -298,6 +377,8 @@ TEST_F(CoordinatorMachineTest, DealsOnceToBothPartiesOfARun) {
   const auto deal = [](uint32_t rows) {
     Request request = about(RequestKind::deal);
     request.shape = {.rows = rows, .label_columns = 2, .feature_columns = 3, .batch = 16, .epochs = 1};
+    request.session = digest('S');
+    request.first_step = 2;
     return request;
   };
   approve_all();
@@ -315,6 +396,17 @@ TEST_F(CoordinatorMachineTest, DealsOnceToBothPartiesOfARun) {
   ASSERT_TRUE(heard(label));
   EXPECT_EQ(heard(label)->error().reason(), "deal_differs") << "both hear of it";
 
+  for (int difference = 0; difference < 2; ++difference) {
+    Request other = deal(100);
+    if (difference == 0) {
+      other.session = digest('T');
+    } else {
+      other.first_step = 3;
+    }
+    EXPECT_EQ(refusal(label_, deal(100)), "waits");
+    EXPECT_EQ(refusal(feature_, other), "deal_differs");
+  }
+
   EXPECT_EQ(refusal(feature_, deal(100)), "waits");
   const ConnectionId feature = connection_;
   EXPECT_EQ(refusal(label_, deal(100)), "accepted");
@@ -324,9 +416,12 @@ TEST_F(CoordinatorMachineTest, DealsOnceToBothPartiesOfARun) {
   EXPECT_EQ(effects_.deals[0].label, label);
   EXPECT_EQ(effects_.deals[0].feature, feature);
   EXPECT_EQ(effects_.deals[0].shape, deal(100).shape);
+  EXPECT_EQ(effects_.deals[0].job, job().job);
+  EXPECT_EQ(effects_.deals[0].session, digest('S'));
+  EXPECT_EQ(effects_.deals[0].first_step, 2u);
   EXPECT_TRUE(effects_.store.empty());
   EXPECT_EQ(machine_.spoke_early(feature, now_).closes, std::vector{feature}) << "who is dealt to says nothing";
-  EXPECT_EQ(refusal(feature_, deal(100)), "already_joined") << "seeds serve once";
+  EXPECT_EQ(refusal(feature_, deal(100)), "already_joined") << "once a run";
   EXPECT_EQ(refusal(label_, report(false)), "accepted");
   EXPECT_EQ(effects_.closes.size(), 3u) << "both of the pair, and whoever is still dealt to";
   EXPECT_EQ(refusal(label_, deal(100)), "job_over");
@@ -358,10 +453,17 @@ TEST_F(CoordinatorMachineTest, KnowsItsJobsAgain) {
   machine_ = CoordinatorMachine(small(), read_terms, records);
   effects_ = machine_.begin(now_);
   ASSERT_EQ(effects_.store.size(), 1u);
-  EXPECT_EQ(job('B').state, JobState::failed);
+  EXPECT_EQ(job('B').state, JobState::paused);
   EXPECT_EQ(job('B').reason, "coordinator_lost");
+  EXPECT_EQ(machine_.next_deadline(), now_.instant + small().resume_time);
   EXPECT_EQ(job('A'), records[0]);
-  run('A');
+  run('B');
+  // What a party has paused stays so.
+  EXPECT_EQ(refusal(label_, about(RequestKind::pause, 'B')), "accepted");
+  machine_ = CoordinatorMachine(small(), read_terms, {job('A'), job('B')});
+  EXPECT_TRUE(machine_.begin(now_).store.empty());
+  EXPECT_FALSE(machine_.next_deadline());
+  EXPECT_EQ(job('B').reason, "label_party_paused");
 }
 
 TEST(CoordinatorLimits, AreInRange) {

@@ -32,6 +32,11 @@ class MemoryStore final : public JobStore {
     records.erase(job);
     return {};
   }
+  Result<Secret<32>> dealing_secret(const VerticalJobId& job) override {
+    Secret<32> secret;
+    secret.mutable_bytes()[0] = job[0];
+    return secret;
+  }
   std::vector<JobRecord> all() const {
     std::vector<JobRecord> list;
     for (const auto& [job, record] : records) list.push_back(record);
@@ -183,7 +188,7 @@ TEST_F(CoordinatorServerTest, DealsARegression) {
       .rows = kRows, .label_columns = 2, .feature_columns = 1, .batch = settings.batch, .epochs = settings.epochs};
   const auto train = [&](const std::string& self, const std::string& peer) -> Result<RegressionModel> {
     COT_ASSIGN(auto stream, meet(self, peer));
-    COT_ASSIGN(auto dealt, ask_dealer(door(self), kJob, manifest_, shape, {}));
+    COT_ASSIGN(auto dealt, ask_dealer(door(self), kJob, manifest_, {.shape = shape, .session = {}}, {}));
     Link link(std::move(stream)), dealer(std::move(dealt));
     const bool is_label = self == "label";
     COT_ASSIGN(const auto training, is_label ? start_label_regression(shape, settings, columns, labels)

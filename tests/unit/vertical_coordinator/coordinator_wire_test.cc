@@ -42,12 +42,22 @@ TEST(CoordinatorWire, CarriesEachRequest) {
   EXPECT_EQ(report->reason, "peer_silent");
   EXPECT_FALSE(report->is_done);
   const RegressionShape shape{.rows = 1000, .label_columns = 2, .feature_columns = 300, .batch = 64, .epochs = 7};
-  const Result<Request> deal = again({.kind = RequestKind::deal, .job = {3}, .digest = digest, .shape = shape});
+  Digest session;
+  session.bytes[7] = 7;
+  const Result<Request> deal = again(
+      {.kind = RequestKind::deal, .job = {3}, .digest = digest, .shape = shape, .session = session, .first_step = 111});
   ASSERT_OK(deal);
   EXPECT_EQ(deal->digest, digest);
   EXPECT_EQ(deal->shape, shape);
+  EXPECT_EQ(deal->session, session);
+  EXPECT_EQ(deal->first_step, 111u);
+  EXPECT_FALSE(again({.kind = RequestKind::deal, .job = {3}, .shape = shape, .first_step = 112})) << "it has 112 steps";
   ASSERT_OK(again({.kind = RequestKind::status, .job = {3}}));
-  ASSERT_OK(again({.kind = RequestKind::cancel, .job = {3}}));
+  for (const RequestKind kind : {RequestKind::cancel, RequestKind::pause, RequestKind::resume}) {
+    const Result<Request> request = again({.kind = kind, .job = {3}});
+    ASSERT_OK(request);
+    EXPECT_EQ(request->kind, kind);
+  }
 }
 
 TEST(CoordinatorWire, RefusesALengthBeforeAnybodyReadsOn) {
@@ -63,21 +73,21 @@ TEST(CoordinatorWire, RefusesALengthBeforeAnybodyReadsOn) {
 
 TEST(CoordinatorWire, RefusesWhatIsNoRequest) {
   Bytes bytes = write_request({.kind = RequestKind::join, .job = {}});
-  for (const auto& [at, value] : {std::pair(0, 'X'), {4, 0}, {4, 8}, {5, 1}, {7, 1}}) {
+  for (const auto& [at, value] : {std::pair(0, 'X'), {4, 0}, {4, 10}, {5, 1}, {7, 1}}) {
     Bytes other = bytes;
     other[static_cast<size_t>(at)] = static_cast<uint8_t>(value);
     EXPECT_ERROR(read_request_header(header_of(other)), ErrorCode::malformed, "coordinator");
   }
-  bytes[3] = 2;
-  EXPECT_ERROR(read_request_header(header_of(bytes)), ErrorCode::unsupported_version, "version 2");
+  bytes[3] = 1;
+  EXPECT_ERROR(read_request_header(header_of(bytes)), ErrorCode::unsupported_version, "version 1");
   for (size_t size = 0; size < 48; ++size) {
     EXPECT_ERROR(read_request(RequestKind::join, Bytes(size)), ErrorCode::malformed, "");
   }
   EXPECT_ERROR(read_request(RequestKind::status, Bytes(17)), ErrorCode::malformed, "");
-  for (size_t size = 0; size < 68; ++size) {
+  for (size_t size = 0; size < 104; ++size) {
     EXPECT_ERROR(read_request(RequestKind::deal, Bytes(size)), ErrorCode::malformed, "");
   }
-  EXPECT_ERROR(read_request(RequestKind::deal, Bytes(68, 0xFF)), ErrorCode::malformed, "out of range");
+  EXPECT_ERROR(read_request(RequestKind::deal, Bytes(104, 0xFF)), ErrorCode::malformed, "out of range");
   // A failure has a reason, an end that is well has none, and a reason is a word.
   EXPECT_FALSE(again({.kind = RequestKind::report, .job = {}}));
   EXPECT_FALSE(again({.kind = RequestKind::report, .job = {}, .is_done = true, .reason = "x"}));
@@ -87,7 +97,7 @@ TEST(CoordinatorWire, RefusesWhatIsNoRequest) {
 TEST(CoordinatorWire, CarriesAJobAndEachRefusal) {
   JobView view{.job = {5}, .manifest = {}, .state = JobState::failed, .reason = "party_lost"};
   view.parties[0] = {.name = "a", .is_approved = true, .is_done = false, .relayed_bytes = uint64_t{1} << 40};
-  view.parties[1] = {.name = "b", .is_approved = true, .is_done = true, .relayed_bytes = 3};
+  view.parties[1] = {.name = "b", .is_approved = true, .is_done = true, .is_paused = true, .relayed_bytes = 3};
   const Bytes bytes = write_answer(view);
   const Result<JobView> read = read_answer(header_of(bytes), payload_of(bytes));
   ASSERT_OK(read);

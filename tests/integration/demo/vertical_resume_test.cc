@@ -1,0 +1,167 @@
+// A job whose processes are killed goes on, and ends with the model that it would have ended with.
+#include <sched.h>
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "tests/integration/demo/demo_process.h"
+#include "tests/integration/demo/vertical_job.h"
+#include "tests/support/matchers.h"
+#include "tools/vertical/manifest.h"
+#include "tools/vertical/party_journal.h"
+
+namespace coterie::integration {
+namespace {
+
+class VerticalResume : public VerticalCoordinator {
+ protected:
+  std::unique_ptr<DemoProcess> party(const std::string& name) const {
+    return std::make_unique<DemoProcess>(directory_.path(),
+                                         std::vector<std::string>{"vertical", "party", "--config", name + ".json"});
+  }
+  void submit_and_approve() {
+    ASSERT_EQ(vertical("submit", "label"), 0) << said_;
+    ASSERT_EQ(vertical("approve", "label"), 0) << said_;
+    ASSERT_EQ(vertical("approve", "feature"), 0) << said_;
+  }
+  nlohmann::json status() {
+    EXPECT_EQ(vertical("status", "label", {"--json"}), 0) << said_;
+    return nlohmann::json::parse(said_, nullptr, false);
+  }
+  static void kill(std::unique_ptr<DemoProcess>& process) {
+    process->signal(SIGKILL);
+    process->wait();
+  }
+  Bytes model(const std::string& name) const {
+    const Result<Bytes> bytes = os::read_file(directory_ / (name + "_results/model.part"), 1 << 20);
+    EXPECT_OK(bytes);
+    return bytes ? *bytes : Bytes();
+  }
+};
+
+class VerticalRegressionResume : public VerticalResume {
+ protected:
+  void change(VerticalManifest& manifest) const override {
+    manifest.model = VerticalModel::logistic;
+    manifest.logistic = {.epochs = 100, .batch = 16, .rate = 0.1};
+  }
+  // Until a party has a checkpoint of so many steps.
+  void wait_for_steps(const std::string& name, uint32_t steps) const {
+    const std::string results = directory_ / (name + "_results");
+    for (;;) {
+      ASSERT_FALSE(os::exists(results + "/journal/model")) << "it was over before";
+      for (const char* file : {"/journal/training.0", "/journal/training.1"}) {
+        // Replaced whole; behind the file's magic come the steps.
+        const Result<Bytes> bytes = os::read_file(results + file, 1 << 20);
+        if (!bytes || bytes->size() < 8) continue;
+        if (((*bytes)[4] | uint32_t{(*bytes)[5]} << 8) >= steps) return;
+      }
+      ::sched_yield();
+    }
+  }
+  void copy(const std::string& from, const std::string& to) const {
+    for (const char* name : {"jobs", "label_results", "feature_results"}) {
+      std::filesystem::remove_all(directory_ / (to + name));
+      std::filesystem::copy(directory_ / (from + name), directory_ / (to + name),
+                            std::filesystem::copy_options::recursive);
+    }
+  }
+};
+
+TEST_F(VerticalRegressionResume, EndsWithTheSameModelWhoeverIsKilled) {
+  auto coordinator = start_coordinator();
+  submit_and_approve();
+  auto label = party("label"), feature = party("feature");
+  ASSERT_TRUE(coordinator->wait_for_path(directory_ / ("jobs/" + to_hex(kJob) + ".dealer"))) << label->errors();
+  for (auto* process : {&label, &feature, &coordinator}) kill(*process);
+  ASSERT_TRUE(os::make_directories(directory_ / "saved"));
+  copy("", "saved/");
+
+  // From here once without a break,
+  coordinator = start_coordinator();
+  label = party("label"), feature = party("feature");
+  ASSERT_EQ(label->wait(), 0) << label->errors();
+  ASSERT_EQ(feature->wait(), 0) << feature->errors();
+  EXPECT_EQ(status()["state"], "done");
+  const Bytes label_model = model("label"), feature_model = model("feature");
+  EXPECT_FALSE(os::exists(directory_ / "label_results/journal/run")) << "nothing secret is left";
+  EXPECT_FALSE(os::exists(directory_ / "feature_results/journal/run"));
+  EXPECT_FALSE(os::exists(directory_ / ("jobs/" + to_hex(kJob) + ".dealer")));
+  kill(coordinator);
+
+  // and once while each in turn is killed and started again, and an operator pauses it.
+  copy("saved/", "");
+  coordinator = start_coordinator();
+  label = party("label"), feature = party("feature");
+  wait_for_steps("feature", 48);
+  kill(feature);
+  feature = party("feature");
+  wait_for_steps("label", 96);
+  kill(label);
+  label = party("label");
+  wait_for_steps("feature", 144);
+  kill(coordinator);
+  ASSERT_TRUE(label->wait_for("waiting to go on"));
+  ASSERT_TRUE(feature->wait_for("waiting to go on"));
+  coordinator = start_coordinator();
+  wait_for_steps("label", 192);
+  ASSERT_EQ(vertical("pause", "feature"), 0) << said_;
+  const nlohmann::json paused = status();
+  EXPECT_EQ(paused["state"], "paused");
+  EXPECT_EQ(paused["reason"], "feature_party_paused");
+  EXPECT_EQ(paused["feature_party"]["paused"], true);
+  EXPECT_EQ(vertical("resume", "label"), 0) << said_;
+  EXPECT_EQ(status()["state"], "paused") << "it is not the label party's to resume";
+  EXPECT_EQ(vertical("resume", "feature"), 0) << said_;
+  ASSERT_EQ(label->wait(), 0) << label->errors();
+  ASSERT_EQ(feature->wait(), 0) << feature->errors();
+  EXPECT_NE(label->output().find("goes on behind step"), std::string::npos) << label->output();
+  EXPECT_EQ(status()["state"], "done");
+  EXPECT_EQ(model("label"), label_model);
+  EXPECT_EQ(model("feature"), feature_model);
+
+  // Its results are there; a job that is over is none to come back to.
+  EXPECT_EQ(vertical("party", "label"), 1);
+  EXPECT_NE(said_.find("job is over: done"), std::string::npos) << said_;
+}
+
+TEST_F(VerticalRegressionResume, AJournalServesTheSameTableAlone) {
+  auto coordinator = start_coordinator();
+  submit_and_approve();
+  auto label = party("label"), feature = party("feature");
+  wait_for_steps("feature", 16);
+  kill(feature);
+  const Result<Bytes> table = os::read_file(directory_ / "feature.csv", 1 << 20);
+  ASSERT_OK(table);
+  write("feature.csv", std::string(as_text(*table)) + "another,3\n");
+  EXPECT_EQ(vertical("party", "feature"), 1);
+  EXPECT_NE(said_.find("journal_differs"), std::string::npos) << said_;
+  // A party that has lost its journal is another one.
+  write("feature.csv", std::string(as_text(*table)));
+  std::filesystem::remove_all(directory_ / "feature_results/journal");
+  EXPECT_EQ(vertical("party", "feature"), 1);
+  EXPECT_EQ(label->wait(), 1);
+  EXPECT_NE(label->errors().find("journal_differs"), std::string::npos) << label->errors();
+  EXPECT_EQ(status()["reason"], "journal_differs");
+}
+
+// Trees begin their training again, with the same seeds.
+TEST_F(VerticalResume, TreesGoOnBehindTheirMatching) {
+  auto coordinator = start_coordinator();
+  submit_and_approve();
+  auto label = party("label"), feature = party("feature");
+  ASSERT_TRUE(feature->wait_for_path(directory_ / "feature_results/journal/matching"));
+  kill(feature);
+  ASSERT_TRUE(label->wait_for("waiting to go on"));
+  feature = party("feature");
+  EXPECT_EQ(label->wait(), 0) << label->errors();
+  EXPECT_EQ(feature->wait(), 0) << feature->errors();
+  EXPECT_NE(feature->output().find("matching: done before"), std::string::npos) << feature->output();
+  EXPECT_EQ(status()["state"], "done");
+  EXPECT_FALSE(model("label").empty() || model("feature").empty());
+}
+
+}  // namespace
+}  // namespace coterie::integration

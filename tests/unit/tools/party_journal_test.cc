@@ -1,0 +1,130 @@
+#include "tools/vertical/party_journal.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/os/file.h"
+#include "tests/support/matchers.h"
+#include "tests/support/temporary_directory.h"
+
+namespace coterie {
+namespace {
+
+using vertical::RegressionCheckpoint;
+
+JournalTerms terms(uint8_t table = 1) {
+  JournalTerms made{.job = {7}, .manifest = {}, .table = {}};
+  made.table.bytes[0] = table;
+  return made;
+}
+
+RegressionCheckpoint checkpoint(uint32_t steps) {
+  RegressionCheckpoint made{.steps = steps, .own_weights = {1, steps}, .peer_weights = {~uint64_t{0}}};
+  made.opened.bytes[0] = static_cast<uint8_t>(steps);
+  return made;
+}
+
+Digest peer() {
+  Digest made;
+  made.bytes[31] = 5;
+  return made;
+}
+
+class PartyJournalTest : public ::testing::Test {
+ protected:
+  Result<PartyJournal> open(uint8_t table = 1) const { return PartyJournal::open(folder_, terms(table)); }
+
+  test::TemporaryDirectory directory_{test::memory_disk()};
+  const std::string folder_ = directory_ / "journal";
+};
+
+TEST_F(PartyJournalTest, KnowsAgainWhatItKept) {
+  vertical::RunPosition position;
+  Secret<32> seed;
+  {
+    Result<PartyJournal> journal = open();
+    ASSERT_OK(journal);
+    EXPECT_FALSE(journal->peer() || journal->matching() || journal->model());
+    seed = journal->seed("matching");
+    EXPECT_FALSE(std::ranges::equal(seed.reveal(), journal->seed("training").reveal()));
+    ASSERT_OK(journal->put_peer(peer()));
+    ASSERT_OK(journal->put_matching({.peer_ids = 99, .root = peer(), .rows = {4, 0, 3}}));
+    for (const uint32_t steps : {16, 32, 48}) ASSERT_OK(journal->put_checkpoint(checkpoint(steps)));
+    ASSERT_OK(journal->put_checkpoint(checkpoint(48))) << "once more, as a replay does";
+    ASSERT_OK(journal->put_model({1, 2, 3}));
+    ASSERT_OK(journal->put_predicted());
+    position = journal->position();
+    ASSERT_EQ(position.units.size(), 2u);
+    EXPECT_EQ(position.units[0].unit, 32u);
+    EXPECT_EQ(position.units[1], (vertical::CommittedUnit{.unit = 48, .state = checkpoint(48).opened}));
+  }
+  const Result<PartyJournal> again = open();
+  ASSERT_OK(again);
+  EXPECT_EQ(again->position(), position);
+  EXPECT_TRUE(std::ranges::equal(seed.reveal(), again->seed("matching").reveal()));
+  EXPECT_EQ(again->peer(), peer());
+  EXPECT_EQ(again->matching()->rows, (std::vector<uint32_t>{4, 0, 3}));
+  EXPECT_EQ(again->matching()->peer_ids, 99u);
+  EXPECT_EQ(again->checkpoint(32), checkpoint(32));
+  EXPECT_EQ(again->checkpoint(0), RegressionCheckpoint{});
+  EXPECT_EQ(again->model(), (Bytes{1, 2, 3}));
+}
+
+TEST_F(PartyJournalTest, RefusesWhatDoesNotBelongToIt) {
+  {
+    Result<PartyJournal> journal = open();
+    ASSERT_OK(journal);
+    EXPECT_EQ(open().error().reason(), "journal_in_use");
+    ASSERT_OK(journal->put_matching({.peer_ids = 2, .root = peer(), .rows = {1}}));
+    EXPECT_ERROR(journal->put_matching({.peer_ids = 2, .root = peer(), .rows = {2}}), ErrorCode::data_loss,
+                 "otherwise");
+    ASSERT_OK(journal->put_model({1}));
+    EXPECT_ERROR(journal->put_model({2}), ErrorCode::data_loss, "another model");
+  }
+  // Before it met anybody another table is no harm: it begins anew.
+  ASSERT_OK(open(2));
+  {
+    Result<PartyJournal> journal = open(2);
+    ASSERT_OK(journal);
+    EXPECT_FALSE(journal->matching());
+    ASSERT_OK(journal->put_peer(peer()));
+  }
+  EXPECT_EQ(open(1).error().reason(), "journal_differs");
+}
+
+TEST_F(PartyJournalTest, NamesTheFileThatIsDamaged) {
+  ASSERT_OK(open()->put_peer(peer()));
+  for (const char* name : {"peer", "run"}) {
+    Result<Bytes> bytes = os::read_file(folder_ + "/" + name, 1 << 16);
+    ASSERT_OK(bytes);
+    (*bytes)[10] ^= 1;
+    ASSERT_OK(os::write_file_atomically(folder_ + "/" + name, *bytes));
+    EXPECT_ERROR(open(), ErrorCode::data_loss, name);
+    bytes->resize(3);
+    ASSERT_OK(os::write_file_atomically(folder_ + "/" + name, *bytes));
+    EXPECT_ERROR(open(), ErrorCode::data_loss, name);
+  }
+}
+
+TEST_F(PartyJournalTest, LeavesNothingWhenItIsErased) {
+  Result<PartyJournal> journal = open();
+  ASSERT_OK(journal);
+  ASSERT_OK(journal->put_peer(peer()));
+  ASSERT_OK(journal->put_checkpoint(checkpoint(16)));
+  ASSERT_OK(journal->erase());
+  EXPECT_TRUE(os::list_directory(folder_)->empty());
+}
+
+TEST_F(PartyJournalTest, WithoutAFolderKeepsNothing) {
+  Result<PartyJournal> journal = PartyJournal::open("", terms());
+  ASSERT_OK(journal);
+  ASSERT_OK(journal->put_peer(peer()));
+  ASSERT_OK(journal->put_model({1}));
+  EXPECT_EQ(journal->model(), Bytes{1});
+  ASSERT_OK(journal->erase());
+  EXPECT_FALSE(os::exists(folder_));
+}
+
+}  // namespace
+}  // namespace coterie

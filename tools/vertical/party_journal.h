@@ -1,0 +1,82 @@
+// PartyJournal: what a party keeps of a job that runs, so that a run which is cut off anywhere goes on: the seed of all
+// that it draws, which other party it met, what was matched, checkpoints of the training, its part of the model.
+//
+// A folder, readable by the owner alone, of files that are written whole and durably, each with a digest of its own. It
+// holds secrets: with what the other party has seen, the seed and the shares would say what they hide. erase() ends it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/os/file.h"
+#include "base/result.h"
+#include "secure/crypto/secret.h"
+#include "vertical/regression/regression_checkpoint.h"
+#include "vertical/resume/run_position.h"
+
+namespace coterie {
+
+// What a journal belongs to: a party that comes back with anything else would send other values under the same masks.
+struct JournalTerms {
+  std::array<uint8_t, 16> job{};
+  Digest manifest;
+  Digest table;  // SHA-256 of the party's file
+};
+
+struct JournalMatching {
+  uint64_t peer_ids = 0;
+  Digest root;                 // the same at both parties
+  std::vector<uint32_t> rows;  // of the party's table, in the matched order
+};
+
+class PartyJournal {
+ public:
+  // An empty folder's name: nothing is kept, and a run that is lost is lost. `refused` with the reason "journal_in_use"
+  // if another process has it, "journal_differs" if it was begun with other terms and has met a peer; data_loss, with
+  // the file's name, for one that is not as it was written.
+  static Result<PartyJournal> open(const std::string& folder, const JournalTerms& terms);
+
+  // Uniform and secret, one for each purpose, the same each time.
+  Secret<32> seed(std::string_view purpose) const;
+  vertical::RunPosition position() const;
+
+  const std::optional<Digest>& peer() const { return peer_; }  // the other party's journal, once they met
+  const std::optional<JournalMatching>& matching() const { return matching_; }
+  // The one after so many steps, which position() names; the begin for 0.
+  vertical::RegressionCheckpoint checkpoint(uint32_t steps) const;
+  const std::optional<Bytes>& model() const { return model_; }
+
+  // Durable when they return. A matching or a model that was there must be the same: data_loss.
+  Status put_peer(const Digest& journal);
+  Status put_matching(JournalMatching matching);
+  Status put_checkpoint(vertical::RegressionCheckpoint checkpoint);
+  Status put_model(Bytes model);
+  Status put_predicted();
+
+  // The job is over, and nobody will ask again.
+  Status erase();
+
+ private:
+  explicit PartyJournal(std::string folder) : folder_(std::move(folder)) {}
+  Status begin(const JournalTerms& terms);
+  Status read_all(const JournalTerms& terms);
+  Status erase_files();
+  Status write(const std::string& name, ByteView payload) const;
+  Result<Bytes> read(const std::string& name) const;
+  bool has(const std::string& name) const;
+
+  std::string folder_;
+  os::File lock_;
+  bool is_predicted_ = false;
+  Secret<32> secret_;
+  std::optional<Digest> peer_;
+  std::optional<JournalMatching> matching_;
+  std::vector<vertical::RegressionCheckpoint> checkpoints_;  // at most two, the later one last
+  std::optional<Bytes> model_;
+};
+
+}  // namespace coterie

@@ -1,0 +1,291 @@
+#include "tools/vertical/party_run.h"
+
+#include <charconv>
+#include <cstdio>
+#include <functional>
+#include <optional>
+
+#include "base/os/clock.h"
+#include "base/os/file.h"
+#include "secure/crypto/sha256.h"
+#include "secure/he/paillier.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/table.h"
+#include "vertical/coordinator/coordinator_client.h"
+#include "vertical/psi/matching.h"
+#include "vertical/regression/predict_regression.h"
+#include "vertical/regression/train_regression.h"
+#include "vertical/trees/predict_trees.h"
+#include "vertical/trees/train_trees.h"
+
+namespace coterie {
+namespace {
+
+using namespace vertical;
+
+constexpr PartyIndex kLabelParty = 0, kFeatureParty = 1;
+
+std::string shortest(float value) {
+  char text[40];
+  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+// A training whose checkpoints are durable before it says anything more.
+class JournaledTraining final : public OrderedStage {
+ public:
+  JournaledTraining(RegressionTraining& training, PartyJournal& journal) : training_(training), journal_(journal) {}
+
+  std::optional<Message> next() override { return training_.next(); }
+  Status receive(const Message& message) override {
+    COT_TRY(training_.receive(message));
+    if (auto checkpoint = training_.take_checkpoint()) return journal_.put_checkpoint(std::move(*checkpoint));
+    return {};
+  }
+  bool done() const override { return training_.done(); }
+  PartyIndex awaits() const override { return training_.awaits(); }
+
+ private:
+  RegressionTraining& training_;
+  PartyJournal& journal_;
+};
+
+class PartyRun {
+ public:
+  PartyRun(const PartyConfig& config, const VerticalManifest& manifest, const PartyTable& table, PartyJournal& journal,
+           std::unique_ptr<ByteStream> stream)
+      : config_(config), manifest_(manifest), table_(table), journal_(journal), link_(std::move(stream)) {}
+
+  Result<PartyReport> run() {
+    COT_TRY(link_.agree({.job = manifest_.job, .manifest = config_.approved, .party = self()}, peer()));
+    COT_TRY(meet());
+    COT_TRY(match());
+    const bool is_regression = manifest_.model == VerticalModel::logistic;
+    COT_TRY(is_regression ? train_regression() : train_trees());
+    COT_TRY(os::write_file_atomically(out("model.part"), *journal_.model()));
+    COT_TRY(is_regression ? predict_regression() : predict_trees());
+    COT_TRY(write_reports());
+    COT_TRY(journal_.put_predicted());
+    // Whoever goes before the other one has all that it needs would leave it alone for ever.
+    Farewell farewell(peer());
+    COT_TRY(link_.run(farewell, StageId::farewell, peer()));
+    return report_;
+  }
+
+ private:
+  PartyIndex self() const { return config_.is_label_party ? kLabelParty : kFeatureParty; }
+  PartyIndex peer() const { return config_.is_label_party ? kFeatureParty : kLabelParty; }
+  std::string out(const std::string& name) const { return config_.out + "/" + name; }
+  uint32_t held_out_rows() const { return static_cast<uint32_t>(held_out_.size()); }
+
+  Status write_reports() const {
+    const std::string ledger = write_ledger(ledger_rows(report_, config_.is_label_party, manifest_));
+    COT_TRY(os::write_file_atomically(out("ledger.json"), as_bytes(ledger)));
+    return os::write_file_atomically(out("report.json"), as_bytes(write_report(report_)));
+  }
+
+  // Where both go on, and what the dealer knows them by.
+  Status meet() {
+    const RunPosition own = journal_.position();
+    PositionExchange exchange(own, peer());
+    COT_TRY(link_.run(exchange, StageId::hello, peer()));
+    const RunPosition& peers = exchange.peers();
+    COT_ASSIGN(start_, common_start(own, peers, journal_.peer()));
+    if (!journal_.peer()) COT_TRY(journal_.put_peer(peers.journal));
+    const auto& first = config_.is_label_party ? own.journal : peers.journal;
+    const auto& second = config_.is_label_party ? peers.journal : own.journal;
+    Bytes both(first.bytes.begin(), first.bytes.end());
+    both.insert(both.end(), second.bytes.begin(), second.bytes.end());
+    session_ = sha256(both);
+    return {};
+  }
+
+  // `begin` makes the stage: that takes its time, too. Whoever called keeps what it returned.
+  template <typename StageType>
+  Result<std::unique_ptr<StageType>> run_stage(StageId id,
+                                               const std::function<Result<std::unique_ptr<StageType>>()>& begin) {
+    std::unique_ptr<StageType> stage;
+    COT_TRY(report_stage(id, [&]() -> Status {
+      COT_ASSIGN(stage, begin());
+      return link_.run(*stage, id, peer());
+    }));
+    return stage;
+  }
+
+  Status report_stage(StageId id, const std::function<Status()>& run) {
+    const Instant started = os::monotonic_now();
+    const LinkBytes before = link_.bytes();
+    COT_TRY(run());
+    StageReport& report = report_.stages.emplace_back();
+    report.name = stage_name(id);
+    report.seconds = std::chrono::duration<double>(os::monotonic_now() - started).count();
+    report.bytes = {.sent = link_.bytes().sent - before.sent, .received = link_.bytes().received - before.received};
+    std::printf("%s: %s, sent %s, received %s\n", report.name.c_str(), format_seconds(report.seconds).c_str(),
+                format_bytes(report.bytes.sent).c_str(), format_bytes(report.bytes.received).c_str());
+    std::fflush(stdout);
+    return {};
+  }
+
+  void report_skipped(StageId id) {
+    report_.stages.emplace_back().name = stage_name(id);
+    std::printf("%s: done before\n", std::string(stage_name(id)).c_str());
+    std::fflush(stdout);
+  }
+
+  Status match() {
+    COT_ASSIGN(IdSet ids, IdSet::make(table_.ids, Duplicates::refuse));
+    report_.ids = ids.items();
+    if (start_.is_matched) {
+      report_skipped(StageId::matching);
+    } else {
+      COT_ASSIGN(const auto matching, run_stage<Matching>(StageId::matching, [&] {
+                   const Secret<32> seed = journal_.seed("matching");
+                   return config_.is_label_party
+                              ? start_label_matching(std::move(ids), manifest_.matching, peer(), seed)
+                              : start_feature_matching(std::move(ids), manifest_.matching, peer(), seed);
+                 }));
+      COT_TRY(journal_.put_matching(
+          {.peer_ids = matching->peer_items(), .root = matching->outcome().root, .rows = matching->matched_rows()}));
+    }
+    const JournalMatching& matching = *journal_.matching();
+    report_.peer_ids = matching.peer_ids;
+    report_.matched = matching.rows.size();
+    for (const uint32_t row : matching.rows) {
+      if (row >= table_.ids.size()) return Error(ErrorCode::data_loss, "the journal's matching is of another table");
+      (is_held_out(table_.ids[row]) ? held_out_ : trained_).push_back(row);
+    }
+    report_.trained = trained_.size();
+    report_.held_out = held_out_.size();
+    if (trained_.empty() || held_out_.empty()) {
+      return Error(ErrorCode::refused, "the parties share " + counted(report_.matched, "id") +
+                                           ", too few to train on some and to judge by others");
+    }
+    return {};
+  }
+
+  // Trees begin anew where they were cut off, with the same seeds: the same messages, and the same model.
+  Status train_trees() {
+    if (start_.is_trained) {
+      report_skipped(StageId::training);
+      return {};
+    }
+    COT_ASSIGN(BinnedColumns columns, bin_columns(rows_of(table_.columns, trained_), manifest_.bins));
+    if (!config_.is_label_party) {
+      COT_ASSIGN(const auto training, run_stage<FeatureTraining>(StageId::training, [&] {
+                   return FeatureTraining::start(std::move(columns), manifest_.trees, journal_.seed("training"),
+                                                 paillier_cipher);
+                 }));
+      return journal_.put_model(write_tree_model(training->model()));
+    }
+    const std::vector<float> labels = rows_of({table_.labels}, trained_)[0];
+    COT_ASSIGN(const auto training, run_stage<LabelTraining>(StageId::training, [&] {
+                 return LabelTraining::start(std::move(columns), labels, manifest_.trees, {kFeatureParty},
+                                             make_paillier_key(PaillierBits::k2048, journal_.seed("training")));
+               }));
+    return journal_.put_model(write_tree_model(training->model()));
+  }
+
+  Status predict_trees() {
+    if (start_.is_predicted) {
+      report_skipped(StageId::prediction);
+      return {};
+    }
+    if (!config_.is_label_party) {
+      COT_ASSIGN(FeatureTreeModel model, read_feature_tree_model(*journal_.model()));
+      COT_TRY(run_stage<FeaturePrediction>(StageId::prediction, [&] {
+        return FeaturePrediction::start(rows_of(table_.columns, held_out_), std::move(model), held_out_rows());
+      }));
+      return {};
+    }
+    COT_ASSIGN(LabelTreeModel model, read_label_tree_model(*journal_.model()));
+    COT_ASSIGN(const auto prediction, run_stage<LabelPrediction>(StageId::prediction, [&] {
+                 return LabelPrediction::start(rows_of(table_.columns, held_out_), std::move(model), held_out_rows(),
+                                               {kFeatureParty});
+               }));
+    return write_scores(prediction->scores());
+  }
+
+  Status write_scores(const std::vector<float>& of_held_out) const {
+    std::string scores = "id,label,score\n";
+    for (size_t i = 0; i < held_out_.size(); ++i) {
+      // Quoted, as an id may have commas.
+      std::string id;
+      for (const char c : table_.ids[held_out_[i]]) id += c == '"' ? std::string("\"\"") : std::string(1, c);
+      scores += "\"" + id + "\"," + shortest(table_.labels[held_out_[i]]) + "," + shortest(of_held_out[i]) + "\n";
+    }
+    return os::write_file_atomically(out("scores.csv"), as_bytes(scores));
+  }
+
+  // The coordinator deals, on a connection of its own for each party.
+  Result<RegressionModel> regress(const RegressionColumns& columns) {
+    const auto rows = static_cast<uint32_t>(trained_.size());
+    COT_ASSIGN(const auto agreement, start_shape(rows, columns, self(), manifest_.logistic));
+    COT_TRY(link_.run(*agreement, StageId::training, peer()));
+    const RegressionShape& shape = agreement->shape();
+    const RegressionCheckpoint from = journal_.checkpoint(start_.unit);
+    COT_ASSIGN(std::unique_ptr<RegressionTraining> training,
+               config_.is_label_party ? start_label_regression(shape, manifest_.logistic, columns,
+                                                               rows_of({table_.labels}, trained_)[0], from)
+                                      : start_feature_regression(shape, manifest_.logistic, columns, from));
+    const LinkPatience patience{.time = config_.patience, .cancel = Interrupt::flag()};
+    COT_ASSIGN(std::unique_ptr<ByteStream> stream,
+               ask_dealer(*config_.coordinator, manifest_.job, config_.approved,
+                          {.shape = shape, .session = session_, .first_step = from.steps}, patience));
+    if (from.steps > 0) {
+      std::printf("training: goes on behind step %u\n", from.steps);
+      std::fflush(stdout);
+    }
+    Link dealer(std::move(stream));
+    JournaledTraining journaled(*training, journal_);
+    COT_TRY(link_.run(journaled, StageId::training, peer(), dealer));
+    report_.dealt_bytes = dealer.bytes().received;
+    return training->model();
+  }
+
+  Status train_regression() {
+    if (start_.is_trained) {
+      report_skipped(StageId::training);
+      return {};
+    }
+    return report_stage(StageId::training, [&]() -> Status {
+      COT_ASSIGN(const RegressionModel model, regress(rows_of(table_.columns, trained_)));
+      return journal_.put_model(write_regression_model(model));
+    });
+  }
+
+  Status predict_regression() {
+    if (start_.is_predicted) {
+      report_skipped(StageId::prediction);
+      return {};
+    }
+    COT_ASSIGN(const RegressionModel model, read_regression_model(*journal_.model()));
+    const RegressionColumns columns = rows_of(table_.columns, held_out_);
+    if (!config_.is_label_party) {
+      COT_TRY(run_stage<Stage>(StageId::prediction,
+                               [&] { return start_feature_scoring(columns, model, held_out_rows()); }));
+      return {};
+    }
+    COT_ASSIGN(const auto scoring, run_stage<LabelScoring>(StageId::prediction, [&] {
+                 return LabelScoring::start(columns, model, held_out_rows());
+               }));
+    return write_scores(scoring->scores());
+  }
+
+  const PartyConfig& config_;
+  const VerticalManifest& manifest_;
+  const PartyTable& table_;
+  PartyJournal& journal_;
+  Link link_;
+  RunStart start_;
+  Digest session_;
+  PartyReport report_;
+  std::vector<uint32_t> trained_, held_out_;  // rows of the table, in the matched order
+};
+
+}  // namespace
+
+Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, const PartyTable& table,
+                               PartyJournal& journal, std::unique_ptr<ByteStream> stream) {
+  return PartyRun(config, manifest, table, journal, std::move(stream)).run();
+}
+
+}  // namespace coterie
