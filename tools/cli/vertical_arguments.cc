@@ -15,6 +15,8 @@ constexpr const char* kGroupExamples =
     "  coterie vertical demo                 two parties and their coordinator\n"
     "  coterie vertical party --config label.json\n"
     "                        one party, next to its own data\n"
+    "  coterie vertical predict --config label.json\n"
+    "                        scores of people by a model that both have\n"
     "  coterie vertical coordinator --config coordinator.json\n"
     "                        where parties meet who cannot reach each other\n"
     "  coterie vertical submit --config label.json\n"
@@ -50,6 +52,18 @@ constexpr const char* kPartyExamples =
     "Exit codes: 0 done, 1 failed or refused, 2 usage or bad data, 4 the other\n"
     "party is lost, 5 it said nothing in time, 130 interrupted.";
 
+constexpr const char* kPredictExamples =
+    "  coterie vertical predict --config label.json\n\n"
+    "Both parties run it. The configuration is the one of `coterie vertical party`\n"
+    "and has a \"model\" beside: the model.part that the training left at this party.\n"
+    "The manifest's kind is vertical_trees_prediction or\n"
+    "vertical_logistic_prediction, and its \"model\" is the SHA-256 of the manifest\n"
+    "that the model was trained by. It is submitted and approved as a training is.\n"
+    "Tables need no labels. The label party gets scores.csv: a score for each\n"
+    "person whom both tables have.\n\n"
+    "Exit codes: 0 done, 1 failed or refused, 2 usage or bad data, 4 the other\n"
+    "party is lost, 5 it said nothing in time, 130 interrupted.";
+
 constexpr const char* kCoordinatorExamples =
     "  coterie vertical coordinator --config coordinator.json\n\n"
     "coordinator.json:\n"
@@ -80,6 +94,13 @@ void add_job_command(CLI::App& group, Invocation& invocation, JobCommand command
   added->callback([&invocation, command, config, json] {
     invocation.run = [command, config, json] { return run_job_command(command, *config, *json); };
   });
+}
+
+void add_party_task(CLI::App& command, Invocation& invocation, PartyTask task) {
+  const auto config = std::make_shared<std::string>();
+  command.add_option("--config", *config, "what this party has and whom it meets")->required()->type_name("FILE");
+  command.callback(
+      [&invocation, config, task] { invocation.run = [config, task] { return run_party_command(*config, task); }; });
 }
 
 // What it returns settles the model once all is parsed: settings of one are refused beside the other.
@@ -138,9 +159,9 @@ void add_vertical(CLI::App& app, Invocation& invocation) {
   });
 
   CLI::App* party = add_command(*group, "party", "run one party of a job, next to its data", kPartyExamples);
-  const auto config = std::make_shared<std::string>();
-  party->add_option("--config", *config, "what this party has and whom it meets")->required()->type_name("FILE");
-  party->callback([&invocation, config] { invocation.run = [config] { return run_party_command(*config); }; });
+  add_party_task(*party, invocation, PartyTask::training);
+  add_party_task(*add_command(*group, "predict", "score people of both parties with a trained model", kPredictExamples),
+                 invocation, PartyTask::prediction);
 
   CLI::App* coordinator =
       add_command(*group, "coordinator", "where parties meet who cannot reach each other", kCoordinatorExamples);

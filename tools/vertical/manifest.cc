@@ -27,6 +27,34 @@ void read_hex(JsonReader& reader, const char* key, std::array<uint8_t, kBytes>& 
   std::ranges::copy(*bytes, value.begin());
 }
 
+// A kind's number: the model, and 2 more for a prediction.
+constexpr std::array<std::string_view, 4> kKinds = {"vertical_trees", "vertical_logistic", "vertical_trees_prediction",
+                                                    "vertical_logistic_prediction"};
+constexpr size_t kModels = 2;
+
+size_t kind_of(const VerticalManifest& manifest) {
+  return static_cast<size_t>(manifest.model) + (manifest.is_prediction() ? kModels : 0);
+}
+
+std::string listed_rows(std::span<const std::string_view> rows) {
+  std::string text;
+  for (const std::string_view row : rows) text += (text.empty() ? "\"" : ", \"") + std::string(row) + "\"";
+  return "[" + text + "]";
+}
+
+void read_logistic(JsonReader& reader, vertical::RegressionSettings& logistic) {
+  JsonReader from = reader.object("logistic");
+  from.read("epochs", logistic.epochs);
+  from.read("batch", logistic.batch);
+  from.read("rate", logistic.rate);
+  from.read("lambda", logistic.lambda);
+  from.finish();
+  if (!reader.has("parties")) {
+    reader.problem("parties",
+                   "must be there: a regression needs a coordinator as its dealer, which knows the parties by name");
+  }
+}
+
 void read_trees(JsonReader& reader, VerticalManifest& manifest) {
   JsonReader trees = reader.object("trees");
   trees.read("rounds", manifest.trees.rounds);
@@ -44,6 +72,13 @@ void read_trees(JsonReader& reader, VerticalManifest& manifest) {
 
 }  // namespace
 
+std::span<const std::string_view> leakage_of(const VerticalManifest& manifest) {
+  if (manifest.is_prediction()) {
+    return manifest.is_regression() ? kRegressionPredictionLeakage : kTreesPredictionLeakage;
+  }
+  return manifest.is_regression() ? kRegressionLeakage : kVerticalLeakage;
+}
+
 Result<VerticalManifest> parse_manifest(std::string_view text) {
   Problems problems;
   const std::optional<nlohmann::json> json = parse_json(text, problems);
@@ -52,15 +87,17 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
   JsonReader reader(*json, "", problems);
   size_t kind = 0;
   reader.require("kind");
-  reader.read_choice("kind", {"vertical_trees", "vertical_logistic"}, kind);
-  manifest.model = static_cast<VerticalModel>(kind);
-  const bool is_trees = manifest.model == VerticalModel::trees;
+  reader.read_choice("kind", kKinds, kind);
+  manifest.model = static_cast<VerticalModel>(kind % kModels);
+  if (kind >= kModels) {
+    reader.require("model");
+    reader.read("model", manifest.predicts.emplace());
+  }
   read_hex(reader, "job", manifest.job);
   std::vector<std::string> leakage;
   reader.read("leakage_ack", leakage);
-  if (!std::ranges::equal(leakage, is_trees ? kVerticalLeakage : kRegressionLeakage)) {
-    reader.problem("leakage_ack", std::string("must be ") +
-                                      (is_trees ? "[\"L1\", \"L3\", \"L4\"]" : "[\"L1\", \"L6\", \"L10\"]") +
+  if (!std::ranges::equal(leakage, leakage_of(manifest))) {
+    reader.problem("leakage_ack", "must be " + listed_rows(leakage_of(manifest)) +
                                       ", what such a job tells the parties of each other");
   }
   JsonReader matching = reader.object("matching");
@@ -69,20 +106,8 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
   matching.read("bucket_items", manifest.matching.bucket_items);
   matching.read("intersection_min", manifest.matching.intersection_min);
   matching.finish();
-  if (is_trees) {
-    read_trees(reader, manifest);
-  } else {
-    JsonReader logistic = reader.object("logistic");
-    logistic.read("epochs", manifest.logistic.epochs);
-    logistic.read("batch", manifest.logistic.batch);
-    logistic.read("rate", manifest.logistic.rate);
-    logistic.read("lambda", manifest.logistic.lambda);
-    logistic.finish();
-    if (!reader.has("parties")) {
-      reader.problem("parties",
-                     "must be there: a regression needs a coordinator as its dealer, which knows the parties by name");
-    }
-  }
+  if (kind == 0) read_trees(reader, manifest);
+  if (kind == 1) read_logistic(reader, manifest.logistic);
   if (reader.has("parties")) {
     JsonReader parties = reader.object("parties");
     for (const auto& [key, name] : {std::pair("label", &manifest.parties[0]), {"feature", &manifest.parties[1]}}) {
@@ -103,16 +128,18 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
 }
 
 std::string write_manifest(const VerticalManifest& manifest) {
-  const bool is_trees = manifest.model == VerticalModel::trees;
-  nlohmann::ordered_json json = {{"kind", is_trees ? "vertical_trees" : "vertical_logistic"},
+  const std::span<const std::string_view> leakage = leakage_of(manifest);
+  nlohmann::ordered_json json = {{"kind", kKinds[kind_of(manifest)]},
                                  {"job", to_hex(manifest.job)},
-                                 {"leakage_ack", is_trees ? kVerticalLeakage : kRegressionLeakage},
+                                 {"leakage_ack", std::vector<std::string>(leakage.begin(), leakage.end())},
                                  {"matching",
                                   {{"salt", to_hex(manifest.matching.salt)},
                                    {"id_type", manifest.matching.id_type},
                                    {"bucket_items", manifest.matching.bucket_items},
                                    {"intersection_min", manifest.matching.intersection_min}}}};
-  if (is_trees) {
+  if (manifest.is_prediction()) {
+    json["model"] = manifest.predicts->hex();
+  } else if (!manifest.is_regression()) {
     json["trees"] = {{"rounds", manifest.trees.rounds},
                      {"depth", manifest.trees.depth},
                      {"eta", manifest.trees.eta},

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +18,11 @@
 
 namespace coterie {
 
-// Rows of the leakage ledger (docs/VERTICAL.md) that such a job implies: a manifest must list them.
+// Rows of the leakage ledger (docs/VERTICAL.md) that a training implies, and a prediction with a model of before.
 inline constexpr std::array<std::string_view, 3> kVerticalLeakage = {"L1", "L3", "L4"};
 inline constexpr std::array<std::string_view, 3> kRegressionLeakage = {"L1", "L6", "L10"};
+inline constexpr std::array<std::string_view, 2> kTreesPredictionLeakage = {"L1", "L4"};
+inline constexpr std::array<std::string_view, 2> kRegressionPredictionLeakage = {"L1", "L10"};
 inline constexpr uint32_t kVerticalBinsMax = 256;
 
 enum class VerticalModel : uint8_t { trees = 0, logistic = 1 };
@@ -33,7 +37,16 @@ struct VerticalManifest {
   std::array<std::string, 2> parties;
   VerticalModel model = VerticalModel::trees;
   vertical::RegressionSettings logistic;
+  // A prediction: the SHA-256 of the manifest that the model was trained by, whose parts both parties have. It scores
+  // all people whom both tables have. None: a training.
+  std::optional<Digest> predicts;
+
+  bool is_prediction() const { return predicts.has_value(); }
+  bool is_regression() const { return model == VerticalModel::logistic; }
 };
+
+// What a manifest must acknowledge.
+std::span<const std::string_view> leakage_of(const VerticalManifest& manifest);
 
 // invalid_argument or malformed, with every field that is wrong.
 Result<VerticalManifest> parse_manifest(std::string_view text);

@@ -6,12 +6,11 @@
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
-#include "secure/crypto/sha256.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/table.h"
+#include "tools/vertical/party_inputs.h"
 #include "tools/vertical/party_journal.h"
 #include "tools/vertical/party_run.h"
-#include "tools/vertical/party_table.h"
 #include "vertical/coordinator/coordinator_client.h"
 
 namespace coterie {
@@ -21,7 +20,6 @@ using namespace vertical;
 
 constexpr Millis kReportPatience{10'000};
 constexpr Millis kRedialEvery{500};
-constexpr uint64_t kTableBytesMax = uint64_t{1} << 40;
 constexpr uint64_t kReportBytesMax = 1 << 20;
 
 }  // namespace
@@ -171,29 +169,36 @@ class PartyJob {
 
 }  // namespace
 
-Result<PartyReport> run_party(const PartyConfig& config) {
+Result<PartyReport> run_party(const PartyConfig& config, PartyTask task) {
   COT_ASSIGN(const ApprovedManifest approved, read_approved_manifest(config));
   const VerticalManifest& manifest = approved.manifest;
-  if (manifest.model == VerticalModel::logistic && !config.coordinator) {
+  if (manifest.is_prediction() != (task == PartyTask::prediction)) {
+    return Error(ErrorCode::invalid_argument,
+                 manifest.is_prediction() ? "the manifest is of a prediction: run it by `coterie vertical predict`"
+                                          : "the manifest is of a training: run it by `coterie vertical party`",
+                 "kind_differs");
+  }
+  if (manifest.is_regression() && !manifest.is_prediction() && !config.coordinator) {
     return Error(ErrorCode::invalid_argument,
                  "a regression needs a coordinator as its dealer, and this configuration has none", "dealer_missing");
   }
-  COT_ASSIGN(const PartyTable table, read_party_table(config.table_file, config.id_column, config.label_column));
+  COT_ASSIGN(PartyInputs inputs, read_party_inputs(config, manifest));
   COT_TRY(os::make_directories(config.out));
-  COT_ASSIGN(const Bytes table_bytes, os::read_file(config.table_file, kTableBytesMax));
   COT_ASSIGN(PartyJournal journal,
              PartyJournal::open(config.coordinator ? config.out + "/journal" : "",
-                                {.job = manifest.job, .manifest = config.approved, .table = sha256(table_bytes)}));
-  return PartyJob(config, manifest, table, std::move(journal)).run();
+                                {.job = manifest.job, .manifest = config.approved, .inputs = inputs.digest}));
+  if (manifest.is_prediction()) COT_TRY(journal.put_model(std::move(inputs.model)));
+  return PartyJob(config, manifest, inputs.table, std::move(journal)).run();
 }
 
-ExitCode run_party_command(const std::string& config_file) {
+ExitCode run_party_command(const std::string& config_file, PartyTask task) {
   const Result<PartyConfig> config = read_party_config(config_file);
-  const Result<PartyReport> report = config ? run_party(*config) : Result<PartyReport>(config.error());
+  const Result<PartyReport> report = config ? run_party(*config, task) : Result<PartyReport>(config.error());
   if (report) return ExitCode::ok;
   const Error& error = report.error();
   const std::string reason = error.reason().empty() ? "" : " (" + std::string(error.reason()) + ")";
-  std::fprintf(stderr, "coterie vertical party: %s%s\n", printable(error.message()).c_str(), reason.c_str());
+  std::fprintf(stderr, "coterie vertical %s: %s%s\n", task == PartyTask::prediction ? "predict" : "party",
+               printable(error.message()).c_str(), reason.c_str());
   return config ? exit_code_of(error.code()) : ExitCode::usage;
 }
 

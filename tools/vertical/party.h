@@ -1,9 +1,9 @@
-// `coterie vertical party`: one organisation's side of a job, next to its data.
+// `coterie vertical party` and `coterie vertical predict`: one organisation's side of a job, next to its data.
 //
-// It reads its manifest and its table first, so that what is wrong there is said before anybody is called. Then it
+// It reads its manifest and its files first, so that what is wrong there is said before anybody is called. Then it
 // meets its peer, directly or at a coordinator, agrees with it on job and manifest, and runs matching, training and the
-// prediction of held-out people. In its folder it leaves report.json, ledger.json, model.part; the label party also
-// scores.csv.
+// prediction of held-out people; or, with a model of before, matching and the prediction of all matched people. In its
+// folder it leaves report.json, ledger.json and, of a training, model.part; the label party also scores.csv.
 #pragma once
 
 #include <string>
@@ -23,12 +23,16 @@ struct ApprovedManifest {
 // `refused` with the reason "manifest_not_approved" for a manifest that is not the approved one.
 Result<ApprovedManifest> read_approved_manifest(const PartyConfig& config);
 
+// What the operator wants: the manifest must be of that kind, so that nobody runs one thing for the other.
+enum class PartyTask : uint8_t { training, prediction };
+
 // Prints a line a stage. A coordinator is told how the run ended; if it does not hear it, the result stands. Errors: of
-// the files, with their names; invalid_argument with the reason "dealer_missing" for a regression without a
-// coordinator; read_approved_manifest()'s; of the coordinator, the link and the stages.
-Result<PartyReport> run_party(const PartyConfig& config);
+// the files, with their names; invalid_argument with the reason "kind_differs" for a manifest of the other task, and
+// "dealer_missing" for the training of a regression without a coordinator; read_approved_manifest()'s and
+// read_party_inputs()'s; of the coordinator, the link and the stages.
+Result<PartyReport> run_party(const PartyConfig& config, PartyTask task);
 
 // The command: 0, or what exit_code.h says of the error, which is printed.
-ExitCode run_party_command(const std::string& config_file);
+ExitCode run_party_command(const std::string& config_file, PartyTask task);
 
 }  // namespace coterie

@@ -66,6 +66,7 @@ Result<PartyConfig> parse_party_config(std::string_view text, const std::string&
   reader.require("approved");
   reader.read("approved", config.approved);
   path(reader, "table", config.table_file);
+  if (reader.has("model")) path(reader, "model", config.model_file);
   reader.read("id_column", config.id_column);
   path(reader, "out", config.out);
   reader.read("patience_ms", config.patience);

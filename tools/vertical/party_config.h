@@ -20,6 +20,7 @@ struct PartyConfig {
   std::string manifest_file;
   Digest approved;  // SHA-256 of the manifest that this party agrees to
   std::string table_file;
+  std::string model_file;  // of a prediction: this party's part of the model; empty for a training
   std::string id_column = "id";
   std::string label_column = "label";  // the label party's
   // Where both parties dial and meet, with this party's certificate; none: they reach each other.

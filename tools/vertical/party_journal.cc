@@ -40,7 +40,7 @@ T count_at(ByteView bytes, size_t at) {
 Bytes terms_bytes(const JournalTerms& terms) {
   Bytes bytes(terms.job.begin(), terms.job.end());
   append_digest(bytes, terms.manifest);
-  append_digest(bytes, terms.table);
+  append_digest(bytes, terms.inputs);
   return bytes;
 }
 
@@ -105,7 +105,7 @@ Status PartyJournal::read_all(const JournalTerms& terms) {
     if (!has(kPeerFile)) return begin(terms);
     return Error(ErrorCode::refused,
                  folder_ +
-                     ": this journal was begun for another job, another manifest or another table; end that job, "
+                     ": this journal was begun for another job, another manifest, table or model; end that job, "
                      "or remove the folder if it is over",
                  "journal_differs");
   }

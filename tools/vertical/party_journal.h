@@ -24,7 +24,7 @@ namespace coterie {
 struct JournalTerms {
   std::array<uint8_t, 16> job{};
   Digest manifest;
-  Digest table;  // SHA-256 of the party's file
+  Digest inputs;  // over the party's files (party_inputs.h)
 };
 
 struct JournalMatching {

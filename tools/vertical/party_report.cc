@@ -16,7 +16,14 @@ std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, 
       "L1", "matching",
       "which " + matched + " of its ids the other has; that the other has " + format_count(feature_ids) + ", by bucket",
       "which " + matched + " of its ids the other has; that the other has " + format_count(label_ids) + ", by bucket"};
-  if (manifest.model == VerticalModel::logistic) {
+  const uint64_t scored = manifest.is_prediction() ? report.matched : report.held_out;
+  const std::string of = "of " + format_count(scored) + " people: ";
+  const std::string who = "which " + format_count(scored) + " people are scored";
+  const LedgerRow prediction =
+      manifest.is_regression() ? LedgerRow{"L10", "prediction", of + "what the other's columns add to each score", who}
+                               : LedgerRow{"L4", "prediction", of + "which leaves the other's splits leave open", who};
+  if (manifest.is_prediction()) return {matching, prediction};
+  if (manifest.is_regression()) {
     const std::string on = "on " + format_count(report.trained) + " people: ";
     return {matching,
             {"L6", "training",
@@ -25,9 +32,7 @@ std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, 
              on + "how many columns the other has; the weights of its own columns",
              "deals random numbers: how many people, columns and steps; together with one party it could read the "
              "other's columns and labels"},
-            {"L10", "prediction",
-             "of " + format_count(report.held_out) + " people: what the other's columns add to each score",
-             "which " + format_count(report.held_out) + " people are scored"}};
+            prediction};
   }
   const std::string on = format_count(report.trained) + " people and " + counted(manifest.trees.trees(), "tree");
   return {matching,
@@ -36,9 +41,7 @@ std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, 
                ": for each node the sums (G, H) left of each cut of the other, without names or order; who "
                "goes left at the other's splits",
            "on " + on + ": which rows share a node; which of its cuts won"},
-          {"L4", "prediction",
-           "of " + format_count(report.held_out) + " people: which leaves the other's splits leave open",
-           "which " + format_count(report.held_out) + " people are scored"}};
+          prediction};
 }
 
 std::string write_report(const PartyReport& report) {

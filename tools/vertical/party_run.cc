@@ -11,6 +11,7 @@
 #include "secure/he/paillier.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/table.h"
+#include "tools/vertical/model_part.h"
 #include "vertical/coordinator/coordinator_client.h"
 #include "vertical/psi/matching.h"
 #include "vertical/regression/predict_regression.h"
@@ -59,10 +60,8 @@ class PartyRun {
     COT_TRY(link_.agree({.job = manifest_.job, .manifest = config_.approved, .party = self()}, peer()));
     COT_TRY(meet());
     COT_TRY(match());
-    const bool is_regression = manifest_.model == VerticalModel::logistic;
-    COT_TRY(is_regression ? train_regression() : train_trees());
-    COT_TRY(os::write_file_atomically(out("model.part"), *journal_.model()));
-    COT_TRY(is_regression ? predict_regression() : predict_trees());
+    if (!manifest_.is_prediction()) COT_TRY(train());
+    COT_TRY(manifest_.is_regression() ? predict_regression() : predict_trees());
     COT_TRY(write_reports());
     COT_TRY(journal_.put_predicted());
     // Whoever goes before the other one has all that it needs would leave it alone for ever.
@@ -75,7 +74,7 @@ class PartyRun {
   PartyIndex self() const { return config_.is_label_party ? kLabelParty : kFeatureParty; }
   PartyIndex peer() const { return config_.is_label_party ? kFeatureParty : kLabelParty; }
   std::string out(const std::string& name) const { return config_.out + "/" + name; }
-  uint32_t held_out_rows() const { return static_cast<uint32_t>(held_out_.size()); }
+  uint32_t scored_rows() const { return static_cast<uint32_t>(scored_.size()); }
 
   Status write_reports() const {
     const std::string ledger = write_ledger(ledger_rows(report_, config_.is_label_party, manifest_));
@@ -151,15 +150,32 @@ class PartyRun {
     report_.matched = matching.rows.size();
     for (const uint32_t row : matching.rows) {
       if (row >= table_.ids.size()) return Error(ErrorCode::data_loss, "the journal's matching is of another table");
-      (is_held_out(table_.ids[row]) ? held_out_ : trained_).push_back(row);
+      const bool is_scored = manifest_.is_prediction() || is_held_out(table_.ids[row]);
+      (is_scored ? scored_ : trained_).push_back(row);
     }
+    if (manifest_.is_prediction()) return check_scored();
     report_.trained = trained_.size();
-    report_.held_out = held_out_.size();
-    if (trained_.empty() || held_out_.empty()) {
+    report_.held_out = scored_.size();
+    if (trained_.empty() || scored_.empty()) {
       return Error(ErrorCode::refused, "the parties share " + counted(report_.matched, "id") +
                                            ", too few to train on some and to judge by others");
     }
     return {};
+  }
+
+  Status check_scored() const {
+    if (!scored_.empty()) return {};
+    return Error(ErrorCode::refused, "the parties share no id: there is nobody to score");
+  }
+
+  Status train() {
+    COT_TRY(manifest_.is_regression() ? train_regression() : train_trees());
+    const ModelPart part{.training = config_.approved,
+                         .model = manifest_.model,
+                         .is_label_party = config_.is_label_party,
+                         .columns = table_.names,
+                         .machine = *journal_.model()};
+    return os::write_file_atomically(out("model.part"), write_model_part(part));
   }
 
   // Trees begin anew where they were cut off, with the same seeds: the same messages, and the same model.
@@ -192,25 +208,27 @@ class PartyRun {
     if (!config_.is_label_party) {
       COT_ASSIGN(FeatureTreeModel model, read_feature_tree_model(*journal_.model()));
       COT_TRY(run_stage<FeaturePrediction>(StageId::prediction, [&] {
-        return FeaturePrediction::start(rows_of(table_.columns, held_out_), std::move(model), held_out_rows());
+        return FeaturePrediction::start(rows_of(table_.columns, scored_), std::move(model), scored_rows());
       }));
       return {};
     }
     COT_ASSIGN(LabelTreeModel model, read_label_tree_model(*journal_.model()));
     COT_ASSIGN(const auto prediction, run_stage<LabelPrediction>(StageId::prediction, [&] {
-                 return LabelPrediction::start(rows_of(table_.columns, held_out_), std::move(model), held_out_rows(),
+                 return LabelPrediction::start(rows_of(table_.columns, scored_), std::move(model), scored_rows(),
                                                {kFeatureParty});
                }));
     return write_scores(prediction->scores());
   }
 
-  Status write_scores(const std::vector<float>& of_held_out) const {
-    std::string scores = "id,label,score\n";
-    for (size_t i = 0; i < held_out_.size(); ++i) {
+  Status write_scores(const std::vector<float>& of_scored) const {
+    const bool has_labels = !manifest_.is_prediction();
+    std::string scores = has_labels ? "id,label,score\n" : "id,score\n";
+    for (size_t i = 0; i < scored_.size(); ++i) {
       // Quoted, as an id may have commas.
       std::string id;
-      for (const char c : table_.ids[held_out_[i]]) id += c == '"' ? std::string("\"\"") : std::string(1, c);
-      scores += "\"" + id + "\"," + shortest(table_.labels[held_out_[i]]) + "," + shortest(of_held_out[i]) + "\n";
+      for (const char c : table_.ids[scored_[i]]) id += c == '"' ? std::string("\"\"") : std::string(1, c);
+      scores += "\"" + id + "\"," + (has_labels ? shortest(table_.labels[scored_[i]]) + "," : "") +
+                shortest(of_scored[i]) + "\n";
     }
     return os::write_file_atomically(out("scores.csv"), as_bytes(scores));
   }
@@ -258,14 +276,14 @@ class PartyRun {
       return {};
     }
     COT_ASSIGN(const RegressionModel model, read_regression_model(*journal_.model()));
-    const RegressionColumns columns = rows_of(table_.columns, held_out_);
+    const RegressionColumns columns = rows_of(table_.columns, scored_);
     if (!config_.is_label_party) {
-      COT_TRY(run_stage<Stage>(StageId::prediction,
-                               [&] { return start_feature_scoring(columns, model, held_out_rows()); }));
+      COT_TRY(
+          run_stage<Stage>(StageId::prediction, [&] { return start_feature_scoring(columns, model, scored_rows()); }));
       return {};
     }
     COT_ASSIGN(const auto scoring, run_stage<LabelScoring>(StageId::prediction, [&] {
-                 return LabelScoring::start(columns, model, held_out_rows());
+                 return LabelScoring::start(columns, model, scored_rows());
                }));
     return write_scores(scoring->scores());
   }
@@ -278,7 +296,7 @@ class PartyRun {
   RunStart start_;
   Digest session_;
   PartyReport report_;
-  std::vector<uint32_t> trained_, held_out_;  // rows of the table, in the matched order
+  std::vector<uint32_t> trained_, scored_;  // rows of the table, in the matched order
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// One meeting of a party with its peer: agreement, matching, training, prediction of held-out people, farewell. What
-// the journal says that both have done before is not done again.
+// One meeting of a party with its peer: agreement, matching, training, prediction of held-out people, farewell; without
+// the training, and for all matched people, if the job is a prediction. What the journal says that both have done before
+// is not done again.
 #pragma once
 
 #include <memory>
@@ -7,14 +8,14 @@
 #include "base/result.h"
 #include "tools/vertical/manifest.h"
 #include "tools/vertical/party_config.h"
+#include "tools/vertical/party_inputs.h"
 #include "tools/vertical/party_journal.h"
 #include "tools/vertical/party_report.h"
-#include "tools/vertical/party_table.h"
 #include "vertical/link/byte_stream.h"
 
 namespace coterie {
 
-// Prints a line a stage. When it returns a report, all results are durable, and so are the peer's. After an error of
+// `journal` has the model of a prediction. Prints a line a stage. When it returns a report, all results are durable, and so are the peer's. After an error of
 // the connection the same journal serves the next meeting.
 Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, const PartyTable& table,
                                PartyJournal& journal, std::unique_ptr<vertical::ByteStream> stream);

@@ -14,8 +14,8 @@ namespace {
 using vertical::RegressionCheckpoint;
 
 JournalTerms terms(uint8_t table = 1) {
-  JournalTerms made{.job = {7}, .manifest = {}, .table = {}};
-  made.table.bytes[0] = table;
+  JournalTerms made{.job = {7}, .manifest = {}, .inputs = {}};
+  made.inputs.bytes[0] = table;
   return made;
 }
 

@@ -93,6 +93,28 @@ TEST(VerticalManifest, MayBeARegressionsWithADealer) {
   EXPECT_ERROR(parse_manifest(write_manifest(manifest)), ErrorCode::invalid_argument, "needs a coordinator");
 }
 
+TEST(VerticalManifest, MayBeAPredictionsWithAModelOfBefore) {
+  VerticalManifest manifest{.predicts = manifest_digest("abc")};
+  for (const VerticalModel model : {VerticalModel::trees, VerticalModel::logistic}) {
+    manifest.model = model;
+    const std::string text = write_manifest(manifest);
+    const Result<VerticalManifest> read = parse_manifest(text);
+    ASSERT_OK(read);
+    EXPECT_EQ(read->model, model);
+    EXPECT_EQ(read->predicts, manifest.predicts);
+    EXPECT_EQ(leakage_of(*read).size(), 2u);
+    std::string other = text;
+    other.replace(other.find("\"L1\""), 4, "\"L3\"");
+    EXPECT_ERROR(parse_manifest(other), ErrorCode::invalid_argument, "/leakage_ack: must be [\"L1\", \"L");
+    other = text;
+    other.replace(other.find("_prediction"), 11, "");
+    EXPECT_ERROR(parse_manifest(other), ErrorCode::invalid_argument, "/model");
+    other = text;
+    other.replace(other.find("\"model\""), 7, "\"trees\"");
+    EXPECT_ERROR(parse_manifest(other), ErrorCode::invalid_argument, "/model");
+  }
+}
+
 TEST(VerticalManifest, RefusesWhatItDoesNotKnowAndWhatItDoesNotAcknowledge) {
   const std::string text = write_manifest({});
   const auto changed = [&text](const std::string& from, const std::string& to) {

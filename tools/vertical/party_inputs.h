@@ -1,0 +1,24 @@
+// PartyInputs: what a party brings to a job, read and held against its manifest before anybody is called.
+#pragma once
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "tools/vertical/manifest.h"
+#include "tools/vertical/party_config.h"
+#include "tools/vertical/party_table.h"
+
+namespace coterie {
+
+struct PartyInputs {
+  PartyTable table;  // for a prediction: without labels, and with just the model's columns, in the model's order
+  Bytes model;       // for a prediction: what the machine that predicts reads; else empty
+  Digest digest;     // over all files that it came from
+};
+
+// A prediction needs `model` in the configuration, and a training must not have it: invalid_argument with the reason
+// "model_missing" or "model_unexpected". `refused` with the reason "model_differs" for the part of another training or
+// of the other party; invalid_argument with the reason "columns_differ", which names a column that the table lacks. Else
+// read_party_table()'s errors and read_model_part_file()'s.
+Result<PartyInputs> read_party_inputs(const PartyConfig& config, const VerticalManifest& manifest);
+
+}  // namespace coterie
