@@ -17,8 +17,8 @@ struct PartyInputs {
 
 // A prediction needs `model` in the configuration, and a training must not have it: invalid_argument with the reason
 // "model_missing" or "model_unexpected". `refused` with the reason "model_differs" for the part of another training or
-// of the other party; invalid_argument with the reason "columns_differ", which names a column that the table lacks. Else
-// read_party_table()'s errors and read_model_part_file()'s.
+// of the other party; invalid_argument with the reason "columns_differ", which names a column that the table lacks.
+// Else read_party_table()'s errors and read_model_part_file()'s.
 Result<PartyInputs> read_party_inputs(const PartyConfig& config, const VerticalManifest& manifest);
 
 }  // namespace coterie

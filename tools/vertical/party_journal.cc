@@ -47,6 +47,7 @@ Bytes terms_bytes(const JournalTerms& terms) {
 Error damaged(const std::string& file) { return Error(ErrorCode::data_loss, file + ": it is not as it was written"); }
 
 constexpr size_t kMatchingHeaderBytes = 8 + kDigestBytes;
+constexpr size_t kCheckpointHeaderBytes = 4 + kDigestBytes;
 
 Bytes matching_bytes(const JournalMatching& matching) {
   Bytes bytes;
@@ -55,11 +56,6 @@ Bytes matching_bytes(const JournalMatching& matching) {
   append_digest(bytes, matching.root);
   for (const uint32_t row : matching.rows) append_count(bytes, row);
   return bytes;
-}
-
-// They take turns, so that the one before is there until this one is durable, and behind.
-const char* training_file(const RegressionCheckpoint& checkpoint) {
-  return kTrainingFiles[checkpoint.steps / kCheckpointSteps % kTrainingFiles.size()];
 }
 
 Digest digest_of(ByteView bytes) {
@@ -128,15 +124,18 @@ Status PartyJournal::read_all(const JournalTerms& terms) {
       matching.rows.push_back(count_at<uint32_t>(bytes, at));
     }
   }
-  for (const char* name : kTrainingFiles) {
-    if (!has(name)) continue;
-    COT_ASSIGN(Bytes bytes, read(name));
-    Result<RegressionCheckpoint> checkpoint = read_regression_checkpoint(bytes);
+  for (size_t file = 0; file < kTrainingFiles.size(); ++file) {
+    if (!has(kTrainingFiles[file])) continue;
+    COT_ASSIGN(Bytes bytes, read(kTrainingFiles[file]));
+    if (bytes.size() < kCheckpointHeaderBytes) return damaged(folder_ + "/" + kTrainingFiles[file]);
+    JournalCheckpoint& checkpoint = checkpoints_.emplace_back().checkpoint;
+    checkpoints_.back().file = file;
+    checkpoint.unit = count_at<uint32_t>(bytes, 0);
+    checkpoint.state = digest_of(ByteView(bytes).subspan(4, kDigestBytes));
+    checkpoint.bytes.assign(bytes.begin() + kCheckpointHeaderBytes, bytes.end());
     wipe(bytes);
-    if (!checkpoint) return damaged(folder_ + "/" + name);
-    checkpoints_.push_back(std::move(*checkpoint));
   }
-  std::ranges::sort(checkpoints_, {}, &RegressionCheckpoint::steps);
+  sort_checkpoints();
   if (has(kModelFile)) {
     COT_ASSIGN(model_, read(kModelFile));
   }
@@ -179,17 +178,22 @@ Secret<32> PartyJournal::seed(std::string_view purpose) const {
 RunPosition PartyJournal::position() const {
   RunPosition position{.journal = digest_of(seed("name").reveal())};
   if (matching_) position.matched = matching_->root;
-  for (const RegressionCheckpoint& checkpoint : checkpoints_) {
-    position.units.push_back({.unit = checkpoint.steps, .state = checkpoint.opened});
+  for (const KeptCheckpoint& kept : checkpoints_) {
+    position.units.push_back({.unit = kept.checkpoint.unit, .state = kept.checkpoint.state});
   }
   position.is_trained = model_.has_value();
   position.is_predicted = is_predicted_;
   return position;
 }
 
-RegressionCheckpoint PartyJournal::checkpoint(uint32_t steps) const {
-  const auto found = std::ranges::find(checkpoints_, steps, &RegressionCheckpoint::steps);
-  return found == checkpoints_.end() ? RegressionCheckpoint{} : *found;
+const JournalCheckpoint* PartyJournal::checkpoint(uint32_t unit) const {
+  const auto found =
+      std::ranges::find_if(checkpoints_, [unit](const KeptCheckpoint& kept) { return kept.checkpoint.unit == unit; });
+  return found == checkpoints_.end() ? nullptr : &found->checkpoint;
+}
+
+void PartyJournal::sort_checkpoints() {
+  std::ranges::sort(checkpoints_, {}, [](const KeptCheckpoint& kept) { return kept.checkpoint.unit; });
 }
 
 Status PartyJournal::put_peer(const Digest& journal) {
@@ -207,17 +211,24 @@ Status PartyJournal::put_matching(JournalMatching matching) {
   return {};
 }
 
-Status PartyJournal::put_checkpoint(RegressionCheckpoint checkpoint) {
-  Bytes bytes = write_regression_checkpoint(checkpoint);
-  const Status written = write(training_file(checkpoint), bytes);
+Status PartyJournal::put_checkpoint(JournalCheckpoint checkpoint) {
+  // Files take turns, so that the one before is there until this one is durable, and behind. A replay writes the same
+  // one again.
+  size_t file = checkpoints_.empty() ? 0 : 1 - checkpoints_.back().file;
+  for (const KeptCheckpoint& kept : checkpoints_) {
+    if (kept.checkpoint.unit == checkpoint.unit) file = kept.file;
+  }
+  Bytes bytes;
+  append_count(bytes, checkpoint.unit);
+  append_digest(bytes, checkpoint.state);
+  bytes.insert(bytes.end(), checkpoint.bytes.begin(), checkpoint.bytes.end());
+  const Status written = write(kTrainingFiles[file], bytes);
   wipe(bytes);
   COT_TRY(written);
   // What the file held before is gone.
-  std::erase_if(checkpoints_, [&checkpoint](const RegressionCheckpoint& kept) {
-    return training_file(kept) == training_file(checkpoint);
-  });
-  checkpoints_.push_back(std::move(checkpoint));
-  std::ranges::sort(checkpoints_, {}, &RegressionCheckpoint::steps);
+  std::erase_if(checkpoints_, [file](const KeptCheckpoint& kept) { return kept.file == file; });
+  checkpoints_.push_back({.checkpoint = std::move(checkpoint), .file = file});
+  sort_checkpoints();
   return {};
 }
 

@@ -15,7 +15,6 @@
 #include "base/os/file.h"
 #include "base/result.h"
 #include "secure/crypto/secret.h"
-#include "vertical/regression/regression_checkpoint.h"
 #include "vertical/resume/run_position.h"
 
 namespace coterie {
@@ -33,6 +32,14 @@ struct JournalMatching {
   std::vector<uint32_t> rows;  // of the party's table, in the matched order
 };
 
+// A training behind so many units: a regression's steps, or trees.
+struct JournalCheckpoint {
+  uint32_t unit = 0;
+  Digest state;  // the same at both parties
+  Bytes bytes;   // what the training goes on from
+  friend bool operator==(const JournalCheckpoint&, const JournalCheckpoint&) = default;
+};
+
 class PartyJournal {
  public:
   // An empty folder's name: nothing is kept, and a run that is lost is lost. `refused` with the reason "journal_in_use"
@@ -46,14 +53,14 @@ class PartyJournal {
 
   const std::optional<Digest>& peer() const { return peer_; }  // the other party's journal, once they met
   const std::optional<JournalMatching>& matching() const { return matching_; }
-  // The one after so many steps, which position() names; the begin for 0.
-  vertical::RegressionCheckpoint checkpoint(uint32_t steps) const;
+  // The one behind so many units, which position() names; null for 0.
+  const JournalCheckpoint* checkpoint(uint32_t unit) const;
   const std::optional<Bytes>& model() const { return model_; }
 
   // Durable when they return. A matching or a model that was there must be the same: data_loss.
   Status put_peer(const Digest& journal);
   Status put_matching(JournalMatching matching);
-  Status put_checkpoint(vertical::RegressionCheckpoint checkpoint);
+  Status put_checkpoint(JournalCheckpoint checkpoint);
   Status put_model(Bytes model);
   Status put_predicted();
 
@@ -65,6 +72,7 @@ class PartyJournal {
   Status begin(const JournalTerms& terms);
   Status read_all(const JournalTerms& terms);
   Status erase_files();
+  void sort_checkpoints();
   Status write(const std::string& name, ByteView payload) const;
   Result<Bytes> read(const std::string& name) const;
   bool has(const std::string& name) const;
@@ -75,7 +83,11 @@ class PartyJournal {
   Secret<32> secret_;
   std::optional<Digest> peer_;
   std::optional<JournalMatching> matching_;
-  std::vector<vertical::RegressionCheckpoint> checkpoints_;  // at most two, the later one last
+  struct KeptCheckpoint {
+    JournalCheckpoint checkpoint;
+    size_t file = 0;  // which of the two
+  };
+  std::vector<KeptCheckpoint> checkpoints_;  // at most two, the later one last
   std::optional<Bytes> model_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
+#include "secure/crypto/random.h"
 #include "secure/crypto/sha256.h"
 #include "secure/he/paillier.h"
 #include "tools/cli/interrupt.h"
@@ -15,6 +16,7 @@
 #include "vertical/coordinator/coordinator_client.h"
 #include "vertical/psi/matching.h"
 #include "vertical/regression/predict_regression.h"
+#include "vertical/regression/regression_checkpoint.h"
 #include "vertical/regression/train_regression.h"
 #include "vertical/trees/predict_trees.h"
 #include "vertical/trees/train_trees.h"
@@ -39,7 +41,10 @@ class JournaledTraining final : public OrderedStage {
   std::optional<Message> next() override { return training_.next(); }
   Status receive(const Message& message) override {
     COT_TRY(training_.receive(message));
-    if (auto checkpoint = training_.take_checkpoint()) return journal_.put_checkpoint(std::move(*checkpoint));
+    if (const auto checkpoint = training_.take_checkpoint()) {
+      return journal_.put_checkpoint(
+          {.unit = checkpoint->steps, .state = checkpoint->opened, .bytes = write_regression_checkpoint(*checkpoint)});
+    }
     return {};
   }
   bool done() const override { return training_.done(); }
@@ -49,6 +54,43 @@ class JournaledTraining final : public OrderedStage {
   RegressionTraining& training_;
   PartyJournal& journal_;
 };
+
+JournalCheckpoint kept(const LabelTreeCheckpoint& checkpoint) {
+  return {.unit = static_cast<uint32_t>(checkpoint.model.trees.size()),
+          .state = checkpoint.model.shape,
+          .bytes = write_tree_checkpoint(checkpoint)};
+}
+
+JournalCheckpoint kept(const FeatureTreeModel& trees) {
+  return {.unit = static_cast<uint32_t>(trees.trees.size()), .state = trees.shape, .bytes = write_tree_model(trees)};
+}
+
+// The same for a party's training of trees.
+template <typename Training>
+class JournaledTrees final : public Stage {
+ public:
+  JournaledTrees(Training& training, PartyJournal& journal) : training_(training), journal_(journal) {}
+
+  std::optional<Message> next() override { return training_.next(); }
+  Status receive(const Message& message) override {
+    COT_TRY(training_.receive(message));
+    if (const auto checkpoint = training_.take_checkpoint()) return journal_.put_checkpoint(kept(*checkpoint));
+    return {};
+  }
+  bool done() const override { return training_.done(); }
+
+ private:
+  Training& training_;
+  PartyJournal& journal_;
+};
+
+// Trees are the same whatever is drawn for them. A seed of its own for each meeting: with other answers of the peer the
+// gradients of a tree could be others, and must not be encrypted as the ones before were.
+Secret<32> seed_of_meeting() {
+  Secret<32> seed;
+  fill_random(seed.mutable_bytes());
+  return seed;
+}
 
 class PartyRun {
  public:
@@ -178,26 +220,45 @@ class PartyRun {
     return os::write_file_atomically(out("model.part"), write_model_part(part));
   }
 
-  // Trees begin anew where they were cut off, with the same seeds: the same messages, and the same model.
+  void say_where(uint32_t unit, const char* name) const {
+    if (unit == 0) return;
+    std::printf("training: goes on behind %s %u\n", name, unit);
+    std::fflush(stdout);
+  }
+
+  template <typename Training>
+  Status run_trees(Result<std::unique_ptr<Training>> started) {
+    COT_ASSIGN(const std::unique_ptr<Training> training, std::move(started));
+    JournaledTrees<Training> journaled(*training, journal_);
+    COT_TRY(link_.run(journaled, StageId::training, peer()));
+    return journal_.put_model(write_tree_model(training->model()));
+  }
+
   Status train_trees() {
     if (start_.is_trained) {
       report_skipped(StageId::training);
       return {};
     }
-    COT_ASSIGN(BinnedColumns columns, bin_columns(rows_of(table_.columns, trained_), manifest_.bins));
-    if (!config_.is_label_party) {
-      COT_ASSIGN(const auto training, run_stage<FeatureTraining>(StageId::training, [&] {
-                   return FeatureTraining::start(std::move(columns), manifest_.trees, journal_.seed("training"),
-                                                 paillier_cipher);
-                 }));
-      return journal_.put_model(write_tree_model(training->model()));
-    }
-    const std::vector<float> labels = rows_of({table_.labels}, trained_)[0];
-    COT_ASSIGN(const auto training, run_stage<LabelTraining>(StageId::training, [&] {
-                 return LabelTraining::start(std::move(columns), labels, manifest_.trees, {kFeatureParty},
-                                             make_paillier_key(PaillierBits::k2048, journal_.seed("training")));
-               }));
-    return journal_.put_model(write_tree_model(training->model()));
+    return report_stage(StageId::training, [&]() -> Status {
+      COT_ASSIGN(BinnedColumns columns, bin_columns(rows_of(table_.columns, trained_), manifest_.bins));
+      const JournalCheckpoint* const from = journal_.checkpoint(start_.unit);
+      say_where(start_.unit, "tree");
+      if (!config_.is_label_party) {
+        FeatureTreeModel trees;
+        if (from != nullptr) {
+          COT_ASSIGN(trees, read_feature_tree_model(from->bytes, TreesOf::training_so_far));
+        }
+        return run_trees(FeatureTraining::start(std::move(columns), manifest_.trees, seed_of_meeting(), paillier_cipher,
+                                                std::move(trees)));
+      }
+      LabelTreeCheckpoint checkpoint;
+      if (from != nullptr) {
+        COT_ASSIGN(checkpoint, read_tree_checkpoint(from->bytes));
+      }
+      return run_trees(LabelTraining::start(std::move(columns), rows_of({table_.labels}, trained_)[0], manifest_.trees,
+                                            {kFeatureParty}, make_paillier_key(PaillierBits::k2048, seed_of_meeting()),
+                                            std::move(checkpoint)));
+    });
   }
 
   Status predict_trees() {
@@ -239,7 +300,10 @@ class PartyRun {
     COT_ASSIGN(const auto agreement, start_shape(rows, columns, self(), manifest_.logistic));
     COT_TRY(link_.run(*agreement, StageId::training, peer()));
     const RegressionShape& shape = agreement->shape();
-    const RegressionCheckpoint from = journal_.checkpoint(start_.unit);
+    RegressionCheckpoint from;
+    if (const JournalCheckpoint* const checkpoint = journal_.checkpoint(start_.unit)) {
+      COT_ASSIGN(from, read_regression_checkpoint(checkpoint->bytes));
+    }
     COT_ASSIGN(std::unique_ptr<RegressionTraining> training,
                config_.is_label_party ? start_label_regression(shape, manifest_.logistic, columns,
                                                                rows_of({table_.labels}, trained_)[0], from)
@@ -248,10 +312,7 @@ class PartyRun {
     COT_ASSIGN(std::unique_ptr<ByteStream> stream,
                ask_dealer(*config_.coordinator, manifest_.job, config_.approved,
                           {.shape = shape, .session = session_, .first_step = from.steps}, patience));
-    if (from.steps > 0) {
-      std::printf("training: goes on behind step %u\n", from.steps);
-      std::fflush(stdout);
-    }
+    say_where(from.steps, "step");
     Link dealer(std::move(stream));
     JournaledTraining journaled(*training, journal_);
     COT_TRY(link_.run(journaled, StageId::training, peer(), dealer));

@@ -1,6 +1,6 @@
 // One meeting of a party with its peer: agreement, matching, training, prediction of held-out people, farewell; without
-// the training, and for all matched people, if the job is a prediction. What the journal says that both have done before
-// is not done again.
+// the training, and for all matched people, if the job is a prediction. What the journal says that both have done
+// before is not done again.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace coterie {
 
-// `journal` has the model of a prediction. Prints a line a stage. When it returns a report, all results are durable, and so are the peer's. After an error of
-// the connection the same journal serves the next meeting.
+// `journal` has the model of a prediction. Prints a line a stage. When it returns a report, all results are durable,
+// and so are the peer's. After an error of the connection the same journal serves the next meeting.
 Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, const PartyTable& table,
                                PartyJournal& journal, std::unique_ptr<vertical::ByteStream> stream);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <deque>
 #include <string>
+#include <utility>
 
 #include "secure/crypto/digest.h"
 #include "secure/crypto/hkdf.h"
@@ -19,7 +20,8 @@ constexpr PartyIndex kLabelParty = 0;
 
 class FeatureMachine : public FeatureTraining {
  public:
-  FeatureMachine(BinnedColumns columns, TreeSettings settings, Secret<32> seed, CipherMaker make_cipher)
+  FeatureMachine(BinnedColumns columns, TreeSettings settings, Secret<32> seed, CipherMaker make_cipher,
+                 FeatureTreeModel from)
       : columns_(std::move(columns)),
         candidates_(candidates_of(columns_)),
         seed_(std::move(seed)),
@@ -28,6 +30,10 @@ class FeatureMachine : public FeatureTraining {
     model_.settings = settings;
     model_.columns = columns_.columns();
     if (settings.label_party_first) model_.trees.resize(settings.classes, Tree(1));
+    if (!from.trees.empty()) {
+      model_.trees = std::move(from.trees);
+      model_.shape = from.shape;
+    }
   }
 
   std::optional<Message> next() override {
@@ -56,6 +62,7 @@ class FeatureMachine : public FeatureTraining {
     return nothing_to_do && cipher_ != nullptr && outbox_.empty();
   }
   const FeatureTreeModel& model() const override { return model_; }
+  std::optional<FeatureTreeModel> take_checkpoint() override { return std::exchange(checkpoint_, std::nullopt); }
   uint32_t trees_done() const override { return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0); }
 
  private:
@@ -103,6 +110,7 @@ class FeatureMachine : public FeatureTraining {
     model_.trees.emplace_back(1);
     in_tree_ = true;
     level_ = 0;
+    shape_.update(model_.shape.view());
     frontier_ = Frontier(columns_.rows);
     compute_frontier();
     return {};
@@ -212,7 +220,9 @@ class FeatureMachine : public FeatureTraining {
     in_tree_ = false;
     terms_.clear();
     own_.assign(1, {});
-    if (model_.trees.size() == model_.settings.trees()) model_.shape = shape_.finish();
+    model_.shape = std::exchange(shape_, {}).finish();
+    const size_t trees = model_.trees.size();
+    if (trees < model_.settings.trees() && trees % model_.settings.classes == 0) checkpoint_ = model_;
     return {};
   }
 
@@ -231,16 +241,23 @@ class FeatureMachine : public FeatureTraining {
   std::vector<Bitmap> own_{Bitmap{}};  // [node of the frontier]: this party's split of it, or none
   std::deque<size_t> to_compute_;      // nodes of the frontier whose sums are still to be sent
 
-  ContentDigester shape_;
+  ContentDigester shape_;  // of the tree, behind the shape of those before
   FeatureTreeModel model_;
+  std::optional<FeatureTreeModel> checkpoint_;
   std::deque<Message> outbox_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<FeatureTraining>> FeatureTraining::start(BinnedColumns columns, TreeSettings settings,
-                                                                Secret<32> seed, CipherMaker make_cipher) {
+                                                                Secret<32> seed, CipherMaker make_cipher,
+                                                                FeatureTreeModel from) {
   COT_TRY(check_tree_settings(settings));
+  COT_TRY(check_trees_so_far(settings, from.settings, from.trees.size()));
+  if (!from.trees.empty() && from.columns != columns.columns()) {
+    return Error(ErrorCode::invalid_argument, "trees: the checkpoint is of " + std::to_string(from.columns) +
+                                                  " columns, expected " + std::to_string(columns.columns()));
+  }
   const size_t candidates = candidates_of(columns).size();
   if (candidates == 0 || candidates > kTreeCandidatesMax) {
     return Error(ErrorCode::invalid_argument,
@@ -248,7 +265,7 @@ Result<std::unique_ptr<FeatureTraining>> FeatureTraining::start(BinnedColumns co
                      " candidates for splits, expected 1 to " + std::to_string(kTreeCandidatesMax));
   }
   return std::unique_ptr<FeatureTraining>(
-      std::make_unique<FeatureMachine>(std::move(columns), settings, std::move(seed), make_cipher));
+      std::make_unique<FeatureMachine>(std::move(columns), settings, std::move(seed), make_cipher, std::move(from)));
 }
 
 }  // namespace coterie::vertical

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <deque>
 #include <string>
+#include <utility>
 
 #include "secure/crypto/digest.h"
 #include "vertical/trees/frontier.h"
@@ -46,7 +47,7 @@ struct Best {
 class LabelMachine : public LabelTraining {
  public:
   LabelMachine(BinnedColumns columns, std::vector<float> labels, TreeSettings settings, std::vector<PartyIndex> peers,
-               std::unique_ptr<AdditiveKey> key)
+               std::unique_ptr<AdditiveKey> key, LabelTreeCheckpoint from)
       : columns_(std::move(columns)),
         candidates_(candidates_of(columns_)),
         labels_(std::move(labels)),
@@ -56,6 +57,11 @@ class LabelMachine : public LabelTraining {
         frontier_(rows()) {
     model_.settings = settings;
     model_.columns = columns_.columns();
+    if (!from.model.trees.empty()) {
+      model_.trees = std::move(from.model.trees);
+      model_.shape = from.model.shape;
+      margins_ = std::move(from.margins);
+    }
     for (const PartyIndex index : peers) {
       peers_.emplace_back();
       peers_.back().index = index;
@@ -90,6 +96,7 @@ class LabelMachine : public LabelTraining {
 
   bool done() const override { return finished_ && outbox_.empty(); }
   const LabelTreeModel& model() const override { return model_; }
+  std::optional<LabelTreeCheckpoint> take_checkpoint() override { return std::exchange(checkpoint_, std::nullopt); }
   uint32_t trees_done() const override { return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0); }
 
  private:
@@ -132,6 +139,7 @@ class LabelMachine : public LabelTraining {
     in_tree_ = true;
     level_ = 0;
     encrypted_ = 0;
+    if (shared()) shape_.update(model_.shape.view());
     frontier_ = Frontier(rows());
     if (class_of_tree() == 0) gradients_ = gradients(model_.settings, labels_, margins_);
     own_sums_.assign(1, left_sums<PlainSums>(columns_, candidates_, frontier_.nodes()[0].rows, terms(), {}));
@@ -302,7 +310,6 @@ class LabelMachine : public LabelTraining {
       writer.raw(write_level(splits_));
       const Message message = tree_message(0, TreeMessage::level, writer);
       shape_.update(message.payload);
-      was_shared_ = true;
       for (const Peer& peer : peers_) {
         outbox_.push_back(message);
         outbox_.back().peer = peer.index;
@@ -353,13 +360,16 @@ class LabelMachine : public LabelTraining {
   }
 
   void end_tree() {
+    if (shared()) model_.shape = std::exchange(shape_, {}).finish();
     if (model_.trees.size() < model_.settings.trees()) {
+      if (model_.trees.size() % model_.settings.classes == 0) {
+        checkpoint_ = LabelTreeCheckpoint{.model = model_, .margins = margins_};
+      }
       begin_tree();
       return;
     }
     in_tree_ = false;
     finished_ = true;
-    if (was_shared_) model_.shape = shape_.finish();
   }
 
   BinnedColumns columns_;
@@ -374,15 +384,15 @@ class LabelMachine : public LabelTraining {
   Frontier frontier_;
   bool in_tree_ = false;
   bool finished_ = false;
-  bool was_shared_ = false;
   uint32_t level_ = 0;
   uint32_t encrypted_ = 0;          // rows of the tree
   std::vector<LeftSums> own_sums_;  // [node of the frontier]
   LevelSplits splits_;              // of the level, while it is decided
   LeftSums expected_;               // [node]: what is to be left of a peer's split
 
-  ContentDigester shape_;
+  ContentDigester shape_;  // of the tree, behind the shape of those before
   LabelTreeModel model_;
+  std::optional<LabelTreeCheckpoint> checkpoint_;
   std::deque<Message> outbox_;
 };
 
@@ -407,9 +417,17 @@ Status check_labels(const TreeSettings& settings, const std::vector<float>& labe
 
 Result<std::unique_ptr<LabelTraining>> LabelTraining::start(BinnedColumns columns, std::vector<float> labels,
                                                             TreeSettings settings, std::vector<PartyIndex> peers,
-                                                            std::unique_ptr<AdditiveKey> key) {
+                                                            std::unique_ptr<AdditiveKey> key,
+                                                            LabelTreeCheckpoint from) {
   COT_TRY(check_tree_settings(settings));
   COT_TRY(check_labels(settings, labels));
+  COT_TRY(check_trees_so_far(settings, from.model.settings, from.model.trees.size()));
+  if (!from.model.trees.empty() &&
+      (from.model.columns != columns.columns() || from.margins.size() != labels.size() * settings.classes)) {
+    return Error(ErrorCode::invalid_argument, "trees: the checkpoint is of " + std::to_string(from.model.columns) +
+                                                  " columns and " + std::to_string(from.margins.size()) +
+                                                  " margins, expected other ones");
+  }
   const size_t candidates = candidates_of(columns).size();
   if (labels.empty() || labels.size() > kTreeRowsMax || (columns.columns() > 0 && columns.rows != labels.size()) ||
       candidates > kTreeCandidatesMax) {
@@ -421,8 +439,8 @@ Result<std::unique_ptr<LabelTraining>> LabelTraining::start(BinnedColumns column
   if (std::ranges::adjacent_find(peers) != peers.end() || std::ranges::find(peers, 0u) != peers.end()) {
     return Error(ErrorCode::invalid_argument, "trees: a feature party twice, or the label party as one");
   }
-  return std::unique_ptr<LabelTraining>(std::make_unique<LabelMachine>(std::move(columns), std::move(labels), settings,
-                                                                       std::move(peers), std::move(key)));
+  return std::unique_ptr<LabelTraining>(std::make_unique<LabelMachine>(
+      std::move(columns), std::move(labels), settings, std::move(peers), std::move(key), std::move(from)));
 }
 
 }  // namespace coterie::vertical

@@ -13,10 +13,14 @@
 // a feature party's cuts under numbers that are drawn anew for each tree, and who of the rows went left; a feature
 // party which rows share a node, and which of its cuts won.
 //
+// A training that was cut off goes on from both parties' checkpoints of the same round, and ends with the same bits.
+// The parties must say to each other which round that is.
+//
 // Not thread-safe: one thread at a time. Stages hold their arguments by value.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -24,6 +28,7 @@
 #include "secure/he/additive_cipher.h"
 #include "vertical/stage/stage.h"
 #include "vertical/trees/binned_columns.h"
+#include "vertical/trees/tree_checkpoint.h"
 #include "vertical/trees/tree_model.h"
 #include "vertical/trees/tree_settings.h"
 
@@ -33,10 +38,14 @@ class LabelTraining : public Stage {
  public:
   // `labels` has one value a row; `peers` are the feature parties: of equal splits the label party's wins, then that of
   // the lowest index. `key` encrypts gradients, and comes from make_paillier_key (secure/he/paillier.h).
-  // invalid_argument names what does not fit.
+  // A key is for one start: what goes on from a checkpoint has another one. invalid_argument names what does not fit.
   static Result<std::unique_ptr<LabelTraining>> start(BinnedColumns columns, std::vector<float> labels,
                                                       TreeSettings settings, std::vector<PartyIndex> peers,
-                                                      std::unique_ptr<AdditiveKey> key);
+                                                      std::unique_ptr<AdditiveKey> key, LabelTreeCheckpoint from = {});
+
+  // Once behind each round but the last: before next() is called again. The one before it may still be needed: a
+  // feature party may be one round behind.
+  virtual std::optional<LabelTreeCheckpoint> take_checkpoint() = 0;
 
   // When done().
   virtual const LabelTreeModel& model() const = 0;
@@ -49,9 +58,13 @@ using CipherMaker = Result<std::unique_ptr<AdditiveCipher>> (*)(ByteView public_
 
 class FeatureTraining : public Stage {
  public:
-  // `seed` draws the secret order of candidates and what hides sums. `make_cipher` is paillier_cipher but in tests.
+  // `seed` draws the secret order of candidates and what hides sums; it is for one start. `make_cipher` is
+  // paillier_cipher but in tests.
   static Result<std::unique_ptr<FeatureTraining>> start(BinnedColumns columns, TreeSettings settings, Secret<32> seed,
-                                                        CipherMaker make_cipher);
+                                                        CipherMaker make_cipher, FeatureTreeModel from = {});
+
+  // Likewise: the trees so far.
+  virtual std::optional<FeatureTreeModel> take_checkpoint() = 0;
 
   virtual const FeatureTreeModel& model() const = 0;
   virtual uint32_t trees_done() const = 0;

@@ -63,7 +63,7 @@ Status check_tree(const Tree& tree, uint32_t columns, uint32_t number) {
 }
 
 template <typename Model>
-Result<Model> read_part(ByteView bytes, std::string_view magic) {
+Result<Model> read_part(ByteView bytes, std::string_view magic, TreesOf of) {
   if (bytes.size() < magic.size() + sizeof(Digest::bytes) || as_text(bytes.first(magic.size())) != magic) {
     return wrong("expected a file that begins with " + std::string(magic));
   }
@@ -84,7 +84,7 @@ Result<Model> read_part(ByteView bytes, std::string_view magic) {
   const ByteView shape = reader.raw(model.shape.bytes.size());
   std::ranges::copy(shape, model.shape.bytes.begin());
   const uint32_t trees = reader.u32();
-  if (!reader.ok() || trees != model.settings.trees()) {
+  if (!reader.ok() || trees > model.settings.trees() || (trees < model.settings.trees() && of == TreesOf::model)) {
     return wrong("there are " + std::to_string(trees) + " trees, expected " + std::to_string(model.settings.trees()));
   }
   for (uint32_t number = 0; number < trees; ++number) {
@@ -115,9 +115,11 @@ Result<Model> read_part(ByteView bytes, std::string_view magic) {
 
 Bytes write_tree_model(const LabelTreeModel& model) { return write_part(model, kLabelMagic); }
 Bytes write_tree_model(const FeatureTreeModel& model) { return write_part(model, kFeatureMagic); }
-Result<LabelTreeModel> read_label_tree_model(ByteView bytes) { return read_part<LabelTreeModel>(bytes, kLabelMagic); }
-Result<FeatureTreeModel> read_feature_tree_model(ByteView bytes) {
-  return read_part<FeatureTreeModel>(bytes, kFeatureMagic);
+Result<LabelTreeModel> read_label_tree_model(ByteView bytes, TreesOf of) {
+  return read_part<LabelTreeModel>(bytes, kLabelMagic, of);
+}
+Result<FeatureTreeModel> read_feature_tree_model(ByteView bytes, TreesOf of) {
+  return read_part<FeatureTreeModel>(bytes, kFeatureMagic, of);
 }
 
 }  // namespace coterie::vertical

@@ -29,7 +29,8 @@ using Tree = std::vector<TreeNode>;
 struct LabelTreeModel {
   TreeSettings settings;
   uint32_t columns = 0;
-  Digest shape;             // of what all parties know of the trees: parts of one model have the same
+  // What all parties know of the trees, digested a tree after the other: parts of one model have the same.
+  Digest shape;
   std::vector<Tree> trees;  // round by round, a class after the other
   friend bool operator==(const LabelTreeModel&, const LabelTreeModel&) = default;
 };
@@ -42,11 +43,13 @@ struct FeatureTreeModel {
   friend bool operator==(const FeatureTreeModel&, const FeatureTreeModel&) = default;
 };
 
+enum class TreesOf : uint8_t { model = 0, training_so_far = 1 };  // of the latter, at most those of the settings
+
 // A part as bytes with their digest, and back; data_loss if a byte is not what was written, malformed if it cannot be a
 // part of a model.
 Bytes write_tree_model(const LabelTreeModel& model);
 Bytes write_tree_model(const FeatureTreeModel& model);
-Result<LabelTreeModel> read_label_tree_model(ByteView bytes);
-Result<FeatureTreeModel> read_feature_tree_model(ByteView bytes);
+Result<LabelTreeModel> read_label_tree_model(ByteView bytes, TreesOf of = TreesOf::model);
+Result<FeatureTreeModel> read_feature_tree_model(ByteView bytes, TreesOf of = TreesOf::model);
 
 }  // namespace coterie::vertical

@@ -39,24 +39,16 @@ class VerticalResume : public VerticalCoordinator {
     EXPECT_OK(bytes);
     return bytes ? *bytes : Bytes();
   }
-};
-
-class VerticalRegressionResume : public VerticalResume {
- protected:
-  void change(VerticalManifest& manifest) const override {
-    manifest.model = VerticalModel::logistic;
-    manifest.logistic = {.epochs = 100, .batch = 16, .rate = 0.1};
-  }
-  // Until a party has a checkpoint of so many steps.
-  void wait_for_steps(const std::string& name, uint32_t steps) const {
+  // Until a party has a checkpoint of so many steps or trees.
+  void wait_for_unit(const std::string& name, uint32_t unit) const {
     const std::string results = directory_ / (name + "_results");
     for (;;) {
       ASSERT_FALSE(os::exists(results + "/journal/model")) << "it was over before";
       for (const char* file : {"/journal/training.0", "/journal/training.1"}) {
-        // Replaced whole; behind the file's magic come the steps.
+        // Replaced whole; behind the file's magic comes their number.
         const Result<Bytes> bytes = os::read_file(results + file, 1 << 20);
         if (!bytes || bytes->size() < 8) continue;
-        if (((*bytes)[4] | uint32_t{(*bytes)[5]} << 8) >= steps) return;
+        if (((*bytes)[4] | uint32_t{(*bytes)[5]} << 8) >= unit) return;
       }
       ::sched_yield();
     }
@@ -67,6 +59,14 @@ class VerticalRegressionResume : public VerticalResume {
       std::filesystem::copy(directory_ / (from + name), directory_ / (to + name),
                             std::filesystem::copy_options::recursive);
     }
+  }
+};
+
+class VerticalRegressionResume : public VerticalResume {
+ protected:
+  void change(VerticalManifest& manifest) const override {
+    manifest.model = VerticalModel::logistic;
+    manifest.logistic = {.epochs = 100, .batch = 16, .rate = 0.1};
   }
 };
 
@@ -95,18 +95,18 @@ TEST_F(VerticalRegressionResume, EndsWithTheSameModelWhoeverIsKilled) {
   copy("saved/", "");
   coordinator = start_coordinator();
   label = party("label"), feature = party("feature");
-  wait_for_steps("feature", 48);
+  wait_for_unit("feature", 48);
   kill(feature);
   feature = party("feature");
-  wait_for_steps("label", 96);
+  wait_for_unit("label", 96);
   kill(label);
   label = party("label");
-  wait_for_steps("feature", 144);
+  wait_for_unit("feature", 144);
   kill(coordinator);
   ASSERT_TRUE(label->wait_for("waiting to go on"));
   ASSERT_TRUE(feature->wait_for("waiting to go on"));
   coordinator = start_coordinator();
-  wait_for_steps("label", 192);
+  wait_for_unit("label", 192);
   ASSERT_EQ(vertical("pause", "feature"), 0) << said_;
   const nlohmann::json paused = status();
   EXPECT_EQ(paused["state"], "paused");
@@ -131,7 +131,7 @@ TEST_F(VerticalRegressionResume, AJournalServesTheSameTableAlone) {
   auto coordinator = start_coordinator();
   submit_and_approve();
   auto label = party("label"), feature = party("feature");
-  wait_for_steps("feature", 16);
+  wait_for_unit("feature", 16);
   kill(feature);
   const Result<Bytes> table = os::read_file(directory_ / "feature.csv", 1 << 20);
   ASSERT_OK(table);
@@ -147,7 +147,6 @@ TEST_F(VerticalRegressionResume, AJournalServesTheSameTableAlone) {
   EXPECT_EQ(status()["reason"], "journal_differs");
 }
 
-// Trees begin their training again, with the same seeds.
 TEST_F(VerticalResume, TreesGoOnBehindTheirMatching) {
   auto coordinator = start_coordinator();
   submit_and_approve();
@@ -161,6 +160,52 @@ TEST_F(VerticalResume, TreesGoOnBehindTheirMatching) {
   EXPECT_NE(feature->output().find("matching: done before"), std::string::npos) << feature->output();
   EXPECT_EQ(status()["state"], "done");
   EXPECT_FALSE(model("label").empty() || model("feature").empty());
+}
+
+class VerticalTreesResume : public VerticalResume {
+ protected:
+  void change(VerticalManifest& manifest) const override {
+    manifest.trees.rounds = 5;
+    manifest.trees.depth = 2;
+  }
+};
+
+TEST_F(VerticalTreesResume, EndsWithTheSameModelWhoeverIsKilled) {
+  auto coordinator = start_coordinator();
+  submit_and_approve();
+  kill(coordinator);
+  ASSERT_TRUE(os::make_directories(directory_ / "saved"));
+  for (const char* name : {"label_results", "feature_results"}) ASSERT_TRUE(os::make_directories(directory_ / name));
+  copy("", "saved/");
+
+  coordinator = start_coordinator();
+  auto label = party("label"), feature = party("feature");
+  ASSERT_EQ(label->wait(), 0) << label->errors();
+  ASSERT_EQ(feature->wait(), 0) << feature->errors();
+  const Bytes label_model = model("label"), feature_model = model("feature");
+  kill(coordinator);
+
+  // Other journals have other keys and another order of rows, which change no tree.
+  copy("saved/", "");
+  coordinator = start_coordinator();
+  label = party("label"), feature = party("feature");
+  wait_for_unit("feature", 1);
+  kill(feature);
+  feature = party("feature");
+  wait_for_unit("label", 2);
+  kill(label);
+  label = party("label");
+  wait_for_unit("feature", 3);
+  kill(coordinator);
+  ASSERT_TRUE(label->wait_for("waiting to go on"));
+  ASSERT_TRUE(feature->wait_for("waiting to go on"));
+  coordinator = start_coordinator();
+  ASSERT_EQ(label->wait(), 0) << label->errors();
+  ASSERT_EQ(feature->wait(), 0) << feature->errors();
+  EXPECT_NE(label->output().find("goes on behind tree"), std::string::npos) << label->output();
+  EXPECT_EQ(status()["state"], "done");
+  EXPECT_EQ(model("label"), label_model);
+  EXPECT_EQ(model("feature"), feature_model);
 }
 
 }  // namespace

@@ -11,17 +11,15 @@
 namespace coterie {
 namespace {
 
-using vertical::RegressionCheckpoint;
-
 JournalTerms terms(uint8_t table = 1) {
   JournalTerms made{.job = {7}, .manifest = {}, .inputs = {}};
   made.inputs.bytes[0] = table;
   return made;
 }
 
-RegressionCheckpoint checkpoint(uint32_t steps) {
-  RegressionCheckpoint made{.steps = steps, .own_weights = {1, steps}, .peer_weights = {~uint64_t{0}}};
-  made.opened.bytes[0] = static_cast<uint8_t>(steps);
+JournalCheckpoint checkpoint(uint32_t unit) {
+  JournalCheckpoint made{.unit = unit, .state = {}, .bytes = {1, static_cast<uint8_t>(unit), 0xff}};
+  made.state.bytes[0] = static_cast<uint8_t>(unit);
   return made;
 }
 
@@ -57,7 +55,7 @@ TEST_F(PartyJournalTest, KnowsAgainWhatItKept) {
     position = journal->position();
     ASSERT_EQ(position.units.size(), 2u);
     EXPECT_EQ(position.units[0].unit, 32u);
-    EXPECT_EQ(position.units[1], (vertical::CommittedUnit{.unit = 48, .state = checkpoint(48).opened}));
+    EXPECT_EQ(position.units[1], (vertical::CommittedUnit{.unit = 48, .state = checkpoint(48).state}));
   }
   const Result<PartyJournal> again = open();
   ASSERT_OK(again);
@@ -66,8 +64,10 @@ TEST_F(PartyJournalTest, KnowsAgainWhatItKept) {
   EXPECT_EQ(again->peer(), peer());
   EXPECT_EQ(again->matching()->rows, (std::vector<uint32_t>{4, 0, 3}));
   EXPECT_EQ(again->matching()->peer_ids, 99u);
-  EXPECT_EQ(again->checkpoint(32), checkpoint(32));
-  EXPECT_EQ(again->checkpoint(0), RegressionCheckpoint{});
+  ASSERT_NE(again->checkpoint(32), nullptr);
+  EXPECT_EQ(*again->checkpoint(32), checkpoint(32));
+  EXPECT_EQ(*again->checkpoint(48), checkpoint(48));
+  EXPECT_EQ(again->checkpoint(0), nullptr);
   EXPECT_EQ(again->model(), (Bytes{1, 2, 3}));
 }
 
