@@ -7,6 +7,7 @@ found (crash-..., found-...) or somebody wrote (hand-...) stays.
 """
 import pathlib
 import random
+import struct
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 CORPUS = TESTS / "fuzz" / "corpus"
@@ -15,7 +16,8 @@ ONNX_SEEDS = ["attention", "gru_initial_state", "lenet_static", "resizes", "shap
 
 
 # Their inputs are rows of choices (event_bytes.h): any bytes do.
-EVENT_TARGETS = ["ingest_events", "intake_events", "round_events", "fleet_events", "matching"]
+EVENT_TARGETS = ["ingest_events", "intake_events", "round_events", "fleet_events", "matching", "regression", "trees",
+                 "coordinator_events"]
 
 WEIGHTS = {"safetensors": "safetensors", "npz": "npz", "pt": "pytorch", "ckpt": "mindspore"}
 
@@ -44,6 +46,22 @@ def write(target, name, content):
     (folder / f"seed-{name}").write_bytes(content)
 
 
+def vertical_wire():
+    """What each first byte of vertical_wire_target.cc chooses, made by hand."""
+    request = b"CTR\x02" + bytes([3, 0, 0, 0]) + struct.pack("<I", 16) + bytes(16)
+    yield "request", b"\x00" + request
+    yield "submit", b"\x00" + b"CTR\x02" + bytes([1, 0, 0, 0]) + struct.pack("<I", 2) + b"{}"
+    yield "frame", b"\x02\x02" + struct.pack("<HHIQ", 3, 1, 5, 0)
+    yield "position", b"\x03" + bytes(64) + bytes([1, 1, 0, 1]) + struct.pack("<I", 16) + bytes(32)
+    settings = struct.pack("<BIIIfddB", 0, 1, 1, 1, 0.25, 1, 1, 0)
+    for number, magic in enumerate([b"CTL1", b"CTF1"]):
+        leaf = struct.pack("<BIIfBf", 0, 0, 0, 0, 0, 0.5 - number / 2)
+        yield f"trees-{number}", bytes([4 + number]) + magic + struct.pack("<I", 1) + settings + struct.pack(
+            "<I", 1) + bytes(32) + struct.pack("<II", 1, 1) + leaf
+    yield "checkpoint", b"\x06" + struct.pack("<I", 16) + bytes(32) + struct.pack("<II", 1, 1) + bytes(16)
+    yield "regression", b"\x07CVR1" + struct.pack("<Idddd", 1, 0, 0, 1, 0.5)
+
+
 def main():
     for old in CORPUS.glob("*/seed-*"):
         old.unlink()
@@ -58,6 +76,8 @@ def main():
     for target in EVENT_TARGETS:
         for number in range(1, 9):
             write(target, f"events-{number}", random.Random(f"{target} {number}").randbytes(40 * number))
+    for name, content in vertical_wire():
+        write("vertical_wire", name, content)
     for name in ONNX_SEEDS:
         model = (TESTS / "golden" / "onnx" / f"{name}.onnx").read_bytes()
         write("onnx", name, model)
