@@ -36,19 +36,28 @@ double area(std::span<const double> points) {
   return sum / static_cast<double>(points.size() - 1);
 }
 
-std::vector<size_t> descending(std::span<const float> values) {
-  std::vector<size_t> order(values.size());
+std::vector<size_t> in_places(size_t count) {
+  std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
+  return order;
+}
+
+// Equals stay as `order` has them.
+std::vector<size_t> descending(std::span<const float> values, std::vector<size_t> order) {
   std::ranges::stable_sort(order, std::greater<>(), [&](size_t i) { return values[i]; });
   return order;
 }
 
+bool are_equal(std::span<const float> values) {
+  return std::ranges::adjacent_find(values, std::not_equal_to<>()) == values.end();
+}
+
 // Ranks from 0, twice: ties have their mean.
 std::vector<double> ranks_of(std::span<const float> values) {
-  const std::vector<size_t> order = descending(values);
+  const std::vector<size_t> order = descending(values, in_places(values.size()));
   std::vector<double> ranks(values.size());
   for (size_t from = 0; from < order.size();) {
-    size_t to = from;
+    size_t to = from + 1;  // whatever equals itself or not
     while (to < order.size() && values[order[to]] == values[order[from]]) ++to;
     for (size_t i = from; i < to; ++i) ranks[order[i]] = static_cast<double>(from + to - 1);
     from = to;
@@ -105,6 +114,7 @@ double rank_correlation(std::span<const float> a, std::span<const float> b) {
 
 Result<AttributionChecks> check_attributions(AskedModel& model, std::span<const Explanation> explanations,
                                              const AttributionMethod& method, const AttributionSettings& settings) {
+  if (explanations.empty()) return Error(ErrorCode::invalid_argument, "there is no explanation to check");
   COT_ASSIGN(const Model shuffled, with_shuffled_weights(model.model(), settings.seed));
   COT_ASSIGN(AskedModel other, AskedModel::create(shuffled, model.go_on()));
   AttributionChecks checks;
@@ -115,16 +125,26 @@ Result<AttributionChecks> check_attributions(AskedModel& model, std::span<const 
     sum.insertion += share * curves.insertion;
   };
   for (const Explanation& one : explanations) {
-    std::vector<size_t> order = descending(one.attribution.values);
-    COT_ASSIGN(const OrderCurves own, order_curves(model, one, order, settings.baseline));
-    add(checks.own, own, 1 / count);
+    const std::vector<float>& values = one.attribution.values;
+    COT_TRY(must_be_finite(one, method.name));
+    std::vector<size_t> order = in_places(values.size()), last;
+    OrderCurves own;
     for (uint32_t i = 0; i < kRandomOrders; ++i) {
       prng.shuffle(order);
       COT_ASSIGN(const OrderCurves random, order_curves(model, one, order, settings.baseline));
       add(checks.random, random, 1 / (count * kRandomOrders));
+      std::vector<size_t> ranked = descending(values, order);
+      if (ranked != last) {  // without ties it is one order
+        COT_ASSIGN(own, order_curves(model, one, ranked, settings.baseline));
+        last = std::move(ranked);
+      }
+      add(checks.own, own, 1 / (count * kRandomOrders));
     }
-    COT_ASSIGN(const Attribution made, method.attribute(other, one.input, one.picked, settings));
-    checks.randomised_correlation += rank_correlation(one.attribution.values, made.values) / count;
+    Explanation shuffled_one{.example = one.example, .picked = one.picked};
+    COT_ASSIGN(shuffled_one.attribution, method.attribute(other, one.input, one.picked, settings));
+    COT_TRY(must_be_finite(shuffled_one, method.name));
+    checks.randomised_correlation +=
+        (are_equal(values) ? 1 : rank_correlation(values, shuffled_one.attribution.values)) / count;
   }
   return checks;
 }

@@ -6,7 +6,9 @@
 //   randomisation   the attribution of the same model with its weights shuffled must look otherwise: the rank
 //                   correlation (Spearman) of the two (Adebayo et al. 2018)
 //
-// The output of a curve is the softmax of the scores, of one output the score, and the area its mean.
+// The output of a curve is the softmax of the scores, of one output the score, and the area its mean. Equal
+// attributions say nothing of each other: their order is that of the random order beside, so that an attribution whose
+// values are all equal has the very curves of chance. Its correlation is 1: it looks as that of any model might.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +49,8 @@ struct AttributionChecks {
   static constexpr double kCorrelationMax = 0.5;
 };
 
-// Asks about these explanations, which `method` made with these settings. Errors: those of the method.
+// Asks about these explanations, at least one, which `method` made with these settings. Errors: those of the method;
+// invalid_argument (no explanation; scores or attributions that are not finite, which must_be_finite names).
 Result<AttributionChecks> check_attributions(AskedModel& model, std::span<const Explanation> explanations,
                                              const AttributionMethod& method, const AttributionSettings& settings);
 

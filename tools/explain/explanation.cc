@@ -7,6 +7,14 @@
 #include <string>
 
 namespace coterie {
+namespace {
+
+Error not_finite(uint64_t example, std::string_view method, const std::string& what) {
+  return Error(ErrorCode::invalid_argument,
+               "example " + std::to_string(example) + ", method " + std::string(method) + ": " + what);
+}
+
+}  // namespace
 
 Result<Explanation> explain(AskedModel& model, ExampleSource& examples, uint64_t target_elements, uint64_t example,
                             std::optional<uint32_t> picked, const AttributionMethod& method,
@@ -25,10 +33,24 @@ Result<Explanation> explain(AskedModel& model, ExampleSource& examples, uint64_t
   const Example::Place place = made.input;
   COT_TRY(examples.read(example, Example(std::span(&place, 1), made.target)));
   COT_ASSIGN(const std::vector<float> answers, model.answers(made.input));
+  // Of scores with a NaN none is the highest.
+  if (std::ranges::any_of(answers, [](float answer) { return std::isnan(answer); })) {
+    return not_finite(example, method.name, "the model's output is no number");
+  }
   made.picked = picked.value_or(static_cast<uint32_t>(std::ranges::max_element(answers) - answers.begin()));
   made.score = static_cast<double>(answers[made.picked]);
   COT_ASSIGN(made.attribution, method.attribute(model, made.input, made.picked, settings));
+  COT_TRY(must_be_finite(made, method.name));
   return made;
+}
+
+Status must_be_finite(const Explanation& explanation, std::string_view method) {
+  if (!std::isfinite(explanation.score))
+    return not_finite(explanation.example, method, "the model's output is infinite");
+  for (const float value : explanation.attribution.values) {
+    if (!std::isfinite(value)) return not_finite(explanation.example, method, "an attribution is not finite");
+  }
+  return {};
 }
 
 std::vector<size_t> strongest(const Attribution& attribution, size_t count) {

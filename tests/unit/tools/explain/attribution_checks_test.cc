@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "tests/unit/tools/explain/planted_models.h"
@@ -9,6 +10,8 @@
 
 namespace coterie::test {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr size_t kUp = 2 * 8 + 5, kDown = 6 * 8 + 1;
 
@@ -64,6 +67,56 @@ TEST(AttributionChecks, SeeAMethodThatDoesNotAskTheModel) {
   EXPECT_FALSE(checks->randomisation_holds());
 }
 
+// It names nothing, so it must not hold: neither because of the order that pixels lie in, nor because its ranks
+// correlate with nothing.
+TEST(AttributionChecks, DoNotHoldWhereAllValuesAreEqual) {
+  const AttributionMethod flat{
+      "flat", "", [](AskedModel& of, std::span<const float>, uint32_t, const AttributionSettings&) {
+        return Result<Attribution>(Attribution{of.input_shape(), std::vector<float>(of.input_size(), 0.25f)});
+      }};
+  // Of the pixel order 0, 1, 2 ... each of these would be a good one.
+  for (const auto& [up, down] : {std::pair<size_t, size_t>{0, 63}, {1, 60}, {63, 0}}) {
+    AskedModel model = asked(planted_sum({8, 8, 1}, up, down));
+    const Explanation made = explanation_of(model, flat);
+    const Result<AttributionChecks> checks = check_attributions(model, std::span(&made, 1), flat, {});
+    ASSERT_OK(checks);
+    EXPECT_FALSE(checks->deletion_holds()) << checks->own.deletion << " " << checks->random.deletion;
+    EXPECT_FALSE(checks->insertion_holds()) << checks->own.insertion << " " << checks->random.insertion;
+    EXPECT_FALSE(checks->randomisation_holds()) << checks->randomised_correlation;
+  }
+}
+
+// Values that are equal say nothing of each other: the curves are the same wherever they lie.
+TEST(AttributionChecks, TiesHaveNoOrderOfTheirOwn) {
+  const AttributionMethod& method = *find_attribution_method("integrated_gradients");
+  double deletion = 0;
+  for (const size_t down : {size_t{0}, size_t{62}}) {  // of no attribution, first or last
+    AskedModel model = asked(planted_sum({64}, 63, down));
+    Explanation made = explanation_of(model, method);
+    std::ranges::fill(made.attribution.values, 0.0f);
+    made.attribution.values[63] = 1;
+    const Result<AttributionChecks> checks = check_attributions(model, std::span(&made, 1), method, {.seed = 4});
+    ASSERT_OK(checks);
+    if (down > 0) EXPECT_NEAR(checks->own.deletion, deletion, 0.005) << "0.011 by the place alone";
+    deletion = checks->own.deletion;
+  }
+}
+
+TEST(AttributionChecks, RefuseWhatIsNotFinite) {
+  AskedModel model = asked(planted_sum({8, 8, 1}, kUp, kDown));
+  const AttributionMethod& method = *find_attribution_method("gradient");
+  for (const float broken : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    Explanation one = explanation_of(model, method);
+    one.example = 7;
+    one.attribution.values[3] = broken;
+    const Result<AttributionChecks> checks = check_attributions(model, std::span(&one, 1), method, {});
+    ASSERT_FALSE(checks);
+    EXPECT_EQ(checks.error().code(), ErrorCode::invalid_argument);
+    EXPECT_THAT(checks.error().message(), HasSubstr("example 7, method gradient: an attribution is not finite"));
+  }
+  EXPECT_EQ(check_attributions(model, {}, method, {}).error().code(), ErrorCode::invalid_argument);
+}
+
 // Deleting the pixel that lifts the score first, then the others: 33 points of the curve by hand.
 TEST(AttributionChecks, CurvesAreThoseOfTheOrder) {
   AskedModel model = asked(planted_sum({64}, 0, 63));
@@ -84,6 +137,8 @@ TEST(AttributionChecks, RanksAreSpearmans) {
   EXPECT_DOUBLE_EQ(rank_correlation(a, rising), 1);
   EXPECT_DOUBLE_EQ(rank_correlation(a, falling), -1);
   EXPECT_EQ(rank_correlation(a, flat), 0);
+  const std::vector<float> broken = {1, std::nanf(""), 3, std::nanf(""), 5};
+  EXPECT_LE(std::fabs(rank_correlation(a, broken)), 1) << "it ends";
   // scipy.stats.spearmanr([1, 2, 2, 4], [3, 1, 4, 4]) = 0.5
   EXPECT_NEAR(rank_correlation(std::vector<float>{1, 2, 2, 4}, std::vector<float>{3, 1, 4, 4}), 0.5, 1e-12);
 }
