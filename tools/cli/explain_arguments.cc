@@ -68,11 +68,12 @@ void add_settings(CLI::App* explain, AttributionSettings& settings) {
   explain->add_option("--masks", settings.masks, "rise: how many")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1'000'000));
-  explain->add_option("--patch", settings.patch, "occlusion: height and width of what is covered")
+  explain->add_option("--patch", settings.patch, "occlusion: height and width of what is covered, at most the image's")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 65'536));
-  explain->add_option("--stride", settings.stride, "from one patch to the next, at most the patch")
-      ->capture_default_str()
+  explain
+      ->add_option("--stride", settings.stride,
+                   "from one patch to the next, at most the patch (default: 2 or the patch)")
       ->check(between<uint32_t>(1, 65'536));
   explain->add_option("--layer", settings.layer, "grad_cam: the op that is read (default: the last convolution)")
       ->type_name("NAME");

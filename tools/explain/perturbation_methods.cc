@@ -33,35 +33,49 @@ struct Patch {
   }
 };
 
-// From outside the upper and the left edge on, so that pixels at an edge lie in as many patches as others.
-std::vector<Patch> patches_of(const Grid& grid, size_t size, size_t stride) {
-  std::vector<Patch> patches;
-  for (size_t bottom = 1; bottom < grid.height + size; bottom += stride) {
-    for (size_t right = 1; right < grid.width + size; right += stride) {
-      const Patch patch{bottom > size ? bottom - size : 0, right > size ? right - size : 0,
-                        std::min(bottom, grid.height), std::min(right, grid.width)};
-      if (patch.top < patch.bottom && patch.left < patch.right) patches.push_back(patch);
-    }
-  }
-  return patches;
-}
+// Where patches begin and end along one side of an image: the first has one pixel of it, so that pixels at an edge lie
+// in as many patches as others.
+class PatchRow {
+ public:
+  // A patch that is larger than the image would be the whole of it many times over.
+  PatchRow(size_t extent, size_t size, size_t stride)
+      : extent_(extent), size_(std::min(size, extent)), stride_(std::min(stride, size_)) {}
 
-// The scores of `count` changed inputs, some at a time; `change` writes the i-th over a copy of the input.
-template <typename Change>
-Result<std::vector<double>> scores_of(AskedModel& model, std::span<const float> input, uint32_t picked, size_t count,
-                                      const Change& change) {
-  std::vector<double> scores;
-  for (size_t from = 0; from < count; from += kInputsAtOnce) {
-    const size_t some = std::min(kInputsAtOnce, count - from);
-    std::vector<float> inputs;
-    for (size_t i = 0; i < some; ++i) {
-      inputs.insert(inputs.end(), input.begin(), input.end());
-      change(from + i, std::span(inputs).last(input.size()));
-    }
-    COT_ASSIGN(const std::vector<double> made, model.scores(inputs, picked));
-    scores.insert(scores.end(), made.begin(), made.end());
+  size_t count() const { return (extent_ + size_ - 1 + stride_ - 1) / stride_; }
+  size_t begin(size_t i) const { return i * stride_ + 1 > size_ ? i * stride_ + 1 - size_ : 0; }
+  size_t end(size_t i) const { return std::min(i * stride_ + 1, extent_); }
+
+ private:
+  size_t extent_, size_, stride_;
+};
+
+// Patches of a grid, by number, so that however many there are take no memory.
+class Patches {
+ public:
+  Patches(const Grid& grid, size_t size, size_t stride)
+      : down_(grid.height, size, stride), across_(grid.width, size, stride) {}
+
+  size_t count() const { return down_.count() * across_.count(); }
+  Patch operator[](size_t i) const {
+    const size_t y = i / across_.count(), x = i % across_.count();
+    return {down_.begin(y), across_.begin(x), down_.end(y), across_.end(x)};
   }
-  return scores;
+
+ private:
+  PatchRow down_, across_;
+};
+
+// The scores of the changed inputs from `first` on, at most kInputsAtOnce; `change` writes the i-th over a copy of the
+// input.
+template <typename Change>
+Result<std::vector<double>> scores_of(AskedModel& model, std::span<const float> input, uint32_t picked, size_t first,
+                                      size_t count, const Change& change) {
+  std::vector<float> inputs;
+  for (size_t i = first; i < first + count; ++i) {
+    inputs.insert(inputs.end(), input.begin(), input.end());
+    change(i, std::span(inputs).last(input.size()));
+  }
+  return model.scores(inputs, picked);
 }
 
 // A mask of rise: cells that are open or not, one row and one column more than fit, enlarged by bilinear interpolation
@@ -111,23 +125,26 @@ Result<Attribution> attribute_by_occlusion(AskedModel& model, std::span<const fl
                                            const AttributionSettings& settings) {
   const Grid grid = Grid::of(model.input_shape());
   const bool is_image = model.input_shape().size() == 3;
-  const size_t patch = is_image ? settings.patch : 1, stride = is_image ? settings.stride : 1;
+  const size_t patch = is_image ? settings.patch : 1, stride = is_image ? settings.stride_or_default() : 1;
   if (patch < 1 || stride < 1 || stride > patch) return bad("the stride of patches must be in [1, the patch]");
-  const std::vector<Patch> patches = patches_of(grid, patch, stride);
+  const Patches patches(grid, patch, stride);
   COT_ASSIGN(const std::vector<double> whole, model.scores(input, picked));
-  COT_ASSIGN(const std::vector<double> without,
-             scores_of(model, input, picked, patches.size(), [&](size_t i, std::span<float> covered) {
-               patches[i].for_each_pixel(grid, [&](size_t pixel) {
-                 std::ranges::fill(covered.subspan(pixel * grid.channels, grid.channels), settings.baseline);
-               });
-             }));
   std::vector<double> sum(grid.pixels());
   std::vector<uint32_t> count(grid.pixels());
-  for (size_t i = 0; i < patches.size(); ++i) {
-    patches[i].for_each_pixel(grid, [&](size_t pixel) {
-      sum[pixel] += whole[0] - without[i];
-      count[pixel] += 1;
-    });
+  for (size_t from = 0; from < patches.count(); from += kInputsAtOnce) {
+    const size_t some = std::min(kInputsAtOnce, patches.count() - from);
+    const auto cover = [&](size_t i, std::span<float> covered) {
+      patches[i].for_each_pixel(grid, [&](size_t pixel) {
+        std::ranges::fill(covered.subspan(pixel * grid.channels, grid.channels), settings.baseline);
+      });
+    };
+    COT_ASSIGN(const std::vector<double> without, scores_of(model, input, picked, from, some, cover));
+    for (size_t i = 0; i < some; ++i) {
+      patches[from + i].for_each_pixel(grid, [&](size_t pixel) {
+        sum[pixel] += whole[0] - without[i];
+        count[pixel] += 1;
+      });
+    }
   }
   Attribution made{map_shape(model, grid), std::vector<float>(grid.pixels())};
   for (size_t i = 0; i < sum.size(); ++i) {
@@ -153,7 +170,7 @@ Result<Attribution> attribute_by_rise(AskedModel& model, std::span<const float> 
       masks.emplace_back(grid, settings.cells, settings.kept, prng);
     }
     COT_ASSIGN(const std::vector<double> scores,
-               scores_of(model, input, picked, masks.size(), [&](size_t i, std::span<float> masked) {
+               scores_of(model, input, picked, 0, masks.size(), [&](size_t i, std::span<float> masked) {
                  for (size_t j = 0; j < masked.size(); ++j) {
                    const float open = masks[i].values()[j / grid.channels];
                    masked[j] = settings.baseline + open * (masked[j] - settings.baseline);

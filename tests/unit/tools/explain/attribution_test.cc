@@ -49,6 +49,46 @@ TEST(Attribution, EachMethodFindsThePixelsThatMatter) {
   }
 }
 
+// The middle pixel of three, each covered by windows of two: by hand.
+TEST(Attribution, OcclusionIsTheMeanOverThePatchesOfAPixel) {
+  AskedModel model = asked(planted_sum({1, 3, 1}, 1, 2));
+  const std::vector<float> input(3, 1.0f);
+  const Attribution made = attribution(model, "occlusion", input, 0, {.patch = 2, .stride = 1});
+  // Windows: {0}, {0, 1}, {1, 2}, {2}.
+  EXPECT_NEAR(made.values[0], kRise / 2, 1e-5);
+  EXPECT_NEAR(made.values[1], (kRise + kRise + kFall) / 2, 1e-5);
+  EXPECT_NEAR(made.values[2], (kRise + kFall + kFall) / 2, 1e-5);
+}
+
+// A patch is at most the image, however large the option: as many questions, and no memory for each.
+TEST(Attribution, APatchEndsWithTheImage) {
+  uint32_t asked_times = 0;
+  Result<AskedModel> model = AskedModel::create(planted_sum({8, 8, 1}, 2, 5), [&]() -> Status {
+    ++asked_times;
+    return {};
+  });
+  ASSERT_OK(model);
+  std::vector<float> input(64, 1.0f);
+  const Attribution whole = attribution(*model, "occlusion", input, 0, {.patch = 8, .stride = 1});
+  const uint32_t asked_of_whole = std::exchange(asked_times, 0);
+  EXPECT_EQ(asked_of_whole, 1u + (15 * 15 + 63) / 64);
+  EXPECT_EQ(attribution(*model, "occlusion", input, 0, {.patch = 65'536, .stride = 1}).values, whole.values);
+  EXPECT_EQ(asked_times, asked_of_whole);
+  // A stride beyond the image would leave pixels out.
+  const Attribution coarse = attribution(*model, "occlusion", input, 0, {.patch = 65'536, .stride = 65'536});
+  EXPECT_NEAR(coarse.values[2], kRise + kFall, 1e-5);
+  EXPECT_NEAR(coarse.values[5], kRise + kFall, 1e-5);
+}
+
+TEST(Attribution, AStrideIsAtMostThePatch) {
+  AskedModel model = asked(planted_sum({8, 8, 1}, 2, 5));
+  const std::vector<float> input(64, 1.0f);
+  EXPECT_EQ(attribution(model, "occlusion", input, 0, {.patch = 1}).values,
+            attribution(model, "occlusion", input, 0, {.patch = 1, .stride = 1}).values);
+  EXPECT_EQ(attribution(model, "occlusion", input, 0, {.patch = 4}).values,
+            attribution(model, "occlusion", input, 0, {.patch = 4, .stride = 2}).values);
+}
+
 TEST(Attribution, EachMethodForTablesFindsTheColumns) {
   AskedModel model = asked(planted_sum({8}, 2, 5));
   const std::vector<float> input = {1, -1, 0.5f, 2, 1, 0.25f, 3, 1};
