@@ -79,7 +79,12 @@ class Taking {
       return unsupported(node, "its zero point is no constant of as many integers as there are scales");
     }
     places.width = zero->second.tensor.width;
-    for (size_t i = 0; i < places.zeros.size(); ++i) places.zeros[i] = zero->second.tensor.integers[i].value;
+    for (size_t i = 0; i < places.zeros.size(); ++i) {
+      places.zeros[i] = zero->second.tensor.integers[i].value;
+      if (places.zeros[i] < INT32_MIN || places.zeros[i] > INT32_MAX) {
+        return unsupported(node, "a zero point leaves 32 bits");
+      }
+    }
     return places;
   }
 
@@ -122,6 +127,7 @@ class Taking {
     for (size_t i = 0; i < table.reals.size(); ++i) {
       const auto zero = static_cast<double>(places.zeros[place[i]]);
       const auto steps = static_cast<double>(std::nearbyint(table.reals[i] / places.scales[place[i]]));
+      if (std::isnan(steps)) return unsupported(node, "the table " + node.inputs[0] + " holds what is no number");
       rounded.integers.push_back({static_cast<int64_t>(std::clamp(steps + zero, low, high)), false});
     }
     const std::string& name = node.outputs[0];

@@ -239,6 +239,22 @@ TEST(OnnxQdq, WhatCannotBeSaidIsRefusedByName) {
   Foreign zero;
   zero.reals("s_x", {}, {0.f});
   zero.expect_refused("a scale is not above 0");
+  Foreign other_type;
+  other_type.integers("z_w", Width::uint8, {2}, {0, 0});
+  other_type.expect_refused("its zero point is of another type than its integers");
+  Foreign far;
+  far.integers("z_w", Width::any, {2}, {0, INT64_MIN});
+  far.expect_refused("a zero point leaves 32 bits");
+  Foreign sum;  // of a bias and its zero
+  sum.integers("b", Width::int32, {2}, {INT32_MIN, -4}).integers("z_b", Width::int32, {2}, {1, 0});
+  sum.build.graph.nodes[3].inputs.emplace_back("z_b");
+  sum.expect_refused("the table b leaves 32 bits");
+  Foreign nothing;  // the graph rounds it itself
+  nothing.reals("w", {2, 2}, {.3f, std::nanf(""), -.2f, .8f}).reals("s_w", {}, {.25f});
+  nothing.integers("z_w", Width::int8, {}, {0}).reals("s_b", {2}, {.125f, .125f});
+  nothing.build.graph.nodes[2].inputs[0] = "wq";
+  nothing.build.node("QuantizeLinear", {"w", "s_w", "z_w"}, "wq");
+  nothing.expect_refused("the table w holds what is no number");
   Foreign integer_output;
   EXPECT_ERROR(integer_output.build.import("yq"), ErrorCode::invalid_argument, "the model's output would be integers");
   Foreign open;  // what Gemm reads is on no grid
