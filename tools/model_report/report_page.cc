@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text/base64.h"
 #include "tools/cli/table.h"
 #include "tools/demo/static_page.h"
 #include "tools/demo/svg.h"
@@ -178,13 +179,6 @@ std::string robustness(const ModelAudit& audit) {
   return table({"inputs", "accuracy", "loss"}, rows);
 }
 
-std::string base64(ByteView bytes) {
-  std::string text = to_base64url(bytes);
-  for (char& c : text) c = c == '-' ? '+' : c == '_' ? '/' : c;
-  text.append((4 - text.size() % 4) % 4, '=');
-  return text;
-}
-
 std::string caption(const ModelAudit& audit, const Explanation& one) {
   std::string text = "example " + std::to_string(one.example) + ": ";
   if (!audit.classes) return text + "output " + std::to_string(one.picked) + " is " + format_digits(one.score);
@@ -196,7 +190,8 @@ std::string caption(const ModelAudit& audit, const Explanation& one) {
 Result<std::string> pictured(const ModelAudit& audit, const Explanation& one) {
   COT_ASSIGN(const Picture picture, attribution_picture(audit.input, std::span(&one, 1)));
   COT_ASSIGN(const Bytes png, encode_png(picture));
-  return "<img alt=\"" + xml_escaped(caption(audit, one)) + "\" src=\"data:image/png;base64," + base64(png) + "\"/>\n";
+  return "<img alt=\"" + xml_escaped(caption(audit, one)) + "\" src=\"data:image/png;base64," + to_base64(png) +
+         "\"/>\n";
 }
 
 std::string listed(const ModelAudit& audit, const Explanation& one) {

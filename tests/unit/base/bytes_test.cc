@@ -1,4 +1,5 @@
 #include "base/bytes.h"
+#include "base/text/base64.h"
 
 #include <gtest/gtest.h>
 
@@ -39,6 +40,14 @@ TEST(Base64Url, MatchesTheVectorsOfRfc4648) {
   EXPECT_EQ(url("fooba"), "Zm9vYmE");
   EXPECT_EQ(url("foobar"), "Zm9vYmFy");
   EXPECT_EQ(to_base64url(Bytes{0xfb, 0xff, 0xbf}), "-_-_") << "the URL alphabet, section 5";
+}
+
+TEST(Base64, HasThePaddingAndTheOtherAlphabet) {
+  EXPECT_EQ(to_base64(as_bytes("")), "");
+  EXPECT_EQ(to_base64(as_bytes("f")), "Zg==");
+  EXPECT_EQ(to_base64(as_bytes("fo")), "Zm8=");
+  EXPECT_EQ(to_base64(as_bytes("foo")), "Zm9v");
+  EXPECT_EQ(to_base64(Bytes{0xfb, 0xff, 0xbf}), "+/+/");
 }
 
 TEST(Base64Url, RejectsPaddingForeignLettersAndImpossibleLengths) {
