@@ -25,12 +25,12 @@ RoleSet roles_named(const std::vector<std::string>& names, Problems& problems) {
   for (size_t i = 0; i < names.size(); ++i) {
     const std::optional<Role> role = role_from_name(names[i]);
     const std::string pointer = "/roles/" + std::to_string(i);
-    if (!role) problems.push_back({pointer, "must be one of " + kEveryRoleOfPeople.text()});
+    if (!role) problems.push_back({pointer, "must be one of " + kEveryRoleOfTokens.text()});
     else if (*role == Role::node)
       problems.push_back({pointer, "node is for servers among themselves: no token of this plane has it"});
     else roles.insert(*role);
   }
-  if (names.empty()) problems.push_back({"/roles", "must name at least one of " + kEveryRoleOfPeople.text()});
+  if (names.empty()) problems.push_back({"/roles", "must name at least one of " + kEveryRoleOfTokens.text()});
   return roles;
 }
 

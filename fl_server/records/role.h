@@ -1,6 +1,6 @@
-// Role: what a caller of the admin plane is trusted with. A token has a set of them, and a route is for a set
-// of them; whoever has one role of the route's set may call it. docs/operating/access.md says what each is for;
-// fl_server/admin_api/routes.cc decides.
+// Role: what a caller of the admin plane, or the serving plane, is trusted with. A token has a set of them, and a route
+// is for a set; whoever has one role of the route's set may call it. docs/operating/access.md says what each is for;
+// fl_server/admin_api/routes.cc decides, and fl_server/app/model_gate.h.
 #pragma once
 
 #include <array>
@@ -19,15 +19,16 @@ enum class Role : uint8_t {
   ml_engineer = 2,
   privacy_officer = 3,
   security_admin = 4,
-  node = 5,  // another server; no route of this plane is for it
+  node = 5,         // another server; no route of this plane is for it
+  application = 6,  // asks models that a server answers with; likewise
 };
 
-inline constexpr std::array kRoles = {Role::viewer,          Role::operator_,      Role::ml_engineer,
-                                      Role::privacy_officer, Role::security_admin, Role::node};
+inline constexpr std::array kRoles = {Role::viewer,         Role::operator_, Role::ml_engineer, Role::privacy_officer,
+                                      Role::security_admin, Role::node,      Role::application};
 
 constexpr std::string_view to_string(Role role) {
-  constexpr std::string_view kNames[] = {"viewer",          "operator",       "ml_engineer",
-                                         "privacy_officer", "security_admin", "node"};
+  constexpr std::string_view kNames[] = {"viewer",         "operator", "ml_engineer", "privacy_officer",
+                                         "security_admin", "node",     "application"};
   return kNames[static_cast<size_t>(role)];
 }
 
@@ -75,5 +76,9 @@ class RoleSet {
 // What the token in the data directory has: everything a person may do.
 inline constexpr RoleSet kEveryRoleOfPeople = {Role::viewer, Role::operator_, Role::ml_engineer, Role::privacy_officer,
                                                Role::security_admin};
+
+// What a token that somebody makes may have.
+inline constexpr RoleSet kEveryRoleOfTokens = {Role::viewer,          Role::operator_,      Role::ml_engineer,
+                                               Role::privacy_officer, Role::security_admin, Role::application};
 
 }  // namespace coterie

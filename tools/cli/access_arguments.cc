@@ -25,7 +25,7 @@ void add_admin_token(CLI::App& app, Invocation& invocation) {
       ->required()
       ->type_name("ROLE")
       ->allow_extra_args(false)
-      ->check(one_of({"viewer", "operator", "ml_engineer", "privacy_officer", "security_admin"}));
+      ->check(one_of({"viewer", "operator", "ml_engineer", "privacy_officer", "security_admin", "application"}));
   create->add_option("--tenant", options->tenant, "whose jobs, populations and devices it sees; * for all");
   create->add_option("--valid-days", options->valid_days, "until it expires")
       ->capture_default_str()

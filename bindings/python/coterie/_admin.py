@@ -174,7 +174,8 @@ class Admin:
 
     def create_admin_token(self, label: str, roles: Sequence[str], *, valid_seconds: int | None = None,
                            tenant: str | None = None) -> Json:
-        """Likewise, for people and programs; roles are viewer, operator, ml_engineer, privacy_officer, security_admin."""
+        """Likewise, for people and programs; roles are viewer, operator, ml_engineer, privacy_officer, security_admin;
+        and application, which asks models that the server answers with."""
         body = {"label": label, "roles": list(roles), "valid_seconds": valid_seconds, "tenant": tenant}
         return self._post("tokens", body=body)
 

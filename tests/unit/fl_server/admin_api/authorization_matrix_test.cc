@@ -62,10 +62,11 @@ TEST(AuthorizationMatrix, HasEveryCellAsTheTableOfRoutesDecides) {
 }
 
 // A caller without a role is nobody, whatever else he has shown.
-TEST(AuthorizationMatrix, GivesNothingToNoRoleAndNothingToNodes) {
+TEST(AuthorizationMatrix, GivesNothingToNoRoleAndNothingToNodesAndApplications) {
   for (const AdminRoute& route : admin_routes()) {
     EXPECT_EQ(route.allows({}), route.is_open()) << route.operation;
     EXPECT_EQ(route.allows({Role::node}), route.is_open()) << route.operation;
+    EXPECT_EQ(route.allows({Role::application}), route.is_open()) << route.operation;
     EXPECT_TRUE(route.allows(kEveryRoleOfPeople)) << route.operation << ": one-machine use needs it";
   }
 }

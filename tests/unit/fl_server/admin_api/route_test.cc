@@ -83,7 +83,9 @@ TEST(RoleSet, IsReadAsItIsWritten) {
   for (const Role role : kRoles) {
     EXPECT_EQ(role_from_name(to_string(role)), role);
     EXPECT_EQ(RoleSet({role}).text(), to_string(role));
-    EXPECT_EQ(kEveryRoleOfPeople.contains(role), role != Role::node) << to_string(role);
+    const bool is_of_people = role != Role::node && role != Role::application;
+    EXPECT_EQ(kEveryRoleOfPeople.contains(role), is_of_people) << to_string(role);
+    EXPECT_EQ(kEveryRoleOfTokens.contains(role), role != Role::node) << to_string(role);
   }
   EXPECT_EQ(role_from_name("root"), std::nullopt);
   EXPECT_FALSE(RoleSet::from_bits(uint64_t{1} << 40).intersects(kEveryRoleOfPeople));
