@@ -62,5 +62,6 @@ if(COTERIE_BUILD_SERVER)
   endforeach()
   install(FILES ${PROJECT_SOURCE_DIR}/deploy/fl_server.json ${PROJECT_SOURCE_DIR}/deploy/fleet_scheduler.json
                 ${PROJECT_SOURCE_DIR}/deploy/fleet_server.json
+                ${PROJECT_SOURCE_DIR}/deploy/fleet_serving.json
           DESTINATION ${CMAKE_INSTALL_DATADIR}/coterie/examples COMPONENT server)
 endif()

@@ -55,6 +55,7 @@ Predictor& Predictor::operator=(Predictor&&) noexcept = default;
 Predictor::~Predictor() = default;
 
 uint32_t Predictor::batch_size() const { return state_->batch_size; }
+uint64_t Predictor::arena_bytes() const { return state_->compiled.layout.bytes(); }
 
 Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t count, std::span<float> output) {
   State& s = *state_;

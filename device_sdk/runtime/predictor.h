@@ -24,6 +24,7 @@ class Predictor {
   ~Predictor();
 
   uint32_t batch_size() const;
+  uint64_t arena_bytes() const;  // what create() took from arena_bytes_max
   // inputs[i] has `count` examples of the model's input i, one behind the other, each in its shape; those of an int32
   // input are the same bytes seen as float. `output` gets as many of the output's shape. Errors: invalid_argument
   // (names the input or the output whose size is wrong; an index outside a table).

@@ -59,19 +59,21 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
       return std::vector<NodeRow>{lone_node(name, started, parts.devices.is_leaving(), parts.scheduler.status(), load)};
     };
   }
-  if (oidc_) {
-    const bool has_tenant = !config.oidc->tenant_claim.empty();
-    all.verify_foreign = [this, has_tenant](std::string_view token, WallTime now) -> Result<AdminCaller> {
-      COT_ASSIGN(const OidcIdentity identity, oidc_->verify(token, now));
-      return caller_of(identity, has_tenant);
-    };
-  }
+  all.verify_foreign = verify_foreign_;
   return all;
 }
 
 Result<std::unique_ptr<AdminSide>> AdminSide::open(const ServerConfig& config, WallTime started, AdminSideParts parts) {
   std::unique_ptr<AdminSide> side(new AdminSide());
-  if (config.oidc) side->oidc_ = std::make_unique<BearerVerifier>(*config.oidc);
+  if (config.oidc) {
+    side->oidc_ = std::make_unique<BearerVerifier>(*config.oidc);
+    const bool has_tenant = !config.oidc->tenant_claim.empty();
+    side->verify_foreign_ = [&oidc = *side->oidc_, has_tenant](std::string_view token,
+                                                               WallTime now) -> Result<AdminCaller> {
+      COT_ASSIGN(const OidcIdentity identity, oidc.verify(token, now));
+      return caller_of(identity, has_tenant);
+    };
+  }
   side->service_ = std::make_unique<AdminService>(
       AdminServiceSettings{.version = kVersion, .upload_bytes_max = config.upload_bytes_max, .quotas = config.quotas},
       side->service_parts(config, started, parts), parts.keys.admin_token);

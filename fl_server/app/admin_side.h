@@ -1,14 +1,17 @@
 // AdminSide: what operators may ask, who they are, and the listener they ask at.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/time.h"
 
 namespace coterie {
 
+struct AdminCaller;
 class AdminService;
 struct AdminServiceParts;
 class BearerVerifier;
@@ -41,12 +44,16 @@ class AdminSide {
 
   AdminService& service() { return *service_; }
   const std::string& url() const { return url_; }
+  // Says who an identity provider's token is; empty: no provider's tokens are taken. Not after this is gone.
+  using VerifyForeign = std::function<Result<AdminCaller>(std::string_view token, WallTime now)>;
+  const VerifyForeign& verify_foreign() const { return verify_foreign_; }
 
  private:
   AdminSide();
   AdminServiceParts service_parts(const ServerConfig& config, WallTime started, AdminSideParts parts);
 
   std::unique_ptr<BearerVerifier> oidc_;
+  VerifyForeign verify_foreign_;
   std::unique_ptr<AdminService> service_;
   std::string url_;
 };

@@ -70,7 +70,7 @@ void tell_where_it_is(const Server& server, const ServerConfig& config) {
   if (!server.serving_url().empty()) text += "  models   " + server.serving_url() + "/v2\n";
   if (!server.ca_file().empty()) text += "  CA       " + server.ca_file() + " (development; clients need this file)\n";
   text += "  token    " + server.admin_token_file() + "\n";
-  if (config.role == ServerRole::server) {
+  if (!config.may_lead()) {
     text += "Next, where the scheduler runs that leads: coterie --data-dir ITS_DATA_DIR token create\n";
   } else {
     text += "Next: coterie --data-dir " + config.data_dir + " token create\n";
@@ -116,7 +116,8 @@ int main(int argc, char** argv) {
       "  fl_server --config /etc/coterie/server.json     settings from a file\n"
       "  fl_server --config server.json --check          only say what is wrong with the file\n"
       "  fl_server --config fleet.json --role scheduler  of a fleet, one that may lead (two of them)\n"
-      "  fl_server --config fleet.json --role server     of a fleet, one that talks to devices (many)\n"};
+      "  fl_server --config fleet.json --role server     of a fleet, one that talks to devices (many)\n"
+      "  fl_server --config fleet.json --role serving    of a fleet, one that answers with its models (many)\n"};
   std::string config_path, data_dir, role, device_address;
   int device_port = -1, admin_port = -1;
   std::optional<uint64_t> draw_seed;
@@ -125,8 +126,8 @@ int main(int argc, char** argv) {
   app.add_option("--data-dir", data_dir, "where keys, database and models are kept (default coterie-data)");
   app.add_option("--role", role,
                  "all: everything in this process (default); of a fleet, which shares a database, server: "
-                 "talks to devices, or scheduler: may lead")
-      ->check(CLI::IsMember({"all", "server", "scheduler"}));
+                 "talks to devices, scheduler: may lead, or serving: answers with models")
+      ->check(CLI::IsMember({"all", "server", "scheduler", "serving"}));
   app.add_option("--device-address", device_address, "address devices connect to (default 0.0.0.0)");
   app.add_option("--device-port", device_port, "port for devices, 0 to let the system choose (default 8443)")
       ->check(CLI::Range(0, 65535));
@@ -154,6 +155,10 @@ int main(int argc, char** argv) {
         "fl_server: --role %s is for a fleet, whose servers share a database: set store.engine to \"postgres\" "
         "in the configuration (docs/operating/fleet.md)\n",
         role.c_str());
+    return kExitUsage;
+  }
+  if (config->role == ServerRole::serving && !config->serving) {
+    std::fputs("fl_server: --role serving needs \"serving\" in the configuration (docs/SERVING.md)\n", stderr);
     return kExitUsage;
   }
   if (!device_address.empty()) config->device.address = device_address;

@@ -1,23 +1,33 @@
 #include "fl_server/app/model_news.h"
 
-#include <variant>
+#include <algorithm>
+#include <utility>
 
 namespace coterie {
 
+bool ModelNews::is_of_models(std::string_view kind) {
+  const std::string_view kinds[] = {event::kind(event::RoundDone{}), event::kind(event::ModelReleased{}),
+                                    event::kind(event::JobCreated{})};
+  return std::ranges::find(kinds, kind) != std::end(kinds);
+}
+
 void ModelNews::happened(const Event& event) {
-  const bool is_news = std::holds_alternative<event::RoundDone>(event.what) ||
-                       std::holds_alternative<event::ModelReleased>(event.what) ||
-                       std::holds_alternative<event::JobCreated>(event.what);
-  if (!is_news) return;
+  if (!is_of_models(event::kind(event.what))) return;
   const std::lock_guard lock(mutex_);
-  has_news_ = true;
+  woken_.has_news = true;
   wake_.notify_all();
 }
 
-void ModelNews::wait(Millis patience) {
+void ModelNews::mail_came() {
+  const std::lock_guard lock(mutex_);
+  woken_.has_mail = true;
+  wake_.notify_all();
+}
+
+ModelNews::Woken ModelNews::wait(Millis patience) {
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, patience, [this] { return has_news_ || is_closed_; });
-  has_news_ = false;
+  wake_.wait_for(lock, patience, [this] { return woken_.has_news || woken_.has_mail || is_closed_; });
+  return std::exchange(woken_, {});
 }
 
 void ModelNews::close() {

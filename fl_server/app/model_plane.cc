@@ -1,82 +1,135 @@
 #include "fl_server/app/model_plane.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
+#include "base/os/clock.h"
+#include "fl_server/app/fleet_side.h"
+#include "fl_server/app/model_gate.h"
 #include "fl_server/app/model_news.h"
 #include "fl_server/app/observers.h"
+#include "fl_server/app/remote_news.h"
 #include "fl_server/app/server_keys.h"
 #include "fl_server/app/server_stores.h"
 #include "fl_server/config/endpoints.h"
 #include "fl_server/config/server_config.h"
+#include "fl_server/events/event_reader.h"
+#include "fl_server/fleet/fleet_member.h"
 #include "fl_server/net/http_server.h"
 #include "fl_server/serving/model_follower.h"
 #include "fl_server/serving/model_server.h"
+#include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_training_store.h"
-#include "secure/identity/bearer_token.h"
 #include "secure/identity/key_file.h"
 
 namespace coterie {
 namespace {
 
-constexpr Millis kLookEvery{5'000};  // where nothing is heard: a job was deleted, or another node leads
+constexpr Millis kLookEvery{5'000};  // for what nobody tells: a version or a job was removed
+constexpr Millis kAskEvery{500};     // whoever leads, while its events are not told here
 
-ModelServerSettings settings_of(const ServingConfig& config, const std::string& token) {
+ModelServerSettings settings_of(const ServingConfig& config, ModelAccess& access) {
   ModelServerSettings settings{.workers = config.workers,
                                .batch_max = config.batch_max,
                                .waiting_max = config.waiting_max,
-                               .version_bytes_max = config.version_bytes_max};
+                               .version_bytes_max = config.version_bytes_max,
+                               .bytes_max = config.bytes_max};
   settings.service.version = kVersion;
   settings.service.body_bytes_max = config.body_bytes_max;
   settings.service.canary_percent = config.canary_percent;
   settings.service.has_shadow = config.has_shadow;
   settings.service.wait_max = config.wait_max;
-  settings.service.token = token_digest(token);
+  settings.service.access = &access;
   return settings;
+}
+
+// Events of every tenant; the serving plane knows whose each model is.
+Result<std::shared_ptr<EventSource>> events_of_leader(FleetSide& fleet) {
+  const std::string owner = fleet.member().owner_url();
+  if (!owner.empty() && owner == fleet.member().url())
+    return Error(ErrorCode::unavailable, "this node leads, and tells its events itself");
+  return fleet.events_of_leader(EventReader{.of = OfTenant{std::string(kEveryTenant)}});
 }
 
 }  // namespace
 
-ModelPlane::ModelPlane(std::unique_ptr<ModelServer> server, std::unique_ptr<ModelFollower> follower, ModelNews& news)
-    : server_(std::move(server)), follower_(std::move(follower)), news_(news) {}
+ModelPlane::ModelPlane(ModelNews& news) : news_(news) {}
+ModelPlane::~ModelPlane() { stop(Millis(0)); }
 
-ModelPlane::~ModelPlane() { stop(); }
-
-Result<std::unique_ptr<ModelPlane>> ModelPlane::open(const ServerConfig& config, const ServerKeys& keys,
-                                                     ServerStores& stores, Observers& observers, ModelNews& news,
-                                                     HttpServer& http) {
+Result<std::unique_ptr<ModelPlane>> ModelPlane::open(const ServerConfig& config, ModelPlaneParts parts) {
   if (!config.serving) return std::unique_ptr<ModelPlane>();
-  const std::string token_file = keys.data.path("serving-token");
-  COT_ASSIGN(const std::string token, load_or_create_token(token_file));
-  auto server = std::make_unique<ModelServer>(settings_of(*config.serving, token), observers.metrics);
-  auto follower = std::make_unique<ModelFollower>(
-      FollowedJobs{.jobs = config.serving->jobs, .models_max = config.serving->models_max}, stores.training(),
-      stores.training(), stores.blobs(), *server);
-  std::unique_ptr<ModelPlane> plane(new ModelPlane(std::move(server), std::move(follower), news));
-  const ListenConfig& listen = config.serving->listen;
-  COT_ASSIGN(const uint16_t port,
-             http.listen({"serving", listen.address, listen.port, listen.limits}, keys.tls, plane->server_->service()));
+  const ServingConfig& serving = *config.serving;
+  std::unique_ptr<ModelPlane> plane(new ModelPlane(parts.news));
+  plane->token_file_ = parts.keys.data.path("serving-token");
+  COT_ASSIGN(const std::string token, load_or_create_token(plane->token_file_));
+  ServerStores& stores = parts.stores;
+  plane->gate_ = std::make_unique<ModelGate>(stores.admin(), token, std::move(parts.verify_foreign));
+  plane->server_ =
+      std::make_unique<ModelServer>(settings_of(serving, *plane->gate_), std::as_const(parts.observers.metrics));
+  plane->follower_ = std::make_unique<ModelFollower>(
+      FollowedJobs{.jobs = serving.jobs, .populations = serving.populations, .models_max = serving.models_max},
+      FollowedStores{
+          .jobs = stores.training(), .models = stores.training(), .blobs = stores.blobs(), .admin = stores.admin()},
+      *plane->server_);
+  if (parts.fleet != nullptr) {
+    plane->remote_ =
+        std::make_unique<RemoteNews>([fleet = parts.fleet] { return events_of_leader(*fleet); }, parts.news);
+  }
+  plane->http_ = std::make_unique<HttpServer>(serving.threads, parts.observers.metrics);
+  const ListenConfig& listen = serving.listen;
+  COT_ASSIGN(const uint16_t port, plane->http_->listen({"serving", listen.address, listen.port, listen.limits},
+                                                       parts.keys.tls, plane->server_->service()));
   plane->url_ = url_of(listen.address, port);
-  plane->token_file_ = token_file;
   return plane;
 }
 
 void ModelPlane::start() {
+  http_->start();
   thread_ = std::thread([this] { follow(); });
 }
 
+void ModelPlane::set_tls(const TlsContext& tls) { http_->set_tls(tls); }
+uint64_t ModelPlane::held_bytes() const { return http_->held_bytes(); }
+
 void ModelPlane::follow() {
   while (!news_.is_closed()) {
+    const Instant next_look = os::monotonic_now() + kLookEvery;
     if (const Status looked = follower_->look(); !looked)
       log(LogLevel::warning, "models_not_followed", {{"error", looked.error().message()}});
-    news_.wait(kLookEvery);
+    while (!news_.is_closed() && os::monotonic_now() < next_look) {
+      if (has_news_by(next_look)) break;
+    }
   }
 }
 
-void ModelPlane::stop() {
+bool ModelPlane::has_news_by(Instant until) {
+  Millis patience = std::chrono::ceil<Millis>(until - os::monotonic_now());
+  if (remote_) {
+    // Not at once where a stream has ended: whoever led may be gone, and its place still be said to be there.
+    if (const Instant now = os::monotonic_now(); now >= begins_at_) {
+      (void)remote_->begin();
+      begins_at_ = now + kAskEvery;
+    }
+    patience = std::min(patience, kAskEvery);
+  }
+  const ModelNews::Woken woken = news_.wait(patience);
+  const bool was_told = woken.has_mail && remote_->read();
+  if (was_told) log(LogLevel::debug, "models_told_by_leader");
+  return was_told || woken.has_news;
+}
+
+void ModelPlane::stop(Millis patience) {
+  if (std::exchange(is_stopped_, true)) return;
   news_.close();
   if (thread_.joinable()) thread_.join();
-  server_->stop();
+  if (http_) {
+    http_->stop_accepting();
+    (void)http_->wait_until_quiet(patience);
+  }
+  if (server_) server_->stop();
+  if (gate_) gate_->stop();
+  if (http_) http_->stop();
 }
 
 }  // namespace coterie

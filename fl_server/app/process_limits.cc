@@ -52,11 +52,16 @@ ProcessNeeds needs_of(const ServerConfig& config) {
     needs.memory_bytes += config.ingest.bytes_in_flight_max;
   }
   if (config.store.is_shared() && config.may_lead()) add(config.peer.listen.limits);
+  if (config.serving) {
+    add(config.serving->listen.limits);
+    needs.memory_bytes += config.serving->bytes_max;
+  }
   return needs;
 }
 
 std::vector<Misfit> what_does_not_fit(const ProcessNeeds& needs, const ProcessLimits& limits) {
-  constexpr std::string_view kBudgets = "ingest.bytes_in_flight_max, *.bodies_bytes_max, *.connections_max";
+  constexpr std::string_view kBudgets =
+      "ingest.bytes_in_flight_max, serving.bytes_max, *.bodies_bytes_max, *.connections_max";
   std::vector<Misfit> misfits;
   const auto compare = [&misfits](std::string_view name, std::optional<uint64_t> has, uint64_t wants,
                                   std::string_view settings) {

@@ -56,11 +56,15 @@ ServerConfig with_threads(ServerConfig config) {
   return config;
 }
 
-std::vector<RotatedFiles> rotated_files(const ServerKeys& keys, HttpServer& http, DeviceService& devices,
-                                        AdminService& admin) {
+std::vector<RotatedFiles> rotated_files(const ServerKeys& keys, HttpServer& http, ModelPlane* models,
+                                        DeviceService& devices, AdminService& admin) {
+  const auto take_tls = [&http, models](const TlsContext& tls) {
+    http.set_tls(tls);
+    if (models != nullptr) models->set_tls(tls);
+  };
   return rotated_keys(
       keys,
-      {.take_tls = [&http](const TlsContext& tls) { http.set_tls(tls); },
+      {.take_tls = take_tls,
        .take_admin_token = [&admin](const std::string& token) { admin.replace_token(token); },
        .take_old_tickets = [&devices](std::shared_ptr<const MacKey> key) { devices.take_old_tickets(std::move(key)); },
        .take_key_statements = [&devices](const auto& stated) { devices.take_key_statements(stated); }});
@@ -151,7 +155,12 @@ Result<std::unique_ptr<Server::Parts>> Server::Parts::build(ServerConfig config,
                                           .fleet = fleet.get(),
                                           .observers = *observers,
                                           .http = *http}));
-  COT_ASSIGN(auto models, ModelPlane::open(config, *keys, *stores, *observers, *news, *http));
+  COT_ASSIGN(auto models, ModelPlane::open(config, {.keys = *keys,
+                                                    .stores = *stores,
+                                                    .observers = *observers,
+                                                    .news = *news,
+                                                    .fleet = fleet.get(),
+                                                    .verify_foreign = admin->verify_foreign()}));
   return std::make_unique<Parts>(Parts{.config = std::move(config),
                                        .news = std::move(news),
                                        .observers = std::move(observers),
@@ -172,7 +181,8 @@ Result<std::unique_ptr<Server::Running>> Server::Running::begin(Parts& p, WallTi
   RoundScheduler& scheduler = p.rounds->scheduler();
   DevicePlane& plane = p.devices->plane();
   AdminService& admin = p.admin->service();
-  auto rotation = std::make_unique<FileRotation>(rotated_files(*p.keys, *p.http, p.device_door->service(), admin));
+  auto rotation =
+      std::make_unique<FileRotation>(rotated_files(*p.keys, *p.http, p.models.get(), p.device_door->service(), admin));
   std::unique_ptr<Serving> serving;
   if (p.fleet) {
     serving = Serving::in_fleet(scheduler, plane, p.fleet->member(), started, serves_devices);
@@ -182,12 +192,16 @@ Result<std::unique_ptr<Server::Running>> Server::Running::begin(Parts& p, WallTi
     admin.set_leading(true);
   }
   p.device_door->service().set_serving(serves_devices);
-  admin.set_ready(serves_devices);  // one that only leads is ready when it does
+  // One that only leads is ready when it does.
+  admin.set_ready(serves_devices || p.config.role == ServerRole::serving);
   auto seen = std::make_unique<SeenWriter>(p.stores->directory(), p.config.retention.look_every);
   auto network = std::make_unique<NetworkThreads>(*p.http);
   rotation->start(kRotationEvery);
   auto memory = std::make_unique<MemoryReturn>(
-      kMemoryLookEvery, [&p] { return p.devices->plane().bytes_in_flight() + p.http->held_bytes(); },
+      kMemoryLookEvery,
+      [&p] {
+        return p.devices->plane().bytes_in_flight() + p.http->held_bytes() + (p.models ? p.models->held_bytes() : 0);
+      },
       [&p] { p.device_door->service().free_idle_bodies(); });
   if (p.models) p.models->start();
   const Endpoints endpoints{.device_url = p.device_door->url(),
@@ -237,8 +251,9 @@ void Server::stop() {
   r.endpoints->remove();
   p.http->stop_accepting();
   r.serving->send_away();
+  const Instant until = os::monotonic_now() + p.config.shutdown_max;
   const bool quiet = p.http->wait_until_quiet(p.config.shutdown_max);
-  if (p.models) p.models->stop();
+  if (p.models) p.models->stop(std::max(Millis(0), std::chrono::floor<Millis>(until - os::monotonic_now())));
   os::crash_point(os::CrashPoint::stop_drained);
   {
     const StoreTimeLimit limit(p.stores->s3(), p.config.shutdown_max);

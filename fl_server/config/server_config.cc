@@ -249,17 +249,21 @@ ServingConfig read_serving(JsonReader reader) {
   ServingConfig serving;
   read_listener(reader, serving.listen);
   reader.read("jobs", serving.jobs);
+  reader.read("populations", serving.populations);
   reader.read("models_max", serving.models_max);
   reader.read("canary_percent", serving.canary_percent);
   reader.read("shadow", serving.has_shadow);
+  reader.read("threads", serving.threads);
   reader.read("workers", serving.workers);
   reader.read("batch_max", serving.batch_max);
   reader.read("waiting_max", serving.waiting_max);
   reader.read("wait_ms_max", serving.wait_max);
   reader.read("body_bytes_max", serving.body_bytes_max);
   reader.read("version_bytes_max", serving.version_bytes_max);
+  reader.read("bytes_max", serving.bytes_max);
   if (serving.models_max < 1 || serving.models_max > 1000) reader.problem("models_max", "must be in [1, 1000]");
   if (serving.canary_percent > 100) reader.problem("canary_percent", "must be at most 100");
+  if (serving.threads < 1 || serving.threads > 256) reader.problem("threads", "must be in [1, 256]");
   if (serving.workers > 256) reader.problem("workers", "must be at most 256");
   if (serving.batch_max < 1 || serving.batch_max > 1024) reader.problem("batch_max", "must be in [1, 1024]");
   if (serving.waiting_max < 1) reader.problem("waiting_max", "must be at least 1");
@@ -269,13 +273,14 @@ ServingConfig read_serving(JsonReader reader) {
   if (serving.body_bytes_max < 1 || serving.body_bytes_max > serving.listen.limits.bodies_bytes_max / 2)
     reader.problem("body_bytes_max", "must be at least 1, and at most half of bodies_bytes_max");
   if (serving.version_bytes_max < (1 << 20)) reader.problem("version_bytes_max", "must be at least 1048576");
+  if (serving.bytes_max < serving.version_bytes_max) reader.problem("bytes_max", "must be at least version_bytes_max");
   reader.finish();
   return serving;
 }
 
 void read_role(JsonReader& reader, ServerRole& role) {
   size_t index = 0;
-  reader.read_choice("role", {"all", "server", "scheduler"}, index);
+  reader.read_choice("role", {"all", "server", "scheduler", "serving"}, index);
   role = static_cast<ServerRole>(index);
 }
 
@@ -283,12 +288,14 @@ void read_role(JsonReader& reader, ServerRole& role) {
 void check_sharing(const ServerConfig& config, JsonReader& reader) {
   if (!config.store.is_shared()) {
     if (config.role != ServerRole::all) {
-      reader.problem(
-          "role",
-          "must be \"all\" with sqlite; of a fleet (store.engine postgres) it may be \"server\" or \"scheduler\"");
+      reader.problem("role",
+                     "must be \"all\" with sqlite; of a fleet (store.engine postgres) it may be \"server\", "
+                     "\"scheduler\" or \"serving\"");
     }
     return;
   }
+  if (config.role == ServerRole::serving && !config.serving)
+    reader.problem("serving", "is required with the role \"serving\", which does nothing else");
   if (config.keys_dir.empty())
     reader.problem("keys_dir", "is required with a store that servers share: they share their keys, too");
   if (config.blobs_dir.empty() && !config.blobs.s3) {
@@ -321,6 +328,7 @@ std::optional<ServerRole> server_role_from_name(std::string_view name) {
   if (name == "all") return ServerRole::all;
   if (name == "server") return ServerRole::server;
   if (name == "scheduler") return ServerRole::scheduler;
+  if (name == "serving") return ServerRole::serving;
   return std::nullopt;
 }
 

@@ -57,20 +57,24 @@ struct PeerConfig {
 // The plane on which this process answers with its jobs' models (docs/SERVING.md).
 struct ServingConfig {
   ListenConfig listen{.address = "127.0.0.1", .port = 8500, .limits = {}};
-  std::vector<std::string> jobs;          // by id; none: all
-  uint32_t models_max = 8;                // of all jobs: those that were created last
+  std::vector<std::string> jobs;          // by id; with the next none: all
+  std::vector<std::string> populations;   // all of their jobs
+  uint32_t models_max = 8;                // of those jobs: the ones that were created last
   uint32_t canary_percent = 0;            // of requests that name no version: to the latest, where another is promoted
   bool has_shadow = false;                // the latest computes beside the promoted one, and is compared
+  uint32_t threads = 1;                   // for connections, beside those of the other planes
   uint32_t workers = 0;                   // threads that compute; 0: one a core
   uint32_t batch_max = 32;                // examples that a worker computes at a time
   uint64_t waiting_max = 4096;            // examples that wait for a worker
   Millis wait_max{10'000};                // of a request for a worker
   uint64_t body_bytes_max = 16ull << 20;  // of a request
   uint64_t version_bytes_max = 1ull << 30;  // what one version of a model is compiled into
+  uint64_t bytes_max = 4ull << 30;          // of all versions, with their files
 };
 
-// What a process is: everything, or of a fleet a node that talks to devices, or one that may lead.
-enum class ServerRole : uint8_t { all, server, scheduler };
+// What a process is: everything, or of a fleet a node that talks to devices, one that may lead, or one that only
+// answers with models.
+enum class ServerRole : uint8_t { all, server, scheduler, serving };
 
 struct ServerConfig {
   ServerRole role = ServerRole::all;
@@ -102,8 +106,8 @@ struct ServerConfig {
   Millis shutdown_max{20'000};
   std::optional<uint64_t> draw_seed;  // DevicePlaneSettings; of the command line alone (check_draw_seed)
   std::string log_level = "info";     // debug, info, warning, error
-  bool serves_devices() const { return role != ServerRole::scheduler; }
-  bool may_lead() const { return role != ServerRole::server; }
+  bool serves_devices() const { return role == ServerRole::all || role == ServerRole::server; }
+  bool may_lead() const { return role == ServerRole::all || role == ServerRole::scheduler; }
 };
 
 std::optional<ServerRole> server_role_from_name(std::string_view name);

@@ -40,6 +40,7 @@ std::vector<uint32_t> batch_sizes_up_to(uint32_t batch_max) {
 Result<std::shared_ptr<ServedVersion>> ServedVersion::load(Bytes file, uint64_t number, const SessionLimits& limits) {
   static std::atomic<uint64_t> next_lane{1};
   COT_TRY(check_seal(file));
+  const uint64_t file_bytes = file.size();
   COT_ASSIGN(const Model model, Model::load(std::move(file)));
   if (model.graph().inputs.empty()) return Error(ErrorCode::invalid_argument, "the model has no input");
   std::shared_ptr<ServedVersion> version(new ServedVersion());
@@ -49,6 +50,7 @@ Result<std::shared_ptr<ServedVersion>> ServedVersion::load(Bytes file, uint64_t 
   version->digest_text_ = version->digest_.hex();
   version->interface_ = interface_of(model);
   version->lane_ = LaneId(next_lane++);
+  version->bytes_ = file_bytes;
   version->sessions_.resize(limits.workers);
   // The small sizes first: they are the ones that nobody can do without.
   const uint64_t share = limits.memory_bytes_max / (limits.workers * limits.batch_sizes.size());
@@ -57,6 +59,7 @@ Result<std::shared_ptr<ServedVersion>> ServedVersion::load(Bytes file, uint64_t 
       Result<Predictor> predictor = Predictor::create(model, size, share);
       if (!predictor && predictor.error().code() == ErrorCode::too_large && size > 1) return version;
       if (!predictor) return predictor.error();
+      version->bytes_ += predictor->arena_bytes();
       sessions.push_back(std::move(*predictor));
     }
   }

@@ -38,7 +38,8 @@ class ServedVersion {
   const Digest& digest() const { return digest_; }
   const std::string& digest_text() const { return digest_text_; }
   const ModelInterface& interface() const { return interface_; }
-  LaneId lane() const { return lane_; }  // of no other version in this process
+  uint64_t bytes() const { return bytes_; }  // of the file and of all sessions
+  LaneId lane() const { return lane_; }      // of no other version in this process
 
   // `rows` rows on the sessions of `worker`, which nobody else uses meanwhile: the largest batch sizes that they fill,
   // one behind the other. Sizes and errors: Predictor::run.
@@ -53,6 +54,7 @@ class ServedVersion {
   std::string digest_text_;
   ModelInterface interface_;
   LaneId lane_;
+  uint64_t bytes_ = 0;
   std::vector<std::vector<Predictor>> sessions_;  // [worker][batch size, ascending]
 };
 

@@ -8,6 +8,7 @@
 #include "fl_server/net/retry_after.h"
 #include "fl_server/net/route_pattern.h"
 #include "fl_server/serving/infer_answer.h"
+#include "fl_server/serving/model_access.h"
 #include "fl_server/serving/shadow.h"
 #include "secure/crypto/secret.h"
 #include "secure/identity/bearer_token.h"
@@ -72,9 +73,10 @@ Result<std::optional<uint64_t>> json_bytes_of(const RequestHead& head) {
 
 }  // namespace
 
-// What a path names.
+// What a path names, and who asks for it.
 struct ServingService::Target {
   std::string_view model, version;
+  std::string_view caller;  // the tenant
 };
 
 HttpResponse ServingService::refuse(const Error& error, int status) { return error_response(error, status); }
@@ -84,13 +86,23 @@ HttpResponse ServingService::failed(const Error& error) {
   return error_response(error);
 }
 
-bool ServingService::may_ask(const RequestHead& head) const {
-  if (!settings_.token) return true;
+Awaitable<Result<std::string>> ServingService::authenticate(Exchange& exchange) {
+  if (settings_.access == nullptr && !settings_.token) co_return std::string(kEveryTenant);
+  const Error stranger(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>");
   constexpr std::string_view kBearer = "Bearer ";
-  const std::string_view authorization = head.header("authorization");
-  if (!authorization.starts_with(kBearer)) return false;
-  const Digest shown = token_digest(authorization.substr(kBearer.size()));
-  return equal_in_constant_time(shown.bytes, settings_.token->bytes);
+  const std::string_view authorization = exchange.head().header("authorization");
+  if (!authorization.starts_with(kBearer)) co_return stranger;
+  const std::string_view token = authorization.substr(kBearer.size());
+  if (settings_.access == nullptr) {
+    const Digest shown = token_digest(token);
+    if (!equal_in_constant_time(shown.bytes, settings_.token->bytes)) co_return stranger;
+    co_return std::string(kEveryTenant);
+  }
+  if (std::optional<ModelAccess::Answer> known = settings_.access->recall(token)) co_return *std::move(known);
+  const auto verify = [&](std::function<void(ModelAccess::Answer)> done) {
+    settings_.access->verify(std::string(token), exchange.origin().address, std::move(done));
+  };
+  co_return co_await await_callback<ModelAccess::Answer>(verify);
 }
 
 Awaitable<RoutedResponse> ServingService::handle(Exchange& exchange) {
@@ -106,11 +118,10 @@ Awaitable<RoutedResponse> ServingService::handle(Exchange& exchange) {
     break;
   }
   // Who may not ask is told nothing, not even what exists.
+  ModelAccess::Answer caller = std::string();
   if (found == nullptr || !found->is_open) {
-    if (!may_ask(head)) {
-      const Error stranger(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>");
-      co_return RoutedResponse{found == nullptr ? kUnknownRoute : found->pattern, failed(stranger)};
-    }
+    caller = co_await authenticate(exchange);
+    if (!caller) co_return RoutedResponse{found == nullptr ? kUnknownRoute : found->pattern, failed(caller.error())};
     exchange.sender_is_known();
   }
   if (found == nullptr && allowed.empty()) {
@@ -123,9 +134,9 @@ Awaitable<RoutedResponse> ServingService::handle(Exchange& exchange) {
     response.headers.emplace_back("Allow", allowed);
     co_return RoutedResponse{kUnknownRoute, std::move(response)};
   }
-  const Target target{parameters["model"], parameters["version"]};
+  const Target target{parameters["model"], parameters["version"], *caller};
   if (found->method == "GET") co_return RoutedResponse{found->pattern, look(found->pattern, target)};
-  HttpResponse response = co_await infer(exchange, target.model, target.version);
+  HttpResponse response = co_await infer(exchange, target);
   co_return RoutedResponse{found->pattern, std::move(response)};
 }
 
@@ -141,12 +152,16 @@ HttpResponse ServingService::look(std::string_view pattern, const Target& target
     return error_response(Error(ErrorCode::unavailable, "no model is loaded yet"));
   }
   if (pattern == "/metrics") {
+    if (target.caller != kEveryTenant) {
+      return error_response(Error(ErrorCode::permission_denied,
+                                  "the metrics are of all tenants' models: a token of every tenant is needed"));
+    }
     HttpResponse response = json_response(http_metrics_.exposition() + metrics_.exposition());
     response.content_type = "text/plain; version=0.0.4";
     return response;
   }
   if (pattern.ends_with("/ready")) {
-    const auto version = models_.find(target.model, target.version);
+    const auto version = models_.find(target.model, target.version, target.caller);
     if (!version) return error_response(version.error());
     std::string text = "{\"name\":";
     append_json_string(text, target.model);
@@ -157,12 +172,15 @@ HttpResponse ServingService::look(std::string_view pattern, const Target& target
 }
 
 Result<std::string> ServingService::describe(const Target& target) const {
-  COT_ASSIGN(const auto version, models_.find(target.model, target.version));
-  COT_ASSIGN(const ServedModels::Listing listing, models_.list(target.model));
+  COT_ASSIGN(const auto version, models_.find(target.model, target.version, target.caller));
+  COT_ASSIGN(const ServedModels::Listing listing, models_.list(target.model, target.caller));
   std::string text = "{\"name\":";
   append_json_string(text, target.model);
   text += ",\"versions\":[";
-  for (const auto& one : listing.versions) text += (text.back() == '[' ? "\"" : ",\"") + one->name() + "\"";
+  for (const auto& one : listing.versions) {
+    text += text.back() == '[' ? "\"" : ",\"";
+    text += (listing.is_population ? one->digest_text() : one->name()) + "\"";
+  }
   text += "],\"platform\":\"coterie\",\"inputs\":[";
   for (const TensorInterface& input : version->interface().inputs)
     text += (text.back() == '[' ? "" : ",") + tensor_json(input);
@@ -174,14 +192,14 @@ Result<std::string> ServingService::describe(const Target& target) const {
 
 // The same id has the same share: whoever asks again is answered by the same version. Fowler, Noll and Vo's hash, mixed
 // as SplitMix64 does.
-Result<ServedModels::Choice> ServingService::choose(std::string_view model, const std::optional<std::string>& id) {
+Result<ServedModels::Choice> ServingService::choose(const Target& target, const std::optional<std::string>& id) {
   uint64_t hash = id ? 0xcbf29ce484222325u : unnamed_++;
   if (id) {
     for (const char c : *id) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
   }
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
   hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
-  return models_.choose(model, hash ^ (hash >> 31), settings_.canary_percent);
+  return models_.choose(target.model, hash ^ (hash >> 31), settings_.canary_percent, target.caller);
 }
 
 // Behind the answer: nobody waits for it, and it has no place where the queue is half full.
@@ -197,9 +215,9 @@ void ServingService::shadow(std::shared_ptr<ServedVersion> candidate, InferReque
                            });
 }
 
-Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, std::string_view model, std::string_view version) {
+Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, const Target& target) {
   // Before the body is read: who asks for what is not there need not send it.
-  const auto found = models_.find(model, version);
+  const auto found = models_.find(target.model, target.version, target.caller);
   if (!found) co_return failed(found.error());
   ServedModels::Choice chosen{*found, nullptr};  // for the whole request
   const Result<std::optional<uint64_t>> json_bytes = json_bytes_of(exchange.head());
@@ -211,11 +229,12 @@ Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, std::string_vi
     request = parse_infer_request(body->bytes, *json_bytes, chosen.version->interface(), settings_.limits);
   }
   if (!request) co_return failed(request.error());
-  if (version.empty() && (settings_.canary_percent > 0 || settings_.has_shadow)) {
-    // All versions of a model take the same, so what was read fits this one, too.
-    Result<ServedModels::Choice> share = choose(model, request->id);
+  if (target.version.empty() && (settings_.canary_percent > 0 || settings_.has_shadow)) {
+    Result<ServedModels::Choice> share = choose(target, request->id);
     if (!share) co_return failed(share.error());
-    chosen = *std::move(share);
+    // All versions of a model take the same. A population's name may stand for another model by now, which need not
+    // take what was read.
+    if (share->version->interface() == chosen.version->interface()) chosen = *std::move(share);
   }
   const std::optional<std::string> id = request->id;
   const bool wants_binary = request->wants_binary;
@@ -236,7 +255,7 @@ Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, std::string_vi
   const InferenceWorkers::Outcome outcome = co_await await_callback<InferenceWorkers::Outcome>(start);
   if (!outcome) co_return failed(outcome.error());
   if (is_shadowed) shadow(chosen.candidate, *std::move(copy), *outcome, deadline);
-  InferAnswer answer{.model = model,
+  InferAnswer answer{.model = target.model,
                      .version = chosen.version->name(),
                      .digest = chosen.version->digest_text(),
                      .id = {},

@@ -20,6 +20,8 @@
 
 namespace coterie {
 
+class ModelAccess;
+
 struct ServingServiceSettings {
   std::string version;                    // of the program
   uint64_t body_bytes_max = 16ull << 20;  // of a request
@@ -27,7 +29,10 @@ struct ServingServiceSettings {
   uint32_t canary_percent = 0;  // of requests that name no version: to the latest, where another is promoted
   bool has_shadow = false;      // the latest computes beside the promoted one; it is compared, and never returned
   Millis wait_max{10'000};      // of a request for a worker, unless its parameter "timeout" says less
-  std::optional<Digest> token;  // token_digest of the bearer token; none: whoever reaches the port may ask
+  // Who may ask: whoever has the bearer token of this token_digest, all models; without one, whoever reaches the port.
+  std::optional<Digest> token;
+  // Not null: this decides instead, and outlives the service.
+  ModelAccess* access = nullptr;
 };
 
 class ServingService final : public HttpService {
@@ -46,13 +51,14 @@ class ServingService final : public HttpService {
 
  private:
   struct Target;
-  bool may_ask(const RequestHead& head) const;
+  // The tenant whose models the sender may ask.
+  Awaitable<Result<std::string>> authenticate(Exchange& exchange);
   HttpResponse look(std::string_view pattern, const Target& target) const;
   Result<std::string> describe(const Target& target) const;
-  Awaitable<HttpResponse> infer(Exchange& exchange, std::string_view model, std::string_view version);
+  Awaitable<HttpResponse> infer(Exchange& exchange, const Target& target);
   HttpResponse failed(const Error& error);
   // For requests that name no version.
-  Result<ServedModels::Choice> choose(std::string_view model, const std::optional<std::string>& id);
+  Result<ServedModels::Choice> choose(const Target& target, const std::optional<std::string>& id);
   void shadow(std::shared_ptr<ServedVersion> candidate, InferRequest request, std::vector<float> shown,
               Instant deadline);
 

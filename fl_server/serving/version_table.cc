@@ -39,6 +39,20 @@ Result<std::vector<uint64_t>> VersionTable::promote(std::optional<uint64_t> numb
   return let_go();
 }
 
+bool VersionTable::remove(uint64_t number) {
+  if (promoted_ == number) promoted_.reset();
+  return versions_.erase(number) > 0;
+}
+
+std::vector<uint64_t> VersionTable::drop_spares() {
+  std::vector<uint64_t> gone;
+  for (const auto& [number, digest] : versions_) {
+    if (number != promoted_ && number != versions_.rbegin()->first) gone.push_back(number);
+  }
+  for (const uint64_t number : gone) versions_.erase(number);
+  return gone;
+}
+
 Error VersionTable::unknown(std::string_view name) const {
   std::string known;
   for (const auto& [number, digest] : versions_) known += (known.empty() ? "" : ", ") + std::to_string(number);
@@ -65,7 +79,7 @@ Result<uint64_t> VersionTable::resolve(std::string_view name) const {
 }
 
 std::optional<uint64_t> VersionTable::candidate() const {
-  if (!promoted_ || versions_.rbegin()->first == *promoted_) return std::nullopt;
+  if (!promoted_ || versions_.empty() || versions_.rbegin()->first == *promoted_) return std::nullopt;
   return versions_.rbegin()->first;
 }
 

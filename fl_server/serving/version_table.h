@@ -28,6 +28,10 @@ class VersionTable {
   Result<std::vector<uint64_t>> add(uint64_t number, const Digest& digest, bool promotes = false);
   // Applications should use this one; none: no version any more. Gives those that go. not_found.
   Result<std::vector<uint64_t>> promote(std::optional<uint64_t> number);
+  // This one answers no more: where it was promoted, none is. Whether it was there.
+  bool remove(uint64_t number);
+  // Those that are neither the latest nor promoted answer no more; which they were.
+  std::vector<uint64_t> drop_spares();
   // not_found, saying which there are.
   Result<uint64_t> resolve(std::string_view name) const;
 

@@ -49,6 +49,17 @@ struct ServingMetrics::Families {
                                      .Add({}, kDifferences);
   prometheus::Gauge& waiting =
       metric_family(registry, BuildGauge(), "coterie_serving_examples_waiting", "Examples without a worker").Add({});
+  prometheus::Gauge& models =
+      metric_family(registry, BuildGauge(), "coterie_serving_models", "Models that answer").Add({});
+  prometheus::Gauge& versions_loaded =
+      metric_family(registry, BuildGauge(), "coterie_serving_versions", "Versions of all models that answer").Add({});
+  prometheus::Gauge& bytes = metric_family(registry, BuildGauge(), "coterie_serving_bytes",
+                                           "What those versions hold: their files, and what they are compiled into")
+                                 .Add({});
+  prometheus::Counter& switches =
+      metric_family(registry, BuildCounter(), "coterie_serving_promotions_total",
+                    "Times that another version of a model was promoted, or one was rolled back")
+          .Add({});
   prometheus::Family<prometheus::Gauge>& versions = metric_family(
       registry, BuildGauge(), "coterie_serving_version_info", "The version of a model that was published last: 1");
 };
@@ -78,9 +89,24 @@ void ServingMetrics::shadow_compared(uint64_t rows, uint64_t agreeing, double di
   families_->shadow_difference.Observe(difference_max);
 }
 
+void ServingMetrics::set_loaded(size_t models, size_t versions, uint64_t bytes) {
+  families_->models.Set(static_cast<double>(models));
+  families_->versions_loaded.Set(static_cast<double>(versions));
+  families_->bytes.Set(static_cast<double>(bytes));
+}
+
+void ServingMetrics::promotion_changed() { families_->switches.Increment(); }
+
+void ServingMetrics::model_removed(const std::string& model) { forget_version(model); }
+
 void ServingMetrics::version_published(const std::string& model, const std::string& version,
                                        const std::string& digest) {
   // One row a model: versions come and go with the rounds, and a series that never ends is a leak.
+  forget_version(model);
+  families_->versions.Add({{"model", model}, {"version", version}, {"digest", digest}}).Set(1);
+}
+
+void ServingMetrics::forget_version(const std::string& model) {
   for (const prometheus::MetricFamily& family : families_->versions.Collect()) {
     for (const prometheus::ClientMetric& metric : family.metric) {
       prometheus::Labels labels;
@@ -92,7 +118,6 @@ void ServingMetrics::version_published(const std::string& model, const std::stri
       if (is_this) families_->versions.Remove(&families_->versions.Add(labels));
     }
   }
-  families_->versions.Add({{"model", model}, {"version", version}, {"digest", digest}}).Set(1);
 }
 
 std::string ServingMetrics::exposition() const {

@@ -23,6 +23,12 @@ class ServingMetrics {
   void set_rows_waiting(uint64_t rows);
   // Rows of a request were computed by the promoted and by the latest version; so many of them agree.
   void shadow_compared(uint64_t rows, uint64_t agreeing, double difference_max);
+  // So many models answer, in so many versions, which hold so many bytes.
+  void set_loaded(size_t models, size_t versions, uint64_t bytes);
+  // From now on another version is promoted, or none.
+  void promotion_changed();
+  // Nobody is answered with it any more.
+  void model_removed(const std::string& model);
   // A version answers to its names.
   void version_published(const std::string& model, const std::string& version, const std::string& digest);
 
@@ -30,6 +36,8 @@ class ServingMetrics {
   std::string exposition() const;
 
  private:
+  void forget_version(const std::string& model);
+
   struct Families;
   std::unique_ptr<Families> families_;
 };

@@ -14,7 +14,8 @@ import tempfile
 ROOT, FL_SERVER = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
 FOLDER = ROOT / "deploy/systemd"
 EXPOSURE_MAX = 3.0
-SAMPLES = {"fl_server.service": ["fl_server.json"], "fl_server@.service": ["fleet_scheduler.json", "fleet_server.json"]}
+SAMPLES = {"fl_server.service": ["fl_server.json"],
+           "fl_server@.service": ["fleet_scheduler.json", "fleet_server.json", "fleet_serving.json"]}
 PROBLEMS = []
 
 

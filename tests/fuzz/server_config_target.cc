@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     COT_ASSERT(!problem.detail.empty());
   }
   if (!problems.empty()) return 0;
-  COT_ASSERT(config.role <= ServerRole::scheduler && !config.data_dir.empty() && !config.node.empty() &&
+  COT_ASSERT(config.role <= ServerRole::serving && !config.data_dir.empty() && !config.node.empty() &&
              config.node.size() <= 64);
   COT_ASSERT(config.threads <= 256);
   for (const ListenConfig* listen : {&config.device, &config.admin}) {

@@ -105,7 +105,8 @@ MAY_INCLUDE = {
                                                       "!fl_server/admin_api/handlers.h"],
     # What answers is decided apart from the threads and sockets that do it.
     "fl_server/serving/": ["base/", "proto/messages/", "device_sdk/runtime/", "fl_server/net/", "fl_server/telemetry/",
-                           "secure/crypto/", "secure/identity/", "fl_server/store/blob_store.h", "fl_server/store/job_store.h",
+                           "secure/crypto/", "secure/identity/", "fl_server/core/token_buckets.h", "fl_server/records/tenant.h",
+                           "fl_server/store/admin_store.h", "fl_server/store/blob_store.h", "fl_server/store/job_store.h",
                            "fl_server/store/model_store.h"],
     "fl_server/app/": OUTSIDE + ["fl_server/"],
     "vertical/": ["base/", "device_sdk/runtime/", "proto/", "secure/"],

@@ -9,6 +9,7 @@
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
+#include "fl_server/net/http_server.h"
 #include "fl_server/serving/model_server.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"

@@ -72,6 +72,7 @@ Status LocalFleet::launch(Member& member, const std::string& role) {
            "fleet": {"poll_ms": 20, "silence_ms_max": 1000}, "threads": 1)";
   const MemberHost host = options_.host_of ? options_.host_of(member.name) : MemberHost{};
   config += R"(, "peer": {"address": ")" + host.address + "\"}";
+  if (role == "serving") config += R"(, "serving": {"port": 0, "workers": 1})";
   if (!options_.config.empty()) config += ", " + options_.config;
   COT_ASSIGN(member.process, ServerProcess::start({.data_dir = directory_ / member.name,
                                                    .config = config,
@@ -95,6 +96,8 @@ Status LocalFleet::add_server() {
   servers_.push_back({.name = "server-" + std::to_string(servers_.size()), .process = nullptr});
   return launch(servers_.back(), "server");
 }
+
+Status LocalFleet::add_serving_node() { return launch(serving_, "serving"); }
 
 Status LocalFleet::restart_server(size_t i) { return launch(servers_[i], "server"); }
 Status LocalFleet::restart_scheduler(size_t i) { return launch(schedulers_[i], "scheduler"); }

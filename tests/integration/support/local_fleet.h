@@ -50,6 +50,10 @@ class LocalFleet {
   Admin& admin() { return *admin_; }  // of the one that leader() found last
 
   Status add_server();
+  // One that answers with the fleet's models, and its data directory.
+  Status add_serving_node();
+  ServerProcess& serving_node() { return *serving_.process; }
+  std::string serving_data_dir() const { return directory_ / serving_.name; }
   Status restart_server(size_t i);
   void kill_server(size_t i);
   // SIGTERM, until it is gone; how long that took.
@@ -81,6 +85,7 @@ class LocalFleet {
   test::TemporaryDirectory directory_{test::memory_disk()};
   std::unique_ptr<test::PostgresServer> postgres_;
   std::vector<Member> schedulers_, servers_;
+  Member serving_{.name = "serving-0", .process = nullptr};
   std::unique_ptr<Admin> admin_;
   std::string token_;
   mutable std::mutex urls_mutex_;

@@ -44,6 +44,11 @@ TEST(ProcessLimits, AreComparedWithAllPlanesAndBudgetsThatTheServerHas) {
   EXPECT_EQ(needs_of(config).descriptors, alone.descriptors);
   config.role = ServerRole::scheduler;
   EXPECT_LT(needs_of(config).memory_bytes, alone.memory_bytes) << "one that talks to no devices has no updates";
+  config.role = ServerRole::serving;
+  const ProcessNeeds silent = needs_of(config);
+  config.serving = ServingConfig();
+  EXPECT_GE(needs_of(config).memory_bytes, silent.memory_bytes + config.serving->bytes_max);
+  EXPECT_GE(needs_of(config).descriptors, silent.descriptors + config.serving->listen.limits.connections_max);
 }
 
 TEST(CgroupMemoryFiles, AreThoseOfTheGroupAndOfAllAboveIt) {

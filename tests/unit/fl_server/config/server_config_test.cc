@@ -68,7 +68,8 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
                "handshake_ms_max": 4, "head_ms_max": 5, "idle_ms_max": 6, "body_grace_ms": 7,
                "body_bytes_per_second_min": 8, "answer_ms_max": 9, "bodies_bytes_max": 4194304},
     "admin": {"address": "::1", "port": 65535, "upload_bytes_max": 1048576},
-    "serving": {"address": "0.0.0.0", "port": 8501, "jobs": ["j7k2q"], "models_max": 3, "workers": 4, "batch_max": 5,
+    "serving": {"address": "0.0.0.0", "port": 8501, "jobs": ["j7k2q"], "populations": ["phones"],
+                "models_max": 3, "threads": 2, "bytes_max": 2097152, "workers": 4, "batch_max": 5,
                 "waiting_max": 6, "wait_ms_max": 7, "body_bytes_max": 8, "version_bytes_max": 1048576,
                 "canary_percent": 9, "shadow": true},
     "store": {"engine": "postgres", "conninfo_file": "pg", "schema": "s", "statement_ms_max": 100, "lock_ms_max": 10},
@@ -115,7 +116,10 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   ASSERT_TRUE(config.serving);
   EXPECT_EQ(config.serving->listen.port, 8501);
   EXPECT_THAT(config.serving->jobs, ElementsAre("j7k2q"));
+  EXPECT_THAT(config.serving->populations, ElementsAre("phones"));
   EXPECT_EQ(config.serving->models_max, 3u);
+  EXPECT_EQ(config.serving->threads, 2u);
+  EXPECT_EQ(config.serving->bytes_max, 2u << 20);
   EXPECT_EQ(config.serving->workers, 4u);
   EXPECT_EQ(config.serving->batch_max, 5u);
   EXPECT_EQ(config.serving->waiting_max, 6u);
@@ -207,6 +211,8 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
       {R"({"serving": {"models_max": 0}})", "/serving/models_max", "[1, 1000]"},
       {R"({"serving": {"canary_percent": 101}})", "/serving/canary_percent", "at most 100"},
       {R"({"serving": {"workers": 257}})", "/serving/workers", "at most 256"},
+      {R"({"serving": {"threads": 0}})", "/serving/threads", "[1, 256]"},
+      {R"({"serving": {"bytes_max": 1048576}})", "/serving/bytes_max", "at least version_bytes_max"},
       {R"({"serving": {"batch_max": 1025}})", "/serving/batch_max", "[1, 1024]"},
       {R"({"serving": {"waiting_max": 0}})", "/serving/waiting_max", "at least 1"},
       {R"({"serving": {"wait_ms_max": 120001}})", "/serving/wait_ms_max", "answer_ms_max"},
@@ -286,6 +292,17 @@ TEST(DrawSeed, IsForAServerThatNobodyElseReaches) {
   }
   config.store.engine = "postgres";
   EXPECT_ERROR(check_draw_seed(config), ErrorCode::invalid_argument, "a server alone") << "a fleet has other nodes";
+}
+
+TEST(ServerConfig, ANodeThatServesNeedsToKnowWhat) {
+  const std::string fleet = R"("role": "serving", "node": "n", "keys_dir": "k", "blobs_dir": "b",
+                               "store": {"engine": "postgres", "conninfo_file": "pg"})";
+  EXPECT_THAT(pointers_of(problems_of("{" + fleet + "}")), ElementsAre("/serving"));
+  Problems problems;
+  const ServerConfig config = read("{" + fleet + R"(, "serving": {}})", problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_FALSE(config.serves_devices());
+  EXPECT_FALSE(config.may_lead());
 }
 
 TEST(ServerConfig, WithFiveMistakesReportsAllFive) {

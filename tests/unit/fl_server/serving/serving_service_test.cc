@@ -6,6 +6,7 @@
 #include <chrono>
 #include <future>
 
+#include "fl_server/serving/model_access.h"
 #include "tests/unit/fl_server/serving/serving_world.h"
 
 namespace coterie {
@@ -235,6 +236,79 @@ TEST_F(FullServing, AnswersThatTheTimeOfARequestIsOver) {
   const Answer late = ask(post_of("/v2/models/digits/infer", body));
   EXPECT_EQ(late.status, 504);
   EXPECT_THAT(late.error(), HasSubstr("its time was over"));
+}
+
+// Says what the test says; `acme` is known at once, every other tenant has to be looked up.
+struct ScriptedAccess final : ModelAccess {
+  std::optional<Answer> recall(std::string_view token) override {
+    if (token == "of-acme") return "acme";
+    if (token == "wrong") return Error(ErrorCode::unauthenticated, "a valid bearer token is needed");
+    return std::nullopt;
+  }
+  void verify(std::string token, const CallerKey&, std::function<void(Answer)> done) override {
+    if (token == "of-a-viewer") return done(Error(ErrorCode::permission_denied, "asking models is for application"));
+    done(token == "of-all" ? std::string(kEveryTenant) : std::string("other"));
+  }
+};
+
+class ServingOfTenants : public test::ServingWorld {
+ protected:
+  void SetUp() override {
+    ModelServerSettings settings{.workers = 1, .batch_max = 1};
+    settings.service.access = &access_;
+    settings.service.canary_percent = 50;
+    serve(std::move(settings));
+    ASSERT_OK(server_->publish("digits", digits_model(1), 1, true, "acme"));
+    server_->models().set_aliases({{"phones", "digits"}});
+  }
+  static std::string with(const std::string& token, std::string request) {
+    const std::string own = std::string("Bearer ") + test::kServingToken;
+    return request.replace(request.find(own), own.size(), "Bearer " + token);
+  }
+  ScriptedAccess access_;
+};
+
+TEST_F(ServingOfTenants, WhatIsAnotherTenantsDoesNotExist) {
+  const std::string body = json_request(example(1));
+  for (const std::string model : {"digits", "phones"}) {
+    const std::string look = head_of("GET", "/v2/models/" + model);
+    const std::string infer = post_of("/v2/models/" + model + "/infer", body);
+    for (const char* const mine : {"of-acme", "of-all"}) {
+      EXPECT_EQ(ask(with(mine, look)).status, 200) << mine;
+      EXPECT_EQ(ask(with(mine, infer)).status, 200) << mine;
+    }
+    EXPECT_EQ(ask(with("of-other", look)).status, 404);
+    EXPECT_EQ(ask(with("of-other", infer)).error(), "there is no model " + model);
+    EXPECT_EQ(ask(with("of-other", head_of("GET", "/v2/models/" + model + "/ready"))).status, 404);
+    EXPECT_EQ(ask(with("of-a-viewer", infer)).status, 403);
+    EXPECT_EQ(ask(with("wrong", infer)).status, 401);
+  }
+  EXPECT_EQ(ask(with("of-acme", head_of("GET", "/metrics"))).status, 403) << "they name all tenants' models";
+  EXPECT_EQ(ask(with("of-all", head_of("GET", "/metrics"))).status, 200);
+}
+
+TEST_F(ServingOfTenants, APopulationNamesItsVersionsByTheirDigests) {
+  const nlohmann::json shown = ask(with("of-acme", head_of("GET", "/v2/models/phones"))).json();
+  const std::string digest = shown["parameters"]["coterie_digest"];
+  EXPECT_EQ(shown["versions"], nlohmann::json({digest}));
+  const std::string path = "/v2/models/phones/versions/";
+  EXPECT_EQ(ask(with("of-acme", head_of("GET", path + digest))).status, 200);
+  EXPECT_THAT(ask(with("of-acme", head_of("GET", path + "1"))).error(), HasSubstr("by its digest"));
+}
+
+TEST_F(ServingService, VersionsHaveSoMuchMemoryAndNoMore) {
+  const auto one = ServedVersion::load(digits_model(1), 1, {});
+  ASSERT_OK(one);
+  ModelServerSettings settings{.workers = 1, .batch_max = 1, .bytes_max = (*one)->bytes() * 5 / 2};
+  ModelServer server(std::move(settings), metrics_);
+  ASSERT_OK(server.publish("a", digits_model(1), 1, true));
+  ASSERT_OK(server.publish("a", digits_model(2), 2));
+  EXPECT_ERROR(server.publish("b", digits_model(3), 1), ErrorCode::too_large, "are left");
+  EXPECT_FALSE(server.models().find("b", ""));
+  ASSERT_OK(server.models().promote("a", 2));
+  ASSERT_OK(server.publish("b", digits_model(3), 1)) << "version 1 is neither the latest nor promoted, and goes";
+  EXPECT_FALSE(server.models().find("a", "1"));
+  EXPECT_LE(server.models().bytes(), (*one)->bytes() * 5 / 2);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class ServingWorld : public HttpWorld {
 
   void serve(ModelServerSettings settings, const HttpLimits& limits = {}) {
     settings.service.version = "test";
-    settings.service.token = token_digest(kServingToken);
+    if (settings.service.access == nullptr) settings.service.token = token_digest(kServingToken);
     auto plane = std::make_unique<Plane>(std::move(settings), metrics_);
     server_ = &plane->server;
     start(limits, std::move(plane));

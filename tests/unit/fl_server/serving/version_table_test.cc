@@ -106,5 +106,32 @@ TEST_F(VersionTableTest, AVersionNeverChanges) {
   EXPECT_EQ(means(digest(0x11).hex()), 1u);
 }
 
+TEST_F(VersionTableTest, ARemovedVersionIsNotPromotedAnyMore) {
+  add(1, 0x11);
+  add(2, 0x22);
+  ASSERT_TRUE(table.promote(1));
+  EXPECT_TRUE(table.remove(1));
+  table.check();
+  EXPECT_FALSE(table.remove(1));
+  EXPECT_EQ(table.promoted(), std::nullopt);
+  EXPECT_EQ(means(""), 2u);
+  EXPECT_TRUE(table.remove(2));
+  table.check();
+  EXPECT_FALSE(table.resolve(""));
+  EXPECT_FALSE(table.choose(1, 100));
+}
+
+TEST_F(VersionTableTest, SparesAreNeitherTheLatestNorPromoted) {
+  add(1, 0x11);
+  ASSERT_TRUE(table.promote(1));
+  add(2, 0x22);
+  add(3, 0x33);
+  EXPECT_THAT(table.drop_spares(), ElementsAre(2));
+  table.check();
+  EXPECT_THAT(table.drop_spares(), IsEmpty());
+  EXPECT_EQ(means("1"), 1u);
+  EXPECT_EQ(means("3"), 3u);
+}
+
 }  // namespace
 }  // namespace coterie
