@@ -15,7 +15,7 @@ using testing::ElementsAre;
 class ServedModelsTest : public testing::Test {
  protected:
   void publish(const std::string& model, uint64_t number, bool promotes, std::string_view tenant = kDefaultTenant) {
-    auto version = ServedVersion::load(*make_model(ModelKind::logistic, {4}, 3, number), number, {});
+    auto version = ServedVersion::load(*make_model(ModelKind::logistic, {8, 8, 1}, 10, number), number, {});
     ASSERT_OK(version);
     ASSERT_OK(models_.publish(model, *std::move(version), promotes, tenant));
   }
@@ -65,8 +65,8 @@ TEST_F(ServedModelsTest, AWithdrawnVersionIsFoundNoMoreAndEndsNobodysRequest) {
   ASSERT_OK(held);
   models_.withdraw("a", 1);
   EXPECT_ERROR(models_.find("a", "1"), ErrorCode::not_found, "there is no version 1");
-  const std::vector<float> input(4);
-  std::vector<float> output(3);
+  const std::vector<float> input(64);
+  std::vector<float> output(10);
   EXPECT_OK((*held)->run(0, {{std::span<const float>(input)}}, 1, output));
   models_.withdraw("a", 2);
   EXPECT_ERROR(models_.find("a", ""), ErrorCode::not_found, "there is no model a");
