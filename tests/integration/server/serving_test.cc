@@ -163,7 +163,9 @@ TEST_F(ServingServer, WhatTheRegistryForgetsAnswersNoMore) {
   ASSERT_TRUE(is_so_in_time([&] { return ask("GET", model + "/versions/2").status == 404; })) << server_->log();
   EXPECT_EQ(ask("GET", model).body["versions"], nlohmann::json({"3"}));
   ASSERT_TRUE(wait_for_job(*job, "completed"));
-  ASSERT_TRUE(test::is_ok(admin_->ask("DELETE", "/admin/v1/jobs/" + *job)));
+  const auto deleted = admin_->call("DELETE", "/admin/v1/jobs/" + *job);
+  ASSERT_TRUE(test::is_ok(deleted));
+  ASSERT_EQ(deleted->status, 204);
   ASSERT_TRUE(is_so_in_time([&] { return ask("GET", model).status == 404; })) << server_->log();
   EXPECT_EQ(ask("GET", model).body["error"], "there is no model " + *job);
 }
