@@ -13,6 +13,7 @@
 #include "proto/messages/checkin.h"
 #include "proto/messages/dataset.h"
 #include "proto/messages/model.h"
+#include "proto/messages/model_delta.h"
 #include "proto/messages/participant_state.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/population_log.h"
@@ -51,6 +52,7 @@ Bytes encode_head(const PartialSumHeader& message);
 Bytes encode_head(const OptimizerStateHeader& message);
 Bytes encode_head(const DatasetHeader& message);
 Bytes encode_head(const ModelGraph& message, uint64_t payload_bytes);
+Bytes encode_head(const ModelDelta& message, uint64_t payload_bytes);
 
 template <typename Header>
 struct Decoded {
@@ -62,6 +64,8 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView frame);
 Result<Decoded<PartialSumHeader>> decode_partial_sum(ByteView frame);
 Result<Decoded<OptimizerStateHeader>> decode_optimizer_state(ByteView frame);
 Result<Decoded<DatasetHeader>> decode_dataset(ByteView frame);
+// How many bytes its payload must have is known by who has the base (proto/delta/apply_delta.h).
+Result<Decoded<ModelDelta>> decode_model_delta(ByteView frame);
 // Structure only: indices in range, parameters inside the payload, aligned and disjoint, one input, every activation
 // written once and before it is read. Whether shapes fit the ops is device_sdk/runtime's to say.
 Result<Decoded<ModelGraph>> decode_model(ByteView frame);

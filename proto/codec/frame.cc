@@ -43,7 +43,7 @@ size_t header_bytes_max(FrameKind kind) {
 bool has_payload(FrameKind kind) {
   return kind == FrameKind::update || kind == FrameKind::masked_input || kind == FrameKind::model ||
          kind == FrameKind::checkpoint || kind == FrameKind::partial_sum || kind == FrameKind::optimizer_state ||
-         kind == FrameKind::dataset;
+         kind == FrameKind::dataset || kind == FrameKind::model_delta;
 }
 
 Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "frame: " + what); }
@@ -79,6 +79,7 @@ std::string_view to_string(FrameKind kind) {
     case FrameKind::optimizer_state: return "optimizer_state";
     case FrameKind::dataset: return "dataset";
     case FrameKind::participant_state: return "participant_state";
+    case FrameKind::model_delta: return "model_delta";
   }
   return "unknown";
 }

@@ -47,6 +47,7 @@ enum class FrameKind : uint16_t {
   optimizer_state = 103,
   dataset = 104,
   participant_state = 105,
+  model_delta = 106,
 };
 std::string_view to_string(FrameKind kind);
 

@@ -222,6 +222,28 @@ Status parse(const wire::Augment& augment, TrainingSettings& into) {
   return {};
 }
 
+flatbuffers::Offset<wire::Download> build(flatbuffers::FlatBufferBuilder& builder, const DownloadRules& message) {
+  if (!message.has_deltas()) return 0;
+  std::vector<flatbuffers::Offset<wire::Delta>> deltas;
+  for (const DeltaFile& delta : message.deltas) {
+    const wire::Digest32 base = flat::digest(delta.base), file = flat::digest(delta.file);
+    deltas.push_back(wire::CreateDelta(builder, &base, &file, delta.bytes));
+  }
+  const auto list = deltas.empty() ? flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<wire::Delta>>>(0)
+                                   : builder.CreateVector(deltas);
+  return wire::CreateDownload(builder, static_cast<uint8_t>(message.bits), list);
+}
+
+Result<DownloadRules> parse(const wire::Download& download) {
+  DownloadRules rules{.bits = download.bits(), .deltas = {}};
+  if (download.deltas() == nullptr) return rules;
+  if (download.deltas()->size() > kDeltaChainMax) return flat::out_of_range("download", "has too many deltas");
+  for (const wire::Delta* delta : *download.deltas()) {
+    rules.deltas.push_back({flat::digest(*delta->base()), flat::digest(*delta->file()), delta->bytes()});
+  }
+  return rules;
+}
+
 }  // namespace
 
 namespace flat {
@@ -275,8 +297,9 @@ Bytes encode(const Plan& message) {
   if (const StalenessRules& s = message.staleness; s != StalenessRules{}) {
     staleness = wire::CreateStaleness(builder, s.versions_max, s.exponent);
   }
+  const auto download = build(builder, message.download);
   builder.Finish(wire::CreatePlan(builder, job, training, update, privacy, ledger, log, device_requirements,
-                                  message.control ? &control : nullptr, staleness));
+                                  message.control ? &control : nullptr, staleness, download));
   return flat::finish(builder, FrameKind::plan);
 }
 
@@ -336,6 +359,9 @@ Result<Plan> decode_plan(ByteView bytes) {
   if (root->device_requirements() != nullptr) plan.device_requirements = parse(*root->device_requirements());
   if (root->control() != nullptr) plan.control = flat::digest(*root->control());
   if (const wire::Staleness* s = root->staleness(); s != nullptr) plan.staleness = {s->versions_max(), s->exponent()};
+  if (root->download() != nullptr) {
+    COT_ASSIGN(plan.download, parse(*root->download()));
+  }
   if (Status valid = validate(plan); !valid) return Error(ErrorCode::malformed, valid.error().message());
   return plan;
 }

@@ -128,6 +128,20 @@ Status validate_control(const Plan& plan) {
   return {};
 }
 
+// What leads to a round's model: its deltas follow one another by their bases.
+Status validate_download(const DownloadRules& download) {
+  if (!download.has_deltas())
+    return download.deltas.empty() ? Status() : bad("deltas must be absent: they have no bits");
+  if (download.bits < kDeltaBitsMin || download.bits > kDeltaBitsMax) return bad("download must have 2 to 8 bits");
+  if (download.deltas.size() > kDeltaChainMax) {
+    return bad("download must have at most " + std::to_string(kDeltaChainMax) + " deltas");
+  }
+  for (const DeltaFile& delta : download.deltas) {
+    if (delta.bytes < 1 || delta.bytes > kDeltaBytesMax) return bad("a delta must have 1 to 2^34 bytes");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const std::string_view> loss_names() { return kLossNames; }
@@ -183,6 +197,7 @@ Status validate(const Plan& plan) {
   if (plan.staleness.has_later_rounds() && !is_plain) {
     return bad("staleness goes with level none, without noise and without a correction");
   }
+  COT_TRY(validate_download(plan.download));
   return validate(plan.privacy);
 }
 

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "proto/messages/clip_rules.h"
 #include "proto/messages/device_requirements.h"
+#include "proto/messages/download_rules.h"
 #include "proto/messages/drift_correction.h"
 #include "proto/messages/early_stopping.h"
 #include "proto/messages/ledger_head.h"
@@ -136,6 +137,7 @@ struct Plan {
   std::optional<Digest> control = {};           // with a control part: of the file with the server's control, an
       // OptimizerStateHeader frame of one vector; none: zeros, as in the first round
   StalenessRules staleness = {};  // of a job with buffered rounds: whether a later round may count the update
+  DownloadRules download = {};    // older devices do not know it
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

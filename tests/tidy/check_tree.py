@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "base/os/": ["base/"],
     "proto/ring/": ["base/"],
     "proto/messages/": ["base/", "proto/ring/"],
-    "proto/codec/": ["base/", "proto/"],
+    "proto/codec/": ["base/", "proto/", "!proto/delta/"],
     "train_kernels/": ["base/"],
     "secure/": STRUCTS,
     "aggregation/": STRUCTS,

@@ -14,14 +14,16 @@
 namespace coterie {
 namespace {
 
-constexpr FrameKind kAllKinds[] = {
-    FrameKind::enroll_request,  FrameKind::enroll_reply,  FrameKind::checkin_request,  FrameKind::retry_window,
-    FrameKind::assignment,      FrameKind::plan,          FrameKind::update,           FrameKind::receipt,
-    FrameKind::error_reply,     FrameKind::key_advert,    FrameKind::roster_slot,      FrameKind::holder_choice,
-    FrameKind::roster_view,     FrameKind::sealed_shares, FrameKind::share_inbox,      FrameKind::masked_input,
-    FrameKind::confirm_request, FrameKind::confirmation,  FrameKind::unmask_request,   FrameKind::unmasking,
-    FrameKind::log_proof,       FrameKind::model,         FrameKind::checkpoint,       FrameKind::partial_sum,
-    FrameKind::optimizer_state, FrameKind::dataset,       FrameKind::participant_state};
+constexpr FrameKind kAllKinds[] = {FrameKind::enroll_request,  FrameKind::enroll_reply,    FrameKind::checkin_request,
+                                   FrameKind::retry_window,    FrameKind::assignment,      FrameKind::plan,
+                                   FrameKind::update,          FrameKind::receipt,         FrameKind::error_reply,
+                                   FrameKind::key_advert,      FrameKind::roster_slot,     FrameKind::holder_choice,
+                                   FrameKind::roster_view,     FrameKind::sealed_shares,   FrameKind::share_inbox,
+                                   FrameKind::masked_input,    FrameKind::confirm_request, FrameKind::confirmation,
+                                   FrameKind::unmask_request,  FrameKind::unmasking,       FrameKind::log_proof,
+                                   FrameKind::model,           FrameKind::checkpoint,      FrameKind::partial_sum,
+                                   FrameKind::optimizer_state, FrameKind::dataset,         FrameKind::participant_state,
+                                   FrameKind::model_delta};
 
 size_t header_limit(FrameKind kind) {
   if (kind == FrameKind::roster_view) return 2 * 1024 * 1024;
@@ -146,7 +148,8 @@ TEST(Frame, OfAMessageWithoutTensorsMayNotCarryAPayload) {
   for (FrameKind kind : kAllKinds) {
     const bool tensors = kind == FrameKind::update || kind == FrameKind::masked_input || kind == FrameKind::model ||
                          kind == FrameKind::checkpoint || kind == FrameKind::partial_sum ||
-                         kind == FrameKind::optimizer_state || kind == FrameKind::dataset;
+                         kind == FrameKind::optimizer_state || kind == FrameKind::dataset ||
+                         kind == FrameKind::model_delta;
     const Bytes bytes = with(small_frame(), 6, static_cast<uint16_t>(kind));
     if (tensors) {
       EXPECT_OK(parse_frame(bytes));
