@@ -11,6 +11,7 @@
 #include "fl_server/finalize/kept_round.h"
 #include "fl_server/finalize/model_step.h"
 #include "fl_server/finalize/next_statistics.h"
+#include "fl_server/finalize/published_model.h"
 #include "fl_server/finalize/round_sum.h"
 #include "fl_server/finalize/strategy_state.h"
 #include "fl_server/finalize/value_bytes.h"
@@ -67,7 +68,8 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   const HorizontalSettings& settings = job.spec.horizontal();
   const Plan plan = with_terms(plan_of(settings, job.id, job.values()), terms_of(settings, facts_of(round, base)));
   const StrategySettings strategy = strategy_of_round(settings, round.number);
-  COT_ASSIGN(FrameStream model, FrameStream::open(blobs_, base.digest, FrameKind::model));
+  // Devices have trained from what was published of it; it moves by as much.
+  COT_ASSIGN(FrameStream model, FrameStream::open(blobs_, base.exact.value_or(base.digest), FrameKind::model));
   const uint64_t value_count = job.value_count;
   if (model.prelude().payload_bytes / sizeof(float) != value_count ||
       model.prelude().payload_bytes % sizeof(float) != 0) {
@@ -135,6 +137,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
                               source->totals().updates));
   }
   COT_ASSIGN(finalized.model.digest, writer->finish());
+  COT_TRY(publish(blobs_, settings.download, base, finalized.model));
   COT_ASSIGN(finalized.model.optimizer_state, state.save(blobs_));
   if (settings.evaluation && evaluate_) {
     COT_ASSIGN(const Bytes file, blobs_.get(finalized.model.digest, kEvaluationBytesMax));

@@ -18,6 +18,9 @@
 // (scheduler/job/central_noise.h). Where devices add the noise the release is reserved before their sum is opened
 // (freeze_cohort), and what is committed names the session.
 //
+// Where the job's models come as deltas the next version is what devices will make of one (published_model.h): that is
+// evaluated, and named. The model as it was computed goes on beside it.
+//
 // Where the clip adapts itself the mean is scaled by the round's clip norm, and the noisy count of updates within it
 // gives the next one, which is committed with the model.
 #pragma once

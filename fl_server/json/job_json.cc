@@ -10,6 +10,7 @@
 #include "fl_server/json/aggregation_json.h"
 #include "fl_server/json/compression_json.h"
 #include "fl_server/json/device_requirements_json.h"
+#include "fl_server/json/download_json.h"
 #include "fl_server/json/early_stopping_json.h"
 #include "fl_server/json/json_reader.h"
 #include "fl_server/json/lora_json.h"
@@ -238,6 +239,7 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
   }
   add_adaptive_clip(json["privacy"], settings.privacy);
   add_device_requirements(json, settings.device_requirements);
+  add_download(json, settings.download);
 }
 
 KindSettings read_horizontal(JsonReader& reader) {
@@ -252,6 +254,7 @@ KindSettings read_horizontal(JsonReader& reader) {
   read_rounds(reader.object("rounds"), settings);
   read_strategy(reader.object("strategy"), settings.strategy, settings.schedules.server);
   read_device_requirements(reader.object("device_requirements"), settings.device_requirements);
+  read_download(reader, settings.download);
   return settings;
 }
 

@@ -183,6 +183,9 @@ ALTER TABLE model ADD COLUMN evaluation_mae DOUBLE PRECISION;
 ALTER TABLE model ADD COLUMN evaluation_r2 DOUBLE PRECISION;
 -- How many values of the model updates have; 0: all.
 ALTER TABLE job ADD COLUMN trained_value_count BIGINT NOT NULL DEFAULT 0;
+-- Of jobs whose models come as deltas: the model as it was computed, and what leads to the published one.
+ALTER TABLE model ADD COLUMN exact BYTEA CHECK(length(exact) = 32);
+ALTER TABLE model ADD COLUMN deltas BYTEA;
 
 UPDATE schema_version SET version = 10;
 )sql";

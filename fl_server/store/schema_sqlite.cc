@@ -186,6 +186,9 @@ ALTER TABLE model ADD COLUMN evaluation_mae REAL;
 ALTER TABLE model ADD COLUMN evaluation_r2 REAL;
 -- How many values of the model updates have; 0: all.
 ALTER TABLE job ADD COLUMN trained_value_count INTEGER NOT NULL DEFAULT 0;
+-- Of jobs whose models come as deltas: the model as it was computed, and what leads to the published one.
+ALTER TABLE model ADD COLUMN exact BLOB CHECK(length(exact) = 32);
+ALTER TABLE model ADD COLUMN deltas BLOB;
 
 PRAGMA user_version = 10;
 )sql";

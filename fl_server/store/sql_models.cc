@@ -1,4 +1,5 @@
 // Versions of a job's model, and which of them applications are told to use.
+#include "fl_server/records/delta_chain.h"
 #include "fl_server/store/sql_training_store.h"
 
 namespace coterie {
@@ -6,9 +7,9 @@ namespace {
 
 #define COT_MODEL_COLUMNS                                                                         \
   "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created, " \
-  "clip_norm, evaluation_mae, evaluation_r2"
+  "clip_norm, evaluation_mae, evaluation_r2, exact, deltas"
 
-ModelRecord model_from(Statement& row) {
+Result<ModelRecord> model_from(Statement& row) {
   ModelRecord model;
   model.job = JobId(row.text(0));
   model.version = ModelVersion(row.u64(1));
@@ -21,6 +22,10 @@ ModelRecord model_from(Statement& row) {
   if (!row.is_null(8)) model.clip_norm = row.real(8);
   if (!row.is_null(9)) model.evaluation_mae = row.real(9);
   if (!row.is_null(10)) model.evaluation_r2 = row.real(10);
+  if (!row.is_null(11)) model.exact = row.digest(11);
+  if (!row.is_null(12)) {
+    COT_ASSIGN(model.deltas, decode_delta_chain(row.blob(12)));
+  }
   return model;
 }
 
@@ -28,10 +33,12 @@ ModelRecord model_from(Statement& row) {
 
 Status SqlTrainingStore::insert_model(const ModelRecord& model) {
   Statement insert =
-      database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert << model.job.value() << model.version.value() << model.digest << model.bytes << model.optimizer_state
          << model.evaluation_loss << model.evaluation_accuracy << model.created << model.clip_norm
-         << model.evaluation_mae << model.evaluation_r2;
+         << model.evaluation_mae << model.evaluation_r2 << model.exact;
+  if (model.deltas.empty()) insert.null();
+  else insert << ByteView(encode_delta_chain(model.deltas));
   return insert.run();
 }
 
@@ -48,7 +55,8 @@ Result<std::vector<ModelRecord>> SqlTrainingStore::read_models(const JobId& job)
   for (;;) {
     COT_ASSIGN(const bool more, rows.step());
     if (!more) return models;
-    models.push_back(model_from(rows));
+    COT_ASSIGN(ModelRecord model, model_from(rows));
+    models.push_back(std::move(model));
   }
 }
 

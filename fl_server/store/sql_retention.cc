@@ -1,4 +1,7 @@
 // Rows that are removed when nobody needs them any more.
+#include <set>
+
+#include "fl_server/records/delta_chain.h"
 #include "fl_server/store/sql_training_store.h"
 
 namespace coterie {
@@ -12,13 +15,24 @@ constexpr uint64_t kFailed = static_cast<uint64_t>(RoundState::failed);
 Result<std::vector<Digest>> SqlTrainingStore::list_model_blobs() {
   const std::lock_guard lock(mutex_);
   Statement rows = database_.prepare(
-      "SELECT digest FROM model UNION SELECT optimizer_state FROM model WHERE optimizer_state IS NOT NULL");
+      "SELECT digest FROM model UNION SELECT optimizer_state FROM model WHERE optimizer_state IS NOT NULL "
+      "UNION SELECT exact FROM model WHERE exact IS NOT NULL");
   std::vector<Digest> blobs;
   for (;;) {
     COT_ASSIGN(const bool more, rows.step());
-    if (!more) return blobs;
+    if (!more) break;
     blobs.push_back(rows.digest(0));
   }
+  Statement chains = database_.prepare("SELECT deltas FROM model WHERE deltas IS NOT NULL");
+  std::set<Digest> deltas;  // a version's chain has most of the one before
+  for (;;) {
+    COT_ASSIGN(const bool more, chains.step());
+    if (!more) break;
+    COT_ASSIGN(const std::vector<DeltaFile> chain, decode_delta_chain(chains.blob(0)));
+    for (const DeltaFile& delta : chain) deltas.insert(delta.file);
+  }
+  blobs.insert(blobs.end(), deltas.begin(), deltas.end());
+  return blobs;
 }
 
 Result<std::optional<WallTime>> SqlTrainingStore::oldest_under_way(RoundState from) {

@@ -17,10 +17,12 @@ class UnnamedBlobs {
     const std::lock_guard lock(mutex_);
     blobs_.push_back(blob);
   }
-  // The file and the optimizer state of a version whose row is gone.
+  // The files and the optimizer state of a version whose row is gone. Other versions may name its deltas.
   void add(const ModelRecord& model) {
     add(UnnamedBlob{model.digest, model.created});
     if (model.optimizer_state) add(UnnamedBlob{*model.optimizer_state, model.created});
+    if (model.exact) add(UnnamedBlob{*model.exact, model.created});
+    for (const DeltaFile& delta : model.deltas) add(UnnamedBlob{delta.file, model.created});
   }
   std::vector<UnnamedBlob> take() {
     const std::lock_guard lock(mutex_);

@@ -11,6 +11,7 @@
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/compression_rules.h"
 #include "scheduler/job/correction_rules.h"
+#include "scheduler/job/download_rules.h"
 #include "scheduler/job/plan_privacy.h"
 #include "scheduler/job/settings_checker.h"
 #include "secure/dp/account/number_words.h"
@@ -220,6 +221,7 @@ Problems validate(const HorizontalSettings& settings) {
   }
   if (problems.empty()) problems = compression_problems(settings);
   for (Problem& problem : adaptive_clip_problems(settings)) problems.push_back(std::move(problem));
+  for (Problem& problem : download_problems(settings.download)) problems.push_back(std::move(problem));
   for (const Problem& problem : problems_of(settings.device_requirements)) {
     check.require(false, "/device_requirements" + problem.pointer, problem.detail);
   }
@@ -288,7 +290,8 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelVa
                      .whole_value_count = values.trained > 0 ? values.whole : 0},
           .privacy = *rules,
           .device_requirements = settings.device_requirements,
-          .staleness = staleness_of(settings.rounds)};
+          .staleness = staleness_of(settings.rounds),
+          .download = {.bits = settings.download.bits}};
 }
 
 }  // namespace coterie

@@ -20,6 +20,7 @@
 #include "proto/messages/secagg.h"
 #include "scheduler/job/adaptive_clip_settings.h"
 #include "scheduler/job/compression_settings.h"
+#include "scheduler/job/download_settings.h"
 #include "scheduler/job/rate_schedule.h"
 
 namespace coterie {
@@ -114,6 +115,7 @@ struct HorizontalSettings {
   RateSchedules schedules;  // of the rates in `training` and `strategy`
   AggregationSettings aggregation;
   DeviceRequirements device_requirements;  // of the plan
+  DownloadSettings download;
   friend bool operator==(const HorizontalSettings&, const HorizontalSettings&) = default;
 };
 

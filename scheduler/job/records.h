@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "proto/messages/download_rules.h"
 #include "proto/messages/ledger_head.h"
 #include "scheduler/job/job_settings.h"
 
@@ -50,6 +52,9 @@ struct ModelRecord {
   std::optional<double> evaluation_r2;        // likewise: coefficient of determination; 0 is as good as their mean
   WallTime created;
   std::optional<double> clip_norm = {};  // adaptive: of devices that train from it
+  // Of a job with deltas. What rounding has left out is not lost: rounds go on from the exact values.
+  std::optional<Digest> exact = {};    // a file of the same model before it was rounded; none: it was not
+  std::vector<DeltaFile> deltas = {};  // to this version, as in DownloadRules
 };
 
 // Sums over the updates of one round, none of which can be told apart.

@@ -35,6 +35,7 @@ RoundFacts facts_of(const RoundRecord& round) {
 RoundFacts facts_of(const RoundRecord& round, const ModelRecord& base) {
   RoundFacts facts = facts_of(round);
   facts.state = base.optimizer_state;
+  facts.deltas = base.deltas;
   return facts;
 }
 
@@ -44,7 +45,8 @@ RoundTerms terms_of(const HorizontalSettings& settings, const RoundFacts& facts)
           .weight_max = weight_max_of(settings, facts),
           .ledger = facts.ledger,
           .clip_norm = clip_norm_of(settings, facts.clip_norm),
-          .control = has_control(settings.strategy.rule->correction) ? facts.state : std::nullopt};
+          .control = has_control(settings.strategy.rule->correction) ? facts.state : std::nullopt,
+          .deltas = settings.download.is_on() ? facts.deltas : std::vector<DeltaFile>()};
 }
 
 RoundTerms terms_in(const Plan& plan) {
@@ -52,7 +54,8 @@ RoundTerms terms_in(const Plan& plan) {
           .weight_max = plan.update.fixed_point.weight_max,
           .ledger = plan.ledger,
           .clip_norm = plan.update.clip.clip_norm,
-          .control = plan.control};
+          .control = plan.control,
+          .deltas = plan.download.deltas};
 }
 
 Plan with_terms(Plan plan, const RoundTerms& terms) {
@@ -61,6 +64,7 @@ Plan with_terms(Plan plan, const RoundTerms& terms) {
   plan.ledger = terms.ledger;
   plan.update.clip.clip_norm = terms.clip_norm;
   plan.control = terms.control;
+  plan.download.deltas = terms.deltas;
   return plan;
 }
 

@@ -148,7 +148,7 @@ class OnSqlite(OperatingTest):
                 database.execute(statement)
             for table, column in (("admin_token", "tenant"), ("idempotency", "tenant"), ("job", "deleted"), ("accept", "examples"),
                                   ("round", "examples_median"), ("device", "checked_in"), ("round", "clip_norm"), ("model", "clip_norm"),
-                                  ("model", "evaluation_mae"), ("model", "evaluation_r2"), ("job", "trained_value_count")):
+                                  ("model", "evaluation_mae"), ("model", "evaluation_r2"), ("model", "exact"), ("model", "deltas"), ("job", "trained_value_count")):
                 database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
             database.execute("PRAGMA user_version = 4")
         self.assertEqual(self.site.run("upgrade").splitlines()[0], "10")

@@ -20,6 +20,8 @@ Result<std::vector<Digest>> MemoryTrainingStore::list_model_blobs() {
       for (const auto& [version, model] : job.models) {
         blobs.insert(model.digest);
         if (model.optimizer_state) blobs.insert(*model.optimizer_state);
+        if (model.exact) blobs.insert(*model.exact);
+        for (const DeltaFile& delta : model.deltas) blobs.insert(delta.file);
       }
     }
   }

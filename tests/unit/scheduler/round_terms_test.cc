@@ -43,6 +43,17 @@ TEST(RoundTerms, HaveTheServersRateOfTheRound) {
   EXPECT_EQ(strategy_of_round(job, 4), job.strategy);
 }
 
+TEST(RoundTerms, ListTheDeltasToTheBaseOfAJobThatHasSome) {
+  HorizontalSettings job = job_with_schedules();
+  const std::vector<DeltaFile> deltas = {{Digest{{1}}, Digest{{2}}, 100}, {Digest{{3}}, Digest{{4}}, 50}};
+  const RoundFacts facts = {.number = 5, .deltas = deltas};
+  EXPECT_FALSE(plan_of_round(job, facts).download.has_deltas());
+  EXPECT_TRUE(plan_of_round(job, facts).download.deltas.empty());
+  job.download.bits = 4;
+  EXPECT_EQ(plan_of_round(job, facts).download, (DownloadRules{.bits = 4, .deltas = deltas}));
+  EXPECT_EQ(terms_in(plan_of_round(job, facts)), terms_of(job, facts));
+}
+
 TEST(RoundTerms, AreReadBackFromThePlan) {
   const HorizontalSettings job = job_with_schedules();
   const RoundTerms terms = terms_of(job, {.number = 5, .ledger = {.records = 3, .head = {}}});

@@ -64,6 +64,7 @@ TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
                         "ALTER TABLE job DROP COLUMN deleted; ALTER TABLE accept DROP COLUMN examples; "
                         "ALTER TABLE round DROP COLUMN examples_median; ALTER TABLE round DROP COLUMN clip_norm; "
                         "ALTER TABLE model DROP COLUMN clip_norm; ALTER TABLE model DROP COLUMN evaluation_mae; "
+                        "ALTER TABLE model DROP COLUMN exact; ALTER TABLE model DROP COLUMN deltas; "
                         "ALTER TABLE model DROP COLUMN evaluation_r2; ALTER TABLE job DROP COLUMN trained_value_count; "
                         "ALTER TABLE device DROP COLUMN checked_in; "
                         "ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));

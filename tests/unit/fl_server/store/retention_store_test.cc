@@ -121,10 +121,16 @@ TYPED_TEST(RetentionStoreConformance, ListsTheBlobsOfAllVersionsOnce) {
   JobRecord job = job_record("k");
   ModelRecord model = model_record("k", 0);
   model.optimizer_state = filled_digest(0x99);
+  model.exact = filled_digest(0x98);
+  model.deltas = {{filled_digest(0x90), filled_digest(0x96), 1}, {filled_digest(0x91), filled_digest(0x97), 2}};
+  ASSERT_OK(this->store().create_job(job, model));
+  model.job = JobId("l");  // its deltas are the other's, too
+  job.id = JobId("l");
   ASSERT_OK(this->store().create_job(job, model));
   this->play(1, wall(300));
   EXPECT_THAT(*this->store().list_model_blobs(),
-              UnorderedElementsAre(filled_digest(0x40), filled_digest(0x41), filled_digest(0x99)));
+              UnorderedElementsAre(filled_digest(0x40), filled_digest(0x41), filled_digest(0x96), filled_digest(0x97),
+                                   filled_digest(0x98), filled_digest(0x99)));
 }
 
 TYPED_TEST(RetentionStoreConformance, KnowsTheOldestAttemptUnderWay) {

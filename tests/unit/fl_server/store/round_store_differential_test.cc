@@ -129,6 +129,8 @@ class Differential {
     ModelRecord model = model_record(id.value(), progress->head.version.value() + 1);
     if (prng_.chance(0.5)) model.optimizer_state = filled_digest(9);
     if (prng_.chance(0.5)) model.evaluation_loss = 0.25;
+    if (prng_.chance(0.5)) model.exact = filled_digest(8);
+    if (prng_.chance(0.5)) model.deltas = {{filled_digest(6), filled_digest(7), 10}};
     const bool last = prng_.chance(0.1);
     std::optional<Digest> commitment;
     if (has_noise(progress->job.spec) != prng_.chance(0.1)) commitment = filled_digest(0x55);

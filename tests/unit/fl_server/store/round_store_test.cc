@@ -58,6 +58,8 @@ TYPED_TEST(RoundStoreConformance, KeepsAJobAndItsInitialModelExactly) {
   ModelRecord model = model_record("j", 0);
   model.optimizer_state = filled_digest(0x44);
   model.evaluation_loss = 0.125;
+  model.exact = filled_digest(0x55);
+  model.deltas = {{filled_digest(1), filled_digest(2), 3}, {filled_digest(4), filled_digest(5), ~0ull >> 1}};
   ASSERT_OK(this->store().create_job(job, model));
   this->reopen();
   EXPECT_EQ(text(this->store().get_job(JobId("j"))), text(job));

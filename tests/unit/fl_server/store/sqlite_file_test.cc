@@ -21,6 +21,7 @@ namespace {
   "deleted; ALTER TABLE accept DROP COLUMN examples; ALTER TABLE round DROP COLUMN examples_median; "              \
   "ALTER TABLE device DROP COLUMN checked_in; ALTER TABLE round DROP COLUMN clip_norm; "                           \
   "ALTER TABLE model DROP COLUMN evaluation_mae; ALTER TABLE model DROP COLUMN evaluation_r2; "                    \
+  "ALTER TABLE model DROP COLUMN exact; ALTER TABLE model DROP COLUMN deltas; "                                    \
   "ALTER TABLE model DROP COLUMN clip_norm; ALTER TABLE job DROP COLUMN trained_value_count; "
 
 using namespace test;

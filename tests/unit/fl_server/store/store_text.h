@@ -40,7 +40,10 @@ inline std::string text(const ModelRecord& model) {
       << model.bytes << " state " << (model.optimizer_state ? model.optimizer_state->hex() : "-") << " loss "
       << (model.evaluation_loss ? std::to_string(*model.evaluation_loss) : "-") << " accuracy "
       << (model.evaluation_accuracy ? std::to_string(*model.evaluation_accuracy) : "-") << " created "
-      << unix_ms(model.created);
+      << unix_ms(model.created) << " exact " << (model.exact ? model.exact->hex() : "-");
+  for (const DeltaFile& delta : model.deltas) {
+    out << " delta " << delta.base.hex() << " " << delta.file.hex() << " " << delta.bytes;
+  }
   return out.str();
 }
 

@@ -1,0 +1,161 @@
+#include "fl_server/finalize/published_model.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "fl_server/finalize/frame_stream.h"
+#include "fl_server/finalize/value_bytes.h"
+#include "proto/codec/codec.h"
+#include "proto/delta/model_delta.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kPieceValues = 128 * kDeltaBlockValues;
+
+Error does_not_fit(const std::string& what) { return Error(ErrorCode::data_loss, "finalize: " + what); }
+
+// Two versions of a model, read side by side.
+class TwoVersions {
+ public:
+  static Result<TwoVersions> open(BlobStore& blobs, const Digest& base, const Digest& next) {
+    COT_ASSIGN(FrameStream before, FrameStream::open(blobs, base, FrameKind::model));
+    COT_ASSIGN(FrameStream after, FrameStream::open(blobs, next, FrameKind::model));
+    const Result<ModelGraph> graph = decode_model_head(after.prelude(), after.header());
+    if (!graph) return does_not_fit("the next model cannot be read: " + graph.error().message());
+    if (before.prelude().payload_bytes != after.prelude().payload_bytes) {
+      return does_not_fit("the base model has another size than the next");
+    }
+    return TwoVersions(std::move(before), std::move(after), delta_ranges(*graph));
+  }
+
+  const Bytes& head() const { return next_.head(); }
+  // Calls visit(range, base, next) for all values in their order, in pieces that begin with a block; range: null where
+  // no tensor is. Then looks at both digests.
+  using Visit = std::function<Status(const DeltaRange*, std::span<float>, std::span<const float>)>;
+  Status for_each(const Visit& visit) {
+    const uint64_t count = next_.prelude().payload_bytes / sizeof(float);
+    uint64_t at = 0;
+    for (const DeltaRange& range : ranges_) {
+      COT_TRY(read(nullptr, range.values.first - at, visit));
+      COT_TRY(read(&range, range.values.count, visit));
+      at = range.values.first + range.values.count;
+    }
+    COT_TRY(read(nullptr, count - at, visit));
+    COT_TRY(base_.verify());
+    return next_.verify();
+  }
+
+ private:
+  TwoVersions(FrameStream base, FrameStream next, std::vector<DeltaRange> ranges)
+      : base_(std::move(base)), next_(std::move(next)), ranges_(std::move(ranges)) {}
+
+  Status read(const DeltaRange* range, uint64_t count, const Visit& visit) {
+    for (uint64_t at = 0; at < count; at += base_values_.size()) {
+      base_values_.resize(std::min(kPieceValues, count - at));
+      next_values_.resize(base_values_.size());
+      COT_TRY(base_.read(as_writable(base_values_)));
+      COT_TRY(next_.read(as_writable(next_values_)));
+      COT_TRY(visit(range, base_values_, next_values_));
+    }
+    return {};
+  }
+
+  FrameStream base_, next_;
+  std::vector<DeltaRange> ranges_;
+  std::vector<float> base_values_, next_values_;
+};
+
+// What the delta has of one piece; moves `base` by it, as a device does.
+Status append_piece(const DeltaRange& range, uint32_t bits, std::span<float> base, std::span<const float> next,
+                    Bytes& payload) {
+  if (range.is_exact) {
+    const ByteView bytes = as_readable(next);
+    payload.insert(payload.end(), bytes.begin(), bytes.end());
+    std::ranges::copy(next, base.begin());
+    return {};
+  }
+  for (size_t at = 0; at < base.size(); at += kDeltaBlockValues) {
+    const size_t count = std::min(kDeltaBlockValues, base.size() - at);
+    const size_t begin = payload.size();
+    append_block(base.subspan(at, count), next.subspan(at, count), bits, payload);
+    ByteView block = ByteView(payload).subspan(begin);
+    COT_TRY(move_block(block, bits, base.subspan(at, count)));
+  }
+  return {};
+}
+
+struct Rounded {
+  Digest model;
+  uint64_t delta_bytes = 0;  // of the payload
+};
+
+// The next version as devices will have it.
+Result<Rounded> write_rounded(BlobStore& blobs, TwoVersions versions, uint32_t bits) {
+  COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs.create());
+  COT_TRY(writer->append(versions.head()));
+  Rounded rounded;
+  Bytes payload;
+  COT_TRY(versions.for_each([&](const DeltaRange* range, std::span<float> base, std::span<const float> next) -> Status {
+    if (range != nullptr) {
+      payload.clear();
+      if (const Status moved = append_piece(*range, bits, base, next, payload); !moved) {
+        return Error(ErrorCode::invalid_argument, "finalize: the new model's " + moved.error().message());
+      }
+      rounded.delta_bytes += payload.size();
+    }
+    return writer->append(as_readable(base));
+  }));
+  COT_ASSIGN(rounded.model, writer->finish());
+  return rounded;
+}
+
+Result<Digest> write_delta(BlobStore& blobs, TwoVersions versions, uint32_t bits, ByteView head) {
+  COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs.create());
+  COT_TRY(writer->append(head));
+  Bytes payload;
+  COT_TRY(versions.for_each([&](const DeltaRange* range, std::span<float> base, std::span<const float> next) -> Status {
+    if (range == nullptr) return {};
+    payload.clear();
+    COT_TRY(append_piece(*range, bits, base, next, payload));
+    return writer->append(payload);
+  }));
+  return writer->finish();
+}
+
+// A chain that costs as much as the model is of no use to anybody.
+void shorten(std::vector<DeltaFile>& deltas, uint64_t model_bytes) {
+  uint64_t bytes = 0;
+  size_t kept = 0;
+  while (kept < deltas.size() && kept < kDeltaChainMax) {
+    bytes += deltas[deltas.size() - 1 - kept].bytes;
+    if (bytes >= model_bytes) break;
+    ++kept;
+  }
+  deltas.erase(deltas.begin(), deltas.end() - static_cast<std::ptrdiff_t>(kept));
+}
+
+}  // namespace
+
+Status publish(BlobStore& blobs, const DownloadSettings& download, const ModelRecord& base, ModelRecord& next) {
+  if (!download.is_on() || download.is_keyframe(next.version.value())) return {};
+  const Digest computed = next.digest;
+  const auto open = [&] { return TwoVersions::open(blobs, base.digest, computed); };
+  COT_ASSIGN(TwoVersions first_pass, open());
+  COT_ASSIGN(const Rounded rounded, write_rounded(blobs, std::move(first_pass), download.bits));
+  const Bytes head =
+      encode_head(ModelDelta{.base = base.digest, .result = rounded.model, .bits = download.bits}, rounded.delta_bytes);
+  const uint64_t bytes = head.size() + rounded.delta_bytes;
+  if (bytes >= next.bytes) return {};
+  COT_ASSIGN(TwoVersions second_pass, open());
+  COT_ASSIGN(const Digest delta, write_delta(blobs, std::move(second_pass), download.bits, head));
+  next.digest = rounded.model;
+  next.exact = computed;
+  next.deltas = base.deltas;
+  next.deltas.push_back({.base = base.digest, .file = delta, .bytes = bytes});
+  shorten(next.deltas, next.bytes);
+  return {};
+}
+
+}  // namespace coterie
