@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/os/clock.h"
+#include "device_sdk/agent/delta_download.h"
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/late_update.h"
@@ -104,6 +105,7 @@ Agent::Agent(AgentSettings settings, os::File lock, std::shared_ptr<const Signer
       certificates_(std::move(certificates)),
       vault_(settings_.state_dir),
       states_(settings_.state_dir),
+      kept_(settings_.state_dir),
       meter_(std::move(meter)),
       transport_(transport, meter_),
       api_(transport_, *signer_),
@@ -276,11 +278,12 @@ void Agent::clean_up() {
   (void)vault_.erase();  // first: what is removed behind it is worthless by then. If it stays, the next erase has it
   (void)SessionLog(settings_.state_dir).remove();
   states_.keep_only(machine_.state());
+  kept_.drop_parts();
   const Result<std::vector<std::string>> names = os::list_directory(settings_.state_dir);
   if (!names) return;
   for (const std::string& name : *names) {
-    const bool of_round = name.starts_with("model-") || name.starts_with("control-") || name.starts_with("train-") ||
-                          name.starts_with(kUpdateFile);
+    const bool of_round = name.starts_with("model-") || name.starts_with("control-") || name.starts_with("delta-") ||
+                          name.starts_with("train-") || name.starts_with(kUpdateFile);
     if (of_round) (void)os::remove_file(path(name));
   }
 }
@@ -318,8 +321,8 @@ Result<ParticipantEvent> Agent::perform(const DoFetchLogProof& action) {
 }
 
 Result<ParticipantEvent> Agent::perform(const DoFetchModel& action) {
-  COT_ASSIGN(Outcome<Digest> outcome,
-             download_model(api_, machine_.state().device, action.model, action.bytes, model_path(action.model)));
+  COT_ASSIGN(Outcome<Digest> outcome, fetch_model({api_, kept_, settings_.state_dir}, machine_.state().device, action,
+                                                  model_path(action.job, action.download, action.model)));
   const auto* model = std::get_if<Digest>(&outcome);
   if (!action.control || model == nullptr || *model != action.model) {
     return ParticipantEvent(ModelFetched{std::move(outcome)});
@@ -331,7 +334,8 @@ Result<ParticipantEvent> Agent::perform(const DoFetchModel& action) {
 }
 
 Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
-  COT_ASSIGN(Bytes file, os::read_file(model_path(action.assignment.model), kModelBytesMax));
+  COT_ASSIGN(Bytes file,
+             os::read_file(model_path(action.plan.job, action.plan.download, action.assignment.model), kModelBytesMax));
   if (content_digest(file) != action.assignment.model) {  // perhaps it was verified in an earlier life
     return Error(ErrorCode::data_loss, "model: the file on this device has been damaged");
   }

@@ -5,6 +5,8 @@
 //   identity.key                   the device's key (unless the app brings a signer)
 //   session.state, round.state     ParticipantState (session_files.h)
 //   model-<digest>.cotf            the present round's model (.part while it is being fetched)
+//   kept-<job>-<digest>.cotf       instead, of a job whose models come as deltas: the last one stays (kept_models.h)
+//   delta-<digest>.cotf            what leads from there to the present one, while that is made
 //   control-<digest>.cotf          what is handed out with it, if the plan has a control part; likewise
 //   train-<round>-<attempt>.ckpt   training under way, sealed; .seed what its randomness comes from (training_seed.h)
 //   update.cotf                    the encoded update, sealed, until it is accepted
@@ -25,6 +27,7 @@
 #include "device_sdk/agent/aggregation_session.h"
 #include "device_sdk/agent/certificate_store.h"
 #include "device_sdk/agent/device_api.h"
+#include "device_sdk/agent/kept_models.h"
 #include "device_sdk/agent/metered_transport.h"
 #include "device_sdk/agent/round_vault.h"
 #include "device_sdk/agent/session_files.h"
@@ -151,7 +154,10 @@ class Agent {
   ParticipantPolicy policy_for(const Population& population);
   Status keep_clock();
   std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }
-  std::string model_path(const Digest& digest) const { return path("model-" + digest.hex() + ".cotf"); }
+  // Where the round's model lies.
+  std::string model_path(const JobId& job, const DownloadRules& download, const Digest& model) const {
+    return download.has_deltas() ? kept_.path(job, model) : path("model-" + model.hex() + ".cotf");
+  }
   std::string control_path(const Digest& digest) const { return path("control-" + digest.hex() + ".cotf"); }
   std::string training_path(const RoundKey& key, const char* what) const;
 
@@ -162,6 +168,7 @@ class Agent {
   CertificateStore certificates_;
   RoundVault vault_;
   StateFiles states_;
+  KeptModels kept_;
   WorkMeter meter_;
   MeteredTransport transport_;
   DeviceApi api_;

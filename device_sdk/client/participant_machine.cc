@@ -87,8 +87,12 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
       if (unproven_) return DoFetchLogProof{unproven_->step};
       return DoFetchPlan{state_.assignment->plan, state_.assignment->plan_bytes};
     case ParticipantPhase::planned:
-      return DoFetchModel{state_.assignment->model, state_.assignment->model_bytes, plan_->control,
-                          plan_->update.control_value_count};
+      return DoFetchModel{state_.assignment->model,
+                          state_.assignment->model_bytes,
+                          plan_->control,
+                          plan_->update.control_value_count,
+                          plan_->job,
+                          plan_->download};
     case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_, state_to_train_from(*plan_, state_)};
     case ParticipantPhase::trained:
       if (!state_.is_late()) return DoUpload{*state_.assignment};

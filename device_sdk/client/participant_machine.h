@@ -89,9 +89,11 @@ struct DoCheckIn {
 // clang-format off
 struct DoFetchPlan { Digest plan; uint32_t bytes_max; };
 struct DoFetchLogProof { LogStep step; };               // of the plan that was fetched
-// `control`: to be fetched likewise, with so many values; none: the plan has none.
+// `control`: to be fetched likewise, with so many values; none: the plan has none. `download`: how an older model of
+// the job leads to this one.
 struct DoFetchModel {
   Digest model; uint64_t bytes; std::optional<Digest> control = {}; uint64_t control_values = 0;
+  JobId job = {}; DownloadRules download = {};
 };
 // Resume where a checkpoint of this assignment stands. state: what training goes on from; none: zeros.
 struct DoTrain { Assignment assignment; Plan plan; std::optional<StateSlot> state = {}; };

@@ -95,6 +95,9 @@ Result<TransportResponse> ScriptedServer::send(const TransportRequest& request, 
     case Call::plan: return reply(200, plan_bytes_, sink);
     case Call::model:
       if (request.target == "/v1/models/" + content_digest(control).hex()) return reply(200, control, sink);
+      for (const Bytes& delta : deltas) {
+        if (request.target == "/v1/models/" + content_digest(delta).hex()) return reply(200, delta, sink);
+      }
       return send_model(request, sink, UINT64_MAX);
     case Call::upload: return take_upload(request, sink);
   }

@@ -48,8 +48,9 @@ class ScriptedServer final : public Transport {
   const Bytes& model() const { return model_; }
   const std::vector<Refusal>& refusals() const { return refusals_; }
 
-  Plan plan;      // changes count from begin_round() on
-  Bytes control;  // lies beside the model, named by its digest; plan.control is the test's to set
+  Plan plan;                  // changes count from begin_round() on
+  Bytes control;              // lies beside the model, named by its digest; plan.control is the test's to set
+  std::vector<Bytes> deltas;  // likewise; plan.download is the test's to set
   bool knows_ranges = true;
   WallTime not_after = wall_time_from_unix_ms(4'000'000'000'000);
 
