@@ -281,6 +281,10 @@ void add_compression(CLI::App& demo, DemoOptions& options) {
       ->capture_default_str()
       ->type_name("B")
       ->check(between<uint32_t>(0, 16));
+  demo.add_option("--download-bits", options.download_bits,
+                  "hand out new versions of the model as differences of so many bits a value; without it whole")
+      ->type_name("B")
+      ->check(between<uint32_t>(2, 8));
 }
 
 void add_noise(CLI::App& demo, DemoOptions& options) {

@@ -73,6 +73,7 @@ HorizontalSettings settings_of(const DemoOptions& options) {
   settings.training = training_of(options);
   settings.update.clip_l2 = static_cast<float>(options.clip_l2().value_or(0));
   settings.update.compression.bits = options.update_bits;
+  settings.download.bits = options.download_bits;
   if (options.update_bits > 0) settings.update.weight_max = kCompressedWeightMaxDefault;
   settings.rounds = rounds_of(options);
   settings.strategy = StrategySettings::of(options.strategy->name)

@@ -50,6 +50,7 @@ struct DemoOptions {
   RateSchedules schedules;                             // of both rates
   std::optional<double> alpha;                         // of a strategy that has one; likewise
   std::optional<double> clip;                          // L2, of each device's update
+  uint32_t download_bits = 0;                          // of each value of a delta; 0: models are fetched whole
   uint32_t update_bits = 0;                            // of each value of an update; 0: as it is
   std::optional<double> noise_multiplier;              // standard deviation of the noise / clip; likewise
   std::optional<double>

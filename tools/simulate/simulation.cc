@@ -74,6 +74,13 @@ Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKe
   return partial;
 }
 
+// No device downloads anything here, so that deltas go at once.
+Status Simulation::remove_exact(const ModelRecord& next) {
+  if (base_.exact && base_.exact != next.exact && base_.exact != next.digest) COT_TRY(blobs_->remove(*base_.exact));
+  if (next.exact) COT_TRY(blobs_->remove(next.deltas.back().file));
+  return {};
+}
+
 Result<SimulatedRound> Simulation::attempt() {
   const HorizontalSettings& job = record_.spec.horizontal();
   const uint64_t number = record_.rounds_done + 1;
@@ -113,10 +120,12 @@ Result<SimulatedRound> Simulation::attempt() {
   trainer_->round_is_done();
   // What the next round does not need goes: a long job would fill the disk.
   COT_TRY(blobs_->remove(partial.blob));
-  if (finalized.model.digest != base_.digest) COT_TRY(blobs_->remove(base_.digest));
+  if (finalized.model.digest != base_.digest && finalized.model.exact != base_.digest)
+    COT_TRY(blobs_->remove(base_.digest));
   if (base_.optimizer_state && base_.optimizer_state != finalized.model.optimizer_state) {
     COT_TRY(blobs_->remove(*base_.optimizer_state));
   }
+  COT_TRY(remove_exact(finalized.model));
   base_ = finalized.model;
   if (needs_examples_median(record_.spec)) examples_median_ = trainer_->examples_median();
   record_.rounds_done = number;

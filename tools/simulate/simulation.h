@@ -38,8 +38,12 @@ class Simulation {
   Simulation(JobRecord record, const VirtualFleet& fleet, CohortTrainer& trainer)
       : record_(std::move(record)), fleet_(&fleet), trainer_(&trainer) {}
   RoundFacts facts() const {
-    return {.number = record_.rounds_done + 1, .examples_median = examples_median_, .state = base_.optimizer_state};
+    return {.number = record_.rounds_done + 1,
+            .examples_median = examples_median_,
+            .state = base_.optimizer_state,
+            .deltas = base_.deltas};
   }
+  Status remove_exact(const ModelRecord& next);
   Result<PartialRecord> sum_of(const VirtualRound& plan, const RoundKey& key);
 
   JobRecord record_;

@@ -136,6 +136,24 @@ TEST_F(Simulate, HasTheModelOfUpdatesOfFewBitsAtEveryLevel) {
       << "a sum of four levels of 6 bits has 8";
 }
 
+// Real devices make each version of the one before: they train only on what has the digest that was signed, so that a
+// job that ends has had all of them bit-equal to the server's.
+TEST_F(Simulate, HasTheModelOfDevicesThatFetchDeltas) {
+  const std::vector<std::string> rounds = {"--rounds", "4", "--security", "none"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), rounds.begin(), rounds.end());
+    return more;
+  };
+  const nlohmann::json whole = demo(with({}), "whole");
+  for (const std::string bits : {"8", "4"}) {
+    const nlohmann::json real = demo(with({"--download-bits", bits}), "real-" + bits);
+    ASSERT_TRUE(real.contains("model_digest"));
+    EXPECT_NE(real["model_digest"], whole["model_digest"]) << "rounding changes what is trained";
+    EXPECT_NEAR(real["accuracy"].get<double>(), whole["accuracy"].get<double>(), bits == "8" ? 0.02 : 0.05);
+    EXPECT_EQ(simulate("as-" + bits, {"--devices", "4"})["model_digest"], real["model_digest"]);
+  }
+}
+
 // What devices keep is in the second round's updates, and no level changes a bit of it.
 TEST_F(Simulate, HasTheModelOfDevicesThatKeepStateAtEveryLevel) {
   const nlohmann::json plain = demo({"--security", "none"}, "plain");
