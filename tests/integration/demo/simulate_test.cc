@@ -1,5 +1,5 @@
-// A simulated job has the model of real processes, bit for bit, with any number of threads. By day not each pair of what
-// a job may have and its level of security is run; at night (COT_NIGHTLY) all are.
+// A simulated job has the model of real processes, bit for bit, with any number of threads. By day not each pair of
+// what a job may have and its level of security is run; at night (COT_NIGHTLY) all are.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -47,8 +47,8 @@ class Simulate : public DemoTest {
   }
   std::string job() const { return directory_ / "job.json"; }
 
-  // The models of a demo with these options at these levels, and of simulations of their jobs; what an update has without
-  // secure aggregation.
+  // The models of a demo with these options at these levels, and of simulations of their jobs; what an update has
+  // without secure aggregation.
   std::set<std::string> models_at(const Words& levels, const std::string& kind, const Words& words,
                                   double& update_bytes) {
     std::set<std::string> models;

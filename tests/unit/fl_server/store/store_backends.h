@@ -97,8 +97,8 @@ class MemoryBackend {
   MemoryTrainingStore store_;
 };
 
-// How many of the seeds of a random test a database by this name is tried with: PostgreSQL takes ten times as long for each
-// call, and has a third by day. At night it has all (COTERIE_ALL_SEEDS).
+// How many of the seeds of a random test a database by this name is tried with: PostgreSQL takes ten times as long for
+// each call, and has a third by day. At night it has all (COTERIE_ALL_SEEDS).
 inline uint64_t seeds_on(const std::string& name, uint64_t seeds) {
   return name == "Postgres" && std::getenv("COTERIE_ALL_SEEDS") == nullptr ? (seeds + 2) / 3 : seeds;
 }
