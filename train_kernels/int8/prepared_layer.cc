@@ -9,7 +9,9 @@
 namespace coterie::kernels::int8 {
 namespace {
 
-constexpr size_t kPaddedElementsMax = size_t{1} << 26;
+constexpr size_t kImageBytesMax = size_t{1} << 27;
+constexpr size_t kElementBytesMax = 2;  // of any instruction set, as the next
+constexpr size_t kLanesMax = 16;
 
 void store_element(uint8_t* to, int value, size_t element_bytes) {
   const auto element = static_cast<uint16_t>(value);
@@ -21,7 +23,10 @@ void store_element(uint8_t* to, int value, size_t element_bytes) {
 
 bool PreparedLayer::can(const Conv2dShape& shape) {
   const auto pixels = checked_multiply(shape.padded_h(), shape.padded_w());
-  return pixels && *pixels <= kPaddedElementsMax / shape.channels;
+  // Depthwise it is held as columns of whole blocks of channels.
+  const size_t bytes =
+      packs_columns(shape) ? round_up(shape.channels, kLanesMax) * sizeof(uint32_t) : shape.channels * kElementBytesMax;
+  return pixels && *pixels <= kImageBytesMax / bytes;
 }
 
 PreparedLayer::PreparedLayer(Adder adder, const Conv2dShape& shape, const Weighted& layer)
@@ -106,9 +111,9 @@ void PreparedLayer::pack_depthwise(const Weighted& layer) {
     bias_[c] = static_cast<int32_t>(bias);
     multipliers_[c] = layer.multipliers[c];
   }
+  // The first time padding is written, too; the image that comes with it is any.
+  const std::vector<int8_t> nothing(s.height * s.width * s.channels);
   for (size_t c = 0; c < s.channels; c += block_) {
-    // The first time padding is written, too; the image that comes with it is any.
-    const std::vector<int8_t> nothing(s.height * s.width * s.channels);
     kernels_.fill_columns({.shape = &shape_,
                            .x = nothing.data() + c,
                            .columns = columns_.data() + c * s.padded_h() * s.padded_w(),

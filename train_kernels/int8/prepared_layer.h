@@ -22,7 +22,7 @@ class PreparedLayer {
   // As conv2d of kernels.h.
   void run(const int8_t* x, int8_t* y);
 
-  // Whether its image is of a size to be held.
+  // Whether its image is of a size to be held, with its padding and, depthwise, its rounded-up channels.
   static bool can(const Conv2dShape& shape);
   static Conv2dShape as_convolution(const DenseShape& s) {
     return {
@@ -30,7 +30,8 @@ class PreparedLayer {
   }
 
  private:
-  bool is_depthwise() const { return shape_.is_depthwise() && shape_.dilation_w == 1 && shape_.dilation_h == 1; }
+  static bool packs_columns(const Conv2dShape& s) { return s.is_depthwise() && s.dilation_w == 1 && s.dilation_h == 1; }
+  bool is_depthwise() const { return packs_columns(shape_); }
   void plan_segments();
   void pack_groups(const Weighted& layer);
   void pack_depthwise(const Weighted& layer);

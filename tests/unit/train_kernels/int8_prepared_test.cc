@@ -190,5 +190,22 @@ TEST(PreparedInt8Choice, AnImageIsHeldUpToALimit) {
   EXPECT_FALSE(PreparedLayer::can(s));
 }
 
+// Two channels are held as a whole block of them, 32 bits each: what a file asks for would be 16 times as much.
+TEST(PreparedInt8Choice, ColumnsOfADepthwiseLayerAreHeldUpToALimit) {
+  Conv2dShape s{.batch = 1,
+                .height = 1000,
+                .width = 1000,
+                .channels = 2,
+                .kernel_h = 3,
+                .kernel_w = 3,
+                .filters = 2,
+                .groups = 2};
+  EXPECT_TRUE(PreparedLayer::can(s));
+  s.height = s.width = 5000;
+  EXPECT_FALSE(PreparedLayer::can(s)) << "1.6 GB";
+  s.groups = 1;
+  EXPECT_TRUE(PreparedLayer::can(s));
+}
+
 }  // namespace
 }  // namespace coterie::kernels::int8
