@@ -35,15 +35,16 @@ class Folding {
       : model_(model),
         graph_(model.graph()),
         index_(model.graph()),
-        values_(model.parameters().begin(), model.parameters().end()) {}
+        values_(model.parameters().begin(), model.parameters().end()),
+        is_gone_(graph_.ops.size()) {}
 
   Result<Model> fold() {
-    std::vector<bool> is_gone(graph_.ops.size());
-    for (size_t i = 0; i < graph_.ops.size(); ++i) is_gone[i] = fold_op(i);
-    if (std::ranges::find(is_gone, true) == is_gone.end()) return model_;
+    // From the last on, so that of two in a row the first one sees the layer that took over the second.
+    for (size_t i = graph_.ops.size(); i-- > 0;) is_gone_[i] = fold_op(i);
+    if (std::ranges::find(is_gone_, true) == is_gone_.end()) return model_;
     std::vector<OpInfo> kept;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      if (!is_gone[i]) kept.push_back(std::move(graph_.ops[i]));
+      if (!is_gone_[i]) kept.push_back(std::move(graph_.ops[i]));
     }
     graph_.ops = std::move(kept);
     return rebuild_model(std::move(graph_), values_);
@@ -52,12 +53,14 @@ class Folding {
  private:
   static constexpr size_t kNone = ~size_t{0};
 
-  // The op that alone reads what op `i` writes.
+  // The op that alone reads what op `i` writes, itself or behind transposes that are gone.
   size_t next_of(size_t i) const {
-    const uint32_t made = graph_.ops[i].outputs[0];
-    if (!index_.has_one_reader(made)) return kNone;
-    const uint32_t reader = index_.consumers[made][0];
-    return reader == kNoOp ? kNone : reader;
+    do {
+      const uint32_t made = model_.graph().ops[i].outputs[0];
+      if (!index_.has_one_reader(made) || index_.consumers[made][0] == kNoOp) return kNone;
+      i = index_.consumers[made][0];
+    } while (is_gone_[i]);
+    return i;
   }
 
   bool is_batch_first(uint32_t tensor) const {
@@ -107,6 +110,7 @@ class Folding {
   ModelGraph graph_;
   GraphIndex index_;
   std::vector<float> values_;
+  std::vector<bool> is_gone_;
 };
 
 }  // namespace

@@ -241,6 +241,19 @@ TEST(FoldTransposes, TheFunctionStaysWithoutThem) {
   }
 }
 
+// Two in a row, as where one exporter's layout passes through another's; no transpose of the rows undoes itself.
+TEST(FoldTransposes, TwoInARowAreBothTakenOver) {
+  ModelBuilder build("twice", {3, 4, 5}, 2);
+  const TensorId once = build.op(OpKind::transpose, {build.input()}, TransposeAttributes{{0, 3, 1, 2}}, "once");
+  const TensorId twice = build.op(OpKind::transpose, {once}, TransposeAttributes{{0, 2, 1, 3}}, "twice");
+  const Model model = *Model::load(*build.finish(build.dense(build.flatten(twice), 6)));
+  const Result<Model> folded = without_transposes(model);
+  ASSERT_OK(folded);
+  for (const OpInfo& op : folded->graph().ops) EXPECT_NE(op.kind, OpKind::transpose) << op.name;
+  const std::vector<float> expected = answers(model, 1), seen = answers(*folded, 1);
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(seen[i], expected[i], 1e-5) << i;
+}
+
 TEST(FoldTransposes, WhatOthersReadStays) {
   const Model plain = with_norms(true);
   EXPECT_TRUE(std::ranges::equal(without_transposes(plain)->file(), plain.file())) << "nothing to fold";
