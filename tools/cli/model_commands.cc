@@ -6,6 +6,7 @@
 #include "base/text/suggest.h"
 #include "device_sdk/runtime/model.h"
 #include "secure/crypto/digest.h"
+#include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/model_int8.h"
 #include "tools/cli/opened_model.h"
@@ -127,6 +128,9 @@ ExitCode new_model(const NewModel& options) {
 }
 
 ExitCode new_head(const NewHead& options) {
+  if (const Status distinct = distinct_files({{"FILE", options.from}}, {{"-o", options.to}}); !distinct) {
+    return fail_on_input("model new-head", distinct.error());
+  }
   const Result<Model> model = open_model(options.from);
   if (!model) return fail_on_input("model new-head", model.error());
   const Result<Bytes> file = replace_head(*model, options.head);

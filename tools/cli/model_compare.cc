@@ -7,6 +7,7 @@
 #include "base/os/file.h"
 #include "model_import/weights/read_weights.h"
 #include "tools/cli/admin_command.h"
+#include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
@@ -170,6 +171,11 @@ nlohmann::json json_of(const TensorComparison& comparison) {
 }  // namespace
 
 ExitCode compare_models(const CompareModelsOptions& options) {
+  if (const Status distinct =
+          distinct_files({{"A", options.a}, {"B", options.b}, {"--data", options.data}}, {{"--html", options.page}});
+      !distinct) {
+    return fail_on_input(kCommand, distinct.error());
+  }
   const Result<TensorComparison> comparison = compared(options);
   if (!comparison) return fail_on_input(kCommand, comparison.error());
   if (comparison->tensors.empty()) {

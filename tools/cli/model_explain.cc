@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/os/file.h"
+#include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
@@ -158,6 +159,11 @@ Status write_picture(const Explained& explained, const std::string& file) {
 }  // namespace
 
 ExitCode explain_model(const ExplainOptions& options) {
+  if (const Status distinct =
+          distinct_files({{"FILE", options.model}, {"--data", options.data}}, {{"--png", options.picture}});
+      !distinct) {
+    return fail_on_input(kCommand, distinct.error());
+  }
   const Result<Explained> made = explained(options);
   if (!made) return fail_on_input(kCommand, made.error());
   if (!options.picture.empty()) {

@@ -6,6 +6,7 @@
 
 #include "base/os/file.h"
 #include "device_sdk/runtime/profiler.h"
+#include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
@@ -93,6 +94,9 @@ nlohmann::json json_of(const std::vector<OpTime>& ops) {
 }  // namespace
 
 ExitCode profile_model(const ProfileOptions& options) {
+  if (const Status distinct = distinct_files({{"FILE", options.model}}, {{"--trace", options.trace}}); !distinct) {
+    return fail_on_input(kCommand, distinct.error());
+  }
   const Result<Model> model = open_model(options.model);
   if (!model) return fail_on_input(kCommand, model.error());
   TrainingTrace trace;

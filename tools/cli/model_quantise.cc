@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/opened_model.h"
 #include "tools/cli/quantise_outcome.h"
@@ -116,6 +117,10 @@ Result<QuantiseOutcome> quantise_weights(const QuantiseTask& task) {
 }
 
 ExitCode quantise_model(const QuantiseOptions& options) {
+  if (const Status distinct = distinct_files({{"FILE", options.from}, {"--data", options.data}}, {{"-o", options.to}});
+      !distinct) {
+    return fail_on_input(kCommand, distinct.error());
+  }
   const Result<Model> model = open_model(options.from);
   if (!model) return fail_on_input(kCommand, model.error());
   Result<LocalData> data = open_data(options.data);
@@ -156,6 +161,9 @@ ExitCode quantise_model(const QuantiseOptions& options) {
 }
 
 ExitCode dequantise_model(const DequantiseOptions& options) {
+  if (const Status distinct = distinct_files({{"FILE", options.from}}, {{"-o", options.to}}); !distinct) {
+    return fail_on_input("model dequantise", distinct.error());
+  }
   const Result<OpenedModel> opened = open_answering_model(options.from);
   if (!opened) return fail_on_input("model dequantise", opened.error());
   if (const Status written = os::write_file_atomically(options.to, opened->model.file()); !written) {

@@ -8,6 +8,7 @@
 #include "base/os/temporary_file.h"
 #include "base/text/suggest.h"
 #include "device_sdk/runtime/augment.h"
+#include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
@@ -38,10 +39,6 @@ Status check_output(const TrainCommand& command) {
                                           " (-o FILE names another place): " + made.error().message());
   }
   if (command.watch_report.empty()) return {};
-  for (const std::string& other : {command.to, command.model, command.data, command.checkpoint, command.watch}) {
-    if (command.watch_report != other) continue;
-    return Error(ErrorCode::invalid_argument, "--watch-report names a file that has another purpose: " + other);
-  }
   const Result<os::AtomicFile> report = os::AtomicFile::create(command.watch_report);
   if (report) return {};
   return Error(report.error().code(),
@@ -254,6 +251,15 @@ std::string trained_name(const std::string& model) {
 }
 
 ExitCode train_model(const TrainCommand& command) {
+  if (const Status distinct = distinct_files(
+          {{"FILE", command.model},
+           {"--data", command.data},
+           {"--watch", command.watch},
+           {"--checkpoint-key", command.checkpoint_key}},
+          {{"-o", command.to}, {"--checkpoint", command.checkpoint}, {"--watch-report", command.watch_report}});
+      !distinct) {
+    return fail_on_input(kCommand, distinct.error());
+  }
   if (const Status free = check_checkpoint(command); !free) return fail_on_input(kCommand, free.error());
   const Result<Model> model = body_of(command);
   if (!model) return fail_on_input(kCommand, model.error());

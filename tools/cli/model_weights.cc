@@ -7,6 +7,7 @@
 #include "base/os/file.h"
 #include "base/os/mapped_file.h"
 #include "model_import/weights/read_weights.h"
+#include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/onnx_commands.h"
 #include "tools/cli/report.h"
@@ -144,6 +145,11 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_maps(const std::v
 }
 
 ExitCode load_weights(const LoadWeightsOptions& options) {
+  if (const Status distinct = distinct_files(
+          {{"GRAPH", options.graph}, {"WEIGHTS", options.weights}, {"--check", options.check}}, {{"-o", options.to}});
+      !distinct) {
+    return fail_on_input(kCommand, distinct.error());
+  }
   const Result<Model> model = open_graph(options.graph);
   if (!model) return fail_on_input(kCommand, model.error());
   const Result<MapReport> report = mapped(*model, options);

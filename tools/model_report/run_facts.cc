@@ -45,8 +45,10 @@ Result<RunFacts> parse_run_facts(std::string_view summary) {
   return facts;
 }
 
+std::string run_summary_path(const std::string& folder) { return folder + "/summary.json"; }
+
 Result<RunFacts> read_run_facts(const std::string& folder) {
-  const std::string path = folder + "/summary.json";
+  const std::string path = run_summary_path(folder);
   COT_ASSIGN(const Bytes bytes, os::read_file(path, kRunFactsBytesMax));
   Result<RunFacts> facts = parse_run_facts({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (!facts) return facts.error().with_context(path);

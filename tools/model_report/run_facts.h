@@ -25,6 +25,8 @@ inline constexpr size_t kRunFactsMax = 200;  // of each list; the rest is left o
 
 // Paths and times are left out. malformed: it is no JSON object. Pure.
 Result<RunFacts> parse_run_facts(std::string_view summary);
+// The file that is read of a run's folder.
+std::string run_summary_path(const std::string& folder);
 // Errors name the file.
 Result<RunFacts> read_run_facts(const std::string& folder);
 

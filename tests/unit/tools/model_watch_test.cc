@@ -1,6 +1,7 @@
 // coterie model train --watch
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -170,6 +171,10 @@ TEST(TrainWatch, AWatchThatIsNoneIsUsage) {
   EXPECT_THAT(run_command(train(model, {"--watch", "recomended"})).err, HasSubstr("did you mean `recommended`?"));
   const std::string both = folder.path() + "/both";
   EXPECT_THAT(run_command(train(model, {"--watch", "recommended", "--watch-report", both, "-o", both})).err,
+              HasSubstr("another purpose"));
+  EXPECT_THAT(run_command(train(model, {"--watch", "recommended", "--watch-report",
+                                        folder.path() + "/./" + std::filesystem::path(model).filename().string()}))
+                  .err,
               HasSubstr("another purpose"));
   EXPECT_NE(run_command(train(model, {"--watch", "recommended", "--watch-report", "/nowhere/r.json"})).code,
             ExitCode::ok);
