@@ -82,6 +82,24 @@ void add_settings(CLI::App* explain, AttributionSettings& settings) {
       ->check(between<uint64_t>(0, UINT64_MAX));
 }
 
+// What is of one method or of single examples, and said though it means nothing, is a mistake.
+void refuse_unread(const CLI::App& explain, bool is_permutation) {
+  static constexpr const char* kOfExamples[] = {"--example", "--limit",   "--class",   "--check", "--png",
+                                                "--layer",   "--patch",   "--stride",  "--masks", "--steps",
+                                                "--noise",   "--samples", "--baseline"};
+  static constexpr const char* kOfPermutation[] = {"--repeats", "--loss"};
+  if (is_permutation) {
+    for (const char* option : kOfExamples) {
+      if (explain.count(option) == 0) continue;
+      throw CLI::ValidationError(option, "permutation is of all examples and outputs at once: it does not take this");
+    }
+    return;
+  }
+  for (const char* option : kOfPermutation) {
+    if (explain.count(option) > 0) throw CLI::ValidationError(option, "only --method permutation takes this");
+  }
+}
+
 void add_report(CLI::App& model, Invocation& invocation) {
   CLI::App* report = add_command(model, "report", "what an auditor asks of a model, as one page",
                                  "  coterie model report net.cotf --data mnist:DIR\n"
@@ -167,14 +185,11 @@ void add_explain(CLI::App& model, Invocation& invocation) {
   add_loss(explain, importance->loss,
            "permutation: default softmax_cross_entropy for labels, mean_squared_error for numbers");
   explain->add_flag("--json", options->as_json, "print the result as JSON, with all values");
-  explain->callback([&invocation, options, importance] {
+  explain->callback([&invocation, options, importance, explain] {
+    refuse_unread(*explain, options->method == kPermutation);
     if (options->method != kPermutation) {
       invocation.run = [options] { return explain_model(*options); };
       return;
-    }
-    if (options->checks || !options->picture.empty()) {
-      throw CLI::ValidationError("--method",
-                                 "permutation is of all examples at once: it takes no --check and no --png");
     }
     importance->model = options->model;
     importance->data = options->data;

@@ -134,8 +134,29 @@ TEST_F(ModelExplainCommand, PermutationRanksColumnsOfATable) {
     EXPECT_EQ(feature["loss_rise"] != 0, is_read) << feature;
   }
   EXPECT_EQ(read, 2u);
-  EXPECT_EQ(explain({model, "--data", data, "--method", "permutation", "--check"}).code, ExitCode::usage);
-  EXPECT_EQ(explain({model, "--data", data, "--method", "permutation", "--png", path("x.png")}).code, ExitCode::usage);
+  for (const std::vector<std::string>& option : std::vector<std::vector<std::string>>{{"--check"},
+                                                                                      {"--png", path("x.png")},
+                                                                                      {"--example", "1"},
+                                                                                      {"--limit", "3"},
+                                                                                      {"--class", "1"},
+                                                                                      {"--steps", "50"}}) {
+    std::vector<std::string> words = {model, "--data", data, "--method", "permutation"};
+    words.insert(words.end(), option.begin(), option.end());
+    const CommandOutcome refused = explain(words);
+    EXPECT_EQ(refused.code, ExitCode::usage) << option[0];
+    EXPECT_THAT(refused.err, HasSubstr(option[0] + ": permutation is of all examples"));
+  }
+  EXPECT_THAT(explain({model, "--data", data, "--repeats", "3"}).err,
+              HasSubstr("--repeats: only --method permutation"));
+}
+
+TEST_F(ModelExplainCommand, APictureIsNoInput) {
+  const std::string model = written("m.cotf", planted_sum({8, 8, 1}, 3, 4));
+  const Bytes before = *os::read_file(model, 1 << 20);
+  const CommandOutcome said = explain({model, "--data", "digits", "--png", path("./m.cotf")});
+  EXPECT_EQ(said.code, ExitCode::usage);
+  EXPECT_THAT(said.err, HasSubstr("--png names a file that has another purpose"));
+  EXPECT_EQ(*os::read_file(model, 1 << 20), before);
 }
 
 TEST_F(ModelExplainCommand, WhatCannotBeExplainedIsUsage) {
