@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
@@ -52,6 +53,7 @@ std::string text_of(const ModelAudit& audit, const std::string& page) {
   }
   if (audit.checks) table.add({"explanations hold", audit.checks->hold() ? "yes" : "no"});
   std::string text = table.text();
+  if (audit.explanations.empty()) text += "\nnot explained: " + printable(audit.not_explained) + "\n";
   if (is_of_another_run(audit)) text += "\nthe file is not the model that the run made\n";
   return text + "\nwritten to " + printable(page) + "\n";
 }
@@ -85,17 +87,26 @@ nlohmann::json json_of(const ModelAudit& audit, const std::string& page) {
   }
   answer["robustness"] = std::move(disturbances);
   if (audit.checks) answer["explanations_hold"] = audit.checks->hold();
+  if (audit.explanations.empty()) answer["not_explained"] = printable(audit.not_explained);
   return answer;
 }
 
 }  // namespace
 
 ExitCode report_model(const ReportOptions& options) {
+  const std::string file = options.to.empty() ? page_beside(options.model) : options.to;
+  if (const Status distinct = distinct_files(
+          {{"FILE", options.model},
+           {"--data", options.data},
+           {"the summary of --run", options.run.empty() ? std::string() : run_summary_path(options.run)}},
+          {{"-o", file}});
+      !distinct) {
+    return fail_on_input(kCommand, distinct.error());
+  }
   const Result<ModelAudit> audit = audited(options);
   if (!audit) return fail_on_input(kCommand, audit.error());
   const Result<std::string> page = report_page(*audit);
   if (!page) return fail_on_input(kCommand, page.error());
-  const std::string file = options.to.empty() ? page_beside(options.model) : options.to;
   if (const Status written = os::write_file_atomically(file, as_bytes(*page)); !written) {
     return fail_on_output(kCommand, written.error());
   }

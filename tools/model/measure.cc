@@ -149,7 +149,7 @@ Result<std::vector<std::string>> parse_measures(std::string_view text) {
 }
 
 Result<Measured> measure(const Model& model, ExampleSource& examples, const LossSettings& loss,
-                         const std::vector<std::string>& names, uint32_t threads, double unit) {
+                         const std::vector<std::string>& names, uint32_t threads, double unit, const OutputSink& also) {
   const auto width = static_cast<uint64_t>(model.output_shape().back());
   const bool takes_what_fits = std::ranges::find(names, kAll) != names.end();
   const std::vector<std::string> wanted = takes_what_fits ? every_name(width) : names;
@@ -158,7 +158,12 @@ Result<Measured> measure(const Model& model, ExampleSource& examples, const Loss
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch, limits::kArenaBytesMax, threads));
   Collector collector(loss, width, top_k, unit);
   OutputSink sink;
-  if (!wanted.empty()) sink = [&](auto outputs, auto targets) { collector.add(outputs, targets); };
+  if (!wanted.empty() || also) {
+    sink = [&](auto outputs, auto targets) {
+      if (!wanted.empty()) collector.add(outputs, targets);
+      if (also) also(outputs, targets);
+    };
+  }
   Measured measured;
   COT_ASSIGN(measured.evaluation, evaluator.run(model.parameters(), examples, sink));
   for (const std::string& name : wanted) {

@@ -32,8 +32,10 @@ Result<std::vector<std::string>> parse_measures(std::string_view text);
 
 // Evaluates the model with its own parameters, by so many threads, which changes no bit. Errors: Evaluator's;
 // invalid_argument for a measure that does not fit the loss or the model (with "all" there is none of these). `unit`:
-// what a difference of 1 between two targets is in their own unit; mae and rmse are told in it.
+// what a difference of 1 between two targets is in their own unit; mae and rmse are told in it. `also` sees the
+// outputs, too.
 Result<Measured> measure(const Model& model, ExampleSource& examples, const LossSettings& loss,
-                         const std::vector<std::string>& names, uint32_t threads = 1, double unit = 1);
+                         const std::vector<std::string>& names, uint32_t threads = 1, double unit = 1,
+                         const OutputSink& also = nullptr);
 
 }  // namespace coterie

@@ -6,8 +6,6 @@
 namespace coterie {
 namespace {
 
-constexpr uint32_t kBatch = 64;
-
 enum class Scores : uint8_t { logits, probabilities, logarithms };
 
 Scores scores_of(const ModelGraph& graph) {
@@ -54,26 +52,20 @@ double ClassAnswers::expected_calibration_error() const {
   return examples_ > 0 ? sum / static_cast<double>(examples_) : 0;
 }
 
-Result<JudgedClasses> judge_classes(const Model& model, const LossSettings& loss, ExampleSource& examples,
-                                    uint32_t threads) {
+Result<OutputSink> class_sink(const Model& model, const LossSettings& loss, ClassAnswers& answers) {
   const Shape& output = model.output_shape();
   if (output.size() != 1 || output[0] < 2 || loss.target != TargetKind::labels) {
     return Error(ErrorCode::invalid_argument, "is no classifier: one row of scores an example, and labels");
   }
   const auto width = static_cast<size_t>(output[0]);
-  COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch, limits::kArenaBytesMax, threads));
-  ClassAnswers answers(static_cast<uint32_t>(width));
-  const Scores scores = scores_of(model.graph());
-  std::vector<double> probabilities;
-  const OutputSink sink = [&](std::span<const float> outputs, std::span<const float> targets) {
+  return OutputSink([&answers, width, scores = scores_of(model.graph()), probabilities = std::vector<double>()](
+                        std::span<const float> outputs, std::span<const float> targets) mutable {
     const auto* const labels = reinterpret_cast<const int32_t*>(targets.data());
     for (size_t i = 0; i < targets.size(); ++i) {
       to_probabilities(outputs.subspan(i * width, width), scores, probabilities);
       answers.add(probabilities, static_cast<uint32_t>(labels[i]));
     }
-  };
-  COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), examples, sink));
-  return JudgedClasses{evaluation, std::move(answers)};
+  });
 }
 
 }  // namespace coterie

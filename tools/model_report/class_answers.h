@@ -50,14 +50,9 @@ class ClassAnswers {
   uint64_t examples_ = 0;
 };
 
-struct JudgedClasses {
-  Evaluation evaluation;
-  ClassAnswers answers;
-};
-
-// The model has one row of at least two scores an example, and the data labels. Scores become probabilities by softmax,
-// unless the model's last op made them such already. Errors: Evaluator's; invalid_argument (another output).
-Result<JudgedClasses> judge_classes(const Model& model, const LossSettings& loss, ExampleSource& examples,
-                                    uint32_t threads);
+// What an Evaluator shows its outputs to, so that `answers` sees them; it must outlive the sink. The model has one row
+// of at least two scores an example, and the data labels. Scores become probabilities by softmax, unless the model's
+// last op made them such already. Errors: invalid_argument (another output).
+Result<OutputSink> class_sink(const Model& model, const LossSettings& loss, ClassAnswers& answers);
 
 }  // namespace coterie

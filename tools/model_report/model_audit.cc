@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device_sdk/runtime/dataset_source.h"
+
 namespace coterie {
 namespace {
 
@@ -28,21 +30,23 @@ Result<std::vector<uint64_t>> chosen_examples(const DatasetSource& source, Examp
 
 Status explain_some(const Model& model, const DatasetSource& source, ExampleSource& examples,
                     const AuditSettings& settings, ModelAudit& audit) {
-  Result<AskedModel> asked = AskedModel::create(model, settings.go_on);
-  if (!asked) {
-    audit.not_explained = asked.error().message();
-    return {};
-  }
+  COT_ASSIGN(AskedModel asked, AskedModel::create(model, settings.go_on));
   const AttributionMethod* const method = find_attribution_method(settings.method);
   const AttributionSettings how{.seed = settings.seed};
   COT_ASSIGN(const std::vector<uint64_t> chosen, chosen_examples(source, examples, model, settings.explained));
+  if (chosen.empty()) return Error(ErrorCode::invalid_argument, "no example has one of the data's classes");
   for (const uint64_t example : chosen) {
     COT_ASSIGN(Explanation one,
-               explain(*asked, examples, elements(source.header().target.shape), example, std::nullopt, *method, how));
+               explain(asked, examples, elements(source.header().target.shape), example, std::nullopt, *method, how));
     audit.explanations.push_back(std::move(one));
   }
-  COT_ASSIGN(audit.checks, check_attributions(*asked, audit.explanations, *method, how));
+  COT_ASSIGN(audit.checks, check_attributions(asked, audit.explanations, *method, how));
   return {};
+}
+
+// What a model or its data do not allow is left out of the report; whatever else goes wrong ends it.
+bool is_left_out(const Error& error) {
+  return error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::too_large;
 }
 
 }  // namespace
@@ -65,19 +69,25 @@ Result<ModelAudit> audit_model(const Model& model, const DatasetSource& source, 
   audit.run = std::move(run);
   const LossSettings loss = loss_for(source.header(), settings.loss);
   audit.loss = to_string(loss.kind);
+  OutputSink also;
+  if (loss.target == TargetKind::labels && model.output_shape().size() == 1 && model.output_shape()[0] > 1) {
+    audit.classes.emplace(static_cast<uint32_t>(model.output_shape()[0]));
+    COT_ASSIGN(also, class_sink(model, loss, *audit.classes));
+  }
   COT_ASSIGN(Measured measured, measure(model, examples, loss, {"all"}, settings.threads,
-                                        static_cast<double>(source.header().target.scale)));
+                                        static_cast<double>(source.header().target.scale), also));
   audit.evaluation = measured.evaluation;
   audit.measures = std::move(measured.measures);
   const bool has_one_input = model.graph().inputs.size() == 1 && model.input_type() == DataType::float32;
-  if (loss.target == TargetKind::labels && model.output_shape().size() == 1 && model.output_shape()[0] > 1) {
-    COT_ASSIGN(JudgedClasses judged, judge_classes(model, loss, examples, settings.threads));
-    audit.classes = std::move(judged.answers);
-  }
   if (has_one_input) {
     COT_ASSIGN(audit.disturbances, disturbed(model, loss, examples, settings.threads, settings.seed));
   }
-  COT_TRY(explain_some(model, source, examples, settings, audit));
+  if (const Status explained = explain_some(model, source, examples, settings, audit); !explained) {
+    if (!is_left_out(explained.error())) return explained.error();
+    audit.explanations.clear();
+    audit.checks.reset();
+    audit.not_explained = explained.error().message();
+  }
   return audit;
 }
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "device_sdk/runtime/dataset_source.h"
 #include "tools/data/input_contract.h"
 #include "tools/explain/attribution_checks.h"
 #include "tools/model/inspect.h"
@@ -16,6 +15,8 @@
 #include "tools/model_report/run_facts.h"
 
 namespace coterie {
+
+class DatasetSource;
 
 struct ModelAudit {
   std::string model_file, data_name;
@@ -50,7 +51,9 @@ struct AuditSettings {
 };
 
 // `source` has the data's header, `examples` reads it. What a model cannot be asked (several inputs, no classes) is
-// left out. Errors: Evaluator's.
+// left out, and why its answers are not explained stands in not_explained: also where the method is not for it, or what
+// it answers is not finite. Each example is read once for all figures, and once for each disturbance. Errors:
+// Evaluator's, the source's and GoOn's.
 Result<ModelAudit> audit_model(const Model& model, const DatasetSource& source, ExampleSource& examples,
                                std::optional<InputContract> contract, std::optional<RunFacts> run,
                                const AuditSettings& settings);

@@ -92,6 +92,35 @@ TEST_F(ModelReportCommand, IsOfTablesAndNumbersToo) {
   EXPECT_EQ(page.find("How sure it is"), std::string::npos);
 }
 
+TEST_F(ModelReportCommand, SaysWhatIsNotExplained) {
+  ModelBuilder build("broken", {8, 8, 1}, 1);  // the logarithm of a black pixel
+  const Model broken =
+      load_or_die(build.finish(build.dense(build.flatten(build.op(OpKind::log, {build.input()})), 10)));
+  ASSERT_OK(os::write_file_atomically(path("broken.cotf"), broken.file()));
+  const CommandOutcome said = report({path("broken.cotf"), "--data", "digits", "--limit", "2"});
+  EXPECT_EQ(said.code, ExitCode::ok) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("\nnot explained: example 0, method integrated_gradients: the model's output is"));
+  EXPECT_THAT(text_of("broken.report.html"), HasSubstr("Not explained: example 0, method integrated_gradients"));
+  const nlohmann::json json =
+      nlohmann::json::parse(report({path("broken.cotf"), "--data", "digits", "--limit", "2", "--json"}).out);
+  EXPECT_THAT(json["not_explained"], HasSubstr("example 0"));
+  EXPECT_FALSE(json.contains("explanations_hold"));
+}
+
+// However its path is spelt.
+TEST_F(ModelReportCommand, ThePageIsNoInput) {
+  const Bytes before = *os::read_file(path("net.cotf"), 1 << 24);
+  for (const std::string& page : {path("net.cotf"), path("./net.cotf"), path("no/../net.cotf")}) {
+    const CommandOutcome said = report({path("net.cotf"), "--data", "digits", "-o", page});
+    EXPECT_EQ(said.code, ExitCode::usage) << page;
+    EXPECT_THAT(said.err, HasSubstr("-o names a file that has another purpose")) << page;
+  }
+  ASSERT_OK(os::write_file_atomically(path("summary.json"), as_bytes("{\"rounds\":1}")));
+  EXPECT_EQ(report({path("net.cotf"), "--data", "digits", "--run", path("."), "-o", path("summary.json")}).code,
+            ExitCode::usage);
+  EXPECT_EQ(*os::read_file(path("net.cotf"), 1 << 24), before);
+}
+
 TEST_F(ModelReportCommand, WhatCannotBeReportedIsUsage) {
   EXPECT_EQ(report({path("nowhere.cotf"), "--data", "digits"}).code, ExitCode::usage);
   EXPECT_EQ(report({path("net.cotf"), "--data", "nowhere"}).code, ExitCode::usage);

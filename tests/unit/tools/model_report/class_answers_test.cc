@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/tools/explain/planted_models.h"
+#include "tools/model/measure.h"
 #include "tools/model_report/class_answers.h"
 
 namespace coterie::test {
@@ -49,22 +50,24 @@ TEST(ClassAnswers, ScoresBecomeProbabilities) {
     Examples examples(50, 2, 2);
     const LossSettings loss{.kind = has_softmax ? Loss::mean_squared_error : Loss::softmax_cross_entropy,
                             .target = TargetKind::labels};
-    Result<JudgedClasses> made = judge_classes(model, loss, examples, 1);
-    EXPECT_OK(made);
-    return std::move(*made);
+    ClassAnswers answers(2);
+    const Result<OutputSink> sink = class_sink(model, loss, answers);
+    EXPECT_OK(sink);
+    EXPECT_OK(measure(model, examples, loss, {}, 1, 1, *sink));
+    return answers;
   };
-  const JudgedClasses logits = judged(false), probabilities = judged(true);
-  EXPECT_EQ(logits.answers.examples(), 50u);
-  EXPECT_NEAR(logits.answers.expected_calibration_error(), probabilities.answers.expected_calibration_error(), 1e-6);
-  EXPECT_GT(logits.answers.expected_calibration_error(), 0.01);
-  EXPECT_EQ(logits.answers.classes()[1].correct, probabilities.answers.classes()[1].correct);
+  const ClassAnswers logits = judged(false), probabilities = judged(true);
+  EXPECT_EQ(logits.examples(), 50u);
+  EXPECT_NEAR(logits.expected_calibration_error(), probabilities.expected_calibration_error(), 1e-6);
+  EXPECT_GT(logits.expected_calibration_error(), 0.01);
+  EXPECT_EQ(logits.classes()[1].correct, probabilities.classes()[1].correct);
 }
 
 TEST(ClassAnswers, ARegressionIsRefused) {
   const Model model = planted_sum({8}, 2, 5);
-  Examples examples(5, 8, 2);
+  ClassAnswers answers(2);
   const LossSettings values{.kind = Loss::mean_squared_error, .target = TargetKind::values};
-  EXPECT_EQ(judge_classes(model, values, examples, 1).error().code(), ErrorCode::invalid_argument);
+  EXPECT_EQ(class_sink(model, values, answers).error().code(), ErrorCode::invalid_argument);
 }
 
 }  // namespace
