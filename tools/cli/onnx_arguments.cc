@@ -44,8 +44,8 @@ void add_convert(CLI::App& model, Invocation& invocation) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   convert->add_flag("--verify", options->verifies,
                     "hold the model file against an interpreter of the ONNX graph on random inputs, and against the "
-                    "framework's own outputs (test_data_set_0 beside the file); exit status 1 where they differ, or "
-                    "where the interpreter does not know an operator");
+                    "framework's own outputs (test_data_set_0 beside the file, of a network in float32); exit status 1 "
+                    "where they differ, or where the interpreter does not know an operator");
   convert->add_flag("--json", options->as_json, "print JSON");
   convert->callback([&invocation, options, dimensions] {
     for (const std::string& binding : *dimensions) {

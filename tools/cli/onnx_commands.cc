@@ -13,6 +13,7 @@
 #include "model_import/onnx/import_onnx.h"
 #include "model_import/onnx/read_onnx.h"
 #include "tools/cli/admin_command.h"
+#include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
@@ -53,6 +54,7 @@ std::vector<Footprint> footprints(const Model& model) {
 struct Verification {
   std::vector<VerifyResult> parts;             // stored outputs, and kernels
   std::optional<ConversionResult> conversion;  // the model beside the ONNX graph
+  std::optional<Int8Conversion> int8;          // the same of a file that computes in int8
   std::optional<Error> unverified;             // why there is none
 };
 
@@ -89,6 +91,14 @@ std::string scientific(double value) {
   return text;
 }
 
+std::string text_of(const Int8Conversion& result) {
+  return "conversion beside the ONNX graph: " + counted(result.examples, "random example") + ", " +
+         std::to_string(result.apart) + " of " + counted(result.numbers, "number") + " more than a step of " +
+         scientific(result.step) + " off, the largest difference " + scientific(result.largest) +
+         " (allowed: " + std::to_string(kApartPerThousandMax) + " of 1000, " +
+         scientific(kStepsApartMax * result.step) + ")\n";
+}
+
 std::string text_of(const ConversionResult& result) {
   return "conversion beside the ONNX graph: " + counted(result.examples, "random example") + ", output " +
          printable(result.output) + ": largest difference " + scientific(result.absolute) + ", " +
@@ -104,6 +114,12 @@ std::optional<Error> fault_of(const Verification& verification) {
                  v.what + ": the model differs from what it should compute by " + std::to_string(v.difference));
   }
   if (verification.unverified) return verification.unverified->with_context("the conversion is not verified");
+  if (verification.int8 && !verification.int8->agrees()) {
+    return Error(ErrorCode::internal, "the model does not compute what the ONNX graph does: it differs by up to " +
+                                          scientific(verification.int8->largest) + ", " +
+                                          scientific(verification.int8->largest / verification.int8->step) +
+                                          " steps of its last grid");
+  }
   if (!verification.conversion || verification.conversion->agrees) return std::nullopt;
   const ConversionResult& result = *verification.conversion;
   return Error(ErrorCode::internal, "the model does not compute what the ONNX graph does: output " +
@@ -125,12 +141,14 @@ void print_tables(const ModelReport& report, const std::vector<Footprint>& memor
   for (const Footprint& f : memory) figures.add({std::to_string(f.batch), bytes(f.inference), bytes(f.training)});
   std::string text = layers.text() + "\n" + printable(report.name) + ": input " + report.input + ", output " +
                      report.output + ", " + format_count(report.parameters) + " parameters, " +
-                     format_fixed(report.flops / 1e6, 2) + " million operations an example\n\n" + figures.text();
+                     format_fixed(report.flops / 1e6, 2) + " million operations an example\n";
+  if (!memory.empty()) text += "\n" + figures.text();
   for (const VerifyResult& v : verification.parts) {
     text += "\n" + v.what + ": " + counted(v.examples, "example") + ", largest difference " +
             format_fixed(v.difference * 1e6, 2) + " millionths of the largest value\n";
   }
   if (verification.conversion) text += "\n" + text_of(*verification.conversion);
+  if (verification.int8) text += "\n" + text_of(*verification.int8);
   print_text(text);
 }
 
@@ -165,6 +183,12 @@ void print_as_json(const ModelReport& report, const std::vector<Footprint>& memo
                           {"agrees", c.agrees},
                           {"first_tensor", c.first_tensor}};
   }
+  if (verification.int8) {
+    const Int8Conversion& c = *verification.int8;
+    json["conversion"] = {{"examples", c.examples},           {"numbers", c.numbers},
+                          {"numbers_apart", c.apart},         {"step", c.step},
+                          {"absolute_difference", c.largest}, {"agrees", c.agrees()}};
+  }
   if (verification.unverified)
     json["conversion"] = {{"agrees", false}, {"unverified", verification.unverified->message()}};
   print_json(json);
@@ -179,37 +203,35 @@ ExitCode fail(const char* command, const Error& error, ExitCode code) {
 ExitCode convert_int8(ByteView file, const model_import::ImportedModel& import, const ConvertOptions& options) {
   const Result<Int8Model> model = open_int8_model(import.model);
   if (!model) return fail("model convert", model.error().with_context(options.from), ExitCode::usage);
-  std::optional<Int8Conversion> conversion;
+  Verification verification;
   if (options.verifies) {
-    Result<model_import::Graph> graph = graph_of(file, options.output);
+    const Result<model_import::Graph> graph = graph_of(file, options.output);
     if (!graph) return fail("model convert", graph.error(), ExitCode::usage);
-    Result<Int8Conversion> checked = check_int8_conversion(*graph, options.dimensions, *model);
-    if (!checked) {
-      return fail("model convert", checked.error().with_context("the conversion is not verified"), ExitCode::failure);
-    }
-    conversion = *checked;
+    const Result<Int8Conversion> checked = check_int8_conversion(*graph, options.dimensions, *model);
+    if (checked) verification.int8 = *checked;
+    else verification.unverified = checked.error();
   }
   if (const Status written = os::write_file_atomically(options.to, import.model); !written) {
     return fail("model convert", written.error(), ExitCode::failure);
   }
-  if (options.as_json) print_as_json(inspect(model->exact), {}, {}, import);
-  else print_tables(inspect(model->exact), {}, {});
-  if (options.as_json) return conversion && !conversion->agrees() ? ExitCode::failure : ExitCode::ok;
-  for (const std::string& note : import.notes) print_text("note: " + printable(note) + "\n");
-  print_text("it computes in int8, with the scales, zeros and integers of the graph\n");
-  if (!conversion) return ExitCode::ok;
-  print_text("beside the ONNX graph: " + counted(conversion->examples, "random example") + ", " +
-             std::to_string(conversion->apart) + " of " + std::to_string(conversion->numbers) +
-             " numbers more than a step of " + scientific(conversion->step) + " off, the largest difference " +
-             scientific(conversion->largest) + "\n");
-  if (conversion->agrees()) return ExitCode::ok;
-  return fail("model convert", Error(ErrorCode::internal, "the model does not compute what the ONNX graph does"),
-              ExitCode::failure);
+  if (options.as_json) {
+    print_as_json(inspect(model->exact), {}, verification, import);
+  } else {
+    print_tables(inspect(model->exact), {}, verification);
+    for (const std::string& note : import.notes) print_text("note: " + printable(note) + "\n");
+    print_text("it computes in int8, with the scales, zeros and integers of the graph\n");
+  }
+  if (const std::optional<Error> fault = fault_of(verification))
+    return fail("model convert", *fault, ExitCode::failure);
+  return ExitCode::ok;
 }
 
 }  // namespace
 
 ExitCode convert_model(const ConvertOptions& options) {
+  if (const Status distinct = distinct_files({{"FILE", options.from}}, {{"-o", options.to}}); !distinct) {
+    return fail("model convert", distinct.error(), ExitCode::usage);
+  }
   const Result<Bytes> file = os::read_file(options.from, model_import::kOnnxFileBytesMax);
   if (!file) return fail("model convert", file.error(), ExitCode::usage);
   Result<model_import::ImportedModel> import = model_import::import_onnx(*file, {.dimensions = options.dimensions,
@@ -256,6 +278,9 @@ Result<Bytes> exported_onnx(const std::string& path) {
 }  // namespace
 
 ExitCode export_model(const ExportOptions& options) {
+  if (const Status distinct = distinct_files({{"FILE", options.from}}, {{"-o", options.to}}); !distinct) {
+    return fail("model export", distinct.error(), ExitCode::usage);
+  }
   const Result<Bytes> exported = exported_onnx(options.from);
   if (!exported) return fail("model export", exported.error(), ExitCode::usage);
   if (const Status written = os::write_file_atomically(options.to, *exported); !written) {

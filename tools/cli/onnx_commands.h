@@ -23,8 +23,8 @@ struct ConvertOptions {
 };
 // Prints layers, parameters and the memory of inference and training at batch 1, 8 and 32; with --verify what
 // the model computes beside an interpreter of the ONNX graph (conversion_check.h), the reference kernels, and the
-// stored test data beside the ONNX file. A difference above those limits is a failure, and so is a graph that the
-// interpreter does not know: the file is written all the same.
+// stored test data beside the ONNX file; of a QDQ graph the first alone (int8_conversion.h). A difference above those
+// limits is a failure, and so is a graph that the interpreter does not know: the file is written all the same.
 ExitCode convert_model(const ConvertOptions& options);
 
 struct ExportOptions {

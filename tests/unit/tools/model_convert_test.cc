@@ -1,0 +1,109 @@
+// coterie model convert as a command, of graphs in int8: what --verify says, in both forms and by the exit code.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "device_sdk/runtime/int8/int8_model.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/model_import/onnx/graphs.h"
+#include "tests/unit/tools/run_command.h"
+#include "tools/model/int8_conversion.h"
+
+namespace coterie::test {
+namespace {
+
+using model_import::Element;
+using model_import::Width;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// x -> Gemm -> y, weights as integers, both activations on grids of their own.
+OnnxBuild qdq(float input_scale = .031f, int64_t weight = 90) {
+  OnnxBuild build;
+  const auto integers = [&](const std::string& name, Width width, Shape shape, const std::vector<int64_t>& values) {
+    model_import::HostTensor tensor;
+    tensor.element = Element::integer;
+    tensor.width = width;
+    tensor.shape = std::move(shape);
+    for (const int64_t value : values) tensor.integers.push_back({value, false});
+    build.graph.constants[name] = {std::move(tensor), false};
+  };
+  const auto real = [&](const std::string& name, float value) {
+    model_import::HostTensor tensor;
+    tensor.reals = {value};
+    build.graph.constants[name] = {std::move(tensor), false};
+  };
+  build.input("x", {0, 3});
+  real("s_x", input_scale), real("s_w", .0171f), real("s_y", .0873f * input_scale / .031f);
+  integers("z_x", Width::int8, {}, {3}), integers("z_w", Width::int8, {}, {0}), integers("z_y", Width::int8, {}, {-5});
+  integers("w", Width::int8, {3, 2}, {weight, -40, 17, 66, -101, 8});
+  build.node("QuantizeLinear", {"x", "s_x", "z_x"}, "xq").node("DequantizeLinear", {"xq", "s_x", "z_x"}, "xd");
+  build.node("DequantizeLinear", {"w", "s_w", "z_w"}, "wd").node("Gemm", {"xd", "wd"}, "gemm");
+  build.node("QuantizeLinear", {"gemm", "s_y", "z_y"}, "yq").node("DequantizeLinear", {"yq", "s_y", "z_y"}, "y");
+  return build;
+}
+
+Int8Model model_of(OnnxBuild build) {
+  Result<Int8Model> model = open_int8_model(build.import("y")->model);
+  EXPECT_OK(model);
+  return std::move(*model);
+}
+
+class ModelConvertCommand : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_OK(os::write_file_atomically(path("net.onnx"), qdq().bytes("y"))); }
+  std::string path(const std::string& name) const { return folder_ / name; }
+  CommandOutcome convert(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"model", "convert", path("net.onnx")});
+    return run_command(words);
+  }
+
+ private:
+  TemporaryDirectory folder_;
+};
+
+TEST_F(ModelConvertCommand, SaysHowAFileInInt8WasVerified) {
+  const CommandOutcome said = convert({"-o", path("net.cotf"), "--verify"});
+  ASSERT_EQ(said.code, ExitCode::ok) << said.out << said.err;
+  EXPECT_THAT(said.out, HasSubstr("conversion beside the ONNX graph: 24 random examples, 0 of 48 numbers more than"));
+  EXPECT_THAT(said.out, Not(HasSubstr("BATCH"))) << "a table without a line";
+  const nlohmann::json json = nlohmann::json::parse(convert({"-o", path("net.cotf"), "--verify", "--json"}).out);
+  EXPECT_EQ(json["conversion"]["agrees"], true);
+  EXPECT_EQ(json["conversion"]["numbers"], 48);
+  EXPECT_EQ(json["conversion"]["numbers_apart"], 0);
+  EXPECT_LE(json["conversion"]["absolute_difference"].get<double>(), json["conversion"]["step"].get<double>());
+  EXPECT_FALSE(nlohmann::json::parse(convert({"-o", path("net.cotf"), "--json"}).out).contains("conversion"));
+}
+
+TEST_F(ModelConvertCommand, TheModelIsNotTheGraph) {
+  const CommandOutcome said = convert({"-o", path("./net.onnx")});
+  EXPECT_EQ(said.code, ExitCode::usage);
+  EXPECT_THAT(said.err, HasSubstr("-o names a file that has another purpose"));
+}
+
+TEST(Int8Conversion, FindsAnotherWeightWhateverTheInputsGrid) {
+  for (const float scale : {.0001f, .031f, 70.0f}) {
+    SCOPED_TRACE(scale);
+    const Int8Model model = model_of(qdq(scale));
+    const Result<Int8Conversion> same = check_int8_conversion(qdq(scale).sorted("y"), {}, model);
+    ASSERT_OK(same);
+    EXPECT_TRUE(same->agrees()) << same->largest << " of steps of " << same->step;
+    const Result<Int8Conversion> other = check_int8_conversion(qdq(scale, -90).sorted("y"), {}, model);
+    ASSERT_OK(other);
+    EXPECT_FALSE(other->agrees());
+  }
+}
+
+// However few are apart: a tie moves an answer by a step or two.
+TEST(Int8Conversion, ALargeDifferenceIsNoTie) {
+  Int8Conversion result{.examples = 100, .numbers = 1000, .apart = 1, .largest = .15, .step = .1};
+  EXPECT_TRUE(result.agrees());
+  result.largest = .81;
+  EXPECT_FALSE(result.agrees());
+  result.largest = .15, result.apart = 21;
+  EXPECT_FALSE(result.agrees());
+}
+
+}  // namespace
+}  // namespace coterie::test
