@@ -76,17 +76,19 @@ class Training {
   Status run() {
     while (!trainer_.finished()) {
       if (Interrupt::requested()) return interrupted();
+      const uint64_t before = trainer_.summary().steps;
       if (const Status stepped = trainer_.step(watch_); !stepped) {
         progress_.clear();
         // It fails again, and is looked at this time: a training diverges between two looks.
         if (watch_ != nullptr && watch_->look_again()) static_cast<void>(trainer_.step(watch_));
         return stepped;
       }
-      if (watch_ != nullptr) watch_->end_step(trainer_);
       const uint64_t steps = trainer_.summary().steps;
-      const bool ends_epoch = steps % steps_an_epoch_ == 0;
-      progress_.after_step(ends_epoch || trainer_.finished(), os::monotonic_now());
-      if (ends_epoch || trainer_.finished()) COT_TRY(log_epoch());
+      if (steps == before) continue;  // it looked at examples that are held out
+      if (watch_ != nullptr) watch_->end_step(trainer_);
+      const bool ends_epoch = steps % steps_an_epoch_ == 0, is_last = steps == trainer_.steps_in_all();
+      progress_.after_step(ends_epoch || is_last, os::monotonic_now());
+      if (ends_epoch || is_last) COT_TRY(log_epoch());
       if (ends_epoch || (command_.checkpoint_steps > 0 && steps % command_.checkpoint_steps == 0)) COT_TRY(save());
     }
     return {};
@@ -195,9 +197,20 @@ Result<std::unique_ptr<Watch>> watch_for(const TrainCommand& command, const Mode
   return watch;
 }
 
+// Not "held out": that is the part which a data set brings to judge a model by, and it decides nothing.
+std::string validation_text(const ValidationSummary& validation) {
+  const std::string of = "the loss of " + counted(validation.examples, "validation example");
+  if (validation.best_step == 0) return of + " was never finite; the last parameters are kept\n";
+  return (validation.has_stopped ? "stopped early: " : "") + of + " was lowest, " +
+         format_fixed(validation.best_loss, 4) + ", after step " + format_count(validation.best_step) +
+         ", whose parameters are kept\n";
+}
+
 void report(const TrainCommand& command, const TrainOptions& options, const Trainer& trainer,
             const TrainingMoment& last, const std::optional<Evaluation>& held_out, const Watch* watch) {
   const TrainingSummary summary = trainer.summary();
+  const TrainingMemory memory = trainer.memory();
+  const ValidationSummary validation = trainer.validation();
   const bool is_classified = options.loss.target == TargetKind::labels;
   if (command.as_json) {
     nlohmann::json answer = {{"model", command.to},
@@ -208,7 +221,13 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
                              {"micro_batch", options.micro_batch_size},
                              {"recomputed_steps", trainer.memory().recomputed_steps},
                              {"recomputed_share", trainer.memory().recomputed_share},
-                             {"memory_bytes", trainer.memory().arena_bytes + trainer.memory().order_bytes}};
+                             {"memory_bytes", memory.arena_bytes + memory.order_bytes + memory.validation_bytes}};
+    if (options.early_stopping) {
+      answer["validation"] = {{"examples", validation.examples},
+                              {"best_step", validation.best_step},
+                              {"best_loss", validation.best_loss},
+                              {"has_stopped", validation.has_stopped}};
+    }
     if (is_classified) answer["accuracy"] = last.accuracy;
     if (held_out) {
       answer["held_out"] = {{"examples", held_out->examples}, {"loss", held_out->loss_mean}};
@@ -220,7 +239,7 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
   }
   std::string text = "trained for " + counted(summary.steps, "step") + ", " +
                      format_bytes(trainer.memory().arena_bytes) + " of memory" + chosen(options, trainer.memory()) +
-                     "; written to " + command.to + "\n";
+                     "; written to " + command.to + "\n" + (options.early_stopping ? validation_text(validation) : "");
   if (held_out) {
     text += "held out: " + (is_classified ? "accuracy " + format_percent(held_out->accuracy) + ", " : std::string()) +
             "loss " + format_fixed(held_out->loss_mean, 4) + " on " + format_count(held_out->examples) + " examples\n";
@@ -271,17 +290,18 @@ ExitCode train_model(const TrainCommand& command) {
   if (!options) return fail_on_input(kCommand, options.error());
   Result<Trainer> trainer = Trainer::create(*trained, *options, data->examples);
   if (!trainer) return fail_on_input(kCommand, trainer.error());
+  const uint64_t trained_on = data->examples.size() - trainer->validation().examples;
   if (!command.checkpoint.empty()) os::remove_abandoned(command.checkpoint);  // also where there is none to go on from
   if (command.resumes && os::exists(command.checkpoint)) {
     const Status restored = trainer->restore_checkpoint(command.checkpoint);
     if (!restored) return fail_on_input(kCommand, restored.error().with_context(command.checkpoint));
   }
-  const Result<std::unique_ptr<Watch>> watch = watch_for(command, *trained, *options, data->examples.size(), *trainer);
+  const Result<std::unique_ptr<Watch>> watch = watch_for(command, *trained, *options, trained_on, *trainer);
   if (!watch) return fail_on_input(kCommand, watch.error());
   if (const Status writable = check_output(command); !writable) return fail_on_output(kCommand, writable.error());
   Result<EventLog> log = EventLog::create(command.log_dir);
   if (!log) return fail_on_output(kCommand, log.error());
-  Training training(command, *options, *trainer, data->examples.size(), *log, watch->get());
+  Training training(command, *options, *trainer, trained_on, *log, watch->get());
   const Status ran = training.run();
   if (*watch && !command.watch_report.empty()) {
     if (const Status written = write_watch_report(**watch, command.watch_report); !written) {

@@ -135,6 +135,27 @@ void add_length(CLI::App* train, TrainCommand& command) {
       ->check(checked_by(&parse_byte_count));
 }
 
+void add_early_stopping(CLI::App* train, TrainOptions& training) {
+  const auto stopping = [&training]() -> EarlyStopping& {
+    if (!training.early_stopping) training.early_stopping.emplace();
+    return *training.early_stopping;
+  };
+  train
+      ->add_option_function<double>(
+          "--validation-share",
+          [stopping](const double& share) { stopping().validation_share = static_cast<float>(share); },
+          "do not train on this share of the data, and end when their loss no longer falls: the model where it was "
+          "lowest is written")
+      ->type_name("P")
+      ->check(between(0.001, static_cast<double>(kValidationShareMax)));
+  train
+      ->add_option_function<uint32_t>(
+          "--patience", [stopping](const uint32_t& epochs) { stopping().patience = epochs; },
+          "epochs without a lower loss of those examples, until it ends (default 1); alone, with a share of 0.1")
+      ->type_name("EPOCHS")
+      ->check(between<uint32_t>(1, kPatienceMax));
+}
+
 void add_augment(CLI::App* command, std::string& augment, const char* description) {
   command->add_option("--augment", augment, description)->type_name("LIST")->check(checked_by(&parse_augmentation));
 }
@@ -173,6 +194,7 @@ void add_training_options(CLI::App* train, TrainCommand& command) {
   add_optimizer(train, command.training.optimizer);
   add_optimizer_numbers(train, command);
   add_length(train, command);
+  add_early_stopping(train, command.training);
   add_patterns(train, "--freeze", command.training.freeze,
                "parameters that stay as they are, * and ? as in a shell; may be given again");
   add_patterns(train, "--train-only", command.training.train_only,

@@ -1,5 +1,6 @@
 #include "tools/cli/training_setup.h"
 
+#include "device_sdk/runtime/example_part.h"
 #include "device_sdk/runtime/memory_budget.h"
 #include "secure/identity/key_file.h"
 #include "tools/cli/local_files.h"
@@ -30,6 +31,10 @@ Result<TrainOptions> options_for(const TrainCommand& command, const Model& model
   if (!command.checkpoint_key.empty()) {
     COT_ASSIGN(CipherKey key, load_cipher_key(command.checkpoint_key));
     options.checkpoint_cipher = make_xchacha20_poly1305(std::move(key));
+  }
+  if (options.early_stopping && held_out_count(data.size(), options.early_stopping->validation_share) == 0) {
+    return Error(ErrorCode::invalid_argument, "--validation-share holds out none of " + std::to_string(data.size()) +
+                                                  " examples; take a larger one");
   }
   if (command.memory_budget == 0) return options;
   COT_ASSIGN(const MemoryFit fit, fit_training_within(model, options, data.size(), command.memory_budget));

@@ -33,7 +33,7 @@ Result<Explanation> explain(AskedModel& model, ExampleSource& examples, uint64_t
   const Example::Place place = made.input;
   COT_TRY(examples.read(example, Example(std::span(&place, 1), made.target)));
   COT_ASSIGN(const std::vector<float> answers, model.answers(made.input));
-  // No score is the highest beside a NaN.
+  // None of the scores is the highest where one is NaN.
   if (std::ranges::any_of(answers, [](float answer) { return std::isnan(answer); })) {
     return not_finite(example, method.name, "the model's output is no number");
   }

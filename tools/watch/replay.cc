@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/example_part.h"
 #include "device_sdk/runtime/trainer.h"
 
 namespace coterie {
@@ -32,6 +33,12 @@ Result<std::optional<uint64_t>> example_of_loss(const Model& model, const TrainO
   return std::optional<uint64_t>();
 }
 
+// A trainer that holds examples out counts those that it trains on.
+void number_in_whole(const ExampleSplit& split, NonFinite& found) {
+  for (uint32_t& example : found.examples) example = split.trained[example];
+  if (found.example) found.example = split.trained[*found.example];
+}
+
 }  // namespace
 
 Result<Replay> replay_to_non_finite(const Model& model, const TrainOptions& options, ExampleSource& examples,
@@ -40,17 +47,21 @@ Result<Replay> replay_to_non_finite(const Model& model, const TrainOptions& opti
   Replay replay{.first_step = trainer.summary().steps};
   while (!trainer.finished()) {
     if (is_stopped()) return Error(ErrorCode::cancelled, "interrupted");
-    const uint64_t skipped = trainer.summary().skipped;
+    const TrainingSummary before = trainer.summary();
     const Status stepped = trainer.step(&finder);
     if (!stepped && !finder.found()) return stepped.error();
-    replay.steps += 1;
-    if (trainer.summary().skipped > skipped) {
+    // A step that only looks at held-out examples counts nowhere; the one that fails does not count itself.
+    if (!stepped || trainer.summary().steps > before.steps) replay.steps += 1;
+    if (trainer.summary().skipped > before.skipped) {
       replay.skipped += 1;
       finder.forget();
     }
     if (finder.found()) break;
   }
   replay.found = finder.found();
+  if (replay.found && trainer.validation().examples > 0) {
+    number_in_whole(split_examples(examples.size(), options.early_stopping->validation_share), *replay.found);
+  }
   const bool lacks_example = replay.found && replay.found->op == "loss" && !replay.found->example;
   if (!lacks_example || !options.augment.empty()) return replay;
   COT_ASSIGN(replay.found->example, example_of_loss(model, options, examples, trainer, replay.found->examples));

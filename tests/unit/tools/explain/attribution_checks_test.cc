@@ -74,7 +74,7 @@ TEST(AttributionChecks, DoNotHoldWhereAllValuesAreEqual) {
       "flat", "", [](AskedModel& of, std::span<const float>, uint32_t, const AttributionSettings&) {
         return Result<Attribution>(Attribution{of.input_shape(), std::vector<float>(of.input_size(), 0.25f)});
       }};
-  // Each of these would be a good one of the pixel order 0, 1, 2 ...
+  // The pixel order 0, 1, 2 ... would be a good one for the first two.
   for (const auto& [up, down] : {std::pair<size_t, size_t>{0, 63}, {1, 60}, {63, 0}}) {
     AskedModel model = asked(planted_sum({8, 8, 1}, up, down));
     const Explanation made = explanation_of(model, flat);
