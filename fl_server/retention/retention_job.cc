@@ -196,6 +196,7 @@ Result<bool> RetentionJob::run(const RemoveUnnamed&) {
     counts_.blobs += is_gone ? 1 : 0;  // what stays is found again when it is older,
     if (!is_gone && blob.made && under_way.frozen) waiting_.push_back(blob);  // or looked at by the next pass
   }
+  is_behind_ = unnamed_.size() > blobs_max;
   if (!unnamed_.empty()) return true;
   for (const UnnamedBlob& blob : std::exchange(waiting_, {})) parts_.unnamed.add(blob);
   return false;

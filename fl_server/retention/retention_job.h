@@ -63,6 +63,8 @@ class RetentionJob {
   // another. After an error the pass is over, too.
   Result<bool> step();
   const RetentionCounts& counts() const { return counts_; }
+  // More blobs are to go than another step removes: they may come faster than they go.
+  bool is_behind() const { return is_behind_; }
 
  private:
   // clang-format off
@@ -103,7 +105,8 @@ class RetentionJob {
   std::deque<Task> tasks_;
   std::vector<UnnamedBlob> unnamed_;  // that this pass has still to look at
   std::vector<UnnamedBlob> waiting_;  // of them: perhaps for a round that is being finalized
-  Digest upload_seen_;                // the last that was looked for
+  bool is_behind_ = false;
+  Digest upload_seen_;  // the last that was looked for
   RetentionCounts counts_;
 };
 

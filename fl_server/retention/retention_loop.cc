@@ -8,7 +8,8 @@
 namespace coterie {
 namespace {
 
-constexpr int kRestPerWork = 4;
+// How much longer it rests than it works; and while it is behind, as disks fill.
+constexpr int kRestPerWork = 4, kRestPerWorkBehind = 1;
 constexpr Millis kRestMin{5};
 
 }  // namespace
@@ -44,7 +45,7 @@ Millis RetentionLoop::step() {
   const Result<bool> more = job_.step();
   const Millis took = std::chrono::duration_cast<Millis>(os::monotonic_now() - begin);
   if (!more) log(LogLevel::warning, "retention_failed", {{"reason", more.error().message()}});
-  if (more && *more) return std::max(kRestMin, kRestPerWork * took);
+  if (more && *more) return std::max(kRestMin, (job_.is_behind() ? kRestPerWorkBehind : kRestPerWork) * took);
   after_pass_();
   const RetentionCounts& counts = job_.counts();
   if (counts != told_) {

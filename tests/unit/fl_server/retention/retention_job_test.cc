@@ -287,6 +287,20 @@ TEST_F(RetentionJobTest, AStepRemovesMoreBlobsWhereMoreAreNamed) {
   EXPECT_EQ(most_of_a_step(5'000), 200u) << "of 10,003 that are named";
 }
 
+TEST_F(RetentionJobTest, IsBehindWhileAnotherStepIsNotEnough) {
+  for (int i = 0; i < 120; ++i) put("stray " + std::to_string(i));
+  pass_time(25 * kHour);
+  std::vector<std::pair<uint64_t, bool>> removed;  // so far, and whether it is behind then
+  Result<bool> more = true;
+  while (more && *more) {
+    const uint64_t before = job_.counts().blobs;
+    more = job_.step();
+    if (job_.counts().blobs != before) removed.emplace_back(job_.counts().blobs, job_.is_behind());
+  }
+  ASSERT_OK(more);
+  EXPECT_EQ(removed, (std::vector<std::pair<uint64_t, bool>>{{50, true}, {100, false}, {120, false}}));
+}
+
 TEST_F(RetentionJobTest, AStepRemovesNoMoreThanItsRows) {
   for (uint64_t number = 1; number <= 20; ++number) play(number);
   RetentionCounts before;
