@@ -117,7 +117,9 @@ class CarriedTls final : public ByteStream {
     if (ended) return Error(ErrorCode::unavailable, "link: the other party has ended the connection");
     // What TLS objects to comes first: the alert that it then sends may find nobody.
     const unsigned long first = ERR_peek_error();
-    if (first == 0 && !carrier_.status) return carrier_.status.error();
+    // A stream that ends in the middle was cut, not changed: its reader may come back for the rest.
+    const bool is_cut = first == 0 || ERR_GET_REASON(first) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+    if (is_cut && !carrier_.status) return carrier_.status.error();
     const char* reason = first == 0 ? nullptr : ERR_reason_error_string(first);
     return Error(ErrorCode::data_loss,
                  std::string("link: what came from the other party was changed on its way, or is no TLS") +

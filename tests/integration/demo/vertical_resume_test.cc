@@ -103,8 +103,8 @@ TEST_F(VerticalRegressionResume, EndsWithTheSameModelWhoeverIsKilled) {
   label = party("label");
   wait_for_unit("feature", 144);
   kill(coordinator);
-  ASSERT_TRUE(label->wait_for("waiting to go on"));
-  ASSERT_TRUE(feature->wait_for("waiting to go on"));
+  ASSERT_TRUE(label->wait_for("waiting to go on")) << label->errors() << label->output();
+  ASSERT_TRUE(feature->wait_for("waiting to go on")) << feature->errors() << feature->output();
   coordinator = start_coordinator();
   wait_for_unit("label", 192);
   ASSERT_EQ(vertical("pause", "feature"), 0) << said_;
@@ -153,7 +153,7 @@ TEST_F(VerticalResume, TreesGoOnBehindTheirMatching) {
   auto label = party("label"), feature = party("feature");
   ASSERT_TRUE(feature->wait_for_path(directory_ / "feature_results/journal/matching"));
   kill(feature);
-  ASSERT_TRUE(label->wait_for("waiting to go on"));
+  ASSERT_TRUE(label->wait_for("waiting to go on")) << label->errors() << label->output();
   feature = party("feature");
   EXPECT_EQ(label->wait(), 0) << label->errors();
   EXPECT_EQ(feature->wait(), 0) << feature->errors();
@@ -197,8 +197,8 @@ TEST_F(VerticalTreesResume, EndsWithTheSameModelWhoeverIsKilled) {
   label = party("label");
   wait_for_unit("feature", 3);
   kill(coordinator);
-  ASSERT_TRUE(label->wait_for("waiting to go on"));
-  ASSERT_TRUE(feature->wait_for("waiting to go on"));
+  ASSERT_TRUE(label->wait_for("waiting to go on")) << label->errors() << label->output();
+  ASSERT_TRUE(feature->wait_for("waiting to go on")) << feature->errors() << feature->output();
   coordinator = start_coordinator();
   ASSERT_EQ(label->wait(), 0) << label->errors();
   ASSERT_EQ(feature->wait(), 0) << feature->errors();
