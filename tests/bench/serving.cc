@@ -15,6 +15,7 @@
 #include "base/json/json_scanner.h"
 #include "base/os/clock.h"
 #include "base/random.h"
+#include "fl_server/net/http_server.h"
 #include "fl_server/serving/model_server.h"
 #include "tests/bench/serving_client.h"
 #include "tests/bench/thread_time.h"
