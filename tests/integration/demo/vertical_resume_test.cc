@@ -162,7 +162,7 @@ TEST_F(VerticalResume, TreesGoOnBehindTheirMatching) {
   EXPECT_FALSE(model("label").empty() || model("feature").empty());
 }
 
-// Of splits that gain the same the secret order decides, which is another one in each run: none gain the same here.
+// The secret order decides between splits that gain the same, and each run has another: none gain the same here.
 class VerticalTreesResume : public VerticalResume {
  protected:
   void SetUp() override {
