@@ -82,7 +82,7 @@ TEST(Frame, KnowsExactlyTheseKinds) {
     if (parse_frame(bytes)) ++known;
   }
   EXPECT_EQ(known, static_cast<int>(std::size(kAllKinds)));
-  for (const uint16_t kind : std::initializer_list<uint16_t>{0, 22, 99, 106, 0xffff}) {
+  for (const uint16_t kind : std::initializer_list<uint16_t>{0, 22, 99, 107, 0xffff}) {
     EXPECT_ERROR(parse_frame(with(bytes, 6, kind)), ErrorCode::malformed, "unknown kind " + std::to_string(kind));
   }
 }
