@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,8 @@ class ModelStore {
   virtual Result<ModelRecord> get_model(const JobId& job, ModelVersion version) = 0;
   // Which version applications should use: the one that was promoted last and not rolled back; none before the first.
   virtual Result<std::optional<ModelRelease>> released_model(const JobId& job) = 0;
+  // The same of every job that has one and is not deleted, by one question.
+  virtual Result<std::map<JobId, ModelRelease>> released_models() = 0;
   // One transaction each; the job's revision grows, but for what is so already. conflict as in set_job_state.
   // not_found: no such job or version.
   virtual Result<ModelRelease> promote_model(const JobId& job, ModelVersion version, WallTime now,

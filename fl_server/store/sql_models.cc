@@ -105,6 +105,20 @@ Result<std::optional<ModelRelease>> SqlTrainingStore::released_model(const JobId
   return is_gone ? Result<std::optional<ModelRelease>>(std::optional<ModelRelease>()) : read_release(id);
 }
 
+Result<std::map<JobId, ModelRelease>> SqlTrainingStore::released_models() {
+  const std::lock_guard lock(mutex_);
+  Statement rows = database_.prepare(
+      "SELECT r.job, r.seq, r.version, r.time FROM model_release r JOIN job j ON j.id = r.job "
+      "WHERE j.deleted = 0 AND r.seq = (SELECT max(n.seq) FROM model_release n WHERE n.job = r.job)");
+  std::map<JobId, ModelRelease> released;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return released;
+    released.emplace(JobId(rows.text(0)),
+                     ModelRelease{.seq = rows.u64(1), .version = ModelVersion(rows.u64(2)), .time = rows.time(3)});
+  }
+}
+
 Result<ModelRelease> SqlTrainingStore::promote_model(const JobId& id, ModelVersion version, WallTime now,
                                                      std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);

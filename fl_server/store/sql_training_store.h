@@ -74,6 +74,7 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
   Result<std::optional<ModelRelease>> released_model(const JobId& job) override;
+  Result<std::map<JobId, ModelRelease>> released_models() override;
   Result<ModelRelease> promote_model(const JobId& job, ModelVersion version, WallTime now,
                                      std::optional<uint64_t> revision_expected = {}) override;
   Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) override;

@@ -314,6 +314,15 @@ Result<std::optional<ModelRelease>> MemoryTrainingStore::released_model(const Jo
   return std::optional<ModelRelease>(job->second.releases.back());
 }
 
+Result<std::map<JobId, ModelRelease>> MemoryTrainingStore::released_models() {
+  const std::lock_guard lock(mutex_);
+  std::map<JobId, ModelRelease> released;
+  for (const auto& [id, job] : jobs_) {
+    if (!job.releases.empty()) released.emplace(id, job.releases.back());
+  }
+  return released;
+}
+
 Result<ModelRelease> MemoryTrainingStore::promote_model(const JobId& id, ModelVersion version, WallTime now,
                                                         std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);

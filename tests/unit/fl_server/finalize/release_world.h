@@ -110,6 +110,7 @@ class StormyStore : public TrainingStore {
     return inner_->list_rounds(job, query);
   }
   Result<std::optional<ModelRelease>> released_model(const JobId& job) override { return inner_->released_model(job); }
+  Result<std::map<JobId, ModelRelease>> released_models() override { return inner_->released_models(); }
   Result<ModelRelease> promote_model(const JobId& job, ModelVersion version, WallTime now,
                                      std::optional<uint64_t> revision_expected) override {
     return inner_->promote_model(job, version, now, revision_expected);

@@ -255,6 +255,7 @@ TYPED_TEST(RetentionStoreConformance, ForgetsAJobThatHasEndedWithAllThatWasItsOw
     EXPECT_THAT(*this->store().list_models(JobId("j")), IsEmpty());
     EXPECT_THAT(*this->store().list_rounds(JobId("j"), {}), IsEmpty());
     EXPECT_FALSE(*this->store().released_model(JobId("j")));
+    EXPECT_FALSE(this->store().released_models()->contains(JobId("j")));
     EXPECT_ERROR(this->store().create_job(job_record("j"), model_record("j", 0)), ErrorCode::conflict, "");
   };
   expect_gone();

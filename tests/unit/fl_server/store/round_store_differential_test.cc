@@ -184,6 +184,7 @@ class Differential {
     both("list_jobs", [&](TrainingStore& s) { return s.list_jobs(); });
     both("get_job", [&](TrainingStore& s) { return s.get_job(id); });
     both("released_model", [&](TrainingStore& s) { return s.released_model(id); });
+    both("released_models", [&](TrainingStore& s) { return s.released_models(); });
     both("load_progress", [&](TrainingStore& s) { return s.load_progress(id); });
     both("list_rounds", [&](TrainingStore& s) { return s.list_rounds(id, {.limit = 1'000}); });
     const uint64_t before = prng_.below(5), limit = prng_.below(4);

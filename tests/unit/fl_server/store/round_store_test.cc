@@ -450,6 +450,8 @@ TYPED_TEST(RoundStoreConformance, PromotesAVersionAndRollsBackToTheOneBefore) {
   const auto released = [&] {
     this->reopen();
     const auto release = *this->store().released_model(id);
+    const std::map<JobId, ModelRelease> all = *this->store().released_models();
+    EXPECT_EQ(all.contains(id) ? std::optional(all.at(id)) : std::nullopt, release) << "the same of all jobs";
     return release ? std::to_string(release->seq) + ":" + std::to_string(release->version.value()) : "none";
   };
   const uint64_t revision = this->store().get_job(id)->revision;
@@ -468,6 +470,17 @@ TYPED_TEST(RoundStoreConformance, PromotesAVersionAndRollsBackToTheOneBefore) {
   EXPECT_ERROR(this->store().roll_back_model(id), ErrorCode::conflict, "");
   EXPECT_EQ(released(), "1:0");
   EXPECT_EQ(this->store().get_job(id)->revision, revision + 5);
+}
+
+TYPED_TEST(RoundStoreConformance, SaysWhatEveryJobHasReleasedByOneQuestion) {
+  using Released = std::map<JobId, ModelRelease>;
+  for (const char* const id : {"j", "k", "never"})
+    ASSERT_OK(this->store().create_job(job_record(id), model_record(id, 0)));
+  ASSERT_OK(this->store().promote_model(JobId("j"), ModelVersion(0), wall(10)));
+  ASSERT_OK(this->store().promote_model(JobId("k"), ModelVersion(0), wall(20)));
+  this->reopen();
+  EXPECT_EQ(*this->store().released_models(),
+            (Released{{JobId("j"), {1, ModelVersion(0), wall(10)}}, {JobId("k"), {1, ModelVersion(0), wall(20)}}}));
 }
 
 TYPED_TEST(RoundStoreConformance, PromotesOnlyWhatExistsAndOnlyFromTheRevisionThatIsExpected) {

@@ -1,6 +1,7 @@
 // The store's records and answers as text: what two stores are compared by, and what a failure shows.
 #pragma once
 
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -52,6 +53,12 @@ inline std::string text(const ModelRelease& release) {
          std::to_string(unix_ms(release.time));
 }
 inline std::string text(const std::optional<ModelRelease>& release) { return release ? text(*release) : "none"; }
+
+inline std::string text(const std::map<JobId, ModelRelease>& releases) {
+  std::string lines;
+  for (const auto& [job, release] : releases) lines += job.value() + " " + text(release) + "\n";
+  return lines;
+}
 
 inline std::string text(const RoundRecord& round) {
   std::ostringstream out;
