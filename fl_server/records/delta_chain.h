@@ -1,4 +1,5 @@
-// The deltas of a model's row as bytes: of each the base's digest, its own and its size (8 bytes, little-endian).
+// The deltas of a model's row as bytes: of each the base's digest, its own and its size (8 bytes, as the
+// machine has them: proto/codec/frame.cc refuses to be built for one that is not little-endian).
 #pragma once
 
 #include <vector>

@@ -18,12 +18,16 @@ RetentionJob::RetentionJob(RetentionSettings settings, RetentionParts parts, siz
     : settings_(settings), parts_(std::move(parts)), rows_max_(rows_max) {}
 
 Result<bool> RetentionJob::step() {
-  if (tasks_.empty()) COT_TRY(plan_pass());
+  if (tasks_.empty()) {
+    is_behind_ = false;
+    COT_TRY(plan_pass());
+  }
   const Task task = tasks_.front();
   tasks_.pop_front();
   Result<bool> more = std::visit([this](const auto& one) { return run(one); }, task);
   if (!more) {
     tasks_.clear();
+    is_behind_ = false;
     return more.error();
   }
   if (*more) tasks_.push_front(task);

@@ -63,7 +63,7 @@ class RetentionJob {
   // another. After an error the pass is over, too.
   Result<bool> step();
   const RetentionCounts& counts() const { return counts_; }
-  // More blobs are to go than another step removes: they may come faster than they go.
+  // More blobs are to go in this pass than another step removes: they may come faster than they go.
   bool is_behind() const { return is_behind_; }
 
  private:

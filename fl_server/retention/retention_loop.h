@@ -1,5 +1,6 @@
 // RetentionLoop: a RetentionJob on a thread of its own: a pass every `every`. Between two steps it waits for four times
-// as long as the step took, so that of the store's time no more than a fifth is for what goes.
+// as long as the step took, so that a fifth of the store's time is for what goes. While the job is behind it waits for
+// as long as the step took: up to half of the time, as disks would fill otherwise.
 #pragma once
 
 #include <condition_variable>

@@ -18,6 +18,19 @@ using enum RoundState;
 
 constexpr Millis kHour{3'600'000};
 
+// Removes nothing any more from when it is told to fail.
+class StubbornBlobs : public MemoryBlobStore {
+ public:
+  void fail() { fails_ = true; }
+  Result<bool> remove_put_before(const Digest& digest, WallTime put_min) override {
+    if (fails_) return Error(ErrorCode::unavailable, "the disk is away");
+    return MemoryBlobStore::remove_put_before(digest, put_min);
+  }
+
+ private:
+  bool fails_ = false;
+};
+
 class RetentionJobTest : public testing::Test {
  protected:
   RetentionJobTest() {
@@ -79,7 +92,7 @@ class RetentionJobTest : public testing::Test {
   MemoryTrainingStore store_;
   MemoryAdminStore admin_;
   MemoryDeviceStore devices_;
-  MemoryBlobStore blobs_;
+  StubbornBlobs blobs_;
   UnnamedBlobs unnamed_;
   RetentionJob job_{{.models_kept = 2,
                      .superseded_min = kHour,
@@ -299,6 +312,15 @@ TEST_F(RetentionJobTest, IsBehindWhileAnotherStepIsNotEnough) {
   }
   ASSERT_OK(more);
   EXPECT_EQ(removed, (std::vector<std::pair<uint64_t, bool>>{{50, true}, {100, false}, {120, false}}));
+}
+
+TEST_F(RetentionJobTest, IsNotBehindWhenAPassHasFailed) {
+  for (int i = 0; i < 120; ++i) put("stray " + std::to_string(i));
+  pass_time(25 * kHour);
+  while (!job_.is_behind()) ASSERT_OK(job_.step());
+  blobs_.fail();
+  EXPECT_ERROR(job_.step(), ErrorCode::unavailable, "");
+  EXPECT_FALSE(job_.is_behind()) << "that pass is over";
 }
 
 TEST_F(RetentionJobTest, AStepRemovesNoMoreThanItsRows) {
