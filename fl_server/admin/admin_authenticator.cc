@@ -1,6 +1,8 @@
 #include "fl_server/admin/admin_authenticator.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "secure/crypto/random.h"
 #include "secure/crypto/slow_hash.h"
@@ -12,17 +14,17 @@ namespace {
 constexpr Millis kSecond{1000};
 constexpr std::string_view kDomain = "coterie/v1/remembered-admin-token";
 
-Error stranger() {
-  return Error(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>");
-}
+constexpr ptrdiff_t kDotsOfJwt = 2;
 
 }  // namespace
 
-AdminAuthenticator::AdminAuthenticator(AdminStore& store, const Digest& digest)
+AdminAuthenticator::AdminAuthenticator(AdminStore& store, const Digest& digest, VerifyForeign verify_foreign)
     : store_(store),
+      verify_foreign_(std::move(verify_foreign)),
       data_directory_digest_(digest),
       wrong_of_token_(kWrongOfToken, random_u64()),
-      wrong_of_address_(kWrongOfAddress, random_u64()) {
+      wrong_of_address_(kWrongOfAddress, random_u64()),
+      unknown_of_address_(kUnknownOfAddress, random_u64()) {
   fill_random(key_.mutable_bytes());
 }
 
@@ -54,21 +56,33 @@ std::optional<AdminCaller> AdminAuthenticator::recall(std::string_view token, No
   return std::nullopt;
 }
 
+std::optional<Result<AdminCaller>> AdminAuthenticator::answer_at_once(std::string_view token, Now now) {
+  if (std::optional<AdminCaller> known = recall(token, now)) return *std::move(known);
+  if (admin_token_id(token)) return std::nullopt;
+  if (!verify_foreign_ || std::ranges::count(token, '.') != kDotsOfJwt) return bearer_token_needed();
+  return verify_foreign_(token, now.wall);
+}
+
 Result<AdminCaller> AdminAuthenticator::verify(std::string_view token, Now now, const CallerKey& address) {
   const std::optional<std::string> id = admin_token_id(token);
-  if (!id) return stranger();
+  if (!id) return bearer_token_needed();
+  COT_TRY(admit_look(*id, address, now.instant));
   uint64_t changes = 0;
   {
     const std::lock_guard lock(mutex_);
     changes = changes_;
   }
   const Result<AdminTokenRecord> record = store_.get_admin_token(*id);
-  if (!record) return record.error().code() == ErrorCode::not_found ? stranger() : record.error();
+  if (!record && record.error().code() == ErrorCode::not_found) {
+    was_unknown(*id, address, now.instant);
+    return bearer_token_needed();
+  }
+  if (!record) return record.error();
   const CallerKey token_there{std::hash<std::string>{}(*id), CallerHash{0}(address)};
   COT_TRY(admit_hash(token_there, address, now.instant));
   if (!slow_hash_matches(record->hash, token)) {
     hash_was_wrong(token_there, address, now.instant);
-    return stranger();
+    return bearer_token_needed();
   }
   if (now.wall >= record->expires) {  // counts as wrong: else its holder could have us compute hashes without end
     hash_was_wrong(token_there, address, now.instant);
@@ -77,6 +91,22 @@ Result<AdminCaller> AdminAuthenticator::verify(std::string_view token, Now now, 
   hash_was_right();
   remember(token, *record, now.instant, changes);
   return AdminCaller{record->id, record->roles, record->tenant, record->expires};
+}
+
+Status AdminAuthenticator::admit_look(const std::string& id, const CallerKey& address, Instant now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = unknown_.find(id);
+  if (found != unknown_.end() && now < found->second) return bearer_token_needed();
+  if (!unknown_of_address_.look(address, now)) return {};
+  return Error(ErrorCode::rate_limited,
+               "too many tokens that do not exist came from this address; try again in a second");
+}
+
+void AdminAuthenticator::was_unknown(const std::string& id, const CallerKey& address, Instant now) {
+  const std::lock_guard lock(mutex_);
+  (void)unknown_of_address_.take(address, now);
+  if (unknown_.size() >= kUnknownMax) unknown_.clear();
+  unknown_[id] = now + kUnknownFor;
 }
 
 Status AdminAuthenticator::admit_hash(const CallerKey& token, const CallerKey& address, Instant now) {

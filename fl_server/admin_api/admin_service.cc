@@ -1,6 +1,5 @@
 #include "fl_server/admin_api/admin_service.h"
 
-#include <algorithm>
 #include <new>
 
 #include "base/log.h"
@@ -33,7 +32,7 @@ Result<std::map<std::string, std::string>> read_query(const std::string& text, P
 }  // namespace
 
 AdminService::AdminService(AdminServiceSettings settings, AdminServiceParts parts, const std::string& token)
-    : authenticator_(parts.admin, token_digest(token)),
+    : authenticator_(parts.admin, token_digest(token), parts.verify_foreign),
       audit_(parts.admin),
       context_(std::move(settings), std::move(parts), authenticator_, os::wall_now()) {
   pool_.start(context_.settings.pool_threads);
@@ -48,20 +47,13 @@ AdminService::~AdminService() { pool_.stop(); }
 HttpResponse AdminService::refuse(const Error& error, int status) { return problem_response(error, {}, status); }
 
 Awaitable<Result<AdminCaller>> AdminService::authenticate(std::string authorization, CallerKey address) {
-  constexpr std::string_view kBearer = "Bearer ";
-  const Error stranger(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>");
-  if (!authorization.starts_with(kBearer)) co_return stranger;
-  const std::string token = authorization.substr(kBearer.size());
-  std::optional<AdminCaller> known = authenticator_.recall(token, os::now());
+  const std::optional<std::string_view> token = bearer_token(authorization);
+  if (!token) co_return bearer_token_needed();
+  std::optional<Result<AdminCaller>> known = authenticator_.answer_at_once(*token, os::now());
   if (known) co_return *std::move(known);
-  if (!admin_token_id(token)) {
-    if (context_.verify_foreign && std::ranges::count(token, '.') == 2)
-      co_return context_.verify_foreign(token, os::wall_now());
-    co_return stranger;
-  }
   const auto verify = [this, &token, address](std::function<void(Result<AdminCaller>)> done) {
     pool_.post(
-        [this, &token, address, done = std::move(done)] { done(authenticator_.verify(token, os::now(), address)); });
+        [this, &token, address, done = std::move(done)] { done(authenticator_.verify(*token, os::now(), address)); });
   };
   co_return co_await await_callback<Result<AdminCaller>>(verify);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "fl_server/admin/admin_authenticator.h"
@@ -14,23 +15,19 @@ namespace coterie {
 
 class ModelGate final : public ModelAccess {
  public:
-  // Says who an identity provider's token is; empty: no provider's tokens are taken.
-  using VerifyForeign = std::function<Result<AdminCaller>(std::string_view token, WallTime now)>;
-
   // `token`: that of the data directory. `store` outlives this.
-  ModelGate(AdminStore& store, const std::string& token, VerifyForeign verify_foreign);
+  ModelGate(AdminStore& store, const std::string& token, AdminAuthenticator::VerifyForeign verify_foreign);
   ~ModelGate() override { stop(); }
 
   std::optional<Answer> recall(std::string_view token) override;
   void verify(std::string token, const CallerKey& address, std::function<void(Answer)> done) override;
-  // What was asked is answered; nothing may be asked any more.
+  // What was asked is answered; who asks after that hears that this server stops.
   void stop() { pool_.stop(); }
 
  private:
-  static Answer answer_for(const AdminCaller& caller);
+  static Answer answer_for(const Result<AdminCaller>& caller);
 
   AdminAuthenticator authenticator_;
-  const VerifyForeign verify_foreign_;
   WorkPool pool_;
 };
 

@@ -33,13 +33,14 @@ void WorkPool::start(size_t threads) {
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
 
-void WorkPool::post(Task task) {
+bool WorkPool::post(Task task) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return;
+    if (stopping_) return false;
     tasks_.push_back(std::move(task));
   }
   wake_.notify_one();
+  return true;
 }
 
 void WorkPool::run_parts(size_t parts, const std::function<void(size_t part)>& work) {

@@ -20,7 +20,8 @@ class WorkPool {
   WorkPool& operator=(const WorkPool&) = delete;
 
   void start(size_t threads);
-  void post(Task task);
+  // False: the pool stops, and will not run it.
+  bool post(Task task);
   // work(part) for each part below `parts`, once: on this thread and those of the pool that have nothing else to do.
   // Returns when all are done, which needs no other thread, so that a task may call it.
   void run_parts(size_t parts, const std::function<void(size_t part)>& work);

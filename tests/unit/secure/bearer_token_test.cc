@@ -27,5 +27,13 @@ TEST(BearerToken, IsStoredAsItsSha256) {
   EXPECT_NE(token_digest("abc"), token_digest("abc "));
 }
 
+TEST(BearerToken, StandsBehindItsSchemeInAHeader) {
+  EXPECT_EQ(bearer_token("Bearer cot_x"), "cot_x");
+  EXPECT_EQ(bearer_token("Bearer "), "");
+  for (const char* const none : {"", "Bearer", "bearer x", "Basic x", " Bearer x"})
+    EXPECT_EQ(bearer_token(none), std::nullopt) << none;
+  EXPECT_ERROR(Status(bearer_token_needed()), ErrorCode::unauthenticated, "Authorization: Bearer <token>");
+}
+
 }  // namespace
 }  // namespace coterie

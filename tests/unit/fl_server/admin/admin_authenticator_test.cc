@@ -111,6 +111,49 @@ TEST_F(AdminAuthenticatorTest, ComputesFewHashesThatComeToNothing) {
   EXPECT_OK(authenticator_.verify(token, now_));
 }
 
+TEST_F(AdminAuthenticatorTest, LooksUpFewIdsThatDoNotExist) {
+  constexpr CallerKey kStranger{0, 1}, kElsewhere{0, 2};
+  const std::string token = add({Role::viewer});
+  const int before = store_.reads;
+  for (int i = 0; i < 1'000; ++i) (void)authenticator_.verify(generate_admin_token().text, now_, kStranger);
+  EXPECT_EQ(store_.reads - before, static_cast<int>(AdminAuthenticator::kUnknownOfAddress.burst));
+  EXPECT_ERROR(authenticator_.verify(generate_admin_token().text, now_, kStranger), ErrorCode::rate_limited,
+               "do not exist");
+  EXPECT_OK(authenticator_.verify(token, now_, kElsewhere)) << "others are not held up";
+  pass(Millis{1000});
+  EXPECT_OK(authenticator_.verify(token, now_, kStranger)) << "nor is this address for long";
+}
+
+TEST_F(AdminAuthenticatorTest, RemembersForAWhileThatAnIdDoesNotExist) {
+  const std::string removed = add({Role::viewer});
+  ASSERT_OK(store_.remove_admin_token(id_of(removed)));
+  EXPECT_ERROR(authenticator_.verify(removed, now_), ErrorCode::unauthenticated, "bearer token");
+  const int reads = store_.reads;
+  for (int i = 0; i < 1'000; ++i)
+    ASSERT_ERROR(authenticator_.verify(removed, now_), ErrorCode::unauthenticated, "bearer token");
+  EXPECT_EQ(store_.reads, reads);
+  EXPECT_OK(authenticator_.verify(add({Role::viewer}), now_)) << "it does not count against its address";
+  const int later = store_.reads;
+  pass(AdminAuthenticator::kUnknownFor);
+  EXPECT_ERROR(authenticator_.verify(removed, now_), ErrorCode::unauthenticated, "bearer token");
+  EXPECT_EQ(store_.reads, later + 1);
+}
+
+TEST_F(AdminAuthenticatorTest, SaysAtOnceWhatNeedsNoStore) {
+  const std::string token = add({Role::viewer});
+  EXPECT_FALSE(authenticator_.answer_at_once(token, now_)) << "the store has to say it";
+  ASSERT_OK(authenticator_.verify(token, now_));
+  EXPECT_EQ(**authenticator_.answer_at_once(token, now_), (AdminCaller{id_of(token), {Role::viewer}}));
+  EXPECT_EQ((*authenticator_.answer_at_once("cot_data-directory", now_))->id, kDataDirectoryTokenId);
+  EXPECT_ERROR(*authenticator_.answer_at_once("a.b.c", now_), ErrorCode::unauthenticated, "bearer token")
+      << "no provider's tokens are taken";
+  AdminAuthenticator with_provider(store_, token_digest("cot_x"), [](std::string_view text, WallTime) {
+    return Result<AdminCaller>(AdminCaller{"oidc:" + std::string(text), {Role::viewer}});
+  });
+  EXPECT_EQ((*with_provider.answer_at_once("a.b.c", now_))->id, "oidc:a.b.c");
+  EXPECT_ERROR(*with_provider.answer_at_once("a.b", now_), ErrorCode::unauthenticated, "bearer token");
+}
+
 TEST_F(AdminAuthenticatorTest, HoldsUpNobodyElseForWhoShowsAnExpiredToken) {
   constexpr CallerKey kAttacker{0, 1}, kOther{0, 2};
   const std::string token = add({Role::viewer}), expired = add({Role::viewer}, Millis{0});

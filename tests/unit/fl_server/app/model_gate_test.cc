@@ -39,6 +39,7 @@ class ModelGateTest : public testing::Test {
 
   test::MemoryAdminStore store_;
   ModelGate gate_{store_, kOwnToken, [](std::string_view token, WallTime) -> Result<AdminCaller> {
+                    if (token == "a.viewers.jwt") return AdminCaller{"oidc:eve", {Role::viewer}, "acme"};
                     if (token == "a.good.jwt") return AdminCaller{"oidc:app", {Role::application}, "acme"};
                     return Error(ErrorCode::unauthenticated, "not of the provider");
                   }};
@@ -74,6 +75,32 @@ TEST_F(ModelGateTest, EverybodyElseAsksNone) {
 TEST_F(ModelGateTest, AProvidersTokenCountsByItsRolesAndTenant) {
   EXPECT_EQ(*ask("a.good.jwt"), "acme");
   EXPECT_ERROR(ask("a.bad.jwt"), ErrorCode::unauthenticated, "not of the provider");
+}
+
+TEST_F(ModelGateTest, WhoIsRememberedWithoutTheRoleIsRefusedAtOnce) {
+  const std::string token = token_of({Role::viewer}, "acme");
+  EXPECT_FALSE(gate_.recall(token));
+  EXPECT_ERROR(ask(token), ErrorCode::permission_denied, "viewer");
+  const auto known = gate_.recall(token);
+  ASSERT_TRUE(known);
+  EXPECT_ERROR(*known, ErrorCode::permission_denied, "viewer");
+}
+
+TEST_F(ModelGateTest, AProvidersTokenWithoutTheRoleAsksNone) {
+  EXPECT_ERROR(ask("a.viewers.jwt"), ErrorCode::permission_denied, "viewer");
+}
+
+TEST_F(ModelGateTest, WhenItStopsEverybodyIsStillAnswered) {
+  const std::string token = token_of({Role::application}, "acme");
+  gate_.stop();
+  EXPECT_ERROR(ask(token), ErrorCode::unavailable, "stops");
+  EXPECT_OK(ask(kOwnToken)) << "needs no store";
+}
+
+TEST_F(ModelGateTest, RandomIdsAreLookedUpAsOftenAsAnAddressMay) {
+  const int before = store_.reads;
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(ask(generate_admin_token().text));
+  EXPECT_LT(store_.reads - before, 100);
 }
 
 TEST_F(ModelGateTest, AStoreThatDoesNotAnswerLetsNobodyIn) {
