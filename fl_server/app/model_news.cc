@@ -24,9 +24,16 @@ void ModelNews::mail_came() {
   wake_.notify_all();
 }
 
+void ModelNews::load_ended() {
+  const std::lock_guard lock(mutex_);
+  woken_.has_load = true;
+  wake_.notify_all();
+}
+
 ModelNews::Woken ModelNews::wait(Millis patience) {
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, patience, [this] { return woken_.has_news || woken_.has_mail || is_closed_; });
+  wake_.wait_for(lock, patience,
+                 [this] { return woken_.has_news || woken_.has_mail || woken_.has_load || is_closed_; });
   return std::exchange(woken_, {});
 }
 

@@ -12,14 +12,16 @@ namespace coterie {
 // Stands before the hub that it hears from.
 class ModelNews final : public EventSubscriber {
  public:
-  // What has happened since it was waited for last; both may be false: patience is over, or it is closed.
+  // What has happened since it was waited for last; all may be false: patience is over, or it is closed.
   struct Woken {
     bool has_news = false;  // of models, on this node
     bool has_mail = false;  // from the node that leads: RemoteNews reads whether it is of models
+    bool has_load = false;  // a version was loaded, or could not be
   };
 
   void happened(const Event& event) override;
   void mail_came();
+  void load_ended();
   // Until something has happened, or it is closed, at most `patience`. One thread's.
   Woken wait(Millis patience);
   void close();

@@ -17,6 +17,7 @@
 #include "fl_server/events/event_reader.h"
 #include "fl_server/fleet/fleet_member.h"
 #include "fl_server/net/http_server.h"
+#include "fl_server/serving/background_loader.h"
 #include "fl_server/serving/model_follower.h"
 #include "fl_server/serving/model_server.h"
 #include "fl_server/store/sql_admin_store.h"
@@ -67,10 +68,12 @@ Result<std::unique_ptr<ModelPlane>> ModelPlane::open(const ServerConfig& config,
   plane->gate_ = std::make_unique<ModelGate>(stores.admin(), token, std::move(parts.verify_foreign));
   plane->server_ =
       std::make_unique<ModelServer>(settings_of(serving, *plane->gate_), std::as_const(parts.observers.metrics));
+  plane->server_->set_ready(false);
+  plane->loader_ = std::make_unique<BackgroundLoader>(stores.blobs(), serving.bytes_max, *plane->server_,
+                                                      [&news = parts.news] { news.load_ended(); });
   plane->follower_ = std::make_unique<ModelFollower>(
       FollowedJobs{.jobs = serving.jobs, .populations = serving.populations, .models_max = serving.models_max},
-      FollowedStores{
-          .jobs = stores.training(), .models = stores.training(), .blobs = stores.blobs(), .admin = stores.admin()},
+      FollowedStores{.jobs = stores.training(), .models = stores.training(), .admin = stores.admin()}, *plane->loader_,
       *plane->server_);
   if (parts.fleet != nullptr) {
     plane->remote_ =
@@ -95,15 +98,21 @@ uint64_t ModelPlane::held_bytes() const { return http_->held_bytes(); }
 void ModelPlane::follow() {
   while (!news_.is_closed()) {
     const Instant next_look = os::monotonic_now() + kLookEvery;
-    if (const Status looked = follower_->look(); !looked)
-      log(LogLevel::warning, "models_not_followed", {{"error", looked.error().message()}});
+    followed(follower_->look(os::monotonic_now()));
     while (!news_.is_closed() && os::monotonic_now() < next_look) {
-      if (has_news_by(next_look)) break;
+      if (wait_for_news(next_look)) break;
     }
   }
 }
 
-bool ModelPlane::has_news_by(Instant until) {
+// Ready is a server that has tried everything once, and stays it: what comes later takes the place of what is there.
+void ModelPlane::followed(const Status& status) {
+  if (!status) log(LogLevel::warning, "models_not_followed", {{"error", status.error().message()}});
+  if (follower_->is_settled()) server_->set_ready(true);
+}
+
+// Whether there is something to look for. Goes on meanwhile with what has been loaded.
+bool ModelPlane::wait_for_news(Instant until) {
   Millis patience = std::chrono::ceil<Millis>(until - os::monotonic_now());
   if (remote_) {
     // Not at once where a stream has ended: whoever led may be gone, and its place still be said to be there.
@@ -116,13 +125,16 @@ bool ModelPlane::has_news_by(Instant until) {
   const ModelNews::Woken woken = news_.wait(patience);
   const bool was_told = woken.has_mail && remote_->read();
   if (was_told) log(LogLevel::debug, "models_told_by_leader");
-  return was_told || woken.has_news;
+  const bool has_news = was_told || woken.has_news;
+  if (woken.has_load && !has_news) followed(follower_->go_on(os::monotonic_now()));
+  return has_news;
 }
 
 void ModelPlane::stop(Millis patience) {
   if (std::exchange(is_stopped_, true)) return;
   news_.close();
   if (thread_.joinable()) thread_.join();
+  if (loader_) loader_->stop();
   if (http_) {
     http_->stop_accepting();
     (void)http_->wait_until_quiet(patience);

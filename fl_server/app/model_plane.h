@@ -15,6 +15,7 @@
 
 namespace coterie {
 
+class BackgroundLoader;
 class FleetSide;
 class HttpServer;
 class ModelFollower;
@@ -58,12 +59,14 @@ class ModelPlane {
  private:
   explicit ModelPlane(ModelNews& news);
   void follow();
-  bool has_news_by(Instant until);
+  void followed(const Status& status);
+  bool wait_for_news(Instant until);
 
   ModelNews& news_;
   std::unique_ptr<ModelGate> gate_;
   std::unique_ptr<ModelServer> server_;
   std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<BackgroundLoader> loader_;
   std::unique_ptr<ModelFollower> follower_;
   std::unique_ptr<RemoteNews> remote_;  // null: this server is alone
   Instant begins_at_{};                 // a stream of the node that leads, if there is none

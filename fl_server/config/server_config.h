@@ -59,7 +59,7 @@ struct ServingConfig {
   ListenConfig listen{.address = "127.0.0.1", .port = 8500, .limits = {}};
   std::vector<std::string> jobs;          // by id; with the next none: all
   std::vector<std::string> populations;   // all of their jobs
-  uint32_t models_max = 8;                // of those jobs: the ones that were created last
+  uint32_t models_max = 8;                // of those jobs: released ones, then the newest
   uint32_t canary_percent = 0;            // of requests that name no version: to the latest, where another is promoted
   bool has_shadow = false;                // the latest computes beside the promoted one, and is compared
   uint32_t threads = 1;                   // for connections, beside those of the other planes

@@ -18,44 +18,91 @@ bool ModelFollower::is_followed(const JobRecord& job) const {
          std::ranges::find(settings_.populations, job.spec.common.population.value()) != settings_.populations.end();
 }
 
-Status ModelFollower::look() {
-  COT_ASSIGN(const std::vector<RegisteredModel> models, registered());
-  const LoadedModels before = server_.models().loaded();
-  remove(models_to_remove(models, before));
-  forget_refused(models);
-  // At once what needs no loading. What the registry has no more goes when what comes in its place is there.
-  ServingNames names = names_to_answer_to(models, server_.models().loaded());
-  names.withdrawn.clear();
-  answer_to(std::move(names));
-  Status loaded;
-  for (const VersionToLoad& wanted : versions_to_load(models, before, refused_)) {
-    loaded = load(wanted);
-    if (!loaded) break;
-  }
-  answer_to(names_to_answer_to(models, server_.models().loaded()));
-  tell_promoted(before);
-  return loaded;
+Status ModelFollower::look(Instant now) {
+  COT_ASSIGN(registered_, registered());
+  failed_.keep(registered_);
+  COT_TRY(go_on(now));
+  has_looked_ = true;
+  return {};
 }
 
-// Those that were created last come first.
+Status ModelFollower::go_on(Instant now) {
+  const LoadedModels before = server_.models().loaded();
+  take_loaded(now);
+  remove(models_to_remove(registered_, server_.models().loaded()));
+  answer_to(names_to_answer_to(registered_, server_.models().loaded(), failed_.resting(now)));
+  tell_promoted(before);
+  const uint64_t bytes = server_.models().bytes();
+  if (bytes < std::exchange(bytes_seen_, bytes)) failed_.room_came();
+  return begin_next(now);
+}
+
 Result<std::vector<RegisteredModel>> ModelFollower::registered() {
-  COT_ASSIGN(const std::vector<JobRecord> all, stores_.jobs.list_jobs());
+  COT_ASSIGN(const std::vector<JobRecord> jobs, stores_.jobs.list_jobs());
+  COT_ASSIGN(const auto released, stores_.models.released_models());
+  std::vector<RegisteredModel> all;
+  for (const JobRecord& job : jobs) {
+    if (!is_followed(job)) continue;
+    RegisteredModel model{.job = job.id.value(), .population = job.spec.common.population.value()};
+    if (const auto release = released.find(job.id); release != released.end()) {
+      model.promoted = release->second.version.value();
+      model.promoted_at = release->second.time;
+    }
+    all.push_back(std::move(model));
+  }
+  std::vector<RegisteredModel> served = jobs_to_serve(all, settings_.models_max);
+  tell_left_out(all, served);
   std::vector<RegisteredModel> registered;
-  for (auto job = all.rbegin(); job != all.rend() && registered.size() < settings_.models_max; ++job) {
-    if (!is_followed(*job)) continue;
-    const Result<std::vector<ModelRecord>> versions = stores_.models.list_models(job->id);
+  for (RegisteredModel& model : served) {
+    const Result<std::vector<ModelRecord>> versions = stores_.models.list_models(JobId(model.job));
     if (!versions && versions.error().code() == ErrorCode::not_found) continue;  // deleted meanwhile
     if (!versions) return versions.error();
-    RegisteredModel model{.job = job->id.value(), .population = job->spec.common.population.value()};
     for (const ModelRecord& version : *versions) model.versions.push_back(version.version.value());
-    COT_ASSIGN(const std::optional<ModelRelease> release, stores_.models.released_model(job->id));
-    if (release) {
-      model.promoted = release->version.value();
-      model.promoted_at = release->time;
-    }
     registered.push_back(std::move(model));
   }
   return registered;
+}
+
+// Each once, as long as there is no place for it.
+void ModelFollower::tell_left_out(const std::vector<RegisteredModel>& all, const std::vector<RegisteredModel>& served) {
+  std::set<std::string> left_out;
+  for (const RegisteredModel& model : all) {
+    if (model.promoted && std::ranges::find(served, model.job, &RegisteredModel::job) == served.end())
+      left_out.insert(model.job);
+  }
+  for (const std::string& job : left_out) {
+    if (left_out_.contains(job)) continue;
+    log(LogLevel::warning, "released_model_left_out", {{"model", job}, {"models_max", settings_.models_max}});
+  }
+  left_out_ = std::move(left_out);
+}
+
+void ModelFollower::take_loaded(Instant now) {
+  if (!loading_) return;
+  auto version = loader_.take();
+  if (!version) return;
+  const Loading loading = *std::exchange(loading_, std::nullopt);
+  const auto& [job, number, promotes] = loading.wanted;
+  const auto model = std::ranges::find(registered_, job, &RegisteredModel::job);
+  const bool is_registered = model != registered_.end() && std::ranges::binary_search(model->versions, number);
+  if (!is_registered) return;  // nobody asks for it any more
+  const Status served = publish(loading, *model, *std::move(version));
+  if (served) return failed_.loaded(job, number);
+  const std::optional<Millis> again_in = failed_.failed(job, number, served.error().code(), now);
+  log(LogLevel::warning, "model_not_served",
+      {{"model", job},
+       {"version", number},
+       {"error", served.error().message()},
+       {"again_in_ms", again_in ? std::to_string(again_in->count()) : "never"}});
+}
+
+Status ModelFollower::publish(const Loading& loading, const RegisteredModel& model,
+                              Result<std::shared_ptr<ServedVersion>> version) {
+  if (!version) return version.error();
+  const Standing standing = model.promoted == loading.wanted.version ? Standing::promoted
+                            : model.promoted                         ? Standing::candidate
+                                                                     : Standing::latest;
+  return server_.publish(loading.wanted.job, *std::move(version), standing, loading.tenant);
 }
 
 void ModelFollower::remove(const std::vector<std::string>& models) {
@@ -64,36 +111,6 @@ void ModelFollower::remove(const std::vector<std::string>& models) {
     server_.metrics().model_removed(model);
     log(LogLevel::info, "model_served_no_more", {{"model", model}});
   }
-  if (!models.empty()) refused_.clear();  // what found no room may find it now
-}
-
-void ModelFollower::forget_refused(const std::vector<RegisteredModel>& models) {
-  std::erase_if(refused_, [&](const auto& refused) {
-    const auto model = std::ranges::find(models, refused.first, &RegisteredModel::job);
-    return model == models.end() || !std::ranges::binary_search(model->versions, refused.second);
-  });
-}
-
-Status ModelFollower::load(const VersionToLoad& wanted) {
-  const JobId job(wanted.job);
-  const Result<ModelRecord> record = stores_.models.get_model(job, ModelVersion(wanted.version));
-  if (!record && record.error().code() == ErrorCode::not_found) return {};  // retention was here first
-  if (!record) return record.error();
-  const Status served = publish(wanted, *record);
-  if (served) return {};
-  const ErrorCode code = served.error().code();
-  if (code == ErrorCode::unavailable || code == ErrorCode::timed_out) return served;
-  refused_.emplace(wanted.job, wanted.version);
-  log(LogLevel::warning, "model_not_served",
-      {{"model", wanted.job}, {"version", wanted.version}, {"error", served.error().message()}});
-  return {};
-}
-
-Status ModelFollower::publish(const VersionToLoad& wanted, const ModelRecord& record) {
-  COT_ASSIGN(const std::string owner, stores_.admin.owner_of(Owned::job, wanted.job));
-  COT_ASSIGN(Bytes file, stores_.blobs.get(record.digest, settings_.model_bytes_max));
-  return server_.publish(wanted.job, std::move(file), wanted.version, wanted.promotes,
-                         owner.empty() ? kDefaultTenant : std::string_view(owner));
 }
 
 void ModelFollower::answer_to(ServingNames names) {
@@ -102,12 +119,31 @@ void ModelFollower::answer_to(ServingNames names) {
       log(LogLevel::warning, "served_model_not_promoted",
           {{"model", promotion.job}, {"error", promoted.error().message()}});
   }
+  for (const std::string& job : names.withheld) {
+    server_.models().withhold(job);
+    log(LogLevel::warning, "promoted_model_not_served", {{"model", job}});
+  }
   server_.models().set_aliases(std::move(names.aliases));
   for (const auto& [job, version] : names.withdrawn) {
     server_.models().withdraw(job, version);
     log(LogLevel::info, "model_version_served_no_more", {{"model", job}, {"version", version}});
   }
   server_.tell_loaded();
+}
+
+Status ModelFollower::begin_next(Instant now) {
+  if (loading_) return {};
+  for (VersionToLoad& wanted : versions_to_load(registered_, server_.models().loaded(), failed_.resting(now))) {
+    const Result<ModelRecord> record = stores_.models.get_model(JobId(wanted.job), ModelVersion(wanted.version));
+    if (!record && record.error().code() == ErrorCode::not_found) continue;  // retention was here first
+    if (!record) return record.error();
+    COT_ASSIGN(std::string owner, stores_.admin.owner_of(Owned::job, wanted.job));
+    if (owner.empty()) owner = kDefaultTenant;
+    loader_.begin(wanted, record->digest);
+    loading_ = Loading{std::move(wanted), std::move(owner)};
+    return {};
+  }
+  return {};
 }
 
 void ModelFollower::tell_promoted(const LoadedModels& before) {

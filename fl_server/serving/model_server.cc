@@ -25,28 +25,53 @@ ModelServer::ModelServer(ModelServerSettings settings, const Metrics& http_metri
       workers_(sessions_.workers, {sessions_.batch_sizes, settings.waiting_max}, metrics_),
       service_(std::move(settings.service), models_, workers_, metrics_, http_metrics) {}
 
-Status ModelServer::publish(const std::string& model, Bytes file, uint64_t number, bool promotes,
-                            std::string_view tenant) {
-  const auto room = [&] {
-    const uint64_t held = models_.bytes() + file.size();
-    return held < bytes_max_ ? bytes_max_ - held : 0;
-  };
-  uint64_t left = room();
-  if (left < sessions_.memory_bytes_max && models_.drop_spares() > 0) left = room();
-  SessionLimits sessions = sessions_;
-  sessions.memory_bytes_max = std::min(sessions_.memory_bytes_max, left);
-  auto version = ServedVersion::load(std::move(file), number, sessions);
-  if (!version && version.error().code() == ErrorCode::too_large && left < sessions_.memory_bytes_max) {
-    return version.error().with_context("of " + std::to_string(bytes_max_) + " bytes for all models " +
-                                        std::to_string(left) + " are left");
+uint64_t ModelServer::room_beside(uint64_t file_bytes) const {
+  const uint64_t held = models_.bytes() + file_bytes;
+  return held < bytes_max_ ? bytes_max_ - held : 0;
+}
+
+// One step of it; false: there is nothing that may go.
+bool ModelServer::make_room(bool promotes) {
+  if (models_.drop_spares() > 0) return true;
+  if (!promotes) return false;
+  const auto gone = models_.drop_unpromoted();
+  if (!gone) return false;
+  if (!models_.list(gone->first)) metrics_.model_removed(gone->first);
+  log(LogLevel::warning, "model_version_made_room", {{"model", gone->first}, {"version", gone->second}});
+  return true;
+}
+
+Result<std::shared_ptr<ServedVersion>> ModelServer::prepare(Bytes file, uint64_t number, bool promotes) {
+  COT_ASSIGN(const Model model, ServedVersion::open(std::move(file)));
+  for (;;) {
+    const uint64_t left = room_beside(model.file().size());
+    SessionLimits sessions = sessions_;
+    sessions.memory_bytes_max = std::min(sessions_.memory_bytes_max, left);
+    auto version = ServedVersion::compile(model, number, sessions);
+    const bool is_refused = !version && version.error().code() == ErrorCode::too_large;
+    const bool is_short =
+        left < sessions_.memory_bytes_max && (is_refused || (version && (*version)->lacks_batch_sizes()));
+    if (is_short && make_room(promotes)) continue;
+    if (!is_short || !is_refused) return version;
+    return version.error().with_context("of serving.bytes_max, " + std::to_string(bytes_max_) +
+                                        " bytes for all models and their files, " + std::to_string(left) + " are left");
   }
-  if (!version) return version.error();
-  const std::string name = (*version)->name(), digest = (*version)->digest_text();
-  COT_TRY(models_.publish(model, *std::move(version), promotes, tenant));
+}
+
+Status ModelServer::publish(const std::string& model, std::shared_ptr<ServedVersion> version, Standing standing,
+                            std::string_view tenant) {
+  const std::string name = version->name(), digest = version->digest_text();
+  COT_TRY(models_.publish(model, std::move(version), standing, tenant));
   metrics_.version_published(model, name, digest);
   tell_loaded();
   log(LogLevel::info, "model_served", {{"model", model}, {"version", name}, {"digest", digest}});
   return {};
+}
+
+Status ModelServer::publish(const std::string& model, Bytes file, uint64_t number, Standing standing,
+                            std::string_view tenant) {
+  COT_ASSIGN(auto version, prepare(std::move(file), number, standing == Standing::promoted));
+  return publish(model, std::move(version), standing, tenant);
 }
 
 void ModelServer::tell_loaded() {

@@ -27,11 +27,19 @@ class ModelServer {
   // `http_metrics` outlives it.
   ModelServer(ModelServerSettings settings, const Metrics& http_metrics);
 
-  // Loads a model file and has it answer as this version; then what is asked without a version is answered by it,
-  // unless another is promoted. Where room ends, versions that are neither the latest nor promoted go first. Slow for
-  // large models. Errors: ServedVersion::load, ServedModels::publish; too_large (no room is left). One thread's.
-  Status publish(const std::string& model, Bytes file, uint64_t number, bool promotes = false,
+  // Compiles a model file, so that it can answer as this version. Where room ends, versions go that are neither the
+  // latest nor promoted. For one that `promotes`, all others that are not promoted go, too, one by one until there is
+  // room: applications come first. Slow for large models, and takes no lock meanwhile: any thread, one at a time.
+  // Errors: ServedVersion::load; too_large (no room is left).
+  Result<std::shared_ptr<ServedVersion>> prepare(Bytes file, uint64_t number, bool promotes);
+  // Has it answer. Fast. Errors: ServedModels::publish.
+  Status publish(const std::string& model, std::shared_ptr<ServedVersion> version, Standing standing,
+                 std::string_view tenant);
+  // Both.
+  Status publish(const std::string& model, Bytes file, uint64_t number, Standing standing = Standing::latest,
                  std::string_view tenant = kDefaultTenant);
+  // What /v2/health/ready says, if a model answers at all; true, until it is told otherwise. Thread-safe.
+  void set_ready(bool is_ready) { service_.set_ready(is_ready); }
   // After models were published, removed or withdrawn: what the metrics say of them.
   void tell_loaded();
   ServedModels& models() { return models_; }
@@ -42,6 +50,9 @@ class ModelServer {
   void stop() { workers_.stop(); }
 
  private:
+  uint64_t room_beside(uint64_t file_bytes) const;
+  bool make_room(bool promotes);
+
   const SessionLimits sessions_;
   const uint64_t bytes_max_;
   ServingMetrics metrics_;

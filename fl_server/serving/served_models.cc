@@ -26,7 +26,7 @@ void ServedModels::let_go(Entry& entry, const std::vector<uint64_t>& gone, Versi
   }
 }
 
-Status ServedModels::publish(const std::string& model, std::shared_ptr<ServedVersion> version, bool promotes,
+Status ServedModels::publish(const std::string& model, std::shared_ptr<ServedVersion> version, Standing standing,
                              std::string_view tenant) {
   if (!is_name(model)) {
     return Error(ErrorCode::invalid_argument,
@@ -41,10 +41,15 @@ Status ServedModels::publish(const std::string& model, std::shared_ptr<ServedVer
                                                   " has other inputs or another output than those before it; serve it "
                                                   "by another name");
   }
-  COT_ASSIGN(const std::vector<uint64_t> gone, entry.table.add(version->number(), version->digest(), promotes));
+  COT_ASSIGN(const std::vector<uint64_t> gone, entry.table.add(version->number(), version->digest(), standing));
   entry.versions.try_emplace(version->number(), std::move(version));
   let_go(entry, gone, freed);
   return {};
+}
+
+void ServedModels::withhold(const std::string& model) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = models_.find(model); found != models_.end()) found->second.table.withhold();
 }
 
 Status ServedModels::promote(const std::string& model, std::optional<uint64_t> number) {
@@ -84,6 +89,33 @@ size_t ServedModels::drop_spares() {
   return freed.size();
 }
 
+std::optional<std::pair<std::string, uint64_t>> ServedModels::drop_unpromoted() {
+  Versions freed;
+  const std::lock_guard lock(mutex_);
+  auto from = models_.end();
+  uint64_t number = 0, bytes = 0;
+  bool is_candidate = false;
+  for (auto entry = models_.begin(); entry != models_.end(); ++entry) {
+    const VersionTable& table = entry->second.table;
+    for (const auto& [version, loaded] : entry->second.versions) {
+      if (version == table.promoted()) continue;
+      const bool stands_beside = table.promoted().has_value();
+      if (from != models_.end() && std::pair(stands_beside, loaded->bytes()) <= std::pair(is_candidate, bytes))
+        continue;
+      from = entry;
+      number = version;
+      bytes = loaded->bytes();
+      is_candidate = stands_beside;
+    }
+  }
+  if (from == models_.end()) return std::nullopt;
+  std::pair gone(from->first, number);
+  from->second.table.remove(number);
+  let_go(from->second, {number}, freed);
+  if (from->second.versions.empty()) models_.erase(from);
+  return gone;
+}
+
 Result<ServedModels::Found> ServedModels::entry_of(std::string_view model, std::string_view caller) const {
   auto found = models_.find(model);
   bool is_population = false;
@@ -120,10 +152,11 @@ Result<ServedModels::Choice> ServedModels::choose(std::string_view model, uint64
   COT_ASSIGN(const Found found, entry_of(model, caller));
   const Entry& entry = *found.entry;
   if (found.is_population && !entry.table.promoted()) return no_such_model(model);
-  COT_ASSIGN(const uint64_t number, entry.table.choose(hash, canary_percent));
+  const Result<uint64_t> number = entry.table.choose(hash, canary_percent);
+  if (!number) return number.error().with_context("model " + std::string(model));
   const std::optional<uint64_t> candidate = entry.table.candidate();
-  return Choice{entry.versions.at(number),
-                candidate && *candidate != number ? entry.versions.at(*candidate) : std::shared_ptr<ServedVersion>()};
+  return Choice{entry.versions.at(*number),
+                candidate && *candidate != *number ? entry.versions.at(*candidate) : std::shared_ptr<ServedVersion>()};
 }
 
 Result<ServedModels::Listing> ServedModels::list(std::string_view model, std::string_view caller) const {
@@ -140,6 +173,7 @@ LoadedModels ServedModels::loaded() const {
   for (const auto& [name, entry] : models_) {
     LoadedModel& model = loaded[name];
     model.promoted = entry.table.promoted();
+    model.is_released = entry.table.is_released();
     for (const auto& [number, version] : entry.versions) model.versions.insert(number);
   }
   return loaded;

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fl_server/records/tenant.h"
@@ -27,11 +28,13 @@ class ServedModels {
   // `kept_max`: versions of a model beside the promoted one.
   explicit ServedModels(size_t kept_max) : kept_max_(kept_max) {}
 
-  // From now on this version of the model answers to its names, to "promoted" among them if it `promotes`. `tenant`:
-  // whose it is, for the model's first version. invalid_argument (the name is empty, too long or has another character
+  // From now on this version of the model answers to its names, as its standing says. `tenant`: whose it is, for the
+  // model's first version. invalid_argument (the name is empty, too long or has another character
   // than letters, digits, '-', '_' and '.'; inputs or output are not those of the model's other versions), conflict.
-  Status publish(const std::string& model, std::shared_ptr<ServedVersion> version, bool promotes = false,
+  Status publish(const std::string& model, std::shared_ptr<ServedVersion> version, Standing standing = Standing::latest,
                  std::string_view tenant = kDefaultTenant);
+  // A version of it is promoted that is not here: VersionTable::withhold.
+  void withhold(const std::string& model);
   // not_found
   Status promote(const std::string& model, std::optional<uint64_t> number);
   // Nobody finds this version any more; with its last version the model goes.
@@ -42,8 +45,11 @@ class ServedModels {
   void set_aliases(ModelAliases aliases);
   // All versions go that are neither their model's latest nor promoted. How many.
   size_t drop_spares();
+  // One version goes that is not promoted, so that a promoted one finds room: beside a promoted one if there is such,
+  // else of a model of which none is promoted. The largest of them. Which; none: all that is left is promoted.
+  std::optional<std::pair<std::string, uint64_t>> drop_unpromoted();
 
-  // not_found. An empty version name: what VersionTable::resolve says.
+  // not_found; unavailable (the promoted version is not here). An empty version name: what VersionTable::resolve says.
   Result<std::shared_ptr<ServedVersion>> find(std::string_view model, std::string_view version,
                                               std::string_view caller = kEveryTenant) const;
   // For a request that names no version: VersionTable::choose, and its candidate, if that is another version.

@@ -37,12 +37,21 @@ std::vector<uint32_t> batch_sizes_up_to(uint32_t batch_max) {
   return sizes;
 }
 
-Result<std::shared_ptr<ServedVersion>> ServedVersion::load(Bytes file, uint64_t number, const SessionLimits& limits) {
-  static std::atomic<uint64_t> next_lane{1};
+Result<Model> ServedVersion::open(Bytes file) {
   COT_TRY(check_seal(file));
-  const uint64_t file_bytes = file.size();
-  COT_ASSIGN(const Model model, Model::load(std::move(file)));
+  COT_ASSIGN(Model model, Model::load(std::move(file)));
   if (model.graph().inputs.empty()) return Error(ErrorCode::invalid_argument, "the model has no input");
+  return model;
+}
+
+Result<std::shared_ptr<ServedVersion>> ServedVersion::load(Bytes file, uint64_t number, const SessionLimits& limits) {
+  COT_ASSIGN(const Model model, open(std::move(file)));
+  return compile(model, number, limits);
+}
+
+Result<std::shared_ptr<ServedVersion>> ServedVersion::compile(const Model& model, uint64_t number,
+                                                              const SessionLimits& limits) {
+  static std::atomic<uint64_t> next_lane{1};
   std::shared_ptr<ServedVersion> version(new ServedVersion());
   version->number_ = number;
   version->name_ = std::to_string(number);
@@ -50,15 +59,21 @@ Result<std::shared_ptr<ServedVersion>> ServedVersion::load(Bytes file, uint64_t 
   version->digest_text_ = version->digest_.hex();
   version->interface_ = interface_of(model);
   version->lane_ = LaneId(next_lane++);
-  version->bytes_ = file_bytes;
+  version->bytes_ = model.file().size();
   version->sessions_.resize(limits.workers);
-  // The small sizes first: they are the ones that nobody can do without.
-  const uint64_t share = limits.memory_bytes_max / (limits.workers * limits.batch_sizes.size());
+  // The small sizes first: they are the ones that nobody can do without. The workers' sessions of a size are equally
+  // large: a share that holds one holds all.
+  uint64_t left = limits.memory_bytes_max;
   for (const uint32_t size : limits.batch_sizes) {
+    const uint64_t share = left / limits.workers;
     for (std::vector<Predictor>& sessions : version->sessions_) {
       Result<Predictor> predictor = Predictor::create(model, size, share);
-      if (!predictor && predictor.error().code() == ErrorCode::too_large && size > 1) return version;
+      if (!predictor && predictor.error().code() == ErrorCode::too_large && size > 1) {
+        version->lacks_batch_sizes_ = true;
+        return version;
+      }
       if (!predictor) return predictor.error();
+      left -= predictor->arena_bytes();
       version->bytes_ += predictor->arena_bytes();
       sessions.push_back(std::move(*predictor));
     }

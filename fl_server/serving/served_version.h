@@ -21,7 +21,9 @@ namespace coterie {
 struct SessionLimits {
   size_t workers = 1;
   std::vector<uint32_t> batch_sizes = {1};  // ascending, the first is 1
-  uint64_t memory_bytes_max = 1ull << 30;   // of all sessions of one version; sizes that do not fit are left out
+  // All sessions of one version have so much together: what the small batch sizes need is theirs, and what is left is
+  // for the large ones. A size that no longer fits for all workers is left out, as are those above it.
+  uint64_t memory_bytes_max = 1ull << 30;
 };
 
 // 1, 2, 4 ... up to `batch_max`, and that itself. Precondition: batch_max is at least 1.
@@ -32,14 +34,19 @@ class ServedVersion {
   // Loads and compiles: milliseconds for small models, seconds for large ones. Errors: what Model::load says;
   // invalid_argument (an output that is not float32), too_large (batch size 1 is over the memory).
   static Result<std::shared_ptr<ServedVersion>> load(Bytes file, uint64_t number, const SessionLimits& limits);
+  // Its two halves, for who compiles a file more than once.
+  static Result<Model> open(Bytes file);
+  static Result<std::shared_ptr<ServedVersion>> compile(const Model& model, uint64_t number,
+                                                        const SessionLimits& limits);
 
   uint64_t number() const { return number_; }
   const std::string& name() const { return name_; }  // the number's text
   const Digest& digest() const { return digest_; }
   const std::string& digest_text() const { return digest_text_; }
   const ModelInterface& interface() const { return interface_; }
-  uint64_t bytes() const { return bytes_; }  // of the file and of all sessions
-  LaneId lane() const { return lane_; }      // of no other version in this process
+  uint64_t bytes() const { return bytes_; }                      // of the file and of all sessions
+  bool lacks_batch_sizes() const { return lacks_batch_sizes_; }  // some did not fit
+  LaneId lane() const { return lane_; }                          // of no other version in this process
 
   // `rows` rows on the sessions of `worker`, which nobody else uses meanwhile: the largest batch sizes that they fill,
   // one behind the other. Sizes and errors: Predictor::run.
@@ -55,6 +62,7 @@ class ServedVersion {
   ModelInterface interface_;
   LaneId lane_;
   uint64_t bytes_ = 0;
+  bool lacks_batch_sizes_ = false;
   std::vector<std::vector<Predictor>> sessions_;  // [worker][batch size, ascending]
 };
 

@@ -88,19 +88,16 @@ HttpResponse ServingService::failed(const Error& error) {
 
 Awaitable<Result<std::string>> ServingService::authenticate(Exchange& exchange) {
   if (settings_.access == nullptr && !settings_.token) co_return std::string(kEveryTenant);
-  const Error stranger(ErrorCode::unauthenticated, "a valid bearer token is needed: Authorization: Bearer <token>");
-  constexpr std::string_view kBearer = "Bearer ";
-  const std::string_view authorization = exchange.head().header("authorization");
-  if (!authorization.starts_with(kBearer)) co_return stranger;
-  const std::string_view token = authorization.substr(kBearer.size());
+  const std::optional<std::string_view> token = bearer_token(exchange.head().header("authorization"));
+  if (!token) co_return bearer_token_needed();
   if (settings_.access == nullptr) {
-    const Digest shown = token_digest(token);
-    if (!equal_in_constant_time(shown.bytes, settings_.token->bytes)) co_return stranger;
+    const Digest shown = token_digest(*token);
+    if (!equal_in_constant_time(shown.bytes, settings_.token->bytes)) co_return bearer_token_needed();
     co_return std::string(kEveryTenant);
   }
-  if (std::optional<ModelAccess::Answer> known = settings_.access->recall(token)) co_return *std::move(known);
+  if (std::optional<ModelAccess::Answer> known = settings_.access->recall(*token)) co_return *std::move(known);
   const auto verify = [&](std::function<void(ModelAccess::Answer)> done) {
-    settings_.access->verify(std::string(token), exchange.origin().address, std::move(done));
+    settings_.access->verify(std::string(*token), exchange.origin().address, std::move(done));
   };
   co_return co_await await_callback<ModelAccess::Answer>(verify);
 }
@@ -148,6 +145,7 @@ HttpResponse ServingService::look(std::string_view pattern, const Target& target
   }
   if (pattern == "/v2/health/live") return json_response("{\"live\":true}");
   if (pattern == "/v2/health/ready") {
+    if (!is_ready_) return error_response(Error(ErrorCode::unavailable, "models are still being loaded"));
     if (!models_.empty()) return json_response("{\"ready\":true}");
     return error_response(Error(ErrorCode::unavailable, "no model is loaded yet"));
   }

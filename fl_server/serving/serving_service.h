@@ -48,6 +48,8 @@ class ServingService final : public HttpService {
 
   Awaitable<RoutedResponse> handle(Exchange& exchange) override;
   HttpResponse refuse(const Error& error, int status) override;
+  // While false, /v2/health/ready answers 503 though there are models: more are being loaded.
+  void set_ready(bool is_ready) { is_ready_ = is_ready; }
 
  private:
   struct Target;
@@ -68,6 +70,7 @@ class ServingService final : public HttpService {
   ServingMetrics& metrics_;
   const Metrics& http_metrics_;
   std::atomic<uint64_t> unnamed_{0};  // requests without an id
+  std::atomic<bool> is_ready_{true};
 };
 
 }  // namespace coterie

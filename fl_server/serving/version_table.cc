@@ -22,20 +22,22 @@ std::vector<uint64_t> VersionTable::let_go() {
   return gone;
 }
 
-Result<std::vector<uint64_t>> VersionTable::add(uint64_t number, const Digest& digest, bool promotes) {
+Result<std::vector<uint64_t>> VersionTable::add(uint64_t number, const Digest& digest, Standing standing) {
   const auto [place, is_new] = versions_.try_emplace(number, digest);
   if (!is_new && place->second != digest) {
     return Error(ErrorCode::conflict, "version " + std::to_string(number) + " is " + place->second.hex() +
                                           " already, and a version never changes: give " + digest.hex() +
                                           " another number");
   }
-  if (promotes) promoted_ = number;
+  if (standing == Standing::promoted) promoted_ = number;
+  if (standing != Standing::latest) is_released_ = true;
   return let_go();
 }
 
 Result<std::vector<uint64_t>> VersionTable::promote(std::optional<uint64_t> number) {
   if (number && !versions_.contains(*number)) return unknown(std::to_string(*number));
   promoted_ = number;
+  is_released_ = number.has_value();
   return let_go();
 }
 
@@ -63,8 +65,12 @@ Error VersionTable::unknown(std::string_view name) const {
 }
 
 Result<uint64_t> VersionTable::resolve(std::string_view name) const {
-  if (name.empty() && promoted_) return *promoted_;
-  if (name == "promoted") return promoted_ ? Result<uint64_t>(*promoted_) : unknown(name);
+  if ((name.empty() || name == "promoted") && promoted_) return *promoted_;
+  if ((name.empty() || name == "promoted") && is_released_) {
+    return Error(ErrorCode::unavailable,
+                 "the promoted version is not loaded here, and no other answers in its place: ask again, or name one");
+  }
+  if (name == "promoted") return unknown(name);
   if ((name.empty() || name == "latest") && !versions_.empty()) return versions_.rbegin()->first;
   uint64_t number = 0;
   const auto [read, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -91,6 +97,7 @@ Result<uint64_t> VersionTable::choose(uint64_t hash, uint32_t canary_percent) co
 
 void VersionTable::check() const {
   COT_INVARIANT(!promoted_ || versions_.contains(*promoted_), "a version is promoted that is not there");
+  COT_INVARIANT(!promoted_ || is_released_, "a version is promoted, and applications may get another");
   COT_INVARIANT(versions_.size() <= kept_max_ + (promoted_ ? 1 : 0), "more versions are kept than may be");
 }
 

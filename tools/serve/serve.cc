@@ -74,7 +74,10 @@ ModelServerSettings settings_of(const ServeOptions& options, const ServingKeys& 
 Result<bool> follow(ModelSource& source, ModelServer& server, const std::string& name) {
   COT_ASSIGN(std::optional<SourcedVersion> next, source.next());
   if (next) {
-    COT_TRY(server.publish(name, std::move(next->file), next->number, source.promoted() == next->number));
+    const Standing standing = source.promoted() == next->number ? Standing::promoted
+                              : source.promoted()               ? Standing::candidate
+                                                                : Standing::latest;
+    COT_TRY(server.publish(name, std::move(next->file), next->number, standing));
     tell("serving " + name + " version " + std::to_string(next->number));
   }
   const Result<ServedModels::Listing> listing = server.models().list(name);

@@ -52,6 +52,7 @@ TEST_F(ServingServer, AnswersWithEachRoundsModelAndWithThePromotedOne) {
   ASSERT_TRUE(is_served(*job, 0)) << server_->log();
   const std::string body = example_for(*job), infer = "/v2/models/" + *job + "/infer";
   EXPECT_EQ(ask("POST", infer, body).body["model_version"], "0");
+  EXPECT_TRUE(is_so_in_time([&] { return ask("GET", "/v2/health/ready").status == 200; })) << server_->log();
 
   const auto device = enrolled_device();
   for (uint64_t round = 1; round <= 2; ++round) {

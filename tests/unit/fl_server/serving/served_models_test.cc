@@ -17,7 +17,7 @@ class ServedModelsTest : public testing::Test {
   void publish(const std::string& model, uint64_t number, bool promotes, std::string_view tenant = kDefaultTenant) {
     auto version = ServedVersion::load(*make_model(ModelKind::logistic, {8, 8, 1}, 10, number), number, {});
     ASSERT_OK(version);
-    ASSERT_OK(models_.publish(model, *std::move(version), promotes, tenant));
+    ASSERT_OK(models_.publish(model, *std::move(version), promotes ? Standing::promoted : Standing::latest, tenant));
   }
   // 0: nothing is found.
   uint64_t found(std::string_view model, std::string_view version = {}, std::string_view caller = kEveryTenant) const {
@@ -83,6 +83,31 @@ TEST_F(ServedModelsTest, SparesGoAndWhatIsNamedStays) {
   const LoadedModels loaded = models_.loaded();
   EXPECT_THAT(loaded.at("a").versions, ElementsAre(1, 3));
   EXPECT_EQ(models_.drop_spares(), 0u);
+}
+
+TEST_F(ServedModelsTest, WhatIsNotPromotedMakesRoomTheLargestCandidateFirst) {
+  publish("alone", 5, false);
+  publish("a", 1, true);
+  publish("a", 2, false);
+  EXPECT_EQ(models_.drop_unpromoted(), (std::pair<std::string, uint64_t>("a", 2))) << "applications do not use it";
+  EXPECT_EQ(models_.drop_unpromoted(), (std::pair<std::string, uint64_t>("alone", 5)));
+  EXPECT_EQ(models_.drop_unpromoted(), std::nullopt);
+  EXPECT_EQ(found("a"), 1u);
+  EXPECT_FALSE(models_.list("alone"));
+}
+
+TEST_F(ServedModelsTest, NothingAnswersInPlaceOfAPromotedVersionThatIsNotHere) {
+  publish("a", 2, false);
+  models_.withhold("a");
+  for (const auto& answer : {models_.find("a", ""), models_.find("a", "promoted")})
+    EXPECT_ERROR(answer, ErrorCode::unavailable, "model a: the promoted version is not loaded");
+  const auto chosen = models_.choose("a", 1, 100);
+  ASSERT_FALSE(chosen);
+  EXPECT_EQ(chosen.error().code(), ErrorCode::unavailable);
+  EXPECT_EQ(found("a", "latest"), 2u) << "who names it gets it";
+  EXPECT_TRUE(models_.loaded().at("a").is_released);
+  publish("a", 1, true);
+  EXPECT_EQ(found("a"), 1u);
 }
 
 }  // namespace

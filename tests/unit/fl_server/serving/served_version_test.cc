@@ -65,6 +65,25 @@ TEST(ServedVersion, LeavesOutBatchSizesThatItsMemoryDoesNotHold) {
   EXPECT_EQ(none.error().code(), ErrorCode::too_large);
 }
 
+// The bound is that of all sessions together, not of each: what small ones leave is for the large ones.
+TEST(ServedVersion, UsesAllTheMemoryThatItMay) {
+  const Bytes file = *make_model(ModelKind::cnn, {8, 8, 1}, 10, 5);
+  SessionLimits limits{.workers = 2, .batch_sizes = {1, 2, 4, 8, 16, 32}};
+  const auto whole = ServedVersion::load(file, 1, limits);
+  ASSERT_OK(whole);
+  EXPECT_FALSE((*whole)->lacks_batch_sizes());
+  limits.memory_bytes_max = (*whole)->bytes() - file.size();
+  const auto exact = ServedVersion::load(file, 1, limits);
+  ASSERT_OK(exact);
+  EXPECT_FALSE((*exact)->lacks_batch_sizes());
+  EXPECT_EQ((*exact)->bytes(), (*whole)->bytes());
+  limits.memory_bytes_max -= 2;
+  const auto less = ServedVersion::load(file, 1, limits);
+  ASSERT_OK(less);
+  EXPECT_TRUE((*less)->lacks_batch_sizes());
+  EXPECT_LT((*less)->bytes(), (*whole)->bytes());
+}
+
 TEST(ServedVersion, RefusesWhatIsNoModel) {
   Bytes file = *make_model(ModelKind::mlp, {8, 8, 1}, 10, 5);
   EXPECT_FALSE(ServedVersion::load({}, 1, {}));

@@ -23,6 +23,23 @@ RegisteredModel model(const std::string& job, std::vector<uint64_t> versions, st
   return {job, population, std::move(versions), promoted, wall_time_from_unix_ms(promoted_at)};
 }
 
+std::vector<std::string> names_of(const Registered& models) {
+  std::vector<std::string> names;
+  for (const RegisteredModel& model : models) names.push_back(model.job);
+  return names;
+}
+
+TEST(JobsToServe, AreThoseWithAReleaseWhateverOthersTryOut) {
+  Registered all{model("old", {}, 1, 100, "phones"), model("older", {}, 1, 50, "phones"),
+                 model("tv", {}, 7, 10, "sets")};
+  for (int i = 0; i < 20; ++i) all.push_back(model("try" + std::to_string(i), {}, {}, 0, "acme"));
+  EXPECT_THAT(names_of(jobs_to_serve(all, 5)), ElementsAre("old", "tv", "older", "try19", "try18"));
+  EXPECT_THAT(names_of(jobs_to_serve(all, 2)), ElementsAre("old", "tv")) << "what each population's name stands for";
+  EXPECT_THAT(names_of(jobs_to_serve(all, 1)), ElementsAre("old"));
+  EXPECT_EQ(jobs_to_serve(all, 1'000).size(), all.size());
+  EXPECT_THAT(jobs_to_serve({}, 3), IsEmpty());
+}
+
 TEST(VersionsToLoad, AreThePromotedOnesAndThenTheNewest) {
   const Registered registered{model("b", {0, 1, 2}), model("a", {3, 4, 5}, 3)};
   EXPECT_THAT(versions_to_load(registered, {}, {}),
@@ -48,16 +65,40 @@ TEST(ModelsToRemove, AreThoseThatAreFollowedNoMore) {
 
 TEST(NamesToAnswerTo, PromoteWhatIsThere) {
   const LoadedModels loaded{{"a", {{1, 2}, 1}}};
-  EXPECT_THAT(names_to_answer_to(Registered{model("a", {1, 2}, 2)}, loaded).promotions, ElementsAre(Promotion{"a", 2}));
-  EXPECT_THAT(names_to_answer_to(Registered{model("a", {1, 2}, 1)}, loaded).promotions, IsEmpty());
-  EXPECT_THAT(names_to_answer_to(Registered{model("a", {1, 2})}, loaded).promotions,
+  EXPECT_THAT(names_to_answer_to(Registered{model("a", {1, 2}, 2)}, loaded, {}).promotions,
+              ElementsAre(Promotion{"a", 2}));
+  EXPECT_THAT(names_to_answer_to(Registered{model("a", {1, 2}, 1)}, loaded, {}).promotions, IsEmpty());
+  EXPECT_THAT(names_to_answer_to(Registered{model("a", {1, 2})}, loaded, {}).promotions,
               ElementsAre(Promotion{"a", std::nullopt}));
-  EXPECT_THAT(names_to_answer_to(Registered{model("a", {1, 2, 3}, 3)}, loaded).promotions, IsEmpty())
+  EXPECT_THAT(names_to_answer_to(Registered{model("a", {1, 2, 3}, 3)}, loaded, {}).promotions, IsEmpty())
       << "until it is loaded the one before it goes on";
 }
 
+TEST(NamesToAnswerTo, WithholdWhatNobodyHasReleasedWhenThePromotedOneCannotBeLoaded) {
+  const Registered registered{model("a", {1, 2}, 1)};
+  const LoadedModels newest{{"a", {{2}, {}}}};
+  EXPECT_THAT(names_to_answer_to(registered, newest, {}).withheld, IsEmpty()) << "it is on its way";
+  EXPECT_THAT(names_to_answer_to(registered, newest, {{"a", 1}}).withheld, ElementsAre("a"));
+  EXPECT_THAT(names_to_answer_to(registered, {{"a", {{2}, {}, true}}}, {{"a", 1}}).withheld, IsEmpty()) << "it is so";
+  EXPECT_THAT(names_to_answer_to(registered, {{"a", {{0, 2}, 0, true}}}, {{"a", 1}}).withheld, IsEmpty())
+      << "one that was promoted before goes on";
+  EXPECT_THAT(names_to_answer_to(Registered{model("a", {1, 2})}, {{"a", {{2}, {}, true}}}, {}).promotions,
+              ElementsAre(Promotion{"a", std::nullopt}))
+      << "none is promoted any more";
+}
+
+TEST(NamesToAnswerTo, WithdrawOnlyWhenWhatComesInItsPlaceIsThere) {
+  const Registered registered{model("a", {3})};
+  const LoadedModels loaded{{"a", {{1, 2}, {}}}};
+  EXPECT_THAT(names_to_answer_to(registered, loaded, {}).withdrawn, ElementsAre(VersionToWithdraw{"a", 1}));
+  EXPECT_THAT(names_to_answer_to(registered, loaded, {{"a", 3}}).withdrawn,
+              ElementsAre(VersionToWithdraw{"a", 1}, VersionToWithdraw{"a", 2}))
+      << "it does not come";
+}
+
 TEST(NamesToAnswerTo, WithdrawWhatTheRegistryHasNoMore) {
-  const ServingNames names = names_to_answer_to(Registered{model("a", {2, 4}, 2)}, {{"a", {{1, 2, 3, 4}, 2}}});
+  const ServingNames names =
+      names_to_answer_to(Registered{model("a", {2, 4}, 2)}, {{"a", {{1, 2, 3, 4}, 2, true}}}, {});
   EXPECT_THAT(names.withdrawn, ElementsAre(VersionToWithdraw{"a", 1}, VersionToWithdraw{"a", 3}));
 }
 
@@ -65,13 +106,13 @@ TEST(NamesToAnswerTo, GiveAPopulationsNameToWhatWasPromotedLast) {
   const Registered registered{model("new", {1}), model("b", {1, 2}, 2, 200), model("a", {5}, 5, 300),
                               model("tv", {1}, 1, 100, "sets")};
   LoadedModels loaded{{"new", {{1}, {}}}, {"b", {{2}, 2}}, {"a", {{5}, 5}}, {"tv", {{1}, 1}}};
-  EXPECT_THAT(names_to_answer_to(registered, loaded).aliases,
+  EXPECT_THAT(names_to_answer_to(registered, loaded, {}).aliases,
               UnorderedElementsAre(Pair("phones", "a"), Pair("sets", "tv")));
   loaded["a"].promoted.reset();
   loaded["a"].versions = {4};
-  EXPECT_THAT(names_to_answer_to(registered, loaded).aliases, Contains(Pair("phones", "b")))
+  EXPECT_THAT(names_to_answer_to(registered, loaded, {}).aliases, Contains(Pair("phones", "b")))
       << "what cannot be loaded does not take the name";
-  EXPECT_THAT(names_to_answer_to(Registered{model("new", {1})}, loaded).aliases, IsEmpty())
+  EXPECT_THAT(names_to_answer_to(Registered{model("new", {1})}, loaded, {}).aliases, IsEmpty())
       << "nothing is promoted: nothing answers to the population";
 }
 
@@ -97,11 +138,13 @@ TEST(ServingPlan, CarriedOutEndsWhereTheRegistryIs) {
       LoadedModel& there = loaded[wanted.job];
       ASSERT_TRUE(there.versions.insert(wanted.version).second) << "loaded twice, seed " << kSeed << " step " << step;
       if (wanted.promotes) there.promoted = wanted.version;
+      there.is_released = there.is_released || now.promoted;
     }
-    const ServingNames names = names_to_answer_to(registered, loaded);
+    const ServingNames names = names_to_answer_to(registered, loaded, {});
     for (const Promotion& promotion : names.promotions) {
       ASSERT_TRUE(!promotion.version || loaded[promotion.job].versions.contains(*promotion.version));
       loaded[promotion.job].promoted = promotion.version;
+      loaded[promotion.job].is_released = promotion.version.has_value();
     }
     for (const auto& [job, version] : names.withdrawn) {
       ASSERT_NE(loaded[job].promoted, version) << "an answering version is taken away, step " << step;

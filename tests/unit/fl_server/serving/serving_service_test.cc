@@ -258,7 +258,7 @@ class ServingOfTenants : public test::ServingWorld {
     settings.service.access = &access_;
     settings.service.canary_percent = 50;
     serve(std::move(settings));
-    ASSERT_OK(server_->publish("digits", digits_model(1), 1, true, "acme"));
+    ASSERT_OK(server_->publish("digits", digits_model(1), 1, Standing::promoted, "acme"));
     server_->models().set_aliases({{"phones", "digits"}});
   }
   static std::string with(const std::string& token, std::string request) {
@@ -301,7 +301,7 @@ TEST_F(ServingService, VersionsHaveSoMuchMemoryAndNoMore) {
   ASSERT_OK(one);
   ModelServerSettings settings{.workers = 1, .batch_max = 1, .bytes_max = (*one)->bytes() * 5 / 2};
   ModelServer server(std::move(settings), metrics_);
-  ASSERT_OK(server.publish("a", digits_model(1), 1, true));
+  ASSERT_OK(server.publish("a", digits_model(1), 1, Standing::promoted));
   ASSERT_OK(server.publish("a", digits_model(2), 2));
   EXPECT_ERROR(server.publish("b", digits_model(3), 1), ErrorCode::too_large, "are left");
   EXPECT_FALSE(server.models().find("b", ""));
@@ -309,6 +309,31 @@ TEST_F(ServingService, VersionsHaveSoMuchMemoryAndNoMore) {
   ASSERT_OK(server.publish("b", digits_model(3), 1)) << "version 1 is neither the latest nor promoted, and goes";
   EXPECT_FALSE(server.models().find("a", "1"));
   EXPECT_LE(server.models().bytes(), (*one)->bytes() * 5 / 2);
+}
+
+TEST_F(ServingService, APromotedVersionTakesTheRoomOfWhatIsNotPromoted) {
+  const auto one = ServedVersion::load(digits_model(1), 1, {});
+  ASSERT_OK(one);
+  ModelServerSettings settings{.workers = 1, .batch_max = 1, .bytes_max = (*one)->bytes() * 5 / 2};
+  ModelServer server(std::move(settings), metrics_);
+  ASSERT_OK(server.publish("a", digits_model(1), 1, Standing::promoted));
+  ASSERT_OK(server.publish("a", digits_model(2), 2, Standing::candidate));
+  EXPECT_ERROR(server.publish("b", digits_model(3), 1, Standing::candidate), ErrorCode::too_large,
+               "of serving.bytes_max");
+  ASSERT_OK(server.publish("b", digits_model(3), 1, Standing::promoted));
+  EXPECT_TRUE(server.models().find("a", "1")) << "applications use it";
+  EXPECT_FALSE(server.models().find("a", "2"));
+  EXPECT_ERROR(server.publish("c", digits_model(4), 1, Standing::promoted), ErrorCode::too_large, "are left");
+  EXPECT_LE(server.models().bytes(), (*one)->bytes() * 5 / 2);
+}
+
+TEST_F(ServingService, IsNotReadyWhileItSaysSo) {
+  const std::string ready = "GET /v2/health/ready HTTP/1.1\r\nHost: x\r\n\r\n";
+  server_->set_ready(false);
+  EXPECT_EQ(ask(ready).status, 503);
+  EXPECT_THAT(ask(ready).error(), HasSubstr("still being loaded"));
+  server_->set_ready(true);
+  EXPECT_EQ(ask(ready).status, 200);
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(VersionTableTest, AShareOfThoseWhoNameNoneGoesToTheLatest) {
 TEST_F(VersionTableTest, AnOldVersionComesBackIfItIsPromoted) {
   for (const uint64_t number : {1u, 2u, 3u}) add(number, static_cast<uint8_t>(number));
   EXPECT_THAT(add(1, 0x01), ElementsAre(1)) << "it is no more of use than it was";
-  const auto gone = table.add(1, digest(0x01), true);
+  const auto gone = table.add(1, digest(0x01), Standing::promoted);
   table.check();
   ASSERT_TRUE(gone);
   EXPECT_THAT(*gone, IsEmpty());
@@ -114,11 +114,30 @@ TEST_F(VersionTableTest, ARemovedVersionIsNotPromotedAnyMore) {
   table.check();
   EXPECT_FALSE(table.remove(1));
   EXPECT_EQ(table.promoted(), std::nullopt);
+  EXPECT_EQ(table.resolve("").error().code(), ErrorCode::unavailable) << "nobody has released 2";
+  EXPECT_EQ(means("latest"), 2u);
+  ASSERT_TRUE(table.promote(std::nullopt));
   EXPECT_EQ(means(""), 2u);
   EXPECT_TRUE(table.remove(2));
   table.check();
   EXPECT_FALSE(table.resolve(""));
   EXPECT_FALSE(table.choose(1, 100));
+}
+
+TEST_F(VersionTableTest, ACandidateIsNotWhatApplicationsGet) {
+  ASSERT_TRUE(table.add(2, digest(0x22), Standing::candidate));
+  table.check();
+  for (const char* const name : {"", "promoted"})
+    EXPECT_EQ(table.resolve(name).error().code(), ErrorCode::unavailable) << "1 is promoted, and not here: " << name;
+  EXPECT_EQ(table.choose(1, 100).error().code(), ErrorCode::unavailable);
+  EXPECT_EQ(means("2"), 2u);
+  ASSERT_TRUE(table.add(3, digest(0x33)));
+  EXPECT_FALSE(table.resolve("")) << "it says nothing of what is promoted";
+  ASSERT_TRUE(table.add(1, digest(0x11), Standing::promoted));
+  table.check();
+  EXPECT_EQ(means(""), 1u);
+  table.withhold();
+  EXPECT_EQ(means(""), 1u) << "it was promoted, and goes on";
 }
 
 TEST_F(VersionTableTest, SparesAreNeitherTheLatestNorPromoted) {

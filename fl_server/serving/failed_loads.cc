@@ -1,0 +1,44 @@
+#include "fl_server/serving/failed_loads.h"
+
+#include <algorithm>
+
+namespace coterie {
+namespace {
+
+bool is_for_ever(ErrorCode code) {
+  return code == ErrorCode::malformed || code == ErrorCode::invalid_argument || code == ErrorCode::unsupported_version;
+}
+
+}  // namespace
+
+std::optional<Millis> FailedLoads::failed(const std::string& job, uint64_t version, ErrorCode code, Instant now) {
+  const auto [place, is_first] = failures_.try_emplace({job, version}, Failure{code, kFirst, {}});
+  Failure& failure = place->second;
+  failure.code = code;
+  if (!is_first) failure.patience = std::min(2 * failure.patience, kMost);
+  failure.again_at.reset();
+  if (is_for_ever(code)) return std::nullopt;
+  failure.again_at = now + failure.patience;
+  return failure.patience;
+}
+
+void FailedLoads::room_came() {
+  std::erase_if(failures_, [](const auto& failure) { return failure.second.code == ErrorCode::too_large; });
+}
+
+void FailedLoads::keep(std::span<const RegisteredModel> registered) {
+  std::erase_if(failures_, [&](const auto& failure) {
+    const auto model = std::ranges::find(registered, failure.first.first, &RegisteredModel::job);
+    return model == registered.end() || !std::ranges::binary_search(model->versions, failure.first.second);
+  });
+}
+
+RestingVersions FailedLoads::resting(Instant now) const {
+  RestingVersions resting;
+  for (const auto& [version, failure] : failures_) {
+    if (!failure.again_at || now < *failure.again_at) resting.insert(version);
+  }
+  return resting;
+}
+
+}  // namespace coterie
