@@ -41,4 +41,9 @@ RestingVersions FailedLoads::resting(Instant now) const {
   return resting;
 }
 
+bool FailedLoads::lacks_room(const std::string& job, uint64_t version) const {
+  const auto found = failures_.find({job, version});
+  return found != failures_.end() && found->second.code == ErrorCode::too_large;
+}
+
 }  // namespace coterie

@@ -29,6 +29,8 @@ class FailedLoads {
   // What the registry has no more is forgotten.
   void keep(std::span<const RegisteredModel> registered);
   RestingVersions resting(Instant now) const;
+  // It found no room, and none has come since.
+  bool lacks_room(const std::string& job, uint64_t version) const;
 
  private:
   struct Failure {

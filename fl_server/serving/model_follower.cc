@@ -10,6 +10,15 @@ namespace {
 
 std::string shown(std::optional<uint64_t> version) { return version ? std::to_string(*version) : "none"; }
 
+// Whether any version is there no more.
+bool has_gone(const LoadedModels& before, const LoadedModels& now) {
+  return std::ranges::any_of(before, [&](const auto& entry) {
+    const auto& [job, model] = entry;
+    const auto found = now.find(job);
+    return found == now.end() || !std::ranges::includes(found->second.versions, model.versions);
+  });
+}
+
 }  // namespace
 
 bool ModelFollower::is_followed(const JobRecord& job) const {
@@ -32,8 +41,7 @@ Status ModelFollower::go_on(Instant now) {
   remove(models_to_remove(registered_, server_.models().loaded()));
   answer_to(names_to_answer_to(registered_, server_.models().loaded(), failed_.resting(now)));
   tell_promoted(before);
-  const uint64_t bytes = server_.models().bytes();
-  if (bytes < std::exchange(bytes_seen_, bytes)) failed_.room_came();
+  if (has_gone(before, server_.models().loaded())) failed_.room_came();
   return begin_next(now);
 }
 
@@ -139,6 +147,8 @@ Status ModelFollower::begin_next(Instant now) {
     if (!record) return record.error();
     COT_ASSIGN(std::string owner, stores_.admin.owner_of(Owned::job, wanted.job));
     if (owner.empty()) owner = kDefaultTenant;
+    // Whoever has sent others away for nothing does so no more: they come back, and would go each time.
+    if (failed_.lacks_room(wanted.job, wanted.version)) wanted.promotes = false;
     loader_.begin(wanted, record->digest);
     loading_ = Loading{std::move(wanted), std::move(owner)};
     return {};

@@ -71,7 +71,6 @@ class ModelFollower {
   bool has_looked_ = false;
   std::optional<Loading> loading_;
   FailedLoads failed_;
-  uint64_t bytes_seen_ = 0;         // that all versions held when names were given last
   std::set<std::string> left_out_;  // jobs with a promoted version for which there is no place
 };
 

@@ -16,7 +16,7 @@ namespace coterie {
 class VersionLoader {
  public:
   virtual ~VersionLoader() = default;
-  // From now on this version is under way. Precondition: none is.
+  // From now on this version is under way; where it `promotes`, others make room for it. Precondition: none is.
   virtual void begin(const VersionToLoad& wanted, const Digest& file) = 0;
   // What has become of it, once; none: it is under way, or there is none. Errors: the blob store's,
   // ModelServer::prepare.

@@ -47,7 +47,10 @@ TEST(FailedLoads, TryAtOnceWhatFoundNoRoomWhenThereIsSome) {
   FailedLoads failed;
   (void)failed.failed("a", 3, ErrorCode::too_large, kBegin);
   (void)failed.failed("b", 1, ErrorCode::unavailable, kBegin);
+  EXPECT_TRUE(failed.lacks_room("a", 3));
+  EXPECT_FALSE(failed.lacks_room("b", 1));
   failed.room_came();
+  EXPECT_FALSE(failed.lacks_room("a", 3));
   EXPECT_THAT(failed.resting(kBegin), ElementsAre(Pair("b", 1)));
 }
 

@@ -263,6 +263,24 @@ TEST_F(ModelFollowerTest, WhatMayPassIsTriedAgainAndWhatIsWrongIsNot) {
   EXPECT_THAT(follow(), ElementsAre("b 2"));
 }
 
+TEST_F(ModelFollowerTest, WhatFoundNoRoomSendsOthersAwayOnce) {
+  registry_.jobs = {{.id = "a", .versions = {1}}, {.id = "b", .versions = {1}}};
+  registry_.promote("a", 1);
+  look();
+  EXPECT_EQ(loader_.under_way, (VersionToLoad{"a", 1, true}));
+  fail(ErrorCode::too_large);
+  load();
+  EXPECT_EQ(answers("b"), 1u);
+  now_ += FailedLoads::kFirst;
+  look();
+  EXPECT_EQ(loader_.under_way, (VersionToLoad{"a", 1, false})) << "b would come and go without end";
+  fail(ErrorCode::too_large);
+  EXPECT_FALSE(loader_.under_way);
+  registry_.jobs.pop_back();
+  look();
+  EXPECT_EQ(loader_.under_way, (VersionToLoad{"a", 1, true})) << "b has left its room";
+}
+
 TEST_F(ModelFollowerTest, IsSettledWhenAllWasTried) {
   registry_.jobs = {{.id = "a", .versions = {1}}, {.id = "b", .versions = {1}}};
   EXPECT_FALSE(follower_.is_settled());
