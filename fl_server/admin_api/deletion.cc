@@ -54,11 +54,11 @@ Result<bool> remove_upload(AdminContext& context, const AdminCall& call, const D
   // In this order: whoever names it after these rows were read has put it after the time that was asked for first.
   COT_ASSIGN(const WallTime now, context.blobs.now());
   const WallTime noted_before = os::wall_now() - kNamingMax;
-  COT_ASSIGN(const std::set<Digest> named, list_named_blobs(context.jobs, context.retention, context.admin));
+  COT_ASSIGN(const bool is_of_a_row, is_named(digest, context.jobs, context.retention, context.admin));
   COT_ASSIGN(const bool in_use, is_in_use(context, call, digest));
-  if (in_use || (is_of_all && named.contains(digest)))
+  if (in_use || (is_of_all && is_of_a_row))
     return Error(ErrorCode::conflict, "a job or a version of a model is made of it");
-  if (named.contains(digest) || (!is_of_all && uploaders.size() > 1)) {
+  if (is_of_a_row || (!is_of_all && uploaders.size() > 1)) {
     COT_ASSIGN(const uint64_t forgotten, context.admin.forget_upload(digest, noted_before, tenant));
     return forgotten > 0;
   }

@@ -1,36 +1,74 @@
 #include "fl_server/retention/named_blobs.h"
 
+#include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace coterie {
 namespace {
 
-void name_files(const JobSettings& settings, std::set<Digest>& named) {
-  std::visit(
-      [&named](const HorizontalSettings& horizontal) {
-        named.insert(horizontal.model);
-        if (horizontal.evaluation) named.insert(*horizontal.evaluation);
-      },
-      settings.kind);
-}
+// One step reads so many: about a millisecond of the store's time.
+constexpr size_t kVersionsAStep = 1'000;
 
 }  // namespace
 
-Result<std::set<Digest>> list_named_blobs(JobStore& jobs, RetentionStore& rows, AdminStore& admin) {
-  std::set<Digest> named;
-  // Jobs before models: the files of a job that is created in between were put just now.
+NameSearch::NameSearch(std::vector<Digest> blobs) : blobs_(std::move(blobs)) {
+  std::ranges::sort(blobs_);
+  const auto repeated = std::ranges::unique(blobs_);
+  blobs_.erase(repeated.begin(), repeated.end());
+  named_.resize(blobs_.size());
+}
+
+// Jobs before models: the files of a job that is created in between were put just now.
+Result<bool> NameSearch::step(JobStore& jobs, RetentionStore& rows, AdminStore& admin) {
+  if (!has_seen_jobs_) {
+    COT_TRY(see_jobs(jobs));
+    COT_TRY(see_segments(admin));
+    has_seen_jobs_ = true;
+    return true;
+  }
+  COT_ASSIGN(const ModelBlobs page, rows.list_model_blobs(seen_, kVersionsAStep));
+  for (const Digest& blob : page.blobs) see(blob);
+  seen_ = page.last;
+  return page.last.has_value();
+}
+
+bool NameSearch::is_named(const Digest& blob) const {
+  const auto found = std::ranges::lower_bound(blobs_, blob);
+  return found != blobs_.end() && *found == blob && named_[static_cast<size_t>(found - blobs_.begin())];
+}
+
+void NameSearch::see(const Digest& blob) {
+  const auto found = std::ranges::lower_bound(blobs_, blob);
+  if (found != blobs_.end() && *found == blob) named_[static_cast<size_t>(found - blobs_.begin())] = true;
+}
+
+Status NameSearch::see_jobs(JobStore& jobs) {
   COT_ASSIGN(const std::vector<JobRecord> all, jobs.list_jobs());
   for (const JobRecord& job : all) {
-    named.insert(job.plan);
-    name_files(job.spec, named);
+    see(job.plan);
+    const auto* const horizontal = std::get_if<HorizontalSettings>(&job.spec.kind);
+    if (horizontal == nullptr) continue;
+    see(horizontal->model);
+    if (horizontal->evaluation) see(*horizontal->evaluation);
   }
-  COT_ASSIGN(const std::vector<Digest> of_models, rows.list_model_blobs());
-  named.insert(of_models.begin(), of_models.end());
+  return {};
+}
+
+Status NameSearch::see_segments(AdminStore& admin) {
   COT_ASSIGN(const std::vector<AuditSegment> segments, admin.list_audit_segments());
   for (const AuditSegment& segment : segments) {
-    if (segment.blob) named.insert(*segment.blob);
+    if (segment.blob) see(*segment.blob);
   }
-  return named;
+  return {};
+}
+
+Result<bool> is_named(const Digest& blob, JobStore& jobs, RetentionStore& rows, AdminStore& admin) {
+  NameSearch search({blob});
+  for (;;) {
+    COT_ASSIGN(const bool more, search.step(jobs, rows, admin));
+    if (!more) return search.is_named(blob);
+  }
 }
 
 }  // namespace coterie

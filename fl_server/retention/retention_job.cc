@@ -4,13 +4,15 @@
 #include <utility>
 
 #include "base/os/crash_point.h"
-#include "fl_server/retention/named_blobs.h"
 
 namespace coterie {
 namespace {
 
 constexpr size_t kBlobsAStep = 50;
-constexpr size_t kNamesABlob = 50;
+// One search for names, which reads all versions, is for so many: the more, the less often.
+constexpr size_t kBlobsASearch = 10'000;
+// One kind of rows has so many steps in a pass: rows that come as fast as they go keep nothing else from its turn.
+constexpr uint32_t kStepsATask = 100;
 
 }  // namespace
 
@@ -18,30 +20,43 @@ RetentionJob::RetentionJob(RetentionSettings settings, RetentionParts parts, siz
     : settings_(settings), parts_(std::move(parts)), rows_max_(rows_max) {}
 
 Result<bool> RetentionJob::step() {
-  if (tasks_.empty()) {
-    is_behind_ = false;
-    COT_TRY(plan_pass());
-  }
-  const Task task = tasks_.front();
+  if (tasks_.empty()) COT_TRY(plan_pass());
+  Task task = std::move(tasks_.front());
   tasks_.pop_front();
-  Result<bool> more = std::visit([this](const auto& one) { return run(one); }, task);
+  Result<bool> more = std::visit([this](auto& one) { return run(one); }, task);
   if (!more) {
     tasks_.clear();
-    is_behind_ = false;
+    if (auto* const removal = std::get_if<RemoveUnnamed>(&task)) put_back(*removal);
+    is_behind_ = false;  // nobody knows: the next pass begins as slowly as any
     return more.error();
   }
-  if (*more) tasks_.push_front(task);
+  if (*more && ++steps_of_task_ >= kStepsATask && may_not_end(task)) {
+    *more = false;
+    is_unfinished_ = true;
+  }
+  if (*more) tasks_.push_front(std::move(task));
+  else steps_of_task_ = 0;
   return !tasks_.empty();
+}
+
+// Others go over what there was when they began.
+bool RetentionJob::may_not_end(const Task& task) {
+  return std::holds_alternative<ForgetAccepted>(task) || std::holds_alternative<ForgetRounds>(task) ||
+         std::holds_alternative<ForgetDevices>(task) || std::holds_alternative<SealAudit>(task) ||
+         std::holds_alternative<ForgetAudit>(task);
 }
 
 // Accept rows before rounds, which have to be without them; rows before blobs.
 Status RetentionJob::plan_pass() {
+  is_behind_ = is_unfinished_;  // rows come faster than they went in the last one
+  is_unfinished_ = false;
+  steps_of_task_ = 0;
   COT_ASSIGN(const std::vector<JobId> deleted, parts_.rows.list_deleted_jobs());
   for (const JobId& job : deleted) tasks_.emplace_back(ForgetJob{job});
   COT_ASSIGN(const std::vector<JobRecord> jobs, parts_.jobs.list_jobs());
-  tasks_.emplace_back(ForgetAccepted{});
+  tasks_.emplace_back(ForgetAccepted{{}});
   for (const JobRecord& job : jobs) {
-    tasks_.emplace_back(ForgetModels{job.id});
+    tasks_.emplace_back(ForgetModels{job.id, {}, {}});
     tasks_.emplace_back(ForgetRounds{job.id});
   }
   tasks_.emplace_back(ForgetKeys{});
@@ -68,29 +83,42 @@ Result<bool> RetentionJob::run(const ForgetJob& task) {
   return false;
 }
 
-Result<bool> RetentionJob::run(const ForgetModels& task) {
+// A page of versions. Versions that are made meanwhile are newer than those that stay, and a removal looks at releases
+// again in its transaction.
+Result<bool> RetentionJob::run(ForgetModels& task) {
   ModelHistory history;
+  if (!task.kept_from) {
+    const size_t kept = std::max<size_t>(settings_.models_kept, 1);
+    COT_ASSIGN(const std::vector<ModelRecord> newest,
+               parts_.models.list_models(task.job, {.limit = kept, .newest_first = true}));
+    task.kept_from = first_version_kept(newest);
+  }
+  history.kept_from = *task.kept_from;
   // The base of an attempt that begins from here on is the newest version, which stays whatever is said.
   Result<JobProgress> progress = parts_.rounds.load_progress(task.job);
   if (!progress && progress.error().code() == ErrorCode::not_found) return false;  // deleted meanwhile
   COT_TRY(progress);
   if (progress->latest && progress->latest->state < RoundState::done) history.base = progress->latest->base;
-  COT_ASSIGN(history.models, parts_.models.list_models(task.job));
+  // One more, which says when the last of them was superseded; the next page begins with it.
+  COT_ASSIGN(history.models, parts_.models.list_models(task.job, {.after = task.seen, .limit = rows_max_ + 1}));
   COT_ASSIGN(history.released, parts_.rows.list_releases(task.job));
-  std::vector<ModelVersion> going = versions_to_forget(history, settings_, parts_.wall_now());
-  const bool has_more = going.size() > rows_max_;
-  if (has_more) going.resize(rows_max_);
-  if (going.empty()) return false;
-  COT_ASSIGN(const std::vector<ModelRecord> gone, parts_.rows.forget_models(task.job, going));
-  for (const ModelRecord& model : gone) parts_.unnamed.add(model);
-  counts_.models += gone.size();
-  return has_more && !gone.empty();
+  const std::vector<ModelVersion> going = versions_to_forget(history, settings_, parts_.wall_now());
+  if (!going.empty()) {
+    COT_ASSIGN(const std::vector<ModelRecord> gone, parts_.rows.forget_models(task.job, going));
+    for (const ModelRecord& model : gone) parts_.unnamed.add(model);
+    counts_.models += gone.size();
+  }
+  if (history.models.size() <= rows_max_) return false;
+  task.seen = history.models[rows_max_ - 1].version;
+  return *task.seen < *task.kept_from;
 }
 
-Result<bool> RetentionJob::run(const ForgetAccepted&) {
-  COT_ASSIGN(const uint64_t gone, parts_.rows.forget_accepted(parts_.wall_now() - settings_.accepted_kept, rows_max_));
-  counts_.accepted += gone;
-  return gone == rows_max_;
+Result<bool> RetentionJob::run(ForgetAccepted& task) {
+  COT_ASSIGN(const ForgottenAccepted gone,
+             parts_.rows.forget_accepted(parts_.wall_now() - settings_.accepted_kept, rows_max_, task.seen));
+  counts_.accepted += gone.rows;
+  task.seen = gone.seen;
+  return gone.rows == rows_max_;
 }
 
 Result<bool> RetentionJob::run(const ForgetRounds& task) {
@@ -150,12 +178,16 @@ Result<bool> RetentionJob::run(const DropAuditSegments&) {
 }
 
 // Uploads that no job names, and what a process that died had put or was about to remove.
-Result<bool> RetentionJob::run(const FindUnnamed&) {
-  COT_ASSIGN(const std::vector<Digest> old, parts_.blobs.list(settings_.uploads_kept));
-  if (old.empty()) return false;
-  COT_ASSIGN(const std::set<Digest> named, list_named_blobs(parts_.jobs, parts_.rows, parts_.admin));
-  for (const Digest& digest : old) {
-    if (!named.contains(digest)) parts_.unnamed.add(UnnamedBlob{digest});
+Result<bool> RetentionJob::run(FindUnnamed& task) {
+  if (!task.search) {
+    COT_ASSIGN(task.old, parts_.blobs.list(settings_.uploads_kept));
+    if (task.old.empty()) return false;
+    task.search.emplace(task.old);
+  }
+  COT_ASSIGN(const bool more, task.search->step(parts_.jobs, parts_.rows, parts_.admin));
+  if (more) return true;
+  for (const Digest& digest : task.old) {
+    if (!task.search->is_named(digest)) parts_.unnamed.add(UnnamedBlob{digest});
   }
   return false;
 }
@@ -175,35 +207,67 @@ Result<bool> RetentionJob::run(const FindLostUploads&) {
   return false;
 }
 
-Result<bool> RetentionJob::run(const RemoveUnnamed&) {
-  if (unnamed_.empty()) unnamed_ = parts_.unnamed.take();
-  if (unnamed_.empty()) return false;
+// The times, then the names, then the blobs, each in steps. In this order: whatever is named by a row that is not read
+// here was put after one of the times, however long ago they were read.
+Result<bool> RetentionJob::run(RemoveUnnamed& task) {
+  if (task.search) {
+    COT_ASSIGN(const bool more, task.search->step(parts_.jobs, parts_.rows, parts_.admin));
+    if (more) return true;
+    std::erase_if(task.going, [&](const Going& one) { return task.search->is_named(one.blob.digest); });
+    task.search.reset();
+  } else if (task.going.empty()) {
+    COT_TRY(begin_search(task));
+  } else {
+    COT_TRY(remove_some(task));
+  }
+  if (task.search || !task.going.empty() || !task.unnamed.empty()) return true;
+  put_back(task);
+  return false;
+}
+
+// For the next pass: what waits, and after an error what was not looked at.
+void RetentionJob::put_back(const RemoveUnnamed& task) {
+  for (const UnnamedBlob& blob : task.waiting) parts_.unnamed.add(blob);
+  for (const UnnamedBlob& blob : task.unnamed) parts_.unnamed.add(blob);
+  for (const Going& one : task.going) parts_.unnamed.add(one.blob);
+}
+
+Status RetentionJob::begin_search(RemoveUnnamed& task) {
+  if (task.unnamed.empty()) task.unnamed = parts_.unnamed.take();
+  if (task.unnamed.empty()) return {};
   os::crash_point(os::CrashPoint::retention_before_blobs);
-  // In this order: whatever is named by a row that is not read here was put after one of these times.
   COT_ASSIGN(const WallTime blob_clock, parts_.blobs.now());
   const WallTime now = parts_.wall_now();
   UnderWay under_way;
   COT_ASSIGN(under_way.frozen, parts_.rows.oldest_under_way(RoundState::frozen));
   COT_ASSIGN(under_way.collecting, parts_.rows.oldest_under_way(RoundState::collecting));
-  COT_ASSIGN(const std::set<Digest> named, list_named_blobs(parts_.jobs, parts_.rows, parts_.admin));
-  // A look costs as much as there are names. What goes after it grows with them: a server that has many versions would
-  // remove fewer than it makes.
-  const size_t blobs_max = std::max(kBlobsAStep, named.size() / kNamesABlob);
-  for (size_t i = 0; i < blobs_max && !unnamed_.empty(); ++i) {
-    const UnnamedBlob blob = unnamed_.back();
-    unnamed_.pop_back();
-    const std::optional<Millis> age = age_to_go(blob, named, under_way, settings_, now);
-    if (!age) continue;
-    COT_ASSIGN(const bool is_gone, parts_.blobs.remove_put_before(blob.digest, blob_clock - *age));
-    // Not what a tenant sends again at this moment: it is noted before it is put.
-    if (is_gone) COT_TRY(parts_.admin.forget_upload(blob.digest, now - std::max(*age, kNamingMax)));
-    counts_.blobs += is_gone ? 1 : 0;  // what stays is found again when it is older,
-    if (!is_gone && blob.made && under_way.frozen) waiting_.push_back(blob);  // or looked at by the next pass
+  std::vector<Digest> digests;
+  while (!task.unnamed.empty() && digests.size() < kBlobsASearch) {
+    const UnnamedBlob blob = task.unnamed.back();
+    task.unnamed.pop_back();
+    const Millis age = age_to_go(blob, under_way, settings_, now);
+    digests.push_back(blob.digest);
+    task.going.push_back({.blob = blob,
+                          .put_before = blob_clock - age,
+                          .noted_before = now - std::max(age, kNamingMax),
+                          .may_wait = blob.made.has_value() && under_way.frozen.has_value()});
   }
-  is_behind_ = unnamed_.size() > blobs_max;
-  if (!unnamed_.empty()) return true;
-  for (const UnnamedBlob& blob : std::exchange(waiting_, {})) parts_.unnamed.add(blob);
-  return false;
+  task.search.emplace(std::move(digests));
+  return {};
+}
+
+Status RetentionJob::remove_some(RemoveUnnamed& task) {
+  for (size_t i = 0; i < kBlobsAStep && !task.going.empty(); ++i) {
+    const Going one = task.going.back();
+    COT_ASSIGN(const bool is_gone, parts_.blobs.remove_put_before(one.blob.digest, one.put_before));
+    // Not what a tenant sends again at this moment: it is noted before it is put.
+    if (is_gone) COT_TRY(parts_.admin.forget_upload(one.blob.digest, one.noted_before));
+    task.going.pop_back();
+    counts_.blobs += is_gone ? 1 : 0;                                // what stays is found again when it is older,
+    if (!is_gone && one.may_wait) task.waiting.push_back(one.blob);  // or looked at by the next pass
+  }
+  is_behind_ = task.going.size() + task.unnamed.size() > kBlobsAStep;
+  return {};
 }
 
 }  // namespace coterie

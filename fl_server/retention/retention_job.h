@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "fl_server/retention/named_blobs.h"
 #include "fl_server/retention/retention_plan.h"
 #include "fl_server/settings/retention_settings.h"
 #include "fl_server/store/admin_store.h"
@@ -63,48 +64,66 @@ class RetentionJob {
   // another. After an error the pass is over, too.
   Result<bool> step();
   const RetentionCounts& counts() const { return counts_; }
-  // More blobs are to go in this pass than another step removes: they may come faster than they go.
+  // More blobs are to go than another step removes, or the pass before left rows: they may come faster than they go.
   bool is_behind() const { return is_behind_; }
+  // The pass left rows that may go, so that all kinds have their turn: the next one is due at once.
+  bool is_unfinished() const { return is_unfinished_; }
 
  private:
   // clang-format off
   struct ForgetJob { JobId job; };
-  struct ForgetModels { JobId job; };
+  struct ForgetModels { JobId job; std::optional<ModelVersion> kept_from, seen; };
   struct ForgetRounds { JobId job; };
-  struct ForgetAccepted {};
+  struct ForgetAccepted { RoundKey seen; };
   struct ForgetKeys {};
   struct ForgetDevices {};
   struct SealAudit {};
   struct ForgetAudit {};
   struct DropAuditSegments {};
-  struct RemoveUnnamed {};
-  struct FindUnnamed {};
+  struct FindUnnamed { std::vector<Digest> old; std::optional<NameSearch> search; };
   struct FindLostUploads {};
   // clang-format on
+  // A blob that goes if no row names it and it was not put again.
+  struct Going {
+    UnnamedBlob blob;
+    WallTime put_before;    // by the blob store's clock
+    WallTime noted_before;  // by ours
+    bool may_wait;          // what stays may stay for a round that is being finalized
+  };
+  struct RemoveUnnamed {
+    std::vector<UnnamedBlob> unnamed = {};  // that this pass has still to look at
+    std::vector<Going> going = {};
+    std::optional<NameSearch> search = {};  // for the names of `going`; over: nobody names them
+    std::vector<UnnamedBlob> waiting = {};
+  };
   using Task = std::variant<ForgetJob, ForgetModels, ForgetRounds, ForgetAccepted, ForgetKeys, ForgetDevices, SealAudit,
                             ForgetAudit, DropAuditSegments, RemoveUnnamed, FindUnnamed, FindLostUploads>;
 
+  static bool may_not_end(const Task& task);
   Status plan_pass();
+  Status begin_search(RemoveUnnamed& task);
+  Status remove_some(RemoveUnnamed& task);
+  void put_back(const RemoveUnnamed& task);
   // True: there is more of the same.
   Result<bool> run(const ForgetJob& task);
-  Result<bool> run(const ForgetModels& task);
+  Result<bool> run(ForgetModels& task);
   Result<bool> run(const ForgetRounds& task);
-  Result<bool> run(const ForgetAccepted& task);
+  Result<bool> run(ForgetAccepted& task);
   Result<bool> run(const ForgetKeys& task);
   Result<bool> run(const ForgetDevices& task);
   Result<bool> run(const SealAudit& task);
   Result<bool> run(const ForgetAudit& task);
   Result<bool> run(const DropAuditSegments& task);
-  Result<bool> run(const RemoveUnnamed& task);
-  Result<bool> run(const FindUnnamed& task);
+  Result<bool> run(RemoveUnnamed& task);
+  Result<bool> run(FindUnnamed& task);
   Result<bool> run(const FindLostUploads& task);
 
   const RetentionSettings settings_;
   const RetentionParts parts_;
   const size_t rows_max_;
   std::deque<Task> tasks_;
-  std::vector<UnnamedBlob> unnamed_;  // that this pass has still to look at
-  std::vector<UnnamedBlob> waiting_;  // of them: perhaps for a round that is being finalized
+  uint32_t steps_of_task_ = 0;  // of the first, in this pass
+  bool is_unfinished_ = false;
   bool is_behind_ = false;
   Digest upload_seen_;  // the last that was looked for
   RetentionCounts counts_;

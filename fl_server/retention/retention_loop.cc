@@ -60,7 +60,7 @@ Millis RetentionLoop::step() {
          {"blobs", counts.blobs - told_.blobs}});
     told_ = counts;
   }
-  return every_;
+  return more && job_.is_unfinished() ? kRestMin : every_;
 }
 
 }  // namespace coterie

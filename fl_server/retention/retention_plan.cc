@@ -4,12 +4,15 @@
 
 namespace coterie {
 
+ModelVersion first_version_kept(const std::vector<ModelRecord>& newest) {
+  return newest.empty() ? ModelVersion(0) : newest.back().version;
+}
+
 std::vector<ModelVersion> versions_to_forget(const ModelHistory& history, const RetentionSettings& settings,
                                              WallTime now) {
   std::vector<ModelVersion> going;
   const std::vector<ModelRecord>& models = history.models;
-  const size_t kept = std::max<size_t>(settings.models_kept, 1);
-  for (size_t i = 0; i + kept < models.size(); ++i) {
+  for (size_t i = 0; i + 1 < models.size() && models[i].version < history.kept_from; ++i) {
     const ModelVersion version = models[i].version;
     const uint64_t every = settings.models_kept_every;
     const bool is_named =
@@ -27,9 +30,7 @@ uint64_t first_round_kept(uint64_t newest, const RetentionSettings& settings) {
   return newest >= kept ? newest - kept + 1 : 0;
 }
 
-std::optional<Millis> age_to_go(const UnnamedBlob& blob, const std::set<Digest>& named, const UnderWay& under_way,
-                                const RetentionSettings& settings, WallTime now) {
-  if (named.contains(blob.digest)) return std::nullopt;
+Millis age_to_go(const UnnamedBlob& blob, const UnderWay& under_way, const RetentionSettings& settings, WallTime now) {
   const auto since = [now](WallTime time) { return std::chrono::duration_cast<Millis>(now - time); };
   Millis age = kNamingMax;
   const std::optional<WallTime>& oldest = blob.made ? under_way.frozen : under_way.collecting;

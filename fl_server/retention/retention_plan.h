@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "base/time.h"
@@ -23,13 +22,18 @@ inline constexpr Millis kNamingMax{600'000};
 // How far the clocks of server and blob store may be apart.
 inline constexpr Millis kBlobClockSkewMax{60'000};
 
+// What is known of a job's versions. Those of a job without end are looked at a page at a time.
 struct ModelHistory {
-  std::vector<ModelRecord> models;  // of one job, by version
+  std::vector<ModelRecord> models;  // one behind the other, by version
+  ModelVersion kept_from;           // this one and all behind it stay
   std::vector<ModelVersion> released;
   std::optional<ModelVersion> base;  // of an attempt that has not ended
 };
 
-// By version.
+// The first version that stays because it is among the newest; `newest` has as many as are kept, or all, newest first.
+ModelVersion first_version_kept(const std::vector<ModelRecord>& newest);
+
+// By version. The last of the page stays: nobody knows when it was superseded.
 std::vector<ModelVersion> versions_to_forget(const ModelHistory& history, const RetentionSettings& settings,
                                              WallTime now);
 
@@ -42,8 +46,7 @@ struct UnderWay {
   std::optional<WallTime> collecting = {};  // or later: of the plans of single attempts, too, which no row names
 };
 
-// For how long, at `now`, it must not have been put again to go. Nothing: a row names it.
-std::optional<Millis> age_to_go(const UnnamedBlob& blob, const std::set<Digest>& named, const UnderWay& under_way,
-                                const RetentionSettings& settings, WallTime now);
+// For how long, at `now`, a blob that no row names must not have been put again to go.
+Millis age_to_go(const UnnamedBlob& blob, const UnderWay& under_way, const RetentionSettings& settings, WallTime now);
 
 }  // namespace coterie

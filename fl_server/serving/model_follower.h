@@ -21,6 +21,8 @@
 
 namespace coterie {
 
+class ModelServer;
+
 struct FollowedJobs {
   std::vector<std::string> jobs;         // by id; with the next none: all
   std::vector<std::string> populations;  // all of their jobs

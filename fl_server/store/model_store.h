@@ -20,11 +20,19 @@ struct ModelRelease {
   friend bool operator==(const ModelRelease&, const ModelRelease&) = default;
 };
 
+// Some versions of a job.
+struct ModelQuery {
+  std::optional<ModelVersion> after = {};  // only those behind it
+  std::optional<size_t> limit = {};
+  bool newest_first = false;
+};
+
 class ModelStore {
  public:
   virtual ~ModelStore() = default;
 
-  virtual Result<std::vector<ModelRecord>> list_models(const JobId& job) = 0;  // by version
+  // By version.
+  virtual Result<std::vector<ModelRecord>> list_models(const JobId& job, const ModelQuery& query = {}) = 0;
   virtual Result<ModelRecord> get_model(const JobId& job, ModelVersion version) = 0;
   // Which version applications should use: the one that was promoted last and not rolled back; none before the first.
   virtual Result<std::optional<ModelRelease>> released_model(const JobId& job) = 0;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -22,12 +23,25 @@ struct ForgottenJob {
   UnnamedBlob plan = {};            // the job's, which nobody names any more
 };
 
+// One step of forget_accepted.
+struct ForgottenAccepted {
+  uint64_t rows = 0;
+  RoundKey seen = {};  // the last attempt that has no such rows any more: what the next step may go on behind
+};
+
+// Blobs that versions name, a page of versions at a time.
+struct ModelBlobs {
+  using Place = std::pair<JobId, ModelVersion>;
+  std::vector<Digest> blobs;  // files, optimizer states, exact models and deltas; in no order, some more than once
+  std::optional<Place> last;  // the page's last version; nothing: there are no more
+};
+
 class RetentionStore {
  public:
   virtual ~RetentionStore() = default;
 
-  // Files and optimizer states of all versions of all jobs, each once; in no order.
-  virtual Result<std::vector<Digest>> list_model_blobs() = 0;
+  // For `limit` versions of all jobs, deleted ones too, by job and version: those behind `after`, or the first ones.
+  virtual Result<ModelBlobs> list_model_blobs(const std::optional<ModelBlobs::Place>& after, size_t limit) = 0;
   // When the oldest attempt was opened that is in this state, or in a later one that is not its end. Nothing: there is
   // none.
   virtual Result<std::optional<WallTime>> oldest_under_way(RoundState from) = 0;
@@ -39,9 +53,11 @@ class RetentionStore {
   virtual Result<std::vector<ModelRecord>> forget_models(const JobId& job,
                                                          const std::vector<ModelVersion>& versions) = 0;
   // Removes who is counted in attempts that ended before `ended_before`, `limit` rows at most, but for whom keeps a
-  // device from the next round of a job that goes on (AcceptStore::list_resting). Returns how many. An attempt that has
-  // ended takes no update, so nobody is counted anew.
-  virtual Result<uint64_t> forget_accepted(WallTime ended_before, size_t limit) = 0;
+  // device from the next round of a job that goes on (AcceptStore::list_resting). An attempt that has ended takes no
+  // update, so nobody is counted anew.
+  // Those of attempts behind `after` alone, by number: whoever removes many rows looks at each attempt once.
+  virtual Result<ForgottenAccepted> forget_accepted(WallTime ended_before, size_t limit,
+                                                    const RoundKey& after = {}) = 0;
   // Removes attempts of rounds before `number` that ended before `ended_before` and have neither accept rows nor
   // partial sums nor kept noise any more, `limit` at most; never those of the job's newest round. Returns how many.
   virtual Result<uint64_t> forget_rounds(const JobId& job, uint64_t number, WallTime ended_before, size_t limit) = 0;

@@ -42,15 +42,21 @@ Status SqlTrainingStore::insert_model(const ModelRecord& model) {
   return insert.run();
 }
 
-Result<std::vector<ModelRecord>> SqlTrainingStore::list_models(const JobId& job) {
+Result<std::vector<ModelRecord>> SqlTrainingStore::list_models(const JobId& job, const ModelQuery& query) {
   const std::lock_guard lock(mutex_);
   COT_ASSIGN(const bool is_gone, is_deleted(job));
-  return is_gone ? Result<std::vector<ModelRecord>>(std::vector<ModelRecord>()) : read_models(job);
+  return is_gone ? Result<std::vector<ModelRecord>>(std::vector<ModelRecord>()) : read_models(job, query);
 }
 
-Result<std::vector<ModelRecord>> SqlTrainingStore::read_models(const JobId& job) {
-  Statement rows = database_.prepare("SELECT " COT_MODEL_COLUMNS " FROM model WHERE job = ? ORDER BY version");
-  rows << job.value();
+Result<std::vector<ModelRecord>> SqlTrainingStore::read_models(const JobId& job, const ModelQuery& query) {
+  Statement rows = database_.prepare(query.newest_first ? "SELECT " COT_MODEL_COLUMNS
+                                                          " FROM model WHERE job = ?1 AND version > ?2 "
+                                                          "ORDER BY version DESC LIMIT ?3"
+                                                        : "SELECT " COT_MODEL_COLUMNS
+                                                          " FROM model WHERE job = ?1 AND version > ?2 "
+                                                          "ORDER BY version LIMIT ?3");
+  rows << job.value() << (query.after ? static_cast<int64_t>(query.after->value()) : int64_t{-1})
+       << (query.limit ? static_cast<int64_t>(*query.limit) : int64_t{INT64_MAX});
   std::vector<ModelRecord> models;
   for (;;) {
     COT_ASSIGN(const bool more, rows.step());

@@ -1,5 +1,6 @@
 // Rows that are removed when nobody needs them any more.
 #include <set>
+#include <string>
 
 #include "fl_server/records/delta_chain.h"
 #include "fl_server/store/sql_training_store.h"
@@ -12,27 +13,30 @@ constexpr uint64_t kFailed = static_cast<uint64_t>(RoundState::failed);
 
 }  // namespace
 
-Result<std::vector<Digest>> SqlTrainingStore::list_model_blobs() {
+Result<ModelBlobs> SqlTrainingStore::list_model_blobs(const std::optional<ModelBlobs::Place>& after, size_t limit) {
   const std::lock_guard lock(mutex_);
+  // No job has an empty name.
   Statement rows = database_.prepare(
-      "SELECT digest FROM model UNION SELECT optimizer_state FROM model WHERE optimizer_state IS NOT NULL "
-      "UNION SELECT exact FROM model WHERE exact IS NOT NULL");
-  std::vector<Digest> blobs;
-  for (;;) {
+      "SELECT job, version, digest, optimizer_state, exact, deltas FROM model WHERE (job, version) > (?1, ?2) "
+      "ORDER BY job, version LIMIT ?3");
+  rows << (after ? after->first.value() : std::string()) << (after ? after->second.value() : uint64_t{0})
+       << static_cast<uint64_t>(limit);
+  ModelBlobs page;
+  size_t count = 0;
+  for (;; ++count) {
     COT_ASSIGN(const bool more, rows.step());
     if (!more) break;
-    blobs.push_back(rows.digest(0));
+    page.last.emplace(JobId(rows.text(0)), ModelVersion(rows.u64(1)));
+    page.blobs.push_back(rows.digest(2));
+    for (const int column : {3, 4}) {
+      if (!rows.is_null(column)) page.blobs.push_back(rows.digest(column));
+    }
+    if (rows.is_null(5)) continue;
+    COT_ASSIGN(const std::vector<DeltaFile> chain, decode_delta_chain(rows.blob(5)));
+    for (const DeltaFile& delta : chain) page.blobs.push_back(delta.file);
   }
-  Statement chains = database_.prepare("SELECT deltas FROM model WHERE deltas IS NOT NULL");
-  std::set<Digest> deltas;  // a version's chain has most of the one before
-  for (;;) {
-    COT_ASSIGN(const bool more, chains.step());
-    if (!more) break;
-    COT_ASSIGN(const std::vector<DeltaFile> chain, decode_delta_chain(chains.blob(0)));
-    for (const DeltaFile& delta : chain) deltas.insert(delta.file);
-  }
-  blobs.insert(blobs.end(), deltas.begin(), deltas.end());
-  return blobs;
+  if (count < limit) page.last.reset();
+  return page;
 }
 
 Result<std::optional<WallTime>> SqlTrainingStore::oldest_under_way(RoundState from) {
@@ -58,6 +62,20 @@ Result<std::vector<ModelVersion>> SqlTrainingStore::list_releases(const JobId& j
   }
 }
 
+// The first, the newest, those of list_releases(), and what an attempt that has not ended trains from.
+Result<std::set<ModelVersion>> SqlTrainingStore::needed_versions(const JobId& job) {
+  Statement rows = database_.prepare(
+      "SELECT max(version) FROM model WHERE job = ?1 UNION SELECT version FROM model_release WHERE job = ?1 "
+      "UNION SELECT base_version FROM round WHERE job = ?1 AND state NOT IN (?2, ?3)");
+  rows << job.value() << kDone << kFailed;
+  std::set<ModelVersion> versions = {ModelVersion(0)};
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return versions;
+    if (!rows.is_null(0)) versions.emplace(rows.u64(0));
+  }
+}
+
 Result<std::vector<ModelRecord>> SqlTrainingStore::forget_models(const JobId& job,
                                                                  const std::vector<ModelVersion>& versions) {
   const std::lock_guard lock(mutex_);
@@ -67,19 +85,16 @@ Result<std::vector<ModelRecord>> SqlTrainingStore::forget_models(const JobId& jo
     COT_TRY(check_fence());
     // Whoever opens a round, commits one or promotes a version locks the job, too.
     COT_TRY(lock_job(job));
+    COT_ASSIGN(const std::set<ModelVersion> needed, needed_versions(job));
     for (const ModelVersion version : versions) {
+      if (needed.contains(version)) continue;
       const Result<ModelRecord> model = read_model(job, version);
       if (!model && model.error().code() == ErrorCode::not_found) continue;
       COT_TRY(model);
-      Statement remove = database_.prepare(
-          "DELETE FROM model WHERE job = ?1 AND version = ?2 AND version > 0 "
-          "AND version < (SELECT max(m.version) FROM model m WHERE m.job = ?1) "
-          "AND NOT EXISTS (SELECT 1 FROM model_release r WHERE r.job = ?1 AND r.version = ?2) "
-          "AND NOT EXISTS (SELECT 1 FROM round a WHERE a.job = ?1 AND a.base_version = ?2 AND a.state NOT IN (?3, "
-          "?4))");
-      remove << job.value() << version.value() << kDone << kFailed;
+      Statement remove = database_.prepare("DELETE FROM model WHERE job = ? AND version = ?");
+      remove << job.value() << version.value();
       COT_TRY(remove.run());
-      if (database_.changes() == 1) gone.push_back(*model);
+      gone.push_back(*model);
     }
     return {};
   });
@@ -105,40 +120,45 @@ Result<std::map<JobId, uint64_t>> SqlTrainingStore::read_rests() {
   return rests;
 }
 
-// An attempt that ended before, and that nobody rests after, with rows; none if there is none.
-Result<std::optional<RoundKey>> SqlTrainingStore::find_forgettable(WallTime ended_before,
-                                                                   const std::map<JobId, uint64_t>& rests) {
+// Attempts behind `after` that ended before, and that nobody rests after, with rows; by number, `limit` at most.
+Result<std::vector<RoundKey>> SqlTrainingStore::list_forgettable(WallTime ended_before,
+                                                                 const std::map<JobId, uint64_t>& rests,
+                                                                 const RoundKey& after, size_t limit) {
   Statement ended = database_.prepare(
-      "SELECT r.id, r.attempt, r.job, r.number, r.state FROM round r WHERE r.state IN (?, ?) AND r.closed < ? AND "
-      "EXISTS (SELECT 1 FROM accept a WHERE a.round = r.id AND a.attempt = r.attempt)");
-  ended << kDone << kFailed << ended_before;
-  for (;;) {
+      "SELECT r.id, r.attempt, r.job, r.number, r.state FROM round r WHERE (r.id, r.attempt) > (?, ?) AND "
+      "r.state IN (?, ?) AND r.closed < ? AND "
+      "EXISTS (SELECT 1 FROM accept a WHERE a.round = r.id AND a.attempt = r.attempt) ORDER BY r.id, r.attempt");
+  ended << after.round.value() << after.attempt.value() << kDone << kFailed << ended_before;
+  std::vector<RoundKey> keys;
+  while (keys.size() < limit) {
     COT_ASSIGN(const bool found, ended.step());
-    if (!found) return std::optional<RoundKey>();
+    if (!found) break;
     const auto rest = rests.find(JobId(ended.text(2)));
     const bool is_needed = rest != rests.end() && ended.u64(3) > rest->second && ended.u64(4) == kDone;
-    if (!is_needed) return std::optional(RoundKey{RoundId(ended.u64(0)), Attempt(ended.u32(1))});
+    if (!is_needed) keys.push_back({RoundId(ended.u64(0)), Attempt(ended.u32(1))});
   }
+  return keys;
 }
 
-// The attempts first and the rows of each by its key: no index is needed on when an attempt ended, as there are few.
-Result<uint64_t> SqlTrainingStore::forget_accepted(WallTime ended_before, size_t limit) {
+// The attempts first, and the rows of each by its key: no index is needed on when an attempt ended.
+Result<ForgottenAccepted> SqlTrainingStore::forget_accepted(WallTime ended_before, size_t limit,
+                                                            const RoundKey& after) {
   const std::lock_guard lock(mutex_);
-  uint64_t gone = 0;
+  ForgottenAccepted gone;
   const Status done = database_.transaction(os::crash::forget_accepted, [&]() -> Status {
-    gone = 0;
+    gone = {.rows = 0, .seen = after};
     COT_TRY(check_fence());
     COT_ASSIGN(const auto rests, read_rests());
-    while (gone < limit) {
-      COT_ASSIGN(const std::optional<RoundKey> found, find_forgettable(ended_before, rests));
-      if (!found) return {};
-      const RoundKey key = *found;
+    COT_ASSIGN(const std::vector<RoundKey> keys, list_forgettable(ended_before, rests, after, limit));
+    for (const RoundKey& key : keys) {
       Statement remove = database_.prepare(
           "DELETE FROM accept WHERE round = ?1 AND attempt = ?2 AND device IN "
           "(SELECT device FROM accept WHERE round = ?1 AND attempt = ?2 ORDER BY device LIMIT ?3)");
-      remove << key.round.value() << key.attempt.value() << static_cast<uint64_t>(limit - gone);
+      remove << key.round.value() << key.attempt.value() << static_cast<uint64_t>(limit - gone.rows);
       COT_TRY(remove.run());
-      gone += static_cast<uint64_t>(database_.changes());
+      gone.rows += static_cast<uint64_t>(database_.changes());
+      if (gone.rows >= limit) break;  // some of its rows may be left
+      gone.seen = key;
     }
     return {};
   });

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "fl_server/store/retention_store.h"
 #include "fl_server/store/sql/database.h"
@@ -71,7 +72,7 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   Result<std::vector<PopulationPrivacy>> list_population_privacy(double delta) override;
   Result<std::string> why_no_job(const JobRecord& job, const Digest& model) override;
 
-  Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
+  Result<std::vector<ModelRecord>> list_models(const JobId& job, const ModelQuery& query = {}) override;
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
   Result<std::optional<ModelRelease>> released_model(const JobId& job) override;
   Result<std::map<JobId, ModelRelease>> released_models() override;
@@ -79,11 +80,11 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
                                      std::optional<uint64_t> revision_expected = {}) override;
   Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) override;
 
-  Result<std::vector<Digest>> list_model_blobs() override;
+  Result<ModelBlobs> list_model_blobs(const std::optional<ModelBlobs::Place>& after, size_t limit) override;
   Result<std::optional<WallTime>> oldest_under_way(RoundState from) override;
   Result<std::vector<ModelVersion>> list_releases(const JobId& job) override;
   Result<std::vector<ModelRecord>> forget_models(const JobId& job, const std::vector<ModelVersion>& versions) override;
-  Result<uint64_t> forget_accepted(WallTime ended_before, size_t limit) override;
+  Result<ForgottenAccepted> forget_accepted(WallTime ended_before, size_t limit, const RoundKey& after = {}) override;
   Result<uint64_t> forget_rounds(const JobId& job, uint64_t number, WallTime ended_before, size_t limit) override;
   Status delete_job(const JobId& job, std::optional<uint64_t> revision_expected) override;
   Result<std::vector<JobId>> list_deleted_jobs() override;
@@ -103,7 +104,7 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   static Status check_revision(const JobRecord& job, std::optional<uint64_t> expected);
   Status touch_job(const JobId& id);
   Result<ModelRecord> read_model(const JobId& job, ModelVersion version);
-  Result<std::vector<ModelRecord>> read_models(const JobId& job);
+  Result<std::vector<ModelRecord>> read_models(const JobId& job, const ModelQuery& query = {});
   Result<ModelRecord> read_newest_model(const JobId& job);
   Result<std::optional<ModelRelease>> read_release(const JobId& id);
   Result<JobProgress> read_progress(const JobId& id);
@@ -125,7 +126,9 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   Result<NoiseSalt> read_salt(const RoundKey& key);
   Status erase_salt(const RoundKey& key);
   Result<std::map<JobId, uint64_t>> read_rests();
-  Result<std::optional<RoundKey>> find_forgettable(WallTime ended_before, const std::map<JobId, uint64_t>& rests);
+  Result<std::set<ModelVersion>> needed_versions(const JobId& job);
+  Result<std::vector<RoundKey>> list_forgettable(WallTime ended_before, const std::map<JobId, uint64_t>& rests,
+                                                 const RoundKey& after, size_t limit);
   Status keep_salt(const RoundKey& key, const NoiseSalt& fresh);
   Status check_separation(const RoundRecord& round, const HorizontalSettings& settings);
   Status end_noise(const JobRecord& job, const RoundKey& key);

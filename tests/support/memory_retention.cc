@@ -1,6 +1,7 @@
 // What MemoryTrainingStore does as a RetentionStore.
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "tests/support/memory_training_store.h"
 
@@ -12,20 +13,26 @@ Error in_conflict(const std::string& what) { return Error(ErrorCode::conflict, w
 
 }  // namespace
 
-Result<std::vector<Digest>> MemoryTrainingStore::list_model_blobs() {
+Result<ModelBlobs> MemoryTrainingStore::list_model_blobs(const std::optional<ModelBlobs::Place>& after, size_t limit) {
   const std::lock_guard lock(mutex_);
-  std::set<Digest> blobs;
+  std::map<ModelBlobs::Place, const ModelRecord*> all;
   for (const auto* const jobs : {&jobs_, &deleted_}) {
     for (const auto& [id, job] : *jobs) {
-      for (const auto& [version, model] : job.models) {
-        blobs.insert(model.digest);
-        if (model.optimizer_state) blobs.insert(*model.optimizer_state);
-        if (model.exact) blobs.insert(*model.exact);
-        for (const DeltaFile& delta : model.deltas) blobs.insert(delta.file);
-      }
+      for (const auto& [version, model] : job.models) all.emplace(ModelBlobs::Place(id, model.version), &model);
     }
   }
-  return std::vector<Digest>(blobs.begin(), blobs.end());
+  ModelBlobs page;
+  size_t count = 0;
+  for (auto at = after ? all.upper_bound(*after) : all.begin(); at != all.end() && count < limit; ++at, ++count) {
+    const ModelRecord& model = *at->second;
+    page.last = at->first;
+    page.blobs.push_back(model.digest);
+    if (model.optimizer_state) page.blobs.push_back(*model.optimizer_state);
+    if (model.exact) page.blobs.push_back(*model.exact);
+    for (const DeltaFile& delta : model.deltas) page.blobs.push_back(delta.file);
+  }
+  if (count < limit) page.last.reset();
+  return page;
 }
 
 Result<std::optional<WallTime>> MemoryTrainingStore::oldest_under_way(RoundState from) {
@@ -71,11 +78,12 @@ Result<std::vector<ModelRecord>> MemoryTrainingStore::forget_models(const JobId&
   return gone;
 }
 
-Result<uint64_t> MemoryTrainingStore::forget_accepted(WallTime ended_before, size_t limit) {
+Result<ForgottenAccepted> MemoryTrainingStore::forget_accepted(WallTime ended_before, size_t limit,
+                                                               const RoundKey& after) {
   const std::lock_guard lock(mutex_);
-  uint64_t gone = 0;
+  ForgottenAccepted gone{.rows = 0, .seen = after};
   for (const auto& [key, round] : rounds_) {
-    if (round.state < RoundState::done || round.closed >= ended_before) continue;
+    if (key <= after || round.state < RoundState::done || round.closed >= ended_before) continue;
     const JobRecord& job = jobs_.at(round.job).record;
     const RoundSettings& settings = job.spec.horizontal().rounds;
     const bool goes_on = job.state == JobState::running || job.state == JobState::paused;
@@ -83,7 +91,10 @@ Result<uint64_t> MemoryTrainingStore::forget_accepted(WallTime ended_before, siz
         round.number > settings.far_enough_before(job.rounds_done + 1))
       continue;
     std::set<DeviceId>& devices = accepted_[key];
-    for (; gone < limit && !devices.empty(); ++gone) devices.erase(devices.begin());
+    if (devices.empty()) continue;
+    for (; gone.rows < limit && !devices.empty(); ++gone.rows) devices.erase(devices.begin());
+    if (gone.rows >= limit) break;
+    gone.seen = key;
   }
   return gone;
 }

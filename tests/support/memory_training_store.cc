@@ -291,12 +291,16 @@ Status MemoryTrainingStore::forget_partials(const std::vector<std::string>& ids)
 
 // ---- Privacy
 
-Result<std::vector<ModelRecord>> MemoryTrainingStore::list_models(const JobId& id) {
+Result<std::vector<ModelRecord>> MemoryTrainingStore::list_models(const JobId& id, const ModelQuery& query) {
   const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(id);
   std::vector<ModelRecord> models;
   if (job == jobs_.end()) return models;
-  for (const auto& [version, model] : job->second.models) models.push_back(model);
+  for (const auto& [version, model] : job->second.models) {
+    if (!query.after || model.version > *query.after) models.push_back(model);
+  }
+  if (query.newest_first) std::ranges::reverse(models);
+  if (query.limit && models.size() > *query.limit) models.resize(*query.limit);
   return models;
 }
 

@@ -58,7 +58,7 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
   Result<std::vector<PopulationPrivacy>> list_population_privacy(double delta) override;
   Result<std::string> why_no_job(const JobRecord& job, const Digest& model) override;
 
-  Result<std::vector<ModelRecord>> list_models(const JobId& job) override;
+  Result<std::vector<ModelRecord>> list_models(const JobId& job, const ModelQuery& query = {}) override;
   Result<ModelRecord> get_model(const JobId& job, ModelVersion version) override;
   Result<std::optional<ModelRelease>> released_model(const JobId& job) override;
   Result<std::map<JobId, ModelRelease>> released_models() override;
@@ -66,11 +66,11 @@ class MemoryTrainingStore : public TrainingStore, public RetentionStore {
                                      std::optional<uint64_t> revision_expected = {}) override;
   Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) override;
 
-  Result<std::vector<Digest>> list_model_blobs() override;
+  Result<ModelBlobs> list_model_blobs(const std::optional<ModelBlobs::Place>& after, size_t limit) override;
   Result<std::optional<WallTime>> oldest_under_way(RoundState from) override;
   Result<std::vector<ModelVersion>> list_releases(const JobId& job) override;
   Result<std::vector<ModelRecord>> forget_models(const JobId& job, const std::vector<ModelVersion>& versions) override;
-  Result<uint64_t> forget_accepted(WallTime ended_before, size_t limit) override;
+  Result<ForgottenAccepted> forget_accepted(WallTime ended_before, size_t limit, const RoundKey& after = {}) override;
   Result<uint64_t> forget_rounds(const JobId& job, uint64_t number, WallTime ended_before, size_t limit) override;
   Status delete_job(const JobId& job, std::optional<uint64_t> revision_expected) override;
   Result<std::vector<JobId>> list_deleted_jobs() override;

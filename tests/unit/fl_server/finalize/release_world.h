@@ -153,7 +153,9 @@ class StormyStore : public TrainingStore {
   Result<std::vector<LedgerRecord>> list_ledger(uint64_t after, size_t limit) override {
     return inner_->list_ledger(after, limit);
   }
-  Result<std::vector<ModelRecord>> list_models(const JobId& job) override { return inner_->list_models(job); }
+  Result<std::vector<ModelRecord>> list_models(const JobId& job, const ModelQuery& query = {}) override {
+    return inner_->list_models(job, query);
+  }
   Result<ModelRecord> get_model(const JobId& job, ModelVersion v) override { return inner_->get_model(job, v); }
 
  private:

@@ -184,8 +184,8 @@ Result<uint64_t> RetentionWorld::pass() {
 }
 
 Status RetentionWorld::check() {
-  COT_ASSIGN(const std::vector<Digest> named, store_->list_model_blobs());
-  for (const Digest& digest : named) {
+  COT_ASSIGN(const ModelBlobs named, store_->list_model_blobs({}, SIZE_MAX >> 1));
+  for (const Digest& digest : named.blobs) {
     if (const auto blob = blobs_->get(digest, kBlobBytes); !blob) return blob.error().with_context("a row names it");
   }
   COT_ASSIGN(const std::vector<AuditSegment> segments, admin_->list_audit_segments());

@@ -45,7 +45,7 @@ class RegistryOfTheTest final : public JobStore, public ModelStore {
     }
     return released;
   }
-  Result<std::vector<ModelRecord>> list_models(const JobId& job) override {
+  Result<std::vector<ModelRecord>> list_models(const JobId& job, const ModelQuery&) override {
     std::vector<ModelRecord> models;
     for (const uint64_t version : find(job.value()).versions) {
       models.emplace_back();

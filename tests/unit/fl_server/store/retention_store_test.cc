@@ -128,9 +128,38 @@ TYPED_TEST(RetentionStoreConformance, ListsTheBlobsOfAllVersionsOnce) {
   job.id = JobId("l");
   ASSERT_OK(this->store().create_job(job, model));
   this->play(1, wall(300));
-  EXPECT_THAT(*this->store().list_model_blobs(),
-              UnorderedElementsAre(filled_digest(0x40), filled_digest(0x41), filled_digest(0x96), filled_digest(0x97),
-                                   filled_digest(0x98), filled_digest(0x99)));
+  for (const size_t limit : {1u, 2u, 4u, 100u}) {
+    std::set<Digest> blobs;
+    std::vector<ModelBlobs::Place> places;
+    std::optional<ModelBlobs::Place> seen;
+    do {
+      const Result<ModelBlobs> page = this->store().list_model_blobs(seen, limit);
+      ASSERT_OK(page);
+      blobs.insert(page->blobs.begin(), page->blobs.end());
+      if (page->last) places.push_back(*page->last);
+      seen = page->last;
+    } while (seen);
+    EXPECT_THAT(blobs, UnorderedElementsAre(filled_digest(0x40), filled_digest(0x41), filled_digest(0x96),
+                                            filled_digest(0x97), filled_digest(0x98), filled_digest(0x99)));
+    EXPECT_EQ(places.size(), 4u / limit) << "pages that others may follow";
+    EXPECT_TRUE(std::ranges::is_sorted(places));
+  }
+}
+
+TYPED_TEST(RetentionStoreConformance, ListsVersionsAPageAtATimeFromEitherEnd) {
+  for (uint64_t number = 1; number <= 5; ++number) this->play(number, wall(300));
+  const auto versions = [&](const ModelQuery& query) {
+    std::vector<uint64_t> numbers;
+    const Result<std::vector<ModelRecord>> models = this->store().list_models(JobId("j"), query);
+    for (const ModelRecord& model : *models) numbers.push_back(model.version.value());
+    return numbers;
+  };
+  EXPECT_THAT(versions({}), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(versions({.limit = 2}), ElementsAre(0, 1));
+  EXPECT_THAT(versions({.after = ModelVersion(0), .limit = 2}), ElementsAre(1, 2));
+  EXPECT_THAT(versions({.after = ModelVersion(4), .limit = 2}), ElementsAre(5));
+  EXPECT_THAT(versions({.limit = 2, .newest_first = true}), ElementsAre(5, 4));
+  EXPECT_THAT(versions({.after = ModelVersion(5)}), IsEmpty());
 }
 
 TYPED_TEST(RetentionStoreConformance, KnowsTheOldestAttemptUnderWay) {
@@ -151,12 +180,12 @@ TYPED_TEST(RetentionStoreConformance, ForgetsWhoWasCountedInAttemptsThatEndedLon
   const RoundKey live = this->open(3);
   this->move(live, selecting, collecting);
   this->accept(live, {1});
-  EXPECT_EQ(*this->store().forget_accepted(wall(1'000), kAll), 0u);
-  EXPECT_EQ(*this->store().forget_accepted(wall(1'001), kAll), 2u);
+  EXPECT_EQ(this->store().forget_accepted(wall(1'000), kAll)->rows, 0u);
+  EXPECT_EQ(this->store().forget_accepted(wall(1'001), kAll)->rows, 2u);
   this->backend_.reopen();
   EXPECT_EQ(*this->store().count_accepted(old), 0u);
   EXPECT_EQ(*this->store().count_accepted(young), 2u);
-  EXPECT_EQ(*this->store().forget_accepted(wall(1'000'000), kAll), 2u);
+  EXPECT_EQ(this->store().forget_accepted(wall(1'000'000), kAll)->rows, 2u);
   EXPECT_EQ(*this->store().count_accepted(live), 1u) << "whatever the time, an attempt that has not ended keeps them";
 }
 
@@ -165,10 +194,10 @@ TYPED_TEST(RetentionStoreConformance, NobodyKnowsWhoWasCountedInAnAttemptThatIsF
   const RoundKey done = this->play(1, wall(1'000));
   const UpdateFate forgotten{.is_over = true, .is_forgotten = true};
   EXPECT_EQ(*this->store().look_up(done, numbered_device(7)), (UpdateFate{.is_over = true})) << "all rows are there";
-  ASSERT_EQ(*this->store().forget_accepted(wall(1'001), 1), 1u);
+  ASSERT_EQ(this->store().forget_accepted(wall(1'001), 1)->rows, 1u);
   EXPECT_EQ(*this->store().look_up(done, numbered_device(1)), forgotten) << "its row was the first that went";
   EXPECT_EQ(*this->store().look_up(done, numbered_device(2)), (UpdateFate{.is_accepted = true, .is_over = true}));
-  ASSERT_EQ(*this->store().forget_accepted(wall(1'001), 1), 1u);
+  ASSERT_EQ(this->store().forget_accepted(wall(1'001), 1)->rows, 1u);
   EXPECT_EQ(*this->store().look_up(done, numbered_device(2)), forgotten);
 }
 
@@ -179,7 +208,7 @@ TYPED_TEST(RetentionStoreConformance, ADeviceWhoseRowIsGoneIsNotCountedAgain) {
   this->move(given_up, selecting, collecting);
   ASSERT_EQ(this->accept(given_up, {1}), "done");
   this->move(given_up, collecting, failed);
-  ASSERT_EQ(*this->store().forget_accepted(wall(1'000'000), kAll), 3u);
+  ASSERT_EQ(this->store().forget_accepted(wall(1'000'000), kAll)->rows, 3u);
   for (const RoundKey& key : {done, given_up}) {
     EXPECT_FALSE(*this->store().is_accepted(key, numbered_device(1)));
     EXPECT_EQ(this->accept(key, {1}), "closed");
@@ -193,10 +222,10 @@ TYPED_TEST(RetentionStoreConformance, ADeviceWhoseRowIsGoneIsNotCountedAgain) {
 
 TYPED_TEST(RetentionStoreConformance, RemovesNoMoreRowsAtATimeThanItIsAsked) {
   const RoundKey first = this->play(1, wall(1'000)), second = this->play(2, wall(1'000));
-  EXPECT_EQ(*this->store().forget_accepted(wall(5'000), 3), 3u);
+  EXPECT_EQ(this->store().forget_accepted(wall(5'000), 3)->rows, 3u);
   EXPECT_EQ(*this->store().count_accepted(first) + *this->store().count_accepted(second), 1u);
-  EXPECT_EQ(*this->store().forget_accepted(wall(5'000), 3), 1u);
-  EXPECT_EQ(*this->store().forget_accepted(wall(5'000), 3), 0u);
+  EXPECT_EQ(this->store().forget_accepted(wall(5'000), 3)->rows, 1u);
+  EXPECT_EQ(this->store().forget_accepted(wall(5'000), 3)->rows, 0u);
 }
 
 // ---- Rounds
@@ -260,7 +289,10 @@ TYPED_TEST(RetentionStoreConformance, ForgetsAJobThatHasEndedWithAllThatWasItsOw
   };
   expect_gone();
   EXPECT_THAT(*this->store().list_deleted_jobs(), ElementsAre(JobId("j")));
-  EXPECT_EQ(this->store().list_model_blobs()->size(), 2u) << "no blob is without its name before its row is gone";
+  const Result<ModelBlobs> named = this->store().list_model_blobs({}, 10);
+  ASSERT_OK(named);
+  EXPECT_EQ(std::set<Digest>(named->blobs.begin(), named->blobs.end()).size(), 2u)
+      << "no blob is without its name before its row is gone";
   std::set<uint64_t> models;
   Result<ForgottenJob> step = this->store().forget_job(JobId("j"), 1);
   while (step && !step->is_gone) {
