@@ -4,8 +4,8 @@
 // The oracle is the interpreter of ONNX graphs (model_import/interpret), written from ONNX's specification: its sums
 // are in double, and the gradient that a step of training is held against is its central difference. It is itself held
 // against the values that ONNX publishes for each edition of each operator (interpret/operators_test.cc); so is the
-// importer, without it (onnx_cases_test.cc). Values of PyTorch need PyTorch where they are made: they are those of
-// whole networks (onnx/golden_test.cc, tests/golden/onnx).
+// importer, without it (onnx_cases_test.cc). Values of PyTorch are those of whole networks (onnx/golden_test.cc,
+// tests/golden/onnx), and of each operator where PyTorch is installed (tests/python/torch_operators_test.py).
 //
 // By day a row has its first opset, its last, and those in which its operator was defined anew (rows of patterns: the
 // first and the last); at night (COT_NIGHTLY) all.
