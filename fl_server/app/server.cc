@@ -33,6 +33,7 @@
 #include "fl_server/app/server_keys.h"
 #include "fl_server/app/server_stores.h"
 #include "fl_server/app/serving.h"
+#include "fl_server/app/tracing_side.h"
 #include "fl_server/device_api/device_service.h"
 #include "fl_server/fleet/fleet_member.h"
 #include "fl_server/net/http_server.h"
@@ -40,6 +41,7 @@
 #include "fl_server/runtime/device_plane.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/sql_training_store.h"
+#include "fl_server/tracing/span_exporter.h"
 #include "secure/crypto/random.h"
 #include "secure/crypto/self_test.h"
 #include "secure/mask/mask_self_test.h"
@@ -77,6 +79,7 @@ struct Server::Parts {
   ServerConfig config;
   std::unique_ptr<ModelNews> news;  // hears from the observers
   std::unique_ptr<Observers> observers;
+  std::unique_ptr<SpanExporter> spans;  // null: nobody collects them. Hears from the observers, and counts there
   std::unique_ptr<ServerKeys> keys;
   std::unique_ptr<ServerStores> stores;
   std::unique_ptr<HttpServer> http;
@@ -132,6 +135,7 @@ Result<std::unique_ptr<Server::Parts>> Server::Parts::build(ServerConfig config,
   auto news = std::make_unique<ModelNews>();
   auto observers = std::make_unique<Observers>(incarnation);
   if (config.serving) observers->events.subscribe(*news);
+  COT_ASSIGN(auto spans, begin_tracing(config, incarnation, *observers));
   COT_ASSIGN(auto keys, ServerKeys::open(config, started));
   COT_ASSIGN(auto stores, ServerStores::open(config, keys->data));
   COT_TRY(keep_ledger_anchor(stores->training(), keys->data, *keys->signer));
@@ -164,6 +168,7 @@ Result<std::unique_ptr<Server::Parts>> Server::Parts::build(ServerConfig config,
   return std::make_unique<Parts>(Parts{.config = std::move(config),
                                        .news = std::move(news),
                                        .observers = std::move(observers),
+                                       .spans = std::move(spans),
                                        .keys = std::move(keys),
                                        .stores = std::move(stores),
                                        .http = std::move(http),

@@ -6,6 +6,7 @@
 
 #include "fl_server/config/oidc_json.h"
 #include "fl_server/json/json_reader.h"
+#include "fl_server/settings/collector_url.h"
 #include "secure/crypto/signature.h"
 
 namespace coterie {
@@ -278,6 +279,19 @@ ServingConfig read_serving(JsonReader reader) {
   return serving;
 }
 
+TracingConfig read_tracing(JsonReader reader) {
+  TracingConfig tracing;
+  reader.read("otlp_url", tracing.otlp_url);
+  reader.read("ca_file", tracing.ca_file);
+  reader.read("token_file", tracing.token_file);
+  if (!is_collector_url(tracing.otlp_url)) {
+    reader.problem("otlp_url",
+                   "must be https://HOST.../v1/traces; http only to a collector on 127.0.0.1, [::1] or localhost");
+  }
+  reader.finish();
+  return tracing;
+}
+
 void read_role(JsonReader& reader, ServerRole& role) {
   size_t index = 0;
   reader.read_choice("role", {"all", "server", "scheduler", "serving"}, index);
@@ -359,6 +373,7 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   read_fleet(reader.object("fleet"), config.fleet);
   read_peer(reader.object("peer"), config.peer);
   if (reader.has("serving")) config.serving = read_serving(reader.object("serving"));
+  if (reader.has("tracing")) config.tracing = read_tracing(reader.object("tracing"));
   reader.read("keys_dir", config.keys_dir);
   config.blobs = read_blobs(reader.object("blobs"));
   reader.read("blobs_dir", config.blobs_dir);

@@ -72,6 +72,13 @@ struct ServingConfig {
   uint64_t bytes_max = 4ull << 30;          // of all versions, with their files
 };
 
+// Who collects traces of rounds (docs/operating/monitoring.md).
+struct TracingConfig {
+  std::string otlp_url;    // OpenTelemetry's protocol over HTTP, as JSON
+  std::string ca_file;     // PEM: who may certify the collector; empty: whom the system trusts
+  std::string token_file;  // of a bearer token; empty: none
+};
+
 // What a process is: everything, or of a fleet a node that talks to devices, one that may lead, or one that only
 // answers with models.
 enum class ServerRole : uint8_t { all, server, scheduler, serving };
@@ -84,6 +91,7 @@ struct ServerConfig {
   ListenConfig admin{.address = "127.0.0.1", .port = 8444, .limits = {.bodies_bytes_max = 1ull << 30}};
   uint64_t upload_bytes_max = 512ull << 20;  // of a model or a data set
   std::optional<ServingConfig> serving;      // none: it answers with no model
+  std::optional<TracingConfig> tracing;      // none: nobody's collector
   std::optional<OidcSettings> oidc;          // whose tokens the admin plane takes beside its own; none: nobody's
   TlsConfig tls;
   StoreConfig store;

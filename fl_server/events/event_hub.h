@@ -31,7 +31,7 @@ class EventHub {
   // `epoch` names this life of the process (EventId).
   explicit EventHub(std::string epoch, EventLimits limits = {}) : epoch_(std::move(epoch)), log_(limits) {}
 
-  // Before anything is added. `subscriber` outlives this.
+  // Before anything is added. `subscriber` outlives whoever adds.
   void subscribe(EventSubscriber& subscriber) { subscribers_.push_back(&subscriber); }
 
   // From now on events of this job are this tenant's. To be said before the first of them: a tenant is not told of

@@ -110,6 +110,10 @@ struct Metrics::Families {
                                                  "Loss of the newest model on the job's evaluation set");
   Family<Gauge>& evaluation_accuracy = metric_family(registry, BuildGauge(), "coterie_evaluation_accuracy_ratio",
                                                      "Accuracy of the newest model on the job's evaluation set");
+  Family<Counter>& spans = metric_family(registry, BuildCounter(), "coterie_trace_spans_total",
+                                         "Spans for the collector, by what came of them");
+  Counter& spans_exported = spans.Add({{"outcome", "exported"}});
+  Counter& spans_dropped = spans.Add({{"outcome", "dropped"}});
   Gauge& resident =
       metric_family(registry, BuildGauge(), "process_resident_memory_bytes", "Resident memory size in bytes").Add({});
   Counter& cpu = metric_family(registry, BuildCounter(), "process_cpu_seconds_total",
@@ -184,6 +188,13 @@ void Metrics::round_ended(RoundState state, double seconds) {
 }
 
 void Metrics::round_finalized(double seconds) { families_->finalize_seconds.Observe(seconds); }
+void Metrics::set_spans(uint64_t exported, uint64_t dropped) {
+  const auto raise = [](Counter& counter, uint64_t to) {
+    counter.Increment(static_cast<double>(to) - counter.Value());
+  };
+  raise(families_->spans_exported, exported);
+  raise(families_->spans_dropped, dropped);
+}
 void Metrics::masks_opened(double seconds) { families_->unmask_seconds.Observe(seconds); }
 
 void Metrics::devices_dropped(std::string_view phase, uint32_t count) {

@@ -52,6 +52,8 @@ class Metrics {
   void set_bytes_in_flight(uint64_t bytes);
   void set_node_load(const NodeLoad& load);
   void set_fleet_nodes(uint32_t nodes);  // that talk to devices, as the one that leads hears
+  // Spans of traces so far: sent to the collector, and given up. One thread at a time.
+  void set_spans(uint64_t exported, uint64_t dropped);
   void set_evaluation(const JobId& job, double loss, std::optional<double> accuracy);
 
   // The Prometheus text exposition format, version 0.0.4.

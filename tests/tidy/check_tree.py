@@ -78,6 +78,8 @@ MAY_INCLUDE = {
     "fl_server/privacy/": ["base/", "proto/", "scheduler/", "secure/", "fl_server/records/", "fl_server/store/blob_store.h"],
     "fl_server/store/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/crypto/", "secure/dp/",
                          "fl_server/json/", "fl_server/records/", "fl_server/settings/"],
+    # What a trace says is made apart from who collects it.
+    "fl_server/tracing/": ["base/", "scheduler/", "secure/crypto/", "fl_server/events/", "fl_server/telemetry/"],
     "fl_server/store/sql/": ["base/"],
     "fl_server/store/s3/": ["base/", "secure/crypto/", "fl_server/settings/", "fl_server/store/blob_store.h"],
     "fl_server/finalize/": OUTSIDE + STORES + ["fl_server/privacy/"],
@@ -132,8 +134,8 @@ THIRD_PARTY = [
     ("Boost.CRC", r"boost/crc", ["tools/tensorboard/"]),
     ("Asio", r"boost/|asio", ["fl_server/fleet/peer_events."] + NETWORK + COMPILED_ONCE),
     ("nlohmann/json", r"nlohmann/", ["fl_server/admin_api/", "fl_server/config/", "fl_server/events/", "fl_server/fleet/", "fl_server/json/", "fl_server/net/",
-                                   "fl_server/oidc/", "tools/", "tests/"]),
-    ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/oidc/", "fl_server/store/s3/"]),
+                                   "fl_server/oidc/", "fl_server/tracing/", "tools/", "tests/"]),
+    ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/oidc/", "fl_server/store/s3/", "fl_server/tracing/"]),
     ("expat", r"expat", ["fl_server/store/s3/"]),
     ("SQLite", r"sqlite3", ["fl_server/store/sql/"]),
     ("libpq", r"libpq|postgresql/", ["fl_server/store/sql/"]),
@@ -152,13 +154,14 @@ BEAST_FILES_MAX = 3  # a file that includes it costs 12-23 CPU-seconds
 
 # Decisions are made here: the same input gives the same output, in a test, in the simulator and on a phone.
 PURE = ["proto/", "train_kernels/", "secure/", "aggregation/", "scheduler/", "fl_server/core/", "fl_server/events/",
-        "fl_server/oidc/", "fl_server/retention/retention_plan.", "fl_server/serving/", "device_sdk/client/", "vertical/coordinator/", "vertical/psi/", "vertical/stage/",
+        "fl_server/oidc/", "fl_server/retention/retention_plan.", "fl_server/serving/", "fl_server/tracing/", "device_sdk/client/", "vertical/coordinator/", "vertical/psi/", "vertical/stage/",
         "vertical/regression/", "vertical/resume/", "vertical/trees/"]
 PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)",  # key files are read and written there
                r"secure/tls/",  # sockets, for those who have a network
                r"aggregation/accumulate/",  # several threads add to one sum; which comes first changes no bit
                r"fl_server/events/(event_hub|log_subscriber)\.(cc|h)",  # the shell around the log of events, and log lines
                r"fl_server/serving/(background_loader|inference_workers|model_follower|model_server|served_models|served_version|serving_service)\.(cc|h)",
+               r"fl_server/tracing/(otlp_post|span_exporter)\.(cc|h)",  # the shell that sends spans
                r"vertical/coordinator/coordinator_(client|connection|server)\.(cc|h)",  # the shells of a coordinator's machine
                r"fl_server/oidc/(bearer_verifier|https_get)\.(cc|h)"]  # the shell that fetches an issuer's keys
 NOT_IN_PURE_INCLUDES = [

@@ -84,6 +84,7 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
     "selection": {"waiters_max": 14, "hold_ms_max": 15, "checkins_per_second_max": 16},
     "overload": {"queue_delay_ms": 20, "burst_ms": 21, "device_requests_per_second": 0.5, "device_requests_burst": 22,
                  "stranger_requests_per_second": 0, "stranger_requests_burst": 23, "callers_max": 24},
+    "tracing": {"otlp_url": "https://c.example/v1/traces", "ca_file": "ca", "token_file": "token"},
     "retention": {"models_kept": 31, "models_kept_every": 32, "superseded_ms_min": 60033, "accepted_ms": 60034,
                   "rounds_kept": 35, "rounds_ms_min": 60036, "uploads_ms": 3600037, "look_ms": 138,
                   "devices_days": 39, "audit_ms": 4000, "audit_segment_records": 41, "audit_segments_ms": 4200},
@@ -172,6 +173,10 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.overload.stranger.per_second, 0);
   EXPECT_EQ(config.overload.stranger.burst, 23u);
   EXPECT_EQ(config.overload.stranger.callers_max, 24u);
+  ASSERT_TRUE(config.tracing);
+  EXPECT_EQ(config.tracing->otlp_url, "https://c.example/v1/traces");
+  EXPECT_EQ(config.tracing->ca_file, "ca");
+  EXPECT_EQ(config.tracing->token_file, "token");
   EXPECT_EQ(config.retention.models_kept, 31u);
   EXPECT_EQ(config.retention.models_kept_every, 32u);
   EXPECT_EQ(config.retention.superseded_min, Millis(60'033));
@@ -249,6 +254,8 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
       {R"({"overload": {"stranger_requests_per_second": 0.0009}})", "/overload/stranger_requests_per_second", "0.001"},
       {R"({"overload": {"stranger_requests_burst": 0}})", "/overload/stranger_requests_burst", "at least 1"},
       {R"({"overload": {"callers_max": 0}})", "/overload/callers_max", "at least 1"},
+      {R"({"tracing": {}})", "/tracing/otlp_url", "https://"},
+      {R"({"tracing": {"otlp_url": "http://collector.example/v1/traces"}})", "/tracing/otlp_url", "http only"},
       {R"({"retention": {"models_kept": 0}})", "/retention/models_kept", "at least 1"},
       {R"({"retention": {"rounds_kept": 0}})", "/retention/rounds_kept", "at least 1"},
       {R"({"retention": {"superseded_ms_min": 999}})", "/retention/superseded_ms_min", "at least 1000"},
