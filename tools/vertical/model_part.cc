@@ -4,7 +4,7 @@
 
 #include "base/os/file.h"
 #include "secure/crypto/sha256.h"
-#include "vertical/trees/wire.h"
+#include "vertical/stage/wire.h"
 
 namespace coterie {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vertical/stage/wire.h"
+
 namespace coterie::vertical {
 namespace {
 
@@ -9,64 +11,33 @@ constexpr std::array<uint8_t, 3> kMagic{'C', 'T', 'R'};
 constexpr size_t kDealBytes = 20 + 32 + 4;  // shape, session, first step
 constexpr uint8_t kAnswerKind = 64, kRefusalKind = 65;
 
-template <typename T>
-void append_number(Bytes& to, T value) {
-  for (size_t i = 0; i < sizeof value; ++i) to.push_back(static_cast<uint8_t>(uint64_t{value} >> (8 * i)));
+void write_text(WireWriter& writer, std::string_view text) {
+  writer.u8(static_cast<uint8_t>(text.size()));
+  writer.raw(as_bytes(text));
 }
 
-void append_text(Bytes& to, std::string_view text) {
-  to.push_back(static_cast<uint8_t>(text.size()));
-  to.insert(to.end(), text.begin(), text.end());
+std::string read_text(WireReader& reader) {
+  const size_t count = reader.u8();
+  return std::string(as_text(reader.raw(count)));
 }
 
-void append(Bytes& to, ByteView bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+// A byte of 0 or 1; `is_wrong` becomes true for another one.
+bool read_flag(WireReader& reader, bool& is_wrong) {
+  const uint8_t value = reader.u8();
+  is_wrong = is_wrong || value > 1;
+  return value == 1;
+}
+
+void read_into(WireReader& reader, VerticalJobId& job) { std::ranges::copy(reader.raw(job.size()), job.begin()); }
 
 Bytes with_header(uint8_t kind, const Bytes& payload) {
-  Bytes bytes(kMagic.begin(), kMagic.end());
-  bytes.insert(bytes.end(), {kCoordinatorVersion, kind, 0, 0, 0});
-  append_number(bytes, static_cast<uint32_t>(payload.size()));
-  append(bytes, payload);
-  return bytes;
+  WireWriter writer;
+  writer.raw(kMagic);
+  for (const uint8_t byte : {kCoordinatorVersion, kind, uint8_t{0}, uint8_t{0}, uint8_t{0}}) writer.u8(byte);
+  writer.u32(static_cast<uint32_t>(payload.size()));
+  writer.raw(payload);
+  return writer.take();
 }
-
-// Takes a payload apart from the front; what is not there reads as zeros, and is_whole() tells.
-class Reader {
- public:
-  explicit Reader(ByteView bytes) : left_(bytes) {}
-
-  ByteView take(size_t count) {
-    if (count > left_.size()) {
-      is_short_ = true;
-      return {};
-    }
-    const ByteView taken = left_.first(count);
-    left_ = left_.subspan(count);
-    return taken;
-  }
-  template <size_t kBytes>
-  void take_into(std::array<uint8_t, kBytes>& to) {
-    const ByteView taken = take(kBytes);
-    std::ranges::copy(taken, to.begin());
-  }
-  uint64_t number(size_t count) {
-    uint64_t value = 0;
-    const ByteView taken = take(count);
-    for (size_t i = 0; i < taken.size(); ++i) value |= uint64_t{taken[i]} << (8 * i);
-    return value;
-  }
-  bool flag() {
-    const uint64_t value = number(1);
-    if (value > 1) is_short_ = true;
-    return value == 1;
-  }
-  std::string text() { return std::string(as_text(take(number(1)))); }
-  ByteView rest() { return take(left_.size()); }
-  bool is_whole() const { return !is_short_ && left_.empty(); }
-
- private:
-  ByteView left_;
-  bool is_short_ = false;
-};
 
 bool has_digest(RequestKind kind) {
   return kind == RequestKind::approve || kind == RequestKind::join || kind == RequestKind::deal;
@@ -103,33 +74,33 @@ Result<uint8_t> kind_of(std::span<const uint8_t, kCoordinatorHeaderBytes> bytes)
 }
 
 uint32_t length_of(std::span<const uint8_t, kCoordinatorHeaderBytes> bytes) {
-  return static_cast<uint32_t>(Reader(bytes.last<4>()).number(4));
+  return WireReader(bytes.last<4>()).u32();
 }
 
 }  // namespace
 
 Bytes write_request(const Request& request) {
-  Bytes payload;
+  WireWriter writer;
   if (request.kind == RequestKind::submit) {
-    append(payload, as_bytes(request.manifest));
+    writer.raw(as_bytes(request.manifest));
   } else {
-    append(payload, request.job);
+    writer.raw(request.job);
   }
-  if (has_digest(request.kind)) append(payload, request.digest.view());
-  if (request.kind == RequestKind::approve) append(payload, request.signature);
+  if (has_digest(request.kind)) writer.digest(request.digest);
+  if (request.kind == RequestKind::approve) writer.raw(request.signature);
   if (request.kind == RequestKind::report) {
-    payload.push_back(request.is_done ? 1 : 0);
-    append_text(payload, request.reason);
+    writer.u8(request.is_done ? 1 : 0);
+    write_text(writer, request.reason);
   }
   if (request.kind == RequestKind::deal) {
     const RegressionShape& shape = request.shape;
     for (const uint32_t number : {shape.rows, shape.label_columns, shape.feature_columns, shape.batch, shape.epochs}) {
-      append_number(payload, number);
+      writer.u32(number);
     }
-    append(payload, request.session.view());
-    append_number(payload, request.first_step);
+    writer.digest(request.session);
+    writer.u32(request.first_step);
   }
-  return with_header(static_cast<uint8_t>(request.kind), payload);
+  return with_header(static_cast<uint8_t>(request.kind), writer.take());
 }
 
 Result<RequestHeader> read_request_header(std::span<const uint8_t, kCoordinatorHeaderBytes> bytes) {
@@ -148,20 +119,21 @@ Result<RequestHeader> read_request_header(std::span<const uint8_t, kCoordinatorH
 Result<Request> read_request(RequestKind kind, ByteView payload) {
   Request request;
   request.kind = kind;
-  Reader reader(payload);
+  WireReader reader(payload);
+  bool is_wrong = false;
   if (kind == RequestKind::submit) {
-    request.manifest = std::string(as_text(reader.rest()));
+    request.manifest = std::string(as_text(reader.raw(payload.size())));
   } else {
-    reader.take_into(request.job);
+    read_into(reader, request.job);
   }
-  if (has_digest(kind)) reader.take_into(request.digest.bytes);
+  if (has_digest(kind)) request.digest = reader.digest();
   if (kind == RequestKind::approve) {
-    const ByteView signature = reader.rest();
+    const ByteView signature = reader.raw(reader.rest().size());
     request.signature.assign(signature.begin(), signature.end());
   }
   if (kind == RequestKind::report) {
-    request.is_done = reader.flag();
-    request.reason = reader.text();
+    request.is_done = read_flag(reader, is_wrong);
+    request.reason = read_text(reader);
     if (request.is_done ? !request.reason.empty() : !is_job_reason(request.reason)) {
       return malformed("a report without its reason came");
     }
@@ -169,14 +141,14 @@ Result<Request> read_request(RequestKind kind, ByteView payload) {
   if (kind == RequestKind::deal) {
     RegressionShape& shape = request.shape;
     for (uint32_t* number : {&shape.rows, &shape.label_columns, &shape.feature_columns, &shape.batch, &shape.epochs}) {
-      *number = static_cast<uint32_t>(reader.number(4));
+      *number = reader.u32();
     }
     if (Status status = check_regression_shape(shape); !status) return malformed(status.error().message());
-    reader.take_into(request.session.bytes);
-    request.first_step = static_cast<uint32_t>(reader.number(4));
+    request.session = reader.digest();
+    request.first_step = reader.u32();
     if (request.first_step >= RingPlan(shape).steps()) return malformed("a step that is none of the shape's came");
   }
-  if (!reader.is_whole()) return malformed("a request with too few or too many bytes came");
+  if (is_wrong || !reader.ended()) return malformed("a request with too few or too many bytes came");
   return request;
 }
 
@@ -194,19 +166,17 @@ JobView view_of(const JobRecord& record) {
 }
 
 Bytes write_answer(const JobView& view) {
-  Bytes payload;
-  append(payload, view.job);
-  append(payload, view.manifest.view());
-  payload.push_back(static_cast<uint8_t>(view.state));
-  append_text(payload, view.reason);
+  WireWriter writer;
+  writer.raw(view.job);
+  writer.digest(view.manifest);
+  writer.u8(static_cast<uint8_t>(view.state));
+  write_text(writer, view.reason);
   for (const JobView::Party& party : view.parties) {
-    append_text(payload, party.name);
-    payload.push_back(party.is_approved ? 1 : 0);
-    payload.push_back(party.is_done ? 1 : 0);
-    payload.push_back(party.is_paused ? 1 : 0);
-    append_number(payload, party.relayed_bytes);
+    write_text(writer, party.name);
+    for (const bool flag : {party.is_approved, party.is_done, party.is_paused}) writer.u8(flag ? 1 : 0);
+    writer.u64(party.relayed_bytes);
   }
-  return with_header(kAnswerKind, payload);
+  return with_header(kAnswerKind, writer.take());
 }
 
 Bytes write_refusal(Refusal refusal) { return with_header(kRefusalKind, Bytes{static_cast<uint8_t>(refusal)}); }
@@ -222,31 +192,30 @@ Result<uint32_t> read_answer_header(std::span<const uint8_t, kCoordinatorHeaderB
 
 Result<JobView> read_answer(std::span<const uint8_t, kCoordinatorHeaderBytes> header, ByteView payload) {
   COT_ASSIGN(const uint8_t kind, kind_of(header));
-  Reader reader(payload);
+  WireReader reader(payload);
   if (kind == kRefusalKind) {
-    const std::optional<Refusal> refusal = refusal_of(static_cast<uint8_t>(reader.number(1)));
-    if (!refusal || !reader.is_whole()) return malformed("it refuses for a reason that this program does not know");
+    const std::optional<Refusal> refusal = refusal_of(reader.u8());
+    if (!refusal || !reader.ended()) return malformed("it refuses for a reason that this program does not know");
     return refusal_error(*refusal);
   }
   JobView view;
-  reader.take_into(view.job);
-  reader.take_into(view.manifest.bytes);
-  const uint64_t state = reader.number(1);
-  if (state < 1 || state > static_cast<uint64_t>(JobState::paused)) return malformed("an unknown state came");
+  read_into(reader, view.job);
+  view.manifest = reader.digest();
+  const uint8_t state = reader.u8();
+  if (state < 1 || state > static_cast<uint8_t>(JobState::paused)) return malformed("an unknown state came");
   view.state = static_cast<JobState>(state);
-  view.reason = reader.text();
+  view.reason = read_text(reader);
   if (!view.reason.empty() && !is_job_reason(view.reason)) return malformed("a reason that is none came");
   JobTerms terms;
+  bool is_wrong = false;
   for (size_t i = 0; i < kJobParties; ++i) {
     JobView::Party& party = view.parties[i];
-    party.name = reader.text();
-    party.is_approved = reader.flag();
-    party.is_done = reader.flag();
-    party.is_paused = reader.flag();
-    party.relayed_bytes = reader.number(8);
+    party.name = read_text(reader);
+    for (bool* flag : {&party.is_approved, &party.is_done, &party.is_paused}) *flag = read_flag(reader, is_wrong);
+    party.relayed_bytes = reader.u64();
     terms.parties[i] = party.name;
   }
-  if (!reader.is_whole() || !check_terms(terms)) return malformed("an answer that does not decode came");
+  if (is_wrong || !reader.ended() || !check_terms(terms)) return malformed("an answer that does not decode came");
   return view;
 }
 

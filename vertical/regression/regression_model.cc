@@ -1,29 +1,18 @@
 #include "vertical/regression/regression_model.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "base/assert.h"
 #include "vertical/regression/ring_plan.h"
+#include "vertical/stage/wire.h"
 
 namespace coterie::vertical {
 namespace {
 
 constexpr std::array<uint8_t, 4> kModelMagic{'C', 'V', 'R', '1'};
-constexpr size_t kModelHeaderBytes = 8;
-
-void append_double(Bytes& to, double value) {
-  const auto bits = std::bit_cast<uint64_t>(value);
-  for (int shift = 0; shift < 64; shift += 8) to.push_back(static_cast<uint8_t>(bits >> shift));
-}
-
-double double_at(ByteView bytes, size_t at) {
-  uint64_t bits = 0;
-  for (size_t i = 0; i < 8; ++i) bits |= uint64_t{bytes[at + i]} << (8 * i);
-  return std::bit_cast<double>(bits);
-}
+constexpr size_t kColumnBytes = 3 * sizeof(double);
 
 WeightedColumn scale_column(const std::vector<float>& values) {
   double sum = 0, count = 0, squares = 0;
@@ -69,34 +58,29 @@ std::vector<double> partial_margins(const RegressionModel& model, const std::vec
 double sigmoid(double margin) { return 1 / (1 + std::exp(-margin)); }
 
 Bytes write_regression_model(const RegressionModel& model) {
-  Bytes bytes(kModelMagic.begin(), kModelMagic.end());
-  const auto count = static_cast<uint32_t>(model.columns.size());
-  for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<uint8_t>(count >> shift));
-  append_double(bytes, model.intercept);
+  WireWriter writer;
+  writer.raw(kModelMagic);
+  writer.u32(static_cast<uint32_t>(model.columns.size()));
+  writer.f64(model.intercept);
   for (const WeightedColumn& column : model.columns) {
-    append_double(bytes, column.mean);
-    append_double(bytes, column.deviation);
-    append_double(bytes, column.weight);
+    for (const double number : {column.mean, column.deviation, column.weight}) writer.f64(number);
   }
-  return bytes;
+  return writer.take();
 }
 
 Result<RegressionModel> read_regression_model(ByteView bytes) {
   const Error wrong(ErrorCode::malformed, "regression: these bytes are no part of a model");
-  if (bytes.size() < kModelHeaderBytes || !std::ranges::equal(bytes.first(4), kModelMagic)) return wrong;
-  uint64_t count = 0;
-  for (size_t i = 0; i < 4; ++i) count |= uint64_t{bytes[4 + i]} << (8 * i);
-  if (count > kRegressionColumnsMax || bytes.size() != kModelHeaderBytes + 8 + 24 * count) return wrong;
-  RegressionModel model;
-  model.intercept = double_at(bytes, kModelHeaderBytes);
-  for (size_t c = 0; c < count; ++c) {
-    const size_t at = kModelHeaderBytes + 8 + 24 * c;
-    const WeightedColumn column{
-        .mean = double_at(bytes, at), .deviation = double_at(bytes, at + 8), .weight = double_at(bytes, at + 16)};
+  WireReader reader(bytes);
+  if (!std::ranges::equal(reader.raw(kModelMagic.size()), kModelMagic)) return wrong;
+  const uint64_t count = reader.u32();
+  RegressionModel model{.columns = {}, .intercept = reader.f64()};
+  if (count > kRegressionColumnsMax || reader.rest().size() != kColumnBytes * count) return wrong;
+  for (uint64_t c = 0; c < count; ++c) {
+    const WeightedColumn column{.mean = reader.f64(), .deviation = reader.f64(), .weight = reader.f64()};
     if (!std::isfinite(column.mean) || !(column.deviation > 0) || !std::isfinite(column.weight)) return wrong;
     model.columns.push_back(column);
   }
-  if (!std::isfinite(model.intercept)) return wrong;
+  if (!reader.ended() || !std::isfinite(model.intercept)) return wrong;
   return model;
 }
 

@@ -4,7 +4,7 @@
 
 #include "secure/crypto/hkdf.h"
 #include "secure/crypto/stream_cipher.h"
-#include "vertical/trees/wire.h"
+#include "vertical/stage/wire.h"
 
 namespace coterie::vertical {
 

@@ -1,8 +1,8 @@
 // TreeSettings as bytes, in messages and model files.
 #pragma once
 
+#include "vertical/stage/wire.h"
 #include "vertical/trees/tree_settings.h"
-#include "vertical/trees/wire.h"
 
 namespace coterie::vertical {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "vertical/trees/wire.h"
+#include "vertical/stage/wire.h"
 
 namespace coterie::vertical {
 

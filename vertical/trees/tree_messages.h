@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 #include "vertical/stage/stage.h"
-#include "vertical/trees/wire.h"
+#include "vertical/stage/wire.h"
 
 namespace coterie::vertical {
 
