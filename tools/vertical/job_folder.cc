@@ -15,7 +15,7 @@ namespace {
 
 using namespace vertical;
 
-constexpr std::string_view kJobFileSuffix = ".job";
+constexpr std::string_view kJobFileSuffix = ".job", kSecretFileSuffix = ".dealer";
 constexpr uint64_t kJobFileBytesMax = 1 << 14;
 constexpr std::array<const char*, kJobParties> kPartyKeys = {"label_party", "feature_party"};
 
@@ -146,7 +146,21 @@ Result<std::vector<JobRecord>> JobFolder::read_all() const {
     }
     records.push_back(std::move(*record));
   }
+  COT_TRY(erase_old_secrets(names, records));
   return records;
+}
+
+// Secrets of jobs that are over or gone, and of writes that were cut off: a process that was killed has left them.
+Status JobFolder::erase_old_secrets(const std::vector<std::string>& names,
+                                    const std::vector<JobRecord>& records) const {
+  for (const std::string& name : names) {
+    if (name.find(kSecretFileSuffix) == name.npos) continue;
+    const bool is_needed = std::ranges::any_of(records, [&](const JobRecord& record) {
+      return !is_over(record.state) && secret_file_of(record.job) == path_ + "/" + name;
+    });
+    if (!is_needed) COT_TRY(os::erase_file(path_ + "/" + name));
+  }
+  return {};
 }
 
 Status JobFolder::put(const JobRecord& record) {
@@ -159,7 +173,9 @@ Status JobFolder::remove(const VerticalJobId& job) {
   return os::remove_file(file_of(job));
 }
 
-std::string JobFolder::secret_file_of(const VerticalJobId& job) const { return path_ + "/" + to_hex(job) + ".dealer"; }
+std::string JobFolder::secret_file_of(const VerticalJobId& job) const {
+  return path_ + "/" + to_hex(job) + std::string(kSecretFileSuffix);
+}
 
 Result<Secret<32>> JobFolder::dealing_secret(const VerticalJobId& job) {
   const std::string file = secret_file_of(job);

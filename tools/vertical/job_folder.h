@@ -15,7 +15,7 @@ class JobFolder final : public vertical::JobStore {
  public:
   explicit JobFolder(std::string path) : path_(std::move(path)) {}
 
-  // All jobs. data_loss, with the file's name, for one that is not as it was written.
+  // All jobs. data_loss, with the file's name, for one that is not as it was written. Secrets of jobs that are over go.
   Result<std::vector<vertical::JobRecord>> read_all() const;
 
   Status put(const vertical::JobRecord& record) override;
@@ -23,6 +23,8 @@ class JobFolder final : public vertical::JobStore {
   Result<Secret<32>> dealing_secret(const vertical::VerticalJobId& job) override;
 
  private:
+  Status erase_old_secrets(const std::vector<std::string>& names,
+                           const std::vector<vertical::JobRecord>& records) const;
   std::string secret_file_of(const vertical::VerticalJobId& job) const;
   std::string file_of(const vertical::VerticalJobId& job) const;
   std::string path_;

@@ -37,7 +37,10 @@ CoordinatorEffects CoordinatorMachine::begin(Now now) {
   CoordinatorEffects effects;
   for (auto& [id, record] : jobs_) {
     if (record.state == JobState::running) suspend(record, "coordinator_lost", now, effects);
-    if (record.state == JobState::paused && !record.is_held()) lost_[id] = now.instant + limits_.resume_time;
+    const bool is_resumed = record.state == JobState::approved && record.has_run();
+    if (is_resumed || (record.state == JobState::paused && !record.is_held())) {
+      lost_[id] = now.instant + limits_.resume_time;
+    }
   }
   return checked(std::move(effects));
 }
@@ -223,6 +226,15 @@ CoordinatorEffects CoordinatorMachine::closed(ConnectionId connection, Now now) 
   return checked({});
 }
 
+CoordinatorEffects CoordinatorMachine::dealer_lost(const VerticalJobId& job, Now now) {
+  CoordinatorEffects effects;
+  const auto found = jobs_.find(job);
+  if (found != jobs_.end() && !is_over(found->second.state)) {
+    end(found->second, JobState::failed, "dealer_lost", now, effects);
+  }
+  return checked(std::move(effects));
+}
+
 CoordinatorEffects CoordinatorMachine::advance(Now now) {
   CoordinatorEffects effects;
   for (auto entry = asking_.begin(); entry != asking_.end();) {
@@ -254,7 +266,7 @@ CoordinatorEffects CoordinatorMachine::advance(Now now) {
   for (const VerticalJobId& job : lost) suspend(must_find(jobs_, job, kRunHasJob), "party_lost", now, effects);
   for (const VerticalJobId& job : given_up) {
     JobRecord& record = must_find(jobs_, job, kLostHasJob);
-    end(record, JobState::failed, record.reason, now, effects);
+    end(record, JobState::failed, record.reason.empty() ? "party_lost" : record.reason, now, effects);
   }
   return checked(std::move(effects));
 }
@@ -312,7 +324,9 @@ void CoordinatorMachine::check() const {
   }
   for (const auto& [job, until] : lost_) {
     const JobRecord* const record = find(job);
-    COT_INVARIANT(record != nullptr && record->state == JobState::paused && !record->is_held(), kLostHasJob);
+    COT_INVARIANT(record != nullptr && !record->is_held() &&
+                      (record->state == JobState::paused || record->state == JobState::approved),
+                  kLostHasJob);
   }
   for (const auto& [connection, place] : paired_) {
     const Run& run = must_find(runs_, place.first, kPairHasRun);

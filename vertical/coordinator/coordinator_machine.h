@@ -80,6 +80,9 @@ class CoordinatorMachine {
   CoordinatorEffects spoke_early(ConnectionId connection, Now now);
   // A paired connection's party has sent so many bytes.
   void relayed(ConnectionId from, uint64_t bytes, Now now);
+  // What the job's dealing is made of is no more as it was written, so that no deal() of it can be kept: the job has
+  // failed ("dealer_lost").
+  CoordinatorEffects dealer_lost(const VerticalJobId& job, Now now);
   // A connection is gone, and nothing of it is left to carry. Unknown ones are nobody's.
   CoordinatorEffects closed(ConnectionId connection, Now now);
   // Ends what has had its time.
@@ -98,7 +101,7 @@ class CoordinatorMachine {
   static constexpr const char* kPairHasRun = "a pair belongs to a run";
   static constexpr const char* kPairHasJob = "a pair belongs to a job";
   static constexpr const char* kRunHasJob = "a run is of a job that runs";
-  static constexpr const char* kLostHasJob = "a job that lost a party is known, and paused by nobody";
+  static constexpr const char* kLostHasJob = "a job that is to go on is known, and paused by nobody";
 
   struct Waiting {
     VerticalJobId job;
@@ -149,7 +152,7 @@ class CoordinatorMachine {
   std::map<ConnectionId, Instant> asking_;  // until when
   std::map<ConnectionId, Waiting> waiting_;
   std::map<VerticalJobId, Run> runs_;
-  std::map<VerticalJobId, Instant> lost_;  // paused because somebody was lost: until when that may last
+  std::map<VerticalJobId, Instant> lost_;  // has run, and is to run again: until when both may stay away
   std::map<ConnectionId, std::pair<VerticalJobId, PartyIndex>> paired_, dealings_;
   StepCheck step_check_;
 };

@@ -88,14 +88,25 @@ CoordinatorEffects CoordinatorMachine::resume(ConnectionId connection, PartyInde
   record.parties[party].is_paused = false;
   record.reason = paused_by(record);
   record.changed = now.wall;
-  if (!record.is_held()) record.state = JobState::approved;
   CoordinatorEffects effects;
-  const std::optional<ConnectionId> label = waiting_for(record.job, 0), feature = waiting_for(record.job, 1);
-  // Where no place is free, they try again.
-  if (!record.is_held() && label && feature && running() < limits_.pairs_max) {
-    pair(record, {*label, *feature}, now, effects);
-  } else {
+  if (record.is_held()) {
     effects.store.push_back(record);
+  } else {
+    record.state = JobState::approved;
+    // The time of a pause is over: from here on both must come back as after a loss.
+    if (record.has_run()) lost_.emplace(record.job, now.instant + limits_.resume_time);
+    const std::optional<ConnectionId> label = waiting_for(record.job, 0), feature = waiting_for(record.job, 1);
+    if (label && feature && running() < limits_.pairs_max) {
+      pair(record, {*label, *feature}, now, effects);
+    } else {
+      effects.store.push_back(record);
+    }
+    if (label && feature && record.state != JobState::running) {
+      // No place is free. Whoever came last comes again, as it would have been told then; both would wait for nothing.
+      const ConnectionId last = std::max(*label, *feature);
+      waiting_.erase(last);
+      effects.answers.push_back(refuse(last, Refusal::pairs_full).answers[0]);
+    }
   }
   effects.answers.push_back(answer(connection, record).answers[0]);
   return effects;

@@ -263,8 +263,16 @@ class Server final : public CoordinatorServer {
                                      .moves = {RelayPipe(limits_.buffer_bytes), RelayPipe(limits_.buffer_bytes)}});
       if (!lost.empty()) pairs_.at(two.label).is_over = true;
     }
+    std::vector<VerticalJobId> undealt;
     for (const CoordinatorEffects::Deal& two : effects.deals) {
-      COT_ASSIGN(const Secret<32> secret, store_.dealing_secret(two.job));
+      const Result<Secret<32>> stored = store_.dealing_secret(two.job);
+      // A full disk ends everything, as where a record cannot be stored. A file that is damaged is one job's.
+      if (!stored && stored.error().code() == ErrorCode::storage_full) return stored.error();
+      if (!stored) {
+        undealt.push_back(two.job);
+        continue;
+      }
+      const Secret<32>& secret = *stored;
       for (const auto& [id, party] : {std::pair(two.label, PartyIndex{0}), {two.feature, PartyIndex{1}}}) {
         COT_ASSIGN(Dealing dealing, Dealing::make(two.shape, party, party_seed(secret, two.session, 0),
                                                   party_seed(secret, two.session, 1), two.first_step));
@@ -279,6 +287,7 @@ class Server final : public CoordinatorServer {
       if (found->second.phase == Phase::paired) pairs_.erase(found->second.pair);
       connections_.erase(found);
     }
+    for (const VerticalJobId& job : undealt) COT_TRY(perform(machine_.dealer_lost(job, now())));
     return {};
   }
 

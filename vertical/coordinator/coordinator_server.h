@@ -2,7 +2,7 @@
 // TLS, hands requests to the machine, stores before it answers, and carries bytes between the two of a pair.
 //
 // It cannot read what it carries: that is the TLS of the parties inside (secure_inside()). What it deals goes to each
-// party in the TLS of its own connection. If a record cannot be stored
+// party in the TLS of its own connection. If a record cannot be stored,
 // it ends with that error; what is durable is what everybody was told.
 #pragma once
 
@@ -24,7 +24,7 @@ class JobStore {
   virtual Status put(const JobRecord& record) = 0;
   virtual Status remove(const VerticalJobId& job) = 0;
   // What all that is dealt in this job is made of: drawn once, durable, and gone when a put() says that the job is
-  // over.
+  // over. An error but storage_full ends this job alone, as "dealer_lost".
   virtual Result<Secret<32>> dealing_secret(const VerticalJobId& job) = 0;
 };
 

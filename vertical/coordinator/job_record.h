@@ -66,6 +66,7 @@ struct JobRecord {
   WallTime changed;    // when the state did
 
   bool is_approved() const { return parties[0].approval && parties[1].approval; }
+  bool has_run() const { return parties[0].relayed_bytes > 0 || parties[1].relayed_bytes > 0; }
   bool is_held() const { return parties[0].is_paused || parties[1].is_paused; }
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };

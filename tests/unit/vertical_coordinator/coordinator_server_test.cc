@@ -33,6 +33,7 @@ class MemoryStore final : public JobStore {
     return {};
   }
   Result<Secret<32>> dealing_secret(const VerticalJobId& job) override {
+    if (is_secret_damaged) return Error(ErrorCode::data_loss, "J.dealer: it does not have 32 bytes");
     Secret<32> secret;
     secret.mutable_bytes()[0] = job[0];
     return secret;
@@ -44,7 +45,7 @@ class MemoryStore final : public JobStore {
   }
 
   std::map<VerticalJobId, JobRecord> records;
-  bool is_broken = false;
+  bool is_broken = false, is_secret_damaged = false;
 };
 
 Result<JobTerms> read_loopback_terms(std::string_view text) {
@@ -205,6 +206,29 @@ TEST_F(CoordinatorServerTest, DealsARegression) {
   // Both have the same column, which the label follows.
   EXPECT_GT(label->columns[0].weight, 0.3);
   EXPECT_NEAR(label->columns[0].weight, feature->columns[0].weight, 1e-4);
+}
+
+// One job's file is damaged: that job ends, by name, and the others do not.
+TEST_F(CoordinatorServerTest, FailsTheJobAloneWhoseDealingIsLost) {
+  store_.is_secret_damaged = true;
+  submit_and_approve();
+  const RegressionShape shape{.rows = 20, .label_columns = 2, .feature_columns = 1, .batch = 16, .epochs = 1};
+  const auto be_dealt_to = [&](const std::string& self, const std::string& peer) -> Status {
+    COT_ASSIGN(const auto stream, meet(self, peer));
+    COT_ASSIGN(const auto dealt, ask_dealer(door(self), kJob, manifest_, {.shape = shape, .session = {}}, {}));
+    std::array<uint8_t, 1> byte;
+    return dealt->read_exact(byte);
+  };
+  Status feature;
+  std::thread other([&] { feature = be_dealt_to("feature", "label"); });
+  EXPECT_FALSE(be_dealt_to("label", "feature"));
+  other.join();
+  EXPECT_FALSE(feature);
+  const Result<JobView> view = ask("label", about(RequestKind::status));
+  ASSERT_OK(view);
+  EXPECT_EQ(view->state, JobState::failed);
+  EXPECT_EQ(view->reason, "dealer_lost");
+  EXPECT_OK(ask("label", {.kind = RequestKind::submit, .manifest = "K manifest", .job = {}}));
 }
 
 // A party that does not read holds its peer back: no more than the buffers and the sockets take is on its way.
