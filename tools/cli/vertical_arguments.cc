@@ -20,7 +20,8 @@ constexpr const char* kGroupExamples =
     "  coterie vertical coordinator --config coordinator.json\n"
     "                        where parties meet who cannot reach each other\n"
     "  coterie vertical submit --config label.json\n"
-    "                        a job for it; then approve, status, pause, cancel\n\n"
+    "                        a job for it; then approve, status, pause, resume,\n"
+    "                        cancel\n\n"
     "docs/VERTICAL.md says how it works and who learns what.";
 
 constexpr const char* kDemoExamples =
@@ -49,8 +50,8 @@ constexpr const char* kPartyExamples =
     "  \"coordinator\": {\"address\": \"HOST:PORT\", \"name\": \"coordinator\"}\n"
     "`coterie vertical demo` leaves both parties' files to begin with. A party that\n"
     "was killed goes on where it was when it is started again.\n\n"
-    "Exit codes: 0 done, 1 failed or refused, 2 usage or bad data, 4 the other\n"
-    "party is lost, 5 it said nothing in time, 130 interrupted.";
+    "Exit codes: 0 done, now or before; 1 failed or refused, 2 usage or bad data,\n"
+    "4 the other party is lost, 5 it said nothing in time, 130 interrupted.";
 
 constexpr const char* kPredictExamples =
     "  coterie vertical predict --config label.json\n\n"
@@ -78,7 +79,8 @@ constexpr const char* kJobExamples =
     "  coterie vertical submit --config label.json     either party, once\n"
     "  coterie vertical approve --config label.json    each party, by its own key\n"
     "  coterie vertical status --config label.json --json\n"
-    "  coterie vertical pause --config label.json      resume lets it go on\n"
+    "  coterie vertical pause --config label.json\n"
+    "  coterie vertical resume --config label.json     by the party that paused it\n"
     "  coterie vertical cancel --config label.json\n\n"
     "The configuration is the one of `coterie vertical party`, with a coordinator.\n\n"
     "Exit codes: 0 done, 1 refused, 2 usage or bad data, 4 the coordinator cannot be\n"

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
-#include "base/os/file.h"
 #include "secure/crypto/sha256.h"
 #include "vertical/stage/wire.h"
 
 namespace coterie {
 namespace {
 
-constexpr uint64_t kPartBytesMax = uint64_t{1} << 30;
 constexpr std::array<uint8_t, 4> kPartMagic{'C', 'V', 'P', '1'};
 constexpr size_t kPartDigestBytes = 32;
 
@@ -63,13 +61,6 @@ Result<ModelPart> read_model_part(ByteView bytes) {
   const ByteView machine = reader.raw(length);
   if (!reader.ended()) return wrong;
   part.machine.assign(machine.begin(), machine.end());
-  return part;
-}
-
-Result<ModelPart> read_model_part_file(const std::string& file) {
-  COT_ASSIGN(const Bytes bytes, os::read_file(file, kPartBytesMax));
-  Result<ModelPart> part = read_model_part(bytes);
-  if (!part) return part.error().with_context(file);
   return part;
 }
 

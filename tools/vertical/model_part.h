@@ -2,6 +2,7 @@
 // it asks for, and what the machine that predicts reads. Neither part says anything of a person alone.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "tools/vertical/manifest.h"
 
 namespace coterie {
+
+inline constexpr const char* kModelPartFile = "model.part";  // in a party's folder of results
+constexpr uint64_t kModelPartBytesMax = uint64_t{1} << 30;   // of a file
 
 struct ModelPart {
   Digest training;  // SHA-256 of the manifest that it was trained by: both parts have the same
@@ -25,7 +29,5 @@ struct ModelPart {
 Bytes write_model_part(const ModelPart& part);
 // data_loss if a byte is not as it was written; malformed for what was never a part.
 Result<ModelPart> read_model_part(ByteView bytes);
-// With the file's name in each error.
-Result<ModelPart> read_model_part_file(const std::string& file);
 
 }  // namespace coterie

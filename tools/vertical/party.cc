@@ -8,6 +8,7 @@
 #include "base/os/file.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/table.h"
+#include "tools/vertical/model_part.h"
 #include "tools/vertical/party_inputs.h"
 #include "tools/vertical/party_journal.h"
 #include "tools/vertical/party_run.h"
@@ -64,6 +65,15 @@ bool may_come_back(const Error& error) {
          error.reason() == refusal_name(vertical::Refusal::not_running);
 }
 
+}  // namespace
+
+bool is_to_go_on(const Error& error, bool has_met) {
+  if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::storage_full) return true;
+  return has_met && may_come_back(error);
+}
+
+namespace {
+
 // One party's job, from the first meeting to the last.
 class PartyJob {
  public:
@@ -72,7 +82,7 @@ class PartyJob {
 
   Result<PartyReport> run() {
     Result<PartyReport> report = run_until_it_ends();
-    if (!config_.coordinator || (!report && is_to_go_on(report.error()))) return report;
+    if (!config_.coordinator || (!report && is_to_go_on(report.error(), has_met_))) return report;
     // Who never met its peer has no run to tell of, and nothing to go on with.
     if (!has_met_ || tell_coordinator(report)) {
       if (Status erased = journal_.erase(); !erased) return erased.error();
@@ -81,11 +91,6 @@ class PartyJob {
   }
 
  private:
-  // Whoever starts this party again goes on: somebody ended this process, or nobody came back in time.
-  bool is_to_go_on(const Error& error) const {
-    return error.code() == ErrorCode::cancelled || (has_met_ && may_come_back(error));
-  }
-
   Result<PartyReport> run_until_it_ends() {
     has_met_ = journal_.peer().has_value();
     Instant until = os::monotonic_now() + config_.resume;
@@ -127,12 +132,16 @@ class PartyJob {
     return parse_report(as_text(bytes));
   }
 
-  // The other party, or somebody else, has ended the job.
-  Error ended_elsewhere(const Error& refused) {
+  // The job was over before: done by this party, too, or ended by the other one or somebody else.
+  Result<PartyReport> ended_elsewhere(const Error& refused) {
     const Result<JobView> view = ask_coordinator(
         *config_.coordinator, {.kind = RequestKind::status, .job = manifest_.job}, {.time = kReportPatience});
     if (!view) return refused;
     if (Status erased = journal_.erase(); !erased) return erased.error();
+    if (view->state == JobState::done) {
+      std::printf("the job is done: both parties had said so before\n");
+      return report_of_before();
+    }
     return Error(refused.code(),
                  "the job is over: " + std::string(job_state_name(view->state)) +
                      (view->reason.empty() ? "" : " (" + view->reason + ")"),
@@ -183,6 +192,12 @@ Result<PartyReport> run_party(const PartyConfig& config, PartyTask task) {
                  "a regression needs a coordinator as its dealer, and this configuration has none", "dealer_missing");
   }
   COT_ASSIGN(PartyInputs inputs, read_party_inputs(config, manifest));
+  if (manifest.is_prediction() && os::exists(config.out + "/" + kModelPartFile)) {
+    return Error(ErrorCode::refused,
+                 config.out + " has the results of a training, " + kModelPartFile +
+                     " among them; give the prediction another `out`",
+                 "out_in_use");
+  }
   COT_TRY(os::make_directories(config.out));
   COT_ASSIGN(PartyJournal journal,
              PartyJournal::open(config.coordinator ? config.out + "/journal" : "",

@@ -1,19 +1,40 @@
 #include "tools/vertical/party_inputs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/os/file.h"
+#include "secure/crypto/domain_fields.h"
 #include "secure/crypto/sha256.h"
 #include "tools/vertical/model_part.h"
 
 namespace coterie {
 namespace {
 
-constexpr uint64_t kInputBytesMax = uint64_t{1} << 40;
+struct ReadTable {
+  PartyTable table;
+  Digest bytes;
+};
 
-Result<Digest> digest_of_file(const std::string& file) {
-  COT_ASSIGN(const Bytes bytes, os::read_file(file, kInputBytesMax));
-  return sha256(bytes);
+// Once: a file that changes between two looks would be trained on as one table, and remembered as another.
+Result<ReadTable> read_table(const PartyConfig& config, const std::string& label_column) {
+  COT_ASSIGN(const Bytes bytes, os::read_file(config.table_file, kPartyTableBytesMax));
+  ReadTable read;
+  COT_ASSIGN(read.table, parse_party_table(as_text(bytes), config.table_file, config.id_column, label_column));
+  read.bytes = sha256(bytes);
+  return read;
+}
+
+struct ReadPart {
+  ModelPart part;
+  Digest bytes;
+};
+
+Result<ReadPart> read_part(const std::string& file) {
+  COT_ASSIGN(const Bytes bytes, os::read_file(file, kModelPartBytesMax));
+  Result<ModelPart> part = read_model_part(bytes);
+  if (!part) return part.error().with_context(file);
+  return ReadPart{.part = std::move(*part), .bytes = sha256(bytes)};
 }
 
 // By name: a table of new people may have more columns, and in another order.
@@ -38,7 +59,8 @@ Result<PartyInputs> read_prediction_inputs(const PartyConfig& config, const Vert
                  "the manifest is of a prediction, and the configuration has no `model`: this party's model.part",
                  "model_missing");
   }
-  COT_ASSIGN(ModelPart part, read_model_part_file(config.model_file));
+  COT_ASSIGN(ReadPart read, read_part(config.model_file));
+  ModelPart& part = read.part;
   if (part.training != *manifest.predicts || part.model != manifest.model ||
       part.is_label_party != config.is_label_party) {
     return Error(ErrorCode::refused,
@@ -47,16 +69,13 @@ Result<PartyInputs> read_prediction_inputs(const PartyConfig& config, const Vert
                      manifest.predicts->hex(),
                  "model_differs");
   }
-  PartyInputs inputs;
-  COT_ASSIGN(inputs.table, read_party_table(config.table_file, config.id_column, ""));
-  COT_TRY(keep_columns(inputs.table, part.columns, config.table_file));
-  COT_ASSIGN(const Digest table, digest_of_file(config.table_file));
-  COT_ASSIGN(const Digest model, digest_of_file(config.model_file));
-  Bytes both(table.bytes.begin(), table.bytes.end());
-  both.insert(both.end(), model.bytes.begin(), model.bytes.end());
-  inputs.digest = sha256(both);
-  inputs.model = std::move(part.machine);
-  return inputs;
+  COT_ASSIGN(ReadTable table, read_table(config, ""));
+  COT_TRY(keep_columns(table.table, part.columns, config.table_file));
+  DomainFields fields("coterie/v1/party-inputs/prediction");
+  fields.add(table.bytes.view()).add(config.id_column).add(read.bytes.view());
+  for (const std::string& name : part.columns) fields.add(name);
+  return PartyInputs{
+      .table = std::move(table.table), .model = std::move(part.machine), .digest = sha256(fields.view())};
 }
 
 }  // namespace
@@ -67,10 +86,11 @@ Result<PartyInputs> read_party_inputs(const PartyConfig& config, const VerticalM
     return Error(ErrorCode::invalid_argument, "the manifest is of a training, which makes a model and reads none",
                  "model_unexpected");
   }
-  PartyInputs inputs;
-  COT_ASSIGN(inputs.table, read_party_table(config.table_file, config.id_column, config.label_column));
-  COT_ASSIGN(inputs.digest, digest_of_file(config.table_file));
-  return inputs;
+  const std::string label_column = config.is_label_party ? config.label_column : "";
+  COT_ASSIGN(ReadTable table, read_table(config, label_column));
+  DomainFields fields("coterie/v1/party-inputs/training");
+  fields.add(table.bytes.view()).add(config.id_column).add(label_column);
+  return PartyInputs{.table = std::move(table.table), .model = {}, .digest = sha256(fields.view())};
 }
 
 }  // namespace coterie

@@ -12,13 +12,15 @@ namespace coterie {
 struct PartyInputs {
   PartyTable table;  // for a prediction: without labels, and with just the model's columns, in the model's order
   Bytes model;       // for a prediction: what the machine that predicts reads; else empty
-  Digest digest;     // over all files that it came from
+  // Over the bytes of all files, and the columns of them that were taken: of ids, of labels, of a model. Who has the
+  // same has the same rows, labels and values.
+  Digest digest;
 };
 
 // A prediction needs `model` in the configuration, and a training must not have it: invalid_argument with the reason
 // "model_missing" or "model_unexpected". `refused` with the reason "model_differs" for the part of another training or
 // of the other party; invalid_argument with the reason "columns_differ", which names a column that the table lacks.
-// Else read_party_table()'s errors and read_model_part_file()'s.
+// Else parse_party_table()'s errors and read_model_part()'s, with the file's name. Each file is read once.
 Result<PartyInputs> read_party_inputs(const PartyConfig& config, const VerticalManifest& manifest);
 
 }  // namespace coterie

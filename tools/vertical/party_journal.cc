@@ -8,6 +8,7 @@
 #include "secure/crypto/hkdf.h"
 #include "secure/crypto/random.h"
 #include "secure/crypto/sha256.h"
+#include "vertical/stage/wire.h"
 
 namespace coterie {
 namespace {
@@ -20,42 +21,37 @@ constexpr size_t kDigestBytes = 32;
 constexpr size_t kTermsBytes = 16 + 2 * kDigestBytes;
 // `run` is written first and makes a journal of a folder.
 constexpr const char *kRunFile = "run", *kPeerFile = "peer", *kMatchingFile = "matching", *kModelFile = "model",
-                     *kPredictedFile = "predicted", *kLockFile = "lock";
+                     *kPredictedFile = "predicted", *kMeetingsFile = "meetings", *kHeardFile = "heard",
+                     *kLockFile = "lock";
 constexpr std::array<const char*, kCommittedUnitsMax> kTrainingFiles = {"training.0", "training.1"};
-
-void append_digest(Bytes& to, const Digest& digest) { to.insert(to.end(), digest.bytes.begin(), digest.bytes.end()); }
-
-template <typename T>
-void append_count(Bytes& to, T value) {
-  for (size_t i = 0; i < sizeof value; ++i) to.push_back(static_cast<uint8_t>(value >> (8 * i)));
-}
-
-template <typename T>
-T count_at(ByteView bytes, size_t at) {
-  T value = 0;
-  for (size_t i = 0; i < sizeof value; ++i) value |= T{bytes[at + i]} << (8 * i);
-  return value;
-}
+// What was heard behind the checkpoint in the file of this number; before the first one, which is in 0, those of 1.
+constexpr std::array<const char*, kCommittedUnitsMax> kHeardStepsFiles = {"heard.0", "heard.1"};
+constexpr size_t kFirstHeardSteps = 1;
+// The secret first: without it the rest says nothing, and without `run` a folder is no journal.
+constexpr std::array kErasedFiles = {kRunFile,      kTrainingFiles[0],   kTrainingFiles[1],  kModelFile,
+                                     kMatchingFile, kPeerFile,           kPredictedFile,     kMeetingsFile,
+                                     kHeardFile,    kHeardStepsFiles[0], kHeardStepsFiles[1]};
+constexpr std::string_view kUnfinished = ".unfinished.";  // base/os/temporary_file.h
 
 Bytes terms_bytes(const JournalTerms& terms) {
-  Bytes bytes(terms.job.begin(), terms.job.end());
-  append_digest(bytes, terms.manifest);
-  append_digest(bytes, terms.inputs);
-  return bytes;
+  WireWriter writer;
+  writer.raw(terms.job);
+  writer.digest(terms.manifest);
+  writer.digest(terms.inputs);
+  return writer.take();
 }
 
 Error damaged(const std::string& file) { return Error(ErrorCode::data_loss, file + ": it is not as it was written"); }
 
 constexpr size_t kMatchingHeaderBytes = 8 + kDigestBytes;
-constexpr size_t kCheckpointHeaderBytes = 4 + kDigestBytes;
 
 Bytes matching_bytes(const JournalMatching& matching) {
-  Bytes bytes;
-  bytes.reserve(kMatchingHeaderBytes + matching.rows.size() * 4);
-  append_count(bytes, matching.peer_ids);
-  append_digest(bytes, matching.root);
-  for (const uint32_t row : matching.rows) append_count(bytes, row);
-  return bytes;
+  WireWriter writer;
+  writer.reserve(kMatchingHeaderBytes + matching.rows.size() * 4);
+  writer.u64(matching.peer_ids);
+  writer.digest(matching.root);
+  for (const uint32_t row : matching.rows) writer.u32(row);
+  return writer.take();
 }
 
 Digest digest_of(ByteView bytes) {
@@ -77,8 +73,25 @@ Result<PartyJournal> PartyJournal::open(const std::string& folder, const Journal
   if (::flock(journal.lock_.fd(), LOCK_EX | LOCK_NB) != 0) {
     return Error(ErrorCode::refused, folder + ": another process runs this party", "journal_in_use");
   }
-  COT_TRY(journal.has(kRunFile) ? journal.read_all(terms) : journal.begin(terms));
+  COT_ASSIGN(const bool has_begun, journal.has_begun());
+  COT_TRY(has_begun ? journal.read_all(terms) : journal.begin(terms));
+  COT_TRY(journal.open_heard());
   return journal;
+}
+
+// Zeros: an erase() that was cut off between the bytes and the name, or a disk that had not yet what it was given.
+Result<bool> PartyJournal::has_begun() const {
+  if (!has(kRunFile)) return false;
+  COT_ASSIGN(const Bytes bytes, os::read_file(folder_ + "/" + kRunFile, kJournalFileBytesMax));
+  return std::ranges::any_of(bytes, [](uint8_t byte) { return byte != 0; });
+}
+
+Status PartyJournal::open_heard() {
+  COT_ASSIGN(heard_, HeardLog::open(folder_ + "/" + kHeardFile));
+  for (size_t file = 0; file < heard_steps_.size(); ++file) {
+    COT_ASSIGN(heard_steps_[file], HeardLog::open(folder_ + "/" + kHeardStepsFiles[file]));
+  }
+  return {};
 }
 
 Status PartyJournal::begin(const JournalTerms& terms) {
@@ -117,22 +130,22 @@ Status PartyJournal::read_all(const JournalTerms& terms) {
     if (bytes.size() < kMatchingHeaderBytes || (bytes.size() - kMatchingHeaderBytes) % 4 != 0) {
       return damaged(folder_ + "/" + kMatchingFile);
     }
+    WireReader reader(bytes);
     JournalMatching& matching = matching_.emplace();
-    matching.peer_ids = count_at<uint64_t>(bytes, 0);
-    matching.root = digest_of(ByteView(bytes).subspan(8, kDigestBytes));
-    for (size_t at = kMatchingHeaderBytes; at < bytes.size(); at += 4) {
-      matching.rows.push_back(count_at<uint32_t>(bytes, at));
-    }
+    matching.peer_ids = reader.u64();
+    matching.root = reader.digest();
+    while (!reader.rest().empty()) matching.rows.push_back(reader.u32());
   }
   for (size_t file = 0; file < kTrainingFiles.size(); ++file) {
     if (!has(kTrainingFiles[file])) continue;
     COT_ASSIGN(Bytes bytes, read(kTrainingFiles[file]));
-    if (bytes.size() < kCheckpointHeaderBytes) return damaged(folder_ + "/" + kTrainingFiles[file]);
+    WireReader reader(bytes);
     JournalCheckpoint& checkpoint = checkpoints_.emplace_back().checkpoint;
     checkpoints_.back().file = file;
-    checkpoint.unit = count_at<uint32_t>(bytes, 0);
-    checkpoint.state = digest_of(ByteView(bytes).subspan(4, kDigestBytes));
-    checkpoint.bytes.assign(bytes.begin() + kCheckpointHeaderBytes, bytes.end());
+    checkpoint.unit = reader.u32();
+    checkpoint.state = reader.digest();
+    if (!reader.ok()) return damaged(folder_ + "/" + kTrainingFiles[file]);
+    checkpoint.bytes.assign(reader.rest().begin(), reader.rest().end());
     wipe(bytes);
   }
   sort_checkpoints();
@@ -140,6 +153,12 @@ Status PartyJournal::read_all(const JournalTerms& terms) {
     COT_ASSIGN(model_, read(kModelFile));
   }
   is_predicted_ = has(kPredictedFile);
+  if (has(kMeetingsFile)) {
+    COT_ASSIGN(const Bytes bytes, read(kMeetingsFile));
+    WireReader reader(bytes);
+    meetings_ = reader.u32();
+    if (!reader.ended()) return damaged(folder_ + "/" + kMeetingsFile);
+  }
   return {};
 }
 
@@ -147,9 +166,12 @@ bool PartyJournal::has(const std::string& name) const { return os::exists(folder
 
 Status PartyJournal::write(const std::string& name, ByteView payload) const {
   if (folder_.empty()) return {};
-  Bytes bytes(kJournalMagic.begin(), kJournalMagic.end());
+  Bytes bytes;
+  bytes.reserve(kJournalMagic.size() + payload.size() + kDigestBytes);
+  bytes.assign(kJournalMagic.begin(), kJournalMagic.end());
   bytes.insert(bytes.end(), payload.begin(), payload.end());
-  append_digest(bytes, sha256(bytes));
+  const Digest digest = sha256(bytes);
+  bytes.insert(bytes.end(), digest.bytes.begin(), digest.bytes.end());
   const Status written = os::write_file_atomically(folder_ + "/" + name, bytes);
   wipe(bytes);
   return written;
@@ -196,6 +218,32 @@ void PartyJournal::sort_checkpoints() {
   std::ranges::sort(checkpoints_, {}, [](const KeptCheckpoint& kept) { return kept.checkpoint.unit; });
 }
 
+Status PartyJournal::hear(const HeardName& name, ByteView what) { return heard_.hear(name, what); }
+
+Status PartyJournal::hear_step(const HeardName& name, ByteView what) {
+  size_t file = kFirstHeardSteps;
+  for (const KeptCheckpoint& kept : checkpoints_) {
+    if (kept.checkpoint.unit <= name.unit) file = kept.file;
+  }
+  // common_start() goes back no farther.
+  COT_ASSERT(checkpoints_.size() < kCommittedUnitsMax || checkpoints_[0].checkpoint.unit <= name.unit);
+  return heard_steps_[file].hear(name, what);
+}
+
+Status PartyJournal::put_meeting() {
+  if (meetings_ >= kMeetingsMax) {
+    return Error(ErrorCode::refused,
+                 folder_ + ": the parties have met " + std::to_string(meetings_) +
+                     " times in this job, and may not once more; submit another job",
+                 "meetings_full");
+  }
+  WireWriter writer;
+  writer.u32(meetings_ + 1);
+  COT_TRY(write(kMeetingsFile, writer.take()));
+  ++meetings_;
+  return {};
+}
+
 Status PartyJournal::put_peer(const Digest& journal) {
   COT_TRY(write(kPeerFile, journal.view()));
   peer_ = journal;
@@ -215,17 +263,23 @@ Status PartyJournal::put_checkpoint(JournalCheckpoint checkpoint) {
   // Files take turns, so that the one before is there until this one is durable, and behind. A replay writes the same
   // one again.
   size_t file = checkpoints_.empty() ? 0 : 1 - checkpoints_.back().file;
+  bool is_new = true;
   for (const KeptCheckpoint& kept : checkpoints_) {
-    if (kept.checkpoint.unit == checkpoint.unit) file = kept.file;
+    if (kept.checkpoint.unit != checkpoint.unit) continue;
+    file = kept.file;
+    is_new = false;
   }
-  Bytes bytes;
-  append_count(bytes, checkpoint.unit);
-  append_digest(bytes, checkpoint.state);
-  bytes.insert(bytes.end(), checkpoint.bytes.begin(), checkpoint.bytes.end());
+  WireWriter writer;
+  writer.reserve(4 + kDigestBytes + checkpoint.bytes.size());
+  writer.u32(checkpoint.unit);
+  writer.digest(checkpoint.state);
+  writer.raw(checkpoint.bytes);
+  Bytes bytes = writer.take();
   const Status written = write(kTrainingFiles[file], bytes);
   wipe(bytes);
   COT_TRY(written);
-  // What the file held before is gone.
+  // What the file held before is gone, and nobody goes back to what was said behind it.
+  if (is_new) COT_TRY(heard_steps_[file].clear());
   std::erase_if(checkpoints_, [file](const KeptCheckpoint& kept) { return kept.file == file; });
   checkpoints_.push_back({.checkpoint = std::move(checkpoint), .file = file});
   sort_checkpoints();
@@ -254,11 +308,13 @@ Status PartyJournal::erase() {
 }
 
 Status PartyJournal::erase_files() {
-  // The secret first: without it the rest says nothing, and without `run` a folder is no journal.
-  COT_TRY(os::erase_file(folder_ + "/" + kRunFile));
-  for (const char* name :
-       {kTrainingFiles[0], kTrainingFiles[1], kModelFile, kMatchingFile, kPeerFile, kPredictedFile}) {
-    COT_TRY(os::erase_file(folder_ + "/" + name));
+  for (const char* name : kErasedFiles) COT_TRY(os::erase_file(folder_ + "/" + name));
+  COT_ASSIGN(const std::vector<std::string> names, os::list_directory(folder_));
+  for (const std::string& name : names) {
+    const auto is_of = [&name](const char* file) {
+      return name.starts_with(std::string(file) + std::string(kUnfinished));
+    };
+    if (std::ranges::any_of(kErasedFiles, is_of)) COT_TRY(os::erase_file(folder_ + "/" + name));
   }
   return {};
 }

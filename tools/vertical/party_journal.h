@@ -1,8 +1,11 @@
 // PartyJournal: what a party keeps of a job that runs, so that a run which is cut off anywhere goes on: the seed of all
-// that it draws, which other party it met, what was matched, checkpoints of the training, its part of the model.
+// that it draws, which other party it met and how often, what that one said, what was matched, checkpoints of the
+// training, its part of the model.
 //
-// A folder, readable by the owner alone, of files that are written whole and durably, each with a digest of its own. It
-// holds secrets: with what the other party has seen, the seed and the shares would say what they hide. erase() ends it.
+// A folder, readable by the owner alone, of files that are written whole and durably, each with a digest of its own;
+// only what was heard grows (heard_log.h). It holds secrets: with what the other party has seen, the seed and the
+// shares would say what they hide. erase() ends it: what is there then is overwritten. A checkpoint that another one
+// has replaced before is only removed, and its bytes are gone when the file system takes their place.
 #pragma once
 
 #include <array>
@@ -15,9 +18,14 @@
 #include "base/os/file.h"
 #include "base/result.h"
 #include "secure/crypto/secret.h"
+#include "tools/vertical/heard_log.h"
 #include "vertical/resume/run_position.h"
 
 namespace coterie {
+
+// How often a party meets its peer in one job at most. Trees are drawn anew in each meeting, so that a peer which does
+// not follow the protocol could ask something else each time.
+constexpr uint32_t kMeetingsMax = 1024;
 
 // What a journal belongs to: a party that comes back with anything else would send other values under the same masks.
 struct JournalTerms {
@@ -57,21 +65,30 @@ class PartyJournal {
   const JournalCheckpoint* checkpoint(uint32_t unit) const;
   const std::optional<Bytes>& model() const { return model_; }
 
-  // Durable when they return. A matching or a model that was there must be the same: data_loss.
+  // What the peer says, durable before this party answers; of the whole job, or of a regression's step, which is known
+  // until nobody can go back to it. HeardLog::hear()'s errors.
+  Status hear(const HeardName& name, ByteView what);
+  Status hear_step(const HeardName& name, ByteView what);
+
+  // Durable when they return. A matching or a model that was there must be the same: data_loss. `refused` with the
+  // reason "meetings_full" for one meeting more than kMeetingsMax.
+  Status put_meeting();
   Status put_peer(const Digest& journal);
   Status put_matching(JournalMatching matching);
   Status put_checkpoint(JournalCheckpoint checkpoint);
   Status put_model(Bytes model);
   Status put_predicted();
 
-  // The job is over, and nobody will ask again.
+  // The job is over, and nobody will ask again. What a killed write left behind goes, too.
   Status erase();
 
  private:
   explicit PartyJournal(std::string folder) : folder_(std::move(folder)) {}
   Status begin(const JournalTerms& terms);
   Status read_all(const JournalTerms& terms);
+  Status open_heard();
   Status erase_files();
+  Result<bool> has_begun() const;
   void sort_checkpoints();
   Status write(const std::string& name, ByteView payload) const;
   Result<Bytes> read(const std::string& name) const;
@@ -89,6 +106,9 @@ class PartyJournal {
   };
   std::vector<KeptCheckpoint> checkpoints_;  // at most two, the later one last
   std::optional<Bytes> model_;
+  uint32_t meetings_ = 0;
+  HeardLog heard_;
+  std::array<HeardLog, vertical::kCommittedUnitsMax> heard_steps_;  // behind each checkpoint, by its file
 };
 
 }  // namespace coterie

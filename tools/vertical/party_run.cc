@@ -12,11 +12,11 @@
 #include "secure/he/paillier.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/table.h"
+#include "tools/vertical/journaled_stages.h"
 #include "tools/vertical/model_part.h"
 #include "vertical/coordinator/coordinator_client.h"
 #include "vertical/psi/matching.h"
 #include "vertical/regression/predict_regression.h"
-#include "vertical/regression/regression_checkpoint.h"
 #include "vertical/regression/train_regression.h"
 #include "vertical/trees/predict_trees.h"
 #include "vertical/trees/train_trees.h"
@@ -32,57 +32,6 @@ std::string shortest(float value) {
   char text[40];
   return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
-
-// A training whose checkpoints are durable before it says anything more.
-class JournaledTraining final : public OrderedStage {
- public:
-  JournaledTraining(RegressionTraining& training, PartyJournal& journal) : training_(training), journal_(journal) {}
-
-  std::optional<Message> next() override { return training_.next(); }
-  Status receive(const Message& message) override {
-    COT_TRY(training_.receive(message));
-    if (const auto checkpoint = training_.take_checkpoint()) {
-      return journal_.put_checkpoint(
-          {.unit = checkpoint->steps, .state = checkpoint->opened, .bytes = write_regression_checkpoint(*checkpoint)});
-    }
-    return {};
-  }
-  bool done() const override { return training_.done(); }
-  PartyIndex awaits() const override { return training_.awaits(); }
-
- private:
-  RegressionTraining& training_;
-  PartyJournal& journal_;
-};
-
-JournalCheckpoint kept(const LabelTreeCheckpoint& checkpoint) {
-  return {.unit = static_cast<uint32_t>(checkpoint.model.trees.size()),
-          .state = checkpoint.model.shape,
-          .bytes = write_tree_checkpoint(checkpoint)};
-}
-
-JournalCheckpoint kept(const FeatureTreeModel& trees) {
-  return {.unit = static_cast<uint32_t>(trees.trees.size()), .state = trees.shape, .bytes = write_tree_model(trees)};
-}
-
-// The same for a party's training of trees.
-template <typename Training>
-class JournaledTrees final : public Stage {
- public:
-  JournaledTrees(Training& training, PartyJournal& journal) : training_(training), journal_(journal) {}
-
-  std::optional<Message> next() override { return training_.next(); }
-  Status receive(const Message& message) override {
-    COT_TRY(training_.receive(message));
-    if (const auto checkpoint = training_.take_checkpoint()) return journal_.put_checkpoint(kept(*checkpoint));
-    return {};
-  }
-  bool done() const override { return training_.done(); }
-
- private:
-  Training& training_;
-  PartyJournal& journal_;
-};
 
 // Trees are the same whatever is drawn for them. A seed of its own for each meeting: with other answers of the peer the
 // gradients of a tree could be others, and must not be encrypted as the ones before were.
@@ -131,6 +80,7 @@ class PartyRun {
     COT_TRY(link_.run(exchange, StageId::hello, peer()));
     const RunPosition& peers = exchange.peers();
     COT_ASSIGN(start_, common_start(own, peers, journal_.peer()));
+    COT_TRY(journal_.put_meeting());
     if (!journal_.peer()) COT_TRY(journal_.put_peer(peers.journal));
     const auto& first = config_.is_label_party ? own.journal : peers.journal;
     const auto& second = config_.is_label_party ? peers.journal : own.journal;
@@ -147,7 +97,9 @@ class PartyRun {
     std::unique_ptr<StageType> stage;
     COT_TRY(report_stage(id, [&]() -> Status {
       COT_ASSIGN(stage, begin());
-      return link_.run(*stage, id, peer());
+      if (id != StageId::matching) return link_.run(*stage, id, peer());
+      HeardStage heard(*stage, id, journal_);
+      return link_.run(heard, id, peer());
     }));
     return stage;
   }
@@ -217,7 +169,7 @@ class PartyRun {
                          .is_label_party = config_.is_label_party,
                          .columns = table_.names,
                          .machine = *journal_.model()};
-    return os::write_file_atomically(out("model.part"), write_model_part(part));
+    return os::write_file_atomically(out(kModelPartFile), write_model_part(part));
   }
 
   void say_where(uint32_t unit, const char* name) const {
@@ -314,7 +266,8 @@ class PartyRun {
                           {.shape = shape, .session = session_, .first_step = from.steps}, patience));
     say_where(from.steps, "step");
     Link dealer(std::move(stream));
-    JournaledTraining journaled(*training, journal_);
+    JournaledTraining journaled(*training, config_.is_label_party ? shape.label_columns : shape.feature_columns,
+                                journal_);
     COT_TRY(link_.run(journaled, StageId::training, peer(), dealer));
     report_.dealt_bytes = dealer.bytes().received;
     return training->model();

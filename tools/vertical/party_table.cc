@@ -5,14 +5,11 @@
 #include <optional>
 #include <unordered_map>
 
-#include "base/os/file.h"
 #include "tools/data/csv_rows.h"
 #include "vertical/psi/id_set.h"
 
 namespace coterie {
 namespace {
-
-constexpr uint64_t kTableBytesMax = uint64_t{1} << 30;
 
 Result<PartyTable> take_table(const CsvRows& rows, const std::string& id_column, const std::string& label_column) {
   COT_ASSIGN(const size_t id, rows.find(id_column));
@@ -71,12 +68,6 @@ Result<PartyTable> parse_party_table(std::string_view text, const std::string& f
   Result<PartyTable> table = take_table(*rows, id_column, label_column);
   if (!table) return table.error().with_context(file);
   return table;
-}
-
-Result<PartyTable> read_party_table(const std::string& file, const std::string& id_column,
-                                    const std::string& label_column) {
-  COT_ASSIGN(const Bytes bytes, os::read_file(file, kTableBytesMax));
-  return parse_party_table(as_text(bytes), file, id_column, label_column);
 }
 
 std::vector<std::vector<float>> rows_of(const std::vector<std::vector<float>>& columns,

@@ -1,6 +1,7 @@
 // PartyTable: one organisation's CSV file as ids, columns of numbers and perhaps labels.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "base/result.h"
 
 namespace coterie {
+
+constexpr uint64_t kPartyTableBytesMax = uint64_t{1} << 30;  // of a file
 
 struct PartyTable {
   std::vector<std::string> ids;             // row by row
@@ -21,8 +24,6 @@ struct PartyTable {
 // another label than 0 and 1, no id, an id twice), invalid_argument (a column that is not there).
 Result<PartyTable> parse_party_table(std::string_view text, const std::string& file, const std::string& id_column,
                                      const std::string& label_column);
-Result<PartyTable> read_party_table(const std::string& file, const std::string& id_column,
-                                    const std::string& label_column);
 
 // The same rows of each column, in this order.
 std::vector<std::vector<float>> rows_of(const std::vector<std::vector<float>>& columns,

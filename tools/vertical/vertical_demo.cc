@@ -71,7 +71,7 @@ struct Tables {
 
 Result<std::string> text_of(const std::string& file, ByteView built_in) {
   if (file.empty()) return std::string(as_text(built_in));
-  COT_ASSIGN(const Bytes bytes, os::read_file(file, uint64_t{1} << 30));
+  COT_ASSIGN(const Bytes bytes, os::read_file(file, kPartyTableBytesMax));
   return std::string(as_text(bytes));
 }
 

@@ -3,63 +3,56 @@
 #include <algorithm>
 #include <string>
 
+#include "vertical/stage/wire.h"
+
 namespace coterie::vertical {
 namespace {
 
 constexpr uint16_t kPositionKind = 2, kFarewellKind = 1;
-constexpr size_t kDigestBytes = 32;
-constexpr size_t kUnitBytes = 4 + kDigestBytes;
-constexpr size_t kPositionBytes = 2 * kDigestBytes + 4;  // the flags and the number of units are a byte each
 
 Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "resume: " + what); }
+
+// A party makes a point of its training durable before it says what its peer needs for the next one.
+bool is_too_far_back(const RunPosition& position, const RunStart& start) {
+  if (start.is_trained || position.units.empty()) return false;
+  return !start.is_matched || (position.units.size() == kCommittedUnitsMax && start.unit < position.units[0].unit);
+}
 
 Error differs(const std::string& what) {
   return Error(ErrorCode::data_loss, "resume: the parties have " + what + " that are not the same");
 }
 
-void append(Bytes& to, const Digest& digest) { to.insert(to.end(), digest.bytes.begin(), digest.bytes.end()); }
-
-Digest digest_at(ByteView bytes, size_t at) {
-  Digest digest;
-  std::ranges::copy(bytes.subspan(at, kDigestBytes), digest.bytes.begin());
-  return digest;
-}
-
 Bytes write_position(const RunPosition& position) {
-  Bytes bytes;
-  append(bytes, position.journal);
-  append(bytes, position.matched.value_or(Digest()));
-  bytes.push_back(position.matched ? 1 : 0);
-  bytes.push_back(position.is_trained ? 1 : 0);
-  bytes.push_back(position.is_predicted ? 1 : 0);
-  bytes.push_back(static_cast<uint8_t>(position.units.size()));
-  for (const CommittedUnit& unit : position.units) {
-    for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<uint8_t>(unit.unit >> shift));
-    append(bytes, unit.state);
+  WireWriter writer;
+  writer.digest(position.journal);
+  writer.digest(position.matched.value_or(Digest()));
+  for (const bool flag : {position.matched.has_value(), position.is_trained, position.is_predicted}) {
+    writer.u8(flag ? 1 : 0);
   }
-  return bytes;
+  writer.u8(static_cast<uint8_t>(position.units.size()));
+  for (const CommittedUnit& unit : position.units) {
+    writer.u32(unit.unit);
+    writer.digest(unit.state);
+  }
+  return writer.take();
 }
 
 Result<RunPosition> read_position(ByteView bytes) {
   const Error wrong = malformed("a position that does not decode came");
-  if (bytes.size() < kPositionBytes) return wrong;
-  const ByteView flags = bytes.subspan(2 * kDigestBytes, 4);
-  if (flags[0] > 1 || flags[1] > 1 || flags[2] > 1 || flags[3] > kCommittedUnitsMax ||
-      bytes.size() != kPositionBytes + flags[3] * kUnitBytes) {
-    return wrong;
-  }
-  RunPosition position{.journal = digest_at(bytes, 0)};
-  if (flags[0] == 1) position.matched = digest_at(bytes, kDigestBytes);
-  position.is_trained = flags[1] == 1;
-  position.is_predicted = flags[2] == 1;
-  for (size_t i = 0; i < flags[3]; ++i) {
-    const size_t at = kPositionBytes + i * kUnitBytes;
-    CommittedUnit unit;
-    for (size_t byte = 0; byte < 4; ++byte) unit.unit |= uint32_t{bytes[at + byte]} << (8 * byte);
-    unit.state = digest_at(bytes, at + 4);
+  WireReader reader(bytes);
+  RunPosition position{.journal = reader.digest()};
+  const Digest matched = reader.digest();
+  const uint8_t is_matched = reader.u8(), is_trained = reader.u8(), is_predicted = reader.u8(), units = reader.u8();
+  if (!reader.ok() || is_matched > 1 || is_trained > 1 || is_predicted > 1 || units > kCommittedUnitsMax) return wrong;
+  if (is_matched == 1) position.matched = matched;
+  position.is_trained = is_trained == 1;
+  position.is_predicted = is_predicted == 1;
+  for (uint8_t i = 0; i < units; ++i) {
+    const CommittedUnit unit{.unit = reader.u32(), .state = reader.digest()};
     if (unit.unit == 0 || (i > 0 && unit.unit <= position.units.back().unit)) return wrong;
     position.units.push_back(unit);
   }
+  if (!reader.ended()) return wrong;
   return position;
 }
 
@@ -78,15 +71,21 @@ Result<RunStart> common_start(const RunPosition& own, const RunPosition& peers,
     start.is_matched = true;
   }
   // What comes later was done on the same matching.
-  if (!start.is_matched) return start;
   for (const CommittedUnit& unit : own.units) {
+    if (!start.is_matched) break;
     const auto same = std::ranges::find(peers.units, unit.unit, &CommittedUnit::unit);
     if (same == peers.units.end()) continue;
     if (same->state != unit.state) return differs("trainings up to step " + std::to_string(unit.unit));
     start.unit = unit.unit;
   }
-  start.is_trained = own.is_trained && peers.is_trained;
+  start.is_trained = start.is_matched && own.is_trained && peers.is_trained;
   start.is_predicted = start.is_trained && own.is_predicted && peers.is_predicted;
+  if (is_too_far_back(own, start) || is_too_far_back(peers, start)) {
+    return Error(
+        ErrorCode::refused,
+        "resume: one party has less of the training than it had when the other one went on; submit another job",
+        "journal_differs");
+  }
   return start;
 }
 

@@ -13,7 +13,7 @@ namespace coterie::vertical {
 
 // A point of a training that both parties can go on from.
 struct CommittedUnit {
-  uint32_t unit = 0;  // a regression's steps
+  uint32_t unit = 0;  // how many are done: steps of a regression, or trees
   Digest state;       // the same at both parties
   friend bool operator==(const CommittedUnit&, const CommittedUnit&) = default;
 };
@@ -32,14 +32,15 @@ struct RunPosition {
 // What is not done again.
 struct RunStart {
   bool is_matched = false;
-  uint32_t unit = 0;  // of the training
+  uint32_t unit = 0;  // behind which the training goes on; 0: its begin
   bool is_trained = false;
   bool is_predicted = false;
 };
 
 // `peer_journal`: the peer's of an earlier meeting. `refused` with the reason "journal_differs" if it has another one
-// now, as one that lost its folder has: what it would send under the same masks could be something else. data_loss if
-// both have something that must be the same and is not.
+// now, as one that lost its folder has: what it would send under the same masks could be something else. Likewise if
+// one has less than the other one's earlier point, as no party that keeps its journal has: nobody can have a training
+// repeated from farther back. data_loss if both have something that must be the same and is not.
 Result<RunStart> common_start(const RunPosition& own, const RunPosition& peers,
                               const std::optional<Digest>& peer_journal);
 

@@ -118,6 +118,8 @@ TEST_F(VerticalPredict, TreesGiveTheTrainingsOwnScores) {
   EXPECT_NE(said_.find("model_missing"), std::string::npos) << said_;
   EXPECT_EQ(predict_with("label", "model", "feature_results/model.part"), 1) << "the other party's part";
   EXPECT_NE(said_.find("model_differs"), std::string::npos) << said_;
+  EXPECT_EQ(predict_with("label", "out", "label_results"), 1) << "where the training's results are";
+  EXPECT_NE(said_.find("out_in_use"), std::string::npos) << said_;
   EXPECT_EQ(predict_with("label", "table", "new_feature.csv"), 2);
   EXPECT_NE(said_.find("columns_differ"), std::string::npos) << said_;
   EXPECT_NE(said_.find("column x"), std::string::npos) << said_;

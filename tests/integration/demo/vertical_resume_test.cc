@@ -122,9 +122,11 @@ TEST_F(VerticalRegressionResume, EndsWithTheSameModelWhoeverIsKilled) {
   EXPECT_EQ(to_hex(model("label")), to_hex(label_model));
   EXPECT_EQ(to_hex(model("feature")), to_hex(feature_model));
 
-  // Its results are there; a job that is over is none to come back to.
-  EXPECT_EQ(vertical("party", "label"), 1);
-  EXPECT_NE(said_.find("job is over: done"), std::string::npos) << said_;
+  // Whatever watches over the process may start it once more: its results are there.
+  EXPECT_EQ(vertical("party", "label"), 0) << said_;
+  EXPECT_NE(said_.find("the job is done"), std::string::npos) << said_;
+  EXPECT_FALSE(os::exists(directory_ / "label_results/journal/run"));
+  EXPECT_EQ(to_hex(model("label")), to_hex(label_model));
 }
 
 TEST_F(VerticalRegressionResume, AJournalServesTheSameTableAlone) {
@@ -138,13 +140,26 @@ TEST_F(VerticalRegressionResume, AJournalServesTheSameTableAlone) {
   write("feature.csv", std::string(as_text(*table)) + "another,3\n");
   EXPECT_EQ(vertical("party", "feature"), 1);
   EXPECT_NE(said_.find("journal_differs"), std::string::npos) << said_;
-  // A party that has lost its journal is another one.
   write("feature.csv", std::string(as_text(*table)));
+  // A party that has lost its journal is another one.
   std::filesystem::remove_all(directory_ / "feature_results/journal");
   EXPECT_EQ(vertical("party", "feature"), 1);
   EXPECT_EQ(label->wait(), 1);
   EXPECT_NE(label->errors().find("journal_differs"), std::string::npos) << label->errors();
   EXPECT_EQ(status()["reason"], "journal_differs");
+}
+
+// One job's file in the coordinator's folder is damaged: that job fails by name, and the coordinator stays.
+TEST_F(VerticalRegressionResume, AJobWhoseDealingIsDamagedFailsAlone) {
+  auto coordinator = start_coordinator();
+  submit_and_approve();
+  write("jobs/" + to_hex(kJob) + ".dealer", "short");
+  auto label = party("label"), feature = party("feature");
+  EXPECT_EQ(label->wait(), 1);
+  EXPECT_EQ(feature->wait(), 1);
+  EXPECT_NE(label->errors().find("job is over: failed (dealer_lost)"), std::string::npos) << label->errors();
+  EXPECT_EQ(status()["reason"], "dealer_lost");
+  EXPECT_FALSE(os::exists(directory_ / "label_results/journal/run"));
 }
 
 TEST_F(VerticalResume, TreesGoOnBehindTheirMatching) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/os/file.h"
+#include "secure/crypto/sha256.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
@@ -107,13 +108,93 @@ TEST_F(PartyJournalTest, NamesTheFileThatIsDamaged) {
   }
 }
 
+// An erase() that was cut off has overwritten the file, and its name is still there.
+TEST_F(PartyJournalTest, ARunFileOfZerosIsNoJournal) {
+  ASSERT_OK(open()->put_peer(peer()));
+  const Result<Bytes> bytes = os::read_file(folder_ + "/run", 1 << 16);
+  ASSERT_OK(bytes);
+  for (const size_t size : {bytes->size(), size_t{0}}) {
+    ASSERT_OK(os::write_file_atomically(folder_ + "/run", Bytes(size)));
+    const Result<PartyJournal> journal = open(2);
+    ASSERT_OK(journal);
+    EXPECT_FALSE(journal->peer()) << "what the erased one left is gone";
+  }
+}
+
 TEST_F(PartyJournalTest, LeavesNothingWhenItIsErased) {
   Result<PartyJournal> journal = open();
   ASSERT_OK(journal);
   ASSERT_OK(journal->put_peer(peer()));
+  ASSERT_OK(journal->put_meeting());
   ASSERT_OK(journal->put_checkpoint(checkpoint(16)));
+  ASSERT_OK(journal->hear({.stage = vertical::StageId::matching}, Bytes{1}));
+  for (const char* name : {"run.unfinished.0", "training.1.unfinished.3"}) {
+    ASSERT_OK(os::write_file_atomically(folder_ + "/" + name, Bytes{1}));
+  }
+  ASSERT_OK(os::write_file_atomically(folder_ + "/somebody's", Bytes{1}));
   ASSERT_OK(journal->erase());
-  EXPECT_TRUE(os::list_directory(folder_)->empty());
+  EXPECT_EQ(*os::list_directory(folder_), std::vector<std::string>{"somebody's"});
+}
+
+HeardName heard_step(uint32_t number) { return {.stage = vertical::StageId::training, .part = 4, .unit = number}; }
+
+TEST_F(PartyJournalTest, APeerThatSaysSomethingElseTheSecondTimeIsRefused) {
+  {
+    Result<PartyJournal> journal = open();
+    ASSERT_OK(journal);
+    ASSERT_OK(journal->put_peer(peer()));
+    ASSERT_OK(journal->hear({.stage = vertical::StageId::matching, .part = 0, .unit = 3}, Bytes{1, 2}));
+    for (const uint32_t unit : {16, 32, 48}) {
+      for (uint32_t number = unit - 16; number < unit; ++number) {
+        ASSERT_OK(journal->hear_step(heard_step(number), Bytes{1}));
+      }
+      ASSERT_OK(journal->put_checkpoint(checkpoint(unit)));
+    }
+    ASSERT_OK(journal->hear_step(heard_step(48), Bytes{1}));
+  }
+  // From the earlier of the two that are kept, and with the later one written once more.
+  Result<PartyJournal> again = open();
+  ASSERT_OK(again);
+  EXPECT_OK(again->hear({.stage = vertical::StageId::matching, .part = 0, .unit = 3}, Bytes{1, 2}));
+  for (uint32_t number = 32; number < 48; ++number) EXPECT_OK(again->hear_step(heard_step(number), Bytes{1}));
+  ASSERT_OK(again->put_checkpoint(checkpoint(48)));
+  for (const Status& differs :
+       {again->hear({.stage = vertical::StageId::matching, .part = 0, .unit = 3}, Bytes{1}),
+        again->hear_step(heard_step(40), Bytes{2}), again->hear_step(heard_step(48), Bytes{2})}) {
+    EXPECT_ERROR(differs, ErrorCode::refused, "submit another job");
+    EXPECT_EQ(differs.error().reason(), "replay_differs");
+  }
+  EXPECT_OK(again->hear_step(heard_step(49), Bytes{2})) << "that is new";
+}
+
+TEST_F(PartyJournalTest, WhatWasHeardAndNotYetDurableWasNotAnswered) {
+  const HeardName first = heard_step(0), second = heard_step(1);
+  ASSERT_OK(open()->hear(first, Bytes{1}));
+  const std::string file = folder_ + "/heard";
+  const Result<Bytes> whole = os::read_file(file, 1 << 10);
+  ASSERT_OK(whole);
+  for (const Bytes& tail : {Bytes(whole->size()), Bytes{3, 0, 4}}) {
+    Bytes cut = *whole;
+    cut.insert(cut.end(), tail.begin(), tail.end());
+    ASSERT_OK(os::write_file_atomically(file, cut));
+    Result<PartyJournal> journal = open();
+    ASSERT_OK(journal);
+    EXPECT_EQ(journal->hear(first, Bytes{2}).error().reason(), "replay_differs");
+    EXPECT_EQ(*os::read_file(file, 1 << 10), *whole);
+  }
+  ASSERT_OK(open()->hear(second, Bytes{1}));
+  EXPECT_EQ(open()->hear(second, Bytes{2}).error().reason(), "replay_differs");
+}
+
+TEST_F(PartyJournalTest, CountsMeetings) {
+  ASSERT_OK(open()->put_peer(peer()));
+  // Most of them at once: the file says how many there were.
+  Bytes bytes{'C', 'V', 'J', '1', static_cast<uint8_t>((kMeetingsMax - 1) & 0xff), (kMeetingsMax - 1) >> 8, 0, 0};
+  const Digest digest = sha256(bytes);
+  bytes.insert(bytes.end(), digest.bytes.begin(), digest.bytes.end());
+  ASSERT_OK(os::write_file_atomically(folder_ + "/meetings", bytes));
+  ASSERT_OK(open()->put_meeting());
+  EXPECT_EQ(open()->put_meeting().error().reason(), "meetings_full");
 }
 
 TEST_F(PartyJournalTest, WithoutAFolderKeepsNothing) {

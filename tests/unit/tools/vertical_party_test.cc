@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/os/file.h"
 #include "secure/crypto/signature.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
@@ -11,7 +12,10 @@
 #include "tools/vertical/example_tables.h"
 #include "tools/vertical/job_folder.h"
 #include "tools/vertical/manifest.h"
+#include "tools/vertical/model_part.h"
+#include "tools/vertical/party.h"
 #include "tools/vertical/party_config.h"
+#include "tools/vertical/party_inputs.h"
 #include "tools/vertical/party_table.h"
 #include "tools/vertical/scores.h"
 
@@ -261,6 +265,68 @@ TEST(JobFolder, ReadsWhatItWrote) {
   unapproved.state = vertical::JobState::running;
   ASSERT_OK(folder.put(unapproved));
   EXPECT_ERROR(folder.read_all(), ErrorCode::data_loss, ".job");
+}
+
+TEST(JobFolder, ErasesTheSecretsOfJobsThatAreOver) {
+  test::TemporaryDirectory directory{test::memory_disk()};
+  JobFolder folder(directory.path());
+  vertical::JobRecord open{.job = {1}, .manifest = {}, .changed = wall_time_from_unix_ms(5)};
+  open.parties[0].name = "a";
+  open.parties[1].name = "b";
+  vertical::JobRecord over = open;
+  over.job = {2};
+  over.state = vertical::JobState::cancelled;
+  over.reason = "label_party_cancelled";
+  for (const vertical::JobRecord& record : {open, over}) ASSERT_OK(folder.put(record));
+  const auto secret = [](uint8_t job) { return to_hex(std::array<uint8_t, 16>{job}) + ".dealer"; };
+  for (const std::string& name : {secret(1), secret(2), secret(3), secret(1) + ".unfinished.0"}) {
+    ASSERT_OK(os::write_file_atomically(directory / name, Bytes(32, 7)));
+  }
+  ASSERT_OK(folder.read_all());
+  EXPECT_TRUE(os::exists(directory / secret(1)));
+  EXPECT_EQ(folder.dealing_secret({1})->reveal()[0], 7);
+  EXPECT_EQ(os::list_directory(directory.path())->size(), 3u) << "two jobs, one secret";
+}
+
+TEST(PartyInputs, AreKnownByTheirBytesAndByWhatIsTakenOfThem) {
+  test::TemporaryDirectory directory{test::memory_disk()};
+  PartyConfig config{.is_label_party = true, .table_file = directory / "t.csv"};
+  const auto digest = [&](const char* text, const char* label, const char* id = "id") {
+    EXPECT_OK(os::write_file_atomically(config.table_file, as_bytes(text)));
+    config.label_column = label;
+    config.id_column = id;
+    const Result<PartyInputs> inputs = read_party_inputs(config, {});
+    EXPECT_OK(inputs);
+    return inputs ? inputs->digest : Digest();
+  };
+  constexpr const char* kNumbers = "id,other,a,b\n1,2,0,1\n";
+  const Digest first = digest(kNumbers, "a");
+  EXPECT_EQ(digest(kNumbers, "a"), first);
+  EXPECT_NE(digest(kNumbers, "b"), first) << "other labels of the same file";
+  EXPECT_NE(digest(kNumbers, "a", "other"), first) << "other ids";
+  EXPECT_NE(digest("id,other,a,b\n1,2,0,2\n", "a"), first);
+
+  // A prediction is also known by the model's columns.
+  VerticalManifest manifest{.predicts = manifest_digest("abc")};
+  config.model_file = directory / "model.part";
+  const auto of_columns = [&](const std::vector<std::string>& columns) {
+    const ModelPart part{.training = *manifest.predicts, .is_label_party = true, .columns = columns, .machine = {}};
+    EXPECT_OK(os::write_file_atomically(config.model_file, write_model_part(part)));
+    const Result<PartyInputs> inputs = read_party_inputs(config, manifest);
+    EXPECT_OK(inputs);
+    return inputs ? inputs->digest : Digest();
+  };
+  EXPECT_NE(of_columns({"a"}), of_columns({"b"}));
+  EXPECT_EQ(of_columns({"a"}), of_columns({"a"}));
+}
+
+TEST(Party, GoesOnAfterAFullDisk) {
+  for (const bool has_met : {false, true}) {
+    EXPECT_TRUE(is_to_go_on(Error(ErrorCode::storage_full, ""), has_met));
+    EXPECT_TRUE(is_to_go_on(Error(ErrorCode::cancelled, ""), has_met));
+    EXPECT_FALSE(is_to_go_on(Error(ErrorCode::refused, "", "journal_differs"), has_met));
+    EXPECT_EQ(is_to_go_on(Error(ErrorCode::unavailable, ""), has_met), has_met);
+  }
 }
 
 TEST(Scores, CountTiesByHalf) {

@@ -64,9 +64,13 @@ TEST(RunPosition, GoesOnFromWhatBothHave) {
   RunPosition ahead = position();
   ahead.units = {{32, digest(4)}, {48, digest(5)}};
   EXPECT_EQ(start(ahead, position())->unit, 32u);
-  behind.units.clear();
-  EXPECT_EQ(start(behind, position())->unit, 0u);
-  EXPECT_TRUE(start(behind, position())->is_matched);
+  // Before the first point both begin the training.
+  RunPosition first = behind, none = behind;
+  none.units.clear();
+  for (const auto& [own, peers] : {std::pair(first, none), {none, first}}) {
+    EXPECT_EQ(start(own, peers)->unit, 0u);
+    EXPECT_TRUE(start(own, peers)->is_matched);
+  }
 
   RunPosition trained = position();
   trained.is_trained = trained.is_predicted = true;
@@ -74,11 +78,21 @@ TEST(RunPosition, GoesOnFromWhatBothHave) {
   EXPECT_EQ(start(trained, position())->unit, 32u);
   EXPECT_TRUE(start(trained, trained)->is_predicted);
   // One that had not even matched durably begins; so does the other one.
-  RunPosition fresh{.journal = digest(1)};
-  const Result<RunStart> anew = start(trained, fresh);
+  const RunPosition fresh{.journal = digest(1)}, matched{.journal = digest(1), .matched = digest(2)};
+  const Result<RunStart> anew = start(matched, fresh);
   ASSERT_OK(anew);
   EXPECT_FALSE(anew->is_matched || anew->is_trained || anew->is_predicted);
   EXPECT_EQ(anew->unit, 0u);
+}
+
+TEST(RunPosition, GoesBackNoFartherThanAPartyWithItsJournalCanBe) {
+  RunPosition none = position(), long_ago = position(), unmatched{.journal = digest(1)};
+  none.units.clear();
+  long_ago.units = {{4, digest(8)}, {8, digest(9)}};
+  for (const RunPosition& less : {none, long_ago, unmatched}) {
+    EXPECT_EQ(common_start(position(), less, {}).error().reason(), "journal_differs");
+    EXPECT_EQ(common_start(less, position(), {}).error().reason(), "journal_differs") << "both end by one name";
+  }
 }
 
 TEST(RunPosition, RefusesAPeerThatIsAnotherOneThanBefore) {

@@ -1,0 +1,76 @@
+#include "tools/vertical/journaled_stages.h"
+
+#include "secure/crypto/sha256.h"
+#include "vertical/regression/regression_messages.h"
+#include "vertical/stage/wire.h"
+
+namespace coterie {
+
+namespace {
+
+using namespace vertical;
+
+}  // namespace
+
+Status HeardStage::receive(const Message& message) {
+  COT_TRY(stage_.receive(message));
+  WireWriter said;
+  said.u16(message.kind);
+  said.raw(message.payload);
+  return journal_.hear({.stage = id_, .part = 0, .unit = heard_++}, said.take());
+}
+
+Status JournaledTraining::hear_columns(const Message& message) {
+  if (message.kind == static_cast<uint16_t>(RegressionMessage::columns)) {
+    WireWriter chain;
+    chain.digest(columns_);
+    chain.raw(message.payload);
+    columns_ = sha256(chain.take());
+    return {};
+  }
+  // Whoever says something else has said all of its columns, and nothing that this party said so far depends on them.
+  if (has_columns_) return {};
+  has_columns_ = true;
+  return journal_.hear({.stage = StageId::training, .part = static_cast<uint16_t>(RegressionMessage::columns)},
+                       columns_.view());
+}
+
+Status JournaledTraining::receive(const Message& message) {
+  COT_TRY(training_.receive(message));
+  if (message.peer == kDealer) return {};
+  COT_TRY(hear_columns(message));
+  if (message.kind == static_cast<uint16_t>(RegressionMessage::columns)) return {};
+  // The training has taken the message, so that it is as it must be: a step, then words. Those of the label party's
+  // weights may stand behind the change of the step before, which a training that goes on has had already.
+  WireReader reader(message.payload);
+  const uint32_t step = reader.u32();
+  const size_t weights = own_columns_ * sizeof(Word);
+  if (message.kind == static_cast<uint16_t>(RegressionMessage::weights) && reader.rest().size() > weights) {
+    const ByteView change = reader.raw(reader.rest().size() - weights);
+    COT_TRY(journal_.hear_step(
+        {.stage = StageId::training, .part = static_cast<uint16_t>(RegressionMessage::gradients), .unit = step - 1},
+        change));
+  }
+  const HeardName name{.stage = StageId::training, .part = message.kind, .unit = step};
+  const bool is_before = step < training_.steps_done();
+  if (is_before) COT_TRY(journal_.hear_step(name, reader.rest()));
+  if (const auto checkpoint = training_.take_checkpoint()) COT_TRY(journal_.put_checkpoint(kept(*checkpoint)));
+  // Now, because it belongs behind the checkpoint.
+  return is_before ? Status() : journal_.hear_step(name, reader.rest());
+}
+
+JournalCheckpoint kept(const RegressionCheckpoint& checkpoint) {
+  return {.unit = checkpoint.steps, .state = checkpoint.opened, .bytes = write_regression_checkpoint(checkpoint)};
+}
+
+JournalCheckpoint kept(const LabelTreeCheckpoint& checkpoint) {
+  return {.unit = static_cast<uint32_t>(checkpoint.model.trees.size()),
+          .state = checkpoint.model.shape,
+          .bytes = write_tree_checkpoint(checkpoint)};
+}
+
+JournalCheckpoint kept(const FeatureTreeModel& trees) {
+  return {.unit = static_cast<uint32_t>(trees.trees.size()), .state = trees.shape, .bytes = write_tree_model(trees)};
+}
+
+}  // namespace coterie

@@ -1,0 +1,79 @@
+// Stages of a party that keeps a journal: what the peer says is in it before the party answers, and so are checkpoints
+// of a training before the party says anything more.
+#pragma once
+
+#include <optional>
+
+#include "tools/vertical/party_journal.h"
+#include "vertical/regression/train_regression.h"
+#include "vertical/stage/stage.h"
+#include "vertical/trees/train_trees.h"
+#include "vertical/trees/tree_checkpoint.h"
+
+namespace coterie {
+
+// A stage that says the same in each repetition, as long as the peer does: a matching. "replay_differs" if it does not.
+class HeardStage final : public vertical::Stage {
+ public:
+  // Both outlive it.
+  HeardStage(vertical::Stage& stage, vertical::StageId id, PartyJournal& journal)
+      : stage_(stage), id_(id), journal_(journal) {}
+
+  std::optional<vertical::Message> next() override { return stage_.next(); }
+  Status receive(const vertical::Message& message) override;
+  bool done() const override { return stage_.done(); }
+
+ private:
+  vertical::Stage& stage_;
+  vertical::StageId id_;
+  PartyJournal& journal_;
+  uint32_t heard_ = 0;
+};
+
+// A regression's training. Masks and dealt words of a step are the same in each meeting, so that a peer which repeats a
+// step must repeat what it said: "replay_differs" otherwise, before it hears anything.
+class JournaledTraining final : public vertical::OrderedStage {
+ public:
+  // Both outlive it. `own_columns` as in the shape.
+  JournaledTraining(vertical::RegressionTraining& training, uint32_t own_columns, PartyJournal& journal)
+      : training_(training), own_columns_(own_columns), journal_(journal) {}
+
+  std::optional<vertical::Message> next() override { return training_.next(); }
+  Status receive(const vertical::Message& message) override;
+  bool done() const override { return training_.done(); }
+  vertical::PartyIndex awaits() const override { return training_.awaits(); }
+
+ private:
+  Status hear_columns(const vertical::Message& message);
+
+  vertical::RegressionTraining& training_;
+  uint32_t own_columns_;
+  PartyJournal& journal_;
+  Digest columns_;  // over all messages of columns
+  bool has_columns_ = false;
+};
+
+JournalCheckpoint kept(const vertical::RegressionCheckpoint& checkpoint);
+JournalCheckpoint kept(const vertical::LabelTreeCheckpoint& checkpoint);
+JournalCheckpoint kept(const vertical::FeatureTreeModel& trees);
+
+// A party's training of trees. Each meeting draws anew, so that nothing has to be the same but the trees.
+template <typename Training>
+class JournaledTrees final : public vertical::Stage {
+ public:
+  JournaledTrees(Training& training, PartyJournal& journal) : training_(training), journal_(journal) {}
+
+  std::optional<vertical::Message> next() override { return training_.next(); }
+  Status receive(const vertical::Message& message) override {
+    COT_TRY(training_.receive(message));
+    if (const auto checkpoint = training_.take_checkpoint()) return journal_.put_checkpoint(kept(*checkpoint));
+    return {};
+  }
+  bool done() const override { return training_.done(); }
+
+ private:
+  Training& training_;
+  PartyJournal& journal_;
+};
+
+}  // namespace coterie
