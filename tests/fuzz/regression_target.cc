@@ -1,5 +1,6 @@
 // Both parties of a regression and their dealer, and somebody between them who changes messages of any of the three.
-// Whatever comes is an error or is taken; honest parties end with a model.
+// Whatever comes is an error or is taken; honest parties end with a model. Some trainings go on from a checkpoint,
+// whose shares may be anything.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -48,6 +49,7 @@ bool change_word(Message& message, EventBytes& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   EventBytes bytes(data, size);
   const RegressionSettings settings{.epochs = 2, .batch = 16, .rate = 0.1};
+  const bool goes_on = bytes.one_in(2);
   RegressionColumns columns(1);
   std::vector<float> labels;
   for (uint32_t i = 0; i < kPeople; ++i) {
@@ -56,12 +58,33 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const RegressionShape shape{
       .rows = kPeople, .label_columns = 2, .feature_columns = 1, .batch = settings.batch, .epochs = settings.epochs};
-  const std::array<std::unique_ptr<RegressionTraining>, 2> party = {
-      std::move(*start_label_regression(shape, settings, columns, labels)),
-      std::move(*start_feature_regression(shape, settings, columns))};
-  std::array<Dealing, 2> dealing = {*Dealing::make(shape, 0, dealt_seed(1), dealt_seed(2)),
-                                    *Dealing::make(shape, 1, dealt_seed(1), dealt_seed(2))};
   bool is_honest = true;
+  std::array<RegressionCheckpoint, 2> from;
+  if (goes_on) {
+    from[0] = {.steps = 1, .own_weights = {bytes.next(), 5}, .peer_weights = {7}, .opened = {}};
+    from[1] = {.steps = 1, .own_weights = {1}, .peer_weights = {bytes.next(), 9}, .opened = {}};
+    // Written and read again, as a party's journal has them; somebody may have changed the file.
+    for (RegressionCheckpoint& checkpoint : from) {
+      Bytes kept = write_regression_checkpoint(checkpoint);
+      if (bytes.one_in(8)) {
+        is_honest = false;
+        kept[bytes.below(kept.size())] = bytes.next();
+      }
+      Result<RegressionCheckpoint> read = read_regression_checkpoint(kept);
+      if (!read) return 0;
+      checkpoint = std::move(*read);
+    }
+  }
+  auto label = start_label_regression(shape, settings, columns, labels, from[0]);
+  auto feature = start_feature_regression(shape, settings, columns, from[1]);
+  if (!label || !feature) {
+    COT_ASSERT(!is_honest);
+    return 0;
+  }
+  const std::array<std::unique_ptr<RegressionTraining>, 2> party = {std::move(*label), std::move(*feature)};
+  const uint32_t first_step = goes_on ? 1 : 0;
+  std::array<Dealing, 2> dealing = {*Dealing::make(shape, 0, dealt_seed(1), dealt_seed(2), first_step),
+                                    *Dealing::make(shape, 1, dealt_seed(1), dealt_seed(2), first_step)};
   const auto give = [&](Message message, PartyIndex from, PartyIndex to) {
     message.peer = from;
     if (change_word(message, bytes)) is_honest = false;

@@ -1,11 +1,13 @@
 // Both parties of a training of trees and of a prediction with what came of it, and somebody between them who changes
-// messages. Whatever comes is an error or is taken; honest parties end with parts of one model.
+// messages. Whatever comes is an error or is taken; honest parties end with parts of one model. Then the training goes
+// on once more from the checkpoints of its first tree, which somebody may have changed.
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
 
 #include "base/assert.h"
+#include "secure/crypto/digest.h"
 #include "tests/fuzz/event_bytes.h"
 #include "tests/unit/vertical_trees/plain_cipher.h"
 #include "vertical/trees/predict_trees.h"
@@ -61,6 +63,35 @@ bool run_parties(const std::array<Stage*, 2>& party, EventBytes& bytes, bool& is
   return party[0]->done() && party[1]->done();
 }
 
+// A training, and the checkpoint of its first round.
+template <typename Training, typename Checkpoint>
+class Checkpointed final : public Stage {
+ public:
+  explicit Checkpointed(Training& training) : training_(training) {}
+  std::optional<Message> next() override { return training_.next(); }
+  Status receive(const Message& message) override {
+    const Status status = training_.receive(message);
+    if (std::optional<Checkpoint> checkpoint = training_.take_checkpoint(); checkpoint && !first) first = checkpoint;
+    return status;
+  }
+  bool done() const override { return training_.done(); }
+
+  std::optional<Checkpoint> first;
+
+ private:
+  Training& training_;
+};
+
+// What a disk gives back, with the digest of what it is now: the file's own is no seal.
+Bytes changed(Bytes file, EventBytes& bytes) {
+  if (!bytes.one_in(4)) return file;
+  const size_t digest = Digest{}.bytes.size();
+  file[bytes.below(std::min<size_t>(256, file.size() - digest))] = bytes.next();
+  const Digest again = content_digest(ByteView(file).first(file.size() - digest));
+  std::ranges::copy(again.bytes, file.end() - static_cast<ptrdiff_t>(digest));
+  return file;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -71,17 +102,40 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   settings.label_party_first = bytes.one_in(4);
   settings.min_child_weight = 0;
   const std::vector<float> labels = {0, 1, 1, 0, 1, 0, 0, 1};
-  const auto label = *LabelTraining::start(*bin_columns(columns_from(1), 4), labels, settings, {1},
-                                           std::make_unique<vertical::test::PlainKey>());
-  const auto feature =
-      *FeatureTraining::start(*bin_columns(columns_from(3), 4), settings, Secret<32>(), vertical::test::plain_cipher);
+  LabelTreeCheckpoint label_from;
+  FeatureTreeModel feature_from;
   bool is_honest = true;
-  if (!run_parties({label.get(), feature.get()}, bytes, is_honest)) return 0;
-  COT_ASSERT(label->model().shape == feature->model().shape || !is_honest);
-  const auto asks = LabelPrediction::start(columns_from(1), label->model(), kTreeRows, {1});
-  const auto says = FeaturePrediction::start(columns_from(3), feature->model(), kTreeRows);
-  COT_ASSERT(says && (asks || !is_honest));
-  if (asks && run_parties({asks->get(), says->get()}, bytes, is_honest))
-    COT_ASSERT((*asks)->scores().size() == kTreeRows);
+  for (const bool goes_on : {false, true}) {
+    auto label_started = LabelTraining::start(*bin_columns(columns_from(1), 4), labels, settings, {1},
+                                              std::make_unique<vertical::test::PlainKey>(), label_from);
+    auto feature_started = FeatureTraining::start(*bin_columns(columns_from(3), 4), settings, Secret<32>(),
+                                                  vertical::test::plain_cipher, feature_from);
+    if (!label_started || !feature_started) {
+      COT_ASSERT(!is_honest);
+      return 0;
+    }
+    const auto& label = *label_started;
+    const auto& feature = *feature_started;
+    Checkpointed<LabelTraining, LabelTreeCheckpoint> one(*label);
+    Checkpointed<FeatureTraining, FeatureTreeModel> other(*feature);
+    if (!run_parties({&one, &other}, bytes, is_honest)) return 0;
+    COT_ASSERT(label->model().shape == feature->model().shape || !is_honest);
+    const auto asks = LabelPrediction::start(columns_from(1), label->model(), kTreeRows, {1});
+    const auto says = FeaturePrediction::start(columns_from(3), feature->model(), kTreeRows);
+    COT_ASSERT(says && (asks || !is_honest));
+    if (asks && run_parties({asks->get(), says->get()}, bytes, is_honest)) {
+      COT_ASSERT((*asks)->scores().size() == kTreeRows);
+    }
+    if (goes_on || !one.first || !other.first) return 0;
+    const auto label_kept =
+        read_label_tree_model(changed(write_tree_model(one.first->model), bytes), TreesOf::training_so_far);
+    const auto feature_kept =
+        read_feature_tree_model(changed(write_tree_model(*other.first), bytes), TreesOf::training_so_far);
+    if (!label_kept || !feature_kept) return 0;
+    label_from = {.model = *label_kept, .margins = one.first->margins};
+    if (bytes.one_in(8)) label_from.margins[bytes.below(label_from.margins.size())] = bytes.next();
+    feature_from = *feature_kept;
+    is_honest = is_honest && label_from == *one.first && feature_from == *other.first;
+  }
   return 0;
 }

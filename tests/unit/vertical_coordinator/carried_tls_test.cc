@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <thread>
 #include <utility>
@@ -48,7 +49,7 @@ class CarriedTls : public ::testing::Test {
       if (!count) break;
       Bytes bytes(block.begin(), block.begin() + static_cast<ptrdiff_t>(*count));
       change(bytes);
-      if (!to.write_all(bytes)) break;
+      if (!to.write_all(bytes) || is_cut_.load()) break;
     }
     from.shut();
     to.shut();
@@ -69,6 +70,8 @@ class CarriedTls : public ::testing::Test {
   Status run(std::unique_ptr<SocketStream> carrier, bool is_label) {
     const TlsIdentity& identity = is_label ? label_files_ : feature_files_;
     auto stream = secure_inside(std::move(carrier), identity, is_label);
+    // As at a coordinator, whose own TLS is around the parties'.
+    if (stream && is_nested_) stream = secure_inside(std::move(*stream), identity, is_label);
     if (!stream) return stream.error();
     Link link(std::move(*stream));
     COT_TRY(link.agree({.job = {7}, .manifest = {}, .party = is_label ? 0u : 1u}, is_label ? 1 : 0));
@@ -79,6 +82,8 @@ class CarriedTls : public ::testing::Test {
   test::PartyFiles files_;
   TlsIdentity label_files_ = files_.identity("label", "feature"), feature_files_ = files_.identity("feature", "label");
   Status label_, feature_;
+  bool is_nested_ = false;
+  std::atomic<bool> is_cut_{false};  // the relay ends behind the block that it carries
 };
 
 TEST_F(CarriedTls, ShowsNoByteOfAFrame) {
@@ -119,6 +124,29 @@ TEST_F(CarriedTls, SeesAnAddedByteAndAMissingOne) {
     if (bytes.size() > 4000) bytes.resize(bytes.size() - 1000);
   });
   EXPECT_FALSE(feature_) << "the rest never comes";
+}
+
+// A party takes what was changed for an attack, and ends the job; from what was cut off it goes on.
+TEST_F(CarriedTls, KnowsACutFromAChangeInsideOfAnotherTls) {
+  is_nested_ = true;
+  meet([](Bytes&) {});
+  EXPECT_OK(label_);
+  EXPECT_OK(feature_);
+  for (const bool in_the_middle : {false, true}) {
+    is_cut_ = false;
+    meet([&](Bytes& bytes) {
+      if (bytes.size() <= 4000) return;
+      if (in_the_middle) bytes.resize(bytes.size() / 2);
+      if (!in_the_middle) bytes.clear();
+      is_cut_ = true;
+    });
+    EXPECT_ERROR(feature_, ErrorCode::unavailable, "");
+  }
+  is_cut_ = false;
+  meet([](Bytes& bytes) {
+    if (bytes.size() > 4000) bytes[200] ^= 0x40;
+  });
+  EXPECT_ERROR(feature_, ErrorCode::data_loss, "changed on its way");
 }
 
 TEST_F(CarriedTls, RefusesARelayThatAnswersItself) {
