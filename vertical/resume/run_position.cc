@@ -44,6 +44,8 @@ Result<RunPosition> read_position(ByteView bytes) {
   const Digest matched = reader.digest();
   const uint8_t is_matched = reader.u8(), is_trained = reader.u8(), is_predicted = reader.u8(), units = reader.u8();
   if (!reader.ok() || is_matched > 1 || is_trained > 1 || is_predicted > 1 || units > kCommittedUnitsMax) return wrong;
+  // A training comes behind a matching.
+  if (units > 0 && is_matched == 0) return wrong;
   if (is_matched == 1) position.matched = matched;
   position.is_trained = is_trained == 1;
   position.is_predicted = is_predicted == 1;

@@ -44,7 +44,8 @@ TEST(RunPosition, RefusesWhatDoesNotDecode) {
     message.payload.resize(size);
     refuse(message);
   }
-  for (const auto& [at, value] : {std::pair<size_t, uint8_t>(64, 2), {65, 2}, {66, 9}, {67, 1}, {67, 3}, {104, 16}}) {
+  for (const auto& [at, value] :
+       {std::pair<size_t, uint8_t>(64, 2), {64, 0}, {65, 2}, {66, 9}, {67, 1}, {67, 3}, {104, 16}}) {
     Message message = good;
     message.payload[at] = value;
     refuse(message);
