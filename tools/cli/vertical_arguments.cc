@@ -29,13 +29,16 @@ constexpr const char* kDemoExamples =
     "                        label at one party, 20 columns at the other\n"
     "  coterie vertical demo --trees 20 --depth 4\n"
     "  coterie vertical demo --model logistic --epochs 100\n"
+    "  coterie vertical demo --model linear  ridge regression in closed form\n"
     "  coterie vertical demo --label-table mine.csv --feature-table theirs.csv\n\n"
     "Tables are CSV files with a header: a column id, at the label party a column\n"
-    "label of 0 and 1, and columns of numbers (nothing, ? or NA: no value). One\n"
-    "person in five is held out, by a hash of the id.\n\n"
-    "Exit codes: 0 trained, and each score equals that of one table (a regression:\n"
-    "the log loss is at most 0.003 above its); 1 failed, 2 usage or bad data,\n"
-    "130 interrupted (nothing is left behind).";
+    "label of 0 and 1 (--model linear: any numbers), and columns of numbers\n"
+    "(nothing, ? or NA: no value). One person in five is held out, by a hash of the\n"
+    "id.\n\n"
+    "Exit codes: 0 trained, and each score equals that of one table (a logistic\n"
+    "regression: the log loss is at most 0.003 above its; a linear one: but for\n"
+    "rounding); 1 failed, 2 usage or bad data, 130 interrupted (nothing is left\n"
+    "behind).";
 
 constexpr const char* kPartyExamples =
     "  coterie vertical party --config label.json\n\n"
@@ -57,8 +60,8 @@ constexpr const char* kPredictExamples =
     "  coterie vertical predict --config label.json\n\n"
     "Both parties run it. The configuration is the one of `coterie vertical party`\n"
     "and has a \"model\" beside: the model.part that the training left at this party.\n"
-    "The manifest's kind is vertical_trees_prediction or\n"
-    "vertical_logistic_prediction, and its \"model\" is the SHA-256 of the manifest\n"
+    "The manifest's kind is vertical_trees_prediction, vertical_logistic_prediction\n"
+    "or vertical_linear_prediction, and its \"model\" is the SHA-256 of the manifest\n"
     "that the model was trained by. It is submitted and approved as a training is.\n"
     "Tables need no labels. The label party gets scores.csv: a score for each\n"
     "person whom both tables have.\n\n"
@@ -108,9 +111,9 @@ void add_party_task(CLI::App& command, Invocation& invocation, PartyTask task) {
 // What it returns settles the model once all is parsed: settings of one are refused beside the other.
 std::function<void()> add_demo_models(CLI::App& demo, VerticalDemoOptions& options) {
   const auto model = std::make_shared<std::string>("trees");
-  demo.add_option("--model", *model, "trees or logistic (a regression)")
+  demo.add_option("--model", *model, "trees, logistic or linear (regressions)")
       ->capture_default_str()
-      ->check(one_of({"trees", "logistic"}));
+      ->check(one_of({"trees", "logistic", "linear"}));
   const std::vector<CLI::Option*> of_trees = {
       demo.add_option("--trees", options.trees, "trees to train")->check(between<uint32_t>(1, 1000)),
       demo.add_option("--depth", options.depth, "of a tree")->check(between<uint32_t>(1, 8)),
@@ -129,9 +132,12 @@ std::function<void()> add_demo_models(CLI::App& demo, VerticalDemoOptions& optio
     for (CLI::Option* option : all) option->capture_default_str();
   }
   return [&options, model, of_trees, of_logistic] {
-    const bool is_logistic = *model == "logistic";
-    options.model = is_logistic ? VerticalModel::logistic : VerticalModel::trees;
-    for (const CLI::Option* option : is_logistic ? of_trees : of_logistic) {
+    const bool is_trees = *model == "trees", is_linear = *model == "linear";
+    options.model = is_trees ? VerticalModel::trees : is_linear ? VerticalModel::linear : VerticalModel::logistic;
+    std::vector<CLI::Option*> of_others = is_trees ? of_logistic : of_trees;
+    // Without its last one, lambda.
+    if (is_linear) of_others.insert(of_others.end(), of_logistic.begin(), of_logistic.end() - 1);
+    for (const CLI::Option* option : of_others) {
       if (option->count() == 0) continue;
       throw CLI::ValidationError(option->get_name(), "is no setting of --model " + *model);
     }

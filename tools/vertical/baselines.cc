@@ -37,6 +37,13 @@ Result<std::vector<float>> plain_scores(const PlainData& data, const vertical::T
   return prediction->scores();
 }
 
+Result<std::vector<float>> plain_linear_scores(const PlainData& data, const vertical::RidgeSettings& settings) {
+  COT_ASSIGN(const vertical::RegressionModel model, vertical::pooled_ridge(data.train, data.labels, settings));
+  const size_t held_out = data.held_out.empty() ? 0 : data.held_out[0].size();
+  const std::vector<double> sums = vertical::partial_margins(model, data.held_out, held_out);
+  return std::vector<float>(sums.begin(), sums.end());
+}
+
 std::vector<float> plain_regression_scores(const PlainData& data, const vertical::RegressionSettings& settings) {
   using namespace vertical;
   RegressionModel model = scale_columns(data.train);

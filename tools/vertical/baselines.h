@@ -1,5 +1,5 @@
 // What the job of two parties is compared with: the same trees in one process, without encryption, or the same
-// regression with the exact sigmoid.
+// regression with the exact sigmoid, or in closed form.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "vertical/regression/regression_settings.h"
+#include "vertical/regression/ridge.h"
 #include "vertical/trees/tree_settings.h"
 
 namespace coterie {
@@ -18,6 +19,8 @@ struct PlainData {
 
 // Trains on all of these columns and scores the held-out rows.
 Result<std::vector<float>> plain_scores(const PlainData& data, const vertical::TreeSettings& settings, uint32_t bins);
+
+Result<std::vector<float>> plain_linear_scores(const PlainData& data, const vertical::RidgeSettings& settings);
 
 std::vector<float> plain_regression_scores(const PlainData& data, const vertical::RegressionSettings& settings);
 

@@ -24,17 +24,24 @@ std::string stages_table(const VerticalDemoResult& result) {
 }
 
 std::string quality_table(const VerticalDemoResult& result) {
-  Table table({{"held-out people"}, {"AUC", Table::Align::right}, {"log loss", Table::Align::right}});
-  const auto add = [&table](const char* name, const ScoreQuality& quality) {
+  const bool is_linear = result.terms.is_linear();
+  std::vector<Table::Column> columns = {{"held-out people"}};
+  for (const char* name : {"AUC", "log loss", "RMSE"}) {
+    if ((std::string_view(name) == "RMSE") == is_linear) columns.push_back({name, Table::Align::right});
+  }
+  Table table(std::move(columns));
+  const auto add = [&](const char* name, const ScoreQuality& quality) {
+    if (is_linear) return table.add({name, format_fixed(quality.rmse, 6)});
     table.add({name, format_fixed(quality.auc, 4), format_fixed(quality.log_loss, 4)});
   };
-  add(result.is_regression() ? "both parties, on shares" : "both parties, encrypted", result.together);
+  add(result.terms.is_regression() ? "both parties, on shares" : "both parties, encrypted", result.together);
   add("one table of all columns", result.pooled);
   add("label party alone", result.alone);
   return table.text();
 }
 
-nlohmann::ordered_json quality_json(const ScoreQuality& quality) {
+nlohmann::ordered_json quality_json(const VerticalDemoResult& result, const ScoreQuality& quality) {
+  if (result.terms.is_linear()) return {{"rmse", quality.rmse}};
   return {{"auc", quality.auc}, {"log_loss", quality.log_loss}};
 }
 
@@ -43,7 +50,13 @@ double log_loss_excess(const VerticalDemoResult& result) { return result.togethe
 
 std::string comparison_text(const VerticalDemoResult& result) {
   const uint64_t held_out = result.label.held_out;
-  if (result.is_regression()) {
+  if (result.terms.is_linear()) {
+    return std::string(result.is_pooled() ? "The scores are the one table's, but for rounding"
+                                          : "The scores are not the one table's") +
+           ": the largest difference\nis " + format_fixed(result.score_gap * 1e6, 3) +
+           " millionths of the labels' deviation, at most one is good.\n";
+  }
+  if (result.terms.is_regression()) {
     const double excess = log_loss_excess(result);
     return "The log loss is " + format_fixed(std::abs(excess), 4) + (excess > 0 ? " above" : " below") +
            " the one table's, at most " + format_fixed(kRegressionLogLossExcessMax, 3) +
@@ -59,7 +72,8 @@ std::string comparison_text(const VerticalDemoResult& result) {
 }  // namespace
 
 bool VerticalDemoResult::is_pooled() const {
-  return is_regression() ? log_loss_excess(*this) <= kRegressionLogLossExcessMax : equal_scores == label.held_out;
+  if (terms.is_linear()) return score_gap <= kLinearScoreGapMax;
+  return terms.is_regression() ? log_loss_excess(*this) <= kRegressionLogLossExcessMax : equal_scores == label.held_out;
 }
 
 std::string demo_text(const VerticalDemoResult& result, const std::string& folder) {
@@ -79,7 +93,7 @@ std::string demo_text(const VerticalDemoResult& result, const std::string& folde
   text += "\nThe coordinator carried " + format_bytes(result.job.parties[0].relayed_bytes) +
           " from the label party and " + format_bytes(result.job.parties[1].relayed_bytes) +
           "\nfrom the feature party, sealed; the job is " + std::string(job_state_name(result.job.state)) + ".\n";
-  if (result.is_regression()) {
+  if (result.terms.is_regression()) {
     text += "It dealt " + format_bytes(result.label.dealt_bytes) + " to the label party and " +
             format_bytes(result.feature.dealt_bytes) + " to the feature party.\n";
   }
@@ -101,17 +115,21 @@ std::string demo_metrics(const VerticalDemoResult& result) {
                                  {"matched", result.label.matched},
                                  {"trained", result.label.trained},
                                  {"held_out", result.label.held_out},
-                                 {"model", result.is_regression() ? "logistic" : "trees"},
+                                 {"model", vertical_model_name(result.terms.model)},
                                  {"stages", stages},
                                  {"job_state", job_state_name(result.job.state)},
                                  {"label_party_bytes_relayed", result.job.parties[0].relayed_bytes},
                                  {"feature_party_bytes_relayed", result.job.parties[1].relayed_bytes},
-                                 {"together", quality_json(result.together)},
-                                 {"pooled", quality_json(result.pooled)},
-                                 {"label_party_alone", quality_json(result.alone)},
+                                 {"together", quality_json(result, result.together)},
+                                 {"pooled", quality_json(result, result.pooled)},
+                                 {"label_party_alone", quality_json(result, result.alone)},
                                  {"seconds", result.seconds}};
-  if (result.is_regression()) {
-    json["epochs"] = result.terms.logistic.epochs;
+  if (result.terms.is_regression()) {
+    if (result.terms.is_linear()) {
+      json["score_gap"] = result.score_gap;
+    } else {
+      json["epochs"] = result.terms.logistic.epochs;
+    }
     json["label_party_bytes_dealt"] = result.label.dealt_bytes;
     json["feature_party_bytes_dealt"] = result.feature.dealt_bytes;
   } else {

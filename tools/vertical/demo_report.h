@@ -18,16 +18,18 @@ struct VerticalDemoResult {
   uint32_t label_columns = 0, feature_columns = 0;
   ScoreQuality together, pooled, alone;
   uint64_t equal_scores = 0;  // of label.held_out: the same float as the pooled training's
+  double score_gap = 0;       // score_gap() of the pooled training's scores
   double seconds = 0;
 
-  bool is_regression() const { return terms.model == VerticalModel::logistic; }
-  // Trees give the same bits as one table. A regression's sigmoid is not quite the exact one: it may be better, and a
-  // little worse.
+  // Trees give the same bits as one table. A logistic regression's sigmoid is not quite the exact one: it may be
+  // better, and a little worse. A linear regression's numbers are the same but for rounding.
   bool is_pooled() const;
 };
 
 // How far a regression's log loss on held-out people may be above the pooled one's.
 inline constexpr double kRegressionLogLossExcessMax = 0.003;
+// The score_gap() of a linear regression at most.
+inline constexpr double kLinearScoreGapMax = 1e-6;
 
 // At most 80 columns.
 std::string demo_text(const VerticalDemoResult& result, const std::string& folder);

@@ -30,6 +30,26 @@ class HeardStage final : public vertical::Stage {
   uint32_t heard_ = 0;
 };
 
+// The same for a stage that also hears a dealer, whose words are the same in each meeting, too.
+class HeardOrderedStage final : public vertical::OrderedStage {
+ public:
+  HeardOrderedStage(vertical::OrderedStage& stage, vertical::StageId id, vertical::PartyIndex peer,
+                    PartyJournal& journal)
+      : stage_(stage), heard_(stage, id, journal), peer_(peer) {}
+
+  std::optional<vertical::Message> next() override { return stage_.next(); }
+  Status receive(const vertical::Message& message) override {
+    return message.peer == peer_ ? heard_.receive(message) : stage_.receive(message);
+  }
+  bool done() const override { return stage_.done(); }
+  vertical::PartyIndex awaits() const override { return stage_.awaits(); }
+
+ private:
+  vertical::OrderedStage& stage_;
+  HeardStage heard_;
+  vertical::PartyIndex peer_;
+};
+
 // A regression's training. Masks and dealt words of a step are the same in each meeting, so that a peer which repeats a
 // step must repeat what it said: "replay_differs" otherwise, before it hears anything.
 class JournaledTraining final : public vertical::OrderedStage {

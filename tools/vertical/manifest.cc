@@ -27,13 +27,17 @@ void read_hex(JsonReader& reader, const char* key, std::array<uint8_t, kBytes>& 
   std::ranges::copy(*bytes, value.begin());
 }
 
-// A kind's number: the model, and 2 more for a prediction.
-constexpr std::array<std::string_view, 4> kKinds = {"vertical_trees", "vertical_logistic", "vertical_trees_prediction",
-                                                    "vertical_logistic_prediction"};
-constexpr size_t kModels = 2;
+constexpr std::array<std::string_view, kVerticalModels> kModelNames = {"trees", "logistic", "linear"};
+// A kind's number: the model, and kVerticalModels more for a prediction.
+constexpr std::array<std::string_view, 2 * kVerticalModels> kKinds = {"vertical_trees",
+                                                                      "vertical_logistic",
+                                                                      "vertical_linear",
+                                                                      "vertical_trees_prediction",
+                                                                      "vertical_logistic_prediction",
+                                                                      "vertical_linear_prediction"};
 
 size_t kind_of(const VerticalManifest& manifest) {
-  return static_cast<size_t>(manifest.model) + (manifest.is_prediction() ? kModels : 0);
+  return static_cast<size_t>(manifest.model) + (manifest.is_prediction() ? kVerticalModels : 0);
 }
 
 std::string listed_rows(std::span<const std::string_view> rows) {
@@ -49,10 +53,12 @@ void read_logistic(JsonReader& reader, vertical::RegressionSettings& logistic) {
   from.read("rate", logistic.rate);
   from.read("lambda", logistic.lambda);
   from.finish();
-  if (!reader.has("parties")) {
-    reader.problem("parties",
-                   "must be there: a regression needs a coordinator as its dealer, which knows the parties by name");
-  }
+}
+
+void read_linear(JsonReader& reader, vertical::RidgeSettings& linear) {
+  JsonReader from = reader.object("linear");
+  from.read("lambda", linear.lambda);
+  from.finish();
 }
 
 void read_trees(JsonReader& reader, VerticalManifest& manifest) {
@@ -72,10 +78,13 @@ void read_trees(JsonReader& reader, VerticalManifest& manifest) {
 
 }  // namespace
 
+std::string_view vertical_model_name(VerticalModel model) { return kModelNames[static_cast<size_t>(model)]; }
+
 std::span<const std::string_view> leakage_of(const VerticalManifest& manifest) {
   if (manifest.is_prediction()) {
     return manifest.is_regression() ? kRegressionPredictionLeakage : kTreesPredictionLeakage;
   }
+  if (manifest.is_linear()) return kLinearLeakage;
   return manifest.is_regression() ? kRegressionLeakage : kVerticalLeakage;
 }
 
@@ -88,8 +97,8 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
   size_t kind = 0;
   reader.require("kind");
   reader.read_choice("kind", kKinds, kind);
-  manifest.model = static_cast<VerticalModel>(kind % kModels);
-  if (kind >= kModels) {
+  manifest.model = static_cast<VerticalModel>(kind % kVerticalModels);
+  if (kind >= kVerticalModels) {
     reader.require("model");
     reader.read("model", manifest.predicts.emplace());
   }
@@ -106,8 +115,17 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
   matching.read("bucket_items", manifest.matching.bucket_items);
   matching.read("intersection_min", manifest.matching.intersection_min);
   matching.finish();
-  if (kind == 0) read_trees(reader, manifest);
-  if (kind == 1) read_logistic(reader, manifest.logistic);
+  if (!manifest.is_prediction()) {
+    switch (manifest.model) {
+      case VerticalModel::trees: read_trees(reader, manifest); break;
+      case VerticalModel::logistic: read_logistic(reader, manifest.logistic); break;
+      case VerticalModel::linear: read_linear(reader, manifest.linear); break;
+    }
+    if (manifest.is_regression() && !reader.has("parties")) {
+      reader.problem("parties",
+                     "must be there: a regression needs a coordinator as its dealer, which knows the parties by name");
+    }
+  }
   if (reader.has("parties")) {
     JsonReader parties = reader.object("parties");
     for (const auto& [key, name] : {std::pair("label", &manifest.parties[0]), {"feature", &manifest.parties[1]}}) {
@@ -124,6 +142,7 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
   COT_TRY(vertical::check_psi_settings(manifest.matching));
   COT_TRY(vertical::check_tree_settings(manifest.trees));
   COT_TRY(vertical::check_regression_settings(manifest.logistic));
+  COT_TRY(vertical::check_ridge_settings(manifest.linear));
   return manifest;
 }
 
@@ -139,6 +158,8 @@ std::string write_manifest(const VerticalManifest& manifest) {
                                    {"intersection_min", manifest.matching.intersection_min}}}};
   if (manifest.is_prediction()) {
     json["model"] = manifest.predicts->hex();
+  } else if (manifest.is_linear()) {
+    json["linear"] = {{"lambda", manifest.linear.lambda}};
   } else if (!manifest.is_regression()) {
     json["trees"] = {{"rounds", manifest.trees.rounds},
                      {"depth", manifest.trees.depth},

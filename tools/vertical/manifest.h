@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "vertical/psi/psi_settings.h"
 #include "vertical/regression/regression_settings.h"
+#include "vertical/regression/ridge.h"
 #include "vertical/trees/tree_settings.h"
 
 namespace coterie {
@@ -21,11 +22,14 @@ namespace coterie {
 // Rows of the leakage ledger (docs/VERTICAL.md) that a training implies, and a prediction with a model of before.
 inline constexpr std::array<std::string_view, 3> kVerticalLeakage = {"L1", "L3", "L4"};
 inline constexpr std::array<std::string_view, 3> kRegressionLeakage = {"L1", "L6", "L10"};
+inline constexpr std::array<std::string_view, 3> kLinearLeakage = {"L1", "L11", "L10"};
 inline constexpr std::array<std::string_view, 2> kTreesPredictionLeakage = {"L1", "L4"};
 inline constexpr std::array<std::string_view, 2> kRegressionPredictionLeakage = {"L1", "L10"};
 inline constexpr uint32_t kVerticalBinsMax = 256;
 
-enum class VerticalModel : uint8_t { trees = 0, logistic = 1 };
+enum class VerticalModel : uint8_t { trees = 0, logistic = 1, linear = 2 };
+inline constexpr size_t kVerticalModels = 3;
+std::string_view vertical_model_name(VerticalModel model);
 
 struct VerticalManifest {
   std::array<uint8_t, 16> job{};
@@ -37,12 +41,14 @@ struct VerticalManifest {
   std::array<std::string, 2> parties;
   VerticalModel model = VerticalModel::trees;
   vertical::RegressionSettings logistic;
+  vertical::RidgeSettings linear;
   // A prediction: the SHA-256 of the manifest that the model was trained by, whose parts both parties have. It scores
   // all people whom both tables have. None: a training.
   std::optional<Digest> predicts;
 
   bool is_prediction() const { return predicts.has_value(); }
-  bool is_regression() const { return model == VerticalModel::logistic; }
+  bool is_regression() const { return model != VerticalModel::trees; }  // of either kind: it has a dealer
+  bool is_linear() const { return model == VerticalModel::linear; }
 };
 
 // What a manifest must acknowledge.

@@ -51,7 +51,8 @@ Result<ModelPart> read_model_part(ByteView bytes) {
   const ByteView training = reader.raw(kPartDigestBytes);
   const uint32_t count = reader.u32();
   // Each name has a length of 4 bytes.
-  if (!reader.ok() || model > 1 || label_party > 1 || zeros != 0 || count > reader.rest().size() / 4) return wrong;
+  if (!reader.ok() || model >= kVerticalModels || label_party > 1 || zeros != 0 || count > reader.rest().size() / 4)
+    return wrong;
   std::ranges::copy(training, part.training.bytes.begin());
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t length = reader.u32();

@@ -17,10 +17,10 @@ struct ReadTable {
 };
 
 // Once: a file that changes between two looks would be trained on as one table, and remembered as another.
-Result<ReadTable> read_table(const PartyConfig& config, const std::string& label_column) {
+Result<ReadTable> read_table(const PartyConfig& config, const std::string& label_column, LabelValues values) {
   COT_ASSIGN(const Bytes bytes, os::read_file(config.table_file, kPartyTableBytesMax));
   ReadTable read;
-  COT_ASSIGN(read.table, parse_party_table(as_text(bytes), config.table_file, config.id_column, label_column));
+  COT_ASSIGN(read.table, parse_party_table(as_text(bytes), config.table_file, config.id_column, label_column, values));
   read.bytes = sha256(bytes);
   return read;
 }
@@ -69,7 +69,7 @@ Result<PartyInputs> read_prediction_inputs(const PartyConfig& config, const Vert
                      manifest.predicts->hex(),
                  "model_differs");
   }
-  COT_ASSIGN(ReadTable table, read_table(config, ""));
+  COT_ASSIGN(ReadTable table, read_table(config, "", LabelValues::binary));
   COT_TRY(keep_columns(table.table, part.columns, config.table_file));
   DomainFields fields("coterie/v1/party-inputs/prediction");
   fields.add(table.bytes.view()).add(config.id_column).add(read.bytes.view());
@@ -87,7 +87,8 @@ Result<PartyInputs> read_party_inputs(const PartyConfig& config, const VerticalM
                  "model_unexpected");
   }
   const std::string label_column = config.is_label_party ? config.label_column : "";
-  COT_ASSIGN(ReadTable table, read_table(config, label_column));
+  const LabelValues values = manifest.is_linear() ? LabelValues::numbers : LabelValues::binary;
+  COT_ASSIGN(ReadTable table, read_table(config, label_column, values));
   DomainFields fields("coterie/v1/party-inputs/training");
   fields.add(table.bytes.view()).add(config.id_column).add(label_column);
   return PartyInputs{.table = std::move(table.table), .model = {}, .digest = sha256(fields.view())};

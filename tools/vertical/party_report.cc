@@ -23,6 +23,17 @@ std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, 
       manifest.is_regression() ? LedgerRow{"L10", "prediction", of + "what the other's columns add to each score", who}
                                : LedgerRow{"L4", "prediction", of + "which leaves the other's splits leave open", who};
   if (manifest.is_prediction()) return {matching, prediction};
+  if (manifest.is_linear()) {
+    const std::string on = "on " + format_count(report.trained) + " people: ";
+    return {matching,
+            {"L11", "training",
+             on + "how many columns the other has; the mean products of the other's columns with each other, with its "
+                  "own and with the label; all weights",
+             on + "how many columns the other has; the weights of its own columns",
+             "deals random numbers: how many people and columns; together with one party it could read the other's "
+             "columns and labels"},
+            prediction};
+  }
   if (manifest.is_regression()) {
     const std::string on = "on " + format_count(report.trained) + " people: ";
     return {matching,

@@ -17,6 +17,7 @@
 #include "vertical/coordinator/coordinator_client.h"
 #include "vertical/psi/matching.h"
 #include "vertical/regression/predict_regression.h"
+#include "vertical/regression/ridge.h"
 #include "vertical/regression/train_regression.h"
 #include "vertical/trees/predict_trees.h"
 #include "vertical/trees/train_trees.h"
@@ -273,13 +274,35 @@ class PartyRun {
     return training->model();
   }
 
+  // In one product of both tables, which begins anew when it is cut off.
+  Result<RegressionModel> solve(const RegressionColumns& columns) {
+    const auto rows = static_cast<uint32_t>(trained_.size());
+    COT_ASSIGN(const auto agreement, start_shape(rows, columns, self(), ridge_rounds()));
+    COT_TRY(link_.run(*agreement, StageId::training, peer()));
+    const RegressionShape& shape = agreement->shape();
+    COT_ASSIGN(const std::unique_ptr<RidgeTraining> training,
+               config_.is_label_party
+                   ? start_label_ridge(shape, manifest_.linear, columns, rows_of({table_.labels}, trained_)[0])
+                   : start_feature_ridge(shape, columns));
+    COT_ASSIGN(std::unique_ptr<ByteStream> stream,
+               ask_dealer(*config_.coordinator, manifest_.job, config_.approved,
+                          {.shape = shape, .session = session_, .first_step = 0, .is_product = true},
+                          {.time = config_.patience, .cancel = Interrupt::flag()}));
+    Link dealer(std::move(stream));
+    HeardOrderedStage heard(*training, StageId::training, peer(), journal_);
+    COT_TRY(link_.run(heard, StageId::training, peer(), dealer));
+    report_.dealt_bytes = dealer.bytes().received;
+    return training->model();
+  }
+
   Status train_regression() {
     if (start_.is_trained) {
       report_skipped(StageId::training);
       return {};
     }
     return report_stage(StageId::training, [&]() -> Status {
-      COT_ASSIGN(const RegressionModel model, regress(rows_of(table_.columns, trained_)));
+      const RegressionColumns columns = rows_of(table_.columns, trained_);
+      COT_ASSIGN(const RegressionModel model, manifest_.is_linear() ? solve(columns) : regress(columns));
       return journal_.put_model(write_regression_model(model));
     });
   }
@@ -297,7 +320,8 @@ class PartyRun {
       return {};
     }
     COT_ASSIGN(const auto scoring, run_stage<LabelScoring>(StageId::prediction, [&] {
-                 return LabelScoring::start(columns, model, scored_rows());
+                 return LabelScoring::start(columns, model, scored_rows(),
+                                            manifest_.is_linear() ? ScoreKind::value : ScoreKind::probability);
                }));
     return write_scores(scoring->scores());
   }

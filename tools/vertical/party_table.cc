@@ -11,7 +11,8 @@
 namespace coterie {
 namespace {
 
-Result<PartyTable> take_table(const CsvRows& rows, const std::string& id_column, const std::string& label_column) {
+Result<PartyTable> take_table(const CsvRows& rows, const std::string& id_column, const std::string& label_column,
+                              LabelValues label_values) {
   COT_ASSIGN(const size_t id, rows.find(id_column));
   std::optional<size_t> label;
   if (!label_column.empty()) {
@@ -46,7 +47,8 @@ Result<PartyTable> take_table(const CsvRows& rows, const std::string& id_column,
       if (!number || !std::isfinite(static_cast<float>(*number))) {
         return rows.error(row, column, "must be a finite number");
       }
-      if (is_label && *number != 0 && *number != 1) return rows.error(row, column, "a label must be 0 or 1");
+      const bool is_binary = is_label && label_values == LabelValues::binary;
+      if (is_binary && *number != 0 && *number != 1) return rows.error(row, column, "a label must be 0 or 1");
       values.push_back(static_cast<float>(*number));
     }
     if (label == column) {
@@ -62,10 +64,10 @@ Result<PartyTable> take_table(const CsvRows& rows, const std::string& id_column,
 }  // namespace
 
 Result<PartyTable> parse_party_table(std::string_view text, const std::string& file, const std::string& id_column,
-                                     const std::string& label_column) {
+                                     const std::string& label_column, LabelValues values) {
   const Result<CsvRows> rows = CsvRows::parse(text);
   if (!rows) return rows.error().with_context(file);
-  Result<PartyTable> table = take_table(*rows, id_column, label_column);
+  Result<PartyTable> table = take_table(*rows, id_column, label_column, values);
   if (!table) return table.error().with_context(file);
   return table;
 }

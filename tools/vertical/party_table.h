@@ -16,14 +16,16 @@ struct PartyTable {
   std::vector<std::string> ids;             // row by row
   std::vector<std::string> names;           // of the columns below
   std::vector<std::vector<float>> columns;  // [column][row]; NaN where the file says that there is no value
-  std::vector<float> labels;                // 0 or 1; empty without a label column
+  std::vector<float> labels;                // 0 or 1, or numbers; empty without a label column
 };
 
-// `label_column` is empty for a feature party. A header names the columns; all but the id and the label are numbers.
-// Errors name file, line and column, never a value or an id: malformed (ragged rows, no number, not finite as float,
-// another label than 0 and 1, no id, an id twice), invalid_argument (a column that is not there).
+enum class LabelValues : uint8_t { binary, numbers };  // 0 and 1; or any, for linear regressions
+
+// `label_column` is empty for a feature party. A header names the columns; all but the id are numbers. Errors name
+// file, line and column, never a value or an id: malformed (ragged rows, no number, not finite as float, another binary
+// label than 0 and 1, no id, an id twice), invalid_argument (a column that is not there).
 Result<PartyTable> parse_party_table(std::string_view text, const std::string& file, const std::string& id_column,
-                                     const std::string& label_column);
+                                     const std::string& label_column, LabelValues values = LabelValues::binary);
 
 // The same rows of each column, in this order.
 std::vector<std::vector<float>> rows_of(const std::vector<std::vector<float>>& columns,

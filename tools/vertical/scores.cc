@@ -12,7 +12,7 @@ ScoreQuality judge_scores(std::span<const float> scores, std::span<const float> 
   std::vector<uint32_t> order(scores.size());
   std::iota(order.begin(), order.end(), 0u);
   std::ranges::sort(order, {}, [&](uint32_t i) { return scores[i]; });
-  double rank_sum = 0, ones = 0, loss = 0;
+  double rank_sum = 0, ones = 0, loss = 0, squares = 0;
   for (size_t begin = 0; begin < order.size();) {
     size_t end = begin;
     while (end < order.size() && scores[order[end]] == scores[order[begin]]) ++end;
@@ -20,6 +20,8 @@ ScoreQuality judge_scores(std::span<const float> scores, std::span<const float> 
     for (size_t i = begin; i < end; ++i) {
       const bool is_one = labels[order[i]] == 1;
       const double score = std::clamp(static_cast<double>(scores[order[i]]), 1e-15, 1 - 1e-15);
+      const double gap = double{scores[order[i]]} - double{labels[order[i]]};
+      squares += gap * gap;
       loss -= std::log(is_one ? score : 1 - score);
       if (is_one) rank_sum += rank;
       if (is_one) ones += 1;
@@ -27,7 +29,22 @@ ScoreQuality judge_scores(std::span<const float> scores, std::span<const float> 
     begin = end;
   }
   const auto count = static_cast<double>(order.size());
-  return {.auc = (rank_sum - ones * (ones + 1) / 2) / (ones * (count - ones)), .log_loss = loss / count};
+  return {.auc = (rank_sum - ones * (ones + 1) / 2) / (ones * (count - ones)),
+          .log_loss = loss / count,
+          .rmse = std::sqrt(squares / count)};
+}
+
+double score_gap(std::span<const float> scores, std::span<const float> others, std::span<const float> labels) {
+  constexpr double kRounding = 1.0 / (1 << 22);  // of two floats
+  double sum = 0, squares = 0, gap = 0;
+  for (const float label : labels) sum += label;
+  const double mean = sum / static_cast<double>(labels.size());
+  for (const float label : labels) squares += (label - mean) * (label - mean);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const double one = scores[i], other = others[i];
+    gap = std::max(gap, std::abs(one - other) - kRounding * std::abs(other));
+  }
+  return squares > 0 ? gap / std::sqrt(squares / static_cast<double>(labels.size())) : gap;
 }
 
 }  // namespace coterie

@@ -76,12 +76,13 @@ Result<std::string> text_of(const std::string& file, ByteView built_in) {
 }
 
 Result<Tables> read_tables(const VerticalDemoOptions& options) {
+  const LabelValues values = options.model == VerticalModel::linear ? LabelValues::numbers : LabelValues::binary;
   Tables tables;
   COT_ASSIGN(tables.label_text, text_of(options.label_table, kLabelPartyBytes));
   COT_ASSIGN(tables.feature_text, text_of(options.feature_table, kFeaturePartyBytes));
   const auto name = [](const std::string& file, const char* built_in) { return file.empty() ? built_in : file; };
   COT_ASSIGN(tables.label,
-             parse_party_table(tables.label_text, name(options.label_table, "label_party.csv"), "id", "label"));
+             parse_party_table(tables.label_text, name(options.label_table, "label_party.csv"), "id", "label", values));
   COT_ASSIGN(tables.feature,
              parse_party_table(tables.feature_text, name(options.feature_table, "feature_party.csv"), "id", ""));
   return tables;
@@ -114,6 +115,7 @@ class Demo {
     manifest_.matching.intersection_min = kIntersectionMin;
     manifest_.model = options_.model;
     manifest_.logistic = options_.logistic;
+    manifest_.linear.lambda = options_.logistic.lambda;
     manifest_.trees.rounds = options_.trees;
     manifest_.trees.depth = options_.depth;
     manifest_.bins = options_.bins;
@@ -273,6 +275,7 @@ class Demo {
     for (auto& column : rows_of(tables_.feature.columns, feature_held)) pooled.held_out.push_back(std::move(column));
     COT_ASSIGN(const std::vector<float> pooled_scores, one_table_scores(pooled));
     for (size_t i = 0; i < scores.size(); ++i) result_.equal_scores += scores[i] == pooled_scores[i] ? 1 : 0;
+    result_.score_gap = score_gap(scores, pooled_scores, labels);
     result_.together = judge_scores(scores, labels);
     result_.pooled = judge_scores(pooled_scores, labels);
     result_.alone = judge_scores(alone_scores, labels);
@@ -280,6 +283,7 @@ class Demo {
   }
 
   Result<std::vector<float>> one_table_scores(const PlainData& data) const {
+    if (manifest_.is_linear()) return plain_linear_scores(data, manifest_.linear);
     if (manifest_.model == VerticalModel::logistic) return plain_regression_scores(data, manifest_.logistic);
     return plain_scores(data, manifest_.trees, manifest_.bins);
   }
@@ -310,8 +314,9 @@ ExitCode run_vertical_demo(const VerticalDemoOptions& options) {
                "party. Label party: %zu columns and the label; feature party: %zu columns.\n"
                "%s ...\n\n",
                tables->label.columns.size(), tables->feature.columns.size(),
-               options.model == VerticalModel::logistic ? "Weights and margins in shares, the coordinator deals"
-                                                        : "Gradients under Paillier-2048");
+               options.model == VerticalModel::trees      ? "Gradients under Paillier-2048"
+               : options.model == VerticalModel::logistic ? "Weights and margins in shares, the coordinator deals"
+                                                          : "Products of columns in shares, the coordinator deals");
   const Result<VerticalDemoResult> result = Demo(options, *tables, *folder).run();
   if (result) {
     folder->finished();

@@ -19,8 +19,8 @@ struct VerticalDemoOptions {
   std::string label_table, feature_table;  // CSV files; empty: the built-in ones
   VerticalModel model{};                   // trees
   uint32_t trees = 4, depth = 3, bins = 32;
-  vertical::RegressionSettings logistic;
-  std::string out;  // empty: runs/demo-DATE-TIME
+  vertical::RegressionSettings logistic;  // a linear regression has its lambda, too
+  std::string out;                        // empty: runs/demo-DATE-TIME
 };
 
 ExitCode run_vertical_demo(const VerticalDemoOptions& options);

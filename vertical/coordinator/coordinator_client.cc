@@ -54,7 +54,8 @@ Result<std::unique_ptr<ByteStream>> ask_dealer(const CoordinatorDoor& door, cons
                                                .digest = manifest,
                                                .shape = deal.shape,
                                                .session = deal.session,
-                                               .first_step = deal.first_step}));
+                                               .first_step = deal.first_step,
+                                               .is_product = deal.is_product}));
   if (view.state != JobState::running || view.job != job || view.manifest != manifest) {
     return Error(ErrorCode::malformed, "coordinator: it speaks of another job, or of one that does not run");
   }

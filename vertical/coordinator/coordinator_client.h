@@ -32,6 +32,7 @@ struct RegressionDeal {
   RegressionShape shape;
   Digest session;           // as in Request
   uint32_t first_step = 0;  // likewise
+  bool is_product = false;  // likewise
 };
 Result<std::unique_ptr<ByteStream>> ask_dealer(const CoordinatorDoor& door, const VerticalJobId& job,
                                                const Digest& manifest, const RegressionDeal& deal,

@@ -49,6 +49,7 @@ struct CoordinatorEffects {
     RegressionShape shape;
     Digest session;
     uint32_t first_step;
+    bool is_product;
   };
 
   std::vector<JobRecord> store;

@@ -128,7 +128,7 @@ CoordinatorEffects CoordinatorMachine::deal(ConnectionId connection, PartyIndex 
     return effects;
   }
   if (run.asked->shape != request.shape || run.asked->session != request.session ||
-      run.asked->first_step != request.first_step) {
+      run.asked->first_step != request.first_step || run.asked->is_product != request.is_product) {
     dealings_.erase(*other);
     run.dealings = {};
     for (const ConnectionId to : {connection, *other}) {
@@ -148,7 +148,8 @@ CoordinatorEffects CoordinatorMachine::deal(ConnectionId connection, PartyIndex 
                            .job = record.job,
                            .shape = request.shape,
                            .session = request.session,
-                           .first_step = request.first_step});
+                           .first_step = request.first_step,
+                           .is_product = request.is_product});
   return effects;
 }
 

@@ -33,6 +33,17 @@ Secret<32> party_seed(const Secret<32>& secret, const Digest& session, PartyInde
   return hkdf<32>({}, secret.reveal(), name.view());
 }
 
+Result<DealtFrames::AnyDealing> make_dealing(const CoordinatorEffects::Deal& deal, PartyIndex party,
+                                             const Secret<32>& secret) {
+  Secret<32> label = party_seed(secret, deal.session, 0), feature = party_seed(secret, deal.session, 1);
+  if (deal.is_product) {
+    COT_ASSIGN(ProductDealing product, ProductDealing::make(deal.shape, party, std::move(label), std::move(feature)));
+    return DealtFrames::AnyDealing(std::move(product));
+  }
+  COT_ASSIGN(Dealing steps, Dealing::make(deal.shape, party, std::move(label), std::move(feature), deal.first_step));
+  return DealtFrames::AnyDealing(std::move(steps));
+}
+
 Now now() { return {.instant = os::monotonic_now(), .wall = os::wall_now()}; }
 
 class Server final : public CoordinatorServer {
@@ -274,8 +285,7 @@ class Server final : public CoordinatorServer {
       }
       const Secret<32>& secret = *stored;
       for (const auto& [id, party] : {std::pair(two.label, PartyIndex{0}), {two.feature, PartyIndex{1}}}) {
-        COT_ASSIGN(Dealing dealing, Dealing::make(two.shape, party, party_seed(secret, two.session, 0),
-                                                  party_seed(secret, two.session, 1), two.first_step));
+        COT_ASSIGN(DealtFrames::AnyDealing dealing, make_dealing(two, party, secret));
         Connected& connected = connections_.at(id);
         connected.phase = Phase::dealing;
         connected.frames = std::make_unique<DealtFrames>(std::move(dealing));

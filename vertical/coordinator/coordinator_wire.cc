@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "vertical/regression/product_plan.h"
 #include "vertical/stage/wire.h"
 
 namespace coterie::vertical {
 namespace {
 
 constexpr std::array<uint8_t, 3> kMagic{'C', 'T', 'R'};
-constexpr size_t kDealBytes = 20 + 32 + 4;  // shape, session, first step
+constexpr size_t kDealBytes = 20 + 32 + 4 + 1;  // shape, session, first step, whether a product
 constexpr uint8_t kAnswerKind = 64, kRefusalKind = 65;
 
 void write_text(WireWriter& writer, std::string_view text) {
@@ -99,6 +100,7 @@ Bytes write_request(const Request& request) {
     }
     writer.digest(request.session);
     writer.u32(request.first_step);
+    writer.u8(request.is_product ? 1 : 0);
   }
   return with_header(static_cast<uint8_t>(request.kind), writer.take());
 }
@@ -146,7 +148,12 @@ Result<Request> read_request(RequestKind kind, ByteView payload) {
     if (Status status = check_regression_shape(shape); !status) return malformed(status.error().message());
     request.session = reader.digest();
     request.first_step = reader.u32();
-    if (request.first_step >= RingPlan(shape).steps()) return malformed("a step that is none of the shape's came");
+    request.is_product = read_flag(reader, is_wrong);
+    const uint32_t steps = request.is_product ? 1 : RingPlan(shape).steps();
+    if (request.first_step >= steps) return malformed("a step that is none of the shape's came");
+    if (const Status status = check_product_shape(shape); request.is_product && !status) {
+      return malformed(status.error().message());
+    }
   }
   if (is_wrong || !reader.ended()) return malformed("a request with too few or too many bytes came");
   return request;

@@ -38,6 +38,7 @@ struct Request {
   RegressionShape shape;    // deal, like the two below
   Digest session;           // of both parties' journals: the same words are dealt to the same two alone
   uint32_t first_step = 0;  // of the shape's: what was dealt before is not dealt again
+  bool is_product = false;  // one product of tables (product_dealing.h) in place of a training's steps; first_step is 0
 };
 
 Bytes write_request(const Request& request);

@@ -8,7 +8,7 @@ namespace coterie::vertical {
 
 ByteView DealtFrames::waiting() {
   if (gone_ == frame_.size() && !is_over_) {
-    const std::optional<Message> message = dealing_.next();
+    const std::optional<Message> message = std::visit([](auto& dealing) { return dealing.next(); }, dealing_);
     is_over_ = !message;
     wipe(frame_);
     frame_.clear();

@@ -2,15 +2,18 @@
 #pragma once
 
 #include <utility>
+#include <variant>
 
 #include "base/bytes.h"
 #include "vertical/regression/dealing.h"
+#include "vertical/regression/product_dealing.h"
 
 namespace coterie::vertical {
 
 class DealtFrames {
  public:
-  explicit DealtFrames(Dealing dealing) : dealing_(std::move(dealing)) {}
+  using AnyDealing = std::variant<Dealing, ProductDealing>;
+  explicit DealtFrames(AnyDealing dealing) : dealing_(std::move(dealing)) {}
 
   // What goes next; empty when all has gone. Makes the next frame if there is none, which takes some milliseconds.
   ByteView waiting();
@@ -19,7 +22,7 @@ class DealtFrames {
   bool is_over() const { return is_over_; }
 
  private:
-  Dealing dealing_;
+  AnyDealing dealing_;
   Bytes frame_;
   size_t gone_ = 0;
   uint64_t sequence_ = 0;

@@ -20,6 +20,7 @@ enum class MaskUse : uint32_t {
   change,          // [column]: its share of what hides the change of the weights
   change_share,    // [column][high part, top bit]: the label party's share
   edge,            // one word: the feature party's noise on its share of the guard
+  product_share,   // [column of A][column of B]: the label party's share of a product of tables (product_plan.h)
 };
 
 // `count` words of one chunk; chunk 0 for what has no rows.

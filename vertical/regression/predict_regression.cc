@@ -24,7 +24,7 @@ Status check_scored(const RegressionColumns& columns, const RegressionModel& mod
 
 class LabelScoringMachine final : public LabelScoring {
  public:
-  explicit LabelScoringMachine(std::vector<double> margins) : margins_(std::move(margins)) {}
+  LabelScoringMachine(std::vector<double> margins, ScoreKind kind) : margins_(std::move(margins)), kind_(kind) {}
 
   std::optional<Message> next() override { return std::nullopt; }
 
@@ -39,7 +39,8 @@ class LabelScoringMachine final : public LabelScoring {
                                                " adds something that is no number to row " +
                                                std::to_string(scores_.size()));
       }
-      scores_.push_back(static_cast<float>(sigmoid(margins_[scores_.size()] + theirs)));
+      const double sum = margins_[scores_.size()] + theirs;
+      scores_.push_back(static_cast<float>(kind_ == ScoreKind::value ? sum : sigmoid(sum)));
     }
     return {};
   }
@@ -49,6 +50,7 @@ class LabelScoringMachine final : public LabelScoring {
 
  private:
   std::vector<double> margins_;
+  ScoreKind kind_;
   std::vector<float> scores_;
 };
 
@@ -81,9 +83,10 @@ class FeatureScoringMachine final : public Stage {
 }  // namespace
 
 Result<std::unique_ptr<LabelScoring>> LabelScoring::start(const RegressionColumns& columns,
-                                                          const RegressionModel& model, uint32_t rows) {
+                                                          const RegressionModel& model, uint32_t rows, ScoreKind kind) {
   COT_TRY(check_scored(columns, model, rows));
-  return std::unique_ptr<LabelScoring>(std::make_unique<LabelScoringMachine>(partial_margins(model, columns, rows)));
+  return std::unique_ptr<LabelScoring>(
+      std::make_unique<LabelScoringMachine>(partial_margins(model, columns, rows), kind));
 }
 
 Result<std::unique_ptr<Stage>> start_feature_scoring(const RegressionColumns& columns, const RegressionModel& model,

@@ -9,12 +9,14 @@
 
 namespace coterie::vertical {
 
+enum class ScoreKind : uint8_t { probability, value };  // the sigmoid of the sum, or a linear regression's sum itself
+
 class LabelScoring : public Stage {
  public:
   // `columns` [column][row], of the rows that are scored. invalid_argument for other columns than the model's.
   static Result<std::unique_ptr<LabelScoring>> start(const RegressionColumns& columns, const RegressionModel& model,
-                                                     uint32_t rows);
-  // Probabilities of label 1, one a row, when done().
+                                                     uint32_t rows, ScoreKind kind = ScoreKind::probability);
+  // One a row, when done().
   virtual const std::vector<float>& scores() const = 0;
 };
 

@@ -19,6 +19,9 @@ std::string message_name(uint16_t kind) {
     case RegressionMessage::label_weights: return "label_weights";
     case RegressionMessage::stop: return "stop";
     case RegressionMessage::scores: return "scores";
+    case RegressionMessage::products: return "products";
+    case RegressionMessage::moments: return "moments";
+    case RegressionMessage::feature_weights: return "feature_weights";
     case RegressionMessage::dealt_seed: return "dealt_seed";
     case RegressionMessage::dealt_words: return "dealt_words";
   }

@@ -24,6 +24,9 @@ enum class RegressionMessage : uint16_t {
   label_weights,    // feature party: its shares of the label party's weights
   stop,             // label party: the guard says that the sigmoid does not hold
   scores,           // feature party: a number for each row that is scored
+  products,         // feature party of a linear regression: its share of a product of tables
+  moments,          // likewise: the means of products of its columns, as doubles
+  feature_weights,  // label party of a linear regression: the feature party's weights, as doubles
   dealt_seed = 32,  // dealer: 32 bytes and no step
   dealt_words,      // dealer: what a party cannot make of its seed; see dealing.h
 };

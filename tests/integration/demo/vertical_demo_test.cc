@@ -98,6 +98,26 @@ TEST_F(VerticalDemo, ARegressionIsAsGoodAsOneTable) {
   EXPECT_NE(mixed.errors().find("--trees"), std::string::npos) << mixed.errors();
 }
 
+TEST_F(VerticalDemo, ALinearRegressionHasTheScoresOfOneTable) {
+  DemoProcess demo(directory_.path(), {"vertical", "demo", "--model", "linear", "--lambda", "0.003", "--out", run()});
+  ASSERT_EQ(demo.wait(), 0) << demo.errors() << demo.output();
+  const nlohmann::json metrics = file("metrics.json");
+  EXPECT_EQ(metrics["model"], "linear");
+  EXPECT_LE(metrics["score_gap"], 1e-6);
+  EXPECT_NEAR(metrics["together"]["rmse"], metrics["pooled"]["rmse"], 1e-7);
+  EXPECT_LT(metrics["together"]["rmse"], metrics["label_party_alone"]["rmse"]);
+  EXPECT_EQ(metrics["job_state"], "done");
+  const nlohmann::json ledger = file("ledger.json");
+  ASSERT_EQ(ledger.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(ledger[i]["id"], kLinearLeakage[i]);
+  EXPECT_TRUE(ledger[1].contains("coordinator"));
+  EXPECT_EQ(file("feature_party/ledger.json"), ledger);
+  EXPECT_EQ(file("manifest.json")["linear"]["lambda"], 0.003);
+  DemoProcess mixed(directory_.path(), {"vertical", "demo", "--model", "linear", "--epochs", "3"});
+  EXPECT_EQ(mixed.wait(), 2);
+  EXPECT_NE(mixed.errors().find("--epochs"), std::string::npos) << mixed.errors();
+}
+
 TEST_F(VerticalCoordinator, LeadsAJobOverItsOwnDeath) {
   auto coordinator = start_coordinator();
   ASSERT_EQ(vertical("submit", "label"), 0) << said_;

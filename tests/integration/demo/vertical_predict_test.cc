@@ -141,5 +141,27 @@ TEST_F(VerticalRegressionPredict, GivesTheTrainingsOwnScores) {
   expect_the_trainings_scores();
 }
 
+class VerticalLinearPredict : public VerticalPredict {
+ protected:
+  // Any numbers as labels.
+  void SetUp() override {
+    VerticalPredict::SetUp();
+    std::string label = "id,label,x\n";
+    for (int i = 0; i < 60; ++i) {
+      label += "p" + std::to_string(i) + "," + std::to_string(3 * i - 20 * (i % 7)) + ".5," + std::to_string(i) + "\n";
+    }
+    write("label.csv", label);
+  }
+  void change(VerticalManifest& manifest) const override { manifest.model = VerticalModel::linear; }
+};
+
+TEST_F(VerticalLinearPredict, GivesTheTrainingsOwnScores) {
+  auto coordinator = start_coordinator();
+  run_job("party", "label", "feature");
+  write_prediction(VerticalModel::linear);
+  run_job("predict", "predict_label", "predict_feature");
+  expect_the_trainings_scores();
+}
+
 }  // namespace
 }  // namespace coterie::integration

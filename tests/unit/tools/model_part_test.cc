@@ -44,7 +44,7 @@ TEST(ModelPartFile, TakesNoCountOnTrust) {
     changed.insert(changed.end(), digest.bytes.begin(), digest.bytes.end());
     return read_model_part(changed);
   };
-  EXPECT_ERROR(resealed(4, 2), ErrorCode::malformed, "no part");
+  EXPECT_ERROR(resealed(4, kVerticalModels), ErrorCode::malformed, "no part");
   EXPECT_ERROR(resealed(5, 2), ErrorCode::malformed, "no part");
   EXPECT_ERROR(resealed(7, 1), ErrorCode::malformed, "no part");
   EXPECT_ERROR(resealed(43, 0xff), ErrorCode::malformed, "no part");

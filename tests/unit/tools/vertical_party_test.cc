@@ -97,9 +97,29 @@ TEST(VerticalManifest, MayBeARegressionsWithADealer) {
   EXPECT_ERROR(parse_manifest(write_manifest(manifest)), ErrorCode::invalid_argument, "needs a coordinator");
 }
 
+TEST(VerticalManifest, MayBeALinearRegressionsWithNumbersAsLabels) {
+  VerticalManifest manifest{.parties = {"a", "b"}, .model = VerticalModel::linear};
+  manifest.linear.lambda = 0.25;
+  const std::string text = write_manifest(manifest);
+  const Result<VerticalManifest> read = parse_manifest(text);
+  ASSERT_OK(read);
+  EXPECT_TRUE(read->is_linear() && read->is_regression());
+  EXPECT_EQ(read->linear, manifest.linear);
+  std::string other = text;
+  EXPECT_ERROR(parse_manifest(other.replace(other.find("0.25"), 4, "-1.0")), ErrorCode::invalid_argument, "lambda");
+  other = text;
+  EXPECT_ERROR(parse_manifest(other.replace(other.find("\"L11\""), 5, "\"L6\"")), ErrorCode::invalid_argument,
+               "/leakage_ack: must be [\"L1\", \"L11\"");
+  const auto table = parse_party_table("id,label\na,2.5\n", "t.csv", "id", "label", LabelValues::numbers);
+  ASSERT_OK(table);
+  EXPECT_EQ(table->labels, std::vector<float>{2.5f});
+  EXPECT_ERROR(parse_party_table("id,label\na,nan\n", "t.csv", "id", "label", LabelValues::numbers),
+               ErrorCode::malformed, "finite");
+}
+
 TEST(VerticalManifest, MayBeAPredictionsWithAModelOfBefore) {
   VerticalManifest manifest{.predicts = manifest_digest("abc")};
-  for (const VerticalModel model : {VerticalModel::trees, VerticalModel::logistic}) {
+  for (const VerticalModel model : {VerticalModel::trees, VerticalModel::logistic, VerticalModel::linear}) {
     manifest.model = model;
     const std::string text = write_manifest(manifest);
     const Result<VerticalManifest> read = parse_manifest(text);

@@ -197,13 +197,11 @@ TEST_F(CoordinatorMachineTest, DealsOnceToBothPartiesOfARun) {
   ASSERT_TRUE(heard(label));
   EXPECT_EQ(heard(label)->error().reason(), "deal_differs") << "both hear of it";
 
-  for (int difference = 0; difference < 2; ++difference) {
+  for (int difference = 0; difference < 3; ++difference) {
     Request other = deal(100);
-    if (difference == 0) {
-      other.session = digest('T');
-    } else {
-      other.first_step = 3;
-    }
+    if (difference == 0) other.session = digest('T');
+    if (difference == 1) other.first_step = 3;
+    if (difference == 2) other.is_product = true;
     EXPECT_EQ(refusal(label_, deal(100)), "waits");
     EXPECT_EQ(refusal(feature_, other), "deal_differs");
   }

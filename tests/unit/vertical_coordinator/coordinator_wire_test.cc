@@ -52,6 +52,16 @@ TEST(CoordinatorWire, CarriesEachRequest) {
   EXPECT_EQ(deal->session, session);
   EXPECT_EQ(deal->first_step, 111u);
   EXPECT_FALSE(again({.kind = RequestKind::deal, .job = {3}, .shape = shape, .first_step = 112})) << "it has 112 steps";
+  Request product{.kind = RequestKind::deal, .job = {3}, .digest = digest, .shape = shape, .is_product = true};
+  const Result<Request> read_product = again(product);
+  ASSERT_OK(read_product);
+  EXPECT_TRUE(read_product->is_product);
+  EXPECT_FALSE(deal->is_product);
+  product.first_step = 1;
+  EXPECT_FALSE(again(product)) << "it has no steps";
+  product.first_step = 0;
+  product.shape.feature_columns = 1024;
+  EXPECT_FALSE(again(product)) << "too many columns for a product";
   ASSERT_OK(again({.kind = RequestKind::status, .job = {3}}));
   for (const RequestKind kind : {RequestKind::cancel, RequestKind::pause, RequestKind::resume}) {
     const Result<Request> request = again({.kind = kind, .job = {3}});
