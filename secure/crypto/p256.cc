@@ -122,6 +122,8 @@ bool p256_key_is_valid(ByteView public_key) {
   return context && EVP_PKEY_public_check(context.get()) == 1;
 }
 
+Status p256_can_sign() { return {}; }
+
 Result<std::unique_ptr<Signer>> make_p256_signer(ByteView scalar) {
   if (scalar.size() != kScalarBytes) return Error(ErrorCode::invalid_argument, "a P-256 private key has 32 bytes");
   Bytes point = point_of(scalar);

@@ -6,7 +6,7 @@
 namespace coterie {
 
 // SHA-256(prefix || message): by libcrypto (sha256_libcrypto.cc), which uses the CPU's SHA instructions; in the engine
-// alone, which links no library, sha256_portable (sha256_no_libcrypto.cc).
+// alone, which links no library, and in an SDK without OpenSSL, sha256_portable (sha256_no_libcrypto.cc).
 Digest sha256_stream(ByteView prefix, ByteView message);
 
 // The same by FIPS 180-4 section 6.2.2 in plain C++. 0.2 GB/s.

@@ -30,6 +30,8 @@ Result<std::unique_ptr<Signer>> make_signer(KeyAlgorithm algorithm, ByteView sec
   return Error(ErrorCode::invalid_argument, "unknown key algorithm");
 }
 
+Status can_make_keys(KeyAlgorithm algorithm) { return algorithm == KeyAlgorithm::p256 ? p256_can_sign() : Status(); }
+
 Bytes generate_secret(KeyAlgorithm algorithm) {
   // Every 32-byte string is an Ed25519 seed; a P-256 scalar must lie in [1, n): redrawn with probability 2^-32.
   for (;;) {

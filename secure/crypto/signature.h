@@ -1,4 +1,5 @@
-// Signatures: Ed25519 (RFC 8032, libsodium) and ECDSA over P-256 with SHA-256 (FIPS 186-4, libcrypto).
+// Signatures: Ed25519 (RFC 8032, libsodium) and ECDSA over P-256 with SHA-256 (FIPS 186-4, libcrypto; an SDK without
+// OpenSSL verifies it by itself, and makes no such keys).
 //
 // Both, because phones keep keys in hardware that often knows P-256 only. Ed25519: public key 32 bytes, signature 64.
 // P-256: public key 65 bytes (uncompressed point, X9.62), signature DER as secure elements produce it.
@@ -35,7 +36,10 @@ class Signer {
 // scalar.
 Result<std::unique_ptr<Signer>> make_signer(KeyAlgorithm algorithm, ByteView secret);
 
-// The stored form of a fresh private key.
+// Whether this build makes keys of this algorithm; an error says what to do instead.
+Status can_make_keys(KeyAlgorithm algorithm);
+
+// The stored form of a fresh private key, of an algorithm that this build makes keys of.
 Bytes generate_secret(KeyAlgorithm algorithm);
 
 }  // namespace coterie

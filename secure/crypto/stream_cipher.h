@@ -22,7 +22,7 @@ inline constexpr uint64_t kKeyStreamBytesMax = uint64_t{1} << 36;
 // it for kilobytes. Nothing is allocated but by a thread's first call.
 class KeyStream {
  public:
-  // An error if libcrypto does not have the suite.
+  // An error if there is no cipher for the suite.
   static Result<KeyStream> make(CipherSuite suite, const Secret<32>& key);
 
   // Fills `out` with the stream's bytes from `offset` on. offset + out.size() is at most kKeyStreamBytesMax.

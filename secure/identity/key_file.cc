@@ -84,6 +84,7 @@ Result<CipherKey> load_cipher_key(const std::string& path) {
 }
 
 Result<std::unique_ptr<Signer>> load_or_create_signer(const std::string& path, KeyAlgorithm algorithm) {
+  COT_TRY(can_make_keys(algorithm));
   COT_ASSIGN(Bytes bytes, load_or_create(path, [algorithm] { return fresh_signer_bytes(algorithm); }));
   return signer_of(std::move(bytes), path);
 }
@@ -94,6 +95,7 @@ Result<std::unique_ptr<Signer>> load_signer(const std::string& path) {
 }
 
 Result<std::unique_ptr<Signer>> create_signer(const std::string& path, KeyAlgorithm algorithm) {
+  COT_TRY(can_make_keys(algorithm));
   return create_signer_of(fresh_signer_bytes(algorithm), path);
 }
 
