@@ -16,11 +16,14 @@ elseif(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
 endif()
 # Debug builds, the sanitizers' among them, check the machines after every step (base/assert.h).
 target_compile_definitions(coterie_flags INTERFACE $<$<CONFIG:Debug>:COT_CHECK_STEPS>)
-target_link_options(coterie_flags INTERFACE -Wl,-z,relro,-z,now)
+if(NOT APPLE)
+  target_link_options(coterie_flags INTERFACE -Wl,-z,relro,-z,now)
+endif()
 if(COTERIE_SANITIZE STREQUAL "")
   target_compile_options(coterie_flags INTERFACE -fstack-protector-strong -fstack-clash-protection $<$<NOT:$<OR:$<CONFIG:Debug>,$<BOOL:${COTERIE_QUICK}>>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>)
   # Indirect jumps land only where the compiler meant them to, on CPUs and kernels that check it. An app chooses for itself.
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT COTERIE_ENGINE_ONLY)
+  if(APPLE)  # has its own
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT COTERIE_ENGINE_ONLY)
     target_compile_options(coterie_flags INTERFACE -fcf-protection=full)
   elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64" AND NOT COTERIE_ENGINE_ONLY)
     target_compile_options(coterie_flags INTERFACE -mbranch-protection=standard)

@@ -176,9 +176,41 @@ public struct Identity {
     }
 }
 
-/// The library's own HTTPS is its way to the server.
+/// One request for the app's own HTTPS: `target` is path and query, to be appended to the server's URL.
+public struct HTTPRequest {
+    public let method: String
+    public let target: String
+    public let headers: [(name: String, value: String)]
+    public let contentType: String?
+    /// nil: no body.
+    public let body: [UInt8]?
+    /// The server may hold the request this long before it answers.
+    public let answerMsMax: UInt32
+}
+
+public struct HTTPResponse {
+    public var status: Int
+    public var headers: [(name: String, value: String)]
+    public var body: [UInt8]
+
+    public init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// The app's own HTTPS, for example URLSession's. It must verify the server's certificate.
+public protocol Transport: AnyObject {
+    /// Sends one request and waits; nil means that no answer came. Called inside step().
+    func send(_ request: HTTPRequest) -> HTTPResponse?
+}
+
 public struct ClientOptions {
+    /// Not needed with a transport.
     public var serverURL: String
+    /// nil: the library's own HTTPS, if it was built in.
+    public var transport: Transport?
     public var caFile: String?
     public var stateDirectory: String
     public var enrollmentToken: String?
@@ -230,11 +262,13 @@ public final class Client {
     private var handle: OpaquePointer?
     private let dataset: Dataset
     private let onRefused: (Refusal) -> Void
+    private let transport: Transport?
 
     /// `onRefused` is called inside step().
     public init(options: ClientOptions, dataset: Dataset, onRefused: @escaping (Refusal) -> Void = { _ in }) throws {
         self.dataset = dataset
         self.onRefused = onRefused
+        self.transport = options.transport
         var c = coterie_options()
         c.struct_size = MemoryLayout<coterie_options>.stride
         c.use_p256 = options.useP256 ? 1 : 0
@@ -242,6 +276,12 @@ public final class Client {
         c.refused_context = Unmanaged.passUnretained(self).toOpaque()
         c.on_refused = { context, refusal in
             Unmanaged<Client>.fromOpaque(context!).takeUnretainedValue().onRefused(Refusal(refusal!.pointee))
+        }
+        var http = coterie_transport()
+        http.struct_size = MemoryLayout<coterie_transport>.stride
+        http.context = Unmanaged.passUnretained(self).toOpaque()
+        http.send = { context, request, reply in
+            Unmanaged<Client>.fromOpaque(context!).takeUnretainedValue().send(request!.pointee, reply)
         }
         try withText(options.serverURL) { url in
             try withText(options.caFile) { caFile in
@@ -259,7 +299,10 @@ public final class Client {
                                     c.certificate = certificate
                                     c.certificate_size = options.certificate?.count ?? 0
                                     c.requirements = requirements
-                                    try opening { coterie_client_open(&c, &dataset.c, &handle, $0, $1) }
+                                    try withUnsafePointer(to: http) { http in
+                                        c.transport = options.transport == nil ? nil : http
+                                        try opening { coterie_client_open(&c, &dataset.c, &handle, $0, $1) }
+                                    }
                                 }
                             }
                         }
@@ -270,6 +313,22 @@ public final class Client {
     }
 
     deinit { coterie_client_close(&handle) }
+
+    private func send(_ c: coterie_http_request, _ reply: OpaquePointer?) -> Int32 {
+        var headers: [(name: String, value: String)] = []
+        for i in 0..<c.header_count {
+            headers.append((String(cString: c.headers[i].name), String(cString: c.headers[i].value)))
+        }
+        let request = HTTPRequest(
+            method: String(cString: c.method), target: String(cString: c.target), headers: headers,
+            contentType: c.content_type.map { String(cString: $0) },
+            body: c.body.map { Array(UnsafeBufferPointer(start: $0, count: c.body_bytes)) },
+            answerMsMax: c.answer_ms_max)
+        guard let answer = transport?.send(request) else { return 1 }
+        coterie_http_reply_status(reply, Int32(answer.status))
+        for header in answer.headers { coterie_http_reply_header(reply, header.name, header.value) }
+        return answer.body.withUnsafeBufferPointer { coterie_http_reply_body(reply, $0.baseAddress, $0.count) }
+    }
 
     /// This device's own key: what an authority certifies (`ClientOptions.certificate`).
     public func identity() throws -> Identity {
