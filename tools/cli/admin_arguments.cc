@@ -1,4 +1,4 @@
-// job, token and server: commands that only talk to a server.
+// job, token, server and node: commands that only talk to a server.
 #include <memory>
 
 #include "aggregation/strategy/registry.h"
@@ -7,6 +7,7 @@
 #include "tools/cli/help.h"
 #include "tools/cli/job_commands.h"
 #include "tools/cli/job_plan_command.h"
+#include "tools/cli/node_commands.h"
 
 namespace coterie {
 namespace {
@@ -178,6 +179,15 @@ void add_server(CLI::App& app, Invocation& invocation) {
                                         "  coterie --data-dir ./data server status\n  coterie server status -o json\n");
   add_output_option(*status, admin);
   status->callback([&] { invocation.run = [&admin] { return show_server(admin); }; });
+}
+
+void add_node(CLI::App& app, Invocation& invocation) {
+  AdminCommand& admin = invocation.admin;
+  CLI::App* node = add_group(app, "node", "servers of a fleet", "  coterie node list\n");
+  CLI::App* list = add_server_command(*node, "list", "each server of the fleet, and how much it has to do",
+                                      "  coterie node list\n  coterie node list -o json\n");
+  add_output_option(*list, admin);
+  list->callback([&] { invocation.run = [&admin] { return list_nodes(admin); }; });
 }
 
 }  // namespace coterie

@@ -57,6 +57,7 @@ void add_doctor(CLI::App& app, Invocation& invocation);
 void add_audit(CLI::App& app, Invocation& invocation);
 void add_signing_key(CLI::App& app, Invocation& invocation);
 void add_server(CLI::App& app, Invocation& invocation);
+void add_node(CLI::App& app, Invocation& invocation);
 void add_texts(CLI::App& app, Invocation& invocation);  // last: it describes the others
 
 }  // namespace coterie

@@ -138,6 +138,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments, Invocation&
   add_audit(app, invocation);
   add_doctor(app, invocation);
   add_server(app, invocation);
+  add_node(app, invocation);
   add_signing_key(app, invocation);
   add_texts(app, invocation);
   if (arguments.empty()) return {.runs = false, .is_error = true, .text = app.help()};

@@ -88,6 +88,8 @@ TEST_F(Commands, TakeAJobFromItsFileToItsModel) {
       coterie_json({"model", "evaluate", "new.cotf", "--data", run() + "/held-out.cotf"})["accuracy"].get<double>(),
       before);
   EXPECT_EQ(coterie_json({"device", "list"})["devices"].size(), 2u);
+  EXPECT_TRUE(coterie_json({"node", "list"})["nodes"].is_array());
+  EXPECT_NE(coterie({"node", "list"}), "");
 }
 
 TEST_F(Commands, PauseResumeAndCancelAJob) {
