@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Programs outside of the tree, in C and C++, are built with what `cmake --install` left, by CMake and by pkg-config.
+"""Programs outside of the tree, in C, C++, Java and Python, are built and run with what `cmake --install` left.
+
+C and C++ by CMake and by pkg-config. Java where there is a JDK, Python where there is NumPy.
 
 Usage: consumer_test.py ROOT BUILD SAMPLES CC CXX FLAGS LINK_FLAGS. FLAGS: of sanitizers, which the library's users must have too.
 Each program trains the same ten steps, so all of them must write the same model.
@@ -54,13 +56,42 @@ def by_pkg_config(folder, prefix, module, environment):
     return {module: program}
 
 
+def sanitizer_first():
+    """For programs that are not built with the library's sanitizer: its runtime must come first."""
+    if "address" not in FLAGS:
+        return {}
+    runtime = run(CXX, "-print-file-name=libclang_rt.asan-x86_64.so").strip()
+    return {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "handle_segv=0:detect_leaks=0"}
+
+
+def by_java(folder, prefix):
+    """The command that trains, or none where there is nothing to do it with."""
+    if "thread" in FLAGS or not all(map(shutil.which, ("javac", "java"))) or not (BUILD / "lib/libcoterie_jni.so").exists():
+        print("left out: Java (no JDK, or a sanitizer that a JVM does not stand)")
+        return {}
+    install(prefix, "java")
+    jar = prefix / "share/java/coterie.jar"
+    run("javac", "-cp", jar, "-d", folder, folder / "Train.java")
+    return {"java": ["java", f"-Djava.library.path={prefix}/lib", "-cp", f"{jar}:{folder}", "Train"]}
+
+
+def by_python(folder):
+    python = next((path for path in ("/usr/bin/python3", sys.executable)
+                   if subprocess.run([path, "-c", "import numpy"], capture_output=True, check=False).returncode == 0), None)
+    if "thread" in FLAGS or python is None:
+        print("left out: Python (no NumPy, or a sanitizer that Python does not stand)")
+        return {}
+    shutil.copytree(ROOT / "bindings/python/coterie", folder / "site/coterie", ignore=shutil.ignore_patterns("__pycache__"))
+    return {"python": [python, "-B", folder / "train.py"]}
+
+
 def needed(program):
     return run("readelf", "-d", program).count("[libcoterie.so.0]")
 
 
-def trained(program, environment):
-    result = program.with_suffix(".cotf")
-    run(program, SAMPLES / "mlp.cotf", SAMPLES / "images.cotf", result, env=environment)
+def trained(folder, name, command, environment):
+    result = folder / f"{name}.cotf"
+    run(*command, SAMPLES / "mlp.cotf", SAMPLES / "images.cotf", result, env=environment)
     return hashlib.sha256(result.read_bytes()).hexdigest()
 
 
@@ -77,7 +108,7 @@ def main(folder):
                 sys.exit(f"{text.relative_to(prefix)} names {foreign}")
     outside = folder / "consumer"
     shutil.copytree(ROOT / "tests/install/consumer", outside)
-    for source in ("train.c", "train.cc"):
+    for source in ("train.c", "train.cc", "Train.java", "train.py"):
         shutil.copy(ROOT / "examples/train" / source, outside)
     environment = {**os.environ, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig", "LD_LIBRARY_PATH": ""}
     programs = by_cmake(outside, prefix)
@@ -86,13 +117,16 @@ def main(folder):
     for name, program in programs.items():
         if needed(program) != (0 if "static" in name else 1):
             sys.exit(f"{name} is linked as it should not be:\n{run('readelf', '-d', program)}")
-    digests = {name: trained(program, environment) for name, program in programs.items()}
+    digests = {name: trained(outside, name, [program], environment) for name, program in programs.items()}
+    environment |= {"PYTHONPATH": str(outside / "site"), "COTERIE_LIBRARY": str(prefix / "lib/libcoterie.so.0"), **sanitizer_first()}
+    for name, command in (by_java(outside, prefix) | by_python(outside)).items():
+        digests[name] = trained(outside, name, command, environment)
     if len(set(digests.values())) != 1:
         sys.exit(f"the same training gave other models: {digests}")
     refused = configure(outside, folder / "later", prefix, "-DWANTED=1.0")
     if refused.returncode == 0 or "version" not in refused.stderr:
         sys.exit(f"a project that asks for Coterie 1.0 got this one:\n{refused.stderr}")
-    print(f"{len(programs)} programs trained the same model: {digests['shared_c'][:12]}")
+    print(f"{len(digests)} programs ({', '.join(digests)}) trained the same model: {digests['shared_c'][:12]}")
 
 
 with tempfile.TemporaryDirectory(prefix="coterie-consumer-") as temporary:
