@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text/number_from_chars.h"
+
 namespace coterie {
 namespace {
 
@@ -251,7 +253,7 @@ bool JsonScanner::number(float& out) {
   const std::string_view text = number_text();
   if (text.empty()) return false;
   // from_chars has no value where the number is too small, either; then it is rounded to the nearest, which is 0.
-  const auto [read, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  const auto [read, error] = number_from_chars(text.data(), text.data() + text.size(), out);
   if (error == std::errc() && std::isfinite(out)) return true;
   const size_t exponent = text.find_first_of("eE");
   const bool is_small = exponent != std::string_view::npos ? text[exponent + 1] == '-' : text.find('.') <= 2;

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <string>
 
+#include "base/text/number_from_chars.h"
+
 namespace coterie {
 
 Result<LossScaling> parse_loss_scaling(std::string_view text) {
   if (text == "dynamic") return LossScaling{.start = 0x1p16f, .growth_steps = 2000};
   LossScaling scaling;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), scaling.start);
+  const auto [end, error] = number_from_chars(text.data(), text.data() + text.size(), scaling.start);
   if (error != std::errc() || end != text.data() + text.size() || !scaling.is_on()) {
     return Error(ErrorCode::invalid_argument,
                  "the loss scale must be dynamic or a power of two, is " + std::string(text));

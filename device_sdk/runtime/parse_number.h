@@ -1,8 +1,9 @@
 // Numbers in the texts of options.
 #pragma once
 
-#include <charconv>
 #include <string_view>
+
+#include "base/text/number_from_chars.h"
 
 namespace coterie {
 
@@ -10,7 +11,7 @@ namespace coterie {
 template <typename T>
 bool parse_number(std::string_view text, T& number) {
   const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  const auto [stopped, error] = number_from_chars(text.data(), end, number);
   return error == std::errc() && stopped == end;
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/text/number_from_chars.h"
+
 namespace coterie {
 namespace {
 
@@ -30,7 +32,7 @@ double one_cycle(double t, double steps) {
 
 template <typename Number>
 bool parse_number(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = number_from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();
 }
 

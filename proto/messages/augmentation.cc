@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/text/number_from_chars.h"
+
 namespace coterie {
 namespace {
 
@@ -21,7 +23,7 @@ Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "
 template <typename T>
 std::optional<T> number_in(std::string_view text) {
   T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = number_from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }

@@ -202,7 +202,7 @@ NO_WORDS_CHECK = [r"tests/tidy/"]  # this file and its test spell out what they 
 
 STANDARD_C = set("""assert complex ctype dirent dlfcn errno fcntl fenv float immintrin inttypes limits locale math netdb
 grp poll pthread pwd sched setjmp signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string
-strings syslog termios tgmath threads time uchar unistd wchar wctype arm_neon cpuid execinfo malloc xmmintrin""".split())
+strings syslog termios tgmath threads time uchar unistd wchar wctype arm_neon cpuid execinfo malloc xlocale xmmintrin""".split())
 
 # ---------------------------------------------------------------- applying them
 
