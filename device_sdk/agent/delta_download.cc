@@ -26,49 +26,71 @@ std::span<const DeltaFile> way_from(const std::vector<Digest>& kept, const DoFet
   return {};
 }
 
-// Nothing: the server has another file under this name, or none.
+uint64_t size_of(const std::string& path) {
+  const Result<os::File> file = os::File::open_read(path);
+  return file ? file->size().value_or(0) : 0;
+}
+
+// Whether the next attempt may get what this one did not.
+bool may_come(ErrorCode code, bool has_grown) {
+  switch (code) {
+    case ErrorCode::cancelled:
+    case ErrorCode::rate_limited:
+    case ErrorCode::overloaded: return true;  // said of the device or of the server, and not of this file
+    case ErrorCode::unavailable:
+    case ErrorCode::timed_out: return has_grown;
+    default: return false;
+  }
+}
+
+// Nothing: the server has another file under this name, or none, or cannot send it. An attempt that finds a part of an
+// earlier one and adds nothing to it is the last.
 Result<std::optional<Outcome<Bytes>>> fetch_delta(const DeltaDownload& means, const DeviceId& device,
                                                   const DeltaFile& delta) {
   using Fetched = std::optional<Outcome<Bytes>>;
   const std::string path = means.directory + "/delta-" + delta.file.hex() + ".cotf";
+  const std::string part = path + ".part";
+  const bool is_first = !os::exists(part);
+  const uint64_t size_before = size_of(part);
   COT_ASSIGN(Outcome<Digest> came, download_model(means.api, device, delta.file, delta.bytes, path));
   if (auto* failure = std::get_if<Failure>(&came)) {
-    const ErrorCode code = failure->error.code();
-    const bool may_come = code != ErrorCode::not_found && code != ErrorCode::refused;
-    return may_come ? Fetched(std::move(*failure)) : Fetched();
+    const bool has_grown = is_first || size_of(part) > size_before;
+    return may_come(failure->error.code(), has_grown) ? Fetched(std::move(*failure)) : Fetched();
   }
   if (std::get<Digest>(came) != delta.file) return Fetched();
   COT_ASSIGN(Bytes file, os::read_file(path, delta.bytes));
-  if (content_digest(file) != delta.file) {
-    COT_TRY(os::remove_file(path));
-    return Fetched();
-  }
   return Fetched(std::move(file));
 }
 
+// Where a link of the chain has to lead.
+const Digest& end_of(std::span<const DeltaFile> way, size_t link, const DoFetchModel& action) {
+  return link + 1 < way.size() ? way[link + 1].base : action.model;
+}
+
 // Nothing: it has to be fetched whole. Failure: the server could not be asked; what came is used by the next attempt.
+//
+// The result alone is hashed: its digest was signed, and no chain of other models leads to it. The kept model is hashed
+// before anything is fetched, as damage of it would be paid for in bytes.
 Made download_by_deltas(const DeltaDownload& means, const DeviceId& device, const DoFetchModel& action) {
   const std::span<const DeltaFile> way = way_from(means.kept.of(action.job), action);
   if (way.empty()) return Made(std::nullopt);
   const std::string base_path = means.kept.path(action.job, way.front().base);
-  const Result<Bytes> kept = os::read_file(base_path, action.bytes);
+  Result<Bytes> kept = os::read_file(base_path, action.bytes);
   if (!kept || content_digest(*kept) != way.front().base) {
     COT_TRY(os::remove_file(base_path));
     return Made(std::nullopt);
   }
-  Bytes model = *kept;
-  Digest digest = way.front().base;
-  for (const DeltaFile& delta : way) {
-    COT_ASSIGN(std::optional<Outcome<Bytes>> file, fetch_delta(means, device, delta));
+  Bytes model = *std::move(kept);
+  for (size_t link = 0; link < way.size(); ++link) {
+    COT_ASSIGN(std::optional<Outcome<Bytes>> file, fetch_delta(means, device, way[link]));
     if (!file) return Made(std::nullopt);
     if (auto* failure = std::get_if<Failure>(&*file)) return Made(Outcome<Digest>(std::move(*failure)));
-    Result<MovedModel> next = apply_delta(std::move(model), digest, std::get<Bytes>(*file), action.download.bits);
-    if (!next) return Made(std::nullopt);
+    Result<MovedModel> next =
+        apply_delta(std::move(model), way[link].base, std::get<Bytes>(*file), action.download.bits);
+    if (!next || next->result != end_of(way, link, action)) return Made(std::nullopt);
     model = std::move(next->file);
-    digest = content_digest(model);
-    if (digest != next->result) return Made(std::nullopt);
   }
-  if (digest != action.model) return Made(std::nullopt);
+  if (content_digest(model) != action.model) return Made(std::nullopt);
   COT_TRY(os::write_file_atomically(means.kept.path(action.job, action.model), model, os::Durability::content));
   return Made(Outcome<Digest>(action.model));
 }

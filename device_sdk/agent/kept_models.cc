@@ -1,6 +1,9 @@
 #include "device_sdk/agent/kept_models.h"
 
+#include <algorithm>
+#include <functional>
 #include <string_view>
+#include <utility>
 
 #include "base/os/file.h"
 #include "secure/crypto/digest.h"
@@ -46,11 +49,15 @@ std::vector<Digest> KeptModels::of(const JobId& job) const {
 void KeptModels::keep_only(const JobId& job, const Digest& model) const {
   const std::string prefix = prefix_of(job);
   const std::string kept = prefix + model.hex() + std::string(kSuffix);
-  size_t others = 0;
+  std::vector<std::pair<WallTime, std::string>> others;  // of other jobs, and when they were written
   for (const std::string& name : names()) {
-    if (name == kept || (!name.starts_with(prefix) && ++others < kKeptModelsMax)) continue;
-    (void)os::remove_file(directory_ + "/" + name);
+    if (name == kept) continue;
+    const std::string file = directory_ + "/" + name;
+    if (name.starts_with(prefix)) (void)os::remove_file(file);
+    else others.emplace_back(os::modified(file).value_or(WallTime()), file);
   }
+  std::ranges::sort(others, std::greater());
+  for (size_t i = kKeptModelsMax - 1; i < others.size(); ++i) (void)os::remove_file(others[i].second);
 }
 
 void KeptModels::drop_parts() const {

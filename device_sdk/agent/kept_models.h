@@ -25,8 +25,8 @@ class KeptModels {
   std::string path(const JobId& job, const Digest& model) const;
   // Those that there are of a job, by their names: two after a death between write and removal.
   std::vector<Digest> of(const JobId& job) const;
-  // Removes all but this one of the job, and of the others those beyond the limit, by name. What cannot be removed
-  // stays until the next time.
+  // Removes all but this one of the job, and of other jobs' those beyond the limit, what was written first first. What
+  // cannot be removed stays until the next time.
   void keep_only(const JobId& job, const Digest& model) const;
   // Removes what a download has left half done.
   void drop_parts() const;

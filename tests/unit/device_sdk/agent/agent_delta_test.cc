@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 
 #include "secure/crypto/digest.h"
 #include "tests/support/make_delta.h"
@@ -117,6 +119,36 @@ TEST_F(AgentDelta, AsksForTheDeltaAgainWhereTheServerWasAway) {
   EXPECT_EQ(whole_bytes_of_round(1), 0u);
 }
 
+// The server says the same for ever: no answer to the delta may keep the device from the model.
+TEST_F(AgentDelta, FetchesTheWholeModelWhereTheDeltaCannotBeHad) {
+  whole_bytes_of_round(0);
+  const Digest delta = content_digest(server_.deltas[0]);
+  for (const auto& answer : {ScriptedServer::answer(403), ScriptedServer::answer(416), ScriptedServer::answer(500),
+                             ScriptedServer::typed(ErrorCode::internal), ScriptedServer::lost()}) {
+    server_.fail_always(delta, answer);
+    EXPECT_EQ(whole_bytes_of_round(1), published_[1].size());
+    server_.fail_always(delta, nullptr);
+    EXPECT_EQ(whole_bytes_of_round(0), published_[0].size()) << "no way leads back";
+  }
+}
+
+TEST_F(AgentDelta, FetchesTheWholeModelWhereTheDeltaIsShort) {
+  whole_bytes_of_round(0);
+  const Bytes& delta = server_.deltas[0];
+  server_.fail_always(content_digest(delta), ScriptedServer::answer(200, Bytes(delta.begin(), delta.begin() + 40)));
+  EXPECT_EQ(whole_bytes_of_round(1), published_[1].size());
+}
+
+// Asking for more bytes would be the wrong answer.
+TEST_F(AgentDelta, AsksForTheDeltaAgainWhereTheServerIsBusy) {
+  whole_bytes_of_round(0);
+  for (int i = 0; i < 5; ++i) {
+    server_.fail_next(Call::model, ScriptedServer::typed(ErrorCode::rate_limited));
+    server_.fail_next(Call::model, ScriptedServer::typed(ErrorCode::overloaded));
+  }
+  EXPECT_EQ(whole_bytes_of_round(1), 0u);
+}
+
 TEST_F(AgentDelta, FetchesTheWholeModelWhereTheKeptOneIsDamaged) {
   whole_bytes_of_round(0);
   const std::string path = settings_.state_dir + "/" + kept().at(0);
@@ -148,6 +180,20 @@ TEST_F(AgentDelta, KeepsModelsOfAFewJobsAlone) {
     step_until(Activity::uploaded);
     EXPECT_EQ(kept().size(), std::min<size_t>(kKeptModelsMax, static_cast<size_t>(job) + 1));
   }
+}
+
+TEST_F(AgentDelta, ForgetsTheModelThatWasWrittenFirst) {
+  const KeptModels models(settings_.state_dir);
+  std::vector<std::string> paths;
+  for (int job = 0; job < 6; ++job) {
+    paths.push_back(models.path(JobId("job" + std::to_string(job)), Digest{{9}}));
+    ASSERT_OK(os::write_file_atomically(paths.back(), Bytes{1}));
+    std::filesystem::last_write_time(paths.back(),
+                                     std::filesystem::file_time_type(std::chrono::seconds(1'000'000 + 60 * job)));
+  }
+  models.keep_only(JobId("job1"), Digest{{9}});
+  for (const int job : {1, 3, 4, 5}) EXPECT_TRUE(os::exists(paths[static_cast<size_t>(job)])) << job;
+  for (const int job : {0, 2}) EXPECT_FALSE(os::exists(paths[static_cast<size_t>(job)])) << job;
 }
 
 TEST_F(AgentDelta, KeepsNoModelWithoutDeltas) {

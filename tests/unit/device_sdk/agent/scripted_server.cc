@@ -89,6 +89,9 @@ Result<TransportResponse> ScriptedServer::send(const TransportRequest& request, 
     faults.pop_front();
     return fault(request, sink);
   }
+  if (const auto fault = blob_faults_.find(request.target); fault != blob_faults_.end() && fault->second) {
+    return fault->second(request, sink);
+  }
   switch (call) {
     case Call::enroll: return enroll(request, sink);
     case Call::check_in: return check_in(request, sink);

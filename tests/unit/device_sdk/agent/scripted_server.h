@@ -29,6 +29,8 @@ class ScriptedServer final : public Transport {
 
   // The next calls of this kind go this way, one fault each.
   void fail_next(Call call, Fault fault) { faults_[call].push_back(std::move(fault)); }
+  // Each request for this blob goes this way; null: as it should again.
+  void fail_always(const Digest& blob, Fault fault) { blob_faults_["/v1/models/" + blob.hex()] = std::move(fault); }
   // From the next round on another key signs. Devices are told of it with each assignment, in the words of `names`; if
   // null: in those of the key until now.
   void replace_key(const Signer* names = nullptr);
@@ -77,6 +79,7 @@ class ScriptedServer final : public Transport {
   Assignment assignment_;
   bool round_open_ = false;
   std::map<Call, std::deque<Fault>> faults_;
+  std::map<std::string, Fault> blob_faults_;  // by target
   std::map<Call, int> calls_;
   std::vector<Upload> uploads_;
   std::vector<std::string> ranges_;
