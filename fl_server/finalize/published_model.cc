@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
+#include <optional>
 
 #include "fl_server/finalize/frame_stream.h"
 #include "fl_server/finalize/value_bytes.h"
@@ -31,6 +31,7 @@ class TwoVersions {
   }
 
   const Bytes& head() const { return next_.head(); }
+  std::span<const DeltaRange> ranges() const { return ranges_; }
   // Calls visit(range, base, next) for all values in their order, in pieces that begin with a block; range: null where
   // no tensor is. Then looks at both digests.
   using Visit = std::function<Status(const DeltaRange*, std::span<float>, std::span<const float>)>;
@@ -67,48 +68,30 @@ class TwoVersions {
   std::vector<float> base_values_, next_values_;
 };
 
-// What the delta has of one piece; moves `base` by it, as a device does.
-Status append_piece(const DeltaRange& range, uint32_t bits, std::span<float> base, std::span<const float> next,
-                    Bytes& payload) {
-  if (range.is_exact) {
-    const ByteView bytes = as_readable(next);
-    payload.insert(payload.end(), bytes.begin(), bytes.end());
-    std::ranges::copy(next, base.begin());
-    return {};
-  }
-  for (size_t at = 0; at < base.size(); at += kDeltaBlockValues) {
-    const size_t count = std::min(kDeltaBlockValues, base.size() - at);
-    const size_t begin = payload.size();
-    append_block(base.subspan(at, count), next.subspan(at, count), bits, payload);
-    ByteView block = ByteView(payload).subspan(begin);
-    COT_TRY(move_block(block, bits, base.subspan(at, count)));
-  }
-  return {};
-}
-
 struct Rounded {
   Digest model;
   uint64_t delta_bytes = 0;  // of the payload
 };
 
-// The next version as devices will have it.
-Result<Rounded> write_rounded(BlobStore& blobs, TwoVersions versions, uint32_t bits) {
+// The next version as devices will have it. Nothing: it is off the range of float32 somewhere, which the computed one
+// is not.
+Result<std::optional<Rounded>> write_rounded(BlobStore& blobs, TwoVersions versions, uint32_t bits) {
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs.create());
   COT_TRY(writer->append(versions.head()));
   Rounded rounded;
+  bool fits = true;
   Bytes payload;
   COT_TRY(versions.for_each([&](const DeltaRange* range, std::span<float> base, std::span<const float> next) -> Status {
-    if (range != nullptr) {
+    if (range != nullptr && fits) {
       payload.clear();
-      if (const Status moved = append_piece(*range, bits, base, next, payload); !moved) {
-        return Error(ErrorCode::invalid_argument, "finalize: the new model's " + moved.error().message());
-      }
+      fits = append_moved(*range, next, bits, base, payload).has_value();
       rounded.delta_bytes += payload.size();
     }
-    return writer->append(as_readable(base));
+    return fits ? writer->append(as_readable(base)) : Status();
   }));
+  if (!fits) return std::optional<Rounded>();
   COT_ASSIGN(rounded.model, writer->finish());
-  return rounded;
+  return std::optional(rounded);
 }
 
 Result<Digest> write_delta(BlobStore& blobs, TwoVersions versions, uint32_t bits, ByteView head) {
@@ -118,10 +101,15 @@ Result<Digest> write_delta(BlobStore& blobs, TwoVersions versions, uint32_t bits
   COT_TRY(versions.for_each([&](const DeltaRange* range, std::span<float> base, std::span<const float> next) -> Status {
     if (range == nullptr) return {};
     payload.clear();
-    COT_TRY(append_piece(*range, bits, base, next, payload));
+    COT_TRY(append_moved(*range, next, bits, base, payload));
     return writer->append(payload);
   }));
   return writer->finish();
+}
+
+// A delta of this payload as a file.
+Bytes delta_head(const Digest& base, const Digest& result, uint32_t bits, uint64_t payload_bytes) {
+  return encode_head(ModelDelta{.base = base, .result = result, .bits = bits}, payload_bytes);
 }
 
 // A chain that costs as much as the model is of no use to anybody.
@@ -143,14 +131,16 @@ Status publish(BlobStore& blobs, const DownloadSettings& download, const ModelRe
   const Digest computed = next.digest;
   const auto open = [&] { return TwoVersions::open(blobs, base.digest, computed); };
   COT_ASSIGN(TwoVersions first_pass, open());
-  COT_ASSIGN(const Rounded rounded, write_rounded(blobs, std::move(first_pass), download.bits));
-  const Bytes head =
-      encode_head(ModelDelta{.base = base.digest, .result = rounded.model, .bits = download.bits}, rounded.delta_bytes);
-  const uint64_t bytes = head.size() + rounded.delta_bytes;
-  if (bytes >= next.bytes) return {};
+  // Before anything is written: what is written and then not named is litter until its age is seen.
+  const uint64_t most = payload_bytes_max(first_pass.ranges(), download.bits);
+  if (delta_head(base.digest, computed, download.bits, most).size() + most >= next.bytes) return {};
+  COT_ASSIGN(const std::optional<Rounded> rounded, write_rounded(blobs, std::move(first_pass), download.bits));
+  if (!rounded) return {};
+  const Bytes head = delta_head(base.digest, rounded->model, download.bits, rounded->delta_bytes);
+  const uint64_t bytes = head.size() + rounded->delta_bytes;
   COT_ASSIGN(TwoVersions second_pass, open());
   COT_ASSIGN(const Digest delta, write_delta(blobs, std::move(second_pass), download.bits, head));
-  next.digest = rounded.model;
+  next.digest = rounded->model;
   next.exact = computed;
   next.deltas = base.deltas;
   next.deltas.push_back({.base = base.digest, .file = delta, .bytes = bytes});

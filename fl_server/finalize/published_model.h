@@ -14,9 +14,9 @@ namespace coterie {
 
 // `next` names, in digest, the model that was computed, of the same graph as `base`. Afterwards digest, exact and
 // deltas of `next` are those of what is published, whose blobs are durable. A keyframe has a digest alone, and
-// so has a model to which no delta is smaller. In memory there is a piece of a model at a time. The same
-// arguments give the same bytes. data_loss: what is stored is damaged. invalid_argument: a value that is published
-// would not be finite.
+// so has a model than which a delta that moves each block is not smaller, and one that rounding would lead beyond
+// float32. In memory there is a piece of a model at a time. The same arguments give the same bytes. data_loss: what is
+// stored is damaged.
 Status publish(BlobStore& blobs, const DownloadSettings& download, const ModelRecord& base, ModelRecord& next);
 
 }  // namespace coterie

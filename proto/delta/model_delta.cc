@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "proto/codec/update/bit_packing.h"
 
@@ -39,6 +40,18 @@ std::vector<DeltaRange> delta_ranges(const ModelGraph& graph) {
   return ranges;
 }
 
+uint64_t payload_bytes_max(std::span<const DeltaRange> ranges, uint32_t bits) {
+  uint64_t bytes = 0;
+  for (const DeltaRange& range : ranges) {
+    const uint64_t count = range.values.count;
+    const uint64_t tail = count % kDeltaBlockValues;
+    const auto block = [&](uint64_t values) { return sizeof(float) + packed_bytes(values, bits).value(); };
+    if (range.is_exact) bytes += count * sizeof(float);
+    else bytes += count / kDeltaBlockValues * block(kDeltaBlockValues) + (tail > 0 ? block(tail) : 0);
+  }
+  return bytes;
+}
+
 void append_block(std::span<const float> base, std::span<const float> next, uint32_t bits, Bytes& payload) {
   COT_ASSERT(base.size() == next.size() && base.size() <= kDeltaBlockValues);
   COT_ASSERT(bits >= kDeltaBitsMin && bits <= kDeltaBitsMax);
@@ -48,7 +61,7 @@ void append_block(std::span<const float> base, std::span<const float> next, uint
     largest = std::max(largest, std::abs(static_cast<double>(next[i]) - static_cast<double>(base[i])));
   }
   // Below float32's smallest it is 0, and nothing moves.
-  const auto scale = static_cast<float>(largest / most);
+  const auto scale = static_cast<float>(std::min<double>(largest / most, std::numeric_limits<float>::max()));
   const auto* const scale_bytes = reinterpret_cast<const uint8_t*>(&scale);
   payload.insert(payload.end(), scale_bytes, scale_bytes + sizeof scale);
   if (scale == 0) return;
@@ -86,6 +99,25 @@ Status take_exact(ByteView& payload, std::span<float> values) {
   COT_ASSIGN(const ByteView bytes, take_front(payload, values.size_bytes()));
   std::memcpy(values.data(), bytes.data(), bytes.size());
   return all_finite(values) ? Status() : bad("has values that are not finite");
+}
+
+Status append_moved(const DeltaRange& range, std::span<const float> next, uint32_t bits, std::span<float> base,
+                    Bytes& payload) {
+  COT_ASSERT(base.size() == next.size());
+  if (range.is_exact) {
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(next.data());
+    payload.insert(payload.end(), bytes, bytes + next.size_bytes());
+    std::ranges::copy(next, base.begin());
+    return all_finite(next) ? Status() : bad("has values that are not finite");
+  }
+  for (size_t at = 0; at < base.size(); at += kDeltaBlockValues) {
+    const size_t count = std::min(kDeltaBlockValues, base.size() - at);
+    const size_t begin = payload.size();
+    append_block(base.subspan(at, count), next.subspan(at, count), bits, payload);
+    ByteView block = ByteView(payload).subspan(begin);
+    COT_TRY(move_block(block, bits, base.subspan(at, count)));
+  }
+  return {};
 }
 
 }  // namespace coterie

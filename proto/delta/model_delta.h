@@ -13,9 +13,10 @@
 // scale is 0 has no levels and moves nothing: frozen layers cost 4 bytes a block. Each tensor has blocks of its own, so
 // that a layer of small steps is not rounded by the steps of another.
 //
-// Rounding is to nearest, with scale = largest |difference| of the block / L, so that an error is at most half a scale.
-// It is not lost: who makes the next delta makes it from where this one has led (error feedback; Seide et al. 2014;
-// Karimireddy et al. 2019).
+// Rounding is to nearest, with scale = largest |difference| of the block / L (at most the largest float32), so that an
+// error is at most half a scale, and the rounding of the sum: half a unit in the result's last place. It is not lost:
+// who makes the next delta makes it from where this one has led (error feedback; Seide et al. 2014; Karimireddy et al.
+// 2019).
 #pragma once
 
 #include <cstdint>
@@ -43,6 +44,9 @@ std::vector<DeltaRange> delta_ranges(const ModelGraph& graph);
 // kDeltaBlockValues; `bits` in [kDeltaBitsMin, kDeltaBitsMax].
 void append_block(std::span<const float> base, std::span<const float> next, uint32_t bits, Bytes& payload);
 
+// The bytes that a payload has at most: where each block moves.
+uint64_t payload_bytes_max(std::span<const DeltaRange> ranges, uint32_t bits);
+
 // Moves the values of one block of a base by the front of `payload`, and takes that off it. malformed: it ends too
 // early, its scale is no finite number of at least 0, a level is above 2 L, a bit behind the levels is set, or a value
 // would not be finite.
@@ -50,5 +54,10 @@ Status move_block(ByteView& payload, uint32_t bits, std::span<float> values);
 
 // State: the front of `payload`, as it is. malformed: it ends too early, or a value is not finite.
 Status take_exact(ByteView& payload, std::span<float> values);
+
+// Appends what a delta has of values of one tensor, which begin with a block: how `base` becomes `next`. Moves `base`
+// by it, as whoever gets the delta does. malformed: a value would not be finite.
+Status append_moved(const DeltaRange& range, std::span<const float> next, uint32_t bits, std::span<float> base,
+                    Bytes& payload);
 
 }  // namespace coterie

@@ -128,7 +128,8 @@ Status validate_control(const Plan& plan) {
   return {};
 }
 
-// What leads to a round's model: its deltas follow one another by their bases.
+// What leads to a round's model. Whether the deltas follow one another is not looked at: where each leads is known by
+// its file alone, and whoever goes that way looks at what comes of it (delta_download.h).
 Status validate_download(const DownloadRules& download) {
   if (!download.has_deltas())
     return download.deltas.empty() ? Status() : bad("deltas must be absent: they have no bits");

@@ -62,6 +62,26 @@ def vertical_wire():
     yield "regression", b"\x07CVR1" + struct.pack("<Idddd", 1, 0, 0, 1, 0.5)
 
 
+def delta_frame(bits, payload):
+    """A frame of the kind model_delta, of a base that nobody has."""
+    vtable = struct.pack("<HHHHH", 10, 72, 4, 36, 68)
+    table = struct.pack("<i", 12) + bytes(range(32)) + bytes(range(32, 64)) + bytes([bits, 0, 0, 0])
+    header = struct.pack("<II", 20, 0) + vtable + bytes(2) + table
+    head = b"COTF" + struct.pack("<HHIIQ", 1, 106, len(header), 0, len(payload)) + header
+    return head + bytes(-len(head) % 64) + payload
+
+
+def model_deltas():
+    """For the models of model_delta_target.cc: one parameter of 300 values, and a norm of 10 channels."""
+    scale, still = struct.pack("<f", 0.01), bytes(4)
+    yield "still", b"\x00" + delta_frame(8, still + still)
+    yield "levels-8", b"\x00" + delta_frame(8, scale + bytes(range(255)) + b"\x7f" + scale + bytes(44))
+    yield "levels-4", b"\x00" + delta_frame(4, scale + bytes([0x3e] * 128) + scale + bytes([0x70] * 22))
+    yield "levels-2", b"\x00" + delta_frame(2, still + scale + bytes([0x24] * 11))
+    yield "beyond-float", b"\x00" + delta_frame(8, struct.pack("<f", 3e38) + bytes([254] * 256) + still)
+    yield "norm", b"\x01" + delta_frame(8, scale + bytes([130] * 10) + still + struct.pack("<20f", *[1.5] * 20))
+
+
 def main():
     for old in CORPUS.glob("*/seed-*"):
         old.unlink()
@@ -78,6 +98,11 @@ def main():
             write(target, f"events-{number}", random.Random(f"{target} {number}").randbytes(40 * number))
     for name, content in vertical_wire():
         write("vertical_wire", name, content)
+    for name, content in model_deltas():
+        write("model_delta", name, content)
+        write("model_delta", f"{name}-cut", content[: len(content) * 2 // 3])
+        for seed in range(2):
+            write("model_delta", f"{name}-flipped-{seed}", flipped(content, f"{name} {seed}"))
     for name in ONNX_SEEDS:
         model = (TESTS / "golden" / "onnx" / f"{name}.onnx").read_bytes()
         write("onnx", name, model)

@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <span>
+#include <vector>
 
 #include "proto/codec/codec.h"
 #include "proto/delta/apply_delta.h"
@@ -23,18 +24,11 @@ inline MadeDelta make_delta(const Bytes& base, const Bytes& next, uint32_t bits)
   EXPECT_OK(from);
   EXPECT_OK(to);
   const auto before = payload_as<float>(from->payload), after = payload_as<float>(to->payload);
+  std::vector<float> values(before.begin(), before.end());
   Bytes payload;
   for (const DeltaRange& range : delta_ranges(from->header)) {
-    const auto own = [&](std::span<const float> all) { return all.subspan(range.values.first, range.values.count); };
-    if (range.is_exact) {
-      const auto* bytes = reinterpret_cast<const uint8_t*>(own(after).data());
-      payload.insert(payload.end(), bytes, bytes + own(after).size_bytes());
-      continue;
-    }
-    for (size_t at = 0; at < range.values.count; at += kDeltaBlockValues) {
-      const size_t count = std::min<size_t>(kDeltaBlockValues, range.values.count - at);
-      append_block(own(before).subspan(at, count), own(after).subspan(at, count), bits, payload);
-    }
+    const auto [first, count] = range.values;
+    EXPECT_OK(append_moved(range, after.subspan(first, count), bits, std::span(values).subspan(first, count), payload));
   }
   ModelDelta header{.base = content_digest(base), .result = {}, .bits = bits};
   const auto file = [&] {

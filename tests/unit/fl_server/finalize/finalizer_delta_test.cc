@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "fl_server/finalize/published_model.h"
 #include "proto/delta/apply_delta.h"
 #include "secure/crypto/digest.h"
+#include "tests/support/memory_blob_store.h"
+#include "tests/support/plain_model.h"
 #include "tests/unit/fl_server/finalize/finalizer_fixture.h"
 
 namespace coterie {
@@ -95,6 +99,48 @@ TEST(FinalizerDelta, KeepsNoChainThatCostsAsMuchAsTheModel) {
     EXPECT_EQ(done.model.deltas.size(), std::min<size_t>(number, 3));
     round.commit(done);
   }
+}
+
+// A version named as its computed model is one that was not rounded.
+struct Published {
+  ModelRecord record;
+  Digest computed;
+  size_t blobs_added = 0;
+};
+
+Published published(const std::vector<float>& base, const std::vector<float>& next, uint32_t bits) {
+  test::MemoryBlobStore blobs;
+  const auto record_of = [&](const std::vector<float>& weights, uint64_t version) {
+    const Bytes file = test::plain_model(weights);
+    ModelRecord record;
+    record.version = ModelVersion(version);
+    record.digest = *blobs.put(file);
+    record.bytes = file.size();
+    return record;
+  };
+  const ModelRecord before = record_of(base, 0);
+  Published made{.record = record_of(next, 1), .computed = {}};
+  made.computed = made.record.digest;
+  const size_t blobs_before = blobs.list(Millis(0))->size();
+  EXPECT_OK(publish(blobs, {.bits = bits, .keyframe_every = 0}, before, made.record));
+  made.blobs_added = blobs.list(Millis(0))->size() - blobs_before;
+  return made;
+}
+
+// Half a step more than what was computed is beyond float32.
+TEST(FinalizerDelta, PublishesAKeyframeWhereRoundingWouldLeadBeyondFloat32) {
+  const float most = std::numeric_limits<float>::max();
+  std::vector<float> base(1'000), next(1'000);
+  base[0] = most - 0.6e38f;
+  next[0] = most;
+  next[1] = 1e38f;
+  const Published far = published(base, next, 2);
+  EXPECT_EQ(far.record.digest, far.computed);
+  EXPECT_FALSE(far.record.exact);
+  EXPECT_TRUE(far.record.deltas.empty());
+  EXPECT_EQ(far.blobs_added, 0u);
+  next[0] = base[0];
+  EXPECT_EQ(published(base, next, 2).record.deltas.size(), 1u);
 }
 
 TEST(FinalizerDelta, TellsDamageOfTheComputedModel) {

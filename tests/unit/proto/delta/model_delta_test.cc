@@ -16,6 +16,7 @@ namespace coterie {
 namespace {
 
 using test::make_delta;
+using test::normed_model;
 using test::plain_model;
 
 std::vector<float> some_values(uint64_t seed, size_t count, double bound) {
@@ -29,31 +30,6 @@ std::vector<float> moved_by(const std::vector<float>& base, uint64_t seed, doubl
   std::vector<float> next = some_values(seed, base.size(), bound);
   for (size_t i = 0; i < next.size(); ++i) next[i] += base[i];
   return next;
-}
-
-// A norm: scale, bias, mean and variance, each of up to 16 values with padding behind them.
-Bytes normed_model(const std::vector<float>& weights, const std::vector<float>& statistics) {
-  ModelGraph graph;
-  graph.name = "normed";
-  const auto channels = static_cast<int64_t>(statistics.size() / 2);
-  graph.tensors = {{.name = "x", .role = TensorRole::input, .shape = {channels}},
-                   {.name = "scale", .role = TensorRole::parameter, .shape = {channels}},
-                   {.name = "bias", .role = TensorRole::parameter, .shape = {channels}, .payload_offset = 64},
-                   {.name = "mean", .role = TensorRole::state, .shape = {channels}, .payload_offset = 128},
-                   {.name = "variance", .role = TensorRole::state, .shape = {channels}, .payload_offset = 192},
-                   {.name = "y"}};
-  graph.ops = {{OpKind::batch_norm, "norm", {0, 1, 2, 3, 4}, {5}, default_attributes(OpKind::batch_norm)}};
-  graph.inputs = {0};
-  graph.output = 5;
-  std::vector<float> payload(64);
-  std::ranges::copy(std::span(weights).first(static_cast<size_t>(channels)), payload.begin());
-  std::ranges::copy(std::span(weights).last(static_cast<size_t>(channels)), payload.begin() + 16);
-  std::ranges::copy(std::span(statistics).first(static_cast<size_t>(channels)), payload.begin() + 32);
-  std::ranges::copy(std::span(statistics).last(static_cast<size_t>(channels)), payload.begin() + 48);
-  Bytes file = encode_head(graph, payload.size() * sizeof(float));
-  const auto* bytes = reinterpret_cast<const uint8_t*>(payload.data());
-  file.insert(file.end(), bytes, bytes + payload.size() * sizeof(float));
-  return file;
 }
 
 TEST(ModelDelta, ComesWithinHalfAStepWithEachNumberOfBits) {
@@ -96,6 +72,33 @@ TEST(ModelDelta, LosesNothingOverManyRounds) {
     ASSERT_OK(move_block(rest, 2, published));
   }
   for (size_t i = 0; i < computed.size(); ++i) EXPECT_NEAR(published[i], computed[i], 0.05);
+}
+
+// The difference of two float32 may be none; a step that is one is as good as any other.
+TEST(ModelDelta, HasAScaleThatIsFinite) {
+  const float most = std::numeric_limits<float>::max();
+  for (const uint32_t bits : {2u, 8u}) {
+    std::vector<float> base = {-most, most / 2, 0};
+    Bytes payload;
+    append_block(base, std::vector<float>{most / 4 * 3, most / 2, 0}, bits, payload);
+    ByteView rest = payload;
+    EXPECT_OK(move_block(rest, bits, base)) << bits << " bits";
+    EXPECT_GE(base[0], 0) << "towards it";
+  }
+}
+
+TEST(ModelDelta, KnowsHowManyBytesItHasAtMost) {
+  const Bytes base = normed_model(some_values(1, 20, 1), some_values(2, 20, 1));
+  const Bytes next = normed_model(some_values(3, 20, 1), some_values(4, 20, 1));
+  const std::vector<float> weights = some_values(5, 700, 1), moved = moved_by(weights, 6, 0.1);
+  for (uint32_t bits = kDeltaBitsMin; bits <= kDeltaBitsMax; ++bits) {
+    for (const auto& [from, to] : {std::pair(base, next), std::pair(plain_model(weights), plain_model(moved))}) {
+      const auto model = decode_model(from);
+      const auto made = decode_model_delta(make_delta(from, to, bits).file);
+      ASSERT_OK(model);
+      EXPECT_EQ(payload_bytes_max(delta_ranges(model->header), bits), made->payload.size()) << bits << " bits";
+    }
+  }
 }
 
 TEST(ModelDelta, RefusesWhatIsNoBlock) {
