@@ -83,16 +83,26 @@ Result<bool> RetentionJob::run(const ForgetJob& task) {
   return false;
 }
 
+// The computed models of all versions but the newest in one transaction, where the newest ones still have theirs.
+Status RetentionJob::begin_versions(ForgetModels& task) {
+  const size_t kept = std::max<size_t>(settings_.models_kept, 1);
+  COT_ASSIGN(std::vector<ModelRecord> newest,
+             parts_.models.list_models(task.job, {.limit = std::max<size_t>(kept, 2), .newest_first = true}));
+  const auto has_computed = [&](const ModelRecord& model) { return model.exact && &model != &newest.front(); };
+  if (std::ranges::any_of(newest, has_computed)) {
+    COT_ASSIGN(const std::vector<UnnamedBlob> computed, parts_.rows.forget_exact_models(task.job));
+    for (const UnnamedBlob& blob : computed) parts_.unnamed.add(blob);
+  }
+  if (newest.size() > kept) newest.resize(kept);
+  task.kept_from = first_version_kept(newest);
+  return {};
+}
+
 // A page of versions. Versions that are made meanwhile are newer than those that stay, and a removal looks at releases
 // again in its transaction.
 Result<bool> RetentionJob::run(ForgetModels& task) {
   ModelHistory history;
-  if (!task.kept_from) {
-    const size_t kept = std::max<size_t>(settings_.models_kept, 1);
-    COT_ASSIGN(const std::vector<ModelRecord> newest,
-               parts_.models.list_models(task.job, {.limit = kept, .newest_first = true}));
-    task.kept_from = first_version_kept(newest);
-  }
+  if (!task.kept_from) COT_TRY(begin_versions(task));
   history.kept_from = *task.kept_from;
   // The base of an attempt that begins from here on is the newest version, which stays whatever is said.
   Result<JobProgress> progress = parts_.rounds.load_progress(task.job);

@@ -101,6 +101,7 @@ class RetentionJob {
 
   static bool may_not_end(const Task& task);
   Status plan_pass();
+  Status begin_versions(ForgetModels& task);
   Status begin_search(RemoveUnnamed& task);
   Status remove_some(RemoveUnnamed& task);
   void put_back(const RemoveUnnamed& task);

@@ -2,6 +2,7 @@
 //
 //   "nothing that is named is removed": a version stays if it is the first, the newest, released, what an attempt
 //       trains from, or so young that a device may still be downloading it; a blob stays while a row names it
+//       (the computed model beside it, of a job with deltas, stays for the second and the fourth of these alone)
 //   "nothing that is about to be named is removed": a blob stays if it was put within kNamingMax, or since the oldest
 //       attempt was opened that may have put it: whoever put it may not have committed its row yet
 #pragma once

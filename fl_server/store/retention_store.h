@@ -52,6 +52,9 @@ class RetentionStore {
   // ended trains from. Returns those that are gone now.
   virtual Result<std::vector<ModelRecord>> forget_models(const JobId& job,
                                                          const std::vector<ModelVersion>& versions) = 0;
+  // From here on no version has a computed model (ModelRecord::exact) but for the newest and what an attempt that has
+  // not ended trains from: a round begins with the newest alone. Returns the files that are no longer named so.
+  virtual Result<std::vector<UnnamedBlob>> forget_exact_models(const JobId& job) = 0;
   // Removes who is counted in attempts that ended before `ended_before`, `limit` rows at most, but for whom keeps a
   // device from the next round of a job that goes on (AcceptStore::list_resting). An attempt that has ended takes no
   // update, so nobody is counted anew.

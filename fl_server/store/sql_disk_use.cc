@@ -1,6 +1,9 @@
 #include "fl_server/store/sql_disk_use.h"
 
+#include <algorithm>
+
 #include "fl_server/store/schema.h"
+#include "fl_server/store/sql_delta_files.h"
 
 namespace coterie {
 namespace {
@@ -18,10 +21,10 @@ constexpr Counted kTables[] = {
     {"ledger", "SELECT count(*) FROM ledger"},   {"audit", "SELECT count(*) FROM audit"},
     {"devices", "SELECT count(*) FROM device"},  {"idempotency_keys", "SELECT count(*) FROM idempotency"}};
 
-// Versions with the same bytes have one file.
+// Versions with the same bytes have one file, and so has what they were rounded from.
 constexpr const char* kModels =
-    "SELECT count(*), CAST(coalesce((SELECT sum(f.bytes) FROM (SELECT DISTINCT digest, bytes FROM model) f), 0) "
-    "AS BIGINT) FROM model";
+    "SELECT count(*), CAST(coalesce((SELECT sum(f.bytes) FROM (SELECT digest, bytes FROM model UNION "
+    "SELECT exact, bytes FROM model WHERE exact IS NOT NULL) f), 0) AS BIGINT) FROM model";
 // Those that still have a file.
 constexpr const char* kAuditSegments =
     "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM audit_segment WHERE blob IS NOT NULL";
@@ -65,6 +68,11 @@ Result<DiskUse> SqlDiskUse::count() {
     COT_ASSIGN(const bool found, row.step());
     use.kinds.push_back({files.name, found ? row.u64(0) : 0, found ? row.u64(1) : 0});
   }
+  COT_ASSIGN(const auto deltas, delta_files_by_tenant(database_));
+  DeltaFileSizes files;
+  for (const auto& [tenant, own] : deltas) files.insert(own.begin(), own.end());
+  const auto models = std::ranges::find(use.kinds, std::string_view("models"), &DiskUse::Kind::name);
+  if (models != use.kinds.end() && models->bytes) *models->bytes += sum_of(files);
   Statement row = database_.prepare(database_.engine() == SqlEngine::sqlite ? kSqliteBytes : kPostgresBytes);
   COT_ASSIGN(const bool found, row.step());
   use.kinds.push_back({"database", std::nullopt, found && !row.is_null(0) ? row.u64(0) : 0});

@@ -1,6 +1,7 @@
 // What tenants have, and what they have uploaded. Each is counted where it is stored: no number is kept beside the rows
 // that could come apart from them.
 #include "fl_server/store/sql_admin_store.h"
+#include "fl_server/store/sql_delta_files.h"
 #include "fl_server/store/sql_tenant_lock.h"
 
 namespace coterie {
@@ -10,7 +11,9 @@ namespace {
 #define COT_BYTES_OF_TENANTS                                                                                \
   "SELECT u.tenant AS tenant, u.digest AS digest, u.bytes AS bytes FROM upload u UNION "                    \
   "SELECT coalesce(t.tenant, 'default'), m.digest, m.bytes FROM model m LEFT JOIN tenancy t ON t.kind = 1 " \
-  "AND t.name = m.job"
+  "AND t.name = m.job UNION "                                                                               \
+  "SELECT coalesce(t.tenant, 'default'), m.exact, m.bytes FROM model m LEFT JOIN tenancy t ON t.kind = 1 "  \
+  "AND t.name = m.job WHERE m.exact IS NOT NULL"
 
 struct Counted {
   Quota quota;
@@ -52,9 +55,11 @@ Status SqlAdminStore::note_upload(const UploadRecord& upload, const UploadRoom& 
     COT_TRY(insert.run());
     COT_ASSIGN(const uint64_t uploads, count_of("SELECT count(*) FROM upload WHERE tenant = ?", upload.tenant));
     if (uploads > room.uploads) return over_quota(Quota::uploads, upload.tenant, room.uploads, uploads);
-    COT_ASSIGN(const uint64_t bytes, count_of("SELECT CAST(coalesce(sum(b.bytes), 0) AS BIGINT) FROM "
-                                              "(" COT_BYTES_OF_TENANTS ") b WHERE b.tenant = ?",
-                                              upload.tenant));
+    COT_ASSIGN(uint64_t bytes, count_of("SELECT CAST(coalesce(sum(b.bytes), 0) AS BIGINT) FROM "
+                                        "(" COT_BYTES_OF_TENANTS ") b WHERE b.tenant = ?",
+                                        upload.tenant));
+    COT_ASSIGN(const auto deltas, delta_files_by_tenant(database_));
+    if (const auto own = deltas.find(upload.tenant); own != deltas.end()) bytes += sum_of(own->second);
     if (bytes > room.bytes) return over_quota(Quota::blob_bytes, upload.tenant, room.bytes, bytes);
     return {};
   });
@@ -111,6 +116,10 @@ Result<std::map<std::string, TenantUse>> SqlAdminStore::list_use() {
       if (!more) break;
       if (rows.text(0) != kEveryTenant) use[rows.text(0)][counted.quota] = rows.u64(1);
     }
+  }
+  COT_ASSIGN(const auto deltas, delta_files_by_tenant(database_));
+  for (const auto& [tenant, files] : deltas) {
+    if (tenant != kEveryTenant) use[tenant][Quota::blob_bytes] += sum_of(files);
   }
   return use;
 }

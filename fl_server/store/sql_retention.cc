@@ -102,6 +102,35 @@ Result<std::vector<ModelRecord>> SqlTrainingStore::forget_models(const JobId& jo
   return gone;
 }
 
+#define COT_EXACT_THAT_NOBODY_READS                                      \
+  " WHERE job = ?1 AND exact IS NOT NULL "                               \
+  "AND version < (SELECT max(m.version) FROM model m WHERE m.job = ?1) " \
+  "AND NOT EXISTS (SELECT 1 FROM round a WHERE a.job = ?1 "              \
+  "AND a.base_version = model.version AND a.state NOT IN (?2, ?3))"
+
+Result<std::vector<UnnamedBlob>> SqlTrainingStore::forget_exact_models(const JobId& job) {
+  const std::lock_guard lock(mutex_);
+  std::vector<UnnamedBlob> gone;
+  const Status done = database_.transaction(os::crash::forget_models, [&]() -> Status {
+    gone.clear();
+    COT_TRY(check_fence());
+    COT_TRY(lock_job(job));
+    Statement rows = database_.prepare("SELECT exact, created FROM model" COT_EXACT_THAT_NOBODY_READS);
+    rows << job.value() << kDone << kFailed;
+    for (;;) {
+      COT_ASSIGN(const bool more, rows.step());
+      if (!more) break;
+      gone.push_back({rows.digest(0), rows.time(1)});
+    }
+    if (gone.empty()) return {};
+    Statement update = database_.prepare("UPDATE model SET exact = NULL" COT_EXACT_THAT_NOBODY_READS);
+    update << job.value() << kDone << kFailed;
+    return update.run();
+  });
+  if (!done) return done.error();
+  return gone;
+}
+
 // Rounds of jobs that go on, behind which the devices rest that they count (AcceptStore::list_resting): by job.
 Result<std::map<JobId, uint64_t>> SqlTrainingStore::read_rests() {
   std::map<JobId, uint64_t> rests;

@@ -84,6 +84,7 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   Result<std::optional<WallTime>> oldest_under_way(RoundState from) override;
   Result<std::vector<ModelVersion>> list_releases(const JobId& job) override;
   Result<std::vector<ModelRecord>> forget_models(const JobId& job, const std::vector<ModelVersion>& versions) override;
+  Result<std::vector<UnnamedBlob>> forget_exact_models(const JobId& job) override;
   Result<ForgottenAccepted> forget_accepted(WallTime ended_before, size_t limit, const RoundKey& after = {}) override;
   Result<uint64_t> forget_rounds(const JobId& job, uint64_t number, WallTime ended_before, size_t limit) override;
   Status delete_job(const JobId& job, std::optional<uint64_t> revision_expected) override;

@@ -78,6 +78,23 @@ Result<std::vector<ModelRecord>> MemoryTrainingStore::forget_models(const JobId&
   return gone;
 }
 
+Result<std::vector<UnnamedBlob>> MemoryTrainingStore::forget_exact_models(const JobId& id) {
+  const std::lock_guard lock(mutex_);
+  std::vector<UnnamedBlob> gone;
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return gone;
+  for (auto& [version, model] : found->second.models) {
+    const bool is_base = std::ranges::any_of(rounds_, [&, version = version](const auto& entry) {
+      const RoundRecord& round = entry.second;
+      return round.job == id && round.base == version && round.state < RoundState::done;
+    });
+    if (!model.exact || is_base || version == found->second.models.rbegin()->first) continue;
+    gone.push_back({*model.exact, model.created});
+    model.exact.reset();
+  }
+  return gone;
+}
+
 Result<ForgottenAccepted> MemoryTrainingStore::forget_accepted(WallTime ended_before, size_t limit,
                                                                const RoundKey& after) {
   const std::lock_guard lock(mutex_);

@@ -58,6 +58,7 @@ class RetentionJobTest : public testing::Test {
     record.version = ModelVersion(version);
     record.digest = put("model " + std::to_string(version));
     record.optimizer_state = put("state " + std::to_string(version));
+    if (has_exact_ && version > 0) record.exact = put("exact " + std::to_string(version));
     record.created = now_;
     return record;
   }
@@ -95,6 +96,7 @@ class RetentionJobTest : public testing::Test {
   }
   size_t blobs() { return blobs_.list(Millis(0))->size(); }
 
+  bool has_exact_ = false;
   WallTime now_ = wall_time_from_unix_ms(1'750'000'000'000);
   CountingStore store_;
   MemoryAdminStore admin_;
@@ -134,6 +136,15 @@ TEST_F(RetentionJobTest, KeepsWhatItIsToldToAndNoMore) {
   EXPECT_EQ(store_.list_rounds(JobId("j"), {})->size(), 4u);
   EXPECT_TRUE(has("model 0") && has("data set") && has("plan") && has("model 19") && has("model 20"));
   EXPECT_FALSE(has("model 18") || has("state 18"));
+}
+
+// Versions stay for whoever asks for one; the models that they were rounded from have one reader.
+TEST_F(RetentionJobTest, KeepsTheNewestComputedModelAlone) {
+  has_exact_ = true;
+  for (uint64_t number = 1; number <= 4; ++number) play(number);
+  pass();
+  EXPECT_TRUE(has("model 3") && has("model 4") && has("exact 4"));
+  EXPECT_FALSE(has("exact 3") || has("exact 2"));
 }
 
 TEST_F(RetentionJobTest, ADeletedJobGoesAFewRowsAtATime) {

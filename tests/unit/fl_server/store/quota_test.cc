@@ -179,6 +179,25 @@ TYPED_TEST(BytesOfVersions, AreCountedWithUploads) {
   EXPECT_EQ(use->at("a"), (TenantUse{{Quota::blob_bytes, 100}, {Quota::uploads, 1}, {Quota::jobs, 1}}));
 }
 
+// The job has deltas; a delta that two versions name is one file.
+TYPED_TEST(BytesOfVersions, HaveTheirDeltasAndWhatTheyWereRoundedFrom) {
+  TypeParam database;
+  const auto training = SqlTrainingStore::open(database.open());
+  const auto admin = SqlAdminStore::open(database.open());
+  ASSERT_OK(training);
+  ASSERT_OK(admin);
+  for (const std::string job : {"j", "k"}) {
+    ModelRecord model = model_record(job, 0);
+    model.bytes = 50;
+    model.exact = filled_digest(0x71);
+    model.deltas = {{filled_digest(0x72), filled_digest(0x73), 7}, {filled_digest(0x74), filled_digest(0x75), 8}};
+    ASSERT_OK((*training)->create_job(job_record(job), model, QuotaClaim{"a", 9}));
+  }
+  EXPECT_EQ((*admin)->list_use()->at("a").at(Quota::blob_bytes), 50u + 50 + 7 + 8);
+  EXPECT_OK((*admin)->note_upload(upload("a", 1, 5), {.bytes = 120}));
+  EXPECT_ERROR((*admin)->note_upload(upload("a", 2, 1), {.bytes = 120}), ErrorCode::conflict, "would have 121");
+}
+
 template <typename OnDatabase>
 void claim(SqlBackend<SqlDeviceStore, OnDatabase>& backend, const std::string& population, const std::string& tenant) {
   const auto admin = SqlAdminStore::open(backend.open_database());

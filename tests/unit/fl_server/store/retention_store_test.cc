@@ -162,6 +162,43 @@ TYPED_TEST(RetentionStoreConformance, ListsVersionsAPageAtATimeFromEitherEnd) {
   EXPECT_THAT(versions({.after = ModelVersion(5)}), IsEmpty());
 }
 
+// Rounds of a job with deltas go on from the newest alone.
+TYPED_TEST(RetentionStoreConformance, ForgetsComputedModelsThatNoRoundGoesOnFrom) {
+  const auto version_with_exact = [](uint64_t version) {
+    ModelRecord model = model_record("j", version);
+    model.exact = filled_digest(static_cast<uint8_t>(0xa0 + version));
+    return model;
+  };
+  const auto play = [&](uint64_t number) {
+    const RoundKey key = this->open(number);
+    this->move(key, selecting, collecting);
+    EXPECT_EQ(this->accept(key, {1, 2}), "done");
+    this->move(key, collecting, frozen);
+    this->move(key, frozen, finalizing);
+    EXPECT_OK(this->store().commit_round(
+        JobId("j"), {{key, version_with_exact(number), {2, 2, 20, 1, 2, 9}}, number, false, false}, wall(300)));
+  };
+  for (uint64_t number = 1; number <= 3; ++number) play(number);
+  const auto forget = [&] {
+    std::vector<Digest> gone;
+    const auto blobs = this->store().forget_exact_models(JobId("j"));
+    EXPECT_OK(blobs);
+    for (const UnnamedBlob& blob : *blobs) {
+      EXPECT_TRUE(blob.made.has_value());
+      gone.push_back(blob.digest);
+    }
+    return gone;
+  };
+  EXPECT_THAT(forget(), UnorderedElementsAre(filled_digest(0xa1), filled_digest(0xa2)));
+  EXPECT_THAT(forget(), IsEmpty()) << "again is fine";
+  this->backend_.reopen();
+  EXPECT_EQ(this->store().get_model(JobId("j"), ModelVersion(2))->exact, std::nullopt);
+  EXPECT_EQ(this->store().get_model(JobId("j"), ModelVersion(3))->exact, filled_digest(0xa3));
+  this->open(4);
+  EXPECT_THAT(forget(), IsEmpty()) << "a round trains from it";
+  EXPECT_THAT(*this->store().forget_exact_models(JobId("other")), IsEmpty());
+}
+
 TYPED_TEST(RetentionStoreConformance, KnowsTheOldestAttemptUnderWay) {
   EXPECT_EQ(*this->store().oldest_under_way(collecting), std::nullopt);
   const RoundKey key = this->open(1);
