@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "fl_server/json/job_json.h"
 #include "scheduler/job/adaptive_clip_rules.h"
@@ -123,12 +124,12 @@ Noise noise_at(const DemoOptions& options, uint64_t value_count, double multipli
   return release ? noise_of(*release) : Noise(GaussianNoise{multiplier});
 }
 
-// Fails unless the server can account for all rounds at this multiplier. It charges its sampler's error to delta
-// e^epsilon times, so that above an epsilon of some 57 nothing is left of delta, and a job would stop half way.
-Status check_account(const DemoOptions& options, uint64_t value_count, double multiplier) {
+// What all rounds cost at this multiplier by the account that decides whether a round may begin: the ledger's, which
+// charges the samplers' error to delta e^epsilon times. Nothing: the server refuses such a job, and says why.
+Result<std::optional<double>> epsilon_at_server(const DemoOptions& options, uint64_t value_count, double multiplier) {
   HorizontalSettings settings = settings_of(options);
   add_noise(settings, options, multiplier);
-  if (!is_noise_of_devices(options) && !settings.privacy.has_central_noise()) return {};  // the server refuses it
+  if (!is_noise_of_devices(options) && !settings.privacy.has_central_noise()) return std::optional<double>();
   if (is_noise_of_devices(options)) {
     COT_ASSIGN([[maybe_unused]] const PrivacyRules rules, privacy_rules_of(settings, value_count));
   } else {
@@ -136,12 +137,42 @@ Status check_account(const DemoOptions& options, uint64_t value_count, double mu
   }
   COT_ASSIGN(const PrivacyAccount account,
              account_of({{release_of(settings, value_count), options.rounds}}, options.delta));
-  if (std::isfinite(account.epsilon)) return {};
+  if (std::isfinite(account.epsilon)) return std::optional(account.epsilon);
+  // Above an epsilon of some 57 nothing is left of delta, and a job would stop half way.
   return Error(ErrorCode::invalid_argument,
                "a noise multiplier of " + number_words(multiplier) + " is so little in " +
                    std::to_string(options.rounds) +
                    " rounds that no epsilon can be told; ask for more noise, fewer rounds, or a "
                    "--target-epsilon of at most 50");
+}
+
+// The least multiplier from `found` on, within kTolerance and from above, at which all rounds are within the target by
+// the server's account.
+Result<double> enough_at_server(const DemoOptions& options, uint64_t value_count, double found) {
+  constexpr double kTolerance = 1e-4, kMost = 16;
+  const auto is_enough = [&](double multiplier) -> Result<bool> {
+    COT_ASSIGN(const std::optional<double> epsilon, epsilon_at_server(options, value_count, multiplier));
+    return !epsilon || *epsilon <= *options.target_epsilon;
+  };
+  COT_ASSIGN(bool enough, is_enough(found));
+  if (enough) return found;
+  double low = found, high = found;
+  for (double step = 0.01; !enough; step *= 2) {
+    if (step > kMost) {
+      return Error(ErrorCode::invalid_argument,
+                   "no noise keeps " + std::to_string(options.rounds) + " rounds within an epsilon of " +
+                       number_words(*options.target_epsilon) + "; ask for fewer rounds, or allow more");
+    }
+    low = high;
+    high = found * (1 + step);
+    COT_ASSIGN(enough, is_enough(high));
+  }
+  while (high > low * (1 + kTolerance)) {
+    const double middle = (low + high) / 2;
+    COT_ASSIGN(enough, is_enough(middle));
+    (enough ? high : low) = middle;
+  }
+  return high;
 }
 
 }  // namespace
@@ -176,13 +207,13 @@ Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count) {
   if (options.noise_multiplier) {
     noise.noise_multiplier = *options.noise_multiplier;
     COT_ASSIGN(const PrivacyAccount account, account_for(at(noise.noise_multiplier), delta));
-    noise.epsilon_budget = options.target_epsilon.value_or(account.epsilon);
+    COT_ASSIGN(const std::optional<double> epsilon, epsilon_at_server(options, value_count, noise.noise_multiplier));
+    noise.epsilon_budget = options.target_epsilon.value_or(std::max(account.epsilon, epsilon.value_or(0)));
   } else {
     COT_ASSIGN(const Calibration found, calibrate_noise(at, *options.target_epsilon, delta));
-    noise.noise_multiplier = found.noise_multiplier;
+    COT_ASSIGN(noise.noise_multiplier, enough_at_server(options, value_count, found.noise_multiplier));
     noise.epsilon_budget = *options.target_epsilon;
   }
-  COT_TRY(check_account(options, value_count, noise.noise_multiplier));
   return noise;
 }
 

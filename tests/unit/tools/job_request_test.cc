@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "scheduler/job/round_release.h"
 #include "tests/support/matchers.h"
 #include "tools/demo/schedule_text.h"
 
@@ -62,6 +63,36 @@ TEST(JobRequest, IsRefusedWhereSoLittleNoiseHasNoAccount) {
         << to_string(level);
     options.target_epsilon = 50;
     EXPECT_OK(job_request(options, 1'000, Digest{}, Digest{})) << to_string(level);
+  }
+}
+
+// A round begins only if the ledger has room for it: a demo that asks for an epsilon reaches its last round.
+TEST(JobRequest, HasNoiseForAllItsRoundsByTheServersAccount) {
+  const std::vector<std::pair<SecurityLevel, uint64_t>> jobs = {
+      {SecurityLevel::active_dp, 1'000}, {SecurityLevel::active_dp, 4'810}, {SecurityLevel::none, 4'810}};
+  for (const auto& [level, values] : jobs) {
+    DemoOptions options;
+    options.security = level;
+    options.devices = 6;
+    options.rounds = 4;
+    options.clip = 1;
+    const auto epsilon_of_all = [&]() -> std::pair<double, double> {
+      const auto settings = job_settings(options, values);
+      EXPECT_OK(settings);
+      if (!settings) return {};
+      const auto account = account_of({{release_of(*settings, values), options.rounds}}, options.delta);
+      EXPECT_OK(account);
+      return {account ? account->epsilon : 0, settings->privacy.epsilon_budget};
+    };
+    options.target_epsilon = 50;
+    const auto [found, target] = epsilon_of_all();
+    EXPECT_LE(found, 50) << to_string(level) << ", " << values << " values";
+    EXPECT_GT(found, 49) << "and no more noise than that";
+    EXPECT_EQ(target, 50);
+    options.noise_multiplier = job_settings(options, values)->privacy.noise_multiplier;
+    options.target_epsilon.reset();
+    const auto [given, budget] = epsilon_of_all();
+    EXPECT_LE(given, budget) << to_string(level) << ", " << values << " values";
   }
 }
 
