@@ -113,10 +113,10 @@ Status check_validation(const CheckpointHeader& header, const TrainerState& stat
 Status check_header(const CheckpointHeader& header, const TrainerState& state) {
   const uint64_t examples = state.order.size(), batch = state.batch_size;
   if (header.model != state.model.digest()) return not_ours("is of another model");
+  COT_TRY(check_identity(header, state));  // before the examples: what is held out makes them fewer
   if (header.examples != examples) {
     return not_ours("is of " + std::to_string(header.examples) + " examples, here are " + std::to_string(examples));
   }
-  COT_TRY(check_identity(header, state));
   if (header.slots != state.slots()) return damaged("has not its optimizer's state");
   if (header.value_bytes != state.model.value_count() * sizeof(float)) return not_ours("has other parameters");
   const uint64_t steps_an_epoch = (examples + batch - 1) / batch;

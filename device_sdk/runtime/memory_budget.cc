@@ -21,8 +21,6 @@ bool takes_batch_statistics(const Model& model, const TrainOptions& options) {
   });
 }
 
-uint64_t bytes_of(const TrainingMemory& memory) { return memory.arena_bytes + memory.order_bytes; }
-
 struct Tried {
   uint64_t least = 0;  // bytes
   std::optional<MemoryFit> fit;
@@ -32,20 +30,20 @@ Result<Tried> attempt(const Model& model, TrainOptions options, uint64_t example
   options.planned_bytes_max = 0;
   COT_ASSIGN(const TrainingMemory plain, Trainer::plan(model, options, examples));
   MemoryFit fit{.micro_batch_size = options.micro_batch_size};
-  if (bytes_of(plain) <= bytes) return Tried{bytes_of(plain), fit};
+  if (plain.bytes() <= bytes) return Tried{plain.bytes(), fit};
   TrainingMemory frugal = plain;
   if (plain.prepared_bytes > 0) {
     options.planned_bytes_max = UINT64_MAX;  // keeps no weights prepared
     COT_ASSIGN(frugal, Trainer::plan(model, options, examples));
   }
-  const uint64_t others = bytes_of(frugal) - frugal.planned_bytes;
+  const uint64_t others = frugal.bytes() - frugal.planned_bytes;
   options.planned_bytes_max = bytes > others ? bytes - others : 1;
   COT_ASSIGN(const TrainingMemory fitted, Trainer::plan(model, options, examples));
-  if (bytes_of(fitted) > bytes) return Tried{bytes_of(fitted), std::nullopt};
+  if (fitted.bytes() > bytes) return Tried{fitted.bytes(), std::nullopt};
   fit.planned_bytes_max = options.planned_bytes_max;
   fit.recomputed_steps = fitted.recomputed_steps;
   fit.recomputed_share = fitted.recomputed_share;
-  return Tried{bytes_of(fitted), fit};
+  return Tried{fitted.bytes(), fit};
 }
 
 }  // namespace

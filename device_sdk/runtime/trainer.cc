@@ -358,8 +358,11 @@ ValidationSummary Trainer::validation() const {
   return {.examples = validation->examples(),
           .best_step = validation->progress().best_step,
           .best_loss = validation->progress().best_loss,
-          .has_stopped = validation->has_stopped()};
+          .has_stopped = validation->has_stopped(),
+          .last_step = validation->progress().step};
 }
+
+double Trainer::validation_loss() const { return state_->validation ? state_->validation->last_loss() : 0; }
 
 uint64_t Trainer::kept_steps() const {
   return state_->gives_best() ? state_->validation->progress().best_step : state_->step;

@@ -35,6 +35,7 @@ struct ValidationSummary {
   uint64_t best_step = 0;    // after so many steps their loss was lowest; 0: it was never looked at, or never finite
   double best_loss = 0;      // then: a mean, as Evaluation::loss_mean
   bool has_stopped = false;  // training ended for them
+  uint64_t last_step = 0;    // after so many steps they were looked at last; 0: never
   friend bool operator==(const ValidationSummary&, const ValidationSummary&) = default;
 };
 
@@ -51,6 +52,8 @@ struct TrainingMemory {
   uint32_t micro_batch_size = 0;     // examples computed at a time
   uint32_t recomputed_steps = 0;     // computed again rather than held, to keep to planned_bytes_max
   double recomputed_share = 0;       // the time that takes, as a share of the rest; an estimate
+
+  uint64_t bytes() const { return arena_bytes + order_bytes + validation_bytes; }  // all of it
 };
 
 struct TrainerState;  // trainer_state.h
@@ -89,6 +92,8 @@ class Trainer {
   // As summary() was when the present epoch began, perhaps before a restore; but `skipped`, which nobody kept, is 0.
   TrainingSummary epoch_start() const;
   ValidationSummary validation() const;
+  // What the last look at them came to that this trainer has finished: a mean; 0: it has finished none.
+  double validation_loss() const;
   // Steps that parameters() has gone through: of the training so far, or of what is kept of it.
   uint64_t kept_steps() const;
   // The rate of the next step: the schedule applied.

@@ -57,7 +57,8 @@ Status Validation::look(std::span<const float> parameters, uint64_t step) {
   COT_TRY(evaluator_.next(examples));
   is_looking_ = !evaluator_.finished();
   if (is_looking_) return {};
-  if (observe_validation(evaluator_.evaluation().loss_mean, step, progress_)) {
+  last_loss_ = evaluator_.evaluation().loss_mean;
+  if (observe_validation(last_loss_, step, progress_)) {
     std::copy(parameters.begin(), parameters.end(), best_.begin());
   }
   return {};

@@ -47,6 +47,7 @@ class Validation {
   Status look(std::span<const float> parameters, uint64_t step);
 
   const ValidationProgress& progress() const { return progress_; }
+  double last_loss() const { return last_loss_; }  // of the last look that was finished here; 0: none was
   bool has_best() const { return progress_.best_step > 0; }
   bool has_stopped() const { return progress_.checks_without_gain >= patience_; }
   // The parameters after best_step steps, if there is one.
@@ -64,6 +65,7 @@ class Validation {
   uint32_t patience_;
   Evaluator evaluator_;
   bool is_looking_ = false;
+  double last_loss_ = 0;
   ValidationProgress progress_;
   std::vector<float> best_;
 };

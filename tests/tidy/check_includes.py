@@ -29,7 +29,7 @@ BUDGETS_KIB = {
     "scheduler/": 97,
     "device_sdk/": 62,
     "device_sdk/client/": 86,
-    "device_sdk/runtime/": 233,
+    "device_sdk/runtime/": 234,
     "device_sdk/c_api/": 190,
     "device_sdk/agent/": 308,
     "fl_server/": 167,
@@ -50,7 +50,7 @@ BUDGETS_KIB = {
     "tools/vertical/": 110,
     "tools/model/": 192,
     "tools/model_report/": 214,
-    "tests/": 339,
+    "tests/": 340,
 }
 # Libraries that cost every includer seconds: they belong into sources, and into these headers.
 HEAVY = r"nlohmann/json\.hpp|boost/|CLI/|flatbuffers/|google/protobuf/|onnx\.pb\.h|regex$"

@@ -69,6 +69,7 @@ class Training {
         log_(log),
         watch_(watch),
         steps_an_epoch_((examples + options.batch_size - 1) / options.batch_size),
+        validation_told_(trainer.validation().last_step),
         progress_(trainer, trainer.summary().steps / steps_an_epoch_ + 1, options.epochs,
                   options.loss.target == TargetKind::labels, command.is_quiet, os::monotonic_now()) {}
 
@@ -84,7 +85,10 @@ class Training {
         return stepped;
       }
       const uint64_t steps = trainer_.summary().steps;
-      if (steps == before) continue;  // it looked at examples that are held out
+      if (steps == before) {  // it looked at examples that are held out
+        COT_TRY(tell_validation());
+        continue;
+      }
       if (watch_ != nullptr) watch_->end_step(trainer_);
       const bool ends_epoch = steps % steps_an_epoch_ == 0, is_last = steps == trainer_.steps_in_all();
       progress_.after_step(ends_epoch || is_last, os::monotonic_now());
@@ -104,6 +108,16 @@ class Training {
     log_.note("train/accuracy", moment.accuracy);
     log_.note("train/samples_per_second", moment.examples_per_second);
     return log_.add(moment.steps);
+  }
+
+  // The loss that decides when the training ends, and which parameters are kept.
+  Status tell_validation() {
+    const ValidationSummary validation = trainer_.validation();
+    if (validation.last_step == validation_told_) return {};  // there are more of them
+    validation_told_ = validation.last_step;
+    progress_.tell(validation_line(trainer_.validation_loss(), validation));
+    log_.note("validation/loss", trainer_.validation_loss());
+    return log_.add(validation.last_step);
   }
 
   Status save() const {
@@ -126,6 +140,7 @@ class Training {
   EventLog& log_;
   Watch* watch_;
   uint64_t steps_an_epoch_;
+  uint64_t validation_told_;  // after so many steps
   TrainingProgress progress_;
 };
 
@@ -202,7 +217,7 @@ std::string validation_text(const ValidationSummary& validation) {
   const std::string of = "the loss of " + counted(validation.examples, "validation example");
   if (validation.best_step == 0) return of + " was never finite; the last parameters are kept\n";
   return (validation.has_stopped ? "stopped early: " : "") + of + " was lowest, " +
-         format_fixed(validation.best_loss, 4) + ", after step " + format_count(validation.best_step) +
+         format_fixed(validation.best_loss, 4) + ",\n  after step " + format_count(validation.best_step) +
          ", whose parameters are kept\n";
 }
 
@@ -221,7 +236,7 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
                              {"micro_batch", options.micro_batch_size},
                              {"recomputed_steps", trainer.memory().recomputed_steps},
                              {"recomputed_share", trainer.memory().recomputed_share},
-                             {"memory_bytes", memory.arena_bytes + memory.order_bytes + memory.validation_bytes}};
+                             {"memory_bytes", memory.bytes()}};
     if (options.early_stopping) {
       answer["validation"] = {{"examples", validation.examples},
                               {"best_step", validation.best_step},
@@ -237,9 +252,9 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
     print_json(answer);
     return;
   }
-  std::string text = "trained for " + counted(summary.steps, "step") + ", " +
-                     format_bytes(trainer.memory().arena_bytes) + " of memory" + chosen(options, trainer.memory()) +
-                     "; written to " + command.to + "\n" + (options.early_stopping ? validation_text(validation) : "");
+  std::string text = "trained for " + counted(summary.steps, "step") + ", " + format_bytes(memory.bytes()) +
+                     " of memory" + chosen(options, trainer.memory()) + "; written to " + command.to + "\n" +
+                     (options.early_stopping ? validation_text(validation) : "");
   if (held_out) {
     text += "held out: " + (is_classified ? "accuracy " + format_percent(held_out->accuracy) + ", " : std::string()) +
             "loss " + format_fixed(held_out->loss_mean, 4) + " on " + format_count(held_out->examples) + " examples\n";

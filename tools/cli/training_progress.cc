@@ -37,6 +37,14 @@ std::string training_line(const TrainingMoment& moment, const Terminal& terminal
   return line;
 }
 
+std::string validation_line(double loss, const ValidationSummary& validation) {
+  const std::string line = "validation loss " + format_fixed(loss, 4);
+  if (validation.best_step == 0) return line;
+  if (validation.best_step == validation.last_step) return line + ", the lowest so far";
+  return line + ", the lowest was " + format_fixed(validation.best_loss, 4) + " after step " +
+         format_count(validation.best_step);
+}
+
 TrainingProgress::TrainingProgress(const Trainer& trainer, uint64_t epoch, uint64_t epochs, bool is_classified,
                                    bool is_quiet, Instant now)
     : trainer_(trainer),

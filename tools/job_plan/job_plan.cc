@@ -40,7 +40,7 @@ Result<DevicePlan> plan_device(const Plan& plan, const Model& model, uint64_t ex
   device.up_bytes = update_bytes(plan);
   COT_ASSIGN(const Model trained, model_to_train(model, plan.training));
   COT_ASSIGN(const TrainingMemory memory, Trainer::plan(trained, options_of(plan.training, 0), examples));
-  device.memory_bytes = memory.arena_bytes + memory.order_bytes + memory.validation_bytes;
+  device.memory_bytes = memory.bytes();
   device.micro_batch_size = memory.micro_batch_size;
   // Early stopping may end it before; what it takes at most is told.
   const uint64_t held_out =

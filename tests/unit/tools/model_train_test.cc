@@ -65,6 +65,9 @@ TEST_F(EarlyStoppingCommand, SaysWhatItKept) {
   ASSERT_EQ(said.code, ExitCode::ok) << said.err;
   EXPECT_THAT(said.out, HasSubstr("stopped early: the loss of "));
   EXPECT_THAT(said.out, HasSubstr("validation examples was lowest, "));
+  for (size_t at = 0; at < said.out.size(); at = said.out.find('\n', at) + 1) {
+    EXPECT_LE(said.out.find('\n', at) - at, 80 + path("").size()) << "of the path as much as there is";
+  }
   const CommandOutcome all = train("b.cotf", {"--patience", "9", "--steps", "3"});
   EXPECT_THAT(all.out, HasSubstr("\nthe loss of "));
   EXPECT_FALSE(nlohmann::json::parse(train("c.cotf", {"--steps", "3", "--json"}).out).contains("validation"));
@@ -80,6 +83,8 @@ TEST_F(EarlyStoppingCommand, LogsEachEpochOnce) {
   size_t lines = 0;
   for (size_t at = said.err.find("epoch "); at != said.err.npos; at = said.err.find("epoch ", at + 1)) lines += 1;
   EXPECT_EQ(lines, 3u) << said.err;
+  EXPECT_THAT(said.err, HasSubstr("\nvalidation loss ")) << "what decides is shown at each look";
+  EXPECT_THAT(said.err, HasSubstr(", the lowest so far\n"));
   EXPECT_EQ(said.err.find("nan"), std::string::npos) << said.err;
 }
 

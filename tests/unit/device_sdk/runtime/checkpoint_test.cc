@@ -229,6 +229,11 @@ TEST(Checkpoint, OfAnotherModelDataSetOrSettingsIsRefused) {
   EXPECT_ERROR(other_model.restore_checkpoint(path), ErrorCode::conflict, "of another model");
   Trainer other_data = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), fewer);
   EXPECT_ERROR(other_data.restore_checkpoint(path), ErrorCode::conflict, "of 10 examples, here are 9");
+  TrainingSettings holds_out = settings_with(OptimizerKind::sgd);
+  holds_out.early_stopping = EarlyStopping{.validation_share = 0.25f, .patience = 2};
+  Trainer other_end = make_trainer(tiny_model(), holds_out, examples);
+  EXPECT_ERROR(other_end.restore_checkpoint(path), ErrorCode::conflict,
+               "another training; not the same: early_stopping");
   Trainer other_optimizer = make_trainer(tiny_model(), settings_with(OptimizerKind::adam), examples);
   EXPECT_ERROR(other_optimizer.restore_checkpoint(path), ErrorCode::conflict,
                "another training; not the same: optimizer");

@@ -21,7 +21,7 @@ TrainOptions with_micro_batch(uint32_t size) {
 uint64_t bytes_of(const Model& model, uint32_t micro_batch, uint64_t examples = 100) {
   const Result<TrainingMemory> memory = Trainer::plan(model, with_micro_batch(micro_batch), examples);
   EXPECT_OK(memory);
-  return memory->arena_bytes + memory->order_bytes;
+  return memory->bytes();
 }
 
 TEST(TrainerPlan, IsWhatTheTrainerTakes) {
@@ -75,7 +75,21 @@ uint64_t needed_by(const Model& model, TrainOptions options, const MemoryFit& fi
   const Result<TrainingMemory> memory = Trainer::plan(model, options, 100);
   EXPECT_OK(memory);
   EXPECT_EQ(memory->recomputed_steps, fit.recomputed_steps);
-  return memory->arena_bytes + memory->order_bytes;
+  return memory->bytes();
+}
+
+// What looks at examples that are held out is memory of the training, too.
+TEST(FitTrainingWithin, CountsWhatLooksAtHeldOutExamples) {
+  const Model model = cheap_maps(false);
+  TrainOptions options = with_micro_batch(0);
+  options.early_stopping = EarlyStopping{.validation_share = 0.25f, .patience = 2};
+  const Result<TrainingMemory> whole = Trainer::plan(model, options, 100);
+  ASSERT_OK(whole);
+  EXPECT_GT(whole->validation_bytes, 0u);
+  const uint64_t budget = whole->bytes() * 8 / 10;
+  const Result<MemoryFit> fit = fit_training_within(model, options, 100, budget);
+  ASSERT_OK(fit);
+  EXPECT_LE(needed_by(model, options, *fit), budget);
 }
 
 TEST(FitTrainingWithin, ComputesAgainRatherThanSplittingABatchThatIsNormed) {
