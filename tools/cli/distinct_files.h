@@ -14,7 +14,8 @@ struct CommandFile {
   std::string path;  // empty: there is none. A name that load_data knows stands for the files in it
 };
 
-// However the paths are spelt, links included. invalid_argument names both purposes.
+// However the paths are spelt, links included. A written file does not lie in a folder that is read ("mnist:DIR").
+// invalid_argument names both purposes.
 Status distinct_files(const std::vector<CommandFile>& read, const std::vector<CommandFile>& written);
 
 }  // namespace coterie

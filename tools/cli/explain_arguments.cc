@@ -1,5 +1,8 @@
 // coterie model explain, model report: their grammar.
+#include <algorithm>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "device_sdk/runtime/limits.h"
 #include "tools/cli/arguments.h"
@@ -68,8 +71,9 @@ void add_settings(CLI::App* explain, AttributionSettings& settings) {
   explain->add_option("--masks", settings.masks, "rise: how many")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1'000'000));
-  explain->add_option("--patch", settings.patch, "occlusion: height and width of what is covered, at most the image's")
-      ->capture_default_str()
+  explain
+      ->add_option("--patch", settings.patch,
+                   "occlusion: height and width of what is covered (default: 4 or the image)")
       ->check(between<uint32_t>(1, 65'536));
   explain
       ->add_option("--stride", settings.stride,
@@ -82,21 +86,44 @@ void add_settings(CLI::App* explain, AttributionSettings& settings) {
       ->check(between<uint64_t>(0, UINT64_MAX));
 }
 
-// What is of one method or of single examples, and said though it means nothing, is a mistake.
-void refuse_unread(const CLI::App& explain, bool is_permutation) {
-  static constexpr const char* kOfExamples[] = {"--example", "--limit",   "--class",   "--check", "--png",
-                                                "--layer",   "--patch",   "--stride",  "--masks", "--steps",
-                                                "--noise",   "--samples", "--baseline"};
-  static constexpr const char* kOfPermutation[] = {"--repeats", "--loss"};
-  if (is_permutation) {
-    for (const char* option : kOfExamples) {
-      if (explain.count(option) == 0) continue;
-      throw CLI::ValidationError(option, "permutation is of all examples and outputs at once: it does not take this");
-    }
-    return;
-  }
-  for (const char* option : kOfPermutation) {
-    if (explain.count(option) > 0) throw CLI::ValidationError(option, "only --method permutation takes this");
+// Options that not every method reads, and the methods that do; permutation looks at all examples and outputs at once.
+struct MethodOption {
+  const char* option;
+  std::vector<std::string_view> methods;
+  bool is_of_checks = false;  // --check reads it, whatever the method
+};
+
+const std::vector<MethodOption>& method_options() {
+  static const std::vector<MethodOption> all = [] {
+    std::vector<std::string_view> of_examples;
+    for (const AttributionMethod& method : attribution_methods()) of_examples.push_back(method.name);
+    return std::vector<MethodOption>{{"--example", of_examples},
+                                     {"--limit", of_examples},
+                                     {"--class", of_examples},
+                                     {"--check", of_examples},
+                                     {"--png", of_examples},
+                                     {"--baseline", {"integrated_gradients", "occlusion", "rise"}, true},
+                                     {"--steps", {"integrated_gradients"}},
+                                     {"--samples", {"smooth_gradient"}},
+                                     {"--noise", {"smooth_gradient"}},
+                                     {"--masks", {"rise"}},
+                                     {"--patch", {"occlusion"}},
+                                     {"--stride", {"occlusion"}},
+                                     {"--layer", {"grad_cam"}},
+                                     {"--repeats", {kPermutation}},
+                                     {"--loss", {kPermutation}}};
+  }();
+  return all;
+}
+
+// What is said though it means nothing is a mistake.
+void refuse_unread(const CLI::App& explain, const std::string& method) {
+  for (const auto& [option, methods, is_of_checks] : method_options()) {
+    if (explain.count(option) == 0 || std::ranges::count(methods, method) > 0) continue;
+    if (is_of_checks && method != kPermutation && explain.count("--check") > 0) continue;
+    std::string readers;
+    for (const std::string_view reader : methods) readers.append(readers.empty() ? "" : ", ").append(reader);
+    throw CLI::ValidationError(option, "--method " + method + " does not read it: it is for " + readers);
   }
 }
 
@@ -186,7 +213,7 @@ void add_explain(CLI::App& model, Invocation& invocation) {
            "permutation: default softmax_cross_entropy for labels, mean_squared_error for numbers");
   explain->add_flag("--json", options->as_json, "print the result as JSON, with all values");
   explain->callback([&invocation, options, importance, explain] {
-    refuse_unread(*explain, options->method == kPermutation);
+    refuse_unread(*explain, options->method);
     if (options->method != kPermutation) {
       invocation.run = [options] { return explain_model(*options); };
       return;

@@ -1,6 +1,7 @@
 #include "tools/cli/model_micro.h"
 
 #include "base/os/file.h"
+#include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/opened_model.h"
 #include "tools/cli/report.h"
@@ -14,13 +15,14 @@ namespace {
 
 constexpr const char* kCommand = "model export";
 
-Status write_program(const MicroProgram& program, const std::string& folder) {
-  COT_TRY(os::make_directories(folder));
-  const auto write = [&](const char* ending, const std::string& text) {
-    return os::write_file_atomically(folder + "/" + program.prefix + ending, as_bytes(text));
-  };
-  COT_TRY(write(".h", program.header));
-  return write(".c", program.source);
+std::string place_of(const MicroProgram& program, const ExportCOptions& options, const char* ending) {
+  return options.folder + "/" + program.prefix + ending;
+}
+
+Status write_program(const MicroProgram& program, const ExportCOptions& options) {
+  COT_TRY(os::make_directories(options.folder));
+  COT_TRY(os::write_file_atomically(place_of(program, options, ".h"), as_bytes(program.header)));
+  return os::write_file_atomically(place_of(program, options, ".c"), as_bytes(program.source));
 }
 
 Result<MicroProgram> program_of(const ExportCOptions& options) {
@@ -51,7 +53,12 @@ Result<MicroProgram> program_of(const ExportCOptions& options) {
 ExitCode export_c(const ExportCOptions& options) {
   const Result<MicroProgram> program = program_of(options);
   if (!program) return fail_on_input(kCommand, program.error());
-  if (const Status written = write_program(*program, options.folder); !written) {
+  if (const Status distinct = distinct_files({{"FILE", options.from}}, {{"--c", place_of(*program, options, ".h")},
+                                                                        {"--c", place_of(*program, options, ".c")}});
+      !distinct) {
+    return fail_on_input(kCommand, distinct.error());
+  }
+  if (const Status written = write_program(*program, options); !written) {
     return fail_on_output(kCommand, written.error());
   }
   const std::string files = printable(options.folder + "/" + program->prefix);

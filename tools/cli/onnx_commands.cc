@@ -92,16 +92,16 @@ std::string scientific(double value) {
 }
 
 std::string text_of(const Int8Conversion& result) {
-  return "conversion beside the ONNX graph: " + counted(result.examples, "random example") + ", " +
+  return "conversion beside the ONNX graph: " + counted(result.examples, "random example") + ",\n  " +
          std::to_string(result.apart) + " of " + counted(result.numbers, "number") + " more than a step of " +
-         scientific(result.step) + " off, the largest difference " + scientific(result.largest) +
-         " (allowed: " + std::to_string(kApartPerThousandMax) + " of 1000, " +
-         scientific(kStepsApartMax * result.step) + ")\n";
+         scientific(result.step) + " off (allowed: " + std::to_string(kApartPerThousandMax) +
+         " of 1000),\n  the largest difference " + scientific(result.largest) +
+         " (allowed: " + scientific(kStepsApartMax * result.step) + ")\n";
 }
 
 std::string text_of(const ConversionResult& result) {
   return "conversion beside the ONNX graph: " + counted(result.examples, "random example") + ", output " +
-         printable(result.output) + ": largest difference " + scientific(result.absolute) + ", " +
+         printable(result.output) + ":\n  largest difference " + scientific(result.absolute) + ", " +
          scientific(result.relative) + " of the largest value (allowed: " + scientific(kAbsoluteMax) + " + " +
          scientific(kRelativeMax) + " of it)\n";
 }

@@ -30,15 +30,14 @@ struct AttributionSettings {
   uint32_t steps = 50;             // integrated_gradients: gradients on the way, at least 1
   uint32_t samples = 25;           // smooth_gradient, at least 1
   float noise = 0.15f;             // its standard deviation, of max - min of the input
-  uint32_t patch = 4;              // occlusion: height and width of a patch, at least 1; the image's where that is less
-  std::optional<uint32_t> stride;  // from patch to patch, in [1, patch]
+  std::optional<uint32_t> patch;   // occlusion: height and width of a patch, in [1, the image's larger side]; none: 4,
+                                   // or that side where it is less
+  std::optional<uint32_t> stride;  // from patch to patch, in [1, patch]; none: 2, or the patch where that is less
   uint32_t masks = 1000;           // rise, at least 1
   uint32_t cells = 8;              // cells of a mask, down and across, at least 1
   float kept = 0.5f;               // how likely a cell of a mask is open, in (0, 1)
   std::string layer;               // grad_cam: the op whose output is read; empty: the last convolution
   uint64_t seed = 0;               // of noise and masks
-
-  uint32_t stride_or_default() const { return stride.value_or(std::min(2u, patch)); }
 };
 
 struct Attribution {

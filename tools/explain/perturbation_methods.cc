@@ -8,6 +8,7 @@ namespace coterie {
 namespace {
 
 constexpr size_t kInputsAtOnce = 64;
+constexpr size_t kPatch = 4, kStride = 2;  // where nobody says, and the image is as large
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
 
@@ -125,7 +126,13 @@ Result<Attribution> attribute_by_occlusion(AskedModel& model, std::span<const fl
                                            const AttributionSettings& settings) {
   const Grid grid = Grid::of(model.input_shape());
   const bool is_image = model.input_shape().size() == 3;
-  const size_t patch = is_image ? settings.patch : 1, stride = is_image ? settings.stride_or_default() : 1;
+  const size_t side = std::max(grid.height, grid.width);
+  const size_t patch = is_image ? settings.patch.value_or(std::min<size_t>(kPatch, side)) : 1;
+  const size_t stride = is_image ? settings.stride.value_or(std::min<size_t>(kStride, patch)) : 1;
+  if (patch > side) {
+    return bad("a patch of " + std::to_string(patch) + " is larger than the image of " + std::to_string(grid.height) +
+               " x " + std::to_string(grid.width));
+  }
   if (patch < 1 || stride < 1 || stride > patch) return bad("the stride of patches must be in [1, the patch]");
   const Patches patches(grid, patch, stride);
   COT_ASSIGN(const std::vector<double> whole, model.scores(input, picked));

@@ -36,5 +36,18 @@ TEST(DistinctFiles, FilesInTheNameOfADataSetCount) {
   EXPECT_OK(distinct_files({{"--data", "digits"}, {"--run", ""}}, {{"-o", table}}));
 }
 
+// A data set that is a folder has no list of its files: nothing is written among them.
+TEST(DistinctFiles, NothingIsWrittenIntoAFolderThatIsRead) {
+  const TemporaryDirectory folder;
+  ASSERT_OK(os::make_directories(folder / "data/deep"));
+  for (const std::string& data : {folder / "data", "mnist:" + (folder / "data"), "mnist:" + (folder / "data/")}) {
+    EXPECT_ERROR(distinct_files({{"--data", data}}, {{"-o", folder / "data/train-images"}}),
+                 ErrorCode::invalid_argument, "-o names a file in a folder that is read");
+    EXPECT_OK(distinct_files({{"--data", data}}, {{"-o", folder / "model.cotf"}, {"--html", folder / "page.html"}}));
+    EXPECT_ERROR(distinct_files({{"--data", data}}, {{"-o", folder / "data"}}), ErrorCode::invalid_argument,
+                 "another purpose");
+  }
+}
+
 }  // namespace
 }  // namespace coterie::test

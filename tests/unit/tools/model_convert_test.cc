@@ -66,7 +66,8 @@ class ModelConvertCommand : public ::testing::Test {
 TEST_F(ModelConvertCommand, SaysHowAFileInInt8WasVerified) {
   const CommandOutcome said = convert({"-o", path("net.cotf"), "--verify"});
   ASSERT_EQ(said.code, ExitCode::ok) << said.out << said.err;
-  EXPECT_THAT(said.out, HasSubstr("conversion beside the ONNX graph: 24 random examples, 0 of 48 numbers more than"));
+  EXPECT_THAT(said.out,
+              HasSubstr("conversion beside the ONNX graph: 24 random examples,\n  0 of 48 numbers more than"));
   EXPECT_THAT(said.out, Not(HasSubstr("BATCH"))) << "a table without a line";
   const nlohmann::json json = nlohmann::json::parse(convert({"-o", path("net.cotf"), "--verify", "--json"}).out);
   EXPECT_EQ(json["conversion"]["agrees"], true);

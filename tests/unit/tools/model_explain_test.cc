@@ -79,8 +79,10 @@ TEST_F(ModelExplainCommand, DrawsImages) {
   const std::string model = written("m.cotf", planted_sum({8, 8, 1}, 2 * 8 + 5, 6 * 8 + 1));
   for (const char* method : {"gradient", "occlusion"}) {
     SCOPED_TRACE(method);
-    const CommandOutcome said = explain({model, "--data", "digits", "--limit", "2", "--class", "0", "--method", method,
-                                         "--patch", "1", "--stride", "1", "--png", path("why.png")});
+    std::vector<std::string> words = {model, "--data", "digits", "--limit", "2", "--class", "0", "--method", method};
+    if (method == std::string("occlusion")) words.insert(words.end(), {"--patch", "1", "--stride", "1"});
+    words.insert(words.end(), {"--png", path("why.png")});
+    const CommandOutcome said = explain(words);
     ASSERT_EQ(said.code, ExitCode::ok) << said.err;
     const Result<Bytes> file = os::read_file(path("why.png"), 1 << 24);
     ASSERT_OK(file);
@@ -144,10 +146,26 @@ TEST_F(ModelExplainCommand, PermutationRanksColumnsOfATable) {
     words.insert(words.end(), option.begin(), option.end());
     const CommandOutcome refused = explain(words);
     EXPECT_EQ(refused.code, ExitCode::usage) << option[0];
-    EXPECT_THAT(refused.err, HasSubstr(option[0] + ": permutation is of all examples"));
+    EXPECT_THAT(refused.err, HasSubstr(option[0] + ": --method permutation does not read it"));
   }
   EXPECT_THAT(explain({model, "--data", data, "--repeats", "3"}).err,
-              HasSubstr("--repeats: only --method permutation"));
+              HasSubstr("--repeats: --method integrated_gradients does not read it: it is for permutation"));
+}
+
+TEST_F(ModelExplainCommand, AnOptionOfAnotherMethodIsUsage) {
+  const std::string model = written("m.cotf", planted_sum({8, 8, 1}, 3, 4));
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {model, "--data", "digits", "--limit", "1", "--class", "0"};
+    words.insert(words.end(), more.begin(), more.end());
+    return explain(words);
+  };
+  const CommandOutcome refused = with({"--method", "gradient", "--masks", "5"});
+  EXPECT_EQ(refused.code, ExitCode::usage);
+  EXPECT_THAT(refused.err, HasSubstr("--masks: --method gradient does not read it: it is for rise"));
+  EXPECT_EQ(with({"--method", "gradient", "--baseline", "1"}).code, ExitCode::usage);
+  EXPECT_NE(with({"--method", "gradient", "--baseline", "1", "--check"}).code, ExitCode::usage) << "the check reads it";
+  EXPECT_THAT(with({"--method", "occlusion", "--patch", "9"}).err,
+              HasSubstr("a patch of 9 is larger than the image of 8 x 8"));
 }
 
 TEST_F(ModelExplainCommand, APictureIsNoInput) {

@@ -60,7 +60,6 @@ TEST(Attribution, OcclusionIsTheMeanOverThePatchesOfAPixel) {
   EXPECT_NEAR(made.values[2], (kRise + kFall + kFall) / 2, 1e-5);
 }
 
-// A patch is at most the image, however large the option: as many questions, and no memory for each.
 TEST(Attribution, APatchEndsWithTheImage) {
   uint32_t asked_times = 0;
   Result<AskedModel> model = AskedModel::create(planted_sum({8, 8, 1}, 2, 5), [&]() -> Status {
@@ -68,16 +67,23 @@ TEST(Attribution, APatchEndsWithTheImage) {
     return {};
   });
   ASSERT_OK(model);
-  std::vector<float> input(64, 1.0f);
+  const std::vector<float> input(64, 1.0f);
   const Attribution whole = attribution(*model, "occlusion", input, 0, {.patch = 8, .stride = 1});
-  const uint32_t asked_of_whole = std::exchange(asked_times, 0);
-  EXPECT_EQ(asked_of_whole, 1u + (15 * 15 + 63) / 64);
-  EXPECT_EQ(attribution(*model, "occlusion", input, 0, {.patch = 65'536, .stride = 1}).values, whole.values);
-  EXPECT_EQ(asked_times, asked_of_whole);
-  // A stride beyond the image would leave pixels out.
-  const Attribution coarse = attribution(*model, "occlusion", input, 0, {.patch = 65'536, .stride = 65'536});
-  EXPECT_NEAR(coarse.values[2], kRise + kFall, 1e-5);
-  EXPECT_NEAR(coarse.values[5], kRise + kFall, 1e-5);
+  EXPECT_EQ(asked_times, 1u + (15 * 15 + 63) / 64);
+  // However large: two numbers in a sentence, and no memory for each.
+  for (const uint32_t patch : {9u, 65'536u}) {
+    const auto refused = find_attribution_method("occlusion")->attribute(*model, input, 0, {.patch = patch});
+    EXPECT_ERROR(refused, ErrorCode::invalid_argument,
+                 "a patch of " + std::to_string(patch) + " is larger than the image of 8 x 8");
+  }
+}
+
+// Nobody has asked for the default.
+TEST(Attribution, TheDefaultPatchFitsASmallImage) {
+  AskedModel model = asked(planted_sum({3, 2, 1}, 2, 5));
+  const std::vector<float> input(6, 1.0f);
+  EXPECT_EQ(attribution(model, "occlusion", input, 0, {}).values,
+            attribution(model, "occlusion", input, 0, {.patch = 3, .stride = 2}).values);
 }
 
 TEST(Attribution, AStrideIsAtMostThePatch) {
