@@ -17,6 +17,7 @@
 #include "tools/demo/aggregation_option.h"
 #include "tools/demo/demo_data.h"
 #include "tools/demo/demo_server.h"
+#include "tools/demo/download_bytes.h"
 #include "tools/demo/fleet.h"
 #include "tools/demo/job_request.h"
 #include "tools/demo/progress.h"
@@ -196,6 +197,7 @@ Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& resu
   COT_ASSIGN(const ModelValues values, model_values(data_, training_of(options_)));
   COT_ASSIGN(const HorizontalSettings settings, job_settings(options_, values.step_count()));
   result.update_bytes = update_bytes(plan_of(settings, JobId("demo"), values));
+  result.download_bytes = download_bytes(settings.download, data_.model);
   COT_ASSIGN(const std::string request, job_request(options_, values.step_count(), model, held_out));
   if (options_.print_job) {
     progress_.clear();

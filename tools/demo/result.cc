@@ -204,6 +204,7 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"devices_restarted", result.devices_restarted},
       {"dropouts", result.dropouts},
       {"update_bytes", result.update_bytes},
+      {"download_bytes", result.download_bytes},
       {"model_digest", result.model_digest},
       {"model_path", result.run_dir + "/model.cotf"},
       {"held_out_path", result.run_dir + "/held-out.cotf"},
@@ -278,6 +279,10 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   text += "  " + counted(rounds.size(), "round") + ", " + counted(sum_of(rounds, &RoundReport::accepted), "update") +
           " of " + format_bytes(result.update_bytes) + ", " + format_seconds(phases.total()) + "\n" +
           compression_line(result.options);
+  if (result.options.download_bits > 0) {
+    text += "  a new version comes in at most " + format_bytes(result.download_bytes) + ", the whole model has " +
+            format_bytes(result.model_bytes) + "\n";
+  }
   if (result.privacy) text += privacy_lines(*result.privacy);
   text += phase_lines(phases, terminal);
   text += "\nIn " + dir + "\n  model.cotf     the trained model, " + format_bytes(result.model_bytes) +

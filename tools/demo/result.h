@@ -62,6 +62,7 @@ struct DemoResult {
   std::string model_digest;
   uint64_t model_bytes = 0;
   uint64_t update_bytes = 0;          // that a device sends in a round
+  uint64_t download_bytes = 0;        // that it fetches of the model then, at most, if it was in the round before
   std::vector<RoundReport> attempts;  // all that ended, oldest first
   std::vector<std::vector<uint32_t>> label_counts;
   std::vector<uint32_t> rounds_trained;

@@ -16,6 +16,7 @@
 #include "scheduler/job/round_terms.h"
 #include "secure/dp/ledger/ledger.h"
 #include "secure/secagg/round_session.h"
+#include "tools/demo/download_bytes.h"
 #include "tools/demo/update_bytes.h"
 
 namespace coterie {
@@ -33,10 +34,12 @@ uint64_t examples_trained(const TrainingSettings& training, uint64_t examples) {
   return std::min(all, uint64_t{training.steps_max} * training.batch_size);
 }
 
-Result<DevicePlan> plan_device(const Plan& plan, const Model& model, uint64_t examples) {
+Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& download, const Model& model,
+                               uint64_t examples) {
   DevicePlan device;
   // From the second round on: in the first one no control is named.
   device.down_bytes = model.file().size() + encode(plan).size() + plan.update.control_value_count * sizeof(float);
+  device.delta_down_bytes = device.down_bytes - model.file().size() + download_bytes(download, model.file());
   device.up_bytes = update_bytes(plan);
   COT_ASSIGN(const Model trained, model_to_train(model, plan.training));
   COT_ASSIGN(const TrainingMemory memory, Trainer::plan(trained, options_of(plan.training, 0), examples));
@@ -101,7 +104,7 @@ Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64
   const JobId id("planned");  // of no consequence but for a plan's bytes
   COT_ASSIGN(const ModelValues values, values_of(horizontal.training, model.graph(), model.value_count()));
   const Plan plan = with_terms(plan_of(horizontal, id, values), terms_of(horizontal, RoundFacts{}));
-  COT_ASSIGN(job.device, plan_device(plan, model, examples));
+  COT_ASSIGN(job.device, plan_device(plan, horizontal.download, model, examples));
   job.round.tickets = horizontal.rounds.ticket_count();
   job.round.goal = horizontal.rounds.goal_count;
   job.round.goal_min = horizontal.rounds.goal_count_min;
@@ -116,7 +119,13 @@ Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64
   if (horizontal.privacy.has_noise()) {
     COT_ASSIGN(job.spending, plan_spending(horizontal, values.step_count()));
   }
-  job.down_bytes = times(job.round.down_bytes, job.rounds_done());
+  // The first round's model is whole, and so is a round's that begins with a keyframe.
+  const uint64_t rounds = job.rounds_done(), every = horizontal.download.keyframe_every;
+  const bool has_deltas = horizontal.download.is_on() && rounds > 0;
+  const uint64_t deltas = has_deltas ? rounds - 1 - (every > 0 ? (rounds - 1) / every : 0) : 0;
+  const uint64_t by_deltas = times(times(job.device.delta_down_bytes, job.round.tickets), deltas);
+  const uint64_t whole = times(job.round.down_bytes, rounds - deltas);
+  job.down_bytes = whole + std::min(by_deltas, UINT64_MAX - whole);
   job.up_bytes = times(job.round.up_bytes, job.rounds_done());
   return job;
 }

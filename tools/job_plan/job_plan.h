@@ -18,7 +18,9 @@ struct JobSettings;
 
 // One device in one round.
 struct DevicePlan {
-  uint64_t down_bytes = 0;    // the model and the plan
+  uint64_t down_bytes = 0;  // the model and the plan
+  // The same of a version that comes as a delta, by a device that was in the round before; else down_bytes.
+  uint64_t delta_down_bytes = 0;
   uint64_t up_bytes = 0;      // the update
   uint64_t memory_bytes = 0;  // of the trainer, so many examples at a time; the model's file comes on top
   uint32_t micro_batch_size = 0;
@@ -58,7 +60,7 @@ struct JobPlan {
   DevicePlan device;
   RoundPlan round;
   std::optional<SpendingPlan> spending;  // with noise
-  // Until the job or its budget ends; at most 2^64 - 1.
+  // Until the job or its budget ends; at most 2^64 - 1. With deltas: if each device is in each round.
   uint64_t down_bytes = 0, up_bytes = 0;
   uint64_t rounds_done() const { return spending ? spending->rounds : rounds; }
 };

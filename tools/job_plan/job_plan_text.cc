@@ -35,6 +35,9 @@ class Lines {
 void add_device(const DevicePlan& device, Lines& lines) {
   lines.heading("A device in a round");
   lines.line("down", format_bytes(device.down_bytes) + ": the model and the plan");
+  if (device.delta_down_bytes < device.down_bytes) {
+    lines.line("", "(" + format_bytes(device.delta_down_bytes) + " at most by a delta, after a round it was in)");
+  }
   lines.line("up", format_bytes(device.up_bytes) + ": its update");
   lines.line("memory", format_bytes(device.memory_bytes) + " to train, " + counted(device.micro_batch_size, "example") +
                            " at a time");
@@ -104,6 +107,7 @@ nlohmann::json job_plan_json(const JobPlan& plan) {
                          {"rounds", plan.rounds},
                          {"device",
                           {{"down_bytes", plan.device.down_bytes},
+                           {"delta_down_bytes", plan.device.delta_down_bytes},
                            {"up_bytes", plan.device.up_bytes},
                            {"memory_bytes", plan.device.memory_bytes},
                            {"examples", plan.device.examples},

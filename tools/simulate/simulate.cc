@@ -16,6 +16,7 @@
 #include "tools/cli/table.h"
 #include "tools/data/shard_folder.h"
 #include "tools/demo/demo_data.h"
+#include "tools/demo/download_bytes.h"
 #include "tools/demo/progress.h"
 #include "tools/demo/result.h"
 #include "tools/demo/update_bytes.h"
@@ -185,6 +186,7 @@ nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, 
                                  {"attack", to_string(options.attack)}};
   add_scores(json, result);
   json["update_bytes"] = result.update_bytes;
+  json["download_bytes"] = result.download_bytes;
   json["model_digest"] = result.model_digest;
   json["run_dir"] = result.run_dir;
   return json;
@@ -277,6 +279,7 @@ Status Run::run(DemoResult& result) {
   for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");
   COT_ASSIGN(const ModelValues values, model_values(data, job.training));
   result.update_bytes = update_bytes(plan_of(job, JobId("simulated"), values));
+  result.download_bytes = download_bytes(job.download, data.model);
   CohortTrainer trainer(std::move(shard_files), options_.demo.seed, options_.threads,
                         [this](uint64_t done) { watch(done); },
                         {options_.attack.kind, options_.attack.liars_of(options_.devices)});

@@ -98,6 +98,20 @@ TEST(JobPlan, CountsTheValuesThatTravelWhereOthersDoNotTrain) {
   EXPECT_GT(lora.device.operations, whole.device.operations) << "the companions' own";
 }
 
+TEST(JobPlan, CountsVersionsThatComeAsDeltas) {
+  nlohmann::json job = job_at(SecurityLevel::none);
+  job["rounds"]["count"] = 10;
+  const JobPlan plain = plan_of_job(job);
+  EXPECT_EQ(plain.device.delta_down_bytes, plain.device.down_bytes);
+  job["download"] = {{"bits", 8}, {"keyframe_every", 4}};
+  const JobPlan plan = plan_of_job(job);
+  EXPECT_NEAR(static_cast<double>(plan.device.delta_down_bytes), static_cast<double>(plain.device.down_bytes) / 4,
+              2048);
+  // Rounds 1, 5 and 9 begin with the first model and with keyframes.
+  EXPECT_EQ(plan.down_bytes, plan.round.tickets * (3 * plan.device.down_bytes + 7 * plan.device.delta_down_bytes));
+  EXPECT_EQ(plan.up_bytes, plain.up_bytes);
+}
+
 TEST(JobPlan, HasTheMemoryOfATrainer) {
   test::Examples examples(50, 64, 10);
   const JobPlan plan = plan_of_job(job_at(SecurityLevel::none), examples.size());

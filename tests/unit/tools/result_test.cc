@@ -136,8 +136,9 @@ TEST(DemoSummary, SaysWhatUpdatesOfFewBitsAreClippedTo) {
 TEST(DemoSummary, FitsATerminalButForPathsAndCommands) {
   DemoResult result = sample();
   result.options.update_bits = 6;
+  result.options.download_bits = 8;
   result.held_out_examples = 1'000'000;
-  result.update_bytes = 123'456'789;
+  result.update_bytes = result.download_bytes = result.model_bytes = 123'456'789;
   result.before.accuracy = result.after.accuracy = result.majority_accuracy = 1;
   result.phases = {.prepare = 9999,
                    .server_start = 999,
