@@ -41,7 +41,7 @@ class Fusions {
   void fold_norm(uint32_t norm) {
     const OpInfo& op = graph_.ops[norm];
     const uint32_t maker = sole_maker(op.inputs[0]);
-    if (maker == kNoOp || !is_layer(graph_.ops[maker].kind)) return;
+    if (maker == kNoOp || !is_fusable(graph_.ops[maker].kind, op.kind)) return;
     if (!are_settled(op) || !are_settled(graph_.ops[maker])) return;
     found_[maker].folded_norm = norm;
     found_[norm].is_applied_by_producer = found_[norm].is_undone_by_producer = true;
@@ -53,13 +53,10 @@ class Fusions {
     if (maker != kNoOp && found_[maker].is_applied_by_producer && graph_.ops[maker].kind == OpKind::batch_norm) {
       maker = index_.producer[graph_.ops[maker].inputs[0]];
     }
-    if (maker != kNoOp) {
-      const bool is_norm = graph_.ops[maker].kind == OpKind::batch_norm;
-      if (is_norm || is_layer(graph_.ops[maker].kind)) {
-        found_[maker].activation = activation;
-        found_[i].is_applied_by_producer = true;
-        found_[i].is_undone_by_producer = is_norm;
-      }
+    if (maker != kNoOp && is_fusable(graph_.ops[maker].kind, op.kind)) {
+      found_[maker].activation = activation;
+      found_[i].is_applied_by_producer = true;
+      found_[i].is_undone_by_producer = graph_.ops[maker].kind == OpKind::batch_norm;
     }
     if (activation != Activation::relu || !index_.has_one_reader(op.outputs[0])) return;
     const uint32_t reader = index_.consumers[op.outputs[0]][0];
@@ -76,6 +73,15 @@ class Fusions {
 };
 
 }  // namespace
+
+bool is_fusable(OpKind maker, OpKind behind) {
+  switch (behind) {
+    case OpKind::batch_norm: return is_layer(maker);
+    case OpKind::relu:
+    case OpKind::relu6: return is_layer(maker) || maker == OpKind::batch_norm;
+    default: return false;
+  }
+}
 
 std::vector<OpFusion> find_fusions(const ModelGraph& graph, const GraphIndex& index,
                                    const std::vector<bool>& is_settled) {

@@ -27,6 +27,9 @@ struct OpFusion {
   bool undoes_relu = false;             // max_pool2d
 };
 
+// Whether an op of the one kind may compute the op of the other behind it, too: the first three rows, by kinds alone.
+bool is_fusable(OpKind maker, OpKind behind);
+
 // is_settled: per tensor.
 std::vector<OpFusion> find_fusions(const ModelGraph& graph, const GraphIndex& index,
                                    const std::vector<bool>& is_settled);

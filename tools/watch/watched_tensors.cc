@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text/name_pattern.h"
+#include "device_sdk/runtime/fusion.h"
 
 namespace coterie {
 namespace {
@@ -112,21 +113,17 @@ WatchedTensors::Name WatchedTensors::name_of_gradient(uint32_t tensor) const {
   return name;
 }
 
-// fusion.h: a layer or a norm applies the ReLU that alone reads its product; a norm may be part of the layer in front.
+// is_fusable says which ops may be computed as one. Where they are, the op behind has no buffer of its own.
 uint32_t WatchedTensors::shown_in(uint32_t tensor, const std::vector<bool>& is_there) const {
   const ModelGraph& graph = model_.graph();
   uint32_t shown = tensor;
   for (;;) {
     const uint32_t maker = index_.producer[shown];
     if (maker == kNoOp || !index_.has_one_reader(shown)) return shown;
-    const OpKind kind = graph.ops[maker].kind;
     const uint32_t reader = index_.consumers[shown][0];
     if (reader == kNoOp) return shown;
     const OpInfo& next = graph.ops[reader];
-    const bool is_layer = kind == OpKind::dense || kind == OpKind::conv2d || kind == OpKind::conv_transpose2d;
-    const bool is_applied = (is_relu(next.kind) && (is_layer || kind == OpKind::batch_norm)) ||
-                            (next.kind == OpKind::batch_norm && is_layer);
-    if (!is_applied || is_there[next.outputs[0]]) return shown;
+    if (!is_fusable(graph.ops[maker].kind, next.kind) || is_there[next.outputs[0]]) return shown;
     shown = next.outputs[0];
   }
 }
