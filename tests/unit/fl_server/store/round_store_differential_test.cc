@@ -217,7 +217,7 @@ using Backends = testing::Types<SqliteBackend, PostgresBackend>;
 TYPED_TEST_SUITE(RoundStores, Backends, BackendNames);
 
 TYPED_TEST(RoundStores, GiveTheSameAnswersToTheSameRandomCalls) {
-  const uint64_t seeds = test::seeds_on(TypeParam::kName, 12);
+  const uint64_t seeds = test::seeds_on<TypeParam>(12);
   int calls = 0, done = 0;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     Differential<TypeParam> test(seed);

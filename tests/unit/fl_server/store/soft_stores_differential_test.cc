@@ -224,7 +224,7 @@ class SoftStores : public testing::Test {
   template <typename Memory, typename Sql, typename Step>
   void run(const char* what, Step step) {
     Tally tally;
-    const uint64_t seeds = test::seeds_on(OnDatabase::kName, kSeeds);
+    const uint64_t seeds = test::seeds_on<OnDatabase>(kSeeds);
     for (uint64_t seed = 1; seed <= seeds; ++seed) {
       Prng prng(seed);
       Memory memory;

@@ -21,6 +21,7 @@ namespace coterie::test {
 class SqliteDatabase {
  public:
   static constexpr const char* kName = "Sqlite";
+  static constexpr uint64_t kSeedsOfOneByDay = 1;
   static bool is_available() { return true; }
   Result<Database> open() const { return open_sqlite(directory_ / "db"); }
 
@@ -31,6 +32,7 @@ class SqliteDatabase {
 class PostgresDatabase {
  public:
   static constexpr const char* kName = "Postgres";
+  static constexpr uint64_t kSeedsOfOneByDay = 3;  // each call takes ten times as long
   static bool is_available() { return PostgresServer::is_installed(); }
   Result<Database> open() {
     COT_ASSIGN(PostgresServer* const server, PostgresServer::shared());
@@ -47,6 +49,7 @@ template <typename Store, typename OnDatabase>
 class SqlBackend {
  public:
   static constexpr const char* kName = OnDatabase::kName;
+  static constexpr uint64_t kSeedsOfOneByDay = OnDatabase::kSeedsOfOneByDay;
   static bool is_available() { return OnDatabase::is_available(); }
   SqlBackend() {
     if (is_available()) reopen();
@@ -97,10 +100,12 @@ class MemoryBackend {
   MemoryTrainingStore store_;
 };
 
-// How many of the seeds of a random test a database by this name is tried with: PostgreSQL takes ten times as long for
-// each call, and has a third by day. At night it has all (COTERIE_ALL_SEEDS).
-inline uint64_t seeds_on(const std::string& name, uint64_t seeds) {
-  return name == "Postgres" && std::getenv("COTERIE_ALL_SEEDS") == nullptr ? (seeds + 2) / 3 : seeds;
+// How many of the seeds of a random test a backend is tried with by day: one of so many as it says. At night it has all
+// (COTERIE_ALL_SEEDS).
+template <typename Backend>
+uint64_t seeds_on(uint64_t seeds) {
+  const uint64_t of = std::getenv("COTERIE_ALL_SEEDS") == nullptr ? Backend::kSeedsOfOneByDay : 1;
+  return (seeds + of - 1) / of;
 }
 
 struct BackendNames {
