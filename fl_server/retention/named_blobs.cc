@@ -47,10 +47,13 @@ Status NameSearch::see_jobs(JobStore& jobs) {
   COT_ASSIGN(const std::vector<JobRecord> all, jobs.list_jobs());
   for (const JobRecord& job : all) {
     see(job.plan);
-    const auto* const horizontal = std::get_if<HorizontalSettings>(&job.spec.kind);
-    if (horizontal == nullptr) continue;
-    see(horizontal->model);
-    if (horizontal->evaluation) see(*horizontal->evaluation);
+    // A kind that is added later has to say here what it names.
+    std::visit(
+        [this](const HorizontalSettings& horizontal) {
+          see(horizontal.model);
+          if (horizontal.evaluation) see(*horizontal.evaluation);
+        },
+        job.spec.kind);
   }
   return {};
 }

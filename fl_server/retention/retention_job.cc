@@ -89,12 +89,15 @@ Status RetentionJob::begin_versions(ForgetModels& task) {
   COT_ASSIGN(std::vector<ModelRecord> newest,
              parts_.models.list_models(task.job, {.limit = std::max<size_t>(kept, 2), .newest_first = true}));
   const auto has_computed = [&](const ModelRecord& model) { return model.exact && &model != &newest.front(); };
-  if (std::ranges::any_of(newest, has_computed)) {
-    COT_ASSIGN(const std::vector<UnnamedBlob> computed, parts_.rows.forget_exact_models(task.job));
-    for (const UnnamedBlob& blob : computed) parts_.unnamed.add(blob);
-  }
+  if (std::ranges::any_of(newest, has_computed)) COT_TRY(forget_computed(task.job));
   if (newest.size() > kept) newest.resize(kept);
   task.kept_from = first_version_kept(newest);
+  return {};
+}
+
+Status RetentionJob::forget_computed(const JobId& job) {
+  COT_ASSIGN(const std::vector<UnnamedBlob> computed, parts_.rows.forget_exact_models(job));
+  for (const UnnamedBlob& blob : computed) parts_.unnamed.add(blob);
   return {};
 }
 
@@ -111,6 +114,9 @@ Result<bool> RetentionJob::run(ForgetModels& task) {
   if (progress->latest && progress->latest->state < RoundState::done) history.base = progress->latest->base;
   // One more, which says when the last of them was superseded; the next page begins with it.
   COT_ASSIGN(history.models, parts_.models.list_models(task.job, {.after = task.seen, .limit = rows_max_ + 1}));
+  // Behind a keyframe, or in what a server of before left.
+  const auto has_computed = [&](const ModelRecord& model) { return model.exact && model.version < *task.kept_from; };
+  if (std::ranges::any_of(history.models, has_computed)) COT_TRY(forget_computed(task.job));
   COT_ASSIGN(history.released, parts_.rows.list_releases(task.job));
   const std::vector<ModelVersion> going = versions_to_forget(history, settings_, parts_.wall_now());
   if (!going.empty()) {
@@ -255,14 +261,21 @@ Status RetentionJob::begin_search(RemoveUnnamed& task) {
   while (!task.unnamed.empty() && digests.size() < kBlobsASearch) {
     const UnnamedBlob blob = task.unnamed.back();
     task.unnamed.pop_back();
+    const bool is_young = blob.made && now - *blob.made < kNamingMax;
+    if (is_young) {  // it cannot go yet, and nobody has to look
+      task.waiting.push_back(blob);
+      continue;
+    }
+    // What was put again since it was made stays as uploads do; it is not waited for without end.
+    const bool may_wait = blob.made && (under_way.frozen || now - *blob.made < 2 * kNamingMax);
     const Millis age = age_to_go(blob, under_way, settings_, now);
     digests.push_back(blob.digest);
     task.going.push_back({.blob = blob,
                           .put_before = blob_clock - age,
                           .noted_before = now - std::max(age, kNamingMax),
-                          .may_wait = blob.made.has_value() && under_way.frozen.has_value()});
+                          .may_wait = may_wait});
   }
-  task.search.emplace(std::move(digests));
+  if (!digests.empty()) task.search.emplace(std::move(digests));
   return {};
 }
 

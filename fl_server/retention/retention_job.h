@@ -88,7 +88,7 @@ class RetentionJob {
     UnnamedBlob blob;
     WallTime put_before;    // by the blob store's clock
     WallTime noted_before;  // by ours
-    bool may_wait;          // what stays may stay for a round that is being finalized
+    bool may_wait;          // what stays may be young, or stay for a round that is being finalized
   };
   struct RemoveUnnamed {
     std::vector<UnnamedBlob> unnamed = {};  // that this pass has still to look at
@@ -102,6 +102,7 @@ class RetentionJob {
   static bool may_not_end(const Task& task);
   Status plan_pass();
   Status begin_versions(ForgetModels& task);
+  Status forget_computed(const JobId& job);
   Status begin_search(RemoveUnnamed& task);
   Status remove_some(RemoveUnnamed& task);
   void put_back(const RemoveUnnamed& task);

@@ -339,6 +339,21 @@ TEST_F(RetentionJobTest, RowsThatComeAsFastAsTheyGoKeepNothingElse) {
   EXPECT_EQ(store_.list_rounds(JobId("j"), {})->size(), 4u);
 }
 
+// A version that goes as soon as it is superseded: whoever put its file may be about to name it again for ten minutes.
+TEST_F(RetentionJobTest, ABlobThatIsTooYoungGoesTenMinutesLaterNotAsUploadsDo) {
+  for (uint64_t number = 1; number <= 6; ++number) play(number);
+  put("segment");
+  unnamed_.add(UnnamedBlob{content_digest(as_bytes("segment")), now_});
+  pass();
+  EXPECT_TRUE(has("segment"));
+  pass_time(kNamingMax - Millis(1'000));
+  pass();
+  EXPECT_TRUE(has("segment"));
+  pass_time(Millis(2'000));
+  pass();
+  EXPECT_FALSE(has("segment"));
+}
+
 // A blob store that is away for a moment: what it did not remove goes with the next pass, not as uploads do.
 TEST_F(RetentionJobTest, RemovesWhatAnErrorLeft) {
   for (uint64_t number = 1; number <= 20; ++number) play(number);
