@@ -22,8 +22,15 @@ std::optional<Millis> FailedLoads::failed(const std::string& job, uint64_t versi
   return failure.patience;
 }
 
-void FailedLoads::room_came() {
-  std::erase_if(failures_, [](const auto& failure) { return failure.second.code == ErrorCode::too_large; });
+void FailedLoads::room_came(bool of_promoted, Instant now) {
+  const auto lacked_it = [](const auto& failure) { return failure.second.code == ErrorCode::too_large; };
+  if (of_promoted) {
+    std::erase_if(failures_, lacked_it);
+    return;
+  }
+  for (auto& failure : failures_) {
+    if (lacked_it(failure)) failure.second.again_at = std::min(*failure.second.again_at, now + kFirst);
+  }
 }
 
 void FailedLoads::keep(std::span<const RegisteredModel> registered) {

@@ -24,12 +24,13 @@ class FailedLoads {
   // In how long this version is tried again; none: never.
   std::optional<Millis> failed(const std::string& job, uint64_t version, ErrorCode code, Instant now);
   void loaded(const std::string& job, uint64_t version) { failures_.erase({job, version}); }
-  // Others have made room: what found none is tried at once.
-  void room_came();
+  // Others have gone. Where a promoted one has, what found no room is tried at once, as if for the first time; else it
+  // is tried again in kFirst at the latest, and lacks room still: whoever sends others away for it has done so.
+  void room_came(bool of_promoted, Instant now);
   // What the registry has no more is forgotten.
   void keep(std::span<const RegisteredModel> registered);
   RestingVersions resting(Instant now) const;
-  // It found no room, and none has come since.
+  // It found no room, and no promoted version has gone since.
   bool lacks_room(const std::string& job, uint64_t version) const;
 
  private:

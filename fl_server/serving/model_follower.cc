@@ -19,6 +19,15 @@ bool has_gone(const LoadedModels& before, const LoadedModels& now) {
   });
 }
 
+// Whether one that was promoted is: no other has to make way for as much.
+bool has_promoted_gone(const LoadedModels& before, const LoadedModels& now) {
+  return std::ranges::any_of(before, [&](const auto& entry) {
+    const auto& [job, model] = entry;
+    const auto found = now.find(job);
+    return model.promoted && (found == now.end() || !found->second.versions.contains(*model.promoted));
+  });
+}
+
 }  // namespace
 
 bool ModelFollower::is_followed(const JobRecord& job) const {
@@ -41,7 +50,8 @@ Status ModelFollower::go_on(Instant now) {
   remove(models_to_remove(registered_, server_.models().loaded()));
   answer_to(names_to_answer_to(registered_, server_.models().loaded(), failed_.resting(now)));
   tell_promoted(before);
-  if (has_gone(before, server_.models().loaded())) failed_.room_came();
+  const LoadedModels left = server_.models().loaded();
+  if (has_gone(before, left)) failed_.room_came(has_promoted_gone(before, left), now);
   return begin_next(now);
 }
 

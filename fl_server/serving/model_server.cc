@@ -51,7 +51,8 @@ Result<std::shared_ptr<ServedVersion>> ModelServer::prepare(Bytes file, uint64_t
     const bool is_refused = !version && version.error().code() == ErrorCode::too_large;
     const bool is_short =
         left < sessions_.memory_bytes_max && (is_refused || (version && (*version)->lacks_batch_sizes()));
-    if (is_short && make_room(promotes)) continue;
+    // Others go for a version that would not answer at all, not for one whose batches would be larger.
+    if (is_short && make_room(promotes && is_refused)) continue;
     if (!is_short || !is_refused) return version;
     return version.error().with_context("of serving.bytes_max, " + std::to_string(bytes_max_) +
                                         " bytes for all models and their files, " + std::to_string(left) + " are left");

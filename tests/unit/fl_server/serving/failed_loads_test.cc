@@ -38,7 +38,7 @@ TEST(FailedLoads, NeverTryAgainWhatIsWrongWithAFile) {
   for (const ErrorCode code : {ErrorCode::malformed, ErrorCode::invalid_argument, ErrorCode::unsupported_version}) {
     FailedLoads failed;
     EXPECT_EQ(failed.failed("a", 3, code, kBegin), std::nullopt);
-    failed.room_came();
+    failed.room_came(true, kBegin);
     EXPECT_THAT(failed.resting(kBegin + Millis(1'000'000'000)), ElementsAre(Pair("a", 3)));
   }
 }
@@ -49,7 +49,10 @@ TEST(FailedLoads, TryAtOnceWhatFoundNoRoomWhenThereIsSome) {
   (void)failed.failed("b", 1, ErrorCode::unavailable, kBegin);
   EXPECT_TRUE(failed.lacks_room("a", 3));
   EXPECT_FALSE(failed.lacks_room("b", 1));
-  failed.room_came();
+  failed.room_came(false, kBegin);
+  EXPECT_TRUE(failed.lacks_room("a", 3)) << "it would send the same ones away again";
+  EXPECT_THAT(failed.resting(kBegin), ElementsAre(Pair("a", 3), Pair("b", 1)));
+  failed.room_came(true, kBegin);
   EXPECT_FALSE(failed.lacks_room("a", 3));
   EXPECT_THAT(failed.resting(kBegin), ElementsAre(Pair("b", 1)));
 }

@@ -278,7 +278,19 @@ TEST_F(ModelFollowerTest, WhatFoundNoRoomSendsOthersAwayOnce) {
   EXPECT_FALSE(loader_.under_way);
   registry_.jobs.pop_back();
   look();
-  EXPECT_EQ(loader_.under_way, (VersionToLoad{"a", 1, true})) << "b has left its room";
+  EXPECT_FALSE(loader_.under_way);
+  now_ += FailedLoads::kFirst;
+  look();
+  EXPECT_EQ(loader_.under_way, (VersionToLoad{"a", 1, false})) << "what was not promoted went for it in vain before";
+  fail(ErrorCode::too_large);
+  registry_.jobs.push_back({.id = "c", .versions = {1}});
+  registry_.promote("c", 1);
+  look();
+  ASSERT_EQ(loader_.under_way, (VersionToLoad{"c", 1, true}));
+  load();
+  registry_.jobs.pop_back();
+  look();
+  EXPECT_EQ(loader_.under_way, (VersionToLoad{"a", 1, true})) << "a promoted one has left its room";
 }
 
 TEST_F(ModelFollowerTest, IsSettledWhenAllWasTried) {
