@@ -78,6 +78,7 @@ Result<AdminCaller> AdminAuthenticator::verify(std::string_view token, Now now, 
     return bearer_token_needed();
   }
   if (!record) return record.error();
+  was_there(*id);
   const CallerKey token_there{std::hash<std::string>{}(*id), CallerHash{0}(address)};
   COT_TRY(admit_hash(token_there, address, now.instant));
   if (!slow_hash_matches(record->hash, token)) {
@@ -97,13 +98,22 @@ Status AdminAuthenticator::admit_look(const std::string& id, const CallerKey& ad
   const std::lock_guard lock(mutex_);
   const auto found = unknown_.find(id);
   if (found != unknown_.end() && now < found->second) return bearer_token_needed();
+  // Strangers behind the same address keep nobody out whose token has been there.
+  if (there_.contains(id)) return {};
   if (!unknown_of_address_.look(address, now)) return {};
   return Error(ErrorCode::rate_limited,
                "too many tokens that do not exist came from this address; try again in a second");
 }
 
+void AdminAuthenticator::was_there(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  if (there_.size() >= kUnknownMax) there_.clear();
+  there_.insert(id);
+}
+
 void AdminAuthenticator::was_unknown(const std::string& id, const CallerKey& address, Instant now) {
   const std::lock_guard lock(mutex_);
+  there_.erase(id);
   (void)unknown_of_address_.take(address, now);
   if (unknown_.size() >= kUnknownMax) unknown_.clear();
   unknown_[id] = now + kUnknownFor;

@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "fl_server/core/token_buckets.h"
 #include "fl_server/store/admin_store.h"
@@ -75,6 +76,7 @@ class AdminAuthenticator {
   Digest name_of(std::string_view token) const;
   // Error: this id is nobody's, or this address has shown too many that are.
   Status admit_look(const std::string& id, const CallerKey& address, Instant now);
+  void was_there(const std::string& id);
   void was_unknown(const std::string& id, const CallerKey& address, Instant now);
   Status admit_hash(const CallerKey& token, const CallerKey& address, Instant now);
   void hash_was_right();
@@ -93,6 +95,7 @@ class AdminAuthenticator {
   Instant second_began_;
   uint32_t failed_hashes_ = 0;  // in that second, and those under way
   TokenBuckets wrong_of_token_, wrong_of_address_, unknown_of_address_;
+  std::unordered_set<std::string> there_;             // ids that the store had, at most kUnknownMax
   std::unordered_map<std::string, Instant> unknown_;  // ids that the store does not have, and until when that counts
   std::map<std::string, std::weak_ptr<std::atomic<bool>>> watched_;  // by id of the token
 };
