@@ -16,6 +16,9 @@ using DeltaFileSizes = std::map<Digest, uint64_t>;
 
 uint64_t sum_of(const DeltaFileSizes& sizes);
 
+// One tenant's, each file once.
+Result<uint64_t> delta_bytes_of(Database& database, const std::string& tenant);
+
 // Whoever has none is left out.
 Result<std::map<std::string, DeltaFileSizes>> delta_files_by_tenant(Database& database);
 

@@ -58,8 +58,8 @@ Status SqlAdminStore::note_upload(const UploadRecord& upload, const UploadRoom& 
     COT_ASSIGN(uint64_t bytes, count_of("SELECT CAST(coalesce(sum(b.bytes), 0) AS BIGINT) FROM "
                                         "(" COT_BYTES_OF_TENANTS ") b WHERE b.tenant = ?",
                                         upload.tenant));
-    COT_ASSIGN(const auto deltas, delta_files_by_tenant(database_));
-    if (const auto own = deltas.find(upload.tenant); own != deltas.end()) bytes += sum_of(own->second);
+    COT_ASSIGN(const uint64_t deltas, delta_bytes_of(database_, upload.tenant));
+    bytes += deltas;
     if (bytes > room.bytes) return over_quota(Quota::blob_bytes, upload.tenant, room.bytes, bytes);
     return {};
   });
