@@ -44,7 +44,7 @@ bool may_come(ErrorCode code, bool has_grown) {
 }
 
 // Nothing: the server has another file under this name, or none, or cannot send it. An attempt that finds a part of an
-// earlier one and adds nothing to it is the last.
+// earlier one and adds nothing to it is the last, and so is one of which nothing comes at all.
 Result<std::optional<Outcome<Bytes>>> fetch_delta(const DeltaDownload& means, const DeviceId& device,
                                                   const DeltaFile& delta) {
   using Fetched = std::optional<Outcome<Bytes>>;
@@ -54,7 +54,7 @@ Result<std::optional<Outcome<Bytes>>> fetch_delta(const DeltaDownload& means, co
   const uint64_t size_before = size_of(part);
   COT_ASSIGN(Outcome<Digest> came, download_model(means.api, device, delta.file, delta.bytes, path));
   if (auto* failure = std::get_if<Failure>(&came)) {
-    const bool has_grown = is_first || size_of(part) > size_before;
+    const bool has_grown = size_of(part) > size_before || (is_first && os::exists(part));
     return may_come(failure->error.code(), has_grown) ? Fetched(std::move(*failure)) : Fetched();
   }
   if (std::get<Digest>(came) != delta.file) return Fetched();
