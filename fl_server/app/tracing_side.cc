@@ -18,7 +18,10 @@ Result<std::string> read_token(const std::string& path) {
   const Result<Bytes> file = os::read_file(path, kTokenBytesMax);
   if (!file) return file.error().with_context("tracing/token_file");
   const std::string text(file->begin(), file->end());
-  return text.substr(0, text.find_first_of("\r\n"));
+  std::string token = text.substr(0, text.find_first_of("\r\n"));
+  if (token.empty())
+    return Error(ErrorCode::invalid_argument, path + ": tracing/token_file has no token in its first line");
+  return token;
 }
 
 }  // namespace
