@@ -1,5 +1,6 @@
 #include "tools/vertical/heard_log.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "secure/crypto/sha256.h"
@@ -9,15 +10,21 @@ namespace coterie {
 namespace {
 
 constexpr uint64_t kHeardBytesMax = uint64_t{1} << 32;  // of a matching in the smallest buckets there may be
-constexpr size_t kEntryBytes = 2 + 2 + 4 + 32;
+constexpr size_t kSaidBytes = 2 + 2 + 4 + 32;
+constexpr size_t kCheckBytes = 8;
+constexpr size_t kEntryBytes = kSaidBytes + kCheckBytes;
 
+// With the first bytes of its digest: of an entry that was being written when the power went, a part may be there.
 Bytes write_entry(const HeardName& name, const Digest& digest) {
   vertical::WireWriter writer;
   writer.u16(static_cast<uint16_t>(name.stage));
   writer.u16(name.part);
   writer.u32(name.unit);
   writer.digest(digest);
-  return writer.take();
+  Bytes entry = writer.take();
+  const Digest check = sha256(entry);
+  entry.insert(entry.end(), check.bytes.begin(), check.bytes.begin() + kCheckBytes);
+  return entry;
 }
 
 }  // namespace
@@ -36,9 +43,11 @@ Result<HeardLog> HeardLog::open(const std::string& file) {
     const uint16_t part = reader.u16();
     const uint32_t unit = reader.u32();
     const Digest digest = reader.digest();
-    // A file may have grown before its bytes were there: zeros.
-    if (stage == vertical::StageId{}) break;
-    log.heard_.emplace(HeardName{.stage = stage, .part = part, .unit = unit}, digest);
+    reader.raw(kCheckBytes);
+    const HeardName name{.stage = stage, .part = part, .unit = unit};
+    const Bytes entry = write_entry(name, digest);
+    if (!std::ranges::equal(entry, ByteView(bytes).subspan(whole, kEntryBytes))) break;
+    log.heard_.emplace(name, digest);
     whole += kEntryBytes;
   }
   if (whole < bytes.size()) COT_TRY(os::write_file_atomically(file, ByteView(bytes).first(whole)));

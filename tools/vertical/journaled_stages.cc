@@ -20,6 +20,13 @@ Status HeardStage::receive(const Message& message) {
   return journal_.hear({.stage = id_, .part = 0, .unit = heard_++}, said.take());
 }
 
+Status hear_shape(const RegressionShape& shape, PartyJournal& journal) {
+  WireWriter said;
+  for (const uint32_t count : {shape.rows, shape.label_columns, shape.feature_columns}) said.u32(count);
+  return journal.hear({.stage = StageId::training, .part = static_cast<uint16_t>(RegressionMessage::shape)},
+                      said.take());
+}
+
 Status JournaledTraining::hear_columns(const Message& message) {
   if (message.kind == static_cast<uint16_t>(RegressionMessage::columns)) {
     WireWriter chain;

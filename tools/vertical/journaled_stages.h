@@ -50,6 +50,10 @@ class HeardOrderedStage final : public vertical::OrderedStage {
   vertical::PartyIndex peer_;
 };
 
+// Before the dealer is asked: the peer must agree to the same shape in each meeting, "replay_differs" otherwise. Which
+// row a mask hides depends on both widths: another shape under the same masks would say differences of rows.
+Status hear_shape(const vertical::RegressionShape& shape, PartyJournal& journal);
+
 // A regression's training. Masks and dealt words of a step are the same in each meeting, so that a peer which repeats a
 // step must repeat what it said: "replay_differs" otherwise, before it hears anything.
 class JournaledTraining final : public vertical::OrderedStage {

@@ -253,6 +253,7 @@ class PartyRun {
     COT_ASSIGN(const auto agreement, start_shape(rows, columns, self(), manifest_.logistic));
     COT_TRY(link_.run(*agreement, StageId::training, peer()));
     const RegressionShape& shape = agreement->shape();
+    COT_TRY(hear_shape(shape, journal_));
     RegressionCheckpoint from;
     if (const JournalCheckpoint* const checkpoint = journal_.checkpoint(start_.unit)) {
       COT_ASSIGN(from, read_regression_checkpoint(checkpoint->bytes));
@@ -280,6 +281,7 @@ class PartyRun {
     COT_ASSIGN(const auto agreement, start_shape(rows, columns, self(), ridge_rounds()));
     COT_TRY(link_.run(*agreement, StageId::training, peer()));
     const RegressionShape& shape = agreement->shape();
+    COT_TRY(hear_shape(shape, journal_));
     COT_ASSIGN(const std::unique_ptr<RidgeTraining> training,
                config_.is_label_party
                    ? start_label_ridge(shape, manifest_.linear, columns, rows_of({table_.labels}, trained_)[0])

@@ -40,7 +40,13 @@ class LabelScoringMachine final : public LabelScoring {
                                                std::to_string(scores_.size()));
       }
       const double sum = margins_[scores_.size()] + theirs;
-      scores_.push_back(static_cast<float>(kind_ == ScoreKind::value ? sum : sigmoid(sum)));
+      const auto score = static_cast<float>(kind_ == ScoreKind::value ? sum : sigmoid(sum));
+      if (!std::isfinite(score)) {
+        return Error(ErrorCode::malformed, "regression: with what party " + std::to_string(message.peer) +
+                                               " adds the score of row " + std::to_string(scores_.size()) +
+                                               " is beyond a float");
+      }
+      scores_.push_back(score);
     }
     return {};
   }

@@ -172,5 +172,26 @@ TEST(HeardStage, AnswersOneSetOfIdsInAJob) {
   }
 }
 
+// A row's place under a mask depends on the peer's columns: under one mask twice, rows would be told by differences.
+TEST(HearShape, APeerThatComesWithOtherColumnsHearsNothing) {
+  const coterie::test::TemporaryDirectory directory;
+  const auto open = [&] {
+    return std::move(
+        *PartyJournal::open(directory / "journal", JournalTerms{.job = {1}, .manifest = {}, .inputs = {}}));
+  };
+  RegressionShape shape{.rows = 2'000, .label_columns = 4, .feature_columns = 182, .batch = 1, .epochs = 1};
+  {
+    PartyJournal journal = open();
+    ASSERT_OK(hear_shape(shape, journal));
+    ASSERT_OK(hear_shape(shape, journal));
+  }
+  PartyJournal journal = open();
+  ASSERT_OK(hear_shape(shape, journal));
+  shape.feature_columns = 183;
+  const Status other = hear_shape(shape, journal);
+  EXPECT_ERROR(other, ErrorCode::refused, "says something else than before");
+  EXPECT_EQ(other.error().reason(), "replay_differs");
+}
+
 }  // namespace
 }  // namespace coterie::vertical
