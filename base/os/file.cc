@@ -25,7 +25,12 @@ Error system_error(const std::string& what, const std::string& path, int error) 
 }
 
 WallTime modified_of(const struct stat& info) {
-  return wall_time_from_unix_ms(int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000);
+#if defined(__APPLE__)
+  const timespec& at = info.st_mtimespec;
+#else
+  const timespec& at = info.st_mtim;
+#endif
+  return wall_time_from_unix_ms(int64_t{at.tv_sec} * 1000 + at.tv_nsec / 1'000'000);
 }
 
 }  // namespace

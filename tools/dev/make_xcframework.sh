@@ -30,7 +30,7 @@ for sdk in iphoneos iphonesimulator; do
   for architecture in ${architectures//;/ }; do
     build=build/ios/$sdk-$architecture
     cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_SYSTEM_NAME=iOS -DCMAKE_OSX_SYSROOT=$sdk \
-      -DCMAKE_SYSTEM_PROCESSOR="$architecture" -DCMAKE_OSX_ARCHITECTURES="$architecture" -DCMAKE_OSX_DEPLOYMENT_TARGET=14.0 \
+      -DCMAKE_SYSTEM_PROCESSOR="$architecture" -DCMAKE_OSX_ARCHITECTURES="$architecture" -DCMAKE_OSX_DEPLOYMENT_TARGET=16.3 \
       -DCOTERIE_SDK_TRANSPORT=OFF -DCOTERIE_BUILD_SERVER=OFF -DCOTERIE_BUILD_TESTS=OFF
     cmake --build "$build" --target coterie_static
     slices+=("$build/lib/libcoterie.a")

@@ -10,7 +10,7 @@ let hasFramework = FileManager.default.fileExists(atPath: here.appendingPathComp
 
 let package = Package(
     name: "Coterie",
-    platforms: [.iOS(.v14), .macOS(.v11)],
+    platforms: [.iOS("16.3"), .macOS("13.3")],
     products: [.library(name: "Coterie", targets: ["Coterie"])],
     targets: [
         hasFramework
