@@ -244,6 +244,9 @@ TEST_F(Hostile, ABodyWhoseRoundEndsWhileItIsOnItsWayIsToldSo) {
   while (bytes_in_flight() < 2 * frame.size()) std::this_thread::yield();
   ASSERT_TRUE(test::is_ok(admin_->ask("POST", "/admin/v1/jobs/" + *job + ":cancel")));
   ASSERT_TRUE(server_->wait_for_log("\"round_failed\"", kPatience));
+  // The device plane hears of it a moment after the line is written.
+  const Instant until = os::monotonic_now() + kPatience;
+  while (bytes_in_flight() != 0 && os::monotonic_now() < until) std::this_thread::yield();
   EXPECT_EQ(bytes_in_flight(), 0u);
   ASSERT_TRUE(test::is_ok(told.send(ByteView(frame).subspan(9))));
   const auto answer = told.read_answer(kPatience);
