@@ -113,7 +113,9 @@ TEST_F(Soak, NothingGrowsWhileDevicesTakePart) {
                 static_cast<unsigned long long>(now.threads));
     std::fflush(stdout);
   }
-  expect_flat(looks, &Look::disk_bytes, kMiB, "what lies on disk");
+  // A file stays for minutes: how many there are follows the pace of those, which is a few hundredths up or down.
+  const auto largest = std::ranges::max_element(looks, {}, &Look::disk_bytes);
+  expect_flat(looks, &Look::disk_bytes, kMiB + largest->disk_bytes / 20, "what lies on disk");
   if (!test::kMemoryIsTheSanitizers) expect_flat(looks, &Look::resident_bytes, kMiB, "memory");
   expect_flat(looks, &Look::descriptors, 4, "the number of descriptors");  // of files that are being written
   expect_flat(looks, &Look::threads, 0, "the number of threads");
