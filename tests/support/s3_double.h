@@ -2,11 +2,12 @@
 // made for the test.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "fl_server/settings/s3_settings.h"
 #include "fl_server/store/s3/credentials.h"
+#include "tests/support/python_double.h"
 #include "tests/support/temporary_directory.h"
 
 namespace coterie::test {
@@ -18,14 +19,11 @@ class S3Double {
   static constexpr const char* kBucket = "fl-blobs";
 
   S3Double();
-  ~S3Double();
-  S3Double(const S3Double&) = delete;
-  S3Double& operator=(const S3Double&) = delete;
 
   // A store to be patient with for milliseconds.
   S3Settings settings() const;
   s3::Credentials credentials() const;
-  const std::string& port() const { return port_; }
+  const std::string& port() const { return process_->port(); }
   std::string ca_file() const { return folder_ / "ca.pem"; }
   std::string other_ca_file() const { return folder_ / "other-ca.pem"; }
   std::string access_key_id_file() const { return folder_ / "access-key-id"; }
@@ -39,12 +37,9 @@ class S3Double {
 
  private:
   std::string tell(const std::string& route, const std::string& json);
-  void start();
 
   TemporaryDirectory folder_;
-  std::string port_;
-  int pid_ = -1;
-  int to_child_ = -1;
+  std::optional<PythonDouble> process_;  // ends before its folder goes
 };
 
 }  // namespace coterie::test
