@@ -1,8 +1,6 @@
 #include "fl_server/oidc/https_get.h"
 
-#include <curl/curl.h>
-
-#include <memory>
+#include "fl_server/https/verified_transfer.h"
 
 namespace coterie {
 namespace {
@@ -10,16 +8,10 @@ namespace {
 constexpr std::string_view kCacheControl = "cache-control:";
 constexpr size_t kCacheControlBytesMax = 1024;
 
-struct FreeEasy {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-using Easy = std::unique_ptr<CURL, FreeEasy>;
-
 struct Transfer {
   HttpsAnswer answer;
   size_t body_bytes_max;
   bool too_large = false;
-  const std::atomic<bool>& cancelled;
 };
 
 bool begins_with_but_for_case(std::string_view text, std::string_view lower) {
@@ -52,30 +44,19 @@ size_t take_header(char* data, size_t, size_t size, void* context) {
   return size;
 }
 
-int is_over(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  return static_cast<const Transfer*>(context)->cancelled.load() ? 1 : 0;
-}
-
-template <typename T>
-bool set(const Easy& easy, CURLoption option, T value) {
-  return curl_easy_setopt(easy.get(), option, value) == CURLE_OK;
-}
-
-// All or none: an option that this libcurl does not know is a transfer that does not begin.
-bool set_options(const Easy& easy, const HttpsQuestion& question, Transfer& transfer, char* why) {
-  const bool trusted = question.ca_file.empty() || (set(easy, CURLOPT_CAINFO, question.ca_file.c_str()) &&
-                                                    set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr)));
-  return trusted && set(easy, CURLOPT_ERRORBUFFER, why) && set(easy, CURLOPT_URL, question.url.c_str()) &&
-         set(easy, CURLOPT_PROTOCOLS_STR, "https") && set(easy, CURLOPT_FOLLOWLOCATION, 0L) &&
-         set(easy, CURLOPT_SSL_VERIFYPEER, 1L) && set(easy, CURLOPT_SSL_VERIFYHOST, 2L) &&
-         set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2)) && set(easy, CURLOPT_PROXY, "") &&
-         set(easy, CURLOPT_NOSIGNAL, 1L) &&
-         set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(question.connect_max.count())) &&
-         set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(question.total_max.count())) &&
-         set(easy, CURLOPT_WRITEFUNCTION, take_body) && set(easy, CURLOPT_WRITEDATA, static_cast<void*>(&transfer)) &&
-         set(easy, CURLOPT_HEADERFUNCTION, take_header) &&
-         set(easy, CURLOPT_HEADERDATA, static_cast<void*>(&transfer)) && set(easy, CURLOPT_NOPROGRESS, 0L) &&
-         set(easy, CURLOPT_XFERINFOFUNCTION, is_over) && set(easy, CURLOPT_XFERINFODATA, static_cast<void*>(&transfer));
+bool set_options(const CurlEasy& easy, const HttpsQuestion& question, const std::atomic<bool>& cancelled,
+                 Transfer& transfer, char* why) {
+  return set_verified(easy, {.url = question.url,
+                             .ca_file = question.ca_file,
+                             .protocols = "https",
+                             .total_max = question.total_max,
+                             .cancelled = cancelled,
+                             .why = why}) &&
+         set_option(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(question.connect_max.count())) &&
+         set_option(easy, CURLOPT_WRITEFUNCTION, take_body) &&
+         set_option(easy, CURLOPT_WRITEDATA, static_cast<void*>(&transfer)) &&
+         set_option(easy, CURLOPT_HEADERFUNCTION, take_header) &&
+         set_option(easy, CURLOPT_HEADERDATA, static_cast<void*>(&transfer));
 }
 
 Error failure(CURLcode code, const Transfer& transfer, const char* why) {
@@ -91,11 +72,10 @@ Error failure(CURLcode code, const Transfer& transfer, const char* why) {
 }  // namespace
 
 Result<HttpsAnswer> https_get(const HttpsQuestion& question, const std::atomic<bool>& cancelled) {
-  static const bool is_ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   char why[CURL_ERROR_SIZE] = {};
-  Transfer transfer{.answer = {}, .body_bytes_max = question.body_bytes_max, .cancelled = cancelled};
-  const Easy easy(is_ready ? curl_easy_init() : nullptr);
-  if (!easy || !set_options(easy, question, transfer, why)) {
+  Transfer transfer{.answer = {}, .body_bytes_max = question.body_bytes_max};
+  const CurlEasy easy = new_easy();
+  if (!easy || !set_options(easy, question, cancelled, transfer, why)) {
     return Error(ErrorCode::internal, "libcurl could not be set up for " + question.url);
   }
   const CURLcode code = curl_easy_perform(easy.get());

@@ -62,7 +62,7 @@ MAY_INCLUDE = {
                            "model_import/quantised/"],
     "fl_server/": [],  # each of its folders has a row of its own
     "fl_server/core/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/secagg/", "fl_server/records/"],
-    "fl_server/oidc/": ["base/", "secure/crypto/", "fl_server/records/role.h"],
+    "fl_server/oidc/": ["base/", "secure/crypto/", "fl_server/https/", "fl_server/records/role.h"],
     "fl_server/admin/": ["base/", "secure/crypto/", "secure/identity/", "fl_server/core/token_buckets.h", "fl_server/records/",
                          "fl_server/store/admin_store.h"],
     # The floor below the stores: what is stored, as plain structs; JSON that is read strictly; what a configuration sets.
@@ -79,7 +79,8 @@ MAY_INCLUDE = {
     "fl_server/store/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/crypto/", "secure/dp/",
                          "fl_server/json/", "fl_server/records/", "fl_server/settings/"],
     # What a trace says is made apart from who collects it.
-    "fl_server/tracing/": ["base/", "scheduler/", "secure/crypto/", "fl_server/events/", "fl_server/telemetry/"],
+    "fl_server/tracing/": ["base/", "scheduler/", "secure/crypto/", "fl_server/events/", "fl_server/https/", "fl_server/telemetry/"],
+    "fl_server/https/": ["base/"],
     "fl_server/store/sql/": ["base/"],
     "fl_server/store/s3/": ["base/", "secure/crypto/", "fl_server/settings/", "fl_server/store/blob_store.h"],
     "fl_server/finalize/": OUTSIDE + STORES + ["fl_server/privacy/"],
@@ -135,7 +136,7 @@ THIRD_PARTY = [
     ("Asio", r"boost/|asio", ["fl_server/fleet/peer_events."] + NETWORK + COMPILED_ONCE),
     ("nlohmann/json", r"nlohmann/", ["fl_server/admin_api/", "fl_server/config/", "fl_server/events/", "fl_server/fleet/", "fl_server/json/", "fl_server/net/",
                                    "fl_server/oidc/", "fl_server/tracing/", "tools/", "tests/"]),
-    ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/oidc/", "fl_server/store/s3/", "fl_server/tracing/"]),
+    ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/https/", "fl_server/store/s3/"]),
     ("expat", r"expat", ["fl_server/store/s3/"]),
     ("SQLite", r"sqlite3", ["fl_server/store/sql/"]),
     ("libpq", r"libpq|postgresql/", ["fl_server/store/sql/"]),
