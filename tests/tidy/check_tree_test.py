@@ -153,7 +153,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("<boost/asio.hpp>", "fl_server/net/a.cc", "fl_server/admin_api/admin_service.cc"),
                 ("<boost/beast.hpp>", "fl_server/net/a.cc", "fl_server/core/a.cc"),
                 ("<nlohmann/json.hpp>", "fl_server/config/a.cc", "fl_server/core/a.cc"),
-                ("<curl/curl.h>", "fl_server/oidc/a.cc", "fl_server/net/a.cc"),
+                ("<curl/curl.h>", "fl_server/https/a.cc", "fl_server/oidc/a.cc"),
                 ("<expat.h>", "fl_server/store/s3/a.cc", "fl_server/oidc/a.cc"),
                 ("<sqlite3.h>", "fl_server/store/sql/a.cc", "fl_server/store/a.cc"),
                 ("<libpq-fe.h>", "fl_server/store/sql/a.cc", "fl_server/runtime/a.cc"),
