@@ -1,0 +1,252 @@
+// aggregation_oracle.json: where federated algorithms end on three quadratics, steps of the server's optimizers, robust
+// rules; in double, by others. Each key is compared with what ships, or left out for a reason that stands here.
+//
+// Device i has f_i(w) = 1/2 (w - c_i)' A_i (w - c_i): the mean squared error of a layer without bias on the two rows of
+// R, A = R'R, whose targets are R c. A batch of both is a gradient step of f_i.
+#include <gtest/gtest.h>
+
+#include "aggregation/robust/aggregation_settings.h"
+#include "aggregation/robust/krum_scores.h"
+#include "aggregation/robust/registry.h"
+#include "device_sdk/agent/normalised_steps.h"
+#include "device_sdk/runtime/model_builder.h"
+#include "tests/support/matchers.h"
+#include "tests/unit/tools/oracle/oracle_federation.h"
+#include "tests/unit/tools/oracle/vector_file.h"
+
+namespace coterie::test {
+namespace {
+
+using nlohmann::json;
+using Pair = std::vector<double>;
+using Matrix = std::vector<std::vector<double>>;
+
+constexpr double kFloatError = 1e-6;  // relative, of paths that hold floats between rounds
+constexpr size_t kRoundsMax = 250;
+
+Model two_weights() {
+  ModelBuilder build("quadratic", {2}, 1);
+  Result<Bytes> file = build.finish(build.dense(build.input(), 1, false));
+  EXPECT_OK(file);
+  Result<Model> model = Model::load(std::move(*file));
+  EXPECT_OK(model);
+  return *model;
+}
+
+// The rows of R, upper triangular, R'R = A, and R c.
+std::vector<StoredOrder::Row> rows_of(const Matrix& a, const Pair& c) {
+  const double p = std::sqrt(a[0][0]), q = a[0][1] / p, r = std::sqrt(a[1][1] - q * q);
+  return {{{static_cast<float>(p), static_cast<float>(q)}, static_cast<float>(p * c[0] + q * c[1])},
+          {{0, static_cast<float>(r)}, static_cast<float>(r * c[1])}};
+}
+
+TrainingSettings quadratic_training(float rate) {
+  TrainingSettings training;
+  training.loss = Loss::mean_squared_error;
+  training.target = TargetKind::values;
+  training.batch_size = 2;
+  training.optimizer.learning_rate = rate;
+  return training;
+}
+
+class ClosedForms : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::optional<json> file = read_vectors("aggregation_oracle.json");
+    if (!file) GTEST_SKIP() << "no reference at " COTERIE_AGGREGATION_VECTORS;
+    file_ = *file;
+  }
+
+  // Devices with the file's steps a round, or this many.
+  std::vector<OracleDevice> devices(Weights weights, uint32_t steps = 0) const {
+    const json& problem = file_["problem"];
+    std::vector<OracleDevice> all;
+    for (size_t i = 0; i < problem["A"].size(); ++i) {
+      all.push_back({rows_of(problem["A"][i], problem["c"][i]),
+                     weights == Weights::examples ? problem["examples"][i].get<uint32_t>() : 1,
+                     steps > 0 ? steps : problem["local_steps"][i].get<uint32_t>()});
+    }
+    return all;
+  }
+  OracleFederation federation(const StrategySettings& strategy, const TrainingSettings& training, Weights weights,
+                              uint32_t steps = 0) const {
+    return OracleFederation(two_weights(), training, strategy, devices(weights, steps));
+  }
+  void expect(OracleFederation& federation, const std::string& key, double error = kFloatError) const {
+    const double got = relative_error(federation.weights(), file_[key].get<Pair>());
+    EXPECT_LT(got, error) << key;
+    RecordProperty(key, std::to_string(got * 1e6) + "e-6");
+  }
+  // After so many rounds, or as soon as a round changes nothing.
+  void expect_end(OracleFederation&& federation, const std::string& key, double error = kFloatError) const {
+    std::vector<float> before;
+    for (size_t round = 0; round < kRoundsMax && before != federation.weights(); ++round) {
+      before = federation.weights();
+      federation.round_of_all();
+    }
+    expect(federation, key, error);
+  }
+  void expect_steps(const std::string& key, StrategySettings strategy, std::vector<float> values, float v_start) const {
+    strategy.values = std::move(values);
+    std::vector<std::vector<float>> carried(strategy.rule->state_vectors, std::vector<float>(2));
+    if (carried.size() == 2) carried[1].assign(2, v_start);
+    const std::vector<std::span<float>> state(carried.begin(), carried.end());
+    std::vector<float> weights(2);
+    for (size_t i = 0; i < file_["server_deltas"].size(); ++i) {
+      const auto mean = file_["server_deltas"][i].get<std::vector<float>>();
+      strategy.rule->apply({.mean = mean, .settings = strategy.values, .state = state, .weights = weights});
+      EXPECT_LT(relative_error(weights, file_[key][i].get<Pair>()), 1e-6) << key << ", step " << i + 1;
+    }
+  }
+
+  json file_;
+};
+
+StrategySettings of(const char* name) { return StrategySettings::of(name); }
+
+TEST_F(ClosedForms, OfFedAvgAndFedProxAreWhereRoundsEnd) {
+  const TrainingSettings plain = quadratic_training(0.1f);
+  expect_end(federation(of("fedavg"), plain, Weights::examples), "fedavg");
+  expect_end(federation(of("fedavg"), plain, Weights::uniform), "fedavg_uniform");
+  TrainingSettings prox = plain;
+  prox.proximal_mu = 0.5f;
+  expect_end(federation(of("fedavg"), prox, Weights::examples), "fedprox_mu0.5");
+  prox.optimizer.learning_rate = 0.4f;  // below 2 / (4 + mu): 60 steps are a local optimum
+  expect_end(federation(of("fedavg"), prox, Weights::examples, 60), "fedprox_exact_mu0.5");
+}
+
+TEST_F(ClosedForms, OfFedNovaAreWhereRoundsEndAndHowFarStepsGo) {
+  TrainingSettings nova = quadratic_training(0.1f);
+  nova.normalised_steps = 7.6f;  // the mean of the steps by examples
+  expect_end(federation(of("fedavg"), nova, Weights::examples), "fednova");
+  TrainingSettings momentum;
+  momentum.optimizer.momentum = 0.9f;  // which is not 0.9
+  EXPECT_NEAR(step_length(momentum, 7), file_["fednova_a1_tau7_rho0.9"].get<double>(), 1e-5);
+}
+
+TEST_F(ClosedForms, OfScaffoldAreItsRoundsAndTheOptimum) {
+  const StrategySettings scaffold = of("scaffold").with("population_size", 3);
+  OracleFederation rounds = federation(scaffold, quadratic_training(0.1f), Weights::examples);
+  for (const auto& [until, key] : std::vector<std::pair<size_t, const char*>>{
+           {1, "scaffold_opt2_round1"}, {2, "scaffold_opt2_round2"}, {10, "scaffold_opt2_round10"}}) {
+    while (rounds.version() < until) rounds.round_of_all();
+    expect(rounds, key);
+  }
+  while (rounds.version() < kRoundsMax) rounds.round_of_all();
+  expect(rounds, "scaffold_opt2");
+  expect(rounds, "optimum");
+  // A job has no weights here, so that the optimum of two of three in each round is that of the plain mean.
+  OracleFederation some = federation(scaffold, quadratic_training(0.1f), Weights::uniform);
+  for (uint32_t round = 0; round < 2 * kRoundsMax; ++round) some.round({round % 3, (round + 1) % 3});
+  expect(some, "uniform_optimum", 2e-6);
+}
+
+TEST_F(ClosedForms, OfFedDynAreTheOptimum) {
+  expect_end(federation(of("feddyn").with("population_size", 3).with("alpha", 0.5f), quadratic_training(0.4f),
+                        Weights::uniform, 60),
+             "feddyn_exact_a0.5");
+}
+
+TEST_F(ClosedForms, OfServersAreTheirSteps) {
+  constexpr float kTauSquared = 1e-6f;
+  expect_steps("server_fedavgm", of("fedavgm"), {.1f, .9f}, 0);
+  expect_steps("server_adam", of("fedadam"), {.1f, .9f, .99f, .001f}, kTauSquared);
+  expect_steps("server_adam_v0=0", of("fedadam"), {.1f, .9f, .99f, .001f}, 0);
+  expect_steps("server_yogi", of("fedyogi"), {.1f, .9f, .99f, .001f}, kTauSquared);
+  expect_steps("server_lion", of("fedlion"), {.1f, .9f, .99f}, 0);
+  expect_steps("server_adagrad_b1=0_v0=0", of("fedadagrad"), {.1f, 0, .001f}, 0);
+}
+
+// As the finalizer asks for it.
+std::vector<float> robust_result(const AggregationSettings& settings, const std::vector<std::vector<float>>& points) {
+  const std::vector<std::span<const float>> rows(points.begin(), points.end());
+  std::vector<double> shares;
+  if (settings.rule->needs_distances()) {
+    UpdateDistances distances(points.size());
+    distances.add(0, rows);
+    shares.resize(points.size());
+    settings.rule->choose(distances, std::vector<double>(points.size(), 1), settings.values, shares);
+  }
+  std::vector<float> result(points[0].size());
+  make_result(*settings.rule, {.rows = rows, .shares = shares, .settings = settings.values, .result = result});
+  return result;
+}
+
+TEST_F(ClosedForms, OfRobustRulesAreWhatTheyMakeOfPoints) {
+  const auto points = file_["points"].get<std::vector<std::vector<float>>>();
+  const auto rule = [](const char* name) { return AggregationSettings::of(name); };
+  const auto expect_result = [&](const std::string& key, const AggregationSettings& settings) {
+    EXPECT_LT(relative_error(robust_result(settings, points), file_[key].get<Pair>()), 1e-6) << key;
+  };
+  expect_result("coordinate_median", rule("median"));
+  expect_result("trimmed_mean_b3", rule("trimmed_mean").with("liars_max", 3));
+  expect_result("rfa_3_iters", rule("geometric_median").with("iterations", 3));
+  expect_result("geometric_median", rule("geometric_median").with("iterations", 300));
+  expect_result("multikrum_m8", rule("multi_krum").with("liars_max", 3));
+  expect_result("centered_clip_tau1_3iters_from0", rule("centred_clip"));
+  const std::vector<std::span<const float>> rows(points.begin(), points.end());
+  UpdateDistances distances(points.size());
+  distances.add(0, rows);
+  const std::vector<double> scores = robust::krum_scores(distances, robust::all_of(distances), 3);
+  const Pair expected = file_["krum_scores_f3"];
+  ASSERT_EQ(scores.size(), expected.size());
+  for (size_t i = 0; i < scores.size(); ++i) EXPECT_NEAR(scores[i] / expected[i], 1, 1e-6) << i;
+  EXPECT_EQ(robust_result(rule("krum").with("liars_max", 3), points), points[file_["krum_index_f3"].get<size_t>()]);
+}
+
+TEST_F(ClosedForms, AreAllComparedOrLeftOutForAReason) {
+  const char* const kPeers = "a fault of a peer, written down to be known again: no algorithm";
+  const char* const kOptionOne = "Coterie's SCAFFOLD is option II: option I needs one more pass over a device's data";
+  const char* const kQffl = "q-FFL is not offered: the weight of an update would be its loss";
+  expect_all_named(file_,
+                   {"optimum",
+                    "fedavg",
+                    "fedavg_uniform",
+                    "fedprox_mu0.5",
+                    "fedprox_exact_mu0.5",
+                    "fednova",
+                    "fednova_a1_tau7_rho0.9",
+                    "scaffold_opt2",
+                    "scaffold_opt2_round1",
+                    "scaffold_opt2_round2",
+                    "scaffold_opt2_round10",
+                    "uniform_optimum",
+                    "feddyn_exact_a0.5",
+                    "server_fedavgm",
+                    "server_adam",
+                    "server_adam_v0=0",
+                    "server_yogi",
+                    "server_lion",
+                    "server_adagrad_b1=0_v0=0",
+                    "coordinate_median",
+                    "trimmed_mean_b3",
+                    "rfa_3_iters",
+                    "geometric_median",
+                    "krum_scores_f3",
+                    "krum_index_f3",
+                    "multikrum_m8",
+                    "centered_clip_tau1_3iters_from0"},
+                   {{"problem", "what is computed"},
+                    {"server_deltas", "the same"},
+                    {"points", "the same"},
+                    {"scaffold_opt1", kOptionOne},
+                    {"scaffold_opt1_round1", kOptionOne},
+                    {"scaffold_opt1_round2", kOptionOne},
+                    {"scaffold_opt1_round10", kOptionOne},
+                    {"scaffold_opt2_2of3", "with weights by examples, which a job refuses; by uniform_optimum instead"},
+                    {"scaffold_sign_inverted_200rounds", kPeers},
+                    {"pfl_literal_opt1_T50", kPeers},
+                    {"pfl_literal_opt1_T500", kPeers},
+                    {"pfl_literal_opt2_T50", kPeers},
+                    {"pfl_literal_opt2_T500", kPeers},
+                    {"qffl_q0", kQffl},
+                    {"qffl_q0_losses", kQffl},
+                    {"qffl_q1", kQffl},
+                    {"qffl_q1_losses", kQffl},
+                    {"qffl_q5", kQffl},
+                    {"qffl_q5_losses", kQffl},
+                    {"ditto_lam0.5_v", "Ditto is not offered: models of a device's own are not"}});
+}
+
+}  // namespace
+}  // namespace coterie::test

@@ -1,0 +1,117 @@
+#include "tests/unit/tools/oracle/oracle_federation.h"
+
+#include <numeric>
+
+#include "aggregation/accumulate/ring_sum.h"
+#include "device_sdk/agent/drift_state.h"
+#include "device_sdk/agent/make_update.h"
+#include "device_sdk/runtime/trainer.h"
+#include "proto/ring/ring_vector.h"
+#include "scheduler/job/horizontal_settings.h"
+#include "tests/support/matchers.h"
+
+namespace coterie::test {
+namespace {
+
+constexpr uint32_t kUpdatesMax = 16, kWeightsMax = 256;
+
+}  // namespace
+
+Status StoredOrder::read(uint64_t, const Example& to) {
+  const Row& row = rows_[next_++ % rows_.size()];
+  std::ranges::copy(row.features, to.features().begin());
+  if (row.label >= 0) to.labels()[0] = row.label;
+  else to.targets()[0] = row.target;
+  return {};
+}
+
+OracleFederation::OracleFederation(const Model& model, TrainingSettings training, StrategySettings strategy,
+                                   std::vector<OracleDevice> devices)
+    : model_(model), strategy_(std::move(strategy)), devices_(std::move(devices)) {
+  HorizontalSettings job;
+  job.training = std::move(training);
+  job.strategy = strategy_;
+  job.update.weight_max = 1;
+  plan_ = plan_of(job, JobId("oracle"), ModelValues(model_.value_count()));
+  plan_.update.fixed_point = FixedPointSpec::finest(64, kWeightsMax, kUpdatesMax);
+  versions_.emplace_back(model_.value_count());
+  carried_.assign(strategy_.rule->state_vectors, std::vector<float>(model_.value_count()));
+}
+
+void OracleFederation::start_state(size_t vector, float value) { std::ranges::fill(carried_.at(vector), value); }
+
+std::vector<float> OracleFederation::update_of(uint32_t device, size_t version) {
+  const OracleDevice& self = devices_.at(device);
+  const Result<Model> given = Model::load(model_.file_with(versions_.at(version)));
+  EXPECT_OK(given);
+  const Result<UpdateLayout> layout = UpdateLayout::of(*given, given->value_count(), plan_);
+  EXPECT_OK(layout);
+  TrainingSettings training = plan_.training;
+  training.local_epochs = self.epochs;
+  const bool has_control = plan_.update.control_value_count > 0;
+  const std::vector<float> control = has_control ? carried_[0] : std::vector<float>();
+  const std::vector<float> state = states_.of(device);
+  StoredOrder examples(self.rows);
+  Result<Trainer> trainer = Trainer::create(*given, layout->options(training, 1, state, control), examples);
+  EXPECT_OK(trainer);
+  while (!trainer->finished()) EXPECT_OK(trainer->step());
+  Result<TrainedUpdate> update =
+      make_update(*layout, *trainer, self.weight, training, plan_.update, {given->digest(), 1, control});
+  EXPECT_OK(update);
+  EXPECT_EQ(update->header.weight, self.weight);
+  if (training.correction.kind != CorrectionKind::none) {
+    states_.stage(device, next_state(training.correction, layout->parameters(), state, update->delta));
+  }
+  return std::move(update->delta);
+}
+
+void OracleFederation::round(const std::vector<uint32_t>& devices) {
+  for (const uint32_t device : devices) {
+    joined_.emplace_back(devices_.at(device).weight, update_of(device, version()));
+  }
+  close();
+}
+
+void OracleFederation::round_of_all() {
+  std::vector<uint32_t> all(devices_.size());
+  std::iota(all.begin(), all.end(), 0u);
+  round(all);
+}
+
+// The weight is a device's own work, behind its clip (device_sdk/agent/late_update.h).
+void OracleFederation::join(uint32_t device, size_t from, const StalenessRules& staleness) {
+  std::vector<float> update = update_of(device, from);
+  const float weight = staleness_weight(version() - from, staleness);
+  for (float& value : update) value *= weight;
+  joined_.emplace_back(devices_.at(device).weight, std::move(update));
+}
+
+void OracleFederation::close() {
+  RingSum sum(plan_.update.value_count, plan_.update.fixed_point);
+  uint64_t weights = 0;
+  for (const auto& [weight, update] : joined_) {
+    EXPECT_OK(sum.add(update, weight));
+    weights += weight;
+  }
+  std::vector<float> mean(plan_.update.value_count);
+  decode_mean(sum.lanes(), weights, sum.spec(), mean);
+  const std::span<const float> means(mean);
+  std::vector<float> next = versions_.back();
+  const std::vector<std::span<float>> state(carried_.begin(), carried_.end());
+  StrategyTile tile{.mean = means.first(next.size()),
+                    .settings = strategy_.values,
+                    .state = state,
+                    .weights = next,
+                    .updates = joined_.size()};
+  strategy_.rule->apply(tile);
+  if (means.size() > next.size()) {
+    tile.mean = means.last(next.size());
+    tile.weights = {};
+    strategy_.rule->apply_control(tile);
+  }
+  states_.commit();
+  joined_.clear();
+  versions_.push_back(std::move(next));
+}
+
+}  // namespace coterie::test
