@@ -45,6 +45,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/device_sdk/bindings/swift DESTINATION ${
 if(COTERIE_BUILD_SERVER)
   install(TARGETS fl_server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
   install(TARGETS coterie_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  if(TARGET coterie_mpi)  # where the program looks for it, beside bin
+    install(TARGETS coterie_mpi LIBRARY DESTINATION lib/coterie COMPONENT tools)
+  endif()
   if(TARGET coterie_texts)  # of bash, zsh, fish and man
     install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT tools)
   endif()

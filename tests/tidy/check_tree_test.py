@@ -154,6 +154,7 @@ class CheckTreeTest(unittest.TestCase):
                 ("<boost/beast.hpp>", "fl_server/net/a.cc", "fl_server/core/a.cc"),
                 ("<nlohmann/json.hpp>", "fl_server/config/a.cc", "fl_server/core/a.cc"),
                 ("<curl/curl.h>", "fl_server/https/a.cc", "fl_server/oidc/a.cc"),
+                ("<mpi.h>", "tools/simulate/mpi/mpi_module.cc", "tools/simulate/simulate.cc"),
                 ("<expat.h>", "fl_server/store/s3/a.cc", "fl_server/oidc/a.cc"),
                 ("<sqlite3.h>", "fl_server/store/sql/a.cc", "fl_server/store/a.cc"),
                 ("<libpq-fe.h>", "fl_server/store/sql/a.cc", "fl_server/runtime/a.cc"),

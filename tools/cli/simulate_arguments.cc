@@ -15,7 +15,10 @@ constexpr const char* kExamples =
     "                        the same model, bit for bit, in one process\n"
     "  coterie simulate job.json --devices 1000000 --shards 100 --rounds 3\n"
     "                        a million devices; 100 parts of the data\n"
-    "  coterie simulate job.json --dropout 0.1 --speed-spread 0.5 --json\n\n"
+    "  coterie simulate job.json --dropout 0.1 --speed-spread 0.5 --json\n"
+    "  mpirun -n 4 coterie simulate job.json --checkpoint DIR --resume\n"
+    "                        four processes, also on several machines; goes on\n"
+    "                        from DIR if the same command was ended before\n\n"
     "Masks change no bit of a sum, so none are computed. Jobs with noise or\n"
     "buffered rounds are refused.\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 a round failed in\n"
@@ -112,6 +115,14 @@ void add_fleet(CLI::App& simulate, SimulateOptions& options) {
       ->check(between<uint32_t>(1, 1024));
 }
 
+void add_checkpoint(CLI::App& simulate, SimulateOptions& options) {
+  CLI::Option* const folder =
+      simulate.add_option("--checkpoint", options.checkpoint, "a folder that holds the last round that was done")
+          ->type_name("DIR");
+  simulate.add_flag("--resume", options.resumes, "go on from the checkpoint, if there is one, to the same bits")
+      ->needs(folder);
+}
+
 void add_output(CLI::App& simulate, SimulateOptions& options) {
   simulate
       .add_option("-o,--out", options.demo.out, "folder for the results, new or empty (default runs/demo-DATE-TIME)")
@@ -143,6 +154,7 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
   SimulateOptions& options = invocation.simulate;
   add_data_choice(*simulate, options);
   add_fleet(*simulate, options);
+  add_checkpoint(*simulate, options);
   add_output(*simulate, options);
   simulate->callback([&invocation] {
     invocation.run = [&invocation] {

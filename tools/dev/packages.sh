@@ -34,5 +34,8 @@ command -v npm > /dev/null || coterie_check_packages+=(nodejs npm)
 # Only for comparisons in ./bench.
 coterie_peer_packages=(nginx-light python3-torch python3-torchvision libopenblas0-pthread)  # PyTorch with the BLAS it deserves
 
+# Only for simulations by several processes (mpirun coterie simulate); without them the build leaves that out.
+coterie_mpi_packages=(libopenmpi-dev openmpi-bin)
+
 # Only for tests that compare with PyTorch and ONNX; without them they are skipped.
 coterie_oracle_packages=(python3-torch python3-torchvision python3-onnx)

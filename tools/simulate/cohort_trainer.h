@@ -20,6 +20,7 @@
 #include "proto/messages/plan.h"
 #include "scheduler/job/records.h"
 #include "tools/attack/attack.h"
+#include "tools/simulate/cohort_workers.h"
 #include "tools/simulate/device_states.h"
 
 namespace coterie {
@@ -47,20 +48,20 @@ struct Drill {
   uint32_t liars = 0;
 };
 
-class CohortTrainer {
+class CohortTrainer final : public CohortWorkers {
  public:
   // Device d has the data set file shard_files[d % size]. `watch` is told how many updates are done, on the caller's
   // thread, several times a second.
   CohortTrainer(std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
                 std::function<void(uint64_t)> watch, const Drill& drill = {});
 
-  // Adds the updates of all of them to `sum`. Errors: cancelled; those of training, naming the device: of several the
-  // first by its number.
-  Result<RoundTotals> train(const CohortWork& work, Accumulator& sum);
-  // As RoundRecord has it, of whom train() was for last.
-  uint64_t examples_median() const;
-  // What became of the round that was trained last: only one that is done moves what its devices keep.
-  void round_is_done() { states_.commit(); }
+  // The error, where there are several, is that of the first device by its number.
+  Result<RoundTotals> train(const CohortWork& work, Accumulator& sum) override;
+  uint64_t examples_median() const override;
+  void round_is_done() override { states_.commit(); }
+  // What the device that was `index` in the work that was trained last came to.
+  const RoundTotals& totals_of(size_t index) const { return outcomes_.at(index).totals; }
+  DeviceStates& states() { return states_; }
   const DeviceStates& states() const { return states_; }
 
  private:

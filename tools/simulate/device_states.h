@@ -20,6 +20,11 @@ class DeviceStates {
     return found == kept_.end() ? std::vector<float>() : found->second;
   }
   void stage(uint32_t device, std::vector<float> state) { staged_[device] = std::move(state); }
+  // In the order of the devices.
+  template <typename Take>
+  void for_each(const Take& take) const {
+    for (const auto& [device, state] : std::map(kept_.begin(), kept_.end())) take(device, state);
+  }
   // The round with these updates is done.
   void commit() {
     for (auto& [device, state] : staged_) kept_[device] = std::move(state);

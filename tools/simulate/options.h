@@ -20,6 +20,8 @@ struct SimulateOptions {
   double speed_spread = 0;
   std::string trace_file;     // device,round: who is lost when
   Attack attack;              // a drill: the first devices lie
+  std::string checkpoint;     // a folder to go on from; empty: none is written
+  bool resumes = false;       // goes on from it
   bool events = false;        // a JSON line on standard output as each attempt ends
   bool adopts_files = false;  // whatever model and held-out data the job names, it gets those of the options above
 };

@@ -1,15 +1,16 @@
 #include "tools/simulate/simulate.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
-#include "fl_server/json/json_reader.h"
-#include "scheduler/job/aggregation_rules.h"
 #include "secure/crypto/digest.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
@@ -21,7 +22,11 @@
 #include "tools/demo/result.h"
 #include "tools/demo/update_bytes.h"
 #include "tools/model/evaluate.h"
+#include "tools/simulate/checkpoint.h"
+#include "tools/simulate/inputs.h"
 #include "tools/simulate/job_file.h"
+#include "tools/simulate/mpi/open_ranks.h"
+#include "tools/simulate/ranked_cohort.h"
 #include "tools/simulate/simulation.h"
 #include "tools/tensorboard/event_log.h"
 #include "tools/tensorboard/round_scalars.h"
@@ -29,84 +34,10 @@
 namespace coterie {
 namespace {
 
-constexpr uint64_t kTraceBytesMax = 1 << 28;
-constexpr uint32_t kShardsMax = 2000;  // as the demo's data have at most (tools/demo/demo_data.cc)
-
 double seconds_since(Instant begin) { return std::chrono::duration<double>(os::monotonic_now() - begin).count(); }
 
-struct Inputs {
-  JobSettings job;
-  DemoData data;
-  VirtualFleet fleet;
-};
-
-// The job names its files by digest: it is simulated with these and no others, or the result would be of another job.
-Status check_digests(const HorizontalSettings& job, const DemoData& data, const std::string& job_file) {
-  const Digest model = content_digest(data.model), held_out = content_digest(data.held_out);
-  if (job.model != model) {
-    return Error(ErrorCode::conflict, job_file + ": /model is " + job.model.hex() +
-                                          ", and the model of --model, --data " + "and --seed is " + model.hex() +
-                                          "; give the model file that the job names, or the seed it was made with");
-  }
-  if (!job.evaluation || *job.evaluation == held_out) return {};
-  return Error(ErrorCode::conflict, job_file + ": /evaluation is " + job.evaluation->hex() +
-                                        ", and what --data, --split and --seed hold out is " + held_out.hex());
-}
-
-Result<Inputs> prepare(const SimulateOptions& options, const JobSettings& settings) {
-  Inputs inputs;
-  inputs.job = settings;
-  HorizontalSettings& job = inputs.job.horizontal();
-  if (options.rounds > 0) job.rounds.count = options.rounds;
-  if (options.devices < job.rounds.goal_count_min) {
-    return Error(ErrorCode::invalid_argument, "--devices " + std::to_string(options.devices) +
-                                                  " are fewer than the job's goal_count_min " +
-                                                  std::to_string(job.rounds.goal_count_min));
-  }
-  if (options.demo.devices_given && options.demo.devices > kShardsMax) {
-    return Error(ErrorCode::invalid_argument, "--devices " + std::to_string(options.devices) +
-                                                  " share out the data into more than " + std::to_string(kShardsMax) +
-                                                  " parts: give --shards, and devices share them");
-  }
-  if (options.attack.is_on() && job.update.compression.is_on()) {
-    return Error(ErrorCode::invalid_argument,
-                 "--attack does not go with update.compression of the job: liars send what "
-                 "was not rounded");
-  }
-  COT_ASSIGN(inputs.data, prepare_data(options.demo));
-  COT_ASSIGN(const ModelValues values, model_values(inputs.data, job.training));
-  if (const Problems kept = validate_kept_updates(job, values.step_count()); !kept.empty()) {
-    return Error(ErrorCode::invalid_argument, options.job_file + ": " + listed(kept));
-  }
-  if (flips_labels(options.attack.kind) && inputs.data.contract.target.classes.empty()) {
-    return Error(ErrorCode::invalid_argument, "--attack " + to_string(options.attack) + " needs data with classes");
-  }
-  if (options.adopts_files) {
-    job.model = content_digest(inputs.data.model);
-    job.evaluation = content_digest(inputs.data.held_out);
-  }
-  COT_TRY(check_digests(job, inputs.data, options.job_file));
-  std::vector<uint64_t> sizes;
-  for (const std::vector<uint32_t>& counts : inputs.data.label_counts) {
-    uint64_t examples = 0;
-    for (const uint32_t count : counts) examples += count;
-    sizes.push_back(examples);
-  }
-  inputs.fleet.devices = options.devices;
-  inputs.fleet.seed = options.demo.seed;
-  inputs.fleet.speed_spread = options.speed_spread;
-  inputs.fleet.dropout = options.dropout;
-  inputs.fleet.examples_of = [sizes](uint32_t device) { return sizes[device % sizes.size()]; };
-  if (options.trace_file.empty()) return inputs;
-  COT_ASSIGN(const Bytes trace, os::read_file(options.trace_file, kTraceBytesMax));
-  Result<DropTrace> parsed = DropTrace::parse(as_text(trace), options.devices);
-  if (!parsed) return parsed.error().with_context(options.trace_file);
-  inputs.fleet.trace = std::move(*parsed);
-  return inputs;
-}
-
 // How the demo would have put it, for its files.
-DemoOptions demo_options(const SimulateOptions& options, const Inputs& inputs) {
+DemoOptions demo_options(const SimulateOptions& options, const SimulationInputs& inputs) {
   const HorizontalSettings& job = inputs.job.horizontal();
   DemoOptions demo = settled(options.demo, inputs.data);
   demo.devices = options.devices;
@@ -123,18 +54,16 @@ DemoOptions demo_options(const SimulateOptions& options, const Inputs& inputs) {
   return demo;
 }
 
-struct Tally {
-  uint64_t drawn = 0, counted = 0, lost = 0, late = 0, surplus = 0;
-  double virtual_seconds = 0;
-  void add(const VirtualRound& round) {
-    drawn += round.drawn;
-    counted += round.counted.size();
-    lost += round.lost;
-    late += round.late;
-    surplus += round.surplus;
-    virtual_seconds += round.seconds;
-  }
-};
+using Tally = SimulationStory;
+
+void add(const VirtualRound& round, Tally& tally) {
+  tally.drawn += round.drawn;
+  tally.counted += round.counted.size();
+  tally.lost += round.lost;
+  tally.late += round.late;
+  tally.surplus += round.surplus;
+  tally.virtual_seconds += round.seconds;
+}
 
 bool is_of_numbers(const DemoResult& result) { return result.options.target == TargetKind::values; }
 
@@ -224,25 +153,31 @@ void print_event(const RoundReport& round, const VirtualRound& plan) {
 
 class Run {
  public:
-  Run(const SimulateOptions& options, const Inputs& inputs, const RunFolder& folder, ProgressLine& progress)
-      : options_(options), inputs_(inputs), folder_(folder), progress_(progress) {}
+  Run(const SimulateOptions& options, const SimulationInputs& inputs, const RunFolder& folder, ProgressLine& progress,
+      Ranks& ranks)
+      : options_(options), inputs_(inputs), folder_(folder), progress_(progress), ranks_(ranks) {}
 
   Status run(DemoResult& result);
   const Tally& tally() const { return tally_; }
   double seconds() const { return seconds_; }
+  uint64_t rounds_kept() const { return rounds_kept_; }  // of the last checkpoint
 
  private:
   void watch(uint64_t done);
   Status note(const SimulatedRound& round, DemoResult& result);
+  Status go_on(const Checkpoint& checkpoint, Simulation& simulation, CohortTrainer& trainer, DemoResult& result);
+  Status leave(const Simulation& simulation, DemoResult& result) const;
+  bool tells() const { return ranks_.rank() == 0; }
 
   const SimulateOptions& options_;
-  const Inputs& inputs_;
+  const SimulationInputs& inputs_;
   const RunFolder& folder_;
   ProgressLine& progress_;
+  Ranks& ranks_;
   Tally tally_;
   Instant begin_{};
   double seconds_ = 0;
-  uint64_t round_ = 0;
+  uint64_t round_ = 0, rounds_kept_ = 0;
   EventLog log_;
 };
 
@@ -260,10 +195,11 @@ void Run::watch(uint64_t done) {
 }
 
 Status Run::note(const SimulatedRound& round, DemoResult& result) {
-  tally_.add(round.plan);
+  add(round.plan, tally_);
   result.attempts.push_back(round.report);
   for (const uint32_t device : round.plan.counted) ++result.rounds_trained[device % result.rounds_trained.size()];
   progress_.print(round_line(round.report, inputs_.job.horizontal().rounds.count, progress_.terminal()));
+  if (!tells()) return {};
   if (options_.events) print_event(round.report, round.plan);
   return log_round(log_, round.report, std::nullopt, result.update_bytes);
 }
@@ -273,7 +209,7 @@ Status Run::run(DemoResult& result) {
   const HorizontalSettings& job = inputs_.job.horizontal();
   COT_ASSIGN(result.before, evaluate(data.model, data.held_out, loss_of(job.training)));
   COT_TRY(write_data(data, folder_));
-  COT_ASSIGN(log_, EventLog::create(options_.demo.log_dir));
+  COT_ASSIGN(log_, EventLog::create(tells() ? options_.demo.log_dir : ""));
   COT_TRY(log_before(log_, result.before));
   std::vector<std::string> shard_files;
   for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");
@@ -283,17 +219,53 @@ Status Run::run(DemoResult& result) {
   CohortTrainer trainer(std::move(shard_files), options_.demo.seed, options_.threads,
                         [this](uint64_t done) { watch(done); },
                         {options_.attack.kind, options_.attack.liars_of(options_.devices)});
+  RankedCohort ranked(trainer, ranks_);
+  CohortWorkers& workers = ranks_.count() > 1 ? static_cast<CohortWorkers&>(ranked) : trainer;
   COT_ASSIGN(Simulation simulation,
-             Simulation::begin(job, data.model, data.held_out, folder_.server_dir(), inputs_.fleet, trainer));
+             Simulation::begin(job, data.model, data.held_out, folder_.server_dir(), inputs_.fleet, workers, tells()));
   result.rounds_trained.assign(data.devices, 0);
+  std::optional<Checkpoint> checkpoint;
+  if (!options_.checkpoint.empty()) checkpoint.emplace(options_.checkpoint, inputs_.identity, ranks_);
+  if (checkpoint) COT_TRY(go_on(*checkpoint, simulation, trainer, result));
+  const double seconds_before = tally_.seconds;
   begin_ = os::monotonic_now();
   while (simulation.rounds_done() < job.rounds.count) {
     round_ = simulation.rounds_done() + 1;
     COT_ASSIGN(const SimulatedRound round, simulation.attempt());
     COT_TRY(note(round, result));
+    if (!checkpoint || round.plan.is_failed) continue;
+    tally_.seconds = seconds_before + seconds_since(begin_);
+    tally_.attempts = result.attempts;
+    tally_.rounds_trained = result.rounds_trained;
+    COT_TRY(checkpoint->write(simulation, trainer, tally_));
+    rounds_kept_ = simulation.rounds_done();
   }
-  seconds_ = seconds_since(begin_);
+  seconds_ = seconds_before + seconds_since(begin_);
   progress_.clear();
+  return tells() ? leave(simulation, result) : Status();
+}
+
+Status Run::go_on(const Checkpoint& checkpoint, Simulation& simulation, CohortTrainer& trainer, DemoResult& result) {
+  COT_ASSIGN(const bool is_there, checkpoint.is_there());
+  if (!options_.resumes && is_there) {
+    return Error(ErrorCode::conflict,
+                 options_.checkpoint + " has a checkpoint: go on from it with --resume, or name " + "another folder");
+  }
+  if (!options_.resumes || !is_there) return {};
+  COT_ASSIGN(tally_, checkpoint.go_on(simulation, trainer));
+  if (tally_.rounds_trained.size() != result.rounds_trained.size()) {
+    return Error(ErrorCode::malformed, options_.checkpoint + ": /rounds_trained is of another number of parts");
+  }
+  result.attempts = tally_.attempts;
+  result.rounds_trained = tally_.rounds_trained;
+  rounds_kept_ = simulation.rounds_done();
+  progress_.print("goes on behind round " + std::to_string(rounds_kept_) + " of " + options_.checkpoint);
+  return {};
+}
+
+Status Run::leave(const Simulation& simulation, DemoResult& result) const {
+  const DemoData& data = inputs_.data;
+  const HorizontalSettings& job = inputs_.job.horizontal();
   COT_ASSIGN(const Bytes model, simulation.model());
   COT_ASSIGN(result.after, evaluate(model, data.held_out, loss_of(job.training)));
   result.model_bytes = model.size();
@@ -316,24 +288,44 @@ std::string told(const DemoResult& result, const Tally& tally, double seconds) {
          result.run_dir + "\n  model.cotf chart.svg chart.html metrics.csv held-out.cotf summary.json\n";
 }
 
+// A rank's own work, which nobody reads behind it.
+std::string rank_folder(uint32_t rank) {
+  std::error_code ignored;
+  return (std::filesystem::temp_directory_path(ignored) /
+          ("coterie-rank-" + std::to_string(rank) + "-" + std::to_string(::getpid())))
+      .string();
+}
+
+// All ranks begin, or none.
+bool all_are_ready(Ranks& ranks, bool is_ready) {
+  uint64_t failures = is_ready ? 0 : 1;
+  return ranks.add_up({&failures, 1}) && failures == 0;
+}
+
 }  // namespace
 
 ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, const std::string& program,
-                        ProgressLine& progress, SimulatedRun& run_done) {
+                        ProgressLine& progress, Ranks& ranks, SimulatedRun& run_done) {
   const auto give_up = [&](const Error& error, ExitCode code) {
     progress.clear();
-    print_error("simulate", error);
+    if (ranks.rank() == 0) print_error("simulate", error);
     return code;
   };
   SimulateOptions options = asked;
   if (options.threads == 0) options.threads = std::max(1u, std::thread::hardware_concurrency());
   options.demo.devices = options.shards > 0 ? options.shards : options.devices;
   options.demo.devices_given = !is_shard_folder(options.demo.data);  // which has its own number of shards
-  const Result<Inputs> inputs = prepare(options, job);
-  if (!inputs) return give_up(inputs.error(), ExitCode::usage);
+  if (ranks.rank() > 0) options.demo.out = rank_folder(ranks.rank());
+  const Result<SimulationInputs> inputs = prepare_simulation(options, job, ranks.count());
+  if (!inputs) {
+    all_are_ready(ranks, false);
+    return give_up(inputs.error(), ExitCode::usage);
+  }
   Result<RunFolder> folder = options.demo.out.empty() ? RunFolder::create_default(options.demo.keep)
                                                       : RunFolder::create(options.demo.out, options.demo.keep);
-  if (!folder) return give_up(folder.error(), ExitCode::usage);
+  if (!all_are_ready(ranks, folder.has_value())) {
+    return folder ? ExitCode::usage : give_up(folder.error(), ExitCode::usage);
+  }
 
   DemoResult result;
   result.options = demo_options(options, *inputs);
@@ -345,8 +337,12 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
   result.training_examples = inputs->data.training_examples;
   result.held_out_examples = inputs->data.held_out_examples;
   result.label_counts = inputs->data.label_counts;
-  Run run(options, *inputs, *folder, progress);
+  Run run(options, *inputs, *folder, progress, ranks);
   const Status done = run.run(result);
+  if (done && ranks.rank() > 0) {
+    folder->interrupted();  // nothing stays
+    return ExitCode::ok;
+  }
   if (done) {
     folder->finished();
     run_done = {
@@ -356,10 +352,17 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
         .told = told(result, run.tally(), run.seconds())};
     return ExitCode::ok;
   }
+  if (ranks.rank() == 0 && run.rounds_kept() > 0) {
+    progress.clear();
+    std::fprintf(stderr,
+                 "coterie simulate: the checkpoint of round %llu is in %s: the same command with --resume goes on\n",
+                 static_cast<unsigned long long>(run.rounds_kept()), options.checkpoint.c_str());
+  }
   if (done.error().code() == ErrorCode::cancelled) {
     folder->interrupted();
     return ExitCode::interrupted;
   }
+  if (ranks.rank() > 0) folder->interrupted();
   folder->failed();
   return give_up(done.error(), done.error().code() == ErrorCode::timed_out ? ExitCode::timeout : ExitCode::failure);
 }
@@ -371,16 +374,24 @@ ExitCode run_simulate(const SimulateOptions& asked, const std::string& program) 
     print_error("simulate", job.error());
     return ExitCode::usage;
   }
+  Result<std::unique_ptr<Ranks>> ranks = open_ranks();
+  if (!ranks) {
+    print_error("simulate", ranks.error());
+    return ExitCode::failure;
+  }
+  const bool tells = (*ranks)->rank() == 0;
   SimulateOptions options = asked;
   options.adopts_files = job->leaves_files_open;
-  ProgressLine progress(human, options.demo.quiet);
+  ProgressLine progress(human, options.demo.quiet || !tells);
   SimulatedRun done;
-  const ExitCode code = run_simulation(options, job->settings, program, progress, done);
+  const ExitCode code = run_simulation(options, job->settings, program, progress, **ranks, done);
   progress.clear();
-  if (code == ExitCode::interrupted) {
-    std::fprintf(stderr, "coterie simulate: interrupted; nothing is left behind\n");
+  if (code == ExitCode::ok || code == ExitCode::usage) (*ranks)->end();
+  if (code == ExitCode::interrupted && tells) {
+    std::fprintf(stderr, "coterie simulate: interrupted; nothing is left behind%s\n",
+                 options.checkpoint.empty() ? "" : " but the checkpoint");
   }
-  if (code != ExitCode::ok) return code;
+  if (code != ExitCode::ok || !tells) return code;
   std::fputs(done.told.c_str(), human);
   if (options.demo.json) std::printf("%s\n", done.summary.c_str());
   return code;

@@ -13,6 +13,7 @@
 #include "tools/cli/exit_code.h"
 #include "tools/demo/progress.h"
 #include "tools/simulate/options.h"
+#include "tools/simulate/ranks.h"
 
 namespace coterie {
 
@@ -24,9 +25,10 @@ struct SimulatedRun {
 };
 
 // Simulates this job, whatever options.job_file says, which is only named. Rounds go to `progress`, errors to standard
-// error. `done` is set if it returns ok.
+// error. `done` is set if it returns ok. Several ranks all call it with the same; rank 0 alone tells, and leaves
+// anything.
 ExitCode run_simulation(const SimulateOptions& options, const JobSettings& job, const std::string& program,
-                        ProgressLine& progress, SimulatedRun& done);
+                        ProgressLine& progress, Ranks& ranks, SimulatedRun& done);
 
 // `coterie simulate`.
 ExitCode run_simulate(const SimulateOptions& options, const std::string& program);

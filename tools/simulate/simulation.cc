@@ -1,5 +1,6 @@
 #include "tools/simulate/simulation.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "aggregation/accumulate/kept_updates.h"
@@ -12,6 +13,7 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/update/update_decoder.h"
 #include "scheduler/job/model_rules.h"
+#include "tools/simulate/cohort_trainer.h"
 #include "tools/simulate/round_stores.h"
 
 namespace coterie {
@@ -22,7 +24,8 @@ constexpr uint64_t kModelBytesMax = 1ull << 34;
 }  // namespace
 
 Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes& model, const Bytes& evaluation,
-                                     const std::string& directory, const VirtualFleet& fleet, CohortTrainer& trainer) {
+                                     const std::string& directory, const VirtualFleet& fleet, CohortWorkers& workers,
+                                     bool evaluates) {
   COT_TRY(check_training(model, job.training));
   COT_ASSIGN(const Model loaded, Model::load(model));
   JobRecord record;
@@ -31,7 +34,7 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   COT_ASSIGN(const ModelValues values, values_of(job.training, loaded.graph(), loaded.value_count()));
   record.value_count = values.whole;
   record.trained_value_count = values.trained;
-  Simulation simulation(std::move(record), fleet, trainer);
+  Simulation simulation(std::move(record), fleet, workers, evaluates);
   COT_ASSIGN(simulation.blobs_, DirectoryBlobStore::open_directory(directory));
   COT_ASSIGN(simulation.base_.digest, simulation.blobs_->put(model));
   COT_ASSIGN(simulation.record_.spec.horizontal().evaluation, simulation.blobs_->put(evaluation));
@@ -63,7 +66,7 @@ Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKe
     const auto control = payload_as<float>(decoded.payload);
     work.control.assign(control.begin(), control.end());
   }
-  COT_ASSIGN(const RoundTotals totals, trainer_->train(work, *sum_));
+  COT_ASSIGN(const RoundTotals totals, workers_->train(work, *sum_));
   PartialRecord partial{
       .id = "simulated/1/" + std::to_string(key.round.value()), .key = key, .totals = totals, .blob = {}};
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_->create());
@@ -108,7 +111,8 @@ Result<SimulatedRound> Simulation::attempt() {
   NoLedger ledger;
   const MacKey no_key{};  // no noise is drawn
   RoundNoiseMaker noise(no_key);
-  const Finalizer finalizer(accepts, ledger, *blobs_, *blobs_, noise, evaluate_model);
+  const Finalizer finalizer(accepts, ledger, *blobs_, *blobs_, noise,
+                            evaluates_ ? EvaluateModel(evaluate_model) : EvaluateModel());
   RoundRecord record;
   record.key = key;
   record.job = record_.id;
@@ -117,7 +121,7 @@ Result<SimulatedRound> Simulation::attempt() {
   record.base_model = base_.digest;
   record.examples_median = examples_median_;
   COT_ASSIGN(const FinalizedRound finalized, finalizer.finalize(record_, record, base_, WallTime()));
-  trainer_->round_is_done();
+  workers_->round_is_done();
   // What the next round does not need goes: a long job would fill the disk.
   COT_TRY(blobs_->remove(partial.blob));
   if (finalized.model.digest != base_.digest && finalized.model.exact != base_.digest)
@@ -127,7 +131,7 @@ Result<SimulatedRound> Simulation::attempt() {
   }
   COT_TRY(remove_exact(finalized.model));
   base_ = finalized.model;
-  if (needs_examples_median(record_.spec)) examples_median_ = trainer_->examples_median();
+  if (needs_examples_median(record_.spec)) examples_median_ = workers_->examples_median();
   record_.rounds_done = number;
   attempts_ = 0;
   const RoundTotals& totals = partial.totals;
@@ -147,6 +151,26 @@ Result<SimulatedRound> Simulation::attempt() {
   return round;
 }
 
-Result<Bytes> Simulation::model() const { return blobs_->get(base_.digest, kModelBytesMax); }
+Result<Bytes> Simulation::model() const { return file(base_.digest); }
+Result<Bytes> Simulation::file(const Digest& digest) const { return blobs_->get(digest, kModelBytesMax); }
+
+std::vector<Digest> files_of(const ModelRecord& base) {
+  std::vector<Digest> files = {base.digest};
+  for (const std::optional<Digest>& other : {base.optimizer_state, base.exact}) {
+    if (other && std::ranges::find(files, *other) == files.end()) files.push_back(*other);
+  }
+  return files;
+}
+
+Status Simulation::go_on(const SimulationPosition& position, const std::vector<Bytes>& files) {
+  for (const Bytes& file : files) COT_TRY(blobs_->put(file));
+  record_.rounds_done = position.rounds_done;
+  examples_median_ = position.examples_median;
+  attempts_ = 0;
+  base_ = position.base;
+  base_.job = record_.id;
+  base_.bytes = files.at(0).size();
+  return {};
+}
 
 }  // namespace coterie

@@ -10,7 +10,7 @@
 #include "fl_server/store/directory_blob_store.h"
 #include "scheduler/job/round_terms.h"
 #include "tools/admin/round_report.h"
-#include "tools/simulate/cohort_trainer.h"
+#include "tools/simulate/cohort_workers.h"
 #include "tools/simulate/virtual_round.h"
 
 namespace coterie {
@@ -21,22 +21,37 @@ struct SimulatedRound {
   VirtualRound plan;
 };
 
+// Between two rounds: all that the next ones depend on, but for what devices keep.
+struct SimulationPosition {
+  uint64_t rounds_done = 0;
+  uint64_t examples_median = 0;
+  ModelRecord base;  // evaluations aside
+};
+// The files that such a model consists of.
+std::vector<Digest> files_of(const ModelRecord& base);
+
 class Simulation {
  public:
   // `evaluation` is what each model is judged on; `directory` is for models and sums while it runs. `fleet` and
-  // `trainer` outlive this. Errors: those of the store and of the model.
+  // `workers` outlive this. Without `evaluates` no model is judged. Errors: those of the store and of the model.
   static Result<Simulation> begin(const HorizontalSettings& job, const Bytes& model, const Bytes& evaluation,
-                                  const std::string& directory, const VirtualFleet& fleet, CohortTrainer& trainer);
+                                  const std::string& directory, const VirtualFleet& fleet, CohortWorkers& workers,
+                                  bool evaluates = true);
 
   // One attempt of the next round. Errors: those of training and of the finalizer; timed_out if the round has failed
   // attempts_max times.
   Result<SimulatedRound> attempt();
   uint64_t rounds_done() const { return record_.rounds_done; }
   Result<Bytes> model() const;
+  Result<Bytes> file(const Digest& digest) const;
+  SimulationPosition position() const { return {record_.rounds_done, examples_median_, base_}; }
+  // As if its rounds had been simulated here; `files` has those of files_of, in their order. Errors: those of the
+  // store.
+  Status go_on(const SimulationPosition& position, const std::vector<Bytes>& files);
 
  private:
-  Simulation(JobRecord record, const VirtualFleet& fleet, CohortTrainer& trainer)
-      : record_(std::move(record)), fleet_(&fleet), trainer_(&trainer) {}
+  Simulation(JobRecord record, const VirtualFleet& fleet, CohortWorkers& workers, bool evaluates)
+      : record_(std::move(record)), fleet_(&fleet), workers_(&workers), evaluates_(evaluates) {}
   RoundFacts facts() const {
     return {.number = record_.rounds_done + 1,
             .examples_median = examples_median_,
@@ -48,7 +63,8 @@ class Simulation {
 
   JobRecord record_;
   const VirtualFleet* fleet_;
-  CohortTrainer* trainer_;
+  CohortWorkers* workers_;
+  bool evaluates_;
   std::unique_ptr<DirectoryBlobStore> blobs_;
   ModelRecord base_;
   std::unique_ptr<Accumulator> sum_;

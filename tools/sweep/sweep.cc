@@ -138,7 +138,8 @@ ExitCode Sweep::run_one(size_t variant, uint64_t seed) {
   progress_.show(head(variant, seed) + request_.variants[variant].name);
   ProgressLine rounds(stderr, true);  // a line a run is enough
   SimulatedRun done;
-  const ExitCode code = run_simulation(simulate, request_.jobs[variant], program_, rounds, done);
+  OneRank alone;
+  const ExitCode code = run_simulation(simulate, request_.jobs[variant], program_, rounds, alone, done);
   if (code != ExitCode::ok) return code;
   ++trained_;
   seconds_ += done.seconds;

@@ -1,0 +1,282 @@
+#include "tools/simulate/checkpoint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "fl_server/json/json_reader.h"
+#include "secure/crypto/digest.h"
+#include "tools/simulate/cohort_trainer.h"
+#include "tools/simulate/simulation.h"
+
+namespace coterie {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "coterie.simulate.checkpoint.v1";
+constexpr const char* kName = "checkpoint.json";
+constexpr uint64_t kHeadBytesMax = 1 << 28;
+constexpr uint64_t kFileBytesMax = 1ull << 36;
+constexpr uint32_t kRanksMax = 1 << 16;
+
+// A word for whom the vectors are of, a word for their length, the vectors.
+Bytes encode_states(const DeviceStates& states) {
+  Bytes bytes;
+  const auto append = [&bytes](const void* data, size_t size) {
+    const auto* begin = static_cast<const uint8_t*>(data);
+    bytes.insert(bytes.end(), begin, begin + size);
+  };
+  states.for_each([&](uint32_t device, const std::vector<float>& state) {
+    const auto size = static_cast<uint32_t>(state.size());
+    append(&device, sizeof device);
+    append(&size, sizeof size);
+    append(state.data(), state.size() * sizeof(float));
+  });
+  return bytes;
+}
+
+Status decode_states(const Bytes& bytes, DeviceStates& states) {
+  for (size_t at = 0; at < bytes.size();) {
+    uint32_t head[2];
+    if (bytes.size() - at < sizeof head) return Error(ErrorCode::malformed, "a state of a device ends early");
+    std::memcpy(head, &bytes[at], sizeof head);
+    at += sizeof head;
+    if ((bytes.size() - at) / sizeof(float) < head[1]) {
+      return Error(ErrorCode::malformed, "the state of device " + std::to_string(head[0]) + " ends early");
+    }
+    std::vector<float> state(head[1]);
+    if (!state.empty()) std::memcpy(state.data(), &bytes[at], state.size() * sizeof(float));
+    at += state.size() * sizeof(float);
+    states.stage(head[0], std::move(state));
+  }
+  states.commit();
+  return {};
+}
+
+void put(Json& json, const char* key, std::optional<double> value) {
+  if (value && std::isfinite(*value)) json[key] = *value;
+}
+
+void get(JsonReader& reader, const char* key, std::optional<double>& value) {
+  if (!reader.has(key)) return;
+  double read = 0;
+  reader.read(key, read);
+  value = read;
+}
+
+Json json_of(const RoundReport& report) {
+  Json json = {{"number", report.number},
+               {"attempt", report.attempt},
+               {"state", report.state},
+               {"reason", report.reason},
+               {"selected", report.selected},
+               {"accepted", report.accepted},
+               {"goal_count", report.goal_count},
+               {"seconds", report.seconds},
+               {"examples", report.examples},
+               {"train_seconds", report.train_seconds},
+               {"model_version", report.model_version}};
+  put(json, "train_loss", report.train_loss);
+  put(json, "train_accuracy", report.train_accuracy);
+  put(json, "evaluation_loss", report.evaluation_loss);
+  put(json, "evaluation_accuracy", report.evaluation_accuracy);
+  put(json, "evaluation_mae", report.evaluation_mae);
+  put(json, "evaluation_r2", report.evaluation_r2);
+  return json;
+}
+
+RoundReport report_in(const nlohmann::json& json, const std::string& pointer, Problems& problems) {
+  RoundReport report;
+  JsonReader reader(json, pointer, problems);
+  reader.read("number", report.number);
+  reader.read("attempt", report.attempt);
+  reader.read("state", report.state);
+  reader.read("reason", report.reason);
+  reader.read("selected", report.selected);
+  reader.read("accepted", report.accepted);
+  reader.read("goal_count", report.goal_count);
+  reader.read("seconds", report.seconds);
+  reader.read("examples", report.examples);
+  reader.read("train_seconds", report.train_seconds);
+  reader.read("model_version", report.model_version);
+  get(reader, "train_loss", report.train_loss);
+  get(reader, "train_accuracy", report.train_accuracy);
+  get(reader, "evaluation_loss", report.evaluation_loss);
+  get(reader, "evaluation_accuracy", report.evaluation_accuracy);
+  get(reader, "evaluation_mae", report.evaluation_mae);
+  get(reader, "evaluation_r2", report.evaluation_r2);
+  reader.finish();
+  return report;
+}
+
+// The elements of an array that `head` may have under `key`.
+std::vector<nlohmann::json> elements(const nlohmann::json& head, const char* key, Problems& problems) {
+  const auto found = head.find(key);
+  if (found == head.end()) return {};
+  if (!found->is_array()) {
+    problems.push_back({std::string("/") + key, "must be an array"});
+    return {};
+  }
+  return {found->begin(), found->end()};
+}
+
+}  // namespace
+
+Result<bool> Checkpoint::is_there() const {
+  COT_TRY(os::make_directories(directory_));
+  return os::exists(path_of(kName));
+}
+
+Result<Digest> Checkpoint::put(ByteView bytes) const {
+  const Digest digest = content_digest(bytes);
+  if (!os::exists(path_of(digest.hex()))) COT_TRY(os::write_file_atomically(path_of(digest.hex()), bytes));
+  return digest;
+}
+
+Result<Bytes> Checkpoint::get(const Digest& digest) const {
+  Result<Bytes> bytes = os::read_file(path_of(digest.hex()), kFileBytesMax);
+  if (!bytes) return bytes.error().with_context("checkpoint");
+  if (content_digest(*bytes) == digest) return bytes;
+  return Error(ErrorCode::data_loss, path_of(digest.hex()) + " has other bytes than its name says");
+}
+
+Status Checkpoint::remove_others(const std::vector<Digest>& named) const {
+  COT_ASSIGN(const std::vector<std::string> names, os::list_directory(directory_));
+  for (const std::string& name : names) {
+    const Result<Digest> digest = Digest::from_hex(name);
+    if (digest && std::ranges::find(named, *digest) == named.end()) COT_TRY(os::remove_file(path_of(name)));
+  }
+  return {};
+}
+
+Status Checkpoint::write(const Simulation& simulation, const CohortTrainer& trainer, const SimulationStory& story) {
+  // Each rank's file first: the digests are added up, so that all are written when rank 0 names them.
+  constexpr size_t kDigestWords = sizeof(Digest) / sizeof(uint64_t);
+  std::vector<uint64_t> words(ranks_->count() * kDigestWords);
+  COT_ASSIGN(const Digest own, put(encode_states(trainer.states())));
+  std::memcpy(&words[ranks_->rank() * kDigestWords], own.bytes.data(), sizeof(Digest));
+  COT_TRY(ranks_->add_up(words));
+  if (ranks_->rank() != 0) return {};
+  std::vector<Digest> named;
+  const SimulationPosition position = simulation.position();
+  Json states = Json::array(), attempts = Json::array(), deltas = Json::array();
+  for (uint32_t rank = 0; rank < ranks_->count(); ++rank) {
+    Digest digest;
+    std::memcpy(digest.bytes.data(), &words[rank * kDigestWords], sizeof(Digest));
+    named.push_back(digest);
+    states.push_back(digest.hex());
+  }
+  for (const RoundReport& report : story.attempts) attempts.push_back(json_of(report));
+  for (const DeltaFile& delta : position.base.deltas) {
+    deltas.push_back({{"base", delta.base.hex()}, {"file", delta.file.hex()}, {"bytes", delta.bytes}});
+  }
+  Json head = {{"schema", kSchema},
+               {"identity", identity_.hex()},
+               {"rounds_done", position.rounds_done},
+               {"examples_median", position.examples_median},
+               {"version", position.base.version.value()},
+               {"model", position.base.digest.hex()}};
+  for (const auto& [key, digest] :
+       {std::pair("optimizer_state", position.base.optimizer_state), std::pair("exact", position.base.exact)}) {
+    if (digest) head[key] = digest->hex();
+  }
+  for (const Digest& digest : files_of(position.base)) {
+    COT_ASSIGN(const Bytes bytes, simulation.file(digest));
+    COT_TRY(put(bytes));
+    named.push_back(digest);
+  }
+  head["deltas"] = deltas;
+  head["states"] = states;
+  head["drawn"] = story.drawn;
+  head["counted"] = story.counted;
+  head["lost"] = story.lost;
+  head["late"] = story.late;
+  head["surplus"] = story.surplus;
+  head["virtual_seconds"] = story.virtual_seconds;
+  head["seconds"] = story.seconds;
+  head["rounds_trained"] = story.rounds_trained;
+  head["attempts"] = attempts;
+  COT_TRY(os::write_file_atomically(path_of(kName), as_bytes(head.dump(1) + "\n")));
+  return remove_others(named);
+}
+
+Result<SimulationStory> Checkpoint::go_on(Simulation& simulation, CohortTrainer& trainer) const {
+  COT_ASSIGN(const Bytes text, os::read_file(path_of(kName), kHeadBytesMax));
+  Problems problems;
+  const std::optional<nlohmann::json> json = parse_json(as_text(text), problems);
+  if (!json) return Error(ErrorCode::malformed, path_of(kName) + ": " + listed(problems));
+  std::string schema;
+  Digest identity;
+  SimulationPosition position;
+  SimulationStory story;
+  uint64_t version = 0;
+  JsonReader reader(*json, "", problems);
+  reader.read("schema", schema);
+  reader.read("identity", identity);
+  reader.read("rounds_done", position.rounds_done);
+  reader.read("examples_median", position.examples_median);
+  reader.read("version", version);
+  reader.read("model", position.base.digest);
+  reader.read("optimizer_state", position.base.optimizer_state);
+  reader.read("exact", position.base.exact);
+  reader.read("drawn", story.drawn);
+  reader.read("counted", story.counted);
+  reader.read("lost", story.lost);
+  reader.read("late", story.late);
+  reader.read("surplus", story.surplus);
+  reader.read("virtual_seconds", story.virtual_seconds);
+  reader.read("seconds", story.seconds);
+  position.base.version = ModelVersion(version);
+  const auto each = [&](const char* key, const auto& take) {
+    size_t index = 0;
+    for (const nlohmann::json& element : elements(*json, key, problems)) {
+      take(element, std::string("/") + key + "/" + std::to_string(index++));
+    }
+  };
+  if (!json->is_object() || schema != kSchema) {
+    return Error(ErrorCode::malformed, path_of(kName) + ": /schema must be " + kSchema);
+  }
+  if (identity != identity_) {
+    return Error(ErrorCode::conflict, directory_ +
+                                          " has the checkpoint of another simulation: job, seed, devices, data "
+                                          "and trace have to be the same");
+  }
+  each("attempts", [&](const nlohmann::json& element, const std::string& pointer) {
+    story.attempts.push_back(report_in(element, pointer, problems));
+  });
+  each("deltas", [&](const nlohmann::json& element, const std::string& pointer) {
+    DeltaFile delta;
+    JsonReader item(element, pointer, problems);
+    item.read("base", delta.base);
+    item.read("file", delta.file);
+    item.read("bytes", delta.bytes);
+    position.base.deltas.push_back(delta);
+  });
+  each("rounds_trained", [&](const nlohmann::json& element, const std::string& pointer) {
+    if (!element.is_number_unsigned()) problems.push_back({pointer, "must be a number"});
+    else story.rounds_trained.push_back(element.get<uint32_t>());
+  });
+  std::vector<Digest> states;
+  each("states", [&](const nlohmann::json& element, const std::string& pointer) {
+    const Result<Digest> digest = Digest::from_hex(element.is_string() ? element.get<std::string>() : "");
+    if (!digest || states.size() >= kRanksMax) problems.push_back({pointer, "must be a digest"});
+    else states.push_back(*digest);
+  });
+  if (!problems.empty()) return Error(ErrorCode::malformed, path_of(kName) + ": " + listed(problems));
+  std::vector<Bytes> files;
+  for (const Digest& digest : files_of(position.base)) {
+    COT_ASSIGN(files.emplace_back(), get(digest));
+  }
+  COT_TRY(simulation.go_on(position, files));
+  for (const Digest& digest : states) {
+    COT_ASSIGN(const Bytes bytes, get(digest));
+    const Status decoded = decode_states(bytes, trainer.states());
+    if (!decoded) return decoded.error().with_context(path_of(digest.hex()));
+  }
+  return story;
+}
+
+}  // namespace coterie

@@ -1,0 +1,116 @@
+#include "tools/simulate/inputs.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "fl_server/json/job_json.h"
+#include "fl_server/json/json_reader.h"
+#include "scheduler/job/aggregation_rules.h"
+#include "secure/crypto/digest.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kTraceBytesMax = 1 << 28;
+constexpr uint32_t kShardsMax = 2000;  // as the demo's data have at most (tools/demo/demo_data.cc)
+
+// All that decides a bit of the simulation.
+Digest identity_of(const SimulateOptions& options, const SimulationInputs& inputs, ByteView trace) {
+  const nlohmann::json json = {{"job", to_json(inputs.job)},
+                               {"seed", options.demo.seed},
+                               {"devices", options.devices},
+                               {"data", inputs.data.name()},
+                               {"split", to_string(options.demo.split)},
+                               {"label_counts", inputs.data.label_counts},
+                               {"dropout", options.dropout},
+                               {"speed_spread", options.speed_spread},
+                               {"attack", to_string(options.attack)},
+                               {"trace", content_digest(trace).hex()}};
+  return content_digest(as_bytes(json.dump()));
+}
+
+// What several ranks cannot share.
+Status check_ranks(const HorizontalSettings& job, const SimulateOptions& options, uint32_t ranks) {
+  if (ranks == 1) return {};
+  const std::string processes = "; mpirun has started " + std::to_string(ranks) + " processes: start one";
+  if (job.aggregation.keeps_updates()) {
+    return Error(ErrorCode::invalid_argument, options.job_file +
+                                                  ": /aggregation/rule: " + std::string(job.aggregation.name()) +
+                                                  " looks at all updates of a round in one process" + processes);
+  }
+  if (!options.attack.is_on()) return {};
+  return Error(ErrorCode::invalid_argument, "--attack makes lies of all updates of a round in one process" + processes);
+}
+
+// The job names its files by digest: it is simulated with these and no others, or the result would be of another job.
+Status check_digests(const HorizontalSettings& job, const DemoData& data, const std::string& job_file) {
+  const Digest model = content_digest(data.model), held_out = content_digest(data.held_out);
+  if (job.model != model) {
+    return Error(ErrorCode::conflict, job_file + ": /model is " + job.model.hex() +
+                                          ", and the model of --model, --data " + "and --seed is " + model.hex() +
+                                          "; give the model file that the job names, or the seed it was made with");
+  }
+  if (!job.evaluation || *job.evaluation == held_out) return {};
+  return Error(ErrorCode::conflict, job_file + ": /evaluation is " + job.evaluation->hex() +
+                                        ", and what --data, --split and --seed hold out is " + held_out.hex());
+}
+
+}  // namespace
+
+Result<SimulationInputs> prepare_simulation(const SimulateOptions& options, const JobSettings& settings,
+                                            uint32_t ranks) {
+  SimulationInputs inputs;
+  inputs.job = settings;
+  HorizontalSettings& job = inputs.job.horizontal();
+  if (options.rounds > 0) job.rounds.count = options.rounds;
+  if (options.devices < job.rounds.goal_count_min) {
+    return Error(ErrorCode::invalid_argument, "--devices " + std::to_string(options.devices) +
+                                                  " are fewer than the job's goal_count_min " +
+                                                  std::to_string(job.rounds.goal_count_min));
+  }
+  if (options.demo.devices_given && options.demo.devices > kShardsMax) {
+    return Error(ErrorCode::invalid_argument, "--devices " + std::to_string(options.devices) +
+                                                  " share out the data into more than " + std::to_string(kShardsMax) +
+                                                  " parts: give --shards, and devices share them");
+  }
+  if (options.attack.is_on() && job.update.compression.is_on()) {
+    return Error(ErrorCode::invalid_argument,
+                 "--attack does not go with update.compression of the job: liars send what "
+                 "was not rounded");
+  }
+  COT_TRY(check_ranks(job, options, ranks));
+  COT_ASSIGN(inputs.data, prepare_data(options.demo));
+  COT_ASSIGN(const ModelValues values, model_values(inputs.data, job.training));
+  if (const Problems kept = validate_kept_updates(job, values.step_count()); !kept.empty()) {
+    return Error(ErrorCode::invalid_argument, options.job_file + ": " + listed(kept));
+  }
+  if (flips_labels(options.attack.kind) && inputs.data.contract.target.classes.empty()) {
+    return Error(ErrorCode::invalid_argument, "--attack " + to_string(options.attack) + " needs data with classes");
+  }
+  if (options.adopts_files) {
+    job.model = content_digest(inputs.data.model);
+    job.evaluation = content_digest(inputs.data.held_out);
+  }
+  COT_TRY(check_digests(job, inputs.data, options.job_file));
+  std::vector<uint64_t> sizes;
+  for (const std::vector<uint32_t>& counts : inputs.data.label_counts) {
+    uint64_t examples = 0;
+    for (const uint32_t count : counts) examples += count;
+    sizes.push_back(examples);
+  }
+  inputs.fleet.devices = options.devices;
+  inputs.fleet.seed = options.demo.seed;
+  inputs.fleet.speed_spread = options.speed_spread;
+  inputs.fleet.dropout = options.dropout;
+  inputs.fleet.examples_of = [sizes](uint32_t device) { return sizes[device % sizes.size()]; };
+  inputs.identity = identity_of(options, inputs, {});
+  if (options.trace_file.empty()) return inputs;
+  COT_ASSIGN(const Bytes trace, os::read_file(options.trace_file, kTraceBytesMax));
+  inputs.identity = identity_of(options, inputs, trace);
+  Result<DropTrace> parsed = DropTrace::parse(as_text(trace), options.devices);
+  if (!parsed) return parsed.error().with_context(options.trace_file);
+  inputs.fleet.trace = std::move(*parsed);
+  return inputs;
+}
+
+}  // namespace coterie

@@ -1,0 +1,105 @@
+#include "tools/simulate/ranked_cohort.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "scheduler/job/weight_share.h"
+
+namespace coterie {
+namespace {
+
+constexpr size_t kTotalsWords = 6;
+constexpr size_t kTextWords = 64;  // of an error's sentence, eight bytes each
+
+void put(const RoundTotals& totals, std::span<uint64_t> words) {
+  words[0] = totals.updates;
+  words[1] = totals.weight;
+  words[2] = totals.examples;
+  words[3] = std::bit_cast<uint64_t>(totals.loss_sum);  // of one rank alone: all others have 0 there
+  words[4] = totals.correct;
+  words[5] = totals.train_ms;
+}
+
+RoundTotals totals_in(std::span<const uint64_t> words) {
+  return {words[0], words[1], words[2], std::bit_cast<double>(words[3]), words[4], words[5]};
+}
+
+void put(std::string_view text, std::span<uint64_t> words) {
+  for (size_t i = 0; i < std::min(text.size(), 8 * words.size()); ++i) {
+    words[i / 8] |= uint64_t{static_cast<uint8_t>(text[i])} << (8 * (i % 8));
+  }
+}
+
+std::string text_in(std::span<const uint64_t> words) {
+  std::string text;
+  for (size_t i = 0; i < 8 * words.size(); ++i) {
+    const auto byte = static_cast<char>(words[i / 8] >> (8 * (i % 8)));
+    if (byte == 0) break;
+    text.push_back(byte);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool RankedCohort::is_own(const CohortWork& work, size_t index) const {
+  const bool keeps_state = work.plan.training.correction.kind != CorrectionKind::none;
+  return (keeps_state ? work.devices[index] : index) % ranks_->count() == ranks_->rank();
+}
+
+// All ranks go on, or none does, with the same error: of a rank that failed, a slot has the code and the sentence.
+Status RankedCohort::agree(const Status& own) const {
+  std::vector<uint64_t> slots(ranks_->count() * (1 + kTextWords));
+  if (!own) {
+    const std::span<uint64_t> slot = std::span(slots).subspan(ranks_->rank() * (1 + kTextWords), 1 + kTextWords);
+    slot[0] = static_cast<uint64_t>(own.error().code()) + 1;
+    put(own.error().message(), slot.subspan(1));
+  }
+  COT_TRY(ranks_->add_up(slots));
+  for (size_t rank = 0; rank < ranks_->count(); ++rank) {
+    const std::span<const uint64_t> slot = std::span(slots).subspan(rank * (1 + kTextWords), 1 + kTextWords);
+    if (slot[0] == 0) continue;
+    return Error(static_cast<ErrorCode>(slot[0] - 1), text_in(slot.subspan(1)))
+        .with_context("rank " + std::to_string(rank));
+  }
+  return {};
+}
+
+Result<RoundTotals> RankedCohort::train(const CohortWork& work, Accumulator& sum) {
+  CohortWork mine = work;
+  mine.devices.clear();
+  std::vector<size_t> places;
+  for (size_t i = 0; i < work.devices.size(); ++i) {
+    if (!is_own(work, i)) continue;
+    mine.devices.push_back(work.devices[i]);
+    places.push_back(i);
+  }
+  const Result<RoundTotals> trained = own_->train(mine, sum);
+  if (!trained && trained.error().code() == ErrorCode::cancelled) return trained;  // all processes are ended together
+  COT_TRY(agree(trained ? Status() : Status(trained.error())));
+  std::vector<uint64_t> words(work.devices.size() * kTotalsWords);
+  for (size_t i = 0; i < places.size(); ++i) {
+    put(own_->totals_of(i), std::span(words).subspan(places[i] * kTotalsWords, kTotalsWords));
+  }
+  COT_TRY(ranks_->add_up(words));
+  std::vector<uint64_t> lanes(sum.lanes().begin(), sum.lanes().end());
+  COT_TRY(ranks_->add_up(lanes));
+  sum.clear();
+  sum.merge(std::span<const uint64_t>(lanes));
+  totals_.clear();
+  RoundTotals all;
+  for (size_t i = 0; i < work.devices.size(); ++i) {
+    totals_.push_back(totals_in(std::span(words).subspan(i * kTotalsWords, kTotalsWords)));
+    all += totals_.back();
+  }
+  return all;
+}
+
+uint64_t RankedCohort::examples_median() const {
+  std::vector<uint64_t> examples;
+  for (const RoundTotals& totals : totals_) examples.push_back(totals.examples);
+  return lower_median(std::move(examples));
+}
+
+}  // namespace coterie
