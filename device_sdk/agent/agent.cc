@@ -1,13 +1,10 @@
 #include "device_sdk/agent/agent.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <cstdlib>
 
 #include "base/os/clock.h"
+#include "device_sdk/agent/count_examples.h"
 #include "device_sdk/agent/delta_download.h"
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
@@ -33,18 +30,6 @@ constexpr Millis kClockKeptFrom{1'000};
 constexpr Millis kHoldPause{60'000};                  // until a device that is held back looks again by itself
 constexpr uint64_t kMarginFirstUs = 1'000'000;        // of CPU time, until an action was seen to take more
 constexpr int64_t kClockMsMax = 253'402'300'799'999;  // as the server may say at most (device_api.cc)
-
-Result<os::File> lock_directory(const std::string& directory) {
-  COT_TRY(os::make_directories(directory));
-  const std::string path = directory + "/lock";
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return Error(ErrorCode::permission_denied, "cannot write in state directory " + directory);
-  os::File lock(fd, path);
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    return Error(ErrorCode::conflict, "another client uses state directory " + directory);
-  }
-  return lock;
-}
 
 Result<std::shared_ptr<const Signer>> identity_of(const AgentSettings& settings) {
   if (settings.signer) return settings.signer;
@@ -343,10 +328,7 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
   COT_ASSIGN(const Model model, model_to_train(given, action.plan.training));
   COT_ASSIGN(const UpdateLayout layout, UpdateLayout::of(model, given.value_count(), action.plan));
   const RoundKey& round = action.assignment.round;
-  uint64_t seed = repeated_seed(settings_.seed, action.assignment.model_version);
-  if (settings_.seed == 0) {
-    COT_ASSIGN(seed, training_seed(training_path(round, "seed")));
-  }
+  COT_ASSIGN(const uint64_t seed, seed_of(action.assignment));
   COT_ASSIGN(std::vector<float> state, kept_state(action, layout.count()));
   std::vector<float> control;
   if (const std::optional<Digest>& named = action.plan.control) {
@@ -369,6 +351,19 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
                   Millis(0)};
 }
 
+Result<uint64_t> Agent::seed_of(const Assignment& assignment) const {
+  if (settings_.seed != 0) return repeated_seed(settings_.seed, assignment.model_version);
+  return training_seed(training_path(assignment.round, "seed"));
+}
+
+// At once: values_max bounds what is read.
+Result<std::optional<ParticipantEvent>> Agent::count(const DoTrain& action) {
+  COT_ASSIGN(const uint64_t seed, seed_of(action.assignment));
+  const Result<Bytes> update = counted_update(action.plan, action.assignment, examples_, seed);
+  if (update) COT_TRY(vault_.write_file(kUpdateFile, *update));
+  return std::optional<ParticipantEvent>(TrainingEnded{update ? Status() : Status(update.error())});
+}
+
 // A state that is gone or damaged is as that of a device which has not trained yet: a device must not stand still for
 // ever.
 Result<std::vector<float>> Agent::kept_state(const DoTrain& action, uint64_t value_count) const {
@@ -380,6 +375,7 @@ Result<std::vector<float>> Agent::kept_state(const DoTrain& action, uint64_t val
 
 // A slice of training; an event when it has ended, well or not.
 Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
+  if (action.plan.analytics) return count(action);
   const auto ended = [](Status outcome) { return std::optional<ParticipantEvent>(TrainingEnded{std::move(outcome)}); };
   if (!training_) {
     Result<Training> begun = begin_training(action);

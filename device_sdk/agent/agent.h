@@ -145,6 +145,8 @@ class Agent {
   Result<ParticipantEvent> perform(const DoAggregate& action);
   Result<std::optional<Failure>> update_list(const Plan& plan);
   Result<Training> begin_training(const DoTrain& action);
+  Result<std::optional<ParticipantEvent>> count(const DoTrain& action);
+  Result<uint64_t> seed_of(const Assignment& assignment) const;
   Result<std::vector<float>> kept_state(const DoTrain& action, uint64_t value_count) const;
   Result<std::optional<Digest>> store_state(const DoTrain& action, std::span<const float> delta) const;
   void clean_up();

@@ -1,8 +1,11 @@
 #include "device_sdk/agent/session_files.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 
-#include "base/os/file.h"
 #include "base/random.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
@@ -39,6 +42,18 @@ Bytes round_file(const Digest& continues, ByteView state) {
 }
 
 }  // namespace
+
+Result<os::File> lock_directory(const std::string& directory) {
+  COT_TRY(os::make_directories(directory));
+  const std::string path = directory + "/lock";
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return Error(ErrorCode::permission_denied, "cannot write in state directory " + directory);
+  os::File lock(fd, path);
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    return Error(ErrorCode::conflict, "another client uses state directory " + directory);
+  }
+  return lock;
+}
 
 Result<ParticipantState> SessionFiles::load(uint64_t seed) {
   if (!os::exists(path(kSession))) {

@@ -13,10 +13,15 @@
 
 #include <string>
 
+#include "base/os/file.h"
 #include "base/result.h"
 #include "proto/messages/participant_state.h"
 
 namespace coterie {
+
+// Makes the directory if it is not there, and holds it for this process. conflict if another client does;
+// permission_denied if nobody may write there.
+Result<os::File> lock_directory(const std::string& directory);
 
 class SessionFiles {
  public:

@@ -36,6 +36,7 @@ Result<PrivacyPolicy> policy_of(const coterie_policy* given) {
   if (known.corrupt_share_min != 0) policy.corrupt_share_min = known.corrupt_share_min;
   if (known.attempts_max != 0) policy.attempts_max = known.attempts_max;
   if (known.openings_max != 0) policy.openings_max = known.openings_max;
+  policy.accepts_analytics = known.accepts_analytics != 0;
   COT_TRY(validate(policy));
   return policy;
 }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include "proto/messages/analytics_lanes.h"
+
 namespace coterie {
 namespace {
 
@@ -109,6 +111,11 @@ Status validate(const PrivacyPolicy& policy) {
 Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignment& assignment,
                     const ParticipantState& state) {
   const PrivacyRules& privacy = plan.privacy;
+  if (plan.analytics && !policy.accepts_analytics) {
+    return refused("asks for a " + std::string(to_string(plan.analytics->kind)) +
+                       " of this device's examples, and its app has not said that it accepts analytics",
+                   refusal_reason::kAnalytics);
+  }
   if (privacy.level < policy.security_level_min) {
     return refused("promises security level " + std::string(to_string(privacy.level)) + ", this device asks for " +
                        std::string(to_string(policy.security_level_min)) + " at least",

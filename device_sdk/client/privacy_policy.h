@@ -16,6 +16,7 @@
 //                    (openings.h)
 //   certificate      others would end their session over this device: it trusts an authority that has not
 //                    certified it, or whose certificate has ended, was revoked or is for another population
+//   analytics        it asks for counts of the examples, and the app has not said that it accepts such plans
 //
 // What all have cost is the sum of epsilon_round, and the sum of delta, over every attempt in which an update
 // may have left. That is basic composition. It holds for plans that are chosen in view of earlier answers,
@@ -65,6 +66,9 @@ struct PrivacyPolicy {
   uint32_t openings_max = UINT32_MAX;
   // No job goes below the highest level that any had: for a device whose app says nothing of levels.
   bool keeps_level = false;
+  // Whether the device counts its examples for plans that train nothing (proto/messages/analytics.h): a model says
+  // little of one example, a table of counts says what it says in the clear. Only an app that knows its data can agree.
+  bool accepts_analytics = false;
   // Not the app's to set: why the others of a cohort would end their session over this device, as the end of "and this
   // one ...": where there is an authority, and no certificate of it for this device that is good now. At `active` and
   // above identities are checked. Empty: they would not.

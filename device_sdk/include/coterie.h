@@ -176,6 +176,9 @@ typedef struct coterie_policy {
   uint32_t attempts_max;       /* of one round, where a cohort may have more than 255 devices; 0: 3 */
   uint32_t accepts_none;       /* not 0: where security_level_min is 0 it means NONE, and is the app's word for it */
   uint32_t openings_max; /* sums with this device's update of one model, over all jobs, that it helps to open; 0: 1 */
+  uint64_t accepts_analytics; /* not 0: this device counts its examples for jobs that ask for a table of counts and
+                              train nothing; 0: it refuses such plans, whatever they promise. 64 bits, so that no
+                              padding of an older app's struct can be taken for it */
 } coterie_policy;
 
 /* A plan that this device did not train under. Good inside the callback only. */
@@ -183,8 +186,8 @@ typedef struct coterie_refusal {
   size_t struct_size;
   const char* reason; /* "security_level", "cohort_min", "epsilon_round", "epsilon_total", "delta",
                          "separation", "corrupt_share", "attempts", "openings", "certificate",
-                         "ledger_rollback", "ledger_fork", "ledger_unproven", and the names of coterie_hold; there may
-                         be more */
+                         "ledger_rollback", "ledger_fork", "ledger_unproven", "analytics", and the names of
+                         coterie_hold; there may be more */
   const char* text;   /* one sentence: what the plan says, what the policy asks */
   const char* job;
   uint64_t round;

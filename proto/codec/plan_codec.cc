@@ -1,6 +1,7 @@
 // Plan frames.
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
+#include "proto/messages/analytics_lanes.h"
 #include "proto/messages/augmentation.h"
 #include "proto/messages/training_rules.h"
 
@@ -244,6 +245,34 @@ Result<DownloadRules> parse(const wire::Download& download) {
   return rules;
 }
 
+flatbuffers::Offset<wire::Analytics> build(flatbuffers::FlatBufferBuilder& builder, const AnalyticsRules& a) {
+  const auto edges = a.edges.empty() ? 0 : builder.CreateVector(a.edges);
+  return wire::CreateAnalytics(builder, static_cast<uint8_t>(a.kind), static_cast<uint8_t>(a.source), a.input_values,
+                               a.feature, a.missing_feature.has_value(), a.missing_feature.value_or(0), edges,
+                               a.categories, a.buckets, a.values_max, a.lane_max);
+}
+
+// Behind the training, which says nothing beside it.
+Status parse(const wire::Analytics& a, Plan& into) {
+  if (static_cast<uint8_t>(into.training.loss) != 0) return flat::out_of_range("loss", "must be 0 beside analytics");
+  into.training.loss = TrainingSettings().loss;
+  AnalyticsRules rules{.kind = static_cast<AnalyticsKind>(a.kind()),
+                       .source = static_cast<AnalyticsSource>(a.source()),
+                       .input_values = a.input_values(),
+                       .feature = a.feature(),
+                       .categories = a.categories(),
+                       .buckets = a.buckets(),
+                       .values_max = a.values_max(),
+                       .lane_max = a.lane_max()};
+  if (a.has_missing()) rules.missing_feature = a.missing_feature();
+  if (a.edges() != nullptr) {
+    if (a.edges()->size() > kHistogramEdgesMax) return flat::out_of_range("edges", "has too many numbers");
+    rules.edges.assign(a.edges()->begin(), a.edges()->end());
+  }
+  into.analytics = std::move(rules);
+  return {};
+}
+
 }  // namespace
 
 namespace flat {
@@ -269,8 +298,9 @@ Bytes encode(const Plan& message) {
   const TrainingSettings& t = message.training;
   // Whether a table behind that of the augmentation has the loss.
   const bool is_later = message.update.has_trained_alone() || t.early_stopping.has_value();
+  const bool is_training = !message.analytics.has_value();  // else no table has a loss
   const auto objective = build_objective(builder, t, is_later);
-  const uint8_t loss = objective.IsNull() ? static_cast<uint8_t>(t.loss) : 0;
+  const uint8_t loss = objective.IsNull() && is_training ? static_cast<uint8_t>(t.loss) : 0;
   const auto training = wire::CreateTraining(
       builder, loss, t.batch_size, t.local_epochs, t.steps_max, optimizer, objective,
       build_correction(builder, t, is_later), build_target(builder, t, is_later), build_augment(builder, t, is_later),
@@ -298,8 +328,9 @@ Bytes encode(const Plan& message) {
     staleness = wire::CreateStaleness(builder, s.versions_max, s.exponent);
   }
   const auto download = build(builder, message.download);
+  const auto analytics = message.analytics ? build(builder, *message.analytics) : 0;
   builder.Finish(wire::CreatePlan(builder, job, training, update, privacy, ledger, log, device_requirements,
-                                  message.control ? &control : nullptr, staleness, download));
+                                  message.control ? &control : nullptr, staleness, download, analytics));
   return flat::finish(builder, FrameKind::plan);
 }
 
@@ -362,6 +393,7 @@ Result<Plan> decode_plan(ByteView bytes) {
   if (root->download() != nullptr) {
     COT_ASSIGN(plan.download, parse(*root->download()));
   }
+  if (root->analytics() != nullptr) COT_TRY(parse(*root->analytics(), plan));
   if (Status valid = validate(plan); !valid) return Error(ErrorCode::malformed, valid.error().message());
   return plan;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "proto/messages/analytics_lanes.h"
 #include "proto/messages/quantized_lanes.h"
 #include "proto/messages/training_rules.h"
 
@@ -143,6 +144,23 @@ Status validate_download(const DownloadRules& download) {
   return {};
 }
 
+// A table is summed as it is: what scales, rounds or keeps an update would make another of it.
+Status validate_analytics(const Plan& plan) {
+  if (!plan.analytics) return {};
+  if (const Status good = validate(*plan.analytics); !good) return bad("analytics: " + good.error().message());
+  const auto refuse = [](const char* with) { return bad(std::string("analytics do not go with ") + with); };
+  if (plan.training != TrainingSettings{}) return refuse("a training");
+  if (plan.update.encoding != UpdateEncoding::float32) return refuse("another encoding than float32");
+  if (plan.update.control_value_count > 0 || plan.control) return refuse("a control part");
+  if (plan.update.has_trained_alone()) return refuse("trained values alone");
+  if (plan.update.fixed_point.weight_max != 1) return refuse("weights of devices");
+  if (plan.staleness != StalenessRules{}) return refuse("staleness");
+  if (plan.download != DownloadRules{}) return refuse("deltas");
+  if (plan.update.value_count != lane_count(*plan.analytics)) return bad("value_count must be the table's lanes");
+  if (plan.update.clip_l2 != clip_of(*plan.analytics)) return bad("clip_l2 must be what a device may add to the table");
+  return {};
+}
+
 }  // namespace
 
 std::span<const std::string_view> loss_names() { return kLossNames; }
@@ -199,6 +217,7 @@ Status validate(const Plan& plan) {
     return bad("staleness goes with level none, without noise and without a correction");
   }
   COT_TRY(validate_download(plan.download));
+  COT_TRY(validate_analytics(plan));
   return validate(plan.privacy);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "proto/messages/analytics.h"
 #include "proto/messages/clip_rules.h"
 #include "proto/messages/device_requirements.h"
 #include "proto/messages/download_rules.h"
@@ -138,6 +139,8 @@ struct Plan {
       // OptimizerStateHeader frame of one vector; none: zeros, as in the first round
   StalenessRules staleness = {};  // of a job with buffered rounds: whether a later round may count the update
   DownloadRules download = {};    // older devices do not know it
+  // What devices count instead of training, of which all settings are at their defaults; the model is the table so far.
+  std::optional<AnalyticsRules> analytics = {};
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

@@ -27,6 +27,7 @@ inline constexpr std::string_view kCertificate = "certificate";
 inline constexpr std::string_view kLedgerRollback = "ledger_rollback";  // device_sdk/client/ledger_memory.h
 inline constexpr std::string_view kLedgerFork = "ledger_fork";
 inline constexpr std::string_view kLedgerUnproven = "ledger_unproven";
+inline constexpr std::string_view kAnalytics = "analytics";
 // What a device lacks of what its app or the plan asks for: device_sdk/client/condition_gate.h.
 inline constexpr std::string_view kIdle = "idle";
 inline constexpr std::string_view kCharging = "charging";
@@ -44,11 +45,11 @@ inline constexpr std::string_view kEnergyBudget = "energy_budget";
 // Those that hold a device back, in the order of the C interface's coterie_hold, which counts them from 1.
 inline constexpr std::array kHolds = {kIdle,    kCharging,   kUnmetered, kForeground,   kBackground,     kBattery,
                                       kThermal, kFreeMemory, kCpuBudget, kUploadBudget, kDownloadBudget, kEnergyBudget};
-inline constexpr std::array kAll = {kSecurityLevel,  kCohortMin,    kEpsilonRound,   kEpsilonTotal,   kDelta,
-                                    kSeparation,     kCorruptShare, kAttempts,       kOpenings,       kCertificate,
-                                    kLedgerRollback, kLedgerFork,   kLedgerUnproven, kIdle,           kCharging,
-                                    kUnmetered,      kForeground,   kBackground,     kBattery,        kThermal,
-                                    kFreeMemory,     kCpuBudget,    kUploadBudget,   kDownloadBudget, kEnergyBudget};
+inline constexpr std::array kAll = {
+    kSecurityLevel, kCohortMin,    kEpsilonRound,   kEpsilonTotal,   kDelta,      kSeparation,     kCorruptShare,
+    kAttempts,      kOpenings,     kCertificate,    kLedgerRollback, kLedgerFork, kLedgerUnproven, kIdle,
+    kCharging,      kUnmetered,    kForeground,     kBackground,     kBattery,    kThermal,        kFreeMemory,
+    kCpuBudget,     kUploadBudget, kDownloadBudget, kEnergyBudget,   kAnalytics};
 inline constexpr std::string_view kOther = "other";  // of a later version
 
 // One of kAll, or kOther.

@@ -28,7 +28,8 @@ void test_policy(void) {
                                  .separation_min = UINT64_MAX,
                                  .corrupt_share_min = 1.0 / 3,
                                  .attempts_max = UINT32_MAX,
-                                 .openings_max = UINT32_MAX},
+                                 .openings_max = UINT32_MAX,
+                                 .accepts_analytics = 1},
                 COTERIE_OK, "");
   const coterie_status wrong = COTERIE_INVALID_ARGUMENT;
   const size_t first_size = offsetof(coterie_policy, corrupt_share_min);
@@ -38,6 +39,8 @@ void test_policy(void) {
   expect_policy((coterie_policy){.struct_size = offsetof(coterie_policy, openings_max), .openings_max = 7}, COTERIE_OK,
                 "");
   expect_policy((coterie_policy){.struct_size = first_size, .corrupt_share_min = 7}, COTERIE_OK, "");
+  // What an app of before the member has behind it is padding, and says nothing.
+  CHECK(offsetof(coterie_policy, accepts_analytics) >= offsetof(coterie_policy, openings_max) + 2 * sizeof(uint32_t));
   expect_policy((coterie_policy){.struct_size = size, .security_level_min = 4}, wrong, "security_level_min");
   expect_policy((coterie_policy){.struct_size = size, .security_level_min = UINT32_MAX}, wrong, "security_level_min");
   expect_policy((coterie_policy){.struct_size = size, .cohort_min = 1}, wrong, "cohort_min");

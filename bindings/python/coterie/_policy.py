@@ -33,6 +33,7 @@ class Policy:
     corrupt_share_min: float = 0
     attempts_max: int = 0
     openings_max: int = 0
+    accepts_analytics: bool = False
 
     def _struct(self) -> _structs.Policy:
         members: dict[str, Any] = dict(_structs.Policy._fields_)
@@ -43,6 +44,8 @@ class Policy:
                 if value is not None:
                     struct.security_level_min = SecurityLevel(value)
                     struct.accepts_none = SecurityLevel(value) == SecurityLevel.NONE
+            elif field.name == "accepts_analytics":
+                struct.accepts_analytics = 1 if value else 0
             elif members[field.name] in MAX:
                 setattr(struct, field.name, whole(value, field.name, MAX[members[field.name]]))
             else:

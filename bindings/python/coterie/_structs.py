@@ -36,7 +36,7 @@ class Policy(Sized):
     _fields_ = [("struct_size", c_size_t), ("security_level_min", c_uint32), ("cohort_min", c_uint32),
                 ("epsilon_round_max", c_double), ("epsilon_total_max", c_double), ("delta_max", c_double),
                 ("separation_min", c_uint64), ("corrupt_share_min", c_double), ("attempts_max", c_uint32),
-                ("accepts_none", c_uint32), ("openings_max", c_uint32)]
+                ("accepts_none", c_uint32), ("openings_max", c_uint32), ("accepts_analytics", c_uint64)]
 
 
 class Conditions(Sized):

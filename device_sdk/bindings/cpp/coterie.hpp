@@ -178,6 +178,7 @@ struct Policy {
   double corrupt_share_min = 0;
   uint32_t attempts_max = 0;
   uint32_t openings_max = 0;
+  bool accepts_analytics = false;
 
   coterie_policy c() const {
     auto policy = detail::sized<coterie_policy>();
@@ -191,6 +192,7 @@ struct Policy {
     policy.corrupt_share_min = corrupt_share_min;
     policy.attempts_max = attempts_max;
     policy.openings_max = openings_max;
+    policy.accepts_analytics = accepts_analytics ? 1 : 0;
     return policy;
   }
 };

@@ -139,14 +139,14 @@ static void read_requirements(JNIEnv* env, jlongArray integers, jdoubleArray amo
 
 /* `texts`: server URL, CA file, state directory, enrollment token, each may be null; `authority`:
  * authorityKey, certificate, likewise; `integers`: useP256, seed, trainMsMax, checkinMsMax, checkpointSteps,
- * and of the policy securityLevelMin, cohortMin, separationMin, attemptsMax, acceptsNone, openingsMax; `limits`: of
- * the policy epsilonRoundMax, epsilonTotalMax, deltaMax, corruptShareMin; `required` and `amounts`: as
- * Requirements.java has them, or both null. */
+ * and of the policy securityLevelMin, cohortMin, separationMin, attemptsMax, acceptsNone, openingsMax,
+ * acceptsAnalytics; `limits`: of the policy epsilonRoundMax, epsilonTotalMax, deltaMax, corruptShareMin; `required`
+ * and `amounts`: as Requirements.java has them, or both null. */
 NATIVE(jlong, clientOpen)
 (JNIEnv* env, jclass type, jobjectArray texts, jobjectArray authority, jlongArray integers, jdoubleArray limits,
  jlongArray required, jdoubleArray amounts, jobject transport, jlong data) {
   (void)type;
-  enum { kTexts = 4, kIntegers = 11, kLimits = 4 };
+  enum { kTexts = 4, kIntegers = 12, kLimits = 4 };
   char error[1024] = "out of memory";
   char* t[kTexts] = {NULL};
   jlong n[kIntegers];
@@ -178,7 +178,8 @@ NATIVE(jlong, clientOpen)
                                    .corrupt_share_min = f[3],
                                    .attempts_max = (uint32_t)n[8],
                                    .accepts_none = (uint32_t)n[9],
-                                   .openings_max = (uint32_t)n[10]};
+                                   .openings_max = (uint32_t)n[10],
+                                   .accepts_analytics = (uint64_t)n[11]};
     const coterie_options options = {.struct_size = sizeof options,
                                      .server_url = t[0],
                                      .ca_file = t[1],

@@ -41,6 +41,18 @@ TEST(PrivacyPolicy, WithoutLimitsTakesEveryPlan) {
   }
 }
 
+TEST(PrivacyPolicy, CountsNothingUnlessTheAppAccepts) {
+  Case c;
+  c.plan.analytics = AnalyticsRules{.edges = {0, 1}};
+  EXPECT_EQ(c.reason(), "analytics");
+  EXPECT_ERROR(check_policy(c.policy, c.plan, c.assignment, c.state), ErrorCode::refused,
+               "asks for a histogram of this device's examples, and its app has not said that it accepts analytics");
+  c.policy.accepts_analytics = true;
+  EXPECT_EQ(c.reason(), "");
+  c.policy.cohort_min = kRosterSizeMax;
+  EXPECT_EQ(c.reason(), "cohort_min") << "all other limits are as for a training";
+}
+
 TEST(PrivacyPolicy, ADeviceThatOthersWouldEndTheirSessionOverTakesNoPart) {
   Case c;
   c.policy.uncertified = "has none";
@@ -307,6 +319,7 @@ TEST(PrivacyPolicy, NamesTheLimitThatIsOutOfRange) {
                                    kCorruptShareMax,
                                    UINT32_MAX,
                                    UINT32_MAX,
+                                   true,
                                    true,
                                    {}}));
   expect_bad("security_level_min", [](PrivacyPolicy& p) { p.security_level_min = static_cast<SecurityLevel>(4); });

@@ -13,6 +13,8 @@ public struct Policy {
     public var corruptShareMin = 0.0
     public var attemptsMax: UInt32 = 0
     public var openingsMax: UInt32 = 0
+    /// Whether this device counts its examples for jobs that train nothing.
+    public var acceptsAnalytics = false
 
     public init() {}
 
@@ -29,6 +31,7 @@ public struct Policy {
         c.corrupt_share_min = corruptShareMin
         c.attempts_max = attemptsMax
         c.openings_max = openingsMax
+        c.accepts_analytics = acceptsAnalytics ? 1 : 0
         return try withUnsafePointer(to: c) { try body($0) }
     }
 }

@@ -48,7 +48,7 @@ public final class Client implements AutoCloseable {
       options.useP256 ? 1 : 0, options.seed, options.trainMsMax, options.checkinMsMax, options.checkpointSteps,
       options.policy.securityLevelMin == null ? 0 : options.policy.securityLevelMin.ordinal(), options.policy.cohortMin, options.policy.separationMin,
       options.policy.attemptsMax, options.policy.securityLevelMin == SecurityLevel.NONE ? 1 : 0,
-      options.policy.openingsMax
+      options.policy.openingsMax, options.policy.acceptsAnalytics ? 1 : 0
     };
     double[] limits = {
       options.policy.epsilonRoundMax, options.policy.epsilonTotalMax, options.policy.deltaMax,

@@ -12,4 +12,6 @@ public final class Policy {
   public double corruptShareMin;
   public int attemptsMax;
   public int openingsMax;
+  /** Whether this device counts its examples for jobs that train nothing. */
+  public boolean acceptsAnalytics;
 }

@@ -1,0 +1,33 @@
+// AnalyticsRules: what a device counts of its examples, where a job asks for a table of counts and not for a training.
+// What they mean to the lane: analytics_lanes.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace coterie {
+
+enum class AnalyticsKind : uint8_t { histogram = 1, distinct };
+// Where a device finds the value of an example.
+//   feature   a number of its only input; with categories so many from there on, of which one is not 0
+//   label     its class
+//   target    its target, a number
+enum class AnalyticsSource : uint8_t { feature = 1, label, target };
+
+struct AnalyticsRules {
+  AnalyticsKind kind = AnalyticsKind::histogram;
+  AnalyticsSource source = AnalyticsSource::feature;
+  uint32_t input_values = 1;                     // numbers of an example's only input
+  uint32_t feature = 0;                          // which of them; the first of a category's
+  std::optional<uint32_t> missing_feature = {};  // which of them says that the number is missing; none: NaN alone
+  std::vector<float> edges = {};                 // ascending, in the unit that examples have
+  uint32_t categories = 0;                       // 0: the value is a number
+  uint32_t buckets = 0;                          // of distinct
+  uint32_t values_max = 1;
+  uint32_t lane_max = 1;
+  bool is_of_numbers() const { return categories == 0; }
+  friend bool operator==(const AnalyticsRules&, const AnalyticsRules&) = default;
+};
+
+}  // namespace coterie
