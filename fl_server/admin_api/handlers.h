@@ -46,6 +46,8 @@ HttpResponse upload_dataset(AdminContext& context, const AdminCall& call);
 HttpResponse list_models(AdminContext& context, const AdminCall& call);
 HttpResponse get_model(AdminContext& context, const AdminCall& call);
 HttpResponse get_model_content(AdminContext& context, const AdminCall& call);
+// analytics.cc
+HttpResponse get_analytics_result(AdminContext& context, const AdminCall& call);
 // deletion.cc
 HttpResponse delete_job(AdminContext& context, const AdminCall& call);
 HttpResponse delete_model(AdminContext& context, const AdminCall& call);

@@ -21,7 +21,9 @@
 #include "fl_server/store/admin_store.h"
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/ledger_store.h"
+#include "proto/codec/analytics_table.h"
 #include "proto/codec/codec.h"
+#include "scheduler/job/analytics_rules.h"
 #include "scheduler/job/model_rules.h"
 #include "secure/crypto/random.h"
 
@@ -58,9 +60,26 @@ Result<Bytes> take_upload(AdminContext& context, const Digest& digest) {
   return file;
 }
 
+// The model of a job with analytics is a table of zeros, which follows from them.
+void put_table(AdminContext& context, HorizontalSettings& settings, JobFiles& files, Problems& problems) {
+  files.model = new_table(rules_of(*settings.analytics));
+  const Result<Digest> digest = context.blobs.put(files.model);
+  if (!digest) {
+    problems.push_back({"/analytics", "the table cannot be stored: " + digest.error().message()});
+  } else if (settings.model != Digest{} && settings.model != *digest) {
+    problems.push_back({"/model", "must be absent with analytics: their table is the model"});
+  } else {
+    settings.model = *digest;
+  }
+}
+
 // With a problem for each that is not there. A digest that is malformed has been reported already.
-JobFiles find_files(AdminContext& context, const HorizontalSettings& settings, Problems& problems) {
+JobFiles find_files(AdminContext& context, HorizontalSettings& settings, Problems& problems) {
   JobFiles files;
+  if (settings.analytics) {
+    if (problems.empty()) put_table(context, settings, files, problems);
+    return files;
+  }
   if (settings.model != Digest{}) {
     Result<Bytes> model = take_upload(context, settings.model);
     if (model) files.model = std::move(*model);
@@ -111,7 +130,7 @@ std::optional<HttpResponse> prepare(AdminContext& context, const nlohmann::json&
   if (!model) {
     return problem_response(invalid_job(), {{"/model", "is not a model file: " + model.error().message()}});
   }
-  if (context.check_training) {
+  if (context.check_training && !settings.analytics) {
     if (const Status trains = context.check_training(files.model, settings.training); !trains) {
       return problem_response(invalid_job(), {{"/training", "does not fit the model: " + trains.error().message()}});
     }

@@ -73,6 +73,8 @@ constexpr AdminRoute kRoutes[] = {
     {"GET", "/admin/v1/jobs/{job}/models/{version}", "getModel", "One version", kReaders, get_model},
     {"GET", "/admin/v1/jobs/{job}/models/{version}/content", "getModelContent", "The model file", kEngineer,
      get_model_content},
+    {"GET", "/admin/v1/jobs/{job}/result", "getAnalyticsResult", "What a job with analytics has counted", kEngineer,
+     get_analytics_result},
     {"DELETE", "/admin/v1/jobs/{job}/models/{version}", "deleteModel", "Remove a version that nothing needs", kEngineer,
      delete_model, kTakesKey, "model.delete"},
     {"POST", "/admin/v1/jobs/{job}/models/{version}:promote", "promoteModel",

@@ -97,6 +97,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
       os::crash_point(os::CrashPoint::finalize_noise_reserved);
     }
     divisor = noise ? settings.rounds.goal_count : sum.totals().weight;
+    if (settings.analytics) divisor = 1;  // counts are not averaged
     source = std::make_unique<DividedSum>(std::move(sum), divisor, noise ? &*noise : nullptr);
   }
 

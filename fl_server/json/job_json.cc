@@ -8,6 +8,7 @@
 
 #include "fl_server/json/adaptive_clip_json.h"
 #include "fl_server/json/aggregation_json.h"
+#include "fl_server/json/analytics_json.h"
 #include "fl_server/json/compression_json.h"
 #include "fl_server/json/device_requirements_json.h"
 #include "fl_server/json/download_json.h"
@@ -240,11 +241,13 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
   add_adaptive_clip(json["privacy"], settings.privacy);
   add_device_requirements(json, settings.device_requirements);
   add_download(json, settings.download);
+  add_analytics(json, settings);
 }
 
 KindSettings read_horizontal(JsonReader& reader) {
   HorizontalSettings settings;
-  reader.require("model");
+  read_analytics(reader, settings);
+  if (!settings.analytics) reader.require("model");
   reader.read("model", settings.model);
   reader.read("evaluation", settings.evaluation);
   read_training(reader.object("training"), settings.training, settings.schedules.device);
@@ -303,7 +306,9 @@ JobSettings job_settings_from_json(const nlohmann::json& json, Problems& problem
   JobSettings settings = read_job(json, problems);
   // Not for stored jobs: one of before there were shares goes on as it was.
   if (!json.contains("/update/weight_share_max"_json_pointer)) {
-    const auto set_default = [](HorizontalSettings& s) { s.update.weight_share_max = default_weight_share_max(s); };
+    const auto set_default = [](HorizontalSettings& s) {
+      if (!s.analytics) s.update.weight_share_max = default_weight_share_max(s);
+    };
     std::visit(set_default, settings.kind);
   }
   for (Problem& problem : validate(settings)) {

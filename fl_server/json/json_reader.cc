@@ -1,5 +1,7 @@
 #include "fl_server/json/json_reader.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -152,6 +154,16 @@ void JsonReader::read(const char* key, std::vector<float>& value) {
     items.push_back(static_cast<float>(wide));
   }
   value = std::move(items);
+}
+
+void JsonReader::read(const char* key, std::vector<double>& value) {
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return;
+  const bool is_list = json->is_array() && std::ranges::all_of(*json, [](const auto& item) {
+                         return item.is_number() && std::isfinite(item.template get<double>());
+                       });
+  if (!is_list) return problem(key, "must be a list of finite numbers");
+  value = json->get<std::vector<double>>();
 }
 
 void JsonReader::read(const char* key, std::map<std::string, std::string>& value) {

@@ -43,6 +43,7 @@ class JsonReader {
   void read(const char* key, std::optional<Digest>& value);
   void read(const char* key, std::vector<std::string>& value);
   void read(const char* key, std::vector<float>& value);                  // finite as floats, each
+  void read(const char* key, std::vector<double>& value);                 // likewise
   void read(const char* key, std::map<std::string, std::string>& value);  // an object whose values are strings
   // One of `names`; the value is the index.
   void read_choice(const char* key, std::initializer_list<std::string_view> names, size_t& index);

@@ -31,6 +31,8 @@ bool has_promoted_gone(const LoadedModels& before, const LoadedModels& now) {
 }  // namespace
 
 bool ModelFollower::is_followed(const JobRecord& job) const {
+  // A table of counts is no model to ask, and whoever may ask models may not see it.
+  if (job.spec.horizontal().analytics) return false;
   if (settings_.jobs.empty() && settings_.populations.empty()) return true;
   return std::ranges::find(settings_.jobs, job.id.value()) != settings_.jobs.end() ||
          std::ranges::find(settings_.populations, job.spec.common.population.value()) != settings_.populations.end();

@@ -7,6 +7,7 @@
 #include "proto/messages/training_rules.h"
 #include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/aggregation_rules.h"
+#include "scheduler/job/analytics_rules.h"
 #include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/compression_rules.h"
@@ -202,6 +203,7 @@ Problems validate(const HorizontalSettings& settings) {
   check_schedules(settings, check);
   check_privacy(settings, check);
   check_correction(settings, check);
+  if (rounds_are_valid) check_analytics(settings, check);
   if (rounds_are_valid) check_buffered(settings, check);
   if (rounds_are_valid) check_aggregation(settings, check);
   if (rounds_are_valid) check_secure_aggregation(settings, check);  // of nonsense there are no cohorts
@@ -278,6 +280,8 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelVa
   TrainingSettings training = settings.training;
   training.correction = correction_of(settings.strategy);
   const bool has_control_part = has_control(training.correction.kind);
+  std::optional<AnalyticsRules> analytics;
+  if (settings.analytics) analytics = rules_of(*settings.analytics);
   return {.job = job,
           .training = std::move(training),
           .update = {.encoding = encoding_of(settings),
@@ -291,7 +295,8 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelVa
           .privacy = *rules,
           .device_requirements = settings.device_requirements,
           .staleness = staleness_of(settings.rounds),
-          .download = {.bits = settings.download.bits}};
+          .download = {.bits = settings.download.bits},
+          .analytics = std::move(analytics)};
 }
 
 }  // namespace coterie

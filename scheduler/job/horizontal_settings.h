@@ -19,6 +19,7 @@
 #include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
 #include "scheduler/job/adaptive_clip_settings.h"
+#include "scheduler/job/analytics_settings.h"
 #include "scheduler/job/compression_settings.h"
 #include "scheduler/job/download_settings.h"
 #include "scheduler/job/rate_schedule.h"
@@ -116,6 +117,8 @@ struct HorizontalSettings {
   AggregationSettings aggregation;
   DeviceRequirements device_requirements;  // of the plan
   DownloadSettings download;
+  // Devices count instead of training; the model is the table of all counts so far (analytics_rules.h).
+  std::optional<AnalyticsSettings> analytics = {};
   friend bool operator==(const HorizontalSettings&, const HorizontalSettings&) = default;
 };
 

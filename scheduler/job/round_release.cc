@@ -108,11 +108,13 @@ std::vector<std::string> round_assumptions(const HorizontalSettings& settings) {
   std::vector<std::string> assumptions = {
       "unit: one enrolled device and all it ever sends to this job; who has several devices counts as several",
       "sensitivity: the server refuses an update whose norm is over the plan's clip, and every update has weight 1",
-      "divisor: the noisy sum is divided by the plan's goal_count, " + std::to_string(settings.rounds.goal_count) +
-          ", whoever came",
+      settings.analytics ? "divisor: none, the noisy sum is added to the table"
+                         : "divisor: the noisy sum is divided by the plan's goal_count, " +
+                               std::to_string(settings.rounds.goal_count) + ", whoever came",
       "who is protected against: those who see the released models; at level none the server sees every update",
-      "not covered: how many devices a round counts, and their summed loss and accuracy, shown to operators without "
-      "noise",
+      settings.analytics ? "not covered: how many devices a round counts, shown to operators without noise"
+                         : "not covered: how many devices a round counts, and their summed loss and accuracy, shown to "
+                           "operators without noise",
       "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
   for (std::string& words : clip_assumptions(settings)) assumptions.push_back(std::move(words));
   if (settings.privacy.has_tree_noise()) {

@@ -8,22 +8,25 @@
 namespace coterie::integration {
 namespace {
 
-uint64_t size_of(void* context) { return static_cast<Teacher*>(context)->size(); }
+uint64_t size_of(void* context) { return static_cast<ExampleSource*>(context)->size(); }
 
 int read_example(void* context, uint64_t index, const coterie_example* example) {
   std::vector<Example::Place> inputs;
   for (size_t i = 0; i < example->input_count; ++i)
     inputs.emplace_back(example->inputs[i].floats, example->inputs[i].count);
   const Example to(inputs, {example->target.floats, example->target.count});
-  return static_cast<Teacher*>(context)->read(index, to) ? 0 : 1;
+  return static_cast<ExampleSource*>(context)->read(index, to) ? 0 : 1;
 }
 
 }  // namespace
 
-SdkDevice::SdkDevice(const SdkDeviceOptions& options, Teacher data) : data_(std::move(data)) {
+SdkDevice::SdkDevice(const SdkDeviceOptions& options, Teacher data)
+    : SdkDevice(options, std::make_shared<Teacher>(std::move(data))) {}
+
+SdkDevice::SdkDevice(const SdkDeviceOptions& options, std::shared_ptr<ExampleSource> data) : data_(std::move(data)) {
   coterie_dataset dataset{};
   dataset.struct_size = sizeof dataset;
-  dataset.context = &data_;
+  dataset.context = data_.get();
   dataset.size = &size_of;
   dataset.read_example = &read_example;
   coterie_policy policy{};
@@ -33,6 +36,7 @@ SdkDevice::SdkDevice(const SdkDeviceOptions& options, Teacher data) : data_(std:
   policy.cohort_min = 2;
   // The matrix is about what a job does: its noise is what eight devices can learn under.
   policy.epsilon_round_max = policy.epsilon_total_max = HUGE_VAL;
+  policy.accepts_analytics = options.accepts_analytics ? 1 : 0;
   policy.openings_max = UINT32_MAX;  // attempts that fail late are tried again by the same eight
   coterie_options client_options{};
   client_options.struct_size = sizeof client_options;

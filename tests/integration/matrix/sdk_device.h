@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "coterie.h"
+#include "device_sdk/runtime/example_source.h"
 #include "tests/integration/matrix/teacher.h"
 
 namespace coterie::integration {
@@ -17,12 +18,14 @@ struct SdkDeviceOptions {
   std::string token;
   coterie_security_level level_min = COTERIE_SECURITY_NONE;
   uint64_t seed = 1;
+  bool accepts_analytics = false;
 };
 
 // Takes part in whatever rounds come until it is destroyed.
 class SdkDevice {
  public:
   SdkDevice(const SdkDeviceOptions& options, Teacher data);
+  SdkDevice(const SdkDeviceOptions& options, std::shared_ptr<ExampleSource> data);
   ~SdkDevice();
   SdkDevice(const SdkDevice&) = delete;
   SdkDevice& operator=(const SdkDevice&) = delete;
@@ -34,7 +37,7 @@ class SdkDevice {
  private:
   static int hear(void* self, const coterie_progress* progress);
 
-  Teacher data_;
+  std::shared_ptr<ExampleSource> data_;
   std::string last_error_;
   coterie_client* client_ = nullptr;
   std::thread thread_;

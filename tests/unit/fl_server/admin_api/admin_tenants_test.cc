@@ -84,8 +84,9 @@ TEST_F(AdminTenants, SeeWhatIsTheirsAndNothingElseByAnyRoute) {
     if (route.pattern.find("{job}") == std::string_view::npos || route.method != "GET" ||
         route.operation == "streamEvents")
       continue;
-    EXPECT_EQ(ask_as(acme, route.method, path_of(route, of_acme)).status, 200) << route.operation;
-    EXPECT_EQ(ask("GET", path_of(route, of_acme)).status, 200) << "the token of all tenants: " << route.operation;
+    const int wanted = route.operation == "getAnalyticsResult" ? 400 : 200;  // the job trains and counts nothing
+    EXPECT_EQ(ask_as(acme, route.method, path_of(route, of_acme)).status, wanted) << route.operation;
+    EXPECT_EQ(ask("GET", path_of(route, of_acme)).status, wanted) << "the token of all tenants: " << route.operation;
   }
   EXPECT_EQ(ask_as(acme, "POST", "/admin/v1/jobs/" + of_acme.job + ":pause").status, 200);
   EXPECT_EQ(ask_as(acme, "DELETE", "/admin/v1/enrollment-tokens/" + of_acme.token).status, 204);

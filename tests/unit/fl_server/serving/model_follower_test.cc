@@ -23,6 +23,7 @@ struct RegistryJob {
   std::string population = "phones";
   std::vector<uint64_t> versions;
   std::optional<ModelRelease> release = {};
+  bool counts = false;  // and trains nothing
 };
 
 // The jobs in the order in which they were created.
@@ -35,6 +36,7 @@ class RegistryOfTheTest final : public JobStore, public ModelStore {
       JobRecord& record = records.emplace_back();
       record.id = JobId(job.id);
       record.spec.common.population = Population(job.population);
+      if (job.counts) record.spec.horizontal().analytics.emplace();
     }
     return records;
   }
@@ -159,6 +161,15 @@ TEST_F(ModelFollowerTest, LoadsWhatIsPromotedAndThenWhatIsNew) {
   EXPECT_EQ(answers("a", "", kDefaultTenant), 0u);
   EXPECT_EQ(answers("b", "", kDefaultTenant), 7u);
   EXPECT_THAT(follow(), IsEmpty()) << "all is there";
+}
+
+// Who may ask models may not see what was counted.
+TEST_F(ModelFollowerTest, ATableOfCountsAnswersNobody) {
+  registry_.jobs = {{.id = "a", .versions = {1}}, {.id = "counts", .versions = {1}, .counts = true}};
+  registry_.promote("counts", 1);
+  EXPECT_THAT(follow(), ElementsAre("a 1"));
+  EXPECT_EQ(answers("counts"), 0u);
+  EXPECT_EQ(answers("phones"), 0u);
 }
 
 TEST_F(ModelFollowerTest, NobodysExperimentsTakeAReleaseAway) {

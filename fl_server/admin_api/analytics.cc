@@ -1,0 +1,86 @@
+// What a job with analytics has counted, on the admin plane.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "fl_server/admin_api/admin_call.h"
+#include "fl_server/admin_api/admin_context.h"
+#include "fl_server/admin_api/handlers.h"
+#include "fl_server/admin_api/problem.h"
+#include "fl_server/json/analytics_json.h"
+#include "fl_server/net/entity_tag.h"
+#include "fl_server/store/blob_store.h"
+#include "fl_server/store/job_store.h"
+#include "fl_server/store/model_store.h"
+#include "fl_server/store/round_store.h"
+#include "proto/codec/analytics_table.h"
+#include "scheduler/job/analytics_result.h"
+#include "scheduler/job/analytics_rules.h"
+
+namespace coterie::admin_handlers {
+namespace {
+
+constexpr size_t kRoundsReadMax = 10'000;
+constexpr uint64_t kTableBytesMax = 64ull << 20;
+
+struct CountedRounds {
+  uint64_t updates = 0;
+  double noise_variance = 0;  // of a lane
+};
+
+// All rounds up to the version. One whose row retention has taken counts as the largest there may have been, so that
+// an interval is not too narrow.
+Result<CountedRounds> add_rounds(AdminContext& context, const JobRecord& job, uint64_t version) {
+  const HorizontalSettings& settings = job.spec.horizontal();
+  RoundQuery query;
+  query.state = RoundState::done;
+  query.limit = kRoundsReadMax;
+  COT_ASSIGN(const std::vector<RoundRecord> rounds, context.rounds.list_rounds(job.id, query));
+  CountedRounds counted;
+  uint64_t known = 0;
+  const auto add_noise = [&](uint64_t updates, uint64_t times) {
+    const double noise = lane_noise_of(settings, updates);
+    counted.noise_variance += noise * noise * static_cast<double>(times);
+  };
+  for (const RoundRecord& round : rounds) {
+    if (round.base.value() + 1 > version) continue;
+    ++known;
+    counted.updates += round.totals.updates;
+    add_noise(round.totals.updates, 1);
+  }
+  if (known < version) add_noise(settings.rounds.ticket_count(), version - known);
+  return counted;
+}
+
+Result<nlohmann::json> result_in(AdminContext& context, const JobRecord& job) {
+  const HorizontalSettings& settings = job.spec.horizontal();
+  if (!settings.analytics) {
+    return Error(ErrorCode::invalid_argument,
+                 "job " + job.id.value() + " trains a model and counts nothing; its versions are under /models");
+  }
+  COT_ASSIGN(const std::vector<ModelRecord> newest,
+             context.models.list_models(job.id, {.limit = 1, .newest_first = true}));
+  if (newest.empty()) return Error(ErrorCode::not_found, "job " + job.id.value() + " has no table");
+  COT_ASSIGN(const Bytes file, context.blobs.get(newest[0].digest, kTableBytesMax));
+  COT_ASSIGN(const std::vector<float> counts, read_table(rules_of(*settings.analytics), file));
+  COT_ASSIGN(const CountedRounds rounds, add_rounds(context, job, newest[0].version.value()));
+  nlohmann::json json =
+      to_json(*settings.analytics, result_of(*settings.analytics, counts, std::sqrt(rounds.noise_variance)));
+  json["job"] = job.id.value();
+  json["state"] = to_string(job.state);
+  json["rounds"] = newest[0].version.value();
+  json["updates"] = rounds.updates;
+  json["table"] = newest[0].digest.hex();
+  return json;
+}
+
+}  // namespace
+
+HttpResponse get_analytics_result(AdminContext& context, const AdminCall& call) {
+  const Result<JobRecord> job = context.jobs.get_job(JobId(call.path.at("job")));
+  if (!job) return problem_response(job.error());
+  const Result<nlohmann::json> result = result_in(context, *job);
+  if (!result) return problem_response(result.error());
+  return with_entity_tag(call.head, json_response(*result));
+}
+
+}  // namespace coterie::admin_handlers

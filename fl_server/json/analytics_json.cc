@@ -1,0 +1,104 @@
+#include "fl_server/json/analytics_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "proto/messages/analytics_lanes.h"
+#include "scheduler/job/analytics_rules.h"
+
+namespace coterie {
+namespace {
+
+template <typename Kind>
+void read_kind(JsonReader& reader, const char* key, std::span<const std::string_view> names, Kind& kind) {
+  size_t index = static_cast<size_t>(kind) - 1;
+  reader.read_choice(key, names, index);
+  kind = static_cast<Kind>(index + 1);
+}
+
+nlohmann::json or_null(const std::optional<double>& value) { return value ? nlohmann::json(*value) : nlohmann::json(); }
+
+}  // namespace
+
+void read_analytics(JsonReader& reader, HorizontalSettings& settings) {
+  if (!reader.has("analytics")) return;
+  JsonReader own = reader.object("analytics");
+  AnalyticsSettings analytics;
+  AnalyticsRules& rules = analytics.rules;
+  own.require("kind");
+  read_kind(own, "kind", analytics_kind_names(), rules.kind);
+  own.read("column", analytics.column);
+  own.require("source");
+  read_kind(own, "source", analytics_source_names(), rules.source);
+  own.require("input_values");
+  own.read("input_values", rules.input_values);
+  own.read("feature", rules.feature);
+  if (own.has("missing_feature")) own.read("missing_feature", rules.missing_feature.emplace(0));
+  own.read("edges", analytics.edges);
+  own.read("categories", analytics.categories);
+  own.read("mean", analytics.mean);
+  own.read("deviation", analytics.deviation);
+  own.read("quantiles", analytics.quantiles);
+  own.read("buckets", rules.buckets);
+  own.read("values_max", rules.values_max);
+  rules.lane_max = rules.kind == AnalyticsKind::distinct ? 1 : rules.values_max;
+  own.read("lane_max", rules.lane_max);
+  own.finish();
+  set_defaults(analytics, settings);
+  settings.analytics = std::move(analytics);
+}
+
+void add_analytics(nlohmann::json& job, const HorizontalSettings& settings) {
+  if (!settings.analytics) return;
+  const AnalyticsSettings& analytics = *settings.analytics;
+  const AnalyticsRules& rules = analytics.rules;
+  nlohmann::json& own = job["analytics"];
+  own = {{"kind", to_string(rules.kind)},
+         {"source", to_string(rules.source)},
+         {"input_values", rules.input_values},
+         {"values_max", rules.values_max},
+         {"lane_max", rules.lane_max}};
+  if (!analytics.column.empty()) own["column"] = analytics.column;
+  if (rules.feature != 0) own["feature"] = rules.feature;
+  if (rules.missing_feature) own["missing_feature"] = *rules.missing_feature;
+  if (!analytics.edges.empty()) own["edges"] = analytics.edges;
+  if (!analytics.categories.empty()) own["categories"] = analytics.categories;
+  if (analytics.mean != 0) own["mean"] = analytics.mean;
+  if (analytics.deviation != 1) own["deviation"] = analytics.deviation;
+  if (!analytics.quantiles.empty()) own["quantiles"] = analytics.quantiles;
+  if (rules.buckets != 0) own["buckets"] = rules.buckets;
+  // What is at its default there says nothing; `update` says how far a device may move the table.
+  for (const char* key : {"training", "strategy"}) job.erase(key);
+}
+
+nlohmann::json to_json(const AnalyticsSettings& analytics, const AnalyticsResult& result) {
+  nlohmann::json json = {{"schema", "coterie.analytics_result.v1"},
+                         {"kind", to_string(analytics.rules.kind)},
+                         {"column", analytics.column},
+                         {"noise_deviation", result.noise_deviation},
+                         {"confidence", 0.95}};
+  if (const std::optional<DistinctCount>& distinct = result.distinct) {
+    json["distinct"] = {{"estimate", or_null(distinct->estimate)}, {"low", or_null(distinct->low)},
+                        {"high", or_null(distinct->high)},         {"buckets", distinct->buckets},
+                        {"occupied", distinct->occupied},          {"threshold", distinct->threshold}};
+    return json;
+  }
+  json["bins"] = nlohmann::json::array();
+  for (const CountedBin& bin : result.bins) {
+    nlohmann::json one = {{"count", bin.count}, {"low", bin.low}, {"high", bin.high}};
+    if (bin.name.empty()) {
+      one["from"] = or_null(bin.from);
+      one["to"] = or_null(bin.to);
+    } else {
+      one["name"] = bin.name;
+    }
+    json["bins"].push_back(std::move(one));
+  }
+  json["quantiles"] = nlohmann::json::array();
+  for (const QuantileRange& range : result.quantiles) {
+    json["quantiles"].push_back(
+        {{"quantile", range.quantile}, {"from", or_null(range.from)}, {"to", or_null(range.to)}});
+  }
+  return json;
+}
+
+}  // namespace coterie

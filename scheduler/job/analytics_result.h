@@ -1,0 +1,52 @@
+// What a table of counts says: its bins with the error that noise leaves, quantiles, how many values are distinct.
+// Arithmetic on what is published: it costs no privacy. Pure.
+//
+// Intervals hold in 95 of 100 cases, by the noise alone. They say nothing of devices that were not asked, nor of
+// examples that values_max has left out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scheduler/job/analytics_settings.h"
+
+namespace coterie {
+
+struct CountedBin {
+  std::optional<double> from, to;  // of numbers, in the column's unit: from <= value < to; none: no bound
+  std::string name;                // of a category, and of the last lane: "missing", "other"
+  double count = 0;
+  double low = 0, high = 0;  // the true count, with the noise's error
+};
+
+// The quantile lies in [from, to). That is as near as the edges tell; with noise it may be several bins.
+struct QuantileRange {
+  double quantile = 0;
+  std::optional<double> from, to;
+};
+
+// Linear counting (Whang, Vander-Zanden and Taylor 1990): -m ln(empty / m) of m buckets. Values that share a bucket are
+// corrected for, with a standard error of sqrt(m (e^t - t - 1)), t = values / m.
+struct DistinctCount {
+  uint64_t buckets = 0, occupied = 0;
+  double threshold =
+      0;  // a bucket with this count at most is taken for empty; 0 without noise. With noise a value that
+          // no more devices have than so many may be missed, so that the estimate is of frequent ones
+  std::optional<double> estimate, low, high;  // none: no bucket is empty, take more
+};
+
+struct AnalyticsResult {
+  double noise_deviation = 0;  // of each count
+  std::vector<CountedBin> bins;
+  std::vector<QuantileRange> quantiles;
+  std::optional<DistinctCount> distinct;
+};
+
+// `counts` has lane_count(rules_of(analytics)) values; `noise_deviation`: of the noise in each. Precondition: the
+// settings are valid.
+AnalyticsResult result_of(const AnalyticsSettings& analytics, std::span<const float> counts, double noise_deviation);
+
+}  // namespace coterie

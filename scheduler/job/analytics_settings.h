@@ -1,0 +1,22 @@
+// AnalyticsSettings: what an operator says about a job that counts and trains nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "proto/messages/analytics.h"
+
+namespace coterie {
+
+struct AnalyticsSettings {
+  // As devices get them, but for the edges, which are in the unit of the column here.
+  AnalyticsRules rules;
+  std::string column;                        // what people call it; may be empty
+  std::vector<double> edges = {};            // in the column's own unit
+  double mean = 0, deviation = 1;            // a device's number is (value - mean) / deviation
+  std::vector<std::string> categories = {};  // their names, in the order of the lanes
+  std::vector<double> quantiles = {};        // to be told of a histogram of numbers, each in (0, 1)
+  friend bool operator==(const AnalyticsSettings&, const AnalyticsSettings&) = default;
+};
+
+}  // namespace coterie

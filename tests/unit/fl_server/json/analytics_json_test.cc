@@ -1,0 +1,84 @@
+#include "fl_server/json/analytics_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fl_server/json/job_json.h"
+#include "tests/unit/fl_server/json/problem_list.h"
+
+namespace coterie {
+namespace {
+
+using nlohmann::json;
+using test::pointers_of;
+using testing::Contains;
+using testing::IsEmpty;
+
+json ages() {
+  return {{"kind", "histogram"}, {"source", "feature"}, {"input_values", 3},  {"feature", 1},
+          {"column", "age"},     {"edges", {10, 20.5}}, {"quantiles", {0.5}}, {"missing_feature", 2},
+          {"values_max", 8},     {"lane_max", 2},       {"mean", 3},          {"deviation", 2}};
+}
+
+JobSettings read_counting(const json& analytics, Problems& problems, json job = {{"name", "ages"}}) {
+  job["analytics"] = analytics;
+  return job_settings_from_json(job, problems);
+}
+
+TEST(AnalyticsJson, ReadsWhatItWrites) {
+  Problems problems;
+  const json distinct = {{"kind", "distinct"}, {"source", "label"}, {"input_values", 3}, {"buckets", 64}};
+  const json classes = {{"kind", "histogram"}, {"source", "label"}, {"input_values", 3}, {"categories", {"a", "b"}}};
+  for (const json& analytics : {ages(), distinct, classes}) {
+    const JobSettings read = read_counting(analytics, problems);
+    EXPECT_THAT(problems, IsEmpty()) << analytics;
+    EXPECT_EQ(job_settings_from_json(to_json(read), problems), read) << analytics;
+    EXPECT_EQ(*job_settings_from_stored_json(job_settings_to_json_text(read)), read);
+    EXPECT_FALSE(to_json(read).contains("training"));
+    EXPECT_TRUE(to_json(read).contains("update"));
+  }
+  const JobSettings job = read_counting(ages(), problems);
+  const HorizontalSettings& read = job.horizontal();
+  EXPECT_EQ(read.rounds.count, 1u);
+  EXPECT_EQ(read.update.weight_share_max, 1);
+  EXPECT_EQ(read.analytics->rules.missing_feature, 2u);
+}
+
+TEST(AnalyticsJson, NamesWhatIsWrong) {
+  const auto pointers = [](const char* key, const json& value) {
+    Problems problems;
+    json analytics = ages();
+    analytics[key] = value;
+    read_counting(analytics, problems);
+    return pointers_of(problems);
+  };
+  EXPECT_THAT(pointers("kind", "heavy"), Contains("/analytics/kind"));
+  EXPECT_THAT(pointers("edges", {1, "x"}), Contains("/analytics/edges"));
+  EXPECT_THAT(pointers("edges", {3, 2}), Contains("/analytics/edges"));
+  EXPECT_THAT(pointers("feature", 3), Contains("/analytics/feature"));
+  EXPECT_THAT(pointers("unknown", 3), Contains("/analytics/unknown"));
+  EXPECT_THAT(pointers("quantiles", {0}), Contains("/analytics/quantiles"));
+  Problems problems;
+  read_counting(ages(), problems, {{"name", "ages"}, {"training", {{"local_epochs", 3}}}});
+  EXPECT_THAT(pointers_of(problems), Contains("/analytics"));
+  problems.clear();
+  read_counting(ages(), problems, {{"name", "ages"}, {"update", {{"clip_l2", 1}}}});
+  EXPECT_THAT(pointers_of(problems), Contains("/update/clip_l2"));
+}
+
+TEST(AnalyticsJson, WritesResults) {
+  Problems problems;
+  const JobSettings job = read_counting(ages(), problems);
+  const AnalyticsSettings& analytics = *job.horizontal().analytics;
+  const float counts[] = {1, 2, 3, 4};
+  const json written = to_json(analytics, result_of(analytics, counts, 0));
+  EXPECT_EQ(written["bins"].size(), 4u);
+  EXPECT_EQ(written["bins"][0], (json{{"from", nullptr}, {"to", 10.0}, {"count", 1.0}, {"low", 1.0}, {"high", 1.0}}));
+  EXPECT_EQ(written["bins"][3]["name"], "missing");
+  EXPECT_EQ(written["quantiles"][0], (json{{"quantile", 0.5}, {"from", 10.0}, {"to", 20.5}}));
+}
+
+}  // namespace
+}  // namespace coterie
