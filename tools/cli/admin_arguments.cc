@@ -77,7 +77,8 @@ void add_job_plans(CLI::App& job, Invocation& invocation) {
                              "Bytes are those of bodies: TLS, headers and the messages of secure\n"
                              "aggregation come on top.\n",
                              &print_job_plan);
-  plan->add_option("--model", command->model, "model file that the job starts from")->required()->type_name("FILE");
+  plan->add_option("--model", command->model, "model file that the job starts from; none: it has analytics")
+      ->type_name("FILE");
   plan->add_option("--examples", command->examples, "of each device")
       ->capture_default_str()
       ->check(between<uint64_t>(1, 1 << 26));
@@ -120,6 +121,17 @@ void add_job(CLI::App& app, Invocation& invocation) {
   const auto shown = add_job_argument(show);
   add_output_option(*show, admin);
   show->callback([&, shown] { invocation.run = [&admin, shown] { return show_job(admin, *shown); }; });
+
+  CLI::App* result = add_server_command(*job, "result", "what a job with analytics has counted",
+                                        "  coterie job result jk2x9q4c\n"
+                                        "  coterie job result jk2x9q4c --svg histogram.svg\n"
+                                        "  coterie job result jk2x9q4c -o json | jq .bins\n");
+  const auto told = add_job_argument(result);
+  const auto svg = std::make_shared<std::string>();
+  result->add_option("--svg", *svg, "draw it there, too")->type_name("FILE");
+  add_output_option(*result, admin);
+  result->callback(
+      [&, told, svg] { invocation.run = [&admin, told, svg] { return show_result(admin, *told, *svg); }; });
 
   CLI::App* rounds =
       add_server_command(*job, "rounds", "a job's rounds, newest first", "  coterie job rounds jk2x9q4c --limit 5\n");

@@ -37,6 +37,9 @@ constexpr const char* kExamples =
     "  coterie demo --security none --round-policy buffered\n"
     "                        late updates join the next round\n"
     "  coterie demo --update-bits 6           updates of a few bits a value\n"
+    "  coterie demo --data 'csv:adult.csv?target=income' --devices 50 \\\n"
+    "          --analytics histogram:age\n"
+    "                        counts of all devices together; nothing is trained\n"
     "  coterie demo --json --quiet | tail -1  for a script\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout,\n"
     "130 interrupted (nothing is left behind).";
@@ -274,6 +277,18 @@ void add_security(CLI::App& demo, DemoOptions& options) {
       ->check(between(0.0, 0.3));
 }
 
+void add_analytics(CLI::App& demo, DemoOptions& options) {
+  demo.add_option_function<std::string>(
+          "--analytics",
+          [&options](const std::string& text) { options.analytics = parse_analytics_choice(text).value(); },
+          "devices count a column and train nothing: histogram:COLUMN or distinct:COLUMN, where target is a column, "
+          "too; "
+          "behind it bins=N, buckets=N, values=N (examples of a device that count: all without noise, 1 with it). "
+          "--security and noise are as for a training, one round asks all devices")
+      ->type_name("KIND:COLUMN[,...]")
+      ->check(checked_by([](const std::string& text) { return parse_analytics_choice(text); }));
+}
+
 void add_compression(CLI::App& demo, DemoOptions& options) {
   demo.add_option("--update-bits", options.update_bits,
                   "send updates in so many bits a value, clipped (--clip, or to 4), rotated and rounded, each counting "
@@ -352,6 +367,7 @@ void add_demo(CLI::App& app, Invocation& invocation) {
   add_model_choice(*demo, invocation.demo);
   add_training(*demo, invocation.demo);
   add_security(*demo, invocation.demo);
+  add_analytics(*demo, invocation.demo);
   add_compression(*demo, invocation.demo);
   add_noise(*demo, invocation.demo);
   add_output(*demo, invocation.demo);

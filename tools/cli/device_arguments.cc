@@ -180,6 +180,8 @@ void add_policy(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
   run.add_option("--openings-max", options->openings_max,
                  "sums with this device's update of one model, over all jobs, that it helps to open (default: 1)")
       ->check(between<uint32_t>(1, UINT32_MAX));
+  run.add_flag("--accept-analytics", options->accepts_analytics,
+               "count examples for jobs that ask for a table of counts and train nothing (default: refuse them)");
 }
 
 // "charging,unmetered": which of the requirements that are so or not so are asked for.

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/clock.h"
+#include "base/os/file.h"
 #include "fl_server/json/json_reader.h"
+#include "tools/admin/analytics_report.h"
 #include "tools/admin/follow_events.h"
 #include "tools/admin/round_report.h"
 #include "tools/cli/interrupt.h"
@@ -70,10 +72,17 @@ void print_job(const nlohmann::json& job) {
   line("rounds",
        at("/rounds_done") + " of " + at("/spec/rounds/count") + ", " + at("/spec/rounds/goal_count") + " updates each");
   line("population", at("/spec/population"));
-  line("training", at("/spec/training/optimizer/kind") + ", learning rate " +
-                       at("/spec/training/optimizer/learning_rate") + ", " + at("/spec/training/local_epochs") +
-                       " epochs of batches of " + at("/spec/training/batch_size"));
-  line("strategy", at("/spec/strategy/kind") + ", server learning rate " + at("/spec/strategy/server_learning_rate"));
+  if (job.contains("/spec/analytics"_json_pointer)) {
+    const std::string column = at("/spec/analytics/column");
+    line("counts", at("/spec/analytics/kind") + (column == "-" ? "" : " of " + column) + ", " +
+                       at("/spec/analytics/values_max") +
+                       " values of a device at most; `coterie job result` shows them");
+  } else {
+    line("training", at("/spec/training/optimizer/kind") + ", learning rate " +
+                         at("/spec/training/optimizer/learning_rate") + ", " + at("/spec/training/local_epochs") +
+                         " epochs of batches of " + at("/spec/training/batch_size"));
+    line("strategy", at("/spec/strategy/kind") + ", server learning rate " + at("/spec/strategy/server_learning_rate"));
+  }
   if (job.contains("/spec/update/weight_share_max"_json_pointer)) {
     line("weights", "one device has at most " + at("/spec/update/weight_share_max") + " of a round");
   }
@@ -172,6 +181,18 @@ ExitCode show_job(const AdminCommand& command, const std::string& job) {
     COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job)));
     if (command.wants_json()) print_json(answer);
     else print_job(answer);
+    return {};
+  });
+}
+
+ExitCode show_result(const AdminCommand& command, const std::string& job, const std::string& svg) {
+  return with_admin(command, "job result", [&](AdminClient& admin) -> Status {
+    COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job) + "/result"));
+    COT_ASSIGN(const AnalyticsReport report, parse_analytics(answer));
+    if (!svg.empty())
+      COT_TRY(os::write_file_atomically(svg, as_bytes(draw_analytics(report)), os::Durability::content));
+    if (command.wants_json()) print_json(answer);
+    else print_text(analytics_text(report));
     return {};
   });
 }

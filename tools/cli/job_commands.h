@@ -25,6 +25,8 @@ struct JobListOptions {
 };
 ExitCode list_jobs(const AdminCommand& command, const JobListOptions& options);
 ExitCode show_job(const AdminCommand& command, const std::string& job);
+// What a job with analytics has counted; `svg`: a file for its bars, empty: none.
+ExitCode show_result(const AdminCommand& command, const std::string& job, const std::string& svg);
 ExitCode list_rounds(const AdminCommand& command, const std::string& job, uint32_t limit);
 ExitCode delete_job(const AdminCommand& command, const std::string& job);
 // `verb`: pause, resume or cancel.

@@ -21,7 +21,8 @@ Result<CheckedJob> check_files(const JobPlanCommand& command) {
   return check_job(json, Bytes(model.file().begin(), model.file().end()));
 }
 
-ExitCode print_problems(const JobPlanCommand& command, const Problems& problems) {
+ExitCode print_problems(const JobPlanCommand& command, const CheckedJob& checked) {
+  const Problems& problems = checked.problems;
   if (command.json) {
     nlohmann::json list = nlohmann::json::array();
     for (const Problem& problem : problems) list.push_back({{"pointer", problem.pointer}, {"detail", problem.detail}});
@@ -30,7 +31,7 @@ ExitCode print_problems(const JobPlanCommand& command, const Problems& problems)
   }
   if (problems.empty()) {
     print_text(printable(command.job) + ": valid" +
-               (command.model.empty() ? " by itself; --model FILE says whether it goes with its model\n" : "\n"));
+               (!checked.model ? " by itself; --model FILE says whether it goes with its model\n" : "\n"));
     return ExitCode::ok;
   }
   print_text(printable(command.job) + ": " + counted(problems.size(), "problem") + "\n");
@@ -46,7 +47,7 @@ ExitCode print_problems(const JobPlanCommand& command, const Problems& problems)
 ExitCode validate_job(const JobPlanCommand& command) {
   const Result<CheckedJob> checked = check_files(command);
   if (!checked) return fail_on_input("job validate", checked.error());
-  return print_problems(command, checked->problems);
+  return print_problems(command, *checked);
 }
 
 ExitCode print_job_schema() {
@@ -57,7 +58,12 @@ ExitCode print_job_schema() {
 ExitCode print_job_plan(const JobPlanCommand& command) {
   const Result<CheckedJob> checked = check_files(command);
   if (!checked) return fail_on_input("job plan", checked.error());
-  if (!checked->problems.empty()) return print_problems(command, checked->problems);
+  if (!checked->problems.empty()) return print_problems(command, *checked);
+  if (!checked->model) {
+    return fail_on_input("job plan",
+                         Error(ErrorCode::invalid_argument,
+                               command.job + ": trains a model; --model FILE says which, and what it takes"));
+  }
   const Result<JobPlan> plan = plan_job(checked->settings, *checked->model, command.examples);
   if (!plan) return fail_on_input("job plan", plan.error());
   if (command.json) print_json(job_plan_json(*plan));

@@ -10,7 +10,7 @@ namespace coterie {
 
 struct JobPlanCommand {
   std::string job;          // JSON, as POST /admin/v1/jobs takes it
-  std::string model;        // a model file; job validate: empty is the job by itself
+  std::string model;        // a model file; empty: the job by itself, or one with analytics, which brings its table
   uint64_t examples = 100;  // of each device
   bool json = false;
 };

@@ -15,6 +15,7 @@
 #include "tools/cli/table.h"
 #include "tools/cli/wrap.h"
 #include "tools/demo/aggregation_option.h"
+#include "tools/demo/analytics_demo.h"
 #include "tools/demo/demo_data.h"
 #include "tools/demo/demo_server.h"
 #include "tools/demo/download_bytes.h"
@@ -365,6 +366,7 @@ void tell(const DemoResult& result, std::FILE* human) {
 }  // namespace
 
 ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
+  if (asked.analytics) return run_analytics_demo(asked);
   std::FILE* const human = asked.json ? stderr : stdout;
   const auto give_up = [](const Error& error, ExitCode code) {
     print_error("demo", error);

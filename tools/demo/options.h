@@ -13,6 +13,7 @@
 #include "scheduler/job/rate_schedule.h"
 #include "tools/attack/attack.h"
 #include "tools/data/partition.h"
+#include "tools/demo/analytics_choice.h"
 #include "tools/model/zoo.h"
 
 namespace coterie {
@@ -62,6 +63,7 @@ struct DemoOptions {
   AggregationSettings aggregation;  // of updates; needs security none where it is not the mean
   Attack attack;                    // the first devices lie
   double dropout = 0;  // probability that a device vanishes, in each round, from a random moment to its end
+  std::optional<AnalyticsChoice> analytics;  // devices count it, and train nothing
   uint64_t seed = 1;
   std::string out;         // empty: runs/demo-<date>-<time>
   std::string log_dir;     // where TensorBoard's event file goes; empty: none is written

@@ -92,6 +92,7 @@ coterie_policy policy_of(const DeviceOptions& options) {
   policy.corrupt_share_min = options.corrupt_share_min;
   policy.attempts_max = options.attempts_max;
   policy.openings_max = options.openings_max;
+  policy.accepts_analytics = options.accepts_analytics ? 1 : 0;
   return policy;
 }
 

@@ -38,6 +38,7 @@ struct DeviceOptions {
   double corrupt_share_min = 0;
   uint32_t attempts_max = 0;
   uint32_t openings_max = 0;
+  bool accepts_analytics = false;
   // Members of coterie_requirements, likewise.
   DeviceRequirements required;
   double cpu_seconds_per_day = 0;

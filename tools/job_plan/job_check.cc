@@ -5,6 +5,8 @@
 
 #include "fl_server/evaluation/model_evaluator.h"
 #include "fl_server/json/job_json.h"
+#include "proto/codec/analytics_table.h"
+#include "scheduler/job/analytics_rules.h"
 #include "scheduler/job/model_rules.h"
 #include "secure/crypto/digest.h"
 
@@ -14,7 +16,7 @@ namespace {
 // As the admin plane asks when a job is created (fl_server/admin_api/job_creation.cc).
 Problems problems_with_model(const HorizontalSettings& settings, const Model& model) {
   const Bytes file(model.file().begin(), model.file().end());
-  if (const Status trains = check_training(file, settings.training); !trains) {
+  if (const Status trains = check_training(file, settings.training); !trains && !settings.analytics) {
     return {{"/training", "does not fit the model: " + trains.error().message()}};
   }
   const Result<ModelValues> values = values_of(settings.training, model.graph(), model.value_count());
@@ -24,7 +26,29 @@ Problems problems_with_model(const HorizontalSettings& settings, const Model& mo
 
 }  // namespace
 
+namespace {
+
+// A job with analytics brings its model along.
+CheckedJob check_analytics_job(const nlohmann::json& job, const Bytes& model_file) {
+  CheckedJob checked;
+  checked.settings = job_settings_from_json(job, checked.problems);
+  if (!checked.problems.empty()) return checked;
+  HorizontalSettings& settings = checked.settings.horizontal();
+  const Bytes table = new_table(rules_of(*settings.analytics));
+  if (!model_file.empty() || (settings.model != Digest() && settings.model != content_digest(table))) {
+    checked.problems = {{"/model", "must be absent with analytics: their table is the model"}};
+    return checked;
+  }
+  settings.model = content_digest(table);
+  checked.model = Model::load(table).value();
+  checked.problems = problems_with_model(settings, *checked.model);
+  return checked;
+}
+
+}  // namespace
+
 CheckedJob check_job(const nlohmann::json& job, const Bytes& model_file) {
+  if (job.is_object() && job.contains("analytics")) return check_analytics_job(job, model_file);
   CheckedJob checked;
   const Digest digest = model_file.empty() ? Digest() : content_digest(model_file);
   nlohmann::json whole = job;

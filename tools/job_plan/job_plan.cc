@@ -41,6 +41,13 @@ Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& downloa
   device.down_bytes = model.file().size() + encode(plan).size() + plan.update.control_value_count * sizeof(float);
   device.delta_down_bytes = device.down_bytes - model.file().size() + download_bytes(download, model.file());
   device.up_bytes = update_bytes(plan);
+  if (plan.analytics) {
+    device.counts = true;
+    device.examples = std::min<uint64_t>(examples, plan.analytics->values_max);
+    device.memory_bytes = (plan.update.value_count + plan.analytics->input_values) * sizeof(float);
+    device.micro_batch_size = 1;
+    return device;
+  }
   COT_ASSIGN(const Model trained, model_to_train(model, plan.training));
   COT_ASSIGN(const TrainingMemory memory, Trainer::plan(trained, options_of(plan.training, 0), examples));
   device.memory_bytes = memory.bytes();

@@ -26,6 +26,7 @@ struct DevicePlan {
   uint32_t micro_batch_size = 0;
   uint64_t examples = 0;  // that it goes through, each epoch's counted
   double operations = 0;  // of floating point: a training pass costs three forward passes, a multiply-add is two
+  bool counts = false;    // instead of training: so many examples once, with analytics
 };
 
 // The smallest cohort of a round whose rosters close with as many devices as they wait for.

@@ -34,11 +34,17 @@ class Lines {
 
 void add_device(const DevicePlan& device, Lines& lines) {
   lines.heading("A device in a round");
-  lines.line("down", format_bytes(device.down_bytes) + ": the model and the plan");
+  lines.line("down", format_bytes(device.down_bytes) +
+                         (device.counts ? ": the table and the plan" : ": the model and the plan"));
   if (device.delta_down_bytes < device.down_bytes) {
     lines.line("", "(" + format_bytes(device.delta_down_bytes) + " at most by a delta, after a round it was in)");
   }
-  lines.line("up", format_bytes(device.up_bytes) + ": its update");
+  lines.line("up", format_bytes(device.up_bytes) + (device.counts ? ": its counts" : ": its update"));
+  if (device.counts) {
+    lines.line("memory", format_bytes(device.memory_bytes) + " to count");
+    lines.line("counts", counted(device.examples, "example") + " of its own");
+    return;
+  }
   lines.line("memory", format_bytes(device.memory_bytes) + " to train, " + counted(device.micro_batch_size, "example") +
                            " at a time");
   lines.line("arithmetic",
@@ -72,8 +78,9 @@ std::string job_plan_text(const JobPlan& plan) {
   lines.line("privacy", std::string(to_string(plan.level)) + (plan.spending ? ", with noise" : ""));
   add_device(plan.device, lines);
   lines.heading("A round");
-  lines.line("devices", format_count(plan.round.tickets) + " get the model, " + format_count(plan.round.goal) +
-                            " count, at least " + format_count(plan.round.goal_min));
+  lines.line("devices", format_count(plan.round.tickets) +
+                            (plan.device.counts ? " get the table, " : " get the model, ") +
+                            format_count(plan.round.goal) + " count, at least " + format_count(plan.round.goal_min));
   lines.line("down", format_bytes(plan.round.down_bytes));
   lines.line("up", format_bytes(plan.round.up_bytes));
   if (plan.round.kept_bytes > 0) {

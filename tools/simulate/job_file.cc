@@ -38,6 +38,12 @@ Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string&
                      ": /privacy/noise_multiplier: a simulation has no privacy ledger to release noisy sums from, so "
                      "jobs with noise are not simulated; set it to 0, or use `coterie demo`");
   }
+  if (job.horizontal().analytics) {
+    return Error(ErrorCode::invalid_argument,
+                 where +
+                     ": /analytics: a simulation trains; a table of counts needs no repetition to be known, so that "
+                     "jobs with analytics are not simulated; take `coterie demo --analytics`");
+  }
   if (job.horizontal().rounds.is_buffered()) {
     return Error(ErrorCode::invalid_argument,
                  where +

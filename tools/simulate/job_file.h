@@ -15,7 +15,7 @@ struct SimulatedJob {
 };
 
 // Errors name the file: malformed (no JSON), invalid_argument (what is wrong with the job, by JSON pointers: an unknown
-// kind is among it; a job with noise or buffered rounds), and those of reading it.
+// kind is among it; a job with noise, analytics or buffered rounds), and those of reading it.
 Result<SimulatedJob> read_job(const std::string& path);
 // The same in two steps: the file as JSON, and what it says; `where` is named by errors. The model
 // of a job that leaves it open is a digest of zeros.

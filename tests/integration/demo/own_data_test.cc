@@ -53,6 +53,27 @@ class DemoOwnData : public DemoTest {
   }
 };
 
+// Real devices count what the data say; the demo itself goes through all examples one by one and compares.
+TEST_F(DemoOwnData, CountsAColumnInOneCommand) {
+  DemoProcess demo(directory_.path(), demo_on(people(), {"--devices", "4", "--analytics", "histogram:weight,bins=5"}));
+  ASSERT_EQ(demo.wait(), 0) << demo.errors();
+  EXPECT_THAT(demo.errors(), HasSubstr("every count is that of all examples together"));
+  const nlohmann::json result = nlohmann::json::parse(demo.output(), nullptr, false);
+  ASSERT_EQ(result["bins"].size(), 8u) << "five, below, above, missing";
+  double counted = 0;
+  for (const auto& bin : result["bins"]) counted += bin["count"].get<double>();
+  EXPECT_EQ(counted, 240) << "what is not held out";
+  EXPECT_GE(result["bins"][7]["count"], 1) << "missing ones are no mean";
+  EXPECT_EQ(result["updates"], 4);
+  for (const char* name : {"/chart.svg", "/result.json", "/job.json"}) EXPECT_TRUE(os::exists(run() + name)) << name;
+}
+
+TEST_F(DemoOwnData, CountsNoColumnThatIsNotThere) {
+  expect_refused(demo_on(people(), {"--analytics", "histogram:size"}), "has no column size; it has target, age");
+  expect_refused(demo_on(people(), {"--analytics", "histogram:age", "--attack", "sign_flip:0.2"}),
+                 "--analytics does not go with --attack");
+}
+
 TEST_F(DemoOwnData, TrainsOnATableInOneCommand) {
   DemoProcess demo(directory_.path(),
                    demo_on(people(), {"--devices", "5", "--rounds", "12", "--fraction", "1", "--print-job"}));

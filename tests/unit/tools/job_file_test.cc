@@ -57,6 +57,10 @@ TEST_F(JobFile, IsRefusedByName) {
   ASSERT_FALSE(vertical);
   EXPECT_EQ(vertical.error().code(), ErrorCode::invalid_argument);
   EXPECT_THAT(vertical.error().message(), testing::HasSubstr("/kind"));
+  const Result<SimulatedJob> counting = read(R"({"name": "a", "privacy": {"level": "none"}, "analytics":
+      {"kind": "distinct", "source": "label", "input_values": 2, "buckets": 64}})");
+  ASSERT_FALSE(counting);
+  EXPECT_THAT(counting.error().message(), testing::HasSubstr("jobs with analytics are not simulated"));
 }
 
 TEST_F(JobFile, MayHaveNoNoise) {

@@ -1,0 +1,125 @@
+// A column as a job counts it, what such a job costs, and its result for people.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fl_server/json/job_json.h"
+#include "proto/messages/analytics_lanes.h"
+#include "scheduler/job/analytics_rules.h"
+#include "tests/support/matchers.h"
+#include "tools/admin/analytics_report.h"
+#include "tools/data/input_contract.h"
+#include "tools/demo/analytics_choice.h"
+#include "tools/job_plan/job_check.h"
+#include "tools/job_plan/job_plan.h"
+#include "tools/job_plan/job_plan_text.h"
+
+namespace coterie {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// Inputs: age, whether it is missing, three colours, height.
+InputContract people() {
+  InputContract contract;
+  contract.name = "people";
+  contract.columns = {{.name = "age", .mean = 40, .deviation = 8, .low = 10, .high = 90, .missing = 3},
+                      {.name = "colour", .is_category = true, .values = {"blue", "green", "red"}},
+                      {.name = "height", .mean = 170, .deviation = 10, .low = 150, .high = 200}};
+  contract.inputs = {{.name = "features", .type = ColumnType::float32, .shape = {6}}};
+  contract.target = {.column = "income", .classes = {"high", "low"}};
+  return contract;
+}
+
+AnalyticsSettings settings_for(std::string_view text, uint32_t values = 4) {
+  const Result<AnalyticsChoice> choice = parse_analytics_choice(text);
+  EXPECT_OK(choice);
+  const Result<AnalyticsSettings> settings = analytics_of(*choice, people(), values);
+  EXPECT_OK(settings);
+  EXPECT_OK(validate(rules_of(*settings)));
+  return *settings;
+}
+
+TEST(AnalyticsChoice, FindsTheColumnInTheContract) {
+  const AnalyticsSettings age = settings_for("histogram:age,bins=4");
+  EXPECT_EQ(age.rules.feature, 0u);
+  EXPECT_EQ(age.rules.missing_feature, 1u);
+  EXPECT_EQ(age.rules.input_values, 6u);
+  ASSERT_EQ(age.edges.size(), 5u);
+  EXPECT_EQ(age.edges[1], 30);
+  // Somebody of 30, as the contract encodes it, is in the bin that 30 begins; the oldest is in the last one.
+  for (const auto& [years, lane] : std::vector<std::pair<double, uint64_t>>{{29, 1}, {30, 2}, {90, 4}, {91, 5}}) {
+    std::vector<float> input;
+    add_standard(people().columns[0], true, years, input);
+    input.resize(6);
+    EXPECT_EQ(lane_of(rules_of(age), input, 0), lane) << years;
+  }
+  EXPECT_EQ(settings_for("histogram:height").rules.feature, 5u);
+  const AnalyticsSettings colour = settings_for("histogram:colour");
+  EXPECT_EQ(colour.rules.feature, 2u);
+  EXPECT_EQ(colour.categories.size(), 3u);
+  EXPECT_EQ(settings_for("histogram:income").rules.source, AnalyticsSource::label);
+  EXPECT_EQ(settings_for("histogram:target").categories, (std::vector<std::string>{"high", "low"}));
+  EXPECT_EQ(settings_for("distinct:age,buckets=64").rules.buckets, 64u);
+}
+
+TEST(AnalyticsChoice, NamesWhatIsWrong) {
+  for (const char* text : {"", "age", "histogram", "histogram:", "mean:age", "histogram:,bins=2"}) {
+    EXPECT_ERROR(parse_analytics_choice(text), ErrorCode::invalid_argument, "");
+  }
+  EXPECT_ERROR(parse_analytics_choice("histogram:age,bins=0"), ErrorCode::invalid_argument, "bins must be");
+  EXPECT_ERROR(parse_analytics_choice("histogram:age,width=3"), ErrorCode::invalid_argument, "bins=N");
+  EXPECT_ERROR(parse_analytics_choice("distinct:age,buckets=x"), ErrorCode::invalid_argument, "buckets must be");
+  EXPECT_ERROR(analytics_of(*parse_analytics_choice("histogram:size"), people(), 1), ErrorCode::invalid_argument,
+               "people has no column size; it has target, age, colour, height");
+}
+
+TEST(AnalyticsJobPlan, NeedsNoModel) {
+  JobSettings job{.common = {.name = "ages"}, .kind = HorizontalSettings{}};
+  HorizontalSettings& settings = job.horizontal();
+  const AnalyticsSettings analytics = settings_for("histogram:age");
+  set_defaults(analytics, settings);
+  settings.analytics = analytics;
+  nlohmann::json json = to_json(job);
+  json.erase("model");
+  const CheckedJob checked = check_job(json, {});
+  ASSERT_THAT(checked.problems, IsEmpty());
+  const Result<JobPlan> plan = plan_job(checked.settings, *checked.model, 100);
+  ASSERT_OK(plan);
+  EXPECT_EQ(plan->device.examples, 4u);
+  EXPECT_EQ(plan->device.up_bytes, 13 * sizeof(float)) << "ten bins, below, above, missing";
+  EXPECT_THAT(job_plan_text(*plan), HasSubstr("its counts"));
+  EXPECT_THAT(check_job(json, Bytes{1, 2}).problems, Not(IsEmpty())) << "a model of one's own";
+}
+
+TEST(AnalyticsReport, IsForPeople) {
+  nlohmann::json answer = {{"schema", "coterie.analytics_result.v1"},
+                           {"kind", "histogram"},
+                           {"column", "a\x1b[31mge"},
+                           {"rounds", 1},
+                           {"updates", 50},
+                           {"noise_deviation", 2.5},
+                           {"bins",
+                            {{{"from", nullptr}, {"to", 10}, {"count", 20}, {"low", 15}, {"high", 25}},
+                             {{"from", 10}, {"to", nullptr}, {"count", 40}, {"low", 35}, {"high", 45}},
+                             {{"name", "<missing>"}, {"count", -1}, {"low", 0}, {"high", 4}}}},
+                           {"quantiles", {{{"quantile", 0.5}, {"from", 10}, {"to", nullptr}}}}};
+  const Result<AnalyticsReport> report = parse_analytics(answer);
+  ASSERT_OK(report);
+  const std::string text = analytics_text(*report);
+  EXPECT_THAT(text, HasSubstr("below 10"));
+  EXPECT_THAT(text, HasSubstr("10 and above"));
+  EXPECT_THAT(text, HasSubstr("quantile 0.5 lies in: 10 and above"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  const std::string svg = draw_analytics(*report);
+  EXPECT_THAT(svg, HasSubstr("&lt;missing&gt;"));
+  EXPECT_THAT(svg, Not(HasSubstr("\x1b")));
+  answer["schema"] = "other";
+  EXPECT_ERROR(parse_analytics(answer), ErrorCode::malformed, "coterie.analytics_result.v1");
+}
+
+}  // namespace
+}  // namespace coterie

@@ -1,0 +1,145 @@
+#include "tools/demo/analytics_choice.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "base/text/suggest.h"
+#include "proto/messages/analytics_lanes.h"
+#include "proto/messages/model.h"
+#include "scheduler/job/analytics_settings.h"
+#include "tools/data/input_contract.h"
+
+namespace coterie {
+namespace {
+
+constexpr std::string_view kTarget = "target";
+
+Error wrong(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
+
+Result<uint32_t> whole(std::string_view text, std::string_view name, uint32_t low, uint32_t high) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= low && value <= high) return value;
+  return wrong(std::string(name) + " must be a whole number from " + std::to_string(low) + " to " +
+               std::to_string(high) + ", not " + std::string(text));
+}
+
+Status read_setting(std::string_view text, AnalyticsChoice& choice) {
+  const size_t equals = std::min(text.find('='), text.size());
+  const std::string_view name = text.substr(0, equals);
+  const std::string_view value = equals < text.size() ? text.substr(equals + 1) : std::string_view();
+  if (name == "bins") {
+    COT_ASSIGN(choice.bins, whole(value, name, 1, kHistogramEdgesMax - 1));
+  } else if (name == "buckets") {
+    COT_ASSIGN(choice.buckets, whole(value, name, kDistinctBucketsMin, kDistinctBucketsMax));
+  } else if (name == "values") {
+    COT_ASSIGN(choice.values, whole(value, name, 1, kAnalyticsValuesMax));
+  } else {
+    return wrong("--analytics has bins=N, buckets=N and values=N behind the column, not " + std::string(text));
+  }
+  return {};
+}
+
+// Equal bins from low to high; the last edge lies just above what was seen, so that it belongs to a bin.
+std::vector<double> equal_edges(double low, double high, uint32_t bins) {
+  const double width = (high > low ? high - low : 1) / bins;
+  std::vector<double> edges;
+  for (uint32_t i = 0; i <= bins; ++i) edges.push_back(low + width * i);
+  edges.back() = high > low ? high + width * 1e-6 : edges.back();
+  return edges;
+}
+
+void take_number(double low, double high, double mean, double deviation, bool is_standardised, uint32_t bins,
+                 AnalyticsSettings& analytics) {
+  if (analytics.rules.kind == AnalyticsKind::histogram) {
+    analytics.edges = equal_edges(low, high, bins);
+    analytics.quantiles = {0.25, 0.5, 0.75};
+  }
+  if (!is_standardised || !(deviation > 0)) return;
+  analytics.mean = mean;
+  analytics.deviation = deviation;
+}
+
+void take_target(const ContractTarget& target, uint32_t bins, AnalyticsSettings& analytics) {
+  if (!target.is_number) {
+    analytics.rules.source = AnalyticsSource::label;
+    if (analytics.rules.kind == AnalyticsKind::histogram) analytics.categories = target.classes;
+    return;
+  }
+  analytics.rules.source = AnalyticsSource::target;
+  take_number(target.low, target.high, target.mean, target.deviation, target.is_standardised, bins, analytics);
+}
+
+void take_column(const InputContract& contract, const ContractColumn& column, size_t place, uint32_t bins,
+                 AnalyticsSettings& analytics) {
+  analytics.rules.source = AnalyticsSource::feature;
+  analytics.rules.feature = static_cast<uint32_t>(place);
+  if (column.is_category) {
+    analytics.categories = column.values;
+    return;
+  }
+  take_number(column.low, column.high, column.mean, column.deviation, contract.standardise, bins, analytics);
+  if (column.missing > 0) analytics.rules.missing_feature = static_cast<uint32_t>(place + 1);
+}
+
+Error no_column(const AnalyticsChoice& choice, const InputContract& contract) {
+  std::vector<std::string_view> names = {kTarget};
+  for (const ContractColumn& column : contract.columns) names.push_back(column.name);
+  std::string listed;
+  for (const std::string_view name : names) listed += (listed.empty() ? "" : ", ") + std::string(name);
+  constexpr size_t kListedMax = 400;
+  if (listed.size() > kListedMax) listed = listed.substr(0, kListedMax) + " ...";
+  return wrong("--analytics: " + contract.name + " has no column " + choice.column + "; it has " + listed);
+}
+
+}  // namespace
+
+Result<AnalyticsChoice> parse_analytics_choice(std::string_view text) {
+  AnalyticsChoice choice;
+  const size_t colon = std::min(text.find(':'), text.size());
+  const auto names = analytics_kind_names();
+  const auto kind = std::ranges::find(names, text.substr(0, colon));
+  if (kind == names.end() || colon + 1 >= text.size()) {
+    return wrong("must be histogram:COLUMN or distinct:COLUMN, not " + std::string(text));
+  }
+  choice.kind = static_cast<AnalyticsKind>(kind - names.begin() + 1);
+  std::string_view rest = text.substr(colon + 1);
+  const size_t comma = std::min(rest.find(','), rest.size());
+  choice.column = rest.substr(0, comma);
+  rest = comma < rest.size() ? rest.substr(comma + 1) : std::string_view();
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    COT_TRY(read_setting(rest.substr(0, end), choice));
+    rest = end < rest.size() ? rest.substr(end + 1) : std::string_view();
+  }
+  if (choice.column.empty()) return wrong("must name a column: histogram:COLUMN");
+  return choice;
+}
+
+Result<AnalyticsSettings> analytics_of(const AnalyticsChoice& choice, const InputContract& contract, uint32_t values) {
+  AnalyticsSettings analytics;
+  AnalyticsRules& rules = analytics.rules;
+  rules.kind = choice.kind;
+  rules.values_max = values;
+  rules.lane_max = choice.kind == AnalyticsKind::distinct ? 1 : values;
+  if (choice.kind == AnalyticsKind::distinct) rules.buckets = choice.buckets;
+  COT_ASSIGN(const uint64_t numbers, element_count(contract.inputs.at(0).shape));
+  rules.input_values = static_cast<uint32_t>(numbers);
+  analytics.column = choice.column;
+  if (choice.column == kTarget || choice.column == contract.target.column) {
+    take_target(contract.target, choice.bins, analytics);
+    return analytics;
+  }
+  size_t place = 0;
+  for (const ContractColumn& column : contract.columns) {
+    if (column.name == choice.column) {
+      take_column(contract, column, place, choice.bins, analytics);
+      return analytics;
+    }
+    place += column.width(contract.one_hot);
+  }
+  return no_column(choice, contract);
+}
+
+}  // namespace coterie

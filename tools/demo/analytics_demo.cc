@@ -1,0 +1,268 @@
+#include "tools/demo/analytics_demo.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/os/clock.h"
+#include "device_sdk/runtime/dataset_source.h"
+#include "fl_server/json/job_json.h"
+#include "proto/messages/analytics_lanes.h"
+#include "scheduler/job/analytics_result.h"
+#include "scheduler/job/analytics_rules.h"
+#include "tools/admin/analytics_report.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/report.h"
+#include "tools/cli/table.h"
+#include "tools/cli/wrap.h"
+#include "tools/demo/demo_data.h"
+#include "tools/demo/demo_server.h"
+#include "tools/demo/fleet.h"
+#include "tools/demo/job_request.h"
+#include "tools/demo/progress.h"
+#include "tools/demo/round_watch.h"
+
+namespace coterie {
+namespace {
+
+constexpr Millis kLookEvery{50};
+constexpr Millis kEnrollMax{300'000};
+constexpr Millis kDevicesGrace{5'000};
+
+struct Prepared {
+  DemoOptions options;
+  DemoData data;
+  JobSettings job;
+};
+
+uint64_t most_examples(const DemoData& data) {
+  uint64_t most = 1;
+  for (const std::vector<uint32_t>& counts : data.label_counts) {
+    uint64_t own = 0;
+    for (const uint32_t count : counts) own += count;
+    most = std::max(most, own);
+  }
+  return most;
+}
+
+// What a job with analytics would be refused for, and what would be another demo. What is said of a training means
+// nothing here.
+Status check_options(const DemoOptions& options) {
+  const std::pair<bool, const char*> others[] = {{options.attack.is_on(), "--attack"},
+                                                 {options.aggregation.keeps_updates(), "--aggregation"},
+                                                 {options.is_buffered, "--round-policy buffered"},
+                                                 {options.update_bits > 0, "--update-bits"},
+                                                 {options.download_bits > 0, "--download-bits"},
+                                                 {options.adaptive_clip.has_value(), "--adaptive-clip"},
+                                                 {options.clip.has_value(), "--clip (values=N bounds a device)"},
+                                                 {options.dropout > 0, "--dropout"}};
+  for (const auto& [is_there, name] : others) {
+    if (is_there) return Error(ErrorCode::invalid_argument, std::string("--analytics does not go with ") + name);
+  }
+  return {};
+}
+
+// Each device is asked once: a second round would count the same examples again.
+Result<Prepared> prepare(const DemoOptions& asked) {
+  COT_TRY(check_options(asked));
+  Prepared prepared;
+  COT_ASSIGN(prepared.data, prepare_data(asked));
+  DemoOptions& options = prepared.options;
+  options = settled(asked, prepared.data);
+  options.rounds = 1;
+  options.fraction = 1;
+  const AnalyticsChoice& choice = *options.analytics;
+  const uint64_t all = std::min<uint64_t>(most_examples(prepared.data), kAnalyticsValuesMax);
+  const auto values = static_cast<uint32_t>(choice.values > 0 ? choice.values : options.has_noise() ? 1 : all);
+  COT_ASSIGN(AnalyticsSettings analytics, analytics_of(choice, prepared.data.contract, values));
+  const AnalyticsRules rules = rules_of(analytics);
+  if (const Status good = validate(rules); !good) return good.error().with_context("--analytics");
+  options.clip = static_cast<double>(clip_of(rules));
+  COT_ASSIGN(const HorizontalSettings trained, job_settings(options, lane_count(rules)));
+  HorizontalSettings settings;
+  set_defaults(analytics, settings);
+  settings.analytics = std::move(analytics);
+  settings.rounds = trained.rounds;
+  settings.privacy = trained.privacy;
+  prepared.job = {.common = {.name = "demo-analytics"}, .kind = std::move(settings)};
+  if (const Problems problems = validate(prepared.job); !problems.empty()) {
+    return Error(ErrorCode::invalid_argument, problems[0].pointer + " " + problems[0].detail);
+  }
+  return prepared;
+}
+
+// What all examples of all devices together say, one by one.
+Result<std::vector<float>> pooled_counts(const Prepared& prepared) {
+  const AnalyticsRules rules = rules_of(*prepared.job.horizontal().analytics);
+  std::vector<float> counts(lane_count(rules)), input(rules.input_values);
+  float target = 0;
+  const Example::Place places[] = {input};
+  const Example example(places, {&target, 1});
+  for (uint32_t device = 0; device < prepared.options.devices; ++device) {
+    COT_ASSIGN(Bytes file, prepared.data.shard_file(device));
+    COT_ASSIGN(DatasetSource source, DatasetSource::load(std::move(file)));
+    for (uint64_t i = 0; i < source.size(); ++i) {
+      COT_TRY(source.read(i, example));
+      if (const std::optional<uint64_t> lane = lane_of(rules, input, target)) ++counts[*lane];
+    }
+  }
+  return counts;
+}
+
+class AnalyticsDemo {
+ public:
+  AnalyticsDemo(const Prepared& prepared, const RunFolder& folder, ProgressLine& progress)
+      : prepared_(prepared), folder_(folder), progress_(progress) {}
+  // Devices first: a server that goes first would leave them complaining in their logs.
+  ~AnalyticsDemo() {
+    progress_.show("stopping devices and server");
+    if (fleet_) fleet_->stop(kDevicesGrace);
+    if (server_) server_->stop();
+    progress_.clear();
+  }
+
+  // The server's answer.
+  Result<nlohmann::json> run() {
+    COT_TRY(write_data(prepared_.data, folder_));
+    progress_.show("starting the server");
+    COT_ASSIGN(server_, DemoServer::start(folder_, prepared_.options.seed));
+    COT_TRY(start_devices());
+    const std::string request = to_json(prepared_.job).dump(2) + "\n";
+    if (prepared_.options.print_job) {
+      progress_.clear();
+      std::fputs(request.c_str(), prepared_.options.json ? stderr : stdout);
+    }
+    COT_ASSIGN(const std::string job, server_->create_job(request));
+    COT_TRY(wait_for(job));
+    return server_->admin().get("jobs/" + path_segment(job) + "/result");
+  }
+
+ private:
+  Status start_devices() {
+    const DemoOptions& options = prepared_.options;
+    COT_ASSIGN(const std::string token, server_->create_token(options.devices));
+    COT_ASSIGN(const std::string self, own_path());
+    std::vector<std::string> policy = device_policy(options);
+    policy.push_back("--accept-analytics");
+    fleet_.emplace(FleetSettings{.program = self,
+                                 .server_url = server_->endpoints().device_url,
+                                 .ca_file = server_->endpoints().ca_file,
+                                 .token = token,
+                                 .seed = options.seed,
+                                 .devices = options.devices,
+                                 .policy = std::move(policy)},
+                   folder_);
+    progress_.show("starting " + counted(options.devices, "device"));
+    COT_TRY(fleet_->start());
+    const Instant until = os::monotonic_now() + kEnrollMax;
+    for (;;) {
+      COT_ASSIGN(const uint64_t enrolled, server_->count_devices());
+      if (enrolled >= options.devices) return {};
+      if (os::monotonic_now() > until) {
+        return Error(ErrorCode::timed_out, "waited for devices to enroll; " + std::to_string(enrolled) + " of " +
+                                               std::to_string(options.devices) + " have");
+      }
+      COT_TRY(look_after_devices());
+      COT_TRY(Interrupt::wait(kLookEvery));
+    }
+  }
+
+  Status look_after_devices() {
+    COT_TRY(server_->check());
+    COT_ASSIGN(const std::vector<std::string> notes, fleet_->look_after());
+    for (const std::string& note : notes) progress_.print("  " + note);
+    return {};
+  }
+
+  Status wait_for(const std::string& job) {
+    const auto get = [this](const std::string& target) { return server_->admin().get(target); };
+    RoundWatch watch(get, job, prepared_.job.horizontal().rounds.count, progress_);
+    for (;;) {
+      COT_ASSIGN(const bool is_over, watch.look(os::monotonic_now()));
+      COT_TRY(look_after_devices());
+      if (is_over) return watch.check_completed();
+      COT_TRY(Interrupt::wait(kLookEvery));
+    }
+  }
+
+  const Prepared& prepared_;
+  const RunFolder& folder_;
+  ProgressLine& progress_;
+  std::unique_ptr<DemoServer> server_;
+  std::optional<Fleet> fleet_;
+};
+
+// How far the table is from what all examples together say.
+std::string verdict(const Prepared& prepared, const nlohmann::json& answer, const std::vector<float>& pooled) {
+  const AnalyticsSettings& analytics = *prepared.job.horizontal().analytics;
+  const AnalyticsResult truth = result_of(analytics, pooled, 0);
+  if (truth.distinct) {
+    return "all examples together, in the same buckets: " + std::to_string(truth.distinct->occupied) + " occupied";
+  }
+  const bool has_all = analytics.rules.values_max >= most_examples(prepared.data);
+  if (!has_all) return "each device has counted " + counted(analytics.rules.values_max, "example") + " of its own";
+  double most = 0;
+  const auto& bins = answer.at("bins");
+  for (size_t i = 0; i < pooled.size() && i < bins.size(); ++i) {
+    most = std::max(most, std::abs(bins[i].value("count", 0.0) - static_cast<double>(pooled[i])));
+  }
+  return most == 0 ? "every count is that of all examples together"
+                   : "counts are at most " + format_digits(most) + " off those of all examples together";
+}
+
+Status finish(const Prepared& prepared, const RunFolder& folder, const nlohmann::json& answer, std::FILE* human) {
+  COT_ASSIGN(const AnalyticsReport report, parse_analytics(answer));
+  COT_ASSIGN(const std::vector<float> pooled, pooled_counts(prepared));
+  COT_TRY(folder.write("result.json", as_bytes(answer.dump(2) + "\n")));
+  COT_TRY(folder.write("chart.svg", as_bytes(draw_analytics(report))));
+  COT_TRY(folder.write("job.json", as_bytes(to_json(prepared.job).dump(2) + "\n")));
+  std::fputs((analytics_text(report) + "\n" + verdict(prepared, answer, pooled) + "\n" + folder.path() +
+              ": result.json, chart.svg, job.json\n")
+                 .c_str(),
+             human);
+  std::fflush(human);
+  if (prepared.options.json) std::printf("%s\n", answer.dump().c_str());
+  std::fflush(stdout);
+  return {};
+}
+
+}  // namespace
+
+ExitCode run_analytics_demo(const DemoOptions& asked) {
+  std::FILE* const human = asked.json ? stderr : stdout;
+  const auto give_up = [](const Error& error, ExitCode code) {
+    print_error("demo", error);
+    return code;
+  };
+  const Result<Prepared> prepared = prepare(asked);
+  if (!prepared) return give_up(prepared.error(), ExitCode::usage);
+  Result<RunFolder> folder =
+      asked.out.empty() ? RunFolder::create_default(asked.keep) : RunFolder::create(asked.out, asked.keep);
+  if (!folder) return give_up(folder.error(), ExitCode::usage);
+  Status done;
+  {
+    ProgressLine progress(human, asked.quiet);
+    for (const std::string& note : prepared->data.notes) {
+      progress.print(wrapped("note: " + printable(note), progress.terminal().columns, 2));
+    }
+    Result<nlohmann::json> answer = AnalyticsDemo(*prepared, *folder, progress).run();
+    done = answer ? finish(*prepared, *folder, *answer, human) : Status(answer.error());
+    if (Interrupt::requested()) done = interrupted_error();
+  }
+  if (done) {
+    folder->finished();
+    return ExitCode::ok;
+  }
+  if (done.error().code() == ErrorCode::cancelled) {
+    folder->interrupted();
+    std::fprintf(stderr, "coterie demo: interrupted; all processes ended, nothing is left behind\n");
+    return ExitCode::interrupted;
+  }
+  folder->failed();
+  return give_up(done.error(), done.error().code() == ErrorCode::timed_out ? ExitCode::timeout : ExitCode::failure);
+}
+
+}  // namespace coterie
