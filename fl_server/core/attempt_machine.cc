@@ -25,6 +25,7 @@ RoundCohortsSettings settings_of(const BeginCohorts& event, Instant now) {
   return {.cohort_count = rules.cohort_count,
           .adverts_goal = rules.adverts_goal,
           .adverts_enough = std::min(event.goal_count, rules.adverts_goal),
+          .adverts_least = rules.adverts_least,
           .cohort = {.advertising_max = time_to_advertise(rules.deadline - now, rules.cohort_phase_max),
                      .phase_max = rules.cohort_phase_max,
                      .dropout_share = event.session.dropout_share}};
@@ -58,7 +59,7 @@ std::optional<Instant> AttemptMachine::next_deadline() const {
 
 void AttemptMachine::handle(const BeginCohorts& event) {
   if (cohorts_ || lost_) return;  // an attempt begins once: what is extended has its sessions
-  if (event.has_accepted) return lose(kStartedAnew);
+  if (event.has_accepted || event.rules.is_resumed) return lose(kStartedAnew);
   Result<RoundCohorts> cohorts =
       RoundCohorts::make(event.session, settings_of(event, now_), event.ring_seeds, event.certificate_is_good, now_);
   if (!cohorts) {

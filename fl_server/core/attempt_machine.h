@@ -10,7 +10,8 @@
 //   updates came before this life      at the claim
 //
 // Sessions live in this process: a server that is started anew while devices aggregate cannot take their masks off, so
-// that the attempt is lost and the round is tried again, with fresh keys.
+// that the attempt is lost and the round is tried again, with fresh keys. In buffered rounds it is lost wherever
+// sessions may have begun before: their devices have left them for good, and meet again in the next attempt (ADR 127).
 //
 // Questions of devices are held until a phase of their cohort begins or their time is up. Each call of a device gets
 // one answer, whatever becomes of the attempt. The machine knows a call by its number alone.

@@ -234,10 +234,16 @@ void CohortMachine::advance(Instant now) {
   if (step_check_.is_due(server_.size())) check();
 }
 
+bool CohortMachine::waits_for_least(Instant now) const {
+  const bool is_overdue = deadline_ && now >= *deadline_;
+  return is_overdue && server_.phase() == Phase::advertising && server_.answered() < settings_.adverts_least;
+}
+
 // Several phases may end at once: in one that nobody has to answer, all have answered.
 void CohortMachine::end_due_phases(Instant now) {
   while (!failure_ && !is_ready_) {
     if (server_.phase() == Phase::masking && updates_expected_) return;  // the round's turn: freeze()
+    if (waits_for_least(now)) deadline_ = now + settings_.advertising_max;
     const bool overdue = deadline_ && now >= *deadline_;
     if (answered() < expected() && !overdue) return shorten_wait(now);
     if (server_.phase() == Phase::masking) {

@@ -6,7 +6,8 @@
 // have answered, when those that have not are not worth the wait (phase_patience.h; the plan is to lose dropout_share
 // of the whole roster, in all phases together), or after phase_max.
 //
-//   advertising   until adverts_goal devices, or its time. Fewer than the session's least: failed
+//   advertising   until adverts_goal devices, or its time, which begins again for fewer than adverts_least. Fewer than
+//                 the session's least: failed
 //   masking       until the masked updates have come, and are durably accepted; then until freeze(), which is the
 //                 round's
 //   unmasking     until everybody asked has answered, or the time is up and there are shares enough
@@ -29,6 +30,7 @@ namespace coterie {
 
 struct CohortSettings {
   uint32_t adverts_goal = 0;       // devices that close the roster
+  uint32_t adverts_least = 0;      // without which it stays open past its time; at most adverts_goal
   Millis advertising_max{60'000};  // training is before it, so devices come at different times
   Millis phase_max{30'000};        // of each other phase: a message there and one back
   double dropout_share = 0;        // that is planned for
@@ -96,6 +98,7 @@ class CohortMachine {
   PhasePatience patience() const;
   void advance(Instant now);
   void end_due_phases(Instant now);
+  bool waits_for_least(Instant now) const;
   void begin_phase(Instant now);
   void shorten_wait(Instant now);
   Status close_phase();

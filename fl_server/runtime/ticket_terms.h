@@ -28,7 +28,7 @@ inline TicketClaims claims_of(const RoundNotice& notice, const GiveTicket& given
 // None: no later round may count it.
 inline std::optional<HeldUpdate> held_by(const TicketClaims& claims) {
   if (!claims.handed) return std::nullopt;
-  return HeldUpdate{claims.handed->job, claims.handed->version, claims.handed->model};
+  return HeldUpdate{claims.handed->job, claims.handed->version, claims.handed->model, claims.round};
 }
 
 // By how many model versions the update of such a ticket is late in a round that begins with `base`.

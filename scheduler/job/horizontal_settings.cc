@@ -231,8 +231,14 @@ Problems validate(const HorizontalSettings& settings) {
 }
 
 uint32_t adverts_goal(const HorizontalSettings& settings) {
+  if (settings.rounds.is_buffered()) return settings.rounds.goal_count;
   const double wanted = std::ceil(settings.rounds.goal_count / (1 - std::min(0.9, settings.privacy.dropout_share)));
   return std::min(settings.rounds.ticket_count(), static_cast<uint32_t>(std::min(wanted, 1e9)));
+}
+
+uint32_t adverts_least(const HorizontalSettings& settings) {
+  const bool waits = settings.rounds.is_buffered() && settings.privacy.level != SecurityLevel::none;
+  return waits ? settings.rounds.goal_count_min : 0;
 }
 
 uint32_t cohort_count(const HorizontalSettings& settings) {

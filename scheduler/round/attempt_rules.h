@@ -10,8 +10,12 @@ namespace coterie {
 struct AttemptRules {
   uint32_t cohort_count = 1;   // with secure aggregation
   uint32_t adverts_goal = 0;   // devices that close the rosters of all cohorts
+  uint32_t adverts_least = 0;  // for so many rosters stay open however long it takes; 0: for nobody
   Millis cohort_phase_max{0};  // how long each phase of a session waits for devices
-  Instant deadline;            // selecting: of the choice; collecting: of the updates
+  // Of buffered rounds: it collected when this life of the machine came to it, so that devices may have been in its
+  // sessions before, and left them for good.
+  bool is_resumed = false;
+  Instant deadline;  // selecting: of the choice; collecting: of the updates
 };
 
 }  // namespace coterie

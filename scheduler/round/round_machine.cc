@@ -90,6 +90,7 @@ void RoundMachine::adopt(const JobProgress& progress) {
     return end();
   }
   if (!round_) return open_next();
+  is_resumed_ = round_->state == RoundState::collecting;
   switch (round_->state) {
     case RoundState::selecting: return enter_selecting();
     case RoundState::collecting: return enter_collecting();
@@ -130,6 +131,7 @@ void RoundMachine::handle(const RoundOpened& event) {
   round_ = *event.round;
   accepted_ = 0;
   tickets_ = 0;
+  is_resumed_ = false;
   enter_selecting();
 }
 
@@ -442,7 +444,9 @@ PublishRound RoundMachine::published() const {
   return {.notice = std::move(notice),
           .rules = {.cohort_count = cohort_count(settings()),
                     .adverts_goal = adverts_goal(settings()),
+                    .adverts_least = adverts_least(settings()),
                     .cohort_phase_max = settings().privacy.phase_max,
+                    .is_resumed = is_resumed_ && settings().rounds.is_buffered(),
                     .deadline = round_->state == RoundState::collecting ? collect_until_ : deadline_.value_or(now_)}};
 }
 

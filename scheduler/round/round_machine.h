@@ -186,6 +186,7 @@ class RoundMachine {
   uint32_t extensions_ = 0;
   uint32_t finalize_failures_ = 0;
   bool choice_overdue_ = false;
+  bool is_resumed_ = false;  // the round was collecting when it was loaded
 
   std::optional<RoundRequest> pending_;
   uint64_t serial_ = 0;

@@ -174,7 +174,7 @@ CheckinDesk::Round* CheckinDesk::round_for(const Waiter& waiter) {
 // Precondition: the waiter holds an update.
 bool CheckinDesk::may_join(const Waiter& waiter, const Round& round) {
   return round.notice.job == waiter.held->job && round.notice.state == RoundState::collecting &&
-         !round.is_before(*waiter.held) && round.wants(waiter.device);
+         round.notice.key != waiter.held->left && !round.is_before(*waiter.held) && round.wants(waiter.device);
 }
 
 // The round of its job that is to count a held update, or null.

@@ -45,10 +45,13 @@ struct DeskLimits {
 };
 
 // An update that no round counts yet: of which job, and from which of its models, as the server has handed it out.
+// `left`: the attempt whose ticket the device shows. It has left that one for good, which with secure aggregation may
+// go on without it.
 struct HeldUpdate {
   JobId job;
   ModelVersion version;
   Digest model;
+  RoundKey left = {};
 };
 
 // ---- Effects

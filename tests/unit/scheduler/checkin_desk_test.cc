@@ -50,9 +50,10 @@ class Desk {
     return text(desk_.check_in(WaiterId(waiter), device(who), population, hold, now_));
   }
   // With an update of version `version` of `job`.
-  Lines join(uint64_t waiter, uint64_t who, uint64_t version, const std::string& job = "j", Millis hold = kHold) {
+  Lines join(uint64_t waiter, uint64_t who, uint64_t version, const std::string& job = "j", Millis hold = kHold,
+             const RoundKey& left = {}) {
     return text(desk_.check_in(WaiterId(waiter), device(who), kPhones, hold, now_,
-                               HeldUpdate{JobId(job), ModelVersion(version), Digest()}));
+                               HeldUpdate{JobId(job), ModelVersion(version), Digest(), left}));
   }
   Lines cancel(uint64_t waiter) { return text(desk_.cancel(WaiterId(waiter))); }
   Lines undelivered(uint64_t who, uint64_t round = 1) {
@@ -132,6 +133,16 @@ TEST(BufferedDesk, HoldsALateUpdateForTheNextRoundOfItsJob) {
   EXPECT_THAT(desk.desk().lacking(), Contains(testing::Pair(testing::_, 0u)));
   EXPECT_THAT(desk.publish(buffered(RoundState::collecting, 0, 6, 2)), Contains("join 1"));
   EXPECT_EQ(desk.desk().waiting(kPhones), 0u);
+}
+
+// With secure aggregation a round may collect while its roster is closed.
+TEST(BufferedDesk, DoesNotAskADeviceIntoTheAttemptThatItHasLeft) {
+  Desk desk;
+  RoundNotice round = buffered(RoundState::collecting, 5, 5);
+  desk.publish(round);
+  EXPECT_THAT(desk.join(1, 1, 4, "j", kHold, round.key), ElementsAre("pool phones 1"));
+  round.key.attempt = Attempt(2);
+  EXPECT_THAT(desk.publish(round), Contains("join 1"));
 }
 
 TEST(BufferedDesk, AsksADeviceForNewWorkWhoseUpdateIsTooLate) {

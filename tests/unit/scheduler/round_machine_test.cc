@@ -108,7 +108,9 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   EXPECT_EQ(goal, 10u);
   EXPECT_EQ(due, std::nullopt) << "known once masks are";
   EXPECT_FALSE(keeps);
-  const auto& [cohorts, adverts, phase_max, deadline] = rules;
+  const auto& [cohorts, adverts, least, phase_max, is_resumed, deadline] = rules;
+  EXPECT_EQ(least, 0u) << "rounds are synchronous";
+  EXPECT_FALSE(is_resumed);
   EXPECT_EQ(cohorts, cohort_count(job.job.spec.horizontal()));
   EXPECT_EQ(adverts, adverts_goal(job.job.spec.horizontal()));
   EXPECT_EQ(phase_max, job.job.spec.horizontal().privacy.phase_max);
@@ -154,6 +156,27 @@ TEST(RoundMachine, ShowsItsRoundOnceItIsLoaded) {
   EXPECT_EQ(machine.round()->key.round, RoundId(3));
   EXPECT_EQ(machine.accepted(), 4u);
   EXPECT_FALSE(machine.ended());
+}
+
+// What devices have left of a buffered round is over, wherever the one that led has gone.
+TEST(RoundMachine, SaysOfABufferThatItCollectedBefore) {
+  for (const RoundPolicyKind policy : {RoundPolicyKind::buffered, RoundPolicyKind::synchronous}) {
+    for (const RoundState state : {RoundState::selecting, RoundState::collecting}) {
+      RoundMachine machine(JobId("j"));
+      machine.start();
+      JobProgress job = fresh_job();
+      job.job.spec.horizontal().rounds.policy = policy;
+      job.job.spec.horizontal().privacy.level = SecurityLevel::masked;
+      job.latest.emplace();
+      job.latest->key = {RoundId(3), Attempt(1)};
+      job.latest->number = 1;
+      job.latest->state = state;
+      const RoundEffects effects = machine.step(ProgressLoaded{1, job}, Instant(Millis(0)));
+      ASSERT_FALSE(effects.empty());
+      const bool is_resumed = policy == RoundPolicyKind::buffered && state == RoundState::collecting;
+      EXPECT_EQ(std::get<PublishRound>(effects[0]).rules.is_resumed, is_resumed);
+    }
+  }
 }
 
 TEST(RoundMachine, IsNotConfusedByAClockThatGoesBack) {

@@ -59,6 +59,28 @@ TEST(AttemptMachine, IsLostIfDevicesWereAcceptedInAnEarlierLife) {
   EXPECT_THAT(attempt.begin(), IsEmpty()) << "an attempt that is lost does not begin again";
 }
 
+// Devices that were in its sessions show its ticket, and are asked into it no more.
+TEST(AttemptMachine, OfABufferedRoundIsLostIfItMayHaveBegunInAnEarlierLife) {
+  AttemptScript attempt;
+  attempt.rules_.is_resumed = true;
+  EXPECT_THAT(attempt.begin(), ElementsAre(kStartedAnew));
+  EXPECT_THAT(attempt.advertise(0), ElementsAre("refuse 0: round_closed"));
+}
+
+TEST(AttemptMachine, OfABufferedRoundWaitsForItsLeastHoweverLong) {
+  AttemptScript attempt;
+  attempt.rules_.adverts_least = 3;
+  attempt.begin();
+  attempt.advertise(0);
+  attempt.advertise(1);
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(attempt.pass(kCollecting), IsEmpty());
+  EXPECT_TRUE(attempt.machine().is_aggregating());
+  attempt.advertise(2);
+  EXPECT_THAT(attempt.ask(2, CohortQuestion::roster, Millis(0)), ElementsAre("answer 2: not yet")) << "others may come";
+  attempt.pass(kCollecting);
+  EXPECT_THAT(attempt.ask(2, CohortQuestion::roster), ElementsAre("answer 2: roster"));
+}
+
 TEST(AttemptMachine, IsLostIfItIsClaimedAndNeverBegan) {
   AttemptScript attempt;
   EXPECT_THAT(attempt.freeze(), IsEmpty());

@@ -38,8 +38,8 @@ class AttemptReplay {
   void row(const DeviceId& device) { rows_.insert(device); }
 
   void come_to_an_end() {
+    if (!is_withdrawn_) settle();
     if (!is_withdrawn_) {
-      settle();
       if (!is_frozen_) tell(AttemptFrozen{}, now_);
       settle();
       tell(FinalizeAsked{++serial_}, now_);
@@ -54,7 +54,7 @@ class AttemptReplay {
 
  private:
   // ---- What an event says about the world
-  void note(const BeginCohorts&) {}
+  void note(const BeginCohorts& e) { waits_for_ever_ = e.rules.adverts_least > 0; }
   void note(const CohortMessageCame& e) { answers_[e.call]; }
   void note(const CohortAsked& e) { answers_[e.call]; }
   void note(const MaskedInputCame& e) { answers_[e.call]; }
@@ -113,6 +113,7 @@ class AttemptReplay {
         return;
       }
     }
+    if (waits_for_ever_) return tell(AttemptWithdrawn{}, now_);
     ADD_FAILURE() << "the machine never comes to rest";
   }
 
@@ -125,7 +126,8 @@ class AttemptReplay {
   std::optional<uint32_t> due_;
   bool is_expected_ = false, is_frozen_ = false, is_claimed_ = false, is_withdrawn_ = false;
   bool lost_after_claim_ = false;
-  uint64_t serial_ = 1'000;  // of claims that no script makes
+  bool waits_for_ever_ = false;  // for devices that the script has not
+  uint64_t serial_ = 1'000;      // of claims that no script makes
 };
 
 // What may come in the place of `step`: each is a list of events.

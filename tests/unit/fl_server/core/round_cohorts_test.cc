@@ -27,12 +27,13 @@ class RoundCohortsTest : public testing::Test {
   }
 
   // `goal` devices in `count` cohorts, `enough` of which will do; all of `devices` are there.
-  void begin(uint32_t count, uint32_t goal, uint32_t enough, uint32_t devices) {
+  void begin(uint32_t count, uint32_t goal, uint32_t enough, uint32_t devices, uint32_t least = 0) {
     const std::vector<uint64_t> seeds(count, 1);
     cohorts_ = *RoundCohorts::make(parameters_,
                                    {.cohort_count = count,
                                     .adverts_goal = goal,
                                     .adverts_enough = enough,
+                                    .adverts_least = least,
                                     .cohort = {.advertising_max = kAdvertising,
                                                .phase_max = kPhase,
                                                .dropout_share = 0.3,
@@ -166,6 +167,21 @@ TEST_F(RoundCohortsTest, EnoughDevicesGoOnSoonThoughTheLastCohortIsNotFull) {
   EXPECT_EQ(cohorts_->sessions()[2]->phase(), CohortMachine::Phase::advertising);
   pass(Millis(1));
   EXPECT_EQ(cohorts_->sessions()[2]->phase(), CohortMachine::Phase::sharing);
+}
+
+// Six are the least of a buffered round, of which the last cohort must have two, and so has as many as a sum.
+TEST_F(RoundCohortsTest, RostersStayOpenForTheLeastThatTheRoundNeeds) {
+  begin(2, 8, 8, 7, 6);
+  for (uint32_t i = 0; i < 6; ++i) ASSERT_OK(advertise(i));
+  pass(kAdvertising);
+  pass(kAdvertising);
+  ASSERT_EQ(cohorts_->sessions().size(), 1u) << "nothing comes of the first, whose devices are silent";
+  EXPECT_FALSE(cohorts_->failure());
+  EXPECT_EQ(cohorts_->sessions()[0]->phase(), CohortMachine::Phase::advertising);
+  ASSERT_OK(advertise(6));
+  pass(kAdvertising);
+  EXPECT_EQ(sizes(), (std::vector<uint32_t>{3}));
+  EXPECT_EQ(cohorts_->sessions()[0]->phase(), CohortMachine::Phase::sharing);
 }
 
 TEST_F(RoundCohortsTest, ACohortThatNeverCameAboutIsLeftOut) {
