@@ -155,10 +155,8 @@ Result<AgentProgress> Agent::step() {
     machine_.step(*event, api_.server_now());
     // One step may lead from an update that is too late to new work: what was trained for the one is not for the other.
     const bool round_ended = round_before != RoundKey() && round_of(machine_.state()) != round_before;
-    if (round_ended) {
-      training_.reset();
-      aggregation_.reset();
-    }
+    if (round_ended) training_.reset();
+    if (round_ended || (machine_.state().is_late() && !machine_.state().joined)) aggregation_.reset();
     // Saved before the files go: a restart in between finds litter, not a round without its model.
     COT_TRY(files_.save(machine_.state()));
     if (round_ended) clean_up();
@@ -479,17 +477,18 @@ Result<ParticipantEvent> Agent::perform(const DoAggregate& action) {
                                                       .signer = signer_.get(),
                                                       .certificate = certificates_.certificate(),
                                                       .certificate_is_good = std::move(is_good),
-                                                      .has_opened = machine_.state().has_opened}));
+                                                      .has_opened = machine_.state().has_opened,
+                                                      .weight = action.weight}));
     if (auto* failure = std::get_if<Failure>(&opened))
       return ParticipantEvent(AggregationAnswered{std::move(*failure)});
     aggregation_ = std::move(std::get<std::unique_ptr<AggregationSession>>(opened));
   }
-  Result<AggregationSession::Answered> answered = aggregation_->exchange(api_);
+  Result<AggregationAnswered> answered = aggregation_->exchange(api_);
   if (!answered) {
     aggregation_.reset();  // what it had told nobody yet is made again of the files
     return answered.error();
   }
-  return ParticipantEvent(AggregationAnswered{std::move(*answered)});
+  return ParticipantEvent(std::move(*answered));
 }
 
 }  // namespace coterie

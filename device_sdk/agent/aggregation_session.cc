@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/os/file.h"
+#include "device_sdk/agent/late_update.h"
 #include "device_sdk/agent/masked_update.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/secagg_codec.h"
@@ -37,7 +38,9 @@ AggregationSession::AggregationSession(AggregationSetup setup)
       is_counted_(setup_.has_opened) {}
 
 Result<Bytes> AggregationSession::stored_update() const {
-  return vault_.read_file(setup_.update_file, kUpdateBytesMax);
+  COT_ASSIGN(Bytes update, vault_.read_file(setup_.update_file, kUpdateBytesMax));
+  if (!setup_.weight) return update;
+  return late_update(update, setup_.assignment.round, *setup_.weight);
 }
 
 Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(AggregationSetup setup) {
@@ -137,6 +140,7 @@ Status AggregationSession::act(const ServerMessage& message) {
     }
     case kInbox: {
       COT_ASSIGN(masking_, client_->mask(std::get<kInbox>(message)));
+      has_masked_ = true;
       awaited_ = setup_.plan.privacy.level >= SecurityLevel::active ? kConfirm : kUnmask;
       stage_ = Stage::upload;
       return {};
@@ -162,18 +166,35 @@ Result<Failure> AggregationSession::failure_of(const Error& error) const {
   return Failure{can_be_tried_again ? Error(ErrorCode::refused, error.message(), error.reason()) : error, {}};
 }
 
-Result<AggregationSession::Answered> AggregationSession::exchange(DeviceApi& api) {
+Result<AggregationAnswered> AggregationSession::exchange(DeviceApi& api) {
   const bool opens = stage_ == Stage::tell && !awaited_;
-  if (opens && !std::exchange(is_counted_, true)) return Answered(AggregationStep::opens);
-  COT_ASSIGN(Answered outcome, stage_ == Stage::tell  ? tell_server(api)
-                               : stage_ == Stage::ask ? ask_server(api)
-                                                      : upload(api));
-  // Nothing that this device could still give is needed.
+  if (opens && !std::exchange(is_counted_, true)) return AggregationAnswered{AggregationStep::opens};
+  is_not_counted_ = false;
+  COT_ASSIGN(Answered outcome, next_exchange(api));
   const auto* failure = std::get_if<Failure>(&outcome);
-  if (failure != nullptr && has_receipt_ && failure->error.code() == ErrorCode::round_closed) {
-    return Answered(AggregationStep::done);
+  if (failure == nullptr) return AggregationAnswered{std::move(outcome)};
+  // Nothing that this device could still give is needed.
+  if (has_receipt_ && failure->error.code() == ErrorCode::round_closed) {
+    return AggregationAnswered{AggregationStep::done};
   }
-  return outcome;
+  const bool is_left_out = ends_without_update(*failure);
+  return AggregationAnswered{std::move(outcome), is_left_out};
+}
+
+Result<AggregationSession::Answered> AggregationSession::next_exchange(DeviceApi& api) {
+  switch (stage_) {
+    case Stage::tell: return tell_server(api);
+    case Stage::ask: return ask_server(api);
+    case Stage::upload: break;
+  }
+  return upload(api);
+}
+
+// What was never masked is in no sum, whatever the server says.
+bool AggregationSession::ends_without_update(const Failure& failure) const {
+  if (has_masked_) return is_not_counted_;
+  const ErrorCode code = failure.error.code();
+  return traits(code).retry == RetryClass::check_in || code == ErrorCode::conflict || code == ErrorCode::refused;
 }
 
 Result<AggregationSession::Answered> AggregationSession::tell_server(DeviceApi& api) {
@@ -230,7 +251,10 @@ Result<AggregationSession::Answered> AggregationSession::upload(DeviceApi& api) 
   stored->clear();  // the largest thing in memory, while its masked copy is sent
   stored->shrink_to_fit();
   Outcome<Receipt> receipt = api.upload(setup_.device, setup_.assignment, *masked);
-  if (auto* failure = std::get_if<Failure>(&receipt)) return Answered(std::move(*failure));
+  if (auto* failure = std::get_if<Failure>(&receipt)) {
+    is_not_counted_ = failure->error.code() == ErrorCode::ticket_expired;
+    return Answered(std::move(*failure));
+  }
   (void)os::remove_file(update_path());  // if it stays: the same masked update is sent again after a restart
   masking_.reset();
   has_receipt_ = true;

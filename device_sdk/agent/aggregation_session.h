@@ -10,6 +10,9 @@
 // Each message of the server is durable before anything that follows from it leaves the device (session_log.h); a
 // session that is opened again takes them in once more and goes on with the last answer. The server may have had it:
 // the same bytes are fine.
+//
+// A session that a late update joins (buffered rounds, ADR 127) has that update by its weight as its own. The log is
+// bound to those bytes, so that no two weights ever go behind one mask.
 #pragma once
 
 #include <memory>
@@ -28,13 +31,14 @@ namespace coterie {
 struct AggregationSetup {
   DeviceId device;
   Assignment assignment;
-  Plan plan;                       // with a level; the assignment's
+  Plan plan;                       // with a level; the assignment's, or of the round that a late update was made for
   std::string directory;           // the agent's state directory
   std::string update_file;         // the sealed update's name in it; removed when the server has the masked one
   const Signer* signer = nullptr;  // the device's enrolled key; outlives the session
   Bytes certificate;               // of that key
   secagg::CertificateCheck certificate_is_good;
-  bool has_opened = false;  // the opening was counted in an earlier life
+  bool has_opened = false;           // the opening was counted in an earlier life
+  std::optional<float> weight = {};  // of a late update (late_update.h); none: it is the round's own
 };
 
 class AggregationSession {
@@ -47,8 +51,9 @@ class AggregationSession {
 
   // The next request. An error is the device's own: the session must be opened again. A Failure that cannot be tried
   // again ends the session, whether the server's or a message that breaks a rule: then the error's reason is a
-  // secagg::Fault. done: the unmasking has arrived; or the round was closed when the update had.
-  Result<Answered> exchange(DeviceApi& api);
+  // secagg::Fault. done: the unmasking has arrived; or the round was closed when the update had. is_left_out: the
+  // session has ended before the masked update could leave, or the server says for certain that it does not count it.
+  Result<AggregationAnswered> exchange(DeviceApi& api);
 
  private:
   enum class Stage : uint8_t { tell, ask, upload };  // tell: and ask, if something is awaited
@@ -63,6 +68,8 @@ class AggregationSession {
   Status replay(const SessionRecords& records);
   Status act(const ServerMessage& message);
   void tell(Bytes answer, std::optional<size_t> then);
+  Result<Answered> next_exchange(DeviceApi& api);
+  bool ends_without_update(const Failure& failure) const;
   Result<Answered> tell_server(DeviceApi& api);
   Result<Answered> ask_server(DeviceApi& api);
   Result<Answered> take(std::variant<Bytes, RetryWindow, Failure> answer);
@@ -82,6 +89,8 @@ class AggregationSession {
   Bytes answer_;                    // tell: what
   std::optional<size_t> awaited_;   // of ServerMessage; tell: then, ask: now; none: then it is done
   std::optional<RosterSlot> slot_;  // holders are drawn for one roster alone
+  bool has_masked_ = false;         // the masked update may have left
+  bool is_not_counted_ = false;     // the server says so, for certain
   bool has_receipt_ = false;
   bool is_counted_ = false;  // the opening
 };

@@ -52,7 +52,7 @@ ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantStat
   if (!has_assignment(state_.phase)) state_.assignment.reset();
   if (state_.phase != ParticipantPhase::aggregating) state_.has_opened = false;
   if (!has_update(state_.phase)) state_.staged.reset();
-  if (state_.phase != ParticipantPhase::trained) state_.late_since = {};
+  if (!has_update(state_.phase)) state_.late_since = {};
   if (!state_.is_late()) state_.joined.reset();
   if (!has_plan(state_.phase)) {
     forget_plan();
@@ -60,6 +60,9 @@ ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantStat
   }
   const Status kept = read_kept_plan();
   if (kept) {
+    // Nothing leaves in the clear under a plan with a session.
+    const bool is_masked = plan_->privacy.level != SecurityLevel::none;
+    if (is_masked && state_.phase == ParticipantPhase::trained) state_.phase = ParticipantPhase::aggregating;
     drop_unfit_round();
     return;
   }
@@ -95,14 +98,20 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
                           plan_->download};
     case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_, state_to_train_from(*plan_, state_)};
     case ParticipantPhase::trained:
-      if (!state_.is_late()) return DoUpload{*state_.assignment};
-      if (!state_.joined) {
-        return DoCheckIn{state_.population, policy_.checkin_hold, state_.refusal, state_.assignment->ticket};
-      }
-      return DoUpload{*state_.joined, staleness_weight(versions_since(*state_.joined), plan_->staleness)};
-    case ParticipantPhase::aggregating: return DoAggregate{*state_.assignment, *plan_};
+    case ParticipantPhase::aggregating: return next_with_update();
   }
   return DoStop{Error(ErrorCode::internal, "unknown phase")};
+}
+
+ParticipantAction ParticipantMachine::next_with_update() const {
+  if (awaits_round()) {
+    return DoCheckIn{state_.population, policy_.checkin_hold, state_.refusal, state_.assignment->ticket};
+  }
+  const Assignment& round = state_.joined ? *state_.joined : *state_.assignment;
+  std::optional<float> weight;
+  if (state_.joined) weight = staleness_weight(versions_since(round), plan_->staleness);
+  if (state_.phase == ParticipantPhase::trained) return DoUpload{round, weight};
+  return DoAggregate{round, *plan_, weight};
 }
 
 void ParticipantMachine::step(const ParticipantEvent& event, WallTime now) {
@@ -135,8 +144,11 @@ void ParticipantMachine::check() const {
   COT_INVARIANT(!unproven_ || state_.phase == ParticipantPhase::assigned, "a plan is taken when its log is proven");
   COT_INVARIANT(!state_.has_opened || state_.phase == ParticipantPhase::aggregating,
                 "what opens a sum is given in a session, and of each the opening is counted once");
-  COT_INVARIANT(!state_.is_late() || (state_.phase == ParticipantPhase::trained && may_be_late()),
+  COT_INVARIANT(!state_.is_late() || (has_update(state_.phase) && may_be_late()),
                 "late is an update that is made, by a plan that lets later rounds count it");
+  COT_INVARIANT(!awaits_round() || !state_.has_opened, "an update that a sum was opened with goes to no other round");
+  COT_INVARIANT(state_.phase != ParticipantPhase::trained || plan_->privacy.level == SecurityLevel::none,
+                "nothing leaves in the clear under a plan with a session");
   COT_INVARIANT(!state_.joined || state_.is_late(), "who joins a later round has left its own");
   COT_INVARIANT(!state_.staged || has_update(state_.phase), "a state is staged while an update may be counted");
   COT_INVARIANT(state_.states.size() <= kStatesKeptMax, "a device keeps the states of so many jobs");
@@ -384,11 +396,8 @@ void ParticipantMachine::handle(const UploadAnswered& event) {
   if (const auto* failure = std::get_if<Failure>(&event.outcome)) {
     if (!may_be_late()) return fail(*failure);
     if (failure->error.code() == ErrorCode::ticket_expired) return leave_round(*failure);
-    // An earlier try may still count: the same again, until the server knows what became of the round.
     if (failure->error.code() != ErrorCode::round_closed) return fail(*failure);
-    last_error_ = failure->error;
-    ++state_.failures;
-    return wait_between(Millis(0), std::max(backoff(), Millis(failure->window ? failure->window->max_ms : 0)));
+    return ask_what_became_of_it(*failure);
   }
   count_round();
 }
@@ -396,7 +405,13 @@ void ParticipantMachine::handle(const UploadAnswered& event) {
 // Failures stay counted until the end: a session that began well has not yet been worth its training.
 void ParticipantMachine::handle(const AggregationAnswered& event) {
   if (state_.phase != ParticipantPhase::aggregating) return;
-  if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
+  if (awaits_round()) return;  // the answer of a session that was left
+  if (const auto* failure = std::get_if<Failure>(&event.outcome)) {
+    if (!may_be_late() || state_.has_opened) return fail(*failure);
+    if (event.is_left_out) return leave_session(*failure);
+    if (failure->error.code() == ErrorCode::round_closed) return ask_what_became_of_it(*failure);
+    return fail(*failure);
+  }
   if (const auto* window = std::get_if<RetryWindow>(&event.outcome)) {
     return wait_between(Millis(window->min_ms), Millis(window->max_ms));
   }

@@ -29,6 +29,8 @@
 // In buffered rounds (ADR 114) an update that its round did not count is kept: `trained`, the device checks in with the
 // ticket that it has, joins a later round, and uploads there. It leaves a round only when the server has said for
 // certain that it is over without the update (ticket_expired, not round_closed), so that no two count one training.
+// With secure aggregation (ADR 127) it is the same in phase `aggregating`, where the later round has a session of its
+// own; whatever ends a session before the masked update has left it is certain, and behind it only ticket_expired is.
 //
 // Where the plan has a correction, a state is kept from round to round, which changes when an update is counted and
 // only then (state_keeping.h).
@@ -99,7 +101,8 @@ struct DoFetchModel {
 struct DoTrain { Assignment assignment; Plan plan; std::optional<StateSlot> state = {}; };
 // weight: of an update that joins this round: it is multiplied by that, and names the round.
 struct DoUpload { Assignment assignment; std::optional<float> weight = {}; };
-struct DoAggregate { Assignment assignment; Plan plan; };  // the session's next exchange
+// The session's next exchange. weight: as above; of the round's own update there is none.
+struct DoAggregate { Assignment assignment; Plan plan; std::optional<float> weight = {}; };
 struct DoWait { WallTime until; };
 struct DoStop { Error error; };                         // nothing a device can do helps: the app or the operator must
 // clang-format on
@@ -131,9 +134,11 @@ struct KeysStated { std::vector<KeyStatement> statements; };  // came with an an
 // opens: what opens the sum is made, and leaves with the next exchange, before which its opening is counted and saved.
 // done: this device's part is.
 enum class AggregationStep : uint8_t { went_on, opens, done };
-// A window: not yet, ask again inside it.
+// A window: not yet, ask again inside it. is_left_out: with a failure, for certain no sum of this session has the
+// update or will have it, and the device has it as it was.
 struct AggregationAnswered {
   std::variant<AggregationStep, RetryWindow, Failure> outcome;
+  bool is_left_out = false;
 };
 using ParticipantEvent = std::variant<EnrollAnswered, CheckInAnswered, PlanFetched, LogProofFetched, ModelFetched,
                                       TrainingEnded, UploadAnswered, AggregationAnswered, HeldBack, KeysStated>;
@@ -192,8 +197,7 @@ class ParticipantMachine {
   Status verify(const Assignment& assignment) const;
   void take(const Assignment& assignment);
   bool may_be_late() const {
-    const bool is_made = state_.phase == ParticipantPhase::training || state_.phase == ParticipantPhase::trained;
-    return is_made && plan_ && plan_->staleness.has_later_rounds();
+    return state_.phase >= ParticipantPhase::training && plan_ && plan_->staleness.has_later_rounds();
   }
   // When the work on an assignment has no more use. Precondition: there is one.
   WallTime last_use() const;
@@ -201,6 +205,9 @@ class ParticipantMachine {
   // From the model that the update was trained from to that of a later round.
   uint64_t versions_since(const Assignment& later) const;
   void leave_round(const Failure& failure);
+  void leave_session(const Failure& failure);
+  void ask_what_became_of_it(const Failure& failure);
+  ParticipantAction next_with_update() const;
   void join(const Assignment& assignment);
   void ask_for_round_again(const Failure& failure);
   void drop_unfit_round();

@@ -20,6 +20,7 @@ void ParticipantMachine::drop_unfit_round() {
   const bool is_fit = state_.is_late() && state_.joined && state_.joined->job == state_.assignment->job &&
                       state_.joined->model_version >= state_.assignment->model_version;
   if (!is_fit) state_.joined.reset();
+  if (awaits_round() && state_.has_opened) state_.late_since = {};
 }
 
 // The server, too, reckons by the plan whether it may still count (CheckinDesk): an assignment of anything else is new
@@ -40,6 +41,11 @@ void ParticipantMachine::join(const Assignment& assignment) {
     return take(assignment);
   }
   state_.newest_models[assignment.job] = assignment.model_version;
+  if (const Status allowed = check_new_part(policy_.privacy, *plan_, assignment, state_); !allowed) {
+    last_error_ = allowed.error();
+    state_.assignment->ticket = assignment.ticket;  // the next round, then
+    return wait_between(Millis(0), policy_.backoff_first);
+  }
   count_part(*plan_, assignment, state_);  // before it can leave, as for its own round
   state_.joined = assignment;
   state_.wait_until = WallTime();
@@ -58,10 +64,27 @@ void ParticipantMachine::ask_for_round_again(const Failure& failure) {
   wait_between(Millis(0), backoff());
 }
 
+// An earlier try may still count: the same again, until the server knows what became of the round.
+void ParticipantMachine::ask_what_became_of_it(const Failure& failure) {
+  last_error_ = failure.error;
+  ++state_.failures;
+  wait_between(Millis(0), std::max(backoff(), Millis(failure.window ? failure.window->max_ms : 0)));
+}
+
+// The round may collect yet, with a roster that is closed. A server that does not see by the ticket that the device
+// has been there gives it the same round again: so the device asks ever more rarely until an update is counted.
+void ParticipantMachine::leave_session(const Failure& failure) {
+  ++state_.failures;
+  leave_round(failure);
+  if (!failure.window) wait_between(Millis(0), backoff());
+}
+
 // For certain the round is over and does not count the update, which may so go to another.
 void ParticipantMachine::leave_round(const Failure& failure) {
   last_error_ = failure.error;
   state_.late_since = now_;
+  // It says the same of the update, and which round was left last.
+  if (state_.joined) state_.assignment->ticket = state_.joined->ticket;
   state_.joined.reset();
   if (failure.window) wait_between(Millis(failure.window->min_ms), Millis(failure.window->max_ms));
   else state_.wait_until = WallTime();

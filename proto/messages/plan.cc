@@ -210,11 +210,12 @@ Status validate(const Plan& plan) {
   if (plan.staleness.versions_max > kStalenessMax || !in_range(plan.staleness.exponent, 0, 10)) {
     return bad("staleness must have at most " + std::to_string(kStalenessMax) + " versions and an exponent in [0, 10]");
   }
-  // What a release with noise or a correction promises is of one round; and a session has an end of its own.
-  const bool is_plain = plan.privacy.level == SecurityLevel::none && plan.privacy.epsilon_round == 0 &&
-                        plan.training.correction.kind == CorrectionKind::none;
-  if (plan.staleness.has_later_rounds() && !is_plain) {
-    return bad("staleness goes with level none, without noise and without a correction");
+  // What a release with noise or a correction promises is of one round. And from level active on devices count on one
+  // model from which all of a session have trained (ADR 127).
+  const bool may_be_late = plan.privacy.level <= SecurityLevel::masked && plan.privacy.epsilon_round == 0 &&
+                           plan.training.correction.kind == CorrectionKind::none;
+  if (plan.staleness.has_later_rounds() && !may_be_late) {
+    return bad("staleness goes with levels none and masked, without noise and without a correction");
   }
   COT_TRY(validate_download(plan.download));
   COT_TRY(validate_analytics(plan));

@@ -12,15 +12,18 @@ void expect_bad(std::string_view words, Change change) {
   test::expect_rejected<Plan>(words, change);
 }
 
-// A later round is not what noise, a session or a correction were for.
-TEST(PlanStaleness, GoesWithPlainUpdatesAlone) {
+// A later round is not what noise, a correction or a session against a server that lies were for.
+TEST(PlanStaleness, GoesWithPlainAndMaskedUpdatesAlone) {
   const auto late = [](Plan& p) { p.staleness = {.versions_max = 3, .exponent = 0.5f}; };
+  const auto late_at = [&](SecurityLevel level) {
+    return [&late, level](Plan& p) {
+      late(p);
+      p.privacy = {.level = level, .cohort_min = 2, .roster_max = 19, .corrupt_share = 0.1, .cipher_suite = 1};
+    };
+  };
   test::expect_accepted<Plan>(late);
-  expect_bad("staleness", [&](Plan& p) {
-    late(p);
-    p.privacy = {
-        .level = SecurityLevel::masked, .cohort_min = 2, .roster_max = 19, .corrupt_share = 0.1, .cipher_suite = 1};
-  });
+  test::expect_accepted<Plan>(late_at(SecurityLevel::masked));
+  expect_bad("staleness", late_at(SecurityLevel::active));
   expect_bad("staleness", [&](Plan& p) {
     late(p);
     p.training.correction = {CorrectionKind::feddyn, 0.1f};

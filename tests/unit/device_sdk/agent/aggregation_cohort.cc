@@ -6,8 +6,8 @@
 
 namespace coterie::test {
 
-Cohort::Cohort(SecurityLevel level, uint32_t devices)
-    : plane(level, *make_model(ModelKind::mlp, {4, 4, 1}, 3, 1), devices) {
+Cohort::Cohort(SecurityLevel level, uint32_t devices, const StalenessRules& staleness)
+    : plane(level, *make_model(ModelKind::mlp, {4, 4, 1}, 3, 1), devices, staleness) {
   for (uint32_t who = 0; who < devices; ++who) {
     Device& device = devices_.emplace_back();
     device.examples = std::make_unique<Examples>(12 + who, 16, 3, who + 1);

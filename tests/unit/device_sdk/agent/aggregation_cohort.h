@@ -19,7 +19,7 @@ class Examples;
 
 class Cohort {
  public:
-  explicit Cohort(SecurityLevel level, uint32_t devices = 5);
+  explicit Cohort(SecurityLevel level, uint32_t devices = 5, const StalenessRules& staleness = {});
   ~Cohort();
 
   Status open(uint32_t who);

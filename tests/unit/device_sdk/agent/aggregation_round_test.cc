@@ -9,6 +9,7 @@
 #include <deque>
 #include <filesystem>
 #include <numeric>
+#include <utility>
 
 #include "base/os/file.h"
 #include "device_sdk/agent/agent.h"
@@ -126,6 +127,28 @@ TEST(AggregationRound, AServerThatEndsTheSessionForADeviceEndsIt) {
         EXPECT_EQ(cohort.errors(2)[0].code(), code);
       }
     }
+  }
+}
+
+// In a buffered round: what was trained is kept, through the app's death, for the session that takes it.
+TEST(AggregationRound, AnUpdateThatIsLeftOutJoinsTheSessionThatItIsAskedInto) {
+  for (const bool is_killed : {false, true}) {
+    SCOPED_TRACE(is_killed);
+    Cohort cohort(SecurityLevel::masked, 4, {.versions_max = 3, .exponent = 0.5f});
+    cohort.quiet_sweeps = 8;
+    cohort.plane.fail_next(2, Exchange::advert, SecaggPlane::typed(ErrorCode::round_closed));
+    bool was_late = false;
+    cohort.before_step = [&](uint32_t who) {
+      if (who != 2) return;
+      if (is_killed) ASSERT_OK(cohort.open(who));
+      if (cohort.state(who).is_late() && !std::exchange(was_late, true)) cohort.plane.assigns_again(who);
+    };
+    ASSERT_OK(cohort.run());
+    EXPECT_TRUE(was_late);
+    cohort.expect_sum_of(cohort.all());
+    EXPECT_EQ(cohort.state(2).rounds_done, 1u);
+    EXPECT_FALSE(cohort.state(2).is_late());
+    EXPECT_EQ(cohort.files(2), kFilesAtRest);
   }
 }
 

@@ -7,6 +7,8 @@
 #include "base/os/file.h"
 #include "base/random.h"
 #include "device_sdk/agent/encode_update.h"
+#include "device_sdk/agent/late_update.h"
+#include "proto/codec/codec.h"
 #include "proto/codec/secagg_codec.h"
 #include "proto/ring/ring_vector.h"
 #include "secure/secagg/fault.h"
@@ -66,8 +68,11 @@ class Sessions {
   AggregationSession::Answered exchange(uint32_t who) {
     auto answered = devices_[who].session->exchange(*devices_[who].api);
     EXPECT_OK(answered);
-    return answered ? std::move(*answered) : AggregationSession::Answered(AggregationStep::done);
+    if (answered) was_left_out = answered->is_left_out;
+    return answered ? std::move(answered->outcome) : AggregationSession::Answered(AggregationStep::done);
   }
+  // Its update is late, and goes by this weight.
+  void is_late(uint32_t who, float weight) { devices_[who].setup.weight = weight; }
   // Exchanges until the server says "not yet", or it is done or failed.
   AggregationSession::Answered go(uint32_t who) {
     for (int i = 0; i < 20; ++i) {
@@ -80,6 +85,7 @@ class Sessions {
 
   SecaggPlane plane;
   std::vector<uint64_t> sum;  // of all, the weight's lane behind
+  bool was_left_out = false;  // as the last exchange said
 
  private:
   struct Device {
@@ -165,6 +171,75 @@ TEST(AggregationSession, CannotBeginWithoutAnUpdate) {
   ASSERT_OK(opened);
   ASSERT_TRUE(std::holds_alternative<Failure>(*opened));
   EXPECT_EQ(std::get<Failure>(*opened).error.code(), ErrorCode::ticket_expired);
+}
+
+// The sum is that of late updates as a device would send them without masks.
+TEST(AggregationSession, TakesALateUpdateByItsWeight) {
+  Sessions sessions(SecurityLevel::masked, 3);
+  std::vector<uint64_t> expected(17);
+  for (uint32_t who = 0; who < 3; ++who) {
+    const float weight = 1.0f / static_cast<float>(1 + who);
+    const Bytes stored = *os::read_file(sessions.setup(who).directory + "/update.cotf", 10'000);
+    const Bytes late = *late_update(stored, sessions.plane.assignment().round, weight);
+    const auto update = *decode_update(late);
+    EXPECT_OK(add_update(payload_as<float>(update.payload), update.header.weight,
+                         sessions.plane.plan().update.fixed_point, std::span(expected).first(16)));
+    expected[16] += update.header.weight;
+    if (who > 0) sessions.is_late(who, weight);
+    sessions.open(who);
+  }
+  while (!sessions.plane.is_over()) {
+    for (uint32_t who = 0; who < 3; ++who) {
+      if (who == 1) sessions.open(who);  // killed between any two phases
+      const auto answered = sessions.go(who);
+      ASSERT_FALSE(std::holds_alternative<Failure>(answered)) << std::get<Failure>(answered).error.message();
+    }
+    ASSERT_OK(sessions.plane.close());
+  }
+  const auto sum = sessions.plane.sum();
+  ASSERT_OK(sum);
+  EXPECT_TRUE(*sum == expected) << "bit for bit";
+}
+
+// One mask behind two weights would show the update.
+TEST(AggregationSession, OfAnotherWeightIsAnotherSession) {
+  Sessions sessions(SecurityLevel::masked, 2);
+  for (const float weight : {0.5f, 0.25f}) {
+    sessions.is_late(0, weight);
+    sessions.open(0);
+    sessions.exchange(0);
+  }
+  const std::vector<Bytes>& adverts = sessions.plane.sent(0, Exchange::advert);
+  ASSERT_EQ(adverts.size(), 2u);
+  EXPECT_FALSE(adverts[0] == adverts[1]) << "with fresh keys";
+}
+
+TEST(AggregationSession, IsLeftForCertainBeforeItsUpdateCouldLeaveOrWhenTheServerSaysSo) {
+  for (const Exchange exchange : kExchanges) {
+    for (const ErrorCode code : {ErrorCode::round_closed, ErrorCode::ticket_expired, ErrorCode::unavailable}) {
+      if (exchange == Exchange::confirm_request || exchange == Exchange::confirmation) continue;
+      SCOPED_TRACE(std::string(traits(code).name) + " at " + std::to_string(static_cast<int>(exchange)));
+      Sessions sessions(SecurityLevel::masked, 3);
+      sessions.plane.fail_next(0, exchange, SecaggPlane::typed(code));
+      std::optional<bool> left_out;
+      for (uint32_t who = 0; who < 3; ++who) sessions.open(who);
+      while (!sessions.plane.is_over() && !left_out) {
+        for (uint32_t who = 0; who < 3 && !left_out; ++who) {
+          const auto answered = sessions.go(who);
+          if (std::holds_alternative<Failure>(answered)) left_out = sessions.was_left_out;
+        }
+        if (!left_out) ASSERT_OK(sessions.plane.close());
+      }
+      if (!left_out) {  // its part was done
+        EXPECT_TRUE(code == ErrorCode::round_closed && exchange > Exchange::input);
+        continue;
+      }
+      const bool is_certain = exchange < Exchange::input
+                                  ? code != ErrorCode::unavailable
+                                  : exchange == Exchange::input && code == ErrorCode::ticket_expired;
+      EXPECT_EQ(*left_out, is_certain);
+    }
+  }
 }
 
 // Two updates under the same masks show their difference: a session belongs to one.

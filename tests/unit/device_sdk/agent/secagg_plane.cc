@@ -33,7 +33,7 @@ Bytes not_yet() { return encode(RetryWindow{0, 0, "not yet"}); }
 
 }  // namespace
 
-SecaggPlane::SecaggPlane(SecurityLevel level, Bytes model_file, uint32_t devices)
+SecaggPlane::SecaggPlane(SecurityLevel level, Bytes model_file, uint32_t devices, const StalenessRules& staleness)
     : model_(std::move(model_file)), signer_(std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, 3)))) {
   const Result<Decoded<ModelGraph>> model = decode_model(model_);
   plan_.job = JobId("job");
@@ -45,6 +45,7 @@ SecaggPlane::SecaggPlane(SecurityLevel level, Bytes model_file, uint32_t devices
                    .corrupt_share = devices > 255 ? .1 : .2,
                    .dropout_share = devices > 255 ? .05 : .3,
                    .cipher_suite = 1};
+  plan_.staleness = staleness;
   plan_bytes_ = encode(plan_);
   assignment_ = {.job = plan_.job,
                  .round = {RoundId(7), Attempt(2)},

@@ -43,7 +43,7 @@ class SecaggPlane {
   using Fault = std::function<Result<TransportResponse>(const std::function<Result<TransportResponse>()>& honest,
                                                         const BodySink& sink)>;
 
-  SecaggPlane(SecurityLevel level, Bytes model_file, uint32_t devices);
+  SecaggPlane(SecurityLevel level, Bytes model_file, uint32_t devices, const StalenessRules& staleness = {});
 
   Transport& transport(uint32_t who) { return *ports_[who]; }
   const Plan& plan() const { return plan_; }
@@ -63,6 +63,8 @@ class SecaggPlane {
   bool has_vanished(uint32_t who) const { return vanished_.contains(who); }
   // In the place of the one in this device's advert.
   void shows_certificate(uint32_t who, Bytes certificate) { certificates_[who] = std::move(certificate); }
+  // This device may join once more.
+  void assigns_again(uint32_t who) { was_assigned_[who] = false; }
   // Before anything came.
   void check_certificates(secagg::CertificateCheck check);
 

@@ -196,6 +196,121 @@ TEST(BufferedRound, OfAServerThatSignsForAnotherIsNotJoined) {
   EXPECT_FALSE(d.state().joined);
 }
 
+// ---- With secure aggregation
+
+AggregationAnswered left_out(ErrorCode code) {
+  return {.outcome = Failure{Error(code, "without this device"), {}}, .is_left_out = true};
+}
+
+// A device that has trained, and whose session is under way.
+Dialogue aggregating(SecurityLevel level = SecurityLevel::masked) {
+  Dialogue d;
+  d.staleness = {.versions_max = 3, .exponent = 0.5f};
+  d.privacy = rules_of(level);
+  d.reach(Phase::aggregating);
+  return d;
+}
+
+TEST(MaskedBuffer, TakesALateUpdateIntoASessionOfItsOwn) {
+  Dialogue d = aggregating();
+  const Assignment own = *d.state().assignment;
+  EXPECT_FALSE(std::get<DoAggregate>(d.next()).weight);
+  d.tell(left_out(ErrorCode::round_closed));
+  d.skip_wait();
+  EXPECT_EQ(std::get<DoCheckIn>(d.next()).held, own.ticket);
+  go_on(d, 3);
+  d.tell(CheckInAnswered{d.assignment()});
+  const auto session = std::get<DoAggregate>(d.next());
+  EXPECT_EQ(session.assignment.round, d.round);
+  EXPECT_EQ(session.weight, 0.5f);
+  EXPECT_EQ(d.state().assignment->model, own.model) << "of which openings are counted";
+  d.tell(AggregationAnswered{AggregationStep::opens});
+  ASSERT_EQ(d.state().openings.size(), 1u);
+  EXPECT_EQ(d.state().openings[0].model, own.model);
+  d.tell(AggregationAnswered{AggregationStep::done});
+  EXPECT_EQ(d.state().rounds_done, 1u);
+  EXPECT_EQ(d.state().took_part.at(d.job), d.version);
+}
+
+// The ticket names the session that was left, so that the server does not ask the device into it again.
+TEST(MaskedBuffer, ShowsTheTicketOfTheSessionThatItLeftLast) {
+  Dialogue d = aggregating();
+  d.tell(left_out(ErrorCode::round_closed));
+  go_on(d, 1);
+  Assignment later = d.assignment();
+  later.ticket = Bytes(40, 8);
+  d.skip_wait();
+  d.tell(CheckInAnswered{later});
+  d.tell(left_out(ErrorCode::round_closed));
+  d.skip_wait();
+  EXPECT_EQ(std::get<DoCheckIn>(d.next()).held, later.ticket);
+  d.restart();
+  EXPECT_EQ(std::get<DoCheckIn>(d.next()).held, later.ticket);
+}
+
+// Its masked update may have left: the server is asked until it says what became of it.
+TEST(MaskedBuffer, IsNotLeftWhileItMayCountTheUpdate) {
+  Dialogue d = aggregating();
+  for (int i = 0; i < 3; ++i) {
+    d.tell(d.failed_answer(kClosed));
+    d.skip_wait();
+    EXPECT_TRUE(d.is_next<DoAggregate>());
+    EXPECT_FALSE(d.state().is_late());
+  }
+  d.tell(left_out(ErrorCode::ticket_expired));
+  EXPECT_TRUE(d.state().is_late());
+}
+
+TEST(MaskedBuffer, IsNotLeftBehindAnOpening) {
+  Dialogue d = aggregating();
+  d.tell(AggregationAnswered{AggregationStep::opens});
+  d.tell(left_out(ErrorCode::round_closed));
+  EXPECT_FALSE(d.state().is_late()) << "a sum was opened with the update";
+  EXPECT_FALSE(d.state().assignment);
+}
+
+TEST(MaskedBuffer, IsAskedEverMoreRarely) {
+  Dialogue d = aggregating();
+  Millis longest{0};
+  for (int i = 0; i < 20; ++i) {
+    d.tell(left_out(ErrorCode::round_closed));
+    longest = std::max(longest, d.wait());
+    d.skip_wait();
+    d.tell(CheckInAnswered{d.assignment()});
+    ASSERT_TRUE(d.is_next<DoAggregate>());
+  }
+  EXPECT_GT(longest, Millis(10'000)) << "of a server that gives the same round again and again";
+}
+
+TEST(MaskedBuffer, OutlivesTheDeviceWhereverItIs) {
+  Dialogue d = aggregating();
+  d.tell(left_out(ErrorCode::conflict));
+  d.skip_wait();
+  d.restart();
+  EXPECT_FALSE(std::get<DoCheckIn>(d.next()).held.empty());
+  go_on(d, 1);
+  d.tell(CheckInAnswered{d.assignment()});
+  d.restart();
+  EXPECT_EQ(std::get<DoAggregate>(d.next()).assignment.round, d.round);
+}
+
+// A state of a phase that this plan does not have: somebody else's, or of a disk's making.
+TEST(MaskedBuffer, SendsNothingInTheClear) {
+  Dialogue d = aggregating();
+  ParticipantState state = d.state();
+  state.phase = Phase::trained;
+  const ParticipantMachine machine(d.policy, state);
+  machine.check();
+  EXPECT_TRUE(std::holds_alternative<DoAggregate>(machine.next(d.now)));
+}
+
+TEST(MaskedBuffer, OfASynchronousPlanIsLostWithItsSession) {
+  Dialogue d;
+  d.reach(Phase::aggregating);
+  d.tell(left_out(ErrorCode::round_closed));
+  EXPECT_FALSE(d.state().assignment);
+}
+
 TEST(SynchronousRound, IsLostWithItsTicket) {
   Dialogue d;
   d.reach(Phase::trained);
