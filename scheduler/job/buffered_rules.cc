@@ -38,9 +38,9 @@ void check_buffered(const HorizontalSettings& settings, SettingsChecker& check) 
     reasons += reason;
   };
   const PrivacySettings& privacy = settings.privacy;
-  refuse(privacy.level != SecurityLevel::none, "privacy.level " + std::string(to_string(privacy.level)),
-         "an update that joins a later round would go through a second session of secure aggregation, which devices do "
-         "not do yet; take level none, or synchronous rounds");
+  refuse(privacy.level >= SecurityLevel::active, "privacy.level " + std::string(to_string(privacy.level)),
+         "a server that lies could hand one device of a sum another model than the rest, whose updates it knows "
+         "beforehand; take level masked or none, or synchronous rounds");
   refuse(privacy.has_noise(), "privacy.noise_multiplier",
          "a device looks at the privacy ledger in the plan that it trains by, and would be counted in a release behind "
          "that; take synchronous rounds");

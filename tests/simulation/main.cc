@@ -36,8 +36,8 @@ int main(int argc, char** argv) {
                  "none, ack_before_commit, hopeful_lookup, doubt_is_consent, conflict_for_all, early_partials,\n"
                  "orphans_at_once, share_forgotten, board_of_first_round, deaf_lead, buffer_not_cleared,\n"
                  "masked_twice, unmasked_before_freeze, sessions_over_rows, loss_untold,\n"
-                 "no_idempotence, no_conflict_check, no_state_check, early_commit; with --sessions others: an unknown "
-                 "one lists them");
+                 "no_idempotence, no_conflict_check, no_state_check, early_commit, closed_is_over, late_dropped,\n"
+                 "masked_is_unsent; with --sessions others: an unknown one lists them");
   app.add_flag("--masked", masked, "every world aggregates securely, not one of a dozen");
   app.add_flag("--json", json, "one JSON object as the last line of standard output");
   app.add_flag("--quiet", quiet, "no progress on standard error");

@@ -56,6 +56,10 @@ void alter(Mutant mutant, AttemptEffects& effects) {
 }
 
 void alter(Mutant mutant, ParticipantEvent& event) {
+  auto* session = std::get_if<AggregationAnswered>(&event);
+  if (mutant == Mutant::masked_is_unsent && session != nullptr) {
+    session->is_left_out = std::holds_alternative<Failure>(session->outcome);
+  }
   auto* answered = std::get_if<UploadAnswered>(&event);
   auto* failure = answered == nullptr ? nullptr : std::get_if<Failure>(&answered->outcome);
   if (failure == nullptr) return;

@@ -13,11 +13,11 @@ constexpr double kMaskedShare = 0.08;
 
 bool needs_masks(Mutant mutant) {
   return mutant == Mutant::masked_twice || mutant == Mutant::unmasked_before_freeze ||
-         mutant == Mutant::sessions_over_rows || mutant == Mutant::loss_untold;
+         mutant == Mutant::sessions_over_rows || mutant == Mutant::loss_untold || mutant == Mutant::masked_is_unsent;
 }
 
 // And one in four of the others has buffered rounds.
-constexpr double kBufferedShare = 0.25;
+constexpr double kBufferedShare = 0.25, kBufferedOfMasked = 0.4;
 
 bool needs_buffers(Mutant mutant) { return mutant == Mutant::closed_is_over || mutant == Mutant::late_dropped; }
 
@@ -25,7 +25,8 @@ bool needs_buffers(Mutant mutant) { return mutant == Mutant::closed_is_over || m
 void make_buffered(WorldOptions& options, Prng& prng) {
   options.is_buffered = true;
   options.devices = std::max(options.devices, 6u);
-  options.goal_count = static_cast<uint32_t>(2 + prng.below(options.devices / 2));
+  const uint32_t least = options.is_masked() ? 3 : 2;
+  options.goal_count = static_cast<uint32_t>(least + prng.below(options.devices / 2));
   const auto tickets = static_cast<uint32_t>(std::ceil(options.goal_count * options.over_selection));
   options.concurrency = prng.chance(0.8) ? std::max(options.devices, tickets) : 0;
   options.train_max = Millis(static_cast<int64_t>(1'000 + prng.below(30'000)));
@@ -33,7 +34,7 @@ void make_buffered(WorldOptions& options, Prng& prng) {
 
 // Few devices and few rounds, for time's sake.
 void make_masked(WorldOptions& options, Prng& prng) {
-  const bool is_active = prng.chance(0.25);
+  const bool is_active = prng.chance(0.25) && options.mutant != Mutant::masked_is_unsent;
   options.level = is_active ? SecurityLevel::active : SecurityLevel::masked;
   // A request goes through a node to the scheduler: four ways, and a phase is a message there and one back.
   options.delay_max = std::min(options.delay_max, Millis(250));
@@ -43,6 +44,7 @@ void make_masked(WorldOptions& options, Prng& prng) {
   if (is_active) return;
   options.dropout_share = prng.uniform(0, 0.4);
   if (prng.chance(0.3)) options.cohort_max = static_cast<uint32_t>(4 + prng.below(3));
+  if (prng.chance(kBufferedOfMasked) || options.mutant == Mutant::masked_is_unsent) make_buffered(options, prng);
 }
 
 }  // namespace
@@ -60,6 +62,7 @@ std::string_view to_string(Mutant mutant) {
     case Mutant::early_commit: return "early_commit";
     case Mutant::closed_is_over: return "closed_is_over";
     case Mutant::late_dropped: return "late_dropped";
+    case Mutant::masked_is_unsent: return "masked_is_unsent";
     case Mutant::buffer_not_cleared: return "buffer_not_cleared";
     case Mutant::masked_twice: return "masked_twice";
     case Mutant::unmasked_before_freeze: return "unmasked_before_freeze";

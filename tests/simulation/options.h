@@ -34,6 +34,7 @@ enum class Mutant : uint8_t {
   early_commit,            // the participant machine keeps a state when training ends, not when its update is counted
   closed_is_over,          // the participant machine leaves a round that may still count its update, and joins the next
   late_dropped,            // the participant machine gives an update up with its round, though a later one may count it
+  masked_is_unsent,        // the participant machine hears that a session is without its update, which may have left
 };
 inline constexpr Mutant kMutants[] = {Mutant::none,
                                       Mutant::ack_before_commit,
@@ -55,7 +56,8 @@ inline constexpr Mutant kMutants[] = {Mutant::none,
                                       Mutant::no_state_check,
                                       Mutant::early_commit,
                                       Mutant::closed_is_over,
-                                      Mutant::late_dropped};
+                                      Mutant::late_dropped,
+                                      Mutant::masked_is_unsent};
 std::string_view to_string(Mutant mutant);
 
 struct WorldOptions {

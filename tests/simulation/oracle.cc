@@ -56,13 +56,13 @@ void Oracle::failed(const RoundKey& key, uint64_t rows) {
                               std::to_string(key.attempt.value()) + " failed with " + std::to_string(rows) + " rows");
 }
 
-void Oracle::added(const RoundKey& key, uint32_t device, const RoundKey& training) {
+void Oracle::added(const RoundKey& key, uint32_t device, const Training& training) {
   rounds_[key].trainings[device] = training;
 }
 
-void Oracle::thrown_away(uint32_t device, const RoundKey& training) {
+void Oracle::thrown_away(uint32_t device, const Training& training) {
   if (counted_trainings_.contains({device, training})) return;
-  problem(&Verdict::lost, "trained, and thrown away: " + name(training, device));
+  problem(&Verdict::lost, "trained, and thrown away: " + name(training.round, device));
 }
 
 void Oracle::sessions_began(const RoundKey& key, bool over_rows) {
@@ -106,9 +106,9 @@ void Oracle::committed(const RoundKey& key, const std::vector<uint64_t>& counts,
     if (counts[device] > 0) round.counted.insert(device);
     const auto training = round.trainings.find(device);
     if (counts[device] > 0 && training != round.trainings.end()) {
-      verdict_.joined += training->second != key;
+      verdict_.joined += training->second.round != key;
       if (!counted_trainings_.emplace(device, training->second).second) {
-        problem(&Verdict::doubled, "one training in two rounds: " + name(training->second, device));
+        problem(&Verdict::doubled, "one training in two rounds: " + name(training->second.round, device));
       }
     }
     if (counts[device] > 1) problem(&Verdict::doubled, "counted more than once: " + name(key, device));

@@ -11,6 +11,7 @@
 //   stuck     the job did not come to its end although faults had stopped long before
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -43,6 +44,14 @@ struct Verdict {
   Verdict& operator+=(const Verdict& other);
 };
 
+// One that a device has ended: of the attempt that asked for it, and the device's how-manieth. A server that has not
+// heard of an update may ask for another one of the same attempt.
+struct Training {
+  RoundKey round;
+  uint64_t number = 0;
+  friend auto operator<=>(const Training&, const Training&) = default;
+};
+
 class Oracle {
  public:
   // `is_masked`: rounds aggregate securely, so that accepted updates are lost with the sessions of their attempt, and
@@ -54,10 +63,10 @@ class Oracle {
   // A round is done with this sum (already divided by the fixed-point unit) and these accept rows.
   void committed(const RoundKey& key, const std::vector<uint64_t>& counts, const std::set<uint32_t>& accepted);
 
-  // An update of the training that the device was asked for in `training` is in a sum of `key`, perhaps to be given up.
-  void added(const RoundKey& key, uint32_t device, const RoundKey& training);
+  // The update of this training is in a sum of `key`, perhaps to be given up.
+  void added(const RoundKey& key, uint32_t device, const Training& training);
   // A device goes on to other work, without a receipt for this training.
-  void thrown_away(uint32_t device, const RoundKey& training);
+  void thrown_away(uint32_t device, const Training& training);
 
   // A leader begins sessions for an attempt. `over_rows`: it has seen accept rows of it, whose masks nobody can take
   // off.
@@ -85,12 +94,12 @@ class Oracle {
     bool done = false;
     uint32_t sessions = 0;
     std::set<uint32_t> counted;
-    std::map<uint32_t, RoundKey> trainings = {};  // by device
+    std::map<uint32_t, Training> trainings = {};  // by device
   };
   bool is_masked_;
   std::map<RoundKey, Round> rounds_;
   std::map<Digest, std::vector<RoundKey>> states_;  // made in which attempts, one after the other
-  std::set<std::pair<uint32_t, RoundKey>> counted_trainings_;
+  std::set<std::pair<uint32_t, Training>> counted_trainings_;
   Verdict verdict_;
 };
 

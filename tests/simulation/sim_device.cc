@@ -85,17 +85,21 @@ void SimDevice::finish(ParticipantEvent event) {
   alter(world_.options().mutant, event);
   const ParticipantState before = machine_->state();
   machine_->step(event, world_.queue().wall());
-  const bool had_update = world_.options().is_buffered && before.phase == ParticipantPhase::trained;
-  const bool has_update = machine_->state().phase == ParticipantPhase::trained;
-  if (had_update && !has_update && machine_->state().rounds_done == before.rounds_done) {
-    world_.oracle().thrown_away(index_, before.assignment->round);
+  if (std::holds_alternative<TrainingEnded>(event)) ++trainings_;
+  const bool had_update = world_.options().is_buffered && before.phase >= ParticipantPhase::trained;
+  const bool has_update = machine_->state().phase >= ParticipantPhase::trained;
+  const bool has_receipt = session_ && session_->has_receipt();
+  if (had_update && !has_update && !has_receipt && machine_->state().rounds_done == before.rounds_done) {
+    world_.oracle().thrown_away(index_, {before.assignment->round, trainings_});
   }
   std::optional<ParticipantState> broken =
       altered(world_.options().mutant, event, machine_->state(), world_.queue().wall());
   if (broken) machine_.emplace(quick_policy(), *std::move(broken));
   machine_->check();
   saved_ = encode(machine_->state());
-  if (session_ && machine_->state().phase != ParticipantPhase::aggregating) {
+  const ParticipantState& after = machine_->state();
+  const bool is_in_session = after.phase == ParticipantPhase::aggregating && (!after.is_late() || after.joined);
+  if (session_ && !is_in_session) {
     session_.reset();
     saved_session_ = {};
   }
@@ -175,8 +179,7 @@ void SimDevice::fetch(bool plan, const Digest& digest) {
 
 void SimDevice::upload(const DoUpload& action) {
   const uint64_t request = begin_request(patience());
-  at_some_node(request, [this, request, ticket = action.assignment.ticket,
-                         training = machine_->state().assignment->round](SimNode& node) {
+  at_some_node(request, [this, request, ticket = action.assignment.ticket, training = training()](SimNode& node) {
     node.upload(id_, ticket, training, {}, [this, request](UploadAnswer answer) {
       world_.send([this, request, answer = std::move(answer)] {
         if (answer.receipt) return answered(request, UploadAnswered{*answer.receipt});

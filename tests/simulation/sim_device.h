@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "device_sdk/client/participant_machine.h"
+#include "tests/simulation/oracle.h"
 #include "tests/simulation/sim_session.h"
 #include "tests/simulation/world.h"
 
@@ -22,6 +23,7 @@ class SimDevice {
 
  private:
   void finish(ParticipantEvent event);
+  Training training() const { return {machine_->state().assignment->round, trainings_}; }
   void enroll();
   void check_in(const DoCheckIn& action);
   void fetch(bool plan, const Digest& digest);
@@ -49,7 +51,8 @@ class SimDevice {
   SavedSession saved_session_;      // on the device's disk, too
   std::optional<SimSession> session_;
   uint64_t life_ = 0;
-  uint64_t request_ = 0;  // the one under way
+  uint64_t trainings_ = 0;  // ended, in all lives
+  uint64_t request_ = 0;    // the one under way
   ParticipantAction action_;
 };
 

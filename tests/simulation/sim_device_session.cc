@@ -55,8 +55,7 @@ Status SimDevice::open_session(const DoAggregate& action) {
 
 void SimDevice::upload_masked(const Bytes& ticket) {
   const uint64_t request = begin_request(kSessionAnswerMax);
-  at_some_node(request, [this, request, ticket, training = machine_->state().assignment->round,
-                         update = *session_->to_upload()](SimNode& node) {
+  at_some_node(request, [this, request, ticket, training = training(), update = *session_->to_upload()](SimNode& node) {
     node.upload(id_, ticket, training, update, [this, request](UploadAnswer answer) {
       world_.send([this, request, answer = std::move(answer)] {
         if (request != request_ || !machine_) return;
@@ -84,9 +83,14 @@ AggregationAnswered SimDevice::taken(const Answer& answer) {
 
 // A round that is closed needs nothing more of a device that has its receipt.
 AggregationAnswered SimDevice::failed(const Failure& failure) const {
-  const bool is_done = session_ && session_->has_receipt() && failure.error.code() == ErrorCode::round_closed;
+  const ErrorCode code = failure.error.code();
+  const bool is_done = session_ && session_->has_receipt() && code == ErrorCode::round_closed;
   if (is_done) return {AggregationStep::done};
-  return {failure};
+  if (!session_) return {failure};
+  const bool is_over =
+      traits(code).retry == RetryClass::check_in || code == ErrorCode::conflict || code == ErrorCode::refused;
+  const bool is_not_counted = session_->to_upload() != nullptr && code == ErrorCode::ticket_expired;
+  return {failure, session_->has_masked() ? is_not_counted : is_over};
 }
 
 }  // namespace coterie::simulation

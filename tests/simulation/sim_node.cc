@@ -263,7 +263,7 @@ void SimNode::give_ticket(const GiveTicket& effect) {
 
 // ---- Uploads
 
-void SimNode::upload(const DeviceId& device, const Bytes& ticket, const RoundKey& training,
+void SimNode::upload(const DeviceId& device, const Bytes& ticket, const Training& training,
                      std::optional<MaskedUpdate> masked, std::function<void(UploadAnswer)> reply) {
   const Result<TicketClaims> claims = open_ticket(ticket, world_.ticket_key(), device);
   if (!claims) return reply({.receipt = {}, .error = claims.error(), .window = {}});

@@ -38,8 +38,8 @@ class SimNode {
   // ---- Requests, as they arrive from the network
   // `held`: a ticket, of an update for a later round; empty: none.
   void check_in(const DeviceId& device, Millis hold, const Bytes& held, std::function<void(CheckinAnswer)> reply);
-  // With or without masks. `training`: what the device was asked to train for.
-  void upload(const DeviceId& device, const Bytes& ticket, const RoundKey& training, std::optional<MaskedUpdate> masked,
+  // With or without masks.
+  void upload(const DeviceId& device, const Bytes& ticket, const Training& training, std::optional<MaskedUpdate> masked,
               std::function<void(UploadAnswer)> reply);
   // A message or a question of a session, or both: passed on to whoever keeps the sessions.
   void exchange(const DeviceId& device, const Bytes& public_key, const Bytes& ticket, std::optional<CohortMessage> told,
@@ -62,7 +62,7 @@ class SimNode {
   struct Upload {
     RoundKey key;
     uint32_t device;
-    RoundKey training;
+    Training training;
     bool may_join;
     std::optional<MaskedUpdate> masked;
     std::function<void(UploadAnswer)> reply;

@@ -1,5 +1,7 @@
 #include "tests/simulation/sim_session.h"
 
+#include <algorithm>
+
 #include "tests/support/wide_lanes.h"
 
 namespace coterie::simulation {
@@ -16,6 +18,11 @@ Result<SimSession> SimSession::open(const secagg::SessionParameters& parameters,
   // An update that has its receipt is not sent again.
   if (session.to_upload() != nullptr && saved.has_receipt) session.to_tell_.reset();
   return session;
+}
+
+bool SimSession::has_masked() const {
+  const auto is_inbox = [](const ServerMessage& message) { return std::holds_alternative<ShareInbox>(message); };
+  return std::ranges::any_of(saved_->messages, is_inbox);
 }
 
 void SimSession::told() {

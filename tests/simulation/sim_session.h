@@ -30,6 +30,8 @@ class SimSession {
   const std::optional<CohortQuestion>& to_ask() const { return to_ask_; }
   const MaskedUpdate* to_upload() const { return to_tell_ ? std::get_if<MaskedUpdate>(&*to_tell_) : nullptr; }
   bool has_receipt() const { return saved_->has_receipt; }
+  // The masked update may have left.
+  bool has_masked() const;
 
   // The server has what was to be told; of an update: this device has the receipt.
   void told();

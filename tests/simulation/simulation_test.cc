@@ -65,6 +65,7 @@ TEST(Simulation, MaskedRoundsUnderTheSameFaultsCountWhoIsAccepted) {
   for (uint64_t seed = 1; total.masked < 60; ++seed) total += simulate(options_from_seed(seed, Mutant::none, true));
   EXPECT_TRUE(total.clean()) << total.first_problem;
   EXPECT_EQ(total.rounds, total.masked);
+  EXPECT_GT(total.joined, 0u) << "an update went through the session of a later round";
   EXPECT_GT(total.crashes, 0u);
   EXPECT_GT(total.retries, 0u) << "an attempt was lost, and made again";
 }

@@ -34,7 +34,7 @@ constexpr const char* kExamples =
     "  coterie demo --security none --attack sign_flip:0.2 \\\n"
     "          --aggregation geometric_median\n"
     "                        a fifth of the devices lies; first without that\n"
-    "  coterie demo --security none --round-policy buffered\n"
+    "  coterie demo --security masked --round-policy buffered\n"
     "                        late updates join the next round\n"
     "  coterie demo --update-bits 6           updates of a few bits a value\n"
     "  coterie demo --data 'csv:adult.csv?target=income' --devices 50 \\\n"
@@ -181,7 +181,7 @@ void add_training(CLI::App& demo, DemoOptions& options) {
   demo.add_option_function<std::string>(
           "--round-policy", [&options](const std::string& name) { options.is_buffered = name == "buffered"; },
           "synchronous, or buffered: all devices train, --fraction of them close a round, and who comes late joins the "
-          "next; needs --security none")
+          "next; needs --security none or masked")
       ->default_str("synchronous")
       ->type_name("POLICY")
       ->check(one_of({"synchronous", "buffered"}));

@@ -48,6 +48,23 @@ TEST(BufferedRules, TellThePlanWhatALateUpdateWeighs) {
   EXPECT_EQ(plan_of(settings, JobId("j"), 1000).staleness, StalenessRules{});
 }
 
+// A roster closes over as many as a buffer has, and stays open for as many as it needs.
+TEST(BufferedRules, GoWithMasks) {
+  HorizontalSettings settings = buffered();
+  EXPECT_EQ(adverts_least(settings), 0u);
+  settings.privacy.level = SecurityLevel::masked;
+  settings.rounds.goal_count = 8;
+  settings.rounds.goal_count_min = 5;
+  settings.rounds.over_selection = 1.5;
+  settings.rounds.concurrency = 40;
+  EXPECT_THAT(validate(settings), IsEmpty());
+  EXPECT_EQ(adverts_goal(settings), 8u);
+  EXPECT_EQ(adverts_least(settings), 5u);
+  EXPECT_OK(validate(plan_of(settings, JobId("j"), 1000)));
+  settings.rounds = {.goal_count = 8, .over_selection = 1.5};
+  EXPECT_EQ(adverts_least(settings), 0u) << "a synchronous attempt fails, and is tried again";
+}
+
 // The closed form of FedBuff's 1 / sqrt(1 + s): 1, .7071, .5 for s = 0, 1, 3.
 TEST(BufferedRules, WeighByVersionsSinceTheDownload) {
   const StalenessRules rules{.versions_max = 20, .exponent = 0.5f};
@@ -68,8 +85,8 @@ TEST(BufferedRules, GoWithServerOptimizersAndLocalMethods) {
 }
 
 TEST(BufferedRules, RefuseByName) {
-  expect_refused("privacy.level masked", [](auto& s) { s.privacy.level = SecurityLevel::masked; });
   expect_refused("privacy.level active", [](auto& s) { s.privacy.level = SecurityLevel::active; });
+  expect_refused("privacy.level active_dp", [](auto& s) { s.privacy.level = SecurityLevel::active_dp; });
   expect_refused("privacy.noise_multiplier", [](auto& s) { s.privacy.noise_multiplier = 1; });
   expect_refused("privacy.adaptive_clip", [](auto& s) { s.privacy.adaptive_clip = AdaptiveClipSettings{}; });
   expect_refused("strategy.kind feddyn", [](auto& s) { take_strategy(s, "feddyn"); });
