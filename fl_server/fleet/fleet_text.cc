@@ -1,9 +1,12 @@
 #include "fl_server/fleet/fleet_text.h"
 
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "proto/codec/codec.h"
+#include "scheduler/selection/selection_registry.h"
 
 namespace coterie {
 namespace {
@@ -11,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kTextBytesMax = 64 << 20;
+constexpr double kFloatMax = 1e30;
 
 // "7.2": round 7, attempt 2
 std::string name_of(const RoundKey& key) {
@@ -42,6 +46,17 @@ class Reader {
     const auto found = object.find(key);
     if (found == object.end()) return {};
     return found->is_string() ? found->get<std::string>() : wrong<std::string>(key);
+  }
+  // So many numbers; none, where there are others.
+  std::vector<float> floats(const json& object, const char* key, size_t count) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_array() || found->size() != count) return {};
+    std::vector<float> values;
+    for (const json& value : *found) {
+      if (!value.is_number() || std::abs(value.get<double>()) > kFloatMax) return {};
+      values.push_back(value.get<float>());
+    }
+    return values;
   }
   Bytes bytes(const json& object, const char* key) {
     const Result<Bytes> decoded = from_base64url(text(object, key));
@@ -172,7 +187,23 @@ json to_json(const RoundNotice& round, const std::map<RoundKey, TicketShares>& s
                 {"shares", share == shares.end() ? TicketShares() : share->second}};
   if (round.updates_due) entry["updates_due"] = *round.updates_due;
   if (round.keeps_updates) entry["keeps_updates"] = true;
+  if (!round.selection.is_uniform()) {
+    entry["selection"] = round.selection.rule->name;
+    entry["selection_values"] = round.selection.values;
+  }
   return entry;
+}
+
+// A rule that this server does not know, as its leader is newer, is the uniform draw.
+SelectionSettings selection_from(Reader& reader, const json& entry) {
+  const SelectionRule* rule = find_selection(reader.text(entry, "selection"));
+  if (rule == nullptr) return {};
+  SelectionSettings selection = SelectionSettings::of(rule->name);
+  const std::vector<float> values = reader.floats(entry, "selection_values", selection.values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (rule->settings[i].range.admits(values[i])) selection.values[i] = values[i];
+  }
+  return selection;
 }
 
 Result<RoundState> state_from(const std::string& name) {
@@ -216,7 +247,8 @@ Result<RoundNotice> round_from(Reader& reader, const json& entry, const PlanOf& 
                     .weight = reader.number<uint32_t>(entry, "weight", 1),
                     .ticket_count = reader.number<uint32_t>(entry, "ticket_count"),
                     .goal_count = reader.number<uint32_t>(entry, "goal_count"),
-                    .keeps_updates = reader.flag(entry, "keeps_updates")};
+                    .keeps_updates = reader.flag(entry, "keeps_updates"),
+                    .selection = selection_from(reader, entry)};
   COT_ASSIGN(round.state, state_from(reader.text(entry, "state")));
   if (entry.contains("updates_due")) round.updates_due = reader.number<uint64_t>(entry, "updates_due");
   COT_TRY(read_promise(reader, entry, plan_of, round));

@@ -17,6 +17,7 @@
 #include "fl_server/json/lora_json.h"
 #include "fl_server/json/rate_schedule_json.h"
 #include "fl_server/json/readable_float.h"
+#include "fl_server/json/selection_json.h"
 #include "scheduler/job/weight_share.h"
 
 namespace coterie {
@@ -242,6 +243,7 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
   add_device_requirements(json, settings.device_requirements);
   add_download(json, settings.download);
   add_analytics(json, settings);
+  add_selection(json, settings.rounds.selection);
 }
 
 KindSettings read_horizontal(JsonReader& reader) {
@@ -258,6 +260,7 @@ KindSettings read_horizontal(JsonReader& reader) {
   read_strategy(reader.object("strategy"), settings.strategy, settings.schedules.server);
   read_device_requirements(reader.object("device_requirements"), settings.device_requirements);
   read_download(reader, settings.download);
+  read_selection(reader.object("selection"), settings.rounds.selection);
   return settings;
 }
 

@@ -217,6 +217,16 @@ void DevicePlane::plan_refused(const DeviceId& device, const Refusal& refusal) {
 
 void DevicePlane::run(DeskEffects effects) {
   for (DeskEffect& effect : effects) perform(effect);
+  note_outcomes();
+}
+
+void DevicePlane::note_outcomes() {
+  const CheckinCounts& counts = desk_.counts();
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == counted_[i]) continue;
+    parts_.metrics.checkins_ended(to_string(static_cast<CheckinOutcome>(i)), counts[i] - counted_[i]);
+  }
+  counted_ = counts;
 }
 
 void DevicePlane::perform(DeskEffect& effect) {
@@ -275,6 +285,7 @@ void DevicePlane::received(UploadId upload, UploadBody body, const RoundTotals& 
     const auto found = uploads_.find(upload);
     if (found == uploads_.end()) return;
     found->second.body = std::move(body);
+    found->second.contribution = contribution;
     step_ingest(UploadReceived{upload, contribution});
   });
 }
@@ -328,6 +339,7 @@ void DevicePlane::perform(IngestEffect& effect) {
       if (upload != self.uploads_.end()) {
         self.parts_.metrics.update_accepted(upload->second.bytes);
         if (upload->second.versions_late > 0) self.parts_.metrics.update_joined();
+        self.note_training(e, upload->second.contribution);
       }
       // The update is durable. If this answer is lost the device sends again, and gets the same receipt.
       os::crash_point(os::CrashPoint::ingest_before_receipt);
@@ -348,6 +360,14 @@ void DevicePlane::perform(IngestEffect& effect) {
     }
   };
   std::visit(Visitor{*this}, effect);
+}
+
+// For the draw of later rounds.
+void DevicePlane::note_training(const AcceptUpload& accepted, const RoundTotals& totals) {
+  const auto round = rounds_.find(accepted.key);
+  if (round == rounds_.end()) return;
+  const uint64_t version = round->second.notice.assignment.model_version.value();
+  desk_.trained(accepted.key, accepted.device, report_of(totals.loss_sum, totals.examples, totals.train_ms, version));
 }
 
 void DevicePlane::looked_up(const LookUpAccepted& asked, const Result<UpdateFate>& fate) {

@@ -112,7 +112,8 @@ class DevicePlane final : public RoundBoard {
     UploadBody body;
     uint64_t bytes = 0;
     std::optional<HandedModel> handed = {};
-    uint64_t versions_late = 0;  // once it is admitted
+    uint64_t versions_late = 0;     // once it is admitted
+    RoundTotals contribution = {};  // once it is received; behind masks it says nothing
   };
   struct LiveRound {  // one that the intake serves
     RoundNotice notice;
@@ -128,10 +129,12 @@ class DevicePlane final : public RoundBoard {
   // All below run on the core thread.
   void step_ingest(const IngestEvent& event);
   void run(DeskEffects effects);
+  void note_outcomes();
   void run(IngestEffects effects);
   void perform(DeskEffect& effect);
   void perform(IngestEffect& effect);
   void give_ticket(const GiveTicket& effect);
+  void note_training(const AcceptUpload& accepted, const RoundTotals& totals);
   void looked_up(const LookUpAccepted& asked, const Result<UpdateFate>& fate);
   void count_waste(const RefuseUpload& refused);
   void decide(UploadId upload, UploadDecision decision);
@@ -155,6 +158,7 @@ class DevicePlane final : public RoundBoard {
   RefreshRounds refresh_;
 
   CheckinDesk desk_;
+  CheckinCounts counted_ = {};         // of the desk's, as the metrics have them
   std::optional<RoundIntake> intake_;  // once started
   IngestMachine ingest_;
   std::map<Population, uint64_t> waiting_;

@@ -57,6 +57,8 @@ struct Metrics::Families {
   Family<Gauge>& connections = metric_family(registry, BuildGauge(), "coterie_http_connections", "Open connections");
   Family<Counter>& checkins =
       metric_family(registry, BuildCounter(), "coterie_checkins_total", "Check-ins answered, by outcome");
+  Family<Counter>& checkin_reasons = metric_family(registry, BuildCounter(), "coterie_checkin_reasons_total",
+                                                   "Check-ins that ended, each with one reason");
   Counter& update_bytes =
       metric_family(registry, BuildCounter(), "coterie_update_bytes_total", "Bytes of accepted updates").Add({});
   Family<Counter>& updates =
@@ -138,6 +140,10 @@ void Metrics::request_answered(std::string_view plane, std::string_view route, i
 
 void Metrics::checkin_answered(bool ticket) {
   families_->checkins.Add({{"outcome", ticket ? "ticket" : "retry"}}).Increment();
+}
+
+void Metrics::checkins_ended(std::string_view reason, uint64_t count) {
+  families_->checkin_reasons.Add({{"reason", std::string(reason)}}).Increment(static_cast<double>(count));
 }
 
 void Metrics::update_accepted(uint64_t bytes) {

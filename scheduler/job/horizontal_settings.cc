@@ -14,6 +14,7 @@
 #include "scheduler/job/correction_rules.h"
 #include "scheduler/job/download_rules.h"
 #include "scheduler/job/plan_privacy.h"
+#include "scheduler/job/selection_rules.h"
 #include "scheduler/job/settings_checker.h"
 #include "secure/dp/account/number_words.h"
 #include "secure/dp/distributed/device_noise.h"
@@ -184,6 +185,11 @@ uint64_t RoundSettings::far_enough_before(uint64_t number) const {
   return number > separation ? number - separation : 0;
 }
 
+uint32_t RoundSettings::pool_target() const {
+  if (pool_min != 0) return pool_min;
+  return static_cast<uint32_t>(std::min<uint64_t>(selection.candidates(ticket_count()), 1'000'000'000));
+}
+
 std::string_view to_string(NoiseMechanism mechanism) { return kNoiseMechanisms[static_cast<size_t>(mechanism)]; }
 std::span<const std::string_view> noise_mechanism_names() { return kNoiseMechanisms; }
 
@@ -205,6 +211,7 @@ Problems validate(const HorizontalSettings& settings) {
   check_correction(settings, check);
   if (rounds_are_valid) check_analytics(settings, check);
   if (rounds_are_valid) check_buffered(settings, check);
+  check_selection(settings, check);
   if (rounds_are_valid) check_aggregation(settings, check);
   if (rounds_are_valid) check_secure_aggregation(settings, check);  // of nonsense there are no cohorts
   check.in_range<double>(settings.update.clip_l2, 0, 1e9, "/update/clip_l2");

@@ -23,6 +23,7 @@
 #include "scheduler/job/compression_settings.h"
 #include "scheduler/job/download_settings.h"
 #include "scheduler/job/rate_schedule.h"
+#include "scheduler/selection/selection_settings.h"
 
 namespace coterie {
 
@@ -41,13 +42,14 @@ struct RoundSettings {
   uint32_t goal_count = 10;        // updates that close a round
   uint32_t goal_count_min = 2;     // updates without which a round's deadline is extended
   double over_selection = 1.0;     // tickets = ceil(goal_count * over_selection)
-  uint32_t pool_min = 0;           // devices to wait for before the random choice; 0: as many as tickets
+  uint32_t pool_min = 0;           // devices to wait for before the choice; 0: as many as the rule chooses among
   Millis selecting_max{10'000};    // after this long, choose among those present if they are at least goal_count_min
   Millis collecting_max{120'000};  // deadline of the updates
   Millis retry_delay{1'000};       // before the next attempt of a failed round
   uint32_t attempts_max = 10;      // of one round; then the job has failed
   uint32_t nodes_min = 0;          // servers that talk to devices, without which no round begins; 0: any
   uint32_t separation_min = 0;     // a device that round n counts is drawn again in n + separation_min at the earliest
+  SelectionSettings selection = {};  // who of those who wait gets a ticket; `selection` of a job
   RoundPolicyKind policy = RoundPolicyKind::synchronous;
   // Of buffered rounds:
   uint32_t concurrency = 0;         // devices that train at a time, about; 0: as many as a round has tickets
@@ -61,7 +63,7 @@ struct RoundSettings {
   uint32_t first_ticket_count() const { return concurrency == 0 ? ticket_count() : concurrency; }
   // The last round so far before `number` that whom it counts may be counted in that one again; 0: there is none.
   uint64_t far_enough_before(uint64_t number) const;
-  uint32_t pool_target() const { return pool_min == 0 ? ticket_count() : pool_min; }
+  uint32_t pool_target() const;
 };
 
 struct UpdateSettings {

@@ -440,7 +440,8 @@ PublishRound RoundMachine::published() const {
       .weight = job_.spec.common.weight,
       .ticket_count = policy().ticket_count({round_->number, round_->key.attempt.value(), extensions_}),
       .goal_count = settings().rounds.goal_count,
-      .keeps_updates = settings().aggregation.keeps_updates()};
+      .keeps_updates = settings().aggregation.keeps_updates(),
+      .selection = settings().rounds.selection};
   return {.notice = std::move(notice),
           .rules = {.cohort_count = cohort_count(settings()),
                     .adverts_goal = adverts_goal(settings()),

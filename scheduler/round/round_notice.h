@@ -14,6 +14,7 @@
 #include "proto/messages/checkin.h"
 #include "proto/messages/plan.h"
 #include "scheduler/job/records.h"
+#include "scheduler/selection/selection_settings.h"
 
 namespace coterie {
 
@@ -35,6 +36,7 @@ struct RoundNotice {
   uint32_t ticket_count = 0;                 // to give while collecting: of the round, or this node's share of them
   uint32_t goal_count = 0;                   // accepted updates that close the round
   bool keeps_updates = false;                // single updates are stored, not their sum (aggregation/accumulate)
+  SelectionSettings selection = {};          // who of those who wait gets the tickets
   std::optional<uint64_t> updates_due = {};  // no more than so many will be accepted in all; not set: not known
 
   friend bool operator==(const RoundNotice&, const RoundNotice&) = default;

@@ -3,18 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+
+#include "scheduler/selection/selection_registry.h"
 
 namespace coterie {
+namespace {
+
+bool remembers(const RoundNotice& notice, SelectionMemory what) { return notice.selection.rule->memory == what; }
+
+}  // namespace
 
 DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold,
                                   Instant now, std::optional<HeldUpdate> held) {
+  ++asked_;
   Room& room = rooms_[population];
   if (const auto older = room.by_device.find(device); older != room.by_device.end()) {
     const WaiterId replaced = older->second;
     const uint64_t others = steered(population, room, now);
-    remove(replaced);
+    remove(replaced, CheckinOutcome::replaced);
     effects_.push_back(
-        Dismiss{replaced, retry_window(others, Millis(0), pace_, "replaced by a newer check-in of the same device")});
+        Dismiss{replaced, retry_window(others, Millis(0), pace_, sentence_of(CheckinOutcome::replaced))});
   }
   COT_INVARIANT(!waiters_.contains(waiter), "a check-in that is held has its own id");
   const bool full = waiters_.size() >= limits_.waiters_max;
@@ -28,13 +37,13 @@ DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const
     COT_INVARIANT(is_served, "a round that wants a device gives it a ticket");
     return finish();  // even at a full desk: who has a ticket does not wait
   }
-  if (full) dismiss(waiter, "the server holds as many devices as it can", now);
-  else if (until <= now) dismiss(waiter, "no round needs this device now", now);
+  if (full) dismiss(waiter, CheckinOutcome::desk_full, now);
+  else if (until <= now) dismiss(waiter, why_not_served(waiter_of(waiter)), now);
   return finish();
 }
 
 DeskEffects CheckinDesk::cancel(WaiterId waiter) {
-  if (waiters_.contains(waiter)) remove(waiter);
+  if (waiters_.contains(waiter)) remove(waiter, CheckinOutcome::gone);
   return finish();
 }
 
@@ -52,7 +61,16 @@ void CheckinDesk::accepted(const RoundKey& key, const DeviceId& device) {
   const auto found = rounds_.find(key);
   if (found == rounds_.end()) return;
   found->second.holders.erase(device);
-  found->second.accepted.insert(device);
+  const bool is_new = found->second.accepted.insert(device).second;
+  if (is_new && remembers(found->second.notice, SelectionMemory::participation)) {
+    reports_.counted(found->second.notice.job, device);
+  }
+}
+
+void CheckinDesk::trained(const RoundKey& key, const DeviceId& device, const TrainedReport& report) {
+  const auto found = rounds_.find(key);
+  if (found == rounds_.end() || !remembers(found->second.notice, SelectionMemory::training)) return;
+  reports_.trained(found->second.notice.job, device, report);
 }
 
 DeskEffects CheckinDesk::publish(const RoundNotice& notice, std::span<const DeviceId> accepted,
@@ -77,13 +95,14 @@ DeskEffects CheckinDesk::withdraw(const RoundKey& key) {
 
 DeskEffects CheckinDesk::time_passed(Instant now) {
   while (!by_deadline_.empty() && by_deadline_.begin()->first <= now) {
-    dismiss(by_deadline_.begin()->second, "no round needs this device now", now);
+    const WaiterId waiter = by_deadline_.begin()->second;
+    dismiss(waiter, why_not_served(waiter_of(waiter)), now);
   }
   return finish();
 }
 
 DeskEffects CheckinDesk::dismiss_all(Instant now) {
-  while (!by_deadline_.empty()) dismiss(by_deadline_.begin()->second, "this server is about to stop", now);
+  while (!by_deadline_.empty()) dismiss(by_deadline_.begin()->second, CheckinOutcome::stopping, now);
   return finish();
 }
 
@@ -195,8 +214,8 @@ void CheckinDesk::give_up_late(Waiter& waiter) {
   }
 }
 
-// Lets those in who hold an update for the round. Then gives its remaining tickets to a uniformly random subset of
-// those who wait.
+// Lets those in who hold an update for the round. Then gives its remaining tickets to those of the others whom its rule
+// chooses.
 void CheckinDesk::draw(Round& round) {
   if (round.notice.state != RoundState::collecting) return;
   const Room& room = rooms_[round.notice.population];
@@ -210,17 +229,50 @@ void CheckinDesk::draw(Round& round) {
     give_up_late(waiter);
     if (waiter.held && may_join(waiter, round)) serve(candidate, round);
   }
-  for (WaiterId candidate : candidates) {
+  const bool was_open = round.has_tickets();
+  for (WaiterId candidate : round.notice.selection.is_uniform() ? candidates : chosen_of(candidates, round)) {
     if (!round.has_tickets()) break;
     const auto waiter = waiters_.find(candidate);
     if (waiter != waiters_.end() && !waiter->second.held) serve(candidate, round);
   }
+  for (WaiterId candidate : candidates) {
+    const auto waiter = waiters_.find(candidate);
+    if (waiter == waiters_.end() || waiter->second.held || !round.wants(waiter->second.device)) continue;
+    waiter->second.passed_over = waiter->second.passed_over || was_open;
+  }
+}
+
+// Those who have a ticket already, and those whom the round's rule gives one. `candidates` are in random order.
+std::vector<WaiterId> CheckinDesk::chosen_of(const std::vector<WaiterId>& candidates, const Round& round) {
+  std::vector<WaiterId> chosen, open;
+  std::vector<const TrainedReport*> reports;
+  for (const WaiterId candidate : candidates) {
+    const auto waiter = waiters_.find(candidate);
+    if (waiter == waiters_.end() || waiter->second.held || !round.wants(waiter->second.device)) continue;
+    if (round.holders.contains(waiter->second.device)) {
+      chosen.push_back(candidate);
+      continue;
+    }
+    open.push_back(candidate);
+    reports.push_back(reports_.find(round.notice.job, waiter->second.device));
+  }
+  if (!round.has_tickets()) return chosen;
+  Prng chance = draws_by_device_ ? Prng(seed_of(round.notice.key)) : Prng(prng_.next());
+  const RoundNotice& notice = round.notice;
+  for (const uint32_t index : notice.selection.choose(reports, notice.ticket_count - round.issued,
+                                                      notice.assignment.model_version.value(), chance)) {
+    chosen.push_back(open[index]);
+  }
+  return chosen;
+}
+
+uint64_t CheckinDesk::seed_of(const RoundKey& key) const {
+  return Prng::derived(Prng::derived(seed_, key.round.value()).next(), key.attempt.value()).next();
 }
 
 void CheckinDesk::put_in_order(std::vector<WaiterId>& candidates, const RoundKey& key) {
   if (!draws_by_device_) return prng_.shuffle(candidates);
-  const uint64_t attempt_seed =
-      Prng::derived(Prng::derived(seed_, key.round.value()).next(), key.attempt.value()).next();
+  const uint64_t attempt_seed = seed_of(key);
   const auto place_of = [&](WaiterId waiter) {
     const DeviceId& device = waiter_of(waiter).device;
     uint64_t name = 0;
@@ -234,38 +286,52 @@ bool CheckinDesk::serve(WaiterId id, Round& round) {
   const DeviceId device = waiter_of(id).device;
   if (!round.wants(device)) return false;
   if (std::optional<HeldUpdate> held = waiter_of(id).held) {
-    remove(id);
+    remove(id, CheckinOutcome::joined);
     effects_.push_back(GiveTicket{id, device, round.notice.key, std::move(held)});
     return true;
   }
-  if (!round.holders.contains(device)) {
+  const bool is_again = round.holders.contains(device);
+  if (!is_again) {
     if (!round.has_tickets()) return false;
     ++round.issued;
     tickets_of(round.notice.job) += 1.0 / std::max(1u, round.notice.weight);
     round.holders.insert(device);
   }
   if (auto& too_late = waiter_of(id).too_late) effects_.push_back(GiveHeldUp{*too_late});
-  remove(id);
+  remove(id, is_again ? CheckinOutcome::ticket_again : CheckinOutcome::ticket);
   effects_.push_back(GiveTicket{id, device, round.notice.key});
   effects_.push_back(ReportTickets{round.notice.key, round.issued});
   return true;
 }
 
-void CheckinDesk::remove(WaiterId id) {
+void CheckinDesk::remove(WaiterId id, CheckinOutcome outcome) {
   const auto waiter = waiters_.find(id);
   COT_INVARIANT(waiter != waiters_.end(), "a waiter is let go once");
   rooms_[waiter->second.population].by_device.erase(waiter->second.device);
   by_deadline_.erase({waiter->second.hold_until, id});
   waiters_.erase(waiter);
+  ++counts_[static_cast<size_t>(outcome)];
 }
 
-void CheckinDesk::dismiss(WaiterId id, std::string_view reason, Instant now) {
+void CheckinDesk::dismiss(WaiterId id, CheckinOutcome outcome, Instant now) {
   const Population population = waiter_of(id).population;
   Room& room = rooms_[population];
-  const RetryWindow window = retry_window(steered(population, room, now), Millis(0), pace_, reason);
+  const RetryWindow window = retry_window(steered(population, room, now), Millis(0), pace_, sentence_of(outcome));
   room.away.told(window, now);
-  remove(id);
+  remove(id, outcome);
   effects_.push_back(Dismiss{id, window});
+}
+
+// Of several rounds, the one that came nearest to taking the device.
+CheckinOutcome CheckinDesk::why_not_served(const Waiter& waiter) const {
+  if (waiter.passed_over) return CheckinOutcome::not_drawn;
+  CheckinOutcome why = CheckinOutcome::no_round;
+  for (const auto& [key, round] : rounds_) {
+    if (round.notice.population != waiter.population || round.notice.state != RoundState::collecting) continue;
+    if (round.wants(waiter.device)) return CheckinOutcome::no_place;
+    why = round.accepted.contains(waiter.device) ? CheckinOutcome::counted : CheckinOutcome::resting;
+  }
+  return why;
 }
 
 DeskEffects CheckinDesk::finish() {
@@ -280,6 +346,8 @@ DeskEffects CheckinDesk::finish() {
 
 void CheckinDesk::check() const {
   COT_INVARIANT(waiters_.size() <= limits_.waiters_max, "no more devices are held than the limit");
+  COT_INVARIANT(std::reduce(counts_.begin(), counts_.end(), uint64_t{0}) + waiters_.size() == asked_,
+                "every device that asked waits, or has one code for what came of it");
   COT_INVARIANT(by_deadline_.size() == waiters_.size(), "every waiter has one deadline, and every deadline a waiter");
   size_t in_rooms = 0;
   for (const auto& [population, room] : rooms_) in_rooms += room.by_device.size();

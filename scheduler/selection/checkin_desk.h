@@ -5,7 +5,8 @@
 // per attempt: asking again while its update is not accepted gives the same right again and costs no second place.
 //
 //   selecting   everybody waits
-//   collecting  up to ticket_count devices are drawn; whoever comes later gets a ticket while there are any left
+//   collecting  up to ticket_count devices are drawn, by the job's selection rule (selection_rule.h); whoever comes
+//               later gets a ticket while there are any left
 //   otherwise   everybody waits, until their own hold time is over: then a retry window by pace steering, as wide as
 //               the population is large (the whole fleet's, if there is one: fleet_knows)
 //
@@ -16,6 +17,9 @@
 // Where several jobs collect from one population, whoever comes goes to the one that has had the fewest tickets for its
 // weight (start-time fair queueing; Goyal et al. 1996). A job that begins, begins with the least of the others: what it
 // did not want before is nobody's debt.
+//
+// What selection rules read of devices is what this node has seen itself (trained()): a device that another node of the
+// fleet has counted, or that this one has before it was restarted, is one of which nothing is known.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +36,9 @@
 #include "base/random.h"
 #include "scheduler/round/round_notice.h"
 #include "scheduler/selection/away_estimate.h"
+#include "scheduler/selection/checkin_outcome.h"
 #include "scheduler/selection/pace.h"
+#include "scheduler/selection/trained_reports.h"
 
 namespace coterie {
 
@@ -81,6 +87,9 @@ class CheckinDesk {
   DeskEffects undelivered(const RoundKey& key, const DeviceId& device);
   // This device is counted in this attempt: it is not asked again.
   void accepted(const RoundKey& key, const DeviceId& device);
+  // What is known of a device whose update was accepted. It is kept if the round is served here, by a rule that reads
+  // it.
+  void trained(const RoundKey& key, const DeviceId& device, const TrainedReport& report);
   // A round as the round machine published it, or changed; `accepted` are devices that are counted in it already,
   // `resting` those that may not be, as they were counted too short a time ago (AcceptStore::list_resting).
   DeskEffects publish(const RoundNotice& notice, std::span<const DeviceId> accepted = {},
@@ -105,6 +114,9 @@ class CheckinDesk {
   // who wait.
   std::map<RoundKey, uint64_t> lacking() const;
 
+  // What became of all who asked so far.
+  const CheckinCounts& counts() const { return counts_; }
+
   // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
   void check() const;
 
@@ -115,6 +127,7 @@ class CheckinDesk {
     Instant hold_until;
     std::optional<HeldUpdate> held = {};
     std::optional<HeldUpdate> too_late = {};  // what it held; counted once new work goes out in its place
+    bool passed_over = false;                 // it took part in a draw, and others were drawn
   };
   struct Room {
     std::unordered_map<DeviceId, WaiterId> by_device;
@@ -143,10 +156,13 @@ class CheckinDesk {
   Round* round_to_join(const Waiter& waiter);
   void give_up_late(Waiter& waiter);
   void draw(Round& round);
+  uint64_t seed_of(const RoundKey& key) const;
   void put_in_order(std::vector<WaiterId>& candidates, const RoundKey& key);
+  std::vector<WaiterId> chosen_of(const std::vector<WaiterId>& candidates, const Round& round);
   bool serve(WaiterId id, Round& round);
-  void remove(WaiterId id);
-  void dismiss(WaiterId id, std::string_view reason, Instant now);
+  void remove(WaiterId id, CheckinOutcome outcome);
+  void dismiss(WaiterId id, CheckinOutcome outcome, Instant now);
+  CheckinOutcome why_not_served(const Waiter& waiter) const;
   uint64_t steered(const Population& population, Room& room, Instant now);
   DeskEffects finish();
   double& tickets_of(const JobId& job);
@@ -166,6 +182,9 @@ class CheckinDesk {
   std::map<Population, uint64_t> fleet_populations_;
   uint32_t fleet_nodes_ = 1;
   std::map<JobId, double> served_;  // of jobs with rounds: the tickets that a job got, divided by its weight
+  TrainedReports reports_;
+  uint64_t asked_ = 0;
+  CheckinCounts counts_ = {};  // by CheckinOutcome; with those who wait they are all who asked
   StepCheck step_check_;
 };
 

@@ -304,7 +304,10 @@ void SimNode::perform(const IngestEffect& effect) {
     void operator()(const CommitBatch& e) { self.commit(e); }
     void operator()(const DropBatch& e) { self.drop(e.batch); }
     void operator()(const ReportAccepted& e) { self.step(MemberEvent(AcceptedNoted{e.key, e.total})); }
-    void operator()(const NoteAccepted& e) { self.desk_->accepted(e.key, e.device); }
+    void operator()(const NoteAccepted& e) {
+      self.desk_->trained(e.key, e.device, {.loss_level = static_cast<uint8_t>(e.device.bytes[0] % kReportLevels)});
+      self.desk_->accepted(e.key, e.device);
+    }
   };
   std::visit(Visitor{*this}, effect);
 }

@@ -6,6 +6,7 @@
 
 #include "proto/codec/codec.h"
 #include "proto/codec/frame.h"
+#include "scheduler/selection/selection_registry.h"
 #include "secure/crypto/digest.h"
 #include "tests/simulation/sim_device.h"
 #include "tests/simulation/sim_node.h"
@@ -15,6 +16,14 @@
 
 namespace coterie::simulation {
 namespace {
+
+// Each rule of the draw has its worlds: who is drawn must be of no consequence to any guarantee.
+SelectionSettings selection_of(const WorldOptions& options) {
+  const SelectionRule& rule = *selection_rules()[options.seed % selection_rules().size()];
+  const bool reads_updates = rule.memory == SelectionMemory::training;
+  if (options.is_buffered || options.mutant != Mutant::none || (options.is_masked() && reads_updates)) return {};
+  return SelectionSettings::of(rule.name);
+}
 
 JobSettings spec_of(const WorldOptions& options) {
   JobSettings spec;
@@ -29,6 +38,7 @@ JobSettings spec_of(const WorldOptions& options) {
   settings.rounds.collecting_max = Millis(options.is_masked() ? 40'000 : 20'000);
   settings.rounds.retry_delay = Millis(200);
   settings.rounds.attempts_max = 1000;
+  settings.rounds.selection = selection_of(options);
   if (options.is_buffered) {
     settings.rounds.policy = RoundPolicyKind::buffered;
     settings.rounds.concurrency = options.concurrency;

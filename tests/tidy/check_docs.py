@@ -133,11 +133,46 @@ def robust_rules():
             yield f"docs/openapi.json: aggregation.{name} has \"x-coterie-defaults\": {json.dumps(of)}"
 
 
+def selection_rows():
+    """The rows of the registry of selection rules, as their sources spell them, in the registry's order."""
+    rows, sentence = {}, r'"((?:[^"\n]|"\n\s*")*)"'
+    for path in sorted((ROOT / "scheduler/selection/rules").glob("*.cc")):
+        source = path.read_text(encoding="utf-8")
+        settings = re.findall(r'^    \{"(\w+)", ([\d.e+-]+)f?, \w+, ["k]', source, re.M)
+        for symbol, body in re.findall(r"extern const SelectionRule (\w+) = \{\n(.*?)^\};", source, re.M | re.S):
+            field = lambda name: re.sub(r'"\s*"', "", re.search(rf"^    \.{name} =\s*{sentence},$", body, re.M).group(1))
+            rows[symbol] = {"name": field("name"), "sentence": field("sentence"), "source": field("source"),
+                            "settings": [(name, float(value)) for name, value in settings]}
+    order = re.findall(r"^  X\((\w+)\)", text("scheduler/selection/selection_registry.cc"), re.M)
+    if sorted(order) != sorted(rows):
+        raise SystemExit("scheduler/selection/selection_registry.cc: COT_SELECTION_RULES and the files of rules/ do not agree")
+    return [rows[symbol] for symbol in order]
+
+
+def selection_rules():
+    """docs/operating/selection.md has the registry's rows as a table, and docs/openapi.json its names and defaults."""
+    rows = selection_rows()
+    defaults = {}
+    for rule in rows:
+        settings = ", ".join(f"`{name}` {value:g}" for name, value in rule["settings"]) or "-"
+        row = f"| `{rule['name']}` | {rule['sentence']} | {settings} | {rule['source']} |"
+        if row not in text("docs/operating/selection.md"):
+            yield f"docs/operating/selection.md: the table of rules has no row\n{row}"
+        for name, value in rule["settings"]:
+            defaults.setdefault(name, {})[rule["name"]] = value
+    schema = json.loads(text("docs/openapi.json"))["components"]["schemas"]["JobSettings"]["properties"]["selection"]["properties"]
+    if schema["kind"]["enum"] != [rule["name"] for rule in rows]:
+        yield "docs/openapi.json: selection.kind is one of the registry's rules in their order"
+    for name, of in defaults.items():
+        if schema.get(name, {}).get("x-coterie-defaults") != of:
+            yield f"docs/openapi.json: selection.{name} has \"x-coterie-defaults\": {json.dumps(of)}"
+
+
 def job_keys():
     """JobSettings in docs/openapi.json and examples/job.json have the keys that the sources of job JSON read."""
     sources = "".join(text(path.relative_to(ROOT)) for path in sorted((ROOT / "fl_server/json").glob("*_json.cc")))
     real = set(re.findall(r'(?:\.read(?:_choice)?\(|read_kind\(\w+, )"(\w+)"', sources))
-    real |= {name for rule in robust_rows() for name, _ in rule["settings"]}
+    real |= {name for rule in robust_rows() + selection_rows() for name, _ in rule["settings"]}
     real |= set(re.findall(r'(?:reader|update)\.object\("(\w+)"', sources)) | {"optimizer"}
     real |= {setting for rule in strategy_rows() for setting, _, _ in rule["settings"]} | {"kind"}
 
@@ -248,7 +283,7 @@ def decisions():
 
 
 def main():
-    rules = (admin_routes, device_routes, job_keys, strategies, robust_rules, config_keys, metrics, errors, frame_kinds, links, operating_pages,
+    rules = (admin_routes, device_routes, job_keys, strategies, robust_rules, selection_rules, config_keys, metrics, errors, frame_kinds, links, operating_pages,
              decisions)
     problems = [problem for rule in rules for problem in rule()]
     for problem in problems:

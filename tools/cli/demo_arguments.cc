@@ -12,6 +12,7 @@
 #include "tools/demo/aggregation_option.h"
 #include "tools/demo/demo.h"
 #include "tools/demo/schedule_text.h"
+#include "tools/demo/selection_option.h"
 
 namespace coterie {
 namespace {
@@ -185,6 +186,13 @@ void add_training(CLI::App& demo, DemoOptions& options) {
       ->default_str("synchronous")
       ->type_name("POLICY")
       ->check(one_of({"synchronous", "buffered"}));
+  demo.add_option_function<std::string>(
+          "--selection", [&options](const std::string& text) { options.selection = *parse_selection(text); },
+          "who of the devices trains in a round: uniform, balanced, power_of_choice or utility; the last two need "
+          "--security none")
+      ->type_name("RULE[:SETTING=VALUE,...]")
+      ->default_str("uniform")
+      ->check(checked_by([](const std::string& text) { return parse_selection(text); }));
   demo.add_option_function<std::string>(
           "--optimizer", [&options](const std::string& name) { options.optimizer = *optimizer_from(name); },
           "of the devices: sgd, adam, adamw, adagrad, rmsprop, adadelta, lamb or lion")

@@ -55,6 +55,7 @@ RoundSettings rounds_of(const DemoOptions& options) {
   rounds.goal_count = goal;
   rounds.goal_count_min = options.security == SecurityLevel::none ? std::max(1u, goal / 2) : least_of(goal, options);
   rounds.pool_min = options.devices;
+  rounds.selection = options.selection;
   rounds.selecting_max = kSelectingMax;
   rounds.collecting_max = kCollectingMax;
   if (options.dropout > 0) {  // who is away shall not be waited for

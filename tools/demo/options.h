@@ -11,6 +11,7 @@
 #include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
 #include "scheduler/job/rate_schedule.h"
+#include "scheduler/selection/selection_settings.h"
 #include "tools/attack/attack.h"
 #include "tools/data/partition.h"
 #include "tools/demo/analytics_choice.h"
@@ -60,6 +61,7 @@ struct DemoOptions {
   std::optional<double> adaptive_clip;  // the quantile of the updates' norms that the clip follows; none: it stays
   SecurityLevel security = SecurityLevel::active;
   uint32_t cohort_max = 0;          // devices of a cohort at most; 0: all of a round are in one
+  SelectionSettings selection;      // needs security none where it is not uniform
   AggregationSettings aggregation;  // of updates; needs security none where it is not the mean
   Attack attack;                    // the first devices lie
   double dropout = 0;  // probability that a device vanishes, in each round, from a random moment to its end

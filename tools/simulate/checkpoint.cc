@@ -56,6 +56,18 @@ Status decode_states(const Bytes& bytes, DeviceStates& states) {
   return {};
 }
 
+ByteView bytes_of(const CountedShares& shares) {
+  const std::vector<uint32_t>& counted = shares.counted();
+  return {reinterpret_cast<const uint8_t*>(counted.data()), counted.size() * sizeof(uint32_t)};
+}
+
+Result<CountedShares> shares_in(const Bytes& bytes) {
+  if (bytes.size() % sizeof(uint32_t) != 0) return Error(ErrorCode::malformed, "the counts of devices end early");
+  std::vector<uint32_t> counted(bytes.size() / sizeof(uint32_t));
+  if (!counted.empty()) std::memcpy(counted.data(), bytes.data(), bytes.size());
+  return CountedShares(std::move(counted));
+}
+
 void put(Json& json, const char* key, std::optional<double> value) {
   if (value && std::isfinite(*value)) json[key] = *value;
 }
@@ -188,7 +200,10 @@ Status Checkpoint::write(const Simulation& simulation, const CohortTrainer& trai
     COT_TRY(put(bytes));
     named.push_back(digest);
   }
+  COT_ASSIGN(const Digest shares, put(bytes_of(story.shares)));
+  named.push_back(shares);
   head["deltas"] = deltas;
+  head["shares"] = shares.hex();
   head["states"] = states;
   head["drawn"] = story.drawn;
   head["counted"] = story.counted;
@@ -212,6 +227,7 @@ Result<SimulationStory> Checkpoint::go_on(Simulation& simulation, CohortTrainer&
   Digest identity;
   SimulationPosition position;
   SimulationStory story;
+  Digest shares;
   uint64_t version = 0;
   JsonReader reader(*json, "", problems);
   reader.read("schema", schema);
@@ -222,6 +238,7 @@ Result<SimulationStory> Checkpoint::go_on(Simulation& simulation, CohortTrainer&
   reader.read("model", position.base.digest);
   reader.read("optimizer_state", position.base.optimizer_state);
   reader.read("exact", position.base.exact);
+  reader.read("shares", shares);
   reader.read("drawn", story.drawn);
   reader.read("counted", story.counted);
   reader.read("lost", story.lost);
@@ -270,6 +287,8 @@ Result<SimulationStory> Checkpoint::go_on(Simulation& simulation, CohortTrainer&
   for (const Digest& digest : files_of(position.base)) {
     COT_ASSIGN(files.emplace_back(), get(digest));
   }
+  COT_ASSIGN(const Bytes counted, get(shares));
+  COT_ASSIGN(story.shares, shares_in(counted));
   COT_TRY(simulation.go_on(position, files));
   for (const Digest& digest : states) {
     COT_ASSIGN(const Bytes bytes, get(digest));

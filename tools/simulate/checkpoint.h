@@ -1,7 +1,8 @@
 // Checkpoint: a folder from which a simulation that was ended goes on, to the same bits.
 //
 //   checkpoint.json   where it is: rounds done, what they came to, and which files belong to it
-//   <digest>          models, the strategy's state, and what devices keep, each under the digest of its bytes
+//   <digest>          models, the strategy's state, what devices keep, and how often each was counted, each under the
+//                     digest of its bytes
 //
 // checkpoint.json is written last, whole, and names all files: whatever is killed, the folder has the last checkpoint
 // or the one before. Files that it does not name are removed behind it. Each rank writes what its devices keep, and
@@ -16,6 +17,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "tools/admin/round_report.h"
+#include "tools/simulate/counted_shares.h"
 #include "tools/simulate/ranks.h"
 
 namespace coterie {
@@ -29,6 +31,7 @@ struct SimulationStory {
   std::vector<uint32_t> rounds_trained;  // of each shard
   uint64_t drawn = 0, counted = 0, lost = 0, late = 0, surplus = 0;
   double virtual_seconds = 0, seconds = 0;
+  CountedShares shares{0};
 };
 
 class Checkpoint {

@@ -69,6 +69,12 @@ Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& su
   return totals;
 }
 
+std::vector<RoundTotals> CohortTrainer::totals() const {
+  std::vector<RoundTotals> totals;
+  for (const Outcome& outcome : outcomes_) totals.push_back(outcome.totals);
+  return totals;
+}
+
 uint64_t CohortTrainer::examples_median() const {
   std::vector<uint64_t> examples;
   for (const Outcome& outcome : outcomes_) examples.push_back(outcome.totals.examples);

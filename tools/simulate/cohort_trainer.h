@@ -57,10 +57,9 @@ class CohortTrainer final : public CohortWorkers {
 
   // The error, where there are several, is that of the first device by its number.
   Result<RoundTotals> train(const CohortWork& work, Accumulator& sum) override;
+  std::vector<RoundTotals> totals() const override;
   uint64_t examples_median() const override;
   void round_is_done() override { states_.commit(); }
-  // What the device that was `index` in the work that was trained last came to.
-  const RoundTotals& totals_of(size_t index) const { return outcomes_.at(index).totals; }
   DeviceStates& states() { return states_; }
   const DeviceStates& states() const { return states_; }
 

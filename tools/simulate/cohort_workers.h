@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "aggregation/accumulate/accumulator.h"
 #include "base/result.h"
@@ -17,6 +18,8 @@ class CohortWorkers {
   virtual ~CohortWorkers() = default;
   // Adds the updates of all of them to `sum`. Errors: cancelled; those of training, naming the device.
   virtual Result<RoundTotals> train(const CohortWork& work, Accumulator& sum) = 0;
+  // What each update says of its training, of whom train() was for last, in their order.
+  virtual std::vector<RoundTotals> totals() const = 0;
   // As RoundRecord has it, of whom train() was for last.
   virtual uint64_t examples_median() const = 0;
   // What became of the round that was trained last: only one that is done moves what its devices keep.

@@ -6,6 +6,7 @@
 #include "fl_server/json/job_json.h"
 #include "fl_server/json/json_reader.h"
 #include "scheduler/job/aggregation_rules.h"
+#include "scheduler/selection/selection_registry.h"
 #include "secure/crypto/digest.h"
 
 namespace coterie {
@@ -40,6 +41,15 @@ Status check_ranks(const HorizontalSettings& job, const SimulateOptions& options
   }
   if (!options.attack.is_on()) return {};
   return Error(ErrorCode::invalid_argument, "--attack makes lies of all updates of a round in one process" + processes);
+}
+
+// Draws that follow from what devices have said: a checkpoint does not have it.
+Status check_checkpoint(const HorizontalSettings& job, const SimulateOptions& options) {
+  const SelectionRule& rule = *job.rounds.selection.rule;
+  if (options.checkpoint.empty() || rule.memory == SelectionMemory::nothing) return {};
+  return Error(ErrorCode::invalid_argument, "--checkpoint does not go with /selection/kind " + std::string(rule.name) +
+                                                " of the job: it draws by what earlier rounds have told, which a "
+                                                "checkpoint does not have; take uniform, or simulate in one go");
 }
 
 // The job names its files by digest: it is simulated with these and no others, or the result would be of another job.
@@ -79,6 +89,7 @@ Result<SimulationInputs> prepare_simulation(const SimulateOptions& options, cons
                  "was not rounded");
   }
   COT_TRY(check_ranks(job, options, ranks));
+  COT_TRY(check_checkpoint(job, options));
   COT_ASSIGN(inputs.data, prepare_data(options.demo));
   COT_ASSIGN(const ModelValues values, model_values(inputs.data, job.training));
   if (const Problems kept = validate_kept_updates(job, values.step_count()); !kept.empty()) {

@@ -79,8 +79,9 @@ Result<RoundTotals> RankedCohort::train(const CohortWork& work, Accumulator& sum
   if (!trained && trained.error().code() == ErrorCode::cancelled) return trained;  // all processes are ended together
   COT_TRY(agree(trained ? Status() : Status(trained.error())));
   std::vector<uint64_t> words(work.devices.size() * kTotalsWords);
+  const std::vector<RoundTotals> own = own_->totals();
   for (size_t i = 0; i < places.size(); ++i) {
-    put(own_->totals_of(i), std::span(words).subspan(places[i] * kTotalsWords, kTotalsWords));
+    put(own.at(i), std::span(words).subspan(places[i] * kTotalsWords, kTotalsWords));
   }
   COT_TRY(ranks_->add_up(words));
   std::vector<uint64_t> lanes(sum.lanes().begin(), sum.lanes().end());

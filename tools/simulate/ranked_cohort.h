@@ -20,6 +20,7 @@ class RankedCohort final : public CohortWorkers {
 
   // Errors: as CohortWorkers, of several ranks the lowest one's; those of Ranks.
   Result<RoundTotals> train(const CohortWork& work, Accumulator& sum) override;
+  std::vector<RoundTotals> totals() const override { return totals_; }
   uint64_t examples_median() const override;
   void round_is_done() override { own_->round_is_done(); }
 

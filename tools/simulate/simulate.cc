@@ -11,6 +11,7 @@
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
+#include "scheduler/selection/selection_registry.h"
 #include "secure/crypto/digest.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
@@ -63,6 +64,7 @@ void add(const VirtualRound& round, Tally& tally) {
   tally.late += round.late;
   tally.surplus += round.surplus;
   tally.virtual_seconds += round.seconds;
+  tally.shares.add(round.counted);
 }
 
 bool is_of_numbers(const DemoResult& result) { return result.options.target == TargetKind::values; }
@@ -92,7 +94,8 @@ void add_scores(nlohmann::ordered_json& json, const DemoResult& result) {
 }
 
 nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, const SimulateOptions& options,
-                                  std::string_view aggregation, double seconds) {
+                                  const SimulationInputs& inputs, double seconds) {
+  const HorizontalSettings& job = inputs.job.horizontal();
   const double rate = seconds > 0 ? static_cast<double>(tally.counted) / seconds : 0;
   nlohmann::ordered_json json = {{"schema", "coterie.simulate.v1"},
                                  {"rounds", done_rounds(result).size()},
@@ -111,7 +114,12 @@ nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, 
                                  {"seed", result.options.seed},
                                  {"split", to_string(result.options.split)},
                                  {"security", to_string(result.options.security)},
-                                 {"aggregation", aggregation},
+                                 {"aggregation", job.aggregation.name()},
+                                 {"selection", job.rounds.selection.rule->name},
+                                 {"devices_counted", tally.shares.devices()},
+                                 {"counted_by_speed", tally.shares.by_speed([&](uint32_t device) {
+                                    return training_seconds(inputs.fleet, job, device);
+                                  })},
                                  {"attack", to_string(options.attack)}};
   add_scores(json, result);
   json["update_bytes"] = result.update_bytes;
@@ -155,7 +163,9 @@ class Run {
  public:
   Run(const SimulateOptions& options, const SimulationInputs& inputs, const RunFolder& folder, ProgressLine& progress,
       Ranks& ranks)
-      : options_(options), inputs_(inputs), folder_(folder), progress_(progress), ranks_(ranks) {}
+      : options_(options), inputs_(inputs), folder_(folder), progress_(progress), ranks_(ranks) {
+    tally_.shares = CountedShares(options.devices);
+  }
 
   Status run(DemoResult& result);
   const Tally& tally() const { return tally_; }
@@ -253,6 +263,9 @@ Status Run::go_on(const Checkpoint& checkpoint, Simulation& simulation, CohortTr
   }
   if (!options_.resumes || !is_there) return {};
   COT_ASSIGN(tally_, checkpoint.go_on(simulation, trainer));
+  if (tally_.shares.counted().size() != options_.devices) {
+    return Error(ErrorCode::malformed, options_.checkpoint + ": /shares is of another number of devices");
+  }
   if (tally_.rounds_trained.size() != result.rounds_trained.size()) {
     return Error(ErrorCode::malformed, options_.checkpoint + ": /rounds_trained is of another number of parts");
   }
@@ -275,7 +288,7 @@ Status Run::leave(const Simulation& simulation, DemoResult& result) const {
   COT_TRY(folder_.write("chart.svg", as_bytes(draw_chart(chart_of(result)))));
   COT_TRY(folder_.write("chart.html", as_bytes(draw_chart_page(chart_of(result)))));
   return folder_.write("summary.json",
-                       as_bytes(summary_of(result, tally_, options_, job.aggregation.name(), seconds_).dump(2) + "\n"));
+                       as_bytes(summary_of(result, tally_, options_, inputs_, seconds_).dump(2) + "\n"));
 }
 
 std::string told(const DemoResult& result, const Tally& tally, double seconds) {
@@ -345,11 +358,10 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
   }
   if (done) {
     folder->finished();
-    run_done = {
-        .score = score_text(result.after, is_of_numbers(result)),
-        .seconds = run.seconds(),
-        .summary = summary_of(result, run.tally(), options, job.horizontal().aggregation.name(), run.seconds()).dump(),
-        .told = told(result, run.tally(), run.seconds())};
+    run_done = {.score = score_text(result.after, is_of_numbers(result)),
+                .seconds = run.seconds(),
+                .summary = summary_of(result, run.tally(), options, *inputs, run.seconds()).dump(),
+                .told = told(result, run.tally(), run.seconds())};
     return ExitCode::ok;
   }
   if (ranks.rank() == 0 && run.rounds_kept() > 0) {

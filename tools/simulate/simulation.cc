@@ -13,6 +13,7 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/update/update_decoder.h"
 #include "scheduler/job/model_rules.h"
+#include "scheduler/selection/selection_registry.h"
 #include "tools/simulate/cohort_trainer.h"
 #include "tools/simulate/round_stores.h"
 
@@ -84,11 +85,29 @@ Status Simulation::remove_exact(const ModelRecord& next) {
   return {};
 }
 
+// With the device's virtual time in the place of a real one, so that the draw follows from the seed.
+void Simulation::remember(const VirtualRound& round) {
+  const HorizontalSettings& job = record_.spec.horizontal();
+  const SelectionMemory memory = job.rounds.selection.rule->memory;
+  if (memory == SelectionMemory::participation) {
+    for (const uint32_t device : round.counted) reports_.counted(record_.id, virtual_device(device));
+  }
+  if (memory != SelectionMemory::training) return;
+  const std::vector<RoundTotals> totals = workers_->totals();
+  for (size_t i = 0; i < round.counted.size(); ++i) {
+    const double milliseconds = 1000 * training_seconds(*fleet_, job, round.counted[i]);
+    reports_.trained(
+        record_.id, virtual_device(round.counted[i]),
+        report_of(totals[i].loss_sum, totals[i].examples, static_cast<uint64_t>(milliseconds), base_.version.value()));
+  }
+}
+
 Result<SimulatedRound> Simulation::attempt() {
   const HorizontalSettings& job = record_.spec.horizontal();
   const uint64_t number = record_.rounds_done + 1;
   SimulatedRound round;
-  round.plan = draw_round(*fleet_, job, number, ++attempts_);
+  const ReportOf known = [this](uint32_t device) { return reports_.find(record_.id, virtual_device(device)); };
+  round.plan = draw_round(*fleet_, job, number, ++attempts_, known);
   RoundReport& report = round.report;
   report.number = number;
   report.attempt = attempts_;
@@ -122,6 +141,7 @@ Result<SimulatedRound> Simulation::attempt() {
   record.examples_median = examples_median_;
   COT_ASSIGN(const FinalizedRound finalized, finalizer.finalize(record_, record, base_, WallTime()));
   workers_->round_is_done();
+  remember(round.plan);
   // What the next round does not need goes: a long job would fill the disk.
   COT_TRY(blobs_->remove(partial.blob));
   if (finalized.model.digest != base_.digest && finalized.model.exact != base_.digest)

@@ -9,6 +9,7 @@
 #include "fl_server/records/batch.h"
 #include "fl_server/store/directory_blob_store.h"
 #include "scheduler/job/round_terms.h"
+#include "scheduler/selection/trained_reports.h"
 #include "tools/admin/round_report.h"
 #include "tools/simulate/cohort_workers.h"
 #include "tools/simulate/virtual_round.h"
@@ -59,6 +60,7 @@ class Simulation {
             .deltas = base_.deltas};
   }
   Status remove_exact(const ModelRecord& next);
+  void remember(const VirtualRound& round);
   Result<PartialRecord> sum_of(const VirtualRound& plan, const RoundKey& key);
 
   JobRecord record_;
@@ -70,6 +72,7 @@ class Simulation {
   std::unique_ptr<Accumulator> sum_;
   uint32_t attempts_ = 0;         // of the round under way
   uint64_t examples_median_ = 0;  // of the last round
+  TrainedReports reports_;        // for the draw, as the check-in desk has them
 };
 
 }  // namespace coterie

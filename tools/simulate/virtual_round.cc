@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <unordered_set>
 #include <utility>
 
@@ -11,7 +12,7 @@ namespace coterie {
 namespace {
 
 // Each use of chance has its own stream, so that changing one does not change the others.
-enum Stream : uint64_t { kDraw = 1, kSpeed = 2, kLoss = 3 };
+enum Stream : uint64_t { kDraw = 1, kSpeed = 2, kLoss = 3, kOrder = 4 };
 
 Prng stream_of(uint64_t seed, Stream stream, uint64_t a, uint64_t b = 0) {
   return Prng::derived(Prng::derived(Prng::derived(seed, stream).next(), a).next(), b);
@@ -28,18 +29,35 @@ std::vector<uint32_t> draw(uint32_t count, uint32_t of, Prng prng) {
   return devices;
 }
 
-double seconds_of(const VirtualFleet& fleet, const HorizontalSettings& job, uint32_t device) {
+// As the desk draws with all devices waiting: among all of them, in random order, by what is known of each.
+std::vector<uint32_t> choose(const SelectionSettings& selection, uint32_t tickets, const VirtualFleet& fleet,
+                             uint64_t round, uint32_t attempt, const ReportOf& report_of) {
+  Prng chance = stream_of(fleet.seed, kDraw, round, attempt);
+  if (selection.is_uniform() || tickets >= fleet.devices) return draw(tickets, fleet.devices, chance);
+  std::vector<uint32_t> order(fleet.devices);
+  std::iota(order.begin(), order.end(), 0u);
+  stream_of(fleet.seed, kOrder, round, attempt).shuffle(order);
+  std::vector<const TrainedReport*> reports;
+  for (const uint32_t device : order) reports.push_back(report_of ? report_of(device) : nullptr);
+  std::vector<uint32_t> devices = selection.choose(reports, tickets, round, chance);
+  for (uint32_t& device : devices) device = order[device];
+  std::sort(devices.begin(), devices.end());
+  return devices;
+}
+
+}  // namespace
+
+double training_seconds(const VirtualFleet& fleet, const HorizontalSettings& job, uint32_t device) {
   const double work = static_cast<double>(fleet.examples_of(device)) * job.training.local_epochs * kExampleSeconds;
   if (fleet.speed_spread <= 0) return work;
   return work * std::exp(fleet.speed_spread * stream_of(fleet.seed, kSpeed, device).normal());
 }
 
-}  // namespace
-
-VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round, uint32_t attempt) {
+VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round, uint32_t attempt,
+                        const ReportOf& report_of) {
   const RoundSettings& rules = job.rounds;
-  const std::vector<uint32_t> drawn =
-      draw(std::min(rules.ticket_count(), fleet.devices), fleet.devices, stream_of(fleet.seed, kDraw, round, attempt));
+  const uint32_t tickets = std::min(rules.ticket_count(), fleet.devices);
+  const std::vector<uint32_t> drawn = choose(rules.selection, tickets, fleet, round, attempt, report_of);
   VirtualRound result;
   result.drawn = drawn.size();
   Prng losses = stream_of(fleet.seed, kLoss, round, attempt);
@@ -47,7 +65,7 @@ VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job
   for (const uint32_t device : drawn) {
     const bool is_lost = losses.chance(fleet.dropout);  // drawn for each, so that a trace moves nobody else
     if (is_lost || fleet.trace.drops(device, round)) ++result.lost;
-    else arrivals.emplace_back(seconds_of(fleet, job, device), device);
+    else arrivals.emplace_back(training_seconds(fleet, job, device), device);
   }
   std::sort(arrivals.begin(), arrivals.end());
   const double deadline = std::chrono::duration<double>(rules.collecting_max).count();

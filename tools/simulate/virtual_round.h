@@ -1,10 +1,10 @@
 // VirtualRound: who is drawn in an attempt of a round, whose update comes when, and which are counted: before anybody
 // trains, so that only what is counted is computed. Pure.
 //
-// The draw: ticket_count() of the devices (all, if there are no more), each set of them as likely as any other, by
-// Floyd's algorithm (Bentley and Floyd 1987). A device's time is its examples times the epochs times kExampleSeconds
-// times its speed, which is lognormal, the same in every round. Everything follows from the seed: a virtual device has
-// no memory of its own.
+// The draw: ticket_count() of the devices (all, if there are no more), by the job's selection rule, as the desk draws.
+// Uniform: each set of them as likely as any other, by Floyd's algorithm (Bentley and Floyd 1987). A device's
+// time is its examples times the epochs times kExampleSeconds times its speed, which is lognormal, the same in every
+// round. Everything but what rules remember of devices follows from the seed.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "scheduler/job/horizontal_settings.h"
+#include "scheduler/selection/trained_report.h"
 #include "tools/simulate/drop_trace.h"
 
 namespace coterie {
@@ -37,8 +38,16 @@ struct VirtualRound {
   bool is_failed = false;  // fewer than goal_count_min came at all: nothing is counted
 };
 
+// What is known of a device before the round, for rules that read it; null: nothing.
+using ReportOf = std::function<const TrainedReport*(uint32_t device)>;
+
+// Virtual, of a training of this device.
+double training_seconds(const VirtualFleet& fleet, const HorizontalSettings& job, uint32_t device);
+
 // A round takes the first goal_count updates that come before collecting_max; a thin one waits beyond it until it has
 // goal_count_min (docs/adr/0004).
-VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round, uint32_t attempt);
+// Without `report_of`, nothing is known of anybody.
+VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round, uint32_t attempt,
+                        const ReportOf& report_of = {});
 
 }  // namespace coterie

@@ -121,6 +121,20 @@ TEST_F(Simulate, HasTheModelOfRealProcessesWithSchedulesOfTheRates) {
   EXPECT_EQ(simulate("scheduled", {"--devices", "4"})["model_digest"], real["model_digest"]);
 }
 
+// All devices are drawn, by whatever rule; the rule is in the job, the board and the desk.
+TEST_F(Simulate, HasTheModelOfRealProcessesThatWereDrawnByARule) {
+  const nlohmann::json real = demo({"--security", "none", "--selection", "utility:exploration=0.5"}, "utility");
+  ASSERT_TRUE(real.contains("model_digest"));
+  const nlohmann::json simulated = simulate("as-utility", {"--devices", "4"});
+  EXPECT_EQ(simulated["model_digest"], real["model_digest"]);
+  EXPECT_EQ(simulated["selection"], "utility");
+  const nlohmann::json few = simulate("few", {"--devices", "40", "--shards", "4", "--speed-spread", "1"});
+  EXPECT_EQ(few["counted"], 8);
+  EXPECT_EQ(simulate("again", {"--devices", "40", "--shards", "4", "--speed-spread", "1"})["model_digest"],
+            few["model_digest"])
+      << "it follows from the seed";
+}
+
 // Devices round at random, each by its own seed: the same at each level, and in one process.
 TEST_F(Simulate, HasTheModelOfUpdatesOfFewBitsAtItsLevels) {
   std::vector<nlohmann::json> real;

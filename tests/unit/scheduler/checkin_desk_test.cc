@@ -8,94 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/scheduler/desk_script.h"
+
 namespace coterie {
 namespace {
+
+using namespace desk_script;
 
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
-
-const Population kPhones("phones");
-const Population kTablets("tablets");
-constexpr Millis kHold{10'000};
-
-DeviceId device(uint64_t index) {
-  DeviceId id;
-  id.bytes[0] = static_cast<uint8_t>(index * 37);  // device ids are digests: the first bytes differ
-  id.bytes[14] = static_cast<uint8_t>(index >> 8);
-  id.bytes[15] = static_cast<uint8_t>(index);
-  return id;
-}
-
-RoundNotice notice(RoundState state, uint32_t tickets, Population population = kPhones, uint64_t round = 1,
-                   const std::string& job = "j") {
-  RoundNotice notice;
-  notice.job = JobId(job);
-  notice.population = std::move(population);
-  notice.key = {RoundId(round), Attempt(1)};
-  notice.state = state;
-  notice.ticket_count = tickets;
-  return notice;
-}
-
-// A desk, its effects as text: "ticket 3" for waiter 3, "dismiss 4: reason", "pool phones 2", "tickets 1.1 2".
-class Desk {
- public:
-  explicit Desk(uint64_t seed = 1, DeskLimits limits = {}, bool draws_by_device = false)
-      : desk_(limits, {}, seed, draws_by_device) {}
-
-  using Lines = std::vector<std::string>;
-  Lines check_in(uint64_t waiter, uint64_t who, const Population& population = kPhones, Millis hold = kHold) {
-    return text(desk_.check_in(WaiterId(waiter), device(who), population, hold, now_));
-  }
-  // With an update of version `version` of `job`.
-  Lines join(uint64_t waiter, uint64_t who, uint64_t version, const std::string& job = "j", Millis hold = kHold,
-             const RoundKey& left = {}) {
-    return text(desk_.check_in(WaiterId(waiter), device(who), kPhones, hold, now_,
-                               HeldUpdate{JobId(job), ModelVersion(version), Digest(), left}));
-  }
-  Lines cancel(uint64_t waiter) { return text(desk_.cancel(WaiterId(waiter))); }
-  Lines undelivered(uint64_t who, uint64_t round = 1) {
-    return text(desk_.undelivered({RoundId(round), Attempt(1)}, device(who)));
-  }
-  void accepted(uint64_t who, uint64_t round = 1) { desk_.accepted({RoundId(round), Attempt(1)}, device(who)); }
-  Lines publish(const RoundNotice& round, const std::vector<DeviceId>& accepted = {},
-                const std::vector<DeviceId>& resting = {}) {
-    return text(desk_.publish(round, accepted, resting));
-  }
-  Lines withdraw(uint64_t round = 1) { return text(desk_.withdraw({RoundId(round), Attempt(1)})); }
-  Lines at(int64_t ms) {
-    now_ = Instant(Millis(ms));
-    return text(desk_.time_passed(now_));
-  }
-  CheckinDesk& desk() { return desk_; }
-
- private:
-  static Lines text(const DeskEffects& effects) {
-    Lines lines;
-    for (const DeskEffect& effect : effects) {
-      if (const auto* ticket = std::get_if<GiveTicket>(&effect)) {
-        const char* what = ticket->held ? "join " : "ticket ";
-        lines.push_back(what + std::to_string(ticket->waiter.value()));
-      } else if (const auto* late = std::get_if<GiveHeldUp>(&effect)) {
-        lines.push_back("too late " + std::to_string(late->held.version.value()));
-      } else if (const auto* dismissed = std::get_if<Dismiss>(&effect)) {
-        lines.push_back("dismiss " + std::to_string(dismissed->waiter.value()) + ": " + dismissed->window.reason);
-      } else if (const auto* pool = std::get_if<ReportPool>(&effect)) {
-        lines.push_back("pool " + pool->population.value() + " " + std::to_string(pool->waiting));
-      } else {
-        const auto& issued = std::get<ReportTickets>(effect);
-        lines.push_back("tickets " + std::to_string(issued.key.round.value()) + "." +
-                        std::to_string(issued.key.attempt.value()) + " " + std::to_string(issued.total));
-      }
-    }
-    return lines;
-  }
-
-  CheckinDesk desk_;
-  Instant now_{};
-};
 
 // A round of a job whose model has `version`; it counts updates that are two versions late.
 RoundNotice buffered(RoundState state, uint32_t tickets, uint64_t version, uint64_t round = 1,
@@ -104,14 +27,6 @@ RoundNotice buffered(RoundState state, uint32_t tickets, uint64_t version, uint6
   of.assignment.model_version = ModelVersion(version);
   of.plan.staleness = {.versions_max = 2, .exponent = 0.5f};
   return of;
-}
-
-std::set<std::string> tickets_in(const Desk::Lines& lines) {
-  std::set<std::string> tickets;
-  for (const std::string& line : lines) {
-    if (line.starts_with("ticket ")) tickets.insert(line.substr(7));
-  }
-  return tickets;
 }
 
 TEST(BufferedDesk, LetsALateUpdateInWithoutATicketOfTheRound) {

@@ -71,7 +71,8 @@ JobProgress fresh_job() {
 TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   RoundMachine machine(JobId("j"));
   machine.start();
-  const JobProgress job = fresh_job();
+  JobProgress job = fresh_job();
+  job.job.spec.horizontal().rounds.selection = SelectionSettings::of("utility");
   machine.step(ProgressLoaded{1, job}, Instant(Millis(10)));
   RoundRecord round;
   round.key = {RoundId(3), Attempt(2)};
@@ -82,7 +83,8 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   ASSERT_EQ(effects.size(), 1u);
   const auto& [notice, rules] = std::get<PublishRound>(effects[0]);
   // Every field by name: one that is added must be looked at here.
-  const auto& [job_id, population, key, number, state, assignment, plan, weight, tickets, goal, keeps, due] = notice;
+  const auto& [job_id, population, key, number, state, assignment, plan, weight, tickets, goal, keeps, selection, due] =
+      notice;
   EXPECT_EQ(job_id, JobId("j"));
   EXPECT_EQ(population, Population("phones"));
   EXPECT_EQ(key, round.key);
@@ -108,6 +110,7 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   EXPECT_EQ(goal, 10u);
   EXPECT_EQ(due, std::nullopt) << "known once masks are";
   EXPECT_FALSE(keeps);
+  EXPECT_EQ(selection, SelectionSettings::of("utility"));
   const auto& [cohorts, adverts, least, phase_max, is_resumed, deadline] = rules;
   EXPECT_EQ(least, 0u) << "rounds are synchronous";
   EXPECT_FALSE(is_resumed);

@@ -98,5 +98,20 @@ TEST(VirtualRound, LosesTheShareThatIsAskedFor) {
   EXPECT_NEAR(static_cast<double>(lost), 2'000, 215);  // standard deviation 42
 }
 
+TEST(VirtualRound, DrawsByTheJobsRuleAndWhatIsKnown) {
+  HorizontalSettings job = job_for(3);
+  job.rounds.selection = SelectionSettings::of("power_of_choice").with("candidates_ratio", 20);
+  std::vector<TrainedReport> reports(10);
+  for (uint8_t i = 0; i < 10; ++i) reports[i].loss_level = i;
+  const ReportOf known = [&](uint32_t device) { return &reports[device]; };
+  EXPECT_EQ(draw_round(fleet_of(10), job, 1, 1, known).counted, (std::vector<uint32_t>{7, 8, 9}));
+  const ReportOf but_one = [&](uint32_t device) { return device == 2 ? nullptr : &reports[device]; };
+  EXPECT_EQ(draw_round(fleet_of(10), job, 1, 1, but_one).counted, (std::vector<uint32_t>{2, 8, 9}));
+  const std::vector<uint32_t> unknown = draw_round(fleet_of(10), job, 1, 1).counted;
+  EXPECT_EQ(unknown.size(), 3u);
+  EXPECT_EQ(draw_round(fleet_of(10), job, 1, 1).counted, unknown) << "it follows from the seed";
+  EXPECT_NE(draw_round(fleet_of(10), job, 2, 1).counted, unknown);
+}
+
 }  // namespace
 }  // namespace coterie

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "proto/codec/codec.h"
+#include "scheduler/selection/selection_registry.h"
 #include "tests/support/matchers.h"
 #include "tests/support/messages.h"
 #include "tests/support/sample_values.h"
@@ -51,6 +52,7 @@ RoundNotice notice() {
           .ticket_count = 26,
           .goal_count = 20,
           .keeps_updates = true,
+          .selection = SelectionSettings::of("utility").with("exploration", 0.25f),
           .updates_due = 19};
 }
 
@@ -81,7 +83,7 @@ TEST(FleetText, ABoardComesBackAsItWasWritten) {
 TEST(FleetText, EveryFieldOfANoticeSurvives) {
   const PostedBoard posted = *read(to_text(board()));
   // Every field by name: one that is added does not compile before it is looked at here.
-  const auto& [job, population, key, number, state, assignment, plan, weight, tickets, goal, keeps, due] =
+  const auto& [job, population, key, number, state, assignment, plan, weight, tickets, goal, keeps, selection, due] =
       posted.rounds[0];
   const RoundNotice unset;
   EXPECT_TRUE(job == notice().job && job != unset.job);
@@ -95,14 +97,33 @@ TEST(FleetText, EveryFieldOfANoticeSurvives) {
   EXPECT_TRUE(tickets == notice().ticket_count && tickets != unset.ticket_count);
   EXPECT_TRUE(goal == notice().goal_count && goal != unset.goal_count);
   EXPECT_TRUE(keeps == notice().keeps_updates && keeps != unset.keeps_updates);
+  EXPECT_TRUE(selection == notice().selection && selection != unset.selection);
   EXPECT_TRUE(due == notice().updates_due && due != unset.updates_due);
+}
+
+// A newer leader may post what this server does not know.
+TEST(FleetText, ARuleThatNobodyHereKnowsIsTheUniformDraw) {
+  nlohmann::json document = nlohmann::json::parse(to_text(board()));
+  document["rounds"][0]["selection"] = "by_horoscope";
+  EXPECT_EQ(read(document.dump())->rounds[0].selection, SelectionSettings());
+  document["rounds"][0]["selection"] = "utility";
+  for (const auto& values : {nlohmann::json("x"), nlohmann::json({1, 2}), nlohmann::json({0, 0, 0, -1, 1e300})}) {
+    document["rounds"][0]["selection_values"] = values;
+    const SelectionSettings settings = read(document.dump())->rounds[0].selection;
+    ASSERT_EQ(settings.values.size(), settings.rule->settings.size());
+    for (size_t i = 0; i < settings.values.size(); ++i) {
+      EXPECT_TRUE(settings.rule->settings[i].range.admits(settings.values[i])) << values;
+    }
+  }
 }
 
 // A server of the version before reads these keys and no others: none may go, or mean another thing.
 TEST(FleetText, AServerOfTheVersionBeforeFindsWhatItReads) {
   const nlohmann::json entry = nlohmann::json::parse(to_text(board())).at("rounds").at(0);
   nlohmann::json known = entry;
-  for (const char* added : {"plan", "ticket_count", "keeps_updates"}) EXPECT_EQ(known.erase(added), 1u) << added;
+  for (const char* added : {"plan", "ticket_count", "keeps_updates", "selection", "selection_values"}) {
+    EXPECT_EQ(known.erase(added), 1u) << added;
+  }
   Assignment assignment = notice().assignment;
   assignment.ticket = {0};
   EXPECT_EQ(known, (nlohmann::json{{"job", "j1"},

@@ -10,6 +10,7 @@
 
 #include "aggregation/robust/registry.h"
 #include "base/random.h"
+#include "scheduler/selection/selection_registry.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/fl_server/json/problem_list.h"
 
@@ -339,6 +340,25 @@ TEST(JobJson, CarriesEveryAggregationRuleWithItsSettings) {
     EXPECT_EQ(job_settings_from_stored_json(job_settings_to_json_text(read)).value(), read);
   }
   EXPECT_FALSE(to_json(unusual_spec()).contains("aggregation")) << "a server of the version before does not know it";
+}
+
+TEST(JobJson, CarriesEverySelectionRuleWithItsSettings) {
+  for (const SelectionRule* rule : selection_rules()) {
+    json job = minimal();
+    job["privacy"] = {{"level", "none"}};
+    job["selection"] = {{"kind", rule->name}};
+    Problems problems;
+    JobSettings read = job_settings_from_json(job, problems);
+    EXPECT_THAT(problems, IsEmpty()) << rule->name;
+    EXPECT_EQ(read.horizontal().rounds.selection, SelectionSettings::of(rule->name));
+    for (float& value : read.horizontal().rounds.selection.values) value /= 2;
+    EXPECT_EQ(job_settings_from_stored_json(job_settings_to_json_text(read)).value(), read);
+  }
+  EXPECT_FALSE(to_json(unusual_spec()).contains("selection")) << "a server of the version before does not know it";
+  json job = minimal();
+  job["selection"] = {{"kind", "power_of_choice"}, {"exploration", 0.5}, {"candidates_ratio", 21}};
+  EXPECT_THAT(pointers_of(problems_of(job)),
+              UnorderedElementsAre("/selection/exploration", "/selection/kind", "/selection/candidates_ratio"));
 }
 
 TEST(JobJson, ASettingOfAnotherAggregationRuleIsUnknown) {

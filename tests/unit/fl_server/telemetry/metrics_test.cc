@@ -21,6 +21,7 @@ std::string exposition() {
   metrics.request_answered("device", "/v1/checkins", 200, 0.01);
   metrics.checkin_answered(true);
   metrics.checkin_answered(false);
+  metrics.checkins_ended("not_drawn", 3);
   metrics.update_accepted(1000);
   metrics.update_refused(ErrorCode::overloaded);
   metrics.plan_refused("cohort_min");
@@ -44,8 +45,9 @@ TEST(Metrics, CountWhatHappened) {
   const std::string text = exposition();
   for (const char* line :
        {"coterie_build_info{version=\"1.2.3\"} 1\n", "coterie_checkins_total{outcome=\"ticket\"} 1\n",
-        "coterie_updates_total{outcome=\"overloaded\"} 1\n", "coterie_update_bytes_total 1000\n",
-        "coterie_plans_refused_total{reason=\"cohort_min\"} 1\n", "coterie_devices_held_total{reason=\"charging\"} 1\n",
+        "coterie_checkin_reasons_total{reason=\"not_drawn\"} 3\n", "coterie_updates_total{outcome=\"overloaded\"} 1\n",
+        "coterie_update_bytes_total 1000\n", "coterie_plans_refused_total{reason=\"cohort_min\"} 1\n",
+        "coterie_devices_held_total{reason=\"charging\"} 1\n",
         "coterie_requests_refused_total{reason=\"queue_delay\"} 1\n",
         "coterie_queue_delay_seconds{queue=\"store\"} 0.25\n",
         "coterie_secagg_devices_dropped_total{phase=\"sharing\"} 2\n",

@@ -1,0 +1,39 @@
+// TrainedReports: what one node remembers of the devices that it counted, of each job whose selection rule reads it.
+// Pure.
+//
+// In memory alone, and within limits: what is forgotten makes a device one of which nothing is known, as a new one is.
+// The reports of a job lie in two halves. A full young half becomes the old one, and what the old one had is forgotten:
+// so the devices that were counted last stay, at least kHalfMax of them and at most twice as many.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <unordered_map>
+
+#include "base/ids.h"
+#include "scheduler/selection/trained_report.h"
+
+namespace coterie {
+
+class TrainedReports {
+ public:
+  static constexpr size_t kHalfMax = 100'000;
+  static constexpr size_t kJobsMax = 16;  // the job that was longest without a report goes
+
+  // This device was counted once more, and nothing is known of its training.
+  void counted(const JobId& job, const DeviceId& device) { trained(job, device, {}); }
+  // The same, with what is known of it in place of what was. report.counted is not looked at.
+  void trained(const JobId& job, const DeviceId& device, const TrainedReport& report);
+  // Null: nothing is known. The pointer is good until the next call of trained().
+  const TrainedReport* find(const JobId& job, const DeviceId& device) const;
+
+ private:
+  using Half = std::unordered_map<DeviceId, TrainedReport>;
+  struct OfJob {
+    JobId job;
+    Half young, old;
+  };
+  std::list<OfJob> jobs_;  // who had a report last is first
+};
+
+}  // namespace coterie

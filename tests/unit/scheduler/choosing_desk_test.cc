@@ -1,0 +1,129 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "scheduler/selection/selection_settings.h"
+#include "tests/unit/scheduler/desk_script.h"
+
+namespace coterie {
+namespace {
+
+using namespace desk_script;
+
+RoundNotice choosing(uint32_t tickets, uint64_t round = 1) {
+  RoundNotice of = notice(RoundState::collecting, tickets, kPhones, round);
+  of.selection = SelectionSettings::of("power_of_choice").with("candidates_ratio", 20);
+  return of;
+}
+
+TEST(ChoosingDesk, TakesWhoIsUnknownThenTheHighestLosses) {
+  Desk desk;
+  desk.publish(choosing(6));
+  for (uint64_t i = 1; i <= 6; ++i) {
+    desk.check_in(i, i);
+    desk.desk().trained({RoundId(1), Attempt(1)}, device(i), {.loss_level = static_cast<uint8_t>(i)});
+    desk.accepted(i);
+  }
+  desk.withdraw();
+  for (uint64_t i = 1; i <= 8; ++i) desk.check_in(10 + i, i);
+  EXPECT_EQ(tickets_in(desk.publish(choosing(4, 2))), (std::set<std::string>{"15", "16", "17", "18"}))
+      << "two are unknown, two had the highest losses";
+}
+
+TEST(ChoosingDesk, RemembersWhoWasCountedWhereUpdatesAreHidden) {
+  int drawn_again = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Desk desk(seed);
+    for (uint64_t round = 1; round <= 8; ++round) {  // device 1 is counted in each
+      RoundNotice of = notice(RoundState::collecting, 1, kPhones, round);
+      of.selection = SelectionSettings::of("balanced");
+      desk.publish(of);
+      desk.check_in(round, 1);
+      desk.accepted(1, round);
+      desk.accepted(1, round);
+    }
+    RoundNotice last = notice(RoundState::collecting, 1, kPhones, 9);
+    last.selection = SelectionSettings::of("balanced");
+    desk.withdraw(8);
+    desk.check_in(20, 1);
+    desk.check_in(21, 2);
+    drawn_again += tickets_in(desk.publish(last)).contains("20");
+  }
+  EXPECT_GT(drawn_again, 0);
+  EXPECT_LT(drawn_again, 15) << "one in ten is expected of them";
+}
+
+TEST(ChoosingDesk, RemembersNothingForARuleThatReadsNothing) {
+  Desk desk;
+  desk.publish(notice(RoundState::collecting, 1));
+  desk.check_in(1, 1);
+  desk.desk().trained({RoundId(1), Attempt(1)}, device(1), {.loss_level = 15});
+  desk.withdraw();
+  desk.check_in(2, 1);
+  desk.check_in(3, 2);
+  desk.desk().trained({RoundId(9), Attempt(1)}, device(2), {.loss_level = 15});  // of no round here
+  std::map<std::string, int> drawn;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    Desk other(seed);
+    other.check_in(2, 1);
+    other.check_in(3, 2);
+    for (const std::string& ticket : tickets_in(other.publish(choosing(1, 2)))) ++drawn[ticket];
+  }
+  EXPECT_GT(drawn["2"], 5);
+  EXPECT_GT(drawn["3"], 5);
+}
+
+TEST(ChoosingDesk, DrawsTheSameInWhateverOrderDevicesCame) {
+  std::set<std::set<DeviceId>> cohorts;
+  for (const uint64_t step : {1u, 3u, 7u}) {
+    Desk desk(5, {}, true);
+    RoundNotice round = choosing(4);
+    round.selection = SelectionSettings::of("utility");
+    for (uint64_t i = 0; i < 10; ++i) desk.check_in(i * step % 10 + 1, i * step % 10 + 1);
+    std::set<DeviceId> cohort;
+    for (const std::string& ticket : tickets_in(desk.publish(round))) cohort.insert(device(std::stoull(ticket)));
+    EXPECT_EQ(cohort.size(), 4u);
+    cohorts.insert(cohort);
+  }
+  EXPECT_EQ(cohorts.size(), 1u);
+}
+
+uint64_t count_of(Desk& desk, CheckinOutcome outcome) { return desk.desk().counts()[static_cast<size_t>(outcome)]; }
+
+TEST(CheckinCounts, SayWhatCameOfEachThatAsked) {
+  Desk desk(1, {.waiters_max = 4});
+  desk.check_in(1, 1, kPhones, Millis(0));  // no_round
+  for (uint64_t i = 2; i <= 5; ++i) desk.check_in(i, i);
+  desk.check_in(6, 6);  // desk_full
+  desk.check_in(7, 5);  // waiter 5 is replaced: the desk is not full then
+  desk.cancel(7);       // gone
+  desk.publish(notice(RoundState::collecting, 1));
+  EXPECT_EQ(count_of(desk, CheckinOutcome::ticket), 1u);
+  desk.at(10'000);  // two were not drawn
+  EXPECT_EQ(count_of(desk, CheckinOutcome::not_drawn), 2u);
+  desk.check_in(8, 8, kPhones, Millis(0));  // no_place
+  desk.publish(notice(RoundState::collecting, 5, kPhones, 2), {device(9)}, {device(10)});
+  desk.check_in(9, 9, kPhones, Millis(0));    // counted
+  desk.check_in(10, 10, kPhones, Millis(0));  // resting
+  desk.check_in(11, 11);
+  desk.check_in(12, 11);  // ticket_again
+  desk.withdraw(2);
+  desk.check_in(13, 13);
+  desk.desk().dismiss_all(Instant(Millis(20'000)));  // stopping
+  const CheckinCounts& counts = desk.desk().counts();
+  for (const CheckinOutcome once : {CheckinOutcome::ticket_again, CheckinOutcome::no_place, CheckinOutcome::resting,
+                                    CheckinOutcome::counted, CheckinOutcome::no_round, CheckinOutcome::desk_full,
+                                    CheckinOutcome::replaced, CheckinOutcome::gone, CheckinOutcome::stopping}) {
+    EXPECT_EQ(count_of(desk, once), 1u) << to_string(once);
+  }
+  uint64_t all = 0;
+  for (const uint64_t count : counts) all += count;
+  EXPECT_EQ(all, 13u);
+  desk.desk().check();
+}
+
+}  // namespace
+}  // namespace coterie
