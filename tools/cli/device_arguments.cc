@@ -329,6 +329,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
   add_local_models(*model, invocation);
   add_training(*model, invocation);
   add_explain(*model, invocation);
+  add_ab(*model, invocation);
   add_onnx(*model, invocation);
   add_export(*model, invocation);
   add_weights(*model, invocation);

@@ -1,0 +1,70 @@
+// RolloutTrial: whether a new version of a model is worse than the one before it, from devices that compute both on the
+// same examples. Paired: a device's difference has nothing of what makes devices differ, and so a much smaller variance
+// than two groups of devices would have. Pure.
+//
+// harm = accuracy of the version before - accuracy of the new one, of one device; clipped to [-harm_max, harm_max]
+//
+//   harmful    the evidence against "the mean harm is at most 0" has reached 1 / alpha: roll back. Of a version that is
+//              as good as the one before, at most alpha of the trials ever say so
+//   harmless   the evidence against "the mean harm is at least `margin`" has: release. Of a version that is worse by
+//              the margin or more, at most alpha of the trials ever say so
+//   undecided  devices_max devices have said neither
+//   open       more devices are wanted
+//
+// The first two are ends: a trial that has one keeps it, whatever comes later. Both hold however often one looks
+// (betting_capital.h). Preconditions of the statistics: each device speaks once, and who speaks does not depend on what
+// it would say.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/problem.h"
+#include "scheduler/rollout/betting_capital.h"
+
+namespace coterie {
+
+struct RolloutSettings {
+  double alpha = 0.05;   // in [1e-6, 0.5]
+  double margin = 0.02;  // of accuracy; above 0, below harm_max
+  double harm_max = 1;   // in (0, 1]: what one device's difference counts at most. Smaller decides sooner, and is
+                         // then about the clipped harm
+  uint32_t devices_max = 10'000;  // in [1, 10'000'000]
+  friend bool operator==(const RolloutSettings&, const RolloutSettings&) = default;
+};
+Problems validate(const RolloutSettings& settings);
+
+enum class RolloutVerdict : uint8_t { open, harmful, harmless, undecided };
+std::string_view to_string(RolloutVerdict verdict);
+
+// One device's answers. `correct_*` are at most `examples`, which is above 0.
+struct PairedScore {
+  uint32_t examples = 0;
+  uint32_t correct_before = 0;
+  uint32_t correct_after = 0;
+  double harm() const { return (double{1} * correct_before - correct_after) / examples; }
+};
+
+class RolloutTrial {
+ public:
+  // Precondition: validate(settings) is empty.
+  explicit RolloutTrial(const RolloutSettings& settings);
+
+  // `harm`: finite. After the end it changes nothing.
+  RolloutVerdict observe(double harm);
+  RolloutVerdict verdict() const { return verdict_; }
+  uint32_t devices() const { return devices_; }  // that were heard until the end
+  double mean_harm() const { return devices_ == 0 ? 0 : sum_ / devices_; }
+  // The evidence, as natural logarithms: ln(1 / alpha) decides.
+  double log_evidence_of_harm() const { return harm_.log(); }
+  double log_evidence_of_harmlessness() const { return harmless_.log(); }
+
+ private:
+  RolloutSettings settings_;
+  BettingCapital harm_, harmless_;
+  double sum_ = 0;
+  uint32_t devices_ = 0;
+  RolloutVerdict verdict_ = RolloutVerdict::open;
+};
+
+}  // namespace coterie
