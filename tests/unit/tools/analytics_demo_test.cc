@@ -83,6 +83,7 @@ TEST(AnalyticsJobPlan, NeedsNoModel) {
   const AnalyticsSettings analytics = settings_for("histogram:age");
   set_defaults(analytics, settings);
   settings.analytics = analytics;
+  settings.privacy.level = SecurityLevel::none;
   nlohmann::json json = to_json(job);
   json.erase("model");
   const CheckedJob checked = check_job(json, {});
