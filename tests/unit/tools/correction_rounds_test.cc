@@ -12,6 +12,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/demo/demo_data.h"
+#include "tools/simulate/cohort_trainer.h"
 #include "tools/simulate/simulation.h"
 
 namespace coterie::test {
