@@ -46,7 +46,8 @@ class Clients(support.Folder, unittest.TestCase):
 
     def test_members_of_a_policy_reach_the_library(self):
         struct = Policy(SecurityLevel.MASKED, 50, 1.5, math.inf, 1e-6, 3, 0.2, 4, 2)._struct()
-        self.assertEqual([getattr(struct, name) for name, _ in struct._fields_[1:]], [1, 50, 1.5, math.inf, 1e-6, 3, 0.2, 4, 0, 2])
+        self.assertEqual([getattr(struct, name) for name, _ in struct._fields_[1:]], [1, 50, 1.5, math.inf, 1e-6, 3, 0.2, 4, 0, 2, 0])
+        self.assertEqual(Policy(accepts_analytics=True)._struct().accepts_analytics, 1)
         self.assertEqual(Policy()._struct().accepts_none, 0)
         said = Policy(SecurityLevel.NONE)._struct()
         self.assertEqual((said.security_level_min, said.accepts_none), (0, 1))

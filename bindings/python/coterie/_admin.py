@@ -79,6 +79,10 @@ class Admin:
     def job(self, job: str) -> Json:
         return self._get("jobs/{}", job)
 
+    def analytics_result(self, job: str) -> Json:
+        """What a job with analytics has counted in all rounds so far."""
+        return self._get("jobs/{}/result", job)
+
     def pause(self, job: str) -> Json:
         return self._post("jobs/{}:pause", job)
 
