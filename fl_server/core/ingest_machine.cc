@@ -372,7 +372,7 @@ void IngestMachine::answer_members(BatchId id, const BatchOutcome& outcome) {
 
 void IngestMachine::accept_member(const RoundKey& key, Lane& lane, const Member& member) {
   lane.accepted.insert(member.device);
-  effects_.push_back(NoteAccepted{key, member.device});
+  effects_.push_back(NoteAccepted{key, member.device, member.contribution});
   for (UploadId id : member.uploads) {
     effects_.push_back(AcceptUpload{id, key, member.device});
     forget(id);

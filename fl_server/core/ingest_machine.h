@@ -89,7 +89,7 @@ struct SpillBatch { BatchId batch; RoundKey key; RoundTotals totals; };   // ans
 struct CommitBatch { BatchId batch; RoundKey key; RoundTotals totals; std::vector<AcceptRow> rows; };
 struct DropBatch { BatchId batch; };                                  // forget sum and blob
 struct ReportAccepted { RoundKey key; uint64_t total; };
-struct NoteAccepted { RoundKey key; DeviceId device; };               // for the check-in desk
+struct NoteAccepted { RoundKey key; DeviceId device; RoundTotals contribution; };  // counted now: for the check-in desk
 // clang-format on
 using IngestEffect = std::variant<LookUpAccepted, AdmitUpload, RefuseUpload, AcceptUpload, AddUpdate, ReleaseBody,
                                   SpillBatch, CommitBatch, DropBatch, ReportAccepted, NoteAccepted>;

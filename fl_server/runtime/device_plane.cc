@@ -285,7 +285,6 @@ void DevicePlane::received(UploadId upload, UploadBody body, const RoundTotals& 
     const auto found = uploads_.find(upload);
     if (found == uploads_.end()) return;
     found->second.body = std::move(body);
-    found->second.contribution = contribution;
     step_ingest(UploadReceived{upload, contribution});
   });
 }
@@ -339,7 +338,6 @@ void DevicePlane::perform(IngestEffect& effect) {
       if (upload != self.uploads_.end()) {
         self.parts_.metrics.update_accepted(upload->second.bytes);
         if (upload->second.versions_late > 0) self.parts_.metrics.update_joined();
-        self.note_training(e, upload->second.contribution);
       }
       // The update is durable. If this answer is lost the device sends again, and gets the same receipt.
       os::crash_point(os::CrashPoint::ingest_before_receipt);
@@ -355,19 +353,12 @@ void DevicePlane::perform(IngestEffect& effect) {
     void operator()(DropBatch& e) { self.drop(e.batch); }
     void operator()(ReportAccepted& e) { self.events_->updates_accepted(e.key, e.total); }
     void operator()(NoteAccepted& e) {
-      self.desk_.accepted(e.key, e.device);
+      const RoundTotals& said = e.contribution;  // for the draw of later rounds; behind masks it is nothing
+      self.desk_.accepted(e.key, e.device, report_of(said.loss_sum, said.examples, said.train_ms, 0));
       self.events_->update_accepted(e.key, e.device);
     }
   };
   std::visit(Visitor{*this}, effect);
-}
-
-// For the draw of later rounds.
-void DevicePlane::note_training(const AcceptUpload& accepted, const RoundTotals& totals) {
-  const auto round = rounds_.find(accepted.key);
-  if (round == rounds_.end()) return;
-  const uint64_t version = round->second.notice.assignment.model_version.value();
-  desk_.trained(accepted.key, accepted.device, report_of(totals.loss_sum, totals.examples, totals.train_ms, version));
 }
 
 void DevicePlane::looked_up(const LookUpAccepted& asked, const Result<UpdateFate>& fate) {

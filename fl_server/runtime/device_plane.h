@@ -112,8 +112,7 @@ class DevicePlane final : public RoundBoard {
     UploadBody body;
     uint64_t bytes = 0;
     std::optional<HandedModel> handed = {};
-    uint64_t versions_late = 0;     // once it is admitted
-    RoundTotals contribution = {};  // once it is received; behind masks it says nothing
+    uint64_t versions_late = 0;  // once it is admitted
   };
   struct LiveRound {  // one that the intake serves
     RoundNotice notice;
@@ -134,7 +133,6 @@ class DevicePlane final : public RoundBoard {
   void perform(DeskEffect& effect);
   void perform(IngestEffect& effect);
   void give_ticket(const GiveTicket& effect);
-  void note_training(const AcceptUpload& accepted, const RoundTotals& totals);
   void looked_up(const LookUpAccepted& asked, const Result<UpdateFate>& fate);
   void count_waste(const RefuseUpload& refused);
   void decide(UploadId upload, UploadDecision decision);

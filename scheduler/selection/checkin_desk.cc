@@ -10,7 +10,7 @@
 namespace coterie {
 namespace {
 
-bool remembers(const RoundNotice& notice, SelectionMemory what) { return notice.selection.rule->memory == what; }
+bool remembers_devices(const RoundNotice& notice) { return notice.selection.rule->memory != SelectionMemory::nothing; }
 
 }  // namespace
 
@@ -53,24 +53,23 @@ DeskEffects CheckinDesk::undelivered(const RoundKey& key, const DeviceId& device
   if (found == rounds_.end() || found->second.holders.erase(device) == 0) return {};
   COT_INVARIANT(found->second.issued > 0, "a ticket that comes back was issued");
   --found->second.issued;
+  if (remembers_devices(found->second.notice)) reports_.asked_in_vain(found->second.notice.job, device);
   draw(found->second);
   return finish();
 }
 
-void CheckinDesk::accepted(const RoundKey& key, const DeviceId& device) {
+void CheckinDesk::accepted(const RoundKey& key, const DeviceId& device, TrainedReport report) {
   const auto found = rounds_.find(key);
   if (found == rounds_.end()) return;
   found->second.holders.erase(device);
-  const bool is_new = found->second.accepted.insert(device).second;
-  if (is_new && remembers(found->second.notice, SelectionMemory::participation)) {
-    reports_.counted(found->second.notice.job, device);
+  if (!found->second.accepted.insert(device).second) return;
+  const RoundNotice& notice = found->second.notice;
+  report.version = notice.assignment.model_version.value();
+  switch (notice.selection.rule->memory) {
+    case SelectionMemory::nothing: return;
+    case SelectionMemory::participation: return reports_.counted(notice.job, device);
+    case SelectionMemory::training: return reports_.trained(notice.job, device, report);
   }
-}
-
-void CheckinDesk::trained(const RoundKey& key, const DeviceId& device, const TrainedReport& report) {
-  const auto found = rounds_.find(key);
-  if (found == rounds_.end() || !remembers(found->second.notice, SelectionMemory::training)) return;
-  reports_.trained(found->second.notice.job, device, report);
 }
 
 DeskEffects CheckinDesk::publish(const RoundNotice& notice, std::span<const DeviceId> accepted,
@@ -296,6 +295,9 @@ bool CheckinDesk::serve(WaiterId id, Round& round) {
     ++round.issued;
     tickets_of(round.notice.job) += 1.0 / std::max(1u, round.notice.weight);
     round.holders.insert(device);
+    // Now, and not with its update: one that never comes must leave a trace.
+    const RoundNotice& notice = round.notice;
+    if (remembers_devices(notice)) reports_.asked(notice.job, device, notice.assignment.model_version.value());
   }
   if (auto& too_late = waiter_of(id).too_late) effects_.push_back(GiveHeldUp{*too_late});
   remove(id, is_again ? CheckinOutcome::ticket_again : CheckinOutcome::ticket);

@@ -18,8 +18,9 @@
 // weight (start-time fair queueing; Goyal et al. 1996). A job that begins, begins with the least of the others: what it
 // did not want before is nobody's debt.
 //
-// What selection rules read of devices is what this node has seen itself (trained()): a device that another node of the
-// fleet has counted, or that this one has before it was restarted, is one of which nothing is known.
+// What selection rules read of devices is what this node has seen itself: who got a ticket here, and whose update was
+// accepted here. A device that another node of the fleet has asked, or that this one has before it was restarted, is
+// one of which nothing is known.
 #pragma once
 
 #include <cstdint>
@@ -85,11 +86,9 @@ class CheckinDesk {
   DeskEffects cancel(WaiterId waiter);
   // A ticket could not be handed over: its place is free again.
   DeskEffects undelivered(const RoundKey& key, const DeviceId& device);
-  // This device is counted in this attempt: it is not asked again.
-  void accepted(const RoundKey& key, const DeviceId& device);
-  // What is known of a device whose update was accepted. It is kept if the round is served here, by a rule that reads
-  // it.
-  void trained(const RoundKey& key, const DeviceId& device, const TrainedReport& report);
+  // This device is counted in this attempt: it is not asked again. `report` is what its update said of its training; of
+  // the model's version the desk knows itself. It is kept, once, if the round's rule reads it.
+  void accepted(const RoundKey& key, const DeviceId& device, TrainedReport report = {});
   // A round as the round machine published it, or changed; `accepted` are devices that are counted in it already,
   // `resting` those that may not be, as they were counted too short a time ago (AcceptStore::list_resting).
   DeskEffects publish(const RoundNotice& notice, std::span<const DeviceId> accepted = {},

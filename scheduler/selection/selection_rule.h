@@ -29,17 +29,18 @@ struct SelectionSetting {
 };
 
 struct SelectionDraw {
-  // Of those who may be drawn, in an order each as likely as any other; null: nothing is known of the device.
+  // Of those who may be drawn, in an order each as likely as any other; null: nothing is known of the device, and it
+  // was not asked yet.
   std::span<const TrainedReport* const> reports;
   size_t tickets = 0;               // above 0, and at most as many as devices
   uint64_t version = 0;             // of the model that the round trains
   std::span<const float> settings;  // in the order of SelectionRule::settings
 };
 
-// What a node remembers of the devices that it counts, for a rule to read.
+// What a node remembers of the devices that it asks and counts, for a rule to read.
 enum class SelectionMemory : uint8_t {
   nothing,
-  participation,  // how often each was counted: known at every level, and no word about anybody's data
+  participation,  // how often each was asked and counted: known at every level, and no word about anybody's data
   training,       // what its last update said of its training. Such a rule draws by the devices' data: it goes with no
                   // noise, and with no level that hides an update (scheduler/job/selection_rules.h)
 };

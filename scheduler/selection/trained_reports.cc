@@ -5,8 +5,14 @@
 #include <utility>
 
 namespace coterie {
+namespace {
 
-void TrainedReports::trained(const JobId& job, const DeviceId& device, const TrainedReport& report) {
+uint32_t one_more(uint32_t count) { return count == UINT32_MAX ? count : count + 1; }
+
+}  // namespace
+
+// In the young half of its job, which is the first one then.
+TrainedReport& TrainedReports::entry(const JobId& job, const DeviceId& device) {
   const auto known = std::ranges::find(jobs_, job, &OfJob::job);
   if (known == jobs_.end()) {
     jobs_.push_front({job, {}, {}});
@@ -15,15 +21,43 @@ void TrainedReports::trained(const JobId& job, const DeviceId& device, const Tra
     jobs_.splice(jobs_.begin(), jobs_, known);
   }
   OfJob& of = jobs_.front();
-  uint32_t& counted = of.young[device].counted;  // 0 if it is new there
+  TrainedReport& report = of.young[device];
   if (const auto old = of.old.find(device); old != of.old.end()) {
-    counted = old->second.counted;
+    report = old->second;
     of.old.erase(old);
   }
-  const uint32_t before = counted;
-  of.young[device] = report;
-  of.young[device].counted = before == UINT32_MAX ? before : before + 1;
+  return report;
+}
+
+void TrainedReports::make_room(OfJob& of) {
   if (of.young.size() >= kHalfMax) of.old = std::exchange(of.young, {});
+}
+
+void TrainedReports::asked(const JobId& job, const DeviceId& device, uint64_t version) {
+  TrainedReport& report = entry(job, device);
+  report.version = version;
+  report.asked = one_more(report.asked);
+  make_room(jobs_.front());
+}
+
+void TrainedReports::asked_in_vain(const JobId& job, const DeviceId& device) {
+  const auto of = std::ranges::find(jobs_, job, &OfJob::job);
+  if (of == jobs_.end()) return;
+  for (Half* half : {&of->young, &of->old}) {
+    const auto found = half->find(device);
+    if (found == half->end() || found->second.asked == 0) continue;
+    --found->second.asked;
+    if (found->second.is_silent() && found->second.asked == 0) half->erase(found);
+  }
+}
+
+void TrainedReports::trained(const JobId& job, const DeviceId& device, const TrainedReport& report) {
+  TrainedReport& known = entry(job, device);
+  const uint32_t before = known.counted;
+  known = report;
+  known.counted = one_more(before);
+  known.asked = 0;
+  make_room(jobs_.front());
 }
 
 const TrainedReport* TrainedReports::find(const JobId& job, const DeviceId& device) const {

@@ -1,9 +1,12 @@
-// TrainedReports: what one node remembers of the devices that it counted, of each job whose selection rule reads it.
-// Pure.
+// TrainedReports: what one node remembers of the devices that it asked or counted, of each job whose selection rule
+// reads it. Pure.
+//
+// A device that was asked is known from then on, whether it ever answers or not: else one that never does would stay
+// unknown, and rules that ask the unknown first would ask it in each round.
 //
 // In memory alone, and within limits: what is forgotten makes a device one of which nothing is known, as a new one is.
 // The reports of a job lie in two halves. A full young half becomes the old one, and what the old one had is forgotten:
-// so the devices that were counted last stay, at least kHalfMax of them and at most twice as many.
+// so the devices that were asked or counted last stay, at least kHalfMax of them and at most twice as many.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +23,15 @@ class TrainedReports {
   static constexpr size_t kHalfMax = 100'000;
   static constexpr size_t kJobsMax = 16;  // the job that was longest without a report goes
 
+  // This device has a ticket for a round that trains this version.
+  void asked(const JobId& job, const DeviceId& device, uint64_t version);
+  // It has the last one no more: it never got it. Who had no other is unknown again.
+  void asked_in_vain(const JobId& job, const DeviceId& device);
   // This device was counted once more, and nothing is known of its training.
   void counted(const JobId& job, const DeviceId& device) { trained(job, device, {}); }
-  // The same, with what is known of it in place of what was. report.counted is not looked at.
+  // The same, with what is known of it in place of what was. report.counted and report.asked are not looked at.
   void trained(const JobId& job, const DeviceId& device, const TrainedReport& report);
-  // Null: nothing is known. The pointer is good until the next call of trained().
+  // Null: nothing is known. The pointer is good until the next call of another method.
   const TrainedReport* find(const JobId& job, const DeviceId& device) const;
 
  private:
@@ -33,6 +40,8 @@ class TrainedReports {
     JobId job;
     Half young, old;
   };
+  TrainedReport& entry(const JobId& job, const DeviceId& device);
+  static void make_room(OfJob& of);
   std::list<OfJob> jobs_;  // who had a report last is first
 };
 

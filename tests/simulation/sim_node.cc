@@ -305,8 +305,7 @@ void SimNode::perform(const IngestEffect& effect) {
     void operator()(const DropBatch& e) { self.drop(e.batch); }
     void operator()(const ReportAccepted& e) { self.step(MemberEvent(AcceptedNoted{e.key, e.total})); }
     void operator()(const NoteAccepted& e) {
-      self.desk_->trained(e.key, e.device, {.loss_level = static_cast<uint8_t>(e.device.bytes[0] % kReportLevels)});
-      self.desk_->accepted(e.key, e.device);
+      self.desk_->accepted(e.key, e.device, {.loss_level = static_cast<uint8_t>(e.device.bytes[0] % kReportLevels)});
     }
   };
   std::visit(Visitor{*this}, effect);

@@ -85,8 +85,14 @@ Status Simulation::remove_exact(const ModelRecord& next) {
   return {};
 }
 
+// In failed attempts too, as the desk does.
+void Simulation::remember_asked(const VirtualRound& round) {
+  if (record_.spec.horizontal().rounds.selection.rule->memory == SelectionMemory::nothing) return;
+  for (const uint32_t device : round.asked) reports_.asked(record_.id, virtual_device(device), base_.version.value());
+}
+
 // With the device's virtual time in the place of a real one, so that the draw follows from the seed.
-void Simulation::remember(const VirtualRound& round) {
+void Simulation::remember_counted(const VirtualRound& round) {
   const HorizontalSettings& job = record_.spec.horizontal();
   const SelectionMemory memory = job.rounds.selection.rule->memory;
   if (memory == SelectionMemory::participation) {
@@ -108,6 +114,7 @@ Result<SimulatedRound> Simulation::attempt() {
   SimulatedRound round;
   const ReportOf known = [this](uint32_t device) { return reports_.find(record_.id, virtual_device(device)); };
   round.plan = draw_round(*fleet_, job, number, ++attempts_, known);
+  remember_asked(round.plan);
   RoundReport& report = round.report;
   report.number = number;
   report.attempt = attempts_;
@@ -141,7 +148,7 @@ Result<SimulatedRound> Simulation::attempt() {
   record.examples_median = examples_median_;
   COT_ASSIGN(const FinalizedRound finalized, finalizer.finalize(record_, record, base_, WallTime()));
   workers_->round_is_done();
-  remember(round.plan);
+  remember_counted(round.plan);
   // What the next round does not need goes: a long job would fill the disk.
   COT_TRY(blobs_->remove(partial.blob));
   if (finalized.model.digest != base_.digest && finalized.model.exact != base_.digest)

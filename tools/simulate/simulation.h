@@ -60,7 +60,8 @@ class Simulation {
             .deltas = base_.deltas};
   }
   Status remove_exact(const ModelRecord& next);
-  void remember(const VirtualRound& round);
+  void remember_asked(const VirtualRound& round);
+  void remember_counted(const VirtualRound& round);
   Result<PartialRecord> sum_of(const VirtualRound& plan, const RoundKey& key);
 
   JobRecord record_;

@@ -29,7 +29,8 @@ std::vector<uint32_t> draw(uint32_t count, uint32_t of, Prng prng) {
   return devices;
 }
 
-// As the desk draws with all devices waiting: among all of them, in random order, by what is known of each.
+// As the desk draws with all devices waiting: among all of them, in random order, by what is known of each. The first
+// round trains version 0.
 std::vector<uint32_t> choose(const SelectionSettings& selection, uint32_t tickets, const VirtualFleet& fleet,
                              uint64_t round, uint32_t attempt, const ReportOf& report_of) {
   Prng chance = stream_of(fleet.seed, kDraw, round, attempt);
@@ -39,7 +40,7 @@ std::vector<uint32_t> choose(const SelectionSettings& selection, uint32_t ticket
   stream_of(fleet.seed, kOrder, round, attempt).shuffle(order);
   std::vector<const TrainedReport*> reports;
   for (const uint32_t device : order) reports.push_back(report_of ? report_of(device) : nullptr);
-  std::vector<uint32_t> devices = selection.choose(reports, tickets, round, chance);
+  std::vector<uint32_t> devices = selection.choose(reports, tickets, round - 1, chance);
   for (uint32_t& device : devices) device = order[device];
   std::sort(devices.begin(), devices.end());
   return devices;
@@ -57,12 +58,12 @@ VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job
                         const ReportOf& report_of) {
   const RoundSettings& rules = job.rounds;
   const uint32_t tickets = std::min(rules.ticket_count(), fleet.devices);
-  const std::vector<uint32_t> drawn = choose(rules.selection, tickets, fleet, round, attempt, report_of);
   VirtualRound result;
-  result.drawn = drawn.size();
+  result.asked = choose(rules.selection, tickets, fleet, round, attempt, report_of);
+  result.drawn = result.asked.size();
   Prng losses = stream_of(fleet.seed, kLoss, round, attempt);
   std::vector<std::pair<double, uint32_t>> arrivals;
-  for (const uint32_t device : drawn) {
+  for (const uint32_t device : result.asked) {
     const bool is_lost = losses.chance(fleet.dropout);  // drawn for each, so that a trace moves nobody else
     if (is_lost || fleet.trace.drops(device, round)) ++result.lost;
     else arrivals.emplace_back(training_seconds(fleet, job, device), device);

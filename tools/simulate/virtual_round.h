@@ -29,7 +29,8 @@ struct VirtualFleet {
 };
 
 struct VirtualRound {
-  std::vector<uint32_t> counted;  // devices from 0, ascending
+  std::vector<uint32_t> asked;    // all that were drawn, devices from 0, ascending
+  std::vector<uint32_t> counted;  // those whose update is in the sum, ascending
   // What became of the others that were drawn: drawn = counted + lost + late + surplus.
   uint64_t drawn = 0, lost = 0;
   uint64_t late = 0;       // after the deadline

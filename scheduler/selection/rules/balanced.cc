@@ -1,6 +1,7 @@
 // Devices are not there alike: who is charged and idle for most of the day waits at most draws, and a uniform draw
-// counts it as often more. Here each waiting device has a score of (1 + rounds that counted it) ^ -exponent, and is
-// drawn in proportion to it, one by one without replacement. It reads nobody's data.
+// counts it as often more. Here each waiting device has a score of (1 + rounds that counted it + tickets since without
+// an update) ^ -exponent, and is drawn in proportion to it, one by one without replacement. So a device that never
+// finishes comes as seldom as one that always does. It reads nobody's data.
 //
 // Where few of many are drawn, a device that is there with probability p and was counted c times is counted at a rate
 // of p c^-exponent, so that c grows with p ^ (1 / (1 + exponent)): with exponent 3, devices that are there four times
@@ -24,7 +25,7 @@ constexpr SelectionSetting kSettings[] = {
 std::vector<uint32_t> choose(const SelectionDraw& draw, Prng& chance) {
   std::vector<double> scores;
   for (const TrainedReport* report : draw.reports) {
-    const double rounds = report == nullptr ? 0 : report->counted;
+    const double rounds = report == nullptr ? 0 : static_cast<double>(report->counted) + report->asked;
     scores.push_back(std::pow(1 + rounds, -static_cast<double>(draw.settings[1])));
   }
   bound_scores(scores, draw.settings[2]);

@@ -1,6 +1,9 @@
 // Power of choice without a pass over the data for it (the paper's rpow-d): d devices at random, of which those with
-// the highest loss of their last training are taken. A device of which nothing is known has the highest loss of all, so
+// the highest loss of their last training are taken. A device that was not asked yet has the highest loss of all, so
 // that each is asked once before one is preferred. Ties are random, as the devices come in random order.
+//
+// Who gives no update for a ticket costs its round one: a loss counts half for each such ticket since, and a device
+// that was asked and never counted comes behind all that were.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +16,13 @@ constexpr SelectionSetting kSettings[] = {
     {"candidates_ratio", 3.0f, kCandidatesRange, kCandidatesSentence},
 };
 
-int loss_of(const TrainedReport* report) { return report == nullptr ? kReportLevels : report->loss_level; }
+constexpr int kLevelsOfAHalf = 2;  // levels are half octaves
+
+int loss_of(const TrainedReport* report) {
+  if (report == nullptr) return kReportLevels;
+  const int asked = static_cast<int>(std::min<uint32_t>(report->asked, kReportLevels));
+  return report->is_silent() ? -asked : std::max(0, report->loss_level - kLevelsOfAHalf * asked);
+}
 
 std::vector<uint32_t> choose(const SelectionDraw& draw, Prng&) {
   const uint64_t candidates = std::min<uint64_t>(draw.reports.size(), candidates_of(draw.tickets, draw.settings[0]));

@@ -1,12 +1,14 @@
 // Oort's utility (Lai et al. 2021, algorithm 1) of levels in the place of values, and within a bound. A share of the
-// tickets is for devices of which nothing is known. The others are drawn among the known, one by one without
+// tickets is for devices that were not asked yet. The others are drawn among those who were, one by one without
 // replacement, each time with probabilities in proportion to
 //
 //   score = (reward + sqrt(staleness_bonus * ln(version) / last version)) * min(1, 2 ^ -(speed_exponent * octaves))
 //
-// reward: where the loss level lies between the lowest and the highest of the known devices, in [0, 1]; octaves: by
-// which the device is slower than the median. A score below the highest / ratio_max counts as that: nobody is drawn
-// more than ratio_max times as likely as another, and that is all that a lie buys.
+// reward: where the loss level lies between the lowest and the highest of the devices that were counted, in [0, 1],
+// halved by each ticket since without an update, and 0 of a device that was never counted; last version: that it was
+// asked to train; octaves: by which the device is slower than the median of those who were counted. A score below the
+// highest / ratio_max counts as that: nobody who was asked is drawn more than ratio_max times as likely as another, and
+// that is all that a lie buys.
 #include <algorithm>
 #include <cmath>
 
@@ -22,30 +24,51 @@ constexpr SelectionRange kBonus{[](float value) { return value >= 0 && value <= 
 
 constexpr SelectionSetting kSettings[] = {
     {"candidates_ratio", 3.0f, kCandidatesRange, kCandidatesSentence},
-    {"exploration", 0.3f, kShare, "share of the tickets for devices of which nothing is known; in (0, 1]"},
+    {"exploration", 0.3f, kShare, "share of the tickets for devices that were not asked yet; in (0, 1]"},
     {"ratio_max", 4.0f, kRatioMaxRange, kRatioMaxSentence},
     {"speed_exponent", 1.0f, kExponent, "how much slower devices than the median count less; in [0, 4]"},
     {"staleness_bonus", 0.1f, kBonus, "how much devices that were drawn long ago count more; in [0, 1]"},
 };
 enum Setting : size_t { kCandidatesRatio, kExploration, kRatioMax, kSpeedExponent, kStalenessBonus };
 
-// Of the known devices: there is one at least.
-std::vector<double> scores_of(const SelectionDraw& draw, std::span<const uint32_t> known) {
-  const auto report = [&](uint32_t i) -> const TrainedReport& { return *draw.reports[i]; };
-  const auto [low, high] = std::ranges::minmax(known, {}, [&](uint32_t i) { return report(i).loss_level; });
-  const int least = report(low).loss_level, range = report(high).loss_level - least;
-  std::vector<uint8_t> seconds;
-  for (const uint32_t i : known) seconds.push_back(report(i).seconds_level);
+// What those of them who were counted have said.
+struct Said {
+  int lowest = 0, range = 0;  // of loss levels
+  int middle = 0;             // of the levels of their time
+};
+
+Said said_by(const SelectionDraw& draw, std::span<const uint32_t> known) {
+  std::vector<uint8_t> losses, seconds;
+  for (const uint32_t i : known) {
+    if (draw.reports[i]->is_silent()) continue;
+    losses.push_back(draw.reports[i]->loss_level);
+    seconds.push_back(draw.reports[i]->seconds_level);
+  }
+  if (losses.empty()) return {};
+  const auto [low, high] = std::ranges::minmax(losses);
   const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>((seconds.size() - 1) / 2);
   std::ranges::nth_element(seconds, middle);
+  return {low, high - low, *middle};
+}
+
+double reward_of(const TrainedReport& report, const Said& said) {
+  if (report.is_silent()) return 0;
+  const double reward = said.range == 0 ? 1 : static_cast<double>(report.loss_level - said.lowest) / said.range;
+  return reward * std::exp2(-static_cast<double>(report.asked));
+}
+
+// Of the known devices: there is one at least.
+std::vector<double> scores_of(const SelectionDraw& draw, std::span<const uint32_t> known) {
+  const Said said = said_by(draw, known);
   const double now = std::log(static_cast<double>(std::max<uint64_t>(draw.version, 1)));
   std::vector<double> scores;
   for (const uint32_t i : known) {
-    const double reward = range == 0 ? 1 : static_cast<double>(report(i).loss_level - least) / range;
-    const auto last = static_cast<double>(std::max<uint64_t>(report(i).version, 1));
+    const TrainedReport& report = *draw.reports[i];
+    const auto last = static_cast<double>(std::max<uint64_t>(report.version, 1));
     const double bonus = std::sqrt(static_cast<double>(draw.settings[kStalenessBonus]) * now / last);
-    const int octaves = std::max(0, report(i).seconds_level - *middle);
-    scores.push_back((reward + bonus) * std::exp2(-static_cast<double>(draw.settings[kSpeedExponent]) * octaves));
+    const int octaves = report.is_silent() ? 0 : std::max(0, report.seconds_level - said.middle);
+    const double speed = std::exp2(-static_cast<double>(draw.settings[kSpeedExponent]) * octaves);
+    scores.push_back((reward_of(report, said) + bonus) * speed);
   }
   bound_scores(scores, draw.settings[kRatioMax]);
   return scores;
@@ -71,8 +94,8 @@ std::vector<uint32_t> choose(const SelectionDraw& draw, Prng& chance) {
 extern const SelectionRule kUtility = {
     .name = "utility",
     .sentence =
-        "with higher probability who had a high loss, is fast or was not drawn for long, and some of whom "
-        "nothing is known",
+        "with higher probability who had a high loss, is fast or was not drawn for long, and some who "
+        "were not asked yet",
     .source = "Oort, Lai et al. 2021, algorithm 1",
     .settings = kSettings,
     .memory = SelectionMemory::training,

@@ -24,13 +24,47 @@ TEST(ChoosingDesk, TakesWhoIsUnknownThenTheHighestLosses) {
   desk.publish(choosing(6));
   for (uint64_t i = 1; i <= 6; ++i) {
     desk.check_in(i, i);
-    desk.desk().trained({RoundId(1), Attempt(1)}, device(i), {.loss_level = static_cast<uint8_t>(i)});
-    desk.accepted(i);
+    desk.accepted(i, 1, {.loss_level = static_cast<uint8_t>(i)});
+    desk.accepted(i);  // said again, of a device that is counted: it changes nothing
   }
   desk.withdraw();
   for (uint64_t i = 1; i <= 8; ++i) desk.check_in(10 + i, i);
   EXPECT_EQ(tickets_in(desk.publish(choosing(4, 2))), (std::set<std::string>{"15", "16", "17", "18"}))
       << "two are unknown, two had the highest losses";
+}
+
+// Device 1 takes its ticket and is never heard of again.
+TEST(ChoosingDesk, AsksWhoNeverAnswersOnceAsTheOthers) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    Desk desk(seed);
+    std::map<std::string, int> tickets;
+    for (uint64_t round = 1; round <= 12; ++round) {
+      for (uint64_t who = 1; who <= 4; ++who) desk.check_in(10 * round + who, who);
+      for (const std::string& ticket : tickets_in(desk.publish(choosing(1, round)))) {
+        const uint64_t who = std::stoull(ticket) % 10;
+        ++tickets["device " + std::to_string(who)];
+        if (who != 1) desk.accepted(who, round);
+      }
+      if (round == 4) {
+        EXPECT_EQ(tickets.size(), 4u) << "each is asked once before one is preferred";
+      }
+      desk.withdraw(round);
+    }
+    EXPECT_EQ(tickets["device 1"], 1);
+  }
+}
+
+TEST(ChoosingDesk, DoesNotCountATicketThatCameBack) {
+  Desk desk;
+  desk.check_in(1, 1);
+  desk.publish(choosing(1));
+  desk.undelivered(1);
+  desk.check_in(2, 2);
+  desk.accepted(2, 1, {.loss_level = 15});
+  desk.withdraw();
+  desk.check_in(3, 1);
+  desk.check_in(4, 2);
+  EXPECT_EQ(tickets_in(desk.publish(choosing(1, 2))), (std::set<std::string>{"3"})) << "it was not asked yet";
 }
 
 TEST(ChoosingDesk, RemembersWhoWasCountedWhereUpdatesAreHidden) {
@@ -60,11 +94,11 @@ TEST(ChoosingDesk, RemembersNothingForARuleThatReadsNothing) {
   Desk desk;
   desk.publish(notice(RoundState::collecting, 1));
   desk.check_in(1, 1);
-  desk.desk().trained({RoundId(1), Attempt(1)}, device(1), {.loss_level = 15});
+  desk.accepted(1, 1, {.loss_level = 15});
   desk.withdraw();
   desk.check_in(2, 1);
   desk.check_in(3, 2);
-  desk.desk().trained({RoundId(9), Attempt(1)}, device(2), {.loss_level = 15});  // of no round here
+  desk.accepted(2, 9, {.loss_level = 15});  // of no round here
   std::map<std::string, int> drawn;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     Desk other(seed);

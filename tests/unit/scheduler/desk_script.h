@@ -55,7 +55,9 @@ class Desk {
   Lines undelivered(uint64_t who, uint64_t round = 1) {
     return text(desk_.undelivered({RoundId(round), Attempt(1)}, device(who)));
   }
-  void accepted(uint64_t who, uint64_t round = 1) { desk_.accepted({RoundId(round), Attempt(1)}, device(who)); }
+  void accepted(uint64_t who, uint64_t round = 1, const TrainedReport& report = {}) {
+    desk_.accepted({RoundId(round), Attempt(1)}, device(who), report);
+  }
   Lines publish(const RoundNotice& round, const std::vector<DeviceId>& accepted = {},
                 const std::vector<DeviceId>& resting = {}) {
     return text(desk_.publish(round, accepted, resting));

@@ -46,7 +46,8 @@ std::vector<uint64_t> drawn_of(const SelectionSettings& selection, const Reports
 }
 
 TrainedReport counted_so_often(uint32_t rounds) { return {.counted = rounds}; }
-TrainedReport with_loss(uint8_t level) { return {.loss_level = level, .seconds_level = 3, .version = 9}; }
+TrainedReport with_loss(uint8_t level) { return {.loss_level = level, .seconds_level = 3, .version = 9, .counted = 1}; }
+TrainedReport silent(uint32_t tickets) { return {.version = 9, .asked = tickets}; }
 
 // Pearson's statistic beside what is expected of each. With k classes it is 3.3 standard deviations off at
 // k + 3.3 sqrt(2k), roughly.
@@ -84,6 +85,35 @@ TEST(SelectionRule, EachIsUniformWhereNothingIsKnownOrAllAreAlike) {
       const auto drawn = drawn_of(SelectionSettings::of(rule->name), reports, 3, 20'000);
       EXPECT_LT(chi_square(drawn, std::vector<double>(12, 5'000)), 28) << rule->name << is_known;
     }
+  }
+}
+
+// One device in five takes its tickets and never sends an update.
+TEST(SelectionRule, NoneHasMoreTicketsForThoseWhoNeverFinish) {
+  constexpr uint32_t kDevices = 40, kSilent = 8;
+  constexpr size_t kTickets = 5;
+  constexpr uint64_t kRounds = 400;
+  const JobId job("j");
+  for (const SelectionRule* rule : selection_rules()) {
+    if (rule->memory == SelectionMemory::nothing) continue;
+    Prng chance(5);
+    TrainedReports reports;
+    uint32_t to_silent = 0;
+    std::vector<uint32_t> order(kDevices);
+    std::iota(order.begin(), order.end(), 0u);
+    for (uint64_t version = 0; version < kRounds; ++version) {
+      chance.shuffle(order);
+      std::vector<const TrainedReport*> known;
+      for (const uint32_t device : order) known.push_back(reports.find(job, device_of(device)));
+      for (const uint32_t i : SelectionSettings::of(rule->name).choose(known, kTickets, version, chance)) {
+        const uint32_t device = order.at(i);
+        reports.asked(job, device_of(device), version);
+        if (device < kSilent) ++to_silent;
+        else reports.trained(job, device_of(device), {.loss_level = uint8_t(4 + device % 6), .version = version});
+      }
+    }
+    EXPECT_GE(to_silent, kSilent) << rule->name << ": each is asked once";
+    EXPECT_LT(to_silent, kRounds * kTickets * 0.23) << rule->name;  // a fifth, and three standard deviations
   }
 }
 
@@ -127,6 +157,29 @@ TEST(PowerOfChoice, AsksWhoIsUnknownBeforeWhoIsKnown) {
   reports[4] = std::nullopt;
   const auto drawn = drawn_of(SelectionSettings::of("power_of_choice").with("candidates_ratio", 20), reports, 1, 100);
   EXPECT_EQ(drawn[4], 100u);
+}
+
+TEST(PowerOfChoice, HalvesALossForEachTicketWithoutAnUpdate) {
+  const SelectionSettings selection = SelectionSettings::of("power_of_choice").with("candidates_ratio", 20);
+  TrainedReport high = with_loss(10);
+  const auto is_first = [&](const TrainedReport& report) {
+    return drawn_of(selection, {report, with_loss(7)}, 1, 20)[0] == 20;
+  };
+  EXPECT_TRUE(is_first(high));
+  high.asked = 1;  // as level 8
+  EXPECT_TRUE(is_first(high));
+  high.asked = 2;  // as level 6
+  EXPECT_EQ(drawn_of(selection, {high, with_loss(7)}, 1, 20)[1], 20u);
+  EXPECT_EQ(drawn_of(selection, {silent(1), with_loss(0)}, 1, 20)[1], 20u) << "who said nothing is behind all";
+  EXPECT_EQ(drawn_of(selection, {silent(2), silent(1)}, 1, 20)[1], 20u);
+}
+
+TEST(Balanced, CountsTicketsWithoutAnUpdateToo) {
+  const SelectionSettings selection = SelectionSettings::of("balanced").with("exponent", 1).with("ratio_max", 6);
+  TrainedReport both = counted_so_often(1);
+  both.asked = 1;
+  // 1, 1/3, 1/3
+  EXPECT_LT(chi_square(drawn_of(selection, {std::nullopt, silent(2), both}, 1, 20'000), {12'000, 4'000, 4'000}), 16);
 }
 
 TEST(Balanced, DrawsInInverseProportionToParticipation) {
@@ -193,7 +246,7 @@ TEST(Utility, DrawsOneAfterTheOther) {
 }
 
 TEST(Utility, PrefersTheFastAndWhoWasNotDrawnForLong) {
-  const TrainedReport fast{.loss_level = 5, .seconds_level = 2, .version = 9};
+  const TrainedReport fast{.loss_level = 5, .seconds_level = 2, .version = 9, .counted = 1};
   TrainedReport slow = fast, old = fast;
   slow.seconds_level = 3;  // an octave
   old.version = 2;
@@ -202,6 +255,14 @@ TEST(Utility, PrefersTheFastAndWhoWasNotDrawnForLong) {
   const double young = 1 + std::sqrt(0.5 * std::log(10) / 9), aged = 1 + std::sqrt(0.5 * std::log(10) / 2);
   const auto by_age = drawn_of(plain_utility().with("staleness_bonus", 0.5f), {fast, old}, 1, 20'000);
   EXPECT_LT(chi_square(by_age, {20'000 * young / (young + aged), 20'000 * aged / (young + aged)}), 12);
+}
+
+// Who was asked and never counted has no reward, and is not explored again.
+TEST(Utility, HasNoRewardForWhoWasNeverCounted) {
+  TrainedReport unanswered = with_loss(10);
+  unanswered.asked = 1;  // half of its reward of 1
+  const Reports reports = {silent(3), with_loss(5), with_loss(10), unanswered};
+  EXPECT_LT(chi_square(drawn_of(plain_utility(), reports, 1, 24'000), {3'000, 3'000, 12'000, 6'000}), 16);
 }
 
 TEST(Utility, ExploresAShareOfTheTickets) {
@@ -234,6 +295,17 @@ TEST(TrainedReports, KeepThoseThatCameLast) {
   ASSERT_NE(reports.find(job, device_of(1)), nullptr);
   EXPECT_EQ(reports.find(job, device_of(1))->loss_level, 2);
   EXPECT_EQ(reports.find(job, device_of(1))->counted, 2u);
+  reports.asked(job, device_of(1), 12);
+  EXPECT_EQ(*reports.find(job, device_of(1)),
+            (TrainedReport{.loss_level = 2, .seconds_level = 3, .version = 12, .counted = 2, .asked = 1}));
+  reports.trained(job, device_of(1), with_loss(2));
+  EXPECT_EQ(reports.find(job, device_of(1))->asked, 0u);
+  reports.asked(job, device_of(0), 1);
+  reports.asked(job, device_of(0), 2);
+  reports.asked_in_vain(job, device_of(0));
+  EXPECT_EQ(*reports.find(job, device_of(0)), (TrainedReport{.version = 2, .asked = 1}));
+  reports.asked_in_vain(job, device_of(0));
+  EXPECT_EQ(reports.find(job, device_of(0)), nullptr) << "it had no ticket";
   EXPECT_EQ(reports.find(JobId("other"), device_of(1)), nullptr);
   for (uint32_t i = 2; i < 2 * TrainedReports::kHalfMax + 2; ++i) reports.trained(job, device_of(i), with_loss(3));
   EXPECT_EQ(reports.find(job, device_of(1)), nullptr);

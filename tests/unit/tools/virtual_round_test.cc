@@ -79,9 +79,11 @@ TEST(VirtualRound, LosesWhomTheTraceNamesAndFailsWithTooFew) {
   const VirtualRound first = draw_round(fleet, job_for(3), 1, 1);
   EXPECT_EQ(first.counted, (std::vector<uint32_t>{0, 2}));
   EXPECT_EQ(first.lost, 1u);
+  EXPECT_EQ(first.asked, (std::vector<uint32_t>{0, 1, 2}));
   const VirtualRound second = draw_round(fleet, job_for(3), 2, 1);
   EXPECT_TRUE(second.is_failed);
   EXPECT_TRUE(second.counted.empty());
+  EXPECT_EQ(second.asked.size(), 3u);
   EXPECT_EQ(second.drawn, second.counted.size() + all_but_counted(second));
 }
 
@@ -102,7 +104,7 @@ TEST(VirtualRound, DrawsByTheJobsRuleAndWhatIsKnown) {
   HorizontalSettings job = job_for(3);
   job.rounds.selection = SelectionSettings::of("power_of_choice").with("candidates_ratio", 20);
   std::vector<TrainedReport> reports(10);
-  for (uint8_t i = 0; i < 10; ++i) reports[i].loss_level = i;
+  for (uint8_t i = 0; i < 10; ++i) reports[i] = {.loss_level = i, .counted = 1};
   const ReportOf known = [&](uint32_t device) { return &reports[device]; };
   EXPECT_EQ(draw_round(fleet_of(10), job, 1, 1, known).counted, (std::vector<uint32_t>{7, 8, 9}));
   const ReportOf but_one = [&](uint32_t device) { return device == 2 ? nullptr : &reports[device]; };
@@ -111,6 +113,27 @@ TEST(VirtualRound, DrawsByTheJobsRuleAndWhatIsKnown) {
   EXPECT_EQ(unknown.size(), 3u);
   EXPECT_EQ(draw_round(fleet_of(10), job, 1, 1).counted, unknown) << "it follows from the seed";
   EXPECT_NE(draw_round(fleet_of(10), job, 2, 1).counted, unknown);
+}
+
+// At version 1 there is no bonus for who was not drawn for long: ln(1) = 0.
+TEST(VirtualRound, DrawsTheSecondRoundForVersionOne) {
+  HorizontalSettings plain = job_for(3);
+  plain.rounds.selection = SelectionSettings::of("utility").with("staleness_bonus", 0).with("ratio_max", 64);
+  HorizontalSettings with_bonus = plain;
+  with_bonus.rounds.selection = plain.rounds.selection.with("staleness_bonus", 1);
+  std::vector<TrainedReport> reports(10);
+  for (uint8_t i = 0; i < 10; ++i) reports[i] = {.loss_level = i, .version = 1, .counted = 1};
+  const ReportOf known = [&](uint32_t device) { return &reports[device]; };
+  const auto differ = [&](uint64_t round) {
+    int count = 0;
+    for (uint32_t attempt = 1; attempt <= 20; ++attempt) {
+      count += draw_round(fleet_of(10), plain, round, attempt, known).counted !=
+               draw_round(fleet_of(10), with_bonus, round, attempt, known).counted;
+    }
+    return count;
+  };
+  EXPECT_EQ(differ(2), 0);
+  EXPECT_GT(differ(3), 0);
 }
 
 }  // namespace

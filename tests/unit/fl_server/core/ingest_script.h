@@ -151,7 +151,10 @@ class Ingest {
       }
       std::string operator()(const DropBatch& e) { return "drop " + number(e.batch.value()); }
       std::string operator()(const ReportAccepted& e) { return "report " + number(e.total); }
-      std::string operator()(const NoteAccepted& e) { return "note " + number(e.device.bytes[0]); }
+      std::string operator()(const NoteAccepted& e) {
+        const std::string said = e.contribution.updates == 1 ? "" : " which said nothing";
+        return "note " + number(e.device.bytes[0]) + said;
+      }
     };
     for (const IngestEffect& effect : effects) lines.push_back(std::visit(Visitor{}, effect));
     return lines;
