@@ -10,6 +10,8 @@
 namespace coterie {
 namespace {
 
+constexpr Millis kLookForEndedEvery{60'000};
+
 bool remembers_devices(const RoundNotice& notice) { return notice.selection.rule->memory != SelectionMemory::nothing; }
 
 }  // namespace
@@ -17,6 +19,7 @@ bool remembers_devices(const RoundNotice& notice) { return notice.selection.rule
 DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold,
                                   Instant now, std::optional<HeldUpdate> held) {
   ++asked_;
+  forget_ended_jobs(now);
   Room& room = rooms_[population];
   if (const auto older = room.by_device.find(device); older != room.by_device.end()) {
     const WaiterId replaced = older->second;
@@ -334,6 +337,15 @@ CheckinOutcome CheckinDesk::why_not_served(const Waiter& waiter) const {
     why = round.accepted.contains(waiter.device) ? CheckinOutcome::counted : CheckinOutcome::resting;
   }
   return why;
+}
+
+// Nobody tells a node that a job has ended: its rounds are withdrawn, and none follows.
+void CheckinDesk::forget_ended_jobs(Instant now) {
+  if (now < look_for_ended_) return;
+  look_for_ended_ = now + kLookForEndedEvery;
+  reports_.time_passed(now, [&](const JobId& job) {
+    return std::ranges::any_of(rounds_, [&](const auto& entry) { return entry.second.notice.job == job; });
+  });
 }
 
 DeskEffects CheckinDesk::finish() {

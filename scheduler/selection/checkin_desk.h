@@ -163,6 +163,7 @@ class CheckinDesk {
   void dismiss(WaiterId id, CheckinOutcome outcome, Instant now);
   CheckinOutcome why_not_served(const Waiter& waiter) const;
   uint64_t steered(const Population& population, Room& room, Instant now);
+  void forget_ended_jobs(Instant now);
   DeskEffects finish();
   double& tickets_of(const JobId& job);
   Waiter& waiter_of(WaiterId id) { return must_find(waiters_, id, "a waiter that is served or dismissed is held"); }
@@ -182,6 +183,7 @@ class CheckinDesk {
   uint32_t fleet_nodes_ = 1;
   std::map<JobId, double> served_;  // of jobs with rounds: the tickets that a job got, divided by its weight
   TrainedReports reports_;
+  Instant look_for_ended_{};
   uint64_t asked_ = 0;
   CheckinCounts counts_ = {};  // by CheckinOutcome; with those who wait they are all who asked
   StepCheck step_check_;

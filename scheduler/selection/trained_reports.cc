@@ -11,11 +11,19 @@ uint32_t one_more(uint32_t count) { return count == UINT32_MAX ? count : count +
 
 }  // namespace
 
+void TrainedReports::time_passed(Instant now, const std::function<bool(const JobId&)>& has_round) {
+  std::erase_if(jobs_, [&](OfJob& of) {
+    if (has_round(of.job)) of.idle_since.reset();
+    else if (!of.idle_since) of.idle_since = now;
+    return of.idle_since && now - *of.idle_since >= kIdleMax;
+  });
+}
+
 // In the young half of its job, which is the first one then.
 TrainedReport& TrainedReports::entry(const JobId& job, const DeviceId& device) {
   const auto known = std::ranges::find(jobs_, job, &OfJob::job);
   if (known == jobs_.end()) {
-    jobs_.push_front({job, {}, {}});
+    jobs_.push_front({.job = job, .young = {}, .old = {}});
     if (jobs_.size() > kJobsMax) jobs_.pop_back();
   } else {
     jobs_.splice(jobs_.begin(), jobs_, known);

@@ -10,10 +10,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <list>
+#include <optional>
 #include <unordered_map>
 
 #include "base/ids.h"
+#include "base/time.h"
 #include "scheduler/selection/trained_report.h"
 
 namespace coterie {
@@ -23,6 +26,10 @@ class TrainedReports {
   static constexpr size_t kHalfMax = 100'000;
   static constexpr size_t kJobsMax = 16;  // the job that was longest without a report goes
 
+  static constexpr Millis kIdleMax{24 * 3'600'000};  // of a job without a round: it has ended, or it stands still
+
+  // Forgets jobs that had no round for kIdleMax, as far as these calls have seen it.
+  void time_passed(Instant now, const std::function<bool(const JobId&)>& has_round);
   // This device has a ticket for a round that trains this version.
   void asked(const JobId& job, const DeviceId& device, uint64_t version);
   // It has the last one no more: it never got it. Who had no other is unknown again.
@@ -39,6 +46,7 @@ class TrainedReports {
   struct OfJob {
     JobId job;
     Half young, old;
+    std::optional<Instant> idle_since = {};
   };
   TrainedReport& entry(const JobId& job, const DeviceId& device);
   static void make_room(OfJob& of);

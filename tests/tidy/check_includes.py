@@ -39,7 +39,7 @@ BUDGETS_KIB = {
     "fl_server/finalize/": 162,
     "fl_server/fleet/": 179,
     "fl_server/runtime/": 235,
-    "fl_server/device_api/": 289,
+    "fl_server/device_api/": 290,
     "fl_server/admin_api/": 290,
     "tools/": 60,
     "tools/cli/": 228,

@@ -54,6 +54,38 @@ TEST(ChoosingDesk, AsksWhoNeverAnswersOnceAsTheOthers) {
   }
 }
 
+TEST(ChoosingDesk, ForgetsAJobThatHadNoRoundForADay) {
+  const auto asked_again_after = [](Millis pause, uint64_t seed = 1) {
+    Desk desk(seed);
+    desk.check_in(1, 1);
+    desk.publish(choosing(1));
+    desk.withdraw();
+    desk.at(60'000);
+    desk.check_in(2, 3, kPhones, Millis(0));  // sees that there is no round
+    desk.at(60'000 + pause.count());
+    desk.check_in(3, 1);
+    desk.check_in(4, 2);
+    return tickets_in(desk.publish(choosing(1, 2)));
+  };
+  EXPECT_EQ(asked_again_after(Millis(3'600'000)), (std::set<std::string>{"4"})) << "device 1 was asked already";
+  int drawn_anew = 0;  // device 1 is as likely as device 2
+  for (uint64_t seed = 1; seed <= 20; ++seed)
+    drawn_anew += asked_again_after(TrainedReports::kIdleMax, seed).contains("3");
+  EXPECT_GT(drawn_anew, 0);
+  TrainedReports reports;
+  const auto ended = [](const JobId&) { return false; };
+  const auto lives = [](const JobId&) { return true; };
+  reports.asked(JobId("j"), device(1), 1);
+  reports.time_passed(Instant(Millis(1)), ended);
+  reports.time_passed(Instant(TrainedReports::kIdleMax), lives);
+  reports.time_passed(Instant(TrainedReports::kIdleMax + Millis(5)), ended);
+  EXPECT_NE(reports.find(JobId("j"), device(1)), nullptr) << "it had a round meanwhile";
+  reports.time_passed(Instant(2 * TrainedReports::kIdleMax + Millis(4)), ended);
+  EXPECT_NE(reports.find(JobId("j"), device(1)), nullptr);
+  reports.time_passed(Instant(2 * TrainedReports::kIdleMax + Millis(5)), ended);
+  EXPECT_EQ(reports.find(JobId("j"), device(1)), nullptr);
+}
+
 TEST(ChoosingDesk, DoesNotCountATicketThatCameBack) {
   Desk desk;
   desk.check_in(1, 1);
