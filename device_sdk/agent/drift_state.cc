@@ -17,6 +17,7 @@ TrainOptions options_with_state(const TrainingSettings& settings, uint64_t seed,
   if (kind == CorrectionKind::feddyn) options.proximal_mu = settings.correction.alpha;
   if (state.empty() && control.empty()) return options;
   if (state.empty()) state.resize(control.size());
+  COT_ASSERT(control.empty() || control.size() == state.size());
   for (float& value : state) value = -value;
   for (size_t i = 0; i < control.size(); ++i) state[i] += control[i];
   options.gradient_offset = std::make_shared<const std::vector<float>>(std::move(state));

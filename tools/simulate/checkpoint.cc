@@ -18,18 +18,28 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "coterie.simulate.checkpoint.v1";
 constexpr const char* kName = "checkpoint.json";
+constexpr std::string_view kStatePrefix = "state-";  // of all other files: what else is in the folder stays
 constexpr uint64_t kHeadBytesMax = 1 << 28;
 constexpr uint64_t kFileBytesMax = 1ull << 36;
 constexpr uint32_t kRanksMax = 1 << 16;
+// That checkpoint.json always has.
+constexpr const char* kKeys[] = {"schema",  "identity", "rounds_done",   "examples_median", "version",
+                                 "model",   "deltas",   "shares",        "states",          "drawn",
+                                 "counted", "lost",     "late",          "surplus",         "virtual_seconds",
+                                 "seconds", "attempts", "rounds_trained"};
 
-// A word for whom the vectors are of, a word for their length, the vectors.
-Bytes encode_states(const DeviceStates& states) {
+// As RankedCohort deals out devices that keep a state.
+bool is_own(uint32_t device, const Ranks& ranks) { return device % ranks.count() == ranks.rank(); }
+
+// A word for whom the vectors are of, a word for their length, the vectors. A state is in the file of one rank.
+Bytes encode_states(const DeviceStates& states, const Ranks& ranks) {
   Bytes bytes;
   const auto append = [&bytes](const void* data, size_t size) {
     const auto* begin = static_cast<const uint8_t*>(data);
     bytes.insert(bytes.end(), begin, begin + size);
   };
   states.for_each([&](uint32_t device, const std::vector<float>& state) {
+    if (!is_own(device, ranks)) return;
     const auto size = static_cast<uint32_t>(state.size());
     append(&device, sizeof device);
     append(&size, sizeof size);
@@ -38,7 +48,16 @@ Bytes encode_states(const DeviceStates& states) {
   return bytes;
 }
 
-Status decode_states(const Bytes& bytes, DeviceStates& states) {
+// What the states of a checkpoint have to be.
+struct StateRules {
+  uint32_t devices;
+  uint64_t values;              // of a state
+  std::vector<bool> seen = {};  // which devices have one
+};
+
+// Takes what is this rank's, and looks at everybody's.
+Status decode_states(const Bytes& bytes, const Ranks& ranks, StateRules& rules, DeviceStates& states) {
+  rules.seen.resize(rules.devices);
   for (size_t at = 0; at < bytes.size();) {
     uint32_t head[2];
     if (bytes.size() - at < sizeof head) return Error(ErrorCode::malformed, "a state of a device ends early");
@@ -47,10 +66,21 @@ Status decode_states(const Bytes& bytes, DeviceStates& states) {
     if ((bytes.size() - at) / sizeof(float) < head[1]) {
       return Error(ErrorCode::malformed, "the state of device " + std::to_string(head[0]) + " ends early");
     }
-    std::vector<float> state(head[1]);
-    if (!state.empty()) std::memcpy(state.data(), &bytes[at], state.size() * sizeof(float));
-    at += state.size() * sizeof(float);
-    states.stage(head[0], std::move(state));
+    if (head[0] >= rules.devices || rules.seen[head[0]]) {
+      return Error(ErrorCode::malformed, "device " + std::to_string(head[0]) + " must be below " +
+                                             std::to_string(rules.devices) + ", and have one state");
+    }
+    if (head[1] != rules.values) {
+      return Error(ErrorCode::malformed, "the state of device " + std::to_string(head[0]) + " must have " +
+                                             std::to_string(rules.values) + " values, has " + std::to_string(head[1]));
+    }
+    rules.seen[head[0]] = true;
+    if (is_own(head[0], ranks)) {
+      std::vector<float> state(head[1]);
+      if (!state.empty()) std::memcpy(state.data(), &bytes[at], state.size() * sizeof(float));
+      states.stage(head[0], std::move(state));
+    }
+    at += size_t{head[1]} * sizeof(float);
   }
   states.commit();
   return {};
@@ -124,11 +154,10 @@ RoundReport report_in(const nlohmann::json& json, const std::string& pointer, Pr
   return report;
 }
 
-// The elements of an array that `head` may have under `key`.
+// The elements of the array that `head` has under `key`.
 std::vector<nlohmann::json> elements(const nlohmann::json& head, const char* key, Problems& problems) {
   const auto found = head.find(key);
-  if (found == head.end()) return {};
-  if (!found->is_array()) {
+  if (found == head.end() || !found->is_array()) {
     problems.push_back({std::string("/") + key, "must be an array"});
     return {};
   }
@@ -137,6 +166,10 @@ std::vector<nlohmann::json> elements(const nlohmann::json& head, const char* key
 
 }  // namespace
 
+std::string Checkpoint::path_of(const Digest& digest) const {
+  return path_of(std::string(kStatePrefix) + digest.hex());
+}
+
 Result<bool> Checkpoint::is_there() const {
   COT_TRY(os::make_directories(directory_));
   return os::exists(path_of(kName));
@@ -144,21 +177,22 @@ Result<bool> Checkpoint::is_there() const {
 
 Result<Digest> Checkpoint::put(ByteView bytes) const {
   const Digest digest = content_digest(bytes);
-  if (!os::exists(path_of(digest.hex()))) COT_TRY(os::write_file_atomically(path_of(digest.hex()), bytes));
+  if (!os::exists(path_of(digest))) COT_TRY(os::write_file_atomically(path_of(digest), bytes));
   return digest;
 }
 
 Result<Bytes> Checkpoint::get(const Digest& digest) const {
-  Result<Bytes> bytes = os::read_file(path_of(digest.hex()), kFileBytesMax);
+  Result<Bytes> bytes = os::read_file(path_of(digest), kFileBytesMax);
   if (!bytes) return bytes.error().with_context("checkpoint");
   if (content_digest(*bytes) == digest) return bytes;
-  return Error(ErrorCode::data_loss, path_of(digest.hex()) + " has other bytes than its name says");
+  return Error(ErrorCode::data_loss, path_of(digest) + " has other bytes than its name says");
 }
 
 Status Checkpoint::remove_others(const std::vector<Digest>& named) const {
   COT_ASSIGN(const std::vector<std::string> names, os::list_directory(directory_));
   for (const std::string& name : names) {
-    const Result<Digest> digest = Digest::from_hex(name);
+    if (!name.starts_with(kStatePrefix)) continue;
+    const Result<Digest> digest = Digest::from_hex(name.substr(kStatePrefix.size()));
     if (digest && std::ranges::find(named, *digest) == named.end()) COT_TRY(os::remove_file(path_of(name)));
   }
   return {};
@@ -168,7 +202,7 @@ Status Checkpoint::write(const Simulation& simulation, const CohortTrainer& trai
   // Each rank's file first: the digests are added up, so that all are written when rank 0 names them.
   constexpr size_t kDigestWords = sizeof(Digest) / sizeof(uint64_t);
   std::vector<uint64_t> words(ranks_->count() * kDigestWords);
-  COT_ASSIGN(const Digest own, put(encode_states(trainer.states())));
+  COT_ASSIGN(const Digest own, put(encode_states(trainer.states(), *ranks_)));
   std::memcpy(&words[ranks_->rank() * kDigestWords], own.bytes.data(), sizeof(Digest));
   COT_TRY(ranks_->add_up(words));
   if (ranks_->rank() != 0) return {};
@@ -230,6 +264,7 @@ Result<SimulationStory> Checkpoint::go_on(Simulation& simulation, CohortTrainer&
   Digest shares;
   uint64_t version = 0;
   JsonReader reader(*json, "", problems);
+  for (const char* key : kKeys) reader.require(key);
   reader.read("schema", schema);
   reader.read("identity", identity);
   reader.read("rounds_done", position.rounds_done);
@@ -256,11 +291,18 @@ Result<SimulationStory> Checkpoint::go_on(Simulation& simulation, CohortTrainer&
   if (!json->is_object() || schema != kSchema) {
     return Error(ErrorCode::malformed, path_of(kName) + ": /schema must be " + kSchema);
   }
+  if (!problems.empty()) return Error(ErrorCode::malformed, path_of(kName) + ": " + listed(problems));
   if (identity != identity_) {
     return Error(ErrorCode::conflict, directory_ +
                                           " has the checkpoint of another simulation: job, seed, devices, data "
                                           "and trace have to be the same");
   }
+  if (position.rounds_done > simulation.rounds()) {
+    reader.problem("rounds_done",
+                   "must be at most " + std::to_string(simulation.rounds()) + ", as many as the job has");
+  }
+  if (story.virtual_seconds < 0) reader.problem("virtual_seconds", "must be at least 0");
+  if (story.seconds < 0) reader.problem("seconds", "must be at least 0");
   each("attempts", [&](const nlohmann::json& element, const std::string& pointer) {
     story.attempts.push_back(report_in(element, pointer, problems));
   });
@@ -273,8 +315,11 @@ Result<SimulationStory> Checkpoint::go_on(Simulation& simulation, CohortTrainer&
     position.base.deltas.push_back(delta);
   });
   each("rounds_trained", [&](const nlohmann::json& element, const std::string& pointer) {
-    if (!element.is_number_unsigned()) problems.push_back({pointer, "must be a number"});
-    else story.rounds_trained.push_back(element.get<uint32_t>());
+    if (!element.is_number_unsigned() || element.get<uint64_t>() > UINT32_MAX) {
+      problems.push_back({pointer, "must be an integer in [0, 4294967295]"});
+    } else {
+      story.rounds_trained.push_back(element.get<uint32_t>());
+    }
   });
   std::vector<Digest> states;
   each("states", [&](const nlohmann::json& element, const std::string& pointer) {
@@ -290,10 +335,13 @@ Result<SimulationStory> Checkpoint::go_on(Simulation& simulation, CohortTrainer&
   COT_ASSIGN(const Bytes counted, get(shares));
   COT_ASSIGN(story.shares, shares_in(counted));
   COT_TRY(simulation.go_on(position, files));
+  StateRules rules{simulation.devices(), simulation.state_values()};
+  std::ranges::sort(states);  // ranks whose devices have no state yet have the same file
+  states.erase(std::ranges::unique(states).begin(), states.end());
   for (const Digest& digest : states) {
     COT_ASSIGN(const Bytes bytes, get(digest));
-    const Status decoded = decode_states(bytes, trainer.states());
-    if (!decoded) return decoded.error().with_context(path_of(digest.hex()));
+    const Status decoded = decode_states(bytes, *ranks_, rules, trainer.states());
+    if (!decoded) return decoded.error().with_context(path_of(digest));
   }
   return story;
 }

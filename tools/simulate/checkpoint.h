@@ -1,12 +1,16 @@
 // Checkpoint: a folder from which a simulation that was ended goes on, to the same bits.
 //
 //   checkpoint.json   where it is: rounds done, what they came to, and which files belong to it
-//   <digest>          models, the strategy's state, what devices keep, and how often each was counted, each under the
+//   state-<digest>    models, the strategy's state, what devices keep, and how often each was counted, each under the
 //                     digest of its bytes
 //
 // checkpoint.json is written last, whole, and names all files: whatever is killed, the folder has the last checkpoint
-// or the one before. Files that it does not name are removed behind it. Each rank writes what its devices keep, and
-// rank 0 the rest; ranks on several machines need a folder that all of them see. Another number of ranks may go on.
+// or the one before. Files state-<digest> that it does not name are removed behind it, and no others. Each rank writes
+// what its own devices keep, and rank 0 the rest; ranks on several machines need a folder that all of them see. Another
+// number of ranks may go on.
+//
+// What is read is checked: every key is there and in its range, and a state is of a device of the fleet, has as many
+// values as the job's updates say of the model, and is there once.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +54,7 @@ class Checkpoint {
 
  private:
   std::string path_of(const std::string& name) const { return directory_ + "/" + name; }
+  std::string path_of(const Digest& digest) const;
   Result<Digest> put(ByteView bytes) const;
   Result<Bytes> get(const Digest& digest) const;
   Status remove_others(const std::vector<Digest>& named) const;

@@ -65,6 +65,11 @@ Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKe
     COT_ASSIGN(const Bytes state, blobs_->get(*asked.control, kModelBytesMax));
     COT_ASSIGN(const auto decoded, decode_optimizer_state(state));
     const auto control = payload_as<float>(decoded.payload);
+    if (control.size() != asked.update.control_value_count) {
+      return Error(ErrorCode::malformed, "the strategy's state has a control of " + std::to_string(control.size()) +
+                                             " values, the job's updates have one of " +
+                                             std::to_string(asked.update.control_value_count));
+    }
     work.control.assign(control.begin(), control.end());
   }
   COT_ASSIGN(const RoundTotals totals, workers_->train(work, *sum_));

@@ -43,6 +43,10 @@ class Simulation {
   // attempts_max times.
   Result<SimulatedRound> attempt();
   uint64_t rounds_done() const { return record_.rounds_done; }
+  uint64_t rounds() const { return record_.spec.horizontal().rounds.count; }  // of the job
+  uint32_t devices() const { return fleet_->devices; }
+  // The length of what a device keeps from round to round, if the job has devices keep anything.
+  uint64_t state_values() const { return record_.values().step_count(); }
   Result<Bytes> model() const;
   Result<Bytes> file(const Digest& digest) const;
   SimulationPosition position() const { return {record_.rounds_done, examples_median_, base_}; }

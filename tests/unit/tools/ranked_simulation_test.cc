@@ -2,10 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <cstring>
+#include <filesystem>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/os/file.h"
+#include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
@@ -149,6 +153,17 @@ class RankedSimulation : public testing::Test {
     return ends;
   }
 
+  nlohmann::json head() const {
+    const Result<Bytes> text = os::read_file(kept() + "/checkpoint.json", 1 << 26);
+    EXPECT_OK(text);
+    return nlohmann::json::parse(as_text(*text));
+  }
+  // What comes of going on from this checkpoint.json, until `rounds` are done.
+  Status going_on_from(const nlohmann::json& changed, uint64_t rounds = 0) const {
+    EXPECT_OK(os::write_file_atomically(kept() + "/checkpoint.json", as_bytes(changed.dump())));
+    return simulate(1, rounds, true)[0].status;
+  }
+
   TemporaryDirectory directory_{memory_disk()};
   DemoData data_;
   std::vector<std::string> shards_;
@@ -180,6 +195,103 @@ TEST_F(RankedSimulation, GoesOnFromACheckpointWithAnotherNumberOfRanks) {
     EXPECT_EQ(end.model, whole.model);
     EXPECT_EQ(end.losses, whole.losses);
   }
+}
+
+// The second to go on must not bring back what devices of another rank kept before.
+TEST_F(RankedSimulation, GoesOnTwice) {
+  for (const char* strategy : {"scaffold", "feddyn"}) {
+    set_strategy(strategy);
+    const RankEnd whole = simulate(1)[0];
+    ASSERT_OK(simulate(2, 2, true)[0].status);
+    ASSERT_OK(simulate(2, 3, true)[0].status);
+    for (const RankEnd& end : simulate(3, kRoundsOfRanks, true)) {
+      ASSERT_OK(end.status);
+      EXPECT_EQ(end.model, whole.model) << strategy;
+    }
+    std::filesystem::remove_all(kept());
+  }
+}
+
+TEST_F(RankedSimulation, LeavesFilesOfOthersInTheFolderOfACheckpoint) {
+  ASSERT_OK(os::make_directories(kept()));
+  const std::string strange = kept() + "/" + std::string(64, 'a');
+  const std::string own = kept() + "/state-" + std::string(64, 'a');
+  for (const std::string& name : {strange, own, kept() + "/state-of-play"}) {
+    ASSERT_OK(os::write_file_atomically(name, as_bytes("x")));
+  }
+  ASSERT_OK(simulate(1, 1, true)[0].status);
+  EXPECT_TRUE(os::exists(strange));
+  EXPECT_TRUE(os::exists(kept() + "/state-of-play"));
+  EXPECT_FALSE(os::exists(own));
+}
+
+TEST_F(RankedSimulation, RefusesACheckpointWhoseKeysAreMissingOrOutOfRange) {
+  ASSERT_OK(simulate(1, 1, true)[0].status);
+  const nlohmann::json good = head();
+  for (const auto& [key, value] : good.items()) {
+    nlohmann::json bad = good;
+    bad.erase(key);
+    EXPECT_ERROR(going_on_from(bad), ErrorCode::malformed, "/" + key) << key;
+  }
+  const std::vector<std::pair<std::string, nlohmann::json>> wrong = {
+      {"rounds_done", 99},      {"rounds_trained", {5'000'000'000}},
+      {"rounds_trained", {-1}}, {"rounds_trained", 1},
+      {"states", {"x"}},        {"virtual_seconds", -1},
+      {"seconds", "1"},         {"drawn", -1},
+      {"attempts", {1}},        {"deltas", {{{"bytes", -1}}}},
+      {"shares", "abc"}};
+  for (const auto& [key, value] : wrong) {
+    nlohmann::json bad = good;
+    bad[key] = value;
+    EXPECT_ERROR(going_on_from(bad), ErrorCode::malformed, "/" + key) << value;
+  }
+  EXPECT_OK(going_on_from(good));
+}
+
+TEST_F(RankedSimulation, RefusesStatesThatAreNotOfItsDevicesOrItsModel) {
+  set_strategy("scaffold");
+  ASSERT_OK(simulate(1, 1, true)[0].status);
+  const nlohmann::json good = head();
+  const uint32_t values = static_cast<uint32_t>(model_values(data_, job_.training).value().step_count());
+  const auto with_state = [&](uint32_t device, uint32_t count, int copies = 1) {
+    Bytes states;
+    for (int i = 0; i < copies; ++i) {
+      const size_t at = states.size();
+      states.resize(at + 8 + 4 * size_t{count});
+      std::memcpy(&states[at], &device, 4);
+      std::memcpy(&states[at + 4], &count, 4);
+    }
+    const std::string name = content_digest(states).hex();
+    EXPECT_OK(os::write_file_atomically(kept() + "/state-" + name, states));
+    nlohmann::json bad = good;
+    bad["states"] = {name};
+    return going_on_from(bad);
+  };
+  EXPECT_OK(with_state(kDevicesOfRanks - 1, values));
+  EXPECT_ERROR(with_state(0, values - 1), ErrorCode::malformed, "values");
+  EXPECT_ERROR(with_state(0, 2 * values), ErrorCode::malformed, "values");
+  EXPECT_ERROR(with_state(0, 0), ErrorCode::malformed, "values");
+  EXPECT_ERROR(with_state(kDevicesOfRanks, values), ErrorCode::malformed, "device 6");
+  EXPECT_ERROR(with_state(0, values, 2), ErrorCode::malformed, "one state");
+}
+
+// The server's control is in a file of the checkpoint, too: here it is another job's, of a smaller model.
+TEST_F(RankedSimulation, RefusesAControlOfAnotherLength) {
+  set_strategy("scaffold");
+  ASSERT_OK(simulate(1, 1, true)[0].status);
+  nlohmann::json bad = head();
+  const Result<Bytes> state = os::read_file(kept() + "/state-" + bad["optimizer_state"].get<std::string>(), 1 << 26);
+  ASSERT_OK(state);
+  const auto whole = decode_optimizer_state(*state);
+  ASSERT_OK(whole);
+  OptimizerStateHeader header = whole->header;
+  header.value_count /= 2;
+  Bytes less = encode_head(header);
+  less.resize(less.size() + header.value_count * sizeof(float));
+  const std::string name = content_digest(less).hex();
+  ASSERT_OK(os::write_file_atomically(kept() + "/state-" + name, less));
+  bad["optimizer_state"] = name;
+  EXPECT_ERROR(going_on_from(bad, 2), ErrorCode::malformed, "control");
 }
 
 TEST_F(RankedSimulation, RefusesACheckpointOfAnotherSimulationAndADamagedOne) {
