@@ -8,6 +8,7 @@
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/selection/selection_registry.h"
 #include "secure/crypto/digest.h"
+#include "tools/cli/interrupt.h"
 
 namespace coterie {
 namespace {
@@ -15,14 +16,27 @@ namespace {
 constexpr uint64_t kTraceBytesMax = 1 << 28;
 constexpr uint32_t kShardsMax = 2000;  // as the demo's data have at most (tools/demo/demo_data.cc)
 
+// What devices train on. All shards are made for it, as for the run, and so only for who compares identities.
+Result<Digest> examples_digest(const DemoData& data) {
+  std::string digests = content_digest(data.model).hex() + content_digest(data.held_out).hex();
+  for (uint32_t i = 0; i < data.devices; ++i) {
+    if (Interrupt::requested()) return interrupted_error();
+    COT_ASSIGN(const Bytes shard, data.shard_file(i));
+    digests += content_digest(shard).hex();
+  }
+  return content_digest(as_bytes(digests));
+}
+
 // All that decides a bit of the simulation.
-Digest identity_of(const SimulateOptions& options, const SimulationInputs& inputs, ByteView trace) {
+Digest identity_of(const SimulateOptions& options, const SimulationInputs& inputs, const Digest& examples,
+                   ByteView trace) {
   const nlohmann::json json = {{"job", to_json(inputs.job)},
                                {"seed", options.demo.seed},
                                {"devices", options.devices},
                                {"data", inputs.data.name()},
                                {"split", to_string(options.demo.split)},
                                {"label_counts", inputs.data.label_counts},
+                               {"examples", examples.hex()},
                                {"dropout", options.dropout},
                                {"speed_spread", options.speed_spread},
                                {"attack", to_string(options.attack)},
@@ -114,10 +128,14 @@ Result<SimulationInputs> prepare_simulation(const SimulateOptions& options, cons
   inputs.fleet.speed_spread = options.speed_spread;
   inputs.fleet.dropout = options.dropout;
   inputs.fleet.examples_of = [sizes](uint32_t device) { return sizes[device % sizes.size()]; };
-  inputs.identity = identity_of(options, inputs, {});
+  Digest examples;
+  if (ranks > 1 || !options.checkpoint.empty()) {
+    COT_ASSIGN(examples, examples_digest(inputs.data));
+  }
+  inputs.identity = identity_of(options, inputs, examples, {});
   if (options.trace_file.empty()) return inputs;
   COT_ASSIGN(const Bytes trace, os::read_file(options.trace_file, kTraceBytesMax));
-  inputs.identity = identity_of(options, inputs, trace);
+  inputs.identity = identity_of(options, inputs, examples, trace);
   Result<DropTrace> parsed = DropTrace::parse(as_text(trace), options.devices);
   if (!parsed) return parsed.error().with_context(options.trace_file);
   inputs.fleet.trace = std::move(*parsed);

@@ -13,7 +13,8 @@ struct SimulationInputs {
   JobSettings job;
   DemoData data;
   VirtualFleet fleet;
-  Digest identity;  // all that decides a bit of the simulation: a checkpoint is of one
+  Digest identity;  // all that decides a bit of the simulation: a checkpoint is of one, and ranks compare theirs. The
+                    // examples are in it if there is a checkpoint, or several ranks
 };
 
 // Makes what `settings` name of the options' data, model and seed. Errors: invalid_argument (options that do not fit

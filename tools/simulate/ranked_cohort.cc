@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <string>
 
 #include "scheduler/job/weight_share.h"
+#include "tools/simulate/agreement.h"
 
 namespace coterie {
 namespace {
 
 constexpr size_t kTotalsWords = 6;
-constexpr size_t kTextWords = 64;  // of an error's sentence, eight bytes each
 
 void put(const RoundTotals& totals, std::span<uint64_t> words) {
   words[0] = totals.updates;
@@ -25,45 +24,11 @@ RoundTotals totals_in(std::span<const uint64_t> words) {
   return {words[0], words[1], words[2], std::bit_cast<double>(words[3]), words[4], words[5]};
 }
 
-void put(std::string_view text, std::span<uint64_t> words) {
-  for (size_t i = 0; i < std::min(text.size(), 8 * words.size()); ++i) {
-    words[i / 8] |= uint64_t{static_cast<uint8_t>(text[i])} << (8 * (i % 8));
-  }
-}
-
-std::string text_in(std::span<const uint64_t> words) {
-  std::string text;
-  for (size_t i = 0; i < 8 * words.size(); ++i) {
-    const auto byte = static_cast<char>(words[i / 8] >> (8 * (i % 8)));
-    if (byte == 0) break;
-    text.push_back(byte);
-  }
-  return text;
-}
-
 }  // namespace
 
 bool RankedCohort::is_own(const CohortWork& work, size_t index) const {
   const bool keeps_state = work.plan.training.correction.kind != CorrectionKind::none;
   return (keeps_state ? work.devices[index] : index) % ranks_->count() == ranks_->rank();
-}
-
-// All ranks go on, or none does, with the same error: of a rank that failed, a slot has the code and the sentence.
-Status RankedCohort::agree(const Status& own) const {
-  std::vector<uint64_t> slots(ranks_->count() * (1 + kTextWords));
-  if (!own) {
-    const std::span<uint64_t> slot = std::span(slots).subspan(ranks_->rank() * (1 + kTextWords), 1 + kTextWords);
-    slot[0] = static_cast<uint64_t>(own.error().code()) + 1;
-    put(own.error().message(), slot.subspan(1));
-  }
-  COT_TRY(ranks_->add_up(slots));
-  for (size_t rank = 0; rank < ranks_->count(); ++rank) {
-    const std::span<const uint64_t> slot = std::span(slots).subspan(rank * (1 + kTextWords), 1 + kTextWords);
-    if (slot[0] == 0) continue;
-    return Error(static_cast<ErrorCode>(slot[0] - 1), text_in(slot.subspan(1)))
-        .with_context("rank " + std::to_string(rank));
-  }
-  return {};
 }
 
 Result<RoundTotals> RankedCohort::train(const CohortWork& work, Accumulator& sum) {
@@ -77,7 +42,7 @@ Result<RoundTotals> RankedCohort::train(const CohortWork& work, Accumulator& sum
   }
   const Result<RoundTotals> trained = own_->train(mine, sum);
   if (!trained && trained.error().code() == ErrorCode::cancelled) return trained;  // all processes are ended together
-  COT_TRY(agree(trained ? Status() : Status(trained.error())));
+  COT_TRY(agree(*ranks_, trained ? Status() : Status(trained.error())));
   std::vector<uint64_t> words(work.devices.size() * kTotalsWords);
   const std::vector<RoundTotals> own = own_->totals();
   for (size_t i = 0; i < places.size(); ++i) {

@@ -26,7 +26,6 @@ class RankedCohort final : public CohortWorkers {
 
  private:
   bool is_own(const CohortWork& work, size_t index) const;
-  Status agree(const Status& own) const;
 
   CohortTrainer* own_;
   Ranks* ranks_;

@@ -21,6 +21,12 @@ class Ranks {
   virtual Status add_up(std::span<uint64_t> words) = 0;
   // All ranks come to their end, and wait for each other. Who ends without it has all others ended, too.
   virtual void end() {}
+  // The error that ends this rank is the others', too: rank 0 tells it, and no other rank repeats it.
+  void set_error_shared() { is_error_shared_ = true; }
+  bool is_error_shared() const { return is_error_shared_; }
+
+ private:
+  bool is_error_shared_ = false;
 };
 
 class OneRank final : public Ranks {

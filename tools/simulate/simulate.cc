@@ -1,8 +1,10 @@
 #include "tools/simulate/simulate.h"
 
-#include <unistd.h>
+#include <sched.h>
+#include <stdlib.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -23,6 +25,7 @@
 #include "tools/demo/result.h"
 #include "tools/demo/update_bytes.h"
 #include "tools/model/evaluate.h"
+#include "tools/simulate/agreement.h"
 #include "tools/simulate/checkpoint.h"
 #include "tools/simulate/inputs.h"
 #include "tools/simulate/job_file.h"
@@ -214,6 +217,12 @@ Status Run::note(const SimulatedRound& round, DemoResult& result) {
   return log_round(log_, round.report, std::nullopt, result.update_bytes);
 }
 
+// Where the next round begins.
+Digest position_of(const Simulation& simulation) {
+  const SimulationPosition position = simulation.position();
+  return content_digest(as_bytes(std::to_string(position.rounds_done) + " " + position.base.digest.hex()));
+}
+
 Status Run::run(DemoResult& result) {
   const DemoData& data = inputs_.data;
   const HorizontalSettings& job = inputs_.job.horizontal();
@@ -236,7 +245,8 @@ Status Run::run(DemoResult& result) {
   result.rounds_trained.assign(data.devices, 0);
   std::optional<Checkpoint> checkpoint;
   if (!options_.checkpoint.empty()) checkpoint.emplace(options_.checkpoint, inputs_.identity, ranks_);
-  if (checkpoint) COT_TRY(go_on(*checkpoint, simulation, trainer, result));
+  COT_TRY(agree(ranks_, checkpoint ? go_on(*checkpoint, simulation, trainer, result) : Status()));
+  COT_TRY(compare(ranks_, position_of(simulation), "checkpoint, of another round or folder,"));
   const double seconds_before = tally_.seconds;
   begin_ = os::monotonic_now();
   while (simulation.rounds_done() < job.rounds.count) {
@@ -301,18 +311,50 @@ std::string told(const DemoResult& result, const Tally& tally, double seconds) {
          result.run_dir + "\n  model.cotf chart.svg chart.html metrics.csv held-out.cotf summary.json\n";
 }
 
-// A rank's own work, which nobody reads behind it.
-std::string rank_folder(uint32_t rank) {
-  std::error_code ignored;
-  return (std::filesystem::temp_directory_path(ignored) /
-          ("coterie-rank-" + std::to_string(rank) + "-" + std::to_string(::getpid())))
-      .string();
+constexpr const char* kStart =
+    "simulation (job, seed, devices, data, trace and whether there is a --checkpoint have to be the same)";
+
+// That this process may use: mpirun binds each rank to some of them.
+uint32_t cores() {
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  if (::sched_getaffinity(0, sizeof own, &own) == 0) return static_cast<uint32_t>(std::max(1, CPU_COUNT(&own)));
+  return std::max(1u, std::thread::hardware_concurrency());  // more cores than a cpu_set_t has bits
 }
 
-// All ranks begin, or none.
-bool all_are_ready(Ranks& ranks, bool is_ready) {
-  uint64_t failures = is_ready ? 0 : 1;
-  return ranks.add_up({&failures, 1}) && failures == 0;
+std::string rank_name(const Ranks& ranks) { return "rank " + std::to_string(ranks.rank()); }
+
+// A rank's own work, which nobody reads behind it: a new folder of this user alone.
+Result<std::string> rank_folder(uint32_t rank) {
+  std::error_code ignored;
+  std::string path =
+      (std::filesystem::temp_directory_path(ignored) / ("coterie-rank-" + std::to_string(rank) + "-XXXXXX")).string();
+  if (::mkdtemp(path.data()) != nullptr) return path;
+  return Error(ErrorCode::unavailable, path + ": cannot be created: " + std::generic_category().message(errno));
+}
+
+// Nothing of it stays.
+void leave_nothing(RunFolder& folder, const Ranks& ranks) {
+  folder.interrupted();
+  std::error_code ignored;  // a folder that is not empty is somebody's
+  if (ranks.rank() > 0) std::filesystem::remove(folder.path(), ignored);
+}
+
+// Errors: those of the folder of a rank above 0, and of RunFolder.
+Result<RunFolder> folder_of(const DemoOptions& demo, const Ranks& ranks) {
+  if (ranks.rank() > 0) {
+    COT_ASSIGN(const std::string path, rank_folder(ranks.rank()));
+    return RunFolder::create(path, demo.keep);
+  }
+  return demo.out.empty() ? RunFolder::create_default(demo.keep) : RunFolder::create(demo.out, demo.keep);
+}
+
+Status status_of(const auto& result) { return result ? Status() : Status(result.error()); }
+
+// What decides a bit, and what ranks do together: those that keep checkpoints say more to each other.
+Digest start_of(const SimulationInputs& inputs, const SimulateOptions& options) {
+  return content_digest(
+      as_bytes(inputs.identity.hex() + (options.checkpoint.empty() ? " without" : " with") + " checkpoint"));
 }
 
 }  // namespace
@@ -322,23 +364,20 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
   const auto give_up = [&](const Error& error, ExitCode code) {
     progress.clear();
     if (ranks.rank() == 0) print_error("simulate", error);
+    else if (!ranks.is_error_shared()) print_error("simulate", error.with_context(rank_name(ranks)));
     return code;
   };
   SimulateOptions options = asked;
-  if (options.threads == 0) options.threads = std::max(1u, std::thread::hardware_concurrency());
+  if (options.threads == 0) options.threads = cores();
   options.demo.devices = options.shards > 0 ? options.shards : options.devices;
   options.demo.devices_given = !is_shard_folder(options.demo.data);  // which has its own number of shards
-  if (ranks.rank() > 0) options.demo.out = rank_folder(ranks.rank());
   const Result<SimulationInputs> inputs = prepare_simulation(options, job, ranks.count());
-  if (!inputs) {
-    all_are_ready(ranks, false);
-    return give_up(inputs.error(), ExitCode::usage);
+  if (const Status all = agree(ranks, status_of(inputs)); !all) return give_up(all.error(), ExitCode::usage);
+  if (const Status same = compare(ranks, start_of(*inputs, options), kStart); !same) {
+    return give_up(same.error(), ExitCode::usage);
   }
-  Result<RunFolder> folder = options.demo.out.empty() ? RunFolder::create_default(options.demo.keep)
-                                                      : RunFolder::create(options.demo.out, options.demo.keep);
-  if (!all_are_ready(ranks, folder.has_value())) {
-    return folder ? ExitCode::usage : give_up(folder.error(), ExitCode::usage);
-  }
+  Result<RunFolder> folder = folder_of(options.demo, ranks);
+  if (const Status all = agree(ranks, status_of(folder)); !all) return give_up(all.error(), ExitCode::usage);
 
   DemoResult result;
   result.options = demo_options(options, *inputs);
@@ -353,7 +392,7 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
   Run run(options, *inputs, *folder, progress, ranks);
   const Status done = run.run(result);
   if (done && ranks.rank() > 0) {
-    folder->interrupted();  // nothing stays
+    leave_nothing(*folder, ranks);
     return ExitCode::ok;
   }
   if (done) {
@@ -367,14 +406,15 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
   if (ranks.rank() == 0 && run.rounds_kept() > 0) {
     progress.clear();
     std::fprintf(stderr,
-                 "coterie simulate: the checkpoint of round %llu is in %s: the same command with --resume goes on\n",
-                 static_cast<unsigned long long>(run.rounds_kept()), options.checkpoint.c_str());
+                 "coterie simulate: the checkpoint of round %llu is in %s: the same command with --resume%s goes on\n",
+                 static_cast<unsigned long long>(run.rounds_kept()), options.checkpoint.c_str(),
+                 options.demo.out.empty() ? "" : " and another --out");
   }
   if (done.error().code() == ErrorCode::cancelled) {
-    folder->interrupted();
+    leave_nothing(*folder, ranks);
     return ExitCode::interrupted;
   }
-  if (ranks.rank() > 0) folder->interrupted();
+  if (ranks.rank() > 0) leave_nothing(*folder, ranks);
   folder->failed();
   return give_up(done.error(), done.error().code() == ErrorCode::timed_out ? ExitCode::timeout : ExitCode::failure);
 }

@@ -13,6 +13,7 @@
 #include "tools/compare/sweep_folder.h"
 #include "tools/demo/progress.h"
 #include "tools/simulate/job_file.h"
+#include "tools/simulate/mpi/open_ranks.h"
 #include "tools/simulate/simulate.h"
 #include "tools/sweep/grid.h"
 
@@ -209,6 +210,13 @@ ExitCode Sweep::run() {
 }  // namespace
 
 ExitCode run_sweep(const SweepOptions& options, const std::string& program) {
+  if (is_of_several_ranks()) {
+    print_error("sweep",
+                Error(ErrorCode::invalid_argument,
+                      "mpirun has started several processes, and each would make all runs: start one, or share "
+                      "each simulation out with mpirun coterie simulate"));
+    return ExitCode::usage;
+  }
   const Result<Request> request = prepare(options);
   if (!request) {
     print_error("sweep", request.error());

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/demo/demo_data.h"
+#include "tools/simulate/agreement.h"
 #include "tools/simulate/checkpoint.h"
 #include "tools/simulate/ranked_cohort.h"
 #include "tools/simulate/simulation.h"
@@ -170,6 +172,48 @@ class RankedSimulation : public testing::Test {
   HorizontalSettings job_;
   VirtualFleet fleet_;
 };
+
+// What `say` comes to on each of so many ranks.
+std::vector<Status> on_ranks(uint32_t count, const std::function<Status(Ranks&)>& say) {
+  Meeting meeting(count);
+  std::vector<Status> ends(count);
+  std::vector<std::jthread> threads;
+  for (uint32_t i = 0; i < count; ++i) {
+    threads.emplace_back([&, i] {
+      ThreadRank rank(meeting, i);
+      ends[i] = say(rank);
+      EXPECT_EQ(rank.is_error_shared(), count > 1 && !ends[i]);
+    });
+  }
+  threads.clear();
+  return ends;
+}
+
+TEST(Ranks, EndWithTheErrorOfTheLowestThatHasOne) {
+  const auto fail_from = [](uint32_t first) {
+    return [first](Ranks& ranks) {
+      return agree(ranks, ranks.rank() < first ? Status() : Status(Error(ErrorCode::not_found, "no data")));
+    };
+  };
+  for (const Status& end : on_ranks(3, fail_from(1))) EXPECT_ERROR(end, ErrorCode::not_found, "rank 1: no data");
+  for (const Status& end : on_ranks(3, fail_from(3))) EXPECT_OK(end);
+  EXPECT_EQ(on_ranks(1, fail_from(0))[0].error().message(), "no data");
+}
+
+TEST(Ranks, EndWhereOneHasAnotherDigest) {
+  const auto other_at = [](uint32_t other) {
+    return [other](Ranks& ranks) {
+      return compare(ranks, content_digest(as_bytes(ranks.rank() == other ? "b" : "a")), "split");
+    };
+  };
+  for (const uint32_t other : {1u, 2u}) {
+    for (const Status& end : on_ranks(3, other_at(other))) {
+      EXPECT_ERROR(end, ErrorCode::conflict, "rank " + std::to_string(other) + " has another split than rank 0");
+    }
+  }
+  for (const Status& end : on_ranks(3, other_at(3))) EXPECT_OK(end);
+  EXPECT_OK(on_ranks(1, other_at(0))[0]);
+}
 
 TEST_F(RankedSimulation, HasTheModelOfOneProcessWithAnyRanks) {
   for (const char* strategy : {"fedavg", "scaffold"}) {

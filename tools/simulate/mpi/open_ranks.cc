@@ -55,7 +55,10 @@ class MpiRanks final : public Ranks {
   uint32_t count() const override { return count_; }
   Status add_up(std::span<uint64_t> words) override {
     for (size_t first = 0; first < words.size(); first += kPieceWords) {
-      COT_TRY(add_piece(words.subspan(first, std::min(kPieceWords, words.size() - first))));
+      const Status added = add_piece(words.subspan(first, std::min(kPieceWords, words.size() - first)));
+      if (added) continue;
+      set_error_shared();
+      return added;
     }
     return {};
   }
@@ -95,6 +98,11 @@ Result<std::unique_ptr<Ranks>> open_ranks() {
   COT_ASSIGN(const CoterieMpiTable* const table, load_table());
   uint32_t rank = 0, count = 1;
   if (table->begin(&rank, &count) != 0) return Error(ErrorCode::unavailable, "MPI_Init has failed");
+  if (count != ranks_by_environment()) {
+    return Error(ErrorCode::unavailable, "the environment tells of " + std::to_string(ranks_by_environment()) +
+                                             " processes, and MPI of " + std::to_string(count) +
+                                             ": start them with the mpirun of Open MPI, which this build has");
+  }
   return std::unique_ptr<Ranks>(std::make_unique<MpiRanks>(*table, rank, count));
 }
 

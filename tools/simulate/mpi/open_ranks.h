@@ -11,7 +11,8 @@ namespace coterie {
 bool is_of_several_ranks();
 
 // MPI comes from coterie-mpi.so, which lies beside the program or in ../lib/coterie: the program itself links none.
-// Errors: unsupported_version if there is no such module, or one of another version; unavailable if MPI does not begin.
+// Errors: unsupported_version if there is no such module, or one of another version; unavailable if MPI does not begin,
+// or has another number of processes than the environment says: then another MPI's launcher has started them.
 Result<std::unique_ptr<Ranks>> open_ranks();
 
 }  // namespace coterie
