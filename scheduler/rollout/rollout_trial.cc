@@ -42,12 +42,15 @@ RolloutVerdict RolloutTrial::observe(double harm) {
   const double clipped = std::clamp(harm, -settings_.harm_max, settings_.harm_max);
   ++devices_;
   sum_ += harm;
+  clipped_sum_ += clipped;
   const double value = std::clamp(0.5 + clipped / settings_.harm_max / 2, 0.0, 1.0);
   harm_.bet(value);
   harmless_.bet(1 - value);
   const double enough = -std::log(settings_.alpha);
-  if (harm_.log() >= enough) verdict_ = RolloutVerdict::harmful;
-  else if (harmless_.log() >= enough) verdict_ = RolloutVerdict::harmless;
+  log_harm_max_ = std::max(log_harm_max_, harm_.log());
+  log_harmless_max_ = std::max(log_harmless_max_, harmless_.log());
+  if (log_harm_max_ >= enough) verdict_ = RolloutVerdict::harmful;
+  else if (log_harmless_max_ >= enough) verdict_ = RolloutVerdict::harmless;
   else if (devices_ >= settings_.devices_max) verdict_ = RolloutVerdict::undecided;
   return verdict_;
 }

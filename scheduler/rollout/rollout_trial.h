@@ -4,6 +4,9 @@
 //
 // harm = accuracy of the version before - accuracy of the new one, of one device; clipped to [-harm_max, harm_max]
 //
+// With harm_max < 1 the mean harm that verdicts are about is that of clipped harms: a version that loses much at few
+// devices and wins little at many may be harmless so, and worse without the clip.
+//
 //   harmful    the evidence against "the mean harm is at most 0" has reached 1 / alpha: roll back. Of a version that is
 //              as good as the one before, at most alpha of the trials ever say so
 //   harmless   the evidence against "the mean harm is at least `margin`" has: release. Of a version that is worse by
@@ -55,14 +58,17 @@ class RolloutTrial {
   RolloutVerdict verdict() const { return verdict_; }
   uint32_t devices() const { return devices_; }  // that were heard until the end
   double mean_harm() const { return devices_ == 0 ? 0 : sum_ / devices_; }
-  // The evidence, as natural logarithms: ln(1 / alpha) decides.
-  double log_evidence_of_harm() const { return harm_.log(); }
-  double log_evidence_of_harmlessness() const { return harmless_.log(); }
+  double mean_clipped_harm() const { return devices_ == 0 ? 0 : clipped_sum_ / devices_; }  // what verdicts are about
+  // The highest evidence so far, as natural logarithms: ln(1 / alpha) decides. exp of its negative is the smallest
+  // alpha with which the trial would have ended so by now.
+  double log_evidence_of_harm() const { return log_harm_max_; }
+  double log_evidence_of_harmlessness() const { return log_harmless_max_; }
 
  private:
   RolloutSettings settings_;
   BettingCapital harm_, harmless_;
-  double sum_ = 0;
+  double sum_ = 0, clipped_sum_ = 0;
+  double log_harm_max_ = 0, log_harmless_max_ = 0;  // both begin with a capital of 1
   uint32_t devices_ = 0;
   RolloutVerdict verdict_ = RolloutVerdict::open;
 };

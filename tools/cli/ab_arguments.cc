@@ -27,8 +27,9 @@ void add_ab(CLI::App& model, Invocation& invocation) {
       ->type_name("SHARE")
       ->check(between(1e-6, 1.0));
   command
-      ->add_option("--harm-max", options->settings.harm_max,
-                   "of accuracy: what one device's difference counts at most; less decides sooner")
+      ->add_option(
+          "--harm-max", options->settings.harm_max,
+          "of accuracy: what one device's difference counts at most; less decides sooner, about clipped differences")
       ->capture_default_str()
       ->type_name("SHARE")
       ->check(between(1e-6, 1.0));

@@ -37,11 +37,18 @@ double alarm_rate(const ModelAbOptions& options, const std::vector<PairedScore>&
   return static_cast<double>(alarms) / std::max(1u, options.null_rollouts);
 }
 
+// What a verdict is about where harms are clipped.
+std::string clip_of(const RolloutSettings& settings) {
+  if (settings.harm_max >= 1) return "";
+  return ", with differences clipped at " + format_fixed(100 * settings.harm_max, 2) + " points";
+}
+
 std::string sentence_of(const RolloutTrial& trial, const RolloutSettings& settings) {
   switch (trial.verdict()) {
-    case RolloutVerdict::harmful: return "the new version is worse: roll back";
+    case RolloutVerdict::harmful: return "the new version is worse" + clip_of(settings) + ": roll back";
     case RolloutVerdict::harmless:
-      return "the new version is not worse by " + format_fixed(100 * settings.margin, 2) + " points: release";
+      return "the new version is not worse by " + format_fixed(100 * settings.margin, 2) + " points" +
+             clip_of(settings) + ": release";
     case RolloutVerdict::undecided: return "neither is shown, and no more devices are to be asked";
     case RolloutVerdict::open: break;
   }
@@ -60,13 +67,18 @@ ExitCode judge_model_ab(const ModelAbOptions& options) {
   if (!scores) return fail_on_input(kAb, scores.error().with_context(options.file));
   const RolloutTrial trial = trial_of(options.settings, *scores);
   const double rate = alarm_rate(options, *scores);
-  // As probabilities would be: the smallest alpha at which the evidence would have been enough.
+  // As probabilities would be: the smallest alpha with which the trial would have ended so by now.
   const double harm = std::min(1.0, std::exp(-trial.log_evidence_of_harm()));
   const double harmless = std::min(1.0, std::exp(-trial.log_evidence_of_harmlessness()));
   if (options.as_json) {
-    nlohmann::ordered_json json = {{"schema", "coterie.model_ab.v1"}, {"verdict", to_string(trial.verdict())},
-                                   {"devices", trial.devices()},      {"devices_recorded", scores->size()},
-                                   {"mean_harm", trial.mean_harm()},  {"p_harmful", harm},
+    nlohmann::ordered_json json = {{"schema", "coterie.model_ab.v1"},
+                                   {"verdict", to_string(trial.verdict())},
+                                   {"devices", trial.devices()},
+                                   {"devices_recorded", scores->size()},
+                                   {"mean_harm", trial.mean_harm()},
+                                   {"mean_clipped_harm", trial.mean_clipped_harm()},
+                                   {"harm_max", options.settings.harm_max},
+                                   {"p_harmful", harm},
                                    {"p_harmless", harmless}};
     if (options.null_rollouts > 0) json["null_alarm_rate"] = rate;
     std::printf("%s\n", json.dump().c_str());
@@ -76,6 +88,11 @@ ExitCode judge_model_ab(const ModelAbOptions& options) {
     std::printf("devices   %u of %zu recorded ones were heard until then\n", trial.devices(), scores->size());
     std::printf("harm      %s points of accuracy, the mean over these devices\n",
                 format_fixed(100 * trial.mean_harm(), 2).c_str());
+    if (options.settings.harm_max < 1) {
+      std::printf("clipped   %s points, the mean of differences clipped at %s: the verdict is about it\n",
+                  format_fixed(100 * trial.mean_clipped_harm(), 2).c_str(),
+                  format_fixed(100 * options.settings.harm_max, 2).c_str());
+    }
     std::printf("evidence  p %s that it is worse, p %s that it is not by the margin\n", format_fixed(harm, 4).c_str(),
                 format_fixed(harmless, 4).c_str());
     if (options.null_rollouts > 0) {

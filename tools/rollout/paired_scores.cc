@@ -41,8 +41,11 @@ Result<std::vector<PairedScore>> parse_paired_scores(std::string_view text) {
   std::unordered_set<std::string_view> devices;
   for (size_t number = 1; !text.empty(); ++number) {
     const size_t end = text.find('\n');
+    if (end == text.npos) {
+      return wrong_line(ErrorCode::malformed, number, "it is not ended by a newline: part of it may be still to come");
+    }
     std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    text.remove_prefix(end + 1);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (number == 1) {
       if (line == kHeader) continue;

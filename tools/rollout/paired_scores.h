@@ -11,7 +11,8 @@ namespace coterie {
 
 // CSV in the order in which devices were heard, with the header device,examples,correct_before,correct_after. A device
 // is a name without commas, of at most 128 bytes. Errors name the line: malformed (no such line, a number that is
-// none), invalid_argument (no examples, more right than there are, a device twice).
+// none, a last line without a newline: part of it may be still to come), invalid_argument (no examples, more right
+// than there are, a device twice).
 Result<std::vector<PairedScore>> parse_paired_scores(std::string_view text);
 
 }  // namespace coterie

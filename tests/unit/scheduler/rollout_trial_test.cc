@@ -137,6 +137,25 @@ TEST(RolloutTrial, KeepsItsEnd) {
   EXPECT_EQ(harmful.mean_harm(), 1);
 }
 
+// Much is lost at few devices and little is won at many: clipped, a gain.
+TEST(RolloutTrial, TellsTheMeanThatItsVerdictIsAbout) {
+  RolloutTrial trial({.margin = 0.01, .harm_max = 0.1});
+  for (int i = 0; trial.verdict() == RolloutVerdict::open; ++i) trial.observe(i % 8 == 0 ? 1 : -0.05);
+  EXPECT_EQ(trial.verdict(), RolloutVerdict::harmless);
+  EXPECT_GT(trial.mean_harm(), 0.01);
+  EXPECT_LT(trial.mean_clipped_harm(), 0);
+}
+
+TEST(RolloutTrial, KeepsTheHighestEvidence) {
+  RolloutTrial trial({.margin = 0.02});
+  for (int i = 0; i < 3; ++i) trial.observe(1);
+  const double highest = trial.log_evidence_of_harm();
+  EXPECT_GT(highest, 0);
+  trial.observe(-1);
+  EXPECT_EQ(trial.verdict(), RolloutVerdict::open);
+  EXPECT_EQ(trial.log_evidence_of_harm(), highest);
+}
+
 TEST(RolloutSettings, HaveRanges) {
   EXPECT_TRUE(validate(RolloutSettings{}).empty());
   for (const RolloutSettings& settings : {RolloutSettings{.alpha = 0},

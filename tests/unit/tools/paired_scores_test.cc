@@ -29,10 +29,11 @@ TEST(PairedScores, NameTheLineThatIsWrong) {
         << line;
   }
   for (const char* line : {"a,0,0,0", "a,1,2,1", "a,1,1,2", "z,1,1,1"}) {
-    EXPECT_ERROR(parse_paired_scores(kScoresHeader + "z,1,1,1\n" + line), ErrorCode::invalid_argument, "line 3")
+    EXPECT_ERROR(parse_paired_scores(kScoresHeader + "z,1,1,1\n" + line + "\n"), ErrorCode::invalid_argument, "line 3")
         << line;
   }
-  EXPECT_ERROR(parse_paired_scores(kScoresHeader + std::string(129, 'a') + ",1,1,1"), ErrorCode::malformed, "line 2");
+  EXPECT_ERROR(parse_paired_scores(kScoresHeader + std::string(129, 'a') + ",1,1,1\n"), ErrorCode::malformed, "line 2");
+  EXPECT_ERROR(parse_paired_scores(kScoresHeader + "a,40,33,3"), ErrorCode::malformed, "line 2");
 }
 
 }  // namespace
