@@ -21,16 +21,18 @@ inline std::optional<nlohmann::json> read_vectors(const std::string& name) {
   return nlohmann::json::parse(file);
 }
 
-// The largest difference, as a share of the largest value that is expected.
+// The largest difference, as a share of the largest value that is expected; infinite unless all values are finite, and
+// one of those expected is not 0.
 inline double relative_error(std::span<const float> got, const std::vector<double>& expected) {
   EXPECT_GE(got.size(), expected.size());
   if (got.size() < expected.size()) return INFINITY;
   double worst = 0, size = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
+    if (!std::isfinite(got[i]) || !std::isfinite(expected[i])) return INFINITY;
     worst = std::max(worst, std::abs(static_cast<double>(got[i]) - expected[i]));
     size = std::max(size, std::abs(expected[i]));
   }
-  return worst / size;
+  return size > 0 ? worst / size : INFINITY;
 }
 
 // Each key of the file is compared or left out for a reason, and no key is named that the file has not.
