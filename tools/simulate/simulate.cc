@@ -377,7 +377,10 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
     return give_up(same.error(), ExitCode::usage);
   }
   Result<RunFolder> folder = folder_of(options.demo, ranks);
-  if (const Status all = agree(ranks, status_of(folder)); !all) return give_up(all.error(), ExitCode::usage);
+  if (const Status all = agree(ranks, status_of(folder)); !all) {
+    if (folder) leave_nothing(*folder, ranks);
+    return give_up(all.error(), ExitCode::usage);
+  }
 
   DemoResult result;
   result.options = demo_options(options, *inputs);
