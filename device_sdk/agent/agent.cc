@@ -478,6 +478,7 @@ Result<ParticipantEvent> Agent::perform(const DoAggregate& action) {
                                                       .certificate = certificates_.certificate(),
                                                       .certificate_is_good = std::move(is_good),
                                                       .has_opened = machine_.state().has_opened,
+                                                      .has_masked = machine_.state().has_masked,
                                                       .weight = action.weight}));
     if (auto* failure = std::get_if<Failure>(&opened))
       return ParticipantEvent(AggregationAnswered{std::move(*failure)});

@@ -35,6 +35,8 @@ AggregationSession::AggregationSession(AggregationSetup setup)
       vault_(setup_.directory),
       log_(setup_.directory),
       signer_(*setup_.signer, log_),
+      has_masked_(setup_.has_masked),
+      is_noted_(setup_.has_masked),
       is_counted_(setup_.has_opened) {}
 
 Result<Bytes> AggregationSession::stored_update() const {
@@ -62,8 +64,9 @@ Result<Outcome<std::unique_ptr<AggregationSession>>> AggregationSession::open(Ag
   if (!records) return Opened(Failure{Error(ErrorCode::refused, records.error().message()), {}});
   if (!*records) {
     if (!session->update_) return Opened(gone("the stored update is gone"));
-    // Another session would be another opening, which nobody counts.
+    // Another session would be another opening, which nobody counts; or a second sum for what may be in the first.
     if (with.has_opened) return Opened(gone("the session that was opened is gone"));
+    if (with.has_masked) return Opened(gone("the session that a masked update has left for is gone"));
     COT_ASSIGN(*records, session->log_.begin(context, *session->update_));
   }
   session->signer_.remember(std::move((*records)->signatures));
@@ -169,6 +172,7 @@ Result<Failure> AggregationSession::failure_of(const Error& error) const {
 Result<AggregationAnswered> AggregationSession::exchange(DeviceApi& api) {
   const bool opens = stage_ == Stage::tell && !awaited_;
   if (opens && !std::exchange(is_counted_, true)) return AggregationAnswered{AggregationStep::opens};
+  if (stage_ == Stage::upload && !std::exchange(is_noted_, true)) return AggregationAnswered{AggregationStep::masks};
   is_not_counted_ = false;
   COT_ASSIGN(Answered outcome, next_exchange(api));
   const auto* failure = std::get_if<Failure>(&outcome);

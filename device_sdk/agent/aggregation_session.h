@@ -4,7 +4,8 @@
 //   advert -> [slot -> choice] -> view -> shares -> inbox -> masked update -> [confirm request -> confirmation] ->
 //   unmask request -> unmasking
 //
-// Before the unmasking leaves, its opening is counted: exchange() says `opens` first, and sends when called again.
+// Before the masked update leaves, the device notes that it may have: exchange() says `masks` first, and sends when
+// called again. Before the unmasking leaves, its opening is counted: `opens`, likewise.
 //
 // What it says and what it asks next travel in one request.
 // Each message of the server is durable before anything that follows from it leaves the device (session_log.h); a
@@ -38,6 +39,7 @@ struct AggregationSetup {
   Bytes certificate;               // of that key
   secagg::CertificateCheck certificate_is_good;
   bool has_opened = false;           // the opening was counted in an earlier life
+  bool has_masked = false;           // the masked update may have left in an earlier life, whatever the log says
   std::optional<float> weight = {};  // of a late update (late_update.h); none: it is the round's own
 };
 
@@ -46,7 +48,8 @@ class AggregationSession {
   using Answered = decltype(AggregationAnswered::outcome);
 
   // An error is the device's own (its disk, its key store): open again later. A Failure: this device has no part in the
-  // session, because its update is gone or what the disk has of the session is no good.
+  // session, because its update is gone or what the disk has of the session is no good. With has_masked or has_opened
+  // no session begins anew: a log that is gone is no sign that nothing has left.
   static Result<Outcome<std::unique_ptr<AggregationSession>>> open(AggregationSetup setup);
 
   // The next request. An error is the device's own: the session must be opened again. A Failure that cannot be tried
@@ -90,6 +93,7 @@ class AggregationSession {
   std::optional<size_t> awaited_;   // of ServerMessage; tell: then, ask: now; none: then it is done
   std::optional<RosterSlot> slot_;  // holders are drawn for one roster alone
   bool has_masked_ = false;         // the masked update may have left
+  bool is_noted_ = false;           // that
   bool is_not_counted_ = false;     // the server says so, for certain
   bool has_receipt_ = false;
   bool is_counted_ = false;  // the opening

@@ -50,10 +50,11 @@ ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantStat
     : policy_(policy), state_(std::move(state)), prng_(Prng::from_state(state_.random)) {
   // The state comes from a file: what its phase has no use for is dropped, so that no file can break an invariant.
   if (!has_assignment(state_.phase)) state_.assignment.reset();
-  if (state_.phase != ParticipantPhase::aggregating) state_.has_opened = false;
+  if (state_.phase != ParticipantPhase::aggregating) state_.has_opened = state_.has_masked = false;
   if (!has_update(state_.phase)) state_.staged.reset();
   if (!has_update(state_.phase)) state_.late_since = {};
   if (!state_.is_late()) state_.joined.reset();
+  if (!state_.joined) state_.joined_weight = 0;
   if (!has_plan(state_.phase)) {
     forget_plan();
     return;
@@ -109,7 +110,7 @@ ParticipantAction ParticipantMachine::next_with_update() const {
   }
   const Assignment& round = state_.joined ? *state_.joined : *state_.assignment;
   std::optional<float> weight;
-  if (state_.joined) weight = staleness_weight(versions_since(round), plan_->staleness);
+  if (state_.joined) weight = state_.joined_weight;
   if (state_.phase == ParticipantPhase::trained) return DoUpload{round, weight};
   return DoAggregate{round, *plan_, weight};
 }
@@ -149,6 +150,9 @@ void ParticipantMachine::check() const {
   COT_INVARIANT(!awaits_round() || !state_.has_opened, "an update that a sum was opened with goes to no other round");
   COT_INVARIANT(state_.phase != ParticipantPhase::trained || plan_->privacy.level == SecurityLevel::none,
                 "nothing leaves in the clear under a plan with a session");
+  COT_INVARIANT(!state_.has_masked || (state_.phase == ParticipantPhase::aggregating && !awaits_round()),
+                "a masked update leaves in a session, which is left when no sum has it");
+  COT_INVARIANT(state_.joined.has_value() == (state_.joined_weight > 0), "who joins a later round does so by a weight");
   COT_INVARIANT(!state_.joined || state_.is_late(), "who joins a later round has left its own");
   COT_INVARIANT(!state_.staged || has_update(state_.phase), "a state is staged while an update may be counted");
   COT_INVARIANT(state_.states.size() <= kStatesKeptMax, "a device keeps the states of so many jobs");
@@ -293,8 +297,10 @@ void ParticipantMachine::forget_plan() {
   state_.plan.clear();
   state_.staged.reset();
   state_.has_opened = false;
+  state_.has_masked = false;
   state_.late_since = {};
   state_.joined.reset();
+  state_.joined_weight = 0;
 }
 
 Result<Plan> ParticipantMachine::open_plan(ByteView bytes) const {
@@ -417,6 +423,7 @@ void ParticipantMachine::handle(const AggregationAnswered& event) {
   }
   switch (std::get<AggregationStep>(event.outcome)) {
     case AggregationStep::went_on: return;
+    case AggregationStep::masks: state_.has_masked = true; return;
     case AggregationStep::opens:
       if (!std::exchange(state_.has_opened, true)) count_opening(*state_.assignment, state_);
       return;

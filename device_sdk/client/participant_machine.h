@@ -131,9 +131,10 @@ struct UploadAnswered { Outcome<Receipt> outcome; };
 struct HeldBack { Error error; };                         // instead of the action; with the reason of a hold
 struct KeysStated { std::vector<KeyStatement> statements; };  // came with an answer, unverified; before its event
 // clang-format on
+// masks: the masked update leaves with the next exchange, before which that is saved.
 // opens: what opens the sum is made, and leaves with the next exchange, before which its opening is counted and saved.
 // done: this device's part is.
-enum class AggregationStep : uint8_t { went_on, opens, done };
+enum class AggregationStep : uint8_t { went_on, masks, opens, done };
 // A window: not yet, ask again inside it. is_left_out: with a failure, for certain no sum of this session has the
 // update or will have it, and the device has it as it was.
 struct AggregationAnswered {
@@ -204,6 +205,7 @@ class ParticipantMachine {
   bool awaits_round() const { return state_.is_late() && !state_.joined; }
   // From the model that the update was trained from to that of a later round.
   uint64_t versions_since(const Assignment& later) const;
+  float weight_for(const Assignment& later) const;
   void leave_round(const Failure& failure);
   void leave_session(const Failure& failure);
   void ask_what_became_of_it(const Failure& failure);

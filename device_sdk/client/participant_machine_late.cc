@@ -9,6 +9,10 @@ uint64_t ParticipantMachine::versions_since(const Assignment& later) const {
   return later.model_version.value() - state_.assignment->model_version.value();
 }
 
+float ParticipantMachine::weight_for(const Assignment& later) const {
+  return staleness_weight(versions_since(later), plan_->staleness);
+}
+
 WallTime ParticipantMachine::last_use() const {
   const WallTime not_after = state_.assignment->not_after;
   return may_be_late() ? std::max(not_after, state_.late_since) + kKeptMax : not_after;
@@ -20,7 +24,9 @@ void ParticipantMachine::drop_unfit_round() {
   const bool is_fit = state_.is_late() && state_.joined && state_.joined->job == state_.assignment->job &&
                       state_.joined->model_version >= state_.assignment->model_version;
   if (!is_fit) state_.joined.reset();
-  if (awaits_round() && state_.has_opened) state_.late_since = {};
+  if (!state_.joined) state_.joined_weight = 0;
+  else if (state_.joined_weight == 0) state_.joined_weight = weight_for(*state_.joined);
+  if (awaits_round() && (state_.has_opened || state_.has_masked)) state_.late_since = {};
 }
 
 // The server, too, reckons by the plan whether it may still count (CheckinDesk): an assignment of anything else is new
@@ -48,6 +54,7 @@ void ParticipantMachine::join(const Assignment& assignment) {
   }
   count_part(*plan_, assignment, state_);  // before it can leave, as for its own round
   state_.joined = assignment;
+  state_.joined_weight = weight_for(assignment);
   state_.wait_until = WallTime();
 }
 
@@ -86,6 +93,8 @@ void ParticipantMachine::leave_round(const Failure& failure) {
   // It says the same of the update, and which round was left last.
   if (state_.joined) state_.assignment->ticket = state_.joined->ticket;
   state_.joined.reset();
+  state_.joined_weight = 0;
+  state_.has_masked = false;
   if (failure.window) wait_between(Millis(failure.window->min_ms), Millis(failure.window->max_ms));
   else state_.wait_until = WallTime();
 }

@@ -149,7 +149,7 @@ Bytes encode(const ParticipantState& message) {
       builder, static_cast<uint8_t>(message.phase), &device, population, signing_key, assignment, message.failures,
       unix_ms(message.wait_until), random, newest_models, message.rounds_done, plan, spent, refusal, opened,
       message.has_opened, log, retiring_keys, states, message.staged ? &staged : nullptr, unix_ms(message.late_since),
-      joined));
+      joined, message.joined_weight, message.has_masked));
   return flat::finish(builder, FrameKind::participant_state);
 }
 
@@ -212,6 +212,11 @@ Result<ParticipantState> decode_participant_state(ByteView bytes) {
   if (root->joined() != nullptr) {
     COT_ASSIGN(message.joined, flat::parse(*root->joined()));
   }
+  message.joined_weight = root->joined_weight();
+  if (!(message.joined_weight >= 0 && message.joined_weight <= 1)) {
+    return flat::out_of_range("joined_weight", "must be between 0 and 1");
+  }
+  message.has_masked = root->has_masked();
   if (root->refusal() != nullptr) {
     COT_ASSIGN(message.refusal, flat::parse(*root->refusal()));
   }

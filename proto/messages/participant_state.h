@@ -91,6 +91,7 @@ struct ParticipantState {
   // The models opened last, at most kOpeningsRememberedMax; the newest opening last.
   std::vector<ModelOpenings> openings = {};
   bool has_opened = false;                // while aggregating: this session's opening is counted
+  bool has_masked = false;                // likewise: the session's masked update may have left
   std::optional<SignedLogHead> log = {};  // of its population: the longest that a plan had and a proof led to
   std::optional<Refusal> refusal = {};    // of a plan, until the server has heard of it
   std::map<JobId, KeptState> states = {};
@@ -99,6 +100,7 @@ struct ParticipantState {
   // did not. And that later one; none: it is asked for.
   WallTime late_since{};
   std::optional<Assignment> joined = {};
+  float joined_weight = 0;  // kept: another libm may round it otherwise; 0: nothing is joined
   bool is_late() const { return late_since != WallTime(); }
   friend bool operator==(const ParticipantState&, const ParticipantState&) = default;
 };

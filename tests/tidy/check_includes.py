@@ -31,7 +31,7 @@ BUDGETS_KIB = {
     "device_sdk/client/": 88,
     "device_sdk/runtime/": 236,
     "device_sdk/c_api/": 190,
-    "device_sdk/agent/": 312,
+    "device_sdk/agent/": 313,
     "fl_server/": 179,
     "fl_server/core/": 102,
     "fl_server/net/": 132,

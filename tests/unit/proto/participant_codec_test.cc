@@ -87,6 +87,8 @@ TEST(ParticipantStateCodec, KeepsOpeningsByModel) {
   expect_accepted<M>([](M& m) {
     m.openings = {{Digest{{1}}, 1, false}, {Digest{{2}}, 0, true}, {Digest{}, UINT32_MAX, true}};
     m.has_opened = true;
+    m.has_masked = true;
+    m.joined_weight = 0.5f;
   });
   expect_rejected<M>("openings must have been opened", [](M& m) { m.openings = {{Digest{{1}}, 0, false}}; });
   expect_rejected<M>("openings must be of different models", [](M& m) {

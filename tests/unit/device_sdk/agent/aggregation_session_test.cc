@@ -73,6 +73,7 @@ class Sessions {
   }
   // Its update is late, and goes by this weight.
   void is_late(uint32_t who, float weight) { devices_[who].setup.weight = weight; }
+  void has_masked(uint32_t who) { devices_[who].setup.has_masked = true; }
   // Exchanges until the server says "not yet", or it is done or failed.
   AggregationSession::Answered go(uint32_t who) {
     for (int i = 0; i < 20; ++i) {
@@ -239,6 +240,55 @@ TEST(AggregationSession, IsLeftForCertainBeforeItsUpdateCouldLeaveOrWhenTheServe
                                   : exchange == Exchange::input && code == ErrorCode::ticket_expired;
       EXPECT_EQ(*left_out, is_certain);
     }
+  }
+}
+
+// The update may be in the sum: another session would count it twice.
+TEST(AggregationSession, IsNoReasonToLeaveWhenItsLogIsGone) {
+  for (const bool is_removed : {true, false}) {
+    Sessions sessions(SecurityLevel::masked, 2);
+    sessions.is_late(0, 0.5f);
+    sessions.open(0);
+    sessions.exchange(0);
+    sessions.has_masked(0);
+    if (is_removed) ASSERT_OK(os::remove_file(sessions.setup(0).directory + "/secagg.log"));
+    else sessions.is_late(0, 0.49999997f);  // by another libm
+    const auto opened = AggregationSession::open(sessions.setup(0));
+    ASSERT_OK(opened);
+    ASSERT_TRUE(std::holds_alternative<Failure>(*opened));
+    EXPECT_EQ(std::get<Failure>(*opened).error.code(), ErrorCode::ticket_expired);
+    EXPECT_EQ(sessions.plane.sent(0, Exchange::advert).size(), 1u);
+  }
+}
+
+// A copy of the log from before its masked update left says nothing of what left.
+TEST(AggregationSession, WithAnOlderLogIsNotLeftForCertain) {
+  Sessions sessions(SecurityLevel::masked, 2);
+  sessions.open(0);
+  sessions.has_masked(0);
+  sessions.open(0);
+  sessions.plane.fail_next(0, Exchange::advert, SecaggPlane::typed(ErrorCode::conflict));
+  EXPECT_TRUE(std::holds_alternative<Failure>(sessions.exchange(0)));
+  EXPECT_FALSE(sessions.was_left_out);
+}
+
+TEST(AggregationSession, SaysBeforeItsMaskedUpdateLeavesThatItWill) {
+  Sessions sessions(SecurityLevel::masked, 3);
+  bool is_said = false;
+  for (uint32_t who = 0; who < 3; ++who) sessions.open(who);
+  while (sessions.plane.calls(Exchange::input) == 0) {
+    for (uint32_t who = 0; who < 3; ++who) {
+      for (int i = 0; i < 20; ++i) {
+        const auto answered = sessions.exchange(who);
+        const auto* step = std::get_if<AggregationStep>(&answered);
+        if (step == nullptr) break;
+        if (*step != AggregationStep::masks) continue;
+        is_said = true;
+        EXPECT_EQ(sessions.plane.calls(Exchange::input), who);
+      }
+    }
+    EXPECT_EQ(is_said, sessions.plane.calls(Exchange::input) > 0);
+    ASSERT_OK(sessions.plane.close());
   }
 }
 

@@ -269,6 +269,58 @@ TEST(MaskedBuffer, IsNotLeftBehindAnOpening) {
   EXPECT_FALSE(d.state().assignment);
 }
 
+// Whatever becomes of the session's log: no other round takes the update while this one may count it.
+TEST(MaskedBuffer, RemembersThatItsMaskedUpdateMayHaveLeft) {
+  Dialogue d = aggregating();
+  EXPECT_FALSE(d.state().has_masked);
+  d.tell(AggregationAnswered{AggregationStep::masks});
+  d.restart();
+  EXPECT_TRUE(d.state().has_masked);
+  d.tell(d.failed_answer(kClosed));
+  EXPECT_TRUE(d.state().has_masked);
+  d.skip_wait();
+  d.tell(left_out(ErrorCode::ticket_expired));
+  EXPECT_FALSE(d.state().has_masked) << "no sum has it";
+  EXPECT_TRUE(d.state().is_late());
+  d.skip_wait();
+  go_on(d, 1);
+  d.tell(CheckInAnswered{d.assignment()});
+  EXPECT_FALSE(d.state().has_masked) << "the next session is another";
+  d.tell(AggregationAnswered{AggregationStep::masks});
+  d.tell(AggregationAnswered{Failure{Error(ErrorCode::ticket_expired, "its log is gone"), {}}});
+  EXPECT_FALSE(d.state().assignment) << "it may be counted: given up";
+  EXPECT_FALSE(d.state().has_masked);
+}
+
+// A state of somebody else's making: an update that may have left waits for no other round.
+TEST(MaskedBuffer, OfAStateThatHasMaskedAwaitsNoRound) {
+  Dialogue d = aggregating();
+  ParticipantState state = d.state();
+  state.late_since = d.now;
+  state.has_masked = true;
+  const ParticipantMachine machine(d.policy, state);
+  machine.check();
+  EXPECT_FALSE(machine.state().is_late());
+  EXPECT_TRUE(machine.state().has_masked);
+}
+
+// One bit in another way of rounding would be another update behind the same ticket.
+TEST(MaskedBuffer, KeepsItsWeight) {
+  Dialogue d = aggregating();
+  d.tell(left_out(ErrorCode::round_closed));
+  d.skip_wait();
+  go_on(d, 3);
+  d.tell(CheckInAnswered{d.assignment()});
+  EXPECT_EQ(d.state().joined_weight, 0.5f);
+  ParticipantState state = d.state();
+  state.joined_weight = 0.4375f;  // as another libm had it
+  EXPECT_EQ(std::get<DoAggregate>(ParticipantMachine(d.policy, state).next(d.now)).weight, 0.4375f);
+  state.joined_weight = 0;  // of a version that did not keep it
+  const ParticipantMachine older(d.policy, state);
+  older.check();
+  EXPECT_EQ(std::get<DoAggregate>(older.next(d.now)).weight, 0.5f);
+}
+
 TEST(MaskedBuffer, IsAskedEverMoreRarely) {
   Dialogue d = aggregating();
   Millis longest{0};
