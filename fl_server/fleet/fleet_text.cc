@@ -185,6 +185,7 @@ json to_json(const RoundNotice& round, const std::map<RoundKey, TicketShares>& s
                 {"assignment", to_base64url(encode(assignment))},
                 {"plan", to_base64url(encode(round.plan))},
                 {"shares", share == shares.end() ? TicketShares() : share->second}};
+  if (round.extensions > 0) entry["extensions"] = round.extensions;
   if (round.updates_due) entry["updates_due"] = *round.updates_due;
   if (round.keeps_updates) entry["keeps_updates"] = true;
   if (!round.selection.is_uniform()) {
@@ -246,6 +247,7 @@ Result<RoundNotice> round_from(Reader& reader, const json& entry, const PlanOf& 
                     .plan = {},
                     .weight = reader.number<uint32_t>(entry, "weight", 1),
                     .ticket_count = reader.number<uint32_t>(entry, "ticket_count"),
+                    .extensions = reader.number<uint32_t>(entry, "extensions"),
                     .goal_count = reader.number<uint32_t>(entry, "goal_count"),
                     .keeps_updates = reader.flag(entry, "keeps_updates"),
                     .selection = selection_from(reader, entry)};

@@ -238,7 +238,6 @@ Problems validate(const HorizontalSettings& settings) {
 }
 
 uint32_t adverts_goal(const HorizontalSettings& settings) {
-  if (settings.rounds.is_buffered()) return settings.rounds.goal_count;
   const double wanted = std::ceil(settings.rounds.goal_count / (1 - std::min(0.9, settings.privacy.dropout_share)));
   return std::min(settings.rounds.ticket_count(), static_cast<uint32_t>(std::min(wanted, 1e9)));
 }

@@ -128,7 +128,7 @@ struct HorizontalSettings {
 Problems validate(const HorizontalSettings& settings);
 
 // Devices that close the rosters of a round's cohorts: so many that with dropout_share of them lost the goal is still
-// met, at most as many as get tickets; in buffered rounds the goal, as whoever comes next has a place in the next one.
+// met, at most as many as get tickets.
 // They are shared out evenly: the largest cohort has cohort_goal of them, the smallest one less at most.
 uint32_t adverts_goal(const HorizontalSettings& settings);
 // Devices without which the rosters stay open past their time: in buffered rounds, which wait however long it takes.

@@ -441,6 +441,7 @@ PublishRound RoundMachine::published() const {
       .ticket_count = policy().ticket_count({round_->number, round_->key.attempt.value(), extensions_}),
       .goal_count = settings().rounds.goal_count,
       .keeps_updates = settings().aggregation.keeps_updates(),
+      .extensions = round_->state == RoundState::collecting ? extensions_ : 0,
       .selection = settings().rounds.selection};
   return {.notice = std::move(notice),
           .rules = {.cohort_count = cohort_count(settings()),

@@ -34,6 +34,7 @@ struct RoundNotice {
 
   uint32_t weight = 1;                       // of the job, where several want the same devices
   uint32_t ticket_count = 0;                 // to give while collecting: of the round, or this node's share of them
+  uint32_t extensions = 0;                   // how often its deadline has moved, as too few updates had come
   uint32_t goal_count = 0;                   // accepted updates that close the round
   bool keeps_updates = false;                // single updates are stored, not their sum (aggregation/accumulate)
   SelectionSettings selection = {};          // who of those who wait gets the tickets

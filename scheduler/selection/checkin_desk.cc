@@ -65,6 +65,7 @@ void CheckinDesk::accepted(const RoundKey& key, const DeviceId& device, TrainedR
   const auto found = rounds_.find(key);
   if (found == rounds_.end()) return;
   found->second.holders.erase(device);
+  lost_joins_.accepted(found->second.notice.job, key, device);
   if (!found->second.accepted.insert(device).second) return;
   const RoundNotice& notice = found->second.notice;
   report.version = notice.assignment.model_version.value();
@@ -84,6 +85,7 @@ DeskEffects CheckinDesk::publish(const RoundNotice& notice, std::span<const Devi
   round.notice = notice;
   round.accepted.insert(accepted.begin(), accepted.end());
   round.resting.insert(resting.begin(), resting.end());
+  lost_joins_.goes_on_with(notice.job, notice.key.round);
   begin_turn(notice);
   draw(round);
   rooms_[notice.population].reported = UINT64_MAX;  // whoever published wants to know the pool, changed or not
@@ -193,7 +195,10 @@ CheckinDesk::Round* CheckinDesk::round_for(const Waiter& waiter) {
 }
 
 // Precondition: the waiter holds an update.
-bool CheckinDesk::may_join(const Waiter& waiter, const Round& round) {
+bool CheckinDesk::may_join(const Waiter& waiter, const Round& round) const {
+  const RoundNotice& notice = round.notice;
+  const bool is_last = lost_joins_.before(notice.job, notice.key, waiter.device) >= kLostJoinsMax;
+  if (is_last && notice.extensions == 0) return false;
   return round.notice.job == waiter.held->job && round.notice.state == RoundState::collecting &&
          round.notice.key != waiter.held->left && !round.is_before(*waiter.held) && round.wants(waiter.device);
 }
@@ -288,6 +293,7 @@ bool CheckinDesk::serve(WaiterId id, Round& round) {
   const DeviceId device = waiter_of(id).device;
   if (!round.wants(device)) return false;
   if (std::optional<HeldUpdate> held = waiter_of(id).held) {
+    lost_joins_.joined(round.notice.job, round.notice.key, device);
     remove(id, CheckinOutcome::joined);
     effects_.push_back(GiveTicket{id, device, round.notice.key, std::move(held)});
     return true;

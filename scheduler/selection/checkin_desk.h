@@ -12,7 +12,9 @@
 //
 // A device that holds an update for a later round of its job (buffered rounds, ADR 114) gets a ticket of that round
 // whoever else has one: its place was given when it was asked to train. It waits for no other job's round, unless its
-// update has become too late for the job's.
+// update has become too late for the job's. A device that has so joined kLostJoinsMax attempts of a round, which were
+// lost or went on without it, is let into further ones of that round only when their deadline has moved, as too few
+// others came (ADR 127).
 //
 // Where several jobs collect from one population, whoever comes goes to the one that has had the fewest tickets for its
 // weight (start-time fair queueing; Goyal et al. 1996). A job that begins, begins with the least of the others: what it
@@ -38,6 +40,7 @@
 #include "scheduler/round/round_notice.h"
 #include "scheduler/selection/away_estimate.h"
 #include "scheduler/selection/checkin_outcome.h"
+#include "scheduler/selection/lost_joins.h"
 #include "scheduler/selection/pace.h"
 #include "scheduler/selection/trained_reports.h"
 
@@ -50,6 +53,9 @@ struct DeskLimits {
   size_t waiters_max = 50'000;
   Millis hold_max{60'000};
 };
+
+// Attempts of one round that a device may join in vain before it is let in last.
+inline constexpr uint32_t kLostJoinsMax = 2;
 
 // An update that no round counts yet: of which job, and from which of its models, as the server has handed it out.
 // `left`: the attempt whose ticket the device shows. It has left that one for good, which with secure aggregation may
@@ -151,7 +157,7 @@ class CheckinDesk {
 
   void begin_turn(const RoundNotice& notice);
   Round* round_for(const Waiter& waiter);
-  static bool may_join(const Waiter& waiter, const Round& round);
+  bool may_join(const Waiter& waiter, const Round& round) const;
   Round* round_to_join(const Waiter& waiter);
   void give_up_late(Waiter& waiter);
   void draw(Round& round);
@@ -184,6 +190,7 @@ class CheckinDesk {
   std::map<JobId, double> served_;  // of jobs with rounds: the tickets that a job got, divided by its weight
   TrainedReports reports_;
   Instant look_for_ended_{};
+  LostJoins lost_joins_;
   uint64_t asked_ = 0;
   CheckinCounts counts_ = {};  // by CheckinOutcome; with those who wait they are all who asked
   StepCheck step_check_;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -108,6 +109,73 @@ TEST(BufferedDesk, LetsNobodyRestLess) {
   Desk desk;
   desk.publish(buffered(RoundState::collecting, 5, 5), {}, {device(1)});
   EXPECT_THAT(desk.join(1, 1, 4), ElementsAre("pool phones 1"));
+}
+
+// Attempt `attempt` of round `round`, of the same model.
+RoundNotice attempt_of(uint32_t attempt, uint64_t round = 1) {
+  RoundNotice notice = buffered(RoundState::collecting, 0, 5, round);
+  notice.key.attempt = Attempt(attempt);
+  return notice;
+}
+
+// With secure aggregation a few that vanish end an attempt: others come first then.
+TEST(BufferedDesk, LetsADeviceIntoTwoAttemptsThatAreLost) {
+  Desk desk;
+  for (const uint32_t attempt : {1, 2}) {
+    desk.publish(attempt_of(attempt));
+    EXPECT_THAT(desk.join(10 * attempt, 1, 4), ElementsAre("join " + std::to_string(10 * attempt)));
+    EXPECT_THAT(desk.join(10 * attempt + 1, 1, 4), ElementsAre("join " + std::to_string(10 * attempt + 1)))
+        << "the answer was lost";
+    desk.desk().withdraw(attempt_of(attempt).key);
+  }
+  RoundNotice third = attempt_of(3);
+  desk.publish(third);
+  EXPECT_THAT(desk.join(31, 1, 4), ElementsAre("pool phones 1"));
+  EXPECT_THAT(desk.join(32, 2, 4), ElementsAre("join 32")) << "it was not there";
+  EXPECT_THAT(desk.publish(third), ElementsAre("pool phones 1")) << "nor when it is served again";
+  third.extensions = 1;
+  EXPECT_THAT(desk.publish(third), Contains("join 31")) << "too few others came";
+}
+
+TEST(BufferedDesk, ForgetsLostAttemptsWithTheirRound) {
+  Desk desk;
+  for (const uint32_t attempt : {1, 2, 3}) {
+    desk.publish(attempt_of(attempt));
+    desk.join(attempt, 1, 4);
+  }
+  EXPECT_EQ(desk.desk().waiting(kPhones), 1u);
+  EXPECT_THAT(desk.publish(attempt_of(1, 2)), Contains("join 3"));
+}
+
+TEST(BufferedDesk, ForgetsAttemptsThatCountedTheUpdate) {
+  Desk desk;
+  for (const uint32_t attempt : {1, 2, 3}) {
+    desk.publish(attempt_of(attempt));
+    EXPECT_THAT(desk.join(attempt, 1, 4), ElementsAre("join " + std::to_string(attempt)));
+    desk.desk().accepted(attempt_of(attempt).key, device(1));
+  }
+}
+
+TEST(LostJoins, AreOfSoManyDevicesAtMost) {
+  const auto of = [](uint32_t who) {
+    DeviceId device;
+    std::memcpy(device.bytes.data(), &who, sizeof who);
+    return device;
+  };
+  const RoundKey first{RoundId(1), Attempt(1)}, second{RoundId(1), Attempt(2)};
+  LostJoins joins;
+  joins.joined(JobId("old"), first, of(0));
+  for (uint32_t who = 0; who < LostJoins::kDevicesMax; ++who) joins.joined(JobId("j"), first, of(who));
+  EXPECT_EQ(joins.size(), LostJoins::kDevicesMax);
+  EXPECT_EQ(joins.before(JobId("old"), second, of(0)), 0u) << "joined longest ago";
+  joins.joined(JobId("j"), first, of(LostJoins::kDevicesMax));
+  joins.joined(JobId("j"), second, of(0));
+  EXPECT_EQ(joins.size(), LostJoins::kDevicesMax);
+  EXPECT_EQ(joins.before(JobId("j"), second, of(LostJoins::kDevicesMax)), 0u) << "no more of one round";
+  EXPECT_EQ(joins.before(JobId("j"), second, of(0)), 1u);
+  EXPECT_EQ(joins.before(JobId("j"), {RoundId(1), Attempt(3)}, of(0)), 2u);
+  joins.goes_on_with(JobId("j"), RoundId(2));
+  EXPECT_EQ(joins.size(), 0u);
 }
 
 TEST(CheckinDesk, HoldsDevicesAndTellsHowManyWait) {

@@ -83,8 +83,8 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   ASSERT_EQ(effects.size(), 1u);
   const auto& [notice, rules] = std::get<PublishRound>(effects[0]);
   // Every field by name: one that is added must be looked at here.
-  const auto& [job_id, population, key, number, state, assignment, plan, weight, tickets, goal, keeps, selection, due] =
-      notice;
+  const auto& [job_id, population, key, number, state, assignment, plan, weight, tickets, extensions, goal, keeps,
+               selection, due] = notice;
   EXPECT_EQ(job_id, JobId("j"));
   EXPECT_EQ(population, Population("phones"));
   EXPECT_EQ(key, round.key);
@@ -107,6 +107,7 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   EXPECT_EQ(plan, promised);
   EXPECT_EQ(weight, 3u);
   EXPECT_EQ(tickets, 10u);
+  EXPECT_EQ(extensions, 0u);
   EXPECT_EQ(goal, 10u);
   EXPECT_EQ(due, std::nullopt) << "known once masks are";
   EXPECT_FALSE(keeps);

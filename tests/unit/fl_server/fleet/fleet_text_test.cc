@@ -50,6 +50,7 @@ RoundNotice notice() {
           .plan = plan,
           .weight = 3,
           .ticket_count = 26,
+          .extensions = 2,
           .goal_count = 20,
           .keeps_updates = true,
           .selection = SelectionSettings::of("utility").with("exploration", 0.25f),
@@ -83,8 +84,8 @@ TEST(FleetText, ABoardComesBackAsItWasWritten) {
 TEST(FleetText, EveryFieldOfANoticeSurvives) {
   const PostedBoard posted = *read(to_text(board()));
   // Every field by name: one that is added does not compile before it is looked at here.
-  const auto& [job, population, key, number, state, assignment, plan, weight, tickets, goal, keeps, selection, due] =
-      posted.rounds[0];
+  const auto& [job, population, key, number, state, assignment, plan, weight, tickets, extensions, goal, keeps,
+               selection, due] = posted.rounds[0];
   const RoundNotice unset;
   EXPECT_TRUE(job == notice().job && job != unset.job);
   EXPECT_TRUE(population == notice().population && population != unset.population);
@@ -95,6 +96,7 @@ TEST(FleetText, EveryFieldOfANoticeSurvives) {
   EXPECT_TRUE(plan == notice().plan && plan != unset.plan);
   EXPECT_TRUE(weight == notice().weight && weight != unset.weight);
   EXPECT_TRUE(tickets == notice().ticket_count && tickets != unset.ticket_count);
+  EXPECT_TRUE(extensions == notice().extensions && extensions != unset.extensions);
   EXPECT_TRUE(goal == notice().goal_count && goal != unset.goal_count);
   EXPECT_TRUE(keeps == notice().keeps_updates && keeps != unset.keeps_updates);
   EXPECT_TRUE(selection == notice().selection && selection != unset.selection);
@@ -121,7 +123,7 @@ TEST(FleetText, ARuleThatNobodyHereKnowsIsTheUniformDraw) {
 TEST(FleetText, AServerOfTheVersionBeforeFindsWhatItReads) {
   const nlohmann::json entry = nlohmann::json::parse(to_text(board())).at("rounds").at(0);
   nlohmann::json known = entry;
-  for (const char* added : {"plan", "ticket_count", "keeps_updates", "selection", "selection_values"}) {
+  for (const char* added : {"plan", "ticket_count", "extensions", "keeps_updates", "selection", "selection_values"}) {
     EXPECT_EQ(known.erase(added), 1u) << added;
   }
   Assignment assignment = notice().assignment;
@@ -186,6 +188,7 @@ TEST(FleetText, WhatNobodyWroteIsRefused) {
                                    {"plan", "AAAA"},
                                    {"assignment", "AAAA"},
                                    {"ticket_count", -1},
+                                   {"extensions", -1},
                                    {"updates_due", "many"}}) {
     nlohmann::json wrong = nlohmann::json::parse(good);
     wrong["rounds"][0][key] = value;
