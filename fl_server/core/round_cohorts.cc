@@ -27,11 +27,9 @@ Result<RoundCohorts> RoundCohorts::make(const secagg::SessionParameters& paramet
   std::vector<Cohort> cohorts;
   for (size_t i = 0; i < ring_seeds.size(); ++i) {
     CohortSettings own = settings.cohort;
-    const uint32_t before = filled_before(settings, i);
-    own.adverts_goal = filled_before(settings, i + 1) - before;
-    if (settings.adverts_least > before) {
-      const uint32_t rest = std::max(settings.adverts_least - before, parameters.survivors_min);
-      own.adverts_least = std::min(own.adverts_goal, rest);
+    own.adverts_goal = filled_before(settings, i + 1) - filled_before(settings, i);
+    if (settings.cohort_count == 1 && settings.adverts_least > 0) {
+      own.adverts_least = std::min(own.adverts_goal, std::max(settings.adverts_least, parameters.survivors_min));
     }
     COT_ASSIGN(CohortMachine machine, CohortMachine::make(parameters, own, ring_seeds[i], certificate_is_good, now));
     cohorts.push_back({std::move(machine)});

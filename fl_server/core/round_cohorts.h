@@ -20,7 +20,7 @@ struct RoundCohortsSettings {
   uint32_t cohort_count = 1;
   uint32_t adverts_goal = 0;    // of all cohorts, shared out evenly: devices that close the rosters
   uint32_t adverts_enough = 0;  // with which to go on if others are late; at most adverts_goal
-  uint32_t adverts_least = 0;   // of all cohorts: those that are filled with the first so many wait for them
+  uint32_t adverts_least = 0;   // for so many a round's only cohort waits past its time; several wait for nobody
   CohortSettings cohort = {};   // of each, but for its own adverts_goal
 };
 

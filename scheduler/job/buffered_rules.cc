@@ -41,6 +41,12 @@ void check_buffered(const HorizontalSettings& settings, SettingsChecker& check) 
   refuse(privacy.level >= SecurityLevel::active, "privacy.level " + std::string(to_string(privacy.level)),
          "a server that lies could hand one device of a sum another model than the rest, whose updates it knows "
          "beforehand; take level masked or none, or synchronous rounds");
+  const uint32_t cohorts = privacy.level == SecurityLevel::none ? 1 : cohort_count(settings);
+  refuse(cohorts > 1,
+         "privacy.cohort_max " + std::to_string(privacy.cohort_max) + ", which makes " + std::to_string(cohorts) +
+             " cohorts",
+         "a cohort whose updates have receipts would wait for devices of the slowest one, hours perhaps; leave "
+         "cohort_max out, or take a smaller goal_count");
   refuse(privacy.has_noise(), "privacy.noise_multiplier",
          "a device looks at the privacy ledger in the plan that it trains by, and would be counted in a release behind "
          "that; take synchronous rounds");

@@ -89,6 +89,10 @@ TEST(BufferedRules, GoWithServerOptimizersAndLocalMethods) {
 TEST(BufferedRules, RefuseByName) {
   expect_refused("privacy.level active", [](auto& s) { s.privacy.level = SecurityLevel::active; });
   expect_refused("privacy.level active_dp", [](auto& s) { s.privacy.level = SecurityLevel::active_dp; });
+  expect_refused("privacy.cohort_max 5, which makes 2 cohorts", [](auto& s) {
+    s.privacy.level = SecurityLevel::masked;
+    s.privacy.cohort_max = 5;
+  });
   expect_refused("privacy.noise_multiplier", [](auto& s) { s.privacy.noise_multiplier = 1; });
   expect_refused("privacy.adaptive_clip", [](auto& s) { s.privacy.adaptive_clip = AdaptiveClipSettings{}; });
   expect_refused("strategy.kind feddyn", [](auto& s) { take_strategy(s, "feddyn"); });
