@@ -6,8 +6,6 @@
 namespace coterie {
 namespace {
 
-constexpr const char* kStartedAnew = "the server was started anew while devices aggregated";
-
 Error another_input() {
   return Error(ErrorCode::invalid_argument,
                "masked update: another one of this device, with another header, came before");
@@ -59,7 +57,7 @@ std::optional<Instant> AttemptMachine::next_deadline() const {
 
 void AttemptMachine::handle(const BeginCohorts& event) {
   if (cohorts_ || lost_) return;  // an attempt begins once: what is extended has its sessions
-  if (event.has_accepted || event.rules.is_resumed) return lose(kStartedAnew);
+  if (event.has_accepted || event.rules.is_resumed) return lose(kAttemptStartedAnew);
   Result<RoundCohorts> cohorts =
       RoundCohorts::make(event.session, settings_of(event, now_), event.ring_seeds, event.certificate_is_good, now_);
   if (!cohorts) {
@@ -151,7 +149,7 @@ void AttemptMachine::handle(const SurvivorsListed& event) {
     return effects_.push_back(TellNotFinalized{*event.serial, event.accepted.error()});
   }
   if (!cohorts_) {
-    if (event.serial) lose(lost_.value_or(kStartedAnew));
+    if (event.serial) lose(lost_.value_or(kAttemptStartedAnew));
     return;
   }
   if (event.serial && asked_ == event.serial) is_listed_ = true;

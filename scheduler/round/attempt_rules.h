@@ -7,6 +7,10 @@
 
 namespace coterie {
 
+// Why an attempt is lost (AttemptLost) whose sessions went with the process that had them. Devices did nothing wrong:
+// it ends no job (RoundMachine::kRestartsMax).
+inline constexpr const char* kAttemptStartedAnew = "the server was started anew while devices aggregated";
+
 struct AttemptRules {
   uint32_t cohort_count = 1;   // with secure aggregation
   uint32_t adverts_goal = 0;   // devices that close the rosters of all cohorts

@@ -90,7 +90,8 @@ void RoundMachine::adopt(const JobProgress& progress) {
     return end();
   }
   if (!round_) return open_next();
-  is_resumed_ = round_->state == RoundState::collecting;
+  // What this machine has seen selecting begins to collect by its own move, also one whose answer was lost.
+  if (!before || before->key != round_->key) is_resumed_ = round_->state == RoundState::collecting;
   switch (round_->state) {
     case RoundState::selecting: return enter_selecting();
     case RoundState::collecting: return enter_collecting();
@@ -346,7 +347,8 @@ void RoundMachine::after_failure() {
   if (!privacy_stop_.empty()) return give_up(privacy_stop_);
   if (!release_stop_.empty()) return give_up(release_stop_);
   const RoundSettings& rounds = settings().rounds;
-  if (round_->key.attempt.value() >= rounds.attempts_max) {
+  const uint32_t restarts = round_->reason == kAttemptStartedAnew ? kRestartsMax : 0;
+  if (round_->key.attempt.value() >= rounds.attempts_max + restarts) {
     return give_up("round " + std::to_string(round_->number) + " failed " + std::to_string(rounds.attempts_max) +
                    " times, the last time because " + round_->reason);
   }
@@ -439,9 +441,9 @@ PublishRound RoundMachine::published() const {
       .plan = with_terms(plan_of(settings(), job_id_, job_.values()), terms_of(settings(), facts_of(*round_, head_))),
       .weight = job_.spec.common.weight,
       .ticket_count = policy().ticket_count({round_->number, round_->key.attempt.value(), extensions_}),
+      .extensions = round_->state == RoundState::collecting ? extensions_ : 0,
       .goal_count = settings().rounds.goal_count,
       .keeps_updates = settings().aggregation.keeps_updates(),
-      .extensions = round_->state == RoundState::collecting ? extensions_ : 0,
       .selection = settings().rounds.selection};
   return {.notice = std::move(notice),
           .rules = {.cohort_count = cohort_count(settings()),

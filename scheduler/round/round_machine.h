@@ -155,6 +155,8 @@ class RoundMachine {
   void reload();
 
   static constexpr uint32_t kFinalizeFailuresMax = 5;
+  // Attempts of a round behind attempts_max that may follow restarts: a job that kills its server ends, too.
+  static constexpr uint32_t kRestartsMax = 100;
 
   // One request at a time: ask() replaces whatever we waited for; is_answer() says whether an event answers it.
   void ask(RoundRequest request);
@@ -186,7 +188,7 @@ class RoundMachine {
   uint32_t extensions_ = 0;
   uint32_t finalize_failures_ = 0;
   bool choice_overdue_ = false;
-  bool is_resumed_ = false;  // the round was collecting when it was loaded
+  bool is_resumed_ = false;  // the attempt was collecting when this machine first saw it
 
   std::optional<RoundRequest> pending_;
   uint64_t serial_ = 0;

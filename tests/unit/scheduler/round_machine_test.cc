@@ -183,6 +183,51 @@ TEST(RoundMachine, SaysOfABufferThatItCollectedBefore) {
   }
 }
 
+// Its sessions are this machine's: the answer of the move alone was lost, or another command made it look again.
+TEST(RoundMachine, HasNotResumedABufferThatItBeganItself) {
+  RoundMachine machine(JobId("j"));
+  machine.start();
+  JobProgress job = fresh_job();
+  job.job.spec.horizontal().rounds.policy = RoundPolicyKind::buffered;
+  job.job.spec.horizontal().privacy.level = SecurityLevel::masked;
+  job.latest.emplace();
+  job.latest->key = {RoundId(3), Attempt(1)};
+  job.latest->number = 1;
+  machine.step(ProgressLoaded{1, job}, Instant(Millis(0)));
+  machine.step(PoolChanged{5}, Instant(Millis(1)));
+  machine.step(RoundMoved{2, false}, Instant(Millis(2)));  // done before: by its own move
+  job.latest->state = RoundState::collecting;
+  const RoundEffects effects = machine.step(ProgressLoaded{3, job}, Instant(Millis(3)));
+  ASSERT_FALSE(effects.empty());
+  const auto& published = std::get<PublishRound>(effects[0]);
+  EXPECT_EQ(published.notice.state, RoundState::collecting);
+  EXPECT_FALSE(published.rules.is_resumed);
+}
+
+// What the machine asks for behind an attempt that failed for this reason.
+RoundRequest behind_attempt(uint32_t attempt, const std::string& reason) {
+  RoundMachine machine(JobId("j"));
+  machine.start();
+  JobProgress job = fresh_job();
+  job.latest.emplace();
+  job.latest->key = {RoundId(3), Attempt(attempt)};
+  job.latest->number = 1;
+  job.latest->state = RoundState::failed;
+  job.latest->reason = reason;
+  RoundEffects effects = machine.step(ProgressLoaded{1, job}, Instant(Millis(0)));
+  if (effects.empty()) effects = machine.step(TimePassed{}, Instant(Millis(60'000)));
+  return effects.empty() ? RoundRequest() : std::get<AskRound>(effects[0]).request;
+}
+
+TEST(RoundMachine, FailsNoJobForRestarts) {
+  const uint32_t max = fresh_job().job.spec.horizontal().rounds.attempts_max;
+  EXPECT_TRUE(std::holds_alternative<FailJob>(behind_attempt(max, "too few shares")));
+  EXPECT_TRUE(std::holds_alternative<OpenRound>(behind_attempt(max, kAttemptStartedAnew)));
+  EXPECT_TRUE(std::holds_alternative<OpenRound>(behind_attempt(max + 99, kAttemptStartedAnew)));
+  EXPECT_TRUE(std::holds_alternative<FailJob>(behind_attempt(max + 100, kAttemptStartedAnew))) << "it kills its server";
+  EXPECT_TRUE(std::holds_alternative<FailJob>(behind_attempt(max + 1, "too few shares")));
+}
+
 TEST(RoundMachine, IsNotConfusedByAClockThatGoesBack) {
   RoundMachine machine(JobId("j"));
   machine.start();
