@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <string>
 
+#include "device_sdk/client/opening_key.h"
+
 namespace coterie {
 namespace {
 
-// What is known of the model, moved to the place of the newest.
-ModelOpenings& newest_for(const Digest& model, ParticipantState& state) {
-  ModelOpenings openings{.model = model};
-  const auto known = std::ranges::find(state.openings, model, &ModelOpenings::model);
+// What is known of the key, moved to the place of the newest.
+ModelOpenings& newest_for(const Digest& key, ParticipantState& state) {
+  ModelOpenings openings{.model = key};
+  const auto known = std::ranges::find(state.openings, key, &ModelOpenings::model);
   if (known != state.openings.end()) {
     openings = *known;
     state.openings.erase(known);
@@ -23,25 +25,30 @@ ModelOpenings& newest_for(const Digest& model, ParticipantState& state) {
 
 Status check_openings(const PrivacyPolicy& policy, const Plan& plan, const Assignment& assignment,
                       const ParticipantState& state) {
-  const auto of_model = std::ranges::find(state.openings, assignment.model, &ModelOpenings::model);
-  if (of_model == state.openings.end()) return {};
-  // Below active it would tell what is told already.
-  const bool is_told = of_model->is_told && plan.privacy.level >= SecurityLevel::active;
-  const uint64_t count = uint64_t{of_model->sums} + (is_told ? 1 : 0);
+  const Digest key = opening_key(plan, assignment);
+  uint64_t count = 0;
+  for (const ModelOpenings& known : state.openings) {
+    if (!share_openings(known.model, key)) continue;
+    // Below active it would tell what is told already.
+    const bool is_told = known.is_told && plan.privacy.level >= SecurityLevel::active;
+    count += uint64_t{known.sums} + (is_told ? 1 : 0);
+  }
   if (count < policy.openings_max) return {};
+  const std::string what = plan.analytics ? "answered for this column or target " : "opened its update of this model ";
   return Error(ErrorCode::refused,
-               "plan: this device has opened its update of this model " + std::to_string(count) +
-                   " times, in any job, and it allows " + std::to_string(policy.openings_max),
+               "plan: this device has " + what + std::to_string(count) + " times, in any job, and it allows " +
+                   std::to_string(policy.openings_max),
                refusal_reason::kOpenings);
 }
 
-void count_opening(const Assignment& assignment, ParticipantState& state) {
-  ModelOpenings& openings = newest_for(assignment.model, state);
+void count_opening(const Plan& plan, const Assignment& assignment, ParticipantState& state) {
+  ModelOpenings& openings = newest_for(opening_key(plan, assignment), state);
   openings.sums = std::min(openings.sums, UINT32_MAX - 1) + 1;
 }
 
 void note_told(const Plan& plan, const Assignment& assignment, ParticipantState& state) {
-  if (plan.privacy.level < SecurityLevel::active) newest_for(assignment.model, state).is_told = true;
+  if (plan.privacy.level >= SecurityLevel::active) return;
+  newest_for(opening_key(plan, assignment), state).is_told = true;
 }
 
 }  // namespace coterie

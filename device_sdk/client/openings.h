@@ -9,6 +9,8 @@
 // Below level active a server that lies can read an update that has left. It counts as one opening for the model's
 // sums of level active and above, once. At level none there is no sum, and nothing to count but that; but whoever is
 // in an opened sum does not hand out the update of the same model.
+//
+// Plans with analytics count by the column that they ask for, and not by their model (opening_key.h).
 #pragma once
 
 #include "device_sdk/client/privacy_policy.h"
@@ -21,7 +23,7 @@ Status check_openings(const PrivacyPolicy& policy, const Plan& plan, const Assig
 
 // Counts one. To be durable before what opens a sum can leave. Beyond kOpeningsRememberedMax models the one whose
 // newest opening is oldest is forgotten.
-void count_opening(const Assignment& assignment, ParticipantState& state);
+void count_opening(const Plan& plan, const Assignment& assignment, ParticipantState& state);
 
 // Notes an update that is about to leave; below level active it may be known from then on. To be durable by then.
 void note_told(const Plan& plan, const Assignment& assignment, ParticipantState& state);

@@ -283,7 +283,8 @@ void ParticipantMachine::go_on_with(Plan plan, Bytes bytes) {
   if (const Status good = check_means(plan); !good) return refuse_plan(plan, good.error());
   if (const Status good = take_plan(plan); !good) return refuse_plan(plan, good.error());
   state_.plan = std::move(bytes);
-  advance(ParticipantPhase::planned);
+  // Whoever counts needs no table: what others have counted so far is not for devices to read.
+  advance(plan_->analytics ? ParticipantPhase::training : ParticipantPhase::planned);
 }
 
 void ParticipantMachine::refuse_plan(const Plan& plan, const Error& error) {
@@ -356,8 +357,9 @@ Status ParticipantMachine::check_means(const Plan& plan) const {
   COT_TRY(check_conditions(combined(policy_.required, plan.device_requirements), conditions_));
   const uint64_t bits = plan.update.encoding == UpdateEncoding::quantized ? plan.update.quantization.bits : 32;
   const uint64_t control_bytes = plan.control ? plan.update.control_value_count * sizeof(float) : 0;
-  return check_left(left_, {.upload_bytes = plan.update.value_count * bits / 8,
-                            .download_bytes = state_.assignment->model_bytes + control_bytes});
+  const uint64_t model_bytes = plan.analytics ? 0 : state_.assignment->model_bytes;  // it is not fetched
+  return check_left(
+      left_, {.upload_bytes = plan.update.value_count * bits / 8, .download_bytes = model_bytes + control_bytes});
 }
 
 void ParticipantMachine::note_refusal(const Plan& plan, const Error& error) {
@@ -425,7 +427,7 @@ void ParticipantMachine::handle(const AggregationAnswered& event) {
     case AggregationStep::went_on: return;
     case AggregationStep::masks: state_.has_masked = true; return;
     case AggregationStep::opens:
-      if (!std::exchange(state_.has_opened, true)) count_opening(*state_.assignment, state_);
+      if (!std::exchange(state_.has_opened, true)) count_opening(*plan_, *state_.assignment, state_);
       return;
     case AggregationStep::done: return count_round();
   }

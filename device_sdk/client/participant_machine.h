@@ -10,6 +10,8 @@
 //       +-------------------+--------------+---------------+-----------------+--------------+
 //                given up: expired, closed, refused by us, or wrong beyond repair       accepted
 //
+// A plan with analytics goes from assigned to training: its model is the table, which nobody needs who counts.
+//
 // A plan with a security level goes from training to `aggregating` in the place of `trained`: many exchanges
 // of one session of secure aggregation (secure/secagg/client.h), the update among them, until the sum is
 // unmasked or the session is over.

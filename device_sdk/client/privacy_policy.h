@@ -12,8 +12,8 @@
 //   separation       it comes too soon after the last participation
 //   corrupt_share    at level active or above, it counts on fewer corrupt devices than corrupt_share_min
 //   attempts         its holders are drawn, and this device has taken part in attempts_max attempts of the round
-//   openings         this device has given what opens a sum with its update of the plan's model openings_max times
-//                    (openings.h)
+//   openings         this device has given what opens a sum with its update of the plan's model, or of a plan with
+//                    analytics its answer for the column, openings_max times (openings.h)
 //   certificate      others would end their session over this device: it trusts an authority that has not
 //                    certified it, or whose certificate has ended, was revoked or is for another population
 //   analytics        it asks for counts of the examples, and the app has not said that it accepts such plans
@@ -62,7 +62,8 @@ struct PrivacyPolicy {
   // Attempts of one round that this device takes part in, under plans of those levels whose roster may have more than
   // kCompleteRosterMax devices. Each draws holders anew, and the server sees who they are before it goes on (ADR 51).
   uint32_t attempts_max = kAttemptsMax;
-  // Sums of one model, over all jobs, that this device helps to open with its update in them (openings.h).
+  // Sums of one model, or tables of one column, over all jobs, that this device helps to open with its update in them
+  // (openings.h).
   uint32_t openings_max = UINT32_MAX;
   // No job goes below the highest level that any had: for a device whose app says nothing of levels.
   bool keeps_level = false;

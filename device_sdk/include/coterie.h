@@ -175,7 +175,7 @@ typedef struct coterie_policy {
                               0: 0.1; else in [0.1, 1/3] */
   uint32_t attempts_max;       /* of one round, where a cohort may have more than 255 devices; 0: 3 */
   uint32_t accepts_none;       /* not 0: where security_level_min is 0 it means NONE, and is the app's word for it */
-  uint32_t openings_max; /* sums with this device's update of one model, over all jobs, that it helps to open; 0: 1 */
+  uint32_t openings_max; /* sums of one model, or tables of one column, over all jobs, that it helps to open; 0: 1 */
   uint64_t accepts_analytics; /* not 0: this device counts its examples for jobs that ask for a table of counts and
                               train nothing; 0: it refuses such plans, whatever they promise. 64 bits, so that no
                               padding of an older app's struct can be taken for it */

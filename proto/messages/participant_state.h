@@ -36,9 +36,9 @@ struct DeviceSpent {
 
 inline constexpr size_t kOpeningsRememberedMax = 256;  // models
 
-// How often this device's update of one model was opened.
+// How often this device's update of one model was opened, or its answer for one column.
 struct ModelOpenings {
-  Digest model;
+  Digest model;          // or what plans with analytics look at: device_sdk/client/opening_key.h
   uint32_t sums = 0;     // to whose opening this device gave its shares
   bool is_told = false;  // below level active one has left, which a server that lies can read
   friend bool operator==(const ModelOpenings&, const ModelOpenings&) = default;

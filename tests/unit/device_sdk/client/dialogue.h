@@ -8,6 +8,7 @@
 
 #include "device_sdk/client/participant_machine.h"
 #include "proto/codec/codec.h"
+#include "proto/messages/analytics_lanes.h"
 #include "secure/crypto/digest.h"
 #include "secure/dp/distributed/device_noise.h"
 #include "secure/identity/manifest.h"
@@ -80,6 +81,12 @@ class Dialogue {
     plan.ledger = ledger;
     plan.log = log;
     plan.staleness = staleness;
+    if (analytics) {
+      plan.analytics = analytics;
+      plan.update.value_count = lane_count(*analytics);
+      plan.update.clip_l2 = clip_of(*analytics);
+      plan.update.fixed_point = FixedPointSpec::finest(8, 1, 1000);
+    }
     return plan;
   }
   Assignment unsigned_assignment() const {
@@ -156,6 +163,7 @@ class Dialogue {
   LedgerHead ledger;
   std::optional<SignedLogHead> log;
   StalenessRules staleness = {};  // likewise
+  std::optional<AnalyticsRules> analytics = {};
   JobId job{"job"};
   std::string model = "model";
   RoundKey round{RoundId(5), Attempt(1)};

@@ -175,19 +175,96 @@ TEST(ParticipantOpenings, AreRememberedOfTheNewestModels) {
   const auto may = [&](size_t number) { return check_openings(policy, plan, of_model(number), state).has_value(); };
   for (size_t number = 0; number < kOpeningsRememberedMax; ++number) {
     EXPECT_TRUE(may(number));
-    count_opening(of_model(number), state);
+    count_opening(plan, of_model(number), state);
   }
   EXPECT_FALSE(may(0));
-  count_opening(of_model(0), state);  // under a policy that allows two
+  count_opening(plan, of_model(0), state);  // under a policy that allows two
   EXPECT_EQ(state.openings.back().sums, 2u);
   for (size_t number = 0; number < 3; ++number) {
-    count_opening(of_model(1'000 + number), state);
+    count_opening(plan, of_model(1'000 + number), state);
     EXPECT_EQ(state.openings.size(), kOpeningsRememberedMax);
     EXPECT_FALSE(may(0)) << "the newest opening of a model counts";
     EXPECT_FALSE(may(1'000));
     EXPECT_TRUE(may(1 + number)) << "the oldest is forgotten";
     EXPECT_FALSE(may(2 + number)) << "and no other";
   }
+}
+
+// Number 3 is looked at.
+AnalyticsRules ages() { return {.input_values = 8, .feature = 3, .edges = {1, 2, 3}}; }
+
+Dialogue counting(uint32_t openings_max = 1) {
+  ParticipantPolicy policy = opening_at_most(openings_max);
+  policy.privacy.accepts_analytics = true;
+  Dialogue d(1, policy);
+  d.privacy = rules_of(SecurityLevel::active);
+  d.analytics = ages();
+  return d;
+}
+
+// With other edges in a second job the difference of two tables is the answer of whoever is in one of them alone.
+TEST(ParticipantOpenings, AreOfAColumnHoweverItIsAskedFor) {
+  const std::function<void(Dialogue&)> again[] = {
+      [](Dialogue&) {},
+      [](Dialogue& d) { d.analytics->edges.push_back(4); },
+      [](Dialogue& d) {
+        d.analytics = {.kind = AnalyticsKind::distinct, .input_values = 8, .feature = 3, .buckets = 16};
+      },
+      [](Dialogue& d) { d.analytics->values_max = d.analytics->lane_max = 5; },
+      [](Dialogue& d) { d.analytics = {.input_values = 8, .feature = 1, .categories = 3}; },
+      [](Dialogue& d) { d.analytics->feature = 0, d.analytics->missing_feature = 3; },
+      [](Dialogue& d) { d.analytics->input_values = 9; },
+      [](Dialogue& d) { d.version = ModelVersion(5); },
+  };
+  for (size_t i = 0; i < std::size(again); ++i) {
+    SCOPED_TRACE(i);
+    Dialogue d = counting();
+    open_a_sum(d);
+    d.restart();
+    d.job = JobId("other");
+    d.model = "whatever the server calls a table";
+    d.round.round = RoundId(6);
+    again[i](d);
+    EXPECT_EQ(reason(d), "openings");
+    EXPECT_THAT(d.machine->last_error()->message(), testing::HasSubstr("answered for this column or target 1 times"));
+  }
+}
+
+TEST(ParticipantOpenings, OfAnotherColumnAreOthers) {
+  const std::function<void(Dialogue&)> others[] = {
+      [](Dialogue& d) { d.analytics->feature = 2; },
+      [](Dialogue& d) { d.analytics = {.input_values = 8, .feature = 4, .categories = 3}; },
+      [](Dialogue& d) { d.analytics = {.source = AnalyticsSource::label, .input_values = 8, .categories = 3}; },
+      [](Dialogue& d) { d.analytics.reset(); },
+  };
+  for (size_t i = 0; i < std::size(others); ++i) {
+    SCOPED_TRACE(i);
+    Dialogue d = counting();
+    open_a_sum(d);
+    others[i](d);
+    d.version = ModelVersion(5);
+    d.reach(Phase::assigned);
+    d.tell(d.good_answer());
+    EXPECT_EQ(d.machine->last_error(), std::nullopt);
+    EXPECT_TRUE(d.state().phase == (d.analytics ? Phase::training : Phase::planned));
+  }
+}
+
+// One target, whether it is read as a class or as a number.
+TEST(ParticipantOpenings, OfTheTargetAreOneWhateverItIsReadAs) {
+  Dialogue d = counting(2);
+  d.analytics = {.source = AnalyticsSource::label, .input_values = 8, .categories = 3};
+  open_a_sum(d);
+  d.analytics = {.source = AnalyticsSource::target, .input_values = 8, .edges = {1, 2}};
+  open_a_sum(d);
+  EXPECT_EQ(reason(d), "openings");
+}
+
+TEST(ParticipantOpenings, WhoCountsFetchesNoTable) {
+  Dialogue d = counting();
+  d.reach(Phase::assigned);
+  d.tell(d.good_answer());
+  EXPECT_TRUE(d.is_next<DoTrain>());
 }
 
 }  // namespace
