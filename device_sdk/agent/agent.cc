@@ -24,7 +24,6 @@ namespace coterie {
 namespace {
 
 constexpr uint64_t kModelBytesMax = 1ull << 34;
-constexpr char kUpdateFile[] = "update.cotf";
 constexpr uint64_t kClockBytesMax = 32;
 constexpr Millis kClockKeptFrom{1'000};
 constexpr Millis kHoldPause{60'000};                  // until a device that is held back looks again by itself
@@ -101,6 +100,8 @@ Agent::Agent(AgentSettings settings, os::File lock, std::shared_ptr<const Signer
   api_.trust(machine_.state().keys);
 }
 
+Agent::~Agent() { (void)meter_.keep(); }
+
 DeviceClocks Agent::clocks() const { return {.own = os::wall_now(), .server = api_.server_now()}; }
 
 // A plan that was kept is judged as the machine is made.
@@ -155,7 +156,7 @@ Result<AgentProgress> Agent::step() {
     machine_.step(*event, api_.server_now());
     // One step may lead from an update that is too late to new work: what was trained for the one is not for the other.
     const bool round_ended = round_before != RoundKey() && round_of(machine_.state()) != round_before;
-    if (round_ended) training_.reset();
+    if (round_ended) training_.reset(), counting_.reset();
     if (round_ended || (machine_.state().is_late() && !machine_.state().joined)) aggregation_.reset();
     // Saved before the files go: a restart in between finds litter, not a round without its model.
     COT_TRY(files_.save(machine_.state()));
@@ -352,14 +353,6 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
 Result<uint64_t> Agent::seed_of(const Assignment& assignment) const {
   if (settings_.seed != 0) return repeated_seed(settings_.seed, assignment.model_version);
   return training_seed(training_path(assignment.round, "seed"));
-}
-
-// At once: values_max bounds what is read.
-Result<std::optional<ParticipantEvent>> Agent::count(const DoTrain& action) {
-  COT_ASSIGN(const uint64_t seed, seed_of(action.assignment));
-  const Result<Bytes> update = counted_update(action.plan, action.assignment, examples_, seed);
-  if (update) COT_TRY(vault_.write_file(kUpdateFile, *update));
-  return std::optional<ParticipantEvent>(TrainingEnded{update ? Status() : Status(update.error())});
 }
 
 // A state that is gone or damaged is as that of a device which has not trained yet: a device must not stand still for

@@ -65,6 +65,8 @@ struct AgentSettings {
   Bytes certificate;
 };
 
+class ExampleCounter;
+
 // What one step did, and what is due next.
 struct AgentProgress {
   enum class Activity : uint8_t {
@@ -98,9 +100,10 @@ class Agent {
                                              ExampleSource& examples);
 
   // Keeps what was not spent of what was charged.
-  ~Agent() { (void)meter_.keep(); }
+  ~Agent();
 
-  // One action: a request, or a slice of training. An error is the device's own (its disk), not the server's.
+  // One action: a request, or a slice of training or of counting. An error is the device's own (its disk), not the
+  // server's.
   Result<AgentProgress> step();
   const ParticipantState& state() const { return machine_.state(); }
   // The device's identity: an authority certifies its public key.
@@ -156,6 +159,7 @@ class Agent {
   ParticipantPolicy policy_for(const Population& population);
   Status keep_clock();
   std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }
+  static constexpr char kUpdateFile[] = "update.cotf";
   // Where the round's model lies.
   std::string model_path(const JobId& job, const DownloadRules& download, const Digest& model) const {
     return download.has_deltas() ? kept_.path(job, model) : path("model-" + model.hex() + ".cotf");
@@ -181,6 +185,7 @@ class Agent {
   uint64_t margin_us_;                 // of CPU time: what one action takes at most, as far as is known
   const CpuCharge* charge_ = nullptr;  // of the action under way, if its time is limited
   std::optional<Training> training_;
+  std::unique_ptr<ExampleCounter> counting_;  // in its place, of a plan with analytics
   std::unique_ptr<AggregationSession> aggregation_;
 };
 

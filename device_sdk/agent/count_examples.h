@@ -1,5 +1,5 @@
 // What a device counts of its examples for a plan with analytics (proto/messages/analytics.h), and its update of it:
-// one function for the agent and for tests, which hold it against what all examples together give.
+// one example a step, so that the agent stops between any two as it does between two steps of a training.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,30 @@
 
 namespace coterie {
 
-// The device's lanes. Where there are more than values_max examples it reads so many, drawn by `seed`. The rules are
-// valid. Errors: the source's, such as that its examples have another size.
-Result<std::vector<float>> count_examples(const AnalyticsRules& rules, ExampleSource& examples, uint64_t seed);
+// Counts the source's examples; where there are more than values_max of them, so many that `seed` draws: the same seed
+// draws the same. Not thread-safe.
+class ExampleCounter {
+ public:
+  // `size`: of the source. The rules are valid.
+  ExampleCounter(const AnalyticsRules& rules, uint64_t size, uint64_t seed);
 
-// The same as an update of the assignment's round, encoded. Its header says that no example was trained on: how many
-// the device has would be a release beside the sum. The plan has analytics.
-Result<Bytes> counted_update(const Plan& plan, const Assignment& assignment, ExampleSource& examples, uint64_t seed);
+  bool finished() const { return done_ == drawn_.size(); }
+  // Reads the next example of a source that is as it was. Precondition: not finished. Errors: the source's, such as
+  // that its examples have another size; conflict if it has fewer examples by now.
+  Status step(ExampleSource& examples);
+  uint64_t done() const { return done_; }  // examples
+  // The device's lanes so far.
+  const std::vector<float>& lanes() const { return lanes_; }
+
+ private:
+  AnalyticsRules rules_;
+  std::vector<uint64_t> drawn_;  // ascending
+  size_t done_ = 0;
+  std::vector<float> lanes_, input_;
+};
+
+// The lanes as an update of the assignment's round, encoded. Its header says that no example was trained on: how many
+// the device has would be a release beside the sum.
+Bytes counted_update(const Plan& plan, const Assignment& assignment, const std::vector<float>& lanes);
 
 }  // namespace coterie

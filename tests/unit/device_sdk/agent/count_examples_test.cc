@@ -29,6 +29,12 @@ class Counted final : public ExampleSource {
   uint64_t size_, reads_ = 0;
 };
 
+Result<std::vector<float>> count_examples(const AnalyticsRules& rules, ExampleSource& examples, uint64_t seed) {
+  ExampleCounter counter(rules, examples.size(), seed);
+  while (!counter.finished()) COT_TRY(counter.step(examples));
+  return counter.lanes();
+}
+
 AnalyticsRules rules_for(uint32_t values_max, uint32_t lane_max) {
   return {.input_values = 2, .edges = {4, 8}, .values_max = values_max, .lane_max = lane_max};
 }
@@ -70,15 +76,20 @@ TEST(CountExamples, TellsExamplesOfAnotherSize) {
   EXPECT_ERROR(count_examples(rules, examples, 1), ErrorCode::invalid_argument, "2 numbers");
 }
 
+TEST(CountExamples, StopsWhereExamplesHaveGone) {
+  Counted ten(10), five(5);
+  ExampleCounter counter(rules_for(10, 10), ten.size(), 1);
+  for (int i = 0; i < 5; ++i) ASSERT_OK(counter.step(five));
+  EXPECT_ERROR(counter.step(five), ErrorCode::conflict, "fewer than when the counting began");
+}
+
 TEST(CountExamples, SaysNothingOfADeviceButThatItCounted) {
   Counted none(0);
   EXPECT_EQ(*count_examples(rules_for(5, 5), none, 1), std::vector<float>(4));
   Plan plan;
   plan.analytics = rules_for(5, 5);
-  Counted ten(10);
-  const Result<Bytes> update = counted_update(plan, {.round = {RoundId(3), Attempt(2)}}, ten, 1);
-  ASSERT_OK(update);
-  const auto decoded = decode_update(*update);
+  const Bytes update = counted_update(plan, {.round = {RoundId(3), Attempt(2)}}, {1, 2, 3, 4});
+  const auto decoded = decode_update(update);
   ASSERT_OK(decoded);
   EXPECT_EQ(decoded->header.round, (RoundKey{RoundId(3), Attempt(2)}));
   EXPECT_EQ(decoded->header.value_count, 4u);
