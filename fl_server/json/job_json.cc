@@ -92,6 +92,10 @@ void read_rounds(JsonReader reader, HorizontalSettings& settings) {
   reader.read("attempts_max", rounds.attempts_max);
   reader.read("nodes_min", rounds.nodes_min);
   reader.read("separation_min", rounds.separation_min);
+  // Devices answer for a column once (ADR 126): each round asks others.
+  if (settings.analytics && rounds.separation_min == 0 && rounds.count > 1) {
+    rounds.separation_min = std::min(rounds.count, kSeparationMax);
+  }
   size_t policy = static_cast<size_t>(rounds.policy);
   reader.read_choice("policy", round_policy_names(), policy);
   rounds.policy = static_cast<RoundPolicyKind>(policy);

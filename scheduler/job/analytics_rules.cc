@@ -85,10 +85,12 @@ void check_update(const HorizontalSettings& settings, SettingsChecker& check) {
                 "must be " + std::to_string(meant.value_abs_max) + why);
   check.require(own.weight_max == 1, "/update/weight_max", "must be 1" + why);
   check.require(own.weight_share_max == 1, "/update/weight_share_max", "must be 1" + why);
-  const uint64_t rounds = uint64_t{settings.rounds.count} * settings.rounds.ticket_count();
-  check.require(rounds <= kTableCountMax / settings.analytics->rules.lane_max, "/analytics/lane_max",
-                "must leave every count exact: rounds, times devices of a round, times lane_max must be at most " +
-                    std::to_string(kTableCountMax));
+  const uint64_t rounds = uint64_t{settings.rounds.count} * counted_max(settings.rounds);
+  check.require(
+      rounds <= kTableCountMax / settings.analytics->rules.lane_max, "/analytics/lane_max",
+      "must leave every count exact: rounds.count, times four times the devices that a round asks, times lane_max "
+      "must be at most " +
+          std::to_string(kTableCountMax));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ void check_rounds(const RoundSettings& rounds, SettingsChecker& check) {
   check.in_range(rounds.over_selection, 1.0, 10.0, "/rounds/over_selection");
   check.in_range<uint32_t>(rounds.pool_min, 0, 10'000'000, "/rounds/pool_min");
   check.in_range<uint32_t>(rounds.nodes_min, 0, kNodesMax, "/rounds/nodes_min");
-  check.in_range<uint32_t>(rounds.separation_min, 0, 1'000'000, "/rounds/separation_min");
+  check.in_range<uint32_t>(rounds.separation_min, 0, kSeparationMax, "/rounds/separation_min");
   check.in_range(rounds.selecting_max, Millis(1), Millis(86'400'000), "/rounds/selecting_ms_max");
   check.in_range(rounds.collecting_max, Millis(1), Millis(86'400'000), "/rounds/collecting_ms_max");
   check.in_range(rounds.retry_delay, Millis(0), Millis(86'400'000), "/rounds/retry_delay_ms");
@@ -170,11 +170,9 @@ void check_secure_aggregation(const HorizontalSettings& settings, SettingsChecke
 }
 
 FixedPointSpec fixed_point_of(const HorizontalSettings& settings) {
-  // A round may accept more than its goal: everybody who holds a ticket, and stragglers that a restart let in twice.
   const uint32_t contributors = settings.aggregation.keeps_updates()
                                     ? kept_updates_max(settings.rounds)
-                                    : std::max<uint32_t>(1024, 4 * std::max(settings.rounds.ticket_count(),
-                                                                            settings.rounds.first_ticket_count()));
+                                    : std::max<uint32_t>(1024, counted_max(settings.rounds));
   return FixedPointSpec::finest(settings.update.value_abs_max, settings.update.weight_max, contributors);
 }
 
@@ -188,6 +186,10 @@ uint64_t RoundSettings::far_enough_before(uint64_t number) const {
 uint32_t RoundSettings::pool_target() const {
   if (pool_min != 0) return pool_min;
   return static_cast<uint32_t>(std::min<uint64_t>(selection.candidates(ticket_count()), 1'000'000'000));
+}
+
+uint32_t counted_max(const RoundSettings& rounds) {
+  return 4 * std::max(rounds.ticket_count(), rounds.first_ticket_count());
 }
 
 std::string_view to_string(NoiseMechanism mechanism) { return kNoiseMechanisms[static_cast<size_t>(mechanism)]; }

@@ -36,6 +36,8 @@ std::string_view to_string(RoundPolicyKind kind);
 // In the order of the enumerators.
 std::span<const std::string_view> round_policy_names();
 
+inline constexpr uint32_t kSeparationMax = 1'000'000;
+
 // How a round picks devices and when it ends.
 struct RoundSettings {
   uint32_t count = 10;             // rounds to do
@@ -65,6 +67,9 @@ struct RoundSettings {
   uint64_t far_enough_before(uint64_t number) const;
   uint32_t pool_target() const;
 };
+
+// Updates that a round may count: of everybody who holds a ticket, and of stragglers that a restart let in twice.
+uint32_t counted_max(const RoundSettings& rounds);
 
 struct UpdateSettings {
   float clip_l2 = 0;            // 0: none

@@ -46,6 +46,18 @@ TEST(AnalyticsJson, ReadsWhatItWrites) {
   EXPECT_EQ(read.analytics->rules.missing_feature, 2u);
 }
 
+TEST(AnalyticsJson, EachRoundAsksOtherDevicesUnlessSaid) {
+  Problems problems;
+  for (const auto& [said, separation] : {std::pair<json, uint32_t>{{{"count", 5}}, 5},
+                                         {{{"count", 5}, {"separation_min", 1}}, 1},
+                                         {{{"count", 1}}, 0},
+                                         {json::object(), 0}}) {
+    const JobSettings read = read_counting(ages(), problems, {{"name", "ages"}, {"rounds", said}});
+    EXPECT_EQ(read.horizontal().rounds.separation_min, separation) << said;
+    EXPECT_EQ(job_settings_from_json(to_json(read), problems), read) << said;
+  }
+}
+
 TEST(AnalyticsJson, NamesWhatIsWrong) {
   const auto pointers = [](const char* key, const json& value) {
     Problems problems;
