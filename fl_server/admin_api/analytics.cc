@@ -1,6 +1,7 @@
 // What a job with analytics has counted, on the admin plane.
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
@@ -23,8 +24,8 @@ constexpr size_t kRoundsReadMax = 10'000;
 constexpr uint64_t kTableBytesMax = 64ull << 20;
 
 struct CountedRounds {
-  uint64_t updates = 0;
-  double noise_variance = 0;  // of a lane
+  std::optional<uint64_t> updates = 0;  // none: it is not known of all
+  double noise_variance = 0;            // of a lane
 };
 
 // All rounds up to the version. One whose row retention has taken counts as the largest there may have been, so that
@@ -44,10 +45,13 @@ Result<CountedRounds> add_rounds(AdminContext& context, const JobRecord& job, ui
   for (const RoundRecord& round : rounds) {
     if (round.base.value() + 1 > version) continue;
     ++known;
-    counted.updates += round.totals.updates;
+    *counted.updates += round.totals.updates;
     add_noise(round.totals.updates, 1);
   }
-  if (known < version) add_noise(settings.rounds.ticket_count(), version - known);
+  if (known < version) {
+    counted.updates.reset();
+    add_noise(counted_max(settings.rounds), version - known);
+  }
   return counted;
 }
 
@@ -68,7 +72,7 @@ Result<nlohmann::json> result_in(AdminContext& context, const JobRecord& job) {
   json["job"] = job.id.value();
   json["state"] = to_string(job.state);
   json["rounds"] = newest[0].version.value();
-  json["updates"] = rounds.updates;
+  json["updates"] = rounds.updates ? nlohmann::json(*rounds.updates) : nlohmann::json();
   json["table"] = newest[0].digest.hex();
   return json;
 }

@@ -79,13 +79,14 @@ nlohmann::json to_json(const AnalyticsSettings& analytics, const AnalyticsResult
   if (const std::optional<DistinctCount>& distinct = result.distinct) {
     json["distinct"] = {{"estimate", or_null(distinct->estimate)}, {"low", or_null(distinct->low)},
                         {"high", or_null(distinct->high)},         {"buckets", distinct->buckets},
-                        {"occupied", distinct->occupied},          {"threshold", distinct->threshold}};
+                        {"occupied", distinct->occupied},          {"threshold", distinct->threshold},
+                        {"seen_from", distinct->seen_from}};
     return json;
   }
   json["bins"] = nlohmann::json::array();
   for (const CountedBin& bin : result.bins) {
     nlohmann::json one = {{"count", bin.count}, {"low", bin.low}, {"high", bin.high}};
-    if (bin.name.empty()) {
+    if (bin.from || bin.to) {  // of numbers; a category's name may be empty
       one["from"] = or_null(bin.from);
       one["to"] = or_null(bin.to);
     } else {

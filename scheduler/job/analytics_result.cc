@@ -34,16 +34,18 @@ QuantileRange quantile_in(const std::vector<double>& edges, std::span<const floa
   double all = 0, below = 0;
   for (size_t j = 0; j < bins; ++j) all += static_cast<double>(counts[j]);
   if (!(all > 0)) return range;
-  std::optional<size_t> first, last;
-  for (size_t j = 0; j < bins && !last; ++j) {
+  // Noise may lead the sums over a stretch that is nearly empty back below: the quantile may be anywhere up to there.
+  std::optional<size_t> first;
+  size_t last = 0;
+  for (size_t j = 0; j < bins; ++j) {
     below += static_cast<double>(counts[j]);
     const auto under = static_cast<double>(j + 1), over = static_cast<double>(bins - j - 1);
     const double error = kNormal95 * noise * std::sqrt(under * (1 - at) * (1 - at) + over * at * at);
     if (!first && below + error >= at * all) first = j;
-    if (below - error >= at * all) last = j;
+    if (below - error < at * all) last = j + 1;
   }
   if (first && *first > 0) range.from = edges[*first - 1];
-  if (last && *last < edges.size()) range.to = edges[*last];
+  if (last < edges.size()) range.to = edges[last];
   return range;
 }
 
@@ -54,6 +56,7 @@ double occupied_from(uint64_t buckets, double noise) {
 
 DistinctCount distinct_in(std::span<const float> counts, double noise) {
   DistinctCount distinct{.buckets = counts.size(), .threshold = occupied_from(counts.size(), noise)};
+  distinct.seen_from = distinct.threshold + kNormal95 * noise;
   distinct.occupied = static_cast<uint64_t>(
       std::ranges::count_if(counts, [&](float count) { return static_cast<double>(count) > distinct.threshold; }));
   if (distinct.occupied == distinct.buckets) return distinct;
@@ -63,7 +66,8 @@ DistinctCount distinct_in(std::span<const float> counts, double noise) {
   distinct.estimate = m * load;
   // What occupies so many buckets is at least so many values.
   distinct.low = std::max(static_cast<double>(distinct.occupied), *distinct.estimate - error);
-  distinct.high = *distinct.estimate + error;
+  // Nor is there a bound above, where noise may hide any number of values that few devices have.
+  if (!(noise > 0)) distinct.high = *distinct.estimate + error;
   return distinct;
 }
 

@@ -32,10 +32,11 @@ struct QuantileRange {
 // corrected for, with a standard error of sqrt(m (e^t - t - 1)), t = values / m.
 struct DistinctCount {
   uint64_t buckets = 0, occupied = 0;
-  double threshold =
-      0;  // a bucket with this count at most is taken for empty; 0 without noise. With noise a value that
-          // no more devices have than so many may be missed, so that the estimate is of frequent ones
-  std::optional<double> estimate, low, high;  // none: no bucket is empty, take more
+  double threshold = 0;  // a bucket with this count at most is taken for empty; 0 without noise
+  double seen_from = 0;  // a value that so many devices have or more is seen in 97 of 100 cases; 0 without noise
+  // Without noise the number of values, and its interval. With noise the estimate is of the values that are seen, as
+  // frequent ones are, and `low` holds for all; there is no `high`. None: no bucket is empty, take more.
+  std::optional<double> estimate, low, high;
 };
 
 struct AnalyticsResult {

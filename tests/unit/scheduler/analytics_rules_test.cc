@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "aggregation/robust/registry.h"
 #include "aggregation/strategy/registry.h"
@@ -140,30 +141,60 @@ TEST(AnalyticsResult, OfNothingHasNoQuantile) {
   EXPECT_EQ(result.quantiles[1].to, std::nullopt);
 }
 
-// Normal noise by its definition, many times: the intervals hold as often as they say.
-TEST(AnalyticsResult, IntervalsHoldAsOftenAsTheySay) {
-  constexpr double kNoise = 4;
-  const float truth[] = {30, 80, 50, 40, 60};
-  constexpr int kTrials = 2'000;
-  uint64_t state = 7;
-  const auto uniform = [&] {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (static_cast<double>(state >> 11) + 0.5) * 0x1p-53;
-  };
-  int bins_hold = 0, medians_hold = 0;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    std::vector<float> counts(std::begin(truth), std::end(truth));
+// Normal noise by its definition, the same each time.
+class NormalNoise {
+ public:
+  std::vector<float> on(std::vector<float> counts, double deviation) {
     for (float& count : counts) {
       const double normal = std::sqrt(-2 * std::log(uniform())) * std::cos(2 * M_PI * uniform());
-      count += static_cast<float>(kNoise * normal);
+      count += static_cast<float>(deviation * normal);
     }
-    const AnalyticsResult result = result_of(numbers(), counts, kNoise);
+    return counts;
+  }
+
+ private:
+  double uniform() {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return (static_cast<double>(state_ >> 11) + 0.5) * 0x1p-53;
+  }
+  uint64_t state_ = 7;
+};
+
+// Many times: the intervals hold as often as they say.
+TEST(AnalyticsResult, IntervalsHoldAsOftenAsTheySay) {
+  constexpr double kNoise = 4;
+  const std::vector<float> truth = {30, 80, 50, 40, 60};
+  constexpr int kTrials = 2'000;
+  NormalNoise noise;
+  int bins_hold = 0, medians_hold = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const AnalyticsResult result = result_of(numbers(), noise.on(truth, kNoise), kNoise);
     bins_hold += result.bins[1].low <= 80 && 80 <= result.bins[1].high;
     const QuantileRange& median = result.quantiles[1];  // the 100th of 200: in [0, 10)
     medians_hold += median.from.value_or(-1) <= 0 && median.to.value_or(99) >= 10;
   }
   EXPECT_NEAR(static_cast<double>(bins_hold) / kTrials, 0.95, 0.02);
   EXPECT_GE(static_cast<double>(medians_hold) / kTrials, 0.94);
+}
+
+// Around the median nobody is: sums over a hundred bins of noise cross half of all again and again.
+TEST(AnalyticsResult, AQuantileInAnEmptyStretchIsWithinItsBins) {
+  constexpr double kNoise = 3;
+  constexpr int kTrials = 1'000;
+  std::vector<float> truth(103);  // none is missing
+  truth[0] = 500;
+  truth[101] = 501;
+  AnalyticsSettings analytics = *counting().analytics;
+  analytics.edges.resize(101);
+  std::iota(analytics.edges.begin(), analytics.edges.end(), 0);
+  analytics.quantiles = {0.5};
+  NormalNoise noise;
+  int holds = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const AnalyticsResult result = result_of(analytics, noise.on(truth, kNoise), kNoise);
+    holds += !result.quantiles[0].to;  // the 501st of 1001 is the first above the last edge
+  }
+  EXPECT_GE(holds, kTrials * 95 / 100);
 }
 
 AnalyticsSettings buckets(uint32_t count) {
@@ -201,6 +232,19 @@ TEST(AnalyticsResult, TakesNoiseForNoValue) {
   const AnalyticsResult result = result_of(buckets(1'024), counts, 3);
   EXPECT_EQ(result.distinct->occupied, 1u);
   EXPECT_NEAR(result.distinct->threshold, 3 * std::sqrt(2 * std::log(10'240.0)), 1e-9);
+  EXPECT_NEAR(result.distinct->seen_from, result.distinct->threshold + 1.96 * 3, 1e-3);
+  EXPECT_EQ(result.distinct->high, std::nullopt) << "noise may hide any number of rare values";
+}
+
+TEST(AnalyticsResult, SeesAValueOfAsManyDevicesAsItSays) {
+  constexpr double kNoise = 3;
+  NormalNoise noise;
+  std::vector<float> counts(4'096);
+  const double seen_from = result_of(buckets(4'096), counts, kNoise).distinct->seen_from;
+  for (size_t i = 0; i < 1'000; ++i) counts[i] = static_cast<float>(std::ceil(seen_from));
+  const DistinctCount distinct = *result_of(buckets(4'096), noise.on(counts, kNoise), kNoise).distinct;
+  EXPECT_GE(distinct.occupied, 965u);
+  EXPECT_LE(distinct.occupied, 1'000u);
 }
 
 }  // namespace

@@ -90,6 +90,15 @@ TEST(AnalyticsJson, WritesResults) {
   EXPECT_EQ(written["bins"][0], (json{{"from", nullptr}, {"to", 10.0}, {"count", 1.0}, {"low", 1.0}, {"high", 1.0}}));
   EXPECT_EQ(written["bins"][3]["name"], "missing");
   EXPECT_EQ(written["quantiles"][0], (json{{"quantile", 0.5}, {"from", 10.0}, {"to", 20.5}}));
+  const json classes = {{"kind", "histogram"}, {"source", "label"}, {"input_values", 3}, {"categories", {"", "b"}}};
+  const AnalyticsSettings named = *read_counting(classes, problems).horizontal().analytics;
+  const json of_names = to_json(named, result_of(named, std::span(counts).first(3), 0));
+  EXPECT_EQ(of_names["bins"][0], (json{{"name", ""}, {"count", 1.0}, {"low", 1.0}, {"high", 1.0}}));
+  const json values = {{"kind", "distinct"}, {"source", "label"}, {"input_values", 3}, {"buckets", 64}};
+  const AnalyticsSettings distinct = *read_counting(values, problems).horizontal().analytics;
+  const json noisy = to_json(distinct, result_of(distinct, std::vector<float>(64), 1))["distinct"];
+  EXPECT_TRUE(noisy["high"].is_null());
+  EXPECT_GT(noisy["seen_from"], noisy["threshold"]);
 }
 
 }  // namespace
