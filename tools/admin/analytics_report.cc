@@ -1,6 +1,7 @@
 #include "tools/admin/analytics_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/report.h"
@@ -10,7 +11,8 @@
 namespace coterie {
 namespace {
 
-constexpr size_t kBarColumns = 30;
+constexpr size_t kBarColumns = 24;
+constexpr int kLabelColumns = 22, kTitleColumns = 60;  // with them a line has at most 80 columns
 
 std::optional<double> number_in(const nlohmann::json& json, const char* key) {
   const auto found = json.find(key);
@@ -24,25 +26,27 @@ std::string range_words(const nlohmann::json& json) {
   return from ? format_digits(*from) + " and above" : "any";
 }
 
-std::string distinct_words(const nlohmann::json& distinct) {
+std::vector<std::string> distinct_words(const nlohmann::json& distinct) {
   const std::string full = format_count(distinct.value("occupied", uint64_t{0})) + " of " +
                            format_count(distinct.value("buckets", uint64_t{0})) + " buckets are occupied";
   const std::optional<double> estimate = number_in(distinct, "estimate");
-  if (!estimate) return full + ": too few to say how many values there are; take more";
-  std::string words = "about " + format_digits(*estimate) + " values, from " +
-                      format_digits(number_in(distinct, "low").value_or(0)) + " to " +
-                      format_digits(number_in(distinct, "high").value_or(0)) + "; " + full;
-  const double threshold = number_in(distinct, "threshold").value_or(0);
-  if (threshold > 0) words += ". Values that " + format_digits(threshold) + " devices or fewer have may be missing";
-  return words;
+  if (!estimate) return {full, "too few to say how many values there are; take more"};
+  const std::string about = "about " + format_digits(*estimate) + " values";
+  const std::string low = format_digits(number_in(distinct, "low").value_or(0));
+  if (const std::optional<double> high = number_in(distinct, "high")) {
+    return {about + ", from " + low + " to " + format_digits(*high), full};
+  }
+  const std::string seen_from = format_digits(std::ceil(number_in(distinct, "seen_from").value_or(0)));
+  return {about + " that " + seen_from + " devices or more have",
+          "at least " + low + " in all: noise hides how many are rarer", full};
 }
 
 std::string title_of(const AnalyticsReport& report) {
-  return report.kind + (report.column.empty() ? "" : " of " + report.column);
+  return report.kind + (report.column.empty() ? "" : " of " + shortened(report.column, kTitleColumns));
 }
 
 std::string subtitle_of(const AnalyticsReport& report) {
-  return counted(report.updates, "update") + " in " + counted(report.rounds, "round") +
+  return (report.updates ? counted(*report.updates, "update") : "updates") + " in " + counted(report.rounds, "round") +
          (report.noise_deviation > 0 ? "; noise of " + format_digits(report.noise_deviation) + " in each count" : "");
 }
 
@@ -63,11 +67,16 @@ Result<AnalyticsReport> parse_analytics(const nlohmann::json& answer) {
                          .kind = answer.value("kind", ""),
                          .column = answer.value("column", ""),
                          .rounds = answer.value("rounds", uint64_t{0}),
-                         .updates = answer.value("updates", uint64_t{0}),
+                         .updates = {},
                          .noise_deviation = number_in(answer, "noise_deviation").value_or(0)};
+  const auto updates = answer.find("updates");
+  if (updates != answer.end() && updates->is_number_unsigned()) report.updates = updates->get<uint64_t>();
   if (answer.contains("distinct")) report.distinct = distinct_words(answer["distinct"]);
   for (const nlohmann::json& bin : answer.value("bins", nlohmann::json::array())) {
-    report.bins.push_back({.label = bin.contains("name") ? bin.value("name", "") : range_words(bin),
+    const std::string name = bin.value("name", "");
+    report.bins.push_back({.label = !bin.contains("name") ? range_words(bin)
+                                    : name.empty()        ? "(empty)"
+                                                          : name,
                            .count = number_in(bin, "count").value_or(0),
                            .low = number_in(bin, "low").value_or(0),
                            .high = number_in(bin, "high").value_or(0)});
@@ -81,7 +90,8 @@ Result<AnalyticsReport> parse_analytics(const nlohmann::json& answer) {
 
 std::string analytics_text(const AnalyticsReport& report) {
   std::string text = printable(title_of(report)) + "\n" + subtitle_of(report) + "\n\n";
-  if (!report.distinct.empty()) return text + report.distinct + "\n";
+  for (const std::string& line : report.distinct) text += line + "\n";
+  if (!report.distinct.empty()) return text;
   const bool has_noise = report.noise_deviation > 0;
   std::vector<Table::Column> columns = {{report.column.empty() ? "BIN" : "VALUE"}, {"COUNT", Table::Align::right}};
   if (has_noise) columns.push_back({"95 OF 100 TIMES"});
@@ -89,7 +99,7 @@ std::string analytics_text(const AnalyticsReport& report) {
   Table table(columns);
   const double most = largest(report);
   for (const AnalyticsReport::Bin& bin : report.bins) {
-    std::vector<std::string> cells = {printable(bin.label), format_digits(bin.count)};
+    std::vector<std::string> cells = {shortened(bin.label, kLabelColumns), format_digits(bin.count)};
     if (has_noise) cells.push_back(format_digits(bin.low) + " to " + format_digits(bin.high));
     const double share = std::clamp(bin.count / most, 0.0, 1.0);
     cells.push_back(std::string(static_cast<size_t>(share * kBarColumns + 0.5), '#'));
@@ -103,10 +113,14 @@ std::string analytics_text(const AnalyticsReport& report) {
 std::string draw_analytics(const AnalyticsReport& report) {
   constexpr double kLabels = 180, kBars = 420, kWidth = 720, kRow = 22, kTop = 70;
   Svg svg;
-  const double height = kTop + kRow * static_cast<double>(report.bins.size()) + 30;
+  const double lines = static_cast<double>(std::max(report.bins.size(), report.distinct.size()));
+  const double height = kTop + kRow * lines + 30;
   svg.rectangle("paper", {0, 0}, kWidth, height);
   svg.text("title", {20, 30}, title_of(report));
-  svg.text("soft", {20, 50}, report.distinct.empty() ? subtitle_of(report) : report.distinct);
+  svg.text("soft", {20, 50}, subtitle_of(report));
+  for (size_t i = 0; i < report.distinct.size(); ++i) {
+    svg.text("soft", {20, kTop + kRow * static_cast<double>(i) + 4}, report.distinct[i]);
+  }
   const double scale = kBars / largest(report);
   for (size_t i = 0; i < report.bins.size(); ++i) {
     const AnalyticsReport::Bin& bin = report.bins[i];

@@ -1,5 +1,5 @@
-// What a job with analytics has counted, as the admin plane tells it, for people: as text in at most 80 columns, and
-// drawn. Pure.
+// What a job with analytics has counted, as the admin plane tells it, for people: as text, and drawn. Names are
+// cut so that a line has at most 80 columns. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,11 +18,12 @@ struct AnalyticsReport {
     double count = 0, low = 0, high = 0;
   };
   std::string job, state, kind, column;
-  uint64_t rounds = 0, updates = 0;
+  uint64_t rounds = 0;
+  std::optional<uint64_t> updates;  // none: the server does not know of all rounds any more
   double noise_deviation = 0;
   std::vector<Bin> bins;
   std::vector<std::string> quantiles;  // "0.5: from 20 to below 30"
-  std::string distinct;                // a sentence; empty: a histogram
+  std::vector<std::string> distinct;   // clauses, a line each; empty: a histogram
 };
 
 // malformed: not such an answer. Names are whatever the job's owner has sent: whoever prints them makes them printable.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 #include "base/text/suggest.h"
@@ -41,46 +42,71 @@ Status read_setting(std::string_view text, AnalyticsChoice& choice) {
   return {};
 }
 
-// Equal bins from low to high; the last edge lies just above what was seen, so that it belongs to a bin.
-std::vector<double> equal_edges(double low, double high, uint32_t bins) {
-  const double width = (high > low ? high - low : 1) / bins;
+// From this number to the next float32 above it.
+double step_above(double number) {
+  const auto rounded = static_cast<float>(std::abs(number));
+  return static_cast<double>(std::nextafter(rounded, INFINITY)) - static_cast<double>(rounded);
+}
+
+// A number of the examples, as the contract tells it.
+struct NumberColumn {
+  double low, high, mean, deviation;
+  bool is_standardised;
+};
+
+// Equal bins from low to high. The last edge lies just above what was seen, also as examples have it, so that it
+// belongs to a bin: examples are float32, and may be standardised before.
+std::vector<double> equal_edges(const NumberColumn& column, uint32_t bins) {
+  const bool has_width = column.high > column.low;
+  const double width = (has_width ? column.high - column.low : 1) / bins;
   std::vector<double> edges;
-  for (uint32_t i = 0; i <= bins; ++i) edges.push_back(low + width * i);
-  edges.back() = high > low ? high + width * 1e-6 : edges.back();
+  for (uint32_t i = 0; i <= bins; ++i) edges.push_back(column.low + width * i);
+  if (!has_width) return edges;
+  constexpr double kSteps = 4;
+  double step = step_above(column.high);
+  if (column.is_standardised) {
+    step = std::max(step, column.deviation * step_above((column.high - column.mean) / column.deviation));
+  }
+  edges.back() = column.high + std::max(width * 1e-6, kSteps * step);
   return edges;
 }
 
-void take_number(double low, double high, double mean, double deviation, bool is_standardised, uint32_t bins,
-                 AnalyticsSettings& analytics) {
+// One value only is encoded as 0 in standardised examples, whatever it is: its edges have no place there.
+Status take_number(const NumberColumn& column, uint32_t bins, AnalyticsSettings& analytics) {
+  if (column.is_standardised && !(column.deviation > 0)) {
+    return wrong("--analytics: column " + analytics.column + " has one value only, which is no number of the " +
+                 "standardised examples; take another column");
+  }
   if (analytics.rules.kind == AnalyticsKind::histogram) {
-    analytics.edges = equal_edges(low, high, bins);
+    analytics.edges = equal_edges(column, bins);
     analytics.quantiles = {0.25, 0.5, 0.75};
   }
-  if (!is_standardised || !(deviation > 0)) return;
-  analytics.mean = mean;
-  analytics.deviation = deviation;
+  if (!column.is_standardised) return {};
+  analytics.mean = column.mean;
+  analytics.deviation = column.deviation;
+  return {};
 }
 
-void take_target(const ContractTarget& target, uint32_t bins, AnalyticsSettings& analytics) {
+Status take_target(const ContractTarget& target, uint32_t bins, AnalyticsSettings& analytics) {
   if (!target.is_number) {
     analytics.rules.source = AnalyticsSource::label;
     if (analytics.rules.kind == AnalyticsKind::histogram) analytics.categories = target.classes;
-    return;
+    return {};
   }
   analytics.rules.source = AnalyticsSource::target;
-  take_number(target.low, target.high, target.mean, target.deviation, target.is_standardised, bins, analytics);
+  return take_number({target.low, target.high, target.mean, target.deviation, target.is_standardised}, bins, analytics);
 }
 
-void take_column(const InputContract& contract, const ContractColumn& column, size_t place, uint32_t bins,
-                 AnalyticsSettings& analytics) {
+Status take_column(const InputContract& contract, const ContractColumn& column, size_t place, uint32_t bins,
+                   AnalyticsSettings& analytics) {
   analytics.rules.source = AnalyticsSource::feature;
   analytics.rules.feature = static_cast<uint32_t>(place);
   if (column.is_category) {
     analytics.categories = column.values;
-    return;
+    return {};
   }
-  take_number(column.low, column.high, column.mean, column.deviation, contract.standardise, bins, analytics);
   if (column.missing > 0) analytics.rules.missing_feature = static_cast<uint32_t>(place + 1);
+  return take_number({column.low, column.high, column.mean, column.deviation, contract.standardise}, bins, analytics);
 }
 
 Error no_column(const AnalyticsChoice& choice, const InputContract& contract) {
@@ -128,13 +154,13 @@ Result<AnalyticsSettings> analytics_of(const AnalyticsChoice& choice, const Inpu
   rules.input_values = static_cast<uint32_t>(numbers);
   analytics.column = choice.column;
   if (choice.column == kTarget || choice.column == contract.target.column) {
-    take_target(contract.target, choice.bins, analytics);
+    COT_TRY(take_target(contract.target, choice.bins, analytics));
     return analytics;
   }
   size_t place = 0;
   for (const ContractColumn& column : contract.columns) {
     if (column.name == choice.column) {
-      take_column(contract, column, place, choice.bins, analytics);
+      COT_TRY(take_column(contract, column, place, choice.bins, analytics));
       return analytics;
     }
     place += column.width(contract.one_hot);

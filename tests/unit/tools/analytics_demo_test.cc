@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "fl_server/json/job_json.h"
 #include "proto/messages/analytics_lanes.h"
@@ -77,6 +78,34 @@ TEST(AnalyticsChoice, NamesWhatIsWrong) {
                "people has no column size; it has target, age, colour, height");
 }
 
+// The highest that was seen belongs to the last bin also where float32 has few steps left, as of times.
+TEST(AnalyticsChoice, TheHighestBelongsToTheLastBin) {
+  InputContract contract = people();
+  for (const auto& [mean, deviation] : {std::pair{1.7e9, 86'400.0}, {0.0, 1e-3}, {-5e6, 2.0}}) {
+    ContractColumn& column = contract.columns[0];
+    column.mean = mean;
+    column.deviation = deviation;
+    column.low = mean - 2 * deviation;
+    column.high = mean + 3 * deviation;
+    const Result<AnalyticsSettings> settings = analytics_of(*parse_analytics_choice("histogram:age"), contract, 1);
+    ASSERT_OK(settings);
+    ASSERT_OK(validate(rules_of(*settings)));
+    std::vector<float> input;
+    add_standard(column, true, column.high, input);
+    input.resize(6);
+    EXPECT_EQ(lane_of(rules_of(*settings), input, 0), 10u) << mean;
+  }
+}
+
+TEST(AnalyticsChoice, RefusesAStandardisedColumnOfOneValue) {
+  InputContract contract = people();
+  contract.columns[0].deviation = 0;
+  const auto choose = [&] { return analytics_of(*parse_analytics_choice("histogram:age"), contract, 1); };
+  EXPECT_ERROR(choose(), ErrorCode::invalid_argument, "column age has one value only");
+  contract.standardise = false;
+  EXPECT_OK(choose());
+}
+
 TEST(AnalyticsJobPlan, NeedsNoModel) {
   JobSettings job{.common = {.name = "ages"}, .kind = HorizontalSettings{}};
   HorizontalSettings& settings = job.horizontal();
@@ -118,8 +147,31 @@ TEST(AnalyticsReport, IsForPeople) {
   const std::string svg = draw_analytics(*report);
   EXPECT_THAT(svg, HasSubstr("&lt;missing&gt;"));
   EXPECT_THAT(svg, Not(HasSubstr("\x1b")));
+  answer["updates"] = nullptr;
+  answer["bins"][2]["name"] = "";
+  answer["bins"][1] = {{"name", std::string(128, 'x')}, {"count", 123456.7}, {"low", 123456.7}, {"high", 123456.7}};
+  const std::string other = analytics_text(*parse_analytics(answer));
+  EXPECT_THAT(other, HasSubstr("(empty)"));
+  EXPECT_THAT(other, HasSubstr("updates in 1 round"));
+  std::istringstream lines(other);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   answer["schema"] = "other";
   EXPECT_ERROR(parse_analytics(answer), ErrorCode::malformed, "coterie.analytics_result.v1");
+}
+
+TEST(AnalyticsReport, SaysWhatNoiseHidesOfDistinctValues) {
+  nlohmann::json answer = {
+      {"schema", "coterie.analytics_result.v1"},
+      {"kind", "distinct"},
+      {"distinct",
+       {{"estimate", 20.2}, {"low", 18}, {"high", 23}, {"buckets", 4096}, {"occupied", 18}, {"seen_from", 0}}}};
+  EXPECT_THAT(analytics_text(*parse_analytics(answer)),
+              HasSubstr("about 20.2 values, from 18 to 23\n18 of 4,096 buckets are occupied"));
+  answer["distinct"]["high"] = nullptr;
+  answer["distinct"]["seen_from"] = 18.7;
+  const std::string noisy = analytics_text(*parse_analytics(answer));
+  EXPECT_THAT(noisy, HasSubstr("about 20.2 values that 19 devices or more have\n"));
+  EXPECT_THAT(noisy, HasSubstr("at least 18 in all"));
 }
 
 }  // namespace
