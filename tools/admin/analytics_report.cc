@@ -11,7 +11,7 @@
 namespace coterie {
 namespace {
 
-constexpr size_t kBarColumns = 24;
+constexpr size_t kBarColumns = 20;
 constexpr int kLabelColumns = 22, kTitleColumns = 60;  // with them a line has at most 80 columns
 
 std::optional<double> number_in(const nlohmann::json& json, const char* key) {
