@@ -8,13 +8,6 @@
 namespace coterie {
 namespace {
 
-template <typename Kind>
-void read_kind(JsonReader& reader, const char* key, std::span<const std::string_view> names, Kind& kind) {
-  size_t index = static_cast<size_t>(kind) - 1;
-  reader.read_choice(key, names, index);
-  kind = static_cast<Kind>(index + 1);
-}
-
 nlohmann::json or_null(const std::optional<double>& value) { return value ? nlohmann::json(*value) : nlohmann::json(); }
 
 }  // namespace
@@ -25,10 +18,10 @@ void read_analytics(JsonReader& reader, HorizontalSettings& settings) {
   AnalyticsSettings analytics;
   AnalyticsRules& rules = analytics.rules;
   own.require("kind");
-  read_kind(own, "kind", analytics_kind_names(), rules.kind);
+  own.read_kind("kind", analytics_kind_names(), rules.kind);
   own.read("column", analytics.column);
   own.require("source");
-  read_kind(own, "source", analytics_source_names(), rules.source);
+  own.read_kind("source", analytics_source_names(), rules.source);
   own.require("input_values");
   own.read("input_values", rules.input_values);
   own.read("feature", rules.feature);

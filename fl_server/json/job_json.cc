@@ -23,16 +23,8 @@
 namespace coterie {
 namespace {
 
-// The enum counts from 1.
-template <typename Kind>
-void read_kind(JsonReader& reader, const char* key, std::span<const std::string_view> names, Kind& kind) {
-  size_t index = static_cast<size_t>(kind) - 1;
-  reader.read_choice(key, names, index);
-  kind = static_cast<Kind>(index + 1);
-}
-
 void read_training(JsonReader reader, TrainingSettings& training, RateSchedule& schedule) {
-  read_kind(reader, "loss", loss_names(), training.loss);
+  reader.read_kind("loss", loss_names(), training.loss);
   size_t target = static_cast<size_t>(training.target);
   reader.read_choice("target", target_names(), target);
   training.target = static_cast<TargetKind>(target);
@@ -55,7 +47,7 @@ void read_training(JsonReader reader, TrainingSettings& training, RateSchedule& 
   reader.read("steps_max", training.steps_max);
   JsonReader optimizer = reader.object("optimizer");
   OptimizerSettings& settings = training.optimizer;
-  read_kind(optimizer, "kind", optimizer_names(), settings.kind);
+  optimizer.read_kind("kind", optimizer_names(), settings.kind);
   optimizer.read("learning_rate", settings.learning_rate);
   optimizer.read("momentum", settings.momentum);
   optimizer.read("weight_decay", settings.weight_decay);

@@ -48,6 +48,13 @@ class JsonReader {
   // One of `names`; the value is the index.
   void read_choice(const char* key, std::initializer_list<std::string_view> names, size_t& index);
   void read_choice(const char* key, std::span<const std::string_view> names, size_t& index);
+  // The same of an enum that counts from 1.
+  template <typename Kind>
+  void read_kind(const char* key, std::span<const std::string_view> names, Kind& kind) {
+    size_t index = static_cast<size_t>(kind) - 1;
+    read_choice(key, names, index);
+    kind = static_cast<Kind>(index + 1);
+  }
   // The object under `key`; an absent one reads as empty.
   JsonReader object(const char* key);
 

@@ -171,7 +171,7 @@ def selection_rules():
 def job_keys():
     """JobSettings in docs/openapi.json and examples/job.json have the keys that the sources of job JSON read."""
     sources = "".join(text(path.relative_to(ROOT)) for path in sorted((ROOT / "fl_server/json").glob("*_json.cc")))
-    real = set(re.findall(r'(?:\.read(?:_choice)?\(|read_kind\(\w+, )"(\w+)"', sources))
+    real = set(re.findall(r'\.read(?:_choice|_kind)?\("(\w+)"', sources))
     real |= {name for rule in robust_rows() + selection_rows() for name, _ in rule["settings"]}
     real |= set(re.findall(r'(?:reader|update)\.object\("(\w+)"', sources)) | {"optimizer"}
     real |= {setting for rule in strategy_rows() for setting, _, _ in rule["settings"]} | {"kind"}
