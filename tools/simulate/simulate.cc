@@ -1,19 +1,13 @@
 #include "tools/simulate/simulate.h"
 
 #include <sched.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
-#include "scheduler/selection/selection_registry.h"
 #include "secure/crypto/digest.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
@@ -30,8 +24,10 @@
 #include "tools/simulate/inputs.h"
 #include "tools/simulate/job_file.h"
 #include "tools/simulate/mpi/open_ranks.h"
+#include "tools/simulate/rank_folder.h"
 #include "tools/simulate/ranked_cohort.h"
 #include "tools/simulate/simulation.h"
+#include "tools/simulate/summary.h"
 #include "tools/tensorboard/event_log.h"
 #include "tools/tensorboard/round_scalars.h"
 
@@ -58,9 +54,7 @@ DemoOptions demo_options(const SimulateOptions& options, const SimulationInputs&
   return demo;
 }
 
-using Tally = SimulationStory;
-
-void add(const VirtualRound& round, Tally& tally) {
+void add(const VirtualRound& round, SimulationStory& tally) {
   tally.drawn += round.drawn;
   tally.counted += round.counted.size();
   tally.lost += round.lost;
@@ -68,98 +62,6 @@ void add(const VirtualRound& round, Tally& tally) {
   tally.surplus += round.surplus;
   tally.virtual_seconds += round.seconds;
   tally.shares.add(round.counted);
-}
-
-bool is_of_numbers(const DemoResult& result) { return result.options.target == TargetKind::values; }
-
-template <typename T>
-nlohmann::ordered_json or_null(std::optional<T> value) {
-  return value && std::isfinite(*value) ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-}
-
-// "accuracy 91.3 %", or of numbers "R2 0.812".
-std::string score_text(const ModelScore& score, bool is_of_numbers) {
-  if (is_of_numbers) return "R2 " + format_fixed(score.r2.value_or(NAN), 3);
-  return "accuracy " + format_percent(score.accuracy);
-}
-
-void add_scores(nlohmann::ordered_json& json, const DemoResult& result) {
-  if (is_of_numbers(result)) {
-    json["mae_before"] = or_null(result.before.mae);
-    json["r2_before"] = or_null(result.before.r2);
-    json["mae"] = or_null(result.after.mae);
-    json["r2"] = or_null(result.after.r2);
-  } else {
-    json["accuracy_before"] = result.before.accuracy;
-    json["accuracy"] = result.after.accuracy;
-  }
-  json["loss"] = result.after.loss_mean;
-}
-
-nlohmann::ordered_json summary_of(const DemoResult& result, const Tally& tally, const SimulateOptions& options,
-                                  const SimulationInputs& inputs, double seconds) {
-  const HorizontalSettings& job = inputs.job.horizontal();
-  const double rate = seconds > 0 ? static_cast<double>(tally.counted) / seconds : 0;
-  nlohmann::ordered_json json = {{"schema", "coterie.simulate.v1"},
-                                 {"rounds", done_rounds(result).size()},
-                                 {"attempts_failed", result.attempts.size() - done_rounds(result).size()},
-                                 {"devices", result.options.devices},
-                                 {"shards", result.label_counts.size()},
-                                 {"drawn", tally.drawn},
-                                 {"counted", tally.counted},
-                                 {"lost", tally.lost},
-                                 {"late", tally.late},
-                                 {"surplus", tally.surplus},
-                                 {"virtual_seconds", tally.virtual_seconds},
-                                 {"seconds", seconds},
-                                 {"clients_per_second", rate},
-                                 {"threads", options.threads},
-                                 {"seed", result.options.seed},
-                                 {"split", to_string(result.options.split)},
-                                 {"security", to_string(result.options.security)},
-                                 {"aggregation", job.aggregation.name()},
-                                 {"selection", job.rounds.selection.rule->name},
-                                 {"devices_counted", tally.shares.devices()},
-                                 {"counted_by_speed", tally.shares.by_speed([&](uint32_t device) {
-                                    return training_seconds(inputs.fleet, job, device);
-                                  })},
-                                 {"attack", to_string(options.attack)}};
-  add_scores(json, result);
-  json["update_bytes"] = result.update_bytes;
-  json["download_bytes"] = result.download_bytes;
-  json["model_digest"] = result.model_digest;
-  json["run_dir"] = result.run_dir;
-  return json;
-}
-
-// An attempt that ended, for programs: the words of metrics.csv.
-void print_event(const RoundReport& round, const VirtualRound& plan) {
-  nlohmann::ordered_json event = {{"event", "round_" + round.state},
-                                  {"round", round.number},
-                                  {"attempt", round.attempt},
-                                  {"selected", round.selected},
-                                  {"accepted", round.accepted},
-                                  {"lost", plan.lost},
-                                  {"late", plan.late},
-                                  {"surplus", plan.surplus},
-                                  {"seconds", or_null(std::optional(round.seconds))}};
-  if (round.state == "failed") {
-    event["reason"] = round.reason;
-  } else {
-    event["examples"] = round.examples;
-    event["train_loss"] = or_null(round.train_loss);
-    event["evaluation_loss"] = or_null(round.evaluation_loss);
-    if (round.evaluation_mae) {  // the target is a number
-      event["evaluation_mae"] = or_null(round.evaluation_mae);
-      event["evaluation_r2"] = or_null(round.evaluation_r2);
-    } else {
-      event["train_accuracy"] = or_null(round.train_accuracy);
-      event["evaluation_accuracy"] = or_null(round.evaluation_accuracy);
-    }
-    event["train_seconds"] = or_null(std::optional(round.train_seconds));
-  }
-  std::printf("%s\n", event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
-  std::fflush(stdout);
 }
 
 class Run {
@@ -171,7 +73,7 @@ class Run {
   }
 
   Status run(DemoResult& result);
-  const Tally& tally() const { return tally_; }
+  const SimulationStory& tally() const { return tally_; }
   double seconds() const { return seconds_; }
   uint64_t rounds_kept() const { return rounds_kept_; }  // of the last checkpoint
 
@@ -187,10 +89,10 @@ class Run {
   const RunFolder& folder_;
   ProgressLine& progress_;
   Ranks& ranks_;
-  Tally tally_;
+  SimulationStory tally_;
   Instant begin_{};
   double seconds_ = 0;
-  uint64_t round_ = 0, rounds_kept_ = 0;
+  uint64_t round_ = 0, rounds_kept_ = 0, counted_before_ = 0;
   EventLog log_;
 };
 
@@ -199,8 +101,9 @@ void Run::watch(uint64_t done) {
   const double seconds = seconds_since(begin_);
   const RoundSettings& rounds = inputs_.job.horizontal().rounds;
   const uint64_t so_far = tally_.counted + done, all = uint64_t{rounds.count} * rounds.goal_count;
-  if (seconds <= 0 || so_far == 0) return;
-  const double rate = static_cast<double>(so_far) / seconds;
+  const uint64_t own = so_far - counted_before_;  // a checkpoint's were not in these seconds
+  if (seconds <= 0 || own == 0) return;
+  const double rate = static_cast<double>(own) / seconds;
   const double left = static_cast<double>(all - std::min(all, so_far)) / rate;
   progress_.show("round " + std::to_string(round_) + "/" + std::to_string(rounds.count) + "  " + std::to_string(done) +
                  " updates  " + format_fixed(rate, rate < 10 ? 1 : 0) + " clients/s  about " + format_seconds(left) +
@@ -213,7 +116,10 @@ Status Run::note(const SimulatedRound& round, DemoResult& result) {
   for (const uint32_t device : round.plan.counted) ++result.rounds_trained[device % result.rounds_trained.size()];
   progress_.print(round_line(round.report, inputs_.job.horizontal().rounds.count, progress_.terminal()));
   if (!tells()) return {};
-  if (options_.events) print_event(round.report, round.plan);
+  if (options_.events) {
+    std::printf("%s\n", event_of(round.report, round.plan).c_str());
+    std::fflush(stdout);
+  }
   return log_round(log_, round.report, std::nullopt, result.update_bytes);
 }
 
@@ -279,6 +185,7 @@ Status Run::go_on(const Checkpoint& checkpoint, Simulation& simulation, CohortTr
   if (tally_.rounds_trained.size() != result.rounds_trained.size()) {
     return Error(ErrorCode::malformed, options_.checkpoint + ": /rounds_trained is of another number of parts");
   }
+  counted_before_ = tally_.counted;
   result.attempts = tally_.attempts;
   result.rounds_trained = tally_.rounds_trained;
   rounds_kept_ = simulation.rounds_done();
@@ -297,18 +204,7 @@ Status Run::leave(const Simulation& simulation, DemoResult& result) const {
   COT_TRY(folder_.write("metrics.csv", as_bytes(metrics_csv(result))));
   COT_TRY(folder_.write("chart.svg", as_bytes(draw_chart(chart_of(result)))));
   COT_TRY(folder_.write("chart.html", as_bytes(draw_chart_page(chart_of(result)))));
-  return folder_.write("summary.json",
-                       as_bytes(summary_of(result, tally_, options_, inputs_, seconds_).dump(2) + "\n"));
-}
-
-std::string told(const DemoResult& result, const Tally& tally, double seconds) {
-  return "\nHeld-out " + score_text(result.after, is_of_numbers(result)) + " (" +
-         score_text(result.before, is_of_numbers(result)) + " before training)\n  drawn " + format_count(tally.drawn) +
-         ": counted " + format_count(tally.counted) + ", lost " + format_count(tally.lost) + ", late " +
-         format_count(tally.late) + ", surplus " + format_count(tally.surplus) + "\n  " + format_seconds(seconds) +
-         ", " + format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +
-         format_seconds(tally.virtual_seconds) + " of virtual time\n  model " + result.model_digest + "\n\nIn " +
-         result.run_dir + "\n  model.cotf chart.svg chart.html metrics.csv held-out.cotf summary.json\n";
+  return folder_.write("summary.json", as_bytes(summary_of(result, tally_, options_, inputs_, seconds_, 2) + "\n"));
 }
 
 constexpr const char* kStart =
@@ -323,31 +219,6 @@ uint32_t cores() {
 }
 
 std::string rank_name(const Ranks& ranks) { return "rank " + std::to_string(ranks.rank()); }
-
-// A rank's own work, which nobody reads behind it: a new folder of this user alone.
-Result<std::string> rank_folder(uint32_t rank) {
-  std::error_code ignored;
-  std::string path =
-      (std::filesystem::temp_directory_path(ignored) / ("coterie-rank-" + std::to_string(rank) + "-XXXXXX")).string();
-  if (::mkdtemp(path.data()) != nullptr) return path;
-  return Error(ErrorCode::unavailable, path + ": cannot be created: " + std::generic_category().message(errno));
-}
-
-// Nothing of it stays.
-void leave_nothing(RunFolder& folder, const Ranks& ranks) {
-  folder.interrupted();
-  std::error_code ignored;  // a folder that is not empty is somebody's
-  if (ranks.rank() > 0) std::filesystem::remove(folder.path(), ignored);
-}
-
-// Errors: those of the folder of a rank above 0, and of RunFolder.
-Result<RunFolder> folder_of(const DemoOptions& demo, const Ranks& ranks) {
-  if (ranks.rank() > 0) {
-    COT_ASSIGN(const std::string path, rank_folder(ranks.rank()));
-    return RunFolder::create(path, demo.keep);
-  }
-  return demo.out.empty() ? RunFolder::create_default(demo.keep) : RunFolder::create(demo.out, demo.keep);
-}
 
 Status status_of(const auto& result) { return result ? Status() : Status(result.error()); }
 
@@ -400,9 +271,9 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
   }
   if (done) {
     folder->finished();
-    run_done = {.score = score_text(result.after, is_of_numbers(result)),
+    run_done = {.score = score_text(result.after, result),
                 .seconds = run.seconds(),
-                .summary = summary_of(result, run.tally(), options, *inputs, run.seconds()).dump(),
+                .summary = summary_of(result, run.tally(), options, *inputs, run.seconds()),
                 .told = told(result, run.tally(), run.seconds())};
     return ExitCode::ok;
   }

@@ -1,0 +1,118 @@
+#include "tools/simulate/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "scheduler/selection/selection_registry.h"
+#include "tools/cli/table.h"
+#include "tools/demo/result.h"
+#include "tools/simulate/checkpoint.h"
+#include "tools/simulate/inputs.h"
+
+namespace coterie {
+namespace {
+
+bool is_of_numbers(const DemoResult& result) { return result.options.target == TargetKind::values; }
+
+template <typename T>
+nlohmann::ordered_json or_null(std::optional<T> value) {
+  return value && std::isfinite(*value) ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+void add_scores(nlohmann::ordered_json& json, const DemoResult& result) {
+  if (is_of_numbers(result)) {
+    json["mae_before"] = or_null(result.before.mae);
+    json["r2_before"] = or_null(result.before.r2);
+    json["mae"] = or_null(result.after.mae);
+    json["r2"] = or_null(result.after.r2);
+  } else {
+    json["accuracy_before"] = result.before.accuracy;
+    json["accuracy"] = result.after.accuracy;
+  }
+  json["loss"] = result.after.loss_mean;
+}
+
+}  // namespace
+
+std::string score_text(const ModelScore& score, const DemoResult& result) {
+  if (is_of_numbers(result)) return "R2 " + format_fixed(score.r2.value_or(NAN), 3);
+  return "accuracy " + format_percent(score.accuracy);
+}
+
+std::string summary_of(const DemoResult& result, const SimulationStory& tally, const SimulateOptions& options,
+                       const SimulationInputs& inputs, double seconds, int indent) {
+  const HorizontalSettings& job = inputs.job.horizontal();
+  const double rate = seconds > 0 ? static_cast<double>(tally.counted) / seconds : 0;
+  nlohmann::ordered_json json = {{"schema", "coterie.simulate.v1"},
+                                 {"rounds", done_rounds(result).size()},
+                                 {"attempts_failed", result.attempts.size() - done_rounds(result).size()},
+                                 {"devices", result.options.devices},
+                                 {"shards", result.label_counts.size()},
+                                 {"drawn", tally.drawn},
+                                 {"counted", tally.counted},
+                                 {"lost", tally.lost},
+                                 {"late", tally.late},
+                                 {"surplus", tally.surplus},
+                                 {"virtual_seconds", tally.virtual_seconds},
+                                 {"seconds", seconds},
+                                 {"clients_per_second", rate},
+                                 {"threads", options.threads},
+                                 {"seed", result.options.seed},
+                                 {"split", to_string(result.options.split)},
+                                 {"security", to_string(result.options.security)},
+                                 {"aggregation", job.aggregation.name()},
+                                 {"selection", job.rounds.selection.rule->name},
+                                 {"devices_counted", tally.shares.devices()},
+                                 {"counted_by_speed", tally.shares.by_speed([&](uint32_t device) {
+                                    return training_seconds(inputs.fleet, job, device);
+                                  })},
+                                 {"attack", to_string(options.attack)}};
+  add_scores(json, result);
+  json["update_bytes"] = result.update_bytes;
+  json["download_bytes"] = result.download_bytes;
+  json["model_digest"] = result.model_digest;
+  json["run_dir"] = result.run_dir;
+  return json.dump(indent);
+}
+
+std::string event_of(const RoundReport& round, const VirtualRound& plan) {
+  nlohmann::ordered_json event = {{"event", "round_" + round.state},
+                                  {"round", round.number},
+                                  {"attempt", round.attempt},
+                                  {"selected", round.selected},
+                                  {"accepted", round.accepted},
+                                  {"lost", plan.lost},
+                                  {"late", plan.late},
+                                  {"surplus", plan.surplus},
+                                  {"seconds", or_null(std::optional(round.seconds))}};
+  if (round.state == "failed") {
+    event["reason"] = round.reason;
+  } else {
+    event["examples"] = round.examples;
+    event["train_loss"] = or_null(round.train_loss);
+    event["evaluation_loss"] = or_null(round.evaluation_loss);
+    if (round.evaluation_mae) {  // the target is a number
+      event["evaluation_mae"] = or_null(round.evaluation_mae);
+      event["evaluation_r2"] = or_null(round.evaluation_r2);
+    } else {
+      event["train_accuracy"] = or_null(round.train_accuracy);
+      event["evaluation_accuracy"] = or_null(round.evaluation_accuracy);
+    }
+    event["train_seconds"] = or_null(std::optional(round.train_seconds));
+  }
+  return event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string told(const DemoResult& result, const SimulationStory& tally, double seconds) {
+  return "\nHeld-out " + score_text(result.after, result) + " (" + score_text(result.before, result) +
+         " before training)\n  drawn " + format_count(tally.drawn) + ": counted " + format_count(tally.counted) +
+         ", lost " + format_count(tally.lost) + ", late " + format_count(tally.late) + ", surplus " +
+         format_count(tally.surplus) + "\n  " + format_seconds(seconds) + ", " +
+         format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +
+         format_seconds(tally.virtual_seconds) + " of virtual time\n  model " + result.model_digest + "\n\nIn " +
+         result.run_dir + "\n  model.cotf chart.svg chart.html metrics.csv held-out.cotf summary.json\n";
+}
+
+}  // namespace coterie
