@@ -61,7 +61,7 @@ DistinctCount distinct_in(std::span<const float> counts, double noise) {
       std::ranges::count_if(counts, [&](float count) { return static_cast<double>(count) > distinct.threshold; }));
   if (distinct.occupied == distinct.buckets) return distinct;
   const auto m = static_cast<double>(distinct.buckets);
-  const double load = -std::log(static_cast<double>(distinct.buckets - distinct.occupied) / m);
+  const double load = std::log(m / static_cast<double>(distinct.buckets - distinct.occupied));
   const double error = kNormal95 * std::sqrt(m * (std::exp(load) - load - 1));
   distinct.estimate = m * load;
   // What occupies so many buckets is at least so many values.

@@ -285,16 +285,24 @@ void add_security(CLI::App& demo, DemoOptions& options) {
       ->check(between(0.0, 0.3));
 }
 
+// Behind the options of a training, of which none means anything to devices that count.
 void add_analytics(CLI::App& demo, DemoOptions& options) {
-  demo.add_option_function<std::string>(
-          "--analytics",
-          [&options](const std::string& text) { options.analytics = parse_analytics_choice(text).value(); },
-          "devices count a column and train nothing: histogram:COLUMN or distinct:COLUMN, where target is a column, "
-          "too; "
-          "behind it bins=N, buckets=N, values=N (examples of a device that count: all without noise, 1 with it). "
-          "--security and noise are as for a training, one round asks all devices")
-      ->type_name("KIND:COLUMN[,...]")
-      ->check(checked_by([](const std::string& text) { return parse_analytics_choice(text); }));
+  CLI::Option* analytics =
+      demo.add_option_function<std::string>(
+              "--analytics",
+              [&options](const std::string& text) { options.analytics = parse_analytics_choice(text).value(); },
+              "devices count a column and train nothing: histogram:COLUMN or distinct:COLUMN, where target is a "
+              "column, "
+              "too; "
+              "behind it bins=N, buckets=N, values=N (examples of a device that count: all without noise, 1 with it). "
+              "--security and noise are as for a training, one round asks all devices")
+          ->type_name("KIND:COLUMN[,...]")
+          ->check(checked_by([](const std::string& text) { return parse_analytics_choice(text); }));
+  for (const char* of_a_training :
+       {"--model", "--strategy", "--rounds", "--fraction", "--selection", "--optimizer", "--loss", "--lr",
+        "--local-epochs", "--batch-size", "--lora", "--augment", "--patience"}) {
+    analytics->excludes(demo.get_option(of_a_training));
+  }
 }
 
 void add_compression(CLI::App& demo, DemoOptions& options) {

@@ -54,21 +54,21 @@ std::string round_line(const RoundReport& round, uint64_t rounds, const Terminal
            terminal.red("attempt " + std::to_string(round.attempt) + " failed: " + printable(round.reason));
   }
   line += "  " + numbered(round.accepted, round.selected) + " devices";
-  const double loss = round.evaluation_loss.value_or(NAN);
-  line += "  loss " + padded_left(format_fixed(loss, 3), 6);
+  const bool has_trained = round.examples > 0 || round.evaluation_loss;  // else devices have counted
   double part = round.evaluation_accuracy.value_or(NAN);
+  if (has_trained) line += "  loss " + padded_left(format_fixed(round.evaluation_loss.value_or(NAN), 3), 6);
   if (round.evaluation_mae) {
     part = round.evaluation_r2.value_or(NAN);
     line += "  MAE " + padded_left(format_digits(*round.evaluation_mae), 8);
     line += "  R2 " + terminal.bold(padded_left(format_fixed(part, 3), 6));
-  } else {
+  } else if (has_trained) {
     line += "  accuracy " + terminal.bold(padded_left(format_percent(part), 7));
   }
   std::string rest = "  " + padded_left(format_seconds(round.seconds), 6);
   if (round.attempt > 1) rest += "  (attempt " + std::to_string(round.attempt) + ")";
   rest += epsilon_words(spent);
   const bool has_room = width_of(line) + 2 + kBarColumns + width_of(rest) <= terminal.columns;
-  if (terminal.is_live && has_room) line += "  " + bar(part, kBarColumns, terminal);
+  if (terminal.is_live && has_room && has_trained) line += "  " + bar(part, kBarColumns, terminal);
   return line + rest;
 }
 

@@ -223,6 +223,9 @@ TEST(AnalyticsResult, SaysSoWhereAllBucketsAreFull) {
   const AnalyticsResult result = result_of(buckets(16), std::vector<float>(16, 1.0f), 0);
   EXPECT_EQ(result.distinct->occupied, 16u);
   EXPECT_EQ(result.distinct->estimate, std::nullopt);
+  const DistinctCount none = *result_of(buckets(16), std::vector<float>(16), 0).distinct;
+  EXPECT_EQ(none.estimate, 0);
+  EXPECT_FALSE(std::signbit(*none.estimate)) << "people would read about -0 values";
 }
 
 TEST(AnalyticsResult, TakesNoiseForNoValue) {

@@ -131,6 +131,8 @@ TEST(CommandLine, SuggestsTheOptionThatWasMeantWhereverItStands) {
   EXPECT_THAT(error_of({"demo", "--rond=3"}), HasSubstr("`--rond`. Did you mean `--rounds`?"));
   EXPECT_THAT(error_of({"--dta-dir", "x", "job", "list"}), HasSubstr("Did you mean `--data-dir`?"));
   EXPECT_THAT(error_of({"job", "list", "--data-dri", "x"}), HasSubstr("Did you mean `--data-dir`?"));
+  EXPECT_THAT(error_of({"demo", "--analytics", "histogram:age", "--rounds", "3"}),
+              AllOf(HasSubstr("--analytics"), HasSubstr("--rounds")));
   EXPECT_THAT(error_of({"demo", "--whatever"}), EndsWith("no option `--whatever`. See `coterie demo --help`.\n"));
 }
 

@@ -88,6 +88,13 @@ TEST(EpsilonWords, StandBehindTheLineOfARound) {
   EXPECT_EQ(epsilon_words({std::nullopt, std::nullopt}), "");
 }
 
+TEST(RoundLine, OfDevicesThatCountHasNoLoss) {
+  RoundReport round{.number = 1, .attempt = 1, .state = "done", .selected = 6, .accepted = 6, .seconds = 0.31};
+  EXPECT_EQ(round_line(round, 1, Terminal(), {}), "round 1/1  6/6 devices  0.31 s");
+  round.examples = 60;
+  EXPECT_EQ(round_line(round, 1, Terminal(), {}), "round 1/1  6/6 devices  loss      -  accuracy       -  0.31 s");
+}
+
 TEST(RoundLine, WithEpsilonFitsInto80ColumnsAndHasABarWhereThereIsRoom) {
   RoundReport round{.number = 8, .attempt = 1, .state = "done", .selected = 10, .accepted = 10, .seconds = 0.31};
   round.evaluation_loss = 12.345;
