@@ -13,7 +13,10 @@
   X(kFedYogi)             \
   X(kFedLion)             \
   X(kFedDyn)              \
-  X(kScaffold)
+  X(kScaffold)            \
+  X(kFedExp)              \
+  X(kQffl)                \
+  X(kMimeLite)
 
 namespace coterie {
 namespace strategy {

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "proto/messages/drift_correction.h"
+#include "proto/messages/update_scalars.h"
 
 namespace coterie {
 
@@ -42,6 +43,15 @@ struct StrategyTile {
   std::span<const std::span<float>> state;  // state_vectors of them, carried from round to round
   std::span<float> weights;                 // read and written
   uint64_t updates = 0;                     // that the round counts
+  float factor = 1;                         // of step_factor, of rules that have it
+};
+
+// What is known of a round's mean before the first tile.
+struct StrategyRound {
+  std::span<const double> scalars;  // means of what devices tell, in the order of StrategyRule::scalars: lies may
+                                    // make them anything that is finite
+  double squared_norm = 0;          // of the mean's parameters
+  std::span<const float> settings;  // as in a tile
 };
 
 struct StrategyRule {
@@ -58,9 +68,9 @@ struct StrategyRule {
   // rounds alone. So noise that a later mean takes off an earlier one's (privacy.mechanism tree) leaves the model, at
   // once or by and by.
   bool is_linear = false;
-  // What the devices of its jobs do beside, and keep a state for; then `population_size` is among the settings, and
-  // `alpha` if it has one (scheduler/job/correction_rules.h). With a control (has_control) the first state vector is
-  // what devices are handed, and there is an apply_control.
+  // What the devices of its jobs do beside. If they keep a state (keeps_state), `population_size` is among the
+  // settings, and `alpha` if it has one (scheduler/job/correction_rules.h). With a control (has_control) the first
+  // state vector is what devices are handed, and there is an apply_control.
   CorrectionKind correction = CorrectionKind::none;
   uint8_t state_vectors = 0;  // at most kStateVectorsMax (proto/messages/training_state.h)
   // What every value of a state vector is before the first round; null: 0.
@@ -71,6 +81,13 @@ struct StrategyRule {
   // Likewise for the updates' control part, of which tile.mean is the mean; tile.weights is empty. Null: updates have
   // none.
   void (*apply_control)(const StrategyTile& tile) = nullptr;
+  // What devices tell beside their updates. With squared_norm the settings have `norm_max`, with fair_step `q` and
+  // `loss_max` (scheduler/job/scalar_rules.h).
+  std::span<const ScalarKind> scalars = {};
+  // Whether all devices have to weigh alike though they keep no state.
+  bool counts_alike = false;
+  // Pure: what all tiles of a round have as their factor. Null: 1.
+  float (*step_factor)(const StrategyRound& round) = nullptr;
 };
 
 }  // namespace coterie

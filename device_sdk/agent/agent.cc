@@ -156,7 +156,7 @@ Result<AgentProgress> Agent::step() {
     machine_.step(*event, api_.server_now());
     // One step may lead from an update that is too late to new work: what was trained for the one is not for the other.
     const bool round_ended = round_before != RoundKey() && round_of(machine_.state()) != round_before;
-    if (round_ended) training_.reset(), counting_.reset();
+    if (round_ended) training_.reset(), given_ = {}, counting_.reset();
     if (round_ended || (machine_.state().is_late() && !machine_.state().joined)) aggregation_.reset();
     // Saved before the files go: a restart in between finds litter, not a round without its model.
     COT_TRY(files_.save(machine_.state()));
@@ -317,15 +317,21 @@ Result<ParticipantEvent> Agent::perform(const DoFetchModel& action) {
   return ParticipantEvent(ModelFetched{std::move(outcome), std::get<Digest>(control)});
 }
 
-Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
+Result<Agent::GivenModel> Agent::load_given(const DoTrain& action) const {
   COT_ASSIGN(Bytes file,
              os::read_file(model_path(action.plan.job, action.plan.download, action.assignment.model), kModelBytesMax));
   if (content_digest(file) != action.assignment.model) {  // perhaps it was verified in an earlier life
     return Error(ErrorCode::data_loss, "model: the file on this device has been damaged");
   }
   COT_ASSIGN(const Model given, Model::load(std::move(file)));
-  COT_ASSIGN(const Model model, model_to_train(given, action.plan.training));
-  COT_ASSIGN(const UpdateLayout layout, UpdateLayout::of(model, given.value_count(), action.plan));
+  COT_ASSIGN(Model model, model_to_train(given, action.plan.training));
+  COT_ASSIGN(UpdateLayout layout, UpdateLayout::of(model, given.value_count(), action.plan));
+  return GivenModel{std::move(model), std::make_shared<const UpdateLayout>(std::move(layout))};
+}
+
+Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
+  COT_ASSIGN(const GivenModel given, load_given(action));
+  const UpdateLayout& layout = *given.layout;
   const RoundKey& round = action.assignment.round;
   COT_ASSIGN(const uint64_t seed, seed_of(action.assignment));
   COT_ASSIGN(std::vector<float> state, kept_state(action, layout.count()));
@@ -335,19 +341,13 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
   }
   TrainOptions options = layout.options(action.plan.training, seed, state, control);
   COT_ASSIGN(options.checkpoint_cipher, vault_.cipher());  // trained weights less the given ones are the update
-  COT_ASSIGN(Trainer trainer, Trainer::create(model, options, examples_));
+  COT_ASSIGN(Trainer trainer, Trainer::create(given.model, options, examples_));
   const std::string checkpoint = training_path(round, "ckpt");
   if (os::exists(checkpoint) && !trainer.restore_checkpoint(checkpoint)) {
     COT_TRY(os::remove_file(checkpoint));  // damaged, in the clear, or the data changed: begin anew
   }
   const uint64_t done = trainer.summary().steps;
-  return Training{std::make_shared<const UpdateLayout>(layout),
-                  std::move(trainer),
-                  seed,
-                  std::move(state),
-                  std::move(control),
-                  done,
-                  Millis(0)};
+  return Training{given.layout, std::move(trainer), seed, std::move(state), std::move(control), done, given_.spent};
 }
 
 Result<uint64_t> Agent::seed_of(const Assignment& assignment) const {
@@ -368,6 +368,8 @@ Result<std::vector<float>> Agent::kept_state(const DoTrain& action, uint64_t val
 Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   if (action.plan.analytics) return count(action);
   const auto ended = [](Status outcome) { return std::optional<ParticipantEvent>(TrainingEnded{std::move(outcome)}); };
+  const bool asks = GivenPass::is_asked_by(action.plan);
+  if (asks && !training_ && !given_.is_known) return look_at_given(action);
   if (!training_) {
     Result<Training> begun = begin_training(action);
     if (!begun) return ended(begun.error());
@@ -401,7 +403,7 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
   Result<TrainedUpdate> update =
       make_update(*training_->layout, trainer, examples_.size(), action.plan.training, action.plan.update,
-                  {action.assignment.model, training_->seed, training_->control});
+                  {action.assignment.model, training_->seed, training_->control, training_->state, &given_.facts});
   if (!update) return ended(update.error());
   update->header.round = action.assignment.round;
   update->header.model = action.assignment.model;
@@ -417,7 +419,7 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
 // The state that counts with this update, if the plan has a correction; gives its content.
 Result<std::optional<Digest>> Agent::store_state(const DoTrain& action, std::span<const float> delta) const {
   const DriftCorrection& correction = action.plan.training.correction;
-  if (correction.kind == CorrectionKind::none) return std::optional<Digest>();
+  if (!keeps_state(correction.kind)) return std::optional<Digest>();
   const std::vector<float> next = next_state(correction, training_->layout->parameters(), training_->state, delta);
   const StateSlot slot = staged_slot(action.plan, action.assignment, action.state);
   COT_ASSIGN(const Digest content, states_.write(action.plan.job, slot, next));

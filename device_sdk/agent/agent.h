@@ -27,6 +27,7 @@
 #include "device_sdk/agent/aggregation_session.h"
 #include "device_sdk/agent/certificate_store.h"
 #include "device_sdk/agent/device_api.h"
+#include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/kept_models.h"
 #include "device_sdk/agent/metered_transport.h"
 #include "device_sdk/agent/round_vault.h"
@@ -132,6 +133,18 @@ class Agent {
     Millis spent{0};
   };
 
+  struct GivenModel {  // as a plan has it trained
+    Model model;
+    std::shared_ptr<const UpdateLayout> layout;
+  };
+  struct Given {  // what a plan asks of it before the training
+    std::shared_ptr<const UpdateLayout> layout;
+    std::unique_ptr<GivenPass> pass;  // under way
+    GivenFacts facts;
+    bool is_known = false;
+    Millis spent{0};
+  };
+
   // HeldBack in the place of `action`, where conditions or budgets say so.
   Result<std::optional<ParticipantEvent>> work(const ParticipantAction& action, AgentProgress& progress);
   // What is reserved of CPU time for one action, in microseconds. refused, or the disk's own.
@@ -147,6 +160,8 @@ class Agent {
   Result<ParticipantEvent> perform(const DoUpload& action);
   Result<ParticipantEvent> perform(const DoAggregate& action);
   Result<std::optional<Failure>> update_list(const Plan& plan);
+  Result<GivenModel> load_given(const DoTrain& action) const;
+  Result<std::optional<ParticipantEvent>> look_at_given(const DoTrain& action);
   Result<Training> begin_training(const DoTrain& action);
   Result<std::optional<ParticipantEvent>> count(const DoTrain& action);
   Result<uint64_t> seed_of(const Assignment& assignment) const;
@@ -184,6 +199,7 @@ class Agent {
   std::optional<std::pair<Digest, Bytes>> newest_plan_;  // as it was fetched last, at most a plan's size
   uint64_t margin_us_;                 // of CPU time: what one action takes at most, as far as is known
   const CpuCharge* charge_ = nullptr;  // of the action under way, if its time is limited
+  Given given_;                        // of the round under way
   std::optional<Training> training_;
   std::unique_ptr<ExampleCounter> counting_;  // in its place, of a plan with analytics
   std::unique_ptr<AggregationSession> aggregation_;

@@ -14,6 +14,7 @@ TrainOptions options_with_state(const TrainingSettings& settings, uint64_t seed,
   TrainOptions options = options_of(settings, seed);
   const CorrectionKind kind = settings.correction.kind;
   if (kind == CorrectionKind::none) return options;
+  if (!keeps_state(kind)) state.clear();
   if (kind == CorrectionKind::feddyn) options.proximal_mu = settings.correction.alpha;
   if (state.empty() && control.empty()) return options;
   if (state.empty()) state.resize(control.size());
@@ -38,10 +39,21 @@ void make_control_part(const TrainingSettings& settings, uint64_t steps, std::sp
   }
 }
 
+void make_gradient_part(const DriftCorrection& correction, std::span<const ValueRange> parameters,
+                        std::span<const float> gradient, std::span<const float> state, std::span<float> part) {
+  const bool has_state = keeps_state(correction.kind) && !state.empty();
+  COT_ASSERT(part.size() == gradient.size() && (!has_state || state.size() == gradient.size()));
+  std::ranges::fill(part, 0.0f);
+  for (const ValueRange& range : parameters) {
+    for (uint64_t i = range.first; i < range.first + range.count; ++i)
+      part[i] = gradient[i] - (has_state ? state[i] : 0);
+  }
+}
+
 std::vector<float> next_state(const DriftCorrection& correction, std::span<const ValueRange> parameters,
                               std::span<const float> state, std::span<const float> delta) {
   const size_t values = has_control(correction.kind) ? delta.size() / 2 : delta.size();
-  COT_ASSERT(correction.kind != CorrectionKind::none && (state.empty() || state.size() == values));
+  COT_ASSERT(keeps_state(correction.kind) && (state.empty() || state.size() == values));
   const std::span<const float> part = delta.last(values);
   std::vector<float> next(values);
   for (const ValueRange& range : parameters) {

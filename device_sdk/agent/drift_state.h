@@ -23,9 +23,14 @@ TrainOptions options_with_state(const TrainingSettings& settings, uint64_t seed,
 void make_control_part(const TrainingSettings& settings, uint64_t steps, std::span<const ValueRange> parameters,
                        std::span<const float> trained, std::span<const float> control, std::span<float> part);
 
+// The same of a plan whose corrections need the gradient at the given model (needs_gradient), which is `gradient`.
+// `state`: the device's own; empty: zeros.
+void make_gradient_part(const DriftCorrection& correction, std::span<const ValueRange> parameters,
+                        std::span<const float> gradient, std::span<const float> state, std::span<float> part);
+
 // The state after an update of this job is counted: `delta` is what leaves the device, limited and all, so that server
-// and device move by the same. Values that are no parameter's are 0. Precondition: there is a correction; `state` is
-// empty or as long as what `delta` says of the model.
+// and device move by the same. Values that are no parameter's are 0. Precondition: the correction keeps a state, which
+// is empty or as long as what `delta` says of the model.
 std::vector<float> next_state(const DriftCorrection& correction, std::span<const ValueRange> parameters,
                               std::span<const float> state, std::span<const float> delta);
 

@@ -70,7 +70,8 @@ class SetAside {
 
 }  // namespace
 
-Status limit_update(std::span<float> delta, const UpdateRules& rules, std::span<const RunningStatistics> statistics) {
+Status limit_update(std::span<float> update, const UpdateRules& rules, std::span<const RunningStatistics> statistics) {
+  const std::span<float> delta = update.first(update.size() - rules.scalars.size());
   if (rules.has_clip_bit()) delta.back() = 0;
   if (!std::all_of(delta.begin(), delta.end(), [](float value) { return std::isfinite(value); })) {
     return Error(ErrorCode::invalid_argument, "training: the update is not finite; training diverged");
@@ -85,6 +86,7 @@ Status limit_update(std::span<float> delta, const UpdateRules& rules, std::span<
   else if (rules.clip_l2 > 0) clip(delta, rules.clip_l2);
   for (float& value : delta) value = std::clamp(value, -bound, bound);
   aside.put_back();
+  for (float& value : update.subspan(delta.size())) value = value > 0 ? std::min(value, bound) : 0;
   return {};
 }
 

@@ -25,7 +25,9 @@ uint32_t update_weight(uint64_t examples, const UpdateRules& rules);
 //
 // so that what noise has to hide, a vector of norm sqrt(S^2 + bit^2) at most, is the same in all rounds. The server
 // multiplies the mean by C / S (scheduler/job/adaptive_clip_rules.h).
-Status limit_update(std::span<float> delta, const UpdateRules& rules,
+//
+// Scalars behind the update (rules.scalars) are no part of a norm; they are kept in [0, value_abs_max].
+Status limit_update(std::span<float> update, const UpdateRules& rules,
                     std::span<const RunningStatistics> statistics = {});
 
 Bytes encode_update(const UpdateHeader& header, std::span<const float> delta);

@@ -7,6 +7,7 @@
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/normalised_steps.h"
+#include "device_sdk/agent/told_scalars.h"
 #include "secure/quantize/shared_rotation.h"
 #include "secure/quantize/update_quantizer.h"
 
@@ -29,12 +30,20 @@ Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& tra
   TrainedUpdate update;
   const bool has_control_part = rules.control_value_count > 0;
   COT_ASSERT(!has_control_part || rules.control_value_count == layout.count());
-  update.delta.resize(layout.count() + rules.control_value_count + (rules.has_clip_bit() ? 1 : 0));
+  update.delta.resize(layout.count() + rules.control_value_count + (rules.has_clip_bit() ? 1 : 0) +
+                      rules.scalars.size());
+  const GivenFacts nothing;
+  const GivenFacts& given = origin.given != nullptr ? *origin.given : nothing;
   const std::span<float> trained = std::span(update.delta).first(layout.count());
   layout.read_delta(trainer, trained);
   if (has_control_part) {
-    make_control_part(training, trainer.kept_steps(), layout.parameters(), trained, origin.control,
-                      std::span(update.delta).last(layout.count()));
+    const std::span<float> part = std::span(update.delta).subspan(layout.count(), layout.count());
+    if (needs_gradient(training.correction.kind)) {
+      COT_ASSERT(given.gradient.size() == layout.count());
+      make_gradient_part(training.correction, layout.parameters(), given.gradient, origin.state, part);
+    } else {
+      make_control_part(training, trainer.kept_steps(), layout.parameters(), trained, origin.control, part);
+    }
   }
   normalise_steps(training, trainer.kept_steps(), layout.parameters(), trained);
   update.header.encoding = rules.encoding;
@@ -44,6 +53,7 @@ Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& tra
   update.header.loss_sum = summary.loss_sum;
   update.header.correct = static_cast<uint32_t>(std::min<uint64_t>(correct_examples(summary), UINT32_MAX));
   COT_TRY(limit_update(update.delta, rules, layout.statistics()));
+  tell_scalars(training, rules, layout.parameters(), given, update.delta);
   if (rules.encoding == UpdateEncoding::quantized) {
     update.header.bits = rules.quantization.bits;
     COT_ASSIGN(const KeyStreamSource signs, update_rotation_signs(origin.model));

@@ -29,6 +29,9 @@ class UpdateLayout {
   // How far a finished training of that model came.
   void read_delta(const Trainer& trainer, std::span<float> update) const;
 
+  // The layout's values of such a vector, which has all of the trained model's.
+  void gather(std::span<const float> values, std::span<float> update) const { selection_.gather(values, update); }
+
   // The options of a training that goes on from this state, with the server's control (drift_state.h).
   TrainOptions options(const TrainingSettings& settings, uint64_t seed, std::vector<float> state,
                        std::span<const float> control) const;

@@ -34,7 +34,29 @@ Status ModelStep::begin(MeanSource& mean, StrategyState& state) {
   means_ = std::make_shared<MeanReader>(mean, plan_.update.value_count);
   state_ = &state;
   updates_ = mean.totals().updates;
+  if (state.needs_round()) COT_TRY(begin_round(mean));
   return part_.pairs.empty() ? Status() : begin_lora();
+}
+
+// What a strategy has to know of the whole mean: its scalars and its norm. Values are looked at in their order, so that
+// the bits of the sum are the same everywhere.
+Status ModelStep::begin_round(const MeanSource& mean) {
+  StrategyRound round;
+  const std::vector<ScalarRule>& rules = plan_.update.scalars;
+  COT_ASSIGN(std::vector<double> scalars, mean.peek(plan_.update.vector_value_count(), rules.size()));
+  for (size_t i = 0; i < rules.size(); ++i) {
+    scalars[i] *= static_cast<double>(rules[i].bound) / static_cast<double>(plan_.update.fixed_point.value_abs_max);
+  }
+  round.scalars = scalars;
+  for (const ValueRange& range : parameters_) {
+    for (uint64_t at = 0; at < range.count; at += RoundSum::kTileValues) {
+      const uint64_t count = std::min(RoundSum::kTileValues, range.count - at);
+      COT_ASSIGN(const std::vector<double> values, mean.peek(range.first + at, count));
+      for (const double value : values) round.squared_norm += value * value;
+    }
+  }
+  state_->begin_round(round);
+  return {};
 }
 
 Status ModelStep::take(std::span<float> mean) {

@@ -2,7 +2,7 @@
 //
 // An update has all values of the model, or the trained ones alone (proto/messages/trained_values.h); of a job with
 // LoRA each pair's B, which the strategy moves from 0. Parameters that are not in it keep their bits. Behind them may
-// be a control part or a clip bit.
+// be a control part, a clip bit or scalars.
 #pragma once
 
 #include <memory>
@@ -40,6 +40,7 @@ class ModelStep {
   ModelStep(const Plan& plan, TrainedPart part) : plan_(plan), part_(std::move(part)) {}
 
   Status take(std::span<float> mean);
+  Status begin_round(const MeanSource& mean);
   Status begin_lora();
   void merge_lora(uint64_t offset, std::span<float> weights) const;
 

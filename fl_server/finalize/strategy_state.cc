@@ -39,6 +39,12 @@ Result<StrategyState> StrategyState::open(BlobStore& blobs, const std::optional<
   return state;
 }
 
+void StrategyState::begin_round(StrategyRound round) {
+  COT_ASSERT(needs_round() && round.scalars.size() == settings_.rule->scalars.size());
+  round.settings = settings_.values;
+  factor_ = settings_.rule->step_factor(round);
+}
+
 void StrategyState::apply(uint64_t offset, uint64_t updates, std::span<const float> mean, std::span<float> weights) {
   COT_ASSERT(mean.size() == weights.size() && offset + mean.size() <= value_count_);
   const auto state = vectors_at(offset, mean.size());
@@ -46,7 +52,8 @@ void StrategyState::apply(uint64_t offset, uint64_t updates, std::span<const flo
                          .settings = settings_.values,
                          .state = std::span(state).first(vectors_.size()),
                          .weights = weights,
-                         .updates = updates});
+                         .updates = updates,
+                         .factor = factor_});
 }
 
 void StrategyState::apply_control(uint64_t offset, uint64_t updates, std::span<const float> mean) {

@@ -21,6 +21,11 @@ class StrategyState {
   static Result<StrategyState> open(BlobStore& blobs, const std::optional<Digest>& before,
                                     const StrategySettings& settings, uint64_t value_count);
 
+  // Whether begin_round has to be told what is known of the mean.
+  bool needs_round() const { return settings_.rule->step_factor != nullptr; }
+  // In front of the first tile. `round` has the scalars of the rule; its settings are set here.
+  void begin_round(StrategyRound round);
+
   // Moves weights offset, offset + 1, ... of the model by the mean of so many updates.
   void apply(uint64_t offset, uint64_t updates, std::span<const float> mean, std::span<float> weights);
 
@@ -38,6 +43,7 @@ class StrategyState {
   const StrategySettings& settings_;
   uint64_t value_count_;
   uint64_t step_ = 0;  // rounds seen
+  float factor_ = 1;   // of this round
   std::vector<std::vector<float>> vectors_;
 };
 

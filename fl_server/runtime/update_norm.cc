@@ -22,6 +22,7 @@ Status check_norm(std::span<const float> values, const UpdateRules& rules) {
     }
     values = values.first(values.size() - 1);
   }
+  values = values.first(values.size() - rules.scalars.size());
   const Result<double> norm = l2_norm(values);
   if (!norm) return Error(ErrorCode::malformed, "update: has a value that is not a finite number");
   if (*norm <= norm_max_of(rules.clip_l2)) return {};

@@ -83,7 +83,7 @@ state::StateSlot build(const StateSlot& slot) {
 Result<StateSlot> parse(const state::StateSlot& from) {
   const StateSlot slot{static_cast<CorrectionKind>(from.kind()), ModelVersion(from.model_version()),
                        flat::digest(from.model()), flat::digest(from.before()), flat::digest(from.content())};
-  if (slot.kind == CorrectionKind::none || to_string(slot.kind) == "unknown") {
+  if (!keeps_state(slot.kind) || to_string(slot.kind) == "unknown") {
     return flat::out_of_range("state.kind", "is unknown");
   }
   return slot;

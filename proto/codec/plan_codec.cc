@@ -122,7 +122,8 @@ flatbuffers::Offset<wire::Augment> build_augment(flatbuffers::FlatBufferBuilder&
 // Likewise of those that know all these, and send every value.
 flatbuffers::Offset<wire::Trained> build_trained(flatbuffers::FlatBufferBuilder& builder, const Plan& plan) {
   if (!plan.update.has_trained_alone()) return 0;
-  const uint8_t loss = plan.training.early_stopping ? 0 : static_cast<uint8_t>(plan.training.loss);
+  const bool is_later = plan.training.early_stopping || !plan.update.scalars.empty();
+  const uint8_t loss = is_later ? 0 : static_cast<uint8_t>(plan.training.loss);
   flatbuffers::Offset<wire::Lora> lora = 0;
   if (const std::optional<LoraSettings>& l = plan.training.lora) {
     lora = wire::CreateLora(builder, l->rank, l->alpha, builder.CreateString(l->pattern), l->fixed_a_seed.value_or(0));
@@ -132,10 +133,36 @@ flatbuffers::Offset<wire::Trained> build_trained(flatbuffers::FlatBufferBuilder&
 
 // Likewise of those that know all these, and train on every example.
 flatbuffers::Offset<wire::EarlyStopping> build_early_stopping(flatbuffers::FlatBufferBuilder& builder,
-                                                              const TrainingSettings& t) {
+                                                              const TrainingSettings& t, bool has_scalars) {
   if (!t.early_stopping) return 0;
-  return wire::CreateEarlyStopping(builder, static_cast<uint8_t>(t.loss), t.early_stopping->validation_share,
-                                   t.early_stopping->patience);
+  return wire::CreateEarlyStopping(builder, has_scalars ? 0 : static_cast<uint8_t>(t.loss),
+                                   t.early_stopping->validation_share, t.early_stopping->patience);
+}
+
+// Likewise of those that know all these, and whose updates have nothing behind them.
+flatbuffers::Offset<wire::Scalars> build_scalars(flatbuffers::FlatBufferBuilder& builder, const Plan& plan) {
+  if (plan.update.scalars.empty()) return 0;
+  std::vector<flatbuffers::Offset<wire::Scalar>> scalars;
+  for (const ScalarRule& scalar : plan.update.scalars) {
+    scalars.push_back(wire::CreateScalar(builder, static_cast<uint8_t>(scalar.kind), scalar.bound));
+  }
+  return wire::CreateScalars(builder, static_cast<uint8_t>(plan.training.loss), builder.CreateVector(scalars),
+                             plan.update.fair.q, plan.update.fair.loss_max);
+}
+
+Status parse(const wire::Scalars& told, Plan& into) {
+  if (static_cast<uint8_t>(into.training.loss) != 0) {
+    return flat::out_of_range("loss", "must be 0 beside scalars, which say it");
+  }
+  if (told.scalars()->size() < 1 || told.scalars()->size() > kScalarsMax) {
+    return flat::out_of_range("scalars", "must have 1 to 8 entries");
+  }
+  into.training.loss = static_cast<Loss>(told.loss());
+  for (const wire::Scalar* scalar : *told.scalars()) {
+    into.update.scalars.push_back({static_cast<ScalarKind>(scalar->kind()), scalar->bound()});
+  }
+  into.update.fair = {.q = told.fair_q(), .loss_max = told.fair_loss_max()};
+  return {};
 }
 
 // Behind all of them, and so is the loss.
@@ -297,14 +324,16 @@ Bytes encode(const Plan& message) {
                                                o.weight_decay, o.beta1, o.beta2, o.epsilon, o.smoothing, o.nesterov);
   const TrainingSettings& t = message.training;
   // Whether a table behind that of the augmentation has the loss.
-  const bool is_later = message.update.has_trained_alone() || t.early_stopping.has_value();
+  const bool has_scalars = !message.update.scalars.empty();
+  const bool is_later = message.update.has_trained_alone() || t.early_stopping.has_value() || has_scalars;
   const bool is_training = !message.analytics.has_value();  // else no table has a loss
   const auto objective = build_objective(builder, t, is_later);
   const uint8_t loss = objective.IsNull() && is_training ? static_cast<uint8_t>(t.loss) : 0;
   const auto training = wire::CreateTraining(
       builder, loss, t.batch_size, t.local_epochs, t.steps_max, optimizer, objective,
       build_correction(builder, t, is_later), build_target(builder, t, is_later), build_augment(builder, t, is_later),
-      build_trained(builder, message), build_early_stopping(builder, t), static_cast<uint8_t>(t.storage));
+      build_trained(builder, message), build_early_stopping(builder, t, has_scalars), static_cast<uint8_t>(t.storage),
+      build_scalars(builder, message));
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -381,6 +410,7 @@ Result<Plan> decode_plan(ByteView bytes) {
   plan.update.control_value_count = u.control_values();
   if (t.trained() != nullptr) COT_TRY(parse(*t.trained(), plan));
   if (t.early_stopping() != nullptr) COT_TRY(parse(*t.early_stopping(), plan.training));
+  if (t.scalars() != nullptr) COT_TRY(parse(*t.scalars(), plan));
   plan.training.storage = static_cast<Storage>(t.storage());
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());

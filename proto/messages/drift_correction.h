@@ -1,5 +1,5 @@
 // DriftCorrection: what a device adds to each step of its training so that it does not end where its own examples alone
-// would lead it. Whoever has one keeps a vector between the rounds of a job (participant_state.h, StateSlot).
+// would lead it. Whoever has one mostly keeps a vector between the rounds of a job (participant_state.h, StateSlot).
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,40 @@ enum class CorrectionKind : uint8_t {
   //   each step's gradient g becomes  g - c_i + c
   //   the update's control part is    d = -c - (trained - given) / (K eta)
   //   an update that counts moves c_i:  c_i <- c_i + d, as d left the device
-  scaffold = 2
+  scaffold = 2,
+  // The same, option I: with grad the gradient at the given model of all of the device's examples.
+  //   the update's control part is    d = grad - c_i
+  scaffold_gradient = 3,
+  // Mime Lite (Karimireddy et al. 2021, algorithm 1) with momentum. Devices keep nothing. With s the plan's control,
+  // which is momentum times the server's mean of gradients and does not change while devices train:
+  //   each step's gradient g becomes  g + s
+  //   the update's control part is    grad, as above
+  mime_lite = 4
 };
 inline std::string_view to_string(CorrectionKind kind) {
   switch (kind) {
     case CorrectionKind::none: return "none";
     case CorrectionKind::feddyn: return "feddyn";
     case CorrectionKind::scaffold: return "scaffold";
+    case CorrectionKind::scaffold_gradient: return "scaffold option 1";
+    case CorrectionKind::mime_lite: return "mime_lite";
   }
   return "unknown";
 }
 
 // Whether its devices are handed a vector of the server's, and send as many values more in each update.
-inline bool has_control(CorrectionKind kind) { return kind == CorrectionKind::scaffold; }
+inline bool has_control(CorrectionKind kind) {
+  return kind == CorrectionKind::scaffold || kind == CorrectionKind::scaffold_gradient ||
+         kind == CorrectionKind::mime_lite;
+}
+// Whether its devices keep a vector from round to round.
+inline bool keeps_state(CorrectionKind kind) {
+  return kind != CorrectionKind::none && kind != CorrectionKind::mime_lite;
+}
+// Whether its devices need the gradient of all their examples at the given model.
+inline bool needs_gradient(CorrectionKind kind) {
+  return kind == CorrectionKind::scaffold_gradient || kind == CorrectionKind::mime_lite;
+}
 
 struct DriftCorrection {
   CorrectionKind kind = CorrectionKind::none;

@@ -101,7 +101,7 @@ Status validate_trained(const Plan& plan) {
     return update.has_trained_alone() ? Status() : bad("whole_value_count must be above 0 with lora");
   }
   if (!update.has_trained_alone()) return {};
-  const uint64_t others = update.control_value_count + (update.has_clip_bit() ? 1 : 0);
+  const uint64_t others = update.control_value_count + (update.has_clip_bit() ? 1 : 0) + update.scalars.size();
   if (update.value_count <= others || update.value_count - others > update.whole_value_count) {
     return bad("value_count must be that of at most whole_value_count values");
   }
@@ -116,8 +116,8 @@ Status validate_control(const Plan& plan) {
     if (update.control_value_count != 0) return bad("control_value_count must be 0: there is no such correction");
     return plan.control ? bad("control must be absent: there is no such correction") : Status();
   }
-  if (update.control_value_count == 0 || update.value_count != 2 * update.control_value_count) {
-    return bad("control_value_count must be half of value_count with " + name);
+  if (update.control_value_count == 0 || update.vector_value_count() != 2 * update.control_value_count) {
+    return bad("control_value_count must be half of value_count, scalars aside, with " + name);
   }
   if (update.encoding != UpdateEncoding::float32 && update.encoding != UpdateEncoding::float32_pooled) {
     return bad("encoding must be float32 or float32_pooled with " + name +
@@ -126,6 +126,42 @@ Status validate_control(const Plan& plan) {
   if (plan.privacy.level == SecurityLevel::active_dp) {
     return bad("level must be another one with " + name + ": its control would keep the noise of all rounds");
   }
+  return {};
+}
+
+bool is_known(ScalarKind kind) { return to_string(kind) != "unknown"; }
+
+// Scalars are told as they are: what rounds, noises or delays an update would make other numbers of them.
+Status validate_scalars(const Plan& plan) {
+  const UpdateRules& update = plan.update;
+  const FairWeight& fair = update.fair;
+  bool has_fair_step = false;
+  if (update.scalars.size() > kScalarsMax) return bad("scalars must be at most " + std::to_string(kScalarsMax));
+  if (update.value_count <= update.scalars.size()) return bad("value_count must be above that of the scalars");
+  for (size_t i = 0; i < update.scalars.size(); ++i) {
+    const ScalarRule& scalar = update.scalars[i];
+    if (!is_known(scalar.kind)) return bad("a scalar's kind is none that this version knows");
+    if (!in_range(scalar.bound, 0, kScalarBoundMax) || scalar.bound == 0) {
+      return bad("a scalar's bound must be in (0, 1e12]");
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (update.scalars[j].kind == scalar.kind) return bad("scalars must be of different kinds");
+    }
+    has_fair_step = has_fair_step || scalar.kind == ScalarKind::fair_step;
+  }
+  if (!in_range(fair.q, 0, kFairPowerMax) || !in_range(fair.loss_max, 0, kFairLossMax)) {
+    return bad("fair weights must have a q in [0, 10] and a loss_max in [0, 1e6]");
+  }
+  if (has_fair_step != fair.is_on() || (!fair.is_on() && fair.q != 0)) {
+    return bad("fair weights and the scalar fair_step must be there together");
+  }
+  if (fair.is_on() && update.fixed_point.weight_max != 1) return bad("weight_max must be 1 with fair weights");
+  if (update.scalars.empty()) return {};
+  if (update.encoding != UpdateEncoding::float32 && update.encoding != UpdateEncoding::float32_pooled) {
+    return bad("encoding must be float32 or float32_pooled with scalars");
+  }
+  if (plan.privacy.level == SecurityLevel::active_dp) return bad("level must be another one with scalars");
+  if (plan.staleness.has_later_rounds()) return bad("staleness must be absent with scalars");
   return {};
 }
 
@@ -152,6 +188,7 @@ Status validate_analytics(const Plan& plan) {
   if (plan.training != TrainingSettings{}) return refuse("a training");
   if (plan.update.encoding != UpdateEncoding::float32) return refuse("another encoding than float32");
   if (plan.update.control_value_count > 0 || plan.control) return refuse("a control part");
+  if (!plan.update.scalars.empty()) return refuse("scalars");
   if (plan.update.has_trained_alone()) return refuse("trained values alone");
   if (plan.update.fixed_point.weight_max != 1) return refuse("weights of devices");
   if (plan.staleness != StalenessRules{}) return refuse("staleness");
@@ -192,6 +229,7 @@ Status validate(const Plan& plan) {
   if (plan.update.value_count < 1 || plan.update.value_count > (1ull << 32)) {
     return bad("value_count must be in [1, 2^32]");
   }
+  COT_TRY(validate_scalars(plan));  // in front of what counts the values without them
   COT_TRY(validate_trained(plan));
   if (!in_range(plan.update.clip_l2, 0, 1e9f)) return bad("clip_l2 must be in [0, 1e9]");
   COT_TRY(validate(plan.update.fixed_point));

@@ -16,12 +16,14 @@
 #include "proto/messages/download_rules.h"
 #include "proto/messages/drift_correction.h"
 #include "proto/messages/early_stopping.h"
+#include "proto/messages/fair_weight.h"
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/lora_settings.h"
 #include "proto/messages/population_log.h"
 #include "proto/messages/privacy_rules.h"
 #include "proto/messages/quantization.h"
 #include "proto/messages/staleness.h"
+#include "proto/messages/update_scalars.h"
 #include "proto/ring/fixed_point.h"
 
 namespace coterie {
@@ -107,7 +109,7 @@ struct TrainingSettings {
 // The shape of an update: one coordinate for each float32 of the model's payload (padding between parameters included,
 // always 0), or for each that is trained (trained_values.h); local - global; of running statistics as `encoding` says;
 // with float32_clip_bit one more. With a control part so many again behind them (drift_correction.h): of each parameter
-// its control's, and 0.
+// its control's, and 0. Scalars are the last (update_scalars.h).
 struct UpdateRules {
   UpdateEncoding encoding = UpdateEncoding::float32;
   uint64_t value_count = 0;
@@ -116,13 +118,17 @@ struct UpdateRules {
   FixedPointSpec fixed_point;  // of quantized updates its bounds alone: lanes are levels
   QuantizationRules quantization = {};
   ClipRules clip = {};
-  uint64_t control_value_count = 0;  // of value_count, the last: the update's second part; 0: it has none
+  uint64_t control_value_count = 0;  // of value_count, behind the first: the update's second part; 0: it has none
   uint64_t whole_value_count = 0;    // of the model, where an update has the trained values alone; 0: it has all
   bool has_clip_bit() const { return encoding == UpdateEncoding::float32_clip_bit; }
   bool has_trained_alone() const { return whole_value_count > 0; }
   // How far the model moves: as many as `gather` gives (trained_values.h), or as the model has.
-  uint64_t step_value_count() const { return value_count - control_value_count - (has_clip_bit() ? 1 : 0); }
+  uint64_t step_value_count() const { return vector_value_count() - control_value_count - (has_clip_bit() ? 1 : 0); }
   uint64_t model_value_count() const { return has_trained_alone() ? whole_value_count : step_value_count(); }
+  std::vector<ScalarRule> scalars = {};  // of value_count, the last
+  FairWeight fair = {};                  // by what devices weigh beside
+  // All but the scalars: what clips and norms are of.
+  uint64_t vector_value_count() const { return value_count - scalars.size(); }
   friend bool operator==(const UpdateRules&, const UpdateRules&) = default;
 };
 

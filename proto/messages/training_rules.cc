@@ -97,7 +97,7 @@ void check_normalised_steps(const TrainingSettings& training, Rules& rules) {
                 "must be 0, or the optimizer sgd without nesterov: of others nobody can say how far a gradient goes");
   rules.require(training.normalised_steps == 0 || training.correction.kind == CorrectionKind::none, "/normalised_steps",
                 "must be 0 with " + std::string(to_string(training.correction.kind)) +
-                    ": its state has to move by what training came to");
+                    ": its steps are not those of the device's gradients alone");
 }
 
 // The control is the mean of the gradients, read off how far the steps went.
@@ -111,6 +111,17 @@ void check_gradient_mean(const TrainingSettings& training, const std::string& na
                 "must be 0 with " + name + ": its control would hold the pull towards models of before");
 }
 
+// Devices step as the server's momentum says, and have none of their own.
+void check_server_momentum(const TrainingSettings& training, Rules& rules) {
+  const OptimizerSettings& optimizer = training.optimizer;
+  rules.require(optimizer.kind == OptimizerKind::sgd, "/optimizer/kind",
+                "must be sgd with mime_lite: its momentum is added to gradients, which others scale");
+  rules.require(optimizer.momentum == 0, "/optimizer/momentum",
+                "must be 0 with mime_lite: strategy.momentum is the server's, and the same in all steps of a round");
+  rules.require(optimizer.weight_decay == 0, "/optimizer/weight_decay",
+                "must be 0 with mime_lite: the momentum has no part of the decay");
+}
+
 void check_correction(const TrainingSettings& training, Rules& rules) {
   const DriftCorrection& correction = training.correction;
   const std::string name(to_string(correction.kind));
@@ -119,7 +130,8 @@ void check_correction(const TrainingSettings& training, Rules& rules) {
     const bool is_none = correction.kind == CorrectionKind::none;
     rules.require(correction.alpha == 0, "/correction/alpha",
                   is_none ? "must be 0: there is no correction" : "must be 0: " + name + " has none");
-    if (has_control(correction.kind)) check_gradient_mean(training, name, rules);
+    if (correction.kind == CorrectionKind::scaffold) check_gradient_mean(training, name, rules);
+    if (correction.kind == CorrectionKind::mime_lite) check_server_momentum(training, rules);
     return;
   }
   rules.in_range(correction.alpha, 0, 1e6f, "/correction/alpha", "(0, 1e6]");

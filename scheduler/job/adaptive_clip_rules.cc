@@ -78,7 +78,8 @@ ClipRules clip_rules_of(const HorizontalSettings& settings) {
 
 uint64_t update_value_count(const HorizontalSettings& settings, uint64_t model_value_count) {
   const uint64_t control = has_control(settings.strategy.rule->correction) ? model_value_count : 0;
-  return model_value_count + control + (settings.privacy.adaptive_clip ? 1 : 0);
+  return model_value_count + control + (settings.privacy.adaptive_clip ? 1 : 0) +
+         settings.strategy.rule->scalars.size();
 }
 
 double clip_norm_of(const HorizontalSettings& settings, double clip_norm) {

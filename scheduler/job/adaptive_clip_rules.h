@@ -33,7 +33,7 @@ Problems adaptive_clip_problems(const HorizontalSettings& settings);
 // The plan's rules as the first round has them; none without adaptive clipping.
 ClipRules clip_rules_of(const HorizontalSettings& settings);
 
-// Values of an update: the model's, those of a control part (drift_correction.h), and the bit.
+// Values of an update: the model's, those of a control part (drift_correction.h), the bit, and scalars.
 uint64_t update_value_count(const HorizontalSettings& settings, uint64_t model_value_count);
 
 // What devices of a round clip to: `clip_norm` of its row (RoundRecord), where 0 is update.clip_l2. 0 without adaptive

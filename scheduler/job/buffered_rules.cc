@@ -56,6 +56,8 @@ void check_buffered(const HorizontalSettings& settings, SettingsChecker& check) 
          "strategy.kind " + std::string(settings.strategy.rule->name),
          "what its devices keep, and what it hands out, belong to the round that they trained for; take fedavg, "
          "fedavgm or fedadam");
+  refuse(!settings.strategy.rule->scalars.empty(), "strategy.kind " + std::string(settings.strategy.rule->name),
+         "what its devices tell is of the model that they trained from; take fedavg, fedavgm or fedadam");
   refuse(settings.aggregation.keeps_updates(), "aggregation.rule " + std::string(settings.aggregation.name()),
          "it tells lies from truth by comparing updates of one model, and late ones are of others; take mean");
   refuse(settings.strategy.statistics == Statistics::pooled, "strategy.statistics pooled",

@@ -14,6 +14,7 @@
 #include "scheduler/job/correction_rules.h"
 #include "scheduler/job/download_rules.h"
 #include "scheduler/job/plan_privacy.h"
+#include "scheduler/job/scalar_rules.h"
 #include "scheduler/job/selection_rules.h"
 #include "scheduler/job/settings_checker.h"
 #include "secure/dp/account/number_words.h"
@@ -211,6 +212,7 @@ Problems validate(const HorizontalSettings& settings) {
   check_schedules(settings, check);
   check_privacy(settings, check);
   check_correction(settings, check);
+  check_scalars(settings, check);
   if (rounds_are_valid) check_analytics(settings, check);
   if (rounds_are_valid) check_buffered(settings, check);
   check_selection(settings, check);
@@ -305,7 +307,9 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelVa
                      .quantization = quantization_of(settings),
                      .clip = clip_rules_of(settings),
                      .control_value_count = has_control_part ? value_count : 0,
-                     .whole_value_count = values.trained > 0 ? values.whole : 0},
+                     .whole_value_count = values.trained > 0 ? values.whole : 0,
+                     .scalars = scalars_of(settings),
+                     .fair = fair_weight_of(settings.strategy)},
           .privacy = *rules,
           .device_requirements = settings.device_requirements,
           .staleness = staleness_of(settings.rounds),

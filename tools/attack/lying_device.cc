@@ -94,6 +94,9 @@ class LyingDevice {
     if (plan.update.encoding == UpdateEncoding::quantized) {
       return Error(ErrorCode::refused, "drills are for updates that are not rounded");
     }
+    if (GivenPass::is_asked_by(plan)) {
+      return Error(ErrorCode::refused, "drills are for plans that ask nothing of the given model");
+    }
     COT_ASSIGN(Bytes file, fetch_model(assignment));
     COT_ASSIGN(const Model given, Model::load(std::move(file)));
     COT_ASSIGN(const Model model, model_to_train(given, plan.training));

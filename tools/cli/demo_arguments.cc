@@ -13,6 +13,7 @@
 #include "tools/demo/demo.h"
 #include "tools/demo/schedule_text.h"
 #include "tools/demo/selection_option.h"
+#include "tools/demo/strategy_option.h"
 
 namespace coterie {
 namespace {
@@ -132,6 +133,17 @@ void add_model_choice(CLI::App& demo, DemoOptions& options) {
                   "feddyn's: how strongly devices are held to the model that they were given (default 0.1)")
       ->type_name("A")
       ->check(between(1e-6, 1e6));
+  demo.add_option_function<std::vector<std::string>>(
+          "--strategy-setting",
+          [&options](const std::vector<std::string>& given) {
+            options.strategy_settings.clear();
+            for (const std::string& text : given) {
+              options.strategy_settings.push_back(parse_strategy_setting(text).value());
+            }
+          },
+          "another setting of the strategy, such as q=1 of qffl (docs/operating/jobs.md names all); several times")
+      ->type_name("NAME=X")
+      ->check(checked_by([](const std::string& text) { return parse_strategy_setting(text); }));
 }
 
 void add_schedules(CLI::App& demo, RateSchedules& schedules) {

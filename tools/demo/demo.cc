@@ -24,6 +24,7 @@
 #include "tools/demo/progress.h"
 #include "tools/demo/result.h"
 #include "tools/demo/round_watch.h"
+#include "tools/demo/strategy_option.h"
 #include "tools/demo/update_bytes.h"
 #include "tools/model/evaluate.h"
 #include "tools/tensorboard/event_log.h"
@@ -303,35 +304,6 @@ Status check_privacy(const DemoOptions& options) {
     return Error(ErrorCode::invalid_argument,
                  "--update-bits does not go with noise: at active_dp updates are of few bits already, and the server's "
                  "noise is made for updates that are not rounded");
-  }
-  return {};
-}
-
-// What a strategy whose devices keep state cannot be combined with (scheduler/job/correction_rules.h), said before a
-// server is started.
-Status check_strategy(const DemoOptions& options) {
-  const std::string name = options.strategy->name;
-  const bool has_correction = options.strategy->correction != CorrectionKind::none;
-  const bool has_alpha = options.strategy->correction == CorrectionKind::feddyn;
-  if (options.alpha && !has_alpha) {
-    return Error(ErrorCode::invalid_argument, "--alpha is of --strategy feddyn; " + name + " has none");
-  }
-  if (has_correction && options.has_noise()) {
-    return Error(ErrorCode::invalid_argument,
-                 "--strategy " + name + " does not go with noise: its state would add up the noise of all rounds");
-  }
-  const bool is_plain_sgd = options.optimizer == OptimizerKind::sgd && options.momentum == 0;
-  if (has_control(options.strategy->correction) && !is_plain_sgd) {
-    return Error(ErrorCode::invalid_argument,
-                 "--strategy " + name +
-                     " needs --optimizer sgd without --momentum: from other steps nobody can tell "
-                     "the mean of the gradients");
-  }
-  if (has_correction && options.proximal_mu != 0) {
-    return Error(ErrorCode::invalid_argument,
-                 "--strategy " + name + " does not go with --proximal-mu: " +
-                     (has_alpha ? "--alpha pulls towards the given model already"
-                                : "its control would hold the pull towards models of before"));
   }
   return {};
 }

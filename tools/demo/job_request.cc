@@ -81,11 +81,11 @@ HorizontalSettings settings_of(const DemoOptions& options) {
   settings.strategy = StrategySettings::of(options.strategy->name)
                           .with("server_learning_rate", static_cast<float>(options.server_rate()));
   settings.schedules = options.schedules;
-  if (options.strategy->correction != CorrectionKind::none) {  // which counts each device alike
-    settings.strategy.value_of("population_size") = static_cast<float>(options.devices);
-    if (options.alpha) settings.strategy.value_of("alpha") = static_cast<float>(*options.alpha);
-    settings.update.weight_max = 1;
-  }
+  const bool keeps = keeps_state(options.strategy->correction);
+  if (keeps) settings.strategy.value_of("population_size") = static_cast<float>(options.devices);
+  if (options.alpha) settings.strategy.value_of("alpha") = static_cast<float>(*options.alpha);
+  for (const auto& [name, value] : options.strategy_settings) settings.strategy.value_of(name) = value;
+  if (keeps || options.strategy->counts_alike) settings.update.weight_max = 1;
   settings.privacy.level = options.security;
   settings.aggregation = options.aggregation;
   if (options.aggregation.keeps_updates()) {

@@ -47,14 +47,15 @@ struct DemoOptions {
   std::optional<EarlyStopping> early_stopping = {};
   uint32_t local_epochs = 2;
   uint32_t batch_size = 16;
-  const StrategyRule* strategy = &default_strategy();  // never null
-  std::optional<double> server_learning_rate;          // by strategy unless given
-  RateSchedules schedules;                             // of both rates
-  std::optional<double> alpha;                         // of a strategy that has one; likewise
-  std::optional<double> clip;                          // L2, of each device's update
-  uint32_t download_bits = 0;                          // of each value of a delta; 0: models are fetched whole
-  uint32_t update_bits = 0;                            // of each value of an update; 0: as it is
-  std::optional<double> noise_multiplier;              // standard deviation of the noise / clip; likewise
+  const StrategyRule* strategy = &default_strategy();                 // never null
+  std::optional<double> server_learning_rate;                         // by strategy unless given
+  RateSchedules schedules;                                            // of both rates
+  std::optional<double> alpha;                                        // of a strategy that has one; likewise
+  std::vector<std::pair<std::string, float>> strategy_settings = {};  // others of its settings, by name
+  std::optional<double> clip;                                         // L2, of each device's update
+  uint32_t download_bits = 0;              // of each value of a delta; 0: models are fetched whole
+  uint32_t update_bits = 0;                // of each value of an update; 0: as it is
+  std::optional<double> noise_multiplier;  // standard deviation of the noise / clip; likewise
   std::optional<double>
       target_epsilon;   // of all rounds: finds the multiplier, or is the budget of the one that is given
   double delta = 1e-5;  // that goes with it

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/checked.h"
+#include "device_sdk/agent/given_pass.h"
 #include "device_sdk/runtime/example_part.h"
 #include "device_sdk/runtime/lora.h"
 #include "device_sdk/runtime/model.h"
@@ -59,6 +60,10 @@ Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& downloa
   const double passes = kTrainingPasses * static_cast<double>(device.examples) +
                         static_cast<double>(times(held_out, plan.training.local_epochs));
   device.operations = trained.flops() * passes;
+  if (!GivenPass::is_asked_by(plan)) return device;
+  COT_ASSIGN(const GivenPass::Cost before, GivenPass::plan(trained, plan, examples));
+  device.memory_bytes = std::max(device.memory_bytes, before.bytes);  // it is gone when training begins
+  device.operations += trained.flops() * before.passes * static_cast<double>(examples);
   return device;
 }
 

@@ -7,6 +7,7 @@
 #include "base/os/clock.h"
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
+#include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/agent/update_layout.h"
@@ -124,6 +125,10 @@ Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t 
   const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work.version);
   state = states_.of(device);
   const TrainingSettings& training = work.plan.training;
+  GivenFacts given;
+  if (GivenPass::is_asked_by(work.plan)) {
+    COT_ASSIGN(given, given_facts(work.model, *work.layout, work.plan, seed, examples));
+  }
   COT_ASSIGN(Trainer trainer,
              Trainer::create(work.model, work.layout->options(training, seed, state, work.control), examples));
   while (!trainer.finished()) {
@@ -131,8 +136,8 @@ Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t 
     COT_TRY(trainer.step());
   }
   COT_ASSIGN(TrainedUpdate update, make_update(*work.layout, trainer, source->size(), training, work.plan.update,
-                                               {work.digest, seed, work.control}));
-  if (training.correction.kind != CorrectionKind::none) {
+                                               {work.digest, seed, work.control, state, &given}));
+  if (keeps_state(training.correction.kind)) {
     state = next_state(training.correction, work.layout->parameters(), state, update.delta);
   }
   if (work.plan.update.encoding == UpdateEncoding::quantized) {

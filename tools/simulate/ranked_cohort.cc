@@ -27,8 +27,8 @@ RoundTotals totals_in(std::span<const uint64_t> words) {
 }  // namespace
 
 bool RankedCohort::is_own(const CohortWork& work, size_t index) const {
-  const bool keeps_state = work.plan.training.correction.kind != CorrectionKind::none;
-  return (keeps_state ? work.devices[index] : index) % ranks_->count() == ranks_->rank();
+  const bool is_bound = keeps_state(work.plan.training.correction.kind);
+  return (is_bound ? work.devices[index] : index) % ranks_->count() == ranks_->rank();
 }
 
 Result<RoundTotals> RankedCohort::train(const CohortWork& work, Accumulator& sum) {

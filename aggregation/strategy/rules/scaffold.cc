@@ -3,10 +3,13 @@
 namespace coterie::strategy {
 namespace {
 
+constexpr SettingRange kOption{[](float value) { return value == 1 || value == 2; }, "must be 1 or 2"};
+
 // population_size has no default: a job without one is refused (scheduler/job/correction_rules.h).
 constexpr StrategySetting kSettings[] = {
     {"server_learning_rate", 1.0f, kAboveZero, "factor of the mean"},
     {"population_size", 0.0f, kFromZero, "devices that the population has"},
+    {"option", 2.0f, kOption, "what a device keeps: 1, the gradient at the given model; 2, the mean of its steps"},
 };
 
 // w <- w + eta mean
@@ -30,7 +33,7 @@ extern const StrategyRule kScaffold = {
     .name = "scaffold",
     .stored_as = 8,
     .sentence = "the mean of devices that take off their own drift, and send how it changed",
-    .source = "Karimireddy et al. 2020, algorithm 1, option II",
+    .source = "Karimireddy et al. 2020, algorithm 1",
     .learning_rate_advised = 1.0,
     .settings = kSettings,
     .correction = CorrectionKind::scaffold,

@@ -189,6 +189,26 @@ TEST_F(Simulate, HasTheModelOfDevicesThatKeepStateAtItsLevels) {
   }
 }
 
+// What devices tell beside, and what they ask of the given model, is the same bits at every level.
+TEST_F(Simulate, HasTheModelOfDevicesThatTellMoreAtItsLevels) {
+  const nlohmann::json plain = demo({"--security", "none"}, "plain");
+  const std::vector<std::pair<std::string, Words>> kinds = {
+      {"fedexp", {"--strategy", "fedexp"}},
+      {"option1", {"--strategy", "scaffold", "--strategy-setting", "option=1", "--momentum", "0.5"}},
+      {"mime", {"--strategy", "mime_lite"}},
+      {"qffl", {"--strategy", "qffl", "--strategy-setting", "q=2", "--strategy-setting", "loss_max=4"}}};
+  for (const auto& [kind, words] : kinds) {
+    double update_bytes = 0;
+    const bool has_scalars = kind == "fedexp" || kind == "qffl";
+    const std::set<std::string> models =
+        models_at(kind == kinds.back().first ? kLevels : kLevelsOfFirst, kind, words, update_bytes);
+    EXPECT_EQ(models.size(), 1u) << kind;
+    EXPECT_NE(plain["model_digest"], *models.begin()) << kind;
+    const double whole = plain["update_bytes"].get<double>();
+    EXPECT_EQ(update_bytes, has_scalars ? whole + 4 : 2 * whole) << kind;
+  }
+}
+
 // What is left out of an update is left out at every level, and what stays is the same bits.
 TEST_F(Simulate, HasTheModelOfWhatTrainsAloneAtItsLevels) {
   const nlohmann::json whole = demo({"--security", "none"}, "whole");

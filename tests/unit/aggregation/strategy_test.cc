@@ -18,6 +18,8 @@ namespace {
 
 using testing::ElementsAre;
 
+constexpr float kFactor = 1.25f;  // of strategies that have one
+
 // What a strategy carries, and one way to move a model by it, or a piece of the model.
 struct Moved {
   explicit Moved(const StrategySettings& strategy, std::vector<float> start) : settings(strategy), weights(start) {
@@ -33,7 +35,8 @@ struct Moved {
                           .settings = settings.values,
                           .state = pieces,
                           .weights = std::span(weights).subspan(offset, count),
-                          .updates = updates});
+                          .updates = updates,
+                          .factor = settings.rule->step_factor != nullptr ? kFactor : 1});
   }
   void by(std::span<const float> mean) { by(mean, 0, weights.size()); }
 
@@ -115,7 +118,16 @@ std::vector<Case> cases() {
          c.m -= static_cast<double>(s[1]) * 10 / static_cast<double>(s[2]) * g;
          c.w += static_cast<double>(s[0]) * g - c.m / static_cast<double>(s[1]);
        }},
-      {"scaffold", {0.5f, 40}, 0, [](Coordinate& c, double g, auto s) { c.w += static_cast<double>(s[0]) * g; }},
+      {"scaffold", {0.5f, 40, 1}, 0, [](Coordinate& c, double g, auto s) { c.w += static_cast<double>(s[0]) * g; }},
+      {"fedexp",
+       {0.5f, 0.01f, 2, 9},
+       0,
+       [](Coordinate& c, double g, auto s) { c.w += static_cast<double>(s[0]) * kFactor * g; }},
+      {"qffl",
+       {0.5f, 2, 4},
+       0,
+       [](Coordinate& c, double g, auto s) { c.w += static_cast<double>(s[0]) * kFactor * g; }},
+      {"mime_lite", {0.5f, 0.75f}, 0, [](Coordinate& c, double g, auto s) { c.w += static_cast<double>(s[0]) * g; }},
   };
 }
 
@@ -227,6 +239,42 @@ TEST(Scaffold, MovesItsControlByTheShareOfTheDevicesThatARoundCounts) {
   EXPECT_THAT(moved.weights, ElementsAre(1, -2));
 }
 
+float factor_of(const StrategySettings& settings, double scalar, double squared_norm) {
+  return settings.rule->step_factor(
+      {.scalars = std::span(&scalar, 1), .squared_norm = squared_norm, .settings = settings.values});
+}
+
+TEST(FedExp, StepsFartherTheMoreDevicesAreAtOdds) {
+  const StrategySettings settings = StrategySettings::of("fedexp").with("epsilon", 0).with("factor_max", 8);
+  EXPECT_EQ(factor_of(settings, 3, 3), 1) << "devices that agree have a half";
+  EXPECT_EQ(factor_of(settings, 12, 3), 2);
+  EXPECT_EQ(factor_of(settings.with("epsilon", 1), 12, 3), 1.5f);
+  EXPECT_EQ(factor_of(settings, 1e9, 3), 8) << "what devices claim has an end";
+  for (const double lie : {0.0, -1e9}) EXPECT_EQ(factor_of(settings, lie, 3), 1) << lie;
+  EXPECT_EQ(factor_of(settings, 1, 0), 1) << "a mean of nothing";
+}
+
+TEST(Qffl, DividesByTheMeanOfTheSteps) {
+  const StrategySettings settings = StrategySettings::of("qffl");
+  EXPECT_EQ(factor_of(settings, 0.25, 7), 4);
+  for (const double lie : {0.0, -3.0}) EXPECT_EQ(factor_of(settings, lie, 7), 0) << lie;
+}
+
+// m <- beta m + g, and the state is beta m.
+TEST(MimeLite, HandsOutItsMomentumTimesTheGradientsSoFar) {
+  Moved moved(StrategySettings::of("mime_lite").with("momentum", 0.5f), {0, 0});
+  const std::array<std::span<float>, 1> state = {std::span(moved.state[0])};
+  const auto control_by = [&](const std::vector<float>& mean) {
+    moved.settings.rule->apply_control(
+        {.mean = mean, .settings = moved.settings.values, .state = state, .weights = {}, .updates = 3});
+  };
+  control_by({4, -8});
+  EXPECT_THAT(moved.state[0], ElementsAre(2, -4));
+  control_by({2, 0});
+  EXPECT_THAT(moved.state[0], ElementsAre(2, -2));
+  EXPECT_THAT(moved.weights, ElementsAre(0, 0));
+}
+
 // Whoever counts a quarter of the devices in a round moves its state by a quarter of what they moved theirs.
 TEST(FedDyn, MovesItsStateByTheShareOfTheDevicesThatARoundCounts) {
   Moved moved(StrategySettings::of("feddyn").with("population_size", 40), {0, 0});
@@ -249,6 +297,8 @@ TEST(StrategyRegistry, RowsAreWhatEverybodyCountsOn) {
     ASSERT_FALSE(rule->settings.empty()) << rule->name;
     EXPECT_EQ(rule->apply_control != nullptr, has_control(rule->correction)) << rule->name;
     EXPECT_TRUE(!has_control(rule->correction) || rule->state_vectors == 1) << rule->name << ": devices read one";
+    EXPECT_EQ(rule->step_factor != nullptr, !rule->scalars.empty()) << rule->name;
+    EXPECT_LE(rule->scalars.size(), kScalarsMax) << rule->name;
     EXPECT_STREQ(rule->settings[0].name, "server_learning_rate") << rule->name;
     EXPECT_GT(rule->learning_rate_advised, 0) << rule->name;
     for (const StrategySetting& setting : rule->settings) {
@@ -273,6 +323,10 @@ TEST(StrategyRegistry, KeepsWhatIsStored) {
   EXPECT_EQ(find_strategy("feddyn")->state_vectors, 1);
   EXPECT_EQ(find_strategy("scaffold")->stored_as, 8);
   EXPECT_EQ(find_strategy("scaffold")->state_vectors, 1);
+  EXPECT_EQ(find_strategy("fedexp")->stored_as, 9);
+  EXPECT_EQ(find_strategy("qffl")->stored_as, 10);
+  EXPECT_EQ(find_strategy("mime_lite")->stored_as, 11);
+  EXPECT_EQ(StrategySettings::of("scaffold").value_of("option"), 2) << "of jobs that do not say it";
   EXPECT_THAT(StrategySettings::of("fedadam").values, ElementsAre(1.0f, 0.9f, 0.99f, 0.001f));
 }
 

@@ -116,7 +116,7 @@ TEST(ParticipantStateCodec, KeepsStatesByJob) {
     m.states = {{JobId("a"), {slot, older, used}}, {JobId("b"), {slot, {}, used}}};
     m.staged = slot;
   });
-  for (const uint8_t kind : {0, 3, 255}) {
+  for (const uint8_t kind : {0, 4, 5, 255}) {
     expect_rejected<M>("state.kind", [&](M& m) {
       m.staged = slot;
       m.staged->kind = static_cast<CorrectionKind>(kind);

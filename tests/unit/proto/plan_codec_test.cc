@@ -158,7 +158,7 @@ TEST(Plan, LimitsTheCorrectionByName) {
   };
   expect_good(with(1, 0.1f));
   expect_good(with(1, 1e6f));
-  expect_bad("kind", with(3, 0.1f));
+  expect_bad("kind", with(5, 0.1f));
   expect_bad("kind", with(255, 0.1f));
   expect_bad("alpha", with(0, 0.1f));
   for (const float alpha : {0.0f, -1.0f, 1.1e6f, kNaN, kInf}) expect_bad("alpha", with(1, alpha));

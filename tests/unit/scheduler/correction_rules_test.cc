@@ -1,5 +1,6 @@
 // Strategies whose devices keep state: what a job must say, and what it cannot be combined with, by name.
 #include "scheduler/job/correction_rules.h"
+#include "scheduler/job/scalar_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -148,6 +149,124 @@ TEST(CorrectionRules, RefuseByNameWhatDoesNotGoWithScaffold) {
     }
     EXPECT_TRUE(is_named) << to_string(level);
   }
+}
+
+// ---- SCAFFOLD's option I, whose control is a gradient, and not read off steps
+
+TEST(CorrectionRules, TakeAnyOptimizerWithScaffoldsFirstOption) {
+  HorizontalSettings settings = scaffold();
+  settings.strategy = settings.strategy.with("option", 1);
+  settings.training.optimizer = {.kind = OptimizerKind::adam};
+  settings.training.proximal_mu = 0.1f;
+  EXPECT_THAT(validate(settings), IsEmpty());
+  const Plan plan = plan_of(settings, JobId("j"), 10);
+  EXPECT_OK(validate(plan));
+  EXPECT_EQ(plan.training.correction, DriftCorrection{.kind = CorrectionKind::scaffold_gradient});
+  EXPECT_EQ(plan.update.control_value_count, 10u);
+  settings.strategy = settings.strategy.with("option", 3);
+  EXPECT_THAT(validate(settings), testing::Contains(testing::Field(&Problem::pointer, "/strategy/option")));
+}
+
+// ---- Mime Lite, whose devices keep nothing
+
+HorizontalSettings mime_lite() {
+  HorizontalSettings settings;
+  settings.strategy = StrategySettings::of("mime_lite");
+  settings.privacy.level = SecurityLevel::none;
+  return settings;
+}
+
+TEST(CorrectionRules, LetDevicesOfMimeLiteWeighByTheirExamples) {
+  ASSERT_THAT(validate(mime_lite()), IsEmpty());
+  EXPECT_GT(mime_lite().update.weight_max, 1u);
+  const Plan plan = plan_of(mime_lite(), JobId("j"), 10);
+  EXPECT_OK(validate(plan));
+  EXPECT_EQ(plan.training.correction, DriftCorrection{.kind = CorrectionKind::mime_lite});
+  EXPECT_EQ(plan.update.value_count, 20u);
+  EXPECT_EQ(terms_of(mime_lite(), {.number = 2, .state = Digest{{7}}}).control, (Digest{{7}}));
+}
+
+TEST(CorrectionRules, RefuseByNameWhatDoesNotGoWithMimeLite) {
+  const auto expect_refused_of_mime = [](const char* pointer, const char* why,
+                                         const std::function<void(HorizontalSettings&)>& change) {
+    expect_refused(pointer, why, [&](HorizontalSettings& s) { s = mime_lite(), change(s); });
+  };
+  expect_refused_of_mime("/training/optimizer/kind", "sgd",
+                         [](HorizontalSettings& s) { s.training.optimizer.kind = OptimizerKind::adam; });
+  expect_refused_of_mime("/training/optimizer/momentum", "the server's",
+                         [](HorizontalSettings& s) { s.training.optimizer.momentum = 0.9f; });
+  expect_refused_of_mime("/training/optimizer/weight_decay", "decay",
+                         [](HorizontalSettings& s) { s.training.optimizer.weight_decay = 0.1f; });
+  expect_refused_of_mime("/training/normalised_steps", "gradients alone",
+                         [](HorizontalSettings& s) { s.training.normalised_steps = 5; });
+  expect_refused_of_mime("/update/compression", "another size", [](HorizontalSettings& s) {
+    s.update.clip_l2 = 1;
+    s.update.weight_max = 1;
+    s.update.compression.bits = 8;
+  });
+  expect_refused_of_mime("/rounds/policy", "mime_lite",
+                         [](HorizontalSettings& s) { s.rounds.policy = RoundPolicyKind::buffered; });
+}
+
+// ---- Strategies whose devices tell something beside
+
+HorizontalSettings told(const char* name) {
+  HorizontalSettings settings = mime_lite();
+  settings.strategy = StrategySettings::of(name);
+  settings.update.weight_max = 1;
+  return settings;
+}
+
+TEST(ScalarRules, AreInThePlanWithBounds) {
+  HorizontalSettings fedexp = told("fedexp");
+  fedexp.update.weight_max = 100;
+  ASSERT_THAT(validate(fedexp), IsEmpty());
+  Plan plan = plan_of(fedexp, JobId("j"), 10);
+  EXPECT_OK(validate(plan));
+  EXPECT_THAT(plan.update.scalars, ElementsAre(ScalarRule{ScalarKind::squared_norm, 256}));
+  EXPECT_EQ(plan.update.value_count, 11u);
+  EXPECT_EQ(plan.update.model_value_count(), 10u);
+  EXPECT_FALSE(plan.update.fair.is_on());
+  fedexp.update.clip_l2 = 2;
+  EXPECT_EQ(plan_of(fedexp, JobId("j"), 10).update.scalars[0].bound, 4) << "no update of the round has more";
+
+  HorizontalSettings qffl = told("qffl");
+  qffl.strategy = qffl.strategy.with("q", 2).with("loss_max", 3);
+  ASSERT_THAT(validate(qffl), IsEmpty());
+  plan = plan_of(qffl, JobId("j"), 10);
+  EXPECT_OK(validate(plan));
+  EXPECT_THAT(plan.update.scalars, ElementsAre(ScalarRule{ScalarKind::fair_step, kFairStepMax}));
+  EXPECT_EQ(plan.update.fair, (FairWeight{.q = 2, .loss_max = 3}));
+  EXPECT_TRUE(plan_of(mime_lite(), JobId("j"), 10).update.scalars.empty());
+}
+
+TEST(ScalarRules, RefuseByNameWhatDoesNotGoTogether) {
+  for (const char* name : {"fedexp", "qffl"}) {
+    const auto expect_refused_of = [name](const char* pointer, const std::function<void(HorizontalSettings&)>& change) {
+      expect_refused(pointer, name, [&](HorizontalSettings& s) { s = told(name), change(s); });
+    };
+    expect_refused_of("/update/compression", [](HorizontalSettings& s) {
+      s.update.clip_l2 = 1;
+      s.update.compression.bits = 8;
+    });
+    expect_refused_of("/aggregation/rule", [](HorizontalSettings& s) {
+      s.aggregation = AggregationSettings::of("median");
+      s.rounds.goal_count_min = s.aggregation.updates_min();
+    });
+    expect_refused_of("/rounds/policy", [](HorizontalSettings& s) { s.rounds.policy = RoundPolicyKind::buffered; });
+    expect_refused_of("/strategy/kind", [](HorizontalSettings& s) {
+      s.update.clip_l2 = 1;
+      s.privacy.noise_multiplier = 1;
+      s.privacy.target_delta = 1e-5;
+      s.privacy.epsilon_budget = 100;
+    });
+  }
+  expect_refused("/update/weight_max", "by their loss",
+                 [](HorizontalSettings& s) { s = told("qffl"), s.update.weight_max = 2; });
+  expect_refused("/training/normalised_steps", "qffl",
+                 [](HorizontalSettings& s) { s = told("qffl"), s.training.normalised_steps = 5; });
+  expect_refused("/strategy/loss_max", "(0, 1e6]",
+                 [](HorizontalSettings& s) { s = told("qffl"), s.strategy.value_of("loss_max") = 0; });
 }
 
 }  // namespace

@@ -228,11 +228,11 @@ TEST(JobJson, KnowsEveryStrategyThatThereIs) {
     json job = minimal();
     job["strategy"] = {{"kind", rule->name}};
     StrategySettings expected = StrategySettings::of(rule->name);
-    if (rule->correction != CorrectionKind::none) {  // what such a strategy wants to be told
+    if (keeps_state(rule->correction)) {  // what such a strategy wants to be told
       job["strategy"]["population_size"] = 100;
-      job["update"] = {{"weight_max", 1}};
       expected = expected.with("population_size", 100);
     }
+    if (keeps_state(rule->correction) || rule->counts_alike) job["update"] = {{"weight_max", 1}};
     Problems problems;
     const JobSettings spec = job_settings_from_json(job, problems);
     EXPECT_THAT(problems, IsEmpty()) << rule->name;

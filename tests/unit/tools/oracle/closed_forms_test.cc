@@ -141,6 +141,91 @@ TEST_F(ClosedForms, OfScaffoldAreItsRoundsAndTheOptimum) {
   expect(some, "uniform_optimum", 2e-6);
 }
 
+TEST_F(ClosedForms, OfScaffoldWithGradientsAreItsRoundsAndTheOptimum) {
+  const StrategySettings scaffold = of("scaffold").with("population_size", 3).with("option", 1);
+  OracleFederation rounds = federation(scaffold, quadratic_training(0.1f), Weights::examples);
+  for (const auto& [until, key] : std::vector<std::pair<size_t, const char*>>{
+           {1, "scaffold_opt1_round1"}, {2, "scaffold_opt1_round2"}, {10, "scaffold_opt1_round10"}}) {
+    while (rounds.version() < until) rounds.round_of_all();
+    expect(rounds, key);
+  }
+  while (rounds.version() < kRoundsMax) rounds.round_of_all();
+  expect(rounds, "scaffold_opt1");
+}
+
+TEST_F(ClosedForms, OfQfflAreItsOptimaAndWhatDevicesLoseThere) {
+  for (const auto& [q, key] :
+       std::vector<std::pair<float, std::string>>{{0, "qffl_q0"}, {1, "qffl_q1"}, {5, "qffl_q5"}}) {
+    const StrategySettings qffl = of("qffl").with("q", q).with("loss_max", 64);
+    OracleFederation rounds = federation(qffl, quadratic_training(0.1f), Weights::uniform, 1);
+    for (size_t round = 0; round < 2 * kRoundsMax; ++round) rounds.round_of_all();
+    expect(rounds, key, 2e-6);
+    const json& problem = file_["problem"];
+    for (size_t i = 0; i < problem["A"].size(); ++i) {
+      const Matrix a = problem["A"][i];
+      const Pair c = problem["c"][i];
+      const double x = static_cast<double>(rounds.weights()[0]) - c[0],
+                   y = static_cast<double>(rounds.weights()[1]) - c[1];
+      const double loss = (a[0][0] * x * x + 2 * a[0][1] * x * y + a[1][1] * y * y) / 2;
+      EXPECT_NEAR(loss / file_[key + "_losses"][i].get<double>(), 1, 1e-5) << key << ", device " << i;
+    }
+  }
+}
+
+// No reference has it: rounds once more in double, from the paper.
+TEST_F(ClosedForms, OfFedExpAreItsRounds) {
+  const json& problem = file_["problem"];
+  OracleFederation rounds = federation(of("fedexp").with("epsilon", 0.01f), quadratic_training(0.1f), Weights::uniform);
+  Pair w = {0, 0};
+  bool was_longer = false;
+  for (size_t round = 0; round < 20; ++round) {
+    Pair mean = {0, 0};
+    double squares = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      const Matrix a = problem["A"][i];
+      const Pair c = problem["c"][i];
+      Pair y = w;
+      for (uint32_t step = 0; step < problem["local_steps"][i].get<uint32_t>(); ++step) {
+        const Pair e = {y[0] - c[0], y[1] - c[1]};
+        for (size_t k = 0; k < 2; ++k) y[k] -= 0.1 * (a[k][0] * e[0] + a[k][1] * e[1]);
+      }
+      for (size_t k = 0; k < 2; ++k) {
+        mean[k] += (y[k] - w[k]) / 3;
+        squares += (y[k] - w[k]) * (y[k] - w[k]) / 3;
+      }
+    }
+    const double factor = std::max(1.0, squares / (2 * (mean[0] * mean[0] + mean[1] * mean[1] + 0.01)));
+    was_longer = was_longer || factor > 1.5;
+    for (size_t k = 0; k < 2; ++k) w[k] += std::min(factor, 10.0) * mean[k];
+    rounds.round_of_all();
+    EXPECT_LT(relative_error(rounds.weights(), w), 2e-5) << "round " << round + 1;
+  }
+  EXPECT_TRUE(was_longer) << "else it is FedAvg";
+}
+
+// With one step of all examples a round is a step of SGD with momentum on the mean of all.
+TEST_F(ClosedForms, OfMimeLiteWithOneStepAreThoseOfMomentum) {
+  const json& problem = file_["problem"];
+  OracleFederation rounds =
+      federation(of("mime_lite").with("momentum", 0.75f), quadratic_training(0.1f), Weights::examples, 1);
+  Pair w = {0, 0}, m = {0, 0};
+  for (size_t round = 0; round < 30; ++round) {
+    Pair gradient = {0, 0};
+    for (size_t i = 0; i < 3; ++i) {
+      const Matrix a = problem["A"][i];
+      const Pair c = problem["c"][i];
+      const double share = problem["examples"][i].get<double>() / 100;
+      for (size_t k = 0; k < 2; ++k) gradient[k] += share * (a[k][0] * (w[0] - c[0]) + a[k][1] * (w[1] - c[1]));
+    }
+    for (size_t k = 0; k < 2; ++k) {
+      m[k] = 0.75 * m[k] + gradient[k];
+      w[k] -= 0.1 * m[k];
+    }
+    rounds.round_of_all();
+    EXPECT_LT(relative_error(rounds.weights(), w), 5e-6) << "round " << round + 1;
+  }
+}
+
 TEST_F(ClosedForms, OfFedDynAreTheOptimum) {
   expect_end(federation(of("feddyn").with("population_size", 3).with("alpha", 0.5f), quadratic_training(0.4f),
                         Weights::uniform, 60),
@@ -196,8 +281,6 @@ TEST_F(ClosedForms, OfRobustRulesAreWhatTheyMakeOfPoints) {
 
 TEST_F(ClosedForms, AreAllComparedOrLeftOutForAReason) {
   const char* const kPeers = "a fault of a peer, written down to be known again: no algorithm";
-  const char* const kOptionOne = "Coterie's SCAFFOLD is option II: option I needs one more pass over a device's data";
-  const char* const kQffl = "q-FFL is not offered: the weight of an update would be its loss";
   expect_all_named(file_,
                    {"optimum",
                     "fedavg",
@@ -206,11 +289,21 @@ TEST_F(ClosedForms, AreAllComparedOrLeftOutForAReason) {
                     "fedprox_exact_mu0.5",
                     "fednova",
                     "fednova_a1_tau7_rho0.9",
+                    "scaffold_opt1",
+                    "scaffold_opt1_round1",
+                    "scaffold_opt1_round2",
+                    "scaffold_opt1_round10",
                     "scaffold_opt2",
                     "scaffold_opt2_round1",
                     "scaffold_opt2_round2",
                     "scaffold_opt2_round10",
                     "uniform_optimum",
+                    "qffl_q0",
+                    "qffl_q0_losses",
+                    "qffl_q1",
+                    "qffl_q1_losses",
+                    "qffl_q5",
+                    "qffl_q5_losses",
                     "feddyn_exact_a0.5",
                     "server_fedavgm",
                     "server_adam",
@@ -229,22 +322,12 @@ TEST_F(ClosedForms, AreAllComparedOrLeftOutForAReason) {
                    {{"problem", "what is computed"},
                     {"server_deltas", "the same"},
                     {"points", "the same"},
-                    {"scaffold_opt1", kOptionOne},
-                    {"scaffold_opt1_round1", kOptionOne},
-                    {"scaffold_opt1_round2", kOptionOne},
-                    {"scaffold_opt1_round10", kOptionOne},
                     {"scaffold_opt2_2of3", "with weights by examples, which a job refuses; by uniform_optimum instead"},
                     {"scaffold_sign_inverted_200rounds", kPeers},
                     {"pfl_literal_opt1_T50", kPeers},
                     {"pfl_literal_opt1_T500", kPeers},
                     {"pfl_literal_opt2_T50", kPeers},
                     {"pfl_literal_opt2_T500", kPeers},
-                    {"qffl_q0", kQffl},
-                    {"qffl_q0_losses", kQffl},
-                    {"qffl_q1", kQffl},
-                    {"qffl_q1_losses", kQffl},
-                    {"qffl_q5", kQffl},
-                    {"qffl_q5_losses", kQffl},
                     {"ditto_lam0.5_v", "Ditto is not offered: models of a device's own are not"}});
 }
 

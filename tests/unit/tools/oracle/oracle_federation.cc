@@ -52,14 +52,22 @@ std::vector<float> OracleFederation::update_of(uint32_t device, size_t version) 
   const std::vector<float> control = has_control ? carried_[0] : std::vector<float>();
   const std::vector<float> state = states_.of(device);
   StoredOrder examples(self.rows);
+  GivenFacts facts;
+  if (GivenPass::is_asked_by(plan_)) {
+    Plan asked = plan_;
+    asked.training = training;
+    Result<GivenFacts> found = given_facts(*given, *layout, asked, 1, examples);
+    EXPECT_OK(found);
+    facts = *found;
+  }
   Result<Trainer> trainer = Trainer::create(*given, layout->options(training, 1, state, control), examples);
   EXPECT_OK(trainer);
   while (!trainer->finished()) EXPECT_OK(trainer->step());
   Result<TrainedUpdate> update =
-      make_update(*layout, *trainer, self.weight, training, plan_.update, {given->digest(), 1, control});
+      make_update(*layout, *trainer, self.weight, training, plan_.update, {given->digest(), 1, control, state, &facts});
   EXPECT_OK(update);
   EXPECT_EQ(update->header.weight, self.weight);
-  if (training.correction.kind != CorrectionKind::none) {
+  if (keeps_state(training.correction.kind)) {
     states_.stage(device, next_state(training.correction, layout->parameters(), state, update->delta));
   }
   return std::move(update->delta);
@@ -86,6 +94,22 @@ void OracleFederation::join(uint32_t device, size_t from, const StalenessRules& 
   joined_.emplace_back(devices_.at(device).weight, std::move(update));
 }
 
+// As the finalizer asks for it (fl_server/finalize/model_step.h).
+float OracleFederation::factor_of(std::span<const float> means) const {
+  if (strategy_.rule->step_factor == nullptr) return 1;
+  std::vector<double> scalars;
+  for (size_t i = 0; i < plan_.update.scalars.size(); ++i) {
+    scalars.push_back(static_cast<double>(means[plan_.update.vector_value_count() + i]) *
+                      static_cast<double>(plan_.update.scalars[i].bound) /
+                      static_cast<double>(plan_.update.fixed_point.value_abs_max));
+  }
+  double squares = 0;
+  for (const float value : means.first(plan_.update.step_value_count())) {
+    squares += static_cast<double>(value) * static_cast<double>(value);
+  }
+  return strategy_.rule->step_factor({.scalars = scalars, .squared_norm = squares, .settings = strategy_.values});
+}
+
 void OracleFederation::close() {
   RingSum sum(plan_.update.value_count, plan_.update.fixed_point);
   uint64_t weights = 0;
@@ -102,9 +126,10 @@ void OracleFederation::close() {
                     .settings = strategy_.values,
                     .state = state,
                     .weights = next,
-                    .updates = joined_.size()};
+                    .updates = joined_.size(),
+                    .factor = factor_of(means)};
   strategy_.rule->apply(tile);
-  if (means.size() > next.size()) {
+  if (plan_.update.control_value_count > 0) {
     tile.mean = means.last(next.size());
     tile.weights = {};
     strategy_.rule->apply_control(tile);

@@ -64,6 +64,7 @@ class OracleFederation {
 
  private:
   std::vector<float> update_of(uint32_t device, size_t version);
+  float factor_of(std::span<const float> means) const;
 
   Model model_;
   Plan plan_;

@@ -1,0 +1,132 @@
+#include "device_sdk/agent/given_pass.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/assert.h"
+#include "device_sdk/agent/update_layout.h"
+#include "device_sdk/runtime/program.h"
+#include "device_sdk/runtime/step_runner.h"
+
+namespace coterie {
+namespace {
+
+Error not_finite(const char* what) {
+  return Error(ErrorCode::invalid_argument, std::string("training: the given model's ") + what + " is not finite");
+}
+
+// Adds up the gradients of steps that change no parameter.
+class GradientSum final : public StepRunner {
+ public:
+  explicit GradientSum(std::vector<double>& sum) : sum_(sum) {}
+  void begin(const BatchMoment& moment) override { examples_ = static_cast<double>(moment.examples.size()); }
+  void run(const Program& program, const Arena&, Phase phase, const StepContext& context) override {
+    if (phase != Phase::update) program.run(phase, context);
+  }
+  void scaled(std::span<const float> gradients) override {
+    COT_ASSERT(gradients.size() >= sum_.size());
+    for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += examples_ * static_cast<double>(gradients[i]);
+  }
+
+ private:
+  std::vector<double>& sum_;
+  double examples_ = 0;
+};
+
+bool asks_loss(const UpdateRules& rules) { return rules.fair.is_on(); }
+
+// One epoch of steps, each of which has its gradient in a region of its own: a norm that no gradient reaches clips
+// nothing.
+TrainOptions gradient_options(const TrainingSettings& settings, uint64_t seed) {
+  TrainOptions options = options_of(settings, seed);
+  options.optimizer = OptimizerSettings{};
+  options.proximal_mu = 0;
+  options.epochs = 1;
+  options.steps_max = 0;
+  options.clip_norm = 1e30f;
+  options.augment = {};  // what is read is resized already
+  options.early_stopping = {};
+  return options;
+}
+
+}  // namespace
+
+bool GivenPass::is_asked_by(const Plan& plan) {
+  return needs_gradient(plan.training.correction.kind) || asks_loss(plan.update);
+}
+
+Result<GivenPass::Cost> GivenPass::plan(const Model& model, const Plan& plan, uint64_t examples) {
+  constexpr double kForwardAndBackward = 3;
+  Cost cost;
+  if (needs_gradient(plan.training.correction.kind)) {
+    COT_ASSIGN(const TrainingMemory memory, Trainer::plan(model, gradient_options(plan.training, 0), examples));
+    cost.bytes = memory.bytes() + model.value_count() * sizeof(double);
+    cost.passes = kForwardAndBackward;
+  }
+  if (!asks_loss(plan.update)) return cost;
+  const auto batch = static_cast<uint32_t>(std::min<uint64_t>(plan.training.batch_size, examples));
+  COT_ASSIGN(const uint64_t arena, Evaluator::plan(model, loss_of(plan.training), batch, examples));
+  cost.bytes += arena;
+  cost.passes += 1;
+  return cost;
+}
+
+Result<std::unique_ptr<GivenPass>> GivenPass::create(const Model& model, const UpdateLayout& layout, const Plan& plan,
+                                                     uint64_t seed, ExampleSource& examples) {
+  std::unique_ptr<GivenPass> pass(new GivenPass(layout, examples));
+  COT_ASSIGN(pass->judged_, judged(examples, model, loss_of(plan.training), plan.training.augment));
+  if (needs_gradient(plan.training.correction.kind)) {
+    COT_ASSIGN(pass->gradient_of_, Trainer::create(model, gradient_options(plan.training, seed), pass->source()));
+    pass->gradient_.resize(model.value_count());
+  }
+  if (!asks_loss(plan.update)) return pass;
+  const auto batch = static_cast<uint32_t>(std::min<uint64_t>(plan.training.batch_size, examples.size()));
+  COT_ASSIGN(pass->loss_of_, Evaluator::create(model, loss_of(plan.training), batch));
+  COT_TRY(pass->loss_of_->begin(model.parameters(), examples.size()));
+  return pass;
+}
+
+bool GivenPass::finished() const {
+  return (!gradient_of_ || gradient_of_->finished()) && (!loss_of_ || loss_of_->finished());
+}
+
+Status GivenPass::step() {
+  COT_ASSERT(!finished());
+  return gradient_of_ && !gradient_of_->finished() ? step_gradient() : step_loss();
+}
+
+Status GivenPass::step_gradient() {
+  GradientSum sum(gradient_);
+  COT_TRY(gradient_of_->step(&sum));
+  if (!gradient_of_->finished()) return {};
+  const bool is_finite = std::ranges::all_of(gradient_, [](double value) { return std::isfinite(value); });
+  return is_finite ? Status() : Status(not_finite("gradient"));
+}
+
+Status GivenPass::step_loss() {
+  COT_TRY(loss_of_->next(source()));
+  if (!loss_of_->finished() || std::isfinite(loss_of_->evaluation().loss_mean)) return {};
+  return not_finite("loss");
+}
+
+GivenFacts GivenPass::facts() const {
+  COT_ASSERT(finished());
+  GivenFacts facts;
+  if (loss_of_) facts.loss = loss_of_->evaluation().loss_mean;
+  if (!gradient_of_) return facts;
+  const auto examples = static_cast<double>(gradient_of_->summary().examples);
+  std::vector<float> mean(gradient_.size());
+  for (size_t i = 0; i < mean.size(); ++i) mean[i] = static_cast<float>(gradient_[i] / examples);
+  facts.gradient.resize(layout_.count());
+  layout_.gather(mean, facts.gradient);
+  return facts;
+}
+
+Result<GivenFacts> given_facts(const Model& model, const UpdateLayout& layout, const Plan& plan, uint64_t seed,
+                               ExampleSource& examples) {
+  COT_ASSIGN(const std::unique_ptr<GivenPass> pass, GivenPass::create(model, layout, plan, seed, examples));
+  while (!pass->finished()) COT_TRY(pass->step());
+  return pass->facts();
+}
+
+}  // namespace coterie

@@ -1,0 +1,56 @@
+#include "scheduler/job/scalar_rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace coterie {
+namespace {
+
+float bound_of(ScalarKind kind, const HorizontalSettings& settings) {
+  StrategySettings strategy = settings.strategy;
+  switch (kind) {
+    case ScalarKind::squared_norm: {
+      const float clip = settings.update.clip_l2;
+      const float norm = clip > 0 ? std::min(clip, strategy.value_of("norm_max")) : strategy.value_of("norm_max");
+      return std::clamp(norm * norm, 1e-12f, kScalarBoundMax);
+    }
+    case ScalarKind::fair_step: return kFairStepMax;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<ScalarRule> scalars_of(const HorizontalSettings& settings) {
+  std::vector<ScalarRule> scalars;
+  for (const ScalarKind kind : settings.strategy.rule->scalars) scalars.push_back({kind, bound_of(kind, settings)});
+  return scalars;
+}
+
+FairWeight fair_weight_of(const StrategySettings& strategy) {
+  if (std::ranges::find(strategy.rule->scalars, ScalarKind::fair_step) == strategy.rule->scalars.end()) return {};
+  StrategySettings settings = strategy;
+  return {.q = settings.value_of("q"), .loss_max = settings.value_of("loss_max")};
+}
+
+void check_scalars(const HorizontalSettings& settings, SettingsChecker& check) {
+  const StrategyRule& rule = *settings.strategy.rule;
+  if (rule.scalars.empty()) return;
+  const std::string name = rule.name;
+  check.require(!settings.privacy.has_noise(), "/strategy/kind",
+                name +
+                    " does not go with noise: the clip and the account are of updates, and its scalars are none; take "
+                    "fedavg, fedavgm or fedadam");
+  check.require(!settings.update.compression.is_on(), "/update/compression",
+                "must be absent with " + name + ": a scalar in few bits says nothing");
+  check.require(!settings.aggregation.keeps_updates(), "/aggregation/rule",
+                "must be mean with " + name + ": its step is of the mean of all updates");
+  if (!rule.counts_alike) return;
+  check.require(settings.update.weight_max == 1, "/update/weight_max",
+                "must be 1 with " + name + ": devices weigh by their loss, and not by how many examples they have");
+  check.require(settings.training.normalised_steps == 0, "/training/normalised_steps",
+                "must be 0 with " + name + ": its step is that of the training as it was");
+}
+
+}  // namespace coterie

@@ -1,0 +1,79 @@
+// What an update tells beside, as a plan says it.
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "proto/generated/wire_generated.h"
+#include "tests/unit/proto/rejection.h"
+
+namespace coterie {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+Plan with_scalars(const std::function<void(Plan&)>& change = [](Plan&) {}) {
+  return test::changed<Plan>([&](Plan& p) {
+    p.training = {.loss = Loss::huber};
+    p.privacy = {};
+    p.update.encoding = UpdateEncoding::float32;
+    p.update.fixed_point.weight_max = 1;
+    p.update.scalars = {{ScalarKind::squared_norm, 4}, {ScalarKind::fair_step, 1024}};
+    p.update.fair = {.q = 0.5f, .loss_max = 3};
+    change(p);
+  });
+}
+
+TEST(PlanScalars, HaveNoLossWhereOlderDevicesLook) {
+  for (const bool stops_early : {false, true}) {
+    const Plan plan = with_scalars([stops_early](Plan& p) {
+      if (stops_early) p.training.early_stopping = EarlyStopping{.validation_share = 0.25f, .patience = 1};
+      if (stops_early) p.training.local_epochs = 4;
+      p.update.whole_value_count = p.update.value_count;
+    });
+    const Bytes frame = encode(plan);
+    const auto* training =
+        flatbuffers::GetRoot<wire::Plan>(parse_frame(frame, FrameKind::plan)->header.data())->training();
+    EXPECT_EQ(training->loss(), 0);
+    EXPECT_EQ(training->objective()->loss(), 0);
+    EXPECT_EQ(training->trained()->loss(), 0);
+    EXPECT_TRUE(!stops_early || training->early_stopping()->loss() == 0);
+    EXPECT_EQ(training->scalars()->loss(), static_cast<uint8_t>(Loss::huber));
+    const Result<Plan> read = decode_plan(frame);
+    ASSERT_OK(read);
+    EXPECT_EQ(*read, plan);
+    EXPECT_EQ(read->update.step_value_count() + 2, read->update.value_count);
+  }
+}
+
+TEST(PlanScalars, AreLimitedByName) {
+  const auto expect_refused = [](const char* why, const std::function<void(Plan&)>& change) {
+    const Plan plan = with_scalars(change);
+    EXPECT_ERROR(validate(plan), ErrorCode::invalid_argument, why);
+    EXPECT_ERROR(decode_plan(encode(plan)), ErrorCode::malformed, "");
+  };
+  EXPECT_OK(validate(with_scalars()));
+  EXPECT_OK(validate(with_scalars([](Plan& p) { p.update.encoding = UpdateEncoding::float32_pooled; })));
+  for (const float bound : {0.0f, -1.0f, 1.1e12f, kNaN, kInf}) {
+    expect_refused("bound", [bound](Plan& p) { p.update.scalars[0].bound = bound; });
+  }
+  for (const int kind : {0, 3, 255}) {
+    expect_refused("kind", [kind](Plan& p) { p.update.scalars[0].kind = static_cast<ScalarKind>(kind); });
+  }
+  expect_refused("different kinds", [](Plan& p) { p.update.scalars[0].kind = ScalarKind::fair_step; });
+  expect_refused("value_count must be above", [](Plan& p) { p.update.value_count = 2; });
+  expect_refused("together", [](Plan& p) { p.update.fair = {}; });
+  expect_refused("together", [](Plan& p) { p.update.scalars.pop_back(); });
+  expect_refused("weight_max must be 1", [](Plan& p) { p.update.fixed_point.weight_max = 2; });
+  for (const float q : {-0.1f, 10.1f, kNaN, kInf}) expect_refused("q in", [q](Plan& p) { p.update.fair.q = q; });
+  expect_refused("encoding", [](Plan& p) {
+    p.update.encoding = UpdateEncoding::quantized;
+    p.update.clip_l2 = 1;
+    p.update.quantization = {.bits = 8};
+  });
+  expect_refused("staleness", [](Plan& p) { p.staleness = {.versions_max = 3, .exponent = 0.5f}; });
+  expect_refused("", [](Plan& p) { p.update.scalars.assign(kScalarsMax + 1, {ScalarKind::squared_norm, 1}); });
+}
+
+}  // namespace
+}  // namespace coterie
