@@ -308,6 +308,7 @@ Result<ParticipantEvent> Agent::perform(const DoFetchModel& action) {
   COT_ASSIGN(Outcome<Digest> outcome, fetch_model({api_, kept_, settings_.state_dir}, machine_.state().device, action,
                                                   model_path(action.job, action.download, action.model)));
   const auto* model = std::get_if<Digest>(&outcome);
+  if (model != nullptr && *model == action.model && !action.further.empty()) return fetch_further(action);
   if (!action.control || model == nullptr || *model != action.model) {
     return ParticipantEvent(ModelFetched{std::move(outcome)});
   }

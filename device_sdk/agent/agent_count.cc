@@ -4,17 +4,61 @@
 #include "base/os/clock.h"
 #include "device_sdk/agent/agent.h"
 #include "device_sdk/agent/count_examples.h"
+#include "device_sdk/agent/evaluate_examples.h"
+#include "device_sdk/agent/model_download.h"
+#include "secure/crypto/digest.h"
 
 namespace coterie {
+namespace {
+
+constexpr uint64_t kModelBytesMax = 1ull << 34;
+
+// What was verified as it came may have been damaged since.
+Result<Model> load_evaluated(const std::string& path, const Digest& digest) {
+  COT_ASSIGN(Bytes file, os::read_file(path, kModelBytesMax));
+  if (content_digest(file) == digest) return Model::load(std::move(file));
+  return Error(ErrorCode::data_loss, "model: the file on this device has been damaged");
+}
+
+}  // namespace
+
+// The other models of a plan that evaluates several, behind the first one, which is there.
+Result<ParticipantEvent> Agent::fetch_further(const DoFetchModel& action) {
+  ModelFetched fetched{Outcome<Digest>(action.model)};
+  for (const EvaluatedModel& next : action.further) {
+    COT_ASSIGN(Outcome<Digest> outcome, download_model(api_, machine_.state().device, next.digest, next.bytes,
+                                                       model_path(action.job, action.download, next.digest)));
+    if (auto* failure = std::get_if<Failure>(&outcome)) return ParticipantEvent(ModelFetched{std::move(*failure)});
+    fetched.further.push_back(std::get<Digest>(outcome));
+  }
+  return ParticipantEvent(std::move(fetched));
+}
+
+Result<std::unique_ptr<ExampleTable>> Agent::begin_counting(const DoTrain& action) const {
+  const AnalyticsRules& rules = *action.plan.analytics;
+  COT_ASSIGN(const uint64_t seed, seed_of(action.assignment));
+  if (!rules.evaluation) {
+    return std::unique_ptr<ExampleTable>(std::make_unique<ExampleCounter>(rules, examples_.size(), seed));
+  }
+  std::vector<Model> models;
+  for (const EvaluatedModel& named : rules.evaluation->models) {
+    const std::string path = model_path(action.plan.job, action.plan.download, named.digest);
+    COT_ASSIGN(Model model, load_evaluated(path, named.digest));
+    models.push_back(std::move(model));
+  }
+  COT_ASSIGN(ExampleEvaluator evaluator, ExampleEvaluator::create(rules, models, examples_.size(), seed));
+  return std::unique_ptr<ExampleTable>(std::make_unique<ExampleEvaluator>(std::move(evaluator)));
+}
 
 // A slice of counting; an event when it has ended, well or not. A new life begins anew and draws the same examples.
 Result<std::optional<ParticipantEvent>> Agent::count(const DoTrain& action) {
   const auto ended = [](Status outcome) { return std::optional<ParticipantEvent>(TrainingEnded{std::move(outcome)}); };
   if (!counting_) {
-    COT_ASSIGN(const uint64_t seed, seed_of(action.assignment));
-    counting_ = std::make_unique<ExampleCounter>(*action.plan.analytics, examples_.size(), seed);
+    Result<std::unique_ptr<ExampleTable>> begun = begin_counting(action);
+    if (!begun) return ended(begun.error());
+    counting_ = std::move(*begun);
   }
-  ExampleCounter& counter = *counting_;
+  ExampleTable& counter = *counting_;
   if (!counter.finished() && api_.server_now() > action.assignment.not_after) {
     return ended(Error(ErrorCode::ticket_expired, "the round was over before the counting was"));
   }

@@ -14,8 +14,10 @@ namespace {
 
 constexpr uint64_t kDrawStream = 0x616e616c;  // "anal": no other draw of the seed has this name
 
-// So many of the numbers below `size`, each set of them alike (Floyd; Bentley 1987), ascending.
-std::vector<uint64_t> draw(uint64_t size, uint64_t count, uint64_t seed) {
+}  // namespace
+
+std::vector<uint64_t> drawn_examples(uint64_t size, uint64_t most, uint64_t seed) {
+  const uint64_t count = std::min(size, most);
   Prng prng = Prng::derived(seed, kDrawStream);
   std::set<uint64_t> drawn;
   for (uint64_t i = size - count; i < size; ++i) {
@@ -24,20 +26,21 @@ std::vector<uint64_t> draw(uint64_t size, uint64_t count, uint64_t seed) {
   return {drawn.begin(), drawn.end()};
 }
 
-}  // namespace
+Status check_has(const ExampleSource& examples, uint64_t index) {
+  if (index < examples.size()) return {};
+  return Error(ErrorCode::conflict, "examples: there are " + std::to_string(examples.size()) +
+                                        " of them, fewer than when the counting began");
+}
 
 ExampleCounter::ExampleCounter(const AnalyticsRules& rules, uint64_t size, uint64_t seed)
     : rules_(rules),
-      drawn_(draw(size, std::min<uint64_t>(size, rules.values_max), seed)),
+      drawn_(drawn_examples(size, rules.values_max, seed)),
       lanes_(lane_count(rules)),
       input_(rules.input_values) {}
 
 Status ExampleCounter::step(ExampleSource& examples) {
   const uint64_t index = drawn_[done_];
-  if (index >= examples.size()) {
-    return Error(ErrorCode::conflict, "examples: there are " + std::to_string(examples.size()) +
-                                          " of them, fewer than when the counting began");
-  }
+  COT_TRY(check_has(examples, index));
   float target = 0;
   const Example::Place places[] = {input_};
   COT_TRY(examples.read(index, Example(places, {&target, 1})));

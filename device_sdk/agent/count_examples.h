@@ -13,20 +13,37 @@
 
 namespace coterie {
 
+// What a device makes of its examples for a table, in steps. Not thread-safe.
+class ExampleTable {
+ public:
+  virtual ~ExampleTable() = default;
+  virtual bool finished() const = 0;
+  // Reads the next examples of a source that is as it was. Precondition: not finished. Errors: the source's, such as
+  // that its examples have another size; conflict if it has fewer examples by now.
+  virtual Status step(ExampleSource& examples) = 0;
+  // The device's lanes when it is finished.
+  virtual const std::vector<float>& lanes() const = 0;
+};
+
+// So many of the numbers below `size` as `count`, or all of them where they are fewer, ascending: each set of them
+// alike, and the same for the same seed (Floyd; Bentley 1987).
+std::vector<uint64_t> drawn_examples(uint64_t size, uint64_t count, uint64_t seed);
+
+// conflict, where a source that had the example has it no more.
+Status check_has(const ExampleSource& examples, uint64_t index);
+
 // Counts the source's examples; where there are more than values_max of them, so many that `seed` draws: the same seed
 // draws the same. Not thread-safe.
-class ExampleCounter {
+class ExampleCounter final : public ExampleTable {
  public:
   // `size`: of the source. The rules are valid.
   ExampleCounter(const AnalyticsRules& rules, uint64_t size, uint64_t seed);
 
-  bool finished() const { return done_ == drawn_.size(); }
-  // Reads the next example of a source that is as it was. Precondition: not finished. Errors: the source's, such as
-  // that its examples have another size; conflict if it has fewer examples by now.
-  Status step(ExampleSource& examples);
-  uint64_t done() const { return done_; }  // examples
+  bool finished() const override { return done_ == drawn_.size(); }
+  Status step(ExampleSource& examples) override;  // one example
+  uint64_t done() const { return done_; }         // examples
   // The device's lanes so far.
-  const std::vector<float>& lanes() const { return lanes_; }
+  const std::vector<float>& lanes() const override { return lanes_; }
 
  private:
   AnalyticsRules rules_;

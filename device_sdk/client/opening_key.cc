@@ -13,14 +13,17 @@ constexpr uint32_t kNone = UINT32_MAX;
 constexpr size_t kFields = 3;
 static_assert(kMark.size() == 16);
 
-// From `first` to before `end` of the input, or the target, whether it is read as a class or as a number.
+// From `first` to before `end` of the input, or the target, whether it is read as a class or as a number. All of an
+// example: from 0 to kNone.
 struct LookedAt {
   uint32_t first = kNone, end = kNone;
   uint32_t missing = kNone;  // and this one
+  bool is_all() const { return first == 0 && end == kNone; }
   bool has(uint32_t number) const { return number != kNone && number >= first && number < end; }
 };
 
 LookedAt looked_at(const AnalyticsRules& rules) {
+  if (rules.kind == AnalyticsKind::evaluation) return {.first = 0};
   if (rules.source != AnalyticsSource::feature) return {};
   return {.first = rules.feature,
           .end = rules.feature + std::max(1u, rules.categories),
@@ -53,7 +56,9 @@ Digest opening_key(const Plan& plan, const Assignment& assignment) {
 bool share_openings(const Digest& one, const Digest& other) {
   if (one == other) return true;
   const std::optional<LookedAt> a = decoded(one), b = decoded(other);
-  if (!a || !b || a->first == kNone || b->first == kNone) return false;
+  if (!a || !b) return false;
+  if (a->is_all() || b->is_all()) return true;
+  if (a->first == kNone || b->first == kNone) return false;
   const bool overlap = a->first < b->end && b->first < a->end;
   return overlap || a->has(b->missing) || b->has(a->missing) || (a->missing != kNone && a->missing == b->missing);
 }

@@ -1,6 +1,9 @@
 // By what a device counts openings (openings.h): by a plan's model, or, where a plan has analytics, by the numbers of
 // an example that it looks at.
 //
+// A plan that evaluates models looks at every number of an example and at its class, through models of the server's
+// choice, which may say anything of them: it counts together with every plan that has analytics.
+//
 // Two tables of one column with other edges, buckets or categories are as two sums of one model: whoever opens both
 // with one device more in one of them has that device's answer. So a key of analytics says nothing but which numbers
 // are looked at, and two of them that have a number in common count together. How many numbers an example has is not

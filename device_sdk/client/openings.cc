@@ -34,7 +34,9 @@ Status check_openings(const PrivacyPolicy& policy, const Plan& plan, const Assig
     count += uint64_t{known.sums} + (is_told ? 1 : 0);
   }
   if (count < policy.openings_max) return {};
-  const std::string what = plan.analytics ? "answered for this column or target " : "opened its update of this model ";
+  const std::string what = plan.analytics && plan.analytics->evaluation ? "answered for its examples "
+                           : plan.analytics                             ? "answered for this column or target "
+                                                                        : "opened its update of this model ";
   return Error(ErrorCode::refused,
                "plan: this device has " + what + std::to_string(count) + " times, in any job, and it allows " +
                    std::to_string(policy.openings_max),

@@ -91,6 +91,7 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
       if (unproven_) return DoFetchLogProof{unproven_->step};
       return DoFetchPlan{state_.assignment->plan, state_.assignment->plan_bytes};
     case ParticipantPhase::planned:
+      if (plan_->analytics) return fetch_evaluated();
       return DoFetchModel{state_.assignment->model,
                           state_.assignment->model_bytes,
                           plan_->control,
@@ -284,7 +285,8 @@ void ParticipantMachine::go_on_with(Plan plan, Bytes bytes) {
   if (const Status good = take_plan(plan); !good) return refuse_plan(plan, good.error());
   state_.plan = std::move(bytes);
   // Whoever counts needs no table: what others have counted so far is not for devices to read.
-  advance(plan_->analytics ? ParticipantPhase::training : ParticipantPhase::planned);
+  const bool needs_models = !plan_->analytics || plan_->analytics->evaluation.has_value();
+  advance(needs_models ? ParticipantPhase::planned : ParticipantPhase::training);
 }
 
 void ParticipantMachine::refuse_plan(const Plan& plan, const Error& error) {
@@ -357,7 +359,7 @@ Status ParticipantMachine::check_means(const Plan& plan) const {
   COT_TRY(check_conditions(combined(policy_.required, plan.device_requirements), conditions_));
   const uint64_t bits = plan.update.encoding == UpdateEncoding::quantized ? plan.update.quantization.bits : 32;
   const uint64_t control_bytes = plan.control ? plan.update.control_value_count * sizeof(float) : 0;
-  const uint64_t model_bytes = plan.analytics ? 0 : state_.assignment->model_bytes;  // it is not fetched
+  const uint64_t model_bytes = plan.analytics ? evaluated_bytes(*plan.analytics) : state_.assignment->model_bytes;
   return check_left(
       left_, {.upload_bytes = plan.update.value_count * bits / 8, .download_bytes = model_bytes + control_bytes});
 }
@@ -370,7 +372,7 @@ void ParticipantMachine::note_refusal(const Plan& plan, const Error& error) {
 void ParticipantMachine::handle(const ModelFetched& event) {
   if (state_.phase != ParticipantPhase::planned) return;
   if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
-  if (std::get<Digest>(event.outcome) != state_.assignment->model) {
+  if (!is_what_was_named(event)) {
     return give_up(Error(ErrorCode::refused, "model: does not have the digest that was signed"), policy_.refusal_pause,
                    2 * policy_.refusal_pause);
   }

@@ -10,7 +10,8 @@
 //       +-------------------+--------------+---------------+-----------------+--------------+
 //                given up: expired, closed, refused by us, or wrong beyond repair       accepted
 //
-// A plan with analytics goes from assigned to training: its model is the table, which nobody needs who counts.
+// A plan with analytics goes from assigned to training: its model is the table, which nobody needs who counts. One that
+// evaluates models goes by `planned` as others do: these are fetched in the table's place.
 //
 // A plan with a security level goes from training to `aggregating` in the place of `trained`: many exchanges
 // of one session of secure aggregation (secure/secagg/client.h), the update among them, until the sum is
@@ -94,10 +95,10 @@ struct DoCheckIn {
 struct DoFetchPlan { Digest plan; uint32_t bytes_max; };
 struct DoFetchLogProof { LogStep step; };               // of the plan that was fetched
 // `control`: to be fetched likewise, with so many values; none: the plan has none. `download`: how an older model of
-// the job leads to this one.
+// the job leads to this one. `further`: more models, to be fetched likewise; a plan that evaluates two has one.
 struct DoFetchModel {
   Digest model; uint64_t bytes; std::optional<Digest> control = {}; uint64_t control_values = 0;
-  JobId job = {}; DownloadRules download = {};
+  JobId job = {}; DownloadRules download = {}; std::vector<EvaluatedModel> further = {};
 };
 // Resume where a checkpoint of this assignment stands. state: what training goes on from; none: zeros.
 struct DoTrain { Assignment assignment; Plan plan; std::optional<StateSlot> state = {}; };
@@ -125,8 +126,8 @@ struct EnrollAnswered { Outcome<EnrollReply> outcome; };
 struct CheckInAnswered { std::variant<Assignment, RetryWindow, Failure> outcome; };
 struct PlanFetched { Outcome<Bytes> outcome; };          // the frame's bytes, unverified
 struct LogProofFetched { Outcome<LogProof> outcome; };
-// The content digests of what was stored; `control`: of the plan's, if it has one.
-struct ModelFetched { Outcome<Digest> outcome; std::optional<Digest> control = {}; };
+// The content digests of what was stored; `control`: of the plan's, if it has one; `further`: in the action's order.
+struct ModelFetched { Outcome<Digest> outcome; std::optional<Digest> control = {}; std::vector<Digest> further = {}; };
 // The encoded update is stored, and so is, if the plan has a correction, the state that counts with it: its content.
 struct TrainingEnded { Status outcome; std::optional<Digest> state = {}; };
 struct UploadAnswered { Outcome<Receipt> outcome; };
@@ -193,6 +194,9 @@ class ParticipantMachine {
   void handle(const PlanFetched& event);
   void handle(const LogProofFetched& event);
   void handle(const ModelFetched& event);
+  static uint64_t evaluated_bytes(const AnalyticsRules& rules);
+  DoFetchModel fetch_evaluated() const;
+  bool is_what_was_named(const ModelFetched& event) const;
   void handle(const TrainingEnded& event);
   void handle(const UploadAnswered& event);
   void handle(const AggregationAnswered& event);

@@ -112,8 +112,10 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
                     const ParticipantState& state) {
   const PrivacyRules& privacy = plan.privacy;
   if (plan.analytics && !policy.accepts_analytics) {
-    return refused("asks for a " + std::string(to_string(plan.analytics->kind)) +
-                       " of this device's examples, and its app has not said that it accepts analytics",
+    const bool evaluates = plan.analytics->kind == AnalyticsKind::evaluation;
+    return refused((evaluates ? "asks for an " : "asks for a ") + std::string(to_string(plan.analytics->kind)) +
+                       (evaluates ? " of models on" : " of") +
+                       " this device's examples, and its app has not said that it accepts analytics",
                    refusal_reason::kAnalytics);
   }
   if (privacy.level < policy.security_level_min) {

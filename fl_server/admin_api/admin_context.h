@@ -77,6 +77,8 @@ struct AdminServiceParts {
       evaluate;
   // Whether devices could train the model so; may be empty.
   std::function<Status(const Bytes& model, const TrainingSettings& training)> check_training;
+  // Whether devices could evaluate the model so; may be empty.
+  std::function<Status(const Bytes& model, const AnalyticsRules& rules)> check_evaluated = {};
   // Verifies a token that is not of ours, an identity provider's, and says who its caller is. Must not block. May be
   // empty: nobody.
   std::function<Result<AdminCaller>(std::string_view token, WallTime now)> verify_foreign = {};

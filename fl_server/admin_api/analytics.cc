@@ -67,8 +67,10 @@ Result<nlohmann::json> result_in(AdminContext& context, const JobRecord& job) {
   COT_ASSIGN(const Bytes file, context.blobs.get(newest[0].digest, kTableBytesMax));
   COT_ASSIGN(const std::vector<float> counts, read_table(rules_of(*settings.analytics), file));
   COT_ASSIGN(const CountedRounds rounds, add_rounds(context, job, newest[0].version.value()));
-  nlohmann::json json =
-      to_json(*settings.analytics, result_of(*settings.analytics, counts, std::sqrt(rounds.noise_variance)));
+  const AnalyticsSettings& analytics = *settings.analytics;
+  nlohmann::json json = analytics.rules.evaluation
+                            ? to_json(analytics, evaluation_result_of(analytics, counts))
+                            : to_json(analytics, result_of(analytics, counts, std::sqrt(rounds.noise_variance)));
   json["job"] = job.id.value();
   json["state"] = to_string(job.state);
   json["rounds"] = newest[0].version.value();

@@ -33,13 +33,19 @@ HttpResponse gone() {
 
 HttpResponse conflict(const std::string& why) { return problem_response(Error(ErrorCode::conflict, why)); }
 
+bool evaluates(const HorizontalSettings& settings, const Digest& digest) {
+  if (!settings.analytics || !settings.analytics->rules.evaluation) return false;
+  return std::ranges::count(settings.analytics->rules.evaluation->models, digest, &EvaluatedModel::digest) > 0;
+}
+
 // Whether a job that the caller sees is made of it.
 Result<bool> is_in_use(AdminContext& context, const AdminCall& call, const Digest& digest) {
   COT_ASSIGN(const TenantView own, view_of(context, call, Owned::job));
   COT_ASSIGN(const std::vector<JobRecord> jobs, context.jobs.list_jobs());
   return std::ranges::any_of(jobs, [&](const JobRecord& job) {
     const HorizontalSettings& settings = job.spec.horizontal();
-    return own.sees(job.id.value()) && (settings.model == digest || settings.evaluation == digest);
+    return own.sees(job.id.value()) &&
+           (settings.model == digest || settings.evaluation == digest || evaluates(settings, digest));
   });
 }
 

@@ -60,6 +60,24 @@ Result<Bytes> take_upload(AdminContext& context, const Digest& digest) {
   return file;
 }
 
+// The models that a job's devices evaluate, each under the key that names it. They are those that are compared in the
+// rules' order, or one.
+void find_evaluated(AdminContext& context, HorizontalSettings& settings, Problems& problems) {
+  std::vector<EvaluatedModel>& models = settings.analytics->rules.evaluation->models;
+  for (size_t i = 0; i < models.size(); ++i) {
+    const char* const pointer = i + 1 == models.size() ? "/analytics/model" : "/analytics/before";
+    const Result<Bytes> file = take_upload(context, models[i].digest);
+    if (!file) {
+      problems.push_back({pointer, "no such model: upload it with POST /admin/v1/models first, or take a version's"});
+      continue;
+    }
+    models[i].bytes = file->size();
+    if (!context.check_evaluated) continue;
+    const Status fits = context.check_evaluated(*file, rules_of(*settings.analytics));
+    if (!fits) problems.push_back({pointer, fits.error().message()});
+  }
+}
+
 // The model of a job with analytics is a table of zeros, which follows from them.
 void put_table(AdminContext& context, HorizontalSettings& settings, JobFiles& files, Problems& problems) {
   files.model = new_table(rules_of(*settings.analytics));
@@ -77,6 +95,7 @@ void put_table(AdminContext& context, HorizontalSettings& settings, JobFiles& fi
 JobFiles find_files(AdminContext& context, HorizontalSettings& settings, Problems& problems) {
   JobFiles files;
   if (settings.analytics) {
+    if (problems.empty() && settings.analytics->rules.evaluation) find_evaluated(context, settings, problems);
     if (problems.empty()) put_table(context, settings, files, problems);
     return files;
   }

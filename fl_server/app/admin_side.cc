@@ -47,7 +47,8 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
                         .last_disk_use = [&use = parts.stores.disk_use()] { return use.last(); },
                         .check_model = &check_model,
                         .evaluate = &evaluate_model,
-                        .check_training = &check_training};
+                        .check_training = &check_training,
+                        .check_evaluated = &check_evaluated_model};
   if (parts.fleet != nullptr) {
     all.nodes = [&store = *parts.stores.fleet()] { return fleet_nodes(store); };
     all.remote_events = [fleet = parts.fleet](EventReader reader) {

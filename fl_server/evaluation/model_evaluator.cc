@@ -2,6 +2,7 @@
 
 #include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/dataset_source.h"
+#include "device_sdk/runtime/evaluation_fit.h"
 #include "device_sdk/runtime/evaluator.h"
 #include "device_sdk/runtime/lora.h"
 #include "device_sdk/runtime/loss_rule.h"
@@ -65,6 +66,11 @@ Status check_training(const Bytes& model_file, const TrainingSettings& training)
   COT_TRY(augmentation_for(model, options.loss, options.augment));
   COT_TRY(Evaluator::create(model, options.loss, kBatch));
   return {};
+}
+
+Status check_evaluated_model(const Bytes& model_file, const AnalyticsRules& rules) {
+  COT_ASSIGN(const Model model, Model::load(model_file));
+  return check_evaluated(rules, model);
 }
 
 }  // namespace coterie

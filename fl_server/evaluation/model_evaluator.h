@@ -19,4 +19,7 @@ Status check_model(const Bytes& model);
 // at its output, a pattern that names no parameter, nothing that is left to train.
 Status check_training(const Bytes& model, const TrainingSettings& training);
 
+// For jobs that evaluate models: invalid_argument, with what is wrong, if devices could not evaluate this one so.
+Status check_evaluated_model(const Bytes& model, const AnalyticsRules& rules);
+
 }  // namespace coterie

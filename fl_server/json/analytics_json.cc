@@ -3,12 +3,84 @@
 #include <nlohmann/json.hpp>
 
 #include "proto/messages/analytics_lanes.h"
+#include "proto/messages/evaluation_lanes.h"
 #include "scheduler/job/analytics_rules.h"
 
 namespace coterie {
 namespace {
 
 nlohmann::json or_null(const std::optional<double>& value) { return value ? nlohmann::json(*value) : nlohmann::json(); }
+
+// Examples of a device that an evaluation looks at, unless said: their number is the larger part of its error.
+constexpr uint32_t kEvaluatedValues = 256;
+
+// `model`, and `before` where it is compared with another; how long they are the server notes.
+EvaluationRules read_evaluation(JsonReader& own, std::vector<std::string>& classes) {
+  EvaluationRules rules;
+  EvaluatedModel model, before;
+  own.require("model");
+  own.read("model", model.digest);
+  own.read("model_bytes", model.bytes);
+  if (own.has("before")) {
+    own.read("before", before.digest);
+    own.read("before_bytes", before.bytes);
+    own.read("harm_max", rules.harm_max);
+    rules.models.push_back(before);
+  }
+  rules.models.push_back(model);
+  own.require("classes");
+  own.read("classes", classes);
+  own.read("score_bins", rules.score_bins);
+  return rules;
+}
+
+void add_evaluation(nlohmann::json& own, const AnalyticsSettings& analytics) {
+  const EvaluationRules& rules = *analytics.rules.evaluation;
+  const EvaluatedModel& model = rules.models.back();
+  own["model"] = model.digest.hex();
+  own["model_bytes"] = model.bytes;
+  if (rules.compares()) {
+    own["before"] = rules.models.front().digest.hex();
+    own["before_bytes"] = rules.models.front().bytes;
+    own["harm_max"] = rules.harm_max;
+  }
+  own["classes"] = analytics.classes;
+  own["score_bins"] = rules.score_bins;
+  own.erase("source");
+}
+
+nlohmann::json to_json(const std::optional<RatioEstimate>& estimate) {
+  if (!estimate) return {};
+  return {{"value", estimate->value}, {"low", or_null(estimate->low)}, {"high", or_null(estimate->high)}};
+}
+
+nlohmann::json to_json(const ScoredGroup& group) {
+  return {{"devices", group.devices},
+          {"examples", group.examples},
+          {"correct", group.correct},
+          {"accuracy", to_json(group.accuracy)},
+          {"loss", to_json(group.loss)}};
+}
+
+nlohmann::json to_json(const EvaluatedModelResult& result) {
+  nlohmann::json json = to_json(result.all);
+  json["model"] = result.model.hex();
+  json["groups"] = nlohmann::json::array();
+  for (const ScoredGroup& group : result.groups) {
+    nlohmann::json one = to_json(group);
+    one["name"] = group.name;
+    json["groups"].push_back(std::move(one));
+  }
+  json["confusion"] = result.confusion;
+  json["auc"] = nlohmann::json::array();
+  for (const AreaUnderCurve& area : result.areas) {
+    json["auc"].push_back({{"class", area.of_class}, {"low", area.low}, {"high", area.high}});
+  }
+  json["devices_by_accuracy"] = result.accuracies;
+  json["worst_tenth"] = nlohmann::json();
+  if (result.worst_tenth) json["worst_tenth"] = {{"from", result.worst_tenth->from}, {"to", result.worst_tenth->to}};
+  return json;
+}
 
 }  // namespace
 
@@ -20,7 +92,8 @@ void read_analytics(JsonReader& reader, HorizontalSettings& settings) {
   own.require("kind");
   own.read_kind("kind", analytics_kind_names(), rules.kind);
   own.read("column", analytics.column);
-  own.require("source");
+  const bool evaluates = rules.kind == AnalyticsKind::evaluation;
+  if (!evaluates) own.require("source");
   own.read_kind("source", analytics_source_names(), rules.source);
   own.require("input_values");
   own.read("input_values", rules.input_values);
@@ -32,8 +105,13 @@ void read_analytics(JsonReader& reader, HorizontalSettings& settings) {
   own.read("deviation", analytics.deviation);
   own.read("quantiles", analytics.quantiles);
   own.read("buckets", rules.buckets);
+  if (evaluates) {
+    rules.evaluation = read_evaluation(own, analytics.classes);
+    rules.values_max = kEvaluatedValues;
+  }
   own.read("values_max", rules.values_max);
   rules.lane_max = rules.kind == AnalyticsKind::distinct ? 1 : rules.values_max;
+  if (evaluates) rules.lane_max = evaluation_lane_max(rules.values_max);
   own.read("lane_max", rules.lane_max);
   own.finish();
   set_defaults(analytics, settings);
@@ -59,8 +137,28 @@ void add_analytics(nlohmann::json& job, const HorizontalSettings& settings) {
   if (analytics.deviation != 1) own["deviation"] = analytics.deviation;
   if (!analytics.quantiles.empty()) own["quantiles"] = analytics.quantiles;
   if (rules.buckets != 0) own["buckets"] = rules.buckets;
+  if (rules.evaluation) add_evaluation(own, analytics);
   // What is at its default there says nothing; `update` says how far a device may move the table.
   for (const char* key : {"training", "strategy"}) job.erase(key);
+}
+
+nlohmann::json to_json(const AnalyticsSettings& analytics, const EvaluationResult& result) {
+  nlohmann::json json = {{"schema", "coterie.evaluation_result.v1"},
+                         {"column", analytics.column},
+                         {"classes", analytics.classes},
+                         {"confidence", 0.95},
+                         {"models", nlohmann::json::array()},
+                         {"comparison", nlohmann::json()}};
+  for (const EvaluatedModelResult& model : result.models) json["models"].push_back(to_json(model));
+  if (const std::optional<Comparison>& compared = result.comparison) {
+    json["comparison"] = {{"verdict", to_string(compared->verdict)},
+                          {"devices", compared->devices},
+                          {"harm", compared->harm},
+                          {"low", compared->low},
+                          {"high", compared->high},
+                          {"harm_max", analytics.rules.evaluation->harm_max}};
+  }
+  return json;
 }
 
 nlohmann::json to_json(const AnalyticsSettings& analytics, const AnalyticsResult& result) {

@@ -5,6 +5,7 @@
 
 #include "fl_server/json/json_reader.h"
 #include "scheduler/job/analytics_result.h"
+#include "scheduler/job/evaluation_result.h"
 #include "scheduler/job/horizontal_settings.h"
 
 namespace coterie {
@@ -13,7 +14,10 @@ namespace coterie {
 void read_analytics(JsonReader& reader, HorizontalSettings& settings);
 void add_analytics(nlohmann::json& job, const HorizontalSettings& settings);
 
-// "schema": "coterie.analytics_result.v1"
+// "schema": "coterie.evaluation_result.v1", of kind evaluation
+nlohmann::json to_json(const AnalyticsSettings& analytics, const EvaluationResult& result);
+
+// "schema": "coterie.analytics_result.v1", of the others
 nlohmann::json to_json(const AnalyticsSettings& analytics, const AnalyticsResult& result);
 
 }  // namespace coterie

@@ -52,6 +52,8 @@ Status NameSearch::see_jobs(JobStore& jobs) {
         [this](const HorizontalSettings& horizontal) {
           see(horizontal.model);
           if (horizontal.evaluation) see(*horizontal.evaluation);
+          if (!horizontal.analytics || !horizontal.analytics->rules.evaluation) return;
+          for (const EvaluatedModel& model : horizontal.analytics->rules.evaluation->models) see(model.digest);
         },
         job.spec.kind);
   }

@@ -33,6 +33,13 @@ std::map<std::string, std::string> question_of(const AnalyticsRules& rules) {
                                                  {"source", std::string(to_string(rules.source))},
                                                  {"feature", std::to_string(rules.feature)},
                                                  {"categories", std::to_string(rules.categories)}};
+  if (rules.evaluation) {
+    question["classes"] = std::to_string(rules.evaluation->classes);
+    question["score_bins"] = std::to_string(rules.evaluation->score_bins);
+    for (size_t i = 0; i < rules.evaluation->models.size(); ++i) {
+      question["model." + std::to_string(i)] = rules.evaluation->models[i].digest.hex();
+    }
+  }
   for (size_t first = 0; first < rules.edges.size(); first += kEdgesAProperty) {
     const auto some = std::span(rules.edges).subspan(first, std::min(kEdgesAProperty, rules.edges.size() - first));
     question["edges." + std::to_string(first)] = edges_text(some);

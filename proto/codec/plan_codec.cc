@@ -3,6 +3,7 @@
 #include "proto/codec/flat.h"
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/augmentation.h"
+#include "proto/messages/evaluation_lanes.h"
 #include "proto/messages/training_rules.h"
 
 namespace coterie {
@@ -272,11 +273,32 @@ Result<DownloadRules> parse(const wire::Download& download) {
   return rules;
 }
 
+flatbuffers::Offset<wire::Evaluation> build(flatbuffers::FlatBufferBuilder& builder, const EvaluationRules& e) {
+  std::vector<flatbuffers::Offset<wire::EvaluatedModel>> models;
+  for (const EvaluatedModel& model : e.models) {
+    const wire::Digest32 digest = flat::digest(model.digest);
+    models.push_back(wire::CreateEvaluatedModel(builder, &digest, model.bytes));
+  }
+  return wire::CreateEvaluation(builder, builder.CreateVector(models), e.classes, e.score_bins, e.harm_max);
+}
+
+Result<EvaluationRules> parse(const wire::Evaluation& e) {
+  EvaluationRules rules{.models = {}, .classes = e.classes(), .score_bins = e.score_bins(), .harm_max = e.harm_max()};
+  if (e.models() == nullptr) return rules;
+  if (e.models()->size() > kEvaluatedModelsMax) return flat::out_of_range("models", "has too many models");
+  for (const wire::EvaluatedModel* model : *e.models()) {
+    rules.models.push_back({flat::digest(*model->digest()), model->bytes()});
+  }
+  return rules;
+}
+
 flatbuffers::Offset<wire::Analytics> build(flatbuffers::FlatBufferBuilder& builder, const AnalyticsRules& a) {
+  flatbuffers::Offset<wire::Evaluation> evaluation = 0;
+  if (a.evaluation) evaluation = build(builder, *a.evaluation);
   const auto edges = a.edges.empty() ? 0 : builder.CreateVector(a.edges);
   return wire::CreateAnalytics(builder, static_cast<uint8_t>(a.kind), static_cast<uint8_t>(a.source), a.input_values,
                                a.feature, a.missing_feature.has_value(), a.missing_feature.value_or(0), edges,
-                               a.categories, a.buckets, a.values_max, a.lane_max);
+                               a.categories, a.buckets, a.values_max, a.lane_max, evaluation);
 }
 
 // Behind the training, which says nothing beside it.
@@ -295,6 +317,9 @@ Status parse(const wire::Analytics& a, Plan& into) {
   if (a.edges() != nullptr) {
     if (a.edges()->size() > kHistogramEdgesMax) return flat::out_of_range("edges", "has too many numbers");
     rules.edges.assign(a.edges()->begin(), a.edges()->end());
+  }
+  if (a.evaluation() != nullptr) {
+    COT_ASSIGN(rules.evaluation, parse(*a.evaluation()));
   }
   into.analytics = std::move(rules);
   return {};

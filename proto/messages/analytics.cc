@@ -9,11 +9,12 @@
 
 #include "base/assert.h"
 #include "proto/messages/analytics_lanes.h"
+#include "proto/messages/evaluation_lanes.h"
 
 namespace coterie {
 namespace {
 
-constexpr std::array<std::string_view, 2> kKindNames = {"histogram", "distinct"};
+constexpr std::array<std::string_view, 3> kKindNames = {"histogram", "distinct", "evaluation"};
 constexpr std::array<std::string_view, 3> kSourceNames = {"feature", "label", "target"};
 
 template <typename Names, typename Value>
@@ -78,6 +79,7 @@ void check_bounds(const AnalyticsRules& rules, Problems& problems) {
     problems.push_back({"/values_max", "must be in [1, " + std::to_string(kAnalyticsValuesMax) + "]"});
     return;
   }
+  if (rules.kind == AnalyticsKind::evaluation) return;  // evaluation_problems
   if (rules.lane_max < 1 || rules.lane_max > rules.values_max) {
     problems.push_back({"/lane_max", "must be in [1, values_max]"});
   } else if (is_distinct && rules.lane_max != 1) {
@@ -87,16 +89,6 @@ void check_bounds(const AnalyticsRules& rules, Problems& problems) {
 
 // An integer of another type under the same bytes (example_source.h).
 int32_t label_in(float target) { return std::bit_cast<int32_t>(target); }
-
-std::optional<uint64_t> category_of(const AnalyticsRules& rules, std::span<const float> input, float target) {
-  if (rules.source == AnalyticsSource::label) {
-    const int32_t label = label_in(target);
-    return label >= 0 && static_cast<uint32_t>(label) < rules.categories ? static_cast<uint64_t>(label)
-                                                                         : rules.categories;
-  }
-  const std::span<const float> own = input.subspan(rules.feature, rules.categories);
-  return static_cast<uint64_t>(std::ranges::find_if(own, [](float value) { return value != 0; }) - own.begin());
-}
 
 // None: it is missing.
 std::optional<float> number_of(const AnalyticsRules& rules, std::span<const float> input, float target) {
@@ -114,7 +106,7 @@ std::string_view to_string(AnalyticsSource source) { return name_of(kSourceNames
 
 Problems problems_of(const AnalyticsRules& rules) {
   Problems problems;
-  if (to_string(rules.kind) == "unknown") problems.push_back({"/kind", "must be histogram or distinct"});
+  if (to_string(rules.kind) == "unknown") problems.push_back({"/kind", "must be histogram, distinct or evaluation"});
   if (to_string(rules.source) == "unknown") problems.push_back({"/source", "must be feature, label or target"});
   if (!problems.empty()) return problems;
   const bool is_label_histogram = rules.source == AnalyticsSource::label && rules.kind == AnalyticsKind::histogram;
@@ -128,6 +120,7 @@ Problems problems_of(const AnalyticsRules& rules) {
   check_edges(rules, problems);
   check_place(rules, problems);
   check_bounds(rules, problems);
+  for (Problem& problem : evaluation_problems(rules)) problems.push_back(std::move(problem));
   return problems;
 }
 
@@ -139,18 +132,29 @@ Status validate(const AnalyticsRules& rules) {
 
 uint64_t lane_count(const AnalyticsRules& rules) {
   if (rules.kind == AnalyticsKind::distinct) return rules.buckets;
+  if (rules.kind == AnalyticsKind::evaluation) return EvaluationLayout(rules).lanes();
   return rules.is_of_numbers() ? rules.edges.size() + 2 : uint64_t{rules.categories} + 1;
 }
 
+uint64_t category_of(const AnalyticsRules& rules, std::span<const float> input, float target) {
+  if (rules.source == AnalyticsSource::label) {
+    const int32_t label = label_in(target);
+    return label >= 0 && static_cast<uint32_t>(label) < rules.categories ? static_cast<uint64_t>(label)
+                                                                         : rules.categories;
+  }
+  const std::span<const float> own = input.subspan(rules.feature, rules.categories);
+  return static_cast<uint64_t>(std::ranges::find_if(own, [](float value) { return value != 0; }) - own.begin());
+}
+
 std::optional<uint64_t> lane_of(const AnalyticsRules& rules, std::span<const float> input, float target) {
-  COT_ASSERT(input.size() == rules.input_values);
+  COT_ASSERT(input.size() == rules.input_values && rules.kind != AnalyticsKind::evaluation);
   const bool is_distinct = rules.kind == AnalyticsKind::distinct;
   if (!rules.is_of_numbers()) {
-    const std::optional<uint64_t> category = category_of(rules, input, target);
+    const uint64_t category = category_of(rules, input, target);
     if (!is_distinct) return category;
-    return *category == rules.categories
+    return category == rules.categories
                ? std::nullopt
-               : std::optional(distinct_bucket(static_cast<uint32_t>(*category), rules.buckets));
+               : std::optional(distinct_bucket(static_cast<uint32_t>(category), rules.buckets));
   }
   if (is_distinct && rules.source == AnalyticsSource::label) {
     return distinct_bucket(std::bit_cast<uint32_t>(target), rules.buckets);
@@ -172,10 +176,9 @@ uint64_t distinct_bucket(uint32_t value_bits, uint32_t buckets) {
   return ((mixed >> 32) * buckets) >> 32;
 }
 
-double l1_sensitivity(const AnalyticsRules& rules) { return rules.values_max; }
-
 // Longest is what fills lanes one behind the other: squares grow with what is in one lane already.
 double l2_sensitivity(const AnalyticsRules& rules) {
+  if (rules.kind == AnalyticsKind::evaluation) return EvaluationLayout(rules).l2_sensitivity();
   const double lane = rules.lane_max, lanes = static_cast<double>(lane_count(rules));
   const double full = std::min(std::floor(rules.values_max / lane), lanes);
   const double left = full < lanes ? rules.values_max - full * lane : 0;

@@ -6,13 +6,17 @@
 #include <optional>
 #include <vector>
 
+#include "proto/messages/evaluation.h"
+
 namespace coterie {
 
-enum class AnalyticsKind : uint8_t { histogram = 1, distinct };
+// With `evaluation` a device counts what models say of its examples: evaluation_lanes.h.
+enum class AnalyticsKind : uint8_t { histogram = 1, distinct, evaluation };
 // Where a device finds the value of an example.
 //   feature   a number of its only input; with categories so many from there on, of which one is not 0
 //   label     its class
 //   target    its target, a number
+// With `evaluation` it is the example's group, if there are categories.
 enum class AnalyticsSource : uint8_t { feature = 1, label, target };
 
 struct AnalyticsRules {
@@ -26,6 +30,7 @@ struct AnalyticsRules {
   uint32_t buckets = 0;                          // of distinct
   uint32_t values_max = 1;
   uint32_t lane_max = 1;
+  std::optional<EvaluationRules> evaluation = {};
   bool is_of_numbers() const { return categories == 0; }
   friend bool operator==(const AnalyticsRules&, const AnalyticsRules&) = default;
 };

@@ -2,13 +2,14 @@
 //
 // A device looks at `values_max` of its examples at most, drawn at random where it has more. The value of each names a
 // lane of the table, to which the device adds 1, at most `lane_max` in all to one lane. So one device changes the sum
-// of all tables by a vector of integers whose norms are known before anybody looks: l1_sensitivity, l2_sensitivity.
+// of all tables by a vector of integers whose norm is known before anybody looks: l2_sensitivity.
 //
 // Lanes, in this order:
 //
 //   histogram of a number     below edges[0]; from edges[i] to below edges[i + 1]; edges.back() and above; missing
 //   histogram of categories   each category; none of them
 //   distinct                  `buckets` of a hash of the value (distinct_bucket): lane_max is 1
+//   evaluation                evaluation_lanes.h
 //
 // A number is missing if it is NaN, or if the value that `missing_feature` names is not 0: what stands in its place
 // then was put there by whoever encoded it. What is missing is not counted by `distinct`.
@@ -48,15 +49,17 @@ Status validate(const AnalyticsRules& rules);
 uint64_t lane_count(const AnalyticsRules& rules);
 
 // The lane of one example. `input` has input_values numbers; `target` is its target, or its class as the bytes of an
-// int32 (example_source.h). None: it is not counted.
+// int32 (example_source.h). None: it is not counted. Not of kind evaluation.
 std::optional<uint64_t> lane_of(const AnalyticsRules& rules, std::span<const float> input, float target);
+
+// The category of one example, with categories; as many as there are: it is of none.
+uint64_t category_of(const AnalyticsRules& rules, std::span<const float> input, float target);
 
 // The lane of a value whose bits are these: SplitMix64's finalizer, the upper bits of it times buckets. It hides
 // nothing, and is the same on every device.
 uint64_t distinct_bucket(uint32_t value_bits, uint32_t buckets);
 
-// The norms of the longest vector that one device may add.
-double l1_sensitivity(const AnalyticsRules& rules);
+// The norm of the longest vector that one device may add.
 double l2_sensitivity(const AnalyticsRules& rules);
 // l2_sensitivity as a float that is not below it: what an update's clip must be, so that it never scales one.
 float clip_of(const AnalyticsRules& rules);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "proto/messages/analytics_lanes.h"
+#include "proto/messages/evaluation_lanes.h"
 #include "proto/messages/training_rules.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/plan_privacy.h"
@@ -28,6 +29,9 @@ void check_names(const AnalyticsSettings& analytics, SettingsChecker& check) {
   check.require(fits, "/analytics/categories",
                 "must have at most " + std::to_string(kNameBytesMax) + " bytes each, and " +
                     std::to_string(kNamesBytesMax) + " together");
+  const auto is_short = [](const std::string& name) { return name.size() <= kNameBytesMax; };
+  check.require(std::ranges::all_of(analytics.classes, is_short), "/analytics/classes",
+                "must have at most " + std::to_string(kNameBytesMax) + " bytes each");
 }
 
 void check_scale(const AnalyticsSettings& analytics, SettingsChecker& check) {
@@ -71,6 +75,9 @@ void check_pairs(const HorizontalSettings& settings, SettingsChecker& check) {
          "what a device may add is known before; values_max bounds it");
   refuse(settings.privacy.mechanism == NoiseMechanism::tree, "privacy.mechanism tree",
          "a table is released whole in each round; take independent");
+  refuse(settings.analytics->rules.evaluation.has_value() && settings.privacy.has_noise(), "privacy.noise_multiplier",
+         "an evaluation's squares and products, which say how far devices differ, would be all noise; take level "
+         "active, or count the answers with a histogram");
   check.require(reasons.empty(), "/analytics", reasons);
 }
 
@@ -110,6 +117,7 @@ AnalyticsRules rules_of(const AnalyticsSettings& analytics) {
     rules.edges.push_back(static_cast<float>(scaled));
   }
   if (!analytics.categories.empty()) rules.categories = static_cast<uint32_t>(analytics.categories.size());
+  if (rules.evaluation) rules.evaluation->classes = static_cast<uint32_t>(analytics.classes.size());
   return rules;
 }
 

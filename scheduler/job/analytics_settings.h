@@ -15,6 +15,7 @@ struct AnalyticsSettings {
   std::vector<double> edges = {};            // in the column's own unit
   double mean = 0, deviation = 1;            // a device's number is (value - mean) / deviation
   std::vector<std::string> categories = {};  // their names, in the order of the lanes
+  std::vector<std::string> classes = {};     // of kind evaluation: their names, in the models' order
   std::vector<double> quantiles = {};        // to be told of a histogram of numbers, each in (0, 1)
   friend bool operator==(const AnalyticsSettings&, const AnalyticsSettings&) = default;
 };

@@ -14,11 +14,11 @@ constexpr double kShareMax = 0.95;  // below 1: no value takes all that a gamble
 
 BettingCapital::BettingCapital(double mean) : mean_(mean) { COT_ASSERT(mean > 0 && mean < 1); }
 
-void BettingCapital::bet(double value) {
-  COT_ASSERT(value >= 0 && value <= 1);
+void BettingCapital::bet(double value, double times) {
+  COT_ASSERT(value >= 0 && value <= 1 && times > 0);
   double stake = kShareMax / mean_;
   for (double& log : logs_) {
-    log += std::log1p(stake * (value - mean_));
+    log += times * std::log1p(stake * (value - mean_));
     stake *= M_SQRT1_2;
   }
 }

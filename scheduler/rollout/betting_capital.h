@@ -22,8 +22,8 @@ class BettingCapital {
  public:
   // `mean` is in (0, 1).
   explicit BettingCapital(double mean);
-  // `value` is in [0, 1].
-  void bet(double value);
+  // `value` is in [0, 1]. It comes `times` times, 1 or more: the capital is a product, so that it does not matter when.
+  void bet(double value, double times = 1);
   // The natural logarithm of the capital.
   double log() const;
 

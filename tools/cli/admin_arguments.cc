@@ -95,7 +95,9 @@ void add_job(CLI::App& app, Invocation& invocation) {
   CLI::App* create = add_server_command(*job, "create", "create a job from a JSON file; it starts at once", kCreateJob);
   const auto files = std::make_shared<JobFiles>();
   create->add_option("FILE", files->job, "the job as JSON, as POST /admin/v1/jobs takes it")->required();
-  create->add_option("--model", files->model, "model file to upload and start from")->type_name("FILE");
+  create->add_option("--model", files->model, "model file to upload and start from, or to evaluate")->type_name("FILE");
+  create->add_option("--before", files->before, "model file to upload and compare the evaluated one with")
+      ->type_name("FILE");
   create->add_option("--evaluation", files->evaluation, "data set file to upload and judge every model on")
       ->type_name("FILE");
   const std::vector<std::string_view> strategies = strategy_names();

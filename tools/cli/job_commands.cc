@@ -8,6 +8,7 @@
 #include "base/os/file.h"
 #include "fl_server/json/json_reader.h"
 #include "tools/admin/analytics_report.h"
+#include "tools/admin/evaluation_report.h"
 #include "tools/admin/follow_events.h"
 #include "tools/admin/round_report.h"
 #include "tools/cli/interrupt.h"
@@ -136,7 +137,14 @@ Result<nlohmann::json> read_job_document(const std::string& path) {
 ExitCode create_job(const AdminCommand& command, const JobFiles& files) {
   return with_admin(command, "job create", [&](AdminClient& admin) -> Status {
     COT_ASSIGN(nlohmann::json job, read_job_document(files.job));
-    COT_TRY(attach(admin, files.model, "models", "model", job));
+    const bool evaluates = cell_of(job, "/analytics/kind") == "evaluation";
+    if (!evaluates && !files.before.empty()) {
+      return Error(ErrorCode::invalid_argument, "--before is of a job whose analytics are of kind evaluation");
+    }
+    // What is evaluated; the job's own model is its table.
+    nlohmann::json& named = evaluates ? job["analytics"] : job;
+    COT_TRY(attach(admin, files.model, "models", "model", named));
+    COT_TRY(attach(admin, files.before, "models", "before", named));
     COT_TRY(attach(admin, files.evaluation, "datasets", "evaluation", job));
     if (!files.strategy.empty()) {
       nlohmann::json& strategy = job["strategy"];
@@ -188,6 +196,14 @@ ExitCode show_job(const AdminCommand& command, const std::string& job) {
 ExitCode show_result(const AdminCommand& command, const std::string& job, const std::string& svg) {
   return with_admin(command, "job result", [&](AdminClient& admin) -> Status {
     COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job) + "/result"));
+    if (is_evaluation(answer)) {
+      if (!svg.empty())
+        return Error(ErrorCode::invalid_argument, "--svg draws counts, and this job has evaluated models");
+      COT_ASSIGN(const std::string text, evaluation_text(answer));
+      if (command.wants_json()) print_json(answer);
+      else print_text(text);
+      return {};
+    }
     COT_ASSIGN(const AnalyticsReport report, parse_analytics(answer));
     if (!svg.empty())
       COT_TRY(os::write_file_atomically(svg, as_bytes(draw_analytics(report)), os::Durability::content));

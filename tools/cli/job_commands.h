@@ -13,7 +13,8 @@ Result<nlohmann::json> read_job_document(const std::string& path);
 
 struct JobFiles {
   std::string job;         // JSON, as POST /admin/v1/jobs takes it
-  std::string model;       // uploaded first; fills "model"
+  std::string model;       // uploaded first; fills "model", or, where models are evaluated, that of "analytics"
+  std::string before;      // likewise "before" of these
   std::string evaluation;  // likewise "evaluation"
   std::string strategy;    // replaces strategy.kind; empty: as the file says
 };

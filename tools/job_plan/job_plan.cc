@@ -45,6 +45,12 @@ Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& downloa
   if (plan.analytics) {
     device.counts = true;
     device.examples = std::min<uint64_t>(examples, plan.analytics->values_max);
+    if (const std::optional<EvaluationRules>& evaluation = plan.analytics->evaluation) {
+      for (const EvaluatedModel& evaluated : evaluation->models) {
+        device.down_bytes += evaluated.bytes;
+        device.delta_down_bytes += evaluated.bytes;
+      }
+    }
     device.memory_bytes = (plan.update.value_count + plan.analytics->input_values) * sizeof(float);
     device.micro_batch_size = 1;
     return device;

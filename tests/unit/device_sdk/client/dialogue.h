@@ -115,7 +115,11 @@ class Dialogue {
     if (std::holds_alternative<DoEnroll>(action)) return EnrollAnswered{identity()};
     if (std::holds_alternative<DoCheckIn>(action)) return CheckInAnswered{assignment()};
     if (std::holds_alternative<DoFetchPlan>(action)) return PlanFetched{encode(plan())};
-    if (const auto* fetch = std::get_if<DoFetchModel>(&action)) return ModelFetched{fetch->model, fetch->control};
+    if (const auto* fetch = std::get_if<DoFetchModel>(&action)) {
+      ModelFetched fetched{fetch->model, fetch->control};
+      for (const EvaluatedModel& other : fetch->further) fetched.further.push_back(other.digest);
+      return fetched;
+    }
     if (const auto* train = std::get_if<DoTrain>(&action)) {
       return correction == DriftCorrection{} ? TrainingEnded{{}} : TrainingEnded{{}, state_after(*train)};
     }

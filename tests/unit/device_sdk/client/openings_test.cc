@@ -260,6 +260,72 @@ TEST(ParticipantOpenings, OfTheTargetAreOneWhateverItIsReadAs) {
   EXPECT_EQ(reason(d), "openings");
 }
 
+AnalyticsRules evaluating() {
+  return {.kind = AnalyticsKind::evaluation,
+          .input_values = 8,
+          .values_max = 5,
+          .lane_max = 63,
+          .evaluation = EvaluationRules{.models = {{content_digest(as_bytes("one")), 3}}}};
+}
+
+// A model of the server's choice may say anything of an example: any column, and its class.
+TEST(ParticipantOpenings, OfAnEvaluationAreOfTheWholeExample) {
+  const std::function<void(Dialogue&)> again[] = {
+      [](Dialogue& d) { d.analytics = ages(); },
+      [](Dialogue& d) { d.analytics = {.source = AnalyticsSource::label, .input_values = 8, .categories = 3}; },
+      [](Dialogue& d) { d.analytics->evaluation->models[0].digest = content_digest(as_bytes("another")); },
+  };
+  for (size_t i = 0; i < std::size(again); ++i) {
+    SCOPED_TRACE(i);
+    Dialogue d = counting();
+    d.analytics = evaluating();
+    open_a_sum(d);
+    d.job = JobId("other");
+    d.round.round = RoundId(6);
+    again[i](d);
+    EXPECT_EQ(reason(d), "openings");
+  }
+  Dialogue d = counting();
+  open_a_sum(d);
+  d.analytics = evaluating();
+  EXPECT_EQ(reason(d), "openings");
+}
+
+TEST(ParticipantOpenings, WhoEvaluatesFetchesTheModelsThatThePlanNames) {
+  Dialogue d = counting();
+  d.analytics = evaluating();
+  d.analytics->evaluation->models.push_back({content_digest(as_bytes("two")), 4});
+  d.reach(Phase::planned);
+  const ParticipantAction action = d.next();
+  const auto* fetch = std::get_if<DoFetchModel>(&action);
+  ASSERT_NE(fetch, nullptr);
+  EXPECT_EQ(fetch->model, content_digest(as_bytes("one")));
+  EXPECT_EQ(fetch->bytes, 3u);
+  EXPECT_EQ(fetch->further, (std::vector<EvaluatedModel>{{content_digest(as_bytes("two")), 4}}));
+  d.tell(d.good_answer());
+  EXPECT_EQ(d.state().phase, Phase::training);
+}
+
+TEST(ParticipantOpenings, WhoEvaluatesTakesNoOtherModel) {
+  const std::function<void(ModelFetched&)> wrong[] = {
+      [](ModelFetched& f) { f.outcome = content_digest(as_bytes("model")); },
+      [](ModelFetched& f) { f.further = {content_digest(as_bytes("one"))}; },
+      [](ModelFetched& f) { f.further.clear(); },
+  };
+  for (size_t i = 0; i < std::size(wrong); ++i) {
+    SCOPED_TRACE(i);
+    Dialogue d = counting();
+    d.analytics = evaluating();
+    d.analytics->evaluation->models.push_back({content_digest(as_bytes("two")), 4});
+    d.reach(Phase::planned);
+    auto fetched = std::get<ModelFetched>(d.good_answer());
+    wrong[i](fetched);
+    d.tell(fetched);
+    EXPECT_EQ(d.state().phase, Phase::idle);
+    EXPECT_THAT(d.machine->last_error()->message(), testing::HasSubstr("does not have the digest"));
+  }
+}
+
 TEST(ParticipantOpenings, WhoCountsFetchesNoTable) {
   Dialogue d = counting();
   d.reach(Phase::assigned);

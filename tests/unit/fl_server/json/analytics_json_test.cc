@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "fl_server/json/job_json.h"
+#include "proto/messages/evaluation_lanes.h"
+#include "scheduler/job/analytics_rules.h"
 #include "tests/unit/fl_server/json/problem_list.h"
 
 namespace coterie {
@@ -58,6 +60,59 @@ TEST(AnalyticsJson, EachRoundAsksOtherDevicesUnlessSaid) {
   }
 }
 
+json judging() {
+  return {{"kind", "evaluation"},
+          {"model", std::string(64, 'a')},
+          {"before", std::string(64, 'b')},
+          {"input_values", 7},
+          {"classes", {"no", "yes"}},
+          {"feature", 2},
+          {"categories", {"x", "y"}},
+          {"harm_max", 0.5},
+          {"model_bytes", 12}};
+}
+
+TEST(AnalyticsJson, ReadsEvaluationsAsItWritesThem) {
+  Problems problems;
+  json alone = judging();
+  for (const char* key : {"before", "harm_max", "feature", "categories", "model_bytes"}) alone.erase(key);
+  for (const json& analytics : {judging(), alone}) {
+    const JobSettings read = read_counting(analytics, problems);
+    EXPECT_THAT(problems, IsEmpty()) << analytics;
+    EXPECT_EQ(job_settings_from_json(to_json(read), problems), read) << analytics;
+    EXPECT_EQ(*job_settings_from_stored_json(job_settings_to_json_text(read)), read);
+    EXPECT_FALSE(to_json(read)["analytics"].contains("source"));
+  }
+  const JobSettings job = read_counting(judging(), problems);
+  const AnalyticsRules& rules = job.horizontal().analytics->rules;
+  ASSERT_EQ(rules.evaluation->models.size(), 2u);
+  EXPECT_EQ(rules.evaluation->models[0].digest.hex(), std::string(64, 'b')) << "the one before is the first";
+  EXPECT_EQ(rules.evaluation->models[1].bytes, 12u);
+  EXPECT_EQ(rules.values_max, 256u);
+  EXPECT_EQ(rules.lane_max, 256u);
+}
+
+TEST(AnalyticsJson, NamesWhatIsWrongWithAnEvaluation) {
+  const auto pointers = [](const char* key, const json& value) {
+    Problems problems;
+    json analytics = judging();
+    if (value.is_null()) analytics.erase(key);
+    else analytics[key] = value;
+    read_counting(analytics, problems);
+    return pointers_of(problems);
+  };
+  EXPECT_THAT(pointers("model", nullptr), Contains("/analytics/model"));
+  EXPECT_THAT(pointers("model", "abc"), Contains("/analytics/model"));
+  EXPECT_THAT(pointers("classes", nullptr), Contains("/analytics/classes"));
+  EXPECT_THAT(pointers("classes", {"one"}), Contains("/analytics/classes"));
+  EXPECT_THAT(pointers("classes", {"one", std::string(129, 'x')}), Contains("/analytics/classes"));
+  EXPECT_THAT(pointers("harm_max", 2), Contains("/analytics/harm_max"));
+  EXPECT_THAT(pointers("before", nullptr), Contains("/analytics/harm_max")) << "of a comparison alone";
+  EXPECT_THAT(pointers("source", "label"), Contains("/analytics/source"));
+  EXPECT_THAT(pointers("lane_max", 1), Contains("/analytics/lane_max"));
+  EXPECT_THAT(pointers("edges", {1, 2}), Contains("/analytics/edges"));
+}
+
 TEST(AnalyticsJson, NamesWhatIsWrong) {
   const auto pointers = [](const char* key, const json& value) {
     Problems problems;
@@ -99,6 +154,24 @@ TEST(AnalyticsJson, WritesResults) {
   const json noisy = to_json(distinct, result_of(distinct, std::vector<float>(64), 1))["distinct"];
   EXPECT_TRUE(noisy["high"].is_null());
   EXPECT_GT(noisy["seen_from"], noisy["threshold"]);
+}
+
+TEST(AnalyticsJson, WritesWhatAnEvaluationHasFound) {
+  Problems problems;
+  const AnalyticsSettings analytics = *read_counting(judging(), problems).horizontal().analytics;
+  const EvaluationLayout layout(rules_of(analytics));
+  std::vector<float> table(layout.lanes());
+  const json nothing = to_json(analytics, evaluation_result_of(analytics, table));
+  EXPECT_EQ(nothing["schema"], "coterie.evaluation_result.v1");
+  EXPECT_TRUE(nothing["models"][0]["accuracy"].is_null());
+  EXPECT_TRUE(nothing["models"][0]["worst_tenth"].is_null());
+  EXPECT_EQ(nothing["comparison"]["verdict"], "not_shown");
+  put_moments(layout, 1, 0, {4, 3, 2 * kLossUnits}, table);
+  const json one = to_json(analytics, evaluation_result_of(analytics, table))["models"][1];
+  EXPECT_EQ(one["accuracy"], (json{{"value", 0.75}, {"low", nullptr}, {"high", nullptr}}));
+  EXPECT_EQ(one["loss"]["value"], 0.5);
+  EXPECT_EQ(one["groups"][2]["name"], "other");
+  EXPECT_EQ(one["confusion"][0].size(), 3u);
 }
 
 }  // namespace

@@ -1,0 +1,133 @@
+#include "device_sdk/agent/evaluate_examples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/random.h"
+#include "device_sdk/runtime/evaluation_fit.h"
+#include "proto/messages/analytics_lanes.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint32_t kBatch = 16;
+constexpr uint64_t kDifferenceStream = 0x64696666;  // "diff": no other draw of the seed has this name
+
+// -ln of the class's share; what is no number is the worst.
+uint64_t loss_units(double share) {
+  const double loss = -std::log(share);
+  constexpr uint64_t kMost = uint64_t{kLossMax} * kLossUnits;
+  if (!(loss < kLossMax)) return kMost;
+  return std::min(kMost, static_cast<uint64_t>(std::max(0.0, loss) * kLossUnits + 0.5));
+}
+
+}  // namespace
+
+Result<ExampleEvaluator> ExampleEvaluator::create(const AnalyticsRules& rules, std::span<const Model> models,
+                                                  uint64_t size, uint64_t seed) {
+  std::vector<Predictor> predictors;
+  for (const Model& model : models) {
+    COT_TRY(check_evaluated(rules, model));
+    COT_ASSIGN(Predictor predictor, Predictor::create(model, kBatch));
+    predictors.push_back(std::move(predictor));
+  }
+  return ExampleEvaluator(rules, std::move(predictors), size, seed);
+}
+
+ExampleEvaluator::ExampleEvaluator(const AnalyticsRules& rules, std::vector<Predictor> models, uint64_t size,
+                                   uint64_t seed)
+    : rules_(rules),
+      layout_(rules),
+      models_(std::move(models)),
+      seed_(seed),
+      drawn_(drawn_examples(size, rules.values_max, seed)),
+      scored_(layout_.models() * layout_.groups()),
+      lanes_(layout_.lanes()),
+      inputs_(uint64_t{kBatch} * rules.input_values),
+      outputs_(uint64_t{kBatch} * rules.evaluation->classes),
+      shares_(rules.evaluation->classes) {}
+
+Status ExampleEvaluator::step(ExampleSource& examples) {
+  const size_t count = std::min<size_t>(kBatch, drawn_.size() - done_);
+  const size_t classes = rules_.evaluation->classes;
+  float targets[kBatch] = {};
+  uint32_t labels[kBatch] = {};
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t index = drawn_[done_ + i];
+    COT_TRY(check_has(examples, index));
+    const Example::Place places[] = {std::span(inputs_).subspan(i * rules_.input_values, rules_.input_values)};
+    const Example example(places, {&targets[i], 1});
+    COT_TRY(examples.read(index, example));
+    const int32_t label = example.labels()[0];
+    if (label < 0 || static_cast<size_t>(label) >= classes) {
+      return Error(ErrorCode::conflict, "examples: number " + std::to_string(index) + " has class " +
+                                            std::to_string(label) + ", and there are " + std::to_string(classes));
+    }
+    labels[i] = static_cast<uint32_t>(label);
+  }
+  const std::span<const float> inputs = std::span(inputs_).first(count * rules_.input_values);
+  for (size_t model = 0; model < models_.size(); ++model) {
+    const std::span<float> outputs = std::span(outputs_).first(count * classes);
+    COT_TRY(models_[model].run({&inputs, 1}, count, outputs));
+    for (size_t i = 0; i < count; ++i) {
+      size_t group = 0;
+      if (rules_.categories > 0) {
+        const auto own = inputs.subspan(i * rules_.input_values, rules_.input_values);
+        group = 1 + category_of(rules_, own, targets[i]);
+      }
+      add(model, labels[i], group, outputs.subspan(i * classes, classes));
+    }
+  }
+  done_ += count;
+  if (finished()) finish();
+  return {};
+}
+
+void ExampleEvaluator::add(size_t model, uint32_t label, size_t group, std::span<const float> output) {
+  const auto classes = static_cast<uint32_t>(output.size());
+  const bool answers = std::ranges::all_of(output, [](float value) { return std::isfinite(value); });
+  const auto best = static_cast<uint32_t>(std::ranges::max_element(output) - output.begin());
+  const uint32_t predicted = answers ? best : classes;
+  double sum = 0;
+  for (uint32_t c = 0; c < classes; ++c) {
+    shares_[c] = answers ? std::exp(static_cast<double>(output[c]) - static_cast<double>(output[best])) : 0;
+    sum += shares_[c];
+  }
+  for (double& share : shares_) share = answers ? share / sum : 0;
+  lanes_[layout_.confusion(model, label, predicted)] += 1;
+  const uint32_t bins = rules_.evaluation->score_bins;
+  for (size_t index = 0; index < layout_.scored_classes(); ++index) {
+    const uint32_t scored = layout_.scored_class(index);
+    const auto bin = std::min(bins - 1, static_cast<uint32_t>(shares_[scored] * bins));
+    lanes_[layout_.score(model, index, label == scored, bin)] += 1;
+  }
+  const ScoredExamples one{.examples = 1, .correct = predicted == label ? 1u : 0u, .loss = loss_units(shares_[label])};
+  const auto count = [&](size_t block) {
+    ScoredExamples& all = scored_[model * layout_.groups() + block];
+    all = {all.examples + one.examples, all.correct + one.correct, all.loss + one.loss};
+  };
+  count(0);
+  if (group > 0) count(group);
+}
+
+void ExampleEvaluator::finish() {
+  for (size_t model = 0; model < layout_.models(); ++model) {
+    for (size_t group = 0; group < layout_.groups(); ++group) {
+      put_moments(layout_, model, group, scored_[model * layout_.groups() + group], lanes_);
+    }
+    const ScoredExamples& all = scored_[model * layout_.groups()];
+    lanes_[layout_.accuracy(model, accuracy_bin(all.examples, all.correct))] = layout_.device_unit();
+  }
+  if (layout_.models() < 2) return;
+  const ScoredExamples &before = scored_[0], &after = scored_[layout_.groups()];
+  const auto examples = static_cast<double>(before.examples);
+  const double harm = (static_cast<double>(before.correct) - static_cast<double>(after.correct)) / examples;
+  const double steps =
+      std::clamp(harm / static_cast<double>(rules_.evaluation->harm_max), -1.0, 1.0) * kDifferenceSteps;
+  const double below = std::floor(steps);
+  const bool up = Prng::derived(seed_, kDifferenceStream).uniform() < steps - below;
+  lanes_[layout_.difference(static_cast<int32_t>(below) + (up ? 1 : 0))] = layout_.device_unit();
+}
+
+}  // namespace coterie

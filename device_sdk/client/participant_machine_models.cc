@@ -1,0 +1,34 @@
+// Which models a plan has fetched, where it evaluates some in the place of training one.
+#include <algorithm>
+#include <ranges>
+
+#include "device_sdk/client/participant_machine.h"
+
+namespace coterie {
+
+uint64_t ParticipantMachine::evaluated_bytes(const AnalyticsRules& rules) {
+  uint64_t bytes = 0;
+  if (!rules.evaluation) return bytes;
+  for (const EvaluatedModel& model : rules.evaluation->models) bytes += model.bytes;
+  return bytes;
+}
+
+DoFetchModel ParticipantMachine::fetch_evaluated() const {
+  COT_INVARIANT(plan_->analytics->evaluation.has_value(), "who counts goes from its plan to counting");
+  const std::vector<EvaluatedModel>& models = plan_->analytics->evaluation->models;
+  return {.model = models.front().digest,
+          .bytes = models.front().bytes,
+          .job = plan_->job,
+          .further = {models.begin() + 1, models.end()}};
+}
+
+// By the assignment, or by the plan, whose digest the assignment has.
+bool ParticipantMachine::is_what_was_named(const ModelFetched& event) const {
+  const Digest& first = std::get<Digest>(event.outcome);
+  if (!plan_->analytics) return first == state_.assignment->model && event.further.empty();
+  const std::vector<EvaluatedModel>& named = plan_->analytics->evaluation->models;
+  return first == named.front().digest &&
+         std::ranges::equal(event.further, named | std::views::drop(1), {}, {}, &EvaluatedModel::digest);
+}
+
+}  // namespace coterie

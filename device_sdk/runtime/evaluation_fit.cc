@@ -1,0 +1,27 @@
+#include "device_sdk/runtime/evaluation_fit.h"
+
+#include <string>
+
+namespace coterie {
+namespace {
+
+Error unfit(const std::string& what) { return Error(ErrorCode::invalid_argument, "evaluation: the model " + what); }
+
+}  // namespace
+
+Status check_evaluated(const AnalyticsRules& rules, const Model& model) {
+  if (model.graph().inputs.size() != 1 || model.input_type() != DataType::float32) {
+    return unfit("must have one input, of numbers");
+  }
+  COT_ASSIGN(const uint64_t inputs, element_count(model.input_shape()));
+  if (inputs != rules.input_values) {
+    return unfit("takes examples of " + std::to_string(inputs) + " numbers, and input_values is " +
+                 std::to_string(rules.input_values));
+  }
+  COT_ASSIGN(const uint64_t outputs, element_count(model.output_shape()));
+  if (outputs == rules.evaluation->classes) return {};
+  return unfit("says " + std::to_string(outputs) + " numbers of an example, and there are " +
+               std::to_string(rules.evaluation->classes) + " classes");
+}
+
+}  // namespace coterie
