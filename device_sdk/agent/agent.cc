@@ -284,7 +284,7 @@ Result<ParticipantEvent> Agent::perform(const DoEnroll&) {
 
 Result<ParticipantEvent> Agent::perform(const DoCheckIn& action) {
   const CheckinRequest request{action.population, settings_.sdk_version, static_cast<uint32_t>(action.hold.count()),
-                               action.refusal, action.held};
+                               action.refusal,    action.held,           settings_.features};
   return ParticipantEvent(CheckInAnswered{api_.check_in(machine_.state().device, request)});
 }
 

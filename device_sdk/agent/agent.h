@@ -38,6 +38,7 @@
 #include "device_sdk/client/transport.h"
 #include "device_sdk/runtime/example_source.h"
 #include "device_sdk/runtime/trainer.h"
+#include "proto/messages/plan_features.h"
 
 namespace coterie {
 
@@ -58,6 +59,7 @@ struct AgentSettings {
   DailyLimits limits;
   // What the device is like now: asked before each step, and between two steps of training. Empty: nobody knows.
   std::function<DeviceConditions()> conditions;
+  PlanFeatures features = kKnownFeatures;  // what it says that it knows of plans; less only in tests
   // For secure aggregation: the Ed25519 key of an authority whose certificates other devices must have
   // (secure/identity/device_certificate.h), and the certificate of this one, without which, or when it has ended, it
   // refuses plans of level active and above. Without an authority nobody must have one, and whoever can enroll devices

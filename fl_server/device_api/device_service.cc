@@ -214,8 +214,8 @@ Awaitable<HttpResponse> DeviceService::check_in(Exchange& exchange, DeviceCall c
     // New work would be taken for a round that asks for the update.
     if (!held) co_return error_response(Error(ErrorCode::not_found, "held: no ticket that a later round takes"), {});
   }
-  const auto start = [this, &device, hold, &held](std::function<void(CheckinAnswer)> answer) {
-    parts_.plane.check_in(device->id, device->population, hold, std::move(held), std::move(answer));
+  const auto start = [this, &device, &request, hold, &held](std::function<void(CheckinAnswer)> answer) {
+    parts_.plane.check_in(device->id, device->population, hold, request->features, std::move(held), std::move(answer));
   };
   CheckinAnswer answer = co_await await_callback<CheckinAnswer>(start);
   if (const auto* window = std::get_if<RetryWindow>(&answer)) co_return frame_response(encode(*window));

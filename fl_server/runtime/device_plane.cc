@@ -172,13 +172,15 @@ void DevicePlane::give_up(const RoundKey& key) {
 
 // ---- Check-ins
 
-WaiterId DevicePlane::check_in(const DeviceId& device, const Population& population, Millis hold,
+WaiterId DevicePlane::check_in(const DeviceId& device, const Population& population, Millis hold, PlanFeatures known,
                                std::optional<HeldUpdate> held, std::function<void(CheckinAnswer)> answer) {
   const WaiterId waiter(next_id_.fetch_add(1));
-  core_.post([this, waiter, device, population, hold, held = std::move(held), answer = std::move(answer)]() mutable {
-    waiters_.emplace(waiter, std::move(answer));
-    run(desk_.check_in(waiter, device, population, draining_ ? Millis(0) : hold, os::monotonic_now(), std::move(held)));
-  });
+  core_.post(
+      [this, waiter, device, population, hold, known, held = std::move(held), answer = std::move(answer)]() mutable {
+        waiters_.emplace(waiter, std::move(answer));
+        const Millis until = draining_ ? Millis(0) : hold;
+        run(desk_.check_in(waiter, device, population, until, os::monotonic_now(), std::move(held), known));
+      });
   return waiter;
 }
 

@@ -74,9 +74,9 @@ class DevicePlane final : public RoundBoard {
   void fleet_knows(std::map<Population, uint64_t> populations, uint32_t nodes);
 
   // ---- Check-ins
-  // `held`: of an update that a later round of its job may count.
-  WaiterId check_in(const DeviceId& device, const Population& population, Millis hold, std::optional<HeldUpdate> held,
-                    std::function<void(CheckinAnswer)> answer);
+  // `known`: of plans, by the device. `held`: of an update that a later round of its job may count.
+  WaiterId check_in(const DeviceId& device, const Population& population, Millis hold, PlanFeatures known,
+                    std::optional<HeldUpdate> held, std::function<void(CheckinAnswer)> answer);
   void cancel_check_in(WaiterId waiter);
   void ticket_undelivered(const RoundKey& key, const DeviceId& device);
   // What a device says about an earlier assignment, or of what held it back without one: for metrics and the log.

@@ -66,7 +66,8 @@ Bytes encode(const CheckinRequest& message) {
   flatbuffers::Offset<wire::Refusal> refusal = 0;
   if (message.refusal) refusal = flat::build(builder, *message.refusal);
   const auto held = message.held.empty() ? 0 : flat::vector(builder, message.held);
-  builder.Finish(wire::CreateCheckinRequest(builder, population, sdk_version, message.wait_ms_max, refusal, held));
+  builder.Finish(wire::CreateCheckinRequest(builder, population, sdk_version, message.wait_ms_max, refusal, held,
+                                            message.features));
   return flat::finish(builder, FrameKind::checkin_request);
 }
 
@@ -83,6 +84,7 @@ Result<CheckinRequest> decode_checkin_request(ByteView bytes) {
     COT_ASSIGN(message.refusal, flat::parse(*root->refusal()));
   }
   COT_ASSIGN(message.held, flat::bytes(root->held(), "held", limits::kTicketBytesMax, 0));
+  message.features = root->features();
   return message;
 }
 

@@ -40,6 +40,7 @@ struct CheckinRequest {
   uint32_t wait_ms_max = 0;             // how long the device is willing to hold this request open
   std::optional<Refusal> refusal = {};  // since the last check-in that was answered
   Bytes held = {};  // the ticket of an update that no round counts yet, where a later one may (ADR 114); empty: none
+  uint64_t features = 0;  // PlanFeatures (plan_features.h) that the device knows
   friend bool operator==(const CheckinRequest&, const CheckinRequest&) = default;
 };
 

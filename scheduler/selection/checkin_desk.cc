@@ -17,7 +17,7 @@ bool remembers_devices(const RoundNotice& notice) { return notice.selection.rule
 }  // namespace
 
 DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold,
-                                  Instant now, std::optional<HeldUpdate> held) {
+                                  Instant now, std::optional<HeldUpdate> held, PlanFeatures known) {
   ++asked_;
   forget_ended_jobs(now);
   Room& room = rooms_[population];
@@ -31,7 +31,9 @@ DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const
   COT_INVARIANT(!waiters_.contains(waiter), "a check-in that is held has its own id");
   const bool full = waiters_.size() >= limits_.waiters_max;
   const Instant until = now + std::clamp(hold, Millis(0), limits_.hold_max);
-  waiters_.emplace(waiter, Waiter{device, population, until, std::move(held)});
+  waiters_.emplace(
+      waiter,
+      Waiter{.device = device, .population = population, .hold_until = until, .held = std::move(held), .known = known});
   by_deadline_.emplace(until, waiter);
   room.by_device.emplace(device, waiter);
   give_up_late(waiter_of(waiter));
@@ -83,6 +85,7 @@ DeskEffects CheckinDesk::publish(const RoundNotice& notice, std::span<const Devi
                 [&](const auto& entry) { return entry.second.notice.job == notice.job && entry.first != notice.key; });
   Round& round = rounds_[notice.key];
   round.notice = notice;
+  round.features = features_of(notice.plan);
   round.accepted.insert(accepted.begin(), accepted.end());
   round.resting.insert(resting.begin(), resting.end());
   lost_joins_.goes_on_with(notice.job, notice.key.round);
@@ -152,9 +155,10 @@ std::map<RoundKey, uint64_t> CheckinDesk::lacking() const {
     uint64_t& count = lacking[key];
     const auto room = rooms_.find(round.notice.population);
     if (round.has_tickets() || room == rooms_.end()) continue;
-    for (const auto& [device, waiter] : room->second.by_device) {
-      if (must_find(waiters_, waiter, "who has a place in a room is a waiter").held) continue;
-      count += round.wants(device) && !round.holders.contains(device);
+    for (const auto& [device, id] : room->second.by_device) {
+      const Waiter& waiter = must_find(waiters_, id, "who has a place in a room is a waiter");
+      if (waiter.held) continue;
+      count += round.wants(waiter) && !round.holders.contains(device);
     }
   }
   return lacking;
@@ -186,7 +190,7 @@ CheckinDesk::Round* CheckinDesk::round_for(const Waiter& waiter) {
   Round* next = nullptr;
   for (auto& [key, round] : rounds_) {
     if (round.notice.population != waiter.population || round.notice.state != RoundState::collecting) continue;
-    if (!round.wants(device)) continue;
+    if (!round.wants(waiter)) continue;
     if (round.holders.contains(device)) return &round;  // it has the right already
     if (!round.has_tickets()) continue;
     if (next == nullptr || tickets_of(round.notice.job) < tickets_of(next->notice.job)) next = &round;
@@ -200,7 +204,7 @@ bool CheckinDesk::may_join(const Waiter& waiter, const Round& round) const {
   const bool is_last = lost_joins_.before(notice.job, notice.key, waiter.device) >= kLostJoinsMax;
   if (is_last && notice.extensions == 0) return false;
   return round.notice.job == waiter.held->job && round.notice.state == RoundState::collecting &&
-         round.notice.key != waiter.held->left && !round.is_before(*waiter.held) && round.wants(waiter.device);
+         round.notice.key != waiter.held->left && !round.is_before(*waiter.held) && round.wants(waiter);
 }
 
 // The round of its job that is to count a held update, or null.
@@ -244,7 +248,7 @@ void CheckinDesk::draw(Round& round) {
   }
   for (WaiterId candidate : candidates) {
     const auto waiter = waiters_.find(candidate);
-    if (waiter == waiters_.end() || waiter->second.held || !round.wants(waiter->second.device)) continue;
+    if (waiter == waiters_.end() || waiter->second.held || !round.wants(waiter->second)) continue;
     waiter->second.passed_over = waiter->second.passed_over || was_open;
   }
 }
@@ -255,7 +259,7 @@ std::vector<WaiterId> CheckinDesk::chosen_of(const std::vector<WaiterId>& candid
   std::vector<const TrainedReport*> reports;
   for (const WaiterId candidate : candidates) {
     const auto waiter = waiters_.find(candidate);
-    if (waiter == waiters_.end() || waiter->second.held || !round.wants(waiter->second.device)) continue;
+    if (waiter == waiters_.end() || waiter->second.held || !round.wants(waiter->second)) continue;
     if (round.holders.contains(waiter->second.device)) {
       chosen.push_back(candidate);
       continue;
@@ -291,7 +295,7 @@ void CheckinDesk::put_in_order(std::vector<WaiterId>& candidates, const RoundKey
 
 bool CheckinDesk::serve(WaiterId id, Round& round) {
   const DeviceId device = waiter_of(id).device;
-  if (!round.wants(device)) return false;
+  if (!round.wants(waiter_of(id))) return false;
   if (std::optional<HeldUpdate> held = waiter_of(id).held) {
     lost_joins_.joined(round.notice.job, round.notice.key, device);
     remove(id, CheckinOutcome::joined);
@@ -339,7 +343,12 @@ CheckinOutcome CheckinDesk::why_not_served(const Waiter& waiter) const {
   CheckinOutcome why = CheckinOutcome::no_round;
   for (const auto& [key, round] : rounds_) {
     if (round.notice.population != waiter.population || round.notice.state != RoundState::collecting) continue;
-    if (round.wants(waiter.device)) return CheckinOutcome::no_place;
+    if (round.wants(waiter)) return CheckinOutcome::no_place;
+    if (round.may_ask(waiter.device)) {
+      why = CheckinOutcome::unsupported;
+      continue;
+    }
+    if (why == CheckinOutcome::unsupported) continue;
     why = round.accepted.contains(waiter.device) ? CheckinOutcome::counted : CheckinOutcome::resting;
   }
   return why;

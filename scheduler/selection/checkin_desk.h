@@ -16,6 +16,8 @@
 // lost or went on without it, is let into further ones of that round only when their deadline has moved, as too few
 // others came (ADR 127).
 //
+// A device is asked for no plan that has features which it does not know (plan_features.h). It waits for others.
+//
 // Where several jobs collect from one population, whoever comes goes to the one that has had the fewest tickets for its
 // weight (start-time fair queueing; Goyal et al. 1996). A job that begins, begins with the least of the others: what it
 // did not want before is nobody's debt.
@@ -37,6 +39,7 @@
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "proto/messages/plan_features.h"
 #include "scheduler/round/round_notice.h"
 #include "scheduler/selection/away_estimate.h"
 #include "scheduler/selection/checkin_outcome.h"
@@ -86,8 +89,9 @@ class CheckinDesk {
   CheckinDesk(DeskLimits limits, PaceSettings pace, uint64_t seed, bool draws_by_device = false)
       : limits_(limits), pace_(pace), seed_(seed), draws_by_device_(draws_by_device), prng_(seed) {}
 
+  // `known`: what the device knows of plans.
   DeskEffects check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold, Instant now,
-                       std::optional<HeldUpdate> held = {});
+                       std::optional<HeldUpdate> held = {}, PlanFeatures known = kKnownFeatures);
   // The connection of a held check-in is gone.
   DeskEffects cancel(WaiterId waiter);
   // A ticket could not be handed over: its place is free again.
@@ -133,6 +137,7 @@ class CheckinDesk {
     std::optional<HeldUpdate> held = {};
     std::optional<HeldUpdate> too_late = {};  // what it held; counted once new work goes out in its place
     bool passed_over = false;                 // it took part in a draw, and others were drawn
+    PlanFeatures known = kKnownFeatures;
   };
   struct Room {
     std::unordered_map<DeviceId, WaiterId> by_device;
@@ -144,8 +149,11 @@ class CheckinDesk {
     std::unordered_set<DeviceId> holders;  // have a ticket, are not accepted
     std::unordered_set<DeviceId> accepted;
     std::unordered_set<DeviceId> resting;
-    uint32_t issued = 0;  // so many of the notice's tickets
-    bool wants(const DeviceId& device) const { return !accepted.contains(device) && !resting.contains(device); }
+    uint32_t issued = 0;        // so many of the notice's tickets
+    PlanFeatures features = 0;  // that its plan has
+    bool may_ask(const DeviceId& device) const { return !accepted.contains(device) && !resting.contains(device); }
+    bool is_known_to(const Waiter& waiter) const { return (features & ~waiter.known) == 0; }
+    bool wants(const Waiter& waiter) const { return may_ask(waiter.device) && is_known_to(waiter); }
     // A round of before the update is one that this node has not heard the end of.
     bool is_before(const HeldUpdate& held) const { return notice.assignment.model_version < held.version; }
     bool is_too_late(const HeldUpdate& held) const {

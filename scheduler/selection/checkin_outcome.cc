@@ -23,6 +23,7 @@ constexpr Words kWords[] = {
     {"replaced", "replaced by a newer check-in of the same device"},
     {"gone", ""},
     {"stopping", "this server is about to stop"},
+    {"unsupported", "unsupported: the round that collects asks for what this device's version does not know"},
 };
 static_assert(std::size(kWords) == kCheckinOutcomes);
 

@@ -22,8 +22,9 @@ enum class CheckinOutcome : uint8_t {
   replaced,      // by a newer check-in of the same device
   gone,          // its connection ended before there was an answer
   stopping,      // this server is about to stop
+  unsupported,   // a round collects that would have it, and its plan asks for what the device does not know (ADR 136)
 };
-inline constexpr size_t kCheckinOutcomes = 12;
+inline constexpr size_t kCheckinOutcomes = 13;
 using CheckinCounts = std::array<uint64_t, kCheckinOutcomes>;
 
 // As metrics have it; whoever is sent away is told the sentence.

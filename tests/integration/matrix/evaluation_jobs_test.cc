@@ -5,8 +5,10 @@
 #include "base/os/file.h"
 #include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/runtime/predictor.h"
+#include "scheduler/selection/checkin_outcome.h"
 #include "tests/integration/matrix/sdk_device.h"
 #include "tests/integration/support/fixture.h"
+#include "tests/integration/support/raw_device.h"
 
 namespace coterie::integration {
 namespace {
@@ -221,6 +223,45 @@ TEST_F(EvaluationJobs, AreRefusedWhereAModelDoesNotFit) {
   ASSERT_OK(removed);
   EXPECT_EQ(removed->status, 409);
   EXPECT_NE(as_text(removed->body).find("a job or a version of a model is made of it"), std::string_view::npos);
+}
+
+// A device of before there were features of plans: it says nothing of them.
+TEST_F(EvaluationJobs, AskNoDeviceOfAnOlderSdkWhichStillTrains) {
+  start();
+  const auto token = admin_->create_token(2);
+  ASSERT_OK(token);
+  RawDevice older(server_->device_url(), server_->ca_pem());
+  ASSERT_OK(older.enroll(*token));
+  nlohmann::json job = job_for({{"model", upload(ruler(1))}}, "none");
+  job["rounds"] = {{"goal_count", 1}, {"goal_count_min", 1}};
+  const auto created = admin_->ask("POST", "/admin/v1/jobs", job);
+  ASSERT_OK(created);
+  id_ = created->value("id", "");
+  // The round begins, as somebody waits, and does not take it.
+  std::string reason;
+  for (int i = 0; i < 1'000 && !reason.starts_with("unsupported"); ++i) {
+    const auto answer = older.api().check_in(older.id(), {Population("default"), "older", 100});
+    ASSERT_FALSE(std::holds_alternative<Assignment>(answer));
+    if (const auto* window = std::get_if<RetryWindow>(&answer)) reason = window->reason;
+  }
+  EXPECT_EQ(reason, sentence_of(CheckinOutcome::unsupported));
+  const auto metrics = admin_->call("GET", "/metrics");
+  ASSERT_OK(metrics);
+  EXPECT_NE(as_text(metrics->body).find("coterie_checkin_reasons_total{reason=\"unsupported\"}"),
+            std::string_view::npos);
+
+  const std::string ca_file = directory_ / "ca.pem";
+  ASSERT_OK(os::write_file_atomically(ca_file, as_bytes(server_->ca_pem())));
+  devices_.push_back(std::make_unique<SdkDevice>(SdkDeviceOptions{.server_url = server_->device_url(),
+                                                                  .ca_file = ca_file,
+                                                                  .state_dir = directory_ / "newer",
+                                                                  .token = *token,
+                                                                  .accepts_analytics = true},
+                                                 std::make_shared<Judged>(0)));
+  EXPECT_TRUE(wait_for_job(id_, "completed")) << server_->log();
+  devices_.clear();
+  ASSERT_OK(admin_->create_job(flat_model(16), spec_for(1, 1)));
+  EXPECT_OK(older.wait_for_assignment(Millis(1'000)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "proto/codec/limits.h"
+#include "proto/messages/plan_features.h"
 #include "tests/unit/proto/rejection.h"
 
 namespace coterie {
@@ -42,6 +43,15 @@ TEST(CheckinRequestCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("refusal.reason must have 1 to 256", [](M& m) { m.refusal = Refusal{}; });
   expect_rejected<M>("refusal.reason must have 1 to 256", [](M& m) { m.refusal = Refusal{{}, std::string(257, 'r')}; });
   expect_accepted<M>([](M& m) { m.refusal = Refusal{{RoundId(3), Attempt(1)}, "separation"}; });
+}
+
+TEST(CheckinRequestCodec, OfAnOlderDeviceHasNoFeatures) {
+  CheckinRequest request{.population = Population("p"), .sdk_version = "1"};
+  const Bytes older = encode(request);
+  EXPECT_EQ(decode_checkin_request(older)->features, 0u);
+  request.features = 1ull << 63 | kKnownFeatures;
+  EXPECT_EQ(decode_checkin_request(encode(request))->features, request.features);
+  EXPECT_LT(older.size(), encode(request).size()) << "0 takes no bytes: the frame is that of before";
 }
 
 TEST(RefusalReason, IsOneThatIsKnownOrOther) {

@@ -45,6 +45,10 @@ class Desk {
   Lines check_in(uint64_t waiter, uint64_t who, const Population& population = kPhones, Millis hold = kHold) {
     return text(desk_.check_in(WaiterId(waiter), device(who), population, hold, now_));
   }
+  // By a device that knows so much of plans.
+  Lines check_in_knowing(PlanFeatures known, uint64_t waiter, uint64_t who, Millis hold = kHold) {
+    return text(desk_.check_in(WaiterId(waiter), device(who), kPhones, hold, now_, {}, known));
+  }
   // With an update of version `version` of `job`.
   Lines join(uint64_t waiter, uint64_t who, uint64_t version, const std::string& job = "j", Millis hold = kHold,
              const RoundKey& left = {}) {
@@ -68,6 +72,7 @@ class Desk {
     return text(desk_.time_passed(now_));
   }
   CheckinDesk& desk() { return desk_; }
+  const CheckinDesk& desk() const { return desk_; }
 
  private:
   static Lines text(const DeskEffects& effects) {
