@@ -6,7 +6,6 @@
 #include "base/os/clock.h"
 #include "device_sdk/agent/count_examples.h"
 #include "device_sdk/agent/delta_download.h"
-#include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/late_update.h"
 #include "device_sdk/agent/make_update.h"
@@ -410,18 +409,15 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   update->header.model = action.assignment.model;
   update->header.train_ms = static_cast<uint32_t>(training_->spent.count());
   // If there is no room now, then perhaps later. An update that a power loss takes away is trained again.
-  COT_ASSIGN(std::optional<Digest> state, store_state(action, update->delta));
-  const bool is_quantized = update->header.encoding == UpdateEncoding::quantized;
-  COT_TRY(vault_.write_file(kUpdateFile, is_quantized ? encode_update(update->header, update->levels)
-                                                      : encode_update(update->header, update->delta)));
+  COT_ASSIGN(std::optional<Digest> state, store_state(action, *update));
+  COT_TRY(vault_.write_file(kUpdateFile, encode_update(*update)));
   return std::optional<ParticipantEvent>(TrainingEnded{{}, state});
 }
 
-// The state that counts with this update, if the plan has a correction; gives its content.
-Result<std::optional<Digest>> Agent::store_state(const DoTrain& action, std::span<const float> delta) const {
-  const DriftCorrection& correction = action.plan.training.correction;
-  if (!keeps_state(correction.kind)) return std::optional<Digest>();
-  const std::vector<float> next = next_state(correction, training_->layout->parameters(), training_->state, delta);
+// The state that counts with this update, if devices of the plan keep one; gives its content.
+Result<std::optional<Digest>> Agent::store_state(const DoTrain& action, TrainedUpdate& update) const {
+  if (!keeps_state(action.plan)) return std::optional<Digest>();
+  const std::vector<float> next = state_after(action.plan, *training_->layout, training_->state, update);
   const StateSlot slot = staged_slot(action.plan, action.assignment, action.state);
   COT_ASSIGN(const Digest content, states_.write(action.plan.job, slot, next));
   return std::optional(content);

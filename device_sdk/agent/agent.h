@@ -43,6 +43,7 @@
 namespace coterie {
 
 class UpdateLayout;
+struct TrainedUpdate;
 
 struct AgentSettings {
   std::string state_dir;
@@ -170,7 +171,7 @@ class Agent {
   Result<ParticipantEvent> fetch_further(const DoFetchModel& action);
   Result<uint64_t> seed_of(const Assignment& assignment) const;
   Result<std::vector<float>> kept_state(const DoTrain& action, uint64_t value_count) const;
-  Result<std::optional<Digest>> store_state(const DoTrain& action, std::span<const float> delta) const;
+  Result<std::optional<Digest>> store_state(const DoTrain& action, TrainedUpdate& update) const;
   void clean_up();
   DeviceClocks clocks() const;
   bool is_enrolled() const { return machine_.state().phase != ParticipantPhase::unenrolled; }

@@ -1,4 +1,4 @@
-// A device's state as its training uses it and moves it (proto/messages/drift_correction.h): one place for the agent
+// A device's state as a correction uses it and moves it (proto/messages/drift_correction.h): one place for the agent
 // and for `coterie simulate`, so that a simulated device trains as a real one, bit for bit.
 #pragma once
 

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "base/assert.h"
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
+#include "device_sdk/agent/largest_values.h"
 #include "device_sdk/agent/normalised_steps.h"
 #include "device_sdk/agent/told_scalars.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/update/sparse_values.h"
+#include "secure/quantize/eden.h"
 #include "secure/quantize/shared_rotation.h"
 #include "secure/quantize/update_quantizer.h"
 
@@ -19,6 +24,34 @@ namespace {
 uint64_t correct_examples(const TrainingSummary& summary) {
   const uint64_t rows_an_example = summary.examples == 0 ? 0 : summary.rows / summary.examples;
   return rows_an_example == 0 ? 0 : summary.correct / rows_an_example;
+}
+
+// Behind the limits.
+Status compress(const UpdateRules& rules, const TrainingOrigin& origin, TrainedUpdate& update) {
+  update.header.bits = rules.level_bits();
+  if (rules.encoding == UpdateEncoding::quantized) {
+    COT_ASSIGN(const KeyStreamSource signs, update_rotation_signs(origin.model));
+    COT_ASSIGN(const KeyStreamSource rounding, update_rounding(origin.seed));
+    COT_ASSIGN(update.levels, quantize(update.delta, update.header.weight, rules, signs, rounding));
+  } else if (rules.encoding == UpdateEncoding::eden) {
+    update.header.rotation_seed = eden_rotation_seed(origin.seed);
+    COT_ASSIGN(EdenUpdate eden, encode_eden(update.delta, rules.quantization.bits, update.header.rotation_seed));
+    update.header.scale = eden.scale;
+    update.levels = std::move(eden.levels);
+  } else if (rules.encoding == UpdateEncoding::top_k) {
+    LargestValues largest = take_largest(rules.top_k, update.delta);
+    update.header.sent_count = rules.top_k.sent_count;
+    update.header.scale = largest.scale;
+    update.indices = std::move(largest.indices);
+    update.levels = std::move(largest.levels);
+  }
+  return {};
+}
+
+// The state is the device's own file: as long as the update, or none.
+void add_residual(std::span<const float> state, std::span<float> delta) {
+  COT_ASSERT(state.empty() || state.size() == delta.size());
+  for (size_t i = 0; i < state.size(); ++i) delta[i] += state[i];
 }
 
 }  // namespace
@@ -52,15 +85,44 @@ Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& tra
   update.header.examples = static_cast<uint32_t>(std::min<uint64_t>(summary.examples, UINT32_MAX));
   update.header.loss_sum = summary.loss_sum;
   update.header.correct = static_cast<uint32_t>(std::min<uint64_t>(correct_examples(summary), UINT32_MAX));
+  if (rules.top_k.has_error_feedback) {
+    add_residual(origin.state, update.delta);
+    update.residual = update.delta;
+  }
   COT_TRY(limit_update(update.delta, rules, layout.statistics()));
   tell_scalars(training, rules, layout.parameters(), given, update.delta);
-  if (rules.encoding == UpdateEncoding::quantized) {
-    update.header.bits = rules.quantization.bits;
-    COT_ASSIGN(const KeyStreamSource signs, update_rotation_signs(origin.model));
-    COT_ASSIGN(const KeyStreamSource rounding, update_rounding(origin.seed));
-    COT_ASSIGN(update.levels, quantize(update.delta, update.header.weight, rules, signs, rounding));
-  }
+  COT_TRY(compress(rules, origin, update));
+  for (size_t i = 0; i < update.residual.size(); ++i) update.residual[i] -= update.delta[i];
   return update;
+}
+
+std::vector<float> state_after(const Plan& plan, const UpdateLayout& layout, std::span<const float> state,
+                               TrainedUpdate& update) {
+  if (state_kind_of(plan) == StateKind::error_feedback) return std::move(update.residual);
+  return next_state(plan.training.correction, layout.parameters(), state, update.delta);
+}
+
+Bytes encode_update(const TrainedUpdate& update) {
+  const UpdateHeader& header = update.header;
+  if (header.encoding == UpdateEncoding::quantized || header.encoding == UpdateEncoding::eden) {
+    return encode_update(header, update.levels);
+  }
+  if (header.encoding != UpdateEncoding::top_k) return encode_update(header, update.delta);
+  const SparseShape shape{.value_count = header.value_count, .sent_count = header.sent_count, .bits = header.bits};
+  Bytes frame = encode_head(header);
+  const size_t begin = frame.size();
+  frame.resize(begin + sparse_bytes(shape).value());
+  pack_sparse(shape, update.indices, update.delta, update.levels, std::span(frame).subspan(begin));
+  return frame;
+}
+
+// The largest values are there already.
+Status put_what_is_added(const UpdateRules& rules, TrainedUpdate& update) {
+  const bool are_levels = rules.encoding == UpdateEncoding::quantized || rules.encoding == UpdateEncoding::eden;
+  if (are_levels) std::ranges::copy(update.levels, update.delta.begin());
+  if (rules.encoding != UpdateEncoding::eden) return {};
+  return decode_eden(update.header.scale, update.header.bits, update.header.rotation_seed,
+                     rules.fixed_point.value_abs_max, update.delta);
 }
 
 }  // namespace coterie

@@ -8,6 +8,7 @@
 #include "device_sdk/client/state_keeping.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
+#include "proto/codec/update/update_decoder.h"
 #include "secure/crypto/digest.h"
 #include "secure/dp/distributed/device_noise.h"
 #include "secure/identity/manifest.h"
@@ -357,11 +358,10 @@ Status ParticipantMachine::judge(const Plan& plan) {
 // Before anything is fetched for it: a model without the bytes to send what it becomes is worth nothing to anybody.
 Status ParticipantMachine::check_means(const Plan& plan) const {
   COT_TRY(check_conditions(combined(policy_.required, plan.device_requirements), conditions_));
-  const uint64_t bits = plan.update.encoding == UpdateEncoding::quantized ? plan.update.quantization.bits : 32;
   const uint64_t control_bytes = plan.control ? plan.update.control_value_count * sizeof(float) : 0;
   const uint64_t model_bytes = plan.analytics ? evaluated_bytes(*plan.analytics) : state_.assignment->model_bytes;
-  return check_left(
-      left_, {.upload_bytes = plan.update.value_count * bits / 8, .download_bytes = model_bytes + control_bytes});
+  const uint64_t upload_bytes = update_decoder(plan.update.encoding).payload_bytes_max(plan.update);
+  return check_left(left_, {.upload_bytes = upload_bytes, .download_bytes = model_bytes + control_bytes});
 }
 
 void ParticipantMachine::note_refusal(const Plan& plan, const Error& error) {
@@ -395,8 +395,7 @@ void ParticipantMachine::handle(const TrainingEnded& event) {
     count_part(*plan_, *state_.assignment, state_);
     note_told(*plan_, *state_.assignment, state_);
   }
-  const bool has_correction = plan_->training.correction.kind != CorrectionKind::none;
-  if (has_correction && event.state) stage_state(*plan_, *state_.assignment, *event.state, state_);
+  if (keeps_state(*plan_) && event.state) stage_state(*plan_, *state_.assignment, *event.state, state_);
   const bool is_plain = plan_->privacy.level == SecurityLevel::none;
   advance(is_plain ? ParticipantPhase::trained : ParticipantPhase::aggregating);
 }

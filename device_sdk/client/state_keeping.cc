@@ -9,14 +9,14 @@ namespace coterie {
 
 std::optional<StateSlot> state_to_train_from(const Plan& plan, const ParticipantState& state) {
   const auto kept = state.states.find(plan.job);
-  // A job keeps its correction; a server that changes it starts anew.
-  if (kept == state.states.end() || kept->second.slot.kind != plan.training.correction.kind) return std::nullopt;
+  // A job keeps its kind of state; a server that changes it starts anew.
+  if (kept == state.states.end() || kept->second.slot.kind != state_kind_of(plan)) return std::nullopt;
   return kept->second.slot;
 }
 
 StateSlot staged_slot(const Plan& plan, const Assignment& assignment, const std::optional<StateSlot>& before) {
-  COT_ASSERT(plan.training.correction.kind != CorrectionKind::none);
-  return {.kind = plan.training.correction.kind,
+  COT_ASSERT(keeps_state(plan));
+  return {.kind = state_kind_of(plan),
           .version = assignment.model_version,
           .model = assignment.model,
           .before = before ? before->content : Digest{},
@@ -31,7 +31,7 @@ void stage_state(const Plan& plan, const Assignment& assignment, const Digest& c
 void commit_state(const JobId& job, WallTime now, ParticipantState& state) {
   if (!state.staged) return;
   KeptState& kept = state.states[job];
-  const bool is_first = kept.slot.kind == CorrectionKind::none;
+  const bool is_first = kept.slot.kind == StateKind::none;
   kept.previous = is_first ? std::nullopt : std::optional(kept.slot);
   kept.slot = *std::exchange(state.staged, std::nullopt);
   kept.used = now;

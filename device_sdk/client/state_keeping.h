@@ -20,14 +20,14 @@
 
 namespace coterie {
 
-// What a training by this plan goes on from; none: from zeros, as does a job without corrections.
+// What a training by this plan goes on from; none: from zeros, as does a job whose devices keep no state.
 std::optional<StateSlot> state_to_train_from(const Plan& plan, const ParticipantState& state);
 
 // Where the state comes from that a training of this plan makes, which went on from `before`; without content yet.
-// Precondition: the plan has a correction.
+// Precondition: keeps_state(plan).
 StateSlot staged_slot(const Plan& plan, const Assignment& assignment, const std::optional<StateSlot>& before);
 
-// Training has ended with a state of this content. Precondition: the plan has a correction.
+// Training has ended with a state of this content. Precondition: keeps_state(plan).
 void stage_state(const Plan& plan, const Assignment& assignment, const Digest& content, ParticipantState& state);
 
 // The update was counted: keeps what was staged, if something was. Beyond kStatesKeptMax jobs the one whose last update

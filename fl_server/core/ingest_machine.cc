@@ -19,10 +19,9 @@ constexpr Millis kQuietLingerMax{250};
 constexpr RetryWindow send_again_soon() { return {0, 500, {}}; }
 constexpr RetryWindow send_again_later() { return {1'000, 5'000, {}}; }
 
-// What an update takes beside its body: values of few bits are unpacked, to 4 bytes each, before they are added.
-uint64_t unpacked_bytes(const UpdateRules& rules) {
-  return rules.encoding == UpdateEncoding::quantized ? 4 * rules.value_count : 0;
-}
+// What an update takes beside its body: values that do not lie in it as they are are unpacked, to 4 bytes each, before
+// they are added.
+uint64_t unpacked_bytes(const UpdateRules& rules) { return rules.is_float32() ? 0 : 4 * rules.value_count; }
 
 Error round_is_closed() {
   return Error(ErrorCode::round_closed, "this round takes no more updates; check in for the next one");

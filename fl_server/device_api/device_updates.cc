@@ -65,7 +65,11 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_update(Exch
                        std::to_string(admitted.rules.value_count));
   }
   if (header.encoding != decoder.encoding) co_return mismatch("has another encoding than the plan says");
-  if (header.bits != admitted.rules.quantization.bits) co_return mismatch("has other bits a value than the plan says");
+  if (header.bits != admitted.rules.level_bits()) co_return mismatch("has other bits a value than the plan says");
+  if (header.sent_count != admitted.rules.top_k.sent_count) {
+    co_return mismatch("has " + std::to_string(header.sent_count) + " of its values, the plan says " +
+                       std::to_string(admitted.rules.top_k.sent_count));
+  }
   const uint32_t weight_max = admitted.rules.fixed_point.weight_max;
   if (header.weight > weight_max) co_return mismatch("weight is over the plan's " + std::to_string(weight_max));
   const RoundTotals totals{.updates = 1,
@@ -75,7 +79,9 @@ Awaitable<Result<DeviceService::ReceivedUpdate>> DeviceService::read_update(Exch
                            .correct = header.correct,
                            .train_ms = header.train_ms};
   UploadBody body{.storage = memory->storage, .values = {}, .weight = summed_weight(admitted.rules, header.weight)};
-  const Result<std::span<const float>> values = decoder.values(update->payload, admitted.rules, body.decoded);
+  if (header.encoding == UpdateEncoding::eden)
+    body.eden = {.scale = header.scale, .rotation_seed = header.rotation_seed};
+  const Result<std::span<const float>> values = decoder.values(header, update->payload, admitted.rules, body.decoded);
   if (!values) co_return values.error();
   body.values = *values;
   co_return ReceivedUpdate{std::move(body), totals};

@@ -12,6 +12,7 @@
 #include "proto/codec/update/update_decoder.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/ticket.h"
+#include "secure/quantize/eden.h"
 
 namespace coterie {
 namespace {
@@ -402,7 +403,11 @@ void DevicePlane::add_update(UploadId upload, BatchId batch) {
     } else {
       // Pooled statistics are outside the clip, and which values they are only the model says. Without noise, which
       // does not go with them, the clip protects nobody but the model.
-      if (rules.encoding != UpdateEncoding::float32_pooled) added = check_norm(body.values, rules);
+      if (body.eden) {
+        added = decode_eden(body.eden->scale, rules.quantization.bits, body.eden->rotation_seed,
+                            rules.fixed_point.value_abs_max, body.decoded);
+      }
+      if (added && rules.encoding != UpdateEncoding::float32_pooled) added = check_norm(body.values, rules);
       if (added) added = sum->add(body.values, body.weight, device);
     }
     body = {};

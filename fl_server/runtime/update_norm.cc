@@ -5,6 +5,7 @@
 
 #include "scheduler/job/central_noise.h"
 #include "secure/dp/encode/l2_norm.h"
+#include "secure/quantize/eden.h"
 #include "secure/quantize/quantization_grid.h"
 
 namespace coterie {
@@ -16,6 +17,7 @@ Status check_norm(std::span<const float> values, const UpdateRules& rules) {
     return Error(ErrorCode::malformed, "update: its L2 norm is over what rounding leaves of the plan's clip_l2, " +
                                            std::to_string(rules.clip_l2) + "; clip it first");
   }
+  const double longer = rules.encoding == UpdateEncoding::eden ? kEdenNormMax : 1;
   if (rules.has_clip_bit()) {
     if (std::abs(values.back()) != rules.clip.bit) {
       return Error(ErrorCode::malformed, "update: its clip bit is neither of the plan's two");
@@ -25,7 +27,7 @@ Status check_norm(std::span<const float> values, const UpdateRules& rules) {
   values = values.first(values.size() - rules.scalars.size());
   const Result<double> norm = l2_norm(values);
   if (!norm) return Error(ErrorCode::malformed, "update: has a value that is not a finite number");
-  if (*norm <= norm_max_of(rules.clip_l2)) return {};
+  if (*norm <= longer * norm_max_of(rules.clip_l2)) return {};
   return Error(ErrorCode::malformed,
                "update: its L2 norm is over the plan's clip_l2, " + std::to_string(rules.clip_l2) + "; clip it first");
 }

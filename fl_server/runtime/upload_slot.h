@@ -27,12 +27,19 @@
 
 namespace coterie {
 
+// What makes values of an update's levels (secure/quantize/eden.h).
+struct EdenHead {
+  float scale = 0;
+  uint64_t rotation_seed = 0;
+};
+
 // An update's body in memory: the frame as it came, and the values inside it; or of a masked one its header and lanes.
 struct UploadBody {
   std::shared_ptr<const void> storage;
   std::span<const float> values;
   std::vector<float> decoded = {};  // the values, where the frame does not hold them as they are
   uint32_t weight = 0;
+  std::optional<EdenHead> eden = {};  // there: what is decoded are levels yet
   std::optional<MaskedInput> masked = {};
   AnyLanes lanes = {};
   std::vector<uint32_t> unpacked = {};  // the lanes, where the frame has them packed

@@ -81,9 +81,9 @@ state::StateSlot build(const StateSlot& slot) {
 }
 
 Result<StateSlot> parse(const state::StateSlot& from) {
-  const StateSlot slot{static_cast<CorrectionKind>(from.kind()), ModelVersion(from.model_version()),
+  const StateSlot slot{static_cast<StateKind>(from.kind()), ModelVersion(from.model_version()),
                        flat::digest(from.model()), flat::digest(from.before()), flat::digest(from.content())};
-  if (!keeps_state(slot.kind) || to_string(slot.kind) == "unknown") {
+  if (slot.kind == StateKind::none || to_string(slot.kind) == "unknown") {
     return flat::out_of_range("state.kind", "is unknown");
   }
   return slot;

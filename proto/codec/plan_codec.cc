@@ -368,9 +368,13 @@ Bytes encode(const Plan& message) {
   }
   flatbuffers::Offset<wire::Clip> clip = 0;
   if (const ClipRules& c = message.update.clip; c != ClipRules{}) clip = wire::CreateClip(builder, c.clip_norm, c.bit);
+  flatbuffers::Offset<wire::TopK> top_k = 0;
+  if (const TopKRules& k = message.update.top_k; k != TopKRules{}) {
+    top_k = wire::CreateTopK(builder, k.sent_count, static_cast<uint8_t>(k.bits), k.has_error_feedback);
+  }
   const auto update = wire::CreateUpdateRules(builder, static_cast<uint8_t>(message.update.encoding),
                                               message.update.value_count, message.update.clip_l2, fixed_point,
-                                              quantization, clip, message.update.control_value_count);
+                                              quantization, clip, message.update.control_value_count, top_k);
   const auto privacy = build(builder, message.privacy);
   const auto ledger = flat::build(builder, message.ledger);
   flatbuffers::Offset<wire::Log> log = 0;
@@ -433,6 +437,9 @@ Result<Plan> decode_plan(ByteView bytes) {
     plan.update.clip = {.clip_norm = c->clip_norm(), .bit = c->bit()};
   }
   plan.update.control_value_count = u.control_values();
+  if (const wire::TopK* k = u.top_k(); k != nullptr) {
+    plan.update.top_k = {.sent_count = k->sent_count(), .bits = k->bits(), .has_error_feedback = k->error_feedback()};
+  }
   if (t.trained() != nullptr) COT_TRY(parse(*t.trained(), plan));
   if (t.early_stopping() != nullptr) COT_TRY(parse(*t.early_stopping(), plan.training));
   if (t.scalars() != nullptr) COT_TRY(parse(*t.scalars(), plan));

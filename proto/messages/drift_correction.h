@@ -1,5 +1,5 @@
 // DriftCorrection: what a device adds to each step of its training so that it does not end where its own examples alone
-// would lead it. Whoever has one mostly keeps a vector between the rounds of a job (participant_state.h, StateSlot).
+// would lead it. Whoever has one mostly keeps a vector between the rounds of a job (state_kind.h).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace coterie {
 
-// A kind names a device's stored state, too: no number is given twice.
+// A kind names a device's stored state, too (state_kind.h): no number is given twice.
 enum class CorrectionKind : uint8_t {
   none = 0,
   // FedDyn (Acar et al. 2021, algorithm 1), with h the device's vector: 0 before its first round.

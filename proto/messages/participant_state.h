@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "proto/messages/checkin.h"
-#include "proto/messages/drift_correction.h"
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/pinned_keys.h"
 #include "proto/messages/population_log.h"
 #include "proto/messages/secagg.h"
+#include "proto/messages/state_kind.h"
 
 namespace coterie {
 
@@ -44,12 +44,12 @@ struct ModelOpenings {
   friend bool operator==(const ModelOpenings&, const ModelOpenings&) = default;
 };
 
-// State of a job whose plan has a correction (drift_correction.h): a vector of the model's values, in a file of the
-// device's own. It belongs to what this says: the file's digest is over all of it.
+// State of a job whose devices keep one: a vector of the model's values, in a file of the device's own. It belongs to
+// what this says: the file's digest is over all of it.
 struct StateSlot {
-  CorrectionKind kind = CorrectionKind::none;  // never none
-  ModelVersion version;                        // of the model that was trained from when it was made
-  Digest model;                                // that one
+  StateKind kind = StateKind::none;  // never none
+  ModelVersion version;              // of the model that was trained from when it was made
+  Digest model;                      // that one
   Digest before;   // content of the state that this one goes on from, so that it names all of its past; zero: none
   Digest content;  // device_sdk/agent/state_files.h
   friend bool operator==(const StateSlot&, const StateSlot&) = default;

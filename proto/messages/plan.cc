@@ -52,8 +52,42 @@ std::optional<Value> from_name(const Names& names, std::string_view name) {
 
 bool in_range(float value, float low, float high) { return std::isfinite(value) && value >= low && value <= high; }
 
+// ADR 137 says why no mask goes over such an update.
+Status validate_eden(const Plan& plan) {
+  const QuantizationRules& rules = plan.update.quantization;
+  if (rules.bits < 1 || rules.bits > kEdenBitsMax) return bad("eden: bits must be in [1, 4]");
+  if (rules.rotated || rules.contributors_max != 0) return bad("eden: quantization must have bits alone");
+  if (plan.update.value_count < kEdenValuesMin) {
+    return bad("eden: value_count must be at least " + std::to_string(kEdenValuesMin));
+  }
+  if (plan.privacy.level != SecurityLevel::none) return bad("eden: level must be none: each update has its own scale");
+  return {};
+}
+
+Status validate_top_k(const Plan& plan) {
+  const TopKRules& rules = plan.update.top_k;
+  if (plan.update.encoding != UpdateEncoding::top_k) {
+    return rules == TopKRules{} ? Status() : bad("top_k must be absent with another encoding");
+  }
+  if (!is_top_k_bits(rules.bits)) return bad("top_k: bits must be 32 or in [2, 16]");
+  const uint64_t values = plan.update.value_count;
+  if (rules.sent_count < 1 || rules.sent_count > values || values / rules.sent_count >= kTopKSparsityMax) {
+    return bad("top_k: sent_count must be at most value_count, and at least 1 of 65535 values");
+  }
+  if (plan.privacy.level != SecurityLevel::none)
+    return bad("top_k: level must be none: devices send other values each");
+  if (!rules.has_error_feedback) return {};
+  if (plan.update.clip_l2 > 0) return bad("top_k: clip_l2 must be 0 with error feedback");
+  // A device keeps one vector of a job.
+  if (plan.training.correction.kind != CorrectionKind::none) {
+    return bad("top_k: correction must be absent with error feedback");
+  }
+  return {};
+}
+
 Status validate_quantization(const Plan& plan) {
   const QuantizationRules& rules = plan.update.quantization;
+  if (plan.update.encoding == UpdateEncoding::eden) return validate_eden(plan);
   if (plan.update.encoding != UpdateEncoding::quantized) {
     return rules == QuantizationRules{} ? Status() : bad("quantization must be absent with another encoding");
   }
@@ -219,8 +253,8 @@ Status validate(const Plan& plan) {
     const Problem& first = problems.front();
     return bad(first.pointer.substr(first.pointer.rfind('/') + 1) + " " + first.detail);
   }
-  if (plan.update.encoding < UpdateEncoding::float32 || plan.update.encoding > UpdateEncoding::float32_clip_bit) {
-    return bad("encoding must be float32, float32_pooled, quantized or float32_clip_bit");
+  if (plan.update.encoding < UpdateEncoding::float32 || plan.update.encoding > UpdateEncoding::eden) {
+    return bad("encoding must be float32, float32_pooled, quantized, float32_clip_bit, top_k or eden");
   }
   // What noise has to hide is the norm of all coordinates, and the clip leaves pooled statistics out.
   if (plan.update.encoding == UpdateEncoding::float32_pooled && plan.privacy.level == SecurityLevel::active_dp) {
@@ -234,6 +268,7 @@ Status validate(const Plan& plan) {
   if (!in_range(plan.update.clip_l2, 0, 1e9f)) return bad("clip_l2 must be in [0, 1e9]");
   COT_TRY(validate(plan.update.fixed_point));
   COT_TRY(validate_quantization(plan));
+  COT_TRY(validate_top_k(plan));
   COT_TRY(validate_clip(plan));
   COT_TRY(validate_control(plan));
   if ((plan.ledger.records == 0) != (plan.ledger.head == Digest{})) {
@@ -255,6 +290,9 @@ Status validate(const Plan& plan) {
   if (plan.staleness.has_later_rounds() && !may_be_late) {
     return bad("staleness goes with levels none and masked, without noise and without a correction");
   }
+  const bool is_of_one_round =
+      plan.update.encoding == UpdateEncoding::top_k || plan.update.encoding == UpdateEncoding::eden;
+  if (plan.staleness.has_later_rounds() && is_of_one_round) return bad("staleness does not go with this encoding");
   COT_TRY(validate_download(plan.download));
   COT_TRY(validate_analytics(plan));
   return validate(plan.privacy);

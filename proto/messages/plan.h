@@ -23,6 +23,7 @@
 #include "proto/messages/privacy_rules.h"
 #include "proto/messages/quantization.h"
 #include "proto/messages/staleness.h"
+#include "proto/messages/top_k.h"
 #include "proto/messages/update_scalars.h"
 #include "proto/ring/fixed_point.h"
 
@@ -53,7 +54,9 @@ enum class OptimizerKind : uint8_t { sgd = 1, adam, adamw, adagrad, rmsprop, ada
 // float32_pooled  the same, but running statistics come as proto/messages/running_statistics.h says
 // quantized       clipped trained - given in few bits a value, as proto/messages/quantized_lanes.h says
 // float32_clip_bit  clipped trained - given, and whether clipped
-enum class UpdateEncoding : uint8_t { float32 = 1, float32_pooled, quantized, float32_clip_bit };
+// top_k           the largest values of trained - given, as proto/messages/top_k.h says
+// eden            trained - given in few bits a value, each update on a grid of its own (secure/quantize/eden.h)
+enum class UpdateEncoding : uint8_t { float32 = 1, float32_pooled, quantized, float32_clip_bit, top_k, eden };
 
 // SGD:  v <- momentum * v + (g + weight_decay * w);  w <- w - learning_rate * v           (PyTorch's convention)
 // Adam: g += weight_decay * w; m, v moments with bias correction (Kingma and Ba 2015, algorithm 1);
@@ -120,8 +123,15 @@ struct UpdateRules {
   ClipRules clip = {};
   uint64_t control_value_count = 0;  // of value_count, behind the first: the update's second part; 0: it has none
   uint64_t whole_value_count = 0;    // of the model, where an update has the trained values alone; 0: it has all
+  TopKRules top_k = {};
   bool has_clip_bit() const { return encoding == UpdateEncoding::float32_clip_bit; }
   bool has_trained_alone() const { return whole_value_count > 0; }
+  // Whether a payload has all values as they are.
+  bool is_float32() const {
+    return encoding == UpdateEncoding::float32 || encoding == UpdateEncoding::float32_pooled || has_clip_bit();
+  }
+  // Bits of a value or a level, where a payload has not all values as they are; else 0.
+  uint32_t level_bits() const { return encoding == UpdateEncoding::top_k ? top_k.bits : quantization.bits; }
   // How far the model moves: as many as `gather` gives (trained_values.h), or as the model has.
   uint64_t step_value_count() const { return vector_value_count() - control_value_count - (has_clip_bit() ? 1 : 0); }
   uint64_t model_value_count() const { return has_trained_alone() ? whole_value_count : step_value_count(); }

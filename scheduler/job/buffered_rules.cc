@@ -63,7 +63,11 @@ void check_buffered(const HorizontalSettings& settings, SettingsChecker& check) 
   refuse(settings.strategy.statistics == Statistics::pooled, "strategy.statistics pooled",
          "running statistics say where a device stood, which a weight for being late does not scale");
   refuse(settings.update.compression.is_on(), "update.compression",
-         "an update is rounded by the grid and the rotation of its own round; take it out");
+         settings.update.compression.keeps_residual()
+             ? "whether a late update counts is known rounds later, and a device would train on without what it has "
+               "carried over; take it out"
+             : "an update is encoded for the plan of its own round, and no weight for being late scales it; take it "
+               "out");
   refuse(settings.update.weight_share_max < 1, "update.weight_share_max",
          "the largest weight would be another one in the round that counts a late update than in its own; cap it with "
          "update.weight_max");

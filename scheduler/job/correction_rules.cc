@@ -73,7 +73,7 @@ void check_correction(const HorizontalSettings& settings, SettingsChecker& check
                     "it off; take fedavg, fedavgm or fedadam");
   check.require(!settings.update.compression.is_on(), "/update/compression",
                 "must be absent with " + name +
-                    (has_state ? ": its state has to move by what devices keep, not by what was rounded"
+                    (has_state ? ": its state has to move by what devices keep, not by what was left of it"
                                : ": the grid is made for updates, and gradients are of another size"));
   check.require(!settings.aggregation.keeps_updates(), "/aggregation/rule",
                 "must be mean with " + name +

@@ -276,7 +276,7 @@ namespace {
 
 UpdateEncoding encoding_of(const HorizontalSettings& settings) {
   if (settings.privacy.adaptive_clip) return UpdateEncoding::float32_clip_bit;
-  if (settings.update.compression.is_on()) return UpdateEncoding::quantized;
+  if (settings.update.compression.is_on()) return encoding_of(settings.update.compression);
   return settings.strategy.statistics == Statistics::pooled ? UpdateEncoding::float32_pooled : UpdateEncoding::float32;
 }
 
@@ -308,6 +308,7 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelVa
                      .clip = clip_rules_of(settings),
                      .control_value_count = has_control_part ? value_count : 0,
                      .whole_value_count = values.trained > 0 ? values.whole : 0,
+                     .top_k = top_k_of(settings, update_value_count(settings, value_count)),
                      .scalars = scalars_of(settings),
                      .fair = fair_weight_of(settings.strategy)},
           .privacy = *rules,

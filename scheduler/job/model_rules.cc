@@ -4,6 +4,7 @@
 #include "proto/messages/trained_values.h"
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/buffered_rules.h"
+#include "scheduler/job/compression_rules.h"
 #include "scheduler/job/round_release.h"
 
 namespace coterie {
@@ -29,7 +30,7 @@ Problems validate_with_graph(const HorizontalSettings& settings, const ModelGrap
   if (settings.update.compression.is_on() && moving > 0) {
     return {{"/model", "has " + std::to_string(moving) +
                            " batch norms whose running statistics follow the devices' data, which update.compression "
-                           "would round away: freeze those norms in the model, use layer or group norms, or take the "
+                           "has no place for: freeze those norms in the model, use layer or group norms, or take the "
                            "compression out"}};
   }
   if (Problems problems = buffered_problems(settings, graph); !problems.empty()) return problems;
@@ -47,6 +48,7 @@ Result<ModelValues> values_of(const TrainingSettings& training, const ModelGraph
 Problems validate_for_model(const HorizontalSettings& settings, const ModelGraph& graph, const ModelValues& values) {
   if (Problems problems = noise_problems(settings, values); !problems.empty()) return problems;
   if (Problems problems = validate_with_graph(settings, graph); !problems.empty()) return problems;
+  if (Problems problems = compression_problems(settings, values.step_count()); !problems.empty()) return problems;
   return validate_kept_updates(settings, values.step_count());
 }
 

@@ -91,8 +91,8 @@ class LyingDevice {
     if (plan.update.has_clip_bit()) {
       return Error(ErrorCode::refused, "drills are for updates that are clipped by what the job says");
     }
-    if (plan.update.encoding == UpdateEncoding::quantized) {
-      return Error(ErrorCode::refused, "drills are for updates that are not rounded");
+    if (!plan.update.is_float32()) {
+      return Error(ErrorCode::refused, "drills are for updates that are not compressed");
     }
     if (GivenPass::is_asked_by(plan)) {
       return Error(ErrorCode::refused, "drills are for plans that ask nothing of the given model");

@@ -10,6 +10,7 @@
 #include "tools/cli/local_files.h"
 #include "tools/cli/onnx_commands.h"
 #include "tools/demo/aggregation_option.h"
+#include "tools/demo/compression_option.h"
 #include "tools/demo/demo.h"
 #include "tools/demo/schedule_text.h"
 #include "tools/demo/selection_option.h"
@@ -39,6 +40,8 @@ constexpr const char* kExamples =
     "  coterie demo --security masked --round-policy buffered\n"
     "                        late updates join the next round\n"
     "  coterie demo --update-bits 6           updates of a few bits a value\n"
+    "  coterie demo --security none --compression eden:bits=1\n"
+    "                        updates of one bit a value; top_k sends the largest\n"
     "  coterie demo --data 'csv:adult.csv?target=income' --devices 50 \\\n"
     "          --analytics histogram:age\n"
     "                        counts of all devices together; nothing is trained\n"
@@ -318,12 +321,21 @@ void add_analytics(CLI::App& demo, DemoOptions& options) {
 }
 
 void add_compression(CLI::App& demo, DemoOptions& options) {
-  demo.add_option("--update-bits", options.update_bits,
-                  "send updates in so many bits a value, clipped (--clip, or to 4), rotated and rounded, each counting "
-                  "the same; 0: as they are")
-      ->capture_default_str()
-      ->type_name("B")
-      ->check(between<uint32_t>(0, 16));
+  CLI::Option* bits =
+      demo.add_option("--update-bits", options.compression.bits,
+                      "send updates in so many bits a value, clipped (--clip, or to 4), rotated and rounded, each "
+                      "counting the same; 0: as they are")
+          ->capture_default_str()
+          ->type_name("B")
+          ->check(between<uint32_t>(0, 16));
+  demo.add_option_function<std::string>(
+          "--compression", [&options](const std::string& text) { options.compression = *parse_compression(text); },
+          "how updates are made small: quantized:bits=B, which is --update-bits B; with --security none also "
+          "eden:bits=B (1 to 4 bits a value on a grid of each update's own) and top_k:share=S,bits=B (the largest "
+          "values alone, as float32 or of few bits; devices keep the rest for their next update)")
+      ->type_name("KIND[:SETTING=VALUE,...]")
+      ->check(checked_by([](const std::string& text) { return parse_compression(text); }))
+      ->excludes(bits);
   demo.add_option("--download-bits", options.download_bits,
                   "hand out new versions of the model as differences of so many bits a value; without it whole")
       ->type_name("B")

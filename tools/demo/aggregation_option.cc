@@ -6,6 +6,7 @@
 
 #include "aggregation/robust/registry.h"
 #include "tools/cli/table.h"
+#include "tools/demo/compression_option.h"
 
 namespace coterie {
 namespace {
@@ -64,11 +65,11 @@ Status check_aggregation(const DemoOptions& options) {
   if (options.attack.is_on() && options.has_noise()) {
     return Error(ErrorCode::invalid_argument, "--attack does not go with noise");
   }
-  if (options.update_bits > 0 && (options.attack.is_on() || options.aggregation.keeps_updates())) {
+  if (options.compression.is_on() && (options.attack.is_on() || options.aggregation.keeps_updates())) {
     return Error(ErrorCode::invalid_argument,
-                 std::string(options.attack.is_on() ? "--attack" : "--aggregation " + name) +
-                     " does not go with --update-bits: it is about updates as devices make them, and of rounded ones "
-                     "the mean alone is true");
+                 std::string(options.attack.is_on() ? "--attack" : "--aggregation " + name) + " does not go with " +
+                     compression_words(options.compression) +
+                     ": it is about updates as devices make them, and of rounded ones the mean alone is true");
   }
   if (options.attack.is_on() && options.attack.liars_of(options.devices) == 0) {
     return Error(ErrorCode::invalid_argument,

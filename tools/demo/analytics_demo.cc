@@ -54,7 +54,7 @@ Status check_options(const DemoOptions& options) {
   const std::pair<bool, const char*> others[] = {{options.attack.is_on(), "--attack"},
                                                  {options.aggregation.keeps_updates(), "--aggregation"},
                                                  {options.is_buffered, "--round-policy buffered"},
-                                                 {options.update_bits > 0, "--update-bits"},
+                                                 {options.compression.is_on(), "--update-bits or --compression"},
                                                  {options.download_bits > 0, "--download-bits"},
                                                  {options.adaptive_clip.has_value(), "--adaptive-clip"},
                                                  {options.clip.has_value(), "--clip (values=N bounds a device)"},

@@ -16,6 +16,7 @@
 #include "tools/cli/wrap.h"
 #include "tools/demo/aggregation_option.h"
 #include "tools/demo/analytics_demo.h"
+#include "tools/demo/compression_option.h"
 #include "tools/demo/demo_data.h"
 #include "tools/demo/demo_server.h"
 #include "tools/demo/download_bytes.h"
@@ -299,12 +300,6 @@ Status check_privacy(const DemoOptions& options) {
                  "--adaptive-clip needs noise: it is for what noise is made for; give --target-epsilon or "
                  "--noise-multiplier");
   }
-  if (options.update_bits == 0) return {};
-  if (options.has_noise()) {
-    return Error(ErrorCode::invalid_argument,
-                 "--update-bits does not go with noise: at active_dp updates are of few bits already, and the server's "
-                 "noise is made for updates that are not rounded");
-  }
   return {};
 }
 
@@ -352,6 +347,7 @@ ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
   if (const Status fits = check_strategy(options); !fits) return give_up(fits.error(), ExitCode::usage);
   if (const Status enough = check_round(options); !enough) return give_up(enough.error(), ExitCode::usage);
   if (const Status fits = check_aggregation(options); !fits) return give_up(fits.error(), ExitCode::usage);
+  if (const Status fits = check_compression(options); !fits) return give_up(fits.error(), ExitCode::usage);
   const Result<ModelValues> values = model_values(*data, training_of(options));
   if (!values) return give_up(values.error(), ExitCode::usage);
   if (options.has_noise()) {

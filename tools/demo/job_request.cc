@@ -74,9 +74,10 @@ HorizontalSettings settings_of(const DemoOptions& options) {
   HorizontalSettings settings;
   settings.training = training_of(options);
   settings.update.clip_l2 = static_cast<float>(options.clip_l2().value_or(0));
-  settings.update.compression.bits = options.update_bits;
+  settings.update.compression = options.compression;
   settings.download.bits = options.download_bits;
-  if (options.update_bits > 0) settings.update.weight_max = kCompressedWeightMaxDefault;
+  const bool is_quantized = options.compression.is_on() && options.compression.kind == CompressionKind::quantized;
+  if (is_quantized) settings.update.weight_max = kCompressedWeightMaxDefault;
   settings.rounds = rounds_of(options);
   settings.strategy = StrategySettings::of(options.strategy->name)
                           .with("server_learning_rate", static_cast<float>(options.server_rate()));

@@ -49,8 +49,8 @@ double DemoOptions::device_rate() const {
 }
 
 std::optional<double> DemoOptions::clip_l2() const {
-  if (clip || update_bits == 0) return clip;
-  return kCompressedClip;
+  const bool needs_clip = compression.is_on() && compression.kind == CompressionKind::quantized;
+  return clip || !needs_clip ? clip : kCompressedClip;
 }
 
 double DemoOptions::dropout_share() const { return std::clamp(2 * dropout, kDropoutShareMin, kDropoutShareMax); }

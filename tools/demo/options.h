@@ -10,6 +10,7 @@
 #include "aggregation/strategy/registry.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
+#include "scheduler/job/compression_settings.h"
 #include "scheduler/job/rate_schedule.h"
 #include "scheduler/selection/selection_settings.h"
 #include "tools/attack/attack.h"
@@ -54,7 +55,7 @@ struct DemoOptions {
   std::vector<std::pair<std::string, float>> strategy_settings = {};  // others of its settings, by name
   std::optional<double> clip;                                         // L2, of each device's update
   uint32_t download_bits = 0;              // of each value of a delta; 0: models are fetched whole
-  uint32_t update_bits = 0;                // of each value of an update; 0: as it is
+  CompressionSettings compression = {};    // of updates
   std::optional<double> noise_multiplier;  // standard deviation of the noise / clip; likewise
   std::optional<double>
       target_epsilon;   // of all rounds: finds the multiplier, or is the budget of the one that is given
@@ -79,7 +80,7 @@ struct DemoOptions {
   TrainingSettings judged_by() const;  // what of the training says how good a model is
   double server_rate() const;
   double device_rate() const;
-  std::optional<double> clip_l2() const;  // the one given, or what updates in few bits are clipped to without
+  std::optional<double> clip_l2() const;  // the one given, or what quantized updates are clipped to without
   double dropout_share() const;           // that the job plans for
   bool has_noise() const { return noise_multiplier || target_epsilon; }
 };

@@ -6,6 +6,7 @@
 
 #include "tools/cli/table.h"
 #include "tools/demo/chart_page.h"
+#include "tools/demo/compression_option.h"
 
 namespace coterie {
 namespace {
@@ -229,14 +230,6 @@ std::string summary_json(const DemoResult& result, int indent) {
 
 namespace {
 
-// With what was decided without the user. Empty if updates are not compressed.
-std::string compression_line(const DemoOptions& options) {
-  if (options.update_bits == 0) return {};
-  std::string clip = options.clip ? format_fixed(*options.clip, 3) : format_fixed(options.clip_l2().value_or(0), 0);
-  return "    " + std::to_string(options.update_bits) + " bits a value, clipped to " + clip +
-         (options.clip ? "" : ", as --clip was not given") + "\n";
-}
-
 std::string privacy_lines(const DemoPrivacy& privacy) {
   char lines[240];
   std::snprintf(
@@ -277,8 +270,10 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   }
   if (const std::string attack = attack_text(result); !attack.empty()) text += "  " + attack + "\n";
   text += "  " + counted(rounds.size(), "round") + ", " + counted(sum_of(rounds, &RoundReport::accepted), "update") +
-          " of " + format_bytes(result.update_bytes) + ", " + format_seconds(phases.total()) + "\n" +
-          compression_line(result.options);
+          " of " + format_bytes(result.update_bytes) + ", " + format_seconds(phases.total()) + "\n";
+  if (const std::string compression = compression_text(result.options); !compression.empty()) {
+    text += "    " + compression + "\n";
+  }
   if (result.options.download_bits > 0) {
     text += "  a new version comes in at most " + format_bytes(result.download_bytes) + ", the whole model has " +
             format_bytes(result.model_bytes) + "\n";

@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "base/os/clock.h"
-#include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/make_update.h"
@@ -137,12 +136,8 @@ Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t 
   }
   COT_ASSIGN(TrainedUpdate update, make_update(*work.layout, trainer, source->size(), training, work.plan.update,
                                                {work.digest, seed, work.control, state, &given}));
-  if (keeps_state(training.correction.kind)) {
-    state = next_state(training.correction, work.layout->parameters(), state, update.delta);
-  }
-  if (work.plan.update.encoding == UpdateEncoding::quantized) {
-    std::ranges::copy(update.levels, update.delta.begin());  // what is sent, and so what is added
-  }
+  if (keeps_state(work.plan)) state = state_after(work.plan, *work.layout, state, update);
+  COT_TRY(put_what_is_added(work.plan.update, update));
   return update;
 }
 

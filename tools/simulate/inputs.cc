@@ -6,6 +6,7 @@
 #include "fl_server/json/job_json.h"
 #include "fl_server/json/json_reader.h"
 #include "scheduler/job/aggregation_rules.h"
+#include "scheduler/job/compression_rules.h"
 #include "scheduler/selection/selection_registry.h"
 #include "secure/crypto/digest.h"
 #include "tools/cli/interrupt.h"
@@ -108,6 +109,9 @@ Result<SimulationInputs> prepare_simulation(const SimulateOptions& options, cons
   COT_ASSIGN(const ModelValues values, model_values(inputs.data, job.training));
   if (const Problems kept = validate_kept_updates(job, values.step_count()); !kept.empty()) {
     return Error(ErrorCode::invalid_argument, options.job_file + ": " + listed(kept));
+  }
+  if (const Problems small = compression_problems(job, values.step_count()); !small.empty()) {
+    return Error(ErrorCode::invalid_argument, options.job_file + ": " + listed(small));
   }
   if (flips_labels(options.attack.kind) && inputs.data.contract.target.classes.empty()) {
     return Error(ErrorCode::invalid_argument, "--attack " + to_string(options.attack) + " needs data with classes");

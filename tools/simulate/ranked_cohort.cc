@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "proto/messages/state_kind.h"
 #include "scheduler/job/weight_share.h"
 #include "tools/simulate/agreement.h"
 
@@ -27,8 +28,7 @@ RoundTotals totals_in(std::span<const uint64_t> words) {
 }  // namespace
 
 bool RankedCohort::is_own(const CohortWork& work, size_t index) const {
-  const bool is_bound = keeps_state(work.plan.training.correction.kind);
-  return (is_bound ? work.devices[index] : index) % ranks_->count() == ranks_->rank();
+  return (keeps_state(work.plan) ? work.devices[index] : index) % ranks_->count() == ranks_->rank();
 }
 
 Result<RoundTotals> RankedCohort::train(const CohortWork& work, Accumulator& sum) {

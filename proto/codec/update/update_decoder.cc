@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/update/bit_packing.h"
+#include "proto/codec/update/sparse_values.h"
 #include "proto/messages/quantized_lanes.h"
 
 namespace coterie {
@@ -13,7 +14,8 @@ namespace {
 
 uint64_t float32_bytes(const UpdateRules& rules) { return rules.value_count * sizeof(float); }
 
-Result<std::span<const float>> float32_values(ByteView payload, const UpdateRules& rules, std::vector<float>&) {
+Result<std::span<const float>> float32_values(const UpdateHeader&, ByteView payload, const UpdateRules& rules,
+                                              std::vector<float>&) {
   if (payload.size() != float32_bytes(rules)) {
     return Error(ErrorCode::malformed, "update: " + std::to_string(rules.value_count) + " float32 need " +
                                            std::to_string(float32_bytes(rules)) + " bytes, the payload has " +
@@ -27,7 +29,7 @@ uint64_t quantized_bytes(const UpdateRules& rules) {
 }
 
 // A level of `bits` bits cannot be out of range.
-Result<std::span<const float>> quantized_levels(ByteView payload, const UpdateRules& rules,
+Result<std::span<const float>> quantized_levels(const UpdateHeader&, ByteView payload, const UpdateRules& rules,
                                                 std::vector<float>& memory) {
   if (payload.size() != quantized_bytes(rules)) {
     return Error(ErrorCode::malformed, "update: " + std::to_string(rules.value_count) + " levels of " +
@@ -40,12 +42,29 @@ Result<std::span<const float>> quantized_levels(ByteView payload, const UpdateRu
   return std::span<const float>(memory);
 }
 
+SparseShape shape_of(const UpdateRules& rules) {
+  return {.value_count = rules.value_count, .sent_count = rules.top_k.sent_count, .bits = rules.top_k.bits};
+}
+
+uint64_t top_k_bytes(const UpdateRules& rules) {
+  return sparse_bytes(shape_of(rules)).value();  // validate(plan) has the same limits
+}
+
+Result<std::span<const float>> top_k_values(const UpdateHeader& header, ByteView payload, const UpdateRules& rules,
+                                            std::vector<float>& memory) {
+  memory.resize(rules.value_count);
+  COT_TRY(unpack_sparse(payload, shape_of(rules), header.scale, memory));
+  return std::span<const float>(memory);
+}
+
 // What a coordinate means differs, how it lies in the payload does not.
 constexpr UpdateDecoder kDecoders[] = {
     {UpdateEncoding::float32, float32_bytes, float32_values},
     {UpdateEncoding::float32_pooled, float32_bytes, float32_values},
     {UpdateEncoding::quantized, quantized_bytes, quantized_levels},
     {UpdateEncoding::float32_clip_bit, float32_bytes, float32_values},
+    {UpdateEncoding::top_k, top_k_bytes, top_k_values},
+    {UpdateEncoding::eden, quantized_bytes, quantized_levels},
 };
 
 }  // namespace

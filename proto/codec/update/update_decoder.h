@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "proto/messages/plan.h"
+#include "proto/messages/update.h"
 
 namespace coterie {
 
@@ -16,10 +16,12 @@ struct UpdateDecoder {
   // No update of these rules has a longer payload: what may be reserved before the first byte is read.
   uint64_t (*payload_bytes_max)(const UpdateRules& rules);
   // What is added up, as summed_as() says: in the payload itself where it holds that as it is, else decoded into
-  // `memory`, which has to live as long as it. malformed if the payload is not that of so many values; whether each of
-  // them is finite and within the plan's bound is seen as they are added. Precondition: the payload is aligned for its
-  // elements, as that of a frame in memory is.
-  Result<std::span<const float>> (*values)(ByteView payload, const UpdateRules& rules, std::vector<float>& memory);
+  // `memory`, which has to live as long as it. With eden levels, of which secure/quantize/eden.h makes what is added.
+  // malformed if the payload is not that of so many values; whether each of them is finite and within the plan's bound
+  // is seen as they are added. Preconditions: the payload is aligned for its elements, as that of a frame in memory is;
+  // the header's counts and bits are those of the rules.
+  Result<std::span<const float>> (*values)(const UpdateHeader& header, ByteView payload, const UpdateRules& rules,
+                                           std::vector<float>& memory);
 };
 
 // Precondition: validate(plan) has passed this encoding.

@@ -151,6 +151,28 @@ TEST_F(Simulate, HasTheModelOfUpdatesOfFewBitsAtItsLevels) {
       << "a sum of four levels of 6 bits has 8";
 }
 
+// What each device makes of its own update, and keeps of it for the next, by its own seed.
+TEST_F(Simulate, HasTheModelOfUpdatesThatDevicesMakeSmallThemselves) {
+  const nlohmann::json whole = demo({"--security", "none"}, "whole");
+  const std::vector<std::pair<std::string, double>> kinds = {
+      // and how many times smaller updates are
+      {"eden:bits=1", 32}, {"top_k:share=0.1", 8.6},
+#ifdef COT_NIGHTLY
+      {"eden:bits=4", 8},  {"top_k:share=0.01,bits=4", 268}, {"top_k:share=0.1,error_feedback=false", 8.6},
+#endif
+  };
+  std::set<std::string> models = {whole["model_digest"]};
+  for (const auto& [kind, times] : kinds) {
+    const nlohmann::json real = demo({"--security", "none", "--compression", kind}, "real-" + kind);
+    ASSERT_TRUE(real.contains("model_digest"));
+    const nlohmann::json simulated = simulate("as-" + kind, {"--devices", "4"});
+    EXPECT_EQ(simulated["model_digest"], real["model_digest"]) << kind;
+    EXPECT_EQ(simulated["update_bytes"], real["update_bytes"]) << kind;
+    EXPECT_NEAR(whole["update_bytes"].get<double>() / real["update_bytes"].get<double>(), times, 0.02 * times) << kind;
+    EXPECT_TRUE(models.insert(real["model_digest"]).second) << kind << " changes what is learnt";
+  }
+}
+
 // Real devices make each version of the one before: they train only on what has the digest that was signed, so that a
 // job that ends has had all of them bit-equal to the server's.
 TEST_F(Simulate, HasTheModelOfDevicesThatFetchDeltas) {

@@ -109,17 +109,17 @@ TEST(ParticipantStateCodec, KeepsOpeningsByModel) {
 }
 
 TEST(ParticipantStateCodec, KeepsStatesByJob) {
-  const StateSlot slot{CorrectionKind::feddyn, ModelVersion(7), Digest{{1}}, Digest{{2}}, Digest{{3}}};
-  const StateSlot older{CorrectionKind::feddyn, ModelVersion(6), Digest{{4}}, {}, Digest{{5}}};
+  const StateSlot slot{StateKind::feddyn, ModelVersion(7), Digest{{1}}, Digest{{2}}, Digest{{3}}};
+  const StateSlot older{StateKind::feddyn, ModelVersion(6), Digest{{4}}, {}, Digest{{5}}};
   const WallTime used = wall_time_from_unix_ms(1'700'000'000'000);
   expect_accepted<M>([&](M& m) {
     m.states = {{JobId("a"), {slot, older, used}}, {JobId("b"), {slot, {}, used}}};
     m.staged = slot;
   });
-  for (const uint8_t kind : {0, 4, 5, 255}) {
+  for (const uint8_t kind : {0, 4, 5, 127, 255}) {
     expect_rejected<M>("state.kind", [&](M& m) {
       m.staged = slot;
-      m.staged->kind = static_cast<CorrectionKind>(kind);
+      m.staged->kind = static_cast<StateKind>(kind);
     });
   }
   expect_rejected<M>("state.previous must be of an older", [&](M& m) { m.states[JobId("a")] = {slot, slot, used}; });

@@ -392,7 +392,7 @@ TEST(Plan, WithAnAugmentationHasNoLossWhereDevicesWithoutAugmentationsLook) {
 
 TEST(Plan, LimitsTheUpdateByName) {
   expect_bad("encoding", [](Plan& p) { p.update.encoding = static_cast<UpdateEncoding>(0); });
-  expect_bad("encoding", [](Plan& p) { p.update.encoding = static_cast<UpdateEncoding>(5); });
+  expect_bad("encoding", [](Plan& p) { p.update.encoding = static_cast<UpdateEncoding>(7); });
   expect_good([](Plan& p) { p.update.encoding = UpdateEncoding::float32_pooled; });
   expect_bad("value_count", [](Plan& p) { p.update.value_count = 0; });
   expect_bad("value_count", [](Plan& p) { p.update.value_count = (1ull << 32) + 1; });

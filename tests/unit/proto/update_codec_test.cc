@@ -12,7 +12,7 @@ using M = UpdateHeader;
 
 TEST(UpdateCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("encoding", [](M& m) { m.encoding = static_cast<UpdateEncoding>(0); });
-  expect_rejected<M>("encoding", [](M& m) { m.encoding = static_cast<UpdateEncoding>(5); });
+  expect_rejected<M>("encoding", [](M& m) { m.encoding = static_cast<UpdateEncoding>(7); });
   expect_rejected<M>("weight must be at least 1", [](M& m) { m.weight = 0; });
   expect_rejected<M>("loss_sum", [](M& m) { m.loss_sum = std::numeric_limits<double>::quiet_NaN(); });
   expect_rejected<M>("loss_sum", [](M& m) { m.loss_sum = std::numeric_limits<double>::infinity(); });
@@ -43,6 +43,47 @@ TEST(UpdateCodec, TakesExactlyThePromisedLevels) {
   header.encoding = UpdateEncoding::float32;
   header.value_count = 10;
   EXPECT_ERROR(decode_update(with(4, 40)), ErrorCode::malformed, "0 of another");
+}
+
+// What the largest values and eden have in their heads, and nothing else has.
+TEST(UpdateCodec, NamesWhatOnlySomeEncodingsHave) {
+  const auto sized = [](M header, size_t size) {
+    const Bytes head = encode_head(header);
+    return decode_update(build_frame(FrameKind::update, Bytes(head.begin() + kPreludeBytes, head.end()), Bytes(size)));
+  };
+  M top_k = test::MessageTraits<M>::samples().typical, eden = top_k;
+  top_k.encoding = UpdateEncoding::top_k;
+  top_k.value_count = 20, top_k.sent_count = 3, top_k.bits = 3, top_k.scale = 0.5f;
+  eden.encoding = UpdateEncoding::eden;
+  eden.value_count = 300, eden.bits = 1, eden.scale = 0.5f, eden.rotation_seed = 1ull << 63;
+  const auto read = sized(top_k, 4);
+  ASSERT_OK(read);
+  EXPECT_EQ(read->header, top_k);
+  const auto turned = sized(eden, 38);
+  ASSERT_OK(turned);
+  EXPECT_EQ(turned->header, eden);
+  const auto expect_bad = [&](const char* words, M header, auto change) {
+    const size_t size = header.encoding == UpdateEncoding::eden ? 38 : 4;
+    change(header);
+    EXPECT_ERROR(sized(header, size), ErrorCode::malformed, words);
+  };
+  for (const uint32_t bits : {0u, 1u, 17u, 31u, 33u}) expect_bad("bits must be", top_k, [&](M& m) { m.bits = bits; });
+  for (const uint32_t bits : {0u, 5u, 32u}) expect_bad("bits must be", eden, [&](M& m) { m.bits = bits; });
+  for (const uint64_t sent : {uint64_t{0}, uint64_t{2}, uint64_t{5}, uint64_t{21}, UINT64_MAX}) {
+    expect_bad("value_count says 20 values", top_k, [&](M& m) { m.sent_count = sent; });
+  }
+  expect_bad("value_count says", top_k, [](M& m) { m.value_count = UINT64_MAX; });
+  expect_bad("value_count says", eden, [](M& m) { m.value_count = UINT64_MAX; });
+  expect_bad("sent_count must be 0", eden, [](M& m) { m.sent_count = 1; });
+  expect_bad("rotation_seed must be 0", top_k, [](M& m) { m.rotation_seed = 1; });
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const float scale : {-0.5f, inf, std::numeric_limits<float>::quiet_NaN()}) {
+    for (const M& header : {top_k, eden}) expect_bad("scale must be", header, [&](M& m) { m.scale = scale; });
+  }
+  expect_bad("scale must be", top_k, [](M& m) { m.bits = 32; });  // values are no levels
+  expect_rejected<M>("scale must be", [](M& m) { m.scale = 1; });
+  expect_rejected<M>("sent_count must be", [](M& m) { m.sent_count = 1; });
+  expect_rejected<M>("rotation_seed must be", [](M& m) { m.rotation_seed = 1; });
 }
 
 // The same header before payloads of other sizes: a value more, a value less, a byte more, none, and sizes that only

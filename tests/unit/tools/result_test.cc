@@ -126,7 +126,7 @@ TEST(DemoSummary, NamesResultFilesAndThreeCommandsAsAShellTakesThem) {
 
 TEST(DemoSummary, SaysWhatUpdatesOfFewBitsAreClippedTo) {
   DemoResult result = sample();
-  result.options.update_bits = 6;
+  result.options.compression.bits = 6;
   EXPECT_THAT(summary_text(result, Terminal()),
               HasSubstr("\n    6 bits a value, clipped to 4, as --clip was not given\n"));
   result.options.clip = 0.5;
@@ -135,7 +135,7 @@ TEST(DemoSummary, SaysWhatUpdatesOfFewBitsAreClippedTo) {
 
 TEST(DemoSummary, FitsATerminalButForPathsAndCommands) {
   DemoResult result = sample();
-  result.options.update_bits = 6;
+  result.options.compression.bits = 6;
   result.options.download_bits = 8;
   result.held_out_examples = 1'000'000;
   result.update_bytes = result.download_bytes = result.model_bytes = 123'456'789;

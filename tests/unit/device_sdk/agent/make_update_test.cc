@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "device_sdk/agent/normalised_steps.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/update/update_decoder.h"
+#include "secure/quantize/eden.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 
 namespace coterie::test {
@@ -43,6 +46,55 @@ TEST(MakeUpdate, IsOfTheBestStateAndOfTheStepsUntilThen) {
   }
   EXPECT_EQ(update->header.weight, kExamples) << "held-out ones, too";
   EXPECT_EQ(update->header.examples, trainer->summary().examples) << "those that were trained on";
+}
+
+// By the way that an upload takes, and by the short one.
+TEST(MakeUpdate, IsAddedByASimulationAsByAServer) {
+  const Model model = load_or_die(make_model(ModelKind::mlp, {8, 8, 1}, 10, 2));
+  Plan plan;
+  plan.training = {.batch_size = 8};
+  plan.update.value_count = model.value_count();
+  plan.update.clip_l2 = 1;
+  plan.update.fixed_point = FixedPointSpec::finest(8, 1000, 100'000);
+  const Result<UpdateLayout> layout = UpdateLayout::of(model, model.value_count(), plan);
+  ASSERT_OK(layout);
+  Examples examples(kExamples, 64, 10);
+  Result<Trainer> trainer = Trainer::create(model, layout->options(plan.training, 3, {}, {}), examples);
+  ASSERT_OK(trainer);
+  while (!trainer->finished()) ASSERT_OK(trainer->step());
+  std::vector<UpdateRules> all(6, plan.update);
+  all[1].encoding = UpdateEncoding::quantized;
+  all[1].fixed_point.weight_max = kExamples;
+  all[1].quantization = {.bits = 4, .rotated = true};
+  for (const uint32_t bits : {1u, 4u}) {
+    UpdateRules& rules = all[bits == 1 ? 2 : 3];
+    rules.encoding = UpdateEncoding::eden;
+    rules.quantization = {.bits = bits};
+  }
+  for (const uint32_t bits : {8u, kTopKFloatBits}) {
+    UpdateRules& rules = all[bits == 8 ? 4 : 5];
+    rules.encoding = UpdateEncoding::top_k;
+    rules.top_k = {.sent_count = rules.value_count / 7, .bits = bits};
+  }
+  for (const UpdateRules& rules : all) {
+    Result<TrainedUpdate> update = make_update(*layout, *trainer, kExamples, plan.training, rules, {{}, 3});
+    ASSERT_OK(update);
+    const Bytes frame = encode_update(*update);
+    const auto sent = decode_update(frame);
+    ASSERT_OK(sent);
+    const UpdateDecoder& decoder = update_decoder(rules.encoding);
+    EXPECT_EQ(sent->payload.size(), decoder.payload_bytes_max(rules)) << "as many bytes as a plan says";
+    std::vector<float> memory;
+    const auto values = decoder.values(sent->header, sent->payload, rules, memory);
+    ASSERT_OK(values);
+    std::vector<float> added(values->begin(), values->end());
+    if (rules.encoding == UpdateEncoding::eden) {
+      ASSERT_OK(decode_eden(sent->header.scale, sent->header.bits, sent->header.rotation_seed,
+                            rules.fixed_point.value_abs_max, added));
+    }
+    ASSERT_OK(put_what_is_added(rules, *update));
+    EXPECT_EQ(added, update->delta) << "encoding " << static_cast<int>(rules.encoding);
+  }
 }
 
 }  // namespace

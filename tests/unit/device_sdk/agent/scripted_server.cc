@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "proto/codec/codec.h"
+#include "proto/codec/update/update_decoder.h"
 #include "secure/crypto/digest.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/manifest.h"
@@ -175,7 +176,13 @@ Result<TransportResponse> ScriptedServer::take_upload(const TransportRequest& re
                                 to_base64url(assignment_.ticket));
   COT_ASSIGN(const Decoded<UpdateHeader> update, decode_update(request.body));
   const Bytes aligned(update.payload.begin(), update.payload.end());
-  const std::span<const float> values = payload_as<float>(aligned);
+  std::vector<float> memory;
+  std::span<const float> values;
+  if (plan.update.is_float32()) {
+    values = payload_as<float>(aligned);
+  } else {
+    COT_ASSIGN(values, update_decoder(plan.update.encoding).values(update.header, aligned, plan.update, memory));
+  }
   uploads_.push_back({update.header, {values.begin(), values.end()}, {request.body.begin(), request.body.end()}});
   round_open_ = false;
   return reply(200, encode(Receipt{assignment_.round, Bytes(32, 1)}), sink);

@@ -26,7 +26,7 @@ class StateFilesTest : public testing::Test {
   TemporaryDirectory directory_{memory_disk()};
   StateFiles files_{directory_.path()};
   const JobId job_{"job"};
-  const StateSlot slot_{CorrectionKind::feddyn, ModelVersion(3), Digest{{1}}, Digest{{2}}, {}};
+  const StateSlot slot_{StateKind::feddyn, ModelVersion(3), Digest{{1}}, Digest{{2}}, {}};
   const std::vector<float> values_ = {1, -2, 0.5f};
 };
 

@@ -45,7 +45,7 @@ TEST(StateKeeping, StagesWhenTrainingEndsAndKeepsWhenTheReceiptIsThere) {
   const Digest content = Dialogue::state_after(train);
   d.tell(d.good_answer());
   ASSERT_TRUE(d.state().staged);
-  EXPECT_EQ(*d.state().staged, (StateSlot{CorrectionKind::feddyn, d.version, train.assignment.model, {}, content}));
+  EXPECT_EQ(*d.state().staged, (StateSlot{StateKind::feddyn, d.version, train.assignment.model, {}, content}));
   EXPECT_EQ(kept(d), std::nullopt);
   d.tell(d.good_answer());
   EXPECT_FALSE(d.state().staged);

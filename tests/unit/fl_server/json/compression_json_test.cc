@@ -44,6 +44,28 @@ TEST(CompressionJson, IsLeftOutWhereItSaysNothing) {
   EXPECT_FALSE(written.at("update").contains("compression")) << "an older server beside this one does not know it";
 }
 
+TEST(CompressionJson, ReadsEachKindAndWritesNothingThatItDoesNotHave) {
+  const json none = {{"kind", "top_k"}};
+  Problems problems;
+  job_settings_from_json(job_with({{"compression", none}}), problems);
+  EXPECT_THAT(pointers_of(problems), ElementsAre("/update/compression"))
+      << "jobs are at level active unless they say so";
+  problems.clear();
+  const auto at_none = [&](const json& compression) {
+    json job = job_with({{"compression", compression}});
+    job["privacy"] = {{"level", "none"}};
+    const JobSettings read = job_settings_from_json(job, problems);
+    EXPECT_THAT(pointers_of(problems), IsEmpty()) << compression;
+    EXPECT_EQ(job_settings_from_json(to_json(read), problems), read);
+    EXPECT_EQ(read.horizontal().update.weight_max, UpdateSettings().weight_max) << "weights are not rounded";
+    return read.horizontal().update.compression;
+  };
+  EXPECT_EQ(at_none({{"kind", "top_k"}}), (CompressionSettings{.kind = CompressionKind::top_k, .bits = 32}));
+  EXPECT_EQ(at_none({{"kind", "top_k"}, {"share", 0.02}, {"bits", 8}, {"error_feedback", false}}),
+            (CompressionSettings{.kind = CompressionKind::top_k, .bits = 8, .share = 0.02, .error_feedback = false}));
+  EXPECT_EQ(at_none({{"kind", "eden"}, {"bits", 2}}), (CompressionSettings{.kind = CompressionKind::eden, .bits = 2}));
+}
+
 TEST(CompressionJson, NamesWhatIsWrong) {
   const auto pointers = [](const json& compression) {
     Problems problems;
@@ -55,6 +77,8 @@ TEST(CompressionJson, NamesWhatIsWrong) {
   EXPECT_THAT(pointers({{"bits", "eight"}}), ElementsAre("/update/compression/bits"));
   EXPECT_THAT(pointers({{"bits", 0}}), ElementsAre("/update/compression/bits"));
   EXPECT_THAT(pointers({{"bits", 17}}), ElementsAre("/update/compression/bits"));
+  EXPECT_THAT(pointers({{"kind", "eden"}}), ElementsAre("/update/compression/bits"));
+  EXPECT_THAT(pointers({{"kind", "best"}, {"bits", 8}}), ElementsAre("/update/compression/kind"));
   EXPECT_THAT(pointers(8), Contains("/update/compression"));
 }
 

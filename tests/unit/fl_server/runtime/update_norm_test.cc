@@ -51,5 +51,15 @@ TEST(UpdateNorm, WithAClipBitIsThatOfTheValuesBeforeIt) {
   EXPECT_ERROR(check_norm(std::vector<float>{nan, 0, -4, 2}, rules), ErrorCode::malformed, "not a finite number");
 }
 
+// What honest rounding leaves of a clipped update may be longer than the clip, by what a device that lies has, too.
+TEST(UpdateNorm, OfWhatWasRoundedToAGridOfItsOwnMayBeTwiceTheClip) {
+  UpdateRules rules = clipped_at(2.5f);
+  rules.encoding = UpdateEncoding::eden;
+  const std::vector<float> five = {3, 0, -4};
+  EXPECT_OK(check_norm(five, rules));
+  rules.clip_l2 = 2.49f;
+  EXPECT_ERROR(check_norm(five, rules), ErrorCode::malformed, "over the plan's clip_l2");
+}
+
 }  // namespace
 }  // namespace coterie
