@@ -82,6 +82,18 @@ def model_deltas():
     yield "norm", b"\x01" + delta_frame(8, scale + bytes([130] * 10) + still + struct.pack("<20f", *[1.5] * 20))
 
 
+def sparse_updates():
+    """Indices 1, 7 and 19 of 20, as sparse_values_target.cc reads them: the shape, the values, low and high parts."""
+    shape, indices = struct.pack("<HH", 19, 2), b"\x3d\x45"
+    yield "floats", shape + b"\x04" + struct.pack("<3f", 1.5, -2, 1e-30) + indices
+    yield "levels-3", shape + b"\x01" + b"\x98\x01" + indices
+    yield "twice", shape + b"\x01" + b"\x98\x01" + b"\x35\x46"
+    yield "falling", shape + b"\x01" + b"\x98\x01" + b"\x37\x46"
+    yield "beyond", struct.pack("<HH", 18, 2) + b"\x01" + b"\x98\x01" + indices
+    yield "no-level", shape + b"\x01" + b"\x9f\x01" + indices
+    yield "all", struct.pack("<HH", 7, 7) + b"\x02" + bytes(range(1, 9)) + b"\x55\x55"
+
+
 def main():
     for old in CORPUS.glob("*/seed-*"):
         old.unlink()
@@ -103,6 +115,10 @@ def main():
         write("model_delta", f"{name}-cut", content[: len(content) * 2 // 3])
         for seed in range(2):
             write("model_delta", f"{name}-flipped-{seed}", flipped(content, f"{name} {seed}"))
+    for name, content in sparse_updates():
+        write("sparse_values", name, content)
+        write("sparse_values", f"{name}-cut", content[: len(content) * 2 // 3])
+        write("sparse_values", f"{name}-flipped", flipped(content, name))
     for name in ONNX_SEEDS:
         model = (TESTS / "golden" / "onnx" / f"{name}.onnx").read_bytes()
         write("onnx", name, model)
