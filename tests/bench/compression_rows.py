@@ -8,11 +8,21 @@ from rows import BIN, rows_of, verdict
 SEEDS = (1, 2, 3)
 LEVELS = ("none", "masked", "active")
 BITS = (8, 6, 4)
+OF_SINGLE_UPDATES = ("eden:bits=1", "eden:bits=2", "top_k:share=0.1", "top_k:share=0.1,bits=8")  # level none alone
 
 
 def demo(*arguments):
     with tempfile.TemporaryDirectory() as folder:
         return rows_of([BIN / "coterie", "demo", "--json", "--quiet", "--out", pathlib.Path(folder) / "run", *arguments])[-1]
+
+
+def row_of(level, kind, size, accuracy, plain_size, plain_accuracy):
+    row = {"bench": "compression", "level": level, "kind": kind, "update_bytes": size, "plain_bytes": plain_size,
+           "accuracy": accuracy, "plain_accuracy": plain_accuracy, "seeds": len(SEEDS)}
+    reached = size * 5 <= plain_size and accuracy >= plain_accuracy - .01
+    return row, (f"update of the demo's cnn, {level}, {kind}", f"{size} bytes, accuracy {accuracy:.3f}",
+                 f"as it is {plain_size} bytes, {plain_accuracy:.3f}",
+                 f"{plain_size / size:.1f} times smaller; goal 5 within .01", verdict(reached))
 
 
 def means(*arguments):
@@ -28,9 +38,7 @@ def compression():
         small = means("--update-bits", bits)
         for level in LEVELS:
             size = demo("--security", level, "--update-bits", bits, *rounds_for_bytes)["update_bytes"]
-            row = {"bench": "compression", "level": level, "bits": bits, "update_bytes": size, "plain_bytes": plain[level],
-                   "accuracy": small, "plain_accuracy": accuracy, "seeds": len(SEEDS)}
-            reached = size * 5 <= plain[level] and small >= accuracy - .01
-            yield row, (f"update of the demo's cnn, {level}, {bits} bits", f"{size} bytes, accuracy {small:.3f}",
-                        f"as it is {plain[level]} bytes, {accuracy:.3f}",
-                        f"{plain[level] / size:.1f} times smaller; goal 5 within .01", verdict(reached))
+            yield row_of(level, f"{bits} bits", size, small, plain[level], accuracy)
+    for kind in OF_SINGLE_UPDATES:
+        size = demo("--security", "none", "--compression", kind, *rounds_for_bytes)["update_bytes"]
+        yield row_of("none", kind, size, means("--compression", kind), plain["none"], accuracy)
