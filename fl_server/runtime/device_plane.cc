@@ -10,6 +10,7 @@
 #include "fl_server/runtime/update_norm.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/update/update_decoder.h"
+#include "proto/messages/analytics_check.h"
 #include "secure/crypto/random.h"
 #include "secure/identity/ticket.h"
 #include "secure/quantize/eden.h"
@@ -396,7 +397,8 @@ void DevicePlane::add_update(UploadId upload, BatchId batch) {
   if (!round.sum) round.sum = make_sum(round);
   batches_[batch].sum = round.sum;
   pool_.post([this, upload, sum = round.sum, device = found.device, body = std::exchange(found.body, {}),
-              rules = rules_of(round.notice.plan, found.versions_late)]() mutable {
+              rules = rules_of(round.notice.plan, found.versions_late),
+              analytics = round.notice.plan.analytics]() mutable {
     Status added;
     if (body.masked) {
       sum->merge(body.lanes);  // behind masks there is nothing to judge: the sum's check lanes are, when it is opened
@@ -408,6 +410,7 @@ void DevicePlane::add_update(UploadId upload, BatchId batch) {
                             rules.fixed_point.value_abs_max, body.decoded);
       }
       if (added && rules.encoding != UpdateEncoding::float32_pooled) added = check_norm(body.values, rules);
+      if (added && analytics) added = check_lanes(*analytics, body.values);
       if (added) added = sum->add(body.values, body.weight, device);
     }
     body = {};
