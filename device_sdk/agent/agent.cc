@@ -7,6 +7,7 @@
 #include "device_sdk/agent/count_examples.h"
 #include "device_sdk/agent/delta_download.h"
 #include "device_sdk/agent/encode_update.h"
+#include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/late_update.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/model_download.h"
@@ -368,8 +369,11 @@ Result<std::vector<float>> Agent::kept_state(const DoTrain& action, uint64_t val
 Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   if (action.plan.analytics) return count(action);
   const auto ended = [](Status outcome) { return std::optional<ParticipantEvent>(TrainingEnded{std::move(outcome)}); };
-  const bool asks = GivenPass::is_asked_by(action.plan);
-  if (asks && !training_ && !given_.is_known) return look_at_given(action);
+  if (GivenPass::is_asked_by(action.plan) && !training_ && !given_.facts) {
+    COT_ASSIGN(auto event, look_at_given(action));
+    // A device that is ended after each step comes on all the same.
+    if (event || !given_.facts) return event;
+  }
   if (!training_) {
     Result<Training> begun = begin_training(action);
     if (!begun) return ended(begun.error());
@@ -403,7 +407,7 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
   Result<TrainedUpdate> update =
       make_update(*training_->layout, trainer, examples_.size(), action.plan.training, action.plan.update,
-                  {action.assignment.model, training_->seed, training_->control, training_->state, &given_.facts});
+                  {action.assignment.model, training_->seed, training_->control, training_->state, given_.facts.get()});
   if (!update) return ended(update.error());
   update->header.round = action.assignment.round;
   update->header.model = action.assignment.model;

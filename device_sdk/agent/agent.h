@@ -27,7 +27,6 @@
 #include "device_sdk/agent/aggregation_session.h"
 #include "device_sdk/agent/certificate_store.h"
 #include "device_sdk/agent/device_api.h"
-#include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/kept_models.h"
 #include "device_sdk/agent/metered_transport.h"
 #include "device_sdk/agent/round_vault.h"
@@ -42,7 +41,9 @@
 
 namespace coterie {
 
+class GivenPass;
 class UpdateLayout;
+struct GivenFacts;
 struct TrainedUpdate;
 
 struct AgentSettings {
@@ -142,9 +143,8 @@ class Agent {
   };
   struct Given {  // what a plan asks of it before the training
     std::shared_ptr<const UpdateLayout> layout;
-    std::unique_ptr<GivenPass> pass;  // under way
-    GivenFacts facts;
-    bool is_known = false;
+    std::unique_ptr<GivenPass> pass;          // under way
+    std::shared_ptr<const GivenFacts> facts;  // null: not known yet
     Millis spent{0};
   };
 

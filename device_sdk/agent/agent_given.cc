@@ -3,6 +3,7 @@
 
 #include "base/os/clock.h"
 #include "device_sdk/agent/agent.h"
+#include "device_sdk/agent/given_pass.h"
 
 namespace coterie {
 
@@ -32,8 +33,7 @@ Result<std::optional<ParticipantEvent>> Agent::look_at_given(const DoTrain& acti
   }
   given_.spent += os::monotonic_now() - begin;
   if (!pass.finished()) return std::optional<ParticipantEvent>();
-  given_.facts = pass.facts();
-  given_.is_known = true;
+  given_.facts = std::make_shared<const GivenFacts>(pass.facts());
   given_.pass.reset();  // its arena goes before the training's comes
   return std::optional<ParticipantEvent>();
 }

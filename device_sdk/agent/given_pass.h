@@ -1,5 +1,5 @@
 // GivenPass: what some plans ask of the given model before it is trained, over all of the device's examples: what it
-// loses on them (fair_weight.h), and the gradient there (drift_correction.h). One place for the agent and for
+// loses on them (told_scalars.h), and the gradient there (drift_correction.h). One place for the agent and for
 // `coterie simulate`.
 //
 // The gradient is that of training mode, without what a plan adds to steps (momentum, weight decay, proximal terms):

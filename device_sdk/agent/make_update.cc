@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
+#include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/largest_values.h"
 #include "device_sdk/agent/normalised_steps.h"
 #include "device_sdk/agent/told_scalars.h"

@@ -6,13 +6,14 @@
 #include <span>
 #include <vector>
 
-#include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/update_layout.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/messages/state_kind.h"
 #include "proto/messages/update.h"
 
 namespace coterie {
+
+struct GivenFacts;  // given_pass.h
 
 struct TrainedUpdate {
   UpdateHeader header;           // but for round, model and train_ms, which the training does not know

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device_sdk/agent/given_pass.h"
+
 namespace coterie {
 namespace {
 

@@ -1,14 +1,25 @@
 // What an update tells beside how far the model moves (proto/messages/update_scalars.h), and what its device weighs
-// beside (fair_weight.h).
+// beside: q-FFL (Li et al. 2020, "Fair Resource Allocation in Federated Learning", algorithm 2, q-FedAvg).
+//
+// The paper's sums are over w_k = F_k^q L (given - trained) and h_k = q F_k^(q-1) |L (given - trained)|^2 + L F_k^q,
+// with L = 1 / learning rate, and the model moves by -sum w_k / sum h_k. Both are divided by L M^q here, M = loss_max,
+// which no quotient sees. A device with loss F, at most M and at least kFairLossMin, and clipped update d sends
+//
+//   (F / M)^q d     and the scalar     fair_step = (F / M)^q + q L |d|^2 (F / M)^(q-1) / M
+//
+// and the server adds the mean of the first divided by the mean of the second.
 #pragma once
 
 #include <span>
 
-#include "device_sdk/agent/given_pass.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/running_statistics.h"
 
 namespace coterie {
+
+struct GivenFacts;
+
+inline constexpr double kFairLossMin = 1e-10;
 
 // Scales the parameters' part of `update`, which is limited already, by the device's fair weight, and writes its last
 // values, the scalars. `parameters` are places in it. Without either in the rules nothing changes.

@@ -11,6 +11,11 @@
 namespace coterie {
 
 Status check_norm(std::span<const float> values, const UpdateRules& rules) {
+  for (const float scalar : values.last(rules.scalars.size())) {
+    if (scalar >= 0) continue;
+    return Error(ErrorCode::malformed, "update: a number that it tells beside is below 0");
+  }
+  values = values.first(values.size() - rules.scalars.size());
   if (!(rules.clip_l2 > 0)) return {};
   if (rules.encoding == UpdateEncoding::quantized) {
     if (quantized_norm(values, rules) <= norm_max_of(static_cast<float>(quantized_norm_max(rules)))) return {};
@@ -24,7 +29,6 @@ Status check_norm(std::span<const float> values, const UpdateRules& rules) {
     }
     values = values.first(values.size() - 1);
   }
-  values = values.first(values.size() - rules.scalars.size());
   const Result<double> norm = l2_norm(values);
   if (!norm) return Error(ErrorCode::malformed, "update: has a value that is not a finite number");
   if (*norm <= longer * norm_max_of(rules.clip_l2)) return {};

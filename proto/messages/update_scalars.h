@@ -10,7 +10,7 @@ namespace coterie {
 
 enum class ScalarKind : uint8_t {
   squared_norm = 1,  // of the parameters' part of what the device sends, as it is clipped
-  fair_step = 2      // q-FFL's h of the device (fair_weight.h)
+  fair_step = 2      // q-FFL's h of the device (device_sdk/agent/told_scalars.h)
 };
 inline std::string_view to_string(ScalarKind kind) {
   switch (kind) {

@@ -7,6 +7,8 @@
 namespace coterie {
 namespace {
 
+constexpr float kFairStepMax = 1024;
+
 float bound_of(ScalarKind kind, const HorizontalSettings& settings) {
   StrategySettings strategy = settings.strategy;
   switch (kind) {

@@ -8,6 +8,7 @@
 #include "base/os/file.h"
 #include "device_sdk/agent/device_api.h"
 #include "device_sdk/agent/encode_update.h"
+#include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/agent/update_layout.h"

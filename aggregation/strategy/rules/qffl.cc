@@ -13,7 +13,7 @@ constexpr StrategySetting kSettings[] = {
     {"loss_max", 10.0f, kLoss, "devices with a larger loss weigh as with this one"},
 };
 
-// Devices send their weights within their updates (proto/messages/fair_weight.h): what is left is the mean of those
+// Devices send their weights within their updates (device_sdk/agent/told_scalars.h): what is left is the mean of those
 // divided by the mean of the paper's h. That is above 0 unless somebody lies, and then nothing moves.
 float step_factor(const StrategyRound& round) {
   const double step = round.scalars[0];

@@ -235,7 +235,7 @@ TEST(ScalarRules, AreInThePlanWithBounds) {
   ASSERT_THAT(validate(qffl), IsEmpty());
   plan = plan_of(qffl, JobId("j"), 10);
   EXPECT_OK(validate(plan));
-  EXPECT_THAT(plan.update.scalars, ElementsAre(ScalarRule{ScalarKind::fair_step, kFairStepMax}));
+  EXPECT_THAT(plan.update.scalars, ElementsAre(ScalarRule{ScalarKind::fair_step, 1024}));
   EXPECT_EQ(plan.update.fair, (FairWeight{.q = 2, .loss_max = 3}));
   EXPECT_TRUE(plan_of(mime_lite(), JobId("j"), 10).update.scalars.empty());
 }

@@ -6,6 +6,8 @@
 
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
+#include "device_sdk/agent/given_pass.h"
+#include "device_sdk/agent/update_layout.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
 #include "tests/unit/device_sdk/agent/agent_fixture.h"
@@ -56,9 +58,18 @@ class AgentControl : public AgentTest {
     std::vector<float> update(2 * values_);
     const std::span<float> all(update);
     trainer->delta(all.first(values_));
-    make_control_part(training, trainer->summary().steps, parameter_values(model.graph()), all.first(values_), control,
-                      all.last(values_));
+    if (needs_gradient(training.correction.kind)) {
+      const Result<UpdateLayout> layout = UpdateLayout::of(model, model.value_count(), server_.plan);
+      const Result<GivenFacts> facts = given_facts(model, *layout, server_.plan, seed, examples);
+      EXPECT_OK(facts);
+      make_gradient_part(training.correction, parameter_values(model.graph()), facts->gradient, state,
+                         all.last(values_));
+    } else {
+      make_control_part(training, trainer->summary().steps, parameter_values(model.graph()), all.first(values_),
+                        control, all.last(values_));
+    }
     EXPECT_OK(limit_update(update, server_.plan.update));
+    if (!keeps_state(training.correction.kind)) return update;
     state = next_state(training.correction, parameter_values(model.graph()), state, update);
     return update;
   }
@@ -110,6 +121,26 @@ TEST_F(AgentControl, IsTheSameThroughADeathBeforeEveryStep) {
     }
     ASSERT_EQ(server_.uploads().size(), round + 1);
     EXPECT_EQ(sent(), expected(models_[round], control, state)) << "to the bit";
+  }
+}
+
+// Before each training the device looks at the given model; of that nothing outlives it.
+TEST_F(AgentControl, SendsTheGradientAtTheGivenModelThroughADeathBeforeEveryStep) {
+  size_t sent_before = 0;
+  for (const CorrectionKind kind : {CorrectionKind::scaffold_gradient, CorrectionKind::mime_lite}) {
+    server_.plan.training.correction = {.kind = kind};
+    std::vector<float> state;
+    for (size_t round = 0; round < models_.size(); ++round) {
+      const std::vector<float> control = round == 0 ? std::vector<float>() : some_control(0.01f);
+      begin_round(round, control);
+      for (int lives = 0; server_.uploads().size() <= sent_before && lives < 200; ++lives) {
+        ASSERT_OK(open());
+        step();
+      }
+      ASSERT_EQ(server_.uploads().size(), ++sent_before) << to_string(kind) << ", round " << round;
+      EXPECT_EQ(sent(), expected(models_[round], control, state)) << to_string(kind) << ", round " << round;
+      EXPECT_EQ(state.empty(), kind == CorrectionKind::mime_lite);
+    }
   }
 }
 

@@ -64,7 +64,7 @@ TEST_F(GivenPassTest, FindsTheGradientOfAllExamplesAtTheGivenModel) {
 }
 
 TEST_F(GivenPassTest, FindsTheLossOfAllExamples) {
-  plan_.update.scalars = {{ScalarKind::fair_step, kFairStepMax}};
+  plan_.update.scalars = {{ScalarKind::fair_step, 1024}};
   plan_.update.fair = {.q = 1, .loss_max = 4};
   ASSERT_TRUE(GivenPass::is_asked_by(plan_));
   plan_.update.value_count += 1;

@@ -61,5 +61,17 @@ TEST(UpdateNorm, OfWhatWasRoundedToAGridOfItsOwnMayBeTwiceTheClip) {
   EXPECT_ERROR(check_norm(five, rules), ErrorCode::malformed, "over the plan's clip_l2");
 }
 
+// Numbers that an update tells beside are in no clip, and where they are seen none is below 0.
+TEST(UpdateNorm, IsOfTheValuesBeforeTheScalars) {
+  UpdateRules rules = clipped_at(5);
+  rules.scalars = {{ScalarKind::squared_norm, 25}};
+  EXPECT_OK(check_norm(std::vector<float>{3, 0, -4, 64}, rules));
+  EXPECT_ERROR(check_norm(std::vector<float>{3, 1, -4, 64}, rules), ErrorCode::malformed, "over the plan's clip_l2");
+  for (const float clip : {5.0f, 0.0f}) {
+    rules.clip_l2 = clip;
+    EXPECT_ERROR(check_norm(std::vector<float>{3, 0, -4, -0.5f}, rules), ErrorCode::malformed, "below 0");
+  }
+}
+
 }  // namespace
 }  // namespace coterie

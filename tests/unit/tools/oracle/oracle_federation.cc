@@ -4,6 +4,7 @@
 
 #include "aggregation/accumulate/ring_sum.h"
 #include "device_sdk/agent/drift_state.h"
+#include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/ring/ring_vector.h"
