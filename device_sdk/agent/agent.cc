@@ -11,6 +11,7 @@
 #include "device_sdk/agent/late_update.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/model_download.h"
+#include "device_sdk/agent/own_training.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/agent/update_layout.h"
 #include "device_sdk/client/state_keeping.h"
@@ -122,8 +123,8 @@ Status Agent::keep_clock() {
   return {};
 }
 
-std::string Agent::training_path(const RoundKey& key, const char* what) const {
-  return path("train-" + std::to_string(key.round.value()) + "-" + std::to_string(key.attempt.value()) + "." + what);
+std::string Agent::training_file(const RoundKey& key, const char* what) {
+  return "train-" + std::to_string(key.round.value()) + "-" + std::to_string(key.attempt.value()) + "." + what;
 }
 
 Result<AgentProgress> Agent::step() {
@@ -332,23 +333,33 @@ Result<Agent::GivenModel> Agent::load_given(const DoTrain& action) const {
 
 Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
   COT_ASSIGN(const GivenModel given, load_given(action));
+  const Model& model = given.model;
   const UpdateLayout& layout = *given.layout;
   const RoundKey& round = action.assignment.round;
   COT_ASSIGN(const uint64_t seed, seed_of(action.assignment));
-  COT_ASSIGN(std::vector<float> state, kept_state(action, layout.count()));
+  const TrainingSettings& settings = action.plan.training;
+  COT_ASSIGN(std::vector<float> state, kept_state(action, layout.state_count()));
+  bool is_own = false;
+  COT_ASSIGN(std::vector<float> own, own_before(action, layout, state, is_own));
   std::vector<float> control;
   if (const std::optional<Digest>& named = action.plan.control) {
     COT_ASSIGN(control, read_control(control_path(*named), *named, layout.count()));
   }
-  TrainOptions options = layout.options(action.plan.training, seed, state, control);
+  std::optional<OwnTraining> first;
+  if (is_own) {
+    COT_ASSIGN(first, own_training(model, layout, settings, seed, own));
+  }
+  TrainOptions options = first ? first->options : layout.options(settings, seed, state, control);
   COT_ASSIGN(options.checkpoint_cipher, vault_.cipher());  // trained weights less the given ones are the update
-  COT_ASSIGN(Trainer trainer, Trainer::create(given.model, options, examples_));
-  const std::string checkpoint = training_path(round, "ckpt");
+  COT_ASSIGN(const Model start, first ? Result<Model>(first->model) : model_of_update(model, layout, settings, own));
+  COT_ASSIGN(Trainer trainer, Trainer::create(start, options, examples_));
+  const std::string checkpoint = training_path(round, is_own ? "own.ckpt" : "ckpt");
   if (os::exists(checkpoint) && !trainer.restore_checkpoint(checkpoint)) {
     COT_TRY(os::remove_file(checkpoint));  // damaged, in the clear, or the data changed: begin anew
   }
   const uint64_t done = trainer.summary().steps;
-  return Training{given.layout, std::move(trainer), seed, std::move(state), std::move(control), done, given_.spent};
+  return Training{given.layout, std::move(trainer), seed,   std::move(state), std::move(control),
+                  done,         given_.spent,       is_own, std::move(own)};
 }
 
 Result<uint64_t> Agent::seed_of(const Assignment& assignment) const {
@@ -380,6 +391,7 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
     training_ = std::move(*begun);
   }
   Trainer& trainer = training_->trainer;
+  const std::string checkpoint = training_path(action.assignment.round, training_->is_own ? "own.ckpt" : "ckpt");
   const bool may_be_late = action.plan.staleness.has_later_rounds();
   if (!trainer.finished() && !may_be_late && api_.server_now() > action.assignment.not_after) {
     return ended(Error(ErrorCode::ticket_expired, "the round was over before the training was"));
@@ -393,7 +405,7 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
     const uint64_t steps = trainer.summary().steps;
     const bool due = settings_.checkpoint_steps > 0 && steps - training_->checkpointed >= settings_.checkpoint_steps;
     if (due && !trainer.finished()) {
-      COT_TRY(trainer.save_checkpoint(training_path(action.assignment.round, "ckpt")));
+      COT_TRY(trainer.save_checkpoint(checkpoint));
       training_->checkpointed = steps;
     }
   }
@@ -401,10 +413,14 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   // What holds the device back may last longer than the process.
   const bool has_more = settings_.checkpoint_steps > 0 && trainer.summary().steps > training_->checkpointed;
   if (!trainer.finished() && has_more && !check_conditions(machine_.required(), conditions())) {
-    COT_TRY(trainer.save_checkpoint(training_path(action.assignment.round, "ckpt")));
+    COT_TRY(trainer.save_checkpoint(checkpoint));
     training_->checkpointed = trainer.summary().steps;
   }
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
+  if (training_->is_own) {
+    const Status begun = end_own_training(action);
+    return begun ? std::optional<ParticipantEvent>() : ended(begun);
+  }
   Result<TrainedUpdate> update =
       make_update(*training_->layout, trainer, examples_.size(), action.plan.training, action.plan.update,
                   {action.assignment.model, training_->seed, training_->control, training_->state, given_.facts.get()});
@@ -416,15 +432,6 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   COT_ASSIGN(std::optional<Digest> state, store_state(action, *update));
   COT_TRY(vault_.write_file(kUpdateFile, encode_update(*update)));
   return std::optional<ParticipantEvent>(TrainingEnded{{}, state});
-}
-
-// The state that counts with this update, if devices of the plan keep one; gives its content.
-Result<std::optional<Digest>> Agent::store_state(const DoTrain& action, TrainedUpdate& update) const {
-  if (!keeps_state(action.plan)) return std::optional<Digest>();
-  const std::vector<float> next = state_after(action.plan, *training_->layout, training_->state, update);
-  const StateSlot slot = staged_slot(action.plan, action.assignment, action.state);
-  COT_ASSIGN(const Digest content, states_.write(action.plan.job, slot, next));
-  return std::optional(content);
 }
 
 Result<ParticipantEvent> Agent::perform(const DoUpload& action) {

@@ -9,6 +9,7 @@
 //   delta-<digest>.cotf            what leads from there to the present one, while that is made
 //   control-<digest>.cotf          what is handed out with it, if the plan has a control part; likewise
 //   train-<round>-<attempt>.ckpt   training under way, sealed; .seed what its randomness comes from (training_seed.h)
+//   train-<round>-<attempt>.own    what a first training of the device's own came to, sealed (own_training.h)
 //   update.cotf                    the encoded update, sealed, until it is accepted
 //   round.key                      what they and the session's seed are sealed with (round_vault.h)
 //   state-<content>.cotf, .key     what is kept of a job from round to round, sealed, and its key (state_files.h)
@@ -111,6 +112,8 @@ class Agent {
   // server's.
   Result<AgentProgress> step();
   const ParticipantState& state() const { return machine_.state(); }
+  // personal_model.h.
+  Result<Model> personal_model(const JobId& job, const Model& published) const;
   // The device's identity: an authority certifies its public key.
   const Signer& identity() const { return *signer_; }
   // Whether to ask the authority for the next certificate (CertificateStore::is_due); not before the device is
@@ -131,10 +134,12 @@ class Agent {
     std::shared_ptr<const UpdateLayout> layout;
     Trainer trainer;
     uint64_t seed = 0;
-    std::vector<float> state;    // that it goes on from; empty: zeros
+    std::vector<float> state;    // that it goes on from; empty: zeros, or what the model has
     std::vector<float> control;  // the server's; likewise
     uint64_t checkpointed = 0;
     Millis spent{0};
+    bool is_own = false;     // it comes before that of the update (own_training.h)
+    std::vector<float> own;  // else: what is the device's own as it begins
   };
 
   struct GivenModel {  // as a plan has it trained
@@ -172,6 +177,9 @@ class Agent {
   Result<uint64_t> seed_of(const Assignment& assignment) const;
   Result<std::vector<float>> kept_state(const DoTrain& action, uint64_t value_count) const;
   Result<std::optional<Digest>> store_state(const DoTrain& action, TrainedUpdate& update) const;
+  Result<std::vector<float>> own_before(const DoTrain& action, const UpdateLayout& layout,
+                                        const std::vector<float>& state, bool& is_own) const;
+  Status end_own_training(const DoTrain& action);
   void clean_up();
   DeviceClocks clocks() const;
   bool is_enrolled() const { return machine_.state().phase != ParticipantPhase::unenrolled; }
@@ -185,7 +193,8 @@ class Agent {
     return download.has_deltas() ? kept_.path(job, model) : path("model-" + model.hex() + ".cotf");
   }
   std::string control_path(const Digest& digest) const { return path("control-" + digest.hex() + ".cotf"); }
-  std::string training_path(const RoundKey& key, const char* what) const;
+  static std::string training_file(const RoundKey& key, const char* what);
+  std::string training_path(const RoundKey& key, const char* what) const { return path(training_file(key, what)); }
 
   AgentSettings settings_;
   os::File lock_;

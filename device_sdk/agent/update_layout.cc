@@ -7,6 +7,7 @@
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/trainer.h"
+#include "proto/messages/personal_part.h"
 #include "proto/messages/plan.h"
 
 namespace coterie {
@@ -19,23 +20,31 @@ Error other_count(const char* what, uint64_t said, uint64_t found) {
 
 }  // namespace
 
-UpdateLayout::UpdateLayout(const Model& trained, ValueSelection selection)
+UpdateLayout::UpdateLayout(const Model& trained, const TrainingSettings& training, ValueSelection selection)
     : trained_values_(trained.value_count()), selection_(std::move(selection)) {
   const std::vector<ValueRange> parameters = parameter_values(trained.graph());
   parameters_ = selection_.placed(parameters);
-  const std::vector<RunningStatistics> statistics = running_statistics(trained.graph());
+  const std::vector<RunningStatistics> statistics = shared_statistics(trained.graph(), training);
   statistics_ = selection_.placed(statistics);
 }
 
 Result<UpdateLayout> UpdateLayout::of(const Model& trained, uint64_t model_values, const Plan& plan) {
   const UpdateRules& rules = plan.update;
   if (rules.model_value_count() != model_values) return other_count(" values", rules.model_value_count(), model_values);
-  if (!rules.has_trained_alone()) return UpdateLayout(trained, ValueSelection::all(model_values));
+  COT_ASSIGN(ValueSelection personal, personal_values(trained.graph(), plan.training, model_values));
+  COT_ASSIGN(std::vector<std::string> names, personal_parameter_names(trained.graph(), plan.training));
+  const auto with_own = [&](ValueSelection selection) {
+    UpdateLayout layout(trained, plan.training, std::move(selection));
+    layout.personal_ = std::move(personal);
+    layout.personal_names_ = std::move(names);
+    return layout;
+  };
+  if (!rules.has_trained_alone()) return with_own(ValueSelection::all(model_values));
   COT_ASSIGN(ValueSelection selection, trained_values(trained.graph(), plan.training));
   if (selection.count() != rules.step_value_count()) {
     return other_count(" values are trained", rules.step_value_count(), selection.count());
   }
-  return UpdateLayout(trained, std::move(selection));
+  return with_own(std::move(selection));
 }
 
 void UpdateLayout::read_delta(const Trainer& trainer, std::span<float> update) const {
@@ -47,6 +56,9 @@ void UpdateLayout::read_delta(const Trainer& trainer, std::span<float> update) c
 TrainOptions UpdateLayout::options(const TrainingSettings& settings, uint64_t seed, std::vector<float> state,
                                    std::span<const float> control) const {
   TrainOptions options = options_with_state(settings, seed, std::move(state), control);
+  if (settings.personal && settings.personal->first_epochs > 0) {  // they have been trained
+    options.freeze.insert(options.freeze.end(), personal_names_.begin(), personal_names_.end());
+  }
   if (options.gradient_offset) {
     options.gradient_offset =
         std::make_shared<const std::vector<float>>(selection_.spread(*options.gradient_offset, trained_values_));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -26,23 +27,31 @@ class UpdateLayout {
   // Places in the update.
   std::span<const ValueRange> parameters() const { return parameters_; }
   std::span<const RunningStatistics> statistics() const { return statistics_; }
+  // What the device keeps to itself (proto/messages/personal_part.h): places in the model, and parameters by name.
+  const ValueSelection& personal() const { return personal_; }
+  const std::vector<std::string>& personal_names() const { return personal_names_; }
+  // How many values a device keeps from round to round, if it keeps some.
+  uint64_t state_count() const { return personal_.count() > 0 ? personal_.count() : count(); }
   // How far a finished training of that model came.
   void read_delta(const Trainer& trainer, std::span<float> update) const;
 
   // The layout's values of such a vector, which has all of the trained model's.
   void gather(std::span<const float> values, std::span<float> update) const { selection_.gather(values, update); }
 
-  // The options of a training that goes on from this state, with the server's control (drift_state.h).
+  // The options of the update's training, which goes on from this state, with the server's control (drift_state.h); of
+  // one with something personal there is no state here: it is in the model (own_training.h).
   TrainOptions options(const TrainingSettings& settings, uint64_t seed, std::vector<float> state,
                        std::span<const float> control) const;
 
  private:
-  UpdateLayout(const Model& trained, ValueSelection selection);
+  UpdateLayout(const Model& trained, const TrainingSettings& training, ValueSelection selection);
 
   uint64_t trained_values_;
   ValueSelection selection_;
   std::vector<ValueRange> parameters_;
   std::vector<RunningStatistics> statistics_;
+  ValueSelection personal_ = ValueSelection({});
+  std::vector<std::string> personal_names_;
 };
 
 }  // namespace coterie

@@ -15,6 +15,7 @@
 #include "device_sdk/c_api/default_transport.h"
 #include "device_sdk/c_api/handle.h"
 #include "device_sdk/c_api/host_callbacks.h"
+#include "device_sdk/c_api/model_handle.h"
 #include "device_sdk/c_api/policy.h"
 #include "device_sdk/c_api/sdk_version.h"
 #include "proto/codec/limits.h"
@@ -268,6 +269,19 @@ coterie_status coterie_client_attestation_hash(coterie_client* client, const uin
     if (nonce == nullptr || hash == nullptr) return null_argument("nonce and hash");
     COT_ASSIGN(const Digest digest, client->agent->attestation_hash(ByteView(nonce, COTERIE_NONCE_BYTES)));
     std::copy(digest.bytes.begin(), digest.bytes.end(), hash);
+    return {};
+  });
+}
+
+coterie_status coterie_client_personal_model(coterie_client* client, const char* job, const coterie_model* published,
+                                             coterie_model** personal) {
+  if (personal != nullptr) *personal = nullptr;
+  return with(client, [&]() -> Status {
+    if (job == nullptr || published == nullptr || personal == nullptr) {
+      return null_argument("job, published and personal");
+    }
+    COT_ASSIGN(Model own, client->agent->personal_model(JobId(job), published->model));
+    *personal = new coterie_model(std::move(own));
     return {};
   });
 }

@@ -439,7 +439,7 @@ void ParticipantMachine::handle(const AggregationAnswered& event) {
 void ParticipantMachine::count_round() {
   ++state_.rounds_done;
   state_.failures = 0;
-  commit_state(state_.assignment->job, now_, state_);
+  commit_state(*plan_, now_, state_);
   state_.assignment.reset();
   forget_plan();
   last_error_.reset();

@@ -9,8 +9,9 @@ namespace coterie {
 
 std::optional<StateSlot> state_to_train_from(const Plan& plan, const ParticipantState& state) {
   const auto kept = state.states.find(plan.job);
-  // A job keeps its kind of state; a server that changes it starts anew.
+  // A job keeps what it asks for; a server that changes it starts anew.
   if (kept == state.states.end() || kept->second.slot.kind != state_kind_of(plan)) return std::nullopt;
+  if (kept->second.personal != plan.training.personal) return std::nullopt;
   return kept->second.slot;
 }
 
@@ -28,11 +29,13 @@ void stage_state(const Plan& plan, const Assignment& assignment, const Digest& c
   state.staged->content = content;
 }
 
-void commit_state(const JobId& job, WallTime now, ParticipantState& state) {
+void commit_state(const Plan& plan, WallTime now, ParticipantState& state) {
   if (!state.staged) return;
-  KeptState& kept = state.states[job];
-  const bool is_first = kept.slot.kind == StateKind::none;
-  kept.previous = is_first ? std::nullopt : std::optional(kept.slot);
+  KeptState& kept = state.states[plan.job];
+  // One that this job's training has not gone on from is not gone back to either.
+  const bool goes_on = kept.slot.kind == state.staged->kind && kept.personal == plan.training.personal;
+  kept.previous = goes_on ? std::optional(kept.slot) : std::nullopt;
+  kept.personal = plan.training.personal;
   kept.slot = *std::exchange(state.staged, std::nullopt);
   kept.used = now;
   if (state.states.size() <= kStatesKeptMax) return;

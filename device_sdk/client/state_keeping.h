@@ -20,7 +20,7 @@
 
 namespace coterie {
 
-// What a training by this plan goes on from; none: from zeros, as does a job whose devices keep no state.
+// What a training by this plan goes on from; none: from zeros or, of what is personal, from the model.
 std::optional<StateSlot> state_to_train_from(const Plan& plan, const ParticipantState& state);
 
 // Where the state comes from that a training of this plan makes, which went on from `before`; without content yet.
@@ -30,9 +30,9 @@ StateSlot staged_slot(const Plan& plan, const Assignment& assignment, const std:
 // Training has ended with a state of this content. Precondition: keeps_state(plan).
 void stage_state(const Plan& plan, const Assignment& assignment, const Digest& content, ParticipantState& state);
 
-// The update was counted: keeps what was staged, if something was. Beyond kStatesKeptMax jobs the one whose last update
-// was counted longest ago is forgotten.
-void commit_state(const JobId& job, WallTime now, ParticipantState& state);
+// The update that was trained by this plan was counted: keeps what was staged, if something was. Beyond kStatesKeptMax
+// jobs the one whose last update was counted longest ago is forgotten.
+void commit_state(const Plan& plan, WallTime now, ParticipantState& state);
 
 // The server assigns a model of a job that has a state: it shows what became of the last attempt.
 void settle_state(const Assignment& assignment, ParticipantState& state);

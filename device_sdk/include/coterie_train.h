@@ -107,6 +107,15 @@ COTERIE_API coterie_status coterie_model_evaluate(coterie_model* model, const co
 COTERIE_API coterie_status coterie_model_save(coterie_model* model, const char* path);
 COTERIE_API coterie_status coterie_model_bytes(coterie_model* model, const uint8_t** bytes, size_t* count);
 
+/* A version of the job's model, however the app came by it, as this device has it: with the parameters that the device
+ * keeps to itself in rounds of that job in their place, or the device's own model altogether
+ * (docs/operating/personal.md). A handle of its own, which changes with no later round; nothing is asked of a server.
+ * On failure *personal is NULL. NOT_FOUND: the device keeps nothing of the job, as no update of it was counted yet, or
+ * for too long. DATA_LOSS, INVALID_ARGUMENT: what it keeps is gone, or is of another model. Also from within
+ * on_progress of coterie_client_run. */
+COTERIE_API coterie_status coterie_client_personal_model(coterie_client* client, const char* job,
+                                                         const coterie_model* published, coterie_model** personal);
+
 /* ---- Training -----------------------------------------------------------------------------------------------------
  */
 

@@ -167,7 +167,7 @@ std::optional<HttpResponse> prepare(AdminContext& context, const nlohmann::json&
   }
   const bool says_statistics = sent.value("strategy", nlohmann::json::object()).contains("statistics");
   if (!says_statistics && !settings.aggregation.keeps_updates()) {
-    settings.strategy.statistics = default_statistics(model->header);
+    settings.strategy.statistics = default_statistics(model->header, settings.training);
   }
   if (const Status stored = store_plan(context, job.record, settings); !stored) return problem_response(stored.error());
   return std::nullopt;

@@ -17,7 +17,7 @@
 #include "fl_server/finalize/value_bytes.h"
 #include "fl_server/finalize/value_overlaps.h"
 #include "proto/codec/codec.h"
-#include "proto/messages/running_statistics.h"
+#include "proto/messages/personal_part.h"
 #include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/round_terms.h"
 
@@ -104,7 +104,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   // A job with noise leaves them as they are: their difference is in the noisy sum, and no clip was made for them.
   // Such a job with statistics that move is refused when it is created; an older one may be running.
   std::vector<RunningStatistics> moving;
-  if (!settings.privacy.has_noise()) moving = running_statistics(*graph);
+  if (!settings.privacy.has_noise()) moving = shared_statistics(*graph, settings.training);
   COT_ASSIGN(const NextStatistics statistics,
              NextStatistics::of(moving, step.placed(moving), plan.update.encoding, model, *source));
 

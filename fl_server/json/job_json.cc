@@ -15,6 +15,7 @@
 #include "fl_server/json/early_stopping_json.h"
 #include "fl_server/json/json_reader.h"
 #include "fl_server/json/lora_json.h"
+#include "fl_server/json/personal_json.h"
 #include "fl_server/json/rate_schedule_json.h"
 #include "fl_server/json/readable_float.h"
 #include "fl_server/json/selection_json.h"
@@ -42,6 +43,7 @@ void read_training(JsonReader reader, TrainingSettings& training, RateSchedule& 
   reader.read_choice("storage", storage_names(), storage);
   training.storage = static_cast<Storage>(storage);
   read_early_stopping(reader, training);
+  read_personal(reader, training);
   reader.read("batch_size", training.batch_size);
   reader.read("local_epochs", training.local_epochs);
   reader.read("steps_max", training.steps_max);
@@ -189,6 +191,7 @@ nlohmann::json to_json(const TrainingSettings& training) {
   add_lora(json, training);
   if (training.storage != Storage::float32) json["storage"] = to_string(training.storage);
   add_early_stopping(json, training);
+  add_personal(json, training);
   return json;
 }
 

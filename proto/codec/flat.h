@@ -18,6 +18,7 @@
 #include "proto/generated/wire_generated.h"
 #include "proto/messages/checkin.h"
 #include "proto/messages/ledger_head.h"
+#include "proto/messages/personal_settings.h"
 #include "proto/messages/population_log.h"
 
 namespace coterie::flat {
@@ -110,5 +111,10 @@ flatbuffers::Offset<wire::Log> build(flatbuffers::FlatBufferBuilder& builder, co
 Result<SignedLogHead> parse(const wire::Log& table);
 flatbuffers::Offset<wire::Refusal> build(flatbuffers::FlatBufferBuilder& builder, const Refusal& message);
 Result<Refusal> parse(const wire::Refusal& table);
+// And what a device keeps to itself (personal_codec.cc); `loss`: the training's, in a plan. Kind and numbers are for
+// validate(Plan), and for who reads a state, to judge.
+flatbuffers::Offset<wire::Personal> build(flatbuffers::FlatBufferBuilder& builder, const PersonalSettings& message,
+                                          uint8_t loss);
+Result<PersonalSettings> parse(const wire::Personal& table);
 
 }  // namespace coterie::flat

@@ -94,8 +94,13 @@ flatbuffers::Offset<state::KeptState> build(flatbuffers::FlatBufferBuilder& buil
   const auto name = builder.CreateString(job.value());
   const state::StateSlot slot = build(kept.slot);
   const state::StateSlot previous = kept.previous ? build(*kept.previous) : state::StateSlot();
-  return state::CreateKeptState(builder, name, &slot, kept.previous ? &previous : nullptr, unix_ms(kept.used));
+  flatbuffers::Offset<wire::Personal> personal = 0;
+  if (kept.personal) personal = flat::build(builder, *kept.personal, 0);
+  return state::CreateKeptState(builder, name, &slot, kept.previous ? &previous : nullptr, unix_ms(kept.used),
+                                personal);
 }
+
+bool is_personal(StateKind kind) { return kind == StateKind::personal_part || kind == StateKind::personal_model; }
 
 Status parse(const state::KeptState& from, ParticipantState& into) {
   COT_ASSIGN(std::string job, flat::text(from.job(), "state.job", 64, 1));
@@ -108,6 +113,13 @@ Status parse(const state::KeptState& from, ParticipantState& into) {
     }
   }
   COT_ASSIGN(kept.used, flat::wall_time(from.used_unix_ms(), "state.used"));
+  if (from.personal() != nullptr) {
+    COT_ASSIGN(kept.personal, flat::parse(*from.personal()));
+    if (to_string(kept.personal->kind) == "unknown") return flat::out_of_range("state.personal", "is of no known kind");
+  }
+  if (kept.personal.has_value() != is_personal(kept.slot.kind)) {
+    return flat::out_of_range("state.personal", "must be there of what is personal, and of nothing else");
+  }
   into.states[JobId(std::move(job))] = std::move(kept);
   return {};
 }

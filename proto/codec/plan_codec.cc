@@ -123,7 +123,7 @@ flatbuffers::Offset<wire::Augment> build_augment(flatbuffers::FlatBufferBuilder&
 // Likewise of those that know all these, and send every value.
 flatbuffers::Offset<wire::Trained> build_trained(flatbuffers::FlatBufferBuilder& builder, const Plan& plan) {
   if (!plan.update.has_trained_alone()) return 0;
-  const bool is_later = plan.training.early_stopping || !plan.update.scalars.empty();
+  const bool is_later = plan.training.early_stopping || !plan.update.scalars.empty() || plan.training.personal;
   const uint8_t loss = is_later ? 0 : static_cast<uint8_t>(plan.training.loss);
   flatbuffers::Offset<wire::Lora> lora = 0;
   if (const std::optional<LoraSettings>& l = plan.training.lora) {
@@ -136,8 +136,8 @@ flatbuffers::Offset<wire::Trained> build_trained(flatbuffers::FlatBufferBuilder&
 flatbuffers::Offset<wire::EarlyStopping> build_early_stopping(flatbuffers::FlatBufferBuilder& builder,
                                                               const TrainingSettings& t, bool has_scalars) {
   if (!t.early_stopping) return 0;
-  return wire::CreateEarlyStopping(builder, has_scalars ? 0 : static_cast<uint8_t>(t.loss),
-                                   t.early_stopping->validation_share, t.early_stopping->patience);
+  const uint8_t loss = has_scalars || t.personal ? 0 : static_cast<uint8_t>(t.loss);
+  return wire::CreateEarlyStopping(builder, loss, t.early_stopping->validation_share, t.early_stopping->patience);
 }
 
 // Likewise of those that know all these, and whose updates have nothing behind them.
@@ -147,8 +147,9 @@ flatbuffers::Offset<wire::Scalars> build_scalars(flatbuffers::FlatBufferBuilder&
   for (const ScalarRule& scalar : plan.update.scalars) {
     scalars.push_back(wire::CreateScalar(builder, static_cast<uint8_t>(scalar.kind), scalar.bound));
   }
-  return wire::CreateScalars(builder, static_cast<uint8_t>(plan.training.loss), builder.CreateVector(scalars),
-                             plan.update.fair.q, plan.update.fair.loss_max);
+  const uint8_t loss = plan.training.personal ? 0 : static_cast<uint8_t>(plan.training.loss);
+  return wire::CreateScalars(builder, loss, builder.CreateVector(scalars), plan.update.fair.q,
+                             plan.update.fair.loss_max);
 }
 
 Status parse(const wire::Scalars& told, Plan& into) {
@@ -166,7 +167,22 @@ Status parse(const wire::Scalars& told, Plan& into) {
   return {};
 }
 
+// Likewise of those that know all these, and would send what is a device's own.
+flatbuffers::Offset<wire::Personal> build_personal(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t) {
+  return t.personal ? flat::build(builder, *t.personal, static_cast<uint8_t>(t.loss)) : 0;
+}
+
 // Behind all of them, and so is the loss.
+Status parse(const wire::Personal& personal, TrainingSettings& into) {
+  if (static_cast<uint8_t>(into.loss) != 0) {
+    return flat::out_of_range("loss", "must be 0 beside personal, which says it");
+  }
+  into.loss = static_cast<Loss>(personal.loss());
+  COT_ASSIGN(into.personal, flat::parse(personal));
+  return {};
+}
+
+// Behind those before.
 Status parse(const wire::EarlyStopping& stopping, TrainingSettings& into) {
   if (static_cast<uint8_t>(into.loss) != 0) {
     return flat::out_of_range("loss", "must be 0 beside early_stopping, which says it");
@@ -350,7 +366,7 @@ Bytes encode(const Plan& message) {
   const TrainingSettings& t = message.training;
   // Whether a table behind that of the augmentation has the loss.
   const bool has_scalars = !message.update.scalars.empty();
-  const bool is_later = message.update.has_trained_alone() || t.early_stopping.has_value() || has_scalars;
+  const bool is_later = message.update.has_trained_alone() || t.early_stopping || has_scalars || t.personal;
   const bool is_training = !message.analytics.has_value();  // else no table has a loss
   const auto objective = build_objective(builder, t, is_later);
   const uint8_t loss = objective.IsNull() && is_training ? static_cast<uint8_t>(t.loss) : 0;
@@ -358,7 +374,7 @@ Bytes encode(const Plan& message) {
       builder, loss, t.batch_size, t.local_epochs, t.steps_max, optimizer, objective,
       build_correction(builder, t, is_later), build_target(builder, t, is_later), build_augment(builder, t, is_later),
       build_trained(builder, message), build_early_stopping(builder, t, has_scalars), static_cast<uint8_t>(t.storage),
-      build_scalars(builder, message));
+      build_scalars(builder, message), build_personal(builder, t));
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -443,6 +459,7 @@ Result<Plan> decode_plan(ByteView bytes) {
   if (t.trained() != nullptr) COT_TRY(parse(*t.trained(), plan));
   if (t.early_stopping() != nullptr) COT_TRY(parse(*t.early_stopping(), plan.training));
   if (t.scalars() != nullptr) COT_TRY(parse(*t.scalars(), plan));
+  if (t.personal() != nullptr) COT_TRY(parse(*t.personal(), plan.training));
   plan.training.storage = static_cast<Storage>(t.storage());
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());

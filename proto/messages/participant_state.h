@@ -9,6 +9,7 @@
 
 #include "proto/messages/checkin.h"
 #include "proto/messages/ledger_head.h"
+#include "proto/messages/personal_settings.h"
 #include "proto/messages/pinned_keys.h"
 #include "proto/messages/population_log.h"
 #include "proto/messages/secagg.h"
@@ -44,7 +45,7 @@ struct ModelOpenings {
   friend bool operator==(const ModelOpenings&, const ModelOpenings&) = default;
 };
 
-// State of a job whose devices keep one: a vector of the model's values, in a file of the device's own. It belongs to
+// State of a job whose devices keep something (state_kind.h): a vector, in a file of the device's own. It belongs to
 // what this says: the file's digest is over all of it.
 struct StateSlot {
   StateKind kind = StateKind::none;  // never none
@@ -59,8 +60,9 @@ struct StateSlot {
 // receipts, and is then made again from the same model: so the one before is kept until a newer model is assigned.
 struct KeptState {
   StateSlot slot;
-  std::optional<StateSlot> previous = {};  // of the same job; older
-  WallTime used{};                         // when its job's last update was counted, by the server's clock
+  std::optional<StateSlot> previous = {};         // of the same job; older
+  WallTime used{};                                // when its job's last update was counted, by the server's clock
+  std::optional<PersonalSettings> personal = {};  // which of the model's values they are; none: of another kind
   friend bool operator==(const KeptState&, const KeptState&) = default;
 };
 

@@ -6,6 +6,7 @@
 
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/quantized_lanes.h"
+#include "proto/messages/state_kind.h"
 #include "proto/messages/training_rules.h"
 
 namespace coterie {
@@ -79,8 +80,8 @@ Status validate_top_k(const Plan& plan) {
   if (!rules.has_error_feedback) return {};
   if (plan.update.clip_l2 > 0) return bad("top_k: clip_l2 must be 0 with error feedback");
   // A device keeps one vector of a job.
-  if (plan.training.correction.kind != CorrectionKind::none) {
-    return bad("top_k: correction must be absent with error feedback");
+  if (state_kind(plan.training) != StateKind::none) {
+    return bad("top_k: correction and personal must be absent with error feedback");
   }
   return {};
 }
@@ -133,6 +134,10 @@ Status validate_trained(const Plan& plan) {
   if (update.whole_value_count > (1ull << 32)) return bad("whole_value_count must be at most 2^32");
   if (plan.training.lora) {
     return update.has_trained_alone() ? Status() : bad("whole_value_count must be above 0 with lora");
+  }
+  const std::optional<PersonalSettings>& personal = plan.training.personal;
+  if (personal && personal->kind == PersonalKind::part && !update.has_trained_alone()) {
+    return bad("whole_value_count must be above 0 with a personal part: it is in no update");
   }
   if (!update.has_trained_alone()) return {};
   const uint64_t others = update.control_value_count + (update.has_clip_bit() ? 1 : 0) + update.scalars.size();
@@ -189,6 +194,7 @@ Status validate_scalars(const Plan& plan) {
   if (has_fair_step != fair.is_on() || (!fair.is_on() && fair.q != 0)) {
     return bad("fair weights and the scalar fair_step must be there together");
   }
+  if (fair.is_on() && plan.training.personal) return bad("personal must be absent with fair weights");
   if (fair.is_on() && update.fixed_point.weight_max != 1) return bad("weight_max must be 1 with fair weights");
   if (update.scalars.empty()) return {};
   if (update.encoding != UpdateEncoding::float32 && update.encoding != UpdateEncoding::float32_pooled) {
@@ -286,9 +292,9 @@ Status validate(const Plan& plan) {
   // What a release with noise or a correction promises is of one round. And from level active on devices count on one
   // model from which all of a session have trained (ADR 127).
   const bool may_be_late = plan.privacy.level <= SecurityLevel::masked && plan.privacy.epsilon_round == 0 &&
-                           plan.training.correction.kind == CorrectionKind::none;
+                           state_kind(plan.training) == StateKind::none;
   if (plan.staleness.has_later_rounds() && !may_be_late) {
-    return bad("staleness goes with levels none and masked, without noise and without a correction");
+    return bad("staleness goes with levels none and masked, without noise and without a state of the device's");
   }
   const bool is_of_one_round =
       plan.update.encoding == UpdateEncoding::top_k || plan.update.encoding == UpdateEncoding::eden;

@@ -19,6 +19,7 @@
 #include "proto/messages/fair_weight.h"
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/lora_settings.h"
+#include "proto/messages/personal_settings.h"
 #include "proto/messages/population_log.h"
 #include "proto/messages/privacy_rules.h"
 #include "proto/messages/quantization.h"
@@ -106,6 +107,7 @@ struct TrainingSettings {
   // A matter of the device's memory and its own rounding: devices that do not know it take float32.
   Storage storage = Storage::float32;
   std::optional<EarlyStopping> early_stopping = {};  // none: all examples are trained on, in all local_epochs
+  std::optional<PersonalSettings> personal = {};     // none: all of the model is trained together
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 

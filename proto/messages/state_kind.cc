@@ -10,12 +10,17 @@ std::string_view to_string(StateKind kind) {
     case StateKind::feddyn: return "feddyn";
     case StateKind::scaffold: return "scaffold";
     case StateKind::scaffold_gradient: return "scaffold_gradient";
+    case StateKind::personal_part: return "personal_part";
+    case StateKind::personal_model: return "personal_model";
     case StateKind::error_feedback: return "error_feedback";
   }
   return "unknown";
 }
 
 StateKind state_kind(const TrainingSettings& training) {
+  if (training.personal) {
+    return training.personal->kind == PersonalKind::model ? StateKind::personal_model : StateKind::personal_part;
+  }
   const CorrectionKind correction = training.correction.kind;
   return keeps_state(correction) ? static_cast<StateKind>(correction) : StateKind::none;
 }

@@ -16,6 +16,8 @@ enum class StateKind : uint8_t {
   feddyn = 1,
   scaffold = 2,
   scaffold_gradient = 3,
+  personal_part = 16,   // personal_settings.h
+  personal_model = 17,  // likewise
   error_feedback = 128  // what updates have not had room for (top_k.h)
 };
 std::string_view to_string(StateKind kind);

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/text/name_pattern.h"
+#include "proto/messages/personal_part.h"
 #include "proto/messages/plan.h"
 
 namespace coterie {
@@ -59,10 +60,16 @@ std::vector<ValueRange> values_of(std::span<const RunningStatistics> statistics)
   return ranges;
 }
 
-Result<ValueSelection> selection_of(const ModelGraph& graph, const std::vector<bool>& trained) {
-  std::vector<ValueRange> ranges = values_of(running_statistics(graph));
+// `trained`: trained_tensors of the same.
+Result<ValueSelection> selection_of(const ModelGraph& graph, const TrainingSettings& training,
+                                    const std::vector<bool>& trained) {
+  std::vector<bool> personal(graph.tensors.size());
+  if (training.personal) {
+    COT_ASSIGN(personal, personal_tensors(graph, *training.personal, trained));
+  }
+  std::vector<ValueRange> ranges = values_of(shared_statistics(graph, training));
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
-    if (!trained[i]) continue;
+    if (!trained[i] || personal[i]) continue;
     COT_ASSIGN(const uint64_t count, element_count(graph.tensors[i].shape));
     ranges.push_back({graph.tensors[i].payload_offset / sizeof(float), count});
   }
@@ -141,7 +148,7 @@ std::vector<float> ValueSelection::spread(std::span<const float> values, uint64_
 
 Result<ValueSelection> trained_values(const ModelGraph& graph, const TrainingSettings& training) {
   COT_ASSIGN(const std::vector<bool> trained, trained_tensors(graph, choice_of(training)));
-  return selection_of(graph, trained);
+  return selection_of(graph, training, trained);
 }
 
 uint64_t TrainedPart::count() const {
@@ -166,8 +173,9 @@ Result<uint64_t> trained_value_count(const ModelGraph& graph, const TrainingSett
   }
   COT_ASSIGN(const std::vector<bool> trained, trained_tensors(graph, choice_of(training)));
   const auto parameters = std::ranges::count(graph.tensors, TensorRole::parameter, &TensorInfo::role);
-  if (std::ranges::count(trained, true) == parameters) return uint64_t{0};
-  COT_ASSIGN(const ValueSelection selection, selection_of(graph, trained));
+  const bool has_part = training.personal && training.personal->kind == PersonalKind::part;
+  if (std::ranges::count(trained, true) == parameters && !has_part) return uint64_t{0};
+  COT_ASSIGN(const ValueSelection selection, selection_of(graph, training, trained));
   return selection.count();
 }
 

@@ -3,7 +3,8 @@
 //
 // Trained are the parameters that `freeze`, `train_only`, `train_last` and the model's own frozen marks leave, and the
 // running statistics that training moves: batches are normalised by their own statistics in every norm that the model
-// does not freeze, whatever is frozen of its parameters, and an evaluation by the running ones has to agree.
+// does not freeze, whatever is frozen of its parameters, and an evaluation by the running ones has to agree. Updates
+// have neither what each device keeps to itself (personal_part.h).
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ class ValueSelection {
   uint64_t count() const { return count_; }
 
   // Where those of `ranges`, which lie in the flat vector, that are selected lie in the update. A range is selected as
-  // a whole or not at all.
+  // a whole or not at all. Statistics are all selected.
   std::vector<ValueRange> placed(std::span<const ValueRange> ranges) const;
   std::vector<RunningStatistics> placed(std::span<const RunningStatistics> statistics) const;
 
@@ -53,8 +54,8 @@ class ValueSelection {
   uint64_t count_ = 0;
 };
 
-// Those of the model that a device trains: with companions, if the job has some (device_sdk/runtime/lora.h). Errors:
-// those of trained_tensors.
+// Those of the model that a device trains and sends: with companions, if the job has some (device_sdk/runtime/lora.h).
+// Errors: those of trained_tensors and personal_tensors.
 Result<ValueSelection> trained_values(const ModelGraph& graph, const TrainingSettings& training);
 
 // The values of an update of this job, where not all of the model travel: the selected ones, then each pair's B. With
@@ -64,10 +65,11 @@ struct TrainedPart {
   std::vector<LoraPair> pairs;
   uint64_t count() const;
 };
-// `graph`: of the job's model. Errors: those of trained_tensors and lora_pairs.
+// `graph`: of the job's model. Errors: those of trained_tensors, personal_tensors and lora_pairs.
 Result<TrainedPart> trained_part(const ModelGraph& graph, const TrainingSettings& training);
 
-// The count of such a part; 0 if training changes every parameter, and updates have every value.
+// The count of such a part; 0 if training changes every parameter, none is the device's own, and updates have every
+// value.
 Result<uint64_t> trained_value_count(const ModelGraph& graph, const TrainingSettings& training);
 
 }  // namespace coterie

@@ -81,9 +81,10 @@ void check_target(const TrainingSettings& training, Rules& rules) {
   rules.require(training.class_weights.empty(), "/class_weights", "must be absent: values are of no class");
 }
 
-void check_patterns(const std::vector<std::string>& patterns, const std::string& pointer, Rules& rules) {
-  rules.require(patterns.size() <= kPatternsMax, pointer,
-                "must have at most " + std::to_string(kPatternsMax) + " patterns");
+void check_patterns(const std::vector<std::string>& patterns, const std::string& pointer, Rules& rules,
+                    size_t patterns_max = kPatternsMax) {
+  rules.require(patterns.size() <= patterns_max, pointer,
+                "must have at most " + std::to_string(patterns_max) + " patterns");
   const auto is_pattern = [](const std::string& text) { return !text.empty() && text.size() <= kPatternBytesMax; };
   rules.require(std::ranges::all_of(patterns, is_pattern), pointer,
                 "must have patterns of 1 to " + std::to_string(kPatternBytesMax) + " bytes");
@@ -173,6 +174,34 @@ void check_early_stopping(const TrainingSettings& training, Rules& rules) {
                 "must be in [1, " + std::to_string(kPatienceMax) + "]");
 }
 
+// Which values they are is known by whoever has the model (personal_part.h).
+void check_personal(const TrainingSettings& training, Rules& rules) {
+  if (!training.personal) return;
+  const PersonalSettings& personal = *training.personal;
+  const bool is_part = personal.kind == PersonalKind::part;
+  rules.require(to_string(personal.kind) != "unknown", "/personal/kind", "must be part or model");
+  check_patterns(personal.parameters, "/personal/parameters", rules, kPersonalPatternsMax);
+  rules.require(!is_part || personal.norms || !personal.parameters.empty(), "/personal/parameters",
+                "must name parameters, or norms be true: of kind part something has to be the device's own");
+  const std::string why = "must be absent with kind model: all of that model is the device's own";
+  rules.require(is_part || personal.parameters.empty(), "/personal/parameters", why);
+  rules.require(is_part || !personal.norms, "/personal/norms", why);
+  rules.require(is_part || personal.first_epochs == 0, "/personal/first_epochs", why);
+  rules.require(personal.first_epochs <= kFirstEpochsMax, "/personal/first_epochs",
+                "must be in [0, " + std::to_string(kFirstEpochsMax) + "]");
+  rules.require(!is_part || personal.lambda == 0, "/personal/lambda",
+                "must be absent with kind part: nothing pulls it anywhere");
+  if (!is_part) {
+    rules.in_range(personal.lambda, 0, kLambdaMax, "/personal/lambda", "(0, 1e6]");
+    rules.require(personal.lambda != 0, "/personal/lambda", "must be in (0, 1e6]");
+  }
+  rules.require(!training.lora, "/personal",
+                "must be absent with lora: companions are merged into weights that all devices share");
+  rules.require(training.correction.kind == CorrectionKind::none, "/personal",
+                "must be absent with " + std::string(to_string(training.correction.kind)) +
+                    ": a device keeps one vector of a job, and that one has it already");
+}
+
 }  // namespace
 
 Problems problems_of(const TrainingSettings& training) {
@@ -193,6 +222,7 @@ Problems problems_of(const TrainingSettings& training) {
   check_lora(training, rules);
   rules.require(to_string(training.storage) != "unknown", "/storage", "must be float32 or bf16");
   check_early_stopping(training, rules);
+  check_personal(training, rules);
   return rules.take();
 }
 

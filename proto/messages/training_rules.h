@@ -10,7 +10,8 @@ namespace coterie {
 
 // Together they fit a plan's frame (proto/codec/limits.h).
 inline constexpr size_t kClassWeightsMax = 4'096;
-inline constexpr size_t kPatternsMax = 64;       // of freeze and of train_only, each
+inline constexpr size_t kPatternsMax = 64;  // of freeze and of train_only, each
+inline constexpr size_t kPersonalPatternsMax = 16;
 inline constexpr size_t kPatternBytesMax = 256;  // at least 1
 
 // All that is wrong, each under its JSON pointer within the settings: "/optimizer/learning_rate". Whether a model has

@@ -58,8 +58,10 @@ void check_pairs(const HorizontalSettings& settings, SettingsChecker& check) {
   TrainingSettings plain = training;
   plain.lora.reset();
   plain.early_stopping.reset();
+  plain.personal.reset();
   refuse(training.lora.has_value(), "training.lora", "nothing is trained that could have companions");
   refuse(training.early_stopping.has_value(), "training.early_stopping", "nothing is trained that could stop");
+  refuse(training.personal.has_value(), "training.personal", "nothing is trained that a device could keep");
   refuse(plain != TrainingSettings(), "training", "devices count and train nothing; take it out");
   refuse(settings.schedules != RateSchedules(), "a schedule", "there is no rate that it could change");
   refuse(settings.strategy != StrategySettings(), "strategy",

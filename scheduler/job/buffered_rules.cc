@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "proto/messages/running_statistics.h"
+#include "proto/messages/personal_part.h"
 
 namespace coterie {
 namespace {
@@ -73,11 +73,13 @@ void check_buffered(const HorizontalSettings& settings, SettingsChecker& check) 
          "update.weight_max");
   refuse(settings.training.lora.has_value(), "training.lora",
          "companions are merged when a round ends, and those of late updates belong to weights of before");
+  refuse(settings.training.personal.has_value(), "training.personal",
+         "what a device keeps belongs to the model that it trained from, and a late update is of another");
   check.require(reasons.empty(), "/rounds/policy", reasons);
 }
 
 Problems buffered_problems(const HorizontalSettings& settings, const ModelGraph& graph) {
-  const size_t moving = running_statistics(graph).size();
+  const size_t moving = shared_statistics(graph, settings.training).size();
   if (!settings.rounds.is_buffered() || moving == 0) return {};
   return {{"/model", "has " + std::to_string(moving) +
                          " batch norms whose running statistics follow the devices' data, and rounds.policy buffered "

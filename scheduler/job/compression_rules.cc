@@ -55,6 +55,9 @@ void check_single(const HorizontalSettings& settings, SettingsChecker& check) {
                               : "each update has a scale and a rotation of its own, which no masked sum can apply") +
                     "; take kind quantized, or level none");
   if (!compression.keeps_residual()) return;
+  check.require(!settings.training.personal, "/training/personal",
+                "must be absent with error feedback: a device keeps one vector of a job, and that one is what it "
+                "carries over");
   check.require(settings.update.clip_l2 == 0, "/update/clip_l2",
                 "must be 0 with error feedback: a clip would cut what a device carries over again in each round, and "
                 "would bound no round's examples; take the clip out, or error_feedback false");

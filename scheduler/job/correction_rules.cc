@@ -79,6 +79,10 @@ void check_correction(const HorizontalSettings& settings, SettingsChecker& check
                 "must be mean with " + name +
                     (has_state ? ": its state is the mean of what all devices keep"
                                : ": its momentum is of the mean of all gradients"));
+  check.require(!settings.training.personal, "/training/personal",
+                "must be absent with " + name +
+                    (has_state ? ": a device keeps one vector of a job, and that one has it already"
+                               : ": gradients at the given model are not those of a model with parts of its own"));
   check.require(settings.training.correction == DriftCorrection{}, "/training/correction",
                 "must be absent: the strategy says it");
 }

@@ -1,6 +1,6 @@
 #include "scheduler/job/model_rules.h"
 
-#include "proto/messages/running_statistics.h"
+#include "proto/messages/personal_part.h"
 #include "proto/messages/trained_values.h"
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/buffered_rules.h"
@@ -26,7 +26,7 @@ Problems noise_problems(const HorizontalSettings& settings, const ModelValues& v
 }  // namespace
 
 Problems validate_with_graph(const HorizontalSettings& settings, const ModelGraph& graph) {
-  const size_t moving = running_statistics(graph).size();
+  const size_t moving = shared_statistics(graph, settings.training).size();
   if (settings.update.compression.is_on() && moving > 0) {
     return {{"/model", "has " + std::to_string(moving) +
                            " batch norms whose running statistics follow the devices' data, which update.compression "
@@ -52,8 +52,8 @@ Problems validate_for_model(const HorizontalSettings& settings, const ModelGraph
   return validate_kept_updates(settings, values.step_count());
 }
 
-Statistics default_statistics(const ModelGraph& graph) {
-  return running_statistics(graph).empty() ? Statistics::averaged : Statistics::pooled;
+Statistics default_statistics(const ModelGraph& graph, const TrainingSettings& training) {
+  return shared_statistics(graph, training).empty() ? Statistics::averaged : Statistics::pooled;
 }
 
 }  // namespace coterie

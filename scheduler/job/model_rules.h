@@ -20,7 +20,7 @@ Result<ModelValues> values_of(const TrainingSettings& training, const ModelGraph
 // costs. The first of these that is wrong. Precondition: validate(settings) is empty.
 Problems validate_for_model(const HorizontalSettings& settings, const ModelGraph& graph, const ModelValues& values);
 
-// What becomes of running statistics where the operator has not said: pooled if the model has some that move.
-Statistics default_statistics(const ModelGraph& graph);
+// What becomes of running statistics where the operator has not said: pooled if updates have some, which move.
+Statistics default_statistics(const ModelGraph& graph, const TrainingSettings& training);
 
 }  // namespace coterie

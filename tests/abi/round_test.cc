@@ -6,8 +6,10 @@
 #include <stdexcept>
 
 #include "base/os/file.h"
-#include "coterie.h"
+#include "coterie_train.h"
 #include "device_sdk/runtime/dataset_source.h"
+#include "device_sdk/runtime/model.h"
+#include "proto/messages/trained_values.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/device_sdk/agent/scripted_server.h"
@@ -139,6 +141,40 @@ TEST_F(AbiRound, TellsHowTrainingGoes) {
   EXPECT_EQ(progress.training_steps, 3u);
   EXPECT_GT(progress.training_loss, 0.5);
   EXPECT_LT(progress.training_loss, 10);
+}
+
+// The second layer is the device's own: in the update it has no place, in the app's hands it has.
+TEST_F(AbiRound, HandsTheAppTheModelOfTheDevicesOwn) {
+  const Bytes file = *make_model(ModelKind::mlp, {4, 4, 1}, 3, 1);
+  const Model published = *Model::load(file);
+  Plan& plan = host_.server.plan;
+  plan.training.personal = PersonalSettings{.parameters = {"dense2.*"}};
+  plan.update.whole_value_count = published.value_count();
+  plan.update.value_count = *trained_value_count(published.graph(), plan.training);
+  host_.server.begin_round(file);
+  open();
+  coterie_model *model = nullptr, *personal = nullptr;
+  ASSERT_EQ(coterie_model_open_bytes(file.data(), file.size(), &model, nullptr, 0), COTERIE_OK);
+  const char* const job = plan.job.value().c_str();
+  EXPECT_EQ(coterie_client_personal_model(client_, job, model, &personal), COTERIE_NOT_FOUND);
+  EXPECT_NE(error().find("keeps nothing to itself"), std::string::npos) << error();
+  ASSERT_EQ(coterie_client_run(client_, 1, nullptr, nullptr), COTERIE_OK);
+  ASSERT_EQ(coterie_client_personal_model(client_, job, model, &personal), COTERIE_OK) << error();
+  const auto values = [](coterie_model* of, const char* name, size_t count) {
+    std::vector<float> read(count);
+    EXPECT_EQ(coterie_model_get_parameter(of, name, read.data(), count), COTERIE_OK);
+    return read;
+  };
+  EXPECT_NE(values(personal, "dense2.bias", 3), values(model, "dense2.bias", 3));
+  EXPECT_EQ(values(personal, "dense1.bias", 64), values(model, "dense1.bias", 64));
+  coterie_model_close(&personal);
+  EXPECT_EQ(coterie_client_personal_model(client_, "other", model, &personal), COTERIE_NOT_FOUND);
+  EXPECT_EQ(personal, nullptr);
+  EXPECT_EQ(coterie_client_personal_model(client_, nullptr, model, &personal), COTERIE_INVALID_ARGUMENT);
+  EXPECT_EQ(coterie_client_personal_model(client_, job, nullptr, &personal), COTERIE_INVALID_ARGUMENT);
+  EXPECT_EQ(coterie_client_personal_model(client_, job, model, nullptr), COTERIE_INVALID_ARGUMENT);
+  EXPECT_EQ(coterie_client_personal_model(nullptr, job, model, &personal), COTERIE_INVALID_ARGUMENT);
+  coterie_model_close(&model);
 }
 
 TEST_F(AbiRound, ADataSetFileTrainsAsItIs) {

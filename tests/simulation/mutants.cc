@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device_sdk/client/state_keeping.h"
+#include "proto/codec/codec.h"
 
 namespace coterie::simulation {
 
@@ -76,7 +77,7 @@ std::optional<ParticipantState> altered(Mutant mutant, const ParticipantEvent& e
                                         WallTime now) {
   if (mutant != Mutant::early_commit || !std::holds_alternative<TrainingEnded>(event) || !after.staged) return {};
   ParticipantState state = after;
-  commit_state(state.assignment->job, now, state);
+  commit_state(decode_plan(state.plan).value(), now, state);
   return state;
 }
 

@@ -20,7 +20,7 @@ BUDGETS_KIB = {
     "base/": 20,
     "proto/": 92,
     "proto/ring/": 20,
-    "proto/messages/": 59,
+    "proto/messages/": 61,
     "secure/": 35,
     "secure/dp/": 72,
     "secure/secagg/": 84,
@@ -29,9 +29,9 @@ BUDGETS_KIB = {
     "scheduler/": 111,
     "device_sdk/": 62,
     "device_sdk/client/": 91,
-    "device_sdk/runtime/": 237,
+    "device_sdk/runtime/": 239,
     "device_sdk/c_api/": 190,
-    "device_sdk/agent/": 316,
+    "device_sdk/agent/": 317,
     "fl_server/": 185,
     "fl_server/core/": 105,
     "fl_server/net/": 135,
@@ -48,9 +48,9 @@ BUDGETS_KIB = {
     "tools/simulate/": 139,
     "tools/sweep/": 110,
     "tools/vertical/": 110,
-    "tools/model/": 195,
+    "tools/model/": 197,
     "tools/model_report/": 214,
-    "tests/": 348,
+    "tests/": 349,
 }
 # Libraries that cost every includer seconds: they belong into sources, and into these headers.
 HEAVY = r"nlohmann/json\.hpp|boost/|CLI/|flatbuffers/|google/protobuf/|onnx\.pb\.h|regex$"

@@ -12,6 +12,7 @@
 #include "tools/demo/aggregation_option.h"
 #include "tools/demo/compression_option.h"
 #include "tools/demo/demo.h"
+#include "tools/demo/personal_option.h"
 #include "tools/demo/schedule_text.h"
 #include "tools/demo/selection_option.h"
 #include "tools/demo/strategy_option.h"
@@ -185,6 +186,12 @@ void add_memory_and_stopping(CLI::App& demo, DemoOptions& options) {
           "epochs without a lower loss of those examples, until it ends (default 1); alone, with a share of 0.1")
       ->type_name("EPOCHS")
       ->check(between<uint32_t>(1, kPatienceMax));
+  demo.add_option_function<std::string>(
+          "--personal", [&options](const std::string& text) { options.personal = parse_personal(text).value(); },
+          "what each device keeps to itself and never sends: part:PATTERN,... (with ,norms or ,first_epochs=N behind "
+          "part), or a whole model of its own, model,lambda=X")
+      ->type_name("KIND[,...][:PATTERN,...]")
+      ->check(checked_by([](const std::string& text) { return parse_personal(text); }));
 }
 
 void add_training(CLI::App& demo, DemoOptions& options) {
@@ -315,7 +322,7 @@ void add_analytics(CLI::App& demo, DemoOptions& options) {
           ->check(checked_by([](const std::string& text) { return parse_analytics_choice(text); }));
   for (const char* of_a_training :
        {"--model", "--strategy", "--rounds", "--fraction", "--selection", "--optimizer", "--loss", "--lr",
-        "--local-epochs", "--batch-size", "--lora", "--augment", "--patience"}) {
+        "--local-epochs", "--batch-size", "--lora", "--augment", "--patience", "--personal"}) {
     analytics->excludes(demo.get_option(of_a_training));
   }
 }

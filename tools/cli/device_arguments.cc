@@ -14,6 +14,7 @@
 #include "tools/cli/help.h"
 #include "tools/cli/model_commands.h"
 #include "tools/cli/model_steps.h"
+#include "tools/cli/personal_model.h"
 #include "tools/data/load.h"
 #include "tools/device/device_agent.h"
 
@@ -319,6 +320,21 @@ void add_identity(CLI::App& device, Invocation& invocation) {
   });
 }
 
+void add_personal_model(CLI::App& device, Invocation& invocation) {
+  CLI::App* personal =
+      add_command(device, "personal-model", "a version of a job's model as a device on this machine has it",
+                  "  coterie device personal-model --state-dir ./device-1 --job jk2x9q4c \\\n"
+                  "      --model published.cotf -o mine.cotf\n\n"
+                  "Of a job with training.personal: what the device keeps to itself takes its\n"
+                  "place in the model. The device must not run meanwhile; no server is asked.");
+  const auto options = std::make_shared<PersonalModelOptions>();
+  personal->add_option("--state-dir", options->state_dir, "of the device")->required()->type_name("DIR");
+  personal->add_option("--job", options->job, "id of the job")->required()->type_name("JOB");
+  personal->add_option("--model", options->model, "any version of its model")->required()->type_name("FILE");
+  personal->add_option("-o,--file", options->output, "where to write it")->required()->type_name("FILE");
+  personal->callback([&, options] { invocation.run = [options] { return write_personal_model(*options); }; });
+}
+
 }  // namespace
 
 void add_model(CLI::App& app, Invocation& invocation) {
@@ -345,6 +361,7 @@ void add_device(CLI::App& app, Invocation& invocation) {
                                "      --data FILE\n");
   add_run(*device, invocation);
   add_identity(*device, invocation);
+  add_personal_model(*device, invocation);
 
   CLI::App* list = add_server_command(*device, "list", "devices the server knows",
                                       "  coterie device list\n  coterie device list -o json --limit 1000\n");

@@ -110,6 +110,13 @@ void add_fleet(CLI::App& simulate, SimulateOptions& options) {
           "replacement or free_rider")
       ->type_name("KIND:SHARE")
       ->check(checked_by([](const std::string& text) { return parse_attack(text); }));
+  simulate
+      .add_option(
+          "--held-out-share", options.held_out_share,
+          "each device trains without this share of its own examples, and is judged by them: by the model as it "
+          "is published, and by what a job with training.personal has the device keep")
+      ->type_name("P")
+      ->check(between(0.001, static_cast<double>(kValidationShareMax)));
   simulate.add_option("--threads", options.threads, "that train; they change no bit")
       ->default_str("a core each")
       ->check(between<uint32_t>(1, 1024));

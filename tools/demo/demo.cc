@@ -208,8 +208,10 @@ Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& resu
   }
   COT_ASSIGN(job_, server_->create_job(request));
   const auto get = [this](const std::string& target) { return server_->admin().get(target); };
-  GuessLevel guess{.accuracy = data_.majority_accuracy, .r2 = {}};
-  if (data_.mean_baseline) guess.r2 = data_.mean_baseline->r2;
+  std::optional<GuessLevel> guess{{.accuracy = data_.majority_accuracy, .r2 = {}}};
+  if (data_.mean_baseline) guess->r2 = data_.mean_baseline->r2;
+  // Nobody's model is judged where each device has a part of its own.
+  if (options_.personal && options_.personal->kind == PersonalKind::part) guess.reset();
   RoundWatch watch(get, job_, options_.rounds, progress_, guess);
   for (;;) {
     const Result<bool> is_over = watch.look(os::monotonic_now());

@@ -46,6 +46,7 @@ struct DemoOptions {
   std::string augment;                       // images (proto/messages/augmentation.h); empty: as they are
   Storage storage = Storage::float32;        // of activations between forward and backward
   std::optional<EarlyStopping> early_stopping = {};
+  std::optional<PersonalSettings> personal = {};  // what each device keeps to itself
   uint32_t local_epochs = 2;
   uint32_t batch_size = 16;
   const StrategyRule* strategy = &default_strategy();                 // never null

@@ -1,4 +1,5 @@
 #include "tools/demo/result.h"
+#include "tools/demo/personal_option.h"
 
 #include <algorithm>
 #include <cmath>
@@ -262,6 +263,9 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
                      (has_numbers ? score_text(result.before, true, plain) : format_percent(result.before.accuracy)) +
                      " before training)\n  on " + counted(result.held_out_examples, "example") +
                      " that no device has seen\n";
+  if (const auto& personal = result.options.personal; personal && !note_of(*personal).empty()) {
+    text += "  (" + std::string(note_of(*personal)) + ")\n";
+  }
   if (result.majority_accuracy > 0) {
     text += "  always saying the most frequent class: " + format_percent(result.majority_accuracy) + "\n";
   }

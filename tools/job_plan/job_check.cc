@@ -69,7 +69,7 @@ CheckedJob check_job(const nlohmann::json& job, const Bytes& model_file) {
   checked.problems = problems_with_model(settings, *checked.model);
   const bool says_statistics = job.contains("strategy") && job["strategy"].contains("statistics");
   if (!says_statistics && !settings.aggregation.keeps_updates()) {
-    settings.strategy.statistics = default_statistics(checked.model->graph());
+    settings.strategy.statistics = default_statistics(checked.model->graph(), settings.training);
   }
   return checked;
 }

@@ -5,6 +5,8 @@
 
 #include "base/checked.h"
 #include "device_sdk/agent/given_pass.h"
+#include "device_sdk/agent/own_training.h"
+#include "device_sdk/agent/update_layout.h"
 #include "device_sdk/runtime/example_part.h"
 #include "device_sdk/runtime/lora.h"
 #include "device_sdk/runtime/model.h"
@@ -35,6 +37,23 @@ uint64_t examples_trained(const TrainingSettings& training, uint64_t examples) {
   return std::min(all, uint64_t{training.steps_max} * training.batch_size);
 }
 
+// What a device trains of its own before (own_training.h), and what it keeps.
+Status add_own_training(const Model& model, const UpdateLayout& layout, const TrainingSettings& training,
+                        uint64_t examples, DevicePlan& device) {
+  if (!training.personal) return {};
+  device.own_bytes = layout.personal().count() * sizeof(float);
+  if (!has_own_training(training)) return {};
+  COT_ASSIGN(const OwnTraining own, own_training(model, layout, training, 0, {}));
+  COT_ASSIGN(const TrainingMemory memory, Trainer::plan(own.model, own.options, examples));
+  device.memory_bytes = std::max(device.memory_bytes, memory.bytes());
+  TrainingSettings first = training;
+  first.local_epochs = own.options.epochs;
+  const uint64_t trained = examples_trained(first, examples);
+  device.examples += trained;
+  device.operations += model.flops() * kTrainingPasses * static_cast<double>(trained);
+  return {};
+}
+
 Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& download, const Model& model,
                                uint64_t examples) {
   DevicePlan device;
@@ -56,7 +75,8 @@ Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& downloa
     return device;
   }
   COT_ASSIGN(const Model trained, model_to_train(model, plan.training));
-  COT_ASSIGN(const TrainingMemory memory, Trainer::plan(trained, options_of(plan.training, 0), examples));
+  COT_ASSIGN(const UpdateLayout layout, UpdateLayout::of(trained, model.value_count(), plan));
+  COT_ASSIGN(const TrainingMemory memory, Trainer::plan(trained, layout.options(plan.training, 0, {}, {}), examples));
   device.memory_bytes = memory.bytes();
   device.micro_batch_size = memory.micro_batch_size;
   // Early stopping may end it before; what it takes at most is told.
@@ -66,10 +86,12 @@ Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& downloa
   const double passes = kTrainingPasses * static_cast<double>(device.examples) +
                         static_cast<double>(times(held_out, plan.training.local_epochs));
   device.operations = trained.flops() * passes;
-  if (!GivenPass::is_asked_by(plan)) return device;
-  COT_ASSIGN(const GivenPass::Cost before, GivenPass::plan(trained, plan, examples));
-  device.memory_bytes = std::max(device.memory_bytes, before.bytes);  // it is gone when training begins
-  device.operations += trained.flops() * before.passes * static_cast<double>(examples);
+  if (GivenPass::is_asked_by(plan)) {
+    COT_ASSIGN(const GivenPass::Cost before, GivenPass::plan(trained, plan, examples));
+    device.memory_bytes = std::max(device.memory_bytes, before.bytes);  // it is gone when training begins
+    device.operations += trained.flops() * before.passes * static_cast<double>(examples);
+  }
+  COT_TRY(add_own_training(trained, layout, plan.training, examples, device));
   return device;
 }
 

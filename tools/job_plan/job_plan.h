@@ -24,9 +24,10 @@ struct DevicePlan {
   uint64_t up_bytes = 0;      // the update
   uint64_t memory_bytes = 0;  // of the trainer, so many examples at a time; the model's file comes on top
   uint32_t micro_batch_size = 0;
-  uint64_t examples = 0;  // that it goes through, each epoch's counted
-  double operations = 0;  // of floating point: a training pass costs three forward passes, a multiply-add is two
-  bool counts = false;    // instead of training: so many examples once, with analytics
+  uint64_t examples = 0;   // that it goes through, each epoch's counted
+  double operations = 0;   // of floating point: a training pass costs three forward passes, a multiply-add is two
+  uint64_t own_bytes = 0;  // that it keeps of the job between rounds, and never sends; twice until the next round
+  bool counts = false;     // instead of training: so many examples once, with analytics
 };
 
 // The smallest cohort of a round whose rosters close with as many devices as they wait for.

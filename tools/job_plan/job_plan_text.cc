@@ -45,6 +45,7 @@ void add_device(const DevicePlan& device, Lines& lines) {
     lines.line("counts", counted(device.examples, "example") + " of its own");
     return;
   }
+  if (device.own_bytes > 0) lines.line("keeps", format_bytes(device.own_bytes) + " of its own, which it never sends");
   lines.line("memory", format_bytes(device.memory_bytes) + " to train, " + counted(device.micro_batch_size, "example") +
                            " at a time");
   lines.line("arithmetic",
@@ -116,6 +117,7 @@ nlohmann::json job_plan_json(const JobPlan& plan) {
                           {{"down_bytes", plan.device.down_bytes},
                            {"delta_down_bytes", plan.device.delta_down_bytes},
                            {"up_bytes", plan.device.up_bytes},
+                           {"own_bytes", plan.device.own_bytes},
                            {"memory_bytes", plan.device.memory_bytes},
                            {"examples", plan.device.examples},
                            {"operations", plan.device.operations}}},

@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "tools/admin/round_report.h"
 #include "tools/simulate/counted_shares.h"
+#include "tools/simulate/own_scores.h"
 #include "tools/simulate/ranks.h"
 
 namespace coterie {
@@ -36,6 +37,7 @@ struct SimulationStory {
   uint64_t drawn = 0, counted = 0, lost = 0, late = 0, surplus = 0;
   double virtual_seconds = 0, seconds = 0;
   CountedShares shares{0};
+  std::optional<OwnScores> own = {};  // when it has ended
 };
 
 class Checkpoint {

@@ -8,8 +8,10 @@
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/make_update.h"
+#include "device_sdk/agent/own_training.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/agent/update_layout.h"
+#include "device_sdk/runtime/example_part.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/codec/update/update_decoder.h"
 #include "scheduler/job/weight_share.h"
@@ -22,6 +24,15 @@ namespace {
 
 constexpr Millis kWatchEvery{20};
 
+Result<Trainer> trained(const Model& model, const TrainOptions& options, ExampleSource& examples) {
+  COT_ASSIGN(Trainer trainer, Trainer::create(model, options, examples));
+  while (!trainer.finished()) {
+    if (Interrupt::requested()) return interrupted_error();
+    COT_TRY(trainer.step());
+  }
+  return trainer;
+}
+
 }  // namespace
 
 // The highest byte first, so that ids are in the order of numbers.
@@ -32,8 +43,12 @@ DeviceId virtual_device(uint32_t device) {
 }
 
 CohortTrainer::CohortTrainer(std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
-                             std::function<void(uint64_t)> watch, const Drill& drill)
-    : shard_files_(std::move(shard_files)), seed_(seed), watch_(std::move(watch)), drill_(drill) {
+                             std::function<void(uint64_t)> watch, const Drill& drill, float held_out_share)
+    : shard_files_(std::move(shard_files)),
+      seed_(seed),
+      watch_(std::move(watch)),
+      drill_(drill),
+      held_out_share_(held_out_share) {
   sources_.resize(threads);
   for (Sources& sources : sources_) sources.resize(shard_files_.size());
 }
@@ -119,8 +134,10 @@ Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t 
     COT_ASSIGN(source, DatasetSource::open(shard_files_[shard]));
   }
   FlippedLabels flipped(*source);
-  ExampleSource& examples =
-      is_liar(device) && flips_labels(drill_.kind) ? static_cast<ExampleSource&>(flipped) : *source;
+  std::optional<ExamplePart> part;
+  if (held_out_share_ > 0) part.emplace(*source, split_examples(source->size(), held_out_share_).trained);
+  ExampleSource& own = part ? static_cast<ExampleSource&>(*part) : *source;
+  ExampleSource& examples = is_liar(device) && flips_labels(drill_.kind) ? static_cast<ExampleSource&>(flipped) : own;
   const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work.version);
   state = states_.of(device);
   const TrainingSettings& training = work.plan.training;
@@ -128,15 +145,21 @@ Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t 
   if (GivenPass::is_asked_by(work.plan)) {
     COT_ASSIGN(given, given_facts(work.model, *work.layout, work.plan, seed, examples));
   }
-  COT_ASSIGN(Trainer trainer,
-             Trainer::create(work.model, work.layout->options(training, seed, state, work.control), examples));
-  while (!trainer.finished()) {
-    if (Interrupt::requested()) return interrupted_error();
-    COT_TRY(trainer.step());
+  if (has_own_training(training)) {
+    COT_ASSIGN(OwnTraining own, own_training(work.model, *work.layout, training, seed, state));
+    COT_ASSIGN(const Trainer first, trained(own.model, own.options, examples));
+    state = own_values(*work.layout, first);
   }
-  COT_ASSIGN(TrainedUpdate update, make_update(*work.layout, trainer, source->size(), training, work.plan.update,
+  COT_ASSIGN(const Model start, model_of_update(work.model, *work.layout, training, state));
+  COT_ASSIGN(const Trainer trainer,
+             trained(start, work.layout->options(training, seed, state, work.control), examples));
+  COT_ASSIGN(TrainedUpdate update, make_update(*work.layout, trainer, examples.size(), training, work.plan.update,
                                                {work.digest, seed, work.control, state, &given}));
-  if (keeps_state(work.plan)) state = state_after(work.plan, *work.layout, state, update);
+  if (training.personal) {
+    state = next_own(*work.layout, training, trainer, std::move(state));
+  } else if (keeps_state(work.plan)) {
+    state = state_after(work.plan, *work.layout, state, update);
+  }
   COT_TRY(put_what_is_added(work.plan.update, update));
   return update;
 }

@@ -50,10 +50,10 @@ struct Drill {
 
 class CohortTrainer final : public CohortWorkers {
  public:
-  // Device d has the data set file shard_files[d % size]. `watch` is told how many updates are done, on the caller's
-  // thread, several times a second.
+  // Device d has the data set file shard_files[d % size], of which it does not train on `held_out_share`. `watch` is
+  // told how many updates are done, on the caller's thread, several times a second.
   CohortTrainer(std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
-                std::function<void(uint64_t)> watch, const Drill& drill = {});
+                std::function<void(uint64_t)> watch, const Drill& drill = {}, float held_out_share = 0);
 
   // The error, where there are several, is that of the first device by its number.
   Result<RoundTotals> train(const CohortWork& work, Accumulator& sum) override;
@@ -81,6 +81,7 @@ class CohortTrainer final : public CohortWorkers {
   uint64_t seed_;
   std::function<void(uint64_t)> watch_;
   Drill drill_;
+  float held_out_share_;
   std::vector<Sources> sources_;  // of each thread
   std::vector<Outcome> outcomes_;
   DeviceStates states_;

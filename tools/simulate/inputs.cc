@@ -40,6 +40,7 @@ Digest identity_of(const SimulateOptions& options, const SimulationInputs& input
                                {"examples", examples.hex()},
                                {"dropout", options.dropout},
                                {"speed_spread", options.speed_spread},
+                               {"held_out_share", options.held_out_share},
                                {"attack", to_string(options.attack)},
                                {"trace", content_digest(trace).hex()}};
   return content_digest(as_bytes(json.dump()));
@@ -56,6 +57,18 @@ Status check_ranks(const HorizontalSettings& job, const SimulateOptions& options
   }
   if (!options.attack.is_on()) return {};
   return Error(ErrorCode::invalid_argument, "--attack makes lies of all updates of a round in one process" + processes);
+}
+
+// Every device has examples of its own, and one process what all of them keep.
+Status check_held_out(const SimulateOptions& options, uint32_t ranks) {
+  if (options.held_out_share == 0) return {};
+  const char* const judged = "--held-out-share judges each device by its own examples";
+  if (options.attack.is_on()) {
+    return Error(ErrorCode::invalid_argument, std::string(judged) + ", and with --attack some lie about theirs");
+  }
+  if (ranks == 1) return {};
+  return Error(ErrorCode::invalid_argument, std::string(judged) + " in one process; mpirun has started " +
+                                                std::to_string(ranks) + " processes: start one");
 }
 
 // Draws that follow from what devices have said: a checkpoint does not have it.
@@ -105,7 +118,13 @@ Result<SimulationInputs> prepare_simulation(const SimulateOptions& options, cons
   }
   COT_TRY(check_ranks(job, options, ranks));
   COT_TRY(check_checkpoint(job, options));
+  COT_TRY(check_held_out(options, ranks));
   COT_ASSIGN(inputs.data, prepare_data(options.demo));
+  if (options.held_out_share > 0 && inputs.data.devices < options.devices) {
+    return Error(ErrorCode::invalid_argument, "--held-out-share judges each device by its own examples, and of " +
+                                                  std::to_string(options.devices) + " devices several have the same " +
+                                                  std::to_string(inputs.data.devices) + " parts: leave --shards out");
+  }
   COT_ASSIGN(const ModelValues values, model_values(inputs.data, job.training));
   if (const Problems kept = validate_kept_updates(job, values.step_count()); !kept.empty()) {
     return Error(ErrorCode::invalid_argument, options.job_file + ": " + listed(kept));

@@ -18,6 +18,7 @@ struct SimulateOptions {
   uint32_t threads = 0;   // 0: a core each
   double dropout = 0;
   double speed_spread = 0;
+  float held_out_share = 0;   // of its own examples, that each device is judged by and never trains on; 0: none
   std::string trace_file;     // device,round: who is lost when
   Attack attack;              // a drill: the first devices lie
   std::string checkpoint;     // a folder to go on from; empty: none is written

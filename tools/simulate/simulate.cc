@@ -48,6 +48,7 @@ DemoOptions demo_options(const SimulateOptions& options, const SimulationInputs&
   demo.local_epochs = job.training.local_epochs;
   demo.batch_size = job.training.batch_size;
   demo.loss = job.training.loss;
+  demo.personal = job.training.personal;
   demo.strategy = job.strategy.rule;
   demo.security = job.privacy.level;
   demo.dropout = options.dropout;
@@ -141,9 +142,9 @@ Status Run::run(DemoResult& result) {
   COT_ASSIGN(const ModelValues values, model_values(data, job.training));
   result.update_bytes = update_bytes(plan_of(job, JobId("simulated"), values));
   result.download_bytes = download_bytes(job.download, data.model);
-  CohortTrainer trainer(std::move(shard_files), options_.demo.seed, options_.threads,
-                        [this](uint64_t done) { watch(done); },
-                        {options_.attack.kind, options_.attack.liars_of(options_.devices)});
+  CohortTrainer trainer(
+      shard_files, options_.demo.seed, options_.threads, [this](uint64_t done) { watch(done); },
+      {options_.attack.kind, options_.attack.liars_of(options_.devices)}, options_.held_out_share);
   RankedCohort ranked(trainer, ranks_);
   CohortWorkers& workers = ranks_.count() > 1 ? static_cast<CohortWorkers&>(ranked) : trainer;
   COT_ASSIGN(Simulation simulation,
@@ -168,6 +169,11 @@ Status Run::run(DemoResult& result) {
   }
   seconds_ = seconds_before + seconds_since(begin_);
   progress_.clear();
+  if (options_.held_out_share > 0) {
+    COT_ASSIGN(const Bytes model, simulation.model());
+    shard_files.resize(options_.devices);
+    COT_ASSIGN(tally_.own, own_scores(model, job.training, trainer.states(), shard_files, options_.held_out_share));
+  }
   return tells() ? leave(simulation, result) : Status();
 }
 

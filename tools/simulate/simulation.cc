@@ -12,6 +12,7 @@
 #include "fl_server/finalize/round_noise.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/update/update_decoder.h"
+#include "proto/messages/personal_part.h"
 #include "scheduler/job/model_rules.h"
 #include "scheduler/selection/selection_registry.h"
 #include "tools/simulate/cohort_trainer.h"
@@ -35,7 +36,9 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   COT_ASSIGN(const ModelValues values, values_of(job.training, loaded.graph(), loaded.value_count()));
   record.value_count = values.whole;
   record.trained_value_count = values.trained;
+  COT_ASSIGN(const ValueSelection personal, personal_values(loaded.graph(), job.training, values.whole));
   Simulation simulation(std::move(record), fleet, workers, evaluates);
+  simulation.state_values_ = job.training.personal ? personal.count() : values.step_count();
   COT_ASSIGN(simulation.blobs_, DirectoryBlobStore::open_directory(directory));
   COT_ASSIGN(simulation.base_.digest, simulation.blobs_->put(model));
   COT_ASSIGN(simulation.record_.spec.horizontal().evaluation, simulation.blobs_->put(evaluation));

@@ -46,7 +46,7 @@ class Simulation {
   uint64_t rounds() const { return record_.spec.horizontal().rounds.count; }  // of the job
   uint32_t devices() const { return fleet_->devices; }
   // The length of what a device keeps from round to round, if the job has devices keep anything.
-  uint64_t state_values() const { return record_.values().step_count(); }
+  uint64_t state_values() const { return state_values_; }
   Result<Bytes> model() const;
   Result<Bytes> file(const Digest& digest) const;
   SimulationPosition position() const { return {record_.rounds_done, examples_median_, base_}; }
@@ -77,7 +77,8 @@ class Simulation {
   std::unique_ptr<Accumulator> sum_;
   uint32_t attempts_ = 0;         // of the round under way
   uint64_t examples_median_ = 0;  // of the last round
-  TrainedReports reports_;        // for the draw, as the check-in desk has them
+  uint64_t state_values_ = 0;
+  TrainedReports reports_;  // for the draw, as the check-in desk has them
 };
 
 }  // namespace coterie

@@ -7,6 +7,7 @@
 
 #include "scheduler/selection/selection_registry.h"
 #include "tools/cli/table.h"
+#include "tools/demo/personal_option.h"
 #include "tools/demo/result.h"
 #include "tools/simulate/checkpoint.h"
 #include "tools/simulate/inputs.h"
@@ -32,6 +33,42 @@ void add_scores(nlohmann::ordered_json& json, const DemoResult& result) {
     json["accuracy"] = result.after.accuracy;
   }
   json["loss"] = result.after.loss_mean;
+}
+
+nlohmann::ordered_json own_json(const OwnScore& score, bool has_numbers) {
+  nlohmann::ordered_json json = {{"loss", or_null(std::optional(score.loss))}};
+  if (has_numbers) return json;
+  json["accuracy"] = score.accuracy;
+  json["worst_tenth"] = score.worst_tenth;
+  return json;
+}
+
+void add_own(nlohmann::ordered_json& json, const OwnScores& own, const DemoResult& result) {
+  const bool has_numbers = is_of_numbers(result);
+  json["own"] = {{"devices", own.devices},
+                 {"examples", own.examples},
+                 {"published", own_json(own.published, has_numbers)},
+                 {"personal", own.personal ? own_json(*own.personal, has_numbers) : nullptr}};
+}
+
+std::string own_text(const OwnScore& score, const DemoResult& result) {
+  if (is_of_numbers(result)) return "loss " + format_digits(score.loss);
+  return "accuracy " + format_percent(score.accuracy) + ", worst tenth " + format_percent(score.worst_tenth);
+}
+
+// What each device is worth to itself.
+std::string own_lines(const std::optional<OwnScores>& own, const DemoResult& result) {
+  if (!own) return {};
+  std::string text = "  on what " + counted(own->devices, "device") +
+                     " hold out, each counting alike:\n    published  " + own_text(own->published, result) + "\n";
+  if (own->personal) text += "    personal   " + own_text(*own->personal, result) + "\n";
+  return text;
+}
+
+std::string note_line(const DemoResult& result) {
+  const std::optional<PersonalSettings>& personal = result.options.personal;
+  if (!personal || note_of(*personal).empty()) return {};
+  return "  (" + std::string(note_of(*personal)) + ")\n";
 }
 
 }  // namespace
@@ -70,6 +107,7 @@ std::string summary_of(const DemoResult& result, const SimulationStory& tally, c
                                   })},
                                  {"attack", to_string(options.attack)}};
   add_scores(json, result);
+  if (tally.own) add_own(json, *tally.own, result);
   json["update_bytes"] = result.update_bytes;
   json["download_bytes"] = result.download_bytes;
   json["model_digest"] = result.model_digest;
@@ -107,9 +145,10 @@ std::string event_of(const RoundReport& round, const VirtualRound& plan) {
 
 std::string told(const DemoResult& result, const SimulationStory& tally, double seconds) {
   return "\nHeld-out " + score_text(result.after, result) + " (" + score_text(result.before, result) +
-         " before training)\n  drawn " + format_count(tally.drawn) + ": counted " + format_count(tally.counted) +
-         ", lost " + format_count(tally.lost) + ", late " + format_count(tally.late) + ", surplus " +
-         format_count(tally.surplus) + "\n  " + format_seconds(seconds) + ", " +
+         " before training)\n" + note_line(result) + own_lines(tally.own, result) + "  drawn " +
+         format_count(tally.drawn) + ": counted " + format_count(tally.counted) + ", lost " + format_count(tally.lost) +
+         ", late " + format_count(tally.late) + ", surplus " + format_count(tally.surplus) + "\n  " +
+         format_seconds(seconds) + ", " +
          format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +
          format_seconds(tally.virtual_seconds) + " of virtual time\n  model " + result.model_digest + "\n\nIn " +
          result.run_dir + "\n  model.cotf chart.svg chart.html metrics.csv held-out.cotf summary.json\n";

@@ -6,7 +6,7 @@ import enum
 import weakref
 from dataclasses import dataclass, fields
 from types import TracebackType
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import _structs
 from ._calls import guarded
@@ -19,6 +19,9 @@ from ._library import lib
 from ._options import whole
 from ._policy import Policy, SecurityLevel
 from ._text import StrPath, path_bytes, text_bytes
+
+if TYPE_CHECKING:
+    from ._model import Model
 
 U32, U64 = 2**32 - 1, 2**64 - 1
 
@@ -179,6 +182,16 @@ class Client:
         self._thread.call(lib.coterie_client_identity, ctypes.byref(filled))
         return Identity("p256" if filled.key_algorithm == 2 else "ed25519",
                         bytes(filled.public_key[:filled.public_key_size]))
+
+    def personal_model(self, job: str, published: Model) -> Model:
+        """A version of the job's model as this device has it: with what it keeps to itself in its place, or the device's own
+        model. CoterieError: NOT_FOUND if it keeps nothing of the job yet. RuntimeError: while the client runs."""
+        from ._model import Model
+
+        pointer = ctypes.c_void_p()
+        with published._core.use() as model:
+            self._thread.call(lib.coterie_client_personal_model, text_bytes(job, "job"), model, ctypes.byref(pointer))
+        return Model(pointer)
 
     @property
     def closed(self) -> bool:

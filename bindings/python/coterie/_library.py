@@ -20,6 +20,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "coterie_dataset_close": (None, (POINTER(s.Dataset),)),
     "coterie_client_open": (c_int, (POINTER(s.Options), POINTER(s.Dataset), OUT, *TEXT)),
     "coterie_client_identity": (c_int, (HANDLE, POINTER(s.Identity))),
+    "coterie_client_personal_model": (c_int, (HANDLE, c_char_p, HANDLE, OUT)),
     "coterie_client_close": (None, (OUT,)),
     "coterie_client_run": (c_int, (HANDLE, c_uint64, s.ON_PROGRESS, c_void_p)),
     "coterie_client_cancel": (None, (HANDLE,)),

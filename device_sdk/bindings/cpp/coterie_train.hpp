@@ -239,5 +239,13 @@ class Trainer {
   detail::Owned<coterie_trainer, coterie_trainer_close> handle_;
 };
 
+// `published`, a version of the job's model, as this device has it: coterie_client_personal_model.
+inline Model personal_model(const Client& client, const std::string& job, const Model& published) {
+  coterie_model* personal = nullptr;
+  const coterie_status status = coterie_client_personal_model(client.c(), job.c_str(), published.c(), &personal);
+  if (status != COTERIE_OK) throw Error(status, client.last_error());
+  return Model(personal);
+}
+
 }  // namespace app
 }  // namespace coterie

@@ -281,6 +281,44 @@ TEST_F(Simulate, HasTheModelOfCompanionsWithOtherStrategiesAtItsLevels) {
   EXPECT_LT(few_bits, plain / 4);
 }
 
+// What devices keep to themselves is in no update, at no level, and in the second round's training.
+TEST_F(Simulate, HasTheModelOfDevicesThatKeepAPartToThemselvesAtItsLevels) {
+  const nlohmann::json whole = demo({"--security", "none"}, "whole");
+  const std::vector<std::pair<std::string, Words>> kinds = {
+      {"head", {"--personal", "part:dense2.*"}},
+      {"model", {"--personal", "model,lambda=0.5"}},
+      {"first", {"--personal", "part,first_epochs=1:dense2.*", "--update-bits", "6"}}};
+  for (const auto& [kind, words] : kinds) {
+    double update_bytes = 0;
+    const std::set<std::string> models =
+        models_at(kind == kinds.back().first ? kLevels : kLevelsOfFirst, kind, words, update_bytes);
+    EXPECT_EQ(models.size(), 1u) << kind;
+    if (kind == "model") {
+      EXPECT_EQ(whole["model_digest"], *models.begin()) << "the model that is shared knows nothing of the others";
+      EXPECT_EQ(update_bytes, whole["update_bytes"].get<double>());
+    } else {
+      EXPECT_NE(whole["model_digest"], *models.begin()) << kind;
+      EXPECT_LT(update_bytes, whole["update_bytes"].get<double>()) << kind;
+    }
+  }
+}
+
+// A device is judged by what it has not trained on, and goes on where a checkpoint had it.
+TEST_F(Simulate, JudgesDevicesByTheirOwnExamples) {
+  demo({"--security", "none", "--personal", "part:dense2.*", "--split", "dirichlet:0.1"});
+  const Words judged = {"--devices", "4", "--split", "dirichlet:0.1", "--held-out-share", "0.25"};
+  const nlohmann::json all = simulate("all", judged);
+  EXPECT_EQ(all["own"]["devices"], 4);
+  EXPECT_GT(all["own"]["examples"].get<int>(), 100);
+  EXPECT_GT(all["own"]["personal"]["accuracy"].get<double>(), all["own"]["published"]["accuracy"].get<double>());
+  Words kept = judged;
+  kept.insert(kept.end(), {"--checkpoint", directory_ / "kept"});
+  Words rest = kept;
+  rest.push_back("--resume");
+  EXPECT_EQ(simulate("kept", kept)["own"], all["own"]);
+  EXPECT_EQ(simulate("resumed", rest)["own"], all["own"]) << "what devices keep is in the checkpoint";
+}
+
 TEST_F(Simulate, LosesWhomTheTraceNamesAndHasAnotherModel) {
   const nlohmann::json real = demo();
   ASSERT_TRUE(os::write_file_atomically(directory_ / "trace.csv", as_bytes("device,round\n2,1\n")));

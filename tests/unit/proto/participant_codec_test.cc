@@ -134,6 +134,24 @@ TEST(ParticipantStateCodec, KeepsStatesByJob) {
   expect_rejected<M>("states has more than", with_jobs(kStatesKeptMax + 1));
 }
 
+TEST(ParticipantStateCodec, KeepsWhichValuesArePersonal) {
+  const StateSlot part{StateKind::personal_part, ModelVersion(7), Digest{{1}}, Digest{{2}}, Digest{{3}}};
+  const StateSlot plain{StateKind::scaffold, ModelVersion(7), Digest{{1}}, {}, Digest{{3}}};
+  const WallTime used = wall_time_from_unix_ms(1'700'000'000'000);
+  const PersonalSettings settings{.parameters = {"head.*", "b"}, .norms = true, .first_epochs = 2};
+  expect_accepted<M>([&](M& m) { m.states[JobId("a")] = {part, {}, used, settings}; });
+  expect_accepted<M>([&](M& m) {
+    StateSlot whole = part;
+    whole.kind = StateKind::personal_model;
+    m.states[JobId("a")] = {whole, {}, used, PersonalSettings{.kind = PersonalKind::model, .lambda = 0.5f}};
+  });
+  expect_rejected<M>("state.personal must be there", [&](M& m) { m.states[JobId("a")] = {part, {}, used}; });
+  expect_rejected<M>("state.personal must be there", [&](M& m) { m.states[JobId("a")] = {plain, {}, used, settings}; });
+  expect_rejected<M>("state.personal is of no known kind", [&](M& m) {
+    m.states[JobId("a")] = {part, {}, used, PersonalSettings{.kind = static_cast<PersonalKind>(3)}};
+  });
+}
+
 // Written before devices counted what they spend: nothing is spent, all else is as it was.
 TEST(ParticipantStateCodec, ReadsStatesOfOlderBuilds) {
   const Result<Bytes> older = test::read_golden_bytes("wire/participant_state.older.hex");

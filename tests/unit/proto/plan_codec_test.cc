@@ -235,6 +235,9 @@ TEST(Plan, IsAFrameHoweverMuchItSays) {
     p.training.class_weights.assign(kClassWeightsMax, 0.5f);
     p.training.freeze.assign(kPatternsMax, std::string(kPatternBytesMax, 'x'));
     p.training.train_only = p.training.freeze;
+    p.training.personal.emplace();
+    p.training.personal->parameters.assign(kPersonalPatternsMax, std::string(kPatternBytesMax, 'x'));
+    p.update.whole_value_count = p.update.value_count + 5;
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "proto/codec/codec.h"
 #include "proto/generated/wire_generated.h"
+#include "proto/messages/training_rules.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/proto/rejection.h"
 
@@ -59,6 +60,83 @@ TEST(PlanTraining, WithEarlyStoppingHasNoLossWhereOlderDevicesLook) {
   const auto* plain = flatbuffers::GetRoot<wire::Plan>(parse_frame(alone, FrameKind::plan)->header.data())->training();
   EXPECT_EQ(plain->loss(), 0);
   EXPECT_EQ(plain->objective()->loss(), 0);
+}
+
+// Those that know all else would send what is a device's own.
+TEST(PlanTraining, WithSomethingPersonalHasNoLossWhereOlderDevicesLook) {
+  const auto with = [](Plan& p) {
+    p.training = {.loss = Loss::huber,
+                  .local_epochs = 2,
+                  .target = TargetKind::values,
+                  .augment = "flip",
+                  .early_stopping = EarlyStopping{.validation_share = 0.25f, .patience = 3},
+                  .personal = PersonalSettings{.parameters = {"head.*"}, .norms = true, .first_epochs = 1}};
+    p.update.whole_value_count = p.update.value_count + 5;
+  };
+  const Bytes frame = encode(changed<Plan>(with));
+  const auto* training =
+      flatbuffers::GetRoot<wire::Plan>(parse_frame(frame, FrameKind::plan)->header.data())->training();
+  EXPECT_EQ(training->loss(), 0);
+  EXPECT_EQ(training->objective()->loss(), 0);
+  EXPECT_EQ(training->target()->loss(), 0);
+  EXPECT_EQ(training->augment()->loss(), 0);
+  EXPECT_EQ(training->trained()->loss(), 0);
+  EXPECT_EQ(training->early_stopping()->loss(), 0);
+  EXPECT_EQ(training->personal()->loss(), static_cast<uint8_t>(Loss::huber));
+  const Result<Plan> read = decode_plan(frame);
+  ASSERT_OK(read);
+  EXPECT_EQ(*read, changed<Plan>(with));
+  const Bytes alone = encode(changed<Plan>(
+      [](Plan& p) { p.training.personal = PersonalSettings{.kind = PersonalKind::model, .lambda = 0.5f}; }));
+  const auto* plain = flatbuffers::GetRoot<wire::Plan>(parse_frame(alone, FrameKind::plan)->header.data())->training();
+  EXPECT_EQ(plain->loss(), 0);
+  EXPECT_EQ(plain->objective()->loss(), 0);
+}
+
+TEST(PlanTraining, LimitsWhatIsPersonal) {
+  const PersonalSettings part{.parameters = {"head.*"}};
+  const PersonalSettings model{.kind = PersonalKind::model, .lambda = 0.5f};
+  const auto with = [](PersonalSettings settings, auto change) {
+    change(settings);
+    return [settings](Plan& p) {
+      p.training.personal = settings;
+      p.update.whole_value_count = p.update.value_count + 5;
+    };
+  };
+  const auto nothing = [](PersonalSettings&) {};
+  expect_good_training(with(part, nothing));
+  expect_good_training(with(model, nothing));
+  expect_good_training(with({.norms = true, .first_epochs = kFirstEpochsMax}, nothing));
+  expect_bad_training("kind must be part or model", with(part, [](auto& p) { p.kind = static_cast<PersonalKind>(3); }));
+  expect_bad_training("parameters must name", with(part, [](auto& p) { p.parameters.clear(); }));
+  expect_good_training(with(part, [](auto& p) { p.parameters.assign(kPersonalPatternsMax, std::string(256, 'x')); }));
+  expect_bad_training("at most 16 patterns", with(part, [](auto& p) { p.parameters.assign(17, "x"); }));
+  expect_bad_training("patterns of 1 to 256 bytes", with(part, [](auto& p) { p.parameters = {""}; }));
+  expect_bad_training("first_epochs must be in", with(part, [](auto& p) { p.first_epochs = kFirstEpochsMax + 1; }));
+  expect_bad_training("lambda must be absent", with(part, [](auto& p) { p.lambda = 1; }));
+  expect_bad_training("parameters must be absent", with(model, [](auto& p) { p.parameters = {"a"}; }));
+  expect_bad_training("norms must be absent", with(model, [](auto& p) { p.norms = true; }));
+  expect_bad_training("first_epochs must be absent", with(model, [](auto& p) { p.first_epochs = 1; }));
+  for (const float lambda : {0.0f, -1.0f, 2 * kLambdaMax, kNoNumber, kInfinite}) {
+    expect_bad_training("lambda must be in (0, 1e6]", with(model, [lambda](auto& p) { p.lambda = lambda; }));
+  }
+  expect_bad_training("whole_value_count must be above 0 with a personal part", [&](Plan& p) {
+    p.training.personal = part;
+    p.update.whole_value_count = 0;
+  });
+  expect_bad_training("personal must be absent with lora", [&](Plan& p) {
+    p.training.personal = model;
+    p.training.lora = LoraSettings{.rank = 1, .alpha = 1, .pattern = "*", .fixed_a_seed = 1};
+    p.update.whole_value_count = p.update.value_count + 5;
+  });
+  expect_bad_training("personal must be absent with feddyn", [&](Plan& p) {
+    p.training.personal = model;
+    p.training.correction = {CorrectionKind::feddyn, 0.1f};
+  });
+  expect_bad_training("staleness goes with", [&](Plan& p) {
+    p.training.personal = model;
+    p.staleness = {.versions_max = 3, .exponent = 0.5f};
+  });
 }
 
 TEST(PlanTraining, LimitsEarlyStopping) {

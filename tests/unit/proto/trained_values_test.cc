@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "proto/messages/model.h"
+#include "proto/messages/personal_part.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/trained_values.h"
 #include "tests/support/matchers.h"
@@ -66,6 +67,47 @@ TEST(TrainedValues, AreAllOfAModelWhoseParametersAllChange) {
   ModelGraph frozen = two_layers();
   frozen.tensors[2].is_frozen = true;
   EXPECT_EQ(*trained_value_count(frozen, {}), 8u + 8 + 8) << "what the model says is frozen is";
+}
+
+TEST(TrainedValues, HaveNothingThatIsADevicesOwn) {
+  const ModelGraph graph = two_layers();
+  const TrainingSettings head{.personal = PersonalSettings{.parameters = {"b.*"}}};
+  EXPECT_THAT(
+      trained_values(graph, head)->ranges(),
+      ElementsAre(ValueRange{16, 12}, ValueRange{32, 4}, ValueRange{48, 4}, ValueRange{64, 4}, ValueRange{80, 4}));
+  EXPECT_EQ(*trained_value_count(graph, head), 28u);
+  EXPECT_THAT(personal_values(graph, head, 96)->ranges(), ElementsAre(ValueRange{0, 8}));
+  EXPECT_THAT(*personal_parameter_names(graph, head), ElementsAre("b.weight"));
+  EXPECT_EQ(shared_statistics(graph, head).size(), 1u);
+  const TrainingSettings norms{.personal = PersonalSettings{.norms = true}};
+  EXPECT_THAT(trained_values(graph, norms)->ranges(), ElementsAre(ValueRange{0, 8}, ValueRange{16, 12}));
+  EXPECT_THAT(personal_values(graph, norms, 96)->ranges(),
+              ElementsAre(ValueRange{32, 4}, ValueRange{48, 4}, ValueRange{64, 4}, ValueRange{80, 4}));
+  EXPECT_THAT(shared_statistics(graph, norms), IsEmpty());
+  const TrainingSettings scale{.personal = PersonalSettings{.parameters = {"scale"}}};
+  EXPECT_THAT(shared_statistics(graph, scale), IsEmpty()) << "a norm's statistics go with its scale";
+  EXPECT_THAT(trained_values(graph, scale)->ranges(),
+              ElementsAre(ValueRange{0, 8}, ValueRange{16, 12}, ValueRange{80, 4}));
+  const TrainingSettings model{.personal = PersonalSettings{.kind = PersonalKind::model, .lambda = 1}};
+  EXPECT_EQ(*trained_value_count(graph, model), 0u) << "all of the other model travels";
+  EXPECT_EQ(personal_values(graph, model, 96)->count(), 96u);
+  EXPECT_EQ(personal_values(graph, {}, 96)->count(), 0u);
+}
+
+TEST(TrainedValues, AreSomeAndSomeAreADevicesOwn) {
+  const auto count = [](const PersonalSettings& personal, std::vector<std::string> freeze = {}) {
+    return trained_value_count(two_layers(), {.freeze = std::move(freeze), .personal = personal});
+  };
+  EXPECT_ERROR(count({.parameters = {"c.*"}}), ErrorCode::invalid_argument, "c.* matches no parameter");
+  EXPECT_ERROR(count({.parameters = {"mean"}}), ErrorCode::invalid_argument, "mean matches no parameter");
+  EXPECT_ERROR(count({.parameters = {"*"}}), ErrorCode::invalid_argument, "nothing is left to share");
+  EXPECT_ERROR(count({.parameters = {"b.*"}}, {"b.*"}), ErrorCode::invalid_argument, "would keep nothing");
+  EXPECT_ERROR(count({.parameters = {"b.*"}}, {"a.*", "s*"}), ErrorCode::invalid_argument, "nothing is left to share");
+  EXPECT_EQ(*count({.parameters = {"b.*", "a.*"}}, {"a.*"}), 16u) << "what is frozen may be named";
+  ModelGraph plain = two_layers();
+  plain.ops.erase(plain.ops.begin() + 1);
+  EXPECT_ERROR(trained_value_count(plain, {.personal = PersonalSettings{.norms = true}}), ErrorCode::invalid_argument,
+               "has no batch norm");
 }
 
 TEST(TrainedValues, AreGatheredWithoutGapsAndSpreadAgain) {

@@ -66,6 +66,7 @@ TEST(AnalyticsRules, RefuseWhatWouldMakeAnotherTableOfTheSum) {
   };
   expect_refused("training.lora", [](auto& s) { s.training.lora.emplace(); });
   expect_refused("training.early_stopping", [](auto& s) { s.training.early_stopping.emplace(); });
+  expect_refused("training.personal", [](auto& s) { s.training.personal.emplace(); });
   expect_refused("training: ", [](auto& s) { s.training.local_epochs = 3; });
   expect_refused("strategy", [](auto& s) { s.strategy = StrategySettings::of("fedadam"); });
   expect_refused("strategy", [](auto& s) { s.strategy.values[0] = 0.5f; });

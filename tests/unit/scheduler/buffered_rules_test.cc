@@ -101,6 +101,7 @@ TEST(BufferedRules, RefuseByName) {
   expect_refused("update.compression", [](auto& s) { s.update.compression.bits = 8; });
   expect_refused("update.weight_share_max", [](auto& s) { s.update.weight_share_max = 0.5; });
   expect_refused("training.lora", [](auto& s) { s.training.lora = LoraSettings{}; });
+  expect_refused("training.personal", [](auto& s) { s.training.personal = PersonalSettings{.norms = true}; });
 }
 
 TEST(BufferedRules, RefuseAllThatDoesNotGoAtOnce) {

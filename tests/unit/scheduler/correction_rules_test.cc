@@ -70,6 +70,8 @@ TEST(CorrectionRules, RefuseByNameWhatDoesNotGoTogether) {
     s.privacy.target_delta = 1e-5;
     s.privacy.epsilon_budget = 100;
   });
+  expect_refused("/training/personal", "keeps one vector of a job",
+                 [](HorizontalSettings& s) { s.training.personal = PersonalSettings{.parameters = {"head.*"}}; });
   expect_refused("/training/correction", "strategy", [](HorizontalSettings& s) {
     s.training.correction = {CorrectionKind::feddyn, 0.25f};
   });

@@ -67,8 +67,23 @@ TEST(ModelRules, NoiseDoesNotGoWithPooledStatistics) {
 }
 
 TEST(ModelRules, StatisticsArePooledWhereSomeMove) {
-  EXPECT_EQ(default_statistics(normed(false, true)), Statistics::pooled);
-  EXPECT_EQ(default_statistics(normed(true, true)), Statistics::averaged);
+  EXPECT_EQ(default_statistics(normed(false, true), {}), Statistics::pooled);
+  EXPECT_EQ(default_statistics(normed(true, true), {}), Statistics::averaged);
+}
+
+// Neither noise nor rounding meets what no update has.
+TEST(ModelRules, StatisticsThatDevicesKeepGoWithNoiseAndFewBits) {
+  TrainingSettings training;
+  training.personal = PersonalSettings{.norms = true};
+  EXPECT_EQ(default_statistics(normed(false, true), training), Statistics::averaged);
+  HorizontalSettings settings = noisy();
+  settings.training = training;
+  EXPECT_THAT(validate_with_graph(settings, normed(false, false)), IsEmpty());
+  settings = {};
+  settings.update.compression.bits = 8;
+  EXPECT_THAT(validate_with_graph(settings, normed(false, false)), testing::SizeIs(1));
+  settings.training = training;
+  EXPECT_THAT(validate_with_graph(settings, normed(false, false)), IsEmpty());
 }
 
 TEST(RunningStatistics, AreThoseOfNormsThatAreNotFrozen) {

@@ -218,6 +218,29 @@ TEST(CommandLine, TakesHowDevicesStopAndWhatTheyHold) {
   EXPECT_THAT(error_of({"demo", "--storage", "fp16"}), HasSubstr("must be one of float32, bf16, is fp16"));
 }
 
+TEST(CommandLine, SaysWhatDevicesKeepToThemselves) {
+  const auto personal = [](const char* text) {
+    Invocation invocation;
+    EXPECT_TRUE(parse_command_line({"demo", "--personal", text}, invocation).runs) << text;
+    return invocation.demo.personal;
+  };
+  EXPECT_EQ(personal("part:dense2.*"), PersonalSettings{.parameters = {"dense2.*"}});
+  EXPECT_EQ(personal("part,norms,first_epochs=2:a,b.*"),
+            (PersonalSettings{.parameters = {"a", "b.*"}, .norms = true, .first_epochs = 2}));
+  EXPECT_EQ(personal("part,norms"), PersonalSettings{.norms = true});
+  EXPECT_EQ(personal("model,lambda=0.5"), (PersonalSettings{.kind = PersonalKind::model, .lambda = 0.5f}));
+  for (const auto& [bad, why] : {std::pair{"all", "must begin with part or model"},
+                                 {"part,lambda=1", "lambda=1 is no setting of part"},
+                                 {"model,norms", "norms is no setting of model"},
+                                 {"model,lambda=x", "lambda=x is no setting of model"},
+                                 {"model,lambda=1:a", "no parameters are named"},
+                                 {"part:a,,b", "patterns of parameters with commas"}}) {
+    EXPECT_THAT(error_of({"demo", "--personal", bad}), HasSubstr(why)) << bad;
+  }
+  EXPECT_THAT(error_of({"simulate", "j.json", "--held-out-share", "0.6"}), HasSubstr("--held-out-share: must be"));
+  EXPECT_THAT(error_of({"device", "personal-model", "--job", "j"}), HasSubstr("is required"));
+}
+
 // Each option of a device alone: a value that it takes, one that it does not, and why.
 TEST(CommandLine, ChecksEveryOptionOfADevice) {
   struct Row {

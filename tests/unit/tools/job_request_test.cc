@@ -37,6 +37,8 @@ TEST(JobRequest, SaysHowDevicesTrain) {
   EXPECT_EQ(training["freeze"], nlohmann::json({"conv1.*"}));
   EXPECT_EQ(training["train_last"], 2);
   EXPECT_EQ(training["storage"], "bf16");
+  options.personal = PersonalSettings{.parameters = {"dense2.*"}, .first_epochs = 1};
+  EXPECT_EQ(job_of(options)["training"]["personal"]["parameters"], nlohmann::json({"dense2.*"}));
   EXPECT_EQ(training["early_stopping"], nlohmann::json({{"validation_share", 0.25}, {"patience", 4}}));
 }
 

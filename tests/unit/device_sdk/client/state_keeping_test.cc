@@ -189,7 +189,9 @@ TEST(StateKeeping, HasWhatTheServerHasCountedThroughAnyMishaps) {
 TEST(StateKeeping, WouldNotWithAnEarlyCommit) {
   const auto early_commit = [](Dialogue& d) {
     ParticipantState state = d.state();
-    commit_state(d.job, d.now, state);
+    Plan plan;
+    plan.job = d.job;
+    commit_state(plan, d.now, state);
     d.machine = std::make_unique<ParticipantMachine>(d.policy, state);
   };
   int caught = 0;
