@@ -107,6 +107,27 @@ COTERIE_API coterie_status coterie_model_evaluate(coterie_model* model, const co
 COTERIE_API coterie_status coterie_model_save(coterie_model* model, const char* path);
 COTERIE_API coterie_status coterie_model_bytes(coterie_model* model, const uint8_t** bytes, size_t* count);
 
+/* What came of fine-tuning, on the examples that were held out. */
+typedef struct coterie_fine_tuning {
+  size_t struct_size;
+  int is_better;
+  uint64_t held_out;                      /* examples */
+  double accuracy_before, accuracy_after; /* of the given model and of the trained one; 0 for a regression */
+  double loss_before, loss_after;         /* their mean losses */
+} coterie_fine_tuning;
+
+/* Trains a model on the app's examples but for a share that is held out (in (0, 0.5], rounded down; their numbers say
+ * which, the same in each call), and keeps the result only if it is better for those: more of them are right, or as
+ * many, and their mean loss is lower. Then *tuned is the trained model, a handle of its own; else it is NULL, and the
+ * given model is the better one. Nothing leaves the device. `on_step` (it may be NULL) is called between two steps, and
+ * ends it all by returning anything but 0. `tuning` may be NULL. LoRA of the options is refused. Errors:
+ * INVALID_ARGUMENT (also if the share holds out no example), UNAVAILABLE (the data set's `read`), TOO_LARGE,
+ * CANCELLED. */
+COTERIE_API coterie_status coterie_model_fine_tune(coterie_model* model, const coterie_train_options* options,
+                                                   const coterie_dataset* dataset, float held_out_share,
+                                                   int (*on_step)(void* context), void* context,
+                                                   coterie_fine_tuning* tuning, coterie_model** tuned);
+
 /* A version of the job's model, however the app came by it, as this device has it: with the parameters that the device
  * keeps to itself in rounds of that job in their place, or the device's own model altogether
  * (docs/operating/personal.md). A handle of its own, which changes with no later round; nothing is asked of a server.

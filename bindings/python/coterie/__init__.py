@@ -14,7 +14,7 @@ from ._dataset import Dataset
 from ._errors import ClosedError, Code, CoterieError, InvalidArgument
 from ._find import VERSION as __version__
 from ._library import lib as _lib
-from ._model import Evaluation, Model, TensorInfo
+from ._model import Evaluation, FineTuning, Model, TensorInfo
 from ._options import TrainOptions
 from ._policy import Policy, SecurityLevel
 from ._simulate import simulate
@@ -24,7 +24,7 @@ from ._trainer import EpochProgress, TrainMemory, TrainProgress, Trainer
 library_version: str = _lib.coterie_version().decode()
 
 __all__ = ["Activity", "Admin", "AdminError", "Client", "ClientProgress", "ClosedError", "Code", "Conditions",
-           "CoterieError", "CsvEncoding", "Dataset", "EpochProgress", "Evaluation", "Event", "Hold", "Identity",
+           "CoterieError", "CsvEncoding", "Dataset", "EpochProgress", "Evaluation", "Event", "FineTuning", "Hold", "Identity",
            "InvalidArgument", "Model", "Policy", "Refusal", "Requirements", "SecurityLevel", "SimulatedRound",
            "Simulation", "TensorInfo", "Thermal", "TrainMemory", "TrainOptions", "TrainProgress", "Trainer",
            "__version__", "library_version", "simulate"]

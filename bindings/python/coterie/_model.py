@@ -42,6 +42,20 @@ class Evaluation:
     accuracy: float  # in [0, 1]; 0 for a regression
 
 
+@dataclass(frozen=True)
+class FineTuning:
+    """What came of Model.fine_tune, on the examples that were held out. `model`: the trained one if it is better."""
+
+    model: Model | None
+    held_out: int
+    before: Evaluation
+    after: Evaluation
+
+    @property
+    def is_better(self) -> bool:
+        return self.model is not None
+
+
 class Model(Handle):
     """A model. Threads may share it: one at a time is in the library with it."""
 
@@ -209,6 +223,22 @@ class Model(Handle):
             if place is not None:
                 place.unlink(missing_ok=True)
             return trainer.model()
+
+    def fine_tune(self, dataset: Examples, *, held_out_share: float = 0.2, **options: Unpack[TrainOptions]) -> FineTuning:
+        """Trains on these examples but for a share, which is always the same, and keeps the result only if it is better for
+        that: more are right, or as many with a lower loss. This model stays as it is."""
+        examples = dataset_of(dataset)
+        examples._check_fits(self.inputs)
+        struct, filled = struct_of(options, examples.targets_are_values), _structs.FineTuning()
+        pointer, data = ctypes.c_void_p(), examples._source.acquire()
+        try:
+            self._call("fine_tune", ctypes.byref(struct), ctypes.byref(data), held_out_share, _structs.ON_STEP(), None,
+                       ctypes.byref(filled), ctypes.byref(pointer))
+        finally:
+            examples._source.release()
+        return FineTuning(Model(pointer) if filled.is_better else None, filled.held_out,
+                          Evaluation(filled.held_out, filled.loss_before, filled.accuracy_before),
+                          Evaluation(filled.held_out, filled.loss_after, filled.accuracy_after))
 
     def plan_training(self, examples: int, **options: Unpack[TrainOptions]) -> TrainMemory:
         """How much memory a training on so many examples would take, without taking it."""

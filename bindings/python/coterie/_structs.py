@@ -106,6 +106,14 @@ class Evaluation(Sized):
     _fields_ = [("struct_size", c_size_t), ("examples", c_uint64), ("loss_mean", c_double), ("accuracy", c_double)]
 
 
+ON_STEP = CFUNCTYPE(c_int, c_void_p)
+
+
+class FineTuning(Sized):
+    _fields_ = [("struct_size", c_size_t), ("is_better", c_int), ("held_out", c_uint64), ("accuracy_before", c_double),
+                ("accuracy_after", c_double), ("loss_before", c_double), ("loss_after", c_double)]
+
+
 class TrainOptions(Sized):
     _fields_ = [("struct_size", c_size_t), ("loss", c_char_p), ("targets_are_values", c_int),
                 ("label_smoothing", c_float), ("loss_threshold", c_float), ("class_weights", POINTER(c_float)),

@@ -10,6 +10,9 @@
 #include <coterie_train.h>
 
 #include <coterie.hpp>
+#include <exception>
+#include <functional>
+#include <optional>
 #include <vector>
 
 namespace coterie {
@@ -118,6 +121,33 @@ class Model {
     });
     Caller(dataset).check(status, [&] { return coterie_model_last_error(c()); });
     return result;
+  }
+
+  // coterie_model_fine_tune: the trained model, or none if this one is better. `on_step` ends it by returning false.
+  std::optional<Model> fine_tune(const Dataset& dataset, float held_out_share, const TrainOptions& options = {},
+                                 coterie_fine_tuning* tuning = nullptr,
+                                 const std::function<bool()>& on_step = nullptr) const {
+    struct Context {
+      const std::function<bool()>& call;
+      std::exception_ptr thrown;
+    } told{on_step, nullptr};
+    const auto call = [](void* to) {
+      auto& with = *static_cast<Context*>(to);
+      try {
+        return with.call && !with.call() ? 1 : 0;
+      } catch (...) {
+        with.thrown = std::current_exception();
+        return 1;
+      }
+    };
+    if (tuning != nullptr) tuning->struct_size = sizeof *tuning;
+    coterie_model* tuned = nullptr;
+    const coterie_status status = options.as_c([&](const coterie_train_options* c_options) {
+      return coterie_model_fine_tune(c(), c_options, dataset.c(), held_out_share, call, &told, tuning, &tuned);
+    });
+    if (told.thrown) std::rethrow_exception(told.thrown);
+    Caller(dataset).check(status, [&] { return coterie_model_last_error(c()); });
+    return tuned == nullptr ? std::nullopt : std::optional(Model(tuned));
   }
 
   // What memory() of a trainer on so many examples would say.
