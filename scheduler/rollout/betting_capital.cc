@@ -12,7 +12,9 @@ constexpr double kShareMax = 0.95;  // below 1: no value takes all that a gamble
 
 }  // namespace
 
-BettingCapital::BettingCapital(double mean) : mean_(mean) { COT_ASSERT(mean > 0 && mean < 1); }
+BettingCapital::BettingCapital(double mean, const Logs& logs) : mean_(mean), logs_(logs) {
+  COT_ASSERT(mean > 0 && mean < 1);
+}
 
 void BettingCapital::bet(double value, double times) {
   COT_ASSERT(value >= 0 && value <= 1 && times > 0);

@@ -20,17 +20,20 @@ namespace coterie {
 
 class BettingCapital {
  public:
-  // `mean` is in (0, 1).
-  explicit BettingCapital(double mean);
+  static constexpr size_t kGamblers = 14;
+  using Logs = std::array<double, kGamblers>;  // of what each gambler has
+
+  // `mean` is in (0, 1). `logs`: as an earlier capital of this mean had them; all have 1 at first.
+  explicit BettingCapital(double mean, const Logs& logs = {});
   // `value` is in [0, 1]. It comes `times` times, 1 or more: the capital is a product, so that it does not matter when.
   void bet(double value, double times = 1);
   // The natural logarithm of the capital.
   double log() const;
+  const Logs& logs() const { return logs_; }
 
  private:
-  static constexpr size_t kGamblers = 14;
   double mean_;
-  std::array<double, kGamblers> logs_ = {};
+  Logs logs_;
 };
 
 }  // namespace coterie

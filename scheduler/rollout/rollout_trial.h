@@ -22,20 +22,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/problem.h"
-#include "scheduler/rollout/betting_capital.h"
+#include "scheduler/rollout/rollout_evidence.h"
 
 namespace coterie {
-
-struct RolloutSettings {
-  double alpha = 0.05;   // in [1e-6, 0.5]
-  double margin = 0.02;  // of accuracy; above 0, below harm_max
-  double harm_max = 1;   // in (0, 1]: what one device's difference counts at most. Smaller decides sooner, and is
-                         // then about the clipped harm
-  uint32_t devices_max = 10'000;  // in [1, 10'000'000]
-  friend bool operator==(const RolloutSettings&, const RolloutSettings&) = default;
-};
-Problems validate(const RolloutSettings& settings);
 
 enum class RolloutVerdict : uint8_t { open, harmful, harmless, undecided };
 std::string_view to_string(RolloutVerdict verdict);
@@ -51,25 +40,21 @@ struct PairedScore {
 class RolloutTrial {
  public:
   // Precondition: validate(settings) is empty.
-  explicit RolloutTrial(const RolloutSettings& settings);
+  explicit RolloutTrial(const RolloutSettings& settings) : settings_(settings), evidence_(settings) {}
 
   // `harm`: finite. After the end it changes nothing.
   RolloutVerdict observe(double harm);
   RolloutVerdict verdict() const { return verdict_; }
-  uint32_t devices() const { return devices_; }  // that were heard until the end
-  double mean_harm() const { return devices_ == 0 ? 0 : sum_ / devices_; }
-  double mean_clipped_harm() const { return devices_ == 0 ? 0 : clipped_sum_ / devices_; }  // what verdicts are about
-  // The highest evidence so far, as natural logarithms: ln(1 / alpha) decides. exp of its negative is the smallest
-  // alpha with which the trial would have ended so by now.
-  double log_evidence_of_harm() const { return log_harm_max_; }
-  double log_evidence_of_harmlessness() const { return log_harmless_max_; }
+  uint32_t devices() const { return evidence_.so_far().heard; }  // that were heard until the end
+  double mean_harm() const { return evidence_.so_far().mean_harm(); }
+  double mean_clipped_harm() const { return evidence_.so_far().mean_clipped_harm(); }  // what verdicts are about
+  // HeardHarms has what they mean.
+  double log_evidence_of_harm() const { return evidence_.so_far().log_harm_max; }
+  double log_evidence_of_harmlessness() const { return evidence_.so_far().log_harmless_max; }
 
  private:
   RolloutSettings settings_;
-  BettingCapital harm_, harmless_;
-  double sum_ = 0, clipped_sum_ = 0;
-  double log_harm_max_ = 0, log_harmless_max_ = 0;  // both begin with a capital of 1
-  uint32_t devices_ = 0;
+  RolloutEvidence evidence_;
   RolloutVerdict verdict_ = RolloutVerdict::open;
 };
 
