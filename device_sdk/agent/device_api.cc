@@ -19,6 +19,7 @@ namespace {
 constexpr Millis kHoldMargin{20'000};   // beyond what a server was asked to hold a request: the network's part
 constexpr Millis kSessionHold{20'000};  // a server holds a question for a session's message at most so long
 constexpr size_t kSessionMessageBytesMax = limits::kRosterHeaderBytesMax + 64;
+constexpr size_t kJobIdBytesMax = 64;
 constexpr size_t kProofBytesMax = 4096;  // limits::kLogProofHashesMax hashes, and the frame around them
 constexpr int64_t kServerTimeMsMax = 253'402'300'799'999;  // the year 9999: a clock that is further is none
 constexpr Millis kCheckInAheadMax{300'000};  // a check-in that was signed later than so is of a clock that was wrong
@@ -57,6 +58,26 @@ Failure failure_of(const TransportResponse& head, const Bytes& body) {
 std::string target_of(const Assignment& assignment, std::string_view kind) {
   return "/v1/rounds/" + std::to_string(assignment.round.round.value()) + "/" + std::string(kind) + "/" +
          to_base64url(assignment.ticket);
+}
+
+Result<uint64_t> number_in(const TransportResponse& head, std::string_view name) {
+  const std::string_view text = head.header(name);
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  return Error(ErrorCode::malformed, "the header " + std::string(name) + " is not a number");
+}
+
+Result<ReleasedModel> released_model_from(const TransportResponse& head) {
+  ReleasedModel model;
+  const std::string_view job = head.header("coterie-job");
+  if (job.empty() || job.size() > kJobIdBytesMax) return Error(ErrorCode::malformed, "it does not name a job");
+  model.job = JobId(std::string(job));
+  COT_ASSIGN(model.digest, Digest::from_hex(head.header("coterie-model")));
+  COT_ASSIGN(model.bytes, number_in(head, "coterie-model-bytes"));
+  COT_ASSIGN(const uint64_t version, number_in(head, "coterie-model-version"));
+  model.version = ModelVersion(version);
+  return model;
 }
 
 template <typename T>
@@ -208,6 +229,13 @@ Outcome<LogProof> DeviceApi::fetch_log_proof(const DeviceId& device, const LogSt
            {.answer_bytes_max = kProofBytesMax});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   return decoded(decode_log_proof(std::get<Answer>(answer).body));
+}
+
+Outcome<ReleasedModel> DeviceApi::released_model(const DeviceId& device) {
+  Outcome<Answer> answer =
+      call(&device, {.method = "GET", .target = "/v1/release", .headers = {}, .content_type = {}, .body = {}}, {});
+  if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  return decoded(released_model_from(std::get<Answer>(answer).head));
 }
 
 Outcome<uint64_t> DeviceApi::fetch_model(const DeviceId& device, const Digest& model, uint64_t offset,

@@ -28,6 +28,7 @@ struct AdminCaller;
 class AdminAuthenticator;
 class AdminStore;
 class BlobStore;
+class CanaryStore;
 class DeviceDirectory;
 class DevicePlane;
 class DeviceStore;
@@ -60,6 +61,7 @@ struct AdminServiceParts {
   RoundStore& rounds;
   LedgerStore& ledger;
   ModelStore& models;
+  CanaryStore& canaries;
   DeviceStore& devices;
   DeviceDirectory& directory;
   BlobStore& blobs;

@@ -56,6 +56,12 @@ HttpResponse delete_dataset(AdminContext& context, const AdminCall& call);
 // releases.cc
 HttpResponse promote_model(AdminContext& context, const AdminCall& call);
 HttpResponse roll_back_model(AdminContext& context, const AdminCall& call);
+// canaries.cc
+HttpResponse open_canary(AdminContext& context, const AdminCall& call);
+HttpResponse list_canaries(AdminContext& context, const AdminCall& call);
+HttpResponse get_canary(AdminContext& context, const AdminCall& call);
+HttpResponse observe_canary(AdminContext& context, const AdminCall& call);
+HttpResponse end_canary(AdminContext& context, const AdminCall& call);
 // ledger.cc
 HttpResponse list_ledger(AdminContext& context, const AdminCall& call);
 // privacy_budgets.cc

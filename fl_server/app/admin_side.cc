@@ -34,6 +34,7 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
                         .rounds = parts.stores.training(),
                         .ledger = parts.stores.training(),
                         .models = parts.stores.training(),
+                        .canaries = parts.stores.training(),
                         .devices = parts.stores.devices(),
                         .directory = parts.stores.directory(),
                         .blobs = parts.stores.blobs(),

@@ -7,6 +7,7 @@
 #include "fl_server/config/server_config.h"
 #include "fl_server/device_api/device_service.h"
 #include "fl_server/net/http_server.h"
+#include "fl_server/store/sql_training_store.h"
 
 namespace coterie {
 
@@ -24,7 +25,7 @@ Result<std::unique_ptr<DeviceDoor>> DeviceDoor::open(const ServerConfig& config,
   door->service_ = std::make_unique<DeviceService>(
       settings,
       DeviceServiceParts{devices.plane(), cohorts, stores.devices(), stores.directory(), stores.blobs(), keys.ticket,
-                         *keys.signer, devices.guard(), *keys.revocations, door->checkins_.get()});
+                         *keys.signer, devices.guard(), *keys.revocations, stores.training(), door->checkins_.get()});
   door->service_->take_old_tickets(keys.old_ticket);
   door->service_->take_key_statements(keys.key_statements);
   if (config.serves_devices()) {

@@ -25,6 +25,7 @@ constexpr DeviceRoute kRoutes[] = {
     {"GET", "/v1/rounds/{round}/session/{ticket}/{what}", Work::session, kSigned, &S::get_session},
     {"GET", "/v1/revocations/{number}", Work::download, kSigned, &S::get_revocations},
     {"GET", "/v1/ledger/proofs/{before}/{size}", Work::download, kSigned, &S::get_log_proof},
+    {"GET", "/v1/release", Work::download, kSigned, &S::get_released_model},
     {"POST", "/v1/enrollments", Work::newcomer, kUnsigned, &S::enroll},
     {"GET", "/healthz", kAlways, kUnsigned, &S::get_health},
 };

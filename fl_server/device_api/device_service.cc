@@ -253,6 +253,24 @@ Awaitable<HttpResponse> DeviceService::get_blob(Exchange& exchange, DeviceCall c
   co_return std::move(*response);
 }
 
+// Whoever asks twice may hear of two versions: one was promoted meanwhile, or a canary began or came to its end.
+Awaitable<HttpResponse> DeviceService::get_released_model(Exchange& exchange, DeviceCall call) {
+  const Result<DeviceRecord> device = authenticate(exchange, call.claims, Signs::head);
+  if (!device) co_return error_response(device.error(), {});
+  const auto ask = [&](std::function<void(Result<GivenModel>)> answer) {
+    parts_.plane.on_store([&store = parts_.canaries, population = device->population, id = device->id,
+                           answer = std::move(answer)] { answer(store.model_for(population, id)); });
+  };
+  const Result<GivenModel> given = co_await await_callback<Result<GivenModel>>(ask);
+  if (!given) co_return error_response(given.error(), {});
+  HttpResponse response;
+  response.headers.emplace_back("Coterie-Model", given->digest.hex());
+  response.headers.emplace_back("Coterie-Model-Bytes", std::to_string(given->bytes));
+  response.headers.emplace_back("Coterie-Job", given->version.job.value());
+  response.headers.emplace_back("Coterie-Model-Version", std::to_string(given->version.version.value()));
+  co_return response;
+}
+
 Awaitable<HttpResponse> DeviceService::get_revocations(Exchange& exchange, DeviceCall call) {
   const Result<DeviceRecord> device = authenticate(exchange, call.claims, Signs::head);
   if (!device) co_return error_response(device.error(), {});

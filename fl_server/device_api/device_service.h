@@ -17,6 +17,7 @@
 #include "fl_server/runtime/overload_guard.h"
 #include "fl_server/runtime/replay_shards.h"
 #include "fl_server/runtime/revocations.h"
+#include "fl_server/store/canary_store.h"
 #include "fl_server/store/device_directory.h"
 #include "proto/messages/pinned_keys.h"
 #include "secure/crypto/mac.h"
@@ -41,6 +42,7 @@ struct DeviceServiceParts {
   const Signer& signer;
   OverloadGuard& guard;
   const Revocations& revocations;
+  CanaryStore& canaries;
   CheckinOrder* checkins = nullptr;  // null: no other server is on this one's store, and it remembers nonces
 };
 
@@ -80,8 +82,9 @@ class DeviceService final : public HttpService {
   Awaitable<HttpResponse> enroll(Exchange& exchange, DeviceCall call);    // token and key -> device id
   Awaitable<HttpResponse> check_in(Exchange& exchange, DeviceCall call);  // -> assignment or retry window; may be held
   Awaitable<HttpResponse> get_blob(Exchange& exchange, DeviceCall call);  // immutable; ranges, ETag
-  Awaitable<HttpResponse> get_revocations(Exchange& exchange, DeviceCall call);  // the list after that of a number
-  Awaitable<HttpResponse> get_log_proof(Exchange& exchange, DeviceCall call);    // of its population's log
+  Awaitable<HttpResponse> get_revocations(Exchange& exchange, DeviceCall call);     // the list after that of a number
+  Awaitable<HttpResponse> get_log_proof(Exchange& exchange, DeviceCall call);       // of its population's log
+  Awaitable<HttpResponse> get_released_model(Exchange& exchange, DeviceCall call);  // its name; get_blob has the file
   Awaitable<HttpResponse> put_update(Exchange& exchange, DeviceCall call);  // an update, or a masked one -> receipt
   // A message of secure aggregation; what the device is to answer next, or a retry window; or both in one.
   Awaitable<HttpResponse> post_session(Exchange& exchange, DeviceCall call);

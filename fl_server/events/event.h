@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "scheduler/job/records.h"
+#include "scheduler/rollout/canary_machine.h"
 
 namespace coterie {
 
@@ -29,6 +30,7 @@ struct JobStateChanged { JobState state; };      // by an operator
 struct JobCompleted { uint64_t rounds; };        // so many are done: all of them
 struct JobFailed { std::string reason; };        // also when its privacy budget admits no further release
 struct ModelReleased { ModelVersion version; bool rolled_back; };
+struct CanaryChanged { std::string id; ModelVersion version; CanaryState state; uint32_t heard; };
 
 // ---- Of a job's round, in the order of its states
 struct RoundOpened { RoundName round; };
@@ -55,9 +57,9 @@ struct ServerLeads { uint64_t epoch; };          // of a fleet
 struct NodesChanged { uint32_t nodes; };         // so many talk to devices
 // clang-format on
 
-using What = std::variant<JobCreated, JobStateChanged, JobCompleted, JobFailed, ModelReleased, RoundOpened,
-                          RoundCollecting, RoundExtended, UpdatesAccepted, RoundFrozen, RoundFinalizing, FinalizeFailed,
-                          RoundFailed, RoundDone, ServerLeads, NodesChanged>;
+using What = std::variant<JobCreated, JobStateChanged, JobCompleted, JobFailed, ModelReleased, CanaryChanged,
+                          RoundOpened, RoundCollecting, RoundExtended, UpdatesAccepted, RoundFrozen, RoundFinalizing,
+                          FinalizeFailed, RoundFailed, RoundDone, ServerLeads, NodesChanged>;
 
 // Its name in the log and in the stream: "round_done".
 std::string_view kind(const What& what);

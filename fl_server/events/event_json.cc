@@ -21,6 +21,12 @@ struct Writer {
     out["model_version"] = of.version.value();
     out["rolled_back"] = of.rolled_back;
   }
+  void operator()(const event::CanaryChanged& of) const {
+    out["canary"] = of.id;
+    out["model_version"] = of.version.value();
+    out["state"] = to_string(of.state);
+    out["heard"] = of.heard;
+  }
   void operator()(const event::RoundOpened& of) const { round(of.round); }
   void operator()(const event::RoundCollecting& of) const { round(of.round); }
   void operator()(const event::RoundExtended& of) const { round(of.round); }

@@ -18,6 +18,14 @@ struct LineWriter {
   void operator()(const event::ModelReleased& of) const {
     log(LogLevel::info, kind, {job, {"model_version", of.version.value()}, {"rolled_back", of.rolled_back}});
   }
+  void operator()(const event::CanaryChanged& of) const {
+    log(of.state == CanaryState::rolled_back ? LogLevel::warning : LogLevel::info, kind,
+        {job,
+         {"canary", of.id},
+         {"model_version", of.version.value()},
+         {"state", to_string(of.state)},
+         {"heard", of.heard}});
+  }
   void operator()(const event::RoundCollecting& of) const { begins(of.round); }
   void operator()(const event::RoundExtended& of) const { begins(of.round); }
   void operator()(const event::FinalizeFailed& of) const { log(LogLevel::error, kind, {job, {"reason", of.reason}}); }

@@ -86,6 +86,9 @@ class DevicePlane final : public RoundBoard {
   void prove_log(const Population& population, uint64_t before, uint64_t size,
                  std::function<void(Result<LogProof>)> answer);
 
+  // Runs `task` on the store's thread, in turn.
+  void on_store(std::function<void()> task) { store_.post(std::move(task)); }
+
   // ---- Uploads
   // `slot` is answered (UploadSlot): admitted, or decided at once. After an admission: received() or lost(), as
   // UploadSlot::deliver and abandon say. Of an upload that is decided by then they change nothing.

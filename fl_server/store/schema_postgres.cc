@@ -190,6 +190,23 @@ ALTER TABLE model ADD COLUMN deltas BYTEA;
 UPDATE schema_version SET version = 10;
 )sql";
 
+constexpr const char* kVersion11 = R"sql(
+-- At most one of a population runs (state 1). What it has heard is one blob, who said it a row each while it runs.
+CREATE TABLE canary(
+  id TEXT COLLATE "C" PRIMARY KEY, population TEXT COLLATE "C" NOT NULL,
+  job TEXT COLLATE "C" NOT NULL REFERENCES job(id), version BIGINT NOT NULL, base_job TEXT COLLATE "C" NOT NULL,
+  base_version BIGINT NOT NULL, salt BYTEA NOT NULL CHECK(length(salt) = 32), percent BIGINT NOT NULL,
+  alpha DOUBLE PRECISION NOT NULL, margin DOUBLE PRECISION NOT NULL, harm_max DOUBLE PRECISION NOT NULL,
+  devices_max BIGINT NOT NULL, promote_after BIGINT NOT NULL, state BIGINT NOT NULL, reason TEXT NOT NULL,
+  heard BYTEA NOT NULL, created BIGINT NOT NULL, ended BIGINT NOT NULL);
+CREATE UNIQUE INDEX canary_that_runs ON canary(population) WHERE state = 1;
+CREATE INDEX canary_by_job ON canary(job, created);
+CREATE TABLE canary_source(
+  canary TEXT COLLATE "C" NOT NULL, name TEXT COLLATE "C" NOT NULL, PRIMARY KEY(canary, name));
+
+UPDATE schema_version SET version = 11;
+)sql";
+
 }  // namespace
 
 Result<int64_t> postgres_schema_version(Database& database) {
@@ -217,7 +234,8 @@ Status prepare_postgres_schema(Database& database) {
     if (version < 7) COT_TRY(database.execute(kVersion7));
     if (version < 8) COT_TRY(database.execute(kVersion8));
     if (version < 9) COT_TRY(database.execute(kVersion9));
-    return database.execute(kVersion10);
+    if (version < 10) COT_TRY(database.execute(kVersion10));
+    return database.execute(kVersion11);
   });
 }
 

@@ -193,6 +193,21 @@ ALTER TABLE model ADD COLUMN deltas BLOB;
 PRAGMA user_version = 10;
 )sql";
 
+constexpr const char* kVersion11 = R"sql(
+-- At most one of a population runs (state 1). What it has heard is one blob, who said it a row each while it runs.
+CREATE TABLE canary(
+  id TEXT PRIMARY KEY, population TEXT NOT NULL, job TEXT NOT NULL REFERENCES job(id), version INTEGER NOT NULL,
+  base_job TEXT NOT NULL, base_version INTEGER NOT NULL, salt BLOB NOT NULL CHECK(length(salt) = 32),
+  percent INTEGER NOT NULL, alpha REAL NOT NULL, margin REAL NOT NULL, harm_max REAL NOT NULL,
+  devices_max INTEGER NOT NULL, promote_after INTEGER NOT NULL, state INTEGER NOT NULL, reason TEXT NOT NULL,
+  heard BLOB NOT NULL, created INTEGER NOT NULL, ended INTEGER NOT NULL) STRICT;
+CREATE UNIQUE INDEX canary_that_runs ON canary(population) WHERE state = 1;
+CREATE INDEX canary_by_job ON canary(job, created);
+CREATE TABLE canary_source(canary TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY(canary, name)) STRICT, WITHOUT ROWID;
+
+PRAGMA user_version = 11;
+)sql";
+
 }  // namespace
 
 Result<int64_t> sqlite_schema_version(Database& database) {
@@ -219,6 +234,7 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 8) COT_TRY(database.execute(kVersion8));
     if (version < 9) COT_TRY(database.execute(kVersion9));
     if (version < 10) COT_TRY(database.execute(kVersion10));
+    if (version < 11) COT_TRY(database.execute(kVersion11));
     return {};
   });
 }

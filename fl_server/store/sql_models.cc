@@ -125,26 +125,32 @@ Result<std::map<JobId, ModelRelease>> SqlTrainingStore::released_models() {
   }
 }
 
+Result<ModelRelease> SqlTrainingStore::release(const JobId& id, ModelVersion version, WallTime now) {
+  COT_ASSIGN(const std::optional<ModelRelease> before, read_release(id));
+  if (before && before->version == version) return *before;
+  const ModelRelease release{.seq = before.value_or(ModelRelease{}).seq + 1, .version = version, .time = now};
+  Statement insert = database_.prepare("INSERT INTO model_release(job, seq, version, time) VALUES(?, ?, ?, ?)");
+  insert << id.value() << release.seq << release.version.value() << release.time;
+  COT_TRY(insert.run());
+  COT_TRY(touch_job(id));
+  return release;
+}
+
 Result<ModelRelease> SqlTrainingStore::promote_model(const JobId& id, ModelVersion version, WallTime now,
                                                      std::optional<uint64_t> revision_expected) {
   const std::lock_guard lock(mutex_);
-  ModelRelease release;
+  ModelRelease released;
   const Status done = database_.transaction(os::crash::promote_model, [&]() -> Status {
     COT_TRY(lock_job(id));
     COT_ASSIGN(const JobRecord job, read_job(id));
     COT_TRY(check_revision(job, revision_expected));
     COT_TRY(read_model(id, version));
-    COT_ASSIGN(const std::optional<ModelRelease> before, read_release(id));
-    release = before.value_or(ModelRelease{});
-    if (before && before->version == version) return {};
-    release = {.seq = release.seq + 1, .version = version, .time = now};
-    Statement insert = database_.prepare("INSERT INTO model_release(job, seq, version, time) VALUES(?, ?, ?, ?)");
-    insert << id.value() << release.seq << release.version.value() << release.time;
-    COT_TRY(insert.run());
-    return touch_job(id);
+    COT_TRY(end_canary_for(job, version, now));
+    COT_ASSIGN(released, release(id, version, now));
+    return {};
   });
   if (!done) return done.error();
-  return release;
+  return released;
 }
 
 Result<ModelRelease> SqlTrainingStore::roll_back_model(const JobId& id, std::optional<uint64_t> revision_expected) {
@@ -154,6 +160,7 @@ Result<ModelRelease> SqlTrainingStore::roll_back_model(const JobId& id, std::opt
     COT_TRY(lock_job(id));
     COT_ASSIGN(const JobRecord job, read_job(id));
     COT_TRY(check_revision(job, revision_expected));
+    COT_TRY(end_canary_for(job, std::nullopt, WallTime()));
     COT_ASSIGN(const std::optional<ModelRelease> newest, read_release(id));
     if (!newest || newest->seq == 1) {
       return Error(ErrorCode::conflict,

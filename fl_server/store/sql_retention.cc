@@ -62,11 +62,13 @@ Result<std::vector<ModelVersion>> SqlTrainingStore::list_releases(const JobId& j
   }
 }
 
-// The first, the newest, those of list_releases(), and what an attempt that has not ended trains from.
+// The first, the newest, those of list_releases(), what an attempt that has not ended trains from, and what a canary
+// gives to devices.
 Result<std::set<ModelVersion>> SqlTrainingStore::needed_versions(const JobId& job) {
   Statement rows = database_.prepare(
       "SELECT max(version) FROM model WHERE job = ?1 UNION SELECT version FROM model_release WHERE job = ?1 "
-      "UNION SELECT base_version FROM round WHERE job = ?1 AND state NOT IN (?2, ?3)");
+      "UNION SELECT base_version FROM round WHERE job = ?1 AND state NOT IN (?2, ?3) "
+      "UNION SELECT version FROM canary WHERE job = ?1 AND state = 1");
   rows << job.value() << kDone << kFailed;
   std::set<ModelVersion> versions = {ModelVersion(0)};
   for (;;) {
@@ -245,6 +247,11 @@ Status SqlTrainingStore::delete_job(const JobId& id, std::optional<uint64_t> rev
       return Error(ErrorCode::conflict, "job " + id.value() + " is " + std::string(to_string(job.state)) +
                                             ": only one that has ended can be deleted");
     }
+    COT_ASSIGN(std::optional<CanaryRecord> canary, read_running_canary(job.spec.common.population));
+    if (canary && canary->canary.job == id) {
+      return Error(ErrorCode::conflict,
+                   "canary " + canary->id + " of job " + id.value() + " runs: end it first, or promote its version");
+    }
     Statement update = database_.prepare("UPDATE job SET deleted = 1 WHERE id = ?");
     update << id.value();
     return update.run();
@@ -292,7 +299,10 @@ Result<ForgottenJob> SqlTrainingStore::forget_job(const JobId& id, size_t limit)
           "JOIN round r ON r.id = s.round AND r.attempt = s.attempt WHERE r.job = ? LIMIT ?)",
           "DELETE FROM round WHERE (id, attempt) IN (SELECT id, attempt FROM round WHERE job = ? LIMIT ?)",
           "DELETE FROM round_name WHERE id IN (SELECT id FROM round_name WHERE job = ? LIMIT ?)",
-          "DELETE FROM model_release WHERE (job, seq) IN (SELECT job, seq FROM model_release WHERE job = ? LIMIT ?)"}) {
+          "DELETE FROM model_release WHERE (job, seq) IN (SELECT job, seq FROM model_release WHERE job = ? LIMIT ?)",
+          "DELETE FROM canary_source WHERE (canary, name) IN (SELECT s.canary, s.name FROM canary_source s "
+          "JOIN canary c ON c.id = s.canary WHERE c.job = ? LIMIT ?)",
+          "DELETE FROM canary WHERE id IN (SELECT id FROM canary WHERE job = ? LIMIT ?)"}) {
       COT_ASSIGN(const bool had_some, remove(sql));
       if (had_some) return {};
     }

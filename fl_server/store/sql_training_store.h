@@ -4,8 +4,8 @@
 // this order: a tenant's row, the lease's, the job's, the round's, the ledger. SQLite's writers are serial, and need no
 // locks.
 //
-// Its files follow the subjects: sql_jobs.cc, sql_rounds.cc, sql_accept.cc, sql_ledger.cc, sql_models.cc,
-// sql_population_budgets.cc, sql_retention.cc, sql_tree_noise.cc.
+// Its files follow the subjects: sql_canaries.cc, sql_jobs.cc, sql_rounds.cc, sql_accept.cc, sql_ledger.cc,
+// sql_models.cc, sql_population_budgets.cc, sql_retention.cc, sql_tree_noise.cc.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,7 @@
 #include <mutex>
 #include <set>
 
+#include "fl_server/store/canary_store.h"
 #include "fl_server/store/retention_store.h"
 #include "fl_server/store/sql/database.h"
 #include "fl_server/store/training_store.h"
@@ -23,7 +24,7 @@
 
 namespace coterie {
 
-class SqlTrainingStore : public TrainingStore, public RetentionStore {
+class SqlTrainingStore : public TrainingStore, public RetentionStore, public CanaryStore {
  public:
   // Prepares the schema.
   static Result<std::unique_ptr<SqlTrainingStore>> open(Result<Database> database);
@@ -80,6 +81,16 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
                                      std::optional<uint64_t> revision_expected = {}) override;
   Result<ModelRelease> roll_back_model(const JobId& job, std::optional<uint64_t> revision_expected = {}) override;
 
+  Result<CanaryRecord> open_canary(const OpenCanary& request, WallTime now,
+                                   std::optional<uint64_t> revision_expected = {}) override;
+  Result<ObservedCanary> observe_canary(const JobId& job, const std::string& id,
+                                        std::span<const CanaryObservation> observations, WallTime now) override;
+  Result<CanaryRecord> end_canary(const JobId& job, const std::string& id, const std::string& reason,
+                                  WallTime now) override;
+  Result<CanaryRecord> get_canary(const JobId& job, const std::string& id) override;
+  Result<std::vector<CanaryRecord>> list_canaries(const JobId& job) override;
+  Result<GivenModel> model_for(const Population& population, const DeviceId& device) override;
+
   Result<ModelBlobs> list_model_blobs(const std::optional<ModelBlobs::Place>& after, size_t limit) override;
   Result<std::optional<WallTime>> oldest_under_way(RoundState from) override;
   Result<std::vector<ModelVersion>> list_releases(const JobId& job) override;
@@ -108,6 +119,20 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore {
   Result<std::vector<ModelRecord>> read_models(const JobId& job, const ModelQuery& query = {});
   Result<ModelRecord> read_newest_model(const JobId& job);
   Result<std::optional<ModelRelease>> read_release(const JobId& id);
+  // Adds it behind what is released; nothing, if it is what is.
+  Result<ModelRelease> release(const JobId& id, ModelVersion version, WallTime now);
+  Result<std::optional<GivenModel>> read_given(const Population& population);
+  Result<CanaryRecord> read_canary(const JobId& job, const std::string& id);
+  Result<std::optional<CanaryRecord>> read_running_canary(const Population& population);
+  Status insert_canary(const CanaryRecord& canary);
+  // With its end it forgets whom it has heard.
+  Status store_canary(const CanaryRecord& canary);
+  Result<bool> hear_source(const CanaryRecord& canary, const std::string& source);
+  Status hear(ObservedCanary& observed, std::span<const CanaryObservation> observations);
+  Status forget_old_canaries(const Population& population);
+  Status forget_canary(const std::string& id);
+  // Before a promotion of this version, or a rollback (none), in the job's population.
+  Status end_canary_for(const JobRecord& job, std::optional<ModelVersion> promoted, WallTime now);
   Result<JobProgress> read_progress(const JobId& id);
   Result<std::optional<RoundRecord>> read_round(const RoundKey& key);
   Result<std::optional<RoundRecord>> read_attempt(const JobId& job, uint64_t number, Attempt attempt);

@@ -103,6 +103,12 @@ TEST(LogSubscriber, WritesTheLinesThatProgramsKnow) {
   EXPECT_EQ(line(event::JobFailed{"why"}), R"({"level":"error","event":"job_failed","job":"j1","reason":"why"})");
   EXPECT_EQ(line(event::ModelReleased{ModelVersion(4), true}),
             R"({"level":"info","event":"model_released","job":"j1","model_version":4,"rolled_back":true})");
+  EXPECT_EQ(line(event::CanaryChanged{"c1", ModelVersion(4), CanaryState::running, 0}),
+            R"({"level":"info","event":"canary_changed","job":"j1","canary":"c1","model_version":4,"state":"running",)"
+            R"("heard":0})");
+  EXPECT_EQ(line(event::CanaryChanged{"c1", ModelVersion(4), CanaryState::rolled_back, 9}),
+            R"({"level":"warning","event":"canary_changed","job":"j1","canary":"c1","model_version":4,)"
+            R"("state":"rolled_back","heard":9})");
   EXPECT_EQ(line(event::RoundCollecting{kRound}),
             R"({"level":"info","event":"round_collecting","job":"j1","round":3,"attempt":2})");
   EXPECT_EQ(line(event::RoundExtended{kRound}),

@@ -12,8 +12,9 @@ namespace coterie {
 namespace {
 
 // A database of today becomes one of version 6.
-#define kWithoutVersions7To10                                                                                      \
-  "DROP INDEX device_by_seen_day; ALTER TABLE device DROP COLUMN seen_day; DROP TABLE device_day; "                \
+#define kWithoutVersions7To11                                                                                      \
+  "DROP TABLE canary_source; DROP TABLE canary; DROP INDEX device_by_seen_day; ALTER TABLE device DROP COLUMN "    \
+  "seen_day; DROP TABLE device_day; "                                                                              \
   "DROP TRIGGER audit_is_never_cut; DROP TABLE audit_segment; CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON " \
   "audit "                                                                                                         \
   "BEGIN SELECT RAISE(ABORT, 'audit: records stay'); END; "                                                        \
@@ -130,7 +131,7 @@ class SqliteLedgerFile : public SqliteFile {
 TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
   fill();
   execute(
-      kWithoutVersions7To10
+      kWithoutVersions7To11
       "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
       "TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
       "DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; DROP TABLE ledger; DROP TABLE noise_salt; "
@@ -147,7 +148,7 @@ TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
 TEST_F(SqliteLedgerFile, IsLeftAsItIsByALaterVersion) {
   release(1, 1, true);
   execute(
-      kWithoutVersions7To10
+      kWithoutVersions7To11
       "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
       "TABLE model_release; DROP TABLE tenancy; ALTER TABLE "
       "admin_token DROP COLUMN tenant; PRAGMA user_version = 4");
@@ -162,7 +163,7 @@ TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
   release(1, 1, true);
   release(2, 1, true);
   execute(
-      kWithoutVersions7To10
+      kWithoutVersions7To11
       "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
       "TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
       "DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; ALTER TABLE round DROP COLUMN ledger_head; "
