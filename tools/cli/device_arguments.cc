@@ -10,6 +10,7 @@
 #include "tools/cli/arguments.h"
 #include "tools/cli/authority_commands.h"
 #include "tools/cli/byte_count.h"
+#include "tools/cli/canary_arguments.h"
 #include "tools/cli/device_commands.h"
 #include "tools/cli/help.h"
 #include "tools/cli/model_commands.h"
@@ -49,14 +50,6 @@ void add_server_models(CLI::App& model, Invocation& invocation) {
 
   const auto released = std::make_shared<std::string>();
   const auto chosen = std::make_shared<uint64_t>(0);
-  CLI::App* promote = add_server_command(model, "promote", "tell applications to use this version of a job's model",
-                                         "  coterie model promote jk2x9q4c 3\n");
-  promote->add_option("JOB", *released, "id of the job (`coterie job list`)")->required();
-  promote->add_option("VERSION", *chosen, "as `coterie model list` shows it")->required();
-  add_output_option(*promote, admin);
-  promote->callback([&, released, chosen] {
-    invocation.run = [&admin, released, chosen] { return release_model(admin, *released, *chosen); };
-  });
   CLI::App* rollback = add_server_command(model, "rollback", "back to the version that was promoted before",
                                           "  coterie model rollback jk2x9q4c\n");
   rollback->add_option("JOB", *released, "id of the job (`coterie job list`)")->required();
@@ -346,6 +339,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
   add_training(*model, invocation);
   add_explain(*model, invocation);
   add_ab(*model, invocation);
+  add_canaries(*model, invocation);
   add_onnx(*model, invocation);
   add_export(*model, invocation);
   add_weights(*model, invocation);

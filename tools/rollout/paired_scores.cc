@@ -36,8 +36,8 @@ std::optional<std::array<std::string_view, kFields>> fields_of(std::string_view 
 
 }  // namespace
 
-Result<std::vector<PairedScore>> parse_paired_scores(std::string_view text) {
-  std::vector<PairedScore> scores;
+Result<std::vector<NamedScore>> parse_named_scores(std::string_view text) {
+  std::vector<NamedScore> scores;
   std::unordered_set<std::string_view> devices;
   for (size_t number = 1; !text.empty(); ++number) {
     const size_t end = text.find('\n');
@@ -66,8 +66,15 @@ Result<std::vector<PairedScore>> parse_paired_scores(std::string_view text) {
       return wrong_line(ErrorCode::invalid_argument, number,
                         "device " + std::string((*fields)[0]) + " is there twice: each device speaks once");
     }
-    scores.push_back({*examples, *before, *after});
+    scores.push_back({(*fields)[0], {*examples, *before, *after}});
   }
+  return scores;
+}
+
+Result<std::vector<PairedScore>> parse_paired_scores(std::string_view text) {
+  COT_ASSIGN(const std::vector<NamedScore> named, parse_named_scores(text));
+  std::vector<PairedScore> scores;
+  for (const NamedScore& one : named) scores.push_back(one.score);
   return scores;
 }
 

@@ -15,4 +15,11 @@ namespace coterie {
 // than there are, a device twice).
 Result<std::vector<PairedScore>> parse_paired_scores(std::string_view text);
 
+// The same with each device's name, a view of `text`.
+struct NamedScore {
+  std::string_view device;
+  PairedScore score;
+};
+Result<std::vector<NamedScore>> parse_named_scores(std::string_view text);
+
 }  // namespace coterie

@@ -150,6 +150,30 @@ class Admin:
     def rollback(self, job: str) -> Json:
         return self._post("jobs/{}/models:rollback", job)
 
+    def open_canary(self, job: str, version: int, percent: int, *, promote_after: int | None = None, alpha: float | None = None,
+                    margin: float | None = None, harm_max: float | None = None, devices_max: int | None = None) -> Json:
+        """From now on `percent` of the population's devices have this version, until `observe` shows that it is worse."""
+        body = {"percent": percent, "promote_after": promote_after, "alpha": alpha, "margin": margin, "harm_max": harm_max,
+                "devices_max": devices_max}
+        return self._post("jobs/{}/models/{}:canary", job, int(version), body=body)
+
+    def canaries(self, job: str) -> list[Json]:
+        """Newest first."""
+        canaries: list[Json] = self._get("jobs/{}/canaries", job)["canaries"]
+        return canaries
+
+    def canary(self, job: str, canary: str) -> Json:
+        return self._get("jobs/{}/canaries/{}", job, canary)
+
+    def observe(self, job: str, canary: str, observations: list[Json]) -> Json:
+        """What sources (devices or batches) got right with both versions: {"source", "both", "only_new", "only_old",
+        "neither"}, at most 1,000. Each source counts once a canary."""
+        return self._post("jobs/{}/canaries/{}:observe", job, canary, body={"observations": observations})
+
+    def end_canary(self, job: str, canary: str) -> Json:
+        """The version before is everybody's again."""
+        return self._post("jobs/{}/canaries/{}:end", job, canary)
+
     def delete_model(self, job: str, version: int) -> None:
         """A version that nothing needs. AdminError: it is the first, the newest, promoted, or trained from."""
         self._delete("jobs/{}/models/{}", job, int(version))

@@ -17,6 +17,12 @@ TEST(PairedScores, AreReadInTheirOrder) {
   ASSERT_EQ(scores->size(), 2u);
   EXPECT_DOUBLE_EQ((*scores)[0].harm(), -0.2);
   EXPECT_DOUBLE_EQ((*scores)[1].harm(), 1);
+  const std::string text = kScoresHeader + "b,10,7,9\na,4,4,0\n";
+  const auto named = parse_named_scores(text);
+  ASSERT_OK(named);
+  EXPECT_EQ((*named)[0].device, "b");
+  EXPECT_EQ((*named)[1].device, "a");
+  EXPECT_DOUBLE_EQ((*named)[1].score.harm(), 1);
   EXPECT_TRUE(parse_paired_scores(kScoresHeader).value().empty());
   EXPECT_TRUE(parse_paired_scores("").value().empty());
 }
