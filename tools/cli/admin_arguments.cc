@@ -7,6 +7,7 @@
 #include "tools/cli/help.h"
 #include "tools/cli/job_commands.h"
 #include "tools/cli/job_plan_command.h"
+#include "tools/cli/job_tune.h"
 #include "tools/cli/node_commands.h"
 
 namespace coterie {
@@ -107,6 +108,8 @@ void add_job(CLI::App& app, Invocation& invocation) {
       ->check(one_of({strategies.begin(), strategies.end()}));
   add_output_option(*create, admin);
   create->callback([&, files] { invocation.run = [&admin, files] { return create_job(admin, *files); }; });
+
+  add_tune(*job, invocation);
 
   CLI::App* list =
       add_server_command(*job, "list", "all jobs",
