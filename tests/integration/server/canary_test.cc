@@ -1,6 +1,6 @@
 // A real server has a bad canary: a share of real devices gets it, what they say has the server take it back by itself,
 // and they have the old version again; killed in the middle of it, it knows what it has heard.
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "tests/integration/support/fixture.h"
 
@@ -29,7 +29,9 @@ class Canary : public ServerTest {
     std::vector<size_t> who;
     for (size_t i = 0; i < devices_.size(); ++i) {
       DeviceApi& api = devices_[i]->api();
-      const Outcome<ReleasedModel> model = api.released_model(devices_[i]->id());
+      Outcome<ReleasedModel> model = api.released_model(devices_[i]->id());
+      // The connection of before is gone with a server that was killed.
+      if (failure_of(model).code() == ErrorCode::unavailable) model = api.released_model(devices_[i]->id());
       const auto* const released = std::get_if<ReleasedModel>(&model);
       EXPECT_NE(released, nullptr) << failure_of(model).message();
       if (released == nullptr) continue;
@@ -89,7 +91,7 @@ TEST_F(Canary, ThatIsBadIsTakenBackFromRealDevicesAlsoWhereTheServerIsKilledMean
     state = (*heard)["state"];
   }
   EXPECT_EQ(state, "rolled_back");
-  EXPECT_THAT(server_->log(), testing::HasSubstr("\"event\":\"canary_changed\""));
+  EXPECT_TRUE(server_->wait_for_log("\"state\":\"rolled_back\"", kPatience)) << "operators hear of it";
   EXPECT_EQ(who_uses(before_).size(), kDevices) << "all have the old version again";
   server_->kill();
   start();

@@ -23,7 +23,7 @@ class AdminCanaries : public test::AdminServerTest {
   }
   std::string path() const { return "/admin/v1/jobs/" + job_; }
   Answer open(const json& body = {{"percent", 5}}) { return ask("POST", path() + "/models/0:canary", body.dump()); }
-  Answer observe(const std::string& canary, const json& observations) {
+  Answer observe(const std::string& canary, const std::vector<json>& observations) {
     return ask("POST", path() + "/canaries/" + canary + ":observe", json{{"observations", observations}}.dump());
   }
   std::string base_, job_;
@@ -48,7 +48,7 @@ TEST_F(AdminCanaries, BeginHearAndRollBack) {
   EXPECT_EQ(one["counted"], 1);
   EXPECT_EQ(one["repeated"], 1);
   EXPECT_EQ(one["verdict"], "open");
-  json worse = json::array();
+  std::vector<json> worse;
   for (int i = 0; i < 100; ++i) worse.push_back(observation("d" + std::to_string(i), 0, 0, 10, 0));
   const json over = observe(id, worse).document();
   EXPECT_EQ(over["state"], "rolled_back");
@@ -110,7 +110,7 @@ TEST_F(AdminCanaries, AreRefusedWhereTheyCannotBe) {
   json more = observation("a", 1, 0, 0, 0);
   more["weight"] = 2;
   EXPECT_EQ(observe(id, {more}).status, 400);
-  EXPECT_EQ(observe(id, json(1'001, observation("a", 1, 0, 0, 0))).status, 400);
+  EXPECT_EQ(observe(id, std::vector<json>(1'001, observation("a", 1, 0, 0, 0))).status, 400);
   EXPECT_EQ(ask("GET", path() + "/canaries/" + id).document()["heard"], 0) << "nothing of a wrong request counts";
 }
 
