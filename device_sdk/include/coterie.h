@@ -176,9 +176,9 @@ typedef struct coterie_policy {
   uint32_t attempts_max;       /* of one round, where a cohort may have more than 255 devices; 0: 3 */
   uint32_t accepts_none;       /* not 0: where security_level_min is 0 it means NONE, and is the app's word for it */
   uint32_t openings_max; /* sums of one model, or tables of one column, over all jobs, that it helps to open; 0: 1 */
-  uint64_t accepts_analytics; /* not 0: this device counts its examples for jobs that ask for a table of counts and
-                              train nothing; 0: it refuses such plans, whatever they promise. 64 bits, so that no
-                              padding of an older app's struct can be taken for it */
+  uint64_t accepts_analytics; /* not 0: this device counts its examples, or what models say of them, for jobs that
+                              ask for a table of counts and train nothing; 0: it refuses such plans, whatever they
+                              promise. 64 bits, so that no padding of an older app's struct can be taken for it */
 } coterie_policy;
 
 /* A plan that this device did not train under. Good inside the callback only. */

@@ -175,7 +175,7 @@ void add_policy(CLI::App& run, const std::shared_ptr<DeviceOptions>& options) {
                  "sums with this device's update of one model, over all jobs, that it helps to open (default: 1)")
       ->check(between<uint32_t>(1, UINT32_MAX));
   run.add_flag("--accept-analytics", options->accepts_analytics,
-               "count examples for jobs that ask for a table of counts and train nothing (default: refuse them)");
+               "count examples, or what models say of them, for jobs that train nothing (default: refuse them)");
 }
 
 // "charging,unmetered": which of the requirements that are so or not so are asked for.
