@@ -418,8 +418,12 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   }
   if (!trainer.finished()) return std::optional<ParticipantEvent>();
   if (training_->is_own) {
-    const Status begun = end_own_training(action);
-    return begun ? std::optional<ParticipantEvent>() : ended(begun);
+    COT_TRY(store_own(action));  // if there is no room now, then perhaps later
+    Result<Training> next = begin_training(action);
+    if (!next) return ended(next.error());
+    next->spent = training_->spent;
+    training_ = std::move(*next);
+    return std::optional<ParticipantEvent>();
   }
   Result<TrainedUpdate> update =
       make_update(*training_->layout, trainer, examples_.size(), action.plan.training, action.plan.update,

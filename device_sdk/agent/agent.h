@@ -179,7 +179,7 @@ class Agent {
   Result<std::optional<Digest>> store_state(const DoTrain& action, TrainedUpdate& update) const;
   Result<std::vector<float>> own_before(const DoTrain& action, const UpdateLayout& layout,
                                         const std::vector<float>& state, bool& is_own) const;
-  Status end_own_training(const DoTrain& action);
+  Status store_own(const DoTrain& action) const;
   void clean_up();
   DeviceClocks clocks() const;
   bool is_enrolled() const { return machine_.state().phase != ParticipantPhase::unenrolled; }

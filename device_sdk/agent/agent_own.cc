@@ -27,16 +27,12 @@ Result<std::vector<float>> Agent::own_before(const DoTrain& action, const Update
   return own;
 }
 
-// Goes on with the update's training.
-Status Agent::end_own_training(const DoTrain& action) {
+// What a first training came to, for the update's.
+Status Agent::store_own(const DoTrain& action) const {
   const std::vector<float> own = own_values(*training_->layout, training_->trainer);
   Bytes bytes(own.size() * sizeof(float));
   std::memcpy(bytes.data(), own.data(), bytes.size());
-  COT_TRY(vault_.write_file(training_file(action.assignment.round, "own"), std::move(bytes)));
-  const Millis spent = training_->spent;
-  COT_ASSIGN(training_, begin_training(action));
-  training_->spent = spent;
-  return {};
+  return vault_.write_file(training_file(action.assignment.round, "own"), std::move(bytes));
 }
 
 // The state that counts with this update, if devices of the plan keep one; gives its content.
