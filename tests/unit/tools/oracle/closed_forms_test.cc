@@ -9,7 +9,10 @@
 #include "aggregation/robust/krum_scores.h"
 #include "aggregation/robust/registry.h"
 #include "device_sdk/agent/normalised_steps.h"
+#include "device_sdk/agent/own_training.h"
+#include "device_sdk/agent/update_layout.h"
 #include "device_sdk/runtime/model_builder.h"
+#include "device_sdk/runtime/trainer.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/tools/oracle/oracle_federation.h"
 #include "tests/unit/tools/oracle/vector_file.h"
@@ -232,6 +235,38 @@ TEST_F(ClosedForms, OfFedDynAreTheOptimum) {
              "feddyn_exact_a0.5");
 }
 
+// Each device's own model ends between the optimum of its own examples and the model that is shared, wherever it stood.
+TEST_F(ClosedForms, OfDittoAreTheDevicesOwnModels) {
+  Plan plan;
+  plan.training = quadratic_training(0.2f);
+  plan.training.local_epochs = 40;
+  plan.training.personal = PersonalSettings{.kind = PersonalKind::model, .lambda = 0.5f};
+  const std::vector<OracleDevice> all = devices(Weights::uniform);
+  const auto shared = file_["optimum"].get<std::vector<float>>();
+  const Model model = two_weights();
+  std::vector<float> padded(model.value_count());
+  std::ranges::copy(shared, padded.begin());
+  const Result<Model> given = Model::load(model.file_with(padded));
+  ASSERT_OK(given);
+  plan.update.value_count = model.value_count();
+  const Result<UpdateLayout> layout = UpdateLayout::of(*given, model.value_count(), plan);
+  ASSERT_OK(layout);
+  for (size_t i = 0; i < all.size(); ++i) {
+    std::vector<float> kept;
+    for (int round = 0; round < 4; ++round) {
+      const Result<OwnTraining> own = own_training(*given, *layout, plan.training, 1, kept);
+      ASSERT_OK(own);
+      StoredOrder examples(all[i].rows);
+      Result<Trainer> trainer = Trainer::create(own->model, own->options, examples);
+      ASSERT_OK(trainer);
+      while (!trainer->finished()) ASSERT_OK(trainer->step());
+      kept = own_values(*layout, *trainer);
+    }
+    kept.resize(shared.size());
+    EXPECT_LT(relative_error(kept, file_["ditto_lam0.5_v"][i].get<Pair>()), kFloatError) << "device " << i;
+  }
+}
+
 TEST_F(ClosedForms, OfServersAreTheirSteps) {
   constexpr float kTauSquared = 1e-6f;
   expect_steps("server_fedavgm", of("fedavgm"), {.1f, .9f}, 0);
@@ -305,6 +340,7 @@ TEST_F(ClosedForms, AreAllComparedOrLeftOutForAReason) {
                     "qffl_q5",
                     "qffl_q5_losses",
                     "feddyn_exact_a0.5",
+                    "ditto_lam0.5_v",
                     "server_fedavgm",
                     "server_adam",
                     "server_adam_v0=0",
@@ -327,8 +363,7 @@ TEST_F(ClosedForms, AreAllComparedOrLeftOutForAReason) {
                     {"pfl_literal_opt1_T50", kPeers},
                     {"pfl_literal_opt1_T500", kPeers},
                     {"pfl_literal_opt2_T50", kPeers},
-                    {"pfl_literal_opt2_T500", kPeers},
-                    {"ditto_lam0.5_v", "Ditto is not offered: models of a device's own are not"}});
+                    {"pfl_literal_opt2_T500", kPeers}});
 }
 
 }  // namespace
