@@ -73,6 +73,7 @@ void test_training(void);
 void test_checkpoints(void);
 void test_lora(void);
 void test_fine_tuning(void);
+void test_gated_fine_tuning(void);
 void test_encrypted_checkpoints(void);
 void test_training_within_memory(void);
 void test_runs_of_training(void);

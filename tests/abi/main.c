@@ -107,6 +107,7 @@ int main(int argc, char** argv) {
       {"checkpoints", &test_checkpoints},
       {"lora", &test_lora},
       {"fine_tuning", &test_fine_tuning},
+      {"gated_fine_tuning", &test_gated_fine_tuning},
       {"encrypted_checkpoints", &test_encrypted_checkpoints},
       {"training_within_memory", &test_training_within_memory},
       {"runs_of_training", &test_runs_of_training},

@@ -250,6 +250,47 @@ void test_fine_tuning(void) {
   close_all(model, trainer, &images);
 }
 
+static int count_steps(void* context) { return ++*(int*)context == 3; }
+
+void test_gated_fine_tuning(void) {
+  char error[512] = "";
+  coterie_model* model = open_sample("mlp.cotf");
+  coterie_dataset images = {.struct_size = sizeof images};
+  CHECK_STATUS(coterie_dataset_open(sample("images.cotf"), &images, error, sizeof error), COTERIE_OK);
+  coterie_train_options options = {
+      .struct_size = sizeof options, .optimizer = "adam", .learning_rate = 0.01f, .batch_size = 12, .epochs = 8};
+  coterie_fine_tuning tuning = {.struct_size = sizeof tuning};
+  coterie_model *tuned = NULL, *again = NULL;
+  CHECK_STATUS(coterie_model_fine_tune(model, &options, &images, 0.25f, NULL, NULL, &tuning, &tuned), COTERIE_OK);
+  CHECK(tuning.is_better && tuned != NULL && tuning.held_out == 15);
+  CHECK(tuning.accuracy_after > tuning.accuracy_before && tuning.loss_after < tuning.loss_before);
+
+  // What is far too fast is worse, and the model that is there stays.
+  options.optimizer = "sgd", options.learning_rate = 5, options.epochs = 1;
+  again = model;
+  CHECK_STATUS(coterie_model_fine_tune(tuned, &options, &images, 0.25f, NULL, NULL, &tuning, &again), COTERIE_OK);
+  CHECK(!tuning.is_better && again == NULL);
+
+  int steps = 0;
+  options.epochs = 2;
+  CHECK_STATUS(coterie_model_fine_tune(model, &options, &images, 0.25f, &count_steps, &steps, NULL, &again),
+               COTERIE_CANCELLED);
+  CHECK(steps == 3);
+  coterie_model_close(&again);
+  CHECK_STATUS(coterie_model_fine_tune(model, NULL, &images, 0.01f, NULL, NULL, NULL, &again),
+               COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(coterie_model_last_error(model), "holds out none");
+  CHECK_STATUS(coterie_model_fine_tune(model, NULL, &images, 0.25f, NULL, NULL, NULL, NULL), COTERIE_INVALID_ARGUMENT);
+  CHECK_STATUS(coterie_model_fine_tune(NULL, NULL, &images, 0.25f, NULL, NULL, NULL, &again), COTERIE_INVALID_ARGUMENT);
+  options.lora = "rank=2:*.weight";
+  CHECK_STATUS(coterie_model_fine_tune(model, &options, &images, 0.25f, NULL, NULL, NULL, &again),
+               COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(coterie_model_last_error(model), "lora does not go");
+  coterie_model_close(&tuned);
+  coterie_model_close(&model);
+  coterie_dataset_close(&images);
+}
+
 void test_encrypted_checkpoints(void) {
   uint8_t key[32] = {1, 2, 3};
   const uint8_t other_key[32] = {9};

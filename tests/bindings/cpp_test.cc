@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,22 @@ TEST(CppBinding, TunesANewHeadWithEncryptedCheckpoints) {
   Trainer adapted(model, tuned, images);
   adapted.run(2);
   EXPECT_EQ(adapted.model().info().file_bytes, model.info().file_bytes);
+}
+
+TEST(CppBinding, TunesAModelAndKeepsItIfItIsBetter) {
+  const Model model(sample("mlp.cotf"));
+  const Dataset images = Dataset::open(sample("images.cotf"));
+  coterie_fine_tuning tuning{};
+  const std::optional<Model> tuned = model.fine_tune(images, 0.25f, options(), &tuning);
+  ASSERT_TRUE(tuned);
+  EXPECT_EQ(tuning.held_out, 15u);
+  EXPECT_GT(tuning.accuracy_after, tuning.accuracy_before);
+  EXPECT_FALSE(tuned->fine_tune(images, 0.25f, {.learning_rate = 5}, &tuning));
+  EXPECT_EQ(tuning.is_better, 0);
+  expect_error(COTERIE_CANCELLED, "ended by on_step",
+               [&] { (void)model.fine_tune(images, 0.25f, options(), nullptr, [] { return false; }); });
+  EXPECT_THROW((void)model.fine_tune(images, 0.25f, options(), nullptr, []() -> bool { throw std::string("mine"); }),
+               std::string);
 }
 
 TEST(CppBinding, FitsTrainingToAMemoryBudget) {

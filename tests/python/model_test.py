@@ -85,6 +85,18 @@ class Models(support.Folder, unittest.TestCase):
         self.assertAlmostEqual(epochs[-1].loss, sum(one.step_loss for one in last) / 3, places=6)
         self.assertTrue(steps[-1].finished)
 
+    def test_is_tuned_if_that_is_better_on_what_is_held_out(self):
+        before = self.model.to_bytes()
+        tuning = self.model.fine_tune((self.images, self.labels), held_out_share=0.25, epochs=20, learning_rate=0.2)
+        self.assertTrue(tuning.is_better)
+        self.assertEqual(tuning.held_out, len(self.images) // 4)
+        self.assertGreater(tuning.after.accuracy, tuning.before.accuracy)
+        self.assertEqual(self.model.to_bytes(), before)
+        worse = tuning.model.fine_tune((self.images, self.labels), held_out_share=0.25, learning_rate=5)
+        self.assertIsNone(worse.model)
+        with self.assertRaises(coterie.InvalidArgument):
+            self.model.fine_tune((self.images, self.labels), held_out_share=0.9)
+
     def test_learns_from_arrays_and_from_files(self):
         file = Dataset.open(support.SAMPLES / "images.cotf")
         random = np.random.default_rng(0)
