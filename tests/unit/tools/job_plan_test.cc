@@ -84,6 +84,25 @@ TEST(JobPlan, CountsBothPartsOfAnUpdateAndTheControlThatIsHandedOut) {
   }
 }
 
+// Mime Lite asks for the gradient at the given model, q-FFL for the loss there.
+TEST(JobPlan, CountsThePassBeforeATraining) {
+  const Model model = *Model::load(mlp());
+  const JobPlan plain = plan_of_job(job_at(SecurityLevel::none));
+  nlohmann::json job = job_at(SecurityLevel::none);
+  job["strategy"] = {{"kind", "mime_lite"}};
+  const JobPlan mime = plan_of_job(job);
+  EXPECT_EQ(mime.device.operations, plain.device.operations + 3 * model.flops() * 100);
+  EXPECT_GE(mime.device.memory_bytes, plain.device.memory_bytes + model.value_count() * sizeof(float))
+      << "its gradient lies in memory";
+  EXPECT_EQ(mime.device.up_bytes, 2 * plain.device.up_bytes);
+  job["strategy"] = {{"kind", "qffl"}};
+  job["update"]["weight_max"] = 1;
+  const JobPlan qffl = plan_of_job(job);
+  EXPECT_EQ(qffl.device.operations, plain.device.operations + model.flops() * 100);
+  EXPECT_EQ(qffl.device.memory_bytes, plain.device.memory_bytes) << "an evaluation takes less than a training";
+  EXPECT_EQ(qffl.device.up_bytes, plain.device.up_bytes + sizeof(float));
+}
+
 TEST(JobPlan, CountsTheValuesThatTravelWhereOthersDoNotTrain) {
   const Model model = *Model::load(mlp());
   const JobPlan whole = plan_of_job(job_at(SecurityLevel::none));
