@@ -159,7 +159,7 @@ TEST_F(ClosedForms, OfScaffoldWithGradientsAreItsRoundsAndTheOptimum) {
 TEST_F(ClosedForms, OfQfflAreItsOptimaAndWhatDevicesLoseThere) {
   for (const auto& [q, key] :
        std::vector<std::pair<float, std::string>>{{0, "qffl_q0"}, {1, "qffl_q1"}, {5, "qffl_q5"}}) {
-    const StrategySettings qffl = of("qffl").with("q", q).with("loss_max", 64);
+    const StrategySettings qffl = of("qffl").with("q", q).with("loss_max", 16);
     OracleFederation rounds = federation(qffl, quadratic_training(0.1f), Weights::uniform, 1);
     for (size_t round = 0; round < 2 * kRoundsMax; ++round) rounds.round_of_all();
     expect(rounds, key, 2e-6);
