@@ -5,8 +5,16 @@
 namespace coterie {
 
 PlanFeatures features_of(const Plan& plan) {
+  const CorrectionKind correction = plan.training.correction.kind;
+  const UpdateEncoding encoding = plan.update.encoding;
   PlanFeatures features = 0;
   if (plan.analytics && plan.analytics->kind == AnalyticsKind::evaluation) features |= plan_feature::kEvaluation;
+  if (encoding == UpdateEncoding::top_k) features |= plan_feature::kTopK;
+  if (encoding == UpdateEncoding::eden) features |= plan_feature::kEden;
+  if (!plan.update.scalars.empty()) features |= plan_feature::kScalars;
+  if (correction == CorrectionKind::scaffold_gradient) features |= plan_feature::kScaffoldGradient;
+  if (correction == CorrectionKind::mime_lite) features |= plan_feature::kMimeLite;
+  if (plan.training.personal) features |= plan_feature::kPersonal;
   return features;
 }
 

@@ -14,11 +14,19 @@ struct Plan;
 using PlanFeatures = uint64_t;
 
 namespace plan_feature {
-inline constexpr PlanFeatures kEvaluation = 1u << 0;  // analytics of kind evaluation (evaluation.h)
+inline constexpr PlanFeatures kEvaluation = 1u << 0;        // analytics of kind evaluation (evaluation.h)
+inline constexpr PlanFeatures kTopK = 1u << 1;              // the encoding top_k (top_k.h)
+inline constexpr PlanFeatures kEden = 1u << 2;              // the encoding eden
+inline constexpr PlanFeatures kScalars = 1u << 3;           // numbers that updates tell beside (update_scalars.h)
+inline constexpr PlanFeatures kScaffoldGradient = 1u << 4;  // drift_correction.h
+inline constexpr PlanFeatures kMimeLite = 1u << 5;          // likewise
+inline constexpr PlanFeatures kPersonal = 1u << 6;          // personal_settings.h
 }  // namespace plan_feature
 
 // All that this version knows.
-inline constexpr PlanFeatures kKnownFeatures = plan_feature::kEvaluation;
+inline constexpr PlanFeatures kKnownFeatures = plan_feature::kEvaluation | plan_feature::kTopK | plan_feature::kEden |
+                                               plan_feature::kScalars | plan_feature::kScaffoldGradient |
+                                               plan_feature::kMimeLite | plan_feature::kPersonal;
 
 // Those that a device has to know for this plan.
 PlanFeatures features_of(const Plan& plan);
