@@ -40,9 +40,8 @@ Result<std::optional<Digest>> Agent::store_state(const DoTrain& action, TrainedU
   if (!keeps_state(action.plan)) return std::optional<Digest>();
   const TrainingSettings& settings = action.plan.training;
   const UpdateLayout& layout = *training_->layout;
-  const std::vector<float> next = settings.personal
-                                      ? next_own(layout, settings, training_->trainer, training_->own)
-                                      : state_after(action.plan, layout, training_->state, update);
+  const std::vector<float> next = settings.personal ? next_own(layout, settings, training_->trainer, training_->own)
+                                                    : state_after(action.plan, layout, training_->state, update);
   const StateSlot slot = staged_slot(action.plan, action.assignment, action.state);
   COT_ASSIGN(const Digest content, states_.write(action.plan.job, slot, next));
   return std::optional(content);

@@ -53,8 +53,9 @@ void check_scalars(const HorizontalSettings& settings, SettingsChecker& check) {
                 "must be 1 with " + name + ": devices weigh by their loss, and not by how many examples they have");
   check.require(settings.training.normalised_steps == 0, "/training/normalised_steps",
                 "must be 0 with " + name + ": its step is that of the training as it was");
-  check.require(!settings.training.personal, "/training/personal",
-                "must be absent with " + name + ": devices weigh by the loss of the given model, and train another one");
+  check.require(
+      !settings.training.personal, "/training/personal",
+      "must be absent with " + name + ": devices weigh by the loss of the given model, and train another one");
 }
 
 }  // namespace coterie
