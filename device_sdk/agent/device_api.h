@@ -15,13 +15,12 @@
 
 namespace coterie {
 
-// Which version of which model a device of a population is to use.
+// A model that devices are to use.
 struct ReleasedModel {
   JobId job;
   ModelVersion version;
   Digest digest;
   uint64_t bytes = 0;
-  friend bool operator==(const ReleasedModel&, const ReleasedModel&) = default;
 };
 
 class DeviceApi {
@@ -51,8 +50,7 @@ class DeviceApi {
   // The model's bytes from `offset` on, to `sink` with status 206; a server that cannot do ranges sends all of them,
   // with status 200. Returns how many came.
   Outcome<uint64_t> fetch_model(const DeviceId& device, const Digest& model, uint64_t offset, const BodySink& sink);
-  // What this device's population uses now; a canary's version, if the server has chosen it for one. not_found: nothing
-  // is promoted yet. fetch_model has the file. The answer has TLS's word alone, no signature of the server's.
+  // What this device is to use now; not_found: nothing yet. Unsigned: TLS alone vouches for it.
   Outcome<ReleasedModel> released_model(const DeviceId& device);
   // A plain or a masked update's frame.
   Outcome<Receipt> upload(const DeviceId& device, const Assignment& assignment, ByteView update);

@@ -17,7 +17,6 @@
 #include "fl_server/runtime/overload_guard.h"
 #include "fl_server/runtime/replay_shards.h"
 #include "fl_server/runtime/revocations.h"
-#include "fl_server/store/canary_store.h"
 #include "fl_server/store/device_directory.h"
 #include "proto/messages/pinned_keys.h"
 #include "secure/crypto/mac.h"
@@ -25,6 +24,8 @@
 #include "secure/identity/ticket.h"
 
 namespace coterie {
+
+class CanaryStore;
 
 struct DeviceServiceSettings {
   Millis clock_skew_max{300'000};

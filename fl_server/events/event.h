@@ -11,9 +11,10 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "scheduler/job/records.h"
-#include "scheduler/rollout/canary_machine.h"
 
 namespace coterie {
+
+enum class CanaryState : uint8_t;
 
 namespace event {
 

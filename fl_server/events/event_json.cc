@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fl_server/json/rfc3339.h"
+#include "scheduler/rollout/canary_state.h"
 
 namespace coterie {
 namespace {

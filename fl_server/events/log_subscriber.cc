@@ -1,6 +1,7 @@
 #include "fl_server/events/log_subscriber.h"
 
 #include "base/log.h"
+#include "scheduler/rollout/canary_state.h"
 
 namespace coterie {
 namespace {

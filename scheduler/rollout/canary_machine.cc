@@ -1,6 +1,7 @@
 #include "scheduler/rollout/canary_machine.h"
 
 #include <iterator>
+#include <string>
 
 #include "base/assert.h"
 

@@ -13,14 +13,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
+#include "scheduler/rollout/canary_state.h"
 #include "scheduler/rollout/rollout_trial.h"
 
 namespace coterie {
-
-enum class CanaryState : uint8_t { running = 1, promoted, rolled_back, ended };
-std::string_view to_string(CanaryState state);
 
 inline constexpr uint32_t kCanaryHeardMax = 100'000;
 inline constexpr uint32_t kCanaryExamplesMax = 100'000'000;  // of one observation

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "fl_server/events/log_subscriber.h"
 #include "fl_server/events/metrics_subscriber.h"
+#include "scheduler/rollout/canary_state.h"
 #include "tests/support/matchers.h"
 
 namespace coterie {
