@@ -1,7 +1,10 @@
 // A real server has a bad canary: a share of real devices gets it, what they say has the server take it back by itself,
 // and they have the old version again; killed in the middle of it, it knows what it has heard.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include "base/os/file.h"
+#include "secure/identity/key_file.h"
+#include "tests/integration/demo/demo_process.h"
 #include "tests/integration/support/fixture.h"
 
 namespace coterie::integration {
@@ -13,13 +16,13 @@ class Canary : public ServerTest {
  protected:
   void SetUp() override {
     start();
-    before_ = job_of(1);
-    after_ = job_of(2);
+    before_ = job_of(kValues);
+    after_ = job_of(2 * kValues);
     for (size_t i = 0; i < kDevices; ++i) devices_.push_back(enrolled_device());
   }
-  std::string job_of(uint32_t rounds) {
-    nlohmann::json spec = spec_for(1'000, rounds);  // so many devices never come: it makes no other version
-    const auto job = admin_->create_job(flat_model(kValues), spec);
+  // Its round waits for more devices than ever come: it makes no other version.
+  std::string job_of(size_t values) {
+    const auto job = admin_->create_job(flat_model(values), spec_for(1'000, 1));
     EXPECT_TRUE(test::is_ok(job));
     return job.value_or("");
   }
@@ -100,6 +103,48 @@ TEST_F(Canary, ThatIsBadIsTakenBackFromRealDevicesAlsoWhereTheServerIsKilledMean
   const auto shown = admin_->ask("GET", canary);
   ASSERT_OK(shown);
   EXPECT_EQ((*shown)["state"], "rolled_back");
+}
+
+// What an app's user types. A device keeps one file, whose model changes with what it is to use.
+TEST_F(Canary, IsFetchedByDevicesAndTakenBackFromTheirFiles) {
+  ASSERT_OK(os::write_file_atomically(directory_ / "ca.pem", as_bytes(server_->ca_pem())));
+  const auto fetch = [&](const std::string& name) {
+    DemoProcess process(directory_.path(),
+                        {"device", "model", "--server", server_->device_url(), "--ca", directory_ / "ca.pem",
+                         "--state-dir", directory_ / name, "-o", directory_ / (name + ".cotf")});
+    const int status = process.wait();
+    return status == 0 ? process.output() : std::to_string(status) + ": " + process.errors();
+  };
+  const auto file = [&](const std::string& name) {
+    return os::read_file(directory_ / (name + ".cotf"), 1 << 20).value_or(Bytes());
+  };
+  EXPECT_THAT(fetch("nobody"), testing::HasSubstr("has no identity"));
+  const std::vector<std::string> names = {"one", "two", "three"};
+  for (const std::string& name : names) {
+    ASSERT_OK(os::make_directories(directory_ / name));
+    const auto signer = load_or_create_signer(directory_ / name + "/identity.key", KeyAlgorithm::ed25519);
+    ASSERT_OK(signer);
+    const auto client = connect_to(server_->device_url(), server_->ca_pem());
+    ASSERT_TRUE(std::holds_alternative<EnrollReply>(DeviceApi(*client, **signer).enroll(token_, "test")));
+  }
+  EXPECT_THAT(fetch("one"), testing::HasSubstr("no model is promoted"));
+  ASSERT_OK(admin_->ask("POST", path_of(before_) + "/models/0:promote"));
+  for (const std::string& name : names) EXPECT_THAT(fetch(name), testing::HasSubstr("version 0 of job " + before_));
+  const Bytes before = file("one");
+  const auto opened = admin_->ask("POST", path_of(after_) + "/models/0:canary", {{"percent", 99}});
+  ASSERT_OK(opened);
+  size_t with = 0;
+  for (const std::string& name : names) {
+    const bool has_canary = fetch(name).find("version 0 of job " + after_) != std::string::npos;
+    EXPECT_EQ(has_canary, file(name) != before);
+    with += has_canary;
+  }
+  EXPECT_GT(with, 0u) << "none of three at 99 %: once in a million times";
+  ASSERT_OK(admin_->ask("POST", path_of(after_) + "/canaries/" + (*opened)["id"].get<std::string>() + ":end"));
+  for (const std::string& name : names) {
+    EXPECT_THAT(fetch(name), testing::HasSubstr("version 0 of job " + before_));
+    EXPECT_EQ(file(name), before);
+  }
 }
 
 }  // namespace
