@@ -81,6 +81,13 @@ void CrashScene::operate() {
   ask("POST", job + "/models/1:promote");
   ask("POST", job + "/models/2:promote");
   ask("POST", job + "/models:rollback");
+  const nlohmann::json canary = ask("POST", job + "/models/2:canary", {{"percent", 50}});
+  if (canary.contains("id")) {
+    const std::string path = job + "/canaries/" + canary["id"].get<std::string>();
+    const nlohmann::json one = {{"source", "a"}, {"both", 1}, {"only_new", 0}, {"only_old", 0}, {"neither", 0}};
+    ask("POST", path + ":observe", {{"observations", nlohmann::json::array({one})}});
+    ask("POST", path + ":end");
+  }
   const nlohmann::json token = ask("POST", "/admin/v1/enrollment-tokens", {{"uses", 1}});
   if (token.contains("token")) {
     integration::RawDevice device(server_->device_url(), server_->ca_pem());

@@ -152,7 +152,11 @@ ArmRun& Tuning::run(size_t arm) {
   return *found;
 }
 
-const ArmRun& Tuning::run_of(size_t arm) const { return const_cast<Tuning*>(this)->run(arm); }
+const ArmRun& Tuning::run_of(size_t arm) const {
+  const auto found = std::ranges::find(runs_.back(), arm, &ArmRun::arm);
+  COT_ASSERT(found != runs_.back().end());
+  return *found;
+}
 
 std::string Tuning::model_before(size_t arm) const {
   if (runs_.size() == 1) return "";
