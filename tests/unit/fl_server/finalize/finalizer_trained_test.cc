@@ -105,6 +105,24 @@ TEST(TrainedRounds, MoveWhatIsTrainedAndLeaveAllElseToTheBit) {
   }
 }
 
+// Norms of each device's own: no update has them, and the server's keep the bits that the first version has.
+TEST(TrainedRounds, LeaveWhatIsADevicesOwnToTheBit) {
+  const std::vector<float> base = base_values();
+  for (const Statistics statistics : {Statistics::averaged, Statistics::pooled}) {
+    FrozenRound round(StrategySettings(), model_of(base), [statistics](HorizontalSettings& settings) {
+      settings.training.personal = PersonalSettings{.norms = true};
+      settings.strategy.statistics = statistics;
+    });
+    ASSERT_EQ(round.update_values(), kLastCount + kFirstCount);
+    const std::vector<float> update(kLastCount + kFirstCount, 0.25f);
+    const std::vector<float> moved = after(round, {{update, 1}, {update, 3}});
+    ASSERT_EQ(moved.size(), kValues);
+    EXPECT_TRUE(std::equal(moved.begin() + kMean, moved.end(), base.begin() + kMean));
+    for (uint64_t i = 0; i < kLastCount; ++i) EXPECT_NEAR(moved[kLast + i], base[kLast + i] + 0.25f, 1e-6);
+    for (uint64_t i = 0; i < kFirstCount; ++i) EXPECT_NEAR(moved[kFirst + i], base[kFirst + i] + 0.25f, 1e-6);
+  }
+}
+
 // A job that was created before updates could leave something out: its devices send every value, and go on so.
 TEST(TrainedRounds, OfAnOlderJobHaveEveryValue) {
   const std::vector<float> base = base_values();
