@@ -105,7 +105,7 @@ TEST(CppBinding, TunesAModelAndKeepsItIfItIsBetter) {
   ASSERT_TRUE(tuned);
   EXPECT_EQ(tuning.held_out, 15u);
   EXPECT_GT(tuning.accuracy_after, tuning.accuracy_before);
-  EXPECT_FALSE(tuned->fine_tune(images, 0.25f, {.learning_rate = 5}, &tuning));
+  EXPECT_FALSE(tuned->fine_tune(images, 0.25f, {.learning_rate = 1e-30f}, &tuning));
   EXPECT_EQ(tuning.is_better, 0);
   expect_error(COTERIE_CANCELLED, "ended by on_step",
                [&] { (void)model.fine_tune(images, 0.25f, options(), nullptr, [] { return false; }); });

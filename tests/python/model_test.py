@@ -92,7 +92,7 @@ class Models(support.Folder, unittest.TestCase):
         self.assertEqual(tuning.held_out, len(self.images) // 4)
         self.assertGreater(tuning.after.accuracy, tuning.before.accuracy)
         self.assertEqual(self.model.to_bytes(), before)
-        worse = tuning.model.fine_tune((self.images, self.labels), held_out_share=0.25, learning_rate=5)
+        worse = tuning.model.fine_tune((self.images, self.labels), held_out_share=0.25, learning_rate=1e-30)
         self.assertIsNone(worse.model)
         with self.assertRaises(coterie.InvalidArgument):
             self.model.fine_tune((self.images, self.labels), held_out_share=0.9)

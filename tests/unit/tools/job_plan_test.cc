@@ -117,6 +117,26 @@ TEST(JobPlan, CountsTheValuesThatTravelWhereOthersDoNotTrain) {
   EXPECT_GT(lora.device.operations, whole.device.operations) << "the companions' own";
 }
 
+TEST(JobPlan, CountsWhatADeviceKeepsAndTrainsOfItsOwn) {
+  const Model model = *Model::load(mlp());
+  nlohmann::json job = job_at(SecurityLevel::none);
+  const JobPlan whole = plan_of_job(job);
+  EXPECT_EQ(whole.device.own_bytes, 0u);
+  job["training"]["personal"] = {{"parameters", {"dense2.*"}}};
+  const JobPlan part = plan_of_job(job);
+  EXPECT_EQ(part.device.own_bytes, (64 * 10 + 10) * sizeof(float));
+  EXPECT_EQ(part.device.up_bytes, (64 * 64 + 64) * sizeof(float));
+  EXPECT_EQ(part.device.examples, whole.device.examples);
+  job["training"]["personal"]["first_epochs"] = 3;
+  EXPECT_EQ(plan_of_job(job).device.examples, whole.device.examples + 300);
+  job["training"]["personal"] = {{"kind", "model"}, {"lambda", 1}};
+  const JobPlan ditto = plan_of_job(job);
+  EXPECT_EQ(ditto.device.own_bytes, model.value_count() * sizeof(float));
+  EXPECT_EQ(ditto.device.up_bytes, whole.device.up_bytes);
+  EXPECT_EQ(ditto.device.examples, 2 * whole.device.examples);
+  EXPECT_EQ(ditto.device.operations, 2 * whole.device.operations);
+}
+
 TEST(JobPlan, CountsVersionsThatComeAsDeltas) {
   nlohmann::json job = job_at(SecurityLevel::none);
   job["rounds"]["count"] = 10;
@@ -218,6 +238,10 @@ TEST(JobCheck, NamesWhatAServerWouldRefuse) {
   EXPECT_THAT(pointers(check_job(job, mlp()).problems), ElementsAre("/model"));
 
   job.erase("model");
+  job["training"]["personal"] = {{"parameters", {"dense3.*"}}};
+  EXPECT_THAT(check_job(job, mlp()).problems,
+              ElementsAre(testing::Field(&Problem::detail, HasSubstr("personal: dense3.* matches no parameter"))));
+  job["training"].erase("personal");
   job["training"]["freeze"] = {"nothing.*"};
   EXPECT_THAT(pointers(check_job(job, mlp()).problems), ElementsAre("/training"));
   job["training"] = {{"lora", {{"rank", 4096}}}};
