@@ -6,6 +6,7 @@
 #include "base/os/clock.h"
 #include "fl_server/net/blob_response.h"
 #include "fl_server/net/frame_response.h"
+#include "fl_server/runtime/ticket_terms.h"
 #include "fl_server/store/canary_store.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"

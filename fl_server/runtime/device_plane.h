@@ -1,41 +1,36 @@
-// DevicePlane: the shell around the pure machines of a node that talks to devices: the check-in desk, the round intake
-// and the ingest machine. One thread (the core) steps them; effects go to the store's thread and the compute pool and
-// come back as events. Which rounds there are the scheduler says (RoundBoard). Nothing here decides anything.
+// DevicePlane: a node that talks to devices: the shell around its round intake (round_intake.h), the threads that its
+// machines step on, and the door to what else it has: the waiting room (check-ins) and the upload desk (updates). The
+// scheduler says which rounds there are (RoundBoard). Nothing here decides anything.
 //
 // Threading: every public method may be called from any thread; callbacks run on the core's thread and must only hand
 // the answer on.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <variant>
 
-#include "aggregation/accumulate/kept_updates.h"
-#include "aggregation/accumulate/ring_sum.h"
-#include "fl_server/core/attempt_terms.h"
-#include "fl_server/core/ingest_machine.h"
 #include "fl_server/core/round_intake.h"
 #include "fl_server/runtime/fleet_link.h"
-#include "fl_server/runtime/ticket_terms.h"
 #include "fl_server/runtime/upload_slot.h"
-#include "fl_server/runtime/work_loop.h"
-#include "fl_server/runtime/work_pool.h"
+#include "fl_server/runtime/work_loops.h"
 #include "fl_server/settings/device_plane_settings.h"
 #include "fl_server/store/accept_store.h"
 #include "fl_server/store/blob_store.h"
 #include "fl_server/store/ledger_store.h"
 #include "fl_server/telemetry/metrics.h"
 #include "proto/messages/update.h"
-#include "scheduler/selection/checkin_desk.h"
 #include "secure/crypto/mac.h"
+#include "secure/identity/ticket.h"
 
 namespace coterie {
+
+class UploadDesk;
+class WaitingRoom;
 
 // What the device plane works on; outlives it.
 struct DevicePlaneParts {
@@ -87,7 +82,7 @@ class DevicePlane final : public RoundBoard {
                  std::function<void(Result<LogProof>)> answer);
 
   // Runs `task` on the store's thread, in turn.
-  void on_store(std::function<void()> task) { store_.post(std::move(task)); }
+  void on_store(std::function<void()> task) { loops_.store.post(std::move(task)); }
 
   // ---- Uploads
   // `slot` is answered (UploadSlot): admitted, or decided at once. After an admission: received() or lost(), as
@@ -98,88 +93,35 @@ class DevicePlane final : public RoundBoard {
   void received(UploadId upload, UploadBody body, const RoundTotals& contribution);
   void lost(UploadId upload);
 
-  uint64_t bytes_in_flight() const { return bytes_in_flight_; }
+  uint64_t bytes_in_flight() const;
 
   // ---- For who decides which requests are answered at all
   // How long the oldest task waits for its turn: of the core, and of the store's thread.
-  Millis core_delay() const { return core_.delay(); }
-  Millis store_delay() const { return store_.delay(); }
+  Millis core_delay() const { return loops_.core.delay(); }
+  Millis store_delay() const { return loops_.store.delay(); }
   // How many devices are steered here (CheckinDesk::steered), as of a moment ago.
-  uint64_t devices_steered() const { return devices_steered_; }
+  uint64_t devices_steered() const;
 
  private:
-  struct Upload {
-    RoundKey key;
-    DeviceId device;
-    std::shared_ptr<UploadSlot> slot;
-    UploadBody body;
-    uint64_t bytes = 0;
-    std::optional<HandedModel> handed = {};
-    uint64_t versions_late = 0;  // once it is admitted
-  };
-  struct LiveRound {  // one that the intake serves
-    RoundNotice notice;
-    AttemptTerms terms;
-    std::shared_ptr<Accumulator> sum;  // of the open batch: a RingSum, or where the round keeps them its updates
-  };
-  struct LiveBatch {
-    std::shared_ptr<Accumulator> sum;
-    PartialRecord partial;  // its id is empty until the batch is spilled
-    Instant began;
-  };
-
   // All below run on the core thread.
-  void step_ingest(const IngestEvent& event);
-  void run(DeskEffects effects);
-  void note_outcomes();
-  void run(IngestEffects effects);
-  void perform(DeskEffect& effect);
-  void perform(IngestEffect& effect);
-  void give_ticket(const GiveTicket& effect);
-  void looked_up(const LookUpAccepted& asked, const Result<UpdateFate>& fate);
-  void count_waste(const RefuseUpload& refused);
-  void decide(UploadId upload, UploadDecision decision);
-  void add_update(UploadId upload, BatchId batch);
-  std::shared_ptr<Accumulator> make_sum(const LiveRound& round);
-  void spill(const SpillBatch& effect);
-  void commit(const CommitBatch& effect);
-  void drop(BatchId batch);
-  void step_intake(const IntakeEvent& event);
-  void perform(const IntakeEffect& effect);
-  void ask_who_is_accepted(const RoundKey& key);
-  void take_up(const TakeUp& effect);
-  void give_up(const RoundKey& key);
+  void step(const IntakeEvent& event);
+  void perform(const AskAccepted& effect);
+  void perform(const TakeUp& effect);
+  void perform(const GiveUp& effect);
+  void perform(const LookForRounds&);
+  void perform(const StepIngest& effect);
   void on_deadline();
   std::optional<Instant> next_deadline() const;
 
-  DevicePlaneSettings settings_;
-  DevicePlaneParts parts_;
-  const std::string incarnation_;
-  NodeEvents* events_ = nullptr;
+  const DevicePlaneSettings settings_;
+  const DevicePlaneParts parts_;
   RefreshRounds refresh_;
+  std::atomic<uint64_t> next_id_{1};  // of waiters and uploads
 
-  CheckinDesk desk_;
-  CheckinCounts counted_ = {};         // of the desk's, as the metrics have them
+  WorkLoops loops_;
+  std::unique_ptr<WaitingRoom> room_;
+  std::unique_ptr<UploadDesk> uploads_;
   std::optional<RoundIntake> intake_;  // once started
-  IngestMachine ingest_;
-  std::map<Population, uint64_t> waiting_;
-  std::map<RoundKey, LiveRound> rounds_;
-  std::unordered_map<WaiterId, std::function<void(CheckinAnswer)>> waiters_;
-  std::unordered_map<UploadId, Upload> uploads_;  // that are not decided
-  std::map<BatchId, LiveBatch> batches_;
-  std::shared_ptr<RingSum> spare_sum_;  // the last round's buffer: its pages are there already
-
-  std::atomic<uint64_t> next_id_{1};
-  std::atomic<uint64_t> bytes_in_flight_{0};
-  std::atomic<uint64_t> devices_steered_{0};
-  std::mutex idle_mutex_;
-  std::condition_variable idle_changed_;
-  bool idle_ = true;
-  bool draining_ = false;  // core thread
-
-  WorkPool pool_;
-  WorkLoop store_;
-  WorkLoop core_;
 };
 
 }  // namespace coterie

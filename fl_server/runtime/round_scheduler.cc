@@ -9,6 +9,7 @@
 #include "fl_server/finalize/orphan_partials.h"
 #include "fl_server/privacy/round_plan.h"
 #include "fl_server/runtime/open_masks.h"
+#include "fl_server/runtime/seconds.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
 #include "secure/identity/manifest.h"
@@ -18,8 +19,6 @@ namespace {
 
 constexpr size_t kCleanUpBatch = 1000;
 constexpr Millis kClockLookEvery{1'000};
-
-double seconds_since(Instant begin) { return std::chrono::duration<double>(os::monotonic_now() - begin).count(); }
 
 // The plan of the attempt: the job's with what is the round's, and with the ledger's heads from when it was opened.
 Result<RoundPlan> make_plan(const RoundSchedulerParts& parts, const RoundNotice& notice) {

@@ -36,6 +36,14 @@ inline uint64_t versions_late(const std::optional<HandedModel>& handed, ModelVer
   return handed && handed->version < base ? base.value() - handed->version.value() : 0;
 }
 
+// What an update is held to that comes so late. It is shorter by its weight, so that no device gains by saying that it
+// is not late.
+inline UpdateRules late_rules(const Plan& plan, uint64_t versions_late) {
+  UpdateRules rules = plan.update;
+  if (versions_late > 0) rules.clip_l2 *= staleness_weight(versions_late, plan.staleness);
+  return rules;
+}
+
 // What the intake is told of an upload that comes when its round takes no more. Only a device whose ticket admits it to
 // a later round need know for certain that this one is over: nobody can tell it that of an attempt that is forgotten.
 inline AcceptedLookedUp looked_up(const LookUpAccepted& asked, const Result<UpdateFate>& fate, bool may_join) {

@@ -37,6 +37,7 @@ void SimNode::boot() {
   desk_.emplace(DeskLimits{}, PaceSettings{}, world_.prng().next());
   intake_.emplace(IntakeSettings{.can_look = true});
   ingest_.emplace(small_limits());
+  records_.emplace(life());
   NodeReport self;
   self.node = "node" + std::to_string(index_);
   self.incarnation = life();
@@ -62,6 +63,7 @@ void SimNode::crash() {
   uploads_.clear();
   sums_.clear();
   batches_.clear();
+  records_.reset();
   armed_.reset();
   world_.queue().after(world_.some_delay(Millis(5'000)), [this] { boot(); });
 }
@@ -354,6 +356,7 @@ void SimNode::answer(UploadId upload, UploadAnswer answer) {
 void SimNode::add(const AddUpdate& effect) {
   const Upload& upload = uploads_.at(effect.upload);
   batches_[effect.batch].key = upload.key;
+  records_->add(effect.batch);
   world_.oracle().added(upload.key, upload.device, upload.training);
   if (upload.masked) {
     return world_.queue().after(world_.some_delay(Millis(5)),
@@ -380,11 +383,8 @@ void SimNode::add(const AddUpdate& effect) {
 // The lanes are read while they are written, and the buffer is cleared behind: whatever were added meanwhile would be
 // in this batch without a row of it.
 void SimNode::spill(const SpillBatch& effect) {
-  Batch& batch = batches_.at(effect.batch);
-  batch.partial = {.id = life() + "/" + std::to_string(effect.batch.value()),
-                   .key = effect.key,
-                   .totals = effect.totals,
-                   .blob = {}};
+  records_->spill(effect, world_.queue().now());
+  records_->check();
   const Millis written = world_.some_delay(world_.options().spill_delay_max);
   const Millis durable = written + world_.some_delay(world_.options().spill_delay_max);
   world_.queue().after(written, alive_guard([this, id = effect.batch, key = effect.key] {
@@ -399,36 +399,38 @@ void SimNode::write_partial(BatchId id) {
   if (world_.faults_are_on() && world_.prng().chance(world_.options().spill_failure)) {
     return step(BatchSpilled{id, Error(ErrorCode::storage_full, "the disk is full")});
   }
-  Batch& batch = batches_.at(id);
-  const PartialRecord& partial = batch.partial;
+  const Batch& batch = batches_.at(id);
+  const PartialRecord& partial = records_->partial(id);
   Bytes frame = encode_head(PartialSumHeader{partial.key, partial.id, static_cast<uint32_t>(partial.totals.updates),
                                              partial.totals.weight, batch.lanes.size()});
   const auto* lanes = reinterpret_cast<const uint8_t*>(batch.lanes.data());
   frame.insert(frame.end(), lanes, lanes + batch.lanes.size() * sizeof(uint64_t));
-  batch.partial.blob = *world_.partials().put(frame);
+  records_->spilled(id, *world_.partials().put(frame));
   step(BatchSpilled{id, {}});
 }
 
 void SimNode::commit(const CommitBatch& effect) {
   ask_store<BatchOutcome>(
-      [&w = world_, partial = batches_.at(effect.batch).partial, rows = effect.rows]() -> BatchOutcome {
+      [&w = world_, partial = records_->partial(effect.batch), rows = effect.rows]() -> BatchOutcome {
         BatchOutcome outcome = w.store().accept_batch(partial, rows);
         if (std::holds_alternative<BatchConflict>(outcome)) ++w.oracle().verdict().conflicts;
         return outcome;
       },
       [](Error error) { return BatchOutcome(BatchUnknown{std::move(error)}); },
       [this, id = effect.batch](BatchOutcome outcome) {
-        if (std::holds_alternative<BatchDone>(outcome)) batches_.erase(id);
+        if (std::holds_alternative<BatchDone>(outcome)) {
+          records_->done(id, world_.queue().now());
+          batches_.erase(id);
+        }
         step(BatchAnswered{id, std::move(outcome)});
       });
 }
 
 void SimNode::drop(BatchId id) {
-  const auto batch = batches_.find(id);
-  if (batch == batches_.end()) return;
-  if (batch->second.partial.id.empty()) sums_[batch->second.key].clear();
-  else if (batch->second.partial.blob != Digest{}) COT_ASSERT(world_.partials().remove(batch->second.partial.blob));
-  batches_.erase(batch);
+  const BatchLeft left = records_->drop(id);
+  const auto batch = batches_.extract(id);
+  if (left.is_in_sum) sums_[batch.mapped().key].clear();
+  if (left.blob) COT_ASSERT(world_.partials().remove(*left.blob));
 }
 
 }  // namespace coterie::simulation

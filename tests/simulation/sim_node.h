@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "device_sdk/client/participant_machine.h"
+#include "fl_server/core/batch_records.h"
 #include "fl_server/core/ingest_machine.h"
 #include "fl_server/core/round_intake.h"
 #include "proto/messages/update.h"
@@ -56,8 +57,7 @@ class SimNode {
  private:
   struct Batch {
     RoundKey key;
-    std::vector<uint64_t> lanes;
-    PartialRecord partial;  // its id is empty until the batch is spilled
+    std::vector<uint64_t> lanes;  // once they are copied out
   };
   struct Upload {
     RoundKey key;
@@ -128,6 +128,7 @@ class SimNode {
   std::map<UploadId, Upload> uploads_;
   std::map<RoundKey, std::vector<uint64_t>> sums_;  // the sum buffer of each round
   std::map<BatchId, Batch> batches_;
+  std::optional<BatchRecords> records_;  // of those
   std::optional<Instant> armed_;
   uint64_t next_id_ = 1;
 };

@@ -1,0 +1,142 @@
+#include "fl_server/runtime/batch_sums.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "aggregation/accumulate/kept_updates.h"
+#include "base/log.h"
+#include "fl_server/runtime/seconds.h"
+#include "fl_server/runtime/ticket_terms.h"
+#include "fl_server/runtime/update_norm.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/update/update_decoder.h"
+#include "proto/messages/analytics_check.h"
+#include "secure/quantize/eden.h"
+
+namespace coterie {
+namespace {
+
+constexpr uint64_t kSpillBytes = 1 << 20;
+constexpr const char* kIsServed = "an update is added to a round that is served";
+
+Status add_to(Accumulator& sum, UploadBody& body, const UpdateRules& rules,
+              const std::optional<AnalyticsRules>& analytics, const DeviceId& device) {
+  if (body.masked) {
+    sum.merge(body.lanes);  // behind masks there is nothing to judge: the sum's check lanes are, when it is opened
+    return {};
+  }
+  if (body.eden) {
+    COT_TRY(decode_eden(body.eden->scale, rules.quantization.bits, body.eden->rotation_seed,
+                        rules.fixed_point.value_abs_max, body.decoded));
+  }
+  // Pooled statistics are outside the clip, and which values they are only the model says. Without noise, which does
+  // not go with them, the clip protects nobody but the model.
+  if (rules.encoding != UpdateEncoding::float32_pooled) COT_TRY(check_norm(body.values, rules));
+  if (analytics) COT_TRY(check_lanes(*analytics, body.values));
+  return sum.add(body.values, body.weight, device);
+}
+
+// In pieces. It is not durable before it is finished.
+Result<std::unique_ptr<BlobWriter>> write(BlobStore& partials, const PartialRecord& partial, const Accumulator& sum) {
+  COT_ASSIGN(std::unique_ptr<BlobWriter> writer, partials.create());
+  COT_TRY(writer->append(
+      encode_head(PartialSumHeader{partial.key, partial.id, static_cast<uint32_t>(partial.totals.updates),
+                                   partial.totals.weight, sum.lane_count()})));
+  const ByteView lanes(reinterpret_cast<const uint8_t*>(sum.lanes().data()), sum.lanes().size_bytes());
+  for (size_t at = 0; at < lanes.size(); at += kSpillBytes) {
+    COT_TRY(writer->append(lanes.subspan(at, std::min<size_t>(kSpillBytes, lanes.size() - at))));
+  }
+  return writer;
+}
+
+}  // namespace
+
+// ---- Rounds
+
+void BatchSums::take_up(const RoundNotice& notice, const AttemptTerms& terms) {
+  Round& round = rounds_[notice.key];
+  round.plan = notice.plan;
+  round.lane_count = terms.lane_count;
+  round.keeps_updates = notice.keeps_updates;
+}
+
+void BatchSums::give_up(const RoundKey& key) {
+  const auto entry = rounds_.extract(key);
+  if (!entry) return;
+  Round& round = entry.mapped();
+  // A sum that no batch has any more is kept for the next round.
+  if (round.sum.use_count() == 1 && !round.keeps_updates) spare_ = std::static_pointer_cast<RingSum>(round.sum);
+}
+
+std::shared_ptr<Accumulator> BatchSums::make_sum(const Round& round) {
+  const FixedPointSpec spec = summed_as(round.plan.update);
+  if (round.keeps_updates) return std::make_shared<KeptUpdates>(round.lane_count, spec);
+  const std::shared_ptr<RingSum> spare = std::exchange(spare_, nullptr);
+  if (spare && spare->lane_count() == round.lane_count && spare->spec() == spec) return spare;
+  return std::make_shared<RingSum>(round.lane_count, spec);
+}
+
+// ---- A batch
+
+void BatchSums::post(IngestEvent event) {
+  parts_.loops.core.post([this, event = std::move(event)] { answer_(event); });
+}
+
+void BatchSums::add(const AddUpdate& asked, Update update) {
+  Round& round = must_find(rounds_, update.key, kIsServed);
+  if (!round.sum) round.sum = make_sum(round);
+  records_.add(asked.batch);
+  sums_[asked.batch] = round.sum;
+  parts_.loops.pool.post([this, id = asked.upload, sum = round.sum, update = std::move(update),
+                          rules = late_rules(round.plan, update.versions_late),
+                          analytics = round.plan.analytics]() mutable {
+    Status added = add_to(*sum, update.body, rules, analytics, update.device);
+    update.body = {};  // its memory is free before the next upload is let in
+    post(UpdateAdded{id, std::move(added)});
+  });
+}
+
+// As soon as the sum is written, though not durable, the buffer takes the next batch.
+void BatchSums::spill(const SpillBatch& asked) {
+  const PartialRecord& record = records_.spill(asked, os::monotonic_now());
+  const auto& sum = must_find(sums_, asked.batch, "a batch that is written has its sum");
+  parts_.loops.pool.post([this, id = asked.batch, partial = record, sum] {
+    Result<std::unique_ptr<BlobWriter>> writer = write(parts_.partials, partial, *sum);
+    sum->clear();  // also if that failed: its devices are asked to send again
+    post(BufferReleased{id});
+    Result<Digest> blob = writer ? (*writer)->finish() : Result<Digest>(writer.error());
+    parts_.loops.core.post([this, id, blob = std::move(blob)] {
+      if (blob) records_.spilled(id, *blob);
+      answer_(BatchSpilled{id, blob ? Status() : Status(blob.error())});
+    });
+  });
+}
+
+void BatchSums::commit(const CommitBatch& asked) {
+  parts_.loops.store.post([this, id = asked.batch, rows = asked.rows, partial = records_.partial(asked.batch)] {
+    BatchOutcome outcome = parts_.accepts.accept_batch(partial, rows);
+    parts_.loops.core.post([this, id, outcome = std::move(outcome)] {
+      // Any other outcome is the machine's to decide: it asks again, or drops the batch.
+      if (std::holds_alternative<BatchDone>(outcome)) {
+        const std::optional<Millis> took = records_.done(id, os::monotonic_now());
+        if (took) parts_.metrics.batch_committed(in_seconds(*took));
+        sums_.erase(id);
+      }
+      answer_(BatchAnswered{id, outcome});
+    });
+  });
+}
+
+void BatchSums::drop(BatchId batch) {
+  const BatchLeft left = records_.drop(batch);
+  const auto sum = sums_.extract(batch);
+  if (left.is_in_sum) sum.mapped()->clear();
+  if (!left.blob) return;
+  parts_.loops.store.post([this, blob = *left.blob] {
+    if (const Status removed = parts_.partials.remove(blob); !removed) {
+      log(LogLevel::warning, "partial_not_removed", {{"reason", removed.error().message()}});
+    }
+  });
+}
+
+}  // namespace coterie
