@@ -26,9 +26,9 @@ FleetSide::FleetSide(std::unique_ptr<PeerClient> client, RoundScheduler& schedul
       events_(std::make_unique<PeerEvents>(
           observers.events,
           [&scheduler](const JobId& job, const Population& population) { return scheduler.now_of(job, population); })),
-      service_(std::make_unique<PeerService>(scheduler, events_.get())),
+      service_(std::make_unique<PeerService>(scheduler.cohorts(), events_.get())),
       remote_cohorts_(std::make_unique<RemoteCohorts>(*client_, [this] { return member_->owner_url(); })),
-      cohorts_(std::make_unique<CohortRouter>(scheduler, *remote_cohorts_)) {}
+      cohorts_(std::make_unique<CohortRouter>(scheduler.cohorts(), *remote_cohorts_)) {}
 
 FleetSide::~FleetSide() = default;
 

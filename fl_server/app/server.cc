@@ -149,7 +149,7 @@ Result<std::unique_ptr<Server::Parts>> Server::Parts::build(ServerConfig config,
                                           .devices = *devices,
                                           .observers = *observers,
                                           .http = *http}));
-  CohortOwner& cohorts = fleet ? fleet->cohorts() : rounds->scheduler();
+  CohortOwner& cohorts = fleet ? fleet->cohorts() : rounds->scheduler().cohorts();
   COT_ASSIGN(auto device_door, DeviceDoor::open(config, *keys, *stores, *devices, cohorts, *http));
   COT_ASSIGN(auto admin, AdminSide::open(config, started,
                                          {.keys = *keys,

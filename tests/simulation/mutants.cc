@@ -46,14 +46,17 @@ void alter(Mutant mutant, LeadEffects& effects) {
   }
 }
 
-void alter(Mutant mutant, AttemptEvent& event) {
-  auto* begin = std::get_if<BeginCohorts>(&event);
-  if (mutant == Mutant::sessions_over_rows && begin != nullptr) begin->has_accepted = false;
+void alter(Mutant mutant, LiveEvent& event) {
+  auto* begin = std::get_if<AttemptServed>(&event);
+  if (mutant == Mutant::sessions_over_rows && begin != nullptr) begin->served.has_accepted = false;
 }
 
-void alter(Mutant mutant, AttemptEffects& effects) {
+void alter(Mutant mutant, LiveEffects& effects) {
   if (mutant != Mutant::loss_untold) return;
-  std::erase_if(effects, [](const AttemptEffect& effect) { return std::holds_alternative<LoseAttempt>(effect); });
+  std::erase_if(effects, [](const LiveEffect& effect) {
+    const auto* told = std::get_if<TellJob>(&effect);
+    return told != nullptr && std::holds_alternative<AttemptLost>(told->event);
+  });
 }
 
 void alter(Mutant mutant, ParticipantEvent& event) {

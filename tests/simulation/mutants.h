@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "device_sdk/client/participant_machine.h"
-#include "fl_server/core/attempt_machine.h"
 #include "fl_server/core/ingest_machine.h"
+#include "fl_server/core/live_attempts.h"
 #include "scheduler/fleet/lead_machine.h"
 #include "scheduler/fleet/member_machine.h"
 #include "tests/simulation/options.h"
@@ -21,8 +21,8 @@ void alter(Mutant mutant, const IngestEvent& event, IngestEffects& effects,
 void alter(Mutant mutant, MemberEffects& effects);
 void alter(Mutant mutant, LeadEvent& event);
 void alter(Mutant mutant, LeadEffects& effects);
-void alter(Mutant mutant, AttemptEvent& event);
-void alter(Mutant mutant, AttemptEffects& effects);
+void alter(Mutant mutant, LiveEvent& event);
+void alter(Mutant mutant, LiveEffects& effects);
 void alter(Mutant mutant, ParticipantEvent& event);
 // What a broken device goes on with behind the event; nothing: as it is.
 std::optional<ParticipantState> altered(Mutant mutant, const ParticipantEvent& event, const ParticipantState& after,

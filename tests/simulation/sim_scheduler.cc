@@ -62,10 +62,9 @@ void SimScheduler::die(Millis rest_max) {
   epoch_.reset();
   machine_.reset();
   lead_.reset();
-  attempts_.clear();
+  attempts_.reset();
   calls_.clear();
   served_.reset();
-  waiting_ = nodes_ = 0;
   early_.clear();
   still_until_ = {};
   armed_.reset();
@@ -93,7 +92,7 @@ void SimScheduler::arm() {
   if (machine_) consider(machine_->next_deadline());
   if (served_) consider(served_->next_deadline());
   if (lead_) consider(lead_->next_deadline());
-  for (const auto& [key, attempt] : attempts_) consider(attempt.machine.next_deadline());
+  if (attempts_) consider(attempts_->next_deadline());
   if (!next || (armed_ && *armed_ <= *next)) return;
   armed_ = *next;
   world_.queue().at(*next, guard([this, armed = *next] {
@@ -105,11 +104,7 @@ void SimScheduler::arm() {
     if (machine_ && is_due(machine_->next_deadline())) step(TimePassed{});
     if (served_ && is_due(served_->next_deadline())) step(ServingEvent(ServingTime{}));
     if (lead_ && is_due(lead_->next_deadline())) step(LeadEvent(LeadTime{}));
-    std::vector<RoundKey> due;
-    for (const auto& [key, attempt] : attempts_) {
-      if (is_due(attempt.machine.next_deadline())) due.push_back(key);
-    }
-    for (const RoundKey& key : due) step_attempt(key, AttemptTime{});
+    if (attempts_ && is_due(attempts_->next_deadline())) step(LiveEvent(AttemptTime{}));
     if (alive_) arm();
   }));
 }
@@ -162,6 +157,7 @@ void SimScheduler::lead(LeaseEpoch epoch) {
   const Millis poll_every = Millis(400) + world_.some_delay(Millis(400));
   lead_.emplace(LeadSettings{.poll_every = poll_every, .settle = Millis(300)}, url(), world_.queue().now());
   served_.emplace();
+  attempts_.emplace();
   machine_.emplace(world_.job());
   run(machine_->start());
 }
@@ -194,23 +190,15 @@ void SimScheduler::perform(const LeadEffect& effect) {
       std::erase_if(self.world_.fleet().nodes,
                     [&](const auto& node) { return node.second.when + e.silent_for <= now; });
     }
-    void operator()(const TellNodes& e) {
-      self.nodes_ = e.nodes;
-      self.tell_pool();
-    }
-    void operator()(const TellPool& e) {
-      self.waiting_ = e.waiting;
-      self.tell_pool();
-    }
-    void operator()(const TellIssued& e) { self.step(TicketsIssued{e.key, e.total}); }
-    void operator()(const TellAccepted& e) { self.step(UpdatesAccepted{e.key, e.total}); }
-    void operator()(const LookAtAccepted& e) { self.look_at_accepted(e.key); }
+    void operator()(const TellNodes& e) { self.step(ServingEvent(NodesCounted{e.nodes})); }
+    void operator()(const TellPool& e) { self.step(ServingEvent(PoolHeard{e.population, e.waiting})); }
+    void operator()(const TellIssued& e) { self.step(ServingEvent(TicketsHeard{e.key, e.total})); }
+    void operator()(const TellAccepted& e) { self.step(ServingEvent(AcceptedHeard{e.key, e.total})); }
+    void operator()(const LookAtAccepted& e) { self.step(LiveEvent(RowsMayBeThere{e.key})); }
     void operator()(const WriteBoard& e) { self.write(e.board); }
   };
   std::visit(Visitor{*this}, effect);
 }
-
-void SimScheduler::tell_pool() { step(PoolChanged{waiting_, nodes_}); }
 
 void SimScheduler::hear() {
   using Returned = Result<std::vector<NodeRow>>;
@@ -259,7 +247,8 @@ void SimScheduler::run(RoundEffects effects) {
     if (auto* asked = std::get_if<AskRound>(&effect)) {
       ask(asked->serial, asked->request);
     } else if (auto* published = std::get_if<PublishRound>(&effect)) {
-      publish(*published);
+      step(LiveEvent(*published));
+      step(ServingEvent(*published));
     } else {
       step(ServingEvent(std::get<WithdrawRound>(effect)));
     }
@@ -267,23 +256,22 @@ void SimScheduler::run(RoundEffects effects) {
   arm();
 }
 
-void SimScheduler::publish(const PublishRound& published) {
-  if (published.notice.state == RoundState::frozen) step_attempt(published.notice.key, AttemptFrozen{});
-  step(ServingEvent(published));
+void SimScheduler::tell(const TellJob& told) {
+  post([this, event = told.event] { step(event); });
 }
 
 void SimScheduler::step(const ServingEvent& event) {
   struct Visitor {
     SimScheduler& self;
-    void operator()(const ChooseNow&) {
-      self.post([&s = self] { s.tell_pool(); });
-    }
+    void operator()(const TellJob& e) { self.tell(e); }
     void operator()(const AskBeforeServing& e) { self.ask_before_serving(e); }
     void operator()(const ServePublished& e) { self.serve(e); }
     void operator()(const StopServing& e) {
       self.step(LeadEvent(UnpostRound{e.key}));
-      self.end_attempt(e.key);
+      self.step(LiveEvent(e));
     }
+    void operator()(const SignAgain&) { self.world_.oracle().problem(&Verdict::stuck, "no clock was set here"); }
+    void operator()(const NoteUpdates&) {}
   };
   const ServingEffects effects = served_->step(event, world_.queue().now());
   served_->check();
@@ -309,11 +297,10 @@ void SimScheduler::ask_before_serving(const AskBeforeServing& asked) {
 
 void SimScheduler::serve(const ServePublished& served) {
   RoundNotice notice = served.round.notice;
-  const AttemptRules& rules = served.round.rules;
-  const Millis left = std::max(Millis(0), std::chrono::duration_cast<Millis>(rules.deadline - world_.queue().now()));
-  notice.assignment.not_after = world_.queue().wall() + left + kTicketLeeway;
+  const Now now{world_.queue().now(), world_.queue().wall()};
+  notice.assignment.not_after = assignment_end(served.round.rules.deadline, kTicketLeeway, now);
   COT_ASSERT(sign_manifest(notice.assignment, world_.signer()).has_value());
-  if (notice.state == RoundState::collecting) begin_cohorts(notice, rules, served.has_accepted);
+  begin_cohorts(served);
   step(LeadEvent(PostRound{std::move(notice)}));
 }
 
@@ -346,8 +333,7 @@ void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
       return won;
     });
   } else if (const auto* finalizing = std::get_if<FinalizeRound>(&request)) {
-    if (world.options().is_masked()) finalize_cohorts(serial, *finalizing);
-    else finalize(serial, *finalizing, {});
+    step(LiveEvent(FinalizeWanted{serial, *finalizing}));
   } else if (const auto* commit = std::get_if<CommitRound>(&request)) {
     ask_store<RoundCommitted, JobProgress>(serial, [&store, &world, e = *commit] {
       Result<JobProgress> progress = store.commit_round(world.job(), e, world.queue().wall());
@@ -359,31 +345,31 @@ void SimScheduler::ask(uint64_t serial, const RoundRequest& request) {
   }
 }
 
-// The masks of `sum`, if there are any, are opened first: after a while, as its cohorts change no more.
-void SimScheduler::finalize(uint64_t serial, const FinalizeRound& request, const std::optional<OpenSum>& sum) {
+// The masks of a sum are opened first: after a while, as its cohorts change no more.
+void SimScheduler::finalize(const FinalizeNow& asked) {
   using Returned = Result<FinalizedRound>;
-  const auto work = [&w = world_, request, sum, early = early_]() -> Returned {
+  const auto work = [&w = world_, asked, early = early_]() -> Returned {
     std::optional<SumMasks> masks;
-    if (sum) {
-      COT_ASSIGN(masks, open_masks(*sum, w.oracle()));
+    if (asked.sum) {
+      COT_ASSIGN(masks, open_masks(*asked.sum, w.oracle()));
     }
     if (w.options().mutant == Mutant::early_partials) w.store().show(&early);
+    const FinalizeRound& request = asked.request;
     Returned round =
         w.finalizer().finalize(request.job, request.round, request.base, w.queue().wall(), masks ? &*masks : nullptr);
     w.store().show(nullptr);
     return round;
   };
-  if (!sum) return ask_store<RoundFinalized, FinalizedRound>(serial, work);
   world_.ask_store<Returned>(
       reached_from_, fenced<FinalizedRound>(work), [](Error error) { return Returned(std::move(error)); },
-      [this, serial, key = request.round.key, incarnation = incarnation_](const Returned& round) {
+      [this, asked, incarnation = incarnation_](const Returned& round) {
         if (incarnation != incarnation_) return;
-        guard([this, serial, key, round] {
-          if (round) return step(RoundFinalized{serial, round});
+        guard([this, asked, round] {
+          const RoundKey& key = asked.request.round.key;
           // Nothing here damages what is stored: whoever is accepted is in the sum, and it can be opened.
-          if (round.error().code() == ErrorCode::data_loss)
+          if (asked.sum && !round && round.error().code() == ErrorCode::data_loss)
             world_.oracle().sum_mismatched(key, round.error().message());
-          step_attempt(key, SumNotFinalized{serial, round.error()});
+          step(LiveEvent(FinalizeDone{asked.serial, asked.request.job.id, key, asked.sum.has_value(), round}));
         })();
       });
 }

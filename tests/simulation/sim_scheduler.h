@@ -1,13 +1,13 @@
 // SimScheduler: one of the processes that may lead, on virtual time: the machines that ship (lease keeper, round,
-// served rounds, attempt, lead of a fleet) and the finalizer that ships, with an event queue in the place of threads.
-// It dies, stands still and is cut off; one that has lost the lead starts anew.
+// served rounds, live attempts, lead of a fleet) and the finalizer that ships, with an event queue in the place of
+// threads. It dies, stands still and is cut off; one that has lost the lead starts anew.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <variant>
 
-#include "fl_server/core/attempt_machine.h"
+#include "fl_server/core/live_attempts.h"
 #include "fl_server/core/served_rounds.h"
 #include "scheduler/fleet/lead_machine.h"
 #include "scheduler/lease/lease_keeper.h"
@@ -38,16 +38,8 @@ class SimScheduler {
                std::function<void(Status)> reply);
 
  private:
-  struct LiveAttempt {
-    AttemptMachine machine = AttemptMachine();
-    std::optional<FinalizeRound> finalize = {};  // asked for last
-  };
   using Taken = std::function<void(Status)>;
   using Asked = std::function<void(Result<CohortReply>)>;
-  struct Call {
-    RoundKey key;  // of the attempt that answers it
-    std::variant<Taken, Asked> answer;
-  };
 
   void die(Millis rest_max);
   void run(const LeaseEffects& effects);
@@ -57,23 +49,19 @@ class SimScheduler {
   void perform(const LeadEffect& effect);
   void hear();
   void write(const PostedBoard& board);
-  void tell_pool();
   void step(const RoundEvent& event);
   void run(RoundEffects effects);
-  void publish(const PublishRound& published);
   void step(const ServingEvent& event);
   void ask_before_serving(const AskBeforeServing& asked);
   void serve(const ServePublished& served);
   void ask(uint64_t serial, const RoundRequest& request);
-  void finalize(uint64_t serial, const FinalizeRound& request, const std::optional<OpenSum>& sum);
+  void tell(const TellJob& told);
 
-  void begin_cohorts(const RoundNotice& notice, const AttemptRules& rules, bool has_accepted);
-  void finalize_cohorts(uint64_t serial, const FinalizeRound& finalize);
-  void look_at_accepted(const RoundKey& key);
-  void step_attempt(const RoundKey& key, AttemptEvent event);
-  void run(const RoundKey& key, AttemptEffects effects);
-  void end_attempt(const RoundKey& key);
-  CohortCall expect(const RoundKey& key, std::variant<Taken, Asked> answer);
+  void step(LiveEvent event);
+  void begin_cohorts(const ServePublished& served);
+  void list_rows(const RoundKey& key);
+  void finalize(const FinalizeNow& asked);
+  CohortCall expect(std::variant<Taken, Asked> answer);
   std::variant<Taken, Asked> take(CohortCall call);
   void ask_accepted(const RoundKey& key, std::function<void(Result<std::vector<DeviceId>>)> answer);
 
@@ -98,12 +86,10 @@ class SimScheduler {
   std::optional<LeaseEpoch> epoch_;  // it leads, or thinks so
   std::optional<RoundMachine> machine_;
   std::optional<LeadMachine> lead_;
-  std::map<RoundKey, LiveAttempt> attempts_;  // whose updates are behind masks
-  std::map<CohortCall, Call> calls_;          // of devices that wait for an answer
-  uint64_t last_call_ = 0;
   std::optional<ServedRounds> served_;
-  uint64_t waiting_ = 0;  // devices, at so many nodes
-  uint32_t nodes_ = 0;
+  std::optional<LiveAttempts> attempts_;
+  std::map<CohortCall, std::variant<Taken, Asked>> calls_;  // of devices that wait for an answer
+  uint64_t last_call_ = 0;
   std::optional<Instant> armed_;
   std::vector<PartialRecord> early_;  // for Mutant::early_partials
 };

@@ -31,7 +31,7 @@ class ServerSides : public test::PartsWorld {
                             .http = *http_});
   }
   Result<std::unique_ptr<DeviceDoor>> device_door() {
-    return DeviceDoor::open(config_, *keys_, *stores_, *devices_, rounds_->scheduler(), *http_);
+    return DeviceDoor::open(config_, *keys_, *stores_, *devices_, rounds_->scheduler().cohorts(), *http_);
   }
   Result<std::unique_ptr<AdminSide>> admin() {
     return AdminSide::open(config_, os::wall_now(),
