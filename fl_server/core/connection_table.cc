@@ -26,7 +26,7 @@ std::optional<ConnectionId> ConnectionTable::evict(Instant now) {
   if (leaving_ >= std::max<size_t>(1, settings_.connections_max / 16)) return std::nullopt;
   const ConnectionId id = strangers_.front().id;
   strangers_.pop_front();
-  Connection& connection = connections_.at(id);
+  Connection& connection = must_find(connections_, id, "a stranger stands in line as long as it is there");
   connection.stranger.reset();
   connection.leaves = true;
   ++leaving_;

@@ -5,6 +5,11 @@
 #include "base/assert.h"
 
 namespace coterie {
+namespace {
+
+constexpr const char* kIsKept = "a task that waits is kept";
+
+}  // namespace
 
 Batcher::Batcher(BatcherSettings settings) : settings_(std::move(settings)) {
   COT_ASSERT(!settings_.batch_sizes.empty() && settings_.batch_sizes.front() == 1);
@@ -36,7 +41,7 @@ bool Batcher::end_if_done(TaskId id, const Task& task, std::vector<EndedTask>& e
 // Whoever calls takes it out of its lane's queue.
 void Batcher::drop_waiting(TaskId id, Task& task, TaskEnd end, std::vector<EndedTask>& ended) {
   const uint64_t rows = task.waiting();
-  lanes_.at(task.lane).rows -= rows;
+  must_find(lanes_, task.lane, "a task that waits has a lane").rows -= rows;
   rows_waiting_ -= rows;
   task.rows_dropped += rows;
   if (task.end == TaskEnd::whole) task.end = end;
@@ -49,7 +54,7 @@ void Batcher::drop_expired(Instant now, std::vector<EndedTask>& ended) {
   for (auto lane = lanes_.begin(); lane != lanes_.end();) {
     std::deque<TaskId>& queue = lane->second.queue;
     std::erase_if(queue, [&](TaskId id) {
-      Task& task = tasks_.at(id);
+      Task& task = must_find(tasks_, id, kIsKept);
       if (task.deadline > now) {
         next_deadline_ = std::min(next_deadline_, task.deadline);
         return false;
@@ -71,7 +76,7 @@ RowBatch Batcher::take(Instant now, std::vector<EndedTask>& ended) {
   RowBatch batch{.lane = chosen->first, .pieces = {}, .rows = *std::prev(larger)};
   for (uint64_t left = batch.rows; left > 0;) {
     const TaskId id = lane.queue.front();
-    Task& task = tasks_.at(id);
+    Task& task = must_find(tasks_, id, kIsKept);
     const uint64_t rows = std::min(left, task.waiting());
     batch.pieces.push_back({id, task.rows_taken, rows});
     task.rows_taken += rows;
@@ -88,7 +93,7 @@ void Batcher::finish(const RowBatch& batch, std::span<const bool> piece_failed, 
   COT_ASSERT(piece_failed.size() == batch.pieces.size());
   for (size_t i = 0; i < batch.pieces.size(); ++i) {
     const BatchPiece& piece = batch.pieces[i];
-    Task& task = tasks_.at(piece.task);
+    Task& task = must_find(tasks_, piece.task, "a task is kept until its last piece is back");
     task.rows_back += piece.rows;
     if (piece_failed[i] && task.waiting() > 0) {
       // Its answer is an error already, so the rest of it is computed for nobody.
@@ -114,7 +119,7 @@ void Batcher::check() const {
     COT_INVARIANT(std::ranges::is_sorted(lane.queue), "a lane's tasks are not in the order they came in");
     uint64_t rows = 0;
     for (const TaskId task_id : lane.queue) {
-      const Task& task = tasks_.at(task_id);
+      const Task& task = must_find(tasks_, task_id, kIsKept);
       COT_INVARIANT(task.lane == id, "a task waits in another task's lane");
       COT_INVARIANT(task.waiting() > 0, "a task without waiting rows waits");
       COT_INVARIANT(task.deadline >= next_deadline_, "a deadline comes before the next one that is looked for");
