@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include "secure/crypto/ristretto_encoding.h"
 #include "secure/crypto/sodium.h"
 
 namespace coterie {
@@ -11,7 +12,7 @@ static_assert(RistrettoScalar::kSize == crypto_core_ristretto255_SCALARBYTES);
 
 bool ristretto_is_valid(const RistrettoElement& element) {
   ensure_sodium();
-  return crypto_core_ristretto255_is_valid_point(element.bytes.data()) == 1;
+  return is_canonical_ristretto(element) && crypto_core_ristretto255_is_valid_point(element.bytes.data()) == 1;
 }
 
 RistrettoElement ristretto_from_hash(std::span<const uint8_t, 64> hash) {
@@ -21,14 +22,19 @@ RistrettoElement ristretto_from_hash(std::span<const uint8_t, 64> hash) {
   return element;
 }
 
-RistrettoElement ristretto_of_message(std::initializer_list<ByteView> parts) {
+RistrettoHash ristretto_message_hash(std::initializer_list<ByteView> parts) {
   ensure_sodium();
   crypto_hash_sha512_state state;
   crypto_hash_sha512_init(&state);
   for (const ByteView part : parts) crypto_hash_sha512_update(&state, part.data(), part.size());
-  std::array<uint8_t, crypto_hash_sha512_BYTES> hash{};
+  RistrettoHash hash;
+  static_assert(std::tuple_size_v<RistrettoHash> == crypto_hash_sha512_BYTES);
   crypto_hash_sha512_final(&state, hash.data());
-  return ristretto_from_hash(hash);
+  return hash;
+}
+
+RistrettoElement ristretto_of_message(std::initializer_list<ByteView> parts) {
+  return ristretto_from_hash(ristretto_message_hash(parts));
 }
 
 RistrettoScalar ristretto_random_scalar() {
@@ -48,7 +54,8 @@ RistrettoScalar ristretto_scalar_from_hash(std::span<const uint8_t, 64> hash) {
 Result<RistrettoElement> ristretto_multiply(const RistrettoScalar& scalar, const RistrettoElement& element) {
   ensure_sodium();
   RistrettoElement product;
-  if (crypto_scalarmult_ristretto255(product.bytes.data(), scalar.reveal().data(), element.bytes.data()) != 0) {
+  if (!is_canonical_ristretto(element) ||
+      crypto_scalarmult_ristretto255(product.bytes.data(), scalar.reveal().data(), element.bytes.data()) != 0) {
     return Error(ErrorCode::malformed, "not an element of ristretto255, or its product is the neutral one");
   }
   return product;

@@ -20,13 +20,19 @@ struct RistrettoElement {
 // A number below the group's order, little-endian.
 using RistrettoScalar = Secret<32>;
 
-// Whether the bytes encode an element (each has one encoding). The neutral one is an element too.
+// 64 uniform bytes that stand for an element.
+using RistrettoHash = std::array<uint8_t, 64>;
+
+// Whether the bytes encode an element (each has one encoding, RFC 9496 section 4.3.1). The neutral one is an element
+// too.
 bool ristretto_is_valid(const RistrettoElement& element);
 
 // The element that a hash of 64 bytes stands for (RFC 9496 section 4.3.4).
 RistrettoElement ristretto_from_hash(std::span<const uint8_t, 64> hash);
 
-// The same of SHA-512 over `parts`, one behind the other. Whoever calls keeps different lists of parts different.
+// SHA-512 over `parts`, one behind the other, and the element that it stands for. Whoever calls keeps different lists
+// of parts different.
+RistrettoHash ristretto_message_hash(std::initializer_list<ByteView> parts);
 RistrettoElement ristretto_of_message(std::initializer_list<ByteView> parts);
 
 // Uniform, and not zero.

@@ -46,8 +46,8 @@ class SecretNumbers {
 
 }  // namespace
 
-RistrettoElement psi_element(ByteView salt, std::string_view id) {
-  return ristretto_of_message({as_bytes("fl-psi-v1|"), salt, as_bytes(id)});
+RistrettoHash psi_hash(ByteView salt, std::string_view id) {
+  return ristretto_message_hash({as_bytes("fl-psi-v1|"), salt, as_bytes(id)});
 }
 
 PsiTag psi_tag(const RistrettoElement& doubly_blinded, size_t bytes) {

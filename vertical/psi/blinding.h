@@ -12,12 +12,16 @@
 
 #include "base/result.h"
 #include "secure/crypto/ristretto.h"
+#include "secure/crypto/ristretto_batch.h"
 #include "secure/crypto/secret.h"
 
 namespace coterie::vertical {
 
 // `salt` has 32 bytes for every id of a job.
-RistrettoElement psi_element(ByteView salt, std::string_view id);
+RistrettoHash psi_hash(ByteView salt, std::string_view id);
+inline RistrettoElement psi_element(ByteView salt, std::string_view id) {
+  return ristretto_from_hash(psi_hash(salt, id));
+}
 
 // The front of a doubly blinded element; what is compared. Only the first psi_tag_bytes() count, the rest is zero.
 using PsiTag = std::array<uint8_t, 16>;
@@ -29,6 +33,13 @@ class Blinding {
   explicit Blinding(const Secret<32>& seed);
 
   Result<RistrettoElement> blind(const RistrettoElement& element) const { return ristretto_multiply(key_, element); }
+  // The same of many elements, or of those of many hashes: how many are right from the first one on.
+  size_t blind_each(std::span<const RistrettoElement> elements, std::span<RistrettoElement> products) const {
+    return ristretto_multiply_each(key_, elements, products);
+  }
+  size_t blind_hashes(std::span<const RistrettoHash> hashes, std::span<RistrettoElement> products) const {
+    return ristretto_multiply_hashes(key_, hashes, products);
+  }
 
   // A uniform order of `count` things of this bucket, the same whenever it is asked for.
   std::vector<uint32_t> order(uint32_t bucket, uint32_t count) const;

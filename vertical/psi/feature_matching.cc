@@ -30,8 +30,8 @@ class FeatureMatching final : public MatchingParty {
         return message;
       }
       case State::say_masked: {
-        Message message = writer_->next(peer_, [&](uint32_t entry, std::span<uint8_t> bytes) {
-          std::ranges::copy(blinded(rows_[entry]).bytes, bytes.begin());
+        Message message = writer_->next_of_all(peer_, [&](uint32_t first, std::span<uint8_t> bytes) {
+          write_blinded(std::span(rows_).subspan(first, bytes.size() / kElementBytes), bytes);
         });
         if (writer_->done()) {
           reader_.emplace(PsiKind::matches, bucket_, std::min(rows_.size(), tags_.size()), kMatchBytes);
@@ -84,11 +84,8 @@ class FeatureMatching final : public MatchingParty {
 
   Status take_masked(const Message& message) {
     COT_ASSIGN(const ByteView entries, reader_->take(message, peer_));
-    for (size_t at = 0; at < entries.size(); at += kElementBytes) {
-      const uint32_t place = static_cast<uint32_t>(tags_.size());
-      COT_ASSIGN(const RistrettoElement product, doubled(entries.subspan(at, kElementBytes), place));
-      tags_.push_back(psi_tag(product, tag_bytes_));
-    }
+    COT_ASSIGN(const std::vector<RistrettoElement> products, doubled(entries, tags_.size()));
+    for (const RistrettoElement& product : products) tags_.push_back(psi_tag(product, tag_bytes_));
     if (!reader_->done()) return {};
     peer_items_seen_ += reader_->total();
     taken_.assign(rows_.size(), false);

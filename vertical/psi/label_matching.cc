@@ -20,8 +20,8 @@ class LabelMatching final : public MatchingParty {
     switch (state_) {
       case State::say_hello: state_ = State::hear_hello; return hello();
       case State::say_masked: {
-        Message message = writer_->next(peer_, [&](uint32_t entry, std::span<uint8_t> bytes) {
-          std::ranges::copy(blinded(rows_[entry]).bytes, bytes.begin());
+        Message message = writer_->next_of_all(peer_, [&](uint32_t first, std::span<uint8_t> bytes) {
+          write_blinded(std::span(rows_).subspan(first, bytes.size() / kElementBytes), bytes);
         });
         if (writer_->done()) {
           // As many tags as we sent elements; a list of another length is found when it ends.
@@ -102,10 +102,9 @@ class LabelMatching final : public MatchingParty {
 
   Status take_masked(const Message& message) {
     COT_ASSIGN(const ByteView entries, masked_->take(message, peer_));
-    for (size_t at = 0; at < entries.size(); at += kElementBytes) {
-      const uint32_t place = static_cast<uint32_t>(theirs_.size());
-      COT_ASSIGN(const RistrettoElement product, doubled(entries.subspan(at, kElementBytes), place));
-      theirs_.emplace_back(psi_tag(product, tag_bytes_), place);
+    COT_ASSIGN(const std::vector<RistrettoElement> products, doubled(entries, theirs_.size()));
+    for (const RistrettoElement& product : products) {
+      theirs_.emplace_back(psi_tag(product, tag_bytes_), static_cast<uint32_t>(theirs_.size()));
     }
     if (!masked_->done()) return {};
     peer_items_seen_ += masked_->total();

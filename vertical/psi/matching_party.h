@@ -25,9 +25,11 @@ class MatchingParty : public Matching {
 
   // A bucket's rows in their secret order.
   std::vector<uint32_t> secret_rows(uint32_t bucket) const;
-  RistrettoElement blinded(uint32_t row) const;
-  // The product of the peer's element, or the error that names it.
-  Result<RistrettoElement> doubled(ByteView element, uint32_t place) const;
+  // The blinded elements of these rows, one behind the other.
+  void write_blinded(std::span<const uint32_t> rows, std::span<uint8_t> out) const;
+  // The products of the peer's elements, whose first one has `place` in its list; or the error that names the first bad
+  // one.
+  Result<std::vector<RistrettoElement>> doubled(ByteView elements, size_t place) const;
   void add_match(uint32_t row, const PsiTag& tag);
 
   // Behind the last bucket. malformed unless the peer has shown as many ids as it said, `refused` if the parties share

@@ -51,10 +51,17 @@ class SliceWriter {
   // The next message: `write(entry, bytes)` fills each of its entries.
   template <typename Write>
   Message next(PartyIndex peer, Write write) {
+    return next_of_all(peer, [&](uint32_t first, std::span<uint8_t> bytes) {
+      for (size_t at = 0; at < bytes.size(); at += entry_bytes_) write(first++, bytes.subspan(at, entry_bytes_));
+    });
+  }
+  // The same, where `write(first entry, bytes)` fills all of a message's entries.
+  template <typename Write>
+  Message next_of_all(PartyIndex peer, Write write) {
     Message message = begin(peer);
-    for (size_t at = kSliceBytes; at < message.payload.size(); at += entry_bytes_) {
-      write(sent_++, std::span(message.payload).subspan(at, entry_bytes_));
-    }
+    const std::span<uint8_t> bytes = std::span(message.payload).subspan(kSliceBytes);
+    write(sent_, bytes);
+    sent_ += static_cast<uint32_t>(bytes.size() / entry_bytes_);
     done_ = sent_ == total_;
     return message;
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "secure/crypto/ristretto_kernel.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/vertical/psi_pair.h"
 #include "vertical/psi/blinding.h"
@@ -101,6 +102,20 @@ TEST(Matching, SaysTheSameWhenItRunsAgain) {
   for (size_t i = 0; i < one.transcript.size(); ++i) {
     EXPECT_EQ(one.transcript[i].message.payload, two.transcript[i].message.payload);
   }
+}
+
+// Whichever kernel multiplies: a party may go on with its run on another machine.
+TEST(Matching, SaysTheSameBytesByEachKernel) {
+  std::vector<std::vector<Bytes>> said;
+  for (const RistrettoKernel& kernel : ristretto_kernels()) {
+    force_ristretto_kernel(&kernel);
+    PsiPair pair(numbered_ids(50), numbered_ids(30, 2), psi_settings(8));
+    EXPECT_OK(pair.run());
+    said.emplace_back();
+    for (const Passed& passed : pair.transcript) said.back().push_back(passed.message.payload);
+  }
+  force_ristretto_kernel(nullptr);
+  for (const std::vector<Bytes>& one : said) EXPECT_EQ(one, said.back());
 }
 
 TEST(Matching, SaysNothingButItsFourListsAndSizes) {
