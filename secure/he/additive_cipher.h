@@ -3,6 +3,9 @@
 //
 // All randomness comes from seeds, so that a stage that runs again sends the same bytes. Objects are used by one thread
 // at a time.
+//
+// Who has several of a thing to do asks for all at once: CPUs compute eight for little more than the price of one
+// (lane_kernel.h). The results are the same bytes either way.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +27,12 @@ class Ciphertext {
   virtual ~Ciphertext() = default;
 };
 using CiphertextPtr = std::unique_ptr<Ciphertext>;
+using CiphertextList = std::vector<const Ciphertext*>;
+
+struct CiphertextAddition {
+  Ciphertext* sum;
+  const Ciphertext* term;
+};
 
 // What anybody can do who has the public key.
 class AdditiveCipher {
@@ -49,6 +58,14 @@ class AdditiveCipher {
   // Multiplies by an encryption of zero that nobody else knows. A sum needs it before it goes back: whoever encrypted
   // the terms knows their randomness, and could tell from the product which ones were added.
   virtual void rerandomize(Ciphertext& ciphertext) = 0;
+
+  // The same of several; one after the other unless a cipher can do better.
+  // The sum of each list; null for an empty one.
+  virtual std::vector<CiphertextPtr> sums(std::span<const CiphertextList> lists) const;
+  // No sum comes twice, or is a term.
+  virtual void add_each(std::span<const CiphertextAddition> additions) const;
+  virtual void shift_left_each(std::span<Ciphertext* const> ciphertexts, size_t bits) const;
+  virtual void rerandomize_each(std::span<Ciphertext* const> ciphertexts);
 };
 
 // What the holder of the key can do.
@@ -62,6 +79,8 @@ class AdditiveKey {
 
   // `out` has ciphertext_bytes(). Each call has randomness of its own.
   virtual void encrypt(const PlainNumber& number, std::span<uint8_t> out) = 0;
+  // Several, one behind the other; one after the other unless a key can do better.
+  virtual void encrypt_each(std::span<const PlainNumber> numbers, std::span<uint8_t> out);
   // Several ciphertexts, one behind the other, from outside: malformed as AdditiveCipher::read.
   virtual Result<std::vector<PlainNumber>> decrypt(ByteView ciphertexts) const = 0;
 };

@@ -5,6 +5,8 @@
 #include "secure/he/fixed_base.h"
 #include "secure/he/paillier.h"
 #include "secure/he/paillier_key.h"
+#include "secure/he/paillier_lanes.h"
+#include "secure/he/paillier_modulus.h"
 #include "secure/he/seed_stream.h"
 
 namespace coterie {
@@ -12,8 +14,6 @@ namespace he {
 namespace {
 
 constexpr size_t kWindowBits = 6;
-constexpr size_t kSubsetResidues = 40;
-constexpr size_t kStatisticalBits = 128;
 
 // In Montgomery form.
 class PaillierCiphertext : public Ciphertext {
@@ -29,43 +29,24 @@ class PaillierCipher : public AdditiveCipher {
   PaillierCipher(Big n, const Secret<32>& seed)
       : context_(big_context()),
         random_(seed, "coterie paillier sums"),
-        n_(std::move(n)),
-        square_(product(n_, n_, context_)),
-        form_(montgomery(square_, context_)),
-        n_bytes_(static_cast<size_t>(BN_num_bytes(n_.get()))) {}
+        modulus_(std::move(n), context_),
+        form_(montgomery(modulus_.square, context_)) {}
 
-  size_t ciphertext_bytes() const override { return 2 * n_bytes_; }
-  size_t plaintext_bits() const override { return 8 * n_bytes_ - 2; }
+  size_t ciphertext_bytes() const override { return modulus_.ciphertext_bytes(); }
+  size_t plaintext_bits() const override { return modulus_.plaintext_bits(); }
 
   Result<std::vector<CiphertextPtr>> read(ByteView ciphertexts) const override {
-    if (ciphertexts.size() % ciphertext_bytes() != 0) {
-      return Error(ErrorCode::malformed, "ciphertexts have " + std::to_string(ciphertexts.size()) +
-                                             " bytes, expected a multiple of " + std::to_string(ciphertext_bytes()));
-    }
+    COT_ASSIGN(const std::vector<Big> numbers, modulus_.numbers(ciphertexts));
     std::vector<CiphertextPtr> all;
     Big together = big();
     must(BN_one(together.get()) == 1);
-    const size_t count = ciphertexts.size() / ciphertext_bytes();
-    const auto number = [&](size_t i) {
-      return big_from(ciphertexts.subspan(i * ciphertext_bytes(), ciphertext_bytes()));
-    };
-    for (size_t i = 0; i < count; ++i) {
-      Big c = number(i);
-      if (BN_is_zero(c.get()) != 0 || BN_cmp(c.get(), square_.get()) >= 0) {
-        return Error(ErrorCode::malformed, "ciphertext " + std::to_string(i) + " is not in (0, n^2)");
-      }
-      must(BN_mod_mul(together.get(), together.get(), c.get(), n_.get(), context_.get()) == 1 &&
-           BN_to_montgomery(c.get(), c.get(), form_.get(), context_.get()) == 1);
+    for (const Big& number : numbers) {
+      Big c = big();
+      must(BN_mod_mul(together.get(), together.get(), number.get(), modulus_.n.get(), context_.get()) == 1 &&
+           BN_to_montgomery(c.get(), number.get(), form_.get(), context_.get()) == 1);
       all.push_back(std::make_unique<PaillierCiphertext>(std::move(c)));
     }
-    // One division for all: the product is invertible if each factor is.
-    if (!is_invertible(together)) {
-      for (size_t i = 0; i < count; ++i) {
-        if (!is_invertible(number(i))) {
-          return Error(ErrorCode::malformed, "ciphertext " + std::to_string(i) + " is not invertible modulo n");
-        }
-      }
-    }
+    COT_TRY(modulus_.check_invertible(together, numbers, context_));
     return all;
   }
 
@@ -93,7 +74,7 @@ class PaillierCipher : public AdditiveCipher {
 
   void rerandomize(Ciphertext& ciphertext) override {
     if (!residues_) draw_residues();
-    const auto bits = static_cast<size_t>(BN_num_bits(n_.get())) + kStatisticalBits;
+    const auto bits = static_cast<size_t>(BN_num_bits(modulus_.n.get())) + kStatisticalBits;
     multiply(ciphertext, residues_->power(random_.bits(bits), context_));
     const Big subset = random_.bits(kSubsetResidues);
     for (size_t i = 0; i < kSubsetResidues; ++i) {
@@ -106,19 +87,14 @@ class PaillierCipher : public AdditiveCipher {
     const Big& number = number_of(product);
     must(BN_mod_mul_montgomery(number.get(), number.get(), factor.get(), form_.get(), context_.get()) == 1);
   }
-  bool is_invertible(const Big& number) const {
-    Big divisor = big();
-    must(BN_gcd(divisor.get(), number.get(), n_.get(), context_.get()) == 1);
-    return BN_is_one(divisor.get()) != 0;
-  }
   Big random_residue() {
     Big residue = big();
-    must(BN_mod_exp_mont(residue.get(), random_.below(n_, context_).get(), n_.get(), square_.get(), context_.get(),
-                         form_.get()) == 1);
+    must(BN_mod_exp_mont(residue.get(), random_.below(modulus_.n, context_).get(), modulus_.n.get(),
+                         modulus_.square.get(), context_.get(), form_.get()) == 1);
     return residue;
   }
   void draw_residues() {
-    const auto bits = static_cast<size_t>(BN_num_bits(n_.get())) + kStatisticalBits;
+    const auto bits = static_cast<size_t>(BN_num_bits(modulus_.n.get())) + kStatisticalBits;
     residues_.emplace(random_residue(), bits, kWindowBits, form_.get(), context_);
     for (size_t i = 0; i < kSubsetResidues; ++i) {
       subset_.push_back(random_residue());
@@ -128,17 +104,16 @@ class PaillierCipher : public AdditiveCipher {
 
   BigContext context_;
   SeedStream random_;
-  Big n_;
-  Big square_;
+  PaillierModulus modulus_;
   Montgomery form_;
-  size_t n_bytes_;
   std::optional<FixedBase> residues_;  // drawn when the first sum goes out
   std::vector<Big> subset_;
 };
 
 }  // namespace
 
-std::unique_ptr<AdditiveCipher> paillier_cipher_of(Big n, Secret<32> seed) {
+std::unique_ptr<AdditiveCipher> paillier_cipher_of(Big n, Secret<32> seed, const LaneKernel* kernel) {
+  if (kernel != nullptr) return paillier_lane_cipher(std::move(n), seed, *kernel);
   return std::make_unique<PaillierCipher>(std::move(n), seed);
 }
 

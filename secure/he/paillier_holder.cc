@@ -1,30 +1,26 @@
 #include <algorithm>
-#include <string>
 
 #include "secure/crypto/hkdf.h"
-#include "secure/he/fixed_base.h"
+#include "secure/he/half_powers.h"
 #include "secure/he/paillier.h"
 #include "secure/he/paillier_key.h"
+#include "secure/he/paillier_modulus.h"
 #include "secure/he/seed_stream.h"
 
 namespace coterie {
 namespace he {
 namespace {
 
-constexpr size_t kWindowBits = 8;
-
 // What is computed modulo p^2, for one of the two primes.
 class Half {
  public:
-  Half(PaillierPrime prime, const Big& n, const BigContext& context)
+  Half(PaillierPrime prime, const Big& n, const LaneKernel* kernel, const BigContext& context)
       : p_(std::move(prime.p)),
         order_(minus_one(p_)),
         square_(product(p_, p_, context)),
-        form_(montgomery(square_, context)),
-        residues_(residue_base(prime.generator, context), static_cast<size_t>(BN_num_bits(order_.get())), kWindowBits,
-                  form_.get(), context) {
+        powers_(kernel != nullptr ? lane_powers(p_, prime.generator, *kernel, context)
+                                  : single_powers(p_, prime.generator, context)) {
     BN_set_flags(p_.get(), BN_FLG_CONSTTIME);
-    BN_set_flags(order_.get(), BN_FLG_CONSTTIME);
     // L((1 + n)^(p - 1)) = (p - 1) q mod p, whose inverse decryption multiplies by.
     Big q = big();
     Big factor = big();
@@ -37,100 +33,110 @@ class Half {
   const Big& prime() const { return p_; }
   const Big& square() const { return square_; }
 
-  // A uniform n-th residue modulo p^2.
-  Big random_residue(SeedStream& random, const BigContext& context) const {
-    Big residue = residues_.power(random.below(order_, context), context);
-    must(BN_from_montgomery(residue.get(), residue.get(), form_.get(), context.get()) == 1);
-    return residue;
+  // An exponent for residues().
+  Big draw(SeedStream& random, const BigContext& context) const { return random.below(order_, context); }
+  // Uniform n-th residues modulo p^2.
+  std::vector<Big> residues(std::span<const Big> drawn, const BigContext& context) const {
+    return powers_->residues(drawn, context);
   }
 
-  // The plaintext modulo p: L(c^(p - 1) mod p^2) / L((1 + n)^(p - 1)), L(x) = (x - 1) / p (section 7 of the paper).
-  // Nothing if p divides c.
-  Big plaintext(const Big& ciphertext, const BigContext& context) const {
-    Big value = secret_big();
-    must(BN_mod(value.get(), ciphertext.get(), square_.get(), context.get()) == 1);
+  bool divides(const Big& ciphertext, const BigContext& context) const {
     Big rest = big();
-    must(BN_mod(rest.get(), value.get(), p_.get(), context.get()) == 1);
-    if (BN_is_zero(rest.get()) != 0) return nullptr;
-    must(BN_mod_exp_mont_consttime(value.get(), value.get(), order_.get(), square_.get(), context.get(), form_.get()) ==
-             1 &&
-         BN_sub_word(value.get(), 1) == 1 && BN_div(value.get(), nullptr, value.get(), p_.get(), context.get()) == 1 &&
-         BN_mod_mul(value.get(), value.get(), inverse_.get(), p_.get(), context.get()) == 1);
-    return value;
+    must(BN_mod(rest.get(), ciphertext.get(), p_.get(), context.get()) == 1);
+    return BN_is_zero(rest.get()) != 0;
+  }
+  // The plaintexts modulo p: L(c^(p - 1) mod p^2) / L((1 + n)^(p - 1)), L(x) = (x - 1) / p (section 7 of the paper).
+  // p divides no c.
+  std::vector<Big> plaintexts(std::span<const Big> ciphertexts, const BigContext& context) const {
+    std::vector<Big> bases;
+    for (const Big& c : ciphertexts) {
+      bases.push_back(secret_big());
+      must(BN_mod(bases.back().get(), c.get(), square_.get(), context.get()) == 1);
+    }
+    std::vector<Big> values = powers_->to_the_order(bases, context);
+    for (const Big& value : values) {
+      must(BN_sub_word(value.get(), 1) == 1 &&
+           BN_div(value.get(), nullptr, value.get(), p_.get(), context.get()) == 1 &&
+           BN_mod_mul(value.get(), value.get(), inverse_.get(), p_.get(), context.get()) == 1);
+    }
+    return values;
   }
 
  private:
-  // The p-th power of a generator modulo p generates the residues modulo p^2 of order p - 1.
-  Big residue_base(const Big& generator, const BigContext& context) const {
-    Big base = big();
-    must(BN_mod_exp(base.get(), generator.get(), p_.get(), square_.get(), context.get()) == 1);
-    return base;
-  }
-
   Big p_;
   Big order_;  // p - 1
   Big square_;
-  Montgomery form_;
-  FixedBase residues_;
+  std::unique_ptr<HalfPowers> powers_;
   Big inverse_;
 };
 
 class PaillierHolder : public AdditiveKey {
  public:
-  PaillierHolder(PaillierKey key, const Secret<32>& seed)
+  PaillierHolder(PaillierKey key, const Secret<32>& seed, const LaneKernel* kernel)
       : context_(big_context()),
         random_(seed, "coterie paillier ciphertexts"),
-        n_(std::move(key.n)),
-        square_(product(n_, n_, context_)),
-        half_(copy_of(n_)),
-        p_(std::move(key.p), n_, context_),
-        q_(std::move(key.q), n_, context_),
-        n_bytes_(static_cast<size_t>(BN_num_bytes(n_.get()))) {
+        modulus_(std::move(key.n), context_),
+        half_(copy_of(modulus_.n)),
+        p_(std::move(key.p), modulus_.n, kernel, context_),
+        q_(std::move(key.q), modulus_.n, kernel, context_) {
     must(BN_rshift1(half_.get(), half_.get()) == 1);
     inverse_q_ = inverse(q_.prime(), p_.prime());
     inverse_q_square_ = inverse(q_.square(), p_.square());
   }
 
-  size_t ciphertext_bytes() const override { return 2 * n_bytes_; }
-  size_t plaintext_bits() const override { return 8 * n_bytes_ - 2; }
+  size_t ciphertext_bytes() const override { return modulus_.ciphertext_bytes(); }
+  size_t plaintext_bits() const override { return modulus_.plaintext_bits(); }
   Bytes public_key() const override {
-    Bytes bytes(n_bytes_);
-    write_big(n_, bytes);
+    Bytes bytes(modulus_.n_bytes);
+    write_big(modulus_.n, bytes);
     return bytes;
   }
 
-  void encrypt(const PlainNumber& number, std::span<uint8_t> out) override {
-    COT_ASSERT(out.size() == ciphertext_bytes());
-    const Big residue = join(p_.random_residue(random_, context_), q_.random_residue(random_, context_), p_.square(),
-                             q_.square(), inverse_q_square_);
-    Big c = product(residue_of(number, n_), n_, context_);
-    must(BN_add_word(c.get(), 1) == 1 &&
-         BN_mod_mul(c.get(), c.get(), residue.get(), square_.get(), context_.get()) == 1);
-    write_big(c, out);
+  void encrypt(const PlainNumber& number, std::span<uint8_t> out) override { encrypt_each({&number, 1}, out); }
+
+  void encrypt_each(std::span<const PlainNumber> numbers, std::span<uint8_t> out) override {
+    const size_t bytes = ciphertext_bytes();
+    COT_ASSERT(out.size() == numbers.size() * bytes);
+    for (size_t first = 0; first < numbers.size(); first += kLanes) {
+      const size_t count = std::min(kLanes, numbers.size() - first);
+      std::vector<Big> of_p, of_q;
+      for (size_t i = 0; i < count; ++i) {
+        of_p.push_back(p_.draw(random_, context_));
+        of_q.push_back(q_.draw(random_, context_));
+      }
+      of_p = p_.residues(of_p, context_);
+      of_q = q_.residues(of_q, context_);
+      for (size_t i = 0; i < count; ++i) {
+        const Big residue = join(of_p[i], of_q[i], p_.square(), q_.square(), inverse_q_square_);
+        write_big(blind(residue_of(numbers[first + i], modulus_.n), residue), out.subspan((first + i) * bytes, bytes));
+      }
+    }
   }
 
   Result<std::vector<PlainNumber>> decrypt(ByteView ciphertexts) const override {
-    if (ciphertexts.size() % ciphertext_bytes() != 0) {
-      return Error(ErrorCode::malformed, "ciphertexts have " + std::to_string(ciphertexts.size()) +
-                                             " bytes, expected a multiple of " + std::to_string(ciphertext_bytes()));
+    COT_ASSIGN(const std::vector<Big> all, modulus_.numbers(ciphertexts));
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (p_.divides(all[i], context_) || q_.divides(all[i], context_)) return not_invertible(i);
     }
+    const std::vector<Big> m_p = p_.plaintexts(all, context_), m_q = q_.plaintexts(all, context_);
     std::vector<PlainNumber> numbers;
-    for (size_t i = 0; i < ciphertexts.size() / ciphertext_bytes(); ++i) {
-      const Big c = big_from(ciphertexts.subspan(i * ciphertext_bytes(), ciphertext_bytes()));
-      const bool in_range = BN_is_zero(c.get()) == 0 && BN_cmp(c.get(), square_.get()) < 0;
-      const Big m_p = in_range ? p_.plaintext(c, context_) : nullptr;
-      const Big m_q = in_range ? q_.plaintext(c, context_) : nullptr;
-      if (!m_p || !m_q) {
-        return Error(ErrorCode::malformed, "ciphertext " + std::to_string(i) +
-                                               (in_range ? " is not invertible modulo n" : " is not in (0, n^2)"));
-      }
-      const Big m = join(m_p, m_q, p_.prime(), q_.prime(), inverse_q_);
-      numbers.push_back(signed_number(m, n_, half_, n_bytes_ / 8 + 1));
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Big m = join(m_p[i], m_q[i], p_.prime(), q_.prime(), inverse_q_);
+      numbers.push_back(signed_number(m, modulus_.n, half_, modulus_.n_bytes / 8 + 1));
     }
     return numbers;
   }
 
  private:
+  // (1 + m n) r mod n^2, as r + n (m r mod n): half the length of the product itself.
+  Big blind(const Big& m, const Big& r) const {
+    Big c = secret_big();
+    must(BN_mod(c.get(), r.get(), modulus_.n.get(), context_.get()) == 1 &&
+         BN_mod_mul(c.get(), c.get(), m.get(), modulus_.n.get(), context_.get()) == 1 &&
+         BN_mul(c.get(), c.get(), modulus_.n.get(), context_.get()) == 1 &&
+         BN_mod_add_quick(c.get(), c.get(), r.get(), modulus_.square.get()) == 1);
+    return c;
+  }
   Big inverse(const Big& a, const Big& modulus) const {
     Big result = secret_big();
     must(BN_mod_inverse(result.get(), a.get(), modulus.get(), context_.get()) != nullptr);
@@ -148,20 +154,18 @@ class PaillierHolder : public AdditiveKey {
 
   BigContext context_;
   SeedStream random_;
-  Big n_;
-  Big square_;
+  PaillierModulus modulus_;
   Big half_;
   Half p_;
   Half q_;
   Big inverse_q_;
   Big inverse_q_square_;
-  size_t n_bytes_;
 };
 
 }  // namespace
 
-std::unique_ptr<AdditiveKey> paillier_key_of(PaillierKey key, Secret<32> seed) {
-  return std::make_unique<PaillierHolder>(std::move(key), seed);
+std::unique_ptr<AdditiveKey> paillier_key_of(PaillierKey key, Secret<32> seed, const LaneKernel* kernel) {
+  return std::make_unique<PaillierHolder>(std::move(key), seed, kernel);
 }
 
 }  // namespace he

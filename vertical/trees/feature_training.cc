@@ -130,26 +130,44 @@ class FeatureMachine : public FeatureTraining {
     const size_t bytes = cipher_->ciphertext_bytes();
     for (size_t first = 0; first < count;) {
       const size_t end = std::min(count, first + ciphertexts_of_message(bytes));
+      const std::span<const uint32_t> order =
+          std::span(order_).subspan(first * pairs_max, std::min(end * pairs_max, sums.size()) - first * pairs_max);
       WireWriter writer;
       writer.u32(tree());
       writer.u32(node.id);
       writer.u32(static_cast<uint32_t>(first));
       Bytes ciphertext(bytes);
-      for (; first < end; ++first) {
-        const size_t pairs = std::min(pairs_max, sums.size() - first * pairs_max);
-        CiphertextPtr packed = cipher_->zero();
-        // Horner's rule, from the highest pair down.
-        for (size_t k = pairs; k-- > 0;) {
-          if (k + 1 < pairs) cipher_->shift_left(*packed, packing_->pair_bits());
-          const CiphertextPtr& sum = sums[order_[first * pairs_max + k]];
-          if (sum) cipher_->add(*packed, *sum);
-        }
-        cipher_->rerandomize(*packed);
+      for (const CiphertextPtr& packed : packed_sums(sums, order)) {
         cipher_->write(*packed, ciphertext);
         writer.raw(ciphertext);
       }
       outbox_.push_back(tree_message(kLabelParty, TreeMessage::splits, writer));
+      first = end;
     }
+  }
+
+  // The sums of `order`, as many in one ciphertext as fit, under fresh randomness.
+  std::vector<CiphertextPtr> packed_sums(const std::vector<CiphertextPtr>& sums, std::span<const uint32_t> order) {
+    const size_t pairs_max = packing_->pairs_max();
+    std::vector<CiphertextPtr> packed((order.size() + pairs_max - 1) / pairs_max);
+    for (CiphertextPtr& one : packed) one = cipher_->zero();
+    // Horner's rule, from the highest pair down, for all ciphertexts at once.
+    for (size_t k = pairs_max; k-- > 0;) {
+      std::vector<Ciphertext*> to_shift;
+      std::vector<CiphertextAddition> additions;
+      for (size_t i = 0; i < packed.size(); ++i) {
+        const size_t place = i * pairs_max + k;
+        if (place + 1 < order.size() && k + 1 < pairs_max) to_shift.push_back(packed[i].get());
+        if (place < order.size() && sums[order[place]])
+          additions.push_back({packed[i].get(), sums[order[place]].get()});
+      }
+      cipher_->shift_left_each(to_shift, packing_->pair_bits());
+      cipher_->add_each(additions);
+    }
+    std::vector<Ciphertext*> all;
+    for (const CiphertextPtr& one : packed) all.push_back(one.get());
+    cipher_->rerandomize_each(all);
+    return packed;
   }
 
   Status take_choice(const Message& message) {

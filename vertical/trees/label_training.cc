@@ -165,11 +165,11 @@ class LabelMachine : public LabelTraining {
     WireWriter writer;
     writer.u32(tree());
     writer.u32(encrypted_);
-    Bytes ciphertext(bytes);
-    for (; encrypted_ < end; ++encrypted_) {
-      key_->encrypt(packing_.encode(std::span(&terms()[encrypted_], 1)), ciphertext);
-      writer.raw(ciphertext);
-    }
+    std::vector<PlainNumber> numbers;
+    for (; encrypted_ < end; ++encrypted_) numbers.push_back(packing_.encode(std::span(&terms()[encrypted_], 1)));
+    Bytes ciphertexts(numbers.size() * bytes);
+    key_->encrypt_each(numbers, ciphertexts);
+    writer.raw(ciphertexts);
     const Message message = tree_message(0, TreeMessage::gradients, writer);
     for (const Peer& peer : peers_) {
       outbox_.push_back(message);

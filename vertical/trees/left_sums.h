@@ -2,8 +2,8 @@
 // ciphertexts elsewhere. One algorithm serves both.
 #pragma once
 
+#include <algorithm>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "secure/he/additive_cipher.h"
@@ -32,27 +32,47 @@ inline bool goes_left(const BinnedColumns& columns, const Candidate& candidate, 
 // The number under which values are left of `candidate`'s cut.
 float threshold_of(const BinnedColumns& columns, const Candidate& candidate);
 
+// Which terms a sum has, by their places.
+using TermList = std::vector<uint32_t>;
+
 struct PlainSums {
   using Sum = SumPair;
-  void add(SumPair& sum, const SumPair& term) const { sum += term; }
+  struct Addition {
+    SumPair* sum;
+    const SumPair* term;
+  };
+
+  std::vector<SumPair> totals(std::span<const TermList> lists, std::span<const SumPair> terms) const;
+  void add_each(std::span<const Addition> additions) const {
+    for (const Addition& one : additions) *one.sum += *one.term;
+  }
   SumPair copy(const SumPair& sum) const { return sum; }
 };
 
 // A sum of nothing is a null pointer.
 struct CipherSums {
   using Sum = CiphertextPtr;
+  struct Addition {
+    CiphertextPtr* sum;
+    const CiphertextPtr* term;
+  };
   const AdditiveCipher& cipher;
 
-  void add(CiphertextPtr& sum, const CiphertextPtr& term) const {
-    if (!term) return;
-    if (sum) {
-      cipher.add(*sum, *term);
-    } else {
-      sum = cipher.copy(*term);
-    }
-  }
+  std::vector<CiphertextPtr> totals(std::span<const TermList> lists, std::span<const CiphertextPtr> terms) const;
+  // No sum comes twice, or is a term.
+  void add_each(std::span<const Addition> additions) const;
   CiphertextPtr copy(const CiphertextPtr& sum) const { return sum ? cipher.copy(*sum) : nullptr; }
 };
+
+// Candidates [first, first + ascending) of a column have what misses on the right, those up to `end` on the left.
+struct ColumnCandidates {
+  uint32_t column = 0;
+  size_t first = 0, ascending = 0, end = 0;
+};
+std::vector<ColumnCandidates> by_column(std::span<const Candidate> candidates);
+
+// Columns whose histograms are made together: so many terms keep a cipher's lanes busy, and few lists in memory.
+constexpr size_t kTermsOfGroup = size_t{1} << 16;
 
 // One sum a candidate, in the order of `candidates`, which are candidates_of(columns). terms[row] is what a row adds.
 template <typename Sums>
@@ -60,29 +80,55 @@ std::vector<typename Sums::Sum> left_sums(const BinnedColumns& columns, std::spa
                                           std::span<const uint32_t> rows, std::span<const typename Sums::Sum> terms,
                                           const Sums& sums) {
   using Sum = typename Sums::Sum;
-  std::vector<Sum> left;
-  left.reserve(candidates.size());
-  for (size_t i = 0; i < candidates.size();) {
-    const uint32_t column = candidates[i].column;
-    const std::vector<int16_t>& bins = columns.bins[column];
-    std::vector<Sum> histogram(columns.cuts[column].size() + 1);
-    Sum missing{};
-    for (const uint32_t row : rows) {
-      sums.add(bins[row] == kMissingBin ? missing : histogram[static_cast<size_t>(bins[row])], terms[row]);
+  using Addition = typename Sums::Addition;
+  std::vector<Sum> left(candidates.size());
+  const std::vector<ColumnCandidates> all = by_column(candidates);
+  const size_t group_max = std::max<size_t>(1, kTermsOfGroup / std::max<size_t>(1, rows.size()));
+  for (size_t begin = 0; begin < all.size(); begin += group_max) {
+    const auto group = std::span(all).subspan(begin, std::min(group_max, all.size() - begin));
+    // The histograms, one behind the other; behind each what misses.
+    std::vector<TermList> lists;
+    std::vector<size_t> first_bin, missing;
+    for (const ColumnCandidates& of : group) {
+      const std::vector<int16_t>& bins = columns.bins[of.column];
+      first_bin.push_back(lists.size());
+      missing.push_back(lists.size() + columns.cuts[of.column].size() + 1);
+      lists.resize(missing.back() + 1);
+      for (const uint32_t row : rows) {
+        lists[bins[row] == kMissingBin ? missing.back() : first_bin.back() + static_cast<size_t>(bins[row])].push_back(
+            row);
+      }
     }
-    // Missing values to the right: what is left of ascending cuts.
-    const size_t first = i;
-    Sum running{};
-    for (; i < candidates.size() && candidates[i].column == column && !candidates[i].missing_left; ++i) {
-      sums.add(running, histogram[static_cast<size_t>(candidates[i].cut)]);
-      left.push_back(sums.copy(running));
+    std::vector<Sum> histogram = sums.totals(lists, terms);
+    // Missing values to the right: what is left of ascending cuts, a cut of all columns at a time.
+    std::vector<Addition> additions;
+    bool more = true;
+    for (size_t cut = 0; more; ++cut) {
+      more = false;
+      additions.clear();
+      for (size_t i = 0; i < group.size(); ++i) {
+        if (cut >= group[i].ascending) continue;
+        more = true;
+        Sum& sum = left[group[i].first + cut];
+        if (cut == 0) {
+          sum = sums.copy(histogram[first_bin[i]]);
+        } else {
+          sum = sums.copy(left[group[i].first + cut - 1]);
+          additions.push_back({&sum, &histogram[first_bin[i] + cut]});
+        }
+      }
+      sums.add_each(additions);
     }
     // To the left: the same and what is missing.
-    for (; i < candidates.size() && candidates[i].column == column; ++i) {
-      Sum sum = sums.copy(missing);
-      if (candidates[i].cut >= 0) sums.add(sum, left[first + static_cast<size_t>(candidates[i].cut)]);
-      left.push_back(std::move(sum));
+    additions.clear();
+    for (size_t i = 0; i < group.size(); ++i) {
+      for (size_t k = group[i].first + group[i].ascending; k < group[i].end; ++k) {
+        left[k] = sums.copy(histogram[missing[i]]);
+        if (candidates[k].cut < 0) continue;
+        additions.push_back({&left[k], &left[group[i].first + static_cast<size_t>(candidates[k].cut)]});
+      }
     }
+    sums.add_each(additions);
   }
   return left;
 }
