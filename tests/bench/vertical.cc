@@ -1,8 +1,10 @@
 // coterie-bench-vertical: the parts of vertical jobs on one thread, each beside its limit in the same run.
 //
 //   {"bench":"psi", ...}            a matching of 50,000 with 50,000 ids, half of them shared, by both machines:
-//                                   ids of both a second, beside libsodium's hash to the group and two products
-//   {"bench":"paillier", ...}       operations of Paillier-2048 a second, beside OpenSSL's that each is made of
+//                                   ids of both a second, beside libsodium's hash to the group and two products; by
+//                                   libsodium, and by the CPU's kernel beside its multiply-adds alone
+//   {"bench":"paillier", ...}       operations of Paillier-2048 a second, beside OpenSSL's that each is made of; by
+//                                   libcrypto, and by the CPU's kernel beside its multiply-adds alone
 //   {"bench":"vertical_tree", ...}  one tree of depth 3 on 5,000 rows, 10 columns at the label party and 30 at the
 //                                   feature party, beside its operations by OpenSSL alone, and beside the same tree
 //                                   where one party has all columns
@@ -15,7 +17,11 @@
 
 int main() {
   coterie::bench::measure_psi();
-  const auto limits = coterie::bench::measure_paillier();
-  coterie::bench::measure_tree(limits);
+  for (const coterie::he::LaneKernel* kernel :
+       {static_cast<const coterie::he::LaneKernel*>(nullptr), coterie::he::lane_kernel()}) {
+    const auto limits = coterie::bench::measure_paillier(kernel);
+    coterie::bench::measure_tree(limits, kernel);
+    if (coterie::he::lane_kernel() == nullptr) break;
+  }
   coterie::bench::measure_regression();
 }

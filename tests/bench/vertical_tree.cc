@@ -1,8 +1,10 @@
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "secure/he/paillier.h"
+#include "secure/he/paillier_key.h"
 #include "tests/bench/vertical_bench.h"
 #include "vertical/trees/train_trees.h"
 
@@ -17,7 +19,9 @@ constexpr uint32_t kRows = 5'000, kLabelColumns = 10, kFeatureColumns = 30, kBin
 struct Operations {
   size_t encryptions = 0, additions = 0, decryptions = 0, rerandomizations = 0;
 };
-Operations operations;  // a CipherMaker is a function without state
+// A CipherMaker is a function without state.
+Operations operations;
+const he::LaneKernel* kernel_of_ciphers = nullptr;
 
 class CountedKey : public AdditiveKey {
  public:
@@ -28,6 +32,10 @@ class CountedKey : public AdditiveKey {
   void encrypt(const PlainNumber& number, std::span<uint8_t> out) override {
     ++operations.encryptions;
     key_->encrypt(number, out);
+  }
+  void encrypt_each(std::span<const PlainNumber> numbers, std::span<uint8_t> out) override {
+    operations.encryptions += numbers.size();
+    key_->encrypt_each(numbers, out);
   }
   Result<std::vector<PlainNumber>> decrypt(ByteView ciphertexts) const override {
     operations.decryptions += ciphertexts.size() / ciphertext_bytes();
@@ -59,13 +67,29 @@ class CountedCipher : public AdditiveCipher {
     ++operations.rerandomizations;
     cipher_->rerandomize(ciphertext);
   }
+  std::vector<CiphertextPtr> sums(std::span<const CiphertextList> lists) const override {
+    for (const CiphertextList& list : lists) operations.additions += list.empty() ? 0 : list.size() - 1;
+    return cipher_->sums(lists);
+  }
+  void add_each(std::span<const CiphertextAddition> additions) const override {
+    operations.additions += additions.size();
+    cipher_->add_each(additions);
+  }
+  void shift_left_each(std::span<Ciphertext* const> ciphertexts, size_t bits) const override {
+    operations.additions += bits * ciphertexts.size();
+    cipher_->shift_left_each(ciphertexts, bits);
+  }
+  void rerandomize_each(std::span<Ciphertext* const> ciphertexts) override {
+    operations.rerandomizations += ciphertexts.size();
+    cipher_->rerandomize_each(ciphertexts);
+  }
 
  private:
   std::unique_ptr<AdditiveCipher> cipher_;
 };
 
 Result<std::unique_ptr<AdditiveCipher>> counted_cipher(ByteView public_key, Secret<32> seed) {
-  COT_ASSIGN(auto cipher, paillier_cipher(public_key, std::move(seed)));
+  auto cipher = he::paillier_cipher_of(he::big_from(public_key), std::move(seed), kernel_of_ciphers);
   return std::unique_ptr<AdditiveCipher>(std::make_unique<CountedCipher>(std::move(cipher)));
 }
 
@@ -97,13 +121,16 @@ BinnedColumns binned(const Table& table, size_t first, size_t count) {
 
 }  // namespace
 
-void measure_tree(const PaillierLimits& limits) {
+void measure_tree(const PaillierLimits& limits, const he::LaneKernel* kernel) {
+  operations = {};
+  kernel_of_ciphers = kernel;
   const Table table = make_table();
   TreeSettings settings;
   settings.rounds = 1;
   settings.depth = kDepth;
 
-  auto key = std::make_unique<CountedKey>(make_paillier_key(PaillierBits::k2048, seed_of(3)));
+  auto key = std::make_unique<CountedKey>(
+      he::paillier_key_of(he::generate_paillier_key(2048, seed_of(3)), seed_of(3), kernel));
   std::array<PartyWork, 2> work;
   double begin = thread_cpu_seconds();
   const auto label =
@@ -128,13 +155,15 @@ void measure_tree(const PaillierLimits& limits) {
   const double feature_limit_s =
       seconds(operations.additions, limits.additions) + seconds(operations.rerandomizations, limits.rerandomizations);
   std::printf(
-      "{\"bench\":\"vertical_tree\",\"rows\":%u,\"label_columns\":%u,\"feature_columns\":%u,\"bins\":%u,\"depth\":%u,"
+      "{\"bench\":\"vertical_tree\",\"kernel\":\"%s\",\"rows\":%u,\"label_columns\":%u,\"feature_columns\":%u,\"bins\":"
+      "%u,\"depth\":%u,"
       "\"label_s\":%.2f,\"feature_s\":%.2f,\"label_limit_s\":%.2f,\"feature_limit_s\":%.2f,\"pooled_s\":%.4f,"
       "\"label_sent_mb\":%.3f,\"feature_sent_mb\":%.3f,\"encryptions\":%zu,\"additions\":%zu,\"decryptions\":%zu,"
       "\"rerandomizations\":%zu}\n",
-      kRows, kLabelColumns, kFeatureColumns, kBins, kDepth, work[0].cpu_s, work[1].cpu_s, label_limit_s,
-      feature_limit_s, pooled_s, work[0].sent_bytes / 1e6, work[1].sent_bytes / 1e6, operations.encryptions,
-      operations.additions, operations.decryptions, operations.rerandomizations);
+      kernel == nullptr ? "libcrypto" : std::string(kernel->name).c_str(), kRows, kLabelColumns, kFeatureColumns, kBins,
+      kDepth, work[0].cpu_s, work[1].cpu_s, label_limit_s, feature_limit_s, pooled_s, work[0].sent_bytes / 1e6,
+      work[1].sent_bytes / 1e6, operations.encryptions, operations.additions, operations.decryptions,
+      operations.rerandomizations);
 }
 
 }  // namespace coterie::bench
