@@ -1,4 +1,4 @@
-"""./bench federated: strategies beside a reference on its own partitions, and how fast a simulation is.
+"""./bench federated: strategies beside a reference on its own partitions. ./bench simulated_clients: how fast a simulation is.
 
 The reference (../shared/vectors/aggregation, design/anchors/aggregation.md) is a simulator in C++ that shares no code with
 Coterie: 100 devices, MNIST's test images with label-wise Dirichlet(0.1), 10 a round, 5 epochs of batches of 10, SGD at
@@ -82,13 +82,13 @@ def strategies(folder):
                     note, verdict(reached))
 
 
-def rate(folder):
-    """Clients a second beside what the training steps alone would let through."""
+def rate(folder, rounds=5, clients=1000):
+    """Clients a second beside what the training steps alone would let through, on all cores that this process may use."""
     examples, batch = 80, 10
     step = rows_of([BIN / "coterie-bench-train", "--model", "lenet5", "--batch", batch])[-1]["ms"] / 1000
-    settings = job({"kind": "fedavg"}, 1, {"local_epochs": 1}, rounds=5)
-    settings["rounds"]["goal_count"] = 1000
-    row, _ = simulate(folder, settings, "--model", "lenet5", "--split", "iid", "--devices", 1000, "--shards", 100)
+    settings = job({"kind": "fedavg"}, 1, {"local_epochs": 1}, rounds=rounds)
+    settings["rounds"]["goal_count"] = clients
+    row, _ = simulate(folder, settings, "--model", "lenet5", "--split", "iid", "--devices", clients, "--shards", 100)
     limit = len(os.sched_getaffinity(0)) / (step * examples / batch)
     share = row["clients_per_second"] / limit
     yield ({"bench": "federated", "clients_per_second": row["clients_per_second"], "limit": limit, "share": share},
@@ -103,4 +103,11 @@ def federated():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         yield from strategies(folder)
-        yield from rate(folder)
+
+
+def simulated_clients():
+    if not MNIST.is_dir():
+        yield None, ("simulated clients a second", "", f"{MNIST} is absent", "", "not compared")
+        return
+    with tempfile.TemporaryDirectory() as name:
+        yield from rate(pathlib.Path(name))

@@ -15,7 +15,7 @@ import tempfile
 
 from rows import BIN, ROOT, Failed, rows_of, verdict
 from compression_rows import compression
-from federated_rows import federated
+from federated_rows import federated, simulated_clients
 from int8_rows import int8
 from private_demo_rows import private_demo
 from secure_rows import secure
@@ -133,7 +133,8 @@ def demo():
 
 
 GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, bare_rounds, secure, private_demo,
-                                                 vertical, serving, compression, federated, simulation, int8, demo)}
+                                                 vertical, serving, compression, federated, simulated_clients, simulation,
+                                                 int8, demo)}
 
 
 def print_table(lines):

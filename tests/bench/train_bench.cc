@@ -189,7 +189,8 @@ Status measure(const BenchModel& described, uint32_t batch, const Settings& sett
 Status measure_all(const Settings& settings) {
   for (const BenchModel& model : bench_models()) {
     if (!settings.model.empty() && settings.model != model.name) continue;
-    for (const uint32_t batch : model.batches) {
+    const bool is_any = !settings.model.empty() && settings.batch != 0;
+    for (const uint32_t batch : is_any ? std::vector{settings.batch} : model.batches) {
       if (settings.batch != 0 && settings.batch != batch) continue;
       if (const Status done = measure(model, batch, settings); !done) {
         return done.error().with_context(std::string(model.name));
@@ -207,7 +208,7 @@ int main(int argc, char** argv) {
   CLI::App app("Training steps of the bench's networks, a JSON object a row.");
   app.add_option("--seconds", settings.seconds, "a row")->capture_default_str();
   app.add_option("--model", settings.model, "only this one: mlp, lenet5, fedavg_cnn, resnet20, ...");
-  app.add_option("--batch", settings.batch, "only this one");
+  app.add_option("--batch", settings.batch, "only this one; of a model that is named, any");
   app.add_option("--threads", settings.threads, "each step is paired with one by a single thread: speedup")
       ->capture_default_str();
   app.add_option("--planned-bytes-max", settings.planned_bytes_max, "compute again what does not fit");
