@@ -18,7 +18,7 @@ Result<Bytes> late_update(ByteView frame, const RoundKey& round, float weight) {
   header.round = round;
   std::vector<float> values(header.value_count);
   std::memcpy(values.data(), update->payload.data(), update->payload.size());
-  for (float& value : values) value *= weight;
+  weigh_late(values, weight);
   return encode_update(header, values);
 }
 

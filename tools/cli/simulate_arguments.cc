@@ -19,8 +19,8 @@ constexpr const char* kExamples =
     "  mpirun -n 4 coterie simulate job.json --checkpoint DIR --resume\n"
     "                        four processes, also on several machines; goes on\n"
     "                        from DIR if the same command was ended before\n\n"
-    "Masks change no bit of a sum, so none are computed. Jobs with noise or\n"
-    "buffered rounds are refused.\n\n"
+    "Masks change no bit of a sum, so none are computed. Jobs with noise are\n"
+    "refused.\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 a round failed in\n"
     "all attempts, 130 interrupted (nothing is left behind).";
 

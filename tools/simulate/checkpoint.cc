@@ -7,6 +7,7 @@
 
 #include "base/os/file.h"
 #include "fl_server/json/json_reader.h"
+#include "proto/messages/staleness.h"
 #include "secure/crypto/digest.h"
 #include "tools/simulate/cohort_trainer.h"
 #include "tools/simulate/simulation.h"
@@ -208,7 +209,7 @@ Status Checkpoint::write(const Simulation& simulation, const CohortTrainer& trai
   if (ranks_->rank() != 0) return {};
   std::vector<Digest> named;
   const SimulationPosition position = simulation.position();
-  Json states = Json::array(), attempts = Json::array(), deltas = Json::array();
+  Json states = Json::array(), attempts = Json::array(), deltas = Json::array(), older = Json::array();
   for (uint32_t rank = 0; rank < ranks_->count(); ++rank) {
     Digest digest;
     std::memcpy(digest.bytes.data(), &words[rank * kDigestWords], sizeof(Digest));
@@ -218,6 +219,9 @@ Status Checkpoint::write(const Simulation& simulation, const CohortTrainer& trai
   for (const RoundReport& report : story.attempts) attempts.push_back(json_of(report));
   for (const DeltaFile& delta : position.base.deltas) {
     deltas.push_back({{"base", delta.base.hex()}, {"file", delta.file.hex()}, {"bytes", delta.bytes}});
+  }
+  for (const auto& [version, digest] : position.older) {
+    older.push_back({{"version", version}, {"model", digest.hex()}});
   }
   Json head = {{"schema", kSchema},
                {"identity", identity_.hex()},
@@ -229,7 +233,7 @@ Status Checkpoint::write(const Simulation& simulation, const CohortTrainer& trai
        {std::pair("optimizer_state", position.base.optimizer_state), std::pair("exact", position.base.exact)}) {
     if (digest) head[key] = digest->hex();
   }
-  for (const Digest& digest : files_of(position.base)) {
+  for (const Digest& digest : files_of(position)) {
     COT_ASSIGN(const Bytes bytes, simulation.file(digest));
     COT_TRY(put(bytes));
     named.push_back(digest);
@@ -237,6 +241,7 @@ Status Checkpoint::write(const Simulation& simulation, const CohortTrainer& trai
   COT_ASSIGN(const Digest shares, put(bytes_of(story.shares)));
   named.push_back(shares);
   head["deltas"] = deltas;
+  if (simulation.buffered()) head["older"] = older;
   head["shares"] = shares.hex();
   head["states"] = states;
   head["drawn"] = story.drawn;
@@ -314,6 +319,19 @@ Result<SimulationStory> Checkpoint::go_on(Simulation& simulation, CohortTrainer&
     item.read("bytes", delta.bytes);
     position.base.deltas.push_back(delta);
   });
+  if (json->contains("older")) {
+    each("older", [&](const nlohmann::json& element, const std::string& pointer) {
+      uint64_t from = 0;
+      Digest digest;
+      JsonReader item(element, pointer, problems);
+      item.require("version");
+      item.require("model");
+      item.read("version", from);
+      item.read("model", digest);
+      if (position.older.size() >= kStalenessMax) problems.push_back({pointer, "is one too many"});
+      else if (!position.older.emplace(from, digest).second) problems.push_back({pointer, "is there twice"});
+    });
+  }
   each("rounds_trained", [&](const nlohmann::json& element, const std::string& pointer) {
     if (!element.is_number_unsigned() || element.get<uint64_t>() > UINT32_MAX) {
       problems.push_back({pointer, "must be an integer in [0, 4294967295]"});
@@ -329,7 +347,7 @@ Result<SimulationStory> Checkpoint::go_on(Simulation& simulation, CohortTrainer&
   });
   if (!problems.empty()) return Error(ErrorCode::malformed, path_of(kName) + ": " + listed(problems));
   std::vector<Bytes> files;
-  for (const Digest& digest : files_of(position.base)) {
+  for (const Digest& digest : files_of(position)) {
     COT_ASSIGN(files.emplace_back(), get(digest));
   }
   COT_ASSIGN(const Bytes counted, get(shares));

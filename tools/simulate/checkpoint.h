@@ -9,6 +9,9 @@
 // what its own devices keep, and rank 0 the rest; ranks on several machines need a folder that all of them see. Another
 // number of ranks may go on.
 //
+// With buffered rounds it has the older versions that devices train from, and nothing of who is at work: that follows
+// (virtual_buffers.h).
+//
 // What is read is checked: every key is there and in its range, and a state is of a device of the fleet, has as many
 // values as the job's updates say of the model, and is there once.
 #pragma once
@@ -24,6 +27,7 @@
 #include "tools/simulate/counted_shares.h"
 #include "tools/simulate/own_scores.h"
 #include "tools/simulate/ranks.h"
+#include "tools/simulate/virtual_buffers.h"
 
 namespace coterie {
 
@@ -38,6 +42,7 @@ struct SimulationStory {
   double virtual_seconds = 0, seconds = 0;
   CountedShares shares{0};
   std::optional<OwnScores> own = {};  // when it has ended
+  std::optional<BufferedTotals> buffered;  // of such rounds, when they are over; no checkpoint has it, as it follows
 };
 
 class Checkpoint {

@@ -7,6 +7,7 @@
 #include "base/os/clock.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/given_pass.h"
+#include "device_sdk/agent/late_update.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/own_training.h"
 #include "device_sdk/agent/training_seed.h"
@@ -54,7 +55,7 @@ CohortTrainer::CohortTrainer(std::vector<std::string> shard_files, uint64_t seed
 }
 
 Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& sum) {
-  outcomes_.assign(work.devices.size(), {});
+  outcomes_.assign(work.size(), {});
   next_ = done_ = 0;
   is_stopped_ = false;
   {
@@ -78,7 +79,7 @@ Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& su
     Outcome& outcome = outcomes_[i];
     if (outcome.error) return *outcome.error;
     totals += outcome.totals;
-    if (!outcome.state.empty()) states_.stage(work.devices[i], std::move(outcome.state));
+    if (!outcome.state.empty()) states_.stage(work[i].device, std::move(outcome.state));
   }
   if (drill_.liars > 0) COT_TRY(add_drilled(work, sum));
   return totals;
@@ -100,14 +101,15 @@ uint64_t CohortTrainer::examples_median() const {
 void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulator& sum) {
   while (!is_stopped_) {
     const size_t index = next_++;
-    if (index >= work.devices.size()) return;
-    const uint32_t device = work.devices[index];
+    if (index >= work.size()) return;
+    const uint32_t device = work[index].device;
     const Instant begin = os::monotonic_now();
     Outcome& outcome = outcomes_[index];
-    Result<TrainedUpdate> update = train_one(work, device, sources, outcome.state);
+    Result<TrainedUpdate> update = train_one(work[index], sources, outcome.state);
     Status added = update ? Status() : Status(update.error());
     if (added && drill_.liars == 0) {
-      added = sum.add(update->delta, summed_weight(work.plan.update, update->header.weight), virtual_device(device));
+      added = sum.add(update->delta, summed_weight(work[index].asked->plan.update, update->header.weight),
+                      virtual_device(device));
     }
     if (added) {
       outcome.totals = {
@@ -126,8 +128,10 @@ void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulat
   }
 }
 
-Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t device, Sources& sources,
+Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for, Sources& sources,
                                                std::vector<float>& state) const {
+  const AskedWork& work = *asked_for.asked;
+  const uint32_t device = asked_for.device;
   const size_t shard = device % shard_files_.size();
   std::optional<DatasetSource>& source = sources[shard];
   if (!source) {
@@ -161,6 +165,7 @@ Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t 
     state = state_after(work.plan, *work.layout, state, update);
   }
   COT_TRY(put_what_is_added(work.plan.update, update));
+  if (asked_for.weight != 1) weigh_late(update.delta, asked_for.weight);
   return update;
 }
 
@@ -168,17 +173,17 @@ Result<TrainedUpdate> CohortTrainer::train_one(const CohortWork& work, uint32_t 
 Status CohortTrainer::add_drilled(const CohortWork& work, Accumulator& sum) {
   HonestMoments honest;
   std::vector<std::span<const float>> deltas;
-  for (size_t i = 0; i < work.devices.size(); ++i) {
-    if (!is_liar(work.devices[i])) deltas.emplace_back(outcomes_[i].delta);
+  for (size_t i = 0; i < work.size(); ++i) {
+    if (!is_liar(work[i].device)) deltas.emplace_back(outcomes_[i].delta);
   }
   if (needs_others(drill_.kind) && !deltas.empty()) honest = moments_of(deltas);
-  for (size_t i = 0; i < work.devices.size(); ++i) {
-    const uint32_t device = work.devices[i];
+  for (size_t i = 0; i < work.size(); ++i) {
+    const uint32_t device = work[i].device;
     Outcome& outcome = outcomes_[i];
     if (is_liar(device) && (!needs_others(drill_.kind) || !deltas.empty())) {
-      const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work.version);
-      forge(drill_.kind, honest, work.devices.size(), seed, outcome.delta);
-      COT_TRY(limit_update(outcome.delta, work.plan.update, {}));
+      const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work[i].asked->version);
+      forge(drill_.kind, honest, work.size(), seed, outcome.delta);
+      COT_TRY(limit_update(outcome.delta, work[i].asked->plan.update, {}));
     }
     COT_TRY(sum.add(outcome.delta, static_cast<uint32_t>(outcome.totals.weight), virtual_device(device)));
   }

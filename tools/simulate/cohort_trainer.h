@@ -29,15 +29,24 @@ class UpdateLayout;
 
 struct TrainedUpdate;
 
-struct CohortWork {
-  Plan plan;    // of the round
+// What devices are asked by: the plan of a round, and its model.
+struct AskedWork {
+  Plan plan;
   Model model;  // as devices train it: model_to_train (device_sdk/runtime/lora.h)
   std::shared_ptr<const UpdateLayout> layout;
   Digest digest;  // of the given model's file
   ModelVersion version;
-  std::vector<uint32_t> devices;    // from 0
   std::vector<float> control = {};  // the server's, of a plan that names one
 };
+
+struct VirtualTraining {
+  uint32_t device = 0;                     // from 0
+  std::shared_ptr<const AskedWork> asked;  // in buffered rounds perhaps by an earlier round
+  float weight = 1;                        // that its update has for being late (proto/messages/staleness.h)
+};
+
+// The trainings that a round counts. All are of one job: what their plans say of updates is the same.
+using CohortWork = std::vector<VirtualTraining>;
 
 // What a virtual device is called where updates are named by their device: in the order of numbers.
 DeviceId virtual_device(uint32_t device);
@@ -72,8 +81,7 @@ class CohortTrainer final : public CohortWorkers {
   };
   using Sources = std::vector<std::optional<DatasetSource>>;  // opened once in each thread: reading is one thread's
   void work_off(const CohortWork& work, Sources& sources, Accumulator& sum);
-  Result<TrainedUpdate> train_one(const CohortWork& work, uint32_t device, Sources& sources,
-                                  std::vector<float>& state) const;
+  Result<TrainedUpdate> train_one(const VirtualTraining& asked_for, Sources& sources, std::vector<float>& state) const;
   Status add_drilled(const CohortWork& work, Accumulator& sum);
   bool is_liar(uint32_t device) const { return device < drill_.liars; }
 

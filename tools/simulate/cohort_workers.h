@@ -11,7 +11,8 @@
 
 namespace coterie {
 
-struct CohortWork;  // cohort_trainer.h
+struct VirtualTraining;  // cohort_trainer.h
+using CohortWork = std::vector<VirtualTraining>;
 
 class CohortWorkers {
  public:

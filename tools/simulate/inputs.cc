@@ -3,9 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/model.h"
 #include "fl_server/json/job_json.h"
 #include "fl_server/json/json_reader.h"
 #include "scheduler/job/aggregation_rules.h"
+#include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/compression_rules.h"
 #include "scheduler/selection/selection_registry.h"
 #include "secure/crypto/digest.h"
@@ -80,6 +82,15 @@ Status check_checkpoint(const HorizontalSettings& job, const SimulateOptions& op
                                                 "checkpoint does not have; take uniform, or simulate in one go");
 }
 
+// Whether its model goes with buffered rounds, as a server asks when the job is created.
+Status check_buffered(const HorizontalSettings& job, const Bytes& model, const std::string& job_file) {
+  if (!job.rounds.is_buffered()) return {};
+  COT_ASSIGN(const Model loaded, Model::load(model));
+  const Problems problems = buffered_problems(job, loaded.graph());
+  if (problems.empty()) return {};
+  return Error(ErrorCode::invalid_argument, job_file + ": " + listed(problems));
+}
+
 // The job names its files by digest: it is simulated with these and no others, or the result would be of another job.
 Status check_digests(const HorizontalSettings& job, const DemoData& data, const std::string& job_file) {
   const Digest model = content_digest(data.model), held_out = content_digest(data.held_out);
@@ -116,6 +127,11 @@ Result<SimulationInputs> prepare_simulation(const SimulateOptions& options, cons
                  "--attack does not go with update.compression of the job: liars send what "
                  "was not rounded");
   }
+  if (options.attack.is_on() && job.rounds.is_buffered()) {
+    return Error(ErrorCode::invalid_argument,
+                 "--attack does not go with /rounds/policy buffered of the job: lies are made of the updates of one "
+                 "model, and a buffer has those of several");
+  }
   COT_TRY(check_ranks(job, options, ranks));
   COT_TRY(check_checkpoint(job, options));
   COT_TRY(check_held_out(options, ranks));
@@ -126,6 +142,7 @@ Result<SimulationInputs> prepare_simulation(const SimulateOptions& options, cons
                                                   std::to_string(inputs.data.devices) + " parts: leave --shards out");
   }
   COT_ASSIGN(const ModelValues values, model_values(inputs.data, job.training));
+  COT_TRY(check_buffered(job, inputs.data.model, options.job_file));
   if (const Problems kept = validate_kept_updates(job, values.step_count()); !kept.empty()) {
     return Error(ErrorCode::invalid_argument, options.job_file + ": " + listed(kept));
   }

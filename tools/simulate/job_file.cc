@@ -44,12 +44,6 @@ Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string&
                      ": /analytics: a simulation trains; a table of counts needs no repetition to be known, so that "
                      "jobs with analytics are not simulated; take `coterie demo --analytics`");
   }
-  if (job.horizontal().rounds.is_buffered()) {
-    return Error(ErrorCode::invalid_argument,
-                 where +
-                     ": /rounds/policy: a simulation has no clock by which a device could be late, so jobs with "
-                     "buffered rounds are not simulated; take synchronous, or `coterie demo`");
-  }
   return job;
 }
 

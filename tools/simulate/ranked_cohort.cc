@@ -28,22 +28,21 @@ RoundTotals totals_in(std::span<const uint64_t> words) {
 }  // namespace
 
 bool RankedCohort::is_own(const CohortWork& work, size_t index) const {
-  return (keeps_state(work.plan) ? work.devices[index] : index) % ranks_->count() == ranks_->rank();
+  return (keeps_state(work[index].asked->plan) ? work[index].device : index) % ranks_->count() == ranks_->rank();
 }
 
 Result<RoundTotals> RankedCohort::train(const CohortWork& work, Accumulator& sum) {
-  CohortWork mine = work;
-  mine.devices.clear();
+  CohortWork mine;
   std::vector<size_t> places;
-  for (size_t i = 0; i < work.devices.size(); ++i) {
+  for (size_t i = 0; i < work.size(); ++i) {
     if (!is_own(work, i)) continue;
-    mine.devices.push_back(work.devices[i]);
+    mine.push_back(work[i]);
     places.push_back(i);
   }
   const Result<RoundTotals> trained = own_->train(mine, sum);
   if (!trained && trained.error().code() == ErrorCode::cancelled) return trained;  // all processes are ended together
   COT_TRY(agree(*ranks_, trained ? Status() : Status(trained.error())));
-  std::vector<uint64_t> words(work.devices.size() * kTotalsWords);
+  std::vector<uint64_t> words(work.size() * kTotalsWords);
   const std::vector<RoundTotals> own = own_->totals();
   for (size_t i = 0; i < places.size(); ++i) {
     put(own.at(i), std::span(words).subspan(places[i] * kTotalsWords, kTotalsWords));
@@ -55,7 +54,7 @@ Result<RoundTotals> RankedCohort::train(const CohortWork& work, Accumulator& sum
   sum.merge(std::span<const uint64_t>(lanes));
   totals_.clear();
   RoundTotals all;
-  for (size_t i = 0; i < work.devices.size(); ++i) {
+  for (size_t i = 0; i < work.size(); ++i) {
     totals_.push_back(totals_in(std::span(words).subspan(i * kTotalsWords, kTotalsWords)));
     all += totals_.back();
   }

@@ -168,6 +168,7 @@ Status Run::run(DemoResult& result) {
     rounds_kept_ = simulation.rounds_done();
   }
   seconds_ = seconds_before + seconds_since(begin_);
+  tally_.buffered = simulation.buffered();
   progress_.clear();
   if (options_.held_out_share > 0) {
     COT_ASSIGN(const Bytes model, simulation.model());

@@ -13,6 +13,7 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/update/update_decoder.h"
 #include "proto/messages/personal_part.h"
+#include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/model_rules.h"
 #include "scheduler/selection/selection_registry.h"
 #include "tools/simulate/cohort_trainer.h"
@@ -39,6 +40,7 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   COT_ASSIGN(const ValueSelection personal, personal_values(loaded.graph(), job.training, values.whole));
   Simulation simulation(std::move(record), fleet, workers, evaluates);
   simulation.state_values_ = job.training.personal ? personal.count() : values.step_count();
+  if (job.rounds.is_buffered()) simulation.buffers_.emplace(fleet, job);
   COT_ASSIGN(simulation.blobs_, DirectoryBlobStore::open_directory(directory));
   COT_ASSIGN(simulation.base_.digest, simulation.blobs_->put(model));
   COT_ASSIGN(simulation.record_.spec.horizontal().evaluation, simulation.blobs_->put(evaluation));
@@ -54,27 +56,51 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   return simulation;
 }
 
-Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKey& key) {
-  COT_ASSIGN(Bytes file, model());
-  COT_ASSIGN(const Model given, Model::load(std::move(file)));
-  sum_->clear();
+// By the plan of the round that begins with this version.
+Result<std::shared_ptr<const AskedWork>> Simulation::asked_by(uint64_t version, const Digest& digest) const {
   const HorizontalSettings& job = record_.spec.horizontal();
-  const Plan asked = with_terms(plan_of(job, record_.id, record_.values()), terms_of(job, facts()));
-  COT_ASSIGN(Model model, model_to_train(given, asked.training));
-  COT_ASSIGN(UpdateLayout layout, UpdateLayout::of(model, given.value_count(), asked));
-  CohortWork work{asked,        std::move(model), std::make_shared<const UpdateLayout>(std::move(layout)),
-                  base_.digest, base_.version,    plan.counted};
-  if (asked.control) {
-    COT_ASSIGN(const Bytes state, blobs_->get(*asked.control, kModelBytesMax));
+  COT_ASSIGN(Bytes bytes, file(digest));
+  COT_ASSIGN(const Model given, Model::load(std::move(bytes)));
+  RoundFacts known = facts();
+  known.number = version + 1;
+  const Plan plan = with_terms(plan_of(job, record_.id, record_.values()), terms_of(job, known));
+  COT_ASSIGN(Model model, model_to_train(given, plan.training));
+  COT_ASSIGN(UpdateLayout layout, UpdateLayout::of(model, given.value_count(), plan));
+  AskedWork work{plan, std::move(model), std::make_shared<const UpdateLayout>(std::move(layout)), digest,
+                 ModelVersion(version)};
+  if (plan.control) {
+    COT_ASSIGN(const Bytes state, blobs_->get(*plan.control, kModelBytesMax));
     COT_ASSIGN(const auto decoded, decode_optimizer_state(state));
     const auto control = payload_as<float>(decoded.payload);
-    if (control.size() != asked.update.control_value_count) {
+    if (control.size() != plan.update.control_value_count) {
       return Error(ErrorCode::malformed, "the strategy's state has a control of " + std::to_string(control.size()) +
                                              " values, the job's updates have one of " +
-                                             std::to_string(asked.update.control_value_count));
+                                             std::to_string(plan.update.control_value_count));
     }
     work.control.assign(control.begin(), control.end());
   }
+  return std::make_shared<const AskedWork>(std::move(work));
+}
+
+Result<CohortWork> Simulation::work_of(const VirtualRound& plan) const {
+  const StalenessRules staleness = staleness_of(record_.spec.horizontal().rounds);
+  std::map<uint64_t, std::shared_ptr<const AskedWork>> asked;  // by version: each is loaded once
+  CohortWork work;
+  for (size_t i = 0; i < plan.counted.size(); ++i) {
+    const uint64_t version = plan.is_buffered ? plan.versions[i] : base_.version.value();
+    std::shared_ptr<const AskedWork>& own = asked[version];
+    if (!own) {
+      COT_ASSIGN(own, asked_by(version, version == base_.version.value() ? base_.digest : older_.at(version)));
+    }
+    const uint64_t late = base_.version.value() - version;
+    work.push_back({plan.counted[i], own, late > 0 ? staleness_weight(late, staleness) : 1});
+  }
+  return work;
+}
+
+Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKey& key) {
+  sum_->clear();
+  COT_ASSIGN(const CohortWork work, work_of(plan));
   COT_ASSIGN(const RoundTotals totals, workers_->train(work, *sum_));
   PartialRecord partial{
       .id = "simulated/1/" + std::to_string(key.round.value()), .key = key, .totals = totals, .blob = {}};
@@ -86,10 +112,21 @@ Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKe
   return partial;
 }
 
-// No device downloads anything here, so that deltas go at once.
-Status Simulation::remove_exact(const ModelRecord& next) {
-  if (base_.exact && base_.exact != next.exact && base_.exact != next.digest) COT_TRY(blobs_->remove(*base_.exact));
+// What no round to come needs goes: a long job would fill the disk. No device downloads anything here, so that deltas
+// go at once.
+Status Simulation::move_to(const ModelRecord& next) {
+  const std::vector<Digest> before = files_of(position());
+  if (buffers_) {
+    older_[base_.version.value()] = base_.digest;
+    const std::vector<uint64_t> at_work = buffers_->versions_at_work();
+    std::erase_if(older_, [&](const auto& kept) { return !std::ranges::binary_search(at_work, kept.first); });
+  }
   if (next.exact) COT_TRY(blobs_->remove(next.deltas.back().file));
+  base_ = next;
+  const std::vector<Digest> needed = files_of(position());
+  for (const Digest& file : before) {
+    if (std::ranges::find(needed, file) == needed.end()) COT_TRY(blobs_->remove(file));
+  }
   return {};
 }
 
@@ -121,7 +158,8 @@ Result<SimulatedRound> Simulation::attempt() {
   const uint64_t number = record_.rounds_done + 1;
   SimulatedRound round;
   const ReportOf known = [this](uint32_t device) { return reports_.find(record_.id, virtual_device(device)); };
-  round.plan = draw_round(*fleet_, job, number, ++attempts_, known);
+  ++attempts_;
+  round.plan = buffers_ ? buffers_->next() : draw_round(*fleet_, job, number, attempts_, known);
   remember_asked(round.plan);
   RoundReport& report = round.report;
   report.number = number;
@@ -133,6 +171,10 @@ Result<SimulatedRound> Simulation::attempt() {
     report.state = "failed";
     report.reason = std::to_string(round.plan.late) + " updates came, " + std::to_string(job.rounds.goal_count_min) +
                     " are needed at least";
+    if (buffers_) {
+      return Error(ErrorCode::timed_out, "round " + std::to_string(number) + " waits for ever: " + report.reason +
+                                             ", all other devices are lost, and nobody is left to ask");
+    }
     if (attempts_ < job.rounds.attempts_max) return round;
     return Error(ErrorCode::timed_out, "round " + std::to_string(number) + " failed in all of its " +
                                            std::to_string(attempts_) + " attempts: " + report.reason);
@@ -157,15 +199,8 @@ Result<SimulatedRound> Simulation::attempt() {
   COT_ASSIGN(const FinalizedRound finalized, finalizer.finalize(record_, record, base_, WallTime()));
   workers_->round_is_done();
   remember_counted(round.plan);
-  // What the next round does not need goes: a long job would fill the disk.
   COT_TRY(blobs_->remove(partial.blob));
-  if (finalized.model.digest != base_.digest && finalized.model.exact != base_.digest)
-    COT_TRY(blobs_->remove(base_.digest));
-  if (base_.optimizer_state && base_.optimizer_state != finalized.model.optimizer_state) {
-    COT_TRY(blobs_->remove(*base_.optimizer_state));
-  }
-  COT_TRY(remove_exact(finalized.model));
-  base_ = finalized.model;
+  COT_TRY(move_to(finalized.model));
   if (needs_examples_median(record_.spec)) examples_median_ = workers_->examples_median();
   record_.rounds_done = number;
   attempts_ = 0;
@@ -189,15 +224,33 @@ Result<SimulatedRound> Simulation::attempt() {
 Result<Bytes> Simulation::model() const { return file(base_.digest); }
 Result<Bytes> Simulation::file(const Digest& digest) const { return blobs_->get(digest, kModelBytesMax); }
 
-std::vector<Digest> files_of(const ModelRecord& base) {
-  std::vector<Digest> files = {base.digest};
-  for (const std::optional<Digest>& other : {base.optimizer_state, base.exact}) {
-    if (other && std::ranges::find(files, *other) == files.end()) files.push_back(*other);
+std::vector<Digest> files_of(const SimulationPosition& position) {
+  std::vector<Digest> files = {position.base.digest};
+  const auto add = [&files](const Digest& file) {
+    if (std::ranges::find(files, file) == files.end()) files.push_back(file);
+  };
+  for (const std::optional<Digest>& other : {position.base.optimizer_state, position.base.exact}) {
+    if (other) add(*other);
   }
+  for (const auto& [version, digest] : position.older) add(digest);
   return files;
 }
 
 Status Simulation::go_on(const SimulationPosition& position, const std::vector<Bytes>& files) {
+  if (position.base.version.value() != position.rounds_done) {
+    return Error(ErrorCode::malformed, "checkpoint.json: /version must be that of /rounds_done, each makes one");
+  }
+  std::vector<uint64_t> wanted, there;
+  if (buffers_) {
+    for (uint64_t round = 0; round < position.rounds_done; ++round) buffers_->next();
+    wanted = buffers_->versions_at_work();
+  }
+  for (const auto& [version, digest] : position.older) there.push_back(version);
+  if (wanted != there) {
+    return Error(ErrorCode::malformed, "checkpoint.json: /older must have the " + std::to_string(wanted.size()) +
+                                           " versions that devices train from by then, has " +
+                                           std::to_string(there.size()));
+  }
   for (const Bytes& file : files) COT_TRY(blobs_->put(file));
   record_.rounds_done = position.rounds_done;
   examples_median_ = position.examples_median;
@@ -205,6 +258,7 @@ Status Simulation::go_on(const SimulationPosition& position, const std::vector<B
   base_ = position.base;
   base_.job = record_.id;
   base_.bytes = files.at(0).size();
+  older_ = position.older;
   return {};
 }
 

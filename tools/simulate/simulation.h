@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +14,12 @@
 #include "scheduler/selection/trained_reports.h"
 #include "tools/admin/round_report.h"
 #include "tools/simulate/cohort_workers.h"
+#include "tools/simulate/virtual_buffers.h"
 #include "tools/simulate/virtual_round.h"
 
 namespace coterie {
+
+struct AskedWork;  // cohort_trainer.h
 
 // One attempt, in numbers.
 struct SimulatedRound {
@@ -27,9 +32,11 @@ struct SimulationPosition {
   uint64_t rounds_done = 0;
   uint64_t examples_median = 0;
   ModelRecord base;  // evaluations aside
+  // Older versions that devices train from now, by their number: where rounds are buffered.
+  std::map<uint64_t, Digest> older = {};
 };
-// The files that such a model consists of.
-std::vector<Digest> files_of(const ModelRecord& base);
+// The files that it names: those of the base model first, each once.
+std::vector<Digest> files_of(const SimulationPosition& position);
 
 class Simulation {
  public:
@@ -49,9 +56,11 @@ class Simulation {
   uint64_t state_values() const { return state_values_; }
   Result<Bytes> model() const;
   Result<Bytes> file(const Digest& digest) const;
-  SimulationPosition position() const { return {record_.rounds_done, examples_median_, base_}; }
-  // As if its rounds had been simulated here; `files` has those of files_of, in their order. Errors: those of the
-  // store.
+  SimulationPosition position() const { return {record_.rounds_done, examples_median_, base_, older_}; }
+  // None where rounds are synchronous.
+  std::optional<BufferedTotals> buffered() const { return buffers_ ? std::optional(buffers_->totals()) : std::nullopt; }
+  // As if its rounds had been simulated here; `files` has those of files_of, in their order. Errors: malformed (the
+  // older versions are not those that devices have by then); those of the store.
   Status go_on(const SimulationPosition& position, const std::vector<Bytes>& files);
 
  private:
@@ -63,7 +72,9 @@ class Simulation {
             .state = base_.optimizer_state,
             .deltas = base_.deltas};
   }
-  Status remove_exact(const ModelRecord& next);
+  Status move_to(const ModelRecord& next);
+  Result<std::shared_ptr<const AskedWork>> asked_by(uint64_t version, const Digest& digest) const;
+  Result<CohortWork> work_of(const VirtualRound& plan) const;
   void remember_asked(const VirtualRound& round);
   void remember_counted(const VirtualRound& round);
   Result<PartialRecord> sum_of(const VirtualRound& plan, const RoundKey& key);
@@ -74,6 +85,8 @@ class Simulation {
   bool evaluates_;
   std::unique_ptr<DirectoryBlobStore> blobs_;
   ModelRecord base_;
+  std::map<uint64_t, Digest> older_;       // as in SimulationPosition
+  std::optional<VirtualBuffers> buffers_;  // of a job with buffered rounds
   std::unique_ptr<Accumulator> sum_;
   uint32_t attempts_ = 0;         // of the round under way
   uint64_t examples_median_ = 0;  // of the last round

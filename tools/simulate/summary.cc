@@ -71,6 +71,18 @@ std::string note_line(const DemoResult& result) {
   return "  (" + std::string(note_of(*personal)) + ")\n";
 }
 
+// What became of the others that were drawn.
+std::string rest_of(const SimulationStory& tally) {
+  if (!tally.buffered) {
+    return ", late " + format_count(tally.late) + ", surplus " + format_count(tally.surplus);
+  }
+  const BufferedTotals& buffered = *tally.buffered;
+  return ", too late " + format_count(buffered.too_late) + ", at work at the end " + format_count(buffered.at_work) +
+         "\n  " + format_count(buffered.joined) + " joined a later buffer; " +
+         format_fixed(buffered.staleness_mean(), 2) + " versions late on average, " +
+         format_count(buffered.staleness_max) + " at most; wasted updates " + format_count(buffered.too_late);
+}
+
 }  // namespace
 
 std::string score_text(const ModelScore& score, const DemoResult& result) {
@@ -106,6 +118,14 @@ std::string summary_of(const DemoResult& result, const SimulationStory& tally, c
                                     return training_seconds(inputs.fleet, job, device);
                                   })},
                                  {"attack", to_string(options.attack)}};
+  json["wasted_updates"] = tally.late + tally.surplus + (tally.buffered ? tally.buffered->too_late : 0);
+  if (tally.buffered) {
+    json["joined"] = tally.buffered->joined;
+    json["staleness_mean"] = tally.buffered->staleness_mean();
+    json["staleness_max"] = tally.buffered->staleness_max;
+    json["too_late"] = tally.buffered->too_late;
+    json["at_work"] = tally.buffered->at_work;
+  }
   add_scores(json, result);
   if (tally.own) add_own(json, *tally.own, result);
   json["update_bytes"] = result.update_bytes;
@@ -125,6 +145,10 @@ std::string event_of(const RoundReport& round, const VirtualRound& plan) {
                                   {"late", plan.late},
                                   {"surplus", plan.surplus},
                                   {"seconds", or_null(std::optional(round.seconds))}};
+  if (plan.is_buffered) {
+    event["joined"] = plan.joined;
+    event["too_late"] = plan.too_late;
+  }
   if (round.state == "failed") {
     event["reason"] = round.reason;
   } else {
@@ -147,8 +171,7 @@ std::string told(const DemoResult& result, const SimulationStory& tally, double 
   return "\nHeld-out " + score_text(result.after, result) + " (" + score_text(result.before, result) +
          " before training)\n" + note_line(result) + own_lines(tally.own, result) + "  drawn " +
          format_count(tally.drawn) + ": counted " + format_count(tally.counted) + ", lost " + format_count(tally.lost) +
-         ", late " + format_count(tally.late) + ", surplus " + format_count(tally.surplus) + "\n  " +
-         format_seconds(seconds) + ", " +
+         rest_of(tally) + "\n  " + format_seconds(seconds) + ", " +
          format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +
          format_seconds(tally.virtual_seconds) + " of virtual time\n  model " + result.model_digest + "\n\nIn " +
          result.run_dir + "\n  model.cotf chart.svg chart.html metrics.csv held-out.cotf summary.json\n";

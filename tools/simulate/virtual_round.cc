@@ -3,41 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <unordered_set>
 #include <utility>
 
-#include "base/random.h"
+#include "tools/simulate/virtual_chance.h"
 
 namespace coterie {
 namespace {
-
-// Each use of chance has its own stream, so that changing one does not change the others.
-enum Stream : uint64_t { kDraw = 1, kSpeed = 2, kLoss = 3, kOrder = 4 };
-
-Prng stream_of(uint64_t seed, Stream stream, uint64_t a, uint64_t b = 0) {
-  return Prng::derived(Prng::derived(Prng::derived(seed, stream).next(), a).next(), b);
-}
-
-std::vector<uint32_t> draw(uint32_t count, uint32_t of, Prng prng) {
-  std::unordered_set<uint32_t> chosen;
-  for (uint32_t last = of - count; last < of; ++last) {
-    const auto device = static_cast<uint32_t>(prng.below(uint64_t{last} + 1));
-    if (!chosen.insert(device).second) chosen.insert(last);
-  }
-  std::vector<uint32_t> devices(chosen.begin(), chosen.end());
-  std::sort(devices.begin(), devices.end());
-  return devices;
-}
 
 // As the desk draws with all devices waiting: among all of them, in random order, by what is known of each. The first
 // round trains version 0.
 std::vector<uint32_t> choose(const SelectionSettings& selection, uint32_t tickets, const VirtualFleet& fleet,
                              uint64_t round, uint32_t attempt, const ReportOf& report_of) {
-  Prng chance = stream_of(fleet.seed, kDraw, round, attempt);
-  if (selection.is_uniform() || tickets >= fleet.devices) return draw(tickets, fleet.devices, chance);
+  Prng chance = chance_of(fleet.seed, ChanceOf::draw, round, attempt);
+  if (selection.is_uniform() || tickets >= fleet.devices) return draw_numbers(tickets, fleet.devices, chance);
   std::vector<uint32_t> order(fleet.devices);
   std::iota(order.begin(), order.end(), 0u);
-  stream_of(fleet.seed, kOrder, round, attempt).shuffle(order);
+  chance_of(fleet.seed, ChanceOf::order, round, attempt).shuffle(order);
   std::vector<const TrainedReport*> reports;
   for (const uint32_t device : order) reports.push_back(report_of ? report_of(device) : nullptr);
   std::vector<uint32_t> devices = selection.choose(reports, tickets, round - 1, chance);
@@ -51,7 +32,7 @@ std::vector<uint32_t> choose(const SelectionSettings& selection, uint32_t ticket
 double training_seconds(const VirtualFleet& fleet, const HorizontalSettings& job, uint32_t device) {
   const double work = static_cast<double>(fleet.examples_of(device)) * job.training.local_epochs * kExampleSeconds;
   if (fleet.speed_spread <= 0) return work;
-  return work * std::exp(fleet.speed_spread * stream_of(fleet.seed, kSpeed, device).normal());
+  return work * std::exp(fleet.speed_spread * chance_of(fleet.seed, ChanceOf::speed, device).normal());
 }
 
 VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round, uint32_t attempt,
@@ -61,7 +42,7 @@ VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job
   VirtualRound result;
   result.asked = choose(rules.selection, tickets, fleet, round, attempt, report_of);
   result.drawn = result.asked.size();
-  Prng losses = stream_of(fleet.seed, kLoss, round, attempt);
+  Prng losses = chance_of(fleet.seed, ChanceOf::loss, round, attempt);
   std::vector<std::pair<double, uint32_t>> arrivals;
   for (const uint32_t device : result.asked) {
     const bool is_lost = losses.chance(fleet.dropout);  // drawn for each, so that a trace moves nobody else

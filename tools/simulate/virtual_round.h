@@ -2,9 +2,9 @@
 // trains, so that only what is counted is computed. Pure.
 //
 // The draw: ticket_count() of the devices (all, if there are no more), by the job's selection rule, as the desk draws.
-// Uniform: each set of them as likely as any other, by Floyd's algorithm (Bentley and Floyd 1987). A device's
-// time is its examples times the epochs times kExampleSeconds times its speed, which is lognormal, the same in every
-// round. Everything but what rules remember of devices follows from the seed.
+// Uniform: each set of them as likely as any other (virtual_chance.h). A device's time is its examples times the epochs
+// times kExampleSeconds times its speed, which is lognormal, the same in every round. Everything but what rules remember
+// of devices follows from the seed.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,17 @@ struct VirtualRound {
   std::vector<uint32_t> counted;  // those whose update is in the sum, ascending
   // What became of the others that were drawn: drawn = counted + lost + late + surplus.
   uint64_t drawn = 0, lost = 0;
-  uint64_t late = 0;       // after the deadline
-  uint64_t surplus = 0;    // in time, when the round had all it wanted
-  double seconds = 0;      // of virtual time
+  uint64_t late = 0;     // after the deadline
+  uint64_t surplus = 0;  // in time, when the round had all it wanted
+  double seconds = 0;    // of virtual time
+  // Buffered rounds (virtual_buffers.h) count updates of whichever round has asked for them. Over all of them, drawn =
+  // counted + lost + too_late + those who train when the last one closes; late and surplus are 0.
+  bool is_buffered = false;
+  std::vector<uint64_t> versions;  // of the model, that each of `counted` was trained from
+  uint64_t joined = 0;             // of `counted`: from an older one than the round's
+  uint64_t too_late = 0;           // that came, and no round may count
+  // Updates that were trained for nothing.
+  uint64_t wasted() const { return late + surplus + too_late; }
   bool is_failed = false;  // fewer than goal_count_min came at all: nothing is counted
 };
 

@@ -319,6 +319,25 @@ TEST_F(Simulate, JudgesDevicesByTheirOwnExamples) {
   EXPECT_EQ(simulate("resumed", rest)["own"], all["own"]) << "what devices keep is in the checkpoint";
 }
 
+// All devices close each round, so that it is determined who is in which, and from which model.
+TEST_F(Simulate, HasTheModelOfRealProcessesWithBufferedRounds) {
+  double update_bytes = 0;
+  const std::set<std::string> models =
+      models_at(kLevelsOfMasked, "buffered", {"--round-policy", "buffered"}, update_bytes);
+  EXPECT_EQ(models.size(), 1u);
+  Words half = {"--devices", "40", "--shards", "4", "--speed-spread", "1", "--dropout", "0.05", "--rounds", "8"};
+  const nlohmann::json late = simulate("late", half);
+  EXPECT_EQ(late["wasted_updates"], 0);
+  EXPECT_EQ(late["drawn"].get<int>(),
+            late["counted"].get<int>() + late["lost"].get<int>() + late["at_work"].get<int>());
+  half.insert(half.end(), {"--attack", "sign_flip:0.2"});
+  Words refused = {"simulate", job(), "--seed", "5", "--model", "mlp", "--out", directory_ / "lies"};
+  refused.insert(refused.end(), half.begin(), half.end());
+  DemoProcess process(directory_.path(), refused);
+  EXPECT_EQ(process.wait(), 2);
+  EXPECT_THAT(process.errors(), ::testing::HasSubstr("/rounds/policy buffered"));
+}
+
 TEST_F(Simulate, LosesWhomTheTraceNamesAndHasAnotherModel) {
   const nlohmann::json real = demo();
   ASSERT_TRUE(os::write_file_atomically(directory_ / "trace.csv", as_bytes("device,round\n2,1\n")));

@@ -63,6 +63,14 @@ TEST_F(JobFile, IsRefusedByName) {
   EXPECT_THAT(counting.error().message(), testing::HasSubstr("jobs with analytics are not simulated"));
 }
 
+TEST_F(JobFile, MayHaveBufferedRounds) {
+  nlohmann::json buffered = job();
+  buffered["rounds"]["policy"] = "buffered";
+  const Result<SimulatedJob> read_back = read(buffered.dump());
+  ASSERT_TRUE(read_back) << read_back.error().message();
+  EXPECT_TRUE(read_back->settings.horizontal().rounds.is_buffered());
+}
+
 TEST_F(JobFile, MayHaveNoNoise) {
   nlohmann::json noisy = job();
   noisy["privacy"]["noise_multiplier"] = 1.0;
