@@ -114,8 +114,9 @@ Result<FederatedData> federate(const FederateOptions& asked) {
   if (options.split.kind == SplitKind::group) request.group = options.split.name;
   COT_ASSIGN(TrainingData loaded, load_data(options.source, request));
   const DatasetHeader& header = loaded.examples.header;
-  if (loaded.contract.kind == "text") {
-    return Error(ErrorCode::invalid_argument, "text is not shared out: its encoding is of the whole text");
+  if (loaded.contract.kind == "text" && loaded.examples.labels().empty()) {
+    return Error(ErrorCode::invalid_argument,
+                 "a text is shared out with one target an example: text:FILE?target=last&length=40");
   }
   COT_TRY(check_texts(loaded.contract, options.source));
   if (loaded.contract.target.is_number && options.split_of_numbers) options.split = *options.split_of_numbers;

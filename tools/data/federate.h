@@ -42,8 +42,8 @@ struct FederatedData {
 };
 
 // Scales and categories are fitted on what is not held out, and so is the unit of a target that is a number
-// (target_scale.h). The same options and files give the same bytes. Errors in
-// one line: what load_data and partition say; invalid_argument (a text; a split that does not fit the data).
+// (target_scale.h). The same options and files give the same bytes. Errors in one line: what load_data and partition
+// say; invalid_argument (a text with a target at each place; a split that does not fit the data).
 Result<FederatedData> federate(const FederateOptions& options);
 
 }  // namespace coterie

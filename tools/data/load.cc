@@ -14,6 +14,7 @@
 #include "tools/data/image_folder.h"
 #include "tools/data/labelled_images.h"
 #include "tools/data/npy.h"
+#include "tools/data/play.h"
 #include "tools/data/shard_folder.h"
 #include "tools/data/target_scale.h"
 #include "tools/data/text.h"
@@ -353,19 +354,80 @@ Result<TrainingData> load_npy(DataName& name, const LoadRequest& request) {
   return data;
 }
 
-Result<TrainingData> load_text(DataName& name) {
+void append(ExampleTable& table, const ExampleTable& more) {
+  table.header.examples += more.header.examples;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    table.columns[i].insert(table.columns[i].end(), more.columns[i].begin(), more.columns[i].end());
+  }
+}
+
+// The pieces of each part, which are its speaker's.
+Status load_play(std::string_view text, const TextOptions& options, TrainingData& data) {
+  COT_ASSIGN(const std::vector<Part> parts, parts_of(text));
+  size_t silent = 0;
+  for (const Part& part : parts) {
+    const Result<ExampleTable> table = text_table(part.text, "text", options);
+    if (!table && table.error().code() == ErrorCode::invalid_argument) {
+      ++silent;
+      continue;
+    }
+    if (!table) return table.error();
+    if (data.groups.empty()) data.examples = *table;
+    else append(data.examples, *table);
+    data.groups.insert(data.groups.end(), table->size(), part.speaker);
+  }
+  if (data.groups.empty()) return Error(ErrorCode::invalid_argument, "nobody says as much as one example takes");
+  if (silent > 0) {
+    data.notes.push_back(std::to_string(silent) + " of " + std::to_string(parts.size()) +
+                         " speakers say less than one example takes, and are left out");
+  }
+  return {};
+}
+
+Status read_text_contract(const InputContract& contract, TextOptions& options) {
+  const bool is_line = contract.inputs.size() == 1 && contract.inputs[0].shape.size() == 1 &&
+                       contract.inputs[0].shape[0] >= 1 && contract.inputs[0].shape[0] <= kLengthMax;
+  if (!is_line || contract.target.classes.empty()) {
+    return Error(ErrorCode::malformed, "text: the contract is not one of a text");
+  }
+  options.length = static_cast<uint32_t>(contract.inputs[0].shape[0]);
+  options.is_last_only = true;  // nothing else is shared out
+  COT_ASSIGN(options.alphabet, alphabet_from(contract.target.classes));
+  return {};
+}
+
+Result<TrainingData> load_text(DataName& name, const LoadRequest& request) {
+  COT_ASSIGN(const std::optional<InputContract> contract, contract_of(name, "text"));
   TextOptions options;
-  COT_ASSIGN(options.length, name.take_number("length", options.length, 1, kLengthMax));
-  COT_ASSIGN(options.is_last_only, is_second(name, "target", "each", "last"));
-  COT_TRY(name.check_all_taken("length and target"));
+  if (contract) {
+    COT_TRY(read_text_contract(*contract, options));
+  } else {
+    COT_ASSIGN(options.length, name.take_number("length", options.length, 1, kLengthMax));
+    COT_ASSIGN(options.is_last_only, is_second(name, "target", "each", "last"));
+    COT_TRY(name.check_all_taken("length, target and contract"));
+  }
+  if (!request.group.empty() && request.group != "speaker") {
+    return Error(
+        ErrorCode::invalid_argument,
+        "split group:" + request.group + ": a text has no columns; group:speaker goes by who speaks in a play");
+  }
   COT_ASSIGN(const Bytes file, read_unpacked(name.path()));
-  Result<ExampleTable> table = text_table(as_text(file), "text", options);
-  if (!table) return table.error().with_context(name.path());
   TrainingData data;
+  const auto read = [&]() -> Status {
+    if (options.alphabet.empty()) {
+      COT_ASSIGN(options.alphabet, alphabet_of(as_text(file)));
+    }
+    if (!request.group.empty()) return load_play(as_text(file), options, data);
+    COT_ASSIGN(data.examples, text_table(as_text(file), "text", options));
+    return {};
+  };
+  if (const Status done = read(); !done) return done.error().with_context(name.path());
+  data.is_by_contract = contract.has_value();
   data.contract.kind = "text";
-  data.contract.name = table->header.name;
-  data.contract.inputs = table->header.inputs;
-  data.examples = std::move(*table);
+  data.contract.name = data.examples.header.name;
+  data.contract.inputs = data.examples.header.inputs;
+  data.contract.target.column = "next";
+  data.contract.target.classes = names_of(options.alphabet);
   return data;
 }
 
@@ -373,7 +435,7 @@ Result<TrainingData> load_text(DataName& name) {
 
 Result<TrainingData> load_data(const std::string& text, const LoadRequest& request) {
   COT_ASSIGN(DataName name, DataName::parse(text));
-  if (!request.group.empty() && name.kind() != "csv") {
+  if (!request.group.empty() && name.kind() != "csv" && name.kind() != "text") {
     return Error(ErrorCode::invalid_argument,
                  "split group:" + request.group + " goes by a column, and only csv: has any");
   }
@@ -382,7 +444,7 @@ Result<TrainingData> load_data(const std::string& text, const LoadRequest& reque
     if (name.kind() == "images") return load_images(name);
     if (name.kind() == "csv") return load_csv(name, request);
     if (name.kind() == "npy") return load_npy(name, request);
-    if (name.kind() == "text") return load_text(name);
+    if (name.kind() == "text") return load_text(name, request);
     const bool is_mnist = name.kind() == "mnist";
     if (is_mnist || name.kind() == "cifar10") {
       COT_TRY(name.check_all_taken("none"));

@@ -30,7 +30,7 @@ using FitPart = std::function<Result<Indices>(std::span<const int32_t> labels, s
 
 struct LoadRequest {
   FitPart fit = nullptr;  // null: on all. Asked once, by kinds that fit: csv and npy without a contract.
-  std::string group;      // a column of csv, which is then no input
+  std::string group;      // a column of csv, which is then no input; "speaker" of a text
 };
 
 // What load_data takes, for messages and help.
@@ -50,8 +50,8 @@ inline constexpr const char* kDataNames =
 //                   drop=A,B leaves columns out, category=A,B takes columns of numbers as names
 //   npy:X.npy,Y.npy NumPy arrays (npy.h). as and numbers as above; test=X.npy,Y.npy is the held-out part
 //   text:FILE       pieces of a UTF-8 text and what comes next (text.h), gzipped or not. ?length=80 characters;
-//                   target=last: only what comes behind the piece
-// csv, npy and images take contract=FILE in place of all their options but test: the data are read as those that the
+//                   target=last: only what comes behind the piece. The group "speaker" is who speaks in a play (play.h)
+// csv, npy, images and text take contract=FILE in place of all their options but test: the data are read as those that the
 // contract was made of (input_contract.h).
 // Errors name the file and what is wrong with it in one line: invalid_argument (the name), not_found, malformed,
 // too_large and what the system says.

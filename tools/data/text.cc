@@ -26,27 +26,73 @@ Result<char32_t> next_character(std::string_view text, size_t& at) {
   return character;
 }
 
-}  // namespace
-
-Result<ExampleTable> text_table(std::string_view text, const std::string& name, const TextOptions& options) {
-  std::vector<char32_t> characters;
+Result<std::u32string> characters_of(std::string_view text) {
+  std::u32string characters;
   for (size_t at = 0; at < text.size();) {
     COT_ASSIGN(const char32_t character, next_character(text, at));
     characters.push_back(character);
   }
+  return characters;
+}
+
+std::string utf8_of(char32_t character) {
+  const auto byte = [](char32_t value) { return static_cast<char>(static_cast<uint8_t>(value)); };
+  const auto rest = [&](int shift) { return byte(0x80 | ((character >> shift) & 0x3f)); };
+  if (character < 0x80) return {byte(character)};
+  if (character < 0x800) return {byte(0xc0 | (character >> 6)), rest(0)};
+  if (character < 0x10000) return {byte(0xe0 | (character >> 12)), rest(6), rest(0)};
+  return {byte(0xf0 | (character >> 18)), rest(12), rest(6), rest(0)};
+}
+
+}  // namespace
+
+Result<std::u32string> alphabet_of(std::string_view text) {
+  COT_ASSIGN(std::u32string alphabet, characters_of(text));
+  std::sort(alphabet.begin(), alphabet.end());
+  alphabet.erase(std::unique(alphabet.begin(), alphabet.end()), alphabet.end());
+  return alphabet;
+}
+
+std::vector<std::string> names_of(std::u32string_view alphabet) {
+  std::vector<std::string> names;
+  for (const char32_t character : alphabet) names.push_back(utf8_of(character));
+  return names;
+}
+
+Result<std::u32string> alphabet_from(std::span<const std::string> names) {
+  std::u32string alphabet;
+  for (const std::string& name : names) {
+    COT_ASSIGN(const std::u32string one, characters_of(name));
+    if (one.size() != 1 || (!alphabet.empty() && one[0] <= alphabet.back())) {
+      return Error(ErrorCode::malformed,
+                   "the classes of a text are its characters, each once, in the order of Unicode");
+    }
+    alphabet += one;
+  }
+  return alphabet;
+}
+
+Result<ExampleTable> text_table(std::string_view text, const std::string& name, const TextOptions& options) {
+  COT_ASSIGN(const std::u32string characters, characters_of(text));
   const size_t length = options.length;
   if (characters.size() <= length) {
     return Error(ErrorCode::invalid_argument, "has " + std::to_string(characters.size()) +
                                                   " characters, one example takes " + std::to_string(length + 1));
   }
-  std::vector<char32_t> vocabulary = characters;
-  std::sort(vocabulary.begin(), vocabulary.end());
-  vocabulary.erase(std::unique(vocabulary.begin(), vocabulary.end()), vocabulary.end());
+  std::u32string alphabet = options.alphabet;
+  if (alphabet.empty()) {
+    COT_ASSIGN(alphabet, alphabet_of(text));
+  }
   std::vector<int32_t> numbers;
   numbers.reserve(characters.size());
   for (const char32_t character : characters) {
-    const auto place = std::lower_bound(vocabulary.begin(), vocabulary.end(), character);
-    numbers.push_back(static_cast<int32_t>(place - vocabulary.begin()));
+    const auto place = std::lower_bound(alphabet.begin(), alphabet.end(), character);
+    if (place == alphabet.end() || *place != character) {
+      return Error(ErrorCode::invalid_argument, "has the character \"" + utf8_of(character) +
+                                                    "\", which is none of the " + std::to_string(alphabet.size()) +
+                                                    " of its contract");
+    }
+    numbers.push_back(static_cast<int32_t>(place - alphabet.begin()));
   }
 
   ExampleTable table;
@@ -64,7 +110,7 @@ Result<ExampleTable> text_table(std::string_view text, const std::string& name, 
       .examples = examples,
       .inputs = {{.name = "characters", .type = ColumnType::int32, .shape = piece}},
       .target = {.name = "next", .type = ColumnType::int32, .shape = options.is_last_only ? Shape{} : piece},
-      .classes = static_cast<uint32_t>(vocabulary.size())};
+      .classes = static_cast<uint32_t>(alphabet.size())};
   table.columns = {column_of(std::vector<int32_t>(begin, end)), column_of(targets)};
   return table;
 }

@@ -21,7 +21,8 @@ constexpr uint32_t kDemoDevicesMax = 2000;
 Error wrong(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
 
 Status check_inputs(const InputContract& contract) {
-  if (contract.inputs.size() == 1 && contract.inputs[0].type != ColumnType::int32) return {};
+  const bool is_text = contract.kind == "text";
+  if (contract.inputs.size() == 1 && (contract.inputs[0].type == ColumnType::int32) == is_text) return {};
   return wrong("the demo shares out examples with one input of numbers; " + contract.name +
                " has others (categories=onehot, the default, makes one of a table)");
 }
@@ -36,6 +37,11 @@ uint32_t outputs_of(const ContractTarget& target) {
   return target.is_number ? 1 : static_cast<uint32_t>(target.classes.size());
 }
 
+// What a model of it takes.
+DataType type_of(const InputContract& contract) {
+  return contract.inputs[0].type == ColumnType::int32 ? DataType::int32 : DataType::float32;
+}
+
 // A model of the user's own takes what the examples are, and tells as many classes apart.
 Status check_model(const DemoOptions& options, const InputContract& contract) {
   const Result<Model> model = Model::load(options.model_bytes);
@@ -43,7 +49,7 @@ Status check_model(const DemoOptions& options, const InputContract& contract) {
   const Shape& examples = contract.inputs[0].shape;
   const int64_t outputs = outputs_of(contract.target);
   const Shape &input = model->input_shape(), &output = model->output_shape();
-  const bool takes_examples = model->graph().inputs.size() == 1 && model->input_type() == DataType::float32 &&
+  const bool takes_examples = model->graph().inputs.size() == 1 && model->input_type() == type_of(contract) &&
                               elements_of(input) == elements_of(examples) &&
                               (input.size() == examples.size() || examples.size() == 1);
   if (!takes_examples) {
@@ -67,6 +73,11 @@ Status choose_model(const DemoOptions& options, DemoData& data) {
     data.model = options.model_bytes;
     data.model_name = options.model_file.substr(options.model_file.find_last_of('/') + 1);
   } else {
+    if (type_of(contract) == DataType::int32) {
+      return wrong(contract.name +
+                   " needs a model of your own, --model FILE: those that are built in take numbers, not " +
+                   "the characters of a text");
+    }
     const ModelKind kind = options.model.value_or(shape.size() == 3 ? ModelKind::cnn : ModelKind::mlp);
     data.model_name = to_string(kind);
     Result<Bytes> made = make_model(kind, shape, outputs_of(contract.target), options.seed);

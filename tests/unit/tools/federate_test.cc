@@ -54,6 +54,43 @@ class Federate : public testing::Test {
   test::TemporaryDirectory directory_;
 };
 
+TEST_F(Federate, SharesOutAPlayByWhoSpeaks) {
+  std::string play;
+  for (int i = 0; i < 12; ++i) {
+    play += std::string("\n") + (i % 2 == 0 ? "Kent" : "Lear") + ":\n" + (i % 2 == 0 ? "abababab" : "cdcdcdcd") + "\n";
+  }
+  put("play.txt", play + "\nFool:\nx\n");
+  const std::string source = "text:" + directory_ / "play.txt?length=4&target=last";
+  const auto data = federate({.source = source, .split = *parse_split("group:speaker")});
+  ASSERT_OK(data);
+  EXPECT_THAT(data->groups, testing::ElementsAre("Kent", "Lear"));
+  ASSERT_EQ(data->notes.size(), 1u);
+  EXPECT_NE(data->notes[0].find("1 of 3 speakers"), std::string::npos) << data->notes[0];
+  EXPECT_EQ(data->contract.target.classes.front(), "\n");
+  for (const uint32_t device : {0u, 1u}) {
+    const ExampleTable shard = data->shard(device);
+    EXPECT_GE(shard.size(), kShardExamplesMin);
+    for (const int32_t label : shard.labels()) {
+      const std::string next = data->contract.target.classes[static_cast<size_t>(label)];
+      EXPECT_TRUE(next == "\n" || (device == 0 ? next == "a" || next == "b" : next == "c" || next == "d")) << next;
+    }
+  }
+  put("contract.json", to_json_text(data->contract));
+  const std::string by_contract = "?contract=" + directory_ / "contract.json";
+  put("more.txt", "dcba dcba\n");
+  EXPECT_ERROR(load_data("text:" + directory_ / "more.txt" + by_contract), ErrorCode::invalid_argument,
+               "has the character \" \"");
+  put("more.txt", "dcbadcba\n");
+  const auto more = load_data("text:" + directory_ / "more.txt" + by_contract);
+  ASSERT_OK(more);
+  EXPECT_EQ(more->contract, data->contract);
+  EXPECT_EQ(more->examples.header.classes, data->examples.header.classes);
+  EXPECT_ERROR(federate({.source = source, .split = *parse_split("group:colour")}), ErrorCode::invalid_argument,
+               "group:speaker");
+  EXPECT_ERROR(federate({.source = "text:" + directory_ / "play.txt?length=4"}), ErrorCode::invalid_argument,
+               "target=last");
+}
+
 TEST_F(Federate, FitsTheEncodingOnWhatIsNotHeldOut) {
   put_table();
   const auto data = shared_out("iid", 4);

@@ -54,6 +54,26 @@ TEST(Text, SaysWhereItIsNotUtf8) {
   }
 }
 
+TEST(Text, IsNumberedByAnAlphabetAndNamedByIt) {
+  const auto alphabet = alphabet_of("z\u00e9\u20ac\U0001f600za\n");
+  ASSERT_OK(alphabet);
+  EXPECT_EQ(*alphabet, U"\naz\u00e9\u20ac\U0001f600");
+  const std::vector<std::string> names = names_of(*alphabet);
+  EXPECT_THAT(names, ElementsAre("\n", "a", "z", "\u00e9", "\u20ac", "\U0001f600"));
+  EXPECT_EQ(*alphabet_from(names), *alphabet);
+  const auto table = text_table("az", "t", {.length = 1, .is_last_only = true, .alphabet = *alphabet});
+  ASSERT_OK(table);
+  EXPECT_THAT(numbers_of(table->columns[0]), ElementsAre(1));
+  EXPECT_THAT(table->labels(), ElementsAre(2));
+  EXPECT_EQ(table->header.classes, 6u);
+  EXPECT_ERROR(text_table("ab", "t", {.length = 1, .alphabet = *alphabet}), ErrorCode::invalid_argument,
+               "has the character \"b\", which is none of the 6");
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"ab"}, {""}, {"b", "a"}, {"a", "a"}}) {
+    EXPECT_ERROR(alphabet_from(wrong), ErrorCode::malformed, "");
+  }
+}
+
 TEST(Text, SaysHowMuchOneExampleTakes) {
   EXPECT_ERROR(text_table("abc", "t", {.length = 3}), ErrorCode::invalid_argument,
                "has 3 characters, one example takes 4");
