@@ -23,7 +23,8 @@ int read_example(void* context, uint64_t index, const coterie_example* example) 
 SdkDevice::SdkDevice(const SdkDeviceOptions& options, Teacher data)
     : SdkDevice(options, std::make_shared<Teacher>(std::move(data))) {}
 
-SdkDevice::SdkDevice(const SdkDeviceOptions& options, std::shared_ptr<ExampleSource> data) : data_(std::move(data)) {
+SdkDevice::SdkDevice(const SdkDeviceOptions& options, std::shared_ptr<ExampleSource> data)
+    : data_(std::move(data)), way_(options.way) {
   coterie_dataset dataset{};
   dataset.struct_size = sizeof dataset;
   dataset.context = data_.get();
@@ -46,6 +47,11 @@ SdkDevice::SdkDevice(const SdkDeviceOptions& options, std::shared_ptr<ExampleSou
   client_options.enrollment_token = options.token.c_str();
   client_options.seed = options.seed;
   client_options.policy = &policy;
+  coterie_transport transport{};
+  transport.struct_size = sizeof transport;
+  transport.context = way_.get();
+  transport.send = &SdkDevice::send;
+  if (way_) client_options.transport = &transport;
   char error[512] = "";
   EXPECT_EQ(coterie_client_open(&client_options, &dataset, &client_, error, sizeof error), COTERIE_OK) << error;
   if (client_ == nullptr) return;
@@ -57,6 +63,33 @@ int SdkDevice::hear(void* self, const coterie_progress* progress) {
   if (progress->step_status != COTERIE_OK)
     device.last_error_ =
         std::string(coterie_activity_name(progress->activity)) + ": " + coterie_client_last_error(device.client_);
+  return 0;
+}
+
+int SdkDevice::send(void* way, const coterie_http_request* request, coterie_http_reply* reply) {
+  TransportRequest sent{.method = request->method,
+                        .target = request->target,
+                        .content_type = request->content_type == nullptr ? "" : request->content_type,
+                        .body = {request->body, request->body_bytes},
+                        .answer_max = Millis(request->answer_ms_max)};
+  for (size_t i = 0; i < request->header_count; ++i) {
+    sent.headers.emplace_back(request->headers[i].name, request->headers[i].value);
+  }
+  bool is_told = false;
+  const auto tell = [&](const TransportResponse& head) {
+    if (is_told) return;
+    is_told = true;
+    coterie_http_reply_status(reply, head.status);
+    for (const auto& [name, value] : head.headers) coterie_http_reply_header(reply, name.c_str(), value.c_str());
+  };
+  const Result<TransportResponse> answer =
+      static_cast<Transport*>(way)->send(sent, [&](const TransportResponse& head, ByteView piece) -> Status {
+        tell(head);
+        if (coterie_http_reply_body(reply, piece.data(), piece.size()) == 0) return {};
+        return Error(ErrorCode::cancelled, "the library has had enough of the answer");
+      });
+  if (!answer) return 1;
+  tell(*answer);
   return 0;
 }
 

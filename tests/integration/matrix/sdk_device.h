@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "coterie.h"
+#include "device_sdk/client/transport.h"
 #include "device_sdk/runtime/example_source.h"
 #include "tests/integration/matrix/teacher.h"
 
@@ -19,6 +20,7 @@ struct SdkDeviceOptions {
   coterie_security_level level_min = COTERIE_SECURITY_NONE;
   uint64_t seed = 1;
   bool accepts_analytics = false;
+  std::shared_ptr<Transport> way = nullptr;  // instead of the library's own
 };
 
 // Takes part in whatever rounds come until it is destroyed.
@@ -37,7 +39,10 @@ class SdkDevice {
  private:
   static int hear(void* self, const coterie_progress* progress);
 
+  static int send(void* way, const coterie_http_request* request, coterie_http_reply* reply);
+
   std::shared_ptr<ExampleSource> data_;
+  std::shared_ptr<Transport> way_;
   std::string last_error_;
   coterie_client* client_ = nullptr;
   std::thread thread_;
