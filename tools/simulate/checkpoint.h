@@ -41,7 +41,7 @@ struct SimulationStory {
   uint64_t drawn = 0, counted = 0, lost = 0, late = 0, surplus = 0;
   double virtual_seconds = 0, seconds = 0;
   CountedShares shares{0};
-  std::optional<OwnScores> own = {};  // when it has ended
+  std::optional<OwnScores> own = {};       // when it has ended
   std::optional<BufferedTotals> buffered;  // of such rounds, when they are over; no checkpoint has it, as it follows
 };
 
