@@ -1,4 +1,4 @@
-// Partial sums of rounds that are over: of these nobody asks any more.
+// Partial sums of rounds that are over: nobody asks for these any more.
 #pragma once
 
 #include "fl_server/store/accept_store.h"

@@ -86,7 +86,7 @@ class DevicePlane final : public RoundBoard {
 
   // ---- Uploads
   // `slot` is answered (UploadSlot): admitted, or decided at once. After an admission: received() or lost(), as
-  // UploadSlot::deliver and abandon say. Of an upload that is decided by then they change nothing.
+  // UploadSlot::deliver and abandon say. They change nothing of an upload that is decided by then.
   // `handed`: as the upload's ticket has it.
   UploadId offer(const RoundKey& key, const DeviceId& device, uint64_t bytes, std::optional<HandedModel> handed,
                  std::shared_ptr<UploadSlot> slot);

@@ -52,7 +52,7 @@ class RoundScheduler final : public NodeEvents {
   // More may have been accepted than update_accepted() was told of, if masks are to be taken off: the rows say.
   void look_at_accepted(const RoundKey& key);
 
-  // Of the rounds that it leads.
+  // Keeps the sessions of the rounds that it leads.
   CohortOwner& cohorts();
 
   // ---- Admin plane

@@ -28,7 +28,7 @@ struct RoundSchedulerSettings {
   // Ed25519, of whoever certifies devices. Devices that trust it share with nobody in whose cohort there is a stranger:
   // at active and above such a device is not let in. Empty: whoever is enrolled is.
   Bytes authority_key;
-  // Of that authority; null: none.
+  // What that authority has revoked; null: none.
   std::shared_ptr<const Revocations> revocations;
 };
 

@@ -1,5 +1,5 @@
 // UploadDesk: the shell around a node's ingest machine (ingest_machine.h): one upload's path from its offer to its
-// receipt. Whose connection waits for which answer is kept here; what becomes of batches is BatchSums'.
+// receipt. It keeps whose connection waits for which answer; what becomes of batches is BatchSums'.
 //
 // Threading: the core's thread, but for what says otherwise.
 #pragma once
@@ -49,7 +49,7 @@ class UploadDesk {
     std::shared_ptr<UploadSlot> slot;
   };
   void enter(UploadId upload, Offered offered);
-  // Of an upload that is decided by then they change nothing.
+  // They change nothing of an upload that is decided by then.
   void received(UploadId upload, UploadBody body, const RoundTotals& contribution);
   void lost(UploadId upload);
 

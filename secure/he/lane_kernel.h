@@ -55,7 +55,7 @@ struct LaneKernel {
 // What this CPU can run, the fastest first; nothing where libcrypto is all there is.
 std::span<const LaneKernel> lane_kernels();
 
-// Whether the kernel computes what libcrypto computes, on numbers of keys of each size and on the extremes: some 2 ms.
+// Whether the kernel computes what libcrypto computes, on numbers of keys of each size and on the extremes: some 5 ms.
 // An `internal` error names the kernel and what it gets wrong.
 Status lane_self_test(const LaneKernel& kernel);
 
