@@ -367,15 +367,6 @@ Result<uint64_t> Agent::seed_of(const Assignment& assignment) const {
   return training_seed(training_path(assignment.round, "seed"));
 }
 
-// A state that is gone or damaged is as that of a device which has not trained yet: a device must not stand still for
-// ever.
-Result<std::vector<float>> Agent::kept_state(const DoTrain& action, uint64_t value_count) const {
-  if (!action.state) return std::vector<float>();
-  Result<std::vector<float>> state = states_.read(action.plan.job, *action.state, value_count);
-  if (!state && state.error().code() == ErrorCode::data_loss) return std::vector<float>();
-  return state;
-}
-
 // A slice of training; an event when it has ended, well or not.
 Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   if (action.plan.analytics) return count(action);

@@ -10,6 +10,15 @@
 
 namespace coterie {
 
+// A state that is gone or damaged is as that of a device which has not trained yet: a device must not stand still for
+// ever.
+Result<std::vector<float>> Agent::kept_state(const DoTrain& action, uint64_t value_count) const {
+  if (!action.state) return std::vector<float>();
+  Result<std::vector<float>> state = states_.read(action.plan.job, *action.state, value_count);
+  if (!state && state.error().code() == ErrorCode::data_loss) return std::vector<float>();
+  return state;
+}
+
 // What is the device's own as the next training begins; is_own: that one comes before the update's.
 Result<std::vector<float>> Agent::own_before(const DoTrain& action, const UpdateLayout& layout,
                                              const std::vector<float>& state, bool& is_own) const {

@@ -51,8 +51,8 @@ inline constexpr const char* kDataNames =
 //   npy:X.npy,Y.npy NumPy arrays (npy.h). as and numbers as above; test=X.npy,Y.npy is the held-out part
 //   text:FILE       pieces of a UTF-8 text and what comes next (text.h), gzipped or not. ?length=80 characters;
 //                   target=last: only what comes behind the piece. The group "speaker" is who speaks in a play (play.h)
-// csv, npy, images and text take contract=FILE in place of all their options but test: the data are read as those that the
-// contract was made of (input_contract.h).
+// csv, npy, images and text take contract=FILE in place of all their options but test: the data are read as those that
+// the contract was made of (input_contract.h).
 // Errors name the file and what is wrong with it in one line: invalid_argument (the name), not_found, malformed,
 // too_large and what the system says.
 Result<TrainingData> load_data(const std::string& text, const LoadRequest& request = {});

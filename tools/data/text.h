@@ -27,8 +27,8 @@ Result<std::u32string> alphabet_from(std::span<const std::string> names);
 
 // The text cut into pieces of `length` characters (a shorter rest is left out). Input: int32 [length], the characters'
 // numbers; target: int32 [length], those of the characters one further on, or int32, that behind the piece. A
-// character's number is its place in the alphabet; classes: how many there are. Errors: malformed (not UTF-8), invalid_argument
-// (shorter than one example, a character that the alphabet does not have).
+// character's number is its place in the alphabet; classes: how many there are. Errors: malformed (not UTF-8),
+// invalid_argument (shorter than one example, a character that the alphabet does not have).
 Result<ExampleTable> text_table(std::string_view text, const std::string& name, const TextOptions& options);
 
 }  // namespace coterie

@@ -3,8 +3,8 @@
 //
 // The draw: ticket_count() of the devices (all, if there are no more), by the job's selection rule, as the desk draws.
 // Uniform: each set of them as likely as any other (virtual_chance.h). A device's time is its examples times the epochs
-// times kExampleSeconds times its speed, which is lognormal, the same in every round. Everything but what rules remember
-// of devices follows from the seed.
+// times kExampleSeconds times its speed, which is lognormal, the same in every round. Everything but what rules
+// remember of devices follows from the seed.
 #pragma once
 
 #include <cstdint>
