@@ -21,12 +21,12 @@ def regression(row):
 
 
 def psi(row):
-    name = f"matched ids a second, {row['items']} x {row['items']}, one core"
+    name = f"matched ids a second, {row['items']} x {row['items']}, "
     if row["kernel"] == "libsodium":
-        yield row, (name, f"{row['items_per_s']:.0f}", f"libsodium alone {row['libsodium_per_s']:.0f}",
+        yield row, (name + "one core", f"{row['items_per_s']:.0f}", f"libsodium alone {row['libsodium_per_s']:.0f}",
                     f"{row['share']:.2f} of it; goal 0.9", verdict(row["share"] >= 0.9))
     else:
-        yield row, (f"    by {row['kernel']}", f"{row['items_per_s']:.0f}", f"multiply-adds alone {row['madds_per_s']:.0f}",
+        yield row, (name + "by " + row["kernel"], f"{row['items_per_s']:.0f}", f"multiply-adds alone {row['madds_per_s']:.0f}",
                     f"{row['share']:.1f} of libsodium; goal 60000", verdict(row["items_per_s"] >= 60_000))
     yield None, ("    of three runs, the least and the most", f"{row['share_min']:.2f}, {row['share_max']:.2f}",
                  f"label party {row['label_s']:.2f} CPU s, feature party {row['feature_s']:.2f}", "", "")
@@ -47,7 +47,7 @@ def paillier(row):
         beside = f"OpenSSL, {part}: {limit:.0f}" if by_libcrypto else f"multiply-adds alone {limit:.0f}"
         share = f"{rate / limit:.2f} of it" if by_libcrypto else f"{rate / row[name + '_openssl']:.1f} of OpenSSL's limit"
         yield (row if name == "encryptions" else None), (
-            f"Paillier-2048, {name} a second, one core" if by_libcrypto else f"    {name} by {row['kernel']}", f"{rate:.0f}", beside,
+            f"Paillier-2048, {name} a second, " + ("one core" if by_libcrypto else "by " + row["kernel"]), f"{rate:.0f}", beside,
             share + of_goal, verdict(rate >= goal) if goal else "")
     yield None, ("    tables of whoever rerandomizes, once a job", f"{row['rerandomize_setup_s']:.2f} CPU s", "", "", "")
 
