@@ -232,7 +232,7 @@ class Model(Handle):
         struct, filled = struct_of(options, examples.targets_are_values), _structs.FineTuning()
         pointer, data = ctypes.c_void_p(), examples._source.acquire()
         try:
-            self._call("fine_tune", ctypes.byref(struct), ctypes.byref(data), held_out_share, _structs.ON_STEP(), None,
+            self._call("fine_tune", ctypes.byref(struct), ctypes.byref(data), held_out_share, _structs.ON_STEP(0), None,
                        ctypes.byref(filled), ctypes.byref(pointer))
         finally:
             examples._source.release()
