@@ -110,8 +110,8 @@ TEST(PlanTraining, LimitsWhatIsPersonal) {
   expect_bad_training("kind must be part or model", with(part, [](auto& p) { p.kind = static_cast<PersonalKind>(3); }));
   expect_bad_training("parameters must name", with(part, [](auto& p) { p.parameters.clear(); }));
   expect_good_training(with(part, [](auto& p) { p.parameters.assign(kPersonalPatternsMax, std::string(256, 'x')); }));
-  expect_bad_training("at most 16 patterns", with(part, [](auto& p) { p.parameters.assign(17, "x"); }));
-  expect_bad_training("patterns of 1 to 256 bytes", with(part, [](auto& p) { p.parameters = {""}; }));
+  expect_bad_training("patterns", with(part, [](auto& p) { p.parameters.assign(17, "x"); }));
+  expect_bad_training("1 to 256 bytes", with(part, [](auto& p) { p.parameters = {""}; }));
   expect_bad_training("first_epochs must be in", with(part, [](auto& p) { p.first_epochs = kFirstEpochsMax + 1; }));
   expect_bad_training("lambda must be absent", with(part, [](auto& p) { p.lambda = 1; }));
   expect_bad_training("parameters must be absent", with(model, [](auto& p) { p.parameters = {"a"}; }));
