@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "proto/generated/wire_generated.h"
+#include "proto/messages/plan_features.h"
 #include "tests/unit/proto/rejection.h"
 
 namespace coterie {
@@ -44,6 +45,20 @@ TEST(PlanScalars, HaveNoLossWhereOlderDevicesLook) {
     EXPECT_EQ(*read, plan);
     EXPECT_EQ(read->update.step_value_count() + 2, read->update.value_count);
   }
+}
+
+TEST(PlanScalars, AreAFeatureThatDevicesKnowOrNot) {
+  EXPECT_EQ(features_of(with_scalars()), plan_feature::kScalars);
+  const auto corrected = [](CorrectionKind kind) {
+    return with_scalars([kind](Plan& p) {
+      p.update.scalars.clear();
+      p.update.fair = {};
+      p.training.correction.kind = kind;
+    });
+  };
+  EXPECT_EQ(features_of(corrected(CorrectionKind::scaffold)), 0u) << "of before there were features";
+  EXPECT_EQ(features_of(corrected(CorrectionKind::scaffold_gradient)), plan_feature::kScaffoldGradient);
+  EXPECT_EQ(features_of(corrected(CorrectionKind::mime_lite)), plan_feature::kMimeLite);
 }
 
 TEST(PlanScalars, AreLimitedByName) {

@@ -175,14 +175,14 @@ TEST_F(ClosedForms, OfQfflAreItsOptimaAndWhatDevicesLoseThere) {
   }
 }
 
-// No reference has it: rounds once more in double, from the paper.
+// No reference has it: each round once more in double, from the paper. Each goes on from where the one before really
+// ended, as long steps on quadratics that disagree make much of any difference.
 TEST_F(ClosedForms, OfFedExpAreItsRounds) {
   const json& problem = file_["problem"];
   OracleFederation rounds = federation(of("fedexp").with("epsilon", 0.01f), quadratic_training(0.1f), Weights::uniform);
-  Pair w = {0, 0};
   bool was_longer = false;
   for (size_t round = 0; round < 20; ++round) {
-    Pair mean = {0, 0};
+    Pair w(rounds.weights().begin(), rounds.weights().begin() + 2), mean = {0, 0};
     double squares = 0;
     for (size_t i = 0; i < 3; ++i) {
       const Matrix a = problem["A"][i];
@@ -201,7 +201,7 @@ TEST_F(ClosedForms, OfFedExpAreItsRounds) {
     was_longer = was_longer || factor > 1.5;
     for (size_t k = 0; k < 2; ++k) w[k] += std::min(factor, 10.0) * mean[k];
     rounds.round_of_all();
-    EXPECT_LT(relative_error(rounds.weights(), w), 2e-5) << "round " << round + 1;
+    EXPECT_LT(relative_error(rounds.weights(), w), 1e-5) << "round " << round + 1;
   }
   EXPECT_TRUE(was_longer) << "else it is FedAvg";
 }
