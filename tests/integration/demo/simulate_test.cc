@@ -48,19 +48,22 @@ class Simulate : public DemoTest {
   }
   std::string job() const { return directory_ / "job.json"; }
 
-  // The models of a demo with these options at these levels, and of simulations of their jobs; what an update has
-  // without secure aggregation.
+  // The models of a demo with these options at these levels, and of simulations of their jobs, both with these options
+  // of the data; what an update has without secure aggregation.
   std::set<std::string> models_at(const Words& levels, const std::string& kind, const Words& words,
-                                  double& update_bytes) {
+                                  double& update_bytes, const Words& data = {}) {
     std::set<std::string> models;
+    Words simulated = {"--devices", "4"};
+    simulated.insert(simulated.end(), data.begin(), data.end());
     for (const std::string& level : levels) {
       Words all = words;
+      all.insert(all.end(), data.begin(), data.end());
       all.insert(all.end(), {"--security", level});
       const std::string name = kind + "-" + level;
       const nlohmann::json real = demo(all, "run-" + name);
       EXPECT_TRUE(real.contains("model_digest")) << name;
       models.insert(real.value("model_digest", name));
-      models.insert(simulate("as-" + name, {"--devices", "4"})["model_digest"]);
+      models.insert(simulate("as-" + name, simulated)["model_digest"]);
       if (level == "none") update_bytes = real.value("update_bytes", 0.0);
     }
     return models;
@@ -213,7 +216,8 @@ TEST_F(Simulate, HasTheModelOfDevicesThatKeepStateAtItsLevels) {
 
 // What devices tell beside, and what they ask of the given model, is the same bits at every level.
 TEST_F(Simulate, HasTheModelOfDevicesThatTellMoreAtItsLevels) {
-  const nlohmann::json plain = demo({"--security", "none"}, "plain");
+  const Words data = {"--split", "dirichlet:0.1"};  // else FedExP finds nobody at odds, and is FedAvg
+  const nlohmann::json plain = demo({"--security", "none", data[0], data[1]}, "plain");
   const std::vector<std::pair<std::string, Words>> kinds = {
       {"fedexp", {"--strategy", "fedexp"}},
       {"option1", {"--strategy", "scaffold", "--strategy-setting", "option=1", "--momentum", "0.5"}},
@@ -223,7 +227,7 @@ TEST_F(Simulate, HasTheModelOfDevicesThatTellMoreAtItsLevels) {
     double update_bytes = 0;
     const bool has_scalars = kind == "fedexp" || kind == "qffl";
     const std::set<std::string> models =
-        models_at(kind == kinds.back().first ? kLevels : kLevelsOfFirst, kind, words, update_bytes);
+        models_at(kind == kinds.back().first ? kLevels : kLevelsOfFirst, kind, words, update_bytes, data);
     EXPECT_EQ(models.size(), 1u) << kind;
     EXPECT_NE(plain["model_digest"], *models.begin()) << kind;
     const double whole = plain["update_bytes"].get<double>();
