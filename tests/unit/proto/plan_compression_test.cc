@@ -48,7 +48,7 @@ TEST(Plan, LimitsUpdatesOfTheLargestValuesByName) {
     send_largest(p);
     p.privacy = {.level = SecurityLevel::active, .cohort_min = 10, .corrupt_share = 0.1, .cipher_suite = 1};
   });
-  expect_bad("correction must be absent", [](Plan& p) {
+  expect_bad("correction and personal must be absent", [](Plan& p) {
     send_largest(p);
     p.training.correction = {CorrectionKind::feddyn, 0.1f};
   });

@@ -73,7 +73,8 @@ TEST(UpdateCodec, NamesWhatOnlySomeEncodingsHave) {
     expect_bad("value_count says 20 values", top_k, [&](M& m) { m.sent_count = sent; });
   }
   expect_bad("value_count says", top_k, [](M& m) { m.value_count = UINT64_MAX; });
-  expect_bad("value_count says", eden, [](M& m) { m.value_count = UINT64_MAX; });
+  expect_bad("value_count says", eden, [](M& m) { m.value_count = 305; });
+  expect_bad("value_count says", eden, [](M& m) { m.value_count = 1ull << 62, m.bits = 4; });
   expect_bad("sent_count must be 0", eden, [](M& m) { m.sent_count = 1; });
   expect_bad("rotation_seed must be 0", top_k, [](M& m) { m.rotation_seed = 1; });
   const float inf = std::numeric_limits<float>::infinity();

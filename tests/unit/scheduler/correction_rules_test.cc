@@ -137,7 +137,7 @@ TEST(CorrectionRules, RefuseByNameWhatDoesNotGoWithScaffold) {
     s.aggregation = AggregationSettings::of("median");
     s.rounds.goal_count_min = s.aggregation.updates_min();
   });
-  expect_refused_of_scaffold("/update/compression", "rounded", [](HorizontalSettings& s) {
+  expect_refused_of_scaffold("/update/compression", "what was left of it", [](HorizontalSettings& s) {
     s.update.clip_l2 = 1;
     s.update.compression.bits = 8;
   });
