@@ -5,6 +5,7 @@
 
 #include "proto/codec/codec.h"
 #include "proto/generated/wire_generated.h"
+#include "proto/messages/plan_features.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/proto/rejection.h"
 
@@ -86,6 +87,12 @@ TEST(Plan, SaysOtherEncodingsWhereOlderDevicesLook) {
   };
   EXPECT_EQ(encoding_of(send_largest), 5) << "none that was known before";
   EXPECT_EQ(encoding_of(turn_alone), 6);
+}
+
+TEST(Plan, NamesItsOtherEncodingsToWhoDrawsDevices) {
+  EXPECT_EQ(features_of(changed<Plan>(send_largest)), plan_feature::kTopK);
+  EXPECT_EQ(features_of(changed<Plan>(turn_alone)), plan_feature::kEden);
+  EXPECT_EQ(features_of(changed<Plan>([](Plan&) {})), 0u);
 }
 
 }  // namespace
