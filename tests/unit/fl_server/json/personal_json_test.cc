@@ -48,7 +48,7 @@ TEST(PersonalJson, NamesWhatIsWrong) {
     read_job(personal, problems);
     return pointers_of(problems);
   };
-  EXPECT_THAT(pointers({{"kind", "own"}}), ElementsAre("/training/personal/kind"));
+  EXPECT_THAT(pointers({{"kind", "own"}, {"norms", true}}), ElementsAre("/training/personal/kind"));
   EXPECT_THAT(pointers(json::object()), ElementsAre("/training/personal/parameters"));
   EXPECT_THAT(pointers({{"norms", true}, {"head", 1}}), ElementsAre("/training/personal/head"));
   EXPECT_THAT(pointers({{"kind", "model"}}), ElementsAre("/training/personal/lambda"));
