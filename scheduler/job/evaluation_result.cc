@@ -35,6 +35,7 @@ std::string name_of_class(const AnalyticsSettings& analytics, uint32_t index) {
 // A table of one job: what reads it needs all three.
 struct Table {
   const AnalyticsSettings& analytics;
+  AnalyticsRules rules;  // of these
   EvaluationLayout layout;
   std::span<const float> counts;
   double at(uint64_t lane) const { return static_cast<double>(counts[lane]); }
@@ -64,7 +65,7 @@ ScoredGroup group_in(const Table& table, size_t model, size_t group) {
 // Pairs of an example of the class and one of another: those that the bins put in order, and those of one bin.
 std::optional<AreaUnderCurve> area_in(const Table& table, size_t model, size_t index) {
   double ordered = 0, tied = 0, others = 0, own = 0;
-  for (uint32_t bin = 0; bin < table.analytics.rules.evaluation->score_bins; ++bin) {
+  for (uint32_t bin = 0; bin < table.rules.evaluation->score_bins; ++bin) {
     const double of_class = table.at(table.layout.score(model, index, true, bin));
     const double of_others = table.at(table.layout.score(model, index, false, bin));
     ordered += of_class * others;
@@ -91,7 +92,7 @@ std::optional<EvaluatedModelResult::Range> worst_tenth_of(const std::vector<doub
 }
 
 EvaluatedModelResult model_in(const Table& table, size_t model) {
-  const EvaluationRules& rules = *table.analytics.rules.evaluation;
+  const EvaluationRules& rules = *table.rules.evaluation;
   EvaluatedModelResult result{.model = rules.models[model].digest, .all = group_in(table, model, 0)};
   const std::vector<std::string>& categories = table.analytics.categories;
   for (size_t group = 1; group < table.layout.groups(); ++group) {
@@ -179,7 +180,8 @@ Comparison compare(std::span<const double> counts, double harm_max) {
 }
 
 EvaluationResult evaluation_result_of(const AnalyticsSettings& analytics, std::span<const float> counts) {
-  const Table table{analytics, EvaluationLayout(rules_of(analytics)), counts};
+  const AnalyticsRules rules = rules_of(analytics);
+  const Table table{analytics, rules, EvaluationLayout(rules), counts};
   COT_ASSERT(counts.size() == table.layout.lanes());
   EvaluationResult result;
   for (size_t model = 0; model < table.layout.models(); ++model) result.models.push_back(model_in(table, model));

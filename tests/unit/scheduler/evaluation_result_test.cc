@@ -113,6 +113,23 @@ TEST(EvaluationResult, TheAreaUnderTheCurveLiesBetweenItsBounds) {
   EXPECT_LT(width_before, 0.01);
 }
 
+// Names say how many classes there are, in the settings as they are read.
+TEST(EvaluationResult, HasARowForEachClassThatIsNamed) {
+  AnalyticsSettings analytics = evaluating();
+  analytics.classes = {"low", "mid", "high"};
+  const EvaluationLayout layout(rules_of(analytics));
+  std::vector<float> table(layout.lanes());
+  table[layout.confusion(0, 2, 1)] = 5;
+  table[layout.score(0, 2, true, 3)] = 5;
+  table[layout.score(0, 2, false, 2)] = 4;
+  const EvaluationResult result = evaluation_result_of(analytics, table);
+  const std::vector<std::vector<double>> rows = {{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 5, 0, 0}};
+  EXPECT_EQ(result.models[0].confusion, rows);
+  ASSERT_EQ(result.models[0].areas.size(), 1u) << "the others have no examples";
+  EXPECT_EQ(result.models[0].areas[0].of_class, "high");
+  EXPECT_EQ(result.models[0].areas[0].low, 1);
+}
+
 TEST(EvaluationResult, TellsWhereTheWorstTenthOfTheDevicesIs) {
   const AnalyticsSettings analytics = evaluating();
   const EvaluationLayout layout(rules_of(analytics));
