@@ -1,0 +1,57 @@
+#include "proto/messages/plan_features.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <functional>
+
+#include "proto/messages/plan.h"
+
+namespace coterie {
+namespace {
+
+using Change = std::function<void(Plan&)>;
+
+// What was there before there were features asks for none: older devices are drawn for it as ever.
+TEST(PlanFeatures, OfOlderPlansAreNone) {
+  const Change older[] = {
+      [](Plan&) {},
+      [](Plan& p) { p.analytics.emplace(); },
+      [](Plan& p) { p.update.encoding = UpdateEncoding::quantized; },
+      [](Plan& p) { p.update.encoding = UpdateEncoding::float32_clip_bit; },
+      [](Plan& p) { p.training.correction.kind = CorrectionKind::scaffold; },
+      [](Plan& p) { p.training.early_stopping.emplace(); },
+      [](Plan& p) { p.download.bits = 4; },
+      [](Plan& p) { p.staleness.versions_max = 3; },
+  };
+  for (const Change& change : older) {
+    Plan plan;
+    change(plan);
+    EXPECT_EQ(features_of(plan), 0u);
+  }
+}
+
+TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
+  const Change newer[] = {
+      [](Plan& p) { p.analytics = AnalyticsRules{.kind = AnalyticsKind::evaluation}; },
+      [](Plan& p) { p.update.encoding = UpdateEncoding::top_k; },
+      [](Plan& p) { p.update.encoding = UpdateEncoding::eden; },
+      [](Plan& p) { p.update.scalars.emplace_back(); },
+      [](Plan& p) { p.training.correction.kind = CorrectionKind::scaffold_gradient; },
+      [](Plan& p) { p.training.correction.kind = CorrectionKind::mime_lite; },
+      [](Plan& p) { p.training.personal.emplace(); },
+  };
+  PlanFeatures all = 0;
+  for (const Change& change : newer) {
+    Plan plan;
+    change(plan);
+    const PlanFeatures features = features_of(plan);
+    EXPECT_TRUE(std::has_single_bit(features));
+    EXPECT_EQ(features & all, 0u) << "a bit has one meaning";
+    all |= features;
+  }
+  EXPECT_EQ(all, kKnownFeatures);
+}
+
+}  // namespace
+}  // namespace coterie
