@@ -203,7 +203,7 @@ TuneRequest request_for(const std::string& file, size_t arms) {
 constexpr auto kTellsNobody = [](const Tuning&, size_t, size_t) {};
 
 TEST(TuneJobs, MakeEachOnceAndSomeAtATime) {
-  const test::TemporaryDirectory directory;
+  const test::TemporaryDirectory directory(test::memory_disk());
   FakeServer server;
   Tuning tuning = tuning_of(27, 81);
   ASSERT_OK(run_tuning(tuning, request_for(directory / "state", 27), server, kTellsNobody));
@@ -218,7 +218,7 @@ TEST(TuneJobs, MakeEachOnceAndSomeAtATime) {
 // Killed at each call once: in the end the same, and nothing made twice.
 TEST(TuneJobs, GoOnWhereverTheDriverIsKilled) {
   for (int kill = 0;; ++kill) {
-    const test::TemporaryDirectory directory;
+    const test::TemporaryDirectory directory(test::memory_disk());
     const std::string file = directory / "state";
     FakeServer server;
     server.calls_left = kill;
@@ -238,13 +238,13 @@ TEST(TuneJobs, GoOnWhereverTheDriverIsKilled) {
 }
 
 TEST(TuneJobs, RefuseTheStateOfAnotherRequest) {
-  const test::TemporaryDirectory directory;
+  const test::TemporaryDirectory directory(test::memory_disk());
   const std::string file = directory / "state";
   const Tuning tuning = tuning_of(9, 9);
   ASSERT_OK(os::write_file_atomically(file, as_bytes(tuning.to_json().dump())));
   EXPECT_OK(open_tuning(file, "x", "request", tuning.rungs()));
   EXPECT_ERROR(open_tuning(file, "x", "another", tuning.rungs()), ErrorCode::conflict, "of another request");
-  EXPECT_ERROR(open_tuning(file, "x", "request", tuning_of(9, 81).rungs()), ErrorCode::conflict, "");
+  EXPECT_ERROR(open_tuning(file, "x", "request", tuning_of(9, 81, true).rungs()), ErrorCode::conflict, "");
   ASSERT_OK(os::write_file_atomically(file, as_bytes("{")));
   EXPECT_ERROR(open_tuning(file, "x", "request", tuning.rungs()), ErrorCode::malformed, file + ": it is not JSON");
 }
