@@ -71,7 +71,7 @@ struct AgentSettings {
   Bytes certificate;
 };
 
-class ExampleTable;
+class ExampleReader;
 
 // What one step did, and what is due next.
 struct AgentProgress {
@@ -172,7 +172,7 @@ class Agent {
   Result<std::optional<ParticipantEvent>> look_at_given(const DoTrain& action);
   Result<Training> begin_training(const DoTrain& action);
   Result<std::optional<ParticipantEvent>> count(const DoTrain& action);
-  Result<std::unique_ptr<ExampleTable>> begin_counting(const DoTrain& action) const;
+  Result<std::unique_ptr<ExampleReader>> begin_counting(const DoTrain& action) const;
   Result<ParticipantEvent> fetch_further(const DoFetchModel& action);
   Result<uint64_t> seed_of(const Assignment& assignment) const;
   Result<std::vector<float>> kept_state(const DoTrain& action, uint64_t value_count) const;
@@ -215,7 +215,7 @@ class Agent {
   const CpuCharge* charge_ = nullptr;  // of the action under way, if its time is limited
   Given given_;                        // of the round under way
   std::optional<Training> training_;
-  std::unique_ptr<ExampleTable> counting_;  // in its place, of a plan with analytics
+  std::unique_ptr<ExampleReader> counting_;  // in its place, of a plan with analytics
   std::unique_ptr<AggregationSession> aggregation_;
 };
 

@@ -34,11 +34,11 @@ Result<ParticipantEvent> Agent::fetch_further(const DoFetchModel& action) {
   return ParticipantEvent(std::move(fetched));
 }
 
-Result<std::unique_ptr<ExampleTable>> Agent::begin_counting(const DoTrain& action) const {
+Result<std::unique_ptr<ExampleReader>> Agent::begin_counting(const DoTrain& action) const {
   const AnalyticsRules& rules = *action.plan.analytics;
   COT_ASSIGN(const uint64_t seed, seed_of(action.assignment));
   if (!rules.evaluation) {
-    return std::unique_ptr<ExampleTable>(std::make_unique<ExampleCounter>(rules, examples_.size(), seed));
+    return std::unique_ptr<ExampleReader>(std::make_unique<ExampleCounter>(rules, examples_.size(), seed));
   }
   std::vector<Model> models;
   for (const EvaluatedModel& named : rules.evaluation->models) {
@@ -47,18 +47,18 @@ Result<std::unique_ptr<ExampleTable>> Agent::begin_counting(const DoTrain& actio
     models.push_back(std::move(model));
   }
   COT_ASSIGN(ExampleEvaluator evaluator, ExampleEvaluator::create(rules, models, examples_.size(), seed));
-  return std::unique_ptr<ExampleTable>(std::make_unique<ExampleEvaluator>(std::move(evaluator)));
+  return std::unique_ptr<ExampleReader>(std::make_unique<ExampleEvaluator>(std::move(evaluator)));
 }
 
 // A slice of counting; an event when it has ended, well or not. A new life begins anew and draws the same examples.
 Result<std::optional<ParticipantEvent>> Agent::count(const DoTrain& action) {
   const auto ended = [](Status outcome) { return std::optional<ParticipantEvent>(TrainingEnded{std::move(outcome)}); };
   if (!counting_) {
-    Result<std::unique_ptr<ExampleTable>> begun = begin_counting(action);
+    Result<std::unique_ptr<ExampleReader>> begun = begin_counting(action);
     if (!begun) return ended(begun.error());
     counting_ = std::move(*begun);
   }
-  ExampleTable& counter = *counting_;
+  ExampleReader& counter = *counting_;
   if (!counter.finished() && api_.server_now() > action.assignment.not_after) {
     return ended(Error(ErrorCode::ticket_expired, "the round was over before the counting was"));
   }

@@ -14,9 +14,9 @@
 namespace coterie {
 
 // What a device makes of its examples for a table, in steps. Not thread-safe.
-class ExampleTable {
+class ExampleReader {
  public:
-  virtual ~ExampleTable() = default;
+  virtual ~ExampleReader() = default;
   virtual bool finished() const = 0;
   // Reads the next examples of a source that is as it was. Precondition: not finished. Errors: the source's, such as
   // that its examples have another size; conflict if it has fewer examples by now.
@@ -34,7 +34,7 @@ Status check_has(const ExampleSource& examples, uint64_t index);
 
 // Counts the source's examples; where there are more than values_max of them, so many that `seed` draws: the same seed
 // draws the same. Not thread-safe.
-class ExampleCounter final : public ExampleTable {
+class ExampleCounter final : public ExampleReader {
  public:
   // `size`: of the source. The rules are valid.
   ExampleCounter(const AnalyticsRules& rules, uint64_t size, uint64_t seed);

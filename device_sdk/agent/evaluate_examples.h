@@ -14,7 +14,7 @@
 
 namespace coterie {
 
-class ExampleEvaluator final : public ExampleTable {
+class ExampleEvaluator final : public ExampleReader {
  public:
   // `size`: of the source; `seed` draws the examples where there are more than values_max, and rounds the difference of
   // two models. The rules are valid, and `models` are those that they name. Errors: invalid_argument (a model
