@@ -363,9 +363,9 @@ void append(ExampleTable& table, const ExampleTable& more) {
 
 // The pieces of each part, which are its speaker's.
 Status load_play(std::string_view text, const TextOptions& options, TrainingData& data) {
-  COT_ASSIGN(const std::vector<Part> parts, parts_of(text));
+  COT_ASSIGN(const std::vector<SpokenPart> parts, parts_of(text));
   size_t silent = 0;
-  for (const Part& part : parts) {
+  for (const SpokenPart& part : parts) {
     const Result<ExampleTable> table = text_table(part.text, "text", options);
     if (!table && table.error().code() == ErrorCode::invalid_argument) {
       ++silent;

@@ -4,10 +4,10 @@
 
 namespace coterie {
 
-Result<std::vector<Part>> parts_of(std::string_view play) {
-  std::vector<Part> parts;
+Result<std::vector<SpokenPart>> parts_of(std::string_view play) {
+  std::vector<SpokenPart> parts;
   std::map<std::string, size_t, std::less<>> places;
-  Part* speaks = nullptr;
+  SpokenPart* speaks = nullptr;
   bool is_behind_empty = true;
   for (size_t number = 1; !play.empty(); ++number) {
     const size_t end = play.find('\n');

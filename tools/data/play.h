@@ -9,7 +9,7 @@
 
 namespace coterie {
 
-struct Part {
+struct SpokenPart {
   std::string speaker;
   std::string text;  // all that they say, speech behind speech, each with the line end behind it
 };
@@ -17,6 +17,6 @@ struct Part {
 // A line that ends with a colon, at the begin of the text or behind an empty line, says who speaks from the next line
 // on (LEAF's and Karpathy's Shakespeare). The parts are in the order in which they begin to speak. Errors: malformed,
 // where text stands before the first such line.
-Result<std::vector<Part>> parts_of(std::string_view play);
+Result<std::vector<SpokenPart>> parts_of(std::string_view play);
 
 }  // namespace coterie

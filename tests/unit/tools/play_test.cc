@@ -13,7 +13,7 @@ std::vector<std::string> told(std::string_view play) {
   const auto parts = parts_of(play);
   EXPECT_OK(parts);
   std::vector<std::string> lines;
-  for (const Part& part : *parts) lines.push_back(part.speaker + ">" + part.text);
+  for (const SpokenPart& part : *parts) lines.push_back(part.speaker + ">" + part.text);
   return lines;
 }
 
