@@ -59,6 +59,7 @@ class AdminTenants : public test::AdminServerTest {
     path = std::regex_replace(path, std::regex("\\{token\\}"), is_admin_token ? things.admin_token : things.token);
     path = std::regex_replace(path, std::regex("\\{version\\}"), "0");
     path = std::regex_replace(path, std::regex("\\{digest\\}"), std::string(64, '0'));
+    path = std::regex_replace(path, std::regex("\\{canary\\}"), std::string(32, '0'));
     return std::regex_replace(path, std::regex("\\{device\\}"), std::string(32, '0'));
   }
 };
