@@ -134,6 +134,7 @@ TEST(PooledStatistics, AreTheSameUnderEveryStrategy) {
   const std::vector<Device> devices = some_devices(1);
   std::vector<float> first;
   for (const StrategyRule* rule : strategies()) {
+    if (!rule->scalars.empty()) continue;  // devices tell how far it goes: strategy_test, closed_forms_test
     FrozenRound round(StrategySettings::of(rule->name).with("server_learning_rate", 0.7f), normed_model(base), pooled);
     std::vector<float> after = after_round(round, devices, base);
     EXPECT_NE(after[kScale + 5], base[kScale + 5]) << rule->name << " moves parameters";

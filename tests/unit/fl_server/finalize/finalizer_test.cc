@@ -176,6 +176,7 @@ TEST(Finalizer, MovesTheModelByTheServersRateOfTheRound) {
 TEST(Finalizer, CarriesTheStateOfEveryStrategy) {
   constexpr size_t kFew = 100;
   for (const StrategyRule* rule : strategies()) {
+    if (!rule->scalars.empty()) continue;  // devices tell how far it goes: strategy_test, closed_forms_test
     std::vector<float> weights = some_values(21, kFew, 1);
     FrozenRound round(StrategySettings::of(rule->name), weights);
     std::vector<std::vector<float>> vectors;
