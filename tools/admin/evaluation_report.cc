@@ -10,7 +10,7 @@ namespace coterie {
 namespace {
 
 constexpr std::string_view kSchema = "coterie.evaluation_result.v1";
-constexpr int kNameColumns = 12, kTitleColumns = 60;  // with them a line has at most 80 columns
+constexpr int kNameColumns = 10, kTitleColumns = 60;  // with them a line has at most 80 columns
 constexpr int kDigestDigits = 14;                     // with the dots: they name a model among a few
 constexpr size_t kConfusedClassesMax = 5;             // a wider table has more than 80 columns
 constexpr size_t kBarColumns = 20;
@@ -28,6 +28,13 @@ nlohmann::json list_in(const nlohmann::json& json, const char* key) {
 std::string text_in(const nlohmann::json& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// "8 updates"; without a count that is one, "updates".
+std::string counted_in(const nlohmann::json& json, const char* key, const std::string& noun) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number_integer() || *found < 0) return noun + "s";
+  return counted(found->get<uint64_t>(), noun);
 }
 
 std::string percent(double ratio) { return std::isfinite(ratio) ? format_percent(ratio) : "-"; }
@@ -141,12 +148,9 @@ Result<std::string> evaluation_text(const nlohmann::json& answer) {
   if (!is_evaluation(answer)) {
     return Error(ErrorCode::malformed, "the server's answer is no " + std::string(kSchema));
   }
-  const auto updates = answer.find("updates");
-  const bool has_updates = updates != answer.end() && updates->is_number_unsigned();
   const std::string column = text_in(answer, "column");
   std::string text = "evaluation" + (column.empty() ? "" : " by " + shortened(column, kTitleColumns)) + "\n" +
-                     (has_updates ? counted(updates->get<uint64_t>(), "update") : "updates") + " in " +
-                     counted(static_cast<uint64_t>(std::max(0.0, number_in(answer, "rounds"))), "round") +
+                     counted_in(answer, "updates", "update") + " in " + counted_in(answer, "rounds", "round") +
                      "; intervals hold in 95 of 100 cases, devices are the draws\n";
   const nlohmann::json models = list_in(answer, "models");
   for (size_t i = 0; i < models.size(); ++i) {

@@ -122,7 +122,7 @@ TEST(CommandLine, SuggestsTheCommandThatWasMeant) {
   EXPECT_THAT(error_of({"--data-dir", "x", "job", "lst"}),
               StartsWith("coterie job: there is no `lst`. Did you mean `list`?"));
   EXPECT_THAT(error_of({"frobnicate"}), StartsWith("coterie: there is no `frobnicate`. It is one of:"));
-  EXPECT_THAT(error_of({"job"}), HasSubstr("one of: create, list, show"));
+  EXPECT_THAT(error_of({"job"}), HasSubstr("one of: create, tune, list, show"));
 }
 
 TEST(CommandLine, SuggestsTheOptionThatWasMeantWhereverItStands) {
