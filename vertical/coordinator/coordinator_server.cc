@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/os/clock.h"
 #include "secure/crypto/domain_fields.h"
 #include "secure/crypto/hkdf.h"
@@ -105,6 +106,13 @@ class Server final : public CoordinatorServer {
     bool is_over = false;
   };
 
+  static constexpr const char* kPairIsHeld = "a paired connection names a pair that is held";
+
+  // The machine speaks only of connections whose end it was not told of, and those are held.
+  Connected& connection_of(ConnectionId id) {
+    return must_find(connections_, id, "the machine names connections that are held");
+  }
+
   // poll() for all that can move. A direction whose buffer is full is not read: the sender's TCP holds it back.
   Status wait() {
     std::vector<pollfd> entries;
@@ -112,7 +120,7 @@ class Server final : public CoordinatorServer {
     for (const auto& [id, connected] : connections_) {
       short events = POLLIN;
       if (connected.phase == Phase::paired) {
-        Pair& pair = pairs_.at(connected.pair);
+        Pair& pair = must_find(pairs_, connected.pair, kPairIsHeld);
         const size_t side = pair.ids[0] == id ? 0 : 1;
         if (pair.moves[side].room().empty()) events = 0;
         if (!pair.takes_nothing[side] && !pair.moves[1 - side].waiting().empty()) events |= POLLOUT;
@@ -212,7 +220,7 @@ class Server final : public CoordinatorServer {
     bool moved = false;
     size_t count = 0;
     if (const std::span<uint8_t> room = pipe.room(); !room.empty()) {
-      switch (connections_.at(pair.ids[side]).connection->read(room, count)) {
+      switch (connection_of(pair.ids[side]).connection->read(room, count)) {
         case Progress::moved:
           pipe.filled(count);
           machine_.relayed(pair.ids[side], count, now());
@@ -223,7 +231,7 @@ class Server final : public CoordinatorServer {
       }
     }
     if (!pair.takes_nothing[1 - side] && !pipe.waiting().empty()) {
-      switch (connections_.at(pair.ids[1 - side]).connection->write(pipe.waiting(), count)) {
+      switch (connection_of(pair.ids[1 - side]).connection->write(pipe.waiting(), count)) {
         case Progress::moved:
           pipe.sent(count);
           moved = true;
@@ -273,12 +281,13 @@ class Server final : public CoordinatorServer {
     }
     for (const CoordinatorEffects::Pair& two : effects.pairs) {
       for (const ConnectionId id : {two.label, two.feature}) {
-        connections_.at(id).phase = Phase::paired;
-        connections_.at(id).pair = two.label;
+        Connected& connected = connection_of(id);
+        connected.phase = Phase::paired;
+        connected.pair = two.label;
       }
       pairs_.emplace(two.label, Pair{.ids = {two.label, two.feature},
                                      .moves = {RelayPipe(limits_.buffer_bytes), RelayPipe(limits_.buffer_bytes)}});
-      if (!lost.empty()) pairs_.at(two.label).is_over = true;
+      if (!lost.empty()) must_find(pairs_, two.label, kPairIsHeld).is_over = true;
     }
     std::vector<VerticalJobId> undealt;
     for (const CoordinatorEffects::Deal& two : effects.deals) {
@@ -292,7 +301,7 @@ class Server final : public CoordinatorServer {
       const Secret<32>& secret = *stored;
       for (const auto& [id, party] : {std::pair(two.label, PartyIndex{0}), {two.feature, PartyIndex{1}}}) {
         COT_ASSIGN(DealtFrames::AnyDealing dealing, make_dealing(two, party, secret));
-        Connected& connected = connections_.at(id);
+        Connected& connected = connection_of(id);
         connected.phase = Phase::dealing;
         connected.frames = std::make_unique<DealtFrames>(std::move(dealing));
       }
