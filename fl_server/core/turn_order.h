@@ -60,7 +60,7 @@ class TurnOrder {
     std::push_heap(begun_.begin(), begun_.end(), &is_after);
   }
   bool empty() const { return begun_.empty() && std::none_of(lines_.begin(), lines_.end(), &is_occupied); }
-  // Whose turn it is. Not empty().
+  // Takes out the piece whose turn it is. Precondition: not empty().
   Piece take() {
     if (begun_.empty()) return take_first_of(*std::find_if(lines_.begin(), lines_.end(), &is_occupied));
     std::pop_heap(begun_.begin(), begun_.end(), &is_after);

@@ -23,7 +23,7 @@ struct Question {
   Millis hold{0};
 };
 
-// Whose events are asked for.
+// The job or the tenant that the events asked for belong to.
 Result<std::variant<OfJob, OfTenant>> read_subject(const RequestHead& head) {
   using Subject = std::variant<OfJob, OfTenant>;
   const std::string_view job = head.header("coterie-job"), population = head.header("coterie-population"),

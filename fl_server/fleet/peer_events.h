@@ -1,9 +1,9 @@
 // PeerEvents: answers what the other nodes of a fleet ask the one that leads, for those who read events there.
 //
 //   POST /peer/v1/events    Coterie-Hold-Ms, and Last-Event-ID unless the reader begins.
-//                           Of a job: Coterie-Job, its Coterie-Population and Coterie-Job-Known (1 or 0); the body is
+//                           Events of a job: Coterie-Job, Coterie-Population, Coterie-Job-Known (1 or 0); the body is
 //                           the data of the last `round` that the reader was told.
-//                           Of all jobs that a tenant sees: Coterie-Tenant, "*" for those of every tenant.
+//                           Events of all jobs that a tenant sees: Coterie-Tenant, "*" for those of every tenant.
 //
 // The answer is the next piece of the stream (JobEventStream, TenantEventStream) as text, or 204 if nothing has
 // happened within the hold. Who asks has checked who reads.

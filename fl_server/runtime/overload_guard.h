@@ -43,8 +43,8 @@ class OverloadGuard {
   // A request of this kind that came to this thread, before anything is known about it: refused, or not.
   // `late`: how late the thread is now.
   std::optional<TurnedAway> shed(Work work, size_t thread, Millis late);
-  // Of a request that says it is from this device (none: it does not say): whether device or address have asked too
-  // often.
+  // Turns a request away whose device or address has asked too often. `claimed`: the device that the request names,
+  // which nobody has verified yet; none: it names none.
   std::optional<TurnedAway> hold_off(const std::optional<DeviceId>& claimed, const CallerKey& address);
   // This device has signed a request.
   void charge_device(const DeviceId& device);

@@ -9,10 +9,11 @@
 namespace coterie {
 
 // malformed if the plan clips and the update's L2 norm is over norm_max_of(rules.clip_l2), or the update is not finite.
-// Of one that tells scalars the values before them are measured, and none of them is below 0 (of any norm).
-// Of one with a clip bit the values before it are measured, and the bit is one of the plan's two.
-// Of a quantized update `values` are its levels, and its norm may be what rounding leaves of the clip's; of eden they
-// are decoded, and it may be kEdenNormMax times the clip's.
+// What `values` are depends on the plan:
+//   scalars beside   they stand behind the values that are measured; none may be below 0, whether the plan clips or not
+//   a clip bit       it stands behind the values that are measured, and is one of the plan's two
+//   quantized        levels; their norm may be what rounding leaves of the clip (quantized_norm_max)
+//   eden             decoded values; their norm may be kEdenNormMax times the clip
 Status check_norm(std::span<const float> values, const UpdateRules& rules);
 
 }  // namespace coterie

@@ -1,4 +1,4 @@
-// By what devices weigh beside, with q-FFL: the power q of their loss (device_sdk/agent/told_scalars.h).
+// FairWeight: with q-FFL a device also weighs its update by its loss to the power q (device_sdk/agent/told_scalars.h).
 #pragma once
 
 namespace coterie {

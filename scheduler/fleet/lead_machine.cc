@@ -120,7 +120,7 @@ void LeadMachine::tell_rounds() {
     if (std::exchange(told_issued_[key], issued) != issued) effects_.push_back(TellIssued{key, issued});
     const bool has_more = std::exchange(told_accepted_[key], accepted) != accepted;
     if (has_more) effects_.push_back(TellAccepted{key, accepted});
-    // Of a node that died before it could say so, the rows know more.
+    // A node may have died between its last commit and its next report. The accept rows have what it did not say.
     if (has_more || look) effects_.push_back(LookAtAccepted{key});
   }
 }

@@ -12,8 +12,8 @@
 
 namespace coterie {
 
-// Of one round. Bytes are those of its updates in the blob store; the time of a rule that compares all pairs of updates
-// is in proportion to pairs x values: 2e11 are some minutes of one core.
+// Limits of one round. Bytes are those of its updates in the blob store. A rule that compares all pairs of updates
+// takes time in proportion to pairs x values: 2e11 are some minutes of one core.
 inline constexpr uint32_t kKeptUpdatesMax = 1024;
 inline constexpr uint64_t kKeptBytesMax = 16ull << 30;
 inline constexpr double kPairValuesMax = 2e11;

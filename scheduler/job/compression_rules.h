@@ -24,7 +24,7 @@ Problems compression_problems(const HorizontalSettings& settings);
 
 // The plan's rules; none without that kind of compression. Behind masks a round's sum holds all devices of its cohorts.
 QuantizationRules quantization_of(const HorizontalSettings& settings);
-// Of updates with so many values.
+// The plan's rules for updates with so many values.
 TopKRules top_k_of(const HorizontalSettings& settings, uint64_t value_count);
 UpdateEncoding encoding_of(const CompressionSettings& compression);  // if it is on
 

@@ -53,7 +53,7 @@ struct RoundSettings {
   uint32_t separation_min = 0;     // a device that round n counts is drawn again in n + separation_min at the earliest
   SelectionSettings selection = {};  // who of those who wait gets a ticket; `selection` of a job
   RoundPolicyKind policy = RoundPolicyKind::synchronous;
-  // Of buffered rounds:
+  // Only buffered rounds have these three:
   uint32_t concurrency = 0;         // devices that train at a time, about; 0: as many as a round has tickets
   uint32_t staleness_max = 20;      // versions by which an update that counts may be late
   float staleness_exponent = 0.5f;  // what is late by s versions weighs (1 + s) ^ -this

@@ -12,7 +12,7 @@ namespace coterie {
 // rounds all values alike.
 Problems validate_with_graph(const HorizontalSettings& settings, const ModelGraph& graph);
 
-// Of a new job; `value_count`: float32s in the model's payload. Errors: those of trained_value_count
+// The values that a new job has; `value_count`: float32s in the model's payload. Errors: those of trained_value_count
 // (proto/messages/trained_values.h).
 Result<ModelValues> values_of(const TrainingSettings& training, const ModelGraph& graph, uint64_t value_count);
 

@@ -52,7 +52,7 @@ struct ModelRecord {
   std::optional<double> evaluation_r2;        // likewise: coefficient of determination; 0 is as good as their mean
   WallTime created;
   std::optional<double> clip_norm = {};  // adaptive: of devices that train from it
-  // Of a job with deltas. What rounding has left out is not lost: rounds go on from the exact values.
+  // Only a job with deltas has these. Rounds go on from the exact values: what rounding has left out is not lost.
   std::optional<Digest> exact = {};    // a file of the same model before it was rounded; none: it was not
   std::vector<DeltaFile> deltas = {};  // to this version, as in DownloadRules
 };

@@ -7,10 +7,10 @@
 // With harm_max < 1 the mean harm that verdicts are about is that of clipped harms: a version that loses much at few
 // devices and wins little at many may be harmless so, and worse without the clip.
 //
-//   harmful    the evidence against "the mean harm is at most 0" has reached 1 / alpha: roll back. Of a version that is
+//   harmful    the evidence against "the mean harm is at most 0" has reached 1 / alpha: roll back. Where the version is
 //              as good as the one before, at most alpha of the trials ever say so
-//   harmless   the evidence against "the mean harm is at least `margin`" has: release. Of a version that is worse by
-//              the margin or more, at most alpha of the trials ever say so
+//   harmless   the evidence against "the mean harm is at least `margin`" has: release. Where the version is worse
+//              by the margin or more, at most alpha of the trials ever say so
 //   undecided  devices_max devices have said neither
 //   open       more devices are wanted
 //

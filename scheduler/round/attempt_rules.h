@@ -16,8 +16,8 @@ struct AttemptRules {
   uint32_t adverts_goal = 0;   // devices that close the rosters of all cohorts
   uint32_t adverts_least = 0;  // for so many rosters stay open however long it takes; 0: for nobody
   Millis cohort_phase_max{0};  // how long each phase of a session waits for devices
-  // Of buffered rounds: it collected when this life of the machine came to it, so that devices may have been in its
-  // sessions before, and left them for good.
+  // Buffered rounds: the attempt was collecting before the machine was started anew. Devices may have been in sessions
+  // of it that are gone for good.
   bool is_resumed = false;
   Instant deadline;  // selecting: of the choice; collecting: of the updates
 };

@@ -69,7 +69,7 @@ struct JobFailed { uint64_t serial; Status done; };
 struct PoolChanged { uint64_t waiting; uint32_t nodes = 1; };
 struct TicketsIssued { RoundKey key; uint32_t total; };
 struct UpdatesAccepted { RoundKey key; uint64_t total; };                     // hint: so many accept rows are durable
-// Of an attempt with secure aggregation: so many accept rows are durable and no more can come, as its roster is closed.
+// Secure aggregation only: so many accept rows are durable, and no more can come, as the attempt's roster is closed.
 struct UpdatesExpected { RoundKey key; uint64_t total; };
 struct AttemptLost { RoundKey key; std::string reason; };     // its sum will never be known
 struct JobStateChanged { JobState state; };                                   // an operator's command, already durable

@@ -36,7 +36,7 @@ enum class CollectedVerdict : uint8_t {
   fail_attempt,  // nobody was accepted: nothing is lost by another attempt
 };
 
-// Of which attempt tickets are counted.
+// The attempt whose tickets are counted.
 struct TicketedAttempt {
   uint64_t round_number = 1;
   uint32_t attempt = 1;

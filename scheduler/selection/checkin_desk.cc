@@ -337,7 +337,7 @@ void CheckinDesk::dismiss(WaiterId id, CheckinOutcome outcome, Instant now) {
   effects_.push_back(Dismiss{id, window});
 }
 
-// Of several rounds, the one that came nearest to taking the device.
+// Says why no round took the device: the reason of the round that came nearest to it.
 CheckinOutcome CheckinDesk::why_not_served(const Waiter& waiter) const {
   if (waiter.passed_over) return CheckinOutcome::not_drawn;
   CheckinOutcome why = CheckinOutcome::no_round;

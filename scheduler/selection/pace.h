@@ -25,9 +25,8 @@ inline RetryWindow retry_window(uint64_t population, Millis not_before, const Pa
   return {min_ms, min_ms + static_cast<uint32_t>(spread.count()), std::string(reason)};
 }
 
-// Of devices that wait and devices that are away (AwayEstimate). Who is told a window comes back after half of it on
-// average, so that those who are away count twice: then they come back at checkins_per_second_max, not at twice as
-// much.
+// The window for a population of which some wait and some are away (AwayEstimate). A device comes back after half of
+// its window on average. So those who are away count twice: otherwise they come at twice checkins_per_second_max.
 inline RetryWindow paced_window(uint64_t waiting, uint64_t away, Millis not_before, const PaceSettings& pace,
                                 std::string_view reason) {
   return retry_window(waiting + 2 * away, not_before, pace, reason);

@@ -29,8 +29,8 @@ struct SelectionSetting {
 };
 
 struct SelectionDraw {
-  // Of those who may be drawn, in an order each as likely as any other; null: nothing is known of the device, and it
-  // was not asked yet.
+  // One for each device that may be drawn, in an order each as likely as any other; null: nothing is known of the
+  // device, and it was not asked yet.
   std::span<const TrainedReport* const> reports;
   size_t tickets = 0;               // above 0, and at most as many as devices
   uint64_t version = 0;             // of the model that the round trains

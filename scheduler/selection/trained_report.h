@@ -23,8 +23,8 @@ struct TrainedReport {
   friend bool operator==(const TrainedReport&, const TrainedReport&) = default;
 };
 
-// Of `loss_sum` over so many examples, and of the time that training took. What is no loss (no examples, not finite,
-// below 0) has level 0: nobody gains by nonsense.
+// The levels of `loss_sum` over so many examples, and of the time that training took. What is no loss (no examples, not
+// finite, below 0) has level 0: nobody gains by nonsense.
 TrainedReport report_of(double loss_sum, uint64_t examples, uint64_t train_ms, uint64_t version);
 
 }  // namespace coterie

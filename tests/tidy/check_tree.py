@@ -198,8 +198,6 @@ UNTRACKED_WORK = r"\b(TODO|FIXME)\b(?!\(#\d+\))"
 SLEEPS = r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|\b(time\.)?sleep\s*\("
 # A sentence of a comment has its subject first (CONTRIBUTING, Prose).
 RIDDLE = r"(?://+ *|//[^\n]*[.!?:]\"? )(Of|Whom|Whose)\b"
-# These folders are being rewritten: strike each as it becomes clean.
-MAY_RIDDLE = ["fl_server/core/", "fl_server/fleet/", "fl_server/runtime/", "scheduler/"]
 NO_WORDS_CHECK = [r"tests/tidy/"]  # this file and its test spell out what they forbid
 
 STANDARD_C = set("""assert complex ctype dirent dlfcn errno fcntl fenv float immintrin inttypes limits locale math netdb
@@ -393,7 +391,7 @@ def check_words(path, text, code):
         yield from find(ASSUMED_SAMPLING, code, "sampling", "devices are not sampled; a sampler that tosses the coins says so itself")
     if path.startswith("tests/"):
         yield from find(SLEEPS, text if code is None else code, "sleep", "a test waits for an event, not for a while")
-    if code is not None and not is_in(path, MAY_RIDDLE):
+    if code is not None:
         for match in re.finditer(RIDDLE, text):
             if not code[match.start(1):match.end(1)].strip():  # a comment, or a literal that looks like one
                 yield Problem(path, line_of(text, match.start(1)), "prose",

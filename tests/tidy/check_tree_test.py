@@ -282,8 +282,7 @@ class CheckTreeTest(unittest.TestCase):
         for comment in ["// Of the sum.", "int a;  // Whose it is.", "// A sum. Whom it counts.", "// One.\n// Of two, the first."]:
             self.bad("base/a.cc", comment + "\n", "prose", comment.count("\n") + 1)
         self.good("base/a.cc", "// The mean of a sum. Often whose.\nbool Of(int Whose);\nint Whom;\n")
-        for folder in check_tree.MAY_RIDDLE:
-            self.good(folder + "a.cc", "// Of the sum.\n")
+        self.bad("scheduler/round/a.cc", "// Of the sum.\n", "prose", 1)  # every folder
 
     def test_a_line_of_code_fits_in_120_columns(self):
         self.good("base/a.cc", "// " + "é" * 117 + "\n")

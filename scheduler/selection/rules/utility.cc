@@ -57,7 +57,7 @@ double reward_of(const TrainedReport& report, const Said& said) {
   return reward * std::exp2(-static_cast<double>(report.asked));
 }
 
-// Of the known devices: there is one at least.
+// One score for each known device, in their order. Precondition: there is one at least.
 std::vector<double> scores_of(const SelectionDraw& draw, std::span<const uint32_t> known) {
   const Said said = said_by(draw, known);
   const double now = std::log(static_cast<double>(std::max<uint64_t>(draw.version, 1)));
