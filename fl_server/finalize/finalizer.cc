@@ -68,9 +68,12 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   const HorizontalSettings& settings = job.spec.horizontal();
   const Plan plan = with_terms(plan_of(settings, job.id, job.values()), terms_of(settings, facts_of(round, base)));
   const StrategySettings strategy = strategy_of_round(settings, round.number);
-  // Devices have trained from what was published of it; it moves by as much.
+  // Where versions are published as deltas, devices trained from a rounded model. Their mean moves the exact one, so
+  // that what rounding left out of one version is in the next.
   COT_ASSIGN(FrameStream model, FrameStream::open(blobs_, base.exact.value_or(base.digest), FrameKind::model));
   const uint64_t value_count = job.value_count;
+  // The payload is the model's values as float32, [value_count], in the order of the graph's tensors. All offsets below
+  // are places in that vector.
   if (model.prelude().payload_bytes / sizeof(float) != value_count ||
       model.prelude().payload_bytes % sizeof(float) != 0) {
     return does_not_fit("the base model has another size than the job's plan");
@@ -96,6 +99,8 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
       COT_ASSIGN(noise, noise_.reserve(ledger_, job, round.key, now));
       os::crash_point(os::CrashPoint::finalize_noise_reserved);
     }
+    // With noise the divisor is the plan's, whoever came: how many came is a fact that the noise does not cover
+    // (central_noise.h).
     divisor = noise ? settings.rounds.goal_count : sum.totals().weight;
     if (settings.analytics) divisor = 1;  // counts are not averaged
     source = std::make_unique<DividedSum>(std::move(sum), divisor, noise ? &*noise : nullptr);
@@ -105,9 +110,12 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   // Such a job with statistics that move is refused when it is created; an older one may be running.
   std::vector<RunningStatistics> moving;
   if (!settings.privacy.has_noise()) moving = shared_statistics(*graph, settings.training);
+  // Peeks at model and mean, and so stands before the first tile is read: a variance may lie before the mean it needs.
   COT_ASSIGN(const NextStatistics statistics,
              NextStatistics::of(moving, step.placed(moving), plan.update.encoding, model, *source));
 
+  // From here on values are used before their digests are known. That is safe as nothing is named by them until every
+  // verify() below has passed: a writer that is not finished leaves no blob.
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_.create());
   COT_ASSIGN(const Bytes head, unsealed(model));
   COT_TRY(writer->append(head));
@@ -138,7 +146,11 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
                               source->totals().updates));
   }
   COT_ASSIGN(finalized.model.digest, writer->finish());
+  // May put the digest of a rounded model in the place of the computed one: the evaluation below is of what devices
+  // will get.
   COT_TRY(publish(blobs_, settings.download, base, finalized.model));
+  // A crash from here until the row is committed leaves blobs that no row names. The next try writes the same bytes
+  // under the same names.
   COT_ASSIGN(finalized.model.optimizer_state, state.save(blobs_));
   if (settings.evaluation && evaluate_) {
     COT_ASSIGN(const Bytes file, blobs_.get(finalized.model.digest, kEvaluationBytesMax));

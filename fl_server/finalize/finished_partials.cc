@@ -14,6 +14,8 @@ void remove_finished_partials(AcceptStore& accepts, BlobStore& partials) {
   const Result<std::vector<PartialRecord>> finished = accepts.list_finished_partials(kAtATime);
   if (!finished) return;
   std::vector<std::string> ids;
+  // The blob goes before its row. After a crash in between the row is still listed, and removing an absent blob is
+  // fine; the other way round nobody would know of the blob.
   for (const PartialRecord& partial : *finished) {
     if (partials.remove(partial.blob)) ids.push_back(partial.id);
   }

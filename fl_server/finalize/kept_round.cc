@@ -59,6 +59,8 @@ Status KeptRound::open_partials(const RoundKey& key, AcceptStore& accepts, BlobS
     partials_.push_back(std::move(stream));
     COT_TRY(list_updates(partials_.size() - 1, record.totals.updates));
   }
+  // A rule's floating-point sums depend on the order of its rows. The order of the ids is the same whatever batch of
+  // which node an update came in.
   std::ranges::sort(updates_, {}, &Update::device);
   return {};
 }
@@ -93,6 +95,8 @@ Status KeptRound::check_devices(const RoundKey& key, AcceptStore& accepts) const
 }
 
 Status KeptRound::choose(std::span<const ValueRange> parameters) {
+  // A window is all updates' values at [first, first + count): rows [updates, count], row-major. Distances are sums
+  // over values, so that they can be added up window by window.
   UpdateDistances distances(updates_.size());
   Window window;
   for (uint64_t first = 0; first < layout_.value_count; first += window.count) {
@@ -107,6 +111,8 @@ Status KeptRound::choose(std::span<const ValueRange> parameters) {
   if (aggregation_.rule->weighs) {
     std::ranges::transform(updates_, weights.begin(), [](const Update& u) { return static_cast<double>(u.weight); });
   }
+  // How much of the mean each update is. The values themselves are read once more, by read(): they do not fit into
+  // memory.
   shares_.resize(updates_.size());
   aggregation_.rule->choose(distances, weights, aggregation_.values, shares_);
   return {};
@@ -121,6 +127,7 @@ std::vector<std::span<const float>> KeptRound::Window::rows(uint64_t offset, uin
 }
 
 Status KeptRound::load(uint64_t first, Window& window) const {
+  // All updates' values at a place are needed at once, so more updates mean fewer places at a time, in the same memory.
   const uint64_t fit = std::max<uint64_t>(1, kWindowBytes / sizeof(float) / updates_.size());
   window.first = first;
   window.count = std::min(fit, layout_.value_count - first);
@@ -131,6 +138,7 @@ Status KeptRound::load(uint64_t first, Window& window) const {
     COT_TRY(partials_[update.partial].peek(update.offset + KeptLayout::value_offset(first),
                                            {reinterpret_cast<uint8_t*>(into), window.count * sizeof(float)}));
   }
+  // Checked when the update came in. It is checked again as one NaN in a row would make every distance to it NaN.
   const auto is_finite = [](float value) { return std::isfinite(value); };
   if (!std::ranges::all_of(window.values, is_finite))
     return does_not_fit("a kept update has a value that is no number");

@@ -23,8 +23,12 @@ Result<ModelStep> ModelStep::of(const Plan& plan, const ModelGraph& graph) {
   step.model_parameters_ = parameter_values(graph);
   step.parameters_ = step.part_.selection.placed(step.model_parameters_);
   const uint64_t selected = step.part_.selection.count();
+  // An update's values: selected tensors | each LoRA pair's B [rank, out] | control part | clip bit or scalars. Those
+  // between the selected tensors and the control part are all B, which are parameters, too.
   if (step.part_.count() > selected) step.parameters_.push_back({selected, step.part_.count() - selected});
   if (plan.update.has_clip_bit()) {
+    // Adaptive clipping: devices clip to clip_norm and then scale to clip_l2, so that grid and noise are the same in
+    // every round. This takes the scale off again.
     step.clip_scale_ = plan.update.clip.clip_norm / static_cast<double>(plan.update.clip_l2);
   }
   return step;
@@ -45,6 +49,7 @@ Status ModelStep::begin_round(const MeanSource& mean) {
   const std::vector<ScalarRule>& rules = plan_.update.scalars;
   COT_ASSIGN(std::vector<double> scalars, mean.peek(plan_.update.vector_value_count(), rules.size()));
   for (size_t i = 0; i < rules.size(); ++i) {
+    // A device divides its scalar by the bound and multiplies it by value_abs_max, to use the grid's whole range.
     scalars[i] *= static_cast<double>(rules[i].bound) / static_cast<double>(plan_.update.fixed_point.value_abs_max);
   }
   round.scalars = scalars;
@@ -69,6 +74,7 @@ Status ModelStep::take(std::span<float> mean) {
 
 // A weight needs the whole of its pair: B is small, and read first. Statistics have been peeked at by then.
 Status ModelStep::begin_lora() {
+  // A is not trained and not sent: devices drew the same one from the plan's seed.
   a_ = draw_lora_a(part_.pairs, *plan_.training.lora);
   mean_.resize(part_.selection.count());
   COT_TRY(take(mean_));
@@ -76,6 +82,7 @@ Status ModelStep::begin_lora() {
   mean_.resize(part_.count() - selected);
   b_.resize(mean_.size());
   COT_TRY(take(mean_));
+  // B is 0 in every round's beginning, as the product of the last one was merged into the weights.
   state_->apply(selected, updates_, mean_, b_);
   return {};
 }
@@ -107,6 +114,7 @@ Status ModelStep::move(uint64_t offset, std::span<float> weights) {
     mean_.resize(count);
     if (good) good = take(mean_);
     if (!good) return;
+    // `first` is a place in the model, `place` one in the update: strategies keep their state by places in the update.
     for_each_overlap(model_parameters_, first, count, [&](uint64_t begin, uint64_t values) {
       state_->apply(place + begin - first, updates_, std::span(mean_).subspan(begin - first, values),
                     weights.subspan(begin - offset, values));

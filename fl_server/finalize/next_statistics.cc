@@ -31,6 +31,8 @@ Result<NextStatistics> NextStatistics::of(std::span<const RunningStatistics> sta
     COT_ASSIGN(const std::vector<double> s, mean.peek(place.variance, norm.channels));
     for (uint64_t i = 0; i < norm.channels; ++i) {
       means[i] = static_cast<float>(static_cast<double>(means[i]) + m[i]);
+      // With pooling a device sends how far the moments of its examples are from the model's; without, the difference
+      // of its own running variance.
       if (encoding == UpdateEncoding::float32_pooled) {
         variances[i] = pooled_variance(variances[i], m[i], s[i]);
       } else {

@@ -16,6 +16,8 @@ Status remove_orphan_partials(const std::vector<JobRecord>& jobs, RoundStore& ro
   }
   COT_ASSIGN(const std::vector<Digest> stored, partials.list(age_min));
   for (const Digest& digest : stored) {
+    // A blob that no row names was never counted: its devices have no receipt, and send again. age_min keeps those
+    // whose row is still on its way.
     if (!named.contains(digest)) COT_TRY(partials.remove(digest));
   }
   return {};

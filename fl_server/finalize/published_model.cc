@@ -117,6 +117,7 @@ void shorten(std::vector<DeltaFile>& deltas, uint64_t model_bytes) {
   uint64_t bytes = 0;
   size_t kept = 0;
   while (kept < deltas.size() && kept < kDeltaChainMax) {
+    // From the newest back: a device applies the deltas from the version it has up to the newest, one behind the other.
     bytes += deltas[deltas.size() - 1 - kept].bytes;
     if (bytes >= model_bytes) break;
     ++kept;
@@ -134,12 +135,16 @@ Status publish(BlobStore& blobs, const DownloadSettings& download, const ModelRe
   // Before anything is written: what is written and then not named is litter until its age is seen.
   const uint64_t most = payload_bytes_max(first_pass.ranges(), download.bits);
   if (delta_head(base.digest, computed, download.bits, most).size() + most >= next.bytes) return {};
+  // A delta's head names the digest of its result, which is known only when all of that is written. So the models are
+  // read a second time for the delta.
   COT_ASSIGN(const std::optional<Rounded> rounded, write_rounded(blobs, std::move(first_pass), download.bits));
   if (!rounded) return {};
   const Bytes head = delta_head(base.digest, rounded->model, download.bits, rounded->delta_bytes);
   const uint64_t bytes = head.size() + rounded->delta_bytes;
   COT_ASSIGN(TwoVersions second_pass, open());
   COT_ASSIGN(const Digest delta, write_delta(blobs, std::move(second_pass), download.bits, head));
+  // A device that takes the file and one that takes deltas must come to the same bits: so the version is the rounded
+  // model, and the computed one is kept as `exact`.
   next.digest = rounded->model;
   next.exact = computed;
   next.deltas = base.deltas;

@@ -20,6 +20,7 @@ void RoundNoise::add_to(uint64_t first, std::span<uint64_t> lanes) const {
 Result<RoundNoise> RoundNoiseMaker::reserve(LedgerStore& ledger, const JobRecord& job, const RoundKey& key,
                                             WallTime now) {
   COT_ASSIGN(const CentralNoise noise, central_noise_of(job.spec.horizontal(), job.values().step_count()));
+  // Before the ledger is asked: a release that is reserved is paid for, also if its noise could then not be drawn.
   COT_ASSIGN(std::shared_ptr<const WideGaussian> table, table_of(noise.sigma));
   // The ledger gives back the salt of an earlier try, if there was one. Fresh noise on the same sum would be a second
   // release: the mean of both has less noise than was accounted for (ADR 19).

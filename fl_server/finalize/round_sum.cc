@@ -33,7 +33,8 @@ class Later final : public ByteSource {
   uint64_t first_byte_;
 };
 
-// Masks of narrow lanes are streams of such lanes.
+// Masks of 16- and 32-bit lanes cancel modulo 2^16 and 2^32, while partial sums were added in 64 bits. So the low bits
+// are taken out first; what is above them are carries and means nothing.
 template <typename Lane>
 void unmask_narrow(const MaskSum& masks, uint64_t first_lane, std::span<uint64_t> sum) {
   std::vector<Lane> narrow(sum.begin(), sum.end());
@@ -66,6 +67,10 @@ uint64_t sign_extended(uint64_t lane, uint32_t ring_bits) {
 Result<RoundSum> RoundSum::open(const RoundKey& key, const Plan& plan, const Digest& model, AcceptStore& accepts,
                                 BlobStore& partials, const SumMasks* masks) {
   RoundSum sum(plan, model, masks);
+  // A sum's lanes, one behind the other:
+  //
+  //   plain    values [value_count]
+  //   masked   values, padded to whole blocks where they are rotated | weight [1, more if quantized] | check lanes
   sum.value_lanes_ = sum.lane_count_ = plan.update.value_count;
   if (masks != nullptr) {
     sum.lane_count_ = secagg::masked_lane_count(masks->parameters);
@@ -116,6 +121,8 @@ uint32_t RoundSum::updates_max() const {
 }
 
 Status RoundSum::open_weight() {
+  // Sessions and accept rows are kept by different processes. Where they count different updates, masks would stay in
+  // the sum.
   if (totals_.updates != masks_->updates()) return does_not_fit("the masks are not those of this sum");
   std::vector<uint64_t> tail(lane_count_ - value_lanes_), one(tail.size());
   for (const FrameStream& partial : partials_) {
@@ -133,6 +140,7 @@ Status RoundSum::open_weight() {
     return {};
   }
   totals_.weight = tail[0];
+  // No single weight could be looked at, as each came masked. What is left is to ask whether their sum is possible.
   const uint64_t weight_max = is_encoded() ? encoding_.weight_max : plan_.update.fixed_point.weight_max;
   if (totals_.weight >= 1 && totals_.weight <= masks_->updates() * weight_max) return {};
   return does_not_fit("the updates' weights sum to " + std::to_string(totals_.weight) +
@@ -146,6 +154,7 @@ void RoundSum::unmask(uint64_t first_lane, std::span<uint64_t> sum) const {
     case 32: unmask_narrow<uint32_t>(masks_->masks, first_lane, sum); break;
     default: masks_->masks.apply(first_lane, sum);
   }
+  // A ring may be narrower than its lanes. The bits above it are carries of the addition.
   if (ring_bits == 64) return;
   for (uint64_t& lane : sum) lane &= (uint64_t{1} << ring_bits) - 1;
 }
@@ -169,6 +178,8 @@ Status RoundSum::read_quantized(uint64_t divisor) {
     COT_TRY(read_lanes(sum_));
     mean_of_levels(sum_, totals_.updates, divisor, plan_.update, std::span(mean_).subspan(first, sum_.size()));
   }
+  // The rotation is linear and the same for all devices of the round, as it is drawn from the model they trained from:
+  // turning the mean back once is turning back every update.
   if (!plan_.update.quantization.rotated) return {};
   COT_ASSIGN(const KeyStreamSource signs, update_rotation_signs(model_));
   rotate_whole_back(signs, mean_);
@@ -195,9 +206,13 @@ Status RoundSum::read_mean(uint64_t divisor, const RoundNoise* noise, std::span<
     decode_mean(sum_, divisor, plan_.update.fixed_point, mean);
     return {};
   }
+  // Residues modulo 2^ring_bits stand for numbers around 0. The ring was chosen so wide that a sum of contributors_max
+  // updates with their noise does not wrap.
   for (uint64_t& lane : sum_) lane = sign_extended(lane, encoding_.ring_bits);
   std::vector<float> coordinates(sum_.size());
   decode_mean(sum_, divisor, FixedPointSpec{.fraction_bits = encoding_.fraction_bits}, coordinates);
+  // A sign is a bit, so that this tile's signs begin at byte first / 8. Tiles are whole blocks of the rotation, which
+  // makes that exact.
   if (rotation_signs_) rotate_back(Later(*rotation_signs_, first / 8), coordinates);
   std::copy_n(coordinates.begin(), mean.size(), mean.begin());
   return {};
@@ -211,6 +226,7 @@ Result<std::vector<double>> RoundSum::peek_mean(uint64_t first, uint64_t count, 
     add_lanes(one, lanes);
   }
   if (masks_ != nullptr) unmask(first, lanes);
+  // In double, not float: a pooled variance is a difference of large numbers (proto/messages/running_statistics.h).
   const double unit =
       std::ldexp(1.0 / static_cast<double>(divisor), -static_cast<int>(plan_.update.fixed_point.fraction_bits));
   std::vector<double> mean(count);

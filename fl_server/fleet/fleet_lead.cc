@@ -80,6 +80,8 @@ Result<std::vector<NodeRow>> FleetLead::hear() {
 }
 
 Status FleetLead::write(const PostedBoard& board) {
+  // The store compares the epoch of the lease: the board of a leader that was replaced without knowing it is not
+  // written.
   const Result<uint64_t> revision = store_.write_board(lease_, epoch_, to_text(board));
   if (revision) return {};
   log(LogLevel::warning, "fleet_board_not_written", {{"reason", revision.error().message()}});

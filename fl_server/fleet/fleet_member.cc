@@ -51,6 +51,7 @@ void FleetMember::drain() {
 
 void FleetMember::stop() {
   if (!std::exchange(is_started_, false)) return;
+  // The loop first: a report that is still on its way would enter this node again.
   loop_.stop();
   if (const Status left = store_.leave(identity_.node, identity_.incarnation); !left) {
     log(LogLevel::warning, "fleet_not_left", {{"reason", left.error().message()}});
@@ -129,6 +130,7 @@ void FleetMember::read_board(uint64_t known_revision) {
 Result<BoardAnswered> FleetMember::board_after(uint64_t known_revision) {
   COT_ASSIGN(const std::optional<FleetBoard> board, store_.read_board(known_revision));
   {
+    // The store has answered, which is all that being in touch means. A board that cannot be read is reported apart.
     const std::lock_guard lock(mutex_);
     in_touch_at_ = os::monotonic_now();
   }

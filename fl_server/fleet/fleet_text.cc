@@ -52,6 +52,7 @@ class Reader {
     const auto found = object.find(key);
     if (found == object.end() || !found->is_array() || found->size() != count) return {};
     std::vector<float> values;
+    // The bound is checked before the conversion: a double beyond float32 has none that C++ defines.
     for (const json& value : *found) {
       if (!value.is_number() || std::abs(value.get<double>()) > kFloatMax) return {};
       values.push_back(value.get<float>());
@@ -143,6 +144,7 @@ std::string to_text(const NodeReport& report) {
               {"issued", by_round(report.issued)},
               {"lacking", by_round(report.lacking)},
               {"accepted", by_round(report.accepted)}}
+      // Bytes that are no UTF-8 are replaced. By default dump() throws, and one strange name would silence the node.
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -208,6 +210,7 @@ SelectionSettings selection_from(Reader& reader, const json& entry) {
 }
 
 Result<RoundState> state_from(const std::string& name) {
+  // No device has anything to do with a round in another state, so that the board never has one.
   for (const RoundState known : {RoundState::collecting, RoundState::frozen, RoundState::finalizing}) {
     if (name == to_string(known)) return known;
   }

@@ -60,9 +60,13 @@ bool set_options(CURL* easy, const PeerCredentials& own, Transfer& transfer) {
   curl_slist* list = curl_slist_append(nullptr, "Content-Type: application/vnd.coterie.frame");
   for (const auto& [name, value] : transfer.request.headers)
     list = curl_slist_append(list, (name + ": " + value).c_str());
+  // No "Expect: 100-continue": libcurl would wait a second for an answer to it before it sends a large body.
   list = curl_slist_append(list, "Expect:");
   transfer.headers.reset(list);
   const char* const body = reinterpret_cast<const char*>(transfer.request.body.data());
+  // No redirect, no proxy of the environment, and no authority but the fleet's own (CAPATH is the system's). The name
+  // in the certificate is not asked for, as that authority certifies the fleet's nodes and nobody else; the address is
+  // one that the board gave.
   return set(easy, CURLOPT_URL, transfer.request.url.c_str()) && set(easy, CURLOPT_PROTOCOLS_STR, "https") &&
          set(easy, CURLOPT_FOLLOWLOCATION, 0L) && set(easy, CURLOPT_PROXY, "") && set(easy, CURLOPT_NOSIGNAL, 1L) &&
          set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_3)) &&
@@ -105,6 +109,7 @@ PeerClient::~PeerClient() {
 }
 
 Result<std::unique_ptr<PeerClient>> PeerClient::start(PeerCredentials credentials) {
+  // Not thread-safe in itself, and to be called once a process: a static is both.
   static const bool is_ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   auto parts = std::make_unique<Parts>();
   parts->credentials = std::move(credentials);
@@ -125,6 +130,7 @@ void PeerClient::send(PeerRequest request, std::function<void(Result<PeerAnswer>
       ++parts_->out;
     }
   }
+  // `done` was not moved from: the request was not taken. It is told outside of the lock, as it may send again.
   if (done) {
     return done(parts_->stopping ? stopped()
                                  : Error(ErrorCode::overloaded, "too many requests to other servers are on their way"));
@@ -150,6 +156,7 @@ void PeerClient::Parts::run() {
     }
     curl_multi_poll(multi, nullptr, 0, kPollMs, nullptr);
   }
+  // Each `done` is called exactly once, also at the end: coroutines wait for it.
   while (!running.empty()) end(running.begin()->first, CURLE_ABORTED_BY_CALLBACK);
   const std::lock_guard lock(mutex);
   for (const auto& transfer : waiting) transfer->done(stopped());

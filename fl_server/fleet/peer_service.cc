@@ -106,6 +106,7 @@ Awaitable<HttpResponse> PeerService::take_message(Exchange& exchange, Target tar
 Awaitable<HttpResponse> PeerService::take_input(Exchange& exchange, Target target) {
   Result<RequestBody> body = co_await exchange.read_body(kMessageBytesMax);
   if (!body) co_return error_response(body.error(), {});
+  // Only the head of a masked update comes here. Its lanes stay at the node that took it, which adds them to its sum.
   const Result<Prelude> prelude = parse_prelude(body->bytes);
   if (!prelude) co_return error_response(prelude.error(), {});
   if (prelude->kind != FrameKind::masked_input || body->bytes.size() < kPreludeBytes + prelude->header_bytes) {
@@ -127,6 +128,7 @@ Awaitable<HttpResponse> PeerService::answer_question(Exchange& exchange, Target 
     co_return error_response(Error(ErrorCode::malformed, "Coterie-Hold-Ms must be a number of milliseconds"), {});
   }
   const Millis hold(std::min(hold_ms, kHoldMsMax));
+  // The connection would else be closed as idle while the question is held.
   exchange.extend_deadline(hold + kAnswerMargin);
   const auto ask = [&](std::function<void(Result<CohortReply>)> answer) {
     cohorts_.cohort_ask(target.key, target.device, question, hold, std::move(answer));

@@ -35,6 +35,7 @@ Status as_status(const Result<PeerAnswer>& answer) {
 void RemoteCohorts::send(const RoundKey& key, const std::string& what, PeerRequest request,
                          std::function<void(Result<PeerAnswer>)> done) {
   const std::string owner = owner_url_();
+  // Looked up at every request: the next leader may be another node. `unavailable` makes the device ask again.
   if (owner.empty()) return done(Error(ErrorCode::unavailable, "nobody keeps the sessions of this round now"));
   request.url = owner + "/peer/v1/cohorts/" + std::to_string(key.round.value()) + "." +
                 std::to_string(key.attempt.value()) + "/" + what;

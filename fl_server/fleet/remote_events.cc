@@ -25,6 +25,7 @@ RemoteEvents::RemoteEvents(PeerClient& client, std::string owner_url, EventReade
     : client_(client), owner_url_(std::move(owner_url)), reader_(std::move(reader)) {}
 
 RemoteEvents::~RemoteEvents() {
+  // The answer may come later, on another thread. It finds the mailbox, which outlives this reader, and wakes nobody.
   const std::lock_guard lock(mailbox_->mutex);
   mailbox_->wake = nullptr;
 }

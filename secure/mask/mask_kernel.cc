@@ -79,6 +79,7 @@ bool has_vaes() {
 #endif
 
 std::vector<MaskKernel> aes256_kernels() {
+  // The fastest first; the last one runs everywhere and is what the others are tested against (mask_self_test).
   std::vector<MaskKernel> kernels;
 #if COT_HAS_X86_TARGETS
   if (has_vaes() && cpu_simd_level() >= SimdLevel::avx512) {

@@ -43,6 +43,8 @@ Status mask_self_test() {
 }
 
 Status mask_self_test(const MaskKernel& kernel, CipherSuite suite) {
+  // At the begin of a stream, in the midst of a block where an offset of 32 bits would wrap, and at the last byte there
+  // is.
   for (const uint64_t offset : {uint64_t{0}, (uint64_t{1} << 32) - 8, kKeyStreamBytesMax - kTestBytes}) {
     COT_ASSIGN(const bool ok16, agrees<uint16_t>(kernel, suite, test_key(0), offset));
     COT_ASSIGN(const bool ok32, agrees<uint32_t>(kernel, suite, test_key(1), offset));

@@ -18,6 +18,7 @@ void run_bytes(const MaskStream& stream, LaneOp op, uint64_t offset, std::span<u
     std::array<uint8_t, kMaskBlockBytes> block;
     stream.run(LaneOp::store, static_cast<uint32_t>(offset / kMaskBlockBytes), block);
     combine(op, ByteView(block).subspan(skipped, out.size()), out);
+    // The stack would keep a piece of the mask, which is as secret as its seed.
     wipe(block);
   };
   if (const size_t skipped = offset % kMaskBlockBytes; skipped != 0) {
@@ -74,6 +75,8 @@ void MaskSum::apply(uint64_t first_lane, std::span<uint64_t> lanes) const {
   apply_bytes(LaneOp::add64, LaneOp::subtract64, first_lane * sizeof lanes[0], bytes_of(first_lane, lanes));
 }
 
+// All masks are applied to a tile while it is in the first cache. A pass over the update for each mask would read it
+// from memory as often as the device has neighbours.
 void MaskSum::apply_bytes(LaneOp plus, LaneOp minus, uint64_t offset, std::span<uint8_t> lanes) const {
   while (!lanes.empty()) {
     // Tiles are those of the stream: their borders are pages of counters, which kernels take whole.

@@ -56,6 +56,8 @@ Status check_advert(const SessionParameters& parameters, const KeyAdvert& advert
   if (!x25519_public_key_is_valid(point(advert.mask_key)) || !x25519_public_key_is_valid(point(advert.seal_key))) {
     return fault(Fault::low_order_point, "an advert's key is not a point that secrets can be agreed on with");
   }
+  // The mask key of a device that vanishes is opened to the server. Were it the seal key, too, the server could open
+  // the boxes of shares that were sealed for that device.
   if (advert.mask_key == advert.seal_key) {
     return fault(Fault::duplicate_key, "an advert has one key for masks and for sealed shares");
   }
@@ -77,6 +79,7 @@ Status check_distinct(std::span<const RosterEntry> entries) {
   std::set<Key32> keys;
   std::set<Bytes> identities;
   for (const auto& [device, advert] : entries) {
+    // A device under two numbers would be counted as two of those that hide each other.
     if (!identities.insert(advert.identity.public_key).second) {
       return fault(Fault::duplicate_identity, "device " + std::to_string(device) + " has another one's identity");
     }

@@ -17,6 +17,7 @@ uint64_t tag(const Digest& session, uint64_t i, uint64_t tag_count) {
   DomainFields fields("coterie/v1/check-lanes");
   fields.add(session.view());
   const Digest digest = sha256(fields.view());
+  // At least 4 bytes, with 8 tags: always wider than the ring that the tag is cut to.
   const uint64_t width = std::min<uint64_t>(8, digest.bytes.size() / tag_count);
   uint64_t value = 0;
   std::memcpy(&value, digest.bytes.data() + i * width, width);
@@ -51,6 +52,7 @@ Status verify_check_lanes(const SessionParameters& parameters, std::span<const S
   for (const SummedSession& summed : sessions) {
     expected[0] += summed.updates;
     for (size_t i = 1; i < lanes.size(); ++i)
+      // Modulo 2^64, which the ring's 2^ring_bits divides: the mask below may cut the sum instead of its parts.
       expected[i] += tag(summed.session, i - 1, lanes.size() - 1) * summed.updates;
   }
   const auto mask = ring_mask<Lane>(parameters);

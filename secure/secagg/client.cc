@@ -93,6 +93,7 @@ Result<HolderChoice> Client::choose(const RosterSlot& slot) {
 
 Result<std::vector<AddressedBox>> Client::seal_all() {
   Status drawn;
+  // Coefficients come from the session's seed: a device that was killed after dealing deals the same shares again.
   const auto split_secret = [&](const Secret<32>& secret, std::string_view purpose) {
     return split(secret, shape_.threshold, holders_.size(), [&](std::span<uint8_t> out) {
       if (Status status = secrets_->random(purpose, out); !status) drawn = std::move(status);
@@ -187,6 +188,8 @@ Result<Masking> Client::mask(const ShareInbox& inbox) {
     COT_TRY(open_all(inbox, unopened));
 
     COT_ASSIGN(MaskSum masks, MaskSum::make(parameters_.suite));
+    // Two kinds of masks (Bonawitz et al., CCS 2017, section 4): pair masks cancel in the sum. The own mask hides an
+    // update that comes late, after its pair masks were opened as those of a vanished device.
     COT_TRY(masks.add(own_mask_seed(session_, secrets_->own_seed()), MaskSign::plus));
     for (const uint32_t device : present_) {
       COT_ASSIGN(const Secret<32> seed,
@@ -211,6 +214,8 @@ Result<Confirmation> Client::confirm(const ConfirmRequest& request) {
     if (!parameters_.is_active()) return fault(Fault::bad_phase, "nothing is confirmed at this level");
     COT_TRY(check_session(request.session));
     COT_TRY(check_survivors(request.survivors));
+    // One set is signed, and never a second one. With two, a server could have some holders open this device's seed and
+    // others its mask key.
     COT_ASSIGN(Bytes signature, credentials_.signer->sign(confirmation_text(session_, request.survivors)));
     confirmed_ = request.survivors;
     phase_ = Phase::confirmed;

@@ -29,6 +29,7 @@ Status Client::check_view(const RosterView& view) const {
     shown.push_back({device, roster_leaf(device, advert)});
     self_is_there |= device == view.device && advert == advert_;
   }
+  // With another advert in its name the others would mask for a key that this device does not have.
   if (!self_is_there) return fault(Fault::self_missing, "this device's own advert is not in the roster as it was sent");
 
   // The threshold is computed for this degree: with fewer neighbours, fewer liars could open a secret.
@@ -85,6 +86,8 @@ Status Client::check_confirmations(const UnmaskRequest& request) const {
   if (request.survivors != *confirmed_) {
     return fault(Fault::survivors_differ, "another survivor set than the one this device confirmed");
   }
+  // Two sets cannot both be confirmed by `threshold` of these holders: holders + corrupt ones < 2 * threshold
+  // (graph_parameters.cc), and an honest holder signs one.
   const Bytes text = confirmation_text(session_, request.survivors);
   uint32_t confirmed = 0;
   const SignedBy* before = nullptr;

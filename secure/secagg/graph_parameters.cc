@@ -61,6 +61,8 @@ struct Search {
 
   // The least threshold that does with this degree; 0: none.
   uint32_t threshold_for(uint32_t degree) const {
+    // The two ways to lose privacy get half of 2^-40 each. What is said of every device is bounded by n times that of
+    // one.
     const double privacy = std::exp2(-(kPrivacyBits + 1)), completion = std::exp2(-kCompletionBits);
     if (log_probability_of_parts(degree) >= std::log(privacy)) return 0;
     const uint32_t bad = Hypergeometric(log_factorials, n, corrupt, degree).least_seldom_exceeded(privacy / n);
@@ -81,6 +83,7 @@ struct Search {
 Result<GraphParameters> sparse_graph(const GraphNeeds& needs) {
   COT_TRY(check(needs));
   const Search search(needs);
+  // Even degrees only: a ring has as many neighbours on one side as on the other.
   for (uint32_t degree = 2; degree + 1 < needs.cohort_size; degree += 2) {
     if (const uint32_t threshold = search.threshold_for(degree); threshold != 0)
       return GraphParameters{degree, threshold};
@@ -93,6 +96,7 @@ Result<GraphParameters> complete_graph(uint32_t cohort_size) {
     return Error(ErrorCode::invalid_argument, "a complete graph has 2 to " + std::to_string(kCompleteCohortMax) +
                                                   " devices, not " + std::to_string(cohort_size));
   }
+  // n holders, of which n / 3 may be corrupt and give both kinds of shares: n + n / 3 < 2 t, so t > 2 n / 3.
   return GraphParameters{cohort_size - 1, 2 * cohort_size / 3 + 1};
 }
 

@@ -15,6 +15,8 @@ void Masking::apply(std::span<Lane> lanes, size_t part, size_t parts) const {
   std::vector<Lane> checks(check_lane_count(parameters_));
   write_check_lanes<Lane>(parameters_, head_.session, checks);
 
+  // Lanes of a masked update: the update's [lane_count] | check lanes. Parts meet where tiles of the key stream do, so
+  // that no two threads write to one.
   const LaneRange range = part_of_lanes(lanes.size(), sizeof(Lane), part, parts);
   const size_t end = range.first + range.count;
   for (size_t i = std::max<size_t>(range.first, parameters_.lane_count); i < end; ++i) {

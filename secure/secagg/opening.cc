@@ -102,6 +102,7 @@ Status Opening::open_target(const Entry& entry, Solver& solver, OpenedMasks& ope
   COT_TRY(solver.solve(entry, is_of_public_key, opened.blamed));
   for (const Partner& partner : target.partners) {
     COT_ASSIGN(Secret<32> seed, pair_mask_seed(session_, *pair, partner.mask_key, target.device, partner.device));
+    // The vanished device's own update is not in the sum. What is in it are its pair masks, with its partners' signs.
     opened.masks.push_back({std::move(seed), opposite(pair_mask_sign(partner.device, target.device))});
   }
   return {};

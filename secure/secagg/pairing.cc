@@ -12,6 +12,7 @@
 namespace coterie::secagg {
 namespace {
 
+// A box key seals one message, that of one dealer to one holder in one session. So its nonce may be fixed.
 constexpr std::array<uint8_t, kCipherNonceBytes> kZeroNonce{};
 
 Result<Secret<32>> agree(const X25519KeyPair& own, const Key32& peer_key, uint32_t peer) {
@@ -23,6 +24,7 @@ Result<Secret<32>> agree(const X25519KeyPair& own, const Key32& peer_key, uint32
 
 Secret<32> box_key(const Digest& session, const Secret<32>& agreed, uint32_t dealer, uint32_t holder) {
   DomainFields info("coterie/v1/share-box");
+  // The agreed secret is the same in both directions. The order of the two makes a key for each.
   info.add(dealer).add(holder);
   return hkdf<32>(session.view(), agreed.reveal(), info.view());
 }
@@ -33,6 +35,7 @@ Result<Secret<32>> pair_mask_seed(const Digest& session, const X25519KeyPair& ma
                                   uint32_t self, uint32_t peer) {
   COT_ASSIGN(const Secret<32> agreed, agree(mask_key, peer_key, peer));
   DomainFields info("coterie/v1/pair-mask");
+  // In one order at both ends: they must come to the same seed, which one adds and the other subtracts.
   info.add(std::min(self, peer)).add(std::max(self, peer));
   return hkdf<32>(session.view(), agreed.reveal(), info.view());
 }

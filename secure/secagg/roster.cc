@@ -13,6 +13,8 @@ namespace coterie::secagg {
 namespace {
 
 Digest node(const Digest& left, const Digest& right) {
+  // Leaves are hashed with the byte 0 in front and nodes with 1 (RFC 6962, section 2.1): otherwise a node could be
+  // shown as somebody's leaf.
   std::array<uint8_t, 64> both;
   std::ranges::copy(left.bytes, both.begin());
   std::ranges::copy(right.bytes, both.begin() + 32);
@@ -40,6 +42,8 @@ Result<Digest> rebuild(size_t begin, size_t end, std::span<const ShownLeaf> show
     return subtree;
   }
   if (end - begin == 1) return shown.front().leaf;
+  // The proof has the roots of subtrees without a shown leaf, from left to right. Both ends walk the same tree, so that
+  // it needs no places.
   const size_t split = middle(begin, end);
   const auto [left_shown, right_shown] = split_at(shown, split, device_of);
   COT_ASSIGN(const Digest left, rebuild(begin, split, left_shown, proof));

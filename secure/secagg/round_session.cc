@@ -26,6 +26,7 @@ SessionParameters session_parameters(const Plan& plan, const JobId& job, const R
                                .dropout_share = plan.privacy.dropout_share,
                                .suite = static_cast<CipherSuite>(plan.privacy.cipher_suite),
                                .ring_bits = 64,
+                               // One lane more than values: the update's weight, which is hidden like they are.
                                .lane_count = plan.update.value_count + 1,
                                .roster_max = plan.privacy.roster_max};
   static_assert(kNoisyRosterMax == kCompleteCohortMax && kCompleteRosterMax == kCompleteCohortMax);

@@ -82,6 +82,7 @@ void Server::lay_out_ring() {
 Status Server::close_adverts() {
   COT_TRY(require(Phase::advertising));
   COT_ASSIGN(shape_, shape_for(parameters_, size()));
+  // Numbers follow from the keys: the session is the same in whatever order its adverts came.
   std::ranges::sort(roster_, {}, [](const Member& member) { return member.advert.mask_key; });
   std::vector<Digest> leaves;
   for (uint32_t device = 0; device < size(); ++device) {
@@ -163,6 +164,7 @@ Status Server::receive(const SealedShares& shares) {
       matched += due < shares.boxes.size() && shares.boxes[due].peer == holder;
       ++due;
     }
+    // With fewer boxes fewer holders could open its secrets, and the threshold counts on all of them.
     if (due == 0 || matched != due || shares.boxes.size() != due) {
       return fault(Fault::share_count, std::to_string(shares.boxes.size()) + " boxes, not one for each of " +
                                            std::to_string(due) + " holders in their order");
@@ -183,6 +185,7 @@ Status Server::close_shares() {
   COT_TRY(require(Phase::sharing));
   present_.assign(size(), false);
   for (uint32_t device = 0; device < size(); ++device) present_[device] = roster_[device].shares.has_value();
+  // Ends, as each pass takes somebody out or is the last.
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t device = 0; device < size(); ++device) {

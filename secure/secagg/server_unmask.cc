@@ -56,6 +56,8 @@ Status Server::begin_unmasking() {
     if (!present_[device]) continue;
     const KeyAdvert& advert = roster_[device].advert;
     Opening::Target target{.device = device,
+                           // What is left in the sum: of a survivor its own mask, of a vanished device its pair masks
+                           // in its partners' updates.
                            .kind = survived_[device] ? ShareKind::seed : ShareKind::mask_key,
                            .mask_key = advert.mask_key,
                            .seed_commitment = advert.seed_commitment,
@@ -125,6 +127,7 @@ Status Server::receive(const Unmasking& unmasking) {
   for (const OpenedShare& share : unmasking.shares) {
     const std::span<const uint32_t> holders = graph_->holders(share.device);
     const auto place = std::ranges::lower_bound(holders, unmasking.device) - holders.begin();
+    // The place among the holders says which share it is. x begins at 1, as the secret itself lies at 0.
     opening_->add(share.device, unmasking.device, static_cast<uint8_t>(place + 1), share.value);
   }
   return {};

@@ -60,6 +60,8 @@ Result<GraphShape> shape_for(const SessionParameters& parameters, uint32_t roste
                                          std::to_string(parameters.survivors_min) + " to " +
                                          std::to_string(roster_max));
   }
+  // Against an active server small rosters are complete: their threshold holds with certainty and follows from the size
+  // alone, so that no plan can lower it (ADR 51).
   if (!parameters.is_active() || roster_size > kCompleteCohortMax) {
     const auto adversary = parameters.is_active() ? Adversary::active_server : Adversary::curious_server;
     const Result<GraphParameters> sparse =
@@ -80,6 +82,8 @@ Result<GraphShape> shape_for(const SessionParameters& parameters, uint32_t roste
 
 Digest session_of(const SessionParameters& parameters, const GraphShape& shape, uint32_t roster_size,
                   const Digest& root) {
+  // All that both ends must see alike goes in: devices that were told different things mask for different sessions, and
+  // their masks do not cancel.
   DomainFields fields("coterie/v1/session");
   fields.add(parameters.context.view())
       .add(static_cast<uint64_t>(parameters.level))

@@ -69,6 +69,7 @@ std::optional<std::vector<size_t>> find_bad_shares(size_t threshold, size_t bad_
   const size_t count = xs.size() - threshold;
   const std::vector<uint8_t> syndromes = syndromes_of(count, xs, rows);
   std::vector<bool> is_bad(xs.size());
+  // The 32 bytes are 32 codewords: a liar may change one byte alone, so that each is looked at.
   for (size_t byte = 0; byte < kRowBytes; ++byte) {
     std::vector<uint8_t> numbers(count);
     for (size_t l = 0; l < count; ++l) numbers[l] = syndromes[l * kRowBytes + byte];

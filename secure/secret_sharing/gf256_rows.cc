@@ -34,6 +34,8 @@ uint64_t times_x(uint64_t bytes) {
 Row multiply_add(uint8_t number, const Row& row, const Row& other) {
   Row sum{};
   for (int bit = 7; bit >= 0; --bit) {
+    // No branch and no table on secrets: which line of a cache a look-up touches can be seen from outside. Bit i of the
+    // number is a mask of all ones or none.
     const uint64_t mask = 0 - uint64_t{number >> bit & 1u};
     for (size_t i = 0; i < sum.size(); ++i) sum[i] = times_x(sum[i]) ^ (row[i] & mask);
   }

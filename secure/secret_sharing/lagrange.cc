@@ -6,6 +6,7 @@ namespace coterie {
 namespace {
 
 // Products are sums of logarithms, and these are sums that are reduced once.
+// Tables are fine here: places x are public, and nothing secret is looked up.
 uint32_t log_of(uint8_t number) { return gf256::kTables.logarithm[number]; }
 
 // 3^(numerator_log - denominator_log)

@@ -35,6 +35,7 @@ Result<Survivors> Survivors::make(size_t threshold, std::vector<uint8_t> xs) {
   if (threshold == 0) return Error(ErrorCode::invalid_argument, "the threshold of a shared secret must be at least 1");
   std::bitset<kSharesMax + 1> seen;
   for (const uint8_t x : xs) {
+    // Whoever might put a share at 0 would say what the secret is.
     if (x == 0) return Error(ErrorCode::malformed, "a share has x = 0, where the secret itself is; must be 1 to 255");
     if (seen[x]) return Error(ErrorCode::malformed, "two shares have the same x = " + number(x));
     seen[x] = true;

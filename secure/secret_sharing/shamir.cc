@@ -17,6 +17,8 @@ Result<Shares> split(const Secret<32>& secret, size_t threshold, size_t count,
                                                   std::to_string(threshold) +
                                                   " restore it; must be 1 <= threshold <= count <= 255");
   }
+  // Rows [threshold, 32]: byte b of all rows is a polynomial of its own over GF(2^8). Row 0 is the secret, its value at
+  // x = 0; the others are random.
   LockedBytes coefficients(threshold * kShareBytes);
   const std::span<uint8_t> rows = coefficients.mutable_bytes();
   std::ranges::copy(secret.reveal(), rows.begin());
