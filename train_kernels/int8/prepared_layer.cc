@@ -66,7 +66,9 @@ void PreparedLayer::plan_segments() {
     }
   }
   const size_t elements = s.padded_h() * s.padded_w() * s.channels;
+  // The last lane of a window may be read beyond its last tap, whose weight is 0 there.
   image_.resize(elements * bytes + kLaneBytes - 1);
+  // Padding has the value zero, which is zero_in on this grid. It is written once: run() writes the pixels alone.
   for (size_t i = 0; i < elements; ++i) store_element(image_.data() + i * bytes, zero_in_ + move_, bytes);
 }
 
@@ -82,9 +84,15 @@ void PreparedLayer::pack_groups(const Weighted& layer) {
     uint32_t bias = static_cast<uint32_t>(layer.bias[f]);
     for (size_t i = 0; i < shape_.taps(); ++i) {
       const int8_t weight = layer.weights[i * shape_.filters + f];
+      // From weights[taps, filters], row-major, to
+      //
+      //   [groups, outputs / lanes, taps / lane, lanes, lane]      lane: taps that one instruction multiplies and adds
+      //
+      // where each segment of taps is filled up with zeros to whole lanes.
       const size_t t = i / segment_elements_ * row + i % segment_elements_;
       put((to / kernels_.lanes * taps + t / lane * lane) * kernels_.lanes + to % kernels_.lanes * lane + t % lane,
           weight);
+      // In unsigned numbers: a sum of int32 may wrap in between, and the whole is right modulo 2^32.
       bias -= static_cast<uint32_t>((move_ + zero_in_) * weight);
     }
     bias_[to] = static_cast<int32_t>(bias);

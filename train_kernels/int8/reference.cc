@@ -13,6 +13,8 @@ int8_t requantise(int32_t sum, float multiplier, const Target& to) {
   return rounded(static_cast<float>(sum) * multiplier, to);
 }
 
+// e^x = 2^k e^r with |r| <= ln 2 / 2, and a polynomial for e^r. By single operations in one order and no library, so
+// that every machine has the same bits; ln 2 is taken off in two parts, as one float of it is not exact enough.
 float exp_of(float x) {
   if (!(x >= -87.0f)) return x < 0.0f ? 0.0f : x;  // what is left is not a number
   const auto k = static_cast<int32_t>(x * 1.44269504f - 0.5f);
@@ -48,6 +50,7 @@ void dense(const DenseShape& shape, const Weighted& layer, const int8_t* x, int8
     for (size_t o = 0; o < shape.out; ++o) {
       int32_t sum = layer.bias[o];
       for (size_t i = 0; i < shape.in; ++i) {
+        // x [batch, in], weights [in, out], y [batch, out], all row-major.
         sum += (x[b * shape.in + i] - layer.zero_in) * layer.weights[i * shape.out + o];
       }
       y[b * shape.out + o] = requantise(sum, layer.multipliers[o], layer.to);
@@ -57,6 +60,8 @@ void dense(const DenseShape& shape, const Weighted& layer, const int8_t* x, int8
 
 void conv2d(const Conv2dShape& s, const Weighted& layer, const int8_t* x, int8_t* y) {
   const size_t depth = s.channels / s.groups, block = s.filters / s.groups;
+  // x [batch, height, width, channels], weights [kernel_h, kernel_w, channels / groups, filters], y [batch, out_h,
+  // out_w, filters]. A pixel of the padding is zero_in, which adds nothing: it is skipped.
   for (size_t b = 0; b < s.batch; ++b) {
     for (size_t i = 0; i < s.out_h(); ++i) {
       for (size_t j = 0; j < s.out_w(); ++j) {

@@ -76,6 +76,8 @@ COT_TARGET inline void store_rounded(Floats v, const B& bounds, int8_t* y, size_
 }  // namespace avx2
 
 const VectorKernels kAvx2Kernels{.lanes = avx2::kLanes,
+                                 // Elements are widened to int16: vpmaddwd adds two products of int16 into an int32
+                                 // without loss.
                                  .element_bytes = 2,
                                  .move = 0,
                                  .has_no_zero = true,

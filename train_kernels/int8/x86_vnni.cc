@@ -57,6 +57,8 @@ COT_TARGET inline void store_rounded(Floats v, const B& bounds, int8_t* y, size_
 
 const VectorKernels kVnniKernels{.lanes = vnni::kLanes,
                                  .element_bytes = 1,
+                                 // vpdpbusd multiplies unsigned bytes of x by signed weights: x is moved up by 128, and
+                                 // the bias takes it back.
                                  .move = 128,
                                  .has_no_zero = false,
                                  .convolve = vnni::convolve,

@@ -98,6 +98,8 @@ struct Row {
   HWY_INLINE float exponentials(float shift, size_t end) const {
     Vector sum = hn::Zero(Tag());
     for_each_vector(n, Exponentials{scores, splat(shift), &sum});
+    // The product with v reads as many keys as the last query of the block sees. Those that this query does not see
+    // share 0.
     std::memset(scores + n, 0, (end - n) * sizeof(float));
     return hn::GetLane(hn::SumOfLanes(Tag(), sum));
   }
@@ -208,6 +210,8 @@ void attention_backward(const AttentionShape& s, Range pairs, const AttentionBac
       for (size_t i = 0; i < rows; ++i) {
         const Row row = row_of(s, p, at, from + i, shares + i * stride);
         row.prepare(s.scale);
+        // exp(score - log_sum) is the share itself: no sum and no division a second time. A log_sum of infinity makes
+        // all 0.
         row.exponentials(p.log_sums[at.log_sums + from + i], keys);
         Vector along = hn::Zero(Tag());
         for_each_vector(s.width, DotTerm{y + i * s.y_stride, dy + i * s.y_stride, &along});
@@ -215,6 +219,7 @@ void attention_backward(const AttentionShape& s, Range pairs, const AttentionBac
                         ScoreSlopes{row.scores, slopes + i * stride, hn::SumOfLanes(Tag(), along), splat(s.scale)});
       }
       gemm(rows, s.width, left(slopes, stride, keys), k, result(p.dq + at.q + from * s.q_stride, s.q_stride), {});
+      // dk [keys, width] and dv get a part from each block of queries, so that they are added to.
       gemm(keys, s.width, left_transposed(slopes, stride, rows), plain_b(s.width, q, s.q_stride),
            result(p.dk + at.k, s.k_stride), {.accumulate = true});
       gemm(keys, s.width, left_transposed(shares, stride, rows), plain_b(s.width, dy, s.y_stride),

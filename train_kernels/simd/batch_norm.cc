@@ -33,6 +33,8 @@ struct KeepStatistics {
     lanes.store(inverse_of(variance, epsilon), inverse_stddev + column);
     if (running == nullptr) return;
     follow(lanes, means, running->mean + column);
+    // As in PyTorch the running variance is the unbiased one, divided by rows - 1, which a single row does not have.
+    // The batch is normalised by the biased one above.
     if (rows > 1) follow(lanes, hn::Div(squares, splat(static_cast<float>(rows - 1))), running->variance + column);
   }
 };

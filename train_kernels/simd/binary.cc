@@ -82,6 +82,7 @@ void binary_forward(Binary kind, const BinaryLoops& loops, const float* a, const
   case Binary::kind:                                      \
     if (!is_in_build("Binary::" #kind)) __builtin_trap(); \
     return forward<Op>(loops, a, b, y);
+  // The power that networks have: a multiply in the place of a call of powf for each lane.
   if (kind == Binary::pow && is_in_build("Binary::pow") && loops.rank == 1 && loops.stride[1][0] == 0 && *b == 2) {
     return forward<Square>(loops, a, b, y);
   }
@@ -120,6 +121,7 @@ struct GradientOfDivisor {
 };
 // The gradient of the smaller, or of the larger, of first and second by the first.
 HWY_INLINE Vector chosen(Vector smaller, Vector larger, Vector dy) {
+  // Where both are equal each gets half, as in PyTorch: any share is a subgradient, and this one is symmetric.
   const Vector half = hn::Mul(splat(0.5f), dy);
   return hn::IfThenElse(hn::Eq(smaller, larger), half, hn::IfThenElseZero(hn::Lt(smaller, larger), dy));
 }
@@ -191,6 +193,7 @@ void backward(size_t operand, const BinaryLoops& loops, const float* a, const fl
   const GradientSource<Op> source{loops, a, b, dy};
   bool is_broadcast = false;
   for (size_t d = 0; d < loops.rank; ++d) is_broadcast |= loops.stride[operand][d] == 0;
+  // An element that was read many times has the sum of as many gradients.
   if (is_broadcast) return strided_sum(loops, operand, source, FinishSum(), gradient);
   for_each_row(loops, GradientRows<Op>{source, operand, gradient});
 }

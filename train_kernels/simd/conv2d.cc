@@ -96,6 +96,7 @@ void forward_over_patches(const Conv2dShape& s, size_t images, Range rows, Range
     patches.read(x, n);
     for (size_t g = 0; g < s.groups; ++g) {
       const float* plain = w + g * filters + columns.begin;
+      // Once, with the first images: all others read the same panels.
       if (pack && n == 0) pack_b(taps, columns.size(), plain, s.filters, packed + g * group);
       const MatrixB b = is_prepared ? from_column(packed_b(taps, filters, prepared + g * group), columns.begin)
                         : pack      ? packed_b(taps, columns.size(), packed + g * group)
@@ -187,6 +188,7 @@ void weights_over_patches(const Conv2dShape& s, size_t images, Range taps, const
 void conv2d_backward_weights_part(const Conv2dShape& s, Range taps, const float* x, const float* dy, float* dw,
                                   float* dbias, void* workspace) {
   if (s.is_pointwise()) return dense_backward_weights_part(s.as_dense(), taps, x, dy, dw, dbias, workspace);
+  // Before the return below: of several parts one has the bias, and it may have no taps.
   if (dbias != nullptr) column_sums(s.batch * s.out_h() * s.out_w(), s.filters, dy, dbias);
   if (taps.size() == 0) return;
   if (s.is_depthwise()) return depthwise_backward_weights(s, taps, x, dy, dw, workspace);
@@ -194,6 +196,8 @@ void conv2d_backward_weights_part(const Conv2dShape& s, Range taps, const float*
   const size_t pixels = pixels_to_join(s);
   if (pixels > 1) {
     // A kernel row of w has its gradient in the same row of the wide kernel.
+    // Only whole rows of the wide kernel can be computed; what a part did not ask for of them is left out when it is
+    // narrowed.
     const Conv2dShape wide = widened(s, pixels);
     const size_t row = s.kernel_w * s.channels, wide_row = wide.kernel_w * s.channels;
     const Range wide_taps{taps.begin / row * wide_row, (taps.end + row - 1) / row * wide_row};

@@ -137,6 +137,7 @@ void depthwise_forward(const Conv2dShape& s, Range wanted, const float* x, const
   ColumnTaps* taps = Scratch(workspace).take<ColumnTaps>(columns.out);
   for (size_t j = 0; j < columns.out; ++j) taps[j] = forward_taps(columns, j);
   const size_t x_row = s.width * s.channels, w_row = s.kernel_w * s.channels, y_row = columns.out * s.channels;
+  // What fits the caches is there already: fetching it ahead would only cost instructions.
   const bool from_memory = s.batch * s.height * x_row >= kFloatsFromMemory;
   for (size_t n = 0; n < s.batch; ++n) {
     for (size_t i = wanted.begin; i < wanted.end; ++i) {

@@ -99,6 +99,7 @@ void depthwise_backward_weights(const Conv2dShape& s, Range wanted, const float*
   const DepthwiseAxis rows = depthwise_rows(s), columns = depthwise_columns(s);
   ColumnTaps* taps = Scratch(workspace).take<ColumnTaps>(columns.out);
   for (size_t j = 0; j < columns.out; ++j) taps[j] = forward_taps(columns, j);
+  // Every row of outputs adds to dw; at the borders some taps have no input, and add nothing.
   std::memset(dw + wanted.begin * s.channels, 0, wanted.size() * s.channels * sizeof(float));
   const size_t x_row = s.width * s.channels;
   const bool from_memory = s.batch * s.height * x_row >= kFloatsFromMemory;

@@ -36,6 +36,7 @@ HWY_INLINE hn::Vec<HalfTag> rounded(Vector x) {
   const auto bits = hn::BitCast(d, x);
   const auto last = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
   const auto near = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(d, 0x7fff)), last));
+  // A NaN may have its only mantissa bits in the half that is cut off, and would become infinity: the quiet bit is set.
   const auto nan = hn::Or(hn::ShiftRight<16>(bits), hn::Set(d, 0x40));
   const auto is_nan = hn::RebindMask(d, hn::IsNaN(x));
   return hn::DemoteTo(HalfTag(), hn::BitCast(hn::RebindToSigned<Tag>(), hn::IfThenElse(is_nan, nan, near)));

@@ -38,6 +38,7 @@ struct Huber {
   HWY_INLINE LossAndSlope operator()(Vector y, Vector t, Vector threshold) const {
     const Vector d = hn::Sub(y, t), size = hn::Abs(d), half = splat(0.5f);
     const auto far = hn::Gt(size, threshold);
+    // Beyond the threshold d: d (|e| - d / 2), which meets the parabola e^2 / 2 in value and slope.
     const Vector line = hn::Mul(threshold, hn::NegMulAdd(half, threshold, size));
     return {hn::IfThenElse(far, line, hn::Mul(half, hn::Mul(d, d))),
             hn::IfThenElse(far, hn::CopySign(threshold, d), d)};
@@ -56,6 +57,8 @@ struct SmoothL1 {
 
 struct BinaryCrossEntropy {
   HWY_INLINE LossAndSlope operator()(Vector y, Vector t, Vector) const {
+    // As in PyTorch: a logarithm is at least -100, and the slope's divisor y (1 - y) at least 1e-12, so that a certain
+    // and wrong prediction has a finite loss.
     const Vector one = splat(1), lowest = splat(-100), rest = hn::Sub(one, y);
     const Vector yes = at_least(lowest, log(y)), no = at_least(lowest, log(rest));
     const Vector loss = hn::Neg(hn::MulAdd(t, yes, hn::Mul(hn::Sub(one, t), no)));
@@ -65,6 +68,7 @@ struct BinaryCrossEntropy {
 
 struct BinaryCrossEntropyWithLogits {
   HWY_INLINE LossAndSlope operator()(Vector y, Vector t, Vector) const {
+    // max(y, 0) - y t + log(1 + e^-|y|): the exponent is never above 0, so that nothing overflows.
     const Vector tail = log1p_of_fraction(exp(hn::Neg(hn::Abs(y))));
     return {hn::Add(hn::NegMulAdd(y, t, at_least(hn::Zero(Tag()), y)), tail), hn::Sub(logistic(y), t)};
   }
@@ -72,6 +76,7 @@ struct BinaryCrossEntropyWithLogits {
 
 struct KlDivergence {
   HWY_INLINE LossAndSlope operator()(Vector y, Vector t, Vector) const {
+    // y is a logarithm of probabilities. t log t is 0 at t = 0, where floats would make NaN of it.
     const Vector loss = hn::Mul(t, hn::Sub(log(t), y));
     return {hn::IfThenZeroElse(hn::Eq(t, hn::Zero(Tag())), loss), hn::Neg(t)};
   }

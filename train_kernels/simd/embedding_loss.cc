@@ -47,10 +47,12 @@ void cosine_embedding(size_t rows, size_t width, const float* a, const float* b,
   for (size_t row = 0; row < rows; ++row, a += width, b += width) {
     double products[3] = {};
     run_sums(width, Products{a, b}, products);
+    // PyTorch's epsilon: a row of zeros has a cosine of 0 instead of NaN.
     const double square_a = products[1] + 1e-12, square_b = products[2] + 1e-12;
     const double lengths = std::sqrt(square_a * square_b), cosine = products[0] / lengths;
     const bool alike = labels[row] == 1, active = alike || cosine > static_cast<double>(margin);
     if (active) sums->loss += alike ? 1 - cosine : cosine - static_cast<double>(margin);
+    // The cosine's gradient by a: b / (|a| |b|) - cosine a / |a|^2.
     const double slope = !active ? 0 : static_cast<double>(alike ? -scale : scale);
     const Vector across = splat_of(slope / lengths);
     if (da != nullptr) {
@@ -62,6 +64,7 @@ void cosine_embedding(size_t rows, size_t width, const float* a, const float* b,
   }
 }
 
+// PyTorch's, added to each difference: rows that are equal have a distance whose root has a slope.
 constexpr float kDistanceEpsilon = 1e-6f;
 
 // Squared distances of the anchor from both.

@@ -76,6 +76,8 @@ struct FftCall {
     tile.finish(to, at.row, at.column, tiles.outputs_h, tiles.outputs_w, lanes);
   }
 
+  // Transforms of rows are left at twice their values (TransformedTile::take_apart), those of x and those of w: a
+  // quarter. size^2 is the transform back.
   float scale() const { return 0.25f / static_cast<float>(tiles.size * tiles.size); }
 };
 
@@ -87,6 +89,7 @@ struct DepthwiseVector {
 
   void operator()(size_t c, Lanes lanes) const {
     const size_t size = tile.size;
+    // The scale of the transform back goes into the weights, which are transformed once. The sign makes the conjugate.
     const Vector scale = hn::Set(Tag(), call.scale()), negative = hn::Neg(scale);
     call.begin_weights(tile, 0, c, lanes);
     for (size_t k = 0; k < tile.frequencies; ++k) {
@@ -206,6 +209,8 @@ void dense(const FftCall& call, const TransformedTile& tile, Scratch& scratch) {
       for_each_lanes(s.channels, InputVector{call, tile, call.place(first + t), input_step, input + t * row});
     }
     for (size_t p = 0; p < positions; ++p) {
+      // Two rows a tile: (xr, -xi), whose product with (wr, wi) is the real part, and (xi, xr), whose product is the
+      // imaginary one. A [2 * tiles, 2 * channels], B [2 * channels, filters], C [2 * tiles, filters].
       const MatrixA a{input + p * input_step, {offsets, 0}, nullptr, 1, 2 * s.channels, 1};
       const MatrixB b{weights + p * weights_step, panel, panel * 2 * s.channels, panel};
       gemm(2 * some, s.filters, a, b, {products + p * product_step, {nullptr, static_cast<ptrdiff_t>(s.filters)}}, {});

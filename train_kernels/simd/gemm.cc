@@ -207,6 +207,8 @@ void piece_product(size_t m, size_t n, const MatrixA& a, const float* b, const M
       const size_t vectors = (count + kLanes - 1) / kLanes;
       const Panel panel{
           b + p * matrix.panel_stride, matrix.row_stride, c, column, vectors, count - (vectors - 1) * kLanes, finish};
+      // A panel of one vector has too few sums to hide the latency of a multiply in tiles of kTileRows. Unless A is
+      // packed, taller tiles take it below.
       const size_t whole = vectors == 1 ? packed : end - (end - begin) % kTileRows;
       const size_t count_of_tiles = (whole - begin) / kTileRows;
       Ahead ahead{b, 0};
@@ -236,6 +238,8 @@ void gemm(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC&
       part.run_count = HWY_MIN(runs, a.run_count - run);
       part.run_length = HWY_MIN(length, a.run_length - from);
       const bool first = run + from == 0;
+      // Bias and activation belong to the whole sum: they come with the last piece of K, which adds to what the others
+      // stored.
       const bool final = run + part.run_count == a.run_count && from + part.run_length == a.run_length;
       const Finish now{.accumulate = finish.accumulate || !first,
                        .activation = final ? finish.activation : Activation::none,

@@ -62,6 +62,8 @@ struct GroupMoments {
   double mean = 0, squares = 0, channels = 0;
 
   void merge(double channel_mean, double channel_squares, double count) {
+    // Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance", 1983, for parts of equal size: no
+    // difference of large sums, as sum(x^2) - n mean^2 would be.
     const double delta = channel_mean - mean;
     mean += delta / (channels + 1);
     squares += channel_squares + delta * delta * count * channels / (channels + 1);
@@ -144,6 +146,7 @@ struct GroupBackward {
     double products[kStrip] = {}, sums[kStrip] = {};
     const size_t begin = first * s.group_channels(), channels_end = end * s.group_channels();
     for_each_strip(begin, channels_end, AddStrip{*this, first, products, sums});
+    // A second pass: the sums of a group must be whole before any of its dx.
     for_each_strip(begin, channels_end, SpreadStrip{*this, first, products, sums});
   }
   struct AddStrip {

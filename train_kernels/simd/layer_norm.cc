@@ -100,6 +100,8 @@ void layer_norm_backward_input(size_t rows, size_t features, const float* x, con
     double sums[2] = {0, 0};
     run_sums(features, RowGradientSums{x, scale, dy, center}, sums);
     const double inverse = static_cast<double>(inverse_stddev[r]);
+    // dx = inverse (g - mean(g) - x' mean(g x')) with g = scale dy and x' = inverse (x - mean). Without a mean (RMS)
+    // the middle term is gone.
     const double shift = mean != nullptr ? inverse * sums[0] / count : 0;
     const double rate = inverse * inverse * inverse * sums[1] / count;
     for_each_vector(features, RowGradient{x, scale, dy, center, splat(inverse_stddev[r]),

@@ -47,6 +47,7 @@ struct WhereSource {
       const int32_t* when = condition + at[0] + row * loops.stride[0][row_dim];
       const float* from = dy + at[3] + row * loops.stride[3][row_dim];
       for (size_t i = 0; i < n; ++i) {
+        // An element that was not chosen has the gradient 0, not none: it is summed where the operand was broadcast.
         const bool holds = when[static_cast<ptrdiff_t>(i) * condition_step] != 0;
         buffer[r * n + i] = holds == if_true ? from[i] : 0;
       }

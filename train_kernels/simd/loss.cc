@@ -44,6 +44,7 @@ void softmax_cross_entropy(size_t batch, size_t classes, const float* logits, co
     const float* z = logits + b * classes;
     float* dz = d_outputs == nullptr ? nullptr : d_outputs + b * classes;
     const size_t label = static_cast<size_t>(labels[b]), best = index_of_max(z, classes);
+    // The largest logit goes out of all exponents: none overflows, and the sum is at least 1.
     const float sum = exponentials(z, classes, z[best], dz);
     sums->loss += static_cast<double>(std::log(sum) + (z[best] - z[label]));
     sums->correct += best == label ? 1 : 0;
@@ -69,6 +70,7 @@ void mean_squared_error(size_t batch, size_t outputs, const float* y, const int3
       if (d_outputs != nullptr) d_outputs[b * outputs + i] = scale * difference;
     }
     sums->loss += static_cast<double>(sum / static_cast<float>(outputs));
+    // One output is a number, which is never simply right or wrong.
     if (outputs > 1) sums->correct += index_of_max(row, outputs) == label ? 1 : 0;
   }
 }

@@ -15,6 +15,8 @@ namespace {
 MatmulShape folded(const MatmulShape& s) {
   MatmulShape one = s;
   const bool a_is_dense = s.a_stride == s.m * s.k, b_is_dense = s.b_stride == s.k * s.n;
+  // [batch, m, k] times one [k, n] is [batch * m, k] times it. A sum over the batch of [k, m]^T [k, n] is one product
+  // with [batch * k] terms.
   if (s.b_stride == 0 && !s.transpose_a && a_is_dense && s.c_stride == s.m * s.n) {
     one.m = s.m * s.batch;
   } else if (s.c_stride == 0 && s.transpose_a && !s.transpose_b && a_is_dense && b_is_dense) {

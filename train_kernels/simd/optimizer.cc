@@ -49,6 +49,7 @@ struct Sgd {
   bool keeps, nesterov;
 
   HWY_INLINE void operator()(Vector g, Vector& w, Vector* moments) const {
+    // Decay is part of the gradient, as in PyTorch's SGD: momentum carries it on.
     Vector change = hn::MulAdd(weight_decay, w, g);
     if (keeps) {
       moments[0] = hn::MulAdd(momentum, moments[0], change);
@@ -125,6 +126,7 @@ struct Rmsprop {
     Vector variance = kept[0];
     if (centred) {
       kept[2] = mixed(alpha, kept[2], rest, gradient);
+      // E[g^2] - E[g]^2 may round below 0, and its root would be NaN.
       variance = at_least(hn::Zero(Tag()), hn::NegMulAdd(kept[2], kept[2], kept[0]));
     }
     Vector change = hn::Div(gradient, hn::Add(hn::Sqrt(variance), epsilon));
@@ -162,6 +164,7 @@ struct Lion {
 
   HWY_INLINE void operator()(Vector g, Vector& w, Vector* kept) const {
     const Vector direction = mixed(beta1, kept[0], rest1, g), zero = hn::Zero(Tag());
+    // The sign of 0 is 0: a weight without a gradient stays where it is.
     const Vector sign = hn::IfThenElse(hn::Eq(direction, zero), zero, hn::CopySign(splat(1), direction));
     const Vector known = hn::IfThenElse(hn::Eq(direction, direction), sign, direction);  // NaN stays
     w = hn::NegMulAdd(learning_rate, hn::MulAdd(weight_decay, w, known), w);
@@ -211,6 +214,8 @@ void sum_of_squares(size_t n, const float* x, double* sums) {
   for (size_t i = 0; i < n; i += kSquaresBlock) {
     double sum[1] = {};
     run_sums(HWY_MIN(kSquaresBlock, n - i), Squares{x + i}, sum);
+    // Sums of blocks of one size, which the caller adds in their order: the norm's bits depend on neither threads nor
+    // pieces.
     sums[i / kSquaresBlock] = sum[0];
   }
 }

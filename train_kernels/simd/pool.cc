@@ -36,6 +36,7 @@ HWY_INLINE Span column_span(const Pool2dShape& s, size_t j) {
 }
 
 HWY_INLINE Span adaptive_span(size_t i, size_t in, size_t out) {
+  // Output i has the pixels [floor(i in / out), ceil((i + 1) in / out)), as in PyTorch: windows may overlap by one.
   const size_t first = i * in / out, count = ((i + 1) * in + out - 1) / out - first;
   return {first, count, count};
 }
@@ -94,6 +95,7 @@ bool windows_overlap(const AdaptivePool2dShape& s) { return !windows_tile_the_im
 
 template <class Shape>
 void clear_unless_tiled(const Shape& s, float* dx) {
+  // Pixels that no window reads have the gradient 0, and overlapping windows add to what is there.
   if (!windows_tile_the_image(s)) std::memset(dx, 0, s.batch * s.height * s.width * s.channels * sizeof(float));
 }
 
@@ -158,6 +160,7 @@ struct GiveToFirst {
   HWY_INLINE void operator()(size_t offset) {
     const auto here = hn::Eq(access.load(x + offset), top);
     Vector share = hn::IfThenElseZero(here, gradient);
+    // Given away: equal pixels behind the first get 0. A sum of several would make the gradient larger than it was.
     gradient = hn::IfThenZeroElse(here, gradient);
     if (kOverlap) share = hn::Add(share, access.load(dx + offset));
     access.store(share, dx + offset);
@@ -176,6 +179,7 @@ struct MaxBackward {
   HWY_INLINE void run(const Access& access, const Window& window, size_t from, size_t to) const {
     const Vector top = access.load(y + to);
     Vector gradient = access.load(dy + to);
+    // x is what a ReLU gave: where the largest value of a window is 0, the ReLU let nothing through.
     if (through_relu) gradient = hn::IfThenElseZero(hn::Gt(top, hn::Zero(Tag())), gradient);
     GiveToFirst<Access, kOverlap> give{access, x + from, dx + from, top, gradient};
     for_each_pixel<kRows, kColumns>(s, window, give);

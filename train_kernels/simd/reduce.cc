@@ -82,6 +82,7 @@ struct FillRow {
 template <bool kMax>
 void extreme(const ReductionLoops& loops, const float* x, float* y) {
   const ReductionLoops kept = reference::kept_loops(loops);
+  // What any value replaces: y takes in the rows one by one, in whatever order they lie.
   for_each_row(kept, FillRow{kept, kMax ? -HUGE_VALF : HUGE_VALF, y});
   for_each_row(loops, ExtremeRow<kMax>{loops, x, y});
 }
@@ -111,6 +112,7 @@ struct SpreadVector {
     if (x == nullptr) return lanes.store(gradient, dx + i);
     const Vector norm = y.load(i, lanes);
     const Vector value = hn::Div(hn::Mul(gradient, lanes.load(x + i)), norm);
+    // The length of a zero vector has no derivative; 0 is the choice of PyTorch, where x / |x| would be NaN.
     lanes.store(hn::IfThenElse(hn::Eq(norm, hn::Zero(Tag())), hn::Zero(Tag()), value), dx + i);
   }
 };

@@ -64,6 +64,7 @@ HWY_INLINE void product(size_t m, size_t n, const MatrixA& a, const MatrixB& b, 
 // The same for every step of the range; in one go if the range is the whole batch.
 HWY_INLINE void product_of_steps(const Steps& at, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c,
                                  const Finish& finish) {
+  // Rows are [steps, batch]: the whole batch is one block of rows, a part of it a block in each step.
   if (at.examples.size() == at.s.batch) return gemm(at.s.steps * at.s.batch, n, a, b, c, finish);
   for (size_t t = 0; t < at.s.steps; ++t) {
     MatrixA from = a;
@@ -84,6 +85,7 @@ HWY_INLINE const float* input_bias(const RnnShape& s, const RnnForward<float>& p
   copy_or_zero(s.columns(), p.bias_w, to);
   if (p.bias_r == nullptr) return to;
   const size_t shared = s.cell == RnnCell::gru_linear_before_reset ? 2 * s.hidden : s.columns();
+  // Both biases are added once to all steps, as the product with x is.
   for (size_t j = 0; j < shared; ++j) to[j] += p.bias_r[j];
   return to;
 }
@@ -183,6 +185,7 @@ void rnn_backward(const RnnShape& s, Range examples, const RnnBackward<float>& p
         gru_row_backward_reset(n, h.row(e), through + e * n, saved + e * stride, dh + e * n);
       }
     }
+    // Before the first step there is nothing that wants a gradient.
     if (t == 0 && p.dh0 == nullptr) break;
     product(count, n, strided(gradients, stride, joint), r, strided(dh, n), {.accumulate = s.is_gru()}, backwards);
     if (s.cell == RnnCell::gru_linear_before_reset) {
@@ -270,6 +273,8 @@ void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradi
       continue;
     }
     // Row k of y belongs to the gradients one step later: behind it, or in reverse before it.
+    // dr is the sum over steps of h(t - 1)^T d(t): rows of y against rows of the gradients one step later, as one
+    // product.
     const size_t later = s.batch;
     const float* y = s.reverse ? p.y + later * s.y_stride : p.y;
     const float* d_later = s.reverse ? d : d + later * stride;

@@ -105,6 +105,8 @@ struct SumGradients {
   const float *y, *dy;
   template <class Lanes>
   HWY_INLINE void add(const Lanes& lanes, size_t i, Vector* sum) const {
+    // softmax      dx = y (dy - sum(y dy))
+    // log softmax  dx = dy - e^y sum(dy)
     const Vector gradient = lanes.load(dy + i);
     *sum = kLogarithm ? hn::Add(*sum, gradient) : hn::MulAdd(gradient, lanes.load(y + i), *sum);
   }
