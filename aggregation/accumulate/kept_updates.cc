@@ -25,6 +25,8 @@ Status check_values(std::span<const float> values, float abs_max) {
 
 Status KeptUpdates::add(std::span<const float> values, uint32_t weight, const DeviceId& from) {
   COT_ASSERT(values.size() == layout_.value_count && weight >= 1 && weight <= spec_.weight_max);
+  // Before the lock: nothing has been added when an update is refused, and others need not wait for the look at its
+  // values.
   COT_TRY(check_values(values, spec_.value_abs_max));
   const std::lock_guard lock(mutex_);
   const size_t first = lanes_.size();

@@ -18,6 +18,8 @@ std::pair<size_t, size_t> RingSum::range(size_t tile) const {
 
 Status RingSum::add(std::span<const float> values, uint32_t weight, const DeviceId&) {
   COT_ASSERT(values.size() == lanes_.size());
+  // Each update walks the tiles from another one on, so that threads rarely want the same lock. Sums are modulo 2^64,
+  // where order changes nothing.
   const size_t start = next_start_.fetch_add(kTiles / 4);  // far from where the others are
   for (size_t i = 0; i < kTiles; ++i) {
     const size_t tile = (start + i) % kTiles;

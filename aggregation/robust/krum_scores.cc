@@ -7,6 +7,8 @@ namespace coterie::robust {
 
 std::vector<double> krum_scores(const UpdateDistances& distances, std::span<const size_t> among, uint32_t liars_max) {
   const size_t others = among.size() - 1;
+  // The sum of squared distances to the n - f - 2 nearest others (Blanchard et al. 2017, section 4), of which there is
+  // one at least: where Bulyan has taken most of the updates, fewer are left than the formula needs.
   const size_t near = std::min(others, among.size() > liars_max + size_t{3} ? among.size() - liars_max - 2 : size_t{1});
   std::vector<double> scores, to_others;
   for (const size_t update : among) {

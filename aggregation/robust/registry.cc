@@ -29,6 +29,7 @@ constexpr const RobustRule* kRules[] = {COT_ROBUST_RULES(COT_ADDRESS)};
 
 // Row by row, so that memory is read in order; each coordinate is a sum in the order of updates all the same.
 void add_by_shares(const RobustTile& tile) {
+  // In double, as shares may be far apart. rows [updates, values of the tile], result [values of the tile].
   std::vector<double> sum(tile.result.size());
   for (size_t row = 0; row < tile.rows.size(); ++row) {
     const double share = tile.shares[row];

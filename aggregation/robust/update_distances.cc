@@ -14,6 +14,8 @@ constexpr uint64_t kBlockValues = 2048;  // of all updates at a time, so that th
 // parts[i % 8] += (a[i] - b[i])^2 for i = first, first + 1, ...; null is 0.
 template <size_t kParts>
 void add_squares(uint64_t first, std::span<const float> a, const float* b, std::array<double, kParts>& parts) {
+  // In eight sums by place: a vector of them is added at once, and as a value's place in the update says which sum it
+  // is in, the bits do not depend on where tiles end.
   const auto add = [&](size_t i) {
     const double difference = static_cast<double>(a[i]) - (b == nullptr ? 0.0 : static_cast<double>(b[i]));
     parts[(first + i) % kParts] += difference * difference;
@@ -39,6 +41,8 @@ void UpdateDistances::add(uint64_t first, std::span<const std::span<const float>
   const size_t count = rows.empty() ? 0 : rows[0].size();
   for (size_t offset = 0; offset < count; offset += kBlockValues) {
     const size_t size = std::min<size_t>(kBlockValues, count - offset);
+    // Pairs lie in a triangle: (low, high) is at high (high - 1) / 2 + low. The last row of it is the zero vector,
+    // whose distances are the updates' norms.
     for (size_t high = 1; high <= updates_; ++high) {
       const float* const other = high == updates_ ? nullptr : rows[high].data() + offset;
       for (size_t low = 0; low < high; ++low) {
@@ -77,6 +81,7 @@ std::vector<double> UpdateDistances::squared_to_mixture(std::span<const double> 
     among_points += all[one] * to_points[one] / 2;
   }
   to_points.pop_back();
+  // A difference of rounded sums may be below 0, and has a root taken of it.
   for (double& distance : to_points) distance = std::max(0.0, distance - among_points);
   return to_points;
 }

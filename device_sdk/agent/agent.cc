@@ -62,6 +62,7 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transp
   COT_TRY(validate(settings.policy.privacy));
   COT_TRY(validate(settings.policy.required));
   COT_TRY(crypto_self_test());
+  // Before anything is read: two clients on one directory would each answer a session, in different words.
   COT_ASSIGN(os::File lock, lock_directory(settings.state_dir));
   COT_ASSIGN(std::shared_ptr<const Signer> signer, identity_of(settings));
   COT_ASSIGN(CertificateStore certificates,
@@ -131,6 +132,7 @@ Result<AgentProgress> Agent::step() {
   using Activity = AgentProgress::Activity;
   AgentProgress progress;
   // The session must not run ahead of what a restart would find.
+  // A save that failed is tried again here. Until it is durable nothing is said that follows from it.
   if (!files_.saved()) COT_TRY(files_.save(machine_.state()));
   const ParticipantAction action = machine_.next(api_.server_now());
   std::optional<ParticipantEvent> event;
@@ -176,6 +178,8 @@ Result<uint64_t> Agent::begin_work(bool is_training) {
   const uint64_t left = meter_.left(os::wall_now()).cpu_us;
   const uint64_t slice = is_training ? static_cast<uint64_t>(settings_.train_slice.count()) * 1000 : 0;
   const uint64_t reserved = std::max(margin_us_, std::min(left, slice + margin_us_));
+  // Taken from the budget before the work and corrected after it: a device that is killed in the midst of it has paid,
+  // and cannot be made to work for nothing by being killed.
   COT_TRY(meter_.reserve({.cpu_us = reserved}, os::wall_now()));
   return reserved;
 }
@@ -197,6 +201,7 @@ Result<std::optional<ParticipantEvent>> Agent::work(const ParticipantAction& act
   if (meter_.limits_cpu()) charge_ = &charge.emplace(meter_, *reserved);
   Result<std::optional<ParticipantEvent>> event = perform_any(action, progress);
   charge_ = nullptr;
+  // The next action of this kind is not begun with less left than twice what this one took.
   if (charge && charge->used_us() > *reserved) margin_us_ = 2 * charge->used_us();
   const std::optional<Error> refusal = meter_.take_refusal();
   return event && refusal ? held(*refusal) : std::move(event);
@@ -384,6 +389,7 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   Trainer& trainer = training_->trainer;
   const std::string checkpoint = training_path(action.assignment.round, training_->is_own ? "own.ckpt" : "ckpt");
   const bool may_be_late = action.plan.staleness.has_later_rounds();
+  // By the server's clock, as its ticket's end was written by it. A round that takes late updates has no such end.
   if (!trainer.finished() && !may_be_late && api_.server_now() > action.assignment.not_after) {
     return ended(Error(ErrorCode::ticket_expired, "the round was over before the training was"));
   }
@@ -425,6 +431,8 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   update->header.train_ms = static_cast<uint32_t>(training_->spent.count());
   // If there is no room now, then perhaps later. An update that a power loss takes away is trained again.
   COT_ASSIGN(std::optional<Digest> state, store_state(action, *update));
+  // The state first, then the update, then the event that names both: a crash in between leaves files that nobody
+  // names, and training that is done again from its checkpoint and its seed.
   COT_TRY(vault_.write_file(kUpdateFile, encode_update(*update)));
   return std::optional<ParticipantEvent>(TrainingEnded{{}, state});
 }

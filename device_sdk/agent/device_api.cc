@@ -94,6 +94,8 @@ WallTime DeviceApi::server_now() const { return os::wall_now() + server_ahead_; 
 Outcome<DeviceApi::Answer> DeviceApi::call(const DeviceId* device, const TransportRequest& request,
                                            CallOptions options) {
   for (bool again = false;; again = true) {
+    // One for each request: the answer's time is signed with it, so that an old answer cannot set this device's clock
+    // back.
     Nonce nonce;
     fill_random(nonce);
     Result<Answer> answer = send(device, request, nonce, options);
@@ -145,6 +147,7 @@ Result<DeviceApi::Answer> DeviceApi::send(const DeviceId* device, TransportReque
     if (to_sign.digest) request.headers.emplace_back("Coterie-Digest", to_sign.digest->hex());
   }
   Answer answer;
+  // What comes is limited as it comes: a server could send for ever, and say nothing of it in the head.
   const auto collect = [&](const TransportResponse& part, ByteView piece) -> Status {
     // An error's body is short and ours to read, also where a model was asked for.
     if (options.sink != nullptr && (part.status == 200 || part.status == 206)) return (*options.sink)(part, piece);
@@ -202,6 +205,7 @@ Outcome<Bytes> DeviceApi::fetch_plan(const DeviceId& device, const Digest& plan,
            {.method = "GET", .target = "/v1/plans/" + plan.hex(), .headers = {}, .content_type = {}, .body = {}}, {});
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   Bytes& body = std::get<Answer>(answer).body;
+  // The size that was signed with the assignment, which may be far below what an answer may have.
   if (body.size() > bytes_max) return Failure{Error(ErrorCode::too_large, "the plan is larger than announced"), {}};
   return std::move(body);
 }

@@ -19,6 +19,8 @@ TrainOptions options_with_state(const TrainingSettings& settings, uint64_t seed,
   if (state.empty() && control.empty()) return options;
   if (state.empty()) state.resize(control.size());
   COT_ASSERT(control.empty() || control.size() == state.size());
+  // The gradient's offset is c - c_i: the server's control (SCAFFOLD) less the device's own. FedDyn has no control, and
+  // its offset is -h_i.
   for (float& value : state) value = -value;
   for (size_t i = 0; i < control.size(); ++i) state[i] += control[i];
   options.gradient_offset = std::make_shared<const std::vector<float>>(std::move(state));
@@ -30,6 +32,8 @@ void make_control_part(const TrainingSettings& settings, uint64_t steps, std::sp
   COT_ASSERT(part.size() == trained.size() && (control.empty() || control.size() == trained.size()));
   std::ranges::fill(part, 0.0f);
   if (steps == 0) return;
+  // Option II of SCAFFOLD (Karimireddy et al. 2020, equation 4): c_i' = c_i - c + (x - y) / (K eta). `trained` is y -
+  // x, and the part is c_i' - c_i.
   const double length = static_cast<double>(steps) * static_cast<double>(settings.optimizer.learning_rate);
   for (const ValueRange& range : parameters) {
     for (uint64_t i = range.first; i < range.first + range.count; ++i) {
@@ -59,6 +63,8 @@ std::vector<float> next_state(const DriftCorrection& correction, std::span<const
   for (const ValueRange& range : parameters) {
     for (uint64_t i = range.first; i < range.first + range.count; ++i) {
       const float before = state.empty() ? 0 : state[i];
+      // FedDyn: h' = h - alpha (y - x) (Acar et al. 2021, algorithm 1). Others add the part that they sent, as the
+      // server does: both must move alike.
       next[i] = correction.kind == CorrectionKind::feddyn ? before - correction.alpha * part[i] : before + part[i];
     }
   }

@@ -86,6 +86,7 @@ Status limit_update(std::span<float> update, const UpdateRules& rules, std::span
   else if (rules.clip_l2 > 0) clip(delta, rules.clip_l2);
   for (float& value : delta) value = std::clamp(value, -bound, bound);
   aside.put_back();
+  // Scalars are told in [0, bound]: what is no number becomes 0.
   for (float& value : update.subspan(delta.size())) value = value > 0 ? std::min(value, bound) : 0;
   return {};
 }

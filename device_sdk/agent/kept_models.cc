@@ -56,6 +56,7 @@ void KeptModels::keep_only(const JobId& job, const Digest& model) const {
     if (name.starts_with(prefix)) (void)os::remove_file(file);
     else others.emplace_back(os::modified(file).value_or(WallTime()), file);
   }
+  // The newest of other jobs stay. What is removed is fetched whole next time, which costs bytes and nothing else.
   std::ranges::sort(others, std::greater());
   for (size_t i = kKeptModelsMax - 1; i < others.size(); ++i) (void)os::remove_file(others[i].second);
 }

@@ -70,6 +70,7 @@ Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& tra
   const GivenFacts& given = origin.given != nullptr ? *origin.given : nothing;
   const std::span<float> trained = std::span(update.delta).first(layout.count());
   layout.read_delta(trainer, trained);
+  // Before normalise_steps and the limits: the control's part is made of what was trained, not of what is sent.
   if (has_control_part) {
     const std::span<float> part = std::span(update.delta).subspan(layout.count(), layout.count());
     if (needs_gradient(training.correction.kind)) {
@@ -86,6 +87,8 @@ Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& tra
   update.header.examples = static_cast<uint32_t>(std::min<uint64_t>(summary.examples, UINT32_MAX));
   update.header.loss_sum = summary.loss_sum;
   update.header.correct = static_cast<uint32_t>(std::min<uint64_t>(correct_examples(summary), UINT32_MAX));
+  // What earlier updates left out is sent with this one. It is added before the limits, so that the norm that is sent
+  // keeps within the clip.
   if (rules.top_k.has_error_feedback) {
     add_residual(origin.state, update.delta);
     update.residual = update.delta;
@@ -93,6 +96,7 @@ Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& tra
   COT_TRY(limit_update(update.delta, rules, layout.statistics()));
   tell_scalars(training, rules, layout.parameters(), given, update.delta);
   COT_TRY(compress(rules, origin, update));
+  // compress() has left in delta what the server will read: the rest is what this update does not tell.
   for (size_t i = 0; i < update.residual.size(); ++i) update.residual[i] -= update.delta[i];
   return update;
 }

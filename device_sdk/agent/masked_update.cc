@@ -36,6 +36,7 @@ Result<Bytes> with_fixed_point(const secagg::Masking& masking, const Plan& plan,
   std::vector<uint64_t> lanes(masking.head().lane_count);
   COT_ASSERT(lanes.size() > values.size() + 1);
   COT_TRY(add_update(values, weight, plan.update.fixed_point, std::span(lanes).first(values.size())));
+  // Lanes of a masked update: value * weight on the grid [value_count] | weight | check lanes, which masking writes.
   lanes[values.size()] = weight;
   return masked_frame(masking, lanes);
 }
@@ -46,12 +47,15 @@ Result<Bytes> with_noise(const secagg::Masking& masking, const secagg::Client& c
   const EncodingTerms spec = encoding_of(rules);
   COT_ASSIGN(const NoiseSampler sampler, device_sampler(rules));
   COT_ASSIGN(const KeyStreamSource signs, rotation_signs(client.context()));
+  // From the session's seed: a device that is started again comes to the same bytes. Fresh noise on the same update
+  // would be a second release of it.
   COT_ASSIGN(KeyStream rounding_stream, client.key_stream("rounding"));
   COT_ASSIGN(KeyStream noise_stream, client.key_stream("noise"));
   const KeyStreamSource rounding(std::move(rounding_stream)), noise(std::move(noise_stream));
   const EncodingInputs inputs{
       .rounding = rounding, .rotation_signs = spec.rotated ? &signs : nullptr, .sampler = &sampler, .noise = &noise};
   std::vector<Lane> lanes(masking.head().lane_count);
+  // Lanes: coordinates, padded to whole rotation blocks [encoded_lanes - 1] | weight | check lanes.
   const std::span<Lane> own = std::span(lanes).first(encoded_lanes(spec, values.size()));
   COT_TRY(encode_update(values, 1, spec, inputs, own));  // weights would not be private
   return masked_frame(masking, lanes);

@@ -38,6 +38,8 @@ Result<Outcome<Digest>> download_model(DeviceApi& api, const DeviceId& device, c
     if (present == model) return Outcome<Digest>(model);
   }
   const std::string part_path = path + ".part";
+  // A part of an earlier attempt is gone on from. It is named by the model's digest, so that it can only be a part of
+  // that model or damaged, and the digest below tells.
   COT_ASSIGN(os::File part, os::File::open_append(part_path));
   COT_ASSIGN(uint64_t have, part.size());
   if (have > bytes) {  // of something else: the name is the model's, but nothing was verified yet
@@ -70,6 +72,7 @@ Result<Outcome<Digest>> download_model(DeviceApi& api, const DeviceId& device, c
   COT_TRY(part.close());
   COT_ASSIGN(const Digest digest, digest_of_file(part_path));
   if (digest == model) COT_TRY(os::rename_file(part_path, path));
+  // Otherwise every later attempt would go on from the damaged part and fail in the same way.
   else COT_TRY(os::remove_file(part_path));
   return Outcome<Digest>(digest);
 }

@@ -42,7 +42,9 @@ Status RoundVault::write_file(const std::string& name, Bytes content) const {
   COT_ASSIGN(CipherKey key, load_or_create_key(path(key_name_)));
   std::array<uint8_t, kCipherNonceBytes> nonce;
   std::array<uint8_t, kCipherTagBytes> tag;
+  // A key seals many files, and a file may be written again: with 24 random bytes no nonce comes twice.
   fill_random(nonce);
+  // The name is authenticated, too: one sealed file in another's place does not open.
   make_xchacha20_poly1305(std::move(key))->seal(nonce, as_bytes(name), content, tag);
   COT_ASSIGN(os::AtomicFile file, os::AtomicFile::create(path(name)));
   COT_TRY(file.write(content));
@@ -54,10 +56,12 @@ Status RoundVault::write_file(const std::string& name, Bytes content) const {
 
 Result<Bytes> RoundVault::read_file(const std::string& name, uint64_t bytes_max) const {
   COT_ASSIGN(Bytes content, os::read_file(path(name), bytes_max + kTrailerBytes));
+  // Versions before this one sealed nothing. What they left is read as it lies.
   if (content.size() < kTrailerBytes || !std::ranges::equal(ByteView(content).last(kMark.size()), kMark)) {
     return content;
   }
   Result<CipherKey> key = load_cipher_key(path(key_name_));
+  // The key is not made here: a new one opens nothing that was sealed before.
   if (!key) return does_not_open(path(name));
   const std::span<uint8_t> all(content);
   const size_t text_bytes = content.size() - kTrailerBytes;

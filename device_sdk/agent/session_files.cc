@@ -49,6 +49,7 @@ Result<os::File> lock_directory(const std::string& directory) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return Error(ErrorCode::permission_denied, "cannot write in state directory " + directory);
   os::File lock(fd, path);
+  // The system takes the lock away when the process ends, however it does. A file with a process id would outlive it.
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     return Error(ErrorCode::conflict, "another client uses state directory " + directory);
   }
@@ -71,6 +72,7 @@ Result<ParticipantState> SessionFiles::load(uint64_t seed) {
   const Result<Bytes> file = os::read_file(path(kRound), kStateBytesMax + 2 * kDigestBytes);
   if (!file || file->size() <= 2 * kDigestBytes) return durable;
   Bytes state(file->begin() + 2 * kDigestBytes, file->end());
+  // It continues exactly one session.state. Behind another one it is from before a power loss, or half written.
   if (round_file(durable_digest_, state) != *file) return durable;
   Result<ParticipantState> newest = decode_participant_state(state);
   if (!newest) return durable;
@@ -82,6 +84,7 @@ Status SessionFiles::save(const ParticipantState& state) {
   Bytes encoded = encode(state);
   saved_ = encoded == newest_;
   if (saved_) return {};
+  // Unknown until the write has succeeded: the next save writes, whatever the state is.
   newest_.clear();
   const bool has_base = durable_digest_ != Digest{};
   COT_TRY(has_base && !must_outlive_power_loss(durable_, state) ? save_for_process(encoded)

@@ -52,6 +52,8 @@ Result<std::optional<SessionRecords>> SessionLog::parse(ByteView log, const Dige
     for (size_t i = 0; i < 4; ++i) length |= size_t{log[1 + i]} << (8 * i);
     if (length > log.size() - kHeadBytes - kDigestBytes) return damaged(path());
     const ByteView record = log.first(kHeadBytes + length);
+    // A record that is cut short or altered: which answers have left the device cannot be known any more, and none may
+    // be given again in other words.
     if (content_digest(record) != digest_in(log.subspan(record.size()))) return damaged(path());
     const auto kind = static_cast<Kind>(log[0]);
     const ByteView held = log.subspan(kHeadBytes, length);
@@ -60,6 +62,8 @@ Result<std::optional<SessionRecords>> SessionLog::parse(ByteView log, const Dige
     const bool is_first = (kind == Kind::seed && length == 2 * kDigestBytes + kSeedBytes) ||
                           (kind == Kind::sealed_seed && length > 2 * kDigestBytes);
     if (is_first && !records) {
+      // A log of another round, or of another update of this one: a new session begins, with a new seed. Masks of one
+      // seed over two updates would show their difference.
       if (digest_in(held) != context || (update && digest_in(held.subspan(kDigestBytes)) != *update)) {
         return std::optional<SessionRecords>();
       }
@@ -83,6 +87,7 @@ Result<std::optional<SessionRecords>> SessionLog::parse(ByteView log, const Dige
 }
 
 Result<SessionRecords> SessionLog::begin(const Digest& context, const Digest& update) {
+  // Nothing of an older log may stay, under whatever name a version before gave it: its seed must not come back.
   COT_TRY(remove());
   COT_ASSIGN(file_, os::File::create(path()));
   is_fresh_ = true;
@@ -120,6 +125,7 @@ Status SessionLog::append_signature(const Digest& text, ByteView signature) {
 Status SessionLog::sync() {
   COT_TRY(file_.sync());
   if (!is_fresh_) return {};
+  // A new file's name is durable only with its directory. Once is enough: the name stays.
   COT_TRY(os::sync_directory(directory_));
   is_fresh_ = false;
   return {};
@@ -138,6 +144,8 @@ Status SessionLog::remove() const {
 
 Result<Bytes> RecordedSigner::sign(ByteView message) const {
   const Digest text = content_digest(message);
+  // ECDSA signs the same text with other bytes each time. A session that is resumed must say the very bytes that it
+  // said.
   if (const auto known = recorded_.find(text); known != recorded_.end()) return known->second;
   Result<Bytes> signature = signer_.sign(message);
   Status recorded;

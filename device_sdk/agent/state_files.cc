@@ -46,6 +46,7 @@ Result<Digest> StateFiles::write(const JobId& job, const StateSlot& slot, std::s
   const Digest content = content_of(job, slot, values);
   const std::string stem = stem_of(content);
   const ByteView bytes = bytes_of(values);
+  // A key for each state: to forget one state its key is erased, whatever blocks of the disk still hold the file.
   COT_TRY(RoundVault(directory_, stem + std::string(kKeySuffix))
               .write_file(stem + std::string(kFileSuffix), Bytes(bytes.begin(), bytes.end())));
   return content;
@@ -66,6 +67,8 @@ Result<std::vector<float>> StateFiles::read(const JobId& job, const StateSlot& s
   }
   std::vector<float> values(value_count);
   std::memcpy(values.data(), bytes->data(), bytes->size());
+  // It was trained here and is sealed, but a NaN would go into every later update without anybody seeing where it came
+  // from.
   const bool is_finite = std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
   if (!is_finite || content_of(job, slot, values) != slot.content) return lost(job, "is another one's");
   return values;

@@ -60,7 +60,10 @@ Result<std::optional<LogStep>> check_log(const Plan& plan, const ParticipantStat
   const LogHead& seen = state.log->head;
   const LogHead& shown = plan.log->head;
   if (shown == seen) return std::optional<LogStep>();
+  // No proof can help here: one log of one size has one root.
   if (shown.size == seen.size) return fork("has " + name_of(shown) + ", had " + name_of(seen));
+  // A shorter log is no rollback yet: another server of the fleet may be behind. It has to be a beginning of the longer
+  // one.
   return std::optional(LogStep{std::min(shown.size, seen.size), std::max(shown.size, seen.size)});
 }
 

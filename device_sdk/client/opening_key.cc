@@ -59,6 +59,8 @@ bool share_openings(const Digest& one, const Digest& other) {
   if (!a || !b) return false;
   if (a->is_all() || b->is_all()) return true;
   if (a->first == kNone || b->first == kNone) return false;
+  // Two questions about one column share their count, in whatever words they are asked: answers to both say more of it
+  // than one.
   const bool overlap = a->first < b->end && b->first < a->end;
   return overlap || a->has(b->missing) || b->has(a->missing) || (a->missing != kNone && a->missing == b->missing);
 }

@@ -16,6 +16,8 @@ ModelOpenings& newest_for(const Digest& key, ParticipantState& state) {
     openings = *known;
     state.openings.erase(known);
   }
+  // The oldest is forgotten: memory is bounded, and a server that asks for an old model again has to run through as
+  // many others first.
   if (state.openings.size() >= kOpeningsRememberedMax) state.openings.erase(state.openings.begin());
   state.openings.push_back(openings);
   return state.openings.back();

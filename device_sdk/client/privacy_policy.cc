@@ -49,6 +49,7 @@ Status check_spending(const PrivacyPolicy& policy, const PrivacyRules& privacy, 
                        " would be spent in all, this device allows " + words(total_max),
                    refusal_reason::kEpsilonTotal);
   }
+  // Epsilons and deltas are added, which holds for whatever mechanisms and servers there were (basic composition).
   const double delta = spent.delta + (is_counted ? 0 : privacy.delta);
   if (passes(delta, delta_max)) {
     return refused("with delta " + words(privacy.delta) + " of this round, delta " + words(delta) +
@@ -123,6 +124,7 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
                        std::string(to_string(policy.security_level_min)) + " at least",
                    refusal_reason::kSecurityLevel);
   }
+  // A server that was taken over could otherwise ask the same devices for plain updates, in the same job.
   if (const SecurityLevel before = highest_before(policy, plan.job, state); privacy.level < before) {
     return refused("promises security level " + std::string(to_string(privacy.level)) + ", this device has seen " +
                        std::string(to_string(before)) + " and does not go down",
@@ -145,6 +147,7 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
             policy.uncertified,
         refusal_reason::kCertificate);
   }
+  // An attempt that was counted once costs nothing again: a device that restarts in it is not charged twice.
   COT_TRY(check_spending(policy, privacy, state.spent, state.spent.last == assignment.round));
   return check_separation(policy, assignment, state);
 }

@@ -34,6 +34,8 @@ void commit_state(const Plan& plan, WallTime now, ParticipantState& state) {
   KeptState& kept = state.states[plan.job];
   // One that this job's training has not gone on from is not gone back to either.
   const bool goes_on = kept.slot.kind == state.staged->kind && kept.personal == plan.training.personal;
+  // Kept until the next round shows whether this update was counted (settle_state): if it was not, its state must not
+  // be gone on from.
   kept.previous = goes_on ? std::optional(kept.slot) : std::nullopt;
   kept.personal = plan.training.personal;
   kept.slot = *std::exchange(state.staged, std::nullopt);
@@ -47,6 +49,8 @@ void settle_state(const Assignment& assignment, ParticipantState& state) {
   const auto found = state.states.find(assignment.job);
   if (found == state.states.end()) return;
   KeptState& kept = found->second;
+  // A newer model came out, so that the round of this state ended: the update was counted. The same model again means
+  // that its attempt failed, and the state goes back.
   if (kept.slot.version < assignment.model_version) {
     kept.previous.reset();
   } else if (kept.previous) {

@@ -27,6 +27,8 @@ void choose(const UpdateDistances& distances, std::span<const double>, std::span
       pulls[i] = (distance <= radius ? 1 : radius / distance) / count;
       pulled += pulls[i];
     }
+    // v is a mixture of the updates and 0 all the time, so that its shares are enough: the values are read once, at the
+    // end.
     for (size_t i = 0; i < shares.size(); ++i) shares[i] = shares[i] * (1 - pulled) + pulls[i];
   }
 }

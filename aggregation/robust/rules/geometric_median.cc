@@ -29,6 +29,7 @@ void choose(const UpdateDistances& distances, std::span<const double> weights, s
   normalise();
   for (uint32_t step = 0; step < static_cast<uint32_t>(settings[0]); ++step) {
     const std::vector<double> squared = distances.squared_to_mixture(shares);
+    // Without smoothing an update that v has come to would have an infinite pull.
     for (size_t i = 0; i < pulls.size(); ++i) pulls[i] = weights[i] / std::max(smoothing, std::sqrt(squared[i]));
     normalise();
   }

@@ -17,6 +17,8 @@ uint32_t updates_min(std::span<const float> settings) { return 2 * static_cast<u
 void choose_best(const UpdateDistances& distances, uint32_t liars_max, size_t count, std::span<double> shares) {
   std::vector<size_t> order = all_of(distances);
   const std::vector<double> scores = krum_scores(distances, order, liars_max);
+  // Stable: updates come in the order of their devices, which decides where scores are equal, and not the order of
+  // arrival.
   std::ranges::stable_sort(order, {}, [&](size_t update) { return scores[update]; });
   for (size_t i = 0; i < count; ++i) shares[order[i]] = 1 / static_cast<double>(count);
 }
