@@ -51,6 +51,7 @@ void internal::hit(CrashPoint point) {
   if (point != g_point || g_hits_left.fetch_sub(1) != 1) return;
   const std::string line = "killed at crash point " + std::string(kNames[static_cast<size_t>(point)]) + "\n";
   (void)!::write(STDERR_FILENO, line.data(), line.size());
+  // Not abort() or exit(): nothing may run or be flushed behind this point, as at a power loss.
   ::kill(::getpid(), SIGKILL);
   for (;;) ::pause();  // until the signal comes: this thread does nothing more
 }

@@ -93,6 +93,7 @@ Status File::write_all(ByteView bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
     if (written < 0) {
+      // A signal came before any byte was written; nothing is wrong with the file.
       if (errno == EINTR) continue;
       return system_error("cannot write", path_, errno);
     }
@@ -164,6 +165,7 @@ void AtomicFile::discard() {
 
 Status AtomicFile::write(ByteView bytes) {
   Status done = file_.write_all(bytes);
+  // A failed write stays: the file is short, and commit() must not give it its name, whatever is written after it.
   if (!done && written_) written_ = done;
   return done;
 }
@@ -171,6 +173,8 @@ Status AtomicFile::write(ByteView bytes) {
 Status AtomicFile::commit_as(const std::string& final_path, Durability durability) {
   Status done = written_;
   if (done) {
+    // The order is what makes it atomic: content on disk, then the name, then the directory that has the name. With the
+    // name first, a power loss could leave it on an empty file.
     pass(&FilePoints::written);
     if (durability >= Durability::content) done = file_.sync();
   }
@@ -272,6 +276,8 @@ Status erase_file(const std::string& path) {
   if (fd < 0) return errno == ENOENT ? Status() : system_error("cannot open", path, errno);
   File file(fd, path);
   COT_ASSIGN(const uint64_t size, file.size());
+  // In place and synced before the name goes: an unlinked file's blocks are free, and nobody writes over them. On a
+  // disk that writes elsewhere (flash, copies on write) the old blocks may stay; then it is no worse than removing.
   COT_TRY(file.write_all(std::vector<uint8_t>(size)));
   COT_TRY(file.sync());
   COT_TRY(remove_file(path));

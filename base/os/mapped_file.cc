@@ -17,6 +17,7 @@ Result<MappedFile> MappedFile::open(const std::string& path, uint64_t bytes_max)
                  path + " has " + std::to_string(size) + " bytes, at most " + std::to_string(bytes_max) + " are read");
   }
   if (size == 0) return MappedFile(ByteView());  // mmap refuses it
+  // The mapping outlives the descriptor, which is closed when this returns.
   void* begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
   if (begin == MAP_FAILED) {
     return Error(ErrorCode::unavailable, "cannot map " + path + ": " + std::strerror(errno));

@@ -201,7 +201,6 @@ Result<std::optional<ParticipantEvent>> Agent::work(const ParticipantAction& act
   if (meter_.limits_cpu()) charge_ = &charge.emplace(meter_, *reserved);
   Result<std::optional<ParticipantEvent>> event = perform_any(action, progress);
   charge_ = nullptr;
-  // The next action of this kind is not begun with less left than twice what this one took.
   if (charge && charge->used_us() > *reserved) margin_us_ = 2 * charge->used_us();
   const std::optional<Error> refusal = meter_.take_refusal();
   return event && refusal ? held(*refusal) : std::move(event);

@@ -73,6 +73,8 @@ ClipRules clip_rules_of(const HorizontalSettings& settings) {
   if (!settings.privacy.adaptive_clip) return {};
   const AdaptiveClipNoise noise = adaptive_clip_noise(settings);
   const auto clip = static_cast<double>(settings.update.clip_l2);
+  // beta = z_delta S / (2 sigma_b): one noise on all values is then the right one for the bit, too
+  // (adaptive_clip_rules.h).
   return {.clip_norm = clip, .bit = static_cast<float>(noise.update_multiplier * clip / (2 * noise.bits_sigma))};
 }
 

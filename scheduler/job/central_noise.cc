@@ -23,6 +23,7 @@ Result<CentralNoise> central_noise_of(const HorizontalSettings& settings, uint64
   const auto at = [&](uint32_t bits) {
     CentralNoise noise;
     noise.fraction_bits = bits;
+    // No coordinate is larger than the norm. One float up, as the conversion may have rounded down.
     noise.value_abs_max = std::nextafter(static_cast<float>(norm_max), std::numeric_limits<float>::infinity());
     const double scaled = std::ldexp(norm_max, static_cast<int>(bits));
     noise.l2_sensitivity = (scaled + rounding) * kRoundedUp;
@@ -37,6 +38,7 @@ Result<CentralNoise> central_noise_of(const HorizontalSettings& settings, uint64
                  "noise of " + std::to_string(noise.sigma) + " steps of the coarsest grid is over " +
                      std::to_string(kNoiseSigmaMax) + ": lower update.clip_l2 or privacy.noise_multiplier");
   }
+  // Sigma in steps grows with the bits: the last that the sampler can still draw is the finest grid.
   for (uint32_t bits = 1; bits <= kFractionBitsMax && at(bits).sigma <= kNoiseSigmaMax; ++bits) noise = at(bits);
   if (noise.sigma < kNoiseSigmaMin) {
     return Error(ErrorCode::invalid_argument,

@@ -64,6 +64,7 @@ ScoredGroup group_in(const Table& table, size_t model, size_t group) {
 
 // Pairs of an example of the class and one of another: those that the bins put in order, and those of one bin.
 std::optional<AreaUnderCurve> area_in(const Table& table, size_t model, size_t index) {
+  // The area is the share of pairs in order. Of pairs within one bin nobody knows the order: they make the bounds.
   double ordered = 0, tied = 0, others = 0, own = 0;
   for (uint32_t bin = 0; bin < table.rules.evaluation->score_bins; ++bin) {
     const double of_class = table.at(table.layout.score(model, index, true, bin));
@@ -133,6 +134,7 @@ double lower_end(std::span<const double> counts, bool mirrored) {
   constexpr int kHalvings = 30;
   const double enough = -std::log(kOneSided);
   double low = 0, high = 1;
+  // 2^-30 of the range is below what a device's step can say.
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = (low + high) / 2;
     (evidence_above(middle, counts, mirrored) >= enough ? low : high) = middle;
@@ -146,6 +148,8 @@ std::optional<RatioEstimate> ratio_estimate(const RatioSums& sums, double at_mos
   if (!(sums.n > 0)) return std::nullopt;
   RatioEstimate estimate{.value = sums.y / sums.n, .low = {}, .high = {}};
   const double p = estimate.value;
+  // The draws are devices, not examples: the error is made of sum (y - p n)^2 over devices, which the moments give
+  // without naming any of them (Cochran 1977, section 2.11).
   const double residuals = std::max(0.0, sums.yy - 2 * p * sums.ny + p * p * sums.nn);
   // What is left of sums that are exact, and cancel.
   const bool differs = residuals > 1e-9 * sums.yy;

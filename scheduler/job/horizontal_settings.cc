@@ -205,6 +205,7 @@ Problems validate(const HorizontalSettings& settings) {
   Problems problems;
   SettingsChecker check(problems);
   check_training(settings, check);
+  // Later checks compute with the rounds' numbers. With numbers out of range they would report nonsense on top.
   const Problems before_rounds = problems;
   check_rounds(settings.rounds, check);
   const bool rounds_are_valid = problems == before_rounds;
@@ -291,6 +292,7 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelVa
     const Result<CentralNoise> noise = central_noise_of(settings, value_count);
     COT_ASSERT(noise.has_value());
     fixed_point.fraction_bits = noise->fraction_bits;
+    // The noise was made for the grid of central_noise.h: server and devices must round to that one.
     fixed_point.value_abs_max = std::min(fixed_point.value_abs_max, noise->value_abs_max);
   }
   TrainingSettings training = settings.training;

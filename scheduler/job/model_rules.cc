@@ -18,6 +18,7 @@ Problems noise_problems(const HorizontalSettings& settings, const ModelValues& v
   job.spec.kind = settings;
   job.value_count = values.whole;
   job.trained_value_count = values.trained;
+  // Against an empty ledger: a job of which not even the first round fits its budget would wait for ever.
   const Result<std::string> refusal = why_no_release(Ledger(), job);
   if (refusal && refusal->empty()) return {};
   return {{"/privacy/epsilon_budget", "not one round fits: " + (refusal ? *refusal : refusal.error().message())}};

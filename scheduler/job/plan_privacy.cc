@@ -24,6 +24,7 @@ Result<PrivacyRules> privacy_rules_of(const HorizontalSettings& settings, uint64
                                      .cohort_count = cohort_count(settings),
                                      .clip_norm = clip_norm,
                                      .noise_multiplier = privacy.noise_multiplier,
+                                     // All rounds have the same share of the job's delta, as deltas add up.
                                      .delta = privacy.target_delta / settings.rounds.count}));
   }
   return rules;

@@ -20,8 +20,10 @@ Result<std::string> why_not(const Ledger& ledger, const JobRecord& job, const Po
     if (draw.is_inherited) return std::string();
     return name_of(draw) + "it has a privacy budget, and the models of a job without noise keep within none";
   }
+  // A tree's noise is paid for with the first round: what follows from it spends nothing more.
   if (is_charged(ledger, job)) return std::string();
   std::vector<JobId> jobs = draw.jobs;
+  // A job that has released nothing yet is in no list.
   if (std::ranges::count(jobs, job.id) == 0) jobs.push_back(job.id);
   const Status admitted =
       ledger.admits(jobs, release_of(job.spec.horizontal(), job.values().step_count()), *draw.budget);

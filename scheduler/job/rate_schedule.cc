@@ -25,6 +25,7 @@ double power(double base, uint64_t exponent) {
 
 double factor(const RateSchedule& schedule, uint64_t number, uint64_t rounds) {
   const uint64_t warmup = schedule.warmup_rounds;
+  // Linear from 1 / warmup in the first round to the whole rate in the last one of the warm-up.
   if (number <= warmup) return static_cast<double>(number) / static_cast<double>(warmup);
   const uint64_t since = number - warmup - 1;
   switch (schedule.kind) {

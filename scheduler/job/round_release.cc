@@ -39,6 +39,7 @@ LedgerRelease release_of(const HorizontalSettings& settings, uint64_t value_coun
         tree_squared_sensitivity({settings.rounds.count, settings.rounds.separation_min, Participation::separated});
     COT_ASSERT(squared.has_value());
     const double drawn = values * static_cast<double>(settings.rounds.count);
+    // The last factor is more than what this arithmetic may have rounded down.
     const double l2_sensitivity = noise->l2_sensitivity * std::sqrt(*squared) * (1 + 0x1p-40);
     return {.mechanism = LedgerMechanism::tree,
             .variance = noise->sigma * noise->sigma,

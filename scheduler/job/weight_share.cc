@@ -21,6 +21,7 @@ uint64_t weight_max_for_share(double share, uint32_t goal_count, uint64_t median
   const double others = static_cast<double>(goal_count - 1) * static_cast<double>(median);
   const auto fits = [&](double weight) { return weight <= share * (weight + others); };
   // Beyond 2^53 a double has no whole numbers of its own, and no weight is that large.
+  // weight <= share (weight + others), solved for the weight; `others` are goal_count - 1 devices of the median.
   const double largest = std::min(std::floor(share / (1 - share) * others), 0x1p53);
   double weight = std::max(1.0, largest);
   if (fits(weight + 1)) ++weight;  // the quotient was rounded down

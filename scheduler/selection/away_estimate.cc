@@ -19,6 +19,8 @@ void AwayEstimate::told(const RetryWindow& window, Instant now) {
   // From the slot after this one at the earliest, so that what is being passed does not change.
   const int64_t begin = std::clamp(slot_of(now + Millis(window.min_ms)), slot_ + 1, slot_ + kSlots - 3);
   const int64_t end = std::clamp(slot_of(now + Millis(window.max_ms)) + 1, begin + 1, slot_ + kSlots - 1);
+  // A device that was told a window is spread over its slots as kOne parts, in whole numbers: sums of fractions would
+  // drift from 0. The rest of the division goes into the last slot.
   const auto each = static_cast<int64_t>(kOne / static_cast<uint64_t>(end - begin));
   const auto rest = static_cast<int64_t>(kOne % static_cast<uint64_t>(end - begin));
   change_at(begin) += each;

@@ -6,6 +6,7 @@ namespace coterie {
 
 void LostJoins::joined(const JobId& job, const RoundKey& key, const DeviceId& device) {
   goes_on_with(job, key.round);
+  // What is remembered is bounded. The job whose devices joined longest ago is forgotten first, never this one's.
   if (size_ >= kDevicesMax) make_room_for(job);
   Round& round = rounds_[job];
   round.id = key.round;
@@ -15,6 +16,7 @@ void LostJoins::joined(const JobId& job, const RoundKey& key, const DeviceId& de
     if (size_ >= kDevicesMax) return;
     round.devices.emplace(device, Joins{1, key.attempt});
     ++size_;
+  // A check-in that is repeated within an attempt is one join.
   } else if (known->second.last < key.attempt) {
     ++known->second.count;
     known->second.last = key.attempt;

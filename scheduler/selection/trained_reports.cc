@@ -38,6 +38,8 @@ TrainedReport& TrainedReports::entry(const JobId& job, const DeviceId& device) {
 }
 
 void TrainedReports::make_room(OfJob& of) {
+  // Two halves in the place of a list by age: whoever is not seen while kHalfMax others are falls out with the old
+  // half, and no entry has a link of its own.
   if (of.young.size() >= kHalfMax) of.old = std::exchange(of.young, {});
 }
 

@@ -52,6 +52,8 @@ Result<Calibration> calibrate_noise(const CompositionAt& at, double target_epsil
       low = z;
     }
   }
+  // Only `best` is ever answered, which was seen to reach the target: an accountant that is not monotone in the last
+  // digits can make the answer larger than need be, and never too small.
   while (best.noise_multiplier > std::max(low, kNoiseMultiplierMin) * (1 + kTolerance)) {
     const double floor = low > 0 ? low : std::max(kNoiseMultiplierMin, best.noise_multiplier / 16);
     const double middle = low > 0 ? std::sqrt(low * best.noise_multiplier) : floor;

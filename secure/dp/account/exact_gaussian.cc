@@ -20,6 +20,8 @@ double gaussian_delta(double mu, double epsilon) {
 
 double gaussian_epsilon(double mu, double delta) {
   COT_ASSERT(mu > 0 && delta > 0);
+  // Balle and Wang 2018, theorem 8: delta as a function of epsilon falls, so that halving finds the least epsilon. What
+  // is returned is the upper end, which is on the safe side.
   if (gaussian_delta(mu, 0) <= delta) return 0;
   double low = 0;
   double high = 1;

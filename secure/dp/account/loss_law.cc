@@ -42,6 +42,7 @@ class GaussianLaw final : public LossLaw {
   };
 
   Tail tail_at(double loss, double mean) const {
+    // The smaller tail of the two is kept: a difference of tails near 1 would have lost the digits that matter.
     const double z = (loss * sigma_ * sigma_ + 0.5 - mean) / sigma_;
     return {z > 0, 0.5 * std::erfc(std::abs(z) / std::numbers::sqrt2)};
   }

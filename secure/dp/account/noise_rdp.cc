@@ -48,6 +48,8 @@ double rdp(const SkellamNoise& n, double order) {
   return order * l2 / (2 * n.variance) + std::min(far, 3 * n.l1_sensitivity / (2 * n.variance));
 }
 
+// Three bounds (Kairouz, Liu and Steinke 2021, theorem 1): which is the least depends on the dimension and on how many
+// add noise.
 double rdp(const DistributedGaussianNoise& n, double order) {
   const double tau = distributed_gaussian_tau(n.local_sigma, n.parties);
   const double sigma = n.local_sigma * std::sqrt(static_cast<double>(n.parties));

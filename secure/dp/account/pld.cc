@@ -137,10 +137,14 @@ Result<double> pld_epsilon(const Composition& composition, double delta) {
   COT_ASSIGN(const std::vector<Part> parts, parts_of(composition));
   const bool is_rounded = std::ranges::any_of(
       composition, [](const Releases& releases) { return rounded_gaussian_precision(releases.noise).has_value(); });
+  // A vector of rounded noise has no worst law that is known. It is bounded by the continuous one, and pays this slack
+  // (ADR 69).
   const double slack = is_rounded ? kRoundedSlack : 0;
   delta *= 1 - slack;
   double epsilon = OneDirection(parts, Direction::person_leaves, delta).epsilon();
   if (std::ranges::any_of(parts, [](const Part& part) { return part.rate < 1; })) {
+    // With sampling the two neighbours are not alike: both directions must hold. Without it one is the mirror of the
+    // other.
     epsilon = std::max(epsilon, OneDirection(parts, Direction::person_joins, delta).epsilon());
   }
   return epsilon * (1 + 1e-12) + slack;  // the rounding of the grid's own losses

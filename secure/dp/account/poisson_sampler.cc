@@ -16,6 +16,7 @@ Result<PoissonSampler> PoissonSampler::create(double rate) {
                                                   number_words(account_limits::kSamplingRateMin) + " to 1, is " +
                                                   number_words(rate));
   }
+  // A coin has 53 bits. The rate is rounded up to what a coin can have, and that is the rate that is accounted for.
   const double threshold = std::ceil(std::ldexp(rate, 53));
   return PoissonSampler(static_cast<uint64_t>(threshold),
                         Sampling(Sampling::Kind::poisson, std::ldexp(threshold, -53), ""));

@@ -12,6 +12,8 @@ namespace {
 constexpr double kOrderMin = 1.01;  // below, log(1 - 1/a) / (a - 1) has lost its digits, and the bound is poor anyway
 
 double epsilon_at(double order, double rdp, double delta) {
+  // Bretagnolle and Huber: delta is at most sqrt(1 - e^-KL), so that epsilon 0 holds from there on. The last line is
+  // Canonne, Kamath and Steinke 2020, proposition 12.
   if (delta * delta + std::expm1(-rdp) > 0) return 0;
   if (rdp == kInfinity || order < kOrderMin) return kInfinity;
   return std::max(0.0, rdp + std::log1p(-1 / order) - std::log(delta * order) / (order - 1));

@@ -51,6 +51,8 @@ double periodic_from(uint64_t first, const TreeSchedule& schedule) {
 }
 
 double separated(const TreeSchedule& schedule) {
+  // As many parts as fit, and in each height of the tree they are put into as few nodes as the separation lets them:
+  // the sum of squares is convex, so that is the worst that can happen.
   const uint64_t times = (schedule.steps - 1) / schedule.separation + 1;
   double sum = 0;
   for (uint64_t size = 1; size <= schedule.steps; size *= 2) {

@@ -17,6 +17,7 @@ std::optional<double> rho_of(const Composition& composition) {
     } else {
       return std::nullopt;
     }
+    // rho is 1 / (2 z^2) for Gaussian noise, and rhos add up (Bun and Steinke 2016).
     rho += static_cast<double>(releases.steps) * squared / 2;
   }
   return rho;

@@ -35,6 +35,8 @@ Result<uint32_t> honest_min_of(uint32_t cohort_min, double corrupt_share, uint32
                                                   std::to_string(roster_max) +
                                                   ": of a larger one a part could be opened, with its own noise alone");
   }
+  // Of the largest roster there may be, while the sum has only cohort_min updates: the fewest honest devices that any
+  // sum can have.
   const double corrupt = std::floor(corrupt_share * roster_max + 1e-9);
   if (corrupt < cohort_min) return cohort_min - static_cast<uint32_t>(corrupt);
   return Error(ErrorCode::invalid_argument, "all " + std::to_string(cohort_min) +
@@ -89,6 +91,8 @@ Result<LedgerRelease> release_of(const PrivacyRules& rules, uint64_t value_count
                        .variance = honest_min * rules.noise_variance_local,
                        .l1_sensitivity = std::min(squared, std::sqrt(squared * coordinates)),
                        .l2_sensitivity = std::sqrt(squared),
+                       // Each draw of each device is off its law by so much at most. The errors add up, and the account
+                       // charges them to delta.
                        .total_variation = coordinates * spec.contributors_max * kDeviceDrawVariationMax};
 }
 

@@ -26,6 +26,7 @@ Status AdaptiveClip::step(double unclipped_noisy, uint64_t contributors) {
         ErrorCode::invalid_argument,
         "adaptive clip: a round needs contributors and a finite number of unclipped updates; the clip norm stays");
   }
+  // The count is noisy, and may be below 0 or above all: a share is neither.
   const double share = std::clamp(unclipped_noisy / static_cast<double>(contributors), 0.0, 1.0);
   clip_norm_ = std::clamp(clip_norm_ * std::exp(-options_.learning_rate * (share - options_.quantile)), kClipNormMin,
                           kClipNormMax);

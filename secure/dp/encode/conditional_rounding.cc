@@ -35,6 +35,7 @@ void read_random(const ByteSource& source, uint64_t position, size_t count, uint
 
 // Down to a whole number, and one more with the probability of what is left.
 int64_t rounded(int64_t fixed, uint32_t random) {
+  // random < fraction, as the top bit of a difference: a comparison may become a branch on a secret.
   const auto fraction = static_cast<uint64_t>(fixed) & 0xffffffffu;
   return (fixed >> 32) + static_cast<int64_t>((static_cast<uint64_t>(random) - fraction) >> 63);
 }
@@ -81,6 +82,7 @@ void round_conditionally(const ByteSource& random, std::span<const float> values
   }
 
   // The tries are kept as what they were made of: to make the chosen one again is cheaper than to hold eight.
+  // Without a branch: how many tries it took, and which was taken, must not be seen in the time.
   const uint64_t chosen = first_within(sums, norm_squared_max);
   const uint64_t none = chosen >> 3;  // 1 if all are too long
   const uint64_t made_of = chosen - none;

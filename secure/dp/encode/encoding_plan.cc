@@ -48,10 +48,13 @@ double noise_bound(NoiseKind kind, double variance, double nats) {
 
 double bound_of_sum(const EncodingGoal& goal, const EncodingPlan& plan, size_t coordinates) {
   const double n = goal.contributors_max;
+  // A union bound over all coordinates; the other half of the probability is the noise's.
   const double nats = std::log(2 * static_cast<double>(coordinates) / (kWrapProbabilityMax / 2));
   double updates = n * plan.sensitivity;
   if (goal.rotated) {
     const auto block = static_cast<double>(smallest_rotation_block(goal.dimension));
+    // A rotated coordinate is a sum of `block` values under random signs (Hoeffding). All n updates may point the same
+    // way, so that n counts in full.
     updates = std::min(updates, n * (scaled_norm_max(plan.spec) * std::sqrt(2 * nats / block) + 1));
   }
   const double noise = plan.local_variance > 0 ? noise_bound(goal.noise_kind, n * plan.local_variance, nats) : 0;

@@ -31,6 +31,7 @@ void multiply_by_signs(const ByteSource& signs, size_t begin, float factor, std:
   std::array<uint8_t, kRotationBlock / 8> bits{};
   signs.write(begin / 8, std::span(bits).first((values.size() + 7) / 8));
   for (size_t i = 0; i < values.size(); ++i) {
+    // The sign bit is flipped: a multiplication by -1 would be the same, and slower.
     const uint32_t minus = (bits[i / 8] >> (i % 8) & 1u) << 31;
     values[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(values[i] * factor) ^ minus);
   }

@@ -23,6 +23,7 @@ Result<uint64_t> decode(std::span<const Lane> lanes, const EncodingTerms& spec, 
                         std::span<float> mean) {
   COT_ASSERT(lanes.size() == encoded_lanes(spec, mean.size()) && 8 * sizeof(Lane) == lane_bits(spec));
   COT_ASSERT(!spec.rotated || rotation_signs != nullptr);
+  // Before anything else: a sum that was not unmasked right has a random weight, and almost never a possible one.
   const uint64_t weight = sign_extended(lanes.back(), spec.ring_bits);
   const uint64_t weight_max = uint64_t{spec.contributors_max} * spec.weight_max;
   if (weight == 0 || weight > weight_max) {

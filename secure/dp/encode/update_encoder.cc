@@ -52,6 +52,7 @@ Result<EncodedUpdate> encode(std::span<const float> update, uint32_t weight, con
 
   for (size_t i = 0; i < rounded.size(); ++i) lanes[i] = static_cast<Lane>(static_cast<int64_t>(rounded[i]));
   lanes.back() = static_cast<Lane>(weight);
+  // All but the last lane: the weight is 1 with noise, and so only says that the device is there.
   if (inputs.sampler != nullptr) inputs.sampler->add_to(*inputs.noise, 0, lanes.first(rounded.size()));
   const auto ring = static_cast<Lane>(~uint64_t{0} >> (64 - spec.ring_bits));
   for (Lane& lane : lanes) lane &= ring;

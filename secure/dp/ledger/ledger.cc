@@ -55,6 +55,9 @@ Result<PrivacyAccount> account_of(const std::map<LedgerRelease, uint64_t>& relea
   if (variation == 0) return account;
   // The error is charged at an epsilon that the answer must then keep to.
   const double epsilon_max = account.epsilon + 1;
+  // P'(S) <= P(S) + v <= e^epsilon Q(S) + left + v <= e^epsilon (Q'(S) + v) + left + v, where P' and Q' are what
+  // samplers draw, v away from the laws P and Q that are accounted for. It holds as long as epsilon stays below
+  // epsilon_max.
   const double left = delta - (1 + std::exp(epsilon_max)) * variation * (1 + 0x1p-40);
   if (check_delta(left)) {
     COT_ASSIGN(account, account_for(composition, left));
@@ -106,6 +109,8 @@ Status Ledger::append(const LedgerRecord& record) {
   JobEntry& job = jobs_[record.job];
   if (record.kind == LedgerKind::reserve) {
     rounds_.emplace(record.round, Entry{record, std::nullopt});
+    // A reserve counts as spent from the moment it is written: a crash between a release and its commit must not make
+    // it free.
     ++job.counted[record.release];
     ++job.open_reserves;
     return {};
@@ -114,6 +119,8 @@ Status Ledger::append(const LedgerRecord& record) {
   entry.end = record.kind;
   --job.open_reserves;
   const auto reserved = job.counted.find(entry.reserve.release);
+  // What was reserved is replaced by what was released, which protects at least as well, or by nothing if it was
+  // voided.
   if (--reserved->second == 0) job.counted.erase(reserved);
   if (record.kind == LedgerKind::commit) ++job.counted[record.release];
   return {};
