@@ -64,7 +64,8 @@ ScoredGroup group_in(const Table& table, size_t model, size_t group) {
 
 // Pairs of an example of the class and one of another: those that the bins put in order, and those of one bin.
 std::optional<AreaUnderCurve> area_in(const Table& table, size_t model, size_t index) {
-  // The area is the share of pairs in order. Of pairs within one bin nobody knows the order: they make the bounds.
+  // The area is the share of pairs in order. Nobody knows the order of a pair within one bin: such pairs make the
+  // bounds.
   double ordered = 0, tied = 0, others = 0, own = 0;
   for (uint32_t bin = 0; bin < table.rules.evaluation->score_bins; ++bin) {
     const double of_class = table.at(table.layout.score(model, index, true, bin));

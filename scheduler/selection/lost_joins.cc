@@ -16,8 +16,7 @@ void LostJoins::joined(const JobId& job, const RoundKey& key, const DeviceId& de
     if (size_ >= kDevicesMax) return;
     round.devices.emplace(device, Joins{1, key.attempt});
     ++size_;
-  // A check-in that is repeated within an attempt is one join.
-  } else if (known->second.last < key.attempt) {
+  } else if (known->second.last < key.attempt) {  // a check-in that is repeated within an attempt is one join
     ++known->second.count;
     known->second.last = key.attempt;
   }

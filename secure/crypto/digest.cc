@@ -38,6 +38,8 @@ Digest batch_root(ByteView batch) {
 }  // namespace
 
 void ContentDigester::push(Subtree subtree) {
+  // As in a binary counter: two subtrees of one size become one, so that a stack of log2(leaves) digests is all the
+  // state.
   while (!stack_.empty() && stack_.back().leaves == subtree.leaves) {
     subtree = {parent(stack_.back().root, subtree.root), subtree.leaves * 2};
     stack_.pop_back();
@@ -59,6 +61,7 @@ void ContentDigester::update(ByteView bytes) {
     if (pending_.size() < kBatchBytes) return;
     push_batches(pending_);
   }
+  // Whole batches are hashed where they lie; only the rest is copied.
   const size_t direct = bytes.size() / kBatchBytes * kBatchBytes;
   push_batches(bytes.first(direct));
   pending_.assign(bytes.begin() + static_cast<ptrdiff_t>(direct), bytes.end());

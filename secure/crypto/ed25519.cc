@@ -30,6 +30,7 @@ class Ed25519Signer : public Signer {
 
 bool ed25519_is_valid(ByteView public_key, ByteView message, ByteView signature) {
   ensure_sodium();
+  // Sizes first: libsodium takes pointers and reads as much as it expects.
   return public_key.size() == crypto_sign_PUBLICKEYBYTES && signature.size() == crypto_sign_BYTES &&
          crypto_sign_verify_detached(signature.data(), message.data(), message.size(), public_key.data()) == 0;
 }

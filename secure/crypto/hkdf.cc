@@ -49,6 +49,7 @@ void hkdf_expand(const Secret<32>& key, ByteView info, std::span<uint8_t> out) {
   size_t block_size = 0;  // the first block follows on nothing
   for (uint8_t number = 1; !out.empty(); ++number) {
     Hmac hmac(key.reveal());
+    // T(i) = HMAC(key, T(i - 1) | info | i), as in RFC 5869, section 2.3.
     hmac.update(block.reveal().first(block_size)).update(info).update(std::span(&number, 1));
     hmac.finish(block.mutable_bytes());
     block_size = kBlockBytes;

@@ -84,6 +84,7 @@ uint8_t* LockedSlots::take() {
 }
 
 void LockedSlots::give_back(uint8_t* slot) noexcept {
+  // Before the slot is free: another thread may take it in the next moment.
   wipe({slot, slot_bytes_});
   const Holding holding(busy_);
   free_.push_back(slot);

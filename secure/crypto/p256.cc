@@ -27,6 +27,7 @@ EvpKey make_key(int selection, OSSL_PARAM* params) {
 }
 
 EvpKey public_key_from(ByteView point) {
+  // Uncompressed points only: a key has one encoding, as its digest is a device's name.
   if (point.size() != kPointBytes || point[0] != 0x04) return nullptr;
   char group[] = "P-256";
   OSSL_PARAM params[] = {

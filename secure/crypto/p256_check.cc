@@ -157,6 +157,8 @@ Point added(const Point& p, const Point& q) {
   const Number u1 = f.product(p.x, zz2), u2 = f.product(q.x, zz1);
   const Number s1 = f.product(p.y, f.product(q.z, zz2)), s2 = f.product(q.y, f.product(p.z, zz1));
   const Number h = f.difference(u2, u1), r = f.difference(s2, s1);
+  // The formula divides by h: equal points are doubled, opposite ones are the neutral element. A stranger can choose
+  // either.
   if (h == kZero) return r == kZero ? doubled(p) : Point{};
   const Number hh = f.product(h, h), hhh = f.product(h, hh), v = f.product(u1, hh);
   Point result;
@@ -170,6 +172,7 @@ Point added(const Point& p, const Point& q) {
 Point sum_of_multiples(const Number& u1, const Number& u2, const Point& other) {
   const Field& f = kCoordinates;
   const Point base{f.enter(kBaseX), f.enter(kBaseY), f.one()};
+  // Not in constant time: signature, key and message are public.
   const std::array<Point, 4> table{Point{}, base, other, added(base, other)};
   Point result{};
   for (size_t bit = 256; bit-- > 0;) {
@@ -193,6 +196,7 @@ std::optional<Point> point_of(ByteView key) {
   if (key.size() != kPointBytes || key[0] != 0x04) return std::nullopt;
   const Field& f = kCoordinates;
   const Number x = number_of(key.subspan(1, kNumberBytes)), y = number_of(key.subspan(1 + kNumberBytes, kNumberBytes));
+  // Below the prime and on the curve: another curve's point would make checks pass that should not.
   if (!f.has(x) || !f.has(y)) return std::nullopt;
   const Point point{f.enter(x), f.enter(y), f.one()};
   // y^2 = x^3 - 3 x + b

@@ -58,6 +58,7 @@ X25519KeyPair::X25519KeyPair(Secret<32> secret) : secret_(std::move(secret)) {
 Result<Secret<32>> X25519KeyPair::agree(const X25519PublicKey& peer) const {
   ensure_sodium();
   Secret<32> shared;
+  // libsodium answers so where the shared secret is all zeros.
   if (crypto_scalarmult_curve25519(shared.mutable_bytes().data(), secret_.reveal().data(), peer.bytes.data()) != 0) {
     return Error(ErrorCode::malformed,
                  "the peer's X25519 key is a point of small order, with which nothing agreed is secret");

@@ -25,6 +25,7 @@ Big residue_of(const PlainNumber& number, const Big& modulus) {
   }
   Big residue = big_from(bytes);
   COT_ASSERT(BN_cmp(residue.get(), modulus.get()) < 0);
+  // A negative number -m stands for n - m: the upper half of the residues are the negative numbers.
   if (negative) must(BN_sub(residue.get(), modulus.get(), residue.get()) == 1);
   return residue;
 }

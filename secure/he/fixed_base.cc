@@ -31,6 +31,7 @@ FixedBase::FixedBase(const Big& base, size_t exponent_bits, size_t window_bits, 
 Big FixedBase::power(const Big& exponent, const BigContext& context) const {
   Big result = big();
   for (size_t window = 0; window < windows_.size(); ++window) {
+    // One multiplication for each digit of the exponent, no squaring: entry d of window w is base^(d 2^(w bits)).
     size_t digit = 0;
     for (size_t bit = 0; bit < window_bits_; ++bit) {
       const auto position = static_cast<int>(window * window_bits_ + bit);

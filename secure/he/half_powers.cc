@@ -21,6 +21,7 @@ Big residue_base(const Big& p, const Big& generator, const Big& square, const Bi
 
 Big secret_order(const Big& p) {
   Big order = minus_one(p);
+  // p - 1 gives the factors of n away.
   BN_set_flags(order.get(), BN_FLG_CONSTTIME);
   return order;
 }

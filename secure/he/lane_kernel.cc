@@ -58,6 +58,7 @@ Status check_products(const LaneKernel& kernel, size_t bits, SeedStream& random,
     a.push_back(random.below(square, context));
     b.push_back(random.below(square, context));
   }
+  // 0, 1, n and the largest numbers there are: carries that random numbers hardly ever have.
   must(BN_set_word(a[0].get(), 0) == 1 && BN_set_word(a[1].get(), 1) == 1 && BN_copy(a[2].get(), n.get()) != nullptr);
   a[3] = minus_one(square);
   b[3] = minus_one(square);

@@ -28,6 +28,8 @@ void raise_lanes(const LaneSquare& modulus, LaneWords& base, const PowerDigits& 
   modulus.load({}, result);
   for (size_t i = exponent.size(); i-- > 0;) {
     for (size_t bit = 0; bit < kPowerDigitBits; ++bit) modulus.square(result);
+    // All entries are read, and the wanted one is kept by arithmetic: a look-up by a digit of a secret exponent could
+    // be seen in the cache.
     modulus.kernel().select_lanes(modulus.words(), table.data(), kPowerEntries, exponent[i], entry.data());
     modulus.multiply(result, entry, result);
   }
@@ -47,6 +49,7 @@ void LaneTables::add_powers(const LaneWords& base, size_t bits) {
   modulus_.set_lane(step, 0, base.data());
   for (size_t window = 0; window < power_digits(bits); ++window) {
     bases.push_back(modulus_.lane_of(step, 0));
+    // The next window's base is this one to the power of 2^kPowerDigitBits.
     for (size_t bit = 0; bit < kPowerDigitBits; ++bit) modulus_.square(step);
     windows_.emplace_back(kPowerEntries * modulus_.words());
     set_entry(windows_.back(), 0, modulus_.one());

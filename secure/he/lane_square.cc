@@ -82,6 +82,7 @@ LaneWords LaneSquare::eight_times(const Big& number) const {
 
 void LaneSquare::write_pair(const Big& number, uint64_t* row, const BigContext& context) const {
   Big low = secret_big(), high = secret_big();
+  // A number modulo n^2 is kept as low + high n, both below n: products then need digits of n alone, half as many.
   must(BN_div(high.get(), low.get(), number.get(), n_.get(), context.get()) == 1);
   write_digits(low, {row, digits_});
   write_digits(high, {row + digits_, digits_});

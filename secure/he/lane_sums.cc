@@ -17,6 +17,7 @@ struct Part {
 };
 
 void multiply_parts(const LaneSquare& modulus, std::vector<Part> parts) {
+  // The longest first: lanes that are free at the end then wait for short parts only.
   std::ranges::stable_sort(parts, std::ranges::greater{}, [](const Part& part) { return part.rows.size(); });
   LaneWords products = modulus.lanes(), factors = modulus.lanes();
   modulus.load({}, products);
@@ -42,6 +43,7 @@ void multiply_parts(const LaneSquare& modulus, std::vector<Part> parts) {
     if (steps == 0 && std::ranges::all_of(in_lane, [](const Part& part) { return part.product == nullptr; })) return;
     for (size_t step = 0; step < steps; ++step) {
       for (size_t l = 0; l < kLanes; ++l) {
+        // An idle lane multiplies by 1, as all eight do the same.
         next[l] = in_lane[l].rows.empty() ? modulus.one().data() : in_lane[l].rows[step];
       }
       modulus.load(next, factors);

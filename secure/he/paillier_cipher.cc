@@ -46,6 +46,8 @@ class PaillierCipher : public AdditiveCipher {
            BN_to_montgomery(c.get(), number.get(), form_.get(), context_.get()) == 1);
       all.push_back(std::make_unique<PaillierCiphertext>(std::move(c)));
     }
+    // One gcd of the product of all instead of one each. A factor of n in a ciphertext would be found there, and no
+    // honest party sends one.
     COT_TRY(modulus_.check_invertible(together, numbers, context_));
     return all;
   }
@@ -69,12 +71,15 @@ class PaillierCipher : public AdditiveCipher {
   void add(Ciphertext& sum, const Ciphertext& term) const override { multiply(sum, number_of(term)); }
 
   void shift_left(Ciphertext& ciphertext, size_t bits) const override {
+    // Squaring a ciphertext doubles its plaintext.
     for (size_t i = 0; i < bits; ++i) multiply(ciphertext, number_of(ciphertext));
   }
 
   void rerandomize(Ciphertext& ciphertext) override {
     if (!residues_) draw_residues();
     const auto bits = static_cast<size_t>(BN_num_bits(modulus_.n.get())) + kStatisticalBits;
+    // By h^r for a random h that is an n-th power, and by a random subset of more such: a power of a fixed h by tables
+    // costs a fraction of r^n, and the subset covers what h's powers may leave out (ADR 71).
     multiply(ciphertext, residues_->power(random_.bits(bits), context_));
     const Big subset = random_.bits(kSubsetResidues);
     for (size_t i = 0; i < kSubsetResidues; ++i) {
@@ -131,6 +136,8 @@ Result<std::unique_ptr<AdditiveCipher>> paillier_cipher(ByteView public_key, Sec
   }
   if (BN_is_odd(n.get()) == 0) return Error(ErrorCode::invalid_argument, "the Paillier key is an even number");
   const he::BigContext context = he::big_context();
+  // A prime n would make every ciphertext as good as its plaintext to whoever has it. That n is a product of two cannot
+  // be seen from here.
   if (BN_check_prime(n.get(), context.get(), nullptr) != 0) {
     return Error(ErrorCode::invalid_argument, "the Paillier key is a prime, expected a product of two");
   }

@@ -33,6 +33,7 @@ bool misses(const Big& g, const Big& order, const Big& factor, const Big& p, con
 }
 
 PaillierPrime generate_prime(size_t bits, SeedStream& random, const BigContext& context) {
+  // p - 1 = 2 s t with primes s and t: the factors are known, so that a generator can be recognised by three powers.
   const Big s = random_prime(bits - kSmallFactorBits - 1, random, context);
   Big two = big();
   must(BN_set_word(two.get(), 2) == 1);

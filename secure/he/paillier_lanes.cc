@@ -113,6 +113,7 @@ class PaillierLaneCipher : public AdditiveCipher {
     each_eight(ciphertexts, [&](size_t count, LaneWords& eight) {
       std::ranges::fill(digits, uint8_t{0});
       for (size_t lane = 0; lane < count; ++lane) {
+        // kStatisticalBits more than n has: modulo the unknown order of h the exponent is then as good as uniform.
         const PowerDigits exponent(random_.bits(exponent_bits_), exponent_bits_);
         const PowerDigits subset(random_.bits(kSubsetResidues), kSubsetResidues);
         for (size_t i = 0; i < exponent.size(); ++i) digits[kLanes * i + lane] = exponent[i];

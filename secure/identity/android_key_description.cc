@@ -62,6 +62,7 @@ Status read_authorizations(DerReader list, bool is_hardware, AndroidKeyDescripti
     if (element.tag_class != DerClass::context || !element.is_constructed) {
       return list.malformed("a member of an authorization list has no tag of its own");
     }
+    // A second value of one tag would leave it to the reader which one counts.
     if (!seen.insert(element.tag).second)
       return list.malformed("tag " + std::to_string(element.tag) + " is there twice");
     DerReader member(element.content, kWhat);

@@ -38,6 +38,7 @@ Status AndroidKeyJudge::judge(const CertificateRequest& request, WallTime now) c
                                                           .now = now,
                                                           .revoked_serials = policy_.revoked_serials,
                                                           .extension_oid = kExtensionOid}));
+  // A true attestation of somebody else's key must not certify this one.
   if (leaf.public_key != request.identity.public_key) return denied("it is of another key than the request's");
   COT_ASSIGN(const AndroidKeyDescription description, read_android_key_description(leaf.extension));
   return judge_description(description, request.attestation.nonce);
@@ -46,6 +47,7 @@ Status AndroidKeyJudge::judge(const CertificateRequest& request, WallTime now) c
 Status AndroidKeyJudge::judge_description(const AndroidKeyDescription& description, ByteView nonce) const {
   if (!std::ranges::equal(description.challenge, nonce)) return denied("its challenge is not the nonce");
   const AndroidSecurityLevel asked = std::max(policy_.level_min, AndroidSecurityLevel::trusted_environment);
+  // Hardware may attest a key that lives in software, and the other way round: the weaker of the two counts.
   const AndroidSecurityLevel least = std::min(description.attestation_level, description.key_level);
   if (least < asked) {
     return denied("it is of security level " + std::string(name_of(least)) + ", at least " +

@@ -20,6 +20,8 @@ Result<Bytes> with_tag(Bytes claims, const Signer& authority) {
   DomainFields fields("coterie/v1/authority-nonce");
   fields.add(claims);
   COT_ASSIGN(const Bytes signature, authority.sign(fields.view()));
+  // The nonce carries its own proof, so that an authority keeps no list of those it gave. It has room for the head of a
+  // hash of the signature, which nobody can make without the signature.
   const Digest tag = sha256(signature);
   claims.insert(claims.end(), tag.bytes.begin(), tag.bytes.begin() + (kAttestationNonceBytes - kClaimsBytes));
   return claims;

@@ -22,6 +22,7 @@ Status check_not_revoked(const CertificateRequest& request, const AuthorityTerms
 }
 
 Status judge_attestation(const CertificateRequest& request, const AuthorityTerms& terms, const Signer& authority) {
+  // Also with a fresh attestation: a device that was shut out must not come back by attesting again.
   COT_TRY(check_not_revoked(request, terms, authority.public_key()));
   COT_TRY(check_authority_nonce(request.attestation.nonce, terms.now, authority));
   for (const AttestationJudge* judge : terms.judges) {
@@ -62,6 +63,8 @@ Result<Bytes> answer_request(const CertificateRequest& request, const AuthorityT
 WallTime renewal_due(const CertificateStatement& statement) {
   const Millis validity = statement.not_after - statement.not_before;
   const auto spread = static_cast<uint64_t>((validity / 12).count());
+  // Devices that were certified on one day do not all renew on one day. By the serial, so that a device keeps to its
+  // moment.
   const Millis earlier(spread == 0 ? 0 : static_cast<int64_t>(statement.serial % spread));
   return statement.not_after - validity / 3 - earlier;
 }

@@ -108,6 +108,8 @@ Result<CertificateStatement> read_device_certificate(const DeviceIdentity& ident
   const auto unauthenticated = [](const Error& error) { return Error(ErrorCode::unauthenticated, error.message()); };
   const Result<CertificateStatement> statement = parse(reader);
   if (!statement) return unauthenticated(statement.error());
+  // The key is not in the certificate but is signed with it: it stands in the identity, and cannot be another one
+  // there.
   const Bytes text = signed_text(reader.read_so_far(), identity.key_algorithm, identity.public_key);
   const Result<ByteView> signature = reader.bytes("signature", kSignatureBytes, kSignatureBytes);
   if (!signature) return unauthenticated(signature.error());

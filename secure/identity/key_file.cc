@@ -17,6 +17,7 @@ Error damaged(const std::string& path) {
 // The file's bytes, or those of `make` after they are durably written.
 template <typename Make>
 Result<Bytes> load_or_create(const std::string& path, Make make) {
+  // A key is never made in the place of one that is there and damaged: what it signed would be lost without a word.
   if (os::exists(path)) return os::read_file(path, kKeyFileBytesMax);
   Bytes bytes = make();
   COT_TRY(os::write_file_atomically(path, bytes, &os::crash::key_file));

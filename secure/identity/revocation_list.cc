@@ -95,6 +95,7 @@ Result<RevocationList> read_revocation_list(ByteView bytes, ByteView authority_k
   const ByteView text = reader.read_so_far();
   COT_ASSIGN(const ByteView signature, reader.bytes("signature", kSignatureBytes, kSignatureBytes));
   COT_TRY(reader.end());
+  // The signature before the content: what is wrong with the content of a stranger's list is nobody's business.
   if (list.issuer != authority_id(authority_key) ||
       !signature_is_valid(KeyAlgorithm::ed25519, authority_key, text, signature)) {
     return Error(ErrorCode::unauthenticated, std::string(kWhat) + ": it is not by this authority");

@@ -52,6 +52,7 @@ Result<KeyStatement> announce_next_key(const std::string& keys_dir, WallTime bef
                  "key " + to_hex(statements.back().after) +
                      " is announced already; `coterie signing-key switch` has servers sign with it");
   }
+  // The key's file before the statement that names it: a statement of a key that nobody has would lead devices nowhere.
   COT_ASSIGN(const std::unique_ptr<Signer> next, load_or_create_next(in(keys_dir, kNextSigningKeyFile)));
   COT_ASSIGN(KeyStatement statement, state_next_key(*present, next->public_key(), before_until));
   COT_TRY(append(keys_dir, std::move(statements), statement));
@@ -72,6 +73,8 @@ Result<KeyStatement> switch_to_next_key(const std::string& keys_dir) {
                                           ", which was announced; restore it from a backup");
   }
   COT_ASSIGN(Bytes bytes, os::read_file(path, kKeyFileBytesMax));
+  // The old key is kept before the new one takes its name: a crash in between leaves both, and the switch can be asked
+  // for again.
   const Status kept = os::write_file_atomically(in(keys_dir, kOldSigningKeyFile), bytes);
   wipe(bytes);
   COT_TRY(kept);

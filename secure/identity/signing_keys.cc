@@ -101,6 +101,7 @@ Result<std::vector<KeyStatement>> parse_key_statements(std::string_view text) {
 bool follow_key_statements(PinnedKeys& keys, const std::vector<KeyStatement>& statements) {
   bool has_new = false;
   for (const KeyStatement& statement : statements) {
+    // Only from the newest key on: whoever has got hold of an old key cannot lead a device to a key of their own.
     if (keys.newest.empty() || statement.before != keys.newest) continue;
     const bool is_known = ends_keys(statement) ? keys.retiring.empty() : is_retiring(keys, statement.after);
     if (is_known || !key_statement_is_valid(statement)) continue;

@@ -19,6 +19,7 @@ constexpr size_t kSignsTile = size_t{1} << 15;  // values
 // is begun. Each value is made by the same additions in either order.
 void transform(float* values, size_t size) {
   for (size_t half = size / 2; half > 0; half /= 2) {
+    // The passes over the whole vector come first, then each part is finished while it is in the cache.
     if (half * 2 <= kSignsTile && size > kSignsTile) {
       for (size_t begin = 0; begin < size; begin += half * 2) transform(values + begin, half * 2);
       return;

@@ -43,6 +43,7 @@ Result<std::vector<uint16_t>> quantize(std::span<const float> values, uint32_t w
   std::vector<float> turned(values.begin(), values.end());
   if (rules.quantization.rotated) rotate_whole(signs, turned);
   const auto top = static_cast<double>(level_max(rules.quantization));
+  // Weighed before it is rounded: behind masks the server adds levels and cannot multiply one update's.
   const double share = static_cast<double>(weight) / weight_max;
   const double levels_a_unit = top / (2 * grid_half_width(rules)) * share;
   const double middle = top / 2;
@@ -53,6 +54,7 @@ Result<std::vector<uint16_t>> quantize(std::span<const float> values, uint32_t w
     rounding.write(4 * uint64_t{begin}, {reinterpret_cast<uint8_t*>(random.data()), 4 * count});
     for (size_t i = 0; i < count; ++i) {
       const double level = static_cast<double>(turned[begin + i]) * levels_a_unit + middle;
+      // Rounded up with the probability of the fraction, so that a mean of many has no bias.
       levels[begin + i] = rounded(std::clamp(level, 0.0, top), random[i]);
     }
   }

@@ -35,8 +35,8 @@ Result<uint32_t> honest_min_of(uint32_t cohort_min, double corrupt_share, uint32
                                                   std::to_string(roster_max) +
                                                   ": of a larger one a part could be opened, with its own noise alone");
   }
-  // Of the largest roster there may be, while the sum has only cohort_min updates: the fewest honest devices that any
-  // sum can have.
+  // The largest roster may have so many corrupt devices, while the sum has only cohort_min updates: the fewest honest
+  // devices that any sum can have.
   const double corrupt = std::floor(corrupt_share * roster_max + 1e-9);
   if (corrupt < cohort_min) return cohort_min - static_cast<uint32_t>(corrupt);
   return Error(ErrorCode::invalid_argument, "all " + std::to_string(cohort_min) +

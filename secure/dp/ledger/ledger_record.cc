@@ -48,6 +48,7 @@ Digest digest_of(const LedgerRecord& record) {
       .add(uint64_t{record.round.attempt.value()})
       .add(static_cast<uint64_t>(record.kind))
       .add(static_cast<uint64_t>(record.release.mechanism))
+      // The bits of a double, not its text: two texts of one number would be two records.
       .add(bits_of(record.release.variance))
       .add(bits_of(record.release.l1_sensitivity))
       .add(bits_of(record.release.l2_sensitivity))

@@ -30,6 +30,8 @@ Result<LogHead> PopulationLogs::head_at(const Population& population, uint64_t r
   const auto entry = entries_.find(population);
   if (entry == entries_.end()) return LogHead{};
   const std::vector<uint64_t>& seqs = entry->second.seqs;
+  // A plan names the head of the whole ledger. The population's log at that moment has as many leaves as records of it
+  // that are not behind that head.
   const auto size = static_cast<uint64_t>(std::ranges::upper_bound(seqs, records) - seqs.begin());
   return size == 0 ? LogHead{} : LogHead{size, entry->second.log.root(size)};
 }

@@ -40,6 +40,7 @@ void draw_group(const NoiseTable& table, const uint8_t* words, int32_t* out) {
     high[i] = high_word<kWide>(words, i) & ~kTop;
     if constexpr (kWide) low[i] = low_word(words, i);
   }
+  // Every draw goes through the whole table, however small it is: the time must not tell how large the noise was.
   for (size_t k = 0; k < table.high.size(); ++k) {
     const uint64_t threshold = table.high[k];
     if constexpr (kWide) {

@@ -31,6 +31,8 @@ void for_each_tile(SimdLevel level, const NoiseTable& table, uint64_t bytes_per_
   Tile tile{};
   for (size_t begin = 0; begin < count; begin += kTile) {
     const size_t here = std::min(kTile, count - begin);
+    // Draw i takes bytes [i * bytes_per_draw, ...) whatever was drawn before: a vector that is noised in pieces, or
+    // again, gets the same noise.
     source.write((first + begin) * bytes_per_draw, std::span(tile.words, here * bytes_per_draw));
     draw_noise(level, table, tile.words, round_up(here, kNoiseGroup), tile.noise);
     use(begin, std::span<const int32_t>(tile.noise, here));

@@ -62,6 +62,8 @@ NoiseTable make_noise_table(NoiseKind kind, double variance, NoiseWord word) {
   double excess_before = 0, sum = 0;
   for (const WideUint& tail : tails) {
     const Rounded q = fixed_quotient(tail, whole, bits);
+    // What rounding two neighbouring thresholds makes of the probability between them. Half the sum of these is the
+    // total variation.
     sum += std::fabs(q.excess - excess_before);
     excess_before = q.excess;
     if (word == NoiseWord::bits64 ? q.low == 0 : (q.high | q.low) == 0) break;
