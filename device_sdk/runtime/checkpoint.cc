@@ -29,6 +29,8 @@ ByteView bytes_of(std::span<T> values) {
 // The frame in a file whose checksum is right.
 Result<Bytes> frame_of(Bytes contents, const TrainerState& state) {
   const AuthenticatedCipher* cipher = state.options.checkpoint_cipher.get();
+  // A key and a file in the clear do not go together: otherwise whoever can write the file could put weights of their
+  // own in.
   if (!is_sealed(contents)) {
     if (cipher != nullptr) return not_ours("is not encrypted, and a key is given");
     return contents;
@@ -120,6 +122,7 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
   if (header.slots != state.slots()) return damaged("has not its optimizer's state");
   if (header.value_bytes != state.model.value_count() * sizeof(float)) return not_ours("has other parameters");
   const uint64_t steps_an_epoch = (examples + batch - 1) / batch;
+  // All these numbers follow from each other. A file whose numbers do not was not written by this training.
   if (header.epoch > state.options.epochs || header.position >= examples || header.position % batch != 0 ||
       header.step != header.epoch * steps_an_epoch + header.position / batch ||
       header.seen != header.epoch * examples + header.position || header.optimizer_step > header.step ||
@@ -177,6 +180,7 @@ Status write_checkpoint(const TrainerState& state, const std::string& path) {
   COT_TRY(write(bytes_of(std::span(state.order))));
   if (progress_of(state).best_step > 0) COT_TRY(write(bytes_of(state.validation->best())));
   if (sealer) COT_TRY(sealer->finish());
+  // The digest stands behind the content, as it is known only then: the file is written once, from front to back.
   const Digest digest = digester.finish();
   COT_TRY(file.write(digest.view()));
   return file.commit();
@@ -199,8 +203,11 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   const size_t order_bytes = header.examples * sizeof(uint32_t);
   const auto order = payload_as<uint32_t>(decoded.payload.subspan(values * (1 + slots), order_bytes));
   const auto best = payload_as<float>(decoded.payload.subspan(values * (1 + slots) + order_bytes));
+  // Indices from a file go to the data source: each must be one of its examples, and each example comes once an epoch.
   COT_TRY(check_order(order));
 
+  // Payload: parameters [values] | optimizer slots [values] each | order [examples] | best parameters [values], if any.
+  // Nothing of the state was changed before here, so that a bad file leaves the training as it was.
   std::memcpy(state.region(Region::parameters).data(), decoded.payload.data(), values);
   state.prepared.forget();
   size_t offset = values;

@@ -50,6 +50,7 @@ Result<CompiledModel> GraphCompiler::run() {
   program_.set_threads(settings_.threads, settings_.part_nanoseconds_min);
   CompiledModel compiled;
   COT_TRY(check_differentiated());
+  // Needed gradients and settled values first: which steps there are at all follows from both.
   find_needed_gradients();
   find_settled();
   if (settings_.fuses_ops) fusions_ = find_fusions(graph_, index_, is_settled_);
@@ -67,6 +68,7 @@ Result<CompiledModel> GraphCompiler::run() {
   }
   if (settings_.purpose == Purpose::train || settings_.purpose == Purpose::differentiate) emit_backward();
   keep_differentiated(compiled);
+  // When all steps are known: what is prepared once, and read in a later phase, must not lie where a step writes.
   program_.keep_prepared();
   if (settings_.storage == Storage::bfloat16) narrow_what_is_held();
   COT_ASSIGN(compiled.recomputed, plan_within(program_, op_flops_, settings_.planned_bytes_max,
@@ -315,7 +317,10 @@ void GraphCompiler::settle_gradients() {
 
 void GraphCompiler::emit_update_if_last(uint32_t parameter) {
   const BufferId gradient = gradients_[parameter];
+  // Only after the backward of its last reader, which needs the parameter as it was. And no later, so that the memory
+  // of its gradient is free for the next layer's.
   if (readers_left_[parameter] != 0 || gradient == kNoBuffer) return;
+  // Clipping and sums over micro-batches need all gradients at once; without them each is used and forgotten.
   if (!settings_.keeps_gradients) return emit_update_of(parameter, Phase::backward, gradient);
   program_.set_origin(kUpdateOrigin);
   const BufferId sum = program_.add_fixed(Region::gradients, graph_.tensors[parameter].payload_offset);

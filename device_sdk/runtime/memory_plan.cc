@@ -50,6 +50,7 @@ uint64_t fitting(std::span<const Placed> placed, const Lifetime& life, uint64_t 
   uint64_t free_from = 0, best = 0;
   uint64_t best_gap = ~0ull;
   for (const Placed& other : placed) {  // by offset
+    // Lives that do not overlap may have the same place.
     if (other.last < life.first || other.first > life.last) continue;
     if (other.offset > free_from) {
       const uint64_t gap = other.offset - free_from;

@@ -61,9 +61,11 @@ BufferId Program::add_constant(ByteView data) {
 void Program::emit_shared(Phase phase, const StepKind& kind, std::shared_ptr<const void> settings,
                           std::span<const BufferId> buffers, const Split& split) {
   for (const BufferId id : buffers) COT_ASSERT(id == kNoBuffer || id < buffers_.size());
+  // Estimated, not measured: the parts decide how much memory the plan needs, and a plan must come out the same again.
   const double nanoseconds = nanoseconds_of(split, buffers);
   const uint32_t parts = parts_for(split, nanoseconds);
   if (parts > 1 && phase != Phase::prepare) cut_nanoseconds_ += nanoseconds;
+  // Parts run at the same time, so that each needs a workspace of its own, on cache lines of its own.
   for (const BufferId id : buffers) {
     if (parts == 1 || id == kNoBuffer || !buffers_[id].is_workspace) continue;
     Buffer& workspace = buffers_[id];
@@ -170,6 +172,7 @@ std::vector<BufferId> Program::owners(std::vector<Lifetime>& lives) const {
     if (into == share.result || buffers_[into].place != Place::planned) continue;
     if (buffers_[share.result].place != Place::planned) continue;
     Lifetime &result = lives[share.result], &life = lives[into];
+    // The result may take the operand's memory only if nobody reads the operand later, and if it fits.
     if (!is_touched(result) || !is_touched(life) || life.last != result.first || life.bytes < result.bytes) continue;
     life.last = result.last;
     owner[share.result] = into;

@@ -109,6 +109,7 @@ struct Program::Chaining {
       const bool is_near = std::any_of(operands.begin(), operands.end(), [&](BufferId id) {
         return program.buffers_[id].place == Place::planned && any_names(drafts.first(count), id);
       });
+      // One range of units for all links: a block is the same elements in each.
       if (!is_near || drafts[count].split.units != drafts[0].split.units) break;
       ++count;
     }

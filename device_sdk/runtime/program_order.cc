@@ -113,6 +113,7 @@ struct Program::Reordering {
       for (const BufferId operand : overwritten[id]) shares.push_back({id, now[operand]});
     }
     for (const BufferId id : made) {
+      // A step that runs again writes into another buffer: the first value may still be read by steps in between.
       if (!has_run[index]) continue;
       const Buffer another = program.buffers_[id];
       program.buffers_.push_back(another);

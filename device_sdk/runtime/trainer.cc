@@ -85,6 +85,7 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
   if (compiled.rest_size == 0) return compiled;
   settings.batch_size = compiled.rest_size;
   COT_ASSIGN(compiled.rest, compile(model, settings));
+  // Both programs run in one arena, one after the other: its size is the larger of the two, region by region.
   compiled.layout.join(compiled.rest->layout);
   return compiled;
 }
@@ -125,6 +126,8 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& los
                       .loss_weight = &loss.weight,
                       .loss_scale = s.loss_scale.scale > 0 ? share * s.loss_scale.scale : share,
                       .is_part_of_step = share < 1,
+                      // By the place in the training, not by a generator that runs along: a training that is resumed
+                      // drops out the same units.
                       .random_seed = s.options.seed + s.epoch * s.order.size() + s.position,
                       .fault = &fault,
                       .pool = s.pool.get()};
@@ -136,6 +139,7 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& los
   if (runner != nullptr) runner->begin({s.step, std::span(s.order).subspan(s.position, batch)});
   run_phase(s, runner, code.compiled.program, Phase::forward, context);
   if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
+  // Before the backward phase, which may change the parameters: the caller keeps the last good ones.
   if (!std::isfinite(s.loss_sum + loss.sums.loss)) {
     return bad("the loss of step " + std::to_string(s.step) + " is not finite; training diverged");
   }
@@ -144,6 +148,7 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& los
 }
 
 void clip(TrainerState& s) {
+  // The norm is of blocks that the kernel sums, added in their order: the same bits whatever the threads.
   const std::span<float> gradients = s.region(Region::gradients);
   const kernels::KernelTable& kernels = kernels::kernels();
   if (s.options.clip_norm > 0) {
@@ -295,9 +300,11 @@ uint64_t Trainer::steps_in_all() const { return state_->steps_in_all(); }
 Status Trainer::step(StepRunner* runner) {
   TrainerState& s = *state_;
   if (finished()) return Error(ErrorCode::conflict, "training is finished");
+  // A look is a step of its own: it may be as long as an epoch, and the caller can stop in between.
   if (s.is_check_due()) return s.validation->look(s.region(Region::parameters), s.step);
   const uint64_t start = s.position;
   const size_t batch = std::min<uint64_t>(s.batch_size, s.order.size() - start);
+  // Denormal numbers take a hundred times as long on some CPUs, and gradients pass through them on their way to 0.
   const FlushDenormals flush;
   if (const auto sums = s.region(Region::gradients); !sums.empty()) std::memset(sums.data(), 0, sums.size_bytes());
   keep_statistics(s);
@@ -306,6 +313,7 @@ Status Trainer::step(StepRunner* runner) {
     const size_t micro = std::min<uint64_t>(s.micro_batch_size, start + batch - s.position);
     const float share = static_cast<float>(micro) / static_cast<float>(batch);
     if (const Status ran = run_micro_batch(s, micro, share, loss, runner); !ran) {
+      // The micro-batches of a failed step are not counted: the step can be tried again from its beginning.
       s.position = start;
       return ran;
     }

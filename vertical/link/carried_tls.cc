@@ -76,6 +76,7 @@ class CarriedTls final : public ByteStream {
       is_open_ = true;
       return {};
     }
+    // Looked at first: the handshake's own error says only that a certificate was bad.
     if (const long verified = SSL_get_verify_result(ssl_.get()); verified != X509_V_OK) {
       return Error(ErrorCode::unauthenticated, "link: the peer's certificate is not the one of " + identity.peer_name +
                                                    ": " + X509_verify_cert_error_string(verified));

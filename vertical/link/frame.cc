@@ -48,11 +48,13 @@ Result<FrameHeader> read_frame_header(const std::array<uint8_t, kFrameHeaderByte
   const auto wrong = [](const std::string& what, std::string_view reason) {
     return Error(ErrorCode::malformed, "link: " + what, reason);
   };
+  // The length first: nothing is reserved by a number that nobody has checked.
   if (header.length > kMessageBytesMax) {
     return wrong("a frame of " + std::to_string(header.length) + " bytes came, at most " +
                      std::to_string(kMessageBytesMax) + " are allowed",
                  "frame_length");
   }
+  // TLS delivers in order. A gap means that a party lost count, and its next message would be read as another one.
   if (header.sequence != sequence) {
     return wrong("frame " + std::to_string(header.sequence) + " came, expected " + std::to_string(sequence),
                  "frame_sequence");

@@ -26,12 +26,14 @@ std::vector<uint8_t> write_hello(const LinkHello& hello) {
 }  // namespace
 
 Status Link::agree(const LinkHello& own, PartyIndex peer) {
+  // Both say hello before they read: neither has to be the first.
   COT_TRY(send(StageId::hello, {.peer = peer, .kind = kHelloKind, .payload = write_hello(own)}));
   COT_ASSIGN(const Message message, receive(StageId::hello, peer));
   const ByteView bytes = message.payload;
   if (bytes.size() < kMagic.size() || !std::ranges::equal(bytes.first(3), std::span(kMagic).first(3))) {
     return Error(ErrorCode::malformed, "link: the first frame is no hello");
   }
+  // Before the size: a later version may have another hello.
   if (bytes[3] != kLinkVersion) {
     return Error(ErrorCode::unsupported_version, "link: the peer speaks version " + std::to_string(bytes[3]) +
                                                      ", this program version " + std::to_string(kLinkVersion));
@@ -52,6 +54,7 @@ Status Link::agree(const LinkHello& own, PartyIndex peer) {
   }
   uint32_t party = 0;
   for (size_t i = 0; i < 4; ++i) party |= uint32_t{bytes[52 + i]} << (8 * i);
+  // The certificate says which organisation it is; this says which part of the job it means to play.
   if (party != peer) {
     return refused("the peer says that it is party " + std::to_string(party) + ", expected " + std::to_string(peer),
                    "party_differs");
@@ -61,6 +64,7 @@ Status Link::agree(const LinkHello& own, PartyIndex peer) {
 
 Status Link::run(Stage& stage, StageId id, PartyIndex peer) {
   while (!stage.done()) {
+    // All that the stage has to say leaves before this end waits. Otherwise both could wait for each other.
     while (std::optional<Message> message = stage.next()) COT_TRY(send(id, *message));
     if (stage.done()) break;
     COT_ASSIGN(const Message message, receive(id, peer));

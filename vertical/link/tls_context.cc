@@ -19,6 +19,7 @@ Result<TlsContext> make_tls_context(const SSL_METHOD* method, const TlsIdentity&
   SSL_CTX_set_ciphersuites(ctx, "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384");
   SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_num_tickets(ctx, 0);  // nobody comes back, and a ticket unread at close resets the connection
+  // Both sides, on both ends: a party that accepts must know who came, too.
   SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   if (SSL_CTX_load_verify_locations(ctx, identity.ca_file.c_str(), nullptr) != 1) {
     return tls_error("cannot use the authority " + identity.ca_file);

@@ -50,6 +50,7 @@ Status poll_for(int fd, short events, const LinkPatience& patience) {
                    "link: nothing came from the other party for " + std::to_string(patience.time.count()) + " ms");
     }
     pollfd entry{fd, events, 0};
+    // Woken now and then to look at `cancel`: a signal may come on another thread.
     const int ready = ::poll(&entry, 1, static_cast<int>(std::min(left, kCancelCheckEvery).count()));
     if (ready > 0) return {};
     if (ready < 0 && errno != EINTR) return unavailable(std::string("poll: ") + std::strerror(errno));
@@ -68,6 +69,8 @@ class TlsStream final : public ByteStream {
   }
 
   Status handshake(const TlsContext& context, const TlsIdentity& identity, bool accepts) {
+    // Messages alternate, and Nagle's algorithm would hold each small one back for the acknowledgement of the one
+    // before.
     const int on = 1;
     setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     ssl_.reset(SSL_new(context.get()));
@@ -223,6 +226,7 @@ Result<std::unique_ptr<ByteStream>> dial_party(const std::string& host, uint16_t
     int error = 0;
     if (::connect(fd.get(), address->ai_addr, address->ai_addrlen) != 0) {
       error = errno;
+      // The socket does not block, so that the patience holds for connecting, too.
       if (error == EINPROGRESS) {
         COT_TRY(poll_for(fd.get(), POLLOUT, patience));
         socklen_t size = sizeof error;

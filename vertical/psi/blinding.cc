@@ -65,6 +65,7 @@ Blinding::Blinding(const Secret<32>& seed) {
 }
 
 std::vector<uint32_t> Blinding::order(uint32_t bucket, uint32_t count) const {
+  // An order of its own for each bucket: places that match in one bucket must not tell about places in another.
   DomainFields info("coterie/v1/psi-order-of-bucket");
   info.add(bucket);
   Secret<32> key;
@@ -74,6 +75,7 @@ std::vector<uint32_t> Blinding::order(uint32_t bucket, uint32_t count) const {
   SecretNumbers numbers(std::move(*stream));
   std::vector<uint32_t> places(count);
   std::iota(places.begin(), places.end(), 0u);
+  // Fisher and Yates: every order is as likely as any other.
   for (uint32_t i = count; i > 1; --i) std::swap(places[i - 1], places[numbers.below(i)]);
   return places;
 }

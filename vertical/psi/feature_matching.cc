@@ -99,6 +99,8 @@ class FeatureMatching final : public MatchingParty {
     COT_ASSIGN(const ByteView entries, reader_->take(message, peer_));
     for (size_t at = 0; at < entries.size(); at += kMatchBytes) {
       const uint32_t own = read_u32(entries.subspan(at)), theirs = read_u32(entries.subspan(at + 4));
+      // The label party joins, and says what matched. What it says is held against what was sent before: it can leave
+      // matches out, which the count and the root then show, but invent none.
       if (own >= rows_.size() || theirs >= tags_.size()) {
         return bad_match("places " + std::to_string(own) + " and " + std::to_string(theirs) + " of " +
                          std::to_string(rows_.size()) + " and " + std::to_string(tags_.size()));

@@ -54,6 +54,7 @@ Result<IdSet> IdSet::make(std::vector<std::string> ids, Duplicates duplicates) {
   std::vector<uint32_t> order(set.ids_.size());
   std::iota(order.begin(), order.end(), 0u);
   // The first row of equal ids comes first.
+  // Sorted, not hashed: memory is one number a row, and equal ids lie side by side.
   std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
     const int compared = set.ids_[a].compare(set.ids_[b]);
     return compared != 0 ? compared < 0 : a < b;
@@ -68,6 +69,7 @@ Result<IdSet> IdSet::make(std::vector<std::string> ids, Duplicates duplicates) {
       ++set.collapsed_;
     }
   }
+  // Back in the order of the table, so that the result does not depend on the order of ids.
   std::ranges::sort(set.rows_);
   return set;
 }
@@ -76,6 +78,8 @@ void IdSet::cut(const PsiSettings& settings, uint32_t count) {
   COT_ASSERT(count > 0);
   ShortHash::Key key;
   hkdf_expand(hkdf_extract({}, ByteView(settings.salt)), as_bytes("coterie/v1/psi-bucket"), key);
+  // By the salt, which both parties have: the same id falls into the same bucket on both sides. Ids that a stranger has
+  // chosen cannot fill one bucket without knowing the salt.
   const ShortHash hash(key);
   std::vector<uint32_t> bucket_of(ids_.size());
   offsets_.assign(size_t{count} + 1, 0);

@@ -91,6 +91,7 @@ class LabelMatching final : public MatchingParty {
       std::ranges::copy(entries.subspan(at, tag_bytes_), tag.begin());
       own_.emplace_back(tag, static_cast<uint32_t>(own_.size()));
     }
+    // Checked at the first message: a list that is too long would else be collected before it is refused.
     if (doubled_->total() != rows_.size()) {
       return Error(ErrorCode::malformed, "doubled: bucket " + std::to_string(bucket_) + " has " +
                                              std::to_string(rows_.size()) + " entries, " +
@@ -117,6 +118,8 @@ class LabelMatching final : public MatchingParty {
     const auto repeats = [](const std::vector<Tagged>& tagged) {
       return std::ranges::adjacent_find(tagged, {}, &Tagged::first) != tagged.end();
     };
+    // Ids are distinct in each party, so equal tags mean a lie, or a collision that happens once in 2^40
+    // (psi_tag_bytes).
     if (repeats(own_) || repeats(theirs_)) {
       return Error(ErrorCode::malformed, "bucket " + std::to_string(bucket_) + ": the peer sent one id's tag twice");
     }

@@ -19,6 +19,8 @@ Message MatchingParty::hello() const {
 Status MatchingParty::take_hello(const Message& message) {
   COT_TRY(expect_psi(message, peer_, PsiKind::hello));
   COT_ASSIGN(const PsiHello hello, read_psi_hello(message));
+  // Before anything blinded leaves: with another salt nothing matches, and with another bucket size lists are cut
+  // elsewhere.
   if (hello.settings != psi_settings_digest(settings_)) {
     return Error(ErrorCode::conflict,
                  "the peer matches with other settings (salt, id_type, bucket_items or intersection_min); both parties "
@@ -64,6 +66,8 @@ Result<std::vector<RistrettoElement>> MatchingParty::doubled(ByteView elements, 
     std::ranges::copy(elements.subspan(i * sizeof(RistrettoElement), sizeof(RistrettoElement)),
                       received[i].bytes.begin());
   }
+  // Every element of the peer is decoded, which refuses what is no point of the group: a point of small order would
+  // show bits of this party's key.
   const size_t good = blinding_.blind_each(received, products);
   if (good == received.size()) return products;
   const Result<RistrettoElement> bad = blinding_.blind(received[good]);
@@ -77,6 +81,7 @@ void MatchingParty::add_match(uint32_t row, const PsiTag& tag) {
 }
 
 uint64_t MatchingParty::peer_bucket_max() const {
+  // What is reserved for a bucket is bounded by what the peer said it has, and by what chance makes of a fair hash.
   return std::min(peer_items_ - peer_items_seen_, psi_bucket_size_max(peer_items_, buckets_));
 }
 
@@ -85,6 +90,8 @@ Status MatchingParty::close() {
     return Error(ErrorCode::malformed, "the peer said that it has " + std::to_string(peer_items_) + " ids, " +
                                            std::to_string(peer_items_seen_) + " came");
   }
+  // A digest of the matched tags in their order: both parties must come to the same rows, or training would pair
+  // strangers.
   outcome_ = PsiOutcome{.count = matched_.size(), .root = tags_.finish()};
   if (outcome_.count >= settings_.intersection_min) return {};
   return Error(ErrorCode::refused, "the parties share " + std::to_string(outcome_.count) +

@@ -40,6 +40,8 @@ uint32_t psi_bucket_count(const PsiSettings& settings, uint64_t items, uint64_t 
 }
 
 uint64_t psi_bucket_size_max(uint64_t items, uint32_t buckets) {
+  // Twelve deviations of a binomial count above the mean: chance does not get there, only a hash that is not the agreed
+  // one.
   const double mean = static_cast<double>(items) / static_cast<double>(buckets);
   return std::min(items, static_cast<uint64_t>(std::ceil(mean + 12 * std::sqrt(mean))) + 64);
 }
@@ -47,6 +49,7 @@ uint64_t psi_bucket_size_max(uint64_t items, uint32_t buckets) {
 size_t psi_tag_bytes(uint64_t items, uint64_t peer_items) {
   // bit_width(n - 1) is log2(n), rounded up.
   const auto log2 = [](uint64_t n) { return n < 2 ? 0 : static_cast<int>(std::bit_width(n - 1)); };
+  // A tag of b bits collides for some pair with probability items * peer_items / 2^b: at most 2^-40.
   return kCollisionBits + log2(items) + log2(peer_items) <= 96 ? 12 : 16;
 }
 

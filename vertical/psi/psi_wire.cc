@@ -106,6 +106,7 @@ SliceWriter::SliceWriter(PsiKind kind, uint32_t bucket, uint32_t total, size_t e
     : kind_(kind), bucket_(bucket), total_(total), entry_bytes_(entry_bytes) {}
 
 Message SliceWriter::begin(PartyIndex peer) const {
+  // A slice: bucket (4 bytes) | entries in all (4) | place of the first (4) | entries, entry_bytes each; little-endian.
   const size_t entries = std::min<size_t>(total_ - sent_, (kMessageBytesMax - kSliceBytes) / entry_bytes_);
   Message message = message_of(peer, kind_, kSliceBytes + entries * entry_bytes_);
   const std::span<uint8_t> bytes(message.payload);
@@ -127,6 +128,7 @@ Result<ByteView> SliceReader::take(const Message& message, PartyIndex peer) {
                                            ", has " + std::to_string(bytes.size()) + " bytes");
   }
   const uint32_t bucket = read_u32(bytes), total = read_u32(bytes.subspan(4)), first = read_u32(bytes.subspan(8));
+  // Slices come in their order on one connection, so anything else is an error of the peer and no loss.
   if (bucket != bucket_ || first != received_ || (is_known_ && total != total_)) {
     return Error(ErrorCode::malformed, name + ": expected bucket " + std::to_string(bucket_) + " from entry " +
                                            std::to_string(received_) + " on, bucket " + std::to_string(bucket) +

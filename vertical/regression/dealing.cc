@@ -45,6 +45,8 @@ std::optional<Message> Dealing::next() {
 }
 
 void Dealing::begin_step() {
+  // Masks are drawn from seeds that each party has as well: the dealer sends the seed once, and then only what cannot
+  // be drawn (Beaver 1991: shares of products of masks).
   weight_masks_ = mask_words(own_seed_, MaskUse::weights, step_, 0, peer_columns());
   gradient_.assign(peer_columns(), 0);
 }
@@ -62,9 +64,11 @@ Message Dealing::chunk() {
       product += of_row[column] * weight_masks_[column];
       gradient_[column] += of_row[column] * residuals[row];
     }
+    // Two shares of the product: one party draws its share, the other gets the difference.
     margins[row] = product - margins[row];
   }
   std::vector<Word> sines;
+  // Shares that both need are drawn by the label party and sent to the feature party.
   if (!is_label()) {
     sines = mask_words(peer_seed_, MaskUse::sine_share, step_, number, rows * kSineWords);
     const auto own = mask_words(own_seed_, MaskUse::margin, step_, number, rows);

@@ -31,6 +31,7 @@ class FeatureMachine final : public RegressionParty {
                    "margins_out_of_range");
     }
     const size_t changes = has_begun_ ? plan().shape().columns() : 0;
+    // Weights and what changes the last ones come in one message: a step is one turn each way.
     const bool is_over = has_begun_ && is_last_step();
     const uint32_t next = has_begun_ && !is_over ? step() + 1 : step();
     COT_ASSIGN(const std::vector<Word> words,

@@ -45,6 +45,8 @@ class LabelMachine final : public RegressionParty {
     const size_t rows = plan().rows_of(step());
     COT_ASSIGN(const std::vector<Word> words,
                read_word_message(message, RegressionMessage::gradients, step(), rows + 1 + plan().shape().columns()));
+    // Beyond the edge of the series training would go wrong in silence. So the rows near it are counted, as a sum of
+    // which neither party sees a term.
     if (const double edge_rows = share().edge_rows(words[rows]); !(edge_rows <= kEdgeRowsMax)) {
       say(RegressionMessage::stop, {});
       give_up(edge_rows);

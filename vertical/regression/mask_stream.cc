@@ -10,6 +10,7 @@
 namespace coterie::vertical {
 
 std::vector<Word> mask_words(const Secret<32>& seed, MaskUse use, uint32_t step, uint32_t chunk, size_t count) {
+  // A key for each use, step and chunk: a mask that served twice would show the difference of what it hid.
   DomainFields name("coterie/v1/regression-mask");
   name.add(uint64_t{static_cast<uint32_t>(use)}).add(uint64_t{step}).add(uint64_t{chunk});
   const auto stream = KeyStream::make(CipherSuite::aes256_ctr, hkdf<32>({}, seed.reveal(), name.view()));

@@ -34,6 +34,7 @@ class LabelScoringMachine final : public LabelScoring {
     COT_ASSIGN(const std::vector<Word> words, read_word_message(message, RegressionMessage::scores, number, count));
     for (const Word word : words) {
       const auto theirs = std::bit_cast<double>(word);
+      // A NaN would go into the score and look like a result.
       if (!std::isfinite(theirs)) {
         return Error(ErrorCode::malformed, "regression: party " + std::to_string(message.peer) +
                                                " adds something that is no number to row " +

@@ -15,6 +15,7 @@ Status check_product_shape(const RegressionShape& shape) {
 
 void add_product(std::vector<WideWord>& to, const std::vector<WideWord>& left, size_t left_width,
                  const std::vector<WideWord>& right, size_t right_width) {
+  // to [left_width, right_width] += left [rows, left_width]^T right [rows, right_width]; row-major, modulo 2^128.
   const size_t rows = left.size() / left_width;
   for (size_t row = 0; row < rows; ++row) {
     const WideWord* const values = &right[row * right_width];
@@ -44,6 +45,7 @@ std::optional<Message> ProductDealing::next() {
                    .kind = static_cast<uint16_t>(RegressionMessage::dealt_seed),
                    .payload = Bytes(seed.begin(), seed.end())};
   }
+  // The label party draws all of its share; only the feature party has to be sent the rest.
   if (to_ == 0) return std::nullopt;
   if (product_.empty()) product_.resize(plan_.products());
   if (chunk_ < plan_.chunks()) {

@@ -42,6 +42,7 @@ Result<RegressionCheckpoint> read_regression_checkpoint(ByteView bytes) {
   RegressionCheckpoint checkpoint{.steps = reader.u32()};
   checkpoint.opened = reader.digest();
   const uint64_t own = reader.u32(), peer = reader.u32();
+  // The size is held against the counts before anything is reserved.
   if (own > kRegressionColumnsMax || peer > kRegressionColumnsMax ||
       reader.rest().size() != (own + peer) * sizeof(Word)) {
     return wrong;

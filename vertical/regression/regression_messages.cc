@@ -69,6 +69,7 @@ Result<std::vector<Word>> read_word_message(const Message& message, RegressionMe
   }
   uint32_t came = 0;
   for (size_t i = 0; i < kStepBytes; ++i) came |= uint32_t{bytes[i]} << (8 * i);
+  // Each message names its step: one that is late by a turn must not be taken for this one's.
   if (came != step) {
     return malformed_message(message, " of step " + std::to_string(came) + ", expected " + std::to_string(step));
   }

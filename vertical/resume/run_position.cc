@@ -62,6 +62,8 @@ Result<RunPosition> read_position(ByteView bytes) {
 
 Result<RunStart> common_start(const RunPosition& own, const RunPosition& peers,
                               const std::optional<Digest>& peer_journal) {
+  // A journal has a name that is drawn when it is made. Another name means that the peer's disk was lost or restored,
+  // and what it repeats would be a second answer to what this party has said.
   if (peer_journal && *peer_journal != peers.journal) {
     return Error(ErrorCode::refused,
                  "resume: the other party has lost what it kept of this job and begins anew; submit another job",
@@ -75,8 +77,10 @@ Result<RunStart> common_start(const RunPosition& own, const RunPosition& peers,
   // What comes later was done on the same matching.
   for (const CommittedUnit& unit : own.units) {
     if (!start.is_matched) break;
+    // The newest unit that both have: each keeps its last few, as one may have died before its write of the newest.
     const auto same = std::ranges::find(peers.units, unit.unit, &CommittedUnit::unit);
     if (same == peers.units.end()) continue;
+    // Equal numbers with other states would go on into two models that belong to no training.
     if (same->state != unit.state) return differs("trainings up to step " + std::to_string(unit.unit));
     start.unit = unit.unit;
   }

@@ -32,6 +32,7 @@ Cuts quantile_cuts(std::span<const float> values, uint32_t bins) {
   std::ranges::sort(sorted);
   Cuts cuts;
   for (uint64_t k = 1; k < bins && !sorted.empty(); ++k) {
+    // The value at rank ceil(k n / bins). Equal quantiles give one cut, and a column of one value none.
     const float cut = sorted[(k * sorted.size() + bins - 1) / bins - 1];
     if (cut > (cuts.empty() ? sorted.front() : cuts.back())) cuts.push_back(cut);
   }

@@ -48,6 +48,7 @@ class FeatureMachine : public FeatureTraining {
   }
 
   Status receive(const Message& message) override {
+    // While sums are still to be sent nothing is due to come: a message now would be of another turn.
     if (message.peer != kLabelParty || done() || !to_compute_.empty()) {
       return unexpected_peer(message);
     }
@@ -80,6 +81,7 @@ class FeatureMachine : public FeatureTraining {
       return Error(ErrorCode::unsupported_version, "trees: the label party speaks version " + std::to_string(version) +
                                                        ", expected " + std::to_string(kTreeProtocolVersion));
     }
+    // This party's owner approved settings, among them how much is told (depth, bins). Others are not run.
     if (!(settings == model_.settings)) {
       return Error(ErrorCode::conflict, "trees: the label party has other settings than this party has approved");
     }
@@ -106,6 +108,7 @@ class FeatureMachine : public FeatureTraining {
     }
     std::ranges::move(terms, std::back_inserter(terms_));
     if (terms_.size() < columns_.rows) return {};
+    // Another order in each tree: the label party learns which numbers were best, and not which columns they are of.
     order_ = secret_order(seed_, tree(), static_cast<uint32_t>(candidates_.size()));
     model_.trees.emplace_back(1);
     in_tree_ = true;
@@ -182,6 +185,7 @@ class FeatureMachine : public FeatureTraining {
                                              std::to_string(id) + ", which is no node of this level or has none");
     }
     const auto position = static_cast<size_t>(node - frontier_.nodes().begin());
+    // A second choice for a node would have this party tell the rows of a second candidate.
     if (!own_[position].empty()) {
       return Error(ErrorCode::malformed, "trees: a second choice for node " + std::to_string(id));
     }
@@ -192,6 +196,8 @@ class FeatureMachine : public FeatureTraining {
         return Error(ErrorCode::malformed, "trees: a choice of candidate " + std::to_string(number) + ", there are " +
                                                std::to_string(order_.size()));
       }
+      // The label party sends all numbers that are tied. This party takes the first in its own order, as XGBoost would,
+      // without saying which it was.
       best = std::min(best, order_[number]);
     }
     const Candidate& candidate = candidates_[best];
@@ -221,11 +227,13 @@ class FeatureMachine : public FeatureTraining {
     if (!reader.ok()) return Error(ErrorCode::malformed, "trees: level ends before its numbers");
     COT_ASSIGN(const LevelSplits splits, read_level(reader.rest(), frontier_));
     for (size_t i = 0; i < splits.size(); ++i) {
+      // Both hold the same tree, or a later level is computed on other rows than the label party thinks.
       if (!own_[i].empty() && own_[i] != splits[i]) {
         return Error(ErrorCode::malformed, "trees: the label party did not split node " +
                                                std::to_string(frontier_.nodes()[i].id) + " as it had this party do it");
       }
     }
+    // The digest of all levels so far is the name of what both have trained: resuming compares it.
     shape_.update(message.payload);
     frontier_.split(splits, model_.trees.back());
     ++level_;

@@ -39,6 +39,8 @@ void Frontier::split(const LevelSplits& splits, Tree& tree) {
     for (size_t k = 0; k < nodes_[i].rows.size(); ++k) {
       (bit_of(splits[i], k) ? left : right).rows.push_back(nodes_[i].rows[k]);
     }
+    // Only the smaller child is summed: the other's sums are the parent's less these. That halves the work under
+    // encryption at least.
     computed_.push_back(next.size() + (left.rows.size() <= right.rows.size() ? 0 : 1));
     next.push_back(std::move(left));
     next.push_back(std::move(right));
@@ -67,6 +69,7 @@ Result<LevelSplits> read_level(ByteView bytes, const Frontier& frontier) {
     const ByteView bitmap = rest.first(bitmap_bytes(rows));
     rest = rest.subspan(bitmap.size());
     const size_t left = count_of(bitmap);
+    // An empty child would have no sums, and bits beyond the rows would be a second form of one split.
     if (!is_bitmap_of(bitmap, rows) || left == 0 || left == rows) {
       return wrong("splits node " + std::to_string(frontier.nodes()[i].id) + " of " + std::to_string(rows) +
                    " rows so that a child is empty, or beyond its rows");

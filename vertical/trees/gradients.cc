@@ -23,6 +23,7 @@ int128 fixed(float value) {
 float sigmoid(float margin) { return 1.0f / (std::exp(std::min(-margin, 88.7f)) + 1.0f + kEps); }
 
 void softmax(std::span<float> margins) {
+  // Out of all exponents, so that none overflows.
   const float largest = *std::ranges::max_element(margins);
   double sum = 0;
   for (float& margin : margins) {
@@ -47,12 +48,14 @@ std::vector<std::vector<SumPair>> gradients(const TreeSettings& settings, std::s
     switch (settings.objective) {
       case TreeObjective::binary_logistic:
         p[0] = sigmoid(p[0]);
+        // First and second derivative of the loss by the margin (Chen and Guestrin 2016, section 2.2).
         all[0][row] = {fixed(p[0] - labels[row]), fixed(std::max(p[0] * (1.0f - p[0]), kEps))};
         break;
       case TreeObjective::multi_softprob:
         softmax(p);
         for (size_t k = 0; k < classes; ++k) {
           const float target = labels[row] == static_cast<float>(k) ? 1.0f : 0.0f;
+          // XGBoost doubles the second derivative of a softmax: a bound of the whole Hessian by its diagonal.
           all[k][row] = {fixed(p[k] - target), fixed(std::max(2.0f * p[k] * (1.0f - p[k]), kEps))};
         }
         break;

@@ -141,6 +141,7 @@ class LabelMachine : public LabelTraining {
     encrypted_ = 0;
     if (shared()) shape_.update(model_.shape.view());
     frontier_ = Frontier(rows());
+    // The trees of all classes of one round have the gradients of one moment, as in XGBoost.
     if (class_of_tree() == 0) gradients_ = gradients(model_.settings, labels_, margins_);
     own_sums_.assign(1, left_sums<PlainSums>(columns_, candidates_, frontier_.nodes()[0].rows, terms(), {}));
     for (Peer& peer : peers_) {

@@ -22,7 +22,6 @@ float step_factor(const StrategyRound& round) {
   const double epsilon = static_cast<double>(round.settings[1]), most = static_cast<double>(round.settings[3]);
   const double below = 2 * (round.squared_norm + epsilon);
   const double factor = below > 0 ? round.scalars[0] / below : 1;
-  // At most factor_max: what devices say of their norms cannot be checked behind masks, and a lie lengthens every step.
   return static_cast<float>(std::clamp(factor, 1.0, most));
 }
 

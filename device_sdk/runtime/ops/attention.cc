@@ -91,6 +91,7 @@ Settings settings_of(const OpBuild& build) {
               .k_stride = row,
               .v_stride = row,
               .y_stride = row,
+              // 1 / sqrt(width), as in Vaswani et al. 2017, where the model does not say another.
               .scale = a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<float>(width)),
               .causal = a.is_causal},
              {1, 1, 1, 1}};

@@ -106,6 +106,7 @@ void run_join_statistics(const Step& step, const StepContext&) {
     for (size_t i = 0; i < s.blocks(); ++i) {
       const float* const values = blocks + i * kBlockValues * channels + c;
       const double rows = static_cast<double>(s.block(i).rows), delta = static_cast<double>(values[0]) - joined;
+      // In double, and in the order of blocks: a difference of nearly equal means would lose its digits in float.
       squares += static_cast<double>(values[kNewVariance * channels]) * (rows - 1) +
                  delta * delta * (count * rows / (count + rows));
       count += rows;
