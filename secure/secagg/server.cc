@@ -60,6 +60,8 @@ Status Server::receive(const KeyAdvert& advert) {
   }
   COT_TRY(require(Phase::advertising));
   if (size() == kCohortSizeMax) return fault(Fault::cohort_size, "the roster is full");
+  // Not a security check: devices check every advert of the roster themselves (client_checks.cc). It keeps one device
+  // without a good certificate from making the whole cohort abort.
   COT_TRY(check_advert(parameters_, advert, certificate_is_good_));
   for (const Key32& key : {advert.mask_key, advert.seal_key}) {
     if (keys_.contains(key)) return fault(Fault::duplicate_key, "a key that another device advertises");

@@ -198,6 +198,7 @@ UNTRACKED_WORK = r"\b(TODO|FIXME)\b(?!\(#\d+\))"
 SLEEPS = r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|\b(time\.)?sleep\s*\("
 # A sentence of a comment has its subject first (CONTRIBUTING, Prose).
 RIDDLE = r"(?://+ *|//[^\n]*[.!?:]\"? )(Of|Whom|Whose)\b"
+RIDDLE_IN_TEXT = r"(?m)(?:^(?:[*-] |\d+\. )?|[.!?:] |\| )(Of|Whom|Whose)\b"
 NO_WORDS_CHECK = [r"tests/tidy/"]  # this file and its test spell out what they forbid
 
 STANDARD_C = set("""assert complex ctype dirent dlfcn errno fcntl fenv float immintrin inttypes limits locale math netdb
@@ -396,6 +397,10 @@ def check_words(path, text, code):
             if not code[match.start(1):match.end(1)].strip():  # a comment, or a literal that looks like one
                 yield Problem(path, line_of(text, match.start(1)), "prose",
                               f"{match.group(1)}: a sentence begins with its subject")
+    elif path.endswith(".md"):
+        for match in re.finditer(RIDDLE_IN_TEXT, text):
+            yield Problem(path, line_of(text, match.start(1)), "prose",
+                          f"{match.group(1)}: a sentence begins with its subject")
     yield from find(UNTRACKED_WORK, text, "untracked-work", "write the number of its issue behind it: (#123)")
     yield from find(MACHINE_PATHS, text, "machine-path", "a path of one machine; take it from the caller")
 

@@ -283,6 +283,9 @@ class CheckTreeTest(unittest.TestCase):
             self.bad("base/a.cc", comment + "\n", "prose", comment.count("\n") + 1)
         self.good("base/a.cc", "// The mean of a sum. Often whose.\nbool Of(int Whose);\nint Whom;\n")
         self.bad("scheduler/round/a.cc", "// Of the sum.\n", "prose", 1)  # every folder
+        for text in ["Of the sum.", "* Whose it is.", "A sum. Whom it counts.", "| a | Of two, the first |"]:
+            self.bad("docs/a.md", text + "\n", "prose", 1)
+        self.good("docs/a.md", "Most of two.\n* The one whose sum it is. Office.\n")
 
     def test_a_line_of_code_fits_in_120_columns(self):
         self.good("base/a.cc", "// " + "é" * 117 + "\n")
