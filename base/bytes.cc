@@ -10,6 +10,7 @@ constexpr char kBase64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
+  // Lower case only: the same bytes have one text, as names are compared as text.
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return -1;
 }
@@ -68,6 +69,7 @@ std::string to_base64url(ByteView bytes) {
 }
 
 Result<Bytes> from_base64url(std::string_view text) {
+  // One character is six bits, which are no byte.
   if (text.size() % 4 == 1) return not_text_of("base64url");
   Bytes bytes;
   bytes.reserve(text.size() * 3 / 4);
@@ -83,6 +85,7 @@ Result<Bytes> from_base64url(std::string_view text) {
       bytes.push_back(static_cast<uint8_t>(buffer >> bits));
     }
   }
+  // Bits that are left over are 0, or other texts would mean the same bytes.
   if ((buffer & ((1u << bits) - 1)) != 0) return not_text_of("canonical base64url");
   return bytes;
 }

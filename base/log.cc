@@ -68,6 +68,7 @@ struct AppendValue {
   void operator()(std::string_view text) const { append_json_string(out, text); }
   void operator()(bool value) const { out += value ? "true" : "false"; }
   void operator()(double value) const {
+    // JSON has neither NaN nor infinities.
     if (std::isfinite(value)) append_number(out, value);
     else out += "null";
   }

@@ -81,6 +81,7 @@ bool JsonScanner::end() {
 
 bool JsonScanner::object(const std::function<bool(std::string_view key)>& on_member) {
   if (!take('{')) return fail("an object is expected");
+  // Elements are read by calls within calls: a hostile document must not use up the stack.
   if (++depth_ > kNestingMax) return fail("nested more than " + std::to_string(kNestingMax) + " deep");
   std::string key;
   for (bool more = !take('}'); more;) {

@@ -31,6 +31,7 @@ Result<CertificateStore> CertificateStore::open(std::string directory, Bytes aut
 
 Status CertificateStore::use_given(Bytes given) {
   Result<CertificateStatement> statement = read_device_certificate(own(given), authority_key_);
+  // One of the form before 0.3 is let in: obstacle() says of it what its owner has to do.
   if (!statement && !is_endless_certificate(own(given), authority_key_)) {
     return bad("certificate: is not by this authority for this device's key: have the key " +
                to_hex(signer_.public_key()) + " certified");
@@ -43,6 +44,8 @@ Status CertificateStore::use_given(Bytes given) {
 void CertificateStore::use_stored() {
   if (Result<Bytes> kept = os::read_file(path("certificate"), limits::kCertificateBytesMax)) {
     const auto statement = read_device_certificate(own(*kept), authority_key_);
+    // The newer of the two: an app may give what it was installed with long after a renewal was stored. A file that is
+    // none counts as absent, so that the device asks for another one.
     if (statement && (!statement_ || statement->not_before > statement_->not_before)) {
       certificate_ = *std::move(kept);
       statement_ = *statement;
@@ -54,6 +57,7 @@ void CertificateStore::use_stored() {
 }
 
 WallTime CertificateStore::now(const DeviceClocks& clocks) const {
+  // No earlier than what the authority has signed: a clock that is behind would keep an old list in force.
   const WallTime begun = statement_ ? statement_->not_before : WallTime{};
   const WallTime listed = list_ ? list_->issued_at : WallTime{};
   return certificate_time({.own = clocks.own, .server = clocks.server, .floor = std::max(begun, listed)}, statement_);
@@ -104,6 +108,7 @@ Status CertificateStore::take(Bytes certificate, const Population& population) {
     return bad("certificate: it is for population " + statement->population.value() + ", this device is in " +
                population.value());
   }
+  // A server that replays an older answer must not take a renewal back.
   if (statement_ && statement->not_before < statement_->not_before) {
     return Error(ErrorCode::conflict, "certificate: it began before the one that this device has");
   }
@@ -118,6 +123,7 @@ Status CertificateStore::take(Bytes certificate, const Population& population) {
 Status CertificateStore::take_list(const Bytes& bytes) {
   Result<RevocationList> list = read_revocation_list(bytes, authority_key_);
   if (!list) return refused(list.error().message());
+  // An older list would bring back what was revoked since.
   if (list->number <= list_number()) {
     return refused("list of revoked certificates: number " + std::to_string(list->number) + " is not after number " +
                    std::to_string(list_number()) + ", which this device has seen");

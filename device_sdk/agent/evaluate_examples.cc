@@ -88,6 +88,7 @@ void ExampleEvaluator::add(size_t model, uint32_t label, size_t group, std::span
   const auto classes = static_cast<uint32_t>(output.size());
   const bool answers = std::ranges::all_of(output, [](float value) { return std::isfinite(value); });
   const auto best = static_cast<uint32_t>(std::ranges::max_element(output) - output.begin());
+  // An answer with a NaN is wrong for every label: it is counted in a column of its own.
   const uint32_t predicted = answers ? best : classes;
   double sum = 0;
   for (uint32_t c = 0; c < classes; ++c) {
@@ -126,6 +127,7 @@ void ExampleEvaluator::finish() {
   const double steps =
       std::clamp(harm / static_cast<double>(rules_.evaluation->harm_max), -1.0, 1.0) * kDifferenceSteps;
   const double below = std::floor(steps);
+  // Rounded up or down by chance: the mean over devices is that of the exact values.
   const bool up = Prng::derived(seed_, kDifferenceStream).uniform() < steps - below;
   lanes_[layout_.difference(static_cast<int32_t>(below) + (up ? 1 : 0))] = layout_.device_unit();
 }

@@ -25,6 +25,7 @@ class GradientSum final : public StepRunner {
   }
   void scaled(std::span<const float> gradients) override {
     COT_ASSERT(gradients.size() >= sum_.size());
+    // A step's gradient is the mean over its examples; the last step may have fewer.
     for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += examples_ * static_cast<double>(gradients[i]);
   }
 
@@ -56,6 +57,7 @@ bool GivenPass::is_asked_by(const Plan& plan) {
 }
 
 Result<GivenPass::Cost> GivenPass::plan(const Model& model, const Plan& plan, uint64_t examples) {
+  // A backward pass costs about two forward ones: the gradient of the input, and that of the weights.
   constexpr double kForwardAndBackward = 3;
   Cost cost;
   if (needs_gradient(plan.training.correction.kind)) {

@@ -47,6 +47,7 @@ Result<WorkMeter> WorkMeter::open(const std::string& directory, const DailyLimit
   const Result<Bytes> file = os::read_file(path, kFileBytes);
   if (!file && file.error().code() != ErrorCode::too_large) return file.error();
   const std::optional<DaySpent> spent = file ? spent_of(*file) : std::nullopt;
+  // A file that cannot be read stands for a day that is spent: damage must not give the budget back.
   return WorkMeter(path, limits, spent ? *spent : all_spent(now));
 }
 
@@ -57,6 +58,7 @@ Status WorkMeter::reserve(const WorkAmount& amount, WallTime now) {
     refusal_ = reserved.error();
     return reserved;
   }
+  // Durable before the work begins: if the app dies in the midst of it, what was reserved is spent.
   return keep();
 }
 

@@ -8,6 +8,7 @@ namespace coterie {
 
 Result<HostDataset> HostDataset::make(const coterie_dataset* dataset) {
   if (dataset == nullptr) return Error(ErrorCode::invalid_argument, "dataset must not be NULL");
+  // An app that was built with an older header hands a shorter struct.
   COT_ASSIGN(const coterie_dataset known, known_part(dataset, "dataset"));
   if (known.size == nullptr) return Error(ErrorCode::invalid_argument, "dataset.size is missing");
   if (known.read == nullptr && known.read_example == nullptr) {
@@ -65,6 +66,7 @@ Result<Bytes> HostSigner::sign(ByteView message) const {
   size_t size = signature.size();
   const int failed = signer_.sign(signer_.context, message.data(), message.size(), signature.data(), &size);
   if (failed != 0) return Error(ErrorCode::unavailable, "the app's key could not sign");
+  // The app's word, which is not believed before it is used as a length.
   if (size == 0 || size > signature.size()) {
     return Error(ErrorCode::invalid_argument, "options.signer->sign said that a signature has " + std::to_string(size) +
                                                   " bytes, at most " + std::to_string(signature.size()) + " fit");
@@ -91,6 +93,7 @@ Result<TransportResponse> HostTransport::send(const TransportRequest& request, c
   coterie_http_reply reply;
   reply.sink = &sink;
   const int sent = transport_.send(transport_.context, &c_request, &reply);
+  // No exception may pass through the app's own frames, which can be C: it was caught below, and goes on from here.
   if (reply.thrown) std::rethrow_exception(reply.thrown);
   if (!reply.failed) return reply.failed.error();
   if (cancelled_) return Error(ErrorCode::cancelled, "cancelled by the app");

@@ -42,12 +42,15 @@ void run_adam(const Step& step, const StepContext& context) {
   const auto& o = s.optimizer;
   const auto [g, w, m, v] = step.slice<4>();
   const double rate = context.optimizer.learning_rate * static_cast<double>(s.learning_rate_scale);
+  // Both corrections of Adam's algorithm 1 (Kingma and Ba 2015) are factors here, so that the kernel computes no
+  // powers: w -= step_size m / (sqrt(v) v_scale + epsilon), where epsilon is added to the corrected root.
   const float step_size = to_float(rate / context.optimizer.correction1);
   const float v_scale = to_float(1 / std::sqrt(context.optimizer.correction2));
   if (o.kind == OptimizerKind::adam) {
     context.kernels.adam_step(step.part.size(), {o.beta1, o.beta2, o.epsilon, o.weight_decay, step_size, v_scale}, g, w,
                               m, v);
   } else {
+    // Beside the moments, not through them (Loshchilov and Hutter 2019).
     const float decay = to_float(rate * static_cast<double>(o.weight_decay));
     context.kernels.adamw_step(step.part.size(), {o.beta1, o.beta2, o.epsilon, decay, step_size, v_scale}, g, w, m, v);
   }
@@ -114,6 +117,7 @@ void run_lamb(const Step& step, const StepContext& context) {
   context.kernels.lamb_direction(s.count, lamb, g, w, m, v, direction);
   auto* blocks = reinterpret_cast<double*>(scratch);
   const double w_norm = norm(context, s.count, w, blocks), u_norm = norm(context, s.count, direction, blocks);
+  // The trust ratio (You et al. 2020, algorithm 2). Without the 1 a tensor of zeros would never move.
   const double ratio = w_norm > 0 && u_norm > 0 ? w_norm / u_norm : 1;
   context.kernels.add_scaled(s.count, to_float(-static_cast<double>(s.learning_rate(context)) * ratio), direction, w);
 }
@@ -195,6 +199,7 @@ void emit_update(Program& program, Phase phase, const OptimizerSettings& setting
       return program.emit(phase, kAdadeltaStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
     case OptimizerKind::lion: return program.emit(phase, kLionStep, s, {b.gradient, b.values, b.slot0}, split);
     case OptimizerKind::lamb: {
+      // No split: both norms are of the whole tensor, and must be there before a value changes.
       const BufferId direction = program.add_planned(count * sizeof(float));
       const BufferId blocks = program.add_planned((count + kSquaresBlock - 1) / kSquaresBlock * sizeof(double));
       program.holds(blocks, {.type = ElementType::float64});

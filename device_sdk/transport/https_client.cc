@@ -40,6 +40,7 @@ Result<Origin> parse_url(std::string_view url) {
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), origin.port);
     if (error != std::errc() || end != port.data() + port.size() || origin.port == 0) return bad;
   }
+  // The host goes into a header, where a line break would begin another one.
   const bool clean = std::all_of(origin.host.begin(), origin.host.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
   });
@@ -98,10 +99,13 @@ Result<TransportResponse> HttpsClient::attempt(const TransportRequest& request, 
                                                bool& answer_began) {
   const bool waits = request.body.size() >= kExpectContinueBytes;
   std::string head = head_of(request, waits);
+  // One write: head and body of a small request travel in one packet.
   if (!waits && request.body.size() <= 8 * 1024) head.append(as_text(request.body));
   COT_TRY(socket_->write_all(as_bytes(head), settings_.silence_max));
   Result<ResponseHead> answer = Error(ErrorCode::timed_out, "");
   if (waits) answer = read_head(request.answer_max);  // 100, or the server's refusal
+  // A server may say nothing until it has the body (RFC 9110 section 10.1.1): after the patience the body is sent
+  // anyway.
   if (waits && !answer && answer.error().code() != ErrorCode::timed_out) return answer.error();
   const auto is_interim = [](const ResponseHead& h) { return h.response.status < 200; };
   const bool go_on = !answer || is_interim(*answer);
@@ -153,6 +157,7 @@ Status HttpsClient::read_body(const ResponseHead& head, const BodySink& sink, ui
     COT_ASSIGN(size, read_chunked_body(std::exchange(buffered_, {}), more, pass_on));
     return {};
   }
+  // Without a length a connection that broke looks like an answer that ended. Only a caller who can tell may take it.
   if (!head.content_length && settings_.reads_to_end) return read_to_end(head, sink, size);
   if (!head.content_length) return Error(ErrorCode::malformed, "the server's answer has no length");
   size = *head.content_length;

@@ -116,6 +116,7 @@ Result<uint64_t> read_chunked_body(Bytes bytes, const std::function<Status(Bytes
   for (size_t trailer_bytes = 0;;) {
     COT_ASSIGN(const std::string trailer, read_line());
     if (trailer.empty()) return total;
+    // Nobody reads trailers, and no limit of a body counts them: without one of their own they could go on for ever.
     trailer_bytes += trailer.size();
     if (trailer_bytes > kResponseHeadBytesMax) return not_http();
   }

@@ -97,6 +97,7 @@ Result<std::shared_ptr<TlsTrust>> TlsTrust::make(const std::string& ca_pem) {
   SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_read_ahead(ctx, 1);
   SSL_CTX_set_default_read_buffer_len(ctx, 64 * 1024);
+  // TlsTrust keeps the newest session itself; the library's own cache would keep every one.
   SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(ctx, &keep_session);
   if (ca_pem.empty()) {
@@ -127,6 +128,7 @@ Result<std::unique_ptr<TlsSocket>> TlsSocket::connect(const std::string& host, u
                                                       std::shared_ptr<TlsTrust> trust, Millis patience,
                                                       const std::atomic<bool>* cancel) {
   COT_ASSIGN(const int fd, connect_tcp(host, port, patience, cancel));
+  // A large request is written in pieces: Nagle's algorithm would hold the last one back for an acknowledgement.
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   std::unique_ptr<TlsSocket> socket(new TlsSocket(fd, std::move(trust), cancel));
@@ -149,6 +151,8 @@ Status TlsSocket::handshake(const std::string& host, Millis patience) {
   }
   SSL_set_bio(ssl, bio, bio);
   SSL_set_app_data(ssl, trust_.get());
+  // An address is no name: it must not be sent as one (RFC 6066 section 3), and certificates have a field of its own
+  // for it.
   if (is_numeric_address(host)) {
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str());
   } else {
@@ -213,6 +217,7 @@ bool TlsSocket::is_stale() {
   uint8_t byte = 0;
   size_t count = 0;
   ERR_clear_error();
+  // Bytes that nobody asked for are as bad as an end: the next answer would begin with them.
   const int result = SSL_peek_ex(ssl_.get(), &byte, 1, &count);
   return result == 1 || SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ;
 }

@@ -79,6 +79,7 @@ std::unique_ptr<EventSource> PeerEvents::stream_of(EventReader reader) {
 }
 
 Awaitable<Result<std::string>> PeerEvents::answer(Exchange& exchange) {
+  // Counted from here on: questions whose bodies are still on their way count, too.
   const Counted counted(questions_);
   Result<RequestBody> told = co_await exchange.read_body(kToldBytesMax);
   if (!told) co_return told.error();
@@ -95,6 +96,7 @@ Awaitable<Result<std::string>> PeerEvents::answer(Exchange& exchange) {
   exchange.extend_deadline(question->hold + kAnswerMargin);
   const Instant until = os::monotonic_now() + question->hold;
   for (;;) {
+    // Before the stream is asked: what happens after the question rings again, and is not slept through.
     bell->hush();
     std::optional<std::string> text = stream->next();
     if (!text) co_return std::string();

@@ -12,6 +12,7 @@
 namespace coterie {
 namespace {
 
+// A device's largest message is its sealed shares.
 constexpr uint64_t kMessageBytesMax = limits::kSharesHeaderBytesMax + 128;
 constexpr int64_t kHoldMsMax = 30'000;
 constexpr Millis kAnswerMargin{30'000};
@@ -64,6 +65,7 @@ Awaitable<RoutedResponse> PeerService::handle(Exchange& exchange) {
 }
 
 Awaitable<HttpResponse> PeerService::respond(Exchange& exchange, RoundKey key, std::string_view what) {
+  // `unavailable`, not `not_found`: the device's node asks whoever leads next.
   if (!owning_)
     co_return error_response(Error(ErrorCode::unavailable, "this server keeps no sessions: it does not lead"), {});
   const Result<DeviceId> device = DeviceId::from_hex(exchange.head().header("coterie-device"));

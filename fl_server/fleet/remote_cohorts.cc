@@ -52,6 +52,7 @@ void RemoteCohorts::cohort_receive(const RoundKey& key, const DeviceId& device, 
 
 void RemoteCohorts::cohort_ask(const RoundKey& key, const DeviceId& device, CohortQuestion question, Millis hold,
                                std::function<void(Result<CohortReply>)> answer) {
+  // A device that may wait longer is told "not yet" and asks again: by then another node may lead.
   const Millis held = std::min(hold, kHoldMax);
   PeerRequest request{.url = {}, .headers = headers_of(device), .body = {}, .timeout = held + kMargin};
   request.headers.emplace_back("Coterie-Hold-Ms", std::to_string(held.count()));

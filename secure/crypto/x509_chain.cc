@@ -57,6 +57,7 @@ Result<Store> read_roots(const std::string& pem) {
     ++count;
   }
   ERR_clear_error();
+  // The end of the text left an error behind as well: libcrypto's queue must be empty for whoever asks it next.
   if (count > 0) return store;
   return Error(ErrorCode::invalid_argument, "roots: there is no certificate in PEM among them");
 }
@@ -80,6 +81,7 @@ Status verify_path(const std::vector<Certificate>& certificates, X509_STORE* sto
     if (sk_X509_push(others.get(), certificates[i].get()) == 0) return failed();
   }
   if (X509_STORE_CTX_init(context.get(), store, certificates[0].get(), others.get()) != 1) return failed();
+  // The caller's time: libcrypto would take this machine's clock.
   X509_STORE_CTX_set_time(context.get(), 0, static_cast<time_t>(unix_ms(terms.now) / 1000));
   X509_VERIFY_PARAM* const parameters = X509_STORE_CTX_get0_param(context.get());
   X509_VERIFY_PARAM_set_depth(parameters, static_cast<int>(kChainCertificatesMax));
@@ -89,6 +91,7 @@ Status verify_path(const std::vector<Certificate>& certificates, X509_STORE* sto
     ERR_clear_error();
     return denied(X509_verify_cert_error_string(error));
   }
+  // The path that was found, with its root: a chain may carry certificates that are not on it.
   STACK_OF(X509)* path = X509_STORE_CTX_get0_chain(context.get());
   for (int i = 0; i < sk_X509_num(path); ++i) {
     X509* const certificate = sk_X509_value(path, i);
@@ -123,6 +126,7 @@ Result<Bytes> p256_key_of(X509* certificate) {
   ERR_clear_error();
   char group[32] = "";
   size_t size = 0;
+  // The curve by name: a key with parameters of its own could be on a curve that its owner chose to be weak.
   if (!key || EVP_PKEY_get_group_name(key.get(), group, sizeof group, &size) != 1 ||
       std::string_view(group, size) != "prime256v1") {
     ERR_clear_error();

@@ -12,6 +12,7 @@ constexpr uint32_t kOrigin = 702, kRootOfTrust = 704, kApplicationId = 709;  // 
 
 template <typename Enum>
 Result<Enum> one_of(const DerReader& reader, uint64_t value, Enum last, const std::string& name) {
+  // A level or a state that is not known could be worse than all that are: it is refused, not guessed.
   if (value <= static_cast<uint64_t>(last)) return static_cast<Enum>(value);
   return reader.malformed(name + " has no meaning: " + std::to_string(value));
 }
@@ -105,6 +106,7 @@ Result<AndroidKeyDescription> read_android_key_description(ByteView extension) {
   COT_ASSIGN(const DerReader software, members.sequence("softwareEnforced"));
   COT_ASSIGN(const DerReader hardware, members.sequence("hardwareEnforced"));
   COT_TRY(members.end());
+  // By who says it: an origin that software vouches for is what a rooted phone would write there.
   COT_TRY(read_authorizations(software, false, description));
   COT_TRY(read_authorizations(hardware, true, description));
   return description;

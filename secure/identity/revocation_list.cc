@@ -34,6 +34,7 @@ Status check_range(const RevocationList& list, ErrorCode code) {
     return bad("it has " + std::to_string(list.serials.size()) + " serials, at most " + std::to_string(kRevokedMax) +
                " fit: leave out those that have ended");
   }
+  // A list has one form, and names() searches by halves.
   if (!ascends(list.serials)) return bad("its serials must ascend, each once");
   return {};
 }

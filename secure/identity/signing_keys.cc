@@ -103,6 +103,7 @@ bool follow_key_statements(PinnedKeys& keys, const std::vector<KeyStatement>& st
   for (const KeyStatement& statement : statements) {
     // Only from the newest key on: whoever has got hold of an old key cannot lead a device to a key of their own.
     if (keys.newest.empty() || statement.before != keys.newest) continue;
+    // Known ones are told first: the same statements come again and again, and a signature is what costs.
     const bool is_known = ends_keys(statement) ? keys.retiring.empty() : is_retiring(keys, statement.after);
     if (is_known || !key_statement_is_valid(statement)) continue;
     has_new = true;

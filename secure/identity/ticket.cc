@@ -14,6 +14,7 @@ constexpr size_t kClaimsBytes = 1 + 8 + 4 + 16 + 8;
 constexpr size_t kTagBytes = 32;
 constexpr size_t kHandedBytesMin = 8 + 32 + 1;
 constexpr size_t kJobBytesMax = 64;
+// Both are by one key: domains keep a receipt from being shown as a ticket.
 constexpr std::string_view kTicketDomain = "coterie ticket 1";
 constexpr std::string_view kReceiptDomain = "coterie receipt 1";
 
@@ -91,6 +92,7 @@ Result<TicketClaims> open_ticket(ByteView ticket, const MacKey& key, const Devic
   rest = rest.subspan(claims.device.bytes.size());
   claims.not_after = wall_time_from_unix_ms(take<int64_t>(rest));
   if (ticket[0] == kVersionOfBuffered) claims.handed = take_handed(rest);
+  // The request's signature has shown who asks: a ticket that was stolen is of no use to anybody else.
   if (claims.device != holder) return Error(ErrorCode::permission_denied, "ticket: belongs to another device");
   return claims;
 }

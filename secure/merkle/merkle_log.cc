@@ -22,6 +22,8 @@ void MerkleLog::append(const Digest& leaf) {
     if (level == levels_.size()) levels_.emplace_back();
     std::vector<Digest>& row = levels_[level];
     row.push_back(hash);
+    // A node is made when its second child is there, and never changes. What is left over at the right end changes with
+    // each leaf, so it is hashed when somebody asks.
     if (row.size() % 2 == 1) return;
     hash = merkle_node(row[row.size() - 2], row.back());
   }
@@ -29,6 +31,7 @@ void MerkleLog::append(const Digest& leaf) {
 
 Digest MerkleLog::hash_of(uint64_t begin, uint64_t end) const {
   const uint64_t count = end - begin;
+  // Full subtrees are all kept. Their begin is a multiple of their size, as every split is at a power of two.
   if (std::has_single_bit(count)) return levels_[static_cast<size_t>(std::countr_zero(count))][begin / count];
   const uint64_t middle = begin + split_of(count);
   return merkle_node(hash_of(begin, middle), hash_of(middle, end));
@@ -63,6 +66,7 @@ Result<std::vector<Digest>> MerkleLog::consistency_proof(uint64_t before, uint64
   std::vector<Digest> proof;
   if (before == 0 || before == size) return proof;
   uint64_t begin = 0, end = size;
+  // Down to the subtree that ends where the older log ended: it is part of both logs.
   while (before != end) {
     const uint64_t middle = begin + split_of(end - begin);
     const bool is_left = before <= middle;

@@ -19,6 +19,8 @@ Status verify_inclusion(const Digest& leaf, uint64_t index, uint64_t size, std::
   Digest hash = leaf;
   for (const Digest& sibling : proof) {
     if (last == 0) return fails;
+    // A right child has its sibling at the left. So has the last node of an odd level, but some levels further up: it
+    // had none in its own.
     if (node % 2 == 1 || node == last) {
       hash = merkle_node(sibling, hash);
       while (node % 2 == 0 && node != 0) {

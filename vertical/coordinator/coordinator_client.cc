@@ -39,6 +39,8 @@ Result<std::unique_ptr<ByteStream>> meet_at_coordinator(const CoordinatorDoor& d
                                                         bool is_label_party, const LinkPatience& patience) {
   COT_ASSIGN(std::unique_ptr<ByteStream> stream, dial(door, patience));
   COT_ASSIGN(const JobView view, ask(*stream, {.kind = RequestKind::join, .job = job, .digest = manifest}));
+  // The coordinator relays; what this party has approved is not its to say. An answer about another job would have the
+  // party run that one.
   if (view.state != JobState::running || view.job != job || view.manifest != manifest) {
     return Error(ErrorCode::malformed, "coordinator: it speaks of another job, or of one that does not run");
   }
@@ -69,6 +71,7 @@ Result<Bytes> sign_approval(const std::string& key_file, const VerticalJobId& jo
   const std::unique_ptr<EVP_PKEY, decltype([](EVP_PKEY* key) { EVP_PKEY_free(key); })> key(
       PEM_read_bio_PrivateKey(bio, nullptr, nullptr, nullptr));
   BIO_free(bio);
+  // The key is parsed: its text must not stay in memory that is given back.
   OPENSSL_cleanse(pem->data(), pem->size());
   if (!key) return tls_error("cannot use the private key " + key_file);
   const bool is_ed25519 = EVP_PKEY_get_base_id(key.get()) == EVP_PKEY_ED25519;

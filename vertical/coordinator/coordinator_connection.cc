@@ -56,6 +56,7 @@ void read_key(const X509* certificate, PeerIdentity& peer) {
 std::unique_ptr<CoordinatorConnection> CoordinatorConnection::accept(SSL_CTX* context, int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  // A party may compute for an hour without a byte. Probes tell that from a machine that died and would hold its place.
   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   SSL* const ssl = SSL_new(context);
   BIO* const bio = make_socket_bio(fd);
@@ -91,6 +92,7 @@ Progress CoordinatorConnection::receive_request() {
     header_bytes_ += count;
     if (header_bytes_ < header_.size()) continue;
     const Result<RequestHeader> header = read_request_header(header_);
+    // Not dropped here: the machine refuses a request that does not decode, and says so.
     if (!header) return Progress::moved;
     kind_ = header->kind;
     payload_.resize(header->length);
@@ -136,6 +138,7 @@ Progress CoordinatorConnection::blocked_or_ended(int result) {
   const int error = SSL_get_error(ssl_.get(), result);
   wants_out_ = error == SSL_ERROR_WANT_WRITE;
   if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return Progress::blocked;
+  // After such an error libssl must not be called for this connection again, not even to say goodbye.
   if (error != SSL_ERROR_ZERO_RETURN) is_broken_ = true;
   return Progress::ended;
 }

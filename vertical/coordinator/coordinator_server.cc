@@ -81,6 +81,7 @@ class Server final : public CoordinatorServer {
       COT_TRY(wait());
       COT_TRY(accept_all());
       std::vector<ConnectionId> ids;
+      // A copy: serving one connection may close others.
       for (const auto& [id, connection] : connections_) ids.push_back(id);
       for (const ConnectionId id : ids) COT_TRY(serve(id));
       is_busy_ = false;
@@ -174,6 +175,7 @@ class Server final : public CoordinatorServer {
       switch (connection.read(byte, count)) {
         case Progress::blocked: return {};
         case Progress::ended: break;
+        // Whoever waits has nothing to say yet: what comes now would be lost, or taken for words to the other party.
         case Progress::moved: return perform(machine_.spoke_early(id, now()));
       }
     }
@@ -266,6 +268,7 @@ class Server final : public CoordinatorServer {
   }
 
   Status perform(const CoordinatorEffects& effects) {
+    // Stored before anybody hears of it: what a party was told is still so after a crash.
     for (const VerticalJobId& job : effects.remove) COT_TRY(store_.remove(job));
     for (const JobRecord& record : effects.store) COT_TRY(store_.put(record));
     std::vector<ConnectionId> lost;
@@ -287,6 +290,7 @@ class Server final : public CoordinatorServer {
       }
       pairs_.emplace(two.label, Pair{.ids = {two.label, two.feature},
                                      .moves = {RelayPipe(limits_.buffer_bytes), RelayPipe(limits_.buffer_bytes)}});
+      // One of the two could not be told: the other would wait for its words for ever.
       if (!lost.empty()) must_find(pairs_, two.label, kPairIsHeld).is_over = true;
     }
     std::vector<VerticalJobId> undealt;
@@ -306,12 +310,14 @@ class Server final : public CoordinatorServer {
         connected.frames = std::make_unique<DealtFrames>(std::move(dealing));
       }
     }
+    // Behind the answers: a connection may be answered and closed at once.
     for (const ConnectionId id : effects.closes) {
       const auto found = connections_.find(id);
       if (found == connections_.end()) continue;
       if (found->second.phase == Phase::paired) pairs_.erase(found->second.pair);
       connections_.erase(found);
     }
+    // At the end: what the machine does about it may close what was looked at above.
     for (const VerticalJobId& job : undealt) COT_TRY(perform(machine_.dealer_lost(job, now())));
     return {};
   }

@@ -145,6 +145,7 @@ Result<Request> read_request(RequestKind kind, ByteView payload) {
     for (uint32_t* number : {&shape.rows, &shape.label_columns, &shape.feature_columns, &shape.batch, &shape.epochs}) {
       *number = reader.u32();
     }
+    // The dealer's work follows from the shape: it is in range before anybody deals.
     if (Status status = check_regression_shape(shape); !status) return malformed(status.error().message());
     request.session = reader.digest();
     request.first_step = reader.u32();

@@ -7,9 +7,11 @@
 namespace coterie::vertical {
 
 ByteView DealtFrames::waiting() {
+  // One frame at a time: a dealing is larger than memory, and a slow party then waits for nobody else.
   if (gone_ == frame_.size() && !is_over_) {
     const std::optional<Message> message = std::visit([](auto& dealing) { return dealing.next(); }, dealing_);
     is_over_ = !message;
+    // What is dealt opens what the parties say to each other masked.
     wipe(frame_);
     frame_.clear();
     gone_ = 0;

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kStateNames = {"created", "approved",  "running", "done",
                                                          "failed",  "cancelled", "paused"};
+// With its zero byte: no domain is the beginning of another.
 constexpr std::string_view kApprovalDomain("coterie vertical approval 1\0", 28);
 
 }  // namespace

@@ -24,6 +24,7 @@ ByteView RelayPipe::waiting() const { return ByteView(ring_).subspan(first_, std
 void RelayPipe::sent(size_t bytes) {
   COT_ASSERT(bytes <= waiting().size());
   used_ -= bytes;
+  // An empty ring begins at its front again: the next read has all of it in one piece.
   first_ = used_ == 0 ? 0 : (first_ + bytes) % ring_.size();
 }
 

@@ -105,6 +105,7 @@ Status RegressionParty::hear_columns(const Message& message) {
 
 void RegressionParty::step_is_done() {
   ++steps_done_;
+  // After the last step the model itself is what is kept.
   if (steps_done_ % kCheckpointSteps != 0 || steps_done_ == plan_.steps()) return;
   const std::span<const Word> own = share_->own_weights(), peer = share_->peer_weights();
   checkpoint_ = RegressionCheckpoint{.steps = steps_done_,

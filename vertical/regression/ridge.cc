@@ -170,6 +170,8 @@ class LabelRidge final : public RidgeParty {
     if (!has_heard_columns()) {
       const uint32_t chunk = heard_;
       COT_ASSIGN(const std::vector<WideWord> masked, read_columns(message));
+      // With the label party's table A and mask U, the peer's B and V: A^T B = A^T (B - V) + (A - U)^T V + U^T V. This
+      // party computes the first term, the peer the second, and the dealer gives shares of the third.
       add_product(product_, own_values(chunk), own_width(), masked, peer_width());
       if (!has_heard_columns()) return {};
       const std::vector<WideWord> shares = product_shares(*seed_, plan_);
@@ -204,6 +206,7 @@ class LabelRidge final : public RidgeParty {
   void solve() {
     const size_t own = plan_.label_width() - 1, theirs = plan_.feature_width(), size = own + theirs;
     const std::vector<double> all = moments(table_, own + 1, plan_.rows());
+    // [own columns and the intercept | the peer's columns], row-major; only the lower half is read.
     std::vector<double> matrix(size * size), right(size);
     for (size_t i = 0; i < own; ++i) {
       for (size_t j = 0; j < own; ++j) matrix[i * size + j] = all[i * (own + 1) + j];
@@ -276,6 +279,7 @@ class FeatureRidge final : public RidgeParty {
     if (!has_heard_columns()) {
       const uint32_t chunk = heard_;
       COT_ASSIGN(const std::vector<WideWord> masked, read_columns(message));
+      // (A - U)^T V, the second term of what the label party adds up.
       add_product(product_, masked, peer_width(), table_masks(*seed_, chunk, plan_.rows_of(chunk), own_width()),
                   own_width());
       return {};

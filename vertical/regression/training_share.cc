@@ -76,6 +76,8 @@ std::vector<Word> TrainingShare::masked_margins(std::span<const Word> opened_wei
     const int32_t* const values = &own_[(first_ + i) * own];
     const Word* const value_masks = &own_masks_[(first_ + i) * own];
     const Word* const peer_values = &peer_[(first_ + i) * peer];
+    // The header's formula twice: for this party's columns with the peer's share of their weights, and for the peer's
+    // columns with this party's share. What was dealt is U r; masks hide the sum from the peer.
     Word sum = margins[i] + dealt_->margins[i] - masks[i];
     for (size_t c = 0; c < own; ++c) sum += word_of(values[c]) * own_weights_[c] + value_masks[c] * opened_weights[c];
     for (size_t c = 0; c < peer; ++c) sum += peer_values[c] * peer_weights_[c];
@@ -99,6 +101,7 @@ std::vector<Word> TrainingShare::masked_residuals(std::span<const Word> peer_mas
         sigmoid.shares(own_masked_margins_[i] + peer_masked_margins[i], all.subspan(i * kSineWords, kSineWords));
     residuals_[i] = row.residual;
     edge_ += row.edge;
+    // The shares are of sigmoid(z) - 1/2; one party alone adds 1/2 - label.
     if (is_label()) residuals_[i] += to_ring(scale * (0.5 - double{labels_[first_ + i]}), plan_.residual_bits());
     masked[i] = residuals_[i] - masked[i];
   }
@@ -154,6 +157,8 @@ void TrainingShare::change_weights(std::span<const Word> peer_masked_changes) {
     Word& weight = c < label.size() ? label[c] : feature[c - label.size()];
     const Word opened = own_masked_changes_[c] + peer_masked_changes[c];
     weight -= truncated_share(opened, {.high = dealt[2 * c], .top = dealt[2 * c + 1]}, is_label());
+    // Both parties see what is opened: its digest is the same at both while they train the same model, and resuming
+    // compares it.
     for (int shift = 0; shift < 64; shift += 8) chain.push_back(static_cast<uint8_t>(opened >> shift));
   }
   opened_ = sha256(chain);

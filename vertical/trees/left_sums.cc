@@ -12,6 +12,7 @@ std::vector<Candidate> candidates_of(const BinnedColumns& columns) {
     const bool misses = std::ranges::find(columns.bins[column], kMissingBin) != columns.bins[column].end();
     const auto end = static_cast<int16_t>(misses ? last_bin + 1 : last_bin);
     for (int16_t cut = 0; cut < end; ++cut) candidates.push_back({column, cut, false});
+    // Downwards, and behind those with missing values at the right: as XGBoost looks at them.
     for (auto cut = static_cast<int16_t>(last_bin - 1); misses && cut >= -1; --cut) {
       candidates.push_back({column, cut, true});
     }

@@ -85,6 +85,7 @@ class LabelScorer : public LabelPrediction {
       writer.u32(rows);
       outbox_.push_back(tree_message(peer, TreeMessage::ask, writer));
     }
+    // All leaves are open until a party closes one: a row's leaf is the one that every party leaves open.
     open_.assign(size_t{rows} * row_bytes_, 0xff);
   }
 

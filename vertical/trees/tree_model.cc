@@ -89,6 +89,7 @@ Result<Model> read_part(ByteView bytes, std::string_view magic, TreesOf of) {
   }
   for (uint32_t number = 0; number < trees; ++number) {
     const uint32_t nodes = reader.u32();
+    // A binary tree of depth d has at most 2^(d + 1) - 1 nodes: nothing larger is reserved.
     if (nodes == 0 || nodes >= 2u << model.settings.depth) {
       return wrong("tree " + std::to_string(number) + " has " + std::to_string(nodes) + " nodes");
     }

@@ -93,6 +93,7 @@ constexpr StepKindOf<Settings> kBackwardInputStep{"dense.backward_input", run_ba
 void run_backward_weights(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& [x, dy, dw, dbias, scratch] = step.take<5>();
+  // Parts are rows of dw [in, out], and the bias has none: the first part makes it.
   float* const dbias_once = step.part.begin == 0 ? dbias : nullptr;
   context.kernels.dense_backward_weights_part(s.shape, step.part, x, dy, dw, dbias_once, scratch);
 }

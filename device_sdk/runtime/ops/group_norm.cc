@@ -102,6 +102,7 @@ void emit_backward_parameters(OpBuild& build, const Settings& s, BufferId dy) {
   const uint64_t bytes = s.shape.channels * sizeof(float);
   if (dscale == kNoBuffer) dscale = build.scratch(bytes);
   if (dbias == kNoBuffer) dbias = build.scratch(bytes);
+  // Parts are ranges of channels: each sums its own over all examples and positions, in their order.
   build.emit(kBackwardParametersStep, s, {build.input(0), build.saved(0), build.saved(1), dy, dscale, dbias},
              build.split(s.shape.channels, kColumnGrain));
 }

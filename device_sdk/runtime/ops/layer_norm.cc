@@ -96,6 +96,7 @@ void backward(OpBuild& build) {
   const Settings s = settings_of(build);
   const BufferId x = build.input(0), dy = build.output_gradient(), inverse_stddev = build.saved(0);
   const BufferId mean = build.op().kind == OpKind::layer_norm ? build.saved(1) : kNoBuffer;
+  // Parts are ranges of features: each sums its own over all rows, in their order, so that threads change no bit.
   if (build.needs_gradient(1) || build.needs_gradient(2)) {
     build.emit(kBackwardParametersStep, s,
                {x, mean, inverse_stddev, dy, build.input_gradient(1), build.input_gradient(2)},
