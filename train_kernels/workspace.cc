@@ -119,6 +119,8 @@ size_t conv2d_backward_input_prepared_bytes(const Conv2dShape& s) {
   if (s.is_depthwise() || gradient_is_fft(s)) return 0;
   if (s.is_pointwise()) return dense_backward_input_prepared_bytes(s.as_dense());
   if (!gradient_is_convolution(s)) return s.filters * s.taps() * sizeof(float);
+  // dx is a convolution of dy [N, OH, OW, F] with the taps turned round, where channels and filters have changed
+  // places.
   const Conv2dShape turned = convolution_of_gradient(s);
   if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); outputs != 0)
     return winograd_weight_floats(turned, outputs) * sizeof(float);

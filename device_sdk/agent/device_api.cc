@@ -169,6 +169,7 @@ Outcome<EnrollReply> DeviceApi::enroll(const std::string& token, const std::stri
                         .public_key = signer_.public_key(),
                         .proof = {},
                         .sdk_version = sdk_version};
+  // Without the proof one could enroll a key that is another device's.
   Result<Bytes> proof = signer_.sign(as_bytes(enrollment_proof_text(token, message.public_key)));
   if (!proof) return Failure{proof.error(), {}};
   message.proof = std::move(*proof);

@@ -16,6 +16,7 @@ std::vector<uint32_t> keep_largest(uint64_t count, std::span<float> values) {
   const auto last = magnitudes.begin() + static_cast<std::ptrdiff_t>(count - 1);
   std::ranges::nth_element(magnitudes, last, std::greater<>());
   const float least = *last;
+  // Among equals the first: exactly `count` are kept, as an update's length must not tell what is in it.
   uint64_t equal_left = count - static_cast<uint64_t>(std::ranges::count_if(
                                     values, [least](float value) { return std::abs(value) > least; }));
   std::vector<uint32_t> indices;

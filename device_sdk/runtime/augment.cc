@@ -106,6 +106,7 @@ void AugmentedSource::set_epoch(uint64_t epoch) {
 }
 
 Prng AugmentedSource::random_of(uint64_t index) const {
+  // By epoch and index alone: an example is the same in whatever order examples are read, after a resume as well.
   return Prng::derived(Prng::derived(seed_, epoch_).next(), index);
 }
 
@@ -181,6 +182,7 @@ Status AugmentedSource::mix(uint64_t index, Prng& random, const Example& to) {
   const float alpha = is_cutmix ? augmentation_.cutmix : augmentation_.mixup;
   double lambda = beta_symmetric(random, static_cast<double>(alpha));
   const uint64_t partner = random.below(size());
+  // The partner looks as it does in its own turn of this epoch.
   Prng partners = random_of(partner);
   COT_TRY(read_alone(partner, partners, to, partner_, {&partner_bytes, 1}));
   const std::span<float> image = to.features(), target = to.targets();
@@ -190,6 +192,7 @@ Status AugmentedSource::mix(uint64_t index, Prng& random, const Example& to) {
       const auto begin = static_cast<std::ptrdiff_t>((y * size_.width + box.left) * channels_);
       std::copy_n(partner_.begin() + begin, box.width * channels_, image.begin() + begin);
     }
+    // The share that is left, not the one that was drawn: the box was cut at the image's edges (Yun et al. 2019).
     lambda = 1 - static_cast<double>(box.height * box.width) / static_cast<double>(size_.height * size_.width);
   } else {
     const auto own = static_cast<float>(lambda), other = static_cast<float>(1 - lambda);
@@ -203,6 +206,7 @@ Status AugmentedSource::mix(uint64_t index, Prng& random, const Example& to) {
       return Error(ErrorCode::invalid_argument, "example " + std::to_string(index) + " or " + std::to_string(partner) +
                                                     " has a label outside [0, " + std::to_string(target.size()) + ")");
     }
+    // Added: both examples may be of one class.
     target[static_cast<size_t>(label)] += static_cast<float>(part);
   }
   return {};

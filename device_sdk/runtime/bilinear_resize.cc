@@ -38,6 +38,7 @@ void BilinearResize::Taps::aim(size_t from, size_t first) {
     const auto begin = static_cast<size_t>(std::max(0.0, std::floor(centre - reach)));
     const size_t end = std::min(from, static_cast<size_t>(std::floor(centre + reach)) + 1);
     COT_ASSERT(end > begin && end - begin <= most);
+    // Weights add up to 1 at the image's edges, too, where the triangle is cut off.
     double sum = 0;
     for (size_t x = begin; x < end; ++x) sum += weight_of(x, centre);
     for (size_t x = begin; x < end; ++x) {
@@ -60,6 +61,7 @@ void BilinearResize::run(std::span<const float> from, std::span<float> to) {
   const size_t height = rows_.firsts.size(), width = columns_.firsts.size();
   COT_ASSERT(from.size() == from_.height * from_.width * channels_);
   COT_ASSERT(to.size() == height * width * channels_);
+  // Columns first, into narrowed_ [from height, to width, channels], then rows: two passes of few taps.
   const size_t row = width * channels_;
   std::fill(narrowed_.begin(), narrowed_.end(), 0.0f);
   for (size_t y = box_.top; y < box_.top + box_.height; ++y) {

@@ -83,6 +83,7 @@ Result<std::vector<ChannelRange>> channel_ranges(const ModelGraph& graph, const 
       const TensorInfo& tensor = graph.tensors[i];
       if (tensor.role != TensorRole::parameter || !name_matches(update.pattern, tensor.name)) continue;
       found = true;
+      // The first pattern that matches counts.
       if (!ranges[i].is_all()) continue;
       COT_ASSIGN(ranges[i], range_in(tensor, update));
     }

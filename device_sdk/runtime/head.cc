@@ -56,6 +56,8 @@ uint64_t values_in(const TensorInfo& tensor) {
 
 void draw(const TensorInfo& tensor, Prng& random, float* values) {
   if (tensor.shape.size() == 1) return;  // a bias: zeros
+  // A weight is [.., in, out], and its deviation sqrt(2 / fan_in) keeps the variance of what passes a relu (He et al.
+  // 2015).
   const uint64_t count = values_in(tensor), fan_in = count / static_cast<uint64_t>(tensor.shape.back());
   const double deviation = std::sqrt(2.0 / static_cast<double>(fan_in));
   for (uint64_t i = 0; i < count; ++i) values[i] = static_cast<float>(random.normal() * deviation);

@@ -108,9 +108,11 @@ void forward(OpBuild& build) {
 void backward_of(OpBuild& build, size_t operand) {
   if (!build.needs_gradient(operand)) return;
   Settings s = settings_of(build, operand);
+  // The gradient of a single number is a sum over all elements, which has no parts.
   s.is_elementwise = s.is_elementwise && s.loops.stride[operand][0] != 0;
   const bool is_sum = s.function == Binary::add || s.function == Binary::sub;
   const bool is_whole = build.input_shape(operand) == build.output_shape();
+  // The derivative is 1: the output's gradient is the operand's, without a copy.
   if (is_sum && is_whole && !(s.function == Binary::sub && operand == 1)) return build.pass_gradient(operand);
   // What the kernel does not read need not be kept.
   const bool is_product = s.function == Binary::mul;

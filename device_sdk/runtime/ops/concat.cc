@@ -58,6 +58,7 @@ Parts parts_of(const Shape& whole, size_t axis, std::span<const int64_t> sizes) 
   Parts parts{.copies = {}, .count = elements(whole)};
   ptrdiff_t offset = 0;
   for (const int64_t size : sizes) {
+    // The whole is a matrix [rows, stride], row-major; a part is `run` of its columns.
     const size_t run = static_cast<size_t>(size) * inner;
     Copy copy{.loops = {}, .y_offset = offset};
     copy.loops.rank = 2;

@@ -22,6 +22,8 @@ void run_factors(const Step& step, const StepContext&) {
   const auto& [scale, norm_bias, mean, variance, bias, factors, folded_bias] = step.take<7>();
   for (size_t f = 0; f < s.filters(); ++f) {
     const auto value = [f](const float* values) { return static_cast<double>(values[f]); };
+    // scale (w x + bias - mean) / sqrt(variance + epsilon) + norm_bias: the factor goes into w, the rest into the bias.
+    // In double, so that each is rounded once.
     const double factor = value(scale) / std::sqrt(value(variance) + static_cast<double>(s.epsilon));
     const double above_mean = (bias == nullptr ? 0 : value(bias)) - value(mean);
     factors[f] = static_cast<float>(factor);

@@ -24,6 +24,7 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   if (a.axes.empty()) return does_not_fit("must reduce at least one axis");
   Shape y = x;
   int64_t end = static_cast<int64_t>(x.size());
+  // From the last one: what is erased moves none of those that are still to come.
   for (size_t i = a.axes.size(); i-- > 0;) {
     const int64_t axis = a.axes[i];
     if (axis < 0 || axis >= end) {
@@ -82,6 +83,7 @@ void forward(OpBuild& build) { build.emit(kForwardStep, settings_of(build), {bui
 
 void backward(OpBuild& build) {
   const Settings s = settings_of(build);
+  // Gradients of sums and means do not depend on values: x and y then need not be kept.
   const bool reads_values = s.function != Reduction::sum && s.function != Reduction::mean;
   const BufferId x = reads_values ? build.input(0) : kNoBuffer, y = reads_values ? build.output() : kNoBuffer;
   build.emit(kBackwardStep, s, {x, y, build.output_gradient(), build.input_gradient(0)});

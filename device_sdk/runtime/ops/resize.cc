@@ -98,6 +98,7 @@ void for_each_pixel(const Settings& s, const Visit& visit) {
     for (const Source& row : s.rows) {
       for (const Source& column : s.columns) {
         const auto at = [&](size_t h, size_t w, float weight) {
+          // Nothing is read with weight 0: nearest has one pixel, and 0 times a NaN beside it would be one.
           if (weight != 0) visit(((n * s.in_h + h) * s.in_w + w) * s.channels, y, weight);
         };
         at(row.low, column.low, (1 - row.weight) * (1 - column.weight));
