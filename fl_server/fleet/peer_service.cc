@@ -65,7 +65,7 @@ Awaitable<RoutedResponse> PeerService::handle(Exchange& exchange) {
 }
 
 Awaitable<HttpResponse> PeerService::respond(Exchange& exchange, RoundKey key, std::string_view what) {
-  // `unavailable`, not `not_found`: the device's node asks whoever leads next.
+  // `unavailable`, not `not_found`: the device asks again, and its node looks up who leads then.
   if (!owning_)
     co_return error_response(Error(ErrorCode::unavailable, "this server keeps no sessions: it does not lead"), {});
   const Result<DeviceId> device = DeviceId::from_hex(exchange.head().header("coterie-device"));

@@ -116,6 +116,7 @@ struct GradientOfDividend {
 };
 struct GradientOfDivisor {
   HWY_INLINE Vector operator()(Vector a, Vector b, Vector dy) const {
+    // Not dy a / b^2: the square of a small b would be 0, and that of a large one infinite.
     return hn::Neg(hn::Div(hn::Mul(dy, hn::Div(a, b)), b));
   }
 };

@@ -7,7 +7,7 @@
 namespace coterie::vertical {
 
 ByteView DealtFrames::waiting() {
-  // One frame at a time: a dealing is larger than memory, and a slow party then waits for nobody else.
+  // One frame at a time: a dealing is larger than memory, and a slow party holds back its own alone.
   if (gone_ == frame_.size() && !is_over_) {
     const std::optional<Message> message = std::visit([](auto& dealing) { return dealing.next(); }, dealing_);
     is_over_ = !message;

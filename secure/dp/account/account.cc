@@ -120,6 +120,7 @@ Result<PrivacyAccount> account_for(const Composition& composition, double delta)
   account.rho = rho_of(composition);
   account.assumptions = assumptions_of(composition);
   account.epsilon = kInfinity;
+  // Each is an upper bound of the same epsilon, so the least of them holds.
   for (const auto& [bound, name] : {std::pair(&account.exact, "exact"), {&account.pld, "pld"}, {&account.rdp, "rdp"}}) {
     if (!bound->epsilon || (!account.method.empty() && *bound->epsilon >= account.epsilon)) continue;
     account.epsilon = *bound->epsilon;

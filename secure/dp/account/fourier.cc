@@ -82,6 +82,7 @@ void RealFourier<Real>::forward(std::span<const Real> values, std::span<std::com
   const size_t half = size_ / 2;
   for (size_t i = 0; i < half; ++i) spectrum[i] = {values[2 * i], values[2 * i + 1]};
   transform<false>(spectrum.data());
+  // Frequencies 0 and size / 2 of real values are real: the transform of half the size has both in one number.
   const Complex first = spectrum[0];
   spectrum[0] = first.real() + first.imag();
   spectrum[half] = first.real() - first.imag();
