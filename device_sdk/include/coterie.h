@@ -238,7 +238,7 @@ typedef struct coterie_conditions {
  *
  * A day is one of UTC by the device's own clock; one that is set back gives no second budget. What was spent is kept in
  * the state directory, charged before it is spent: an app that is killed has counted too much, never too little. Who
- * removes the directory begins at nothing. CPU time is that of the thread which steps the client. Of each budget a part
+ * removes the directory begins at nothing. CPU time is that of the thread which steps the client. A part of each budget
  * is kept back, so that it is never exceeded: a second of CPU time (more, where one action took more), and 64 KiB down.
  * Bytes are those of HTTP; TLS and TCP add to them. */
 typedef struct coterie_requirements {
@@ -331,7 +331,7 @@ typedef struct coterie_options {
 } coterie_options;
 
 #define COTERIE_AUTHORITY_KEY_BYTES 32
-/* Of the form before 0.3, which has no end: a client opens with one, and its device counts as not certified. */
+/* The form before 0.3, which has no end: a client opens with one, and its device counts as not certified. */
 #define COTERIE_CERTIFICATE_BYTES 64
 #define COTERIE_CERTIFICATE_BYTES_MAX 1024
 #define COTERIE_PUBLIC_KEY_BYTES_MAX 65
@@ -435,7 +435,7 @@ typedef struct coterie_progress {
   uint64_t training_examples;
   double training_loss; /* mean over those examples; 0 before the first */
   coterie_hold hold;    /* of HELD; NONE else */
-  /* Of a plan with early stopping, in the round under way: examples that are held out, their lowest mean loss so far (0
+  /* With early stopping, in the round under way: examples that are held out, their lowest mean loss so far (0
      before the first epoch's end), and whether training ended for it. The server learns none of it. */
   uint64_t validation_examples;
   double validation_loss;
@@ -463,7 +463,7 @@ COTERIE_API coterie_status coterie_client_run(coterie_client* client, uint64_t r
 /* From any thread: ends a step or run under way, soon; and every later one at once, until the client is closed. */
 COTERIE_API void coterie_client_cancel(coterie_client* client);
 
-/* One sentence about the last thing that went wrong; "" if nothing did. Of a NULL client: that it is NULL. */
+/* One sentence about the last thing that went wrong; "" if nothing did. A NULL client's says that it is NULL. */
 COTERIE_API const char* coterie_client_last_error(const coterie_client* client);
 
 /* ---- Logs -----------------------------------------------------------------------------------------------------------

@@ -96,8 +96,8 @@ COTERIE_API coterie_status coterie_model_replace_head(coterie_model* model, cons
 COTERIE_API coterie_status coterie_model_predict(coterie_model* model, const coterie_values* inputs, size_t input_count,
                                                  size_t example_count, float* output, size_t output_count);
 
-/* How good it is on these examples. Of the options, loss, what belongs to it, batch_size, memory_bytes_max, threads and
- * what `augment` resizes and normalises count; NULL is all defaults. Errors: INVALID_ARGUMENT (the data or the loss
+/* How good it is on these examples. Options that count: loss, what belongs to it, batch_size, memory_bytes_max, threads
+ * and what `augment` resizes and normalises; NULL is all defaults. Errors: INVALID_ARGUMENT (the data or the loss
  * does not fit), UNAVAILABLE (the data set's `read`), TOO_LARGE. */
 COTERIE_API coterie_status coterie_model_evaluate(coterie_model* model, const coterie_dataset* dataset,
                                                   const coterie_train_options* options, coterie_evaluation* evaluation);

@@ -21,8 +21,8 @@ enum {
 
 struct disk_faults {
   uint64_t count;     /* operations on files under `under`, of all kinds, so far */
-  uint64_t strike_at; /* the number of the one that fails, from 1; 0: none. Of another kind than `kinds`: the next one
-                         that is */
+  uint64_t strike_at; /* the number of the one that fails, from 1; 0: none. If it is of another kind than `kinds`: the
+                         next one that is */
   uint64_t strikes;   /* that failed so far */
   uint32_t kinds;
   uint32_t error; /* an errno; 0: a write writes half and says so, the next one of the file says ENOSPC */

@@ -197,7 +197,7 @@ MACHINE_PATHS = r"(?<![\w.$}/])/(work|home)/"
 UNTRACKED_WORK = r"\b(TODO|FIXME)\b(?!\(#\d+\))"
 SLEEPS = r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|\b(time\.)?sleep\s*\("
 # A sentence of a comment has its subject first (CONTRIBUTING, Prose).
-RIDDLE = r"(?://+ *|//[^\n]*[.!?:]\"? )(Of|Whom|Whose)\b"
+RIDDLE = r"(?:(?://+|/\*+|\n \*) *|[.!?:]\"? )(Of|Whom|Whose)\b"
 RIDDLE_IN_TEXT = r"(?m)(?:^(?:[*-] |\d+\. )?|[.!?:] |\| )(Of|Whom|Whose)\b"
 NO_WORDS_CHECK = [r"tests/tidy/"]  # this file and its test spell out what they forbid
 

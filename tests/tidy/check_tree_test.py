@@ -279,7 +279,8 @@ class CheckTreeTest(unittest.TestCase):
         self.assertEqual(problems_of(dict(wild, **{"tools/b/c/main.cc": ""})), [("tools/b/c/main.cc", 1, "dead-file")])
 
     def test_a_sentence_of_a_comment_begins_with_its_subject(self):
-        for comment in ["// Of the sum.", "int a;  // Whose it is.", "// A sum. Whom it counts.", "// One.\n// Of two, the first."]:
+        for comment in ["// Of the sum.", "int a;  // Whose it is.", "// A sum. Whom it counts.", "// One.\n// Of two, the first.",
+                        "/* A sum. Of two. */", "/* Of two. */"]:
             self.bad("base/a.cc", comment + "\n", "prose", comment.count("\n") + 1)
         self.good("base/a.cc", "// The mean of a sum. Often whose.\nbool Of(int Whose);\nint Whom;\n")
         self.bad("scheduler/round/a.cc", "// Of the sum.\n", "prose", 1)  # every folder

@@ -17,7 +17,7 @@ _Rows = list[tuple[int, list[str]]]  # with the number of the line
 
 @dataclass(frozen=True)
 class Column:
-    """Of numbers: what is subtracted, and what then is divided by. Of categories: the texts, in order."""
+    """For numbers: what is subtracted, and what is then divided by. For categories: the texts, in order."""
 
     name: str
     mean: float = 0.0

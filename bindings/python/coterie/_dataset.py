@@ -86,7 +86,7 @@ class Dataset:
 
     @property
     def targets_are_values(self) -> bool:
-        """Whether the targets are known to be numbers instead of classes. Of a data set file it is not known."""
+        """Whether the targets are known to be numbers instead of classes. It is not known of a data set file."""
         return isinstance(self._source, ArraySource) and not is_int(self._source.target)
 
     def close(self) -> None:

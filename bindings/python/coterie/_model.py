@@ -191,8 +191,8 @@ class Model(Handle):
         self._call("predict", values, len(arrays), len(output), output.ctypes.data_as(FLOATS), output.size)
 
     def evaluate(self, dataset: Examples, **options: Unpack[TrainOptions]) -> Evaluation:
-        """How good it is on these examples. Of the options, loss and what belongs to it, batch_size, memory_bytes_max and
-        threads count."""
+        """How good it is on these examples. Options that count: loss and what belongs to it, batch_size,
+        memory_bytes_max, threads."""
         examples = dataset_of(dataset)
         examples._check_fits(self.inputs)
         struct, filled = struct_of(options, examples.targets_are_values), _structs.Evaluation()

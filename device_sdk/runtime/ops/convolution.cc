@@ -30,6 +30,7 @@ void describe_convolution(const kernels::Conv2dShape& s, SettingsText& text) {
 }
 
 kernels::Conv2dShape convolution_shape(const Shape& image, const Shape& weight, const Conv2dAttributes& a) {
+  // image [n, h, w, c], weight [kh, kw, c / groups, filters]; both row-major.
   const auto size = [](int64_t dimension) { return static_cast<size_t>(dimension); };
   return {.batch = size(image[0]),
           .height = size(image[1]),

@@ -13,7 +13,7 @@
 
 #define NATIVE(type, name) JNIEXPORT type JNICALL Java_org_coterie_Native_##name
 
-/* Of the JVM, from JNI_OnLoad on. */
+/* The JVM, from JNI_OnLoad on. */
 extern JavaVM* binding_vm;
 JNIEnv* binding_env(void);
 
@@ -58,6 +58,6 @@ typedef struct binding_options {
   jbyte* checkpoint_key;
 } binding_options;
 
-/* Of TrainOptions.flat(). 0, or -1 with an exception pending. To be freed in either case. */
+/* Reads TrainOptions.flat(). 0, or -1 with an exception pending. To be freed in either case. */
 int binding_read_options(JNIEnv* env, binding_options* options, jobjectArray flat);
 void binding_free_options(binding_options* options);
