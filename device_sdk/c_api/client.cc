@@ -243,6 +243,7 @@ coterie_status coterie_client_certificate_request(coterie_client* client, const 
     if (request_size == nullptr || (request == nullptr && *request_size > 0)) return null_argument("request");
     COT_ASSIGN(Attestation given, attestation_of(attestation));
     COT_ASSIGN(const Bytes made, client->agent->certificate_request(std::move(given)));
+    // The size is told where it does not fit, too: the app then knows how much room to come back with.
     const size_t room = std::exchange(*request_size, made.size());
     if (made.size() > room) {
       return Error(ErrorCode::too_large, "the request has " + std::to_string(made.size()) +
@@ -316,6 +317,7 @@ coterie_status coterie_client_run(coterie_client* client, uint64_t rounds,
     const uint64_t done_before = client->agent->state().rounds_done;
     for (;;) {
       coterie_progress progress{};
+      // Before the step: what the app says during it must not be slept through.
       const uint64_t changes = client->conditions.changes();
       if (const coterie_status status = client->step(progress); status != COTERIE_OK) return status;
       if (on_progress != nullptr && on_progress(context, &progress) != 0) return COTERIE_OK;

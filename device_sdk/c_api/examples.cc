@@ -96,6 +96,7 @@ Status coterie_examples::add(std::span<const coterie_values> given, const coteri
     if (target.elements == 0) return Error(ErrorCode::invalid_argument, "the target has no values");
   }
   COT_ASSIGN(const void* target_values, check_values(given_target, target_is_int, target.elements, "the target"));
+  // Everything was checked before anything is appended: an example that does not fit leaves all columns equally long.
   for (size_t i = 0; i < inputs.size(); ++i) inputs[i].append(pointers[i]);
   target.append(target_values);
   ++count;

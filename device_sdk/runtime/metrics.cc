@@ -25,6 +25,7 @@ void ClassMetrics::add(std::span<const float> scores, uint32_t label) {
   size_t best = 0, above = 0;
   for (size_t i = 0; i < scores.size(); ++i) {
     if (is_above(scores[i], scores[best])) best = i;
+    // Among equals the first is the larger, as for `best`: what is correct is among the first k, too.
     if (is_above(scores[i], scores[label]) || (i < label && !is_above(scores[label], scores[i]))) ++above;
   }
   ++rows_;

@@ -66,6 +66,7 @@ Status Sealer::finish() {
 }
 
 Status Sealer::write_piece() {
+  // Here, as a constructor could not say that the sink has failed.
   if (pieces_ == 0) COT_TRY(sink_(head_));
   const size_t size = piece_.size();
   piece_.resize(size + kCipherTagBytes);
@@ -93,9 +94,11 @@ Result<Bytes> open_sealed(Bytes sealed, const AuthenticatedCipher& cipher, const
   }
   const Bytes head(sealed.begin(), sealed.begin() + kHeadBytes);
   const uint64_t text_bytes = get_u64(head.data() + kSizeAt);
+  // The first comparison keeps the sum behind the second from overflowing.
   if (text_bytes > sealed.size() || sealed_bytes(text_bytes) != sealed.size()) {
     return malformed("has " + std::to_string(sealed.size()) + " bytes, which is not what its head promises");
   }
+  // The tags vouch for the subject as well, but they would call an honest mix-up a forgery.
   if (!std::equal(subject.bytes.begin(), subject.bytes.end(), head.begin() + kSubjectAt)) {
     return Error(ErrorCode::conflict, "the encrypted text is of another model");
   }
@@ -107,6 +110,7 @@ Result<Bytes> open_sealed(Bytes sealed, const AuthenticatedCipher& cipher, const
     if (!cipher.open(nonce_of(head, piece), head, text, tag)) {
       return Error(ErrorCode::permission_denied, "it was encrypted with another key, or forged");
     }
+    // In place: a checkpoint is as large as the model's state, and a second copy might not fit.
     std::memmove(sealed.data() + to, text.data(), size);
     from += size + kCipherTagBytes;
     to += size;

@@ -42,6 +42,7 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::create(uint32_t threads) {
 
 ThreadPool::~ThreadPool() {
   is_ending_ = true;
+  // A ticket without parts: whoever sleeps wakes up, and finds that it ends.
   ticket_.store((number_of(ticket_.load()) + 1) << 32);
   ticket_.notify_all();
   for (std::thread& worker : workers_) worker.join();
@@ -51,6 +52,7 @@ void ThreadPool::run(Task task, const void* job, size_t parts) {
   COT_ASSERT(parts >= 1 && parts <= 0xffff);
   task_ = task;
   job_ = job;
+  // Before the ticket: its release is what makes these three visible to whoever takes a part.
   unfinished_.store(static_cast<uint32_t>(parts), std::memory_order_relaxed);
   const uint64_t number = (number_of(ticket_.load(std::memory_order_relaxed)) + 1) & 0xffffffff;
   ticket_.store(number << 32 | parts, std::memory_order_release);
@@ -75,6 +77,7 @@ bool ThreadPool::run_next_part() {
 }
 
 void ThreadPool::work() {
+  // A mode of each thread: without it a part's bits would depend on who runs it.
   const FlushDenormals flush;
   int spins = 0;
   while (!is_ending_.load(std::memory_order_relaxed)) {
