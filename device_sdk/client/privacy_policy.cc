@@ -25,6 +25,7 @@ Error refused(const std::string& what, std::string_view reason) {
   return Error(ErrorCode::refused, "plan: " + what, reason);
 }
 
+// Written so that a NaN is over every finite limit, and the plan refused.
 bool passes(double sum, double limit) { return !std::isinf(limit) && !(sum - limit <= limit * kRounding); }
 
 double limit_of(double given, double when_not_set) { return given > 0 ? given : when_not_set; }

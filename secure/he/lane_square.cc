@@ -96,6 +96,7 @@ void LaneSquare::load(std::span<const uint64_t* const> rows, LaneWords& lanes) c
 }
 
 void LaneSquare::store(const LaneWords& lanes, std::span<uint64_t* const> rows) const {
+  // The kernel writes eight rows: lanes that nobody wants go here.
   LaneWords unused = rows.size() < kLanes ? row() : LaneWords();
   std::array<uint64_t*, kLanes> eight;
   eight.fill(unused.data());
@@ -138,6 +139,7 @@ std::vector<Big> LaneSquare::numbers_of(const LaneWords& lanes, size_t count, co
   std::vector<Big> numbers;
   for (size_t i = 0; i < count; ++i) {
     const LaneWords row = lane_of(plain, i);
+    // Both are as the last product left them, below 2 n, so that the sum is reduced here.
     const Big low = read_digits(row.span().first(digits_)), high = read_digits(row.span().subspan(digits_, digits_));
     Big number = secret_big();
     must(BN_mul(number.get(), high.get(), n_.get(), context.get()) == 1 &&

@@ -47,6 +47,7 @@ class PaillierLaneCipher : public AdditiveCipher {
       list.push_back(row_of(*all.back()));
     }
     const std::vector<LaneWords> product = products_of(lanes_, {std::move(list)});
+    // The product is invertible exactly where each number is: one greatest common divisor instead of one each.
     COT_TRY(modulus_.check_invertible(number_of(product[0].data()), numbers, context_));
     return all;
   }
@@ -96,12 +97,14 @@ class PaillierLaneCipher : public AdditiveCipher {
       }
       lanes_.load(std::span<const uint64_t* const>(of_sums.data(), eight.size()), sums);
       lanes_.load(std::span(of_terms).first(eight.size()), terms);
+      // The product of ciphertexts is one of the sum of their plaintexts (Paillier 1999).
       lanes_.multiply(sums, terms, sums);
       lanes_.store(sums, std::span(of_sums).first(eight.size()));
     }
   }
 
   void shift_left_each(std::span<Ciphertext* const> ciphertexts, size_t bits) const override {
+    // A square is a ciphertext of twice the plaintext.
     each_eight(ciphertexts, [&](size_t, LaneWords& eight) {
       for (size_t i = 0; i < bits; ++i) lanes_.square(eight);
     });
