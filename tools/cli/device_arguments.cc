@@ -319,7 +319,7 @@ void add_personal_model(CLI::App& device, Invocation& invocation) {
       add_command(device, "personal-model", "a version of a job's model as a device on this machine has it",
                   "  coterie device personal-model --state-dir ./device-1 --job jk2x9q4c \\\n"
                   "      --model published.cotf -o mine.cotf\n\n"
-                  "Of a job with training.personal: what the device keeps to itself takes its\n"
+                  "With training.personal: what the device keeps to itself takes its\n"
                   "place in the model. The device must not run meanwhile; no server is asked.");
   const auto options = std::make_shared<PersonalModelOptions>();
   personal->add_option("--state-dir", options->state_dir, "of the device")->required()->type_name("DIR");
