@@ -14,11 +14,21 @@ import { Funnel, Timeline } from "./timeline";
 
 const kAttemptsShown = 20;
 
+// What became of the devices of an attempt; none, where there is no attempt, or a server of before tells it.
+async function codes_of(path: string, newest: Json | undefined): Promise<Json[]> {
+  if (!newest) return [];
+  const why = await get(`${path}/rounds/${newest.number}/why`).catch(() => ({ attempts: [] }) as Json);
+  return why.attempts.find((one: Json) => one.attempt === newest.attempt)?.codes ?? [];
+}
+
 export function Job({ id, session }: { id: string; session: Session }) {
   const path = `jobs/${encodeURIComponent(id)}`;
   const may = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
   const known = useRef<Json[]>([]);
-  const asked = useAsked(async () => ({ job: await get(path), rounds: known.current = await rounds_of(path, known.current), models: await list(`${path}/models`, "models") }), id);
+  const asked = useAsked(async () => {
+    const rounds = known.current = await rounds_of(path, known.current);
+    return { job: await get(path), rounds, models: await list(`${path}/models`, "models"), codes: await codes_of(path, rounds[0]) };
+  }, id);
   const soon = useRef(0);
   const { now, link, told } = useEvents(id, () => {
     clearTimeout(soon.current);
@@ -28,7 +38,7 @@ export function Job({ id, session }: { id: string; session: Session }) {
   const figures = useMemo(() => asked.value && <Figures {...asked.value} told={told} />, [asked.value, told]);
   const tables = useMemo(() => asked.value && <Tables {...asked.value} session={session} then={asked.refresh} />, [asked.value, session]);
   if (!asked.value) return <Said error={asked.error} waits />;
-  const { job, rounds: [newest] } = asked.value;
+  const { job, rounds: [newest], codes } = asked.value;
   const privacy = job.privacy;
   return <>
     <h1>{shown(job.spec.name)}</h1><Said error={asked.error} />
@@ -46,7 +56,7 @@ export function Job({ id, session }: { id: string; session: Session }) {
     </p>
     <p role="status" class="now">{link}{now.round !== undefined && `: round ${now.round}, attempt ${now.attempt}, ${shown(now.state ?? "")}, ${number(now.accepted)} accepted of ${number(now.selected)} drawn`}
       {now.waiting !== undefined && `; ${number(now.waiting)} devices wait`}</p>
-    {newest && <Funnel round={newest.number === now.round && newest.attempt === now.attempt ? { ...newest, ...now } : newest} waiting={now.waiting} />}
+    {newest && <Funnel round={newest.number === now.round && newest.attempt === now.attempt ? { ...newest, ...now } : newest} waiting={now.waiting} codes={codes} />}
     {figures}{tables}
   </>;
 }

@@ -46,9 +46,14 @@ export function attempts(rounds: Json[], told: Told[], now: number): Attempt[] {
 export const seconds_of = (attempt: Attempt, name: Phase["name"]): number | null =>
   attempt.phases.reduce<number | null>((sum, phase) => phase.name === name ? (sum ?? 0) + phase.seconds : sum, null);
 
-// How many devices are left at each step of an attempt. `waiting` is said of now, and so only of an attempt under way; what a failed one had
+// What became of the devices that asked in an attempt, by the codes that its server tells (`coterie job why`), which sum to them. Without codes, as
+// its nodes have told nothing yet, how many devices are left at each step. `waiting` is said of now, and so only of an attempt under way; what a failed one had
 // accepted nobody says.
-export function funnel(round: Json, waiting: number | undefined): [string, number, string][] {
+export function funnel(round: Json, waiting: number | undefined, codes: Json[] = []): [string, number, string][] {
+  if (codes.length > 0) {
+    const goal = codes.some((one) => one.code === "counted" && one.devices >= round.goal_count) ? "reached" : "not reached";
+    return [...codes.map((one): [string, number, string] => [one.reason ? `${one.code}/${one.reason}` : one.code, one.devices, one.meaning ?? ""]), ["goal", round.goal_count, goal]];
+  }
   const is_over = ["done", "failed"].includes(round.state), lost = round.selected - round.accepted;
   const steps: [string, number, string][] = [["drawn", round.selected, "got a ticket"]];
   if (waiting !== undefined && !is_over) steps.unshift(["waiting", waiting, "of the population, now"]);

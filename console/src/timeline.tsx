@@ -33,10 +33,10 @@ export function Timeline({ attempts }: { attempts: Attempt[] }) {
         number(one.extended), one.accepted === null ? "–" : number(one.drawn - one.accepted), one.reason])} /></>;
 }
 
-export function Funnel({ round, waiting }: { round: Json; waiting?: number }) {
+export function Funnel({ round, waiting, codes }: { round: Json; waiting?: number; codes?: Json[] }) {
   const place = useRef<HTMLDivElement>(null);
   const width = useWidth(place);
-  const steps = funnel(round, waiting), most = Math.max(1, ...steps.map(([, count]) => count));
+  const steps = funnel(round, waiting, codes), most = Math.max(1, ...steps.map(([, count]) => count));
   const name = `Devices of round ${round.number}, attempt ${round.attempt}`;
   return <Drawing name={name} says={steps.map(([step, count, why]) => `${step} ${count}, ${why}`).join("; ") + (round.reason ? `; ${round.reason}` : "")}
     head={["step", "devices", "note"]} rows={steps}>

@@ -14,6 +14,7 @@
 #include "device_sdk/agent/own_training.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/agent/update_layout.h"
+#include "device_sdk/client/met_gate.h"
 #include "device_sdk/client/state_keeping.h"
 #include "device_sdk/runtime/lora.h"
 #include "proto/codec/codec.h"
@@ -165,6 +166,7 @@ Result<AgentProgress> Agent::step() {
     COT_TRY(files_.save(machine_.state()));
     if (round_ended) clean_up();
     COT_TRY(keep_clock());
+    COT_TRY(keep_gate(*event, round_before));
     if (machine_.state().rounds_done == done_before) progress.error = machine_.last_error();
   }
   progress.rounds_done = machine_.state().rounds_done;

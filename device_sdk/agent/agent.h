@@ -72,6 +72,7 @@ struct AgentSettings {
 };
 
 class ExampleReader;
+struct MetGate;
 
 // What one step did, and what is due next.
 struct AgentProgress {
@@ -186,7 +187,9 @@ class Agent {
   DeviceConditions conditions() const { return settings_.conditions ? settings_.conditions() : DeviceConditions{}; }
   ParticipantPolicy policy_for(const Population& population);
   Status keep_clock();
+  Status keep_gate(const ParticipantEvent& event, const RoundKey& before);
   std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }
+  static constexpr char kGateFile[] = "gate";  // a MetGate
   static constexpr char kUpdateFile[] = "update.cotf";
   // Where the round's model lies.
   std::string model_path(const JobId& job, const DownloadRules& download, const Digest& model) const {
@@ -210,6 +213,7 @@ class Agent {
   Millis ahead_saved_{0};  // what DeviceApi::server_ahead was when it was kept
   ExampleSource& examples_;
   ParticipantMachine machine_;
+  std::unique_ptr<MetGate> gate_;                        // as it was kept last, in this life
   std::optional<std::pair<Digest, Bytes>> newest_plan_;  // as it was fetched last, at most a plan's size
   uint64_t margin_us_;                 // of CPU time: what one action takes at most, as far as is known
   const CpuCharge* charge_ = nullptr;  // of the action under way, if its time is limited

@@ -35,6 +35,7 @@ class DeviceStore;
 class EventHub;
 struct EventReader;
 class EventSource;
+class GateStore;
 class JobStore;
 class LedgerStore;
 class Metrics;
@@ -62,6 +63,7 @@ struct AdminServiceParts {
   LedgerStore& ledger;
   ModelStore& models;
   CanaryStore& canaries;
+  GateStore& gates;
   DeviceStore& devices;
   DeviceDirectory& directory;
   BlobStore& blobs;

@@ -35,6 +35,7 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
                         .ledger = parts.stores.training(),
                         .models = parts.stores.training(),
                         .canaries = parts.stores.training(),
+                        .gates = parts.stores.training(),
                         .devices = parts.stores.devices(),
                         .directory = parts.stores.directory(),
                         .blobs = parts.stores.blobs(),

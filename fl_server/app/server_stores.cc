@@ -67,6 +67,7 @@ Result<std::unique_ptr<ServerStores>> ServerStores::open(const ServerConfig& con
 
 SqlTrainingStore& ServerStores::training() { return *training_; }
 AcceptStore& ServerStores::accepts() { return accepts_ ? *accepts_ : *training_; }
+GateStore& ServerStores::gates() { return accepts_ ? *accepts_ : *training_; }
 DeviceStore& ServerStores::devices() { return *devices_; }
 DeviceDirectory& ServerStores::directory() { return *directory_; }
 AdminStore& ServerStores::admin() { return *admin_; }

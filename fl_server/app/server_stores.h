@@ -15,6 +15,7 @@ class DataDirectory;
 class DeviceDirectory;
 class DeviceStore;
 class FleetStore;
+class GateStore;
 class LeaseStore;
 struct BlobStores;
 struct ServerConfig;
@@ -39,6 +40,7 @@ class ServerStores {
   SqlTrainingStore& training();
   // Where updates are accepted: in a fleet that goes on whoever leads, so it is a store without the leader's fence.
   AcceptStore& accepts();
+  GateStore& gates();  // likewise
   DeviceStore& devices();
   DeviceDirectory& directory();
   AdminStore& admin();

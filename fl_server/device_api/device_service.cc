@@ -252,6 +252,7 @@ Awaitable<HttpResponse> DeviceService::get_blob(Exchange& exchange, DeviceCall c
   if (!digest) co_return error_response(digest.error(), {});
   Result<HttpResponse> response = blob_response(head, parts_.blobs, *digest, "application/vnd.coterie.frame");
   if (!response) co_return error_response(response.error(), {});
+  parts_.plane.fetched(device->id, *digest);
   co_return std::move(*response);
 }
 

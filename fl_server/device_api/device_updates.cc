@@ -36,7 +36,10 @@ Awaitable<HttpResponse> DeviceService::put_update(Exchange& exchange, DeviceCall
   Awaitable<Result<ReceivedUpdate>> reading = admitted->session ? read_masked_update(exchange, *holder, *admitted)
                                                                 : read_update(exchange, holder->round, *admitted);
   Result<ReceivedUpdate> update = co_await std::move(reading);
-  if (!update) co_return error_response(update.error(), {});
+  if (!update) {
+    parts_.plane.body_refused(holder->round, holder->device.id, update.error().code());
+    co_return error_response(update.error(), {});
+  }
   co_return answer_to(co_await upload.deliver(std::move(update->body), update->totals));
 }
 

@@ -3,26 +3,33 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/runtime/upload_desk.h"
 #include "fl_server/runtime/waiting_room.h"
+#include "fl_server/store/gate_store.h"
 
 namespace coterie {
 
 DevicePlane::DevicePlane(DevicePlaneSettings settings, std::string incarnation, DevicePlaneParts parts)
     : settings_(std::move(settings)),
+      life_(settings_.node + "/" + incarnation),
       parts_(parts),
       room_(std::make_unique<WaitingRoom>(settings_, parts.ticket_key, parts.metrics)),
-      uploads_(std::make_unique<UploadDesk>(settings_.ingest, settings_.node + "/" + incarnation, parts.ticket_key,
-                                            BatchSums::Parts{parts.accepts, parts.partials, parts.metrics, loops_},
-                                            [this](const NoteAccepted& noted) { room_->accepted(noted); })) {}
+      uploads_(std::make_unique<UploadDesk>(
+          settings_.ingest, life_, parts.ticket_key,
+          BatchSums::Parts{parts.accepts, parts.partials, parts.metrics, loops_},
+          UploadDesk::Calls{
+              [this](const NoteAccepted& noted) { room_->accepted(noted); },
+              [this](const RoundKey& key, const DeviceId& device, GateCode code) { room_->met(key, device, code); }})) {
+}
 
 DevicePlane::~DevicePlane() { stop(Millis(0)); }
 
 // ---- Life
 
 void DevicePlane::start(NodeEvents& events, RefreshRounds refresh) {
-  room_->start(events);
+  room_->start(events, [this](const ToldGates& told) { keep(told); });
   uploads_->start(events);
   refresh_ = std::move(refresh);
   intake_.emplace(IntakeSettings{.can_look = static_cast<bool>(refresh_)});
@@ -101,6 +108,14 @@ void DevicePlane::perform(const GiveUp& effect) {
   room_->withdraw(effect.key);
 }
 
+// For people who ask why. If the store is away, a later word has it, or nobody: no round depends on it.
+void DevicePlane::keep(const ToldGates& told) {
+  loops_.store.post([this, row = gate_row_of(told, life_), key = told.key] {
+    const Status kept = parts_.gates.keep_gates(key, row);
+    if (!kept) log(LogLevel::warning, "gates_not_kept", {{"reason", kept.error().message()}});
+  });
+}
+
 void DevicePlane::perform(const LookForRounds&) {
   // Called back on any thread.
   refresh_([this] { loops_.core.post([this] { step(RoundsLookedAt{}); }); });
@@ -139,7 +154,17 @@ void DevicePlane::ticket_undelivered(const RoundKey& key, const DeviceId& device
   loops_.core.post([this, key, device] { room_->undelivered(key, device); });
 }
 
-void DevicePlane::plan_refused(const DeviceId& device, const Refusal& refusal) { room_->note_refusal(device, refusal); }
+// On the request's own thread, so that the log's line has its trace.
+void DevicePlane::plan_refused(const DeviceId& device, const Refusal& refusal) {
+  room_->note_refusal(device, refusal);
+  if (refusal.round == RoundKey{}) return;
+  const GateCode code{DeviceGate::plan_refused, refusal_reason::known(refusal.reason)};
+  loops_.core.post([this, device, key = refusal.round, code] { room_->met(key, device, code); });
+}
+
+void DevicePlane::fetched(const DeviceId& device, const Digest& name) {
+  loops_.core.post([this, device, name] { room_->fetched(device, name); });
+}
 
 uint64_t DevicePlane::devices_steered() const { return room_->devices_steered(); }
 
@@ -166,6 +191,12 @@ void DevicePlane::received(UploadId upload, UploadBody body, const RoundTotals& 
 
 void DevicePlane::lost(UploadId upload) {
   loops_.core.post([this, upload] { uploads_->lost(upload); });
+}
+
+void DevicePlane::body_refused(const RoundKey& key, const DeviceId& device, ErrorCode code) {
+  loops_.core.post([this, key, device, code] {
+    room_->met(key, device, {DeviceGate::update_refused, traits(code).name});
+  });
 }
 
 uint64_t DevicePlane::bytes_in_flight() const { return uploads_->bytes_in_flight(); }

@@ -29,12 +29,15 @@
 
 namespace coterie {
 
+class GateStore;
+struct ToldGates;
 class UploadDesk;
 class WaitingRoom;
 
 // What the device plane works on; outlives it.
 struct DevicePlaneParts {
   AcceptStore& accepts;
+  GateStore& gates;
   LedgerStore& ledger;
   BlobStore& partials;
   const MacKey& ticket_key;
@@ -75,7 +78,10 @@ class DevicePlane final : public RoundBoard {
   void cancel_check_in(WaiterId waiter);
   void ticket_undelivered(const RoundKey& key, const DeviceId& device);
   // What a device says about an earlier assignment, or of what held it back without one: for metrics and the log.
+  // Before the check-in that it comes with.
   void plan_refused(const DeviceId& device, const Refusal& refusal);
+  // A device fetches what has this name: perhaps the plan or the model of its round.
+  void fetched(const DeviceId& device, const Digest& name);
 
   // What LedgerStore::prove_log says; `answer` is called on the store's thread.
   void prove_log(const Population& population, uint64_t before, uint64_t size,
@@ -92,6 +98,8 @@ class DevicePlane final : public RoundBoard {
                  std::shared_ptr<UploadSlot> slot);
   void received(UploadId upload, UploadBody body, const RoundTotals& contribution);
   void lost(UploadId upload);
+  // Its body was not taken, before it was received.
+  void body_refused(const RoundKey& key, const DeviceId& device, ErrorCode code);
 
   uint64_t bytes_in_flight() const;
 
@@ -110,10 +118,12 @@ class DevicePlane final : public RoundBoard {
   void perform(const GiveUp& effect);
   void perform(const LookForRounds&);
   void perform(const StepIngest& effect);
+  void keep(const ToldGates& told);
   void on_deadline();
   std::optional<Instant> next_deadline() const;
 
   const DevicePlaneSettings settings_;
+  const std::string life_;  // of this node, which no other has
   const DevicePlaneParts parts_;
   RefreshRounds refresh_;
   std::atomic<uint64_t> next_id_{1};  // of waiters and uploads

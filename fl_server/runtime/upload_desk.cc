@@ -9,10 +9,10 @@
 namespace coterie {
 
 UploadDesk::UploadDesk(const IngestLimits& limits, std::string life, const MacKey& ticket_key, BatchSums::Parts parts,
-                       Accepted accepted)
+                       Calls calls)
     : ticket_key_(ticket_key),
       parts_(parts),
-      accepted_(std::move(accepted)),
+      calls_(std::move(calls)),
       machine_(limits),
       sums_(std::move(life), parts, [this](const IngestEvent& event) { step(event); }) {}
 
@@ -64,7 +64,10 @@ UploadDesk::Upload* UploadDesk::find(UploadId upload) {
   return found == uploads_.end() ? nullptr : &found->second;
 }
 
-void UploadDesk::enter(UploadId upload, Offered offered) { uploads_.emplace(upload, Upload{std::move(offered)}); }
+void UploadDesk::enter(UploadId upload, Offered offered) {
+  if (calls_.met) calls_.met(offered.key, offered.device, {DeviceGate::uploading});
+  uploads_.emplace(upload, Upload{std::move(offered)});
+}
 
 void UploadDesk::received(UploadId upload, UploadBody body, const RoundTotals& contribution) {
   Upload* const found = find(upload);
@@ -103,6 +106,9 @@ void UploadDesk::perform(const RefuseUpload& effect) {
   const Upload* const upload = find(effect.upload);
   const bool is_late = effect.error.code() == ErrorCode::round_closed;
   if (upload != nullptr && is_late && !upload->offered.handed) parts_.metrics.update_wasted("late");
+  if (upload != nullptr && calls_.met) {
+    calls_.met(upload->offered.key, upload->offered.device, gate_of_refusal(effect.error));
+  }
   decide(effect.upload, UploadRefused{effect.error, effect.window});
 }
 
@@ -132,7 +138,7 @@ void UploadDesk::perform(const ReleaseBody& effect) {
 }
 
 void UploadDesk::perform(const NoteAccepted& effect) {
-  accepted_(effect);
+  calls_.accepted(effect);
   events_->update_accepted(effect.key, effect.device);
 }
 

@@ -17,6 +17,7 @@
 #include "fl_server/runtime/batch_sums.h"
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/runtime/upload_slot.h"
+#include "scheduler/selection/told_gates.h"
 #include "secure/crypto/mac.h"
 #include "secure/identity/ticket.h"
 
@@ -24,11 +25,14 @@ namespace coterie {
 
 class UploadDesk {
  public:
-  using Accepted = std::function<void(const NoteAccepted&)>;
+  struct Calls {
+    std::function<void(const NoteAccepted&)> accepted;                           // a device's update is durable
+    std::function<void(const RoundKey&, const DeviceId&, GateCode code)> met{};  // what becomes of one before
+  };
 
-  // `ticket_key` and all of `parts` outlive this. `accepted`: a device's update is durable.
+  // `ticket_key` and all of `parts` outlive this.
   UploadDesk(const IngestLimits& limits, std::string life, const MacKey& ticket_key, BatchSums::Parts parts,
-             Accepted accepted);
+             Calls calls);
   // Connections may end after this: none of them tells it of a loss any more.
   ~UploadDesk();
   // Before anything else; `events` outlives this.
@@ -86,7 +90,7 @@ class UploadDesk {
 
   const MacKey& ticket_key_;
   const BatchSums::Parts parts_;
-  const Accepted accepted_;
+  const Calls calls_;
   NodeEvents* events_ = nullptr;
 
   IngestMachine machine_;

@@ -89,7 +89,7 @@ void WaitingRoom::note_outcomes() {
   const CheckinCounts& counts = desk_.counts();
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == counted_[i]) continue;
-    metrics_.checkins_ended(to_string(static_cast<CheckinOutcome>(i)), counts[i] - counted_[i]);
+    metrics_.checkins_ended(to_string(static_cast<DeviceGate>(i)), counts[i] - counted_[i]);
   }
   counted_ = counts;
 }
@@ -119,6 +119,10 @@ void WaitingRoom::perform(const Dismiss& effect) {
 void WaitingRoom::perform(const GiveHeldUp&) { metrics_.update_wasted("too_late"); }
 
 void WaitingRoom::perform(const ReportTickets& effect) { events_->tickets_issued(effect.key, effect.total); }
+
+void WaitingRoom::perform(const TellGates& effect) {
+  if (tell_gates_) tell_gates_(*effect.told);
+}
 
 void WaitingRoom::perform(const ReportPool& effect) {
   waiting_[effect.population] = effect.waiting;

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 
 #include "fl_server/core/round_intake.h"
@@ -16,7 +17,9 @@
 #include "fl_server/settings/device_plane_settings.h"
 #include "fl_server/telemetry/metrics.h"
 #include "proto/messages/checkin.h"
+#include "proto/messages/device_gate.h"
 #include "scheduler/selection/checkin_desk.h"
+#include "scheduler/selection/told_gates.h"
 #include "secure/crypto/mac.h"
 
 namespace coterie {
@@ -27,8 +30,13 @@ class WaitingRoom {
 
   // `ticket_key` and `metrics` outlive this.
   WaitingRoom(const DevicePlaneSettings& settings, const MacKey& ticket_key, Metrics& metrics);
-  // Before anything else; `events` outlives this.
-  void start(NodeEvents& events) { events_ = &events; }
+  // How an attempt's devices stand, from time to time and at its end.
+  using GatesTold = std::function<void(const ToldGates&)>;
+  // Before anything else; `events` outlives this. `tell` may be empty.
+  void start(NodeEvents& events, GatesTold tell = {}) {
+    events_ = &events;
+    tell_gates_ = std::move(tell);
+  }
 
   // ---- Devices. `answer` is called once, unless the check-in is cancelled or this ends. `known`: of plans, by it.
   void check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold, PlanFeatures known,
@@ -39,6 +47,9 @@ class WaitingRoom {
   void dismiss();
   // For metrics and the log: a device refuses a plan, or what held it back without one. Any thread.
   void note_refusal(const DeviceId& device, const Refusal& refusal);
+  // CheckinDesk::fetched and CheckinDesk::met.
+  void fetched(const DeviceId& device, const Digest& name) { desk_.fetched(device, name); }
+  void met(const RoundKey& key, const DeviceId& device, const GateCode& code) { desk_.met(key, device, code); }
 
   // ---- Rounds
   void publish(const RoundNotice& notice, const Listed& devices);
@@ -64,12 +75,14 @@ class WaitingRoom {
   void perform(const Dismiss& effect);
   void perform(const ReportPool& effect);
   void perform(const ReportTickets& effect);
+  void perform(const TellGates& effect);
   void note_outcomes();
   Answer take(WaiterId waiter);  // empty: it was cancelled
 
   const MacKey& ticket_key_;
   Metrics& metrics_;
   NodeEvents* events_ = nullptr;
+  GatesTold tell_gates_;
 
   CheckinDesk desk_;
   CheckinCounts counted_ = {};  // of the desk's, as the metrics have them

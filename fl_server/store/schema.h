@@ -16,13 +16,14 @@
 // 10 what devices of a round clip to, and with a model those of the next one; what models whose targets are numbers
 //    were evaluated to
 // 11 canaries, and whom they have heard
+// 12 how many devices of an attempt met which gate
 #pragma once
 
 #include "fl_server/store/sql/database.h"
 
 namespace coterie {
 
-inline constexpr int kSchemaVersion = 11;
+inline constexpr int kSchemaVersion = 12;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
 // (unsupported_version). Where several servers start at once, one does it and the others wait.

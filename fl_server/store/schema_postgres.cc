@@ -207,6 +207,15 @@ CREATE TABLE canary_source(
 UPDATE schema_version SET version = 11;
 )sql";
 
+constexpr const char* kVersion12 = R"sql(
+-- Numbers alone, a row each life of a node.
+CREATE TABLE round_gates(
+  round BIGINT NOT NULL, attempt BIGINT NOT NULL, life TEXT COLLATE "C" NOT NULL, asked BIGINT NOT NULL,
+  gates TEXT NOT NULL, PRIMARY KEY(round, attempt, life));
+
+UPDATE schema_version SET version = 12;
+)sql";
+
 }  // namespace
 
 Result<int64_t> postgres_schema_version(Database& database) {
@@ -235,7 +244,8 @@ Status prepare_postgres_schema(Database& database) {
     if (version < 8) COT_TRY(database.execute(kVersion8));
     if (version < 9) COT_TRY(database.execute(kVersion9));
     if (version < 10) COT_TRY(database.execute(kVersion10));
-    return database.execute(kVersion11);
+    if (version < 11) COT_TRY(database.execute(kVersion11));
+    return database.execute(kVersion12);
   });
 }
 

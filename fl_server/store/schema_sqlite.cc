@@ -208,6 +208,15 @@ CREATE TABLE canary_source(canary TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY
 PRAGMA user_version = 11;
 )sql";
 
+constexpr const char* kVersion12 = R"sql(
+-- Numbers alone, a row each life of a node.
+CREATE TABLE round_gates(
+  round INTEGER NOT NULL, attempt INTEGER NOT NULL, life TEXT NOT NULL, asked INTEGER NOT NULL, gates TEXT NOT NULL,
+  PRIMARY KEY(round, attempt, life)) STRICT, WITHOUT ROWID;
+
+PRAGMA user_version = 12;
+)sql";
+
 }  // namespace
 
 Result<int64_t> sqlite_schema_version(Database& database) {
@@ -235,6 +244,7 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 9) COT_TRY(database.execute(kVersion9));
     if (version < 10) COT_TRY(database.execute(kVersion10));
     if (version < 11) COT_TRY(database.execute(kVersion11));
+    if (version < 12) COT_TRY(database.execute(kVersion12));
     return {};
   });
 }

@@ -225,6 +225,9 @@ Result<uint64_t> SqlTrainingStore::forget_rounds(const JobId& job, uint64_t numb
       Statement remove = database_.prepare("DELETE FROM round WHERE id = ? AND attempt = ?");
       remove << key.round.value() << key.attempt.value();
       COT_TRY(remove.run());
+      Statement gates = database_.prepare("DELETE FROM round_gates WHERE round = ? AND attempt = ?");
+      gates << key.round.value() << key.attempt.value();
+      COT_TRY(gates.run());
       // Its number is never given again: both engines count on from the highest that there ever was.
       Statement name = database_.prepare(
           "DELETE FROM round_name WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM round r WHERE r.id = ?1)");
@@ -297,6 +300,8 @@ Result<ForgottenJob> SqlTrainingStore::forget_job(const JobId& id, size_t limit)
           "JOIN round r ON r.id = p.round AND r.attempt = p.attempt WHERE r.job = ? LIMIT ?)",
           "DELETE FROM noise_salt WHERE (round, attempt) IN (SELECT s.round, s.attempt FROM noise_salt s "
           "JOIN round r ON r.id = s.round AND r.attempt = s.attempt WHERE r.job = ? LIMIT ?)",
+          "DELETE FROM round_gates WHERE (round, attempt, life) IN (SELECT g.round, g.attempt, g.life "
+          "FROM round_gates g JOIN round r ON r.id = g.round AND r.attempt = g.attempt WHERE r.job = ? LIMIT ?)",
           "DELETE FROM round WHERE (id, attempt) IN (SELECT id, attempt FROM round WHERE job = ? LIMIT ?)",
           "DELETE FROM round_name WHERE id IN (SELECT id FROM round_name WHERE job = ? LIMIT ?)",
           "DELETE FROM model_release WHERE (job, seq) IN (SELECT job, seq FROM model_release WHERE job = ? LIMIT ?)",

@@ -4,8 +4,8 @@
 // this order: a tenant's row, the lease's, the job's, the round's, the ledger. SQLite's writers are serial, and need no
 // locks.
 //
-// Its files follow the subjects: sql_canaries.cc, sql_jobs.cc, sql_rounds.cc, sql_accept.cc, sql_ledger.cc,
-// sql_models.cc, sql_population_budgets.cc, sql_retention.cc, sql_tree_noise.cc.
+// Its files follow the subjects: sql_canaries.cc, sql_gates.cc, sql_jobs.cc, sql_rounds.cc, sql_accept.cc,
+// sql_ledger.cc, sql_models.cc, sql_population_budgets.cc, sql_retention.cc, sql_tree_noise.cc.
 #pragma once
 
 #include <functional>
@@ -15,6 +15,7 @@
 #include <set>
 
 #include "fl_server/store/canary_store.h"
+#include "fl_server/store/gate_store.h"
 #include "fl_server/store/retention_store.h"
 #include "fl_server/store/sql/database.h"
 #include "fl_server/store/training_store.h"
@@ -24,7 +25,7 @@
 
 namespace coterie {
 
-class SqlTrainingStore : public TrainingStore, public RetentionStore, public CanaryStore {
+class SqlTrainingStore : public TrainingStore, public RetentionStore, public CanaryStore, public GateStore {
  public:
   // Prepares the schema.
   static Result<std::unique_ptr<SqlTrainingStore>> open(Result<Database> database);
@@ -90,6 +91,9 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore, public Can
   Result<CanaryRecord> get_canary(const JobId& job, const std::string& id) override;
   Result<std::vector<CanaryRecord>> list_canaries(const JobId& job) override;
   Result<GivenModel> model_for(const Population& population, const DeviceId& device) override;
+
+  Status keep_gates(const RoundKey& key, const GateRow& row) override;
+  Result<std::vector<GateRow>> list_gates(const RoundKey& key) override;
 
   Result<ModelBlobs> list_model_blobs(const std::optional<ModelBlobs::Place>& after, size_t limit) override;
   Result<std::optional<WallTime>> oldest_under_way(RoundState from) override;

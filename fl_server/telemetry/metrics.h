@@ -21,7 +21,7 @@ class Metrics {
 
   void request_answered(std::string_view plane, std::string_view route, int status, double seconds);
   void checkin_answered(bool ticket);
-  // `reason`: as CheckinOutcome has it.
+  // `reason`: as DeviceGate has it.
   void checkins_ended(std::string_view reason, uint64_t count);
   void update_accepted(uint64_t bytes);
   void update_refused(ErrorCode code);

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "proto/messages/device_gate.h"
+#include "scheduler/selection/gate_accounts.h"
 #include "scheduler/selection/selection_registry.h"
 
 namespace coterie {
@@ -16,17 +18,28 @@ bool remembers_devices(const RoundNotice& notice) { return notice.selection.rule
 
 }  // namespace
 
+CheckinDesk::CheckinDesk(DeskLimits limits, PaceSettings pace, uint64_t seed, bool draws_by_device)
+    : limits_(limits),
+      pace_(pace),
+      seed_(seed),
+      draws_by_device_(draws_by_device),
+      prng_(seed),
+      gates_(std::make_unique<GateAccounts>()),
+      counts_(std::make_unique<CheckinCounts>()) {}
+
+CheckinDesk::~CheckinDesk() = default;
+
 DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold,
                                   Instant now, std::optional<HeldUpdate> held, PlanFeatures known) {
   ++asked_;
+  gates_->time_is(now);
   forget_ended_jobs(now);
   Room& room = rooms_[population];
   if (const auto older = room.by_device.find(device); older != room.by_device.end()) {
     const WaiterId replaced = older->second;
     const uint64_t others = steered(population, room, now);
-    remove(replaced, CheckinOutcome::replaced);
-    effects_.push_back(
-        Dismiss{replaced, retry_window(others, Millis(0), pace_, sentence_of(CheckinOutcome::replaced))});
+    remove(replaced, DeviceGate::replaced);
+    effects_.push_back(Dismiss{replaced, retry_window(others, Millis(0), pace_, sentence_of(DeviceGate::replaced))});
   }
   COT_INVARIANT(!waiters_.contains(waiter), "a check-in that is held has its own id");
   const bool full = waiters_.size() >= limits_.waiters_max;
@@ -37,18 +50,19 @@ DeskEffects CheckinDesk::check_in(WaiterId waiter, const DeviceId& device, const
   by_deadline_.emplace(until, waiter);
   room.by_device.emplace(device, waiter);
   give_up_late(waiter_of(waiter));
+  asks(waiter_of(waiter));
   if (Round* round = round_for(waiter_of(waiter)); round != nullptr) {
     const bool is_served = serve(waiter, *round);
     COT_INVARIANT(is_served, "a round that wants a device gives it a ticket");
     return finish();  // even at a full desk: who has a ticket does not wait
   }
-  if (full) dismiss(waiter, CheckinOutcome::desk_full, now);
+  if (full) dismiss(waiter, DeviceGate::desk_full, now);
   else if (until <= now) dismiss(waiter, why_not_served(waiter_of(waiter)), now);
   return finish();
 }
 
 DeskEffects CheckinDesk::cancel(WaiterId waiter) {
-  if (waiters_.contains(waiter)) remove(waiter, CheckinOutcome::gone);
+  if (waiters_.contains(waiter)) remove(waiter, DeviceGate::gone);
   return finish();
 }
 
@@ -58,12 +72,14 @@ DeskEffects CheckinDesk::undelivered(const RoundKey& key, const DeviceId& device
   if (found == rounds_.end() || found->second.holders.erase(device) == 0) return {};
   COT_INVARIANT(found->second.issued > 0, "a ticket that comes back was issued");
   --found->second.issued;
+  gates_->ticket_came_back(key, device);
   if (remembers_devices(found->second.notice)) reports_.asked_in_vain(found->second.notice.job, device);
   draw(found->second);
   return finish();
 }
 
 void CheckinDesk::accepted(const RoundKey& key, const DeviceId& device, TrainedReport report) {
+  gates_->note(key, device, {DeviceGate::counted});
   const auto found = rounds_.find(key);
   if (found == rounds_.end()) return;
   found->second.holders.erase(device);
@@ -81,8 +97,11 @@ void CheckinDesk::accepted(const RoundKey& key, const DeviceId& device, TrainedR
 DeskEffects CheckinDesk::publish(const RoundNotice& notice, std::span<const DeviceId> accepted,
                                  std::span<const DeviceId> resting) {
   // A newer attempt or round of the job replaces the older one.
-  std::erase_if(rounds_,
-                [&](const auto& entry) { return entry.second.notice.job == notice.job && entry.first != notice.key; });
+  std::erase_if(rounds_, [&](const auto& entry) {
+    if (entry.second.notice.job != notice.job || entry.first == notice.key) return false;
+    gates_->ended(entry.first);
+    return true;
+  });
   Round& round = rounds_[notice.key];
   round.notice = notice;
   round.features = features_of(notice.plan);
@@ -90,6 +109,12 @@ DeskEffects CheckinDesk::publish(const RoundNotice& notice, std::span<const Devi
   round.resting.insert(resting.begin(), resting.end());
   lost_joins_.goes_on_with(notice.job, notice.key.round);
   begin_turn(notice);
+  if (notice.state == RoundState::collecting) {
+    gates_->begin(notice.key);
+    for (const auto& [device, waiter] : rooms_[notice.population].by_device) asks_in(round, waiter_of(waiter));
+  } else {
+    gates_->closed(notice.key);
+  }
   draw(round);
   rooms_[notice.population].reported = UINT64_MAX;  // whoever published wants to know the pool, changed or not
   return finish();
@@ -97,10 +122,12 @@ DeskEffects CheckinDesk::publish(const RoundNotice& notice, std::span<const Devi
 
 DeskEffects CheckinDesk::withdraw(const RoundKey& key) {
   rounds_.erase(key);
+  gates_->ended(key);
   return finish();
 }
 
 DeskEffects CheckinDesk::time_passed(Instant now) {
+  gates_->time_is(now);
   while (!by_deadline_.empty() && by_deadline_.begin()->first <= now) {
     const WaiterId waiter = by_deadline_.begin()->second;
     dismiss(waiter, why_not_served(waiter_of(waiter)), now);
@@ -109,7 +136,7 @@ DeskEffects CheckinDesk::time_passed(Instant now) {
 }
 
 DeskEffects CheckinDesk::dismiss_all(Instant now) {
-  while (!by_deadline_.empty()) dismiss(by_deadline_.begin()->second, CheckinOutcome::stopping, now);
+  while (!by_deadline_.empty()) dismiss(by_deadline_.begin()->second, DeviceGate::stopping, now);
   return finish();
 }
 
@@ -139,8 +166,9 @@ uint64_t CheckinDesk::steered(Instant now) {
 }
 
 std::optional<Instant> CheckinDesk::next_deadline() const {
-  if (by_deadline_.empty()) return std::nullopt;
-  return by_deadline_.begin()->first;
+  const std::optional<Instant> tells = gates_->next_deadline();
+  if (by_deadline_.empty()) return tells;
+  return std::min(by_deadline_.begin()->first, tells.value_or(Instant::max()));
 }
 
 uint64_t CheckinDesk::waiting(const Population& population) const {
@@ -250,6 +278,7 @@ void CheckinDesk::draw(Round& round) {
     const auto waiter = waiters_.find(candidate);
     if (waiter == waiters_.end() || waiter->second.held || !round.wants(waiter->second)) continue;
     waiter->second.passed_over = waiter->second.passed_over || was_open;
+    if (was_open) gates_->note(round.notice.key, waiter->second.device, {DeviceGate::not_drawn});
   }
 }
 
@@ -298,7 +327,8 @@ bool CheckinDesk::serve(WaiterId id, Round& round) {
   if (!round.wants(waiter_of(id))) return false;
   if (std::optional<HeldUpdate> held = waiter_of(id).held) {
     lost_joins_.joined(round.notice.job, round.notice.key, device);
-    remove(id, CheckinOutcome::joined);
+    is_taken(round, waiter_of(id), DeviceGate::joined);
+    remove(id, DeviceGate::joined);
     effects_.push_back(GiveTicket{id, device, round.notice.key, std::move(held)});
     return true;
   }
@@ -312,23 +342,25 @@ bool CheckinDesk::serve(WaiterId id, Round& round) {
     const RoundNotice& notice = round.notice;
     if (remembers_devices(notice)) reports_.asked(notice.job, device, notice.assignment.model_version.value());
   }
+  is_taken(round, waiter_of(id), DeviceGate::ticket);
   if (auto& too_late = waiter_of(id).too_late) effects_.push_back(GiveHeldUp{*too_late});
-  remove(id, is_again ? CheckinOutcome::ticket_again : CheckinOutcome::ticket);
+  remove(id, is_again ? DeviceGate::ticket_again : DeviceGate::ticket);
   effects_.push_back(GiveTicket{id, device, round.notice.key});
   effects_.push_back(ReportTickets{round.notice.key, round.issued});
   return true;
 }
 
-void CheckinDesk::remove(WaiterId id, CheckinOutcome outcome) {
+void CheckinDesk::remove(WaiterId id, DeviceGate outcome) {
   const auto waiter = waiters_.find(id);
   COT_INVARIANT(waiter != waiters_.end(), "a waiter is let go once");
+  leaves(waiter->second, outcome);
   rooms_[waiter->second.population].by_device.erase(waiter->second.device);
   by_deadline_.erase({waiter->second.hold_until, id});
   waiters_.erase(waiter);
-  ++counts_[static_cast<size_t>(outcome)];
+  ++(*counts_)[static_cast<size_t>(outcome)];
 }
 
-void CheckinDesk::dismiss(WaiterId id, CheckinOutcome outcome, Instant now) {
+void CheckinDesk::dismiss(WaiterId id, DeviceGate outcome, Instant now) {
   const Population population = waiter_of(id).population;
   Room& room = rooms_[population];
   const RetryWindow window = retry_window(steered(population, room, now), Millis(0), pace_, sentence_of(outcome));
@@ -337,19 +369,19 @@ void CheckinDesk::dismiss(WaiterId id, CheckinOutcome outcome, Instant now) {
   effects_.push_back(Dismiss{id, window});
 }
 
-// Says why no round took the device: the reason of the round that came nearest to it.
-CheckinOutcome CheckinDesk::why_not_served(const Waiter& waiter) const {
-  if (waiter.passed_over) return CheckinOutcome::not_drawn;
-  CheckinOutcome why = CheckinOutcome::no_round;
+// Says why no round took the device: the gate of the round that came nearest to it.
+DeviceGate CheckinDesk::why_not_served(const Waiter& waiter) const {
+  if (waiter.passed_over) return DeviceGate::not_drawn;
+  DeviceGate why = DeviceGate::no_round;
   for (const auto& [key, round] : rounds_) {
     if (round.notice.population != waiter.population || round.notice.state != RoundState::collecting) continue;
-    if (round.wants(waiter)) return CheckinOutcome::no_place;
+    if (round.wants(waiter)) return DeviceGate::no_place;
     if (round.may_ask(waiter.device)) {
-      why = CheckinOutcome::unsupported;
+      why = DeviceGate::unsupported;
       continue;
     }
-    if (why == CheckinOutcome::unsupported) continue;
-    why = round.accepted.contains(waiter.device) ? CheckinOutcome::counted : CheckinOutcome::resting;
+    if (why == DeviceGate::unsupported) continue;
+    why = round.accepted.contains(waiter.device) ? DeviceGate::counted : DeviceGate::resting;
   }
   return why;
 }
@@ -369,14 +401,18 @@ DeskEffects CheckinDesk::finish() {
     room.reported = room.by_device.size();
     effects_.push_back(ReportPool{population, room.reported});
   }
+  for (ToldGates& told : gates_->take_due()) {
+    effects_.push_back(TellGates{std::make_shared<const ToldGates>(std::move(told))});
+  }
   if (step_check_.is_due(waiters_.size())) check();
   return std::exchange(effects_, {});
 }
 
 void CheckinDesk::check() const {
   COT_INVARIANT(waiters_.size() <= limits_.waiters_max, "no more devices are held than the limit");
-  COT_INVARIANT(std::reduce(counts_.begin(), counts_.end(), uint64_t{0}) + waiters_.size() == asked_,
+  COT_INVARIANT(std::reduce(counts_->begin(), counts_->end(), uint64_t{0}) + waiters_.size() == asked_,
                 "every device that asked waits, or has one code for what came of it");
+  gates_->check();
   COT_INVARIANT(by_deadline_.size() == waiters_.size(), "every waiter has one deadline, and every deadline a waiter");
   size_t in_rooms = 0;
   for (const auto& [population, room] : rooms_) in_rooms += room.by_device.size();

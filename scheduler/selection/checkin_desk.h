@@ -22,6 +22,8 @@
 // weight (start-time fair queueing; Goyal et al. 1996). A job that begins, begins with the least of the others: what it
 // did not want before is nobody's debt.
 //
+// Each device that asks in an attempt has one gate of it (gate_accounts.h), and so has each check-in.
+//
 // What selection rules read of devices is what this node has seen itself: who got a ticket here, and whose update was
 // accepted here. A device that another node of the fleet has asked, or that this one has before it was restarted, is
 // one of which nothing is known.
@@ -29,6 +31,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -42,12 +45,17 @@
 #include "proto/messages/plan_features.h"
 #include "scheduler/round/round_notice.h"
 #include "scheduler/selection/away_estimate.h"
-#include "scheduler/selection/checkin_outcome.h"
 #include "scheduler/selection/lost_joins.h"
 #include "scheduler/selection/pace.h"
 #include "scheduler/selection/trained_reports.h"
 
 namespace coterie {
+
+struct CheckinCounts;
+enum class DeviceGate : uint8_t;
+class GateAccounts;
+struct GateCode;
+struct ToldGates;
 
 // A check-in request that is being held: chosen by the shell, unique while it is held.
 using WaiterId = StrongId<struct WaiterTag, uint64_t>;
@@ -78,16 +86,17 @@ struct GiveHeldUp { HeldUpdate held; };  // the update of a waiter is too late f
 struct Dismiss { WaiterId waiter; RetryWindow window; };
 struct ReportPool { Population population; uint64_t waiting; };
 struct ReportTickets { RoundKey key; uint32_t total; };
+struct TellGates { std::shared_ptr<const ToldGates> told; };  // told_gates.h
 // clang-format on
-using DeskEffect = std::variant<GiveTicket, GiveHeldUp, Dismiss, ReportPool, ReportTickets>;
+using DeskEffect = std::variant<GiveTicket, GiveHeldUp, Dismiss, ReportPool, ReportTickets, TellGates>;
 using DeskEffects = std::vector<DeskEffect>;
 
 class CheckinDesk {
  public:
   // draws_by_device: for development. Who is drawn then follows from the seed, the attempt and the devices that wait,
   // in whatever order they came: whoever knows the seed can make a key that is drawn.
-  CheckinDesk(DeskLimits limits, PaceSettings pace, uint64_t seed, bool draws_by_device = false)
-      : limits_(limits), pace_(pace), seed_(seed), draws_by_device_(draws_by_device), prng_(seed) {}
+  CheckinDesk(DeskLimits limits, PaceSettings pace, uint64_t seed, bool draws_by_device = false);
+  ~CheckinDesk();
 
   // `known`: what the device knows of plans.
   DeskEffects check_in(WaiterId waiter, const DeviceId& device, const Population& population, Millis hold, Instant now,
@@ -101,6 +110,10 @@ class CheckinDesk {
   void accepted(const RoundKey& key, const DeviceId& device, TrainedReport report = {});
   // A round as the round machine published it, or changed; `accepted` are devices that are counted in it already,
   // `resting` those that may not be, as they were counted too short a time ago (AcceptStore::list_resting).
+  // A device has begun to fetch what has this name: its plan or its model, if a round's is.
+  void fetched(const DeviceId& device, const Digest& name);
+  // What became of a device's plan or update (gate_accounts.h).
+  void met(const RoundKey& key, const DeviceId& device, const GateCode& code);
   DeskEffects publish(const RoundNotice& notice, std::span<const DeviceId> accepted = {},
                       std::span<const DeviceId> resting = {});
   DeskEffects withdraw(const RoundKey& key);
@@ -124,7 +137,7 @@ class CheckinDesk {
   std::map<RoundKey, uint64_t> lacking() const;
 
   // What became of all who asked so far.
-  const CheckinCounts& counts() const { return counts_; }
+  const CheckinCounts& counts() const { return *counts_; }
 
   // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
   void check() const;
@@ -173,9 +186,16 @@ class CheckinDesk {
   void put_in_order(std::vector<WaiterId>& candidates, const RoundKey& key);
   std::vector<WaiterId> chosen_of(const std::vector<WaiterId>& candidates, const Round& round);
   bool serve(WaiterId id, Round& round);
-  void remove(WaiterId id, CheckinOutcome outcome);
-  void dismiss(WaiterId id, CheckinOutcome outcome, Instant now);
-  CheckinOutcome why_not_served(const Waiter& waiter) const;
+  void remove(WaiterId id, DeviceGate outcome);
+  void dismiss(WaiterId id, DeviceGate outcome, Instant now);
+  DeviceGate why_not_served(const Waiter& waiter) const;
+  void asks_in(const Round& round, const Waiter& waiter);
+  void asks(const Waiter& waiter);
+  void is_taken(const Round& round, const Waiter& waiter, DeviceGate ticket);
+  void leaves(const Waiter& waiter, DeviceGate gate);
+  bool collects_for(const Round& round, const Waiter& waiter) const {
+    return round.notice.state == RoundState::collecting && round.notice.population == waiter.population;
+  }
   uint64_t steered(const Population& population, Room& room, Instant now);
   void forget_ended_jobs(Instant now);
   DeskEffects finish();
@@ -199,8 +219,9 @@ class CheckinDesk {
   TrainedReports reports_;
   Instant look_for_ended_{};
   LostJoins lost_joins_;
+  std::unique_ptr<GateAccounts> gates_;
   uint64_t asked_ = 0;
-  CheckinCounts counts_ = {};  // by CheckinOutcome; with those who wait they are all who asked
+  std::unique_ptr<CheckinCounts> counts_;  // by DeviceGate; with those who wait they are all who asked
   StepCheck step_check_;
 };
 

@@ -76,6 +76,12 @@ assert.equal(told_of("job_failed", { time: at(0), round: 1, attempt: 1 }), null)
 assert.equal(joined(told, told).length, told.length);
 assert.deepEqual(funnel(attempt, 40).map(([step, count]) => [step, count]), [["drawn", 13], ["accepted", 10], ["goal", 10]]);
 assert.deepEqual(funnel({ ...attempt, state: "collecting", accepted: 3 }, 40)[0], ["waiting", 40, "of the population, now"]);
+// As the server tells them, each device at one code.
+const codes = [{ code: "not_drawn", devices: 5, meaning: "waited, and others were drawn" }, { code: "plan_refused", reason: "charging", devices: 2, meaning: "refused the plan" },
+  { code: "counted", devices: 10, meaning: "are counted" }];
+assert.deepEqual(funnel(attempt, 40, codes), [["not_drawn", 5, "waited, and others were drawn"], ["plan_refused/charging", 2, "refused the plan"], ["counted", 10, "are counted"],
+  ["goal", 10, "reached"]]);
+assert.equal(funnel(attempt, 40, codes.slice(0, 2)).at(-1)[2], "not reached");
 assert.ok(!funnel({ ...attempt, state: "failed", accepted: 0 }, 40).some(([step]) => step === "accepted"));
 
 // ---- Forecast of epsilon. The values are those of tests/unit/secure/dp, which the server's accountant meets.

@@ -36,11 +36,13 @@ struct Verdict {
   uint64_t doubled = 0;
   uint64_t phantom = 0;
   uint64_t stuck = 0;
+  uint64_t misaccounted = 0;  // what is told of the devices that asked is not so
+  uint64_t asked = 0;         // devices, in rounds that are done, as their nodes have told
   uint64_t events = 0;
   uint64_t trace = 0;  // hash of what happened: equal seeds, equal traces
   std::string first_problem;
 
-  bool clean() const { return lost + doubled + phantom + stuck == 0; }
+  bool clean() const { return lost + doubled + phantom + stuck + misaccounted == 0; }
   Verdict& operator+=(const Verdict& other);
 };
 

@@ -34,6 +34,7 @@ Failure failure_of(UploadAnswer answer) {
 void SimNode::boot() {
   alive_ = true;
   ++incarnation_;
+  asked_ = {};
   desk_.emplace(DeskLimits{}, PaceSettings{}, world_.prng().next());
   intake_.emplace(IntakeSettings{.can_look = true});
   ingest_.emplace(small_limits());
@@ -189,6 +190,7 @@ void SimNode::perform(const IntakeEffect& effect) {
     void operator()(const TakeUp& e) { self.take_up(e); }
     void operator()(const GiveUp& e) {
       self.step(IngestEvent(RoundWithdrawn{e.key}));
+      self.asked_.withdrawn(e.key);
       self.run(self.desk_->withdraw(e.key));
       self.rounds_.erase(e.key);
     }
@@ -218,6 +220,7 @@ void SimNode::ask_who_is_accepted(const RoundKey& key) {
 void SimNode::take_up(const TakeUp& effect) {
   rounds_.insert_or_assign(effect.notice.key, effect.notice);
   step(IngestEvent(RoundPublished{effect.notice, effect.devices.accepted}));
+  asked_.served(effect.notice, effect.devices.accepted);
   run(desk_->publish(effect.notice, effect.devices.accepted, effect.devices.resting));
 }
 
@@ -231,6 +234,7 @@ void SimNode::check_in(const DeviceId& device, Millis hold, const Bytes& held,
     if (const auto claims = open_ticket(held, world_.ticket_key(), device)) update = held_by(*claims);
   }
   waiters_.emplace(waiter, std::move(reply));
+  asked_.asks(waiter, device);
   run(desk_->check_in(waiter, device, Population("default"), hold, world_.queue().now(), std::move(update)));
 }
 
@@ -241,6 +245,7 @@ void SimNode::run(DeskEffects effects) {
       give_ticket(*ticket);
     } else if (auto* dismissed = std::get_if<Dismiss>(&effect)) {
       const auto waiter = waiters_.find(dismissed->waiter);
+      asked_.answered(dismissed->waiter);
       if (waiter == waiters_.end()) continue;
       waiter->second(dismissed->window);
       waiters_.erase(waiter);
@@ -248,6 +253,8 @@ void SimNode::run(DeskEffects effects) {
       step(MemberEvent(PoolNoted{pool->population, pool->waiting}));
     } else if (auto* issued = std::get_if<ReportTickets>(&effect)) {
       step(MemberEvent(IssuedNoted{issued->key, issued->total}));
+    } else if (auto* told = std::get_if<TellGates>(&effect)) {
+      keep(*told->told);
     }
   }
   arm();
@@ -256,11 +263,27 @@ void SimNode::run(DeskEffects effects) {
 void SimNode::give_ticket(const GiveTicket& effect) {
   const auto waiter = waiters_.find(effect.waiter);
   const auto round = rounds_.find(effect.key);
+  asked_.answered(effect.waiter);
   if (waiter == waiters_.end() || round == rounds_.end()) return run(desk_->undelivered(effect.key, effect.device));
   Assignment assignment = round->second.assignment;
   assignment.ticket = seal_ticket(claims_of(round->second, effect), world_.ticket_key());
+  asked_.got_ticket(effect.key, effect.device);
   waiter->second(assignment);
   waiters_.erase(waiter);
+}
+
+// A word that the store does not hear is lost: the next one says more.
+void SimNode::keep(const ToldGates& told) {
+  if (const std::optional<std::string> wrong = asked_.judge(told)) {
+    world_.oracle().problem(&Verdict::misaccounted, "round " + std::to_string(told.key.round.value()) + " attempt " +
+                                                        std::to_string(told.key.attempt.value()) + ": " + *wrong);
+  }
+  ask_store<Status>(
+      [&w = world_, key = told.key, row = gate_row_of(told, life())]() -> Status {
+        w.gates()[key][row.life] = row;
+        return {};
+      },
+      [](Error error) { return Status(std::move(error)); }, [](const Status&) {});
 }
 
 // ---- Uploads
@@ -272,6 +295,7 @@ void SimNode::upload(const DeviceId& device, const Bytes& ticket, const Training
   const UploadId upload(next_id_++);
   uploads_.emplace(upload, Upload{claims->round, world_.index_of(device), training, claims->handed.has_value(),
                                   std::move(masked), std::move(reply)});
+  desk_->met(claims->round, device, {DeviceGate::uploading});
   step(IntakeEvent(OfferUpload{{upload, claims->round, device, kUpdateBytes}}));
 }
 
@@ -297,6 +321,9 @@ void SimNode::perform(const IngestEffect& effect) {
     void operator()(const LookUpAccepted& e) { self.look_up(e); }
     void operator()(const AdmitUpload& e) { self.receive_body(e.upload); }
     void operator()(const RefuseUpload& e) {
+      if (const auto upload = self.uploads_.find(e.upload); upload != self.uploads_.end()) {
+        self.desk_->met(upload->second.key, self.world_.device_id(upload->second.device), gate_of_refusal(e.error));
+      }
       self.answer(e.upload, {.receipt = {}, .error = e.error, .window = e.window});
     }
     void operator()(const AcceptUpload& e) { self.accept(e); }
@@ -307,6 +334,7 @@ void SimNode::perform(const IngestEffect& effect) {
     void operator()(const DropBatch& e) { self.drop(e.batch); }
     void operator()(const ReportAccepted& e) { self.step(MemberEvent(AcceptedNoted{e.key, e.total})); }
     void operator()(const NoteAccepted& e) {
+      self.asked_.accepted(e.key, e.device);
       self.desk_->accepted(e.key, e.device, {.loss_level = static_cast<uint8_t>(e.device.bytes[0] % kReportLevels)});
     }
   };

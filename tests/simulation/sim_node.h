@@ -15,6 +15,7 @@
 #include "proto/messages/update.h"
 #include "scheduler/fleet/member_machine.h"
 #include "scheduler/selection/checkin_desk.h"
+#include "tests/simulation/asked_oracle.h"
 #include "tests/simulation/sessions/server_port.h"
 #include "tests/simulation/world.h"
 
@@ -91,6 +92,7 @@ class SimNode {
   void ask_who_is_accepted(const RoundKey& key);
   void take_up(const TakeUp& effect);
   void give_ticket(const GiveTicket& effect);
+  void keep(const ToldGates& told);
   void look_up(const LookUpAccepted& effect);
   void receive_body(UploadId upload);
   void receive_masked(UploadId upload);
@@ -118,6 +120,7 @@ class SimNode {
   Instant clock_off_until_{};
 
   std::optional<CheckinDesk> desk_;
+  AskedOracle asked_;  // of this life
   std::optional<RoundIntake> intake_;
   std::optional<IngestMachine> ingest_;
   std::optional<MemberMachine> member_;

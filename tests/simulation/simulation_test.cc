@@ -20,12 +20,14 @@ TEST(Simulation, LosesNothingAndCountsNothingTwice) {
   uint64_t seed = 1;
   for (; total.rounds < kRounds; ++seed) total += simulate(options_from_seed(seed));
   EXPECT_TRUE(total.clean()) << total.first_problem << ": lost " << total.lost << " doubled " << total.doubled
-                             << " phantom " << total.phantom << " stuck " << total.stuck;
+                             << " phantom " << total.phantom << " stuck " << total.stuck << " misaccounted "
+                             << total.misaccounted;
   // A simulation in which nothing bad happens proves nothing.
   EXPECT_GT(total.crashes, kRounds / 2);
   EXPECT_GT(total.conflicts, 0u);
   EXPECT_GT(total.leaders, seed) << "the lead changed hands";
   EXPECT_GT(total.masked, 0u);
+  EXPECT_GT(total.asked, 2 * kRounds) << "whoever asked is told of";
   std::printf(
       "%llu rounds, seeds 1 to %llu: %llu crashes, %llu leaders, %llu "
       "conflicts, %llu attempts made again\n",

@@ -157,6 +157,28 @@ void World::round_committed(const FinalizedRound& round) {
 
 bool World::completed() { return store_.get_job(job_)->state == JobState::completed; }
 
+// What an operator is told of each round that is done: whoever it counts is among those that asked.
+void World::judge_gates() {
+  const auto rounds = store_.list_rounds(job_, {.limit = 10'000});
+  for (const RoundRecord& round : *rounds) {
+    if (round.state != RoundState::done) continue;
+    std::vector<GateRow> rows;
+    for (const auto& [life, row] : gates_[round.key]) rows.push_back(row);
+    const RoundWhy why = why_of(rows, round.totals.updates, true);
+    uint64_t sum = 0, counted = 0;
+    for (const WhyLine& line : why.lines) {
+      sum += line.devices;
+      if (line.code == to_string(DeviceGate::counted)) counted += line.devices;
+      if (line.code == to_string(DeviceGate::waiting)) counted = UINT64_MAX;
+    }
+    if (sum != why.asked || counted != round.totals.updates) {
+      oracle_.problem(&Verdict::misaccounted, "round " + std::to_string(round.number) + " counts " +
+                                                  std::to_string(round.totals.updates) + ", and says otherwise");
+    }
+    oracle_.verdict().asked += why.asked;
+  }
+}
+
 Verdict World::run() {
   for (const auto& scheduler : schedulers_) scheduler->boot();
   for (const auto& device : devices_) queue_.after(some_delay(Millis(1'000)), [&d = *device] { d.act(); });
@@ -189,6 +211,7 @@ Verdict World::run() {
   const Instant grace = queue_.now() + Millis(5'000);
   while (queue_.now() < grace && queue_.step()) {
   }
+  judge_gates();
   Verdict verdict = oracle_.verdict();
   verdict.events = queue_.steps();
   if (!verdict.first_problem.empty()) {

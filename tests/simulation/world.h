@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/finalize/round_noise.h"
+#include "fl_server/records/round_why.h"
 #include "scheduler/fleet/posted_board.h"
 #include "scheduler/lease/lease.h"
 #include "secure/crypto/mac.h"
@@ -86,6 +87,9 @@ class World {
   const FixedPointSpec& fixed_point() const { return fixed_point_; }
   std::vector<std::unique_ptr<SimNode>>& nodes() { return nodes_; }
   FleetTables& fleet() { return fleet_; }
+  // As lives of nodes have told: fl_server/store/gate_store.h.
+  using GateTable = std::map<RoundKey, std::map<std::string, GateRow>>;
+  GateTable& gates() { return gates_; }
   SimDevice& device(uint32_t index) { return *devices_[index]; }
   // The life of a scheduler that is reached there, or null.
   SimScheduler* scheduler_at(std::string_view url);
@@ -110,6 +114,7 @@ class World {
  private:
   void repeat(Millis mean, std::function<void()> fault);
   bool completed();
+  void judge_gates();
 
   WorldOptions options_;
   EventQueue queue_;
@@ -132,6 +137,7 @@ class World {
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::vector<std::unique_ptr<SimScheduler>> schedulers_;
   FleetTables fleet_;
+  GateTable gates_;
   bool is_last_round_done_ = false;
   std::vector<std::unique_ptr<SimDevice>> devices_;
   std::map<DeviceId, uint32_t> by_id_;

@@ -8,6 +8,7 @@
 #include "tools/cli/job_commands.h"
 #include "tools/cli/job_plan_command.h"
 #include "tools/cli/job_tune.h"
+#include "tools/cli/job_why.h"
 #include "tools/cli/node_commands.h"
 
 namespace coterie {
@@ -146,6 +147,18 @@ void add_job(CLI::App& app, Invocation& invocation) {
   add_output_option(*rounds, admin);
   rounds->callback(
       [&, of, limit] { invocation.run = [&admin, of, limit] { return list_rounds(admin, *of, *limit); }; });
+
+  CLI::App* why = add_server_command(*job, "why", "what became of the devices that asked in a round",
+                                     "  coterie job why jk2x9q4c\n  coterie job why jk2x9q4c --round 7 -o json\n\n"
+                                     "Each device that asked has one code, so that they sum to all that did. What a\n"
+                                     "device says of itself (`coterie device why`) has the same words.\n");
+  const auto asked = add_job_argument(why);
+  const auto number = std::make_shared<uint64_t>(0);
+  why->add_option("--round", *number, "its number (default: the newest)")->check(between<uint64_t>(1, INT64_MAX));
+  add_output_option(*why, admin);
+  why->callback([&, asked, number] {
+    invocation.run = [&admin, asked, number] { return show_round_why(admin, *asked, *number); };
+  });
 
   CLI::App* watch =
       add_server_command(*job, "watch", "follow the rounds until the job is over; Ctrl-C leaves it alone",

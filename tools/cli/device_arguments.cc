@@ -13,6 +13,7 @@
 #include "tools/cli/canary_arguments.h"
 #include "tools/cli/device_commands.h"
 #include "tools/cli/device_model.h"
+#include "tools/cli/device_why.h"
 #include "tools/cli/help.h"
 #include "tools/cli/model_commands.h"
 #include "tools/cli/model_steps.h"
@@ -358,6 +359,7 @@ void add_device(CLI::App& app, Invocation& invocation) {
   add_identity(*device, invocation);
   add_personal_model(*device, invocation);
   add_device_model(*device, invocation);
+  add_device_why(*device, invocation);
 
   CLI::App* list = add_server_command(*device, "list", "devices the server knows",
                                       "  coterie device list\n  coterie device list -o json --limit 1000\n");

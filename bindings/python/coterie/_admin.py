@@ -101,6 +101,11 @@ class Admin:
         rounds: list[Json] = self._get("jobs/{}/rounds", job, limit=limit, state=state)["rounds"]
         return rounds
 
+    def why(self, job: str, round: int) -> Json:
+        """What became of the devices that asked in a round, by its number: its `attempts`, each with how many `asked` and
+        `codes`, which sum to that."""
+        return self._get("jobs/{}/rounds/{}/why", job, int(round))
+
     def watch(self, job: str, *, last_id: str = "") -> Iterator[Event]:
         """The job's rounds as they go, until it is over ("over" is the last event). A stream that breaks is gone on with
         from behind the last event; OSError when it breaks again and again."""

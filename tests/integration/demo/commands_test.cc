@@ -79,6 +79,19 @@ TEST_F(Commands, TakeAJobFromItsFileToItsModel) {
   for (const auto& device : devices) EXPECT_EQ(device->wait(), 0) << device->errors();
   EXPECT_THAT(coterie({"job", "show", job}), HasSubstr("state       completed\n"));
   EXPECT_EQ(coterie_json({"job", "rounds", job, "--limit", "2"})["rounds"].size(), 2u);
+  const std::string why = coterie({"job", "why", job});
+  EXPECT_THAT(why, StartsWith("round 3, attempt 1 (done): 2 devices asked\n"));
+  EXPECT_THAT(why, HasSubstr("2  ####################  counted  are counted\n"));
+  const nlohmann::json first = coterie_json({"job", "why", job, "--round", "1"});
+  EXPECT_EQ(first["attempts"][0]["asked"], 2);
+  EXPECT_EQ(first["attempts"][0]["codes"][0]["code"], "counted");
+  coterie({"job", "why", job, "--round", "4"}, 1);
+  EXPECT_THAT(errors_, HasSubstr("has no round 4"));
+  EXPECT_THAT(coterie({"device", "why", "--state-dir", directory_ / "01"}),
+              StartsWith("gate     counted: it is counted\n"));
+  EXPECT_EQ(coterie_json({"device", "why", "--state-dir", directory_ / "02"})["code"], "counted");
+  coterie({"device", "why", "--state-dir", directory_ / "nobody"}, 1);
+  EXPECT_THAT(errors_, HasSubstr("is no device's"));
   EXPECT_EQ(coterie_json({"model", "list", job})["models"].size(), 4u);
   EXPECT_THAT(coterie({"model", "download", job, "-o", "new.cotf"}), StartsWith("version 3: "));
   EXPECT_THAT(coterie({"model", "download", job, "0", "-o", "old.cotf"}), StartsWith("version 0: "));

@@ -5,7 +5,7 @@
 #include "base/os/file.h"
 #include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/runtime/predictor.h"
-#include "scheduler/selection/checkin_outcome.h"
+#include "proto/messages/device_gate.h"
 #include "tests/integration/matrix/sdk_device.h"
 #include "tests/integration/support/fixture.h"
 #include "tests/integration/support/raw_device.h"
@@ -244,7 +244,7 @@ TEST_F(EvaluationJobs, AskNoDeviceOfAnOlderSdkWhichStillTrains) {
     ASSERT_FALSE(std::holds_alternative<Assignment>(answer));
     if (const auto* window = std::get_if<RetryWindow>(&answer)) reason = window->reason;
   }
-  EXPECT_EQ(reason, sentence_of(CheckinOutcome::unsupported));
+  EXPECT_EQ(reason, sentence_of(DeviceGate::unsupported));
   const auto metrics = admin_->call("GET", "/metrics");
   ASSERT_OK(metrics);
   EXPECT_NE(as_text(metrics->body).find("coterie_checkin_reasons_total{reason=\"unsupported\"}"),

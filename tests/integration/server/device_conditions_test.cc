@@ -4,7 +4,9 @@
 #include <map>
 #include <thread>
 
+#include "base/os/file.h"
 #include "device_sdk/agent/agent.h"
+#include "device_sdk/client/met_gate.h"
 #include "tests/integration/support/fixture.h"
 
 namespace coterie::integration {
@@ -89,6 +91,13 @@ class Phone {
   Result<AgentProgress> enroll() {
     return step_until([](const AgentProgress& p) { return p.activity == AgentProgress::Activity::enrolled; });
   }
+  // What it says of itself: "plan_refused/charging".
+  std::string gate() const {
+    const Result<Bytes> file = os::read_file(settings_.state_dir + "/gate", 4096);
+    const Result<MetGate> met = file ? met_gate_from(as_text(*file)) : Result<MetGate>(file.error());
+    if (!met) return met.error().message();
+    return std::string(to_string(met->gate)) + (met->reason.empty() ? "" : "/" + met->reason);
+  }
   // Until the server has heard of what this device declined or was held back by.
   Status tell() {
     const auto told = step_until([this](const AgentProgress&) { return !state().refusal; });
@@ -113,6 +122,25 @@ class DeviceConditionsRound : public ServerTest {
     const auto status = admin_->ask("GET", "/admin/v1/server");
     EXPECT_TRUE(test::is_ok(status));
     return status ? (*status)["refusals"] : nlohmann::json();
+  }
+  // The codes of a round's only attempt; nodes tell them within seconds.
+  template <typename IsDone>
+  std::map<std::string, int> why_when_told(const std::string& job, int round, const IsDone& is_done) {
+    std::map<std::string, int> codes;
+    for (const Instant until = os::monotonic_now() + kPatience; os::monotonic_now() < until && !is_done(codes);) {
+      const auto why = admin_->ask("GET", "/admin/v1/jobs/" + job + "/rounds/" + std::to_string(round) + "/why");
+      if (!test::is_ok(why)) break;
+      const nlohmann::json& attempt = (*why)["attempts"][0];
+      codes.clear();
+      int sum = 0;
+      for (const nlohmann::json& code : attempt["codes"]) {
+        const std::string reason = code.value("reason", "");
+        codes[code.value("code", "") + (reason.empty() ? "" : "/" + reason)] = code.value("devices", 0);
+        sum += code.value("devices", 0);
+      }
+      EXPECT_EQ(sum, attempt["asked"]) << *why;
+    }
+    return codes;
   }
   std::string metrics() {
     const auto answer = admin_->call("GET", "/metrics");
@@ -142,6 +170,7 @@ TEST_F(DeviceConditionsRound, IsDeclinedByReasonAndCountedForTheOperator) {
       const auto declined = phone.step_until([](const AgentProgress& p) { return p.refused_plan.has_value(); });
       ASSERT_TRUE(test::is_ok(declined)) << reason;
       EXPECT_EQ(declined->refused_plan->error.reason(), reason);
+      EXPECT_EQ(phone.gate(), "plan_refused/" + reason);
       EXPECT_TRUE(test::is_ok(phone.tell())) << reason;
       EXPECT_EQ(phone.state().rounds_done, 0u);
     });
@@ -150,6 +179,7 @@ TEST_F(DeviceConditionsRound, IsDeclinedByReasonAndCountedForTheOperator) {
   EXPECT_TRUE(test::is_ok(good.step_until([](const AgentProgress& p) { return p.rounds_done == 1; })));
   for (std::thread& thread : threads) thread.join();
   ASSERT_TRUE(wait_for_model(1));
+  EXPECT_EQ(good.gate(), "counted");
 
   nlohmann::json expected;
   for (const auto& [reason, conditions] : others) expected[reason] = 1;
@@ -162,6 +192,12 @@ TEST_F(DeviceConditionsRound, IsDeclinedByReasonAndCountedForTheOperator) {
   const auto rounds = admin_->rounds(*job);
   ASSERT_TRUE(test::is_ok(rounds));
   EXPECT_EQ((*rounds)["rounds"][0]["accepted"], 1) << *rounds;
+
+  // Each that asked has one code, which the device and its server call the same.
+  std::map<std::string, int> why;
+  for (const auto& [reason, conditions] : others) why["plan_refused/" + reason] = 1;
+  why["counted"] = 1;
+  EXPECT_EQ(why_when_told(*job, 1, [&](const auto& codes) { return codes == why; }), why);
 }
 
 // What the app itself asks for holds a device back before it asks for work, and is told once it may.
@@ -181,6 +217,7 @@ TEST_F(DeviceConditionsRound, OfAnAppAreToldOnceTheDeviceMayAskForWork) {
     ASSERT_TRUE(test::is_ok(held)) << reason;
     EXPECT_EQ(held->activity, AgentProgress::Activity::held);
     EXPECT_EQ(held->error->reason(), reason);
+    EXPECT_EQ(phone.gate(), "held/" + reason);
     EXPECT_FALSE(refusals()["held"].contains(reason)) << "it has asked for nothing yet";
     phone.be(kGood);
     ASSERT_TRUE(test::is_ok(phone.tell())) << reason;

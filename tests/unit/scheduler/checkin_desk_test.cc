@@ -209,7 +209,7 @@ TEST(CheckinDesk, ServesLateComersWhileTicketsAreLeft) {
 TEST(CheckinDesk, HasOnePlaceForADevice) {
   Desk desk;
   desk.check_in(1, 1);
-  EXPECT_THAT(desk.check_in(2, 1), ElementsAre("dismiss 1: replaced by a newer check-in of the same device"));
+  EXPECT_THAT(desk.check_in(2, 1), ElementsAre("dismiss 1: replaced: by a newer check-in of the same device"));
   EXPECT_EQ(desk.desk().waiting(kPhones), 1u);
   EXPECT_THAT(desk.publish(notice(RoundState::collecting, 5)),
               ElementsAre("ticket 2", "tickets 1.1 1", "pool phones 0"));
@@ -259,9 +259,9 @@ TEST(CheckinDesk, SendsEveryoneAwayWhenTheirOwnTimeIsOver) {
   desk.check_in(2, 2, kPhones, Millis(200));
   EXPECT_EQ(desk.desk().next_deadline(), Instant(Millis(200)));
   EXPECT_THAT(desk.at(199), IsEmpty());
-  EXPECT_THAT(desk.at(200), ElementsAre("dismiss 2: no round needs this device now", "pool phones 1"));
+  EXPECT_THAT(desk.at(200), ElementsAre("dismiss 2: no_round: no round needs this device now", "pool phones 1"));
   EXPECT_EQ(desk.desk().next_deadline(), Instant(Millis(500)));
-  EXPECT_THAT(desk.at(10'000), ElementsAre("dismiss 1: no round needs this device now", "pool phones 0"));
+  EXPECT_THAT(desk.at(10'000), ElementsAre("dismiss 1: no_round: no round needs this device now", "pool phones 0"));
   EXPECT_EQ(desk.desk().next_deadline(), std::nullopt);
 }
 
@@ -269,8 +269,10 @@ TEST(CheckinDesk, HoldsNobodyLongerThanItsLimitAndNotWhoDoesNotWait) {
   Desk desk(1, {.waiters_max = 10, .hold_max = Millis(1'000)});
   desk.check_in(1, 1, kPhones, Millis(3'600'000));
   EXPECT_EQ(desk.desk().next_deadline(), Instant(Millis(1'000)));
-  EXPECT_THAT(desk.check_in(2, 2, kPhones, Millis(0)), ElementsAre("dismiss 2: no round needs this device now"));
-  EXPECT_THAT(desk.check_in(3, 3, kPhones, Millis(-5)), ElementsAre("dismiss 3: no round needs this device now"));
+  EXPECT_THAT(desk.check_in(2, 2, kPhones, Millis(0)),
+              ElementsAre("dismiss 2: no_round: no round needs this device now"));
+  EXPECT_THAT(desk.check_in(3, 3, kPhones, Millis(-5)),
+              ElementsAre("dismiss 3: no_round: no round needs this device now"));
   desk.publish(notice(RoundState::collecting, 2));
   EXPECT_THAT(desk.check_in(4, 4, kPhones, Millis(0)), ElementsAre("ticket 4", "tickets 1.1 2"))
       << "but it gets a ticket";
@@ -280,8 +282,8 @@ TEST(CheckinDesk, RefusesToHoldMoreThanItCan) {
   Desk desk(1, {.waiters_max = 2, .hold_max = kHold});
   desk.check_in(1, 1);
   desk.check_in(2, 2);
-  EXPECT_THAT(desk.check_in(3, 3), ElementsAre("dismiss 3: the server holds as many devices as it can"));
-  EXPECT_THAT(desk.check_in(4, 2), ElementsAre("dismiss 2: replaced by a newer check-in of the same device"))
+  EXPECT_THAT(desk.check_in(3, 3), ElementsAre("dismiss 3: desk_full: the server holds as many devices as it can"));
+  EXPECT_THAT(desk.check_in(4, 2), ElementsAre("dismiss 2: replaced: by a newer check-in of the same device"))
       << "a device that waits already takes its own place";
   desk.publish(notice(RoundState::collecting, 3));
   EXPECT_THAT(desk.check_in(5, 5), ElementsAre("ticket 5", "tickets 1.1 3"))
@@ -321,7 +323,7 @@ TEST(CheckinDesk, GivesNoTicketToWhoRestsAndTheNextRoundGivesOne) {
   desk.check_in(1, 1);
   desk.check_in(2, 2);
   EXPECT_THAT(tickets_in(desk.publish(notice(RoundState::collecting, 2), {}, {device(1)})), UnorderedElementsAre("2"));
-  EXPECT_THAT(desk.check_in(3, 1), ElementsAre("dismiss 1: replaced by a newer check-in of the same device"));
+  EXPECT_THAT(desk.check_in(3, 1), ElementsAre("dismiss 1: replaced: by a newer check-in of the same device"));
   EXPECT_EQ(desk.desk().lacking()[notice(RoundState::collecting, 2).key], 0u) << "it would not take a ticket";
   EXPECT_THAT(tickets_in(desk.publish(notice(RoundState::collecting, 2, kPhones, 2))), UnorderedElementsAre("3"));
 }

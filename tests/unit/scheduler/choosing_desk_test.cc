@@ -157,7 +157,7 @@ TEST(ChoosingDesk, DrawsTheSameInWhateverOrderDevicesCame) {
   EXPECT_EQ(cohorts.size(), 1u);
 }
 
-uint64_t count_of(Desk& desk, CheckinOutcome outcome) { return desk.desk().counts()[static_cast<size_t>(outcome)]; }
+uint64_t count_of(Desk& desk, DeviceGate outcome) { return desk.desk().counts()[static_cast<size_t>(outcome)]; }
 
 TEST(CheckinCounts, SayWhatCameOfEachThatAsked) {
   Desk desk(1, {.waiters_max = 4});
@@ -167,9 +167,9 @@ TEST(CheckinCounts, SayWhatCameOfEachThatAsked) {
   desk.check_in(7, 5);  // waiter 5 is replaced: the desk is not full then
   desk.cancel(7);       // gone
   desk.publish(notice(RoundState::collecting, 1));
-  EXPECT_EQ(count_of(desk, CheckinOutcome::ticket), 1u);
+  EXPECT_EQ(count_of(desk, DeviceGate::ticket), 1u);
   desk.at(10'000);  // two were not drawn
-  EXPECT_EQ(count_of(desk, CheckinOutcome::not_drawn), 2u);
+  EXPECT_EQ(count_of(desk, DeviceGate::not_drawn), 2u);
   desk.check_in(8, 8, kPhones, Millis(0));  // no_place
   desk.publish(notice(RoundState::collecting, 5, kPhones, 2), {device(9)}, {device(10)});
   desk.check_in(9, 9, kPhones, Millis(0));    // counted
@@ -180,9 +180,9 @@ TEST(CheckinCounts, SayWhatCameOfEachThatAsked) {
   desk.check_in(13, 13);
   desk.desk().dismiss_all(Instant(Millis(20'000)));  // stopping
   const CheckinCounts& counts = desk.desk().counts();
-  for (const CheckinOutcome once : {CheckinOutcome::ticket_again, CheckinOutcome::no_place, CheckinOutcome::resting,
-                                    CheckinOutcome::counted, CheckinOutcome::no_round, CheckinOutcome::desk_full,
-                                    CheckinOutcome::replaced, CheckinOutcome::gone, CheckinOutcome::stopping}) {
+  for (const DeviceGate once :
+       {DeviceGate::ticket_again, DeviceGate::no_place, DeviceGate::resting, DeviceGate::counted, DeviceGate::no_round,
+        DeviceGate::desk_full, DeviceGate::replaced, DeviceGate::gone, DeviceGate::stopping}) {
     EXPECT_EQ(count_of(desk, once), 1u) << to_string(once);
   }
   uint64_t all = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "scheduler/selection/checkin_desk.h"
+#include "scheduler/selection/told_gates.h"
 
 namespace coterie::desk_script {
 
@@ -36,6 +38,7 @@ inline RoundNotice notice(RoundState state, uint32_t tickets, Population populat
 }
 
 // A desk, its effects as text: "ticket 3" for waiter 3, "dismiss 4: reason", "pool phones 2", "tickets 1.1 2".
+// What is told of gates is no line: gates() has it.
 class Desk {
  public:
   explicit Desk(uint64_t seed = 1, DeskLimits limits = {}, bool draws_by_device = false)
@@ -71,11 +74,21 @@ class Desk {
     now_ = Instant(Millis(ms));
     return text(desk_.time_passed(now_));
   }
+  // What was told last of a round, as "3 asked: ticket 1, not_drawn 2"; of the gates in their order.
+  std::string gates(uint64_t round = 1) const {
+    const auto told = told_.find({RoundId(round), Attempt(1)});
+    if (told == told_.end()) return "nothing";
+    std::string text = std::to_string(told->second.asked) + " asked";
+    for (const auto& [code, devices] : told->second.devices) {
+      text += (text.ends_with("asked") ? ": " : ", ") + name_of(code) + " " + std::to_string(devices);
+    }
+    return text;
+  }
   CheckinDesk& desk() { return desk_; }
   const CheckinDesk& desk() const { return desk_; }
 
  private:
-  static Lines text(const DeskEffects& effects) {
+  Lines text(const DeskEffects& effects) {
     Lines lines;
     for (const DeskEffect& effect : effects) {
       if (const auto* ticket = std::get_if<GiveTicket>(&effect)) {
@@ -87,10 +100,12 @@ class Desk {
         lines.push_back("dismiss " + std::to_string(dismissed->waiter.value()) + ": " + dismissed->window.reason);
       } else if (const auto* pool = std::get_if<ReportPool>(&effect)) {
         lines.push_back("pool " + pool->population.value() + " " + std::to_string(pool->waiting));
+      } else if (const auto* issued = std::get_if<ReportTickets>(&effect)) {
+        lines.push_back("tickets " + std::to_string(issued->key.round.value()) + "." +
+                        std::to_string(issued->key.attempt.value()) + " " + std::to_string(issued->total));
       } else {
-        const auto& issued = std::get<ReportTickets>(effect);
-        lines.push_back("tickets " + std::to_string(issued.key.round.value()) + "." +
-                        std::to_string(issued.key.attempt.value()) + " " + std::to_string(issued.total));
+        const ToldGates& told = *std::get<TellGates>(effect).told;
+        told_[told.key] = told;
       }
     }
     return lines;
@@ -98,6 +113,7 @@ class Desk {
 
   CheckinDesk desk_;
   Instant now_{};
+  std::map<RoundKey, ToldGates> told_;
 };
 
 inline std::set<std::string> tickets_in(const Desk::Lines& lines) {

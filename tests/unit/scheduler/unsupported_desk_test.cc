@@ -22,9 +22,7 @@ RoundNotice evaluating_round(uint32_t tickets, uint64_t round = 1, const std::st
   return evaluating;
 }
 
-uint64_t counted_as(const Desk& desk, CheckinOutcome outcome) {
-  return desk.desk().counts()[static_cast<size_t>(outcome)];
-}
+uint64_t counted_as(const Desk& desk, DeviceGate outcome) { return desk.desk().counts()[static_cast<size_t>(outcome)]; }
 
 TEST(UnsupportedAtCheckin, AsksNobodyForAPlanThatItDoesNotKnow) {
   Desk desk;
@@ -33,7 +31,7 @@ TEST(UnsupportedAtCheckin, AsksNobodyForAPlanThatItDoesNotKnow) {
   EXPECT_EQ(tickets_in(desk.publish(evaluating_round(2))), (std::set<std::string>{"2"}));
   EXPECT_EQ(tickets_in(desk.check_in_knowing(0, 3, 3)), std::set<std::string>{}) << "there is a ticket left";
   EXPECT_THAT(desk.at(kHold.count()), Contains(HasSubstr("dismiss 1: unsupported")));
-  EXPECT_EQ(counted_as(desk, CheckinOutcome::unsupported), 2u);
+  EXPECT_EQ(counted_as(desk, DeviceGate::unsupported), 2u);
   EXPECT_EQ(tickets_in(desk.check_in_knowing(kKnownFeatures | 1ull << 63, 4, 4)), (std::set<std::string>{"4"}))
       << "who knows more than this server knows that, too";
 }
@@ -54,15 +52,15 @@ TEST(UnsupportedAtCheckin, SaysUnsupportedWhereNoOtherRoundIsNearer) {
   desk.check_in(1, 1);
   desk.check_in(2, 2);
   desk.check_in_knowing(0, 3, 3, Millis(0));
-  const uint64_t no_place = counted_as(desk, CheckinOutcome::no_place);
-  const uint64_t unsupported = counted_as(desk, CheckinOutcome::unsupported);
-  EXPECT_EQ(no_place + unsupported + counted_as(desk, CheckinOutcome::ticket), 3u);
+  const uint64_t no_place = counted_as(desk, DeviceGate::no_place);
+  const uint64_t unsupported = counted_as(desk, DeviceGate::unsupported);
+  EXPECT_EQ(no_place + unsupported + counted_as(desk, DeviceGate::ticket), 3u);
   desk.withdraw(7);
   desk.check_in_knowing(0, 4, 4, Millis(0));
-  EXPECT_EQ(counted_as(desk, CheckinOutcome::unsupported), unsupported + 1);
+  EXPECT_EQ(counted_as(desk, DeviceGate::unsupported), unsupported + 1);
   desk.publish(evaluating_round(2), {device(5)});
   desk.check_in_knowing(0, 5, 5, Millis(0));
-  EXPECT_EQ(counted_as(desk, CheckinOutcome::counted), 1u) << "it was asked when it knew more";
+  EXPECT_EQ(counted_as(desk, DeviceGate::counted), 1u) << "it was asked when it knew more";
 }
 
 TEST(UnsupportedAtCheckin, WhoDoesNotKnowAPlanIsNoneOfThoseThatItsRoundLacks) {

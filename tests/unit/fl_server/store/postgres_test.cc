@@ -57,7 +57,8 @@ TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
   Result<Database> database = open_postgres(settings());
   ASSERT_OK(database);
   ASSERT_OK(
-      database->execute("DROP TABLE canary_source; DROP TABLE canary; DROP TABLE fleet_node; DROP TABLE fleet_board; "
+      database->execute("DROP TABLE round_gates; DROP TABLE canary_source; DROP TABLE canary; DROP TABLE fleet_node; "
+                        "DROP TABLE fleet_board; "
                         "DROP TABLE model_release; DROP TABLE tenancy; "
                         "DROP TABLE job_population; DROP TABLE population_budget; "
                         "DROP TABLE device_day; DROP TABLE audit_segment; ALTER TABLE device DROP COLUMN seen_day; "
