@@ -14,7 +14,9 @@
 #include "fl_server/events/event_hub.h"
 #include "fl_server/json/json_reader.h"
 #include "fl_server/json/rfc3339.h"
+#include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/canary_store.h"
+#include "scheduler/rollout/evaluation_feed.h"
 #include "secure/crypto/random.h"
 
 namespace coterie::admin_handlers {
@@ -58,6 +60,7 @@ json to_json(const CanaryRecord& canary) {
                 {"p_harmful", p_of(canary.heard.log_harm_max)},
                 {"p_harmless", p_of(canary.heard.log_harmless_max)},
                 {"created", rfc3339(canary.created)}});
+  if (!canary.evaluation_job.value().empty()) shown["evaluation_job"] = canary.evaluation_job.value();
   if (!canary.reason.empty()) shown["reason"] = canary.reason;
   if (canary.state != CanaryState::running) shown["ended"] = rfc3339(canary.ended);
   return shown;
@@ -93,6 +96,9 @@ CanaryObservation read_observation(const json& json, const std::string& pointer,
                                                  std::to_string(kCanarySourceCharsMax) +
                                                  " letters, digits, '-', '_' and '.'"});
   }
+  if (is_source_of_server(observation.source)) {
+    problems.push_back({pointer + "/source", "must not begin as the server's own do, which hear an evaluation job"});
+  }
   if (!is_countable(observation.counts)) {
     problems.push_back({pointer, "must have 1 to " + std::to_string(kCanaryExamplesMax) +
                                      " examples, both, only_new, only_old and neither together"});
@@ -115,8 +121,9 @@ std::vector<CanaryObservation> read_observations(const json& body, Problems& pro
   return observations;
 }
 
-CanarySettings read_settings(const json& body, Problems& problems) {
+CanarySettings read_settings(const json& body, JobId& evaluation_job, Problems& problems) {
   CanarySettings settings;
+  std::string job;
   JsonReader reader(body, "", problems);
   reader.read("percent", settings.percent);
   reader.read("alpha", settings.trial.alpha);
@@ -124,8 +131,10 @@ CanarySettings read_settings(const json& body, Problems& problems) {
   reader.read("harm_max", settings.trial.harm_max);
   reader.read("devices_max", settings.trial.devices_max);
   reader.read("promote_after", settings.promote_after);
+  reader.read("evaluation_job", job);
   reader.require("percent");
   reader.finish();
+  evaluation_job = JobId(std::move(job));
   if (problems.empty()) problems = validate(settings);
   return settings;
 }
@@ -140,7 +149,7 @@ HttpResponse open_canary(AdminContext& context, const AdminCall& call) {
   const auto body = parse_json(as_text(call.body), problems);
   if (!body) return problem_response(Error(ErrorCode::malformed, "the body is not JSON"), problems);
   OpenCanary request{.id = new_canary_id(), .canary = {id, *version}, .salt = {}, .settings = {}};
-  request.settings = read_settings(*body, problems);
+  request.settings = read_settings(*body, request.evaluation_job, problems);
   if (!problems.empty()) {
     return problem_response(Error(ErrorCode::invalid_argument, "the canary cannot begin as it is described"), problems);
   }
@@ -151,6 +160,7 @@ HttpResponse open_canary(AdminContext& context, const AdminCall& call) {
   const Result<CanaryRecord> canary = context.canaries.open_canary(request, os::wall_now(), *expected);
   if (!canary) return not_changed(context, id, canary.error(), *expected);
   tell(context, *canary);
+  if (!canary->evaluation_job.value().empty()) context.scheduler.canary_opened();
   HttpResponse response = json_response(to_json(*canary), 201);
   response.headers.emplace_back("Location", "/admin/v1/jobs/" + id.value() + "/canaries/" + canary->id);
   return response;

@@ -7,6 +7,7 @@
 #include "fl_server/evaluation/model_evaluator.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/finalize/round_noise.h"
+#include "fl_server/runtime/canary_feeder.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/sql_training_store.h"
 
@@ -22,6 +23,8 @@ RoundSide::RoundSide(const ServerConfig& config, const ServerKeys& keys, ServerS
   SqlTrainingStore& training = stores.training();
   finalizer_ =
       std::make_unique<Finalizer>(training, training, stores.blobs(), stores.partials(), *noise_, &evaluate_model);
+  feeder_ = std::make_unique<CanaryFeeder>(
+      CanaryFeeder::Parts{training, training, training, stores.blobs(), observers.events});
   const RoundSchedulerSettings settings{.pool_threads = config.threads,
                                         .orphan_age_min = config.store.is_shared() ? kOrphanAgeMin : Millis(0),
                                         .authority_key = config.authority_key,
@@ -35,7 +38,8 @@ RoundSide::RoundSide(const ServerConfig& config, const ServerKeys& keys, ServerS
                                                                               .finalizer = *finalizer_,
                                                                               .signer = *keys.signer,
                                                                               .metrics = observers.metrics,
-                                                                              .events = observers.events});
+                                                                              .events = observers.events,
+                                                                              .feeder = feeder_.get()});
 }
 
 RoundSide::~RoundSide() = default;

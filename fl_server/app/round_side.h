@@ -6,6 +6,7 @@
 
 namespace coterie {
 
+class CanaryFeeder;
 class Finalizer;
 struct Observers;
 class RoundNoiseMaker;
@@ -25,6 +26,7 @@ class RoundSide {
  private:
   std::unique_ptr<RoundNoiseMaker> noise_;
   std::unique_ptr<Finalizer> finalizer_;
+  std::unique_ptr<CanaryFeeder> feeder_;
   std::unique_ptr<RoundScheduler> scheduler_;
 };
 

@@ -29,6 +29,7 @@ struct CanaryRecord {
   CanaryState state = CanaryState::running;
   std::string reason;  // of an end that was not observed
   HeardHarms heard;
+  JobId evaluation_job;       // whose rounds it hears (scheduler/rollout/evaluation_feed.h); empty: none
   WallTime created, ended{};  // ended: while it runs, when it was created
   friend bool operator==(const CanaryRecord&, const CanaryRecord&) = default;
 };

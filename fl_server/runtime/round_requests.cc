@@ -7,6 +7,7 @@
 #include "base/os/crash_point.h"
 #include "fl_server/events/event_hub.h"
 #include "fl_server/finalize/finished_partials.h"
+#include "fl_server/runtime/canary_feeder.h"
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/round_store.h"
 
@@ -91,7 +92,13 @@ void RoundRequests::tell_committed(const CommitRound& request, const JobProgress
                                           .evaluation_r2 = model.evaluation_r2});
   if (request.completes_job) parts_.events.add(job, event::JobCompleted{request.number});
   if (request.opens_next && progress.latest) tell_opened(job, *progress.latest);
+  if (parts_.feeder != nullptr) parts_.feeder->feed(job);
   loops_.core.post([this] { clean_up_partials(); });
+}
+
+void RoundRequests::feed_canaries() {
+  if (parts_.feeder == nullptr) return;
+  loops_.store.post([&feeder = *parts_.feeder] { feeder.feed_all(); });
 }
 
 void RoundRequests::clean_up_partials() {

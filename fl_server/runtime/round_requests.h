@@ -27,6 +27,8 @@ class RoundRequests {
   void ask(const JobId& job, uint64_t number, const AskRound& asked);
   // Removes partial sums of rounds that are over, some at a time.
   void clean_up_partials();
+  // Canaries hear what they have not heard of their evaluation jobs.
+  void feed_canaries();
 
  private:
   template <typename Answer, typename Work>

@@ -51,7 +51,10 @@ Status RoundScheduler::start(RoundBoard& board) {
     if (job.state != JobState::running && job.state != JobState::paused) continue;
     std::visit([&](const HorizontalSettings&) { job_created(job.id); }, job.spec.kind);  // rounds lead this kind alone
   }
-  loops_.core.post([this] { requests_->clean_up_partials(); });
+  loops_.core.post([this] {
+    requests_->clean_up_partials();
+    requests_->feed_canaries();
+  });
   return {};
 }
 
@@ -93,6 +96,10 @@ void RoundScheduler::job_state_changed(const JobId& job, JobState state) {
     step(job, JobStateChanged{state});
     refresh_status();
   });
+}
+
+void RoundScheduler::canary_opened() {
+  loops_.core.post([this] { requests_->feed_canaries(); });
 }
 
 // ---- From nodes

@@ -58,6 +58,8 @@ class RoundScheduler final : public NodeEvents {
   // ---- Admin plane
   void job_created(const JobId& job);
   void job_state_changed(const JobId& job, JobState state);
+  // It may name a job that has had rounds.
+  void canary_opened();
   SchedulerStatus status() const { return status_.status(); }
   // StatusBoard::now_of.
   std::optional<JobNow> now_of(const JobId& job, const Population& population) const {

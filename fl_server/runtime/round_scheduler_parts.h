@@ -10,6 +10,7 @@ namespace coterie {
 
 class AcceptStore;
 class BlobStore;
+class CanaryFeeder;
 class EventHub;
 class Finalizer;
 class JobStore;
@@ -44,6 +45,7 @@ struct RoundSchedulerParts {
   const Signer& signer;
   Metrics& metrics;
   EventHub& events;
+  CanaryFeeder* feeder = nullptr;  // null: canaries hear no jobs
 };
 
 }  // namespace coterie

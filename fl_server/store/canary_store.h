@@ -26,6 +26,7 @@ struct OpenCanary {
   NamedVersion canary;
   Digest salt;
   CanarySettings settings;
+  JobId evaluation_job = {};  // empty: none
 };
 
 // What a source says: a device, by its id, or a batch, by a name of its own. A source counts once a canary, whatever it
@@ -55,8 +56,10 @@ class CanaryStore {
  public:
   virtual ~CanaryStore() = default;
 
-  // not_found: no such job or version. conflict: the job's revision, another canary of the population, nothing is
-  // promoted in the population, or this version is what its job has promoted last.
+  // not_found: no such job or version, or no job of the population to hear. conflict: the job's revision, another
+  // canary of the population, nothing is promoted in the population, this version is what its job has promoted last, or
+  // the job to hear does not compare it with what other devices have, asks devices again, or cuts differences later
+  // than the canary.
   virtual Result<CanaryRecord> open_canary(const OpenCanary& request, WallTime now,
                                            std::optional<uint64_t> revision_expected = {}) = 0;
   // In their order, until the canary ends. An end that promotes is a release of the job, too. Whoever judges models on
@@ -70,6 +73,8 @@ class CanaryStore {
   virtual Result<CanaryRecord> get_canary(const JobId& job, const std::string& id) = 0;
   // A job's, newest first, at most kCanariesKept.
   virtual Result<std::vector<CanaryRecord>> list_canaries(const JobId& job) = 0;
+  // Those that run and name a job to be fed by.
+  virtual Result<std::vector<CanaryRecord>> list_fed_canaries() = 0;
   // What was promoted last of the population's jobs; for those in the share of a canary that runs, its version.
   // not_found: nothing was.
   virtual Result<GivenModel> model_for(const Population& population, const DeviceId& device) = 0;

@@ -16,7 +16,7 @@
 // 10 what devices of a round clip to, and with a model those of the next one; what models whose targets are numbers
 //    were evaluated to
 // 11 canaries, and whom they have heard
-// 12 how many devices of an attempt met which gate
+// 12 how many devices of an attempt met which gate; which job a canary hears
 #pragma once
 
 #include "fl_server/store/sql/database.h"

@@ -212,6 +212,8 @@ constexpr const char* kVersion12 = R"sql(
 CREATE TABLE round_gates(
   round BIGINT NOT NULL, attempt BIGINT NOT NULL, life TEXT COLLATE "C" NOT NULL, asked BIGINT NOT NULL,
   gates TEXT NOT NULL, PRIMARY KEY(round, attempt, life));
+-- The job whose rounds a canary hears; '': none.
+ALTER TABLE canary ADD COLUMN evaluation_job TEXT COLLATE "C" NOT NULL DEFAULT '';
 
 UPDATE schema_version SET version = 12;
 )sql";

@@ -213,6 +213,8 @@ constexpr const char* kVersion12 = R"sql(
 CREATE TABLE round_gates(
   round INTEGER NOT NULL, attempt INTEGER NOT NULL, life TEXT NOT NULL, asked INTEGER NOT NULL, gates TEXT NOT NULL,
   PRIMARY KEY(round, attempt, life)) STRICT, WITHOUT ROWID;
+-- The job whose rounds a canary hears; '': none.
+ALTER TABLE canary ADD COLUMN evaluation_job TEXT NOT NULL DEFAULT '';
 
 PRAGMA user_version = 12;
 )sql";

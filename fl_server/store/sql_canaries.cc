@@ -6,7 +6,7 @@ namespace {
 
 #define COT_CANARY_COLUMNS                                                                         \
   "id, population, job, version, base_job, base_version, salt, percent, alpha, margin, harm_max, " \
-  "devices_max, promote_after, state, reason, heard, created, ended"
+  "devices_max, promote_after, state, reason, heard, created, ended, evaluation_job"
 
 Result<CanaryRecord> canary_from(Statement& row) {
   CanaryRecord canary;
@@ -24,6 +24,7 @@ Result<CanaryRecord> canary_from(Statement& row) {
   COT_ASSIGN(canary.heard, decode_heard(row.blob(15)));
   canary.created = row.time(16);
   canary.ended = row.time(17);
+  canary.evaluation_job = JobId(row.text(18));
   const bool has_state = canary.state >= CanaryState::running && canary.state <= CanaryState::ended;
   if (!has_state || !validate(canary.settings).empty()) {
     return Error(ErrorCode::data_loss, "canary " + canary.id + " is damaged in the database");
@@ -44,13 +45,13 @@ constexpr const char* kBaseMoved = "other devices have another version than when
 
 Status SqlTrainingStore::insert_canary(const CanaryRecord& canary) {
   Statement insert = database_.prepare("INSERT INTO canary(" COT_CANARY_COLUMNS
-                                       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                                       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   const CanarySettings& settings = canary.settings;
   insert << canary.id << canary.population.value() << canary.canary.job.value() << canary.canary.version.value()
          << canary.base.job.value() << canary.base.version.value() << canary.salt << settings.percent
          << settings.trial.alpha << settings.trial.margin << settings.trial.harm_max << settings.trial.devices_max
          << settings.promote_after << static_cast<uint64_t>(canary.state) << canary.reason
-         << ByteView(encode_heard(canary.heard)) << canary.created << canary.ended;
+         << ByteView(encode_heard(canary.heard)) << canary.created << canary.ended << canary.evaluation_job.value();
   return insert.run();
 }
 
@@ -135,6 +136,7 @@ Result<CanaryRecord> SqlTrainingStore::open_canary(const OpenCanary& request, Wa
       return Error(ErrorCode::conflict, "version " + std::to_string(version.value()) + " is what job " + id.value() +
                                             " has promoted already: a canary needs another version");
     }
+    COT_TRY(check_evaluation(request, job.spec.common.population, base->digest));
     canary = {.id = request.id,
               .population = job.spec.common.population,
               .canary = request.canary,
@@ -143,6 +145,7 @@ Result<CanaryRecord> SqlTrainingStore::open_canary(const OpenCanary& request, Wa
               .settings = request.settings,
               .reason = {},
               .heard = {},
+              .evaluation_job = request.evaluation_job,
               .created = now,
               .ended = now};
     COT_TRY(forget_old_canaries(canary.population));
@@ -150,6 +153,54 @@ Result<CanaryRecord> SqlTrainingStore::open_canary(const OpenCanary& request, Wa
   });
   if (!done) return done.error();
   return canary;
+}
+
+Status SqlTrainingStore::check_evaluation(const OpenCanary& request, const Population& population, const Digest& base) {
+  if (request.evaluation_job.value().empty()) return {};
+  const Result<JobRecord> found = read_job(request.evaluation_job);
+  // Another population's may be another tenant's: nothing is told of it.
+  if (!found || found->spec.common.population != population) {
+    if (!found && found.error().code() != ErrorCode::not_found) return found.error();
+    return Error(ErrorCode::not_found, "population " + population.value() + " has no job " +
+                                           request.evaluation_job.value() + " that the canary could hear");
+  }
+  const JobRecord& job = *found;
+  COT_ASSIGN(const ModelRecord version, read_model(request.canary.job, request.canary.version));
+  const auto does_not = [&](const std::string& what) {
+    return Error(ErrorCode::conflict, "the canary cannot hear job " + job.id.value() + ": " + what);
+  };
+  const auto& analytics = job.spec.horizontal().analytics;
+  if (!analytics || !analytics->rules.evaluation || !analytics->rules.evaluation->compares()) {
+    return does_not("it evaluates no two models; its analytics need kind evaluation and before");
+  }
+  const EvaluationRules& rules = *analytics->rules.evaluation;
+  if (rules.models[0].digest != base || rules.models[1].digest != version.digest) {
+    return does_not("it must compare the canary's version (model " + version.digest.hex() +
+                    ") with what other devices have (before " + base.hex() + ")");
+  }
+  // A device that is heard twice bets twice.
+  const RoundSettings& rounds = job.spec.horizontal().rounds;
+  if (rounds.separation_min < rounds.count) {
+    return does_not("its rounds may ask devices again; leave rounds.separation_min out, or set it to rounds.count");
+  }
+  // A difference that is rounded and then cut again is another one in the mean.
+  if (static_cast<double>(rules.harm_max) > request.settings.trial.harm_max + 1e-6) {
+    return does_not("its harm_max is above the canary's: set both the same");
+  }
+  return {};
+}
+
+Result<std::vector<CanaryRecord>> SqlTrainingStore::list_fed_canaries() {
+  const std::lock_guard lock(mutex_);
+  Statement rows = database_.prepare("SELECT " COT_CANARY_COLUMNS
+                                     " FROM canary WHERE state = 1 AND evaluation_job <> '' ORDER BY created, id");
+  std::vector<CanaryRecord> canaries;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return canaries;
+    COT_ASSIGN(CanaryRecord canary, canary_from(rows));
+    canaries.push_back(std::move(canary));
+  }
 }
 
 // Whether it is new.

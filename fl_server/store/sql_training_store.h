@@ -90,6 +90,7 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore, public Can
                                   WallTime now) override;
   Result<CanaryRecord> get_canary(const JobId& job, const std::string& id) override;
   Result<std::vector<CanaryRecord>> list_canaries(const JobId& job) override;
+  Result<std::vector<CanaryRecord>> list_fed_canaries() override;
   Result<GivenModel> model_for(const Population& population, const DeviceId& device) override;
 
   Status keep_gates(const RoundKey& key, const GateRow& row) override;
@@ -131,6 +132,8 @@ class SqlTrainingStore : public TrainingStore, public RetentionStore, public Can
   Status insert_canary(const CanaryRecord& canary);
   // With its end it forgets whom it has heard.
   Status store_canary(const CanaryRecord& canary);
+  // What `request.evaluation_job` compares must be what the canary gives to devices.
+  Status check_evaluation(const OpenCanary& request, const Population& population, const Digest& base);
   Result<bool> hear_source(const CanaryRecord& canary, const std::string& source);
   Status hear(ObservedCanary& observed, std::span<const CanaryObservation> observations);
   Status forget_old_canaries(const Population& population);

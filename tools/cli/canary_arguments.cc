@@ -15,11 +15,13 @@ void add_promote(CLI::App& model, Invocation& invocation) {
       add_server_command(model, "promote", "tell applications and devices to use this version of a job's model",
                          "  coterie model promote jk2x9q4c 3\n"
                          "  coterie model promote jk2x9q4c 4 --canary 5\n"
-                         "  coterie model promote jk2x9q4c 4 --canary 5 --promote-after 2000\n\n"
+                         "  coterie model promote jk2x9q4c 4 --canary 5 --promote-after 2000\n"
+                         "  coterie model promote jk2x9q4c 4 --canary 5 --evaluation-job jm3w8r5d\n\n"
                          "With --canary a share of the population's devices gets this version, and the\n"
                          "others keep theirs. Say with `coterie model observe` what devices got right with\n"
                          "both: the server takes the canary back as soon as they show that it is worse.\n"
-                         "Promoted again without --canary, it is everybody's.\n");
+                         "With --evaluation-job it hears that job's rounds by itself. Promoted again without\n"
+                         "--canary, it is everybody's.\n");
   const auto job = std::make_shared<std::string>();
   const auto version = std::make_shared<uint64_t>(0);
   const auto canary = std::make_shared<CanaryOptions>();
@@ -37,6 +39,11 @@ void add_promote(CLI::App& model, Invocation& invocation) {
       ->type_name("N")
       ->needs(percent)
       ->check(between<uint32_t>(1, 100'000));
+  promote
+      ->add_option("--evaluation-job", canary->evaluation_job,
+                   "id of an evaluation of this version and the one before: its rounds are heard, each device once")
+      ->type_name("JOB")
+      ->needs(percent);
   promote
       ->add_option("--alpha", canary->alpha,
                    "probability that a version that is as good is taken back, at most (default: 0.05)")

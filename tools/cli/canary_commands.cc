@@ -49,6 +49,9 @@ void print_canary(const json& canary) {
   } else {
     text += printable(state) + ": all devices have " + base + " again\n";
   }
+  if (canary.contains("evaluation_job")) {
+    text += "hears     the rounds of job " + printable(cell_of(canary, "/evaluation_job")) + "\n";
+  }
   if (canary.contains("reason")) text += "reason    " + printable(cell_of(canary, "/reason")) + "\n";
   text += "verdict   " + printable(cell_of(canary, "/verdict")) + " after " + cell_of(canary, "/heard") +
           " observations\nharm      " + points(canary, "mean_harm") + " points of accuracy, the mean over these\n" +
@@ -66,6 +69,7 @@ ExitCode promote_canary(const AdminCommand& command, const std::string& job, uin
     const auto say = [&](const char* key, const auto& value) {
       if (value) body[key] = *value;
     };
+    say("evaluation_job", options.evaluation_job);
     say("promote_after", options.promote_after);
     say("devices_max", options.devices_max);
     say("alpha", options.alpha);
@@ -78,6 +82,7 @@ ExitCode promote_canary(const AdminCommand& command, const std::string& job, uin
       return {};
     }
     print_canary(canary);
+    if (options.evaluation_job) return {};  // nothing is left to do
     print_text("Next: " +
                next_command(command, "model observe " + printable(job) + " " + printable(cell_of(canary, "/id")) +
                                          " scores.csv") +

@@ -14,6 +14,7 @@ struct CanaryOptions {
   uint32_t percent = 0;
   std::optional<uint32_t> promote_after, devices_max;
   std::optional<double> alpha, margin, harm_max;
+  std::optional<std::string> evaluation_job;
 };
 ExitCode promote_canary(const AdminCommand& command, const std::string& job, uint64_t version,
                         const CanaryOptions& options);

@@ -156,10 +156,12 @@ class Admin:
         return self._post("jobs/{}/models:rollback", job)
 
     def open_canary(self, job: str, version: int, percent: int, *, promote_after: int | None = None, alpha: float | None = None,
-                    margin: float | None = None, harm_max: float | None = None, devices_max: int | None = None) -> Json:
-        """From now on `percent` of the population's devices have this version, until `observe` shows that it is worse."""
+                    margin: float | None = None, harm_max: float | None = None, devices_max: int | None = None,
+                    evaluation_job: str | None = None) -> Json:
+        """From now on `percent` of the population's devices have this version, until `observe` shows that it is worse, or
+        the rounds of `evaluation_job` do, which compares it with the version before."""
         body = {"percent": percent, "promote_after": promote_after, "alpha": alpha, "margin": margin, "harm_max": harm_max,
-                "devices_max": devices_max}
+                "devices_max": devices_max, "evaluation_job": evaluation_job}
         return self._post("jobs/{}/models/{}:canary", job, int(version), body=body)
 
     def canaries(self, job: str) -> list[Json]:

@@ -206,6 +206,56 @@ TEST_F(EvaluationJobs, CompareTwoModelsOnTheSameExamples) {
   EXPECT_LT(compared["harm"].get<double>(), compared["high"].get<double>());
 }
 
+// A canary of a version that is worse, and one of a version that is as good, hear the same devices by two jobs; masked,
+// so that nobody but the devices knows who said what; killed in between, with everything told again.
+TEST_F(EvaluationJobs, FeedACanaryThatIsTakenBackWhereItsVersionIsWorse) {
+  start_judging();
+  const std::string before = upload(ruler(1)), blunt = upload(ruler(0)), alike = upload(ruler(1.0001f));
+  const auto training = [&](const std::string& digest) {
+    const auto job = admin_->ask("POST", "/admin/v1/jobs",
+                                 {{"name", "j"},
+                                  {"model", digest},
+                                  {"rounds", {{"goal_count", 100}, {"pool_min", 100}}},
+                                  {"privacy", {{"level", "none"}}}});
+    EXPECT_TRUE(test::is_ok(job));
+    return job ? job->value("id", "") : "";
+  };
+  const std::string base = training(before);
+  ASSERT_OK(admin_->ask("POST", "/admin/v1/jobs/" + base + "/models/0:promote"));
+  for (const auto& [digest, level, state] :
+       {std::tuple(alike, "none", "running"), std::tuple(blunt, "masked", "rolled_back")}) {
+    const std::string job = training(digest);
+    nlohmann::json judge = job_for({{"before", before}, {"model", digest}, {"values_max", 200}}, level);
+    const auto created = admin_->ask("POST", "/admin/v1/jobs", judge);
+    ASSERT_OK(created);
+    id_ = created->value("id", "");
+    // With eight devices: half of such canaries of a version that is as good may be taken back.
+    const auto opened = admin_->ask("POST", "/admin/v1/jobs/" + job + "/models/0:canary",
+                                    {{"percent", 20}, {"alpha", 0.5}, {"evaluation_job", id_}});
+    ASSERT_OK(opened);
+    EXPECT_EQ((*opened)["evaluation_job"], id_);
+    const std::string canary = "/admin/v1/jobs/" + job + "/canaries/" + (*opened)["id"].get<std::string>();
+    ASSERT_TRUE(wait_for_job(id_, "completed")) << server_->log();
+    nlohmann::json shown;
+    const auto has_heard = [&] {
+      shown = admin_->ask("GET", canary).value_or(nlohmann::json());
+      return shown["heard"] == kJudges || shown["state"] != "running";
+    };
+    for (const Instant until = os::monotonic_now() + kPatience; !has_heard() && os::monotonic_now() < until;) {
+    }
+    EXPECT_EQ(shown["state"], state) << shown;
+    server_->kill();
+    start();
+    if (HasFatalFailure()) return;
+    // The rounds are told again (FedCanary has what comes of that).
+    const auto again = admin_->ask("GET", canary);
+    ASSERT_OK(again);
+    EXPECT_EQ((*again)["heard"], shown["heard"]);
+    EXPECT_EQ((*again)["state"], state);
+    if (std::string_view(state) == "running") ASSERT_OK(admin_->ask("POST", canary + ":end"));
+  }
+}
+
 TEST_F(EvaluationJobs, AreRefusedWhereAModelDoesNotFit) {
   start();
   const std::string digest = upload(ruler(1));

@@ -93,6 +93,9 @@ TEST_F(AdminCanaries, AreRefusedWhereTheyCannotBe) {
   EXPECT_EQ(open(json::object()).document()["errors"][0]["pointer"], "/percent");
   EXPECT_EQ(open({{"percent", 100}}).document()["errors"][0]["pointer"], "/percent");
   EXPECT_EQ(open({{"percent", 5}, {"share", 1}}).status, 400);
+  EXPECT_EQ(open({{"percent", 5}, {"evaluation_job", 1}}).status, 400);
+  EXPECT_EQ(open({{"percent", 5}, {"evaluation_job", "none"}}).status, 404);
+  EXPECT_EQ(open({{"percent", 5}, {"evaluation_job", base_}}).status, 409) << "it trains";
   EXPECT_EQ(ask("POST", path() + "/models/0:canary", "[").status, 400);
   const std::string id = open().document()["id"];
   EXPECT_EQ(open().status, 409) << "one runs";
@@ -103,9 +106,9 @@ TEST_F(AdminCanaries, AreRefusedWhereTheyCannotBe) {
   for (const char* const body : {"", "[]", "{}", R"({"observations": {}})", R"({"observations": []})",
                                  R"({"observations": [{}]})", R"({"observations": [1], "more": 1})"})
     EXPECT_EQ(ask("POST", target, body).status, 400) << body;
-  for (json wrong :
-       {observation("", 1, 0, 0, 0), observation("a b", 1, 0, 0, 0), observation(std::string(65, 'a'), 1, 0, 0, 0),
-        observation("a", 0, 0, 0, 0), observation("a", 100'000'000, 1, 0, 0)})
+  for (json wrong : {observation("", 1, 0, 0, 0), observation("a b", 1, 0, 0, 0),
+                     observation("evaluation.j.1.1", 1, 0, 0, 0), observation(std::string(65, 'a'), 1, 0, 0, 0),
+                     observation("a", 0, 0, 0, 0), observation("a", 100'000'000, 1, 0, 0)})
     EXPECT_EQ(observe(id, {wrong}).status, 400) << wrong;
   json more = observation("a", 1, 0, 0, 0);
   more["weight"] = 2;
