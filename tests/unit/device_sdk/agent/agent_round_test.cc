@@ -26,7 +26,7 @@ TEST_F(AgentRound, DoesOneThingAStepAndCleansUpWhenTheUpdateIsAccepted) {
   EXPECT_EQ(uploaded.activity, Activity::uploaded);
   EXPECT_FALSE(uploaded.error) << uploaded.error->message();
   EXPECT_EQ(uploaded.rounds_done, 1u);
-  EXPECT_EQ(files(), (std::vector<std::string>{"identity.key", "lock", "session.state"}));
+  EXPECT_EQ(files(), (std::vector<std::string>{"gate", "identity.key", "lock", "session.state"}));
   EXPECT_EQ(step().activity, Activity::checked_in);
 }
 
@@ -72,7 +72,7 @@ TEST_F(AgentRound, DoesNotUploadWhenAnExampleIsNotANumber) {
   ASSERT_TRUE(trained.error);
   EXPECT_EQ(trained.error->code(), ErrorCode::invalid_argument);
   EXPECT_FALSE(agent_->state().assignment);
-  EXPECT_EQ(files(), (std::vector<std::string>{"identity.key", "lock", "session.state"}));
+  EXPECT_EQ(files(), (std::vector<std::string>{"gate", "identity.key", "lock", "session.state"}));
   EXPECT_EQ(server_.calls(Call::upload), 0);
 }
 
@@ -154,7 +154,7 @@ TEST_F(AgentRound, RefusesAModelWithAnotherDigestAndFetchesTheNextOneWhole) {
   const AgentProgress fetched = step_until(Activity::fetched_model);
   ASSERT_TRUE(fetched.error);
   EXPECT_EQ(fetched.error->code(), ErrorCode::refused);
-  EXPECT_EQ(files(), (std::vector<std::string>{"identity.key", "lock", "session.state"}));
+  EXPECT_EQ(files(), (std::vector<std::string>{"gate", "identity.key", "lock", "session.state"}));
   EXPECT_FALSE(step_until(Activity::uploaded).error);
   EXPECT_EQ(server_.ranges(), (std::vector<std::string>{"", ""}));
 }
@@ -166,7 +166,7 @@ TEST_F(AgentRound, EndsWithoutFilesWhenTheServerHasClosedIt) {
   ASSERT_TRUE(uploaded.error);
   EXPECT_EQ(uploaded.error->code(), ErrorCode::round_closed);
   EXPECT_EQ(uploaded.rounds_done, 0u);
-  EXPECT_EQ(files(), (std::vector<std::string>{"identity.key", "lock", "session.state"}));
+  EXPECT_EQ(files(), (std::vector<std::string>{"gate", "identity.key", "lock", "session.state"}));
 }
 
 TEST_F(AgentRound, AsksTheAppForATokenInsteadOfTheServer) {

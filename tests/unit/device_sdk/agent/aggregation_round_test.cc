@@ -26,7 +26,7 @@ namespace {
 
 using Activity = AgentProgress::Activity;
 
-const std::vector<std::string> kFilesAtRest = {"identity.key", "lock", "session.state"};
+const std::vector<std::string> kFilesAtRest = {"gate", "identity.key", "lock", "session.state"};
 
 std::string name_of(Exchange exchange) { return "exchange " + std::to_string(static_cast<int>(exchange)); }
 
