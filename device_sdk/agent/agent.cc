@@ -166,7 +166,7 @@ Result<AgentProgress> Agent::step() {
     COT_TRY(files_.save(machine_.state()));
     if (round_ended) clean_up();
     COT_TRY(keep_clock());
-    COT_TRY(keep_gate(*event, round_before));
+    keep_gate(*event, round_before);
     if (machine_.state().rounds_done == done_before) progress.error = machine_.last_error();
   }
   progress.rounds_done = machine_.state().rounds_done;

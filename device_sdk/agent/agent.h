@@ -187,7 +187,7 @@ class Agent {
   DeviceConditions conditions() const { return settings_.conditions ? settings_.conditions() : DeviceConditions{}; }
   ParticipantPolicy policy_for(const Population& population);
   Status keep_clock();
-  Status keep_gate(const ParticipantEvent& event, const RoundKey& before);
+  void keep_gate(const ParticipantEvent& event, const RoundKey& before);
   std::string path(const std::string& name) const { return settings_.state_dir + "/" + name; }
   static constexpr char kGateFile[] = "gate";  // a MetGate
   static constexpr char kUpdateFile[] = "update.cotf";

@@ -6,13 +6,13 @@
 
 namespace coterie {
 
-// For people: whoever loses it knows less, and nothing else. A step that is tried again writes nothing.
-Status Agent::keep_gate(const ParticipantEvent& event, const RoundKey& before) {
+// For people: whoever loses it knows less, and nothing else, so that no disk without room for it keeps a device from its
+// round. A step that is tried again writes nothing.
+void Agent::keep_gate(const ParticipantEvent& event, const RoundKey& before) {
   std::optional<MetGate> met = gate_met(event, before, machine_.state(), machine_.last_error(), api_.server_now());
-  if (!met || (gate_ && gate_->is_same(*met))) return {};
-  COT_TRY(os::write_file_atomically(path(kGateFile), as_bytes(to_text(*met)), os::Durability::process));
+  if (!met || (gate_ && gate_->is_same(*met))) return;
+  if (!os::write_file_atomically(path(kGateFile), as_bytes(to_text(*met)), os::Durability::process)) return;
   gate_ = std::make_unique<MetGate>(*std::move(met));
-  return {};
 }
 
 }  // namespace coterie
