@@ -35,8 +35,10 @@ export async function list(path: string, key: string, most = 2000, cursor = "aft
 
 // The cookie is not for scripts: a mark says that this browser signed in, so that nobody else asks for a session and is refused.
 const kMark = "coterie-signed-in";
-const keep = (session: Session) => { csrf = session.csrf_token; localStorage.setItem(kMark, "1"); return session; };
+export const mark_signed_in = () => localStorage.setItem(kMark, "1");
+const keep = (session: Session) => { csrf = session.csrf_token; mark_signed_in(); return session; };
 export async function session(): Promise<Session | null> { return localStorage.getItem(kMark) ? keep(await get("session") as Session) : null; }
+export const sign_in_ways = async (): Promise<Json> => (await send("GET", "/console/sign-in-ways")).json();
 export async function sign_in(token: string): Promise<Session> {
   const answer = await send("POST", "/admin/v1/session", { Authorization: `Bearer ${token.trim()}` }).catch((error) => {
     throw error.status === 401 ? new Refused(401, "The server knows no such token, or its time is over.") : error;

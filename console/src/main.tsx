@@ -1,12 +1,13 @@
 // The console: who is signed in, and which page the address names.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Session, session as ask_session, sign_in, sign_out, when_session_ends } from "./api";
+import { Session, session as ask_session, sign_in, sign_in_ways, sign_out, when_session_ends } from "./api";
 import { Compare } from "./compare";
 import { Job } from "./job";
 import { Models } from "./models";
 import { Audit, Devices, Jobs, Overview, Privacy, Tokens } from "./pages";
 import { Said } from "./parts";
+import { came_back, keep_place } from "./provider";
 import { Settings } from "./settings";
 import { shown } from "./text";
 
@@ -15,16 +16,20 @@ const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jo
 
 function SignIn({ why, then }: { why: string; then: (session: Session) => void }) {
   const [error, set_error] = useState(why);
+  const [provider, set_provider] = useState("");
+  useEffect(() => { sign_in_ways().then((ways) => set_provider(String(ways.provider?.name ?? "")), () => {}); }, []);
   const submit = (event: Event) => {
     event.preventDefault();
     const field = (event.target as HTMLFormElement).elements.namedItem("token") as HTMLInputElement;
     sign_in(field.value).then(then, (e) => set_error(e.message));
     field.value = "";
   };
-  return <main class="sign-in"><h1>Coterie</h1><form onSubmit={submit}>
+  return <main class="sign-in"><h1>Coterie</h1>
+    {provider && <><p><a class="button" href="/console/login" onClick={keep_place}>Sign in with {shown(provider)}</a></p><p class="or">or with a token of this server</p></>}
+    <form onSubmit={submit}>
     <label for="token">Admin token</label>
     <input id="token" name="token" type="password" autocomplete="off" spellcheck={false} required autofocus />
-    <button>Sign in</button></form><Said error={error} />
+    <button class={provider && "plain"}>{provider ? "Sign in with the token" : "Sign in"}</button></form><Said error={error} />
     <p>On the server's machine it is in the file <code>admin-token</code> of the data directory.</p></main>;
 }
 
@@ -59,7 +64,7 @@ function Page({ session, page, id, parts }: { session: Session; page: string; id
 
 function App() {
   const [session, set] = useState<Session | null | undefined>();
-  const [why, set_why] = useState("");
+  const [why, set_why] = useState(kCameBack);
   const { page, id, parts } = useRoute();
   useEffect(() => {
     when_session_ends(() => set((old) => { if (old) set_why("Your session has ended. Sign in again, and this page is as it was."); return null; }));
@@ -74,4 +79,5 @@ function App() {
     <main><Page session={session} page={page} id={id} parts={parts} /></main></>;
 }
 
+const kCameBack = came_back();  // before anything reads the address
 render(<App />, document.getElementById("app")!);

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "fl_server/admin/admin_authenticator.h"
 #include "fl_server/net/http_types.h"
 #include "fl_server/records/admin_token.h"
 
@@ -16,8 +17,9 @@ struct AdminCall {
   std::map<std::string, std::string> path;   // the pattern's parameters
   std::map<std::string, std::string> query;  // each key once
   Bytes body;
-  std::string session;  // the secret of the console's session that shows the caller; empty: a bearer token does
-  std::string request;  // its id in the audit log; empty for what only reads
+  std::string session;     // the secret of the console's session that shows the caller; empty: a bearer token does
+  std::string request;     // its id in the audit log; empty for what only reads
+  CallerKey address = {};  // where it came from
 };
 
 }  // namespace coterie

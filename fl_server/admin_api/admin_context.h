@@ -27,6 +27,7 @@ namespace coterie {
 struct AdminCaller;
 class AdminAuthenticator;
 class AdminStore;
+class AuditLog;
 class BlobStore;
 class CanaryStore;
 class DeviceDirectory;
@@ -41,6 +42,7 @@ class LedgerStore;
 class Metrics;
 struct ModelEvaluation;
 class ModelStore;
+class ProviderSignIn;
 class RetentionStore;
 class RoundScheduler;
 class RoundStore;
@@ -89,14 +91,17 @@ struct AdminServiceParts {
   // The events that another server has, which leads; unavailable if nobody does. May be empty: there is no other. Must
   // not block.
   std::function<Result<std::shared_ptr<EventSource>>(EventReader reader)> remote_events = {};
+  // Where people may sign in to the console; null: nowhere but here, with a token.
+  ProviderSignIn* provider = nullptr;
 };
 
 struct AdminContext : AdminServiceParts {
-  AdminContext(AdminServiceSettings s, AdminServiceParts parts, AdminAuthenticator& a, WallTime now)
-      : AdminServiceParts(std::move(parts)), settings(std::move(s)), authenticator(a), started(now) {}
+  AdminContext(AdminServiceSettings s, AdminServiceParts parts, AdminAuthenticator& a, AuditLog& log, WallTime now)
+      : AdminServiceParts(std::move(parts)), settings(std::move(s)), authenticator(a), audit(log), started(now) {}
 
   const AdminServiceSettings settings;
   AdminAuthenticator& authenticator;
+  AuditLog& audit;  // for what the service does not write around a handler
   const WallTime started;
   ConsoleSessions sessions;
   std::atomic<bool> ready{false};

@@ -34,7 +34,7 @@ Result<std::map<std::string, std::string>> read_query(const std::string& text, P
 AdminService::AdminService(AdminServiceSettings settings, AdminServiceParts parts, const std::string& token)
     : authenticator_(parts.admin, token_digest(token), parts.verify_foreign),
       audit_(parts.admin),
-      context_(std::move(settings), std::move(parts), authenticator_, os::wall_now()) {
+      context_(std::move(settings), std::move(parts), authenticator_, audit_, os::wall_now()) {
   pool_.start(context_.settings.pool_threads);
 }
 
@@ -127,7 +127,8 @@ Awaitable<HttpResponse> AdminService::respond(Exchange& exchange, RouteMatch mat
     co_return problem_response(
         Error(ErrorCode::unavailable, "this server stands by: ask the one that leads, or the balancer before both"));
   }
-  AdminCall call{head, std::move(caller), std::move(match.parameters), {}, {}, std::move(session), request};
+  AdminCall call{head,    std::move(caller),        std::move(match.parameters), {}, {}, std::move(session),
+                 request, exchange.origin().address};
   co_return co_await answer(exchange, route, std::move(call));
 }
 

@@ -10,6 +10,7 @@
 #include "fl_server/app/fleet_side.h"
 #include "fl_server/app/node_list.h"
 #include "fl_server/app/observers.h"
+#include "fl_server/app/provider_sign_in.h"
 #include "fl_server/app/server_keys.h"
 #include "fl_server/app/server_stores.h"
 #include "fl_server/config/endpoints.h"
@@ -18,6 +19,7 @@
 #include "fl_server/events/event_reader.h"
 #include "fl_server/net/http_server.h"
 #include "fl_server/oidc/bearer_verifier.h"
+#include "fl_server/oidc/code_exchange.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/sql_disk_use.h"
 #include "fl_server/store/sql_training_store.h"
@@ -25,7 +27,9 @@
 namespace coterie {
 
 AdminSide::AdminSide() = default;
-AdminSide::~AdminSide() = default;
+AdminSide::~AdminSide() {
+  if (sign_in_) sign_in_->cancel();  // the service's end waits for its handlers
+}
 
 AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime started, AdminSideParts parts) {
   AdminServiceParts all{.scheduler = parts.scheduler,
@@ -63,6 +67,7 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
     };
   }
   all.verify_foreign = verify_foreign_;
+  all.provider = sign_in_.get();
   return all;
 }
 
@@ -76,10 +81,13 @@ Result<std::unique_ptr<AdminSide>> AdminSide::open(const ServerConfig& config, W
       COT_ASSIGN(const OidcIdentity identity, oidc.verify(token, now));
       return caller_of(identity, has_tenant);
     };
+    COT_ASSIGN(side->sign_in_, make_provider_sign_in(*config.oidc, parts.keys.ticket, *side->oidc_));
   }
-  side->service_ = std::make_unique<AdminService>(
-      AdminServiceSettings{.version = kVersion, .upload_bytes_max = config.upload_bytes_max, .quotas = config.quotas},
-      side->service_parts(config, started, parts), parts.keys.admin_token);
+  AdminServiceSettings settings{
+      .version = kVersion, .upload_bytes_max = config.upload_bytes_max, .quotas = config.quotas};
+  if (side->sign_in_) settings.pool_threads += CodeExchange::kAtOnceMax;  // for handlers that wait for the provider
+  side->service_ = std::make_unique<AdminService>(std::move(settings), side->service_parts(config, started, parts),
+                                                  parts.keys.admin_token);
   const ListenConfig& listen = config.admin;
   COT_ASSIGN(const uint16_t port,
              parts.http.listen({"admin", listen.address, listen.port, listen.limits}, parts.keys.tls, *side->service_));

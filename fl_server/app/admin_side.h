@@ -15,6 +15,7 @@ struct AdminCaller;
 class AdminService;
 struct AdminServiceParts;
 class BearerVerifier;
+class CancellableSignIn;
 class DeviceSide;
 class FleetSide;
 class HttpServer;
@@ -53,6 +54,7 @@ class AdminSide {
   AdminServiceParts service_parts(const ServerConfig& config, WallTime started, AdminSideParts parts);
 
   std::unique_ptr<BearerVerifier> oidc_;
+  std::unique_ptr<CancellableSignIn> sign_in_;
   VerifyForeign verify_foreign_;
   std::unique_ptr<AdminService> service_;
   std::string url_;

@@ -9,6 +9,7 @@
 #include "base/os/file.h"
 #include "fl_server/store/directory_blob_store.h"
 #include "fl_server/store/s3/s3_blob_store.h"
+#include "fl_server/store/s3/s3_client.h"
 
 namespace coterie {
 namespace {

@@ -6,9 +6,12 @@
 #include "fl_server/app/data_directory.h"
 #include "fl_server/config/server_config.h"
 #include "fl_server/store/blob_store.h"
-#include "fl_server/store/s3/s3_client.h"
 
 namespace coterie {
+
+namespace s3 {
+class S3Client;
+}
 
 struct BlobStores {
   std::shared_ptr<s3::S3Client> s3;  // null: in a directory

@@ -50,6 +50,14 @@ BearerVerifier::~BearerVerifier() {
 }
 
 Result<OidcIdentity> BearerVerifier::verify(std::string_view token, WallTime now) {
+  return verify_with([&](const JwkSet& keys) { return verify_jwt(token, keys, settings_, now); });
+}
+
+Result<OidcIdentity> BearerVerifier::verify_id(std::string_view token, const IdTokenWanted& wanted, WallTime now) {
+  return verify_with([&](const JwkSet& keys) { return verify_id_token(token, keys, settings_, wanted, now); });
+}
+
+Result<OidcIdentity> BearerVerifier::verify_with(const std::function<Result<OidcIdentity>(const JwkSet&)>& verify) {
   std::shared_ptr<const JwkSet> keys;
   {
     const std::lock_guard lock(mutex_);
@@ -60,7 +68,7 @@ Result<OidcIdentity> BearerVerifier::verify(std::string_view token, WallTime now
                  "tokens of the issuer cannot be verified now: its keys could not be fetched; the "
                  "server's log says why (oidc_keys_not_fetched)");
   }
-  Result<OidcIdentity> identity = verify_jwt(token, *keys, settings_, now);
+  Result<OidcIdentity> identity = verify(*keys);
   if (!identity && identity.error().reason() == token_fault::kKeyUnknown) {
     const std::lock_guard lock(mutex_);
     cache_.key_was_unknown(os::monotonic_now());

@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "fl_server/oidc/id_token.h"
 #include "fl_server/oidc/jwks_cache.h"
 #include "fl_server/oidc/jwt.h"
 
@@ -45,6 +47,9 @@ class BearerVerifier {
   // refused, and the keys are fetched again soon: when it comes again it may be right.
   Result<OidcIdentity> verify(std::string_view token, WallTime now);
 
+  // The same of an ID token, for this client and this sign-in (id_token.h).
+  Result<OidcIdentity> verify_id(std::string_view token, const IdTokenWanted& wanted, WallTime now);
+
   // How fetching went. `fetches` counts answers of either kind, right and wrong.
   struct State {
     uint64_t fetches = 0, failures = 0;
@@ -56,6 +61,7 @@ class BearerVerifier {
   void wait_for_fetches(uint64_t count) const;
 
  private:
+  Result<OidcIdentity> verify_with(const std::function<Result<OidcIdentity>(const JwkSet&)>& verify);
   void run();
   void fetch(std::unique_lock<std::mutex>& lock);
 

@@ -1,35 +1,14 @@
-// One HTTPS question with a short answer: how an issuer's keys are fetched. By libcurl. Blocks.
-//
-// The certificate is verified, and that it is the host's; TLS 1.2 at least. Nothing but https, no redirects,
-// no proxy of the environment, no cookies, no compression. For many questions one after the other, not for
-// speed.
+// What lies at an address: how an issuer's keys are fetched.
 #pragma once
 
 #include <atomic>
-#include <cstddef>
-#include <string>
 
 #include "base/result.h"
-#include "base/time.h"
+#include "fl_server/oidc/https_question.h"
 
 namespace coterie {
 
-struct HttpsQuestion {
-  std::string url;
-  std::string ca_file;  // PEM: who may certify the server; empty: whom the system trusts
-  size_t body_bytes_max = 0;
-  Millis connect_max{5'000};
-  Millis total_max{15'000};
-};
-
-struct HttpsAnswer {
-  std::string body;
-  std::string cache_control;  // the header; empty if there is none. Several are one list
-};
-
-// unavailable: no such host, no connection, a certificate that is not trusted, cut off, or a status other
-// than 200; timed_out; too_large; cancelled: `cancelled` was set by another thread. Messages have libcurl's
-// words, which name hosts and files.
+// As ask_https, and unavailable: a status other than 200.
 Result<HttpsAnswer> https_get(const HttpsQuestion& question, const std::atomic<bool>& cancelled);
 
 }  // namespace coterie

@@ -13,13 +13,6 @@ bool is_printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-// Host and no user: "https://name@host" is somebody's password, or somebody else's host.
-bool is_https_url(std::string_view url) {
-  if (!url.starts_with(kScheme) || !is_printable(url)) return false;
-  const std::string_view authority = url.substr(kScheme.size(), url.find('/', kScheme.size()) - kScheme.size());
-  return !authority.empty() && authority.find_first_of("@?#\\") == std::string_view::npos;
-}
-
 bool is_claim_path(std::string_view path) {
   if (path.empty() || path.front() == '.' || path.back() == '.') return false;
   return path.find("://") != std::string_view::npos || path.find("..") == std::string_view::npos;
@@ -51,6 +44,12 @@ void check_time(const char* pointer, Millis value, Millis least, Millis most, Pr
 }
 
 }  // namespace
+
+bool is_https_url(std::string_view url) {
+  if (!url.starts_with(kScheme) || !is_printable(url)) return false;
+  const std::string_view authority = url.substr(kScheme.size(), url.find('/', kScheme.size()) - kScheme.size());
+  return !authority.empty() && authority.find_first_of("@?#\\") == std::string_view::npos;
+}
 
 Problems validate(const OidcSettings& settings) {
   Problems problems;

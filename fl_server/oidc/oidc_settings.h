@@ -2,11 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/problem.h"
 #include "base/time.h"
+#include "fl_server/oidc/code_flow_settings.h"
 
 namespace coterie {
 
@@ -29,9 +32,14 @@ struct OidcSettings {
   std::string tenant_claim;        // written as roles_claim; empty: tokens have no tenant
   Millis leeway{60'000};           // for clocks that differ
   Millis lifetime_max{3'600'000};  // from `iat` to `exp`; longer ones are refused
+  std::optional<CodeFlowSettings> sign_in;  // none: nobody signs in to the console there
 };
 
-// Everything wrong with them, pointers relative to the block ("/issuer").
+// Host and no user: "https://name@host" is somebody's password, or somebody else's host.
+bool is_https_url(std::string_view url);
+
+// Everything wrong with them but for `sign_in`, whose own validate() says it; pointers relative to the block
+// ("/issuer").
 Problems validate(const OidcSettings& settings);
 
 }  // namespace coterie

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { open_provider } from "./oidc_provider.mjs";
 
 const kWaitMs = 60_000; // for what a page shows; a build with sanitizers on a busy machine is slow
 // A job's name is a stranger's text: no markup, and its control characters are spelled out.
@@ -39,7 +40,13 @@ const demo = join(work, "demo"), data = join(demo, "server"), coterie = join(pro
 execFileSync(coterie, ["demo", "--devices", "3", "--rounds", "2", "--security", "none", "--clip", "1", "--noise-multiplier", "1", "--target-epsilon", "1000", "--keep", "--quiet",
   "--out", demo], { stdio: "pipe" });
 rmSync(join(data, "endpoints.json"), { force: true });
-const server = spawn(join(programs, "fl_server"), ["--data-dir", data, "--device-address", "127.0.0.1", "--device-port", "0", "--admin-port", "0"],
+// People may sign in at a provider, too. The server is https://console.test to the browser, so that the provider is another site.
+const kConsole = "https://console.test", kRedirect = `${kConsole}/console/callback`;
+const tls = (name) => join(data, "tls", name);
+const provider = await open_provider({ key: readFileSync(tls("server-key.pem")), cert: readFileSync(tls("server.pem")), client_id: "console", redirect_uri: kRedirect });
+writeFileSync(join(work, "server.json"), JSON.stringify({ admin: { oidc: { issuer: `${provider.url}/fl`, audience: "coterie", jwks_url: `${provider.url}/keys`, ca_file: tls("ca.pem"),
+  role_map: { readers: "viewer" }, sign_in: { name: "Example <SSO>", client_id: "console", authorization_url: `${provider.url}/authorize`, token_url: `${provider.url}/token`, redirect_url: kRedirect } } } }));
+const server = spawn(join(programs, "fl_server"), ["--config", join(work, "server.json"), "--data-dir", data, "--device-address", "127.0.0.1", "--device-port", "0", "--admin-port", "0"],
   { stdio: ["ignore", "inherit", "pipe"] });
 let browser;
 try {
@@ -55,7 +62,7 @@ try {
   execFileSync(coterie, ["--data-dir", data, "job", "create", join(work, "job.json"), "--model", join(demo, "model.cotf")], { stdio: "pipe" });
 
   browser = await puppeteer.launch({ executablePath: chromium, acceptInsecureCerts: true, protocolTimeout: 3 * kWaitMs,
-    args: ["--disable-dev-shm-usage", ...(process.getuid() === 0 ? ["--no-sandbox"] : [])] });
+    args: ["--disable-dev-shm-usage", `--host-resolver-rules=MAP console.test:443 127.0.0.1:${new URL(base).port}`, ...(process.getuid() === 0 ? ["--no-sandbox"] : [])] });
   const page = await browser.newPage();
   page.setDefaultTimeout(kWaitMs);
   const wrongs = [];
@@ -109,10 +116,41 @@ try {
     await examine("compare");
   };
 
+  // At the provider and back: the page is where it was, the session is the provider's user's, and no script can have a token.
+  const sign_in_at_provider = async () => {
+    is_signed_out = false;
+    await page.goto(`${kConsole}/#/settings`);
+    await page.reload();
+    await page.waitForSelector("a.button");
+    assert.deepEqual(await texts("a.button"), ["Sign in with Example <SSO>"]);
+    await examine("sign-in-at-provider");
+    provider.who.says = "access_denied";
+    await page.click("a.button");
+    await page.waitForSelector("[role=alert]");
+    assert.deepEqual(await texts("[role=alert]"), ["The sign-in was declined at the provider."]);
+    await examine("sign-in-declined");
+    provider.who.says = "";
+    await page.click("a.button");
+    await headed("Settings");
+    assert.equal(await page.evaluate(() => location.href), `${kConsole}/#/settings`);
+    assert.ok((await texts("dd")).includes("oidc:anna"));
+    await page.waitForSelector("header button");
+    const kept = await page.evaluate(() => JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML]));
+    for (const secret of provider.secrets) assert.ok(!kept.includes(secret));
+    assert.deepEqual((await page.cookies(kConsole)).map((cookie) => [cookie.name, cookie.httpOnly, cookie.secure, cookie.sameSite]),
+      [["__Host-coterie-session", true, true, "Strict"]]);
+    await page.reload();
+    await headed("Settings"); // the session outlives a reload
+    await examine("signed-in-at-provider");
+    await sign_out();
+    await page.waitForSelector("a.button");
+  };
+
   for (const [width, scheme] of [[1280, "light"], [360, "light"], [2560, "dark"]]) {
     look = `${width}-${scheme}`;
     await page.setViewport({ width, height: 800 });
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    await sign_in_at_provider();
     await page.goto(`${base}/`);
     await page.waitForSelector("#token");
     await examine("sign-in");
@@ -161,6 +199,7 @@ try {
   console.log(`The screenshots are in ${folder}`);
 } finally {
   await browser?.close();
+  provider.close();
   server.removeAllListeners("exit");
   if (server.exitCode === null) await new Promise((ended) => { server.once("exit", ended); server.kill("SIGTERM"); });
   rmSync(work, { recursive: true, force: true });

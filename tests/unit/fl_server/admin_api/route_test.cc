@@ -74,8 +74,9 @@ TEST(AdminRoutesTable, SaysWhatAServerThatStandsByAnswers) {
     (route.is_served_on_standby(false) ? answered : passed_on).insert(route.operation);
     EXPECT_TRUE(route.action.empty()) << route.operation << " changes something";
   }
-  EXPECT_THAT(answered, ElementsAre("getConsole", "getConsoleScript", "getConsoleStyle", "getHealth", "getMetrics",
-                                    "getOpenApi", "getReadiness", "getServer", "getSession", "listNodes"));
+  EXPECT_THAT(answered, ElementsAre("beginProviderSignIn", "finishProviderSignIn", "getConsole", "getConsoleScript",
+                                    "getConsoleStyle", "getHealth", "getMetrics", "getOpenApi", "getReadiness",
+                                    "getServer", "getSession", "listNodes", "listSignInWays"));
   EXPECT_THAT(passed_on, ElementsAre("streamAllEvents", "streamEvents"));
 }
 

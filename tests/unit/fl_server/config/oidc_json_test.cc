@@ -42,6 +42,30 @@ TEST(OidcJson, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.oidc->lifetime_max, Millis(60'000));
 }
 
+TEST(OidcJson, SaysHowPeopleSignIn) {
+  const std::string around = R"({"admin": {"oidc": {"issuer": "https://a", "audience": "x", "jwks_url": "https://a/b",
+    "role_map": {"a": "viewer"}, "sign_in": )";
+  Problems problems;
+  const ServerConfig config = server_config_from_json(around + R"({"name": "SSO", "authorization_url": "https://a/auth",
+    "token_url": "https://a/token", "client_id": "console", "client_secret_file": "secret",
+    "redirect_url": "https://fl.example.org/console/callback", "scope": "openid roles"}}}})",
+                                                      problems);
+  EXPECT_THAT(problems, IsEmpty());
+  ASSERT_TRUE(config.oidc->sign_in.has_value());
+  EXPECT_EQ(config.oidc->sign_in->name, "SSO");
+  EXPECT_EQ(config.oidc->sign_in->authorization_url, "https://a/auth");
+  EXPECT_EQ(config.oidc->sign_in->token_url, "https://a/token");
+  EXPECT_EQ(config.oidc->sign_in->client_id, "console");
+  EXPECT_EQ(config.oidc->sign_in->client_secret_file, "secret");
+  EXPECT_EQ(config.oidc->sign_in->redirect_url, "https://fl.example.org/console/callback");
+  EXPECT_EQ(config.oidc->sign_in->scope, "openid roles");
+  server_config_from_json(around + R"({"name": "SSO", "client_secret": "hush"}}}})", problems);
+  EXPECT_THAT(pointers_of(problems),
+              UnorderedElementsAre("/admin/oidc/sign_in/authorization_url", "/admin/oidc/sign_in/token_url",
+                                   "/admin/oidc/sign_in/client_id", "/admin/oidc/sign_in/redirect_url",
+                                   "/admin/oidc/sign_in/client_secret"));
+}
+
 TEST(OidcJson, ReportsEveryProblemWhereItIs) {
   Problems problems;
   server_config_from_json(
