@@ -8,7 +8,7 @@ import { rounds_of } from "./job_rounds";
 import { lineage } from "./lineage";
 import { RollBack, Versions } from "./models";
 import { attempts, Told } from "./phases";
-import { Act, Facts, Said, Table, useAsked } from "./parts";
+import { Act, Facts, Said, Save, Table, useAsked } from "./parts";
 import { number, percent, shown, time } from "./text";
 import { Funnel, Timeline } from "./timeline";
 
@@ -78,9 +78,10 @@ function Figures({ job, rounds, told }: { job: Json; rounds: Json[]; told: Told[
 
 function Tables({ job, rounds, models, session, then }: { job: Json; rounds: Json[]; models: Json[]; session: Session; then: () => void }) {
   return <>
-    <Table name="Rounds" head={["round", "attempt", "state", "drawn", "accepted", "goal", "seconds", "loss", "accuracy", "opened", "reason"]}
+    <Table name="Rounds" head={["round", "attempt", "state", "drawn", "accepted", "goal", "seconds", "loss", "accuracy", "opened", "reason", "trace"]}
       rows={rounds.map((r) => [String(r.number), String(r.attempt), r.state, number(r.selected), number(r.accepted), number(r.goal_count),
-        number(r.seconds, 2), number(r.model?.evaluation_loss), percent(r.model?.evaluation_accuracy), time(r.opened), r.reason ?? ""])} />
+        number(r.seconds, 2), number(r.model?.evaluation_loss), percent(r.model?.evaluation_accuracy), time(r.opened), r.reason ?? "",
+        ["done", "failed"].includes(r.state) ? <Save text="Save" label={`Save the trace of round ${r.number}, attempt ${r.attempt}`} path={`jobs/${encodeURIComponent(job.id)}/trace?round=${r.number}`} name={`${job.id}-round-${r.number}.json`} /> : ""])} />
     <p class="bar"><RollBack job={job} session={session} then={then} /> <a href={`#/models/${encodeURIComponent(job.id)}`}>Models alone</a></p>
     <Versions versions={lineage([job], [models], [rounds])} session={session} then={then} />
   </>;

@@ -1,8 +1,8 @@
 // What pages are made of: asking, tables, facts, buttons.
 import { ComponentChildren, RefObject, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { post } from "./api";
-import { save_csv, shown } from "./text";
+import { get, post } from "./api";
+import { save_csv, save_file, shown } from "./text";
 
 // What `ask` gives, again each `every` ms. A refusal is said in place of it.
 export function useAsked<T>(ask: () => Promise<T>, key: string, every = 0) {
@@ -56,6 +56,13 @@ export function Act({ text, path, sure, then }: { text: string; path: string; su
   const [error, set_error] = useState("");
   const act = () => (!sure || confirm(sure)) && post(path).then(() => { set_error(""); then(); }, (e) => set_error(e.message));
   return <span><button onClick={act}>{text}</button> <Said error={error} /></span>;
+}
+
+// A file of JSON that the server may not have any more: then it says so.
+export function Save({ text, label, path, name }: { text: string; label: string; path: string; name: string }) {
+  const [error, set_error] = useState("");
+  const save = () => get(path).then((json) => { set_error(""); save_file(name, JSON.stringify(json), "application/json"); }, (e) => set_error(e.message));
+  return <span><button class="plain" aria-label={label} onClick={save}>{text}</button> <Said error={error} /></span>;
 }
 
 // The width of an element, as it changes: what is drawn in it keeps the size of its letters.

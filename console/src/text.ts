@@ -13,10 +13,12 @@ const cell = (value: unknown): string => {
   return `"${(/^[=+\-@]/.test(text) && typeof value !== "number" ? "'" : "") + text.replace(/"/g, '""')}"`;
 };
 export function save_csv(name: string, head: string[], rows: unknown[][]): void {
-  const text = [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+  save_file(name + ".csv", [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n", "text/csv");
+}
+export function save_file(name: string, text: string, type: string): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  link.download = name.replace(/[^\w.-]/g, "_") + ".csv";
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name.replace(/[^\w.-]/g, "_");
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

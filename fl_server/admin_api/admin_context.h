@@ -91,6 +91,9 @@ struct AdminServiceParts {
   // The events that another server has, which leads; unavailable if nobody does. May be empty: there is no other. Must
   // not block.
   std::function<Result<std::shared_ptr<EventSource>>(EventReader reader)> remote_events = {};
+  // What a round of the job took its time with, as a file for tracing tools; no round: the newest. not_found: it is not
+  // kept. May be empty: nothing is.
+  std::function<Result<std::string>(const JobId& job, std::optional<uint64_t> round)> round_trace = {};
   // Where people may sign in to the console; null: nowhere but here, with a token.
   ProviderSignIn* provider = nullptr;
 };

@@ -97,4 +97,29 @@ HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
   return json_response(json);
 }
 
+HttpResponse get_round_trace(AdminContext& context, const AdminCall& call) {
+  const JobId id(call.path.at("job"));
+  Problems problems;
+  QueryReader reader(call.query, problems);
+  std::optional<uint64_t> number;
+  if (const std::string* const text = reader.find("round")) {
+    const auto round = parse_attempt(*text + ".0");
+    if (round && round->first > 0) number = round->first;
+    else reader.wrong("round", "must be a round's number, 1 or more");
+  }
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
+  const Result<JobRecord> job = context.jobs.get_job(id);
+  if (!job) return problem_response(job.error());
+  Result<std::string> file = context.round_trace ? context.round_trace(id, number)
+                                                 : Error(ErrorCode::not_found, "this server keeps no traces");
+  if (!file) return problem_response(file.error());
+  HttpResponse response;
+  response.content_type = "application/json";
+  response.headers = {{"Content-Disposition", "attachment; filename=\"trace.json\""}, {"Cache-Control", "no-store"}};
+  const ByteView bytes = as_bytes(*file);
+  response.body.assign(bytes.begin(), bytes.end());
+  return response;
+}
+
 }  // namespace coterie::admin_handlers

@@ -73,6 +73,8 @@ constexpr AdminRoute kRoutes[] = {
     {"GET", "/admin/v1/jobs/{job}/rounds", "listRounds", "Attempts of rounds, newest first", kReaders, list_rounds},
     {"GET", "/admin/v1/jobs/{job}/rounds/{round}/why", "getRoundWhy",
      "What became of the devices that asked in a round", kReaders, get_round_why},
+    {"GET", "/admin/v1/jobs/{job}/trace", "getRoundTrace", "What a round took its time with, for tracing tools",
+     kReaders, get_round_trace},
     {"GET", "/admin/v1/jobs/{job}/events", "streamEvents", "Its rounds as they go, as server-sent events", kReaders,
      stream_events, kRelayed},
     {"GET", "/admin/v1/events", "streamAllEvents", "All jobs as they go, as server-sent events", kReaders,

@@ -66,6 +66,9 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
       return std::vector<NodeRow>{lone_node(name, started, parts.devices.is_leaving(), parts.scheduler.status(), load)};
     };
   }
+  all.round_trace = [&traces = parts.observers.traces](const JobId& job, std::optional<uint64_t> round) {
+    return traces.file(job, round);
+  };
   all.verify_foreign = verify_foreign_;
   all.provider = sign_in_.get();
   return all;

@@ -24,9 +24,10 @@ DeviceSide::DeviceSide(const ServerConfig& config, const std::string& incarnatio
                                      .pace = config.pace,
                                      .pool_threads = config.threads,
                                      .draw_seed = config.draw_seed};
-  plane_ = std::make_unique<DevicePlane>(settings, incarnation,
-                                         DevicePlaneParts{stores.accepts(), stores.gates(), stores.training(),
-                                                          stores.partials(), keys.ticket, observers.metrics});
+  plane_ = std::make_unique<DevicePlane>(
+      settings, incarnation,
+      DevicePlaneParts{stores.accepts(), stores.gates(), stores.training(), stores.partials(), keys.ticket,
+                       observers.metrics, &observers.traces});
   guard_ = std::make_unique<OverloadGuard>(
       config.overload, config.pace, config.threads, observers.metrics,
       [this] { return Delays{.core = plane_->core_delay(), .store = plane_->store_delay()}; },

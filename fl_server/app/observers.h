@@ -8,19 +8,22 @@
 #include "fl_server/events/log_subscriber.h"
 #include "fl_server/events/metrics_subscriber.h"
 #include "fl_server/telemetry/metrics.h"
+#include "fl_server/tracing/round_traces.h"
 
 namespace coterie {
 
 struct Observers {
   // `incarnation` names this life of the process.
-  explicit Observers(const std::string& incarnation) : events(incarnation) {
+  explicit Observers(const std::string& incarnation) : traces(incarnation), events(incarnation) {
     events.subscribe(log_lines);
     events.subscribe(counts);
+    events.subscribe(traces);
   }
 
   Metrics metrics{kVersion};
   LogSubscriber log_lines;
   MetricsSubscriber counts{metrics};
+  RoundTraces traces;
   EventHub events;
 };
 

@@ -39,7 +39,8 @@ RoundSide::RoundSide(const ServerConfig& config, const ServerKeys& keys, ServerS
                                                                               .signer = *keys.signer,
                                                                               .metrics = observers.metrics,
                                                                               .events = observers.events,
-                                                                              .feeder = feeder_.get()});
+                                                                              .feeder = feeder_.get(),
+                                                                              .probe = &observers.traces});
 }
 
 RoundSide::~RoundSide() = default;

@@ -8,6 +8,7 @@
 #include "fl_server/runtime/seconds.h"
 #include "fl_server/runtime/ticket_terms.h"
 #include "fl_server/runtime/update_norm.h"
+#include "fl_server/telemetry/round_probe.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/update/update_decoder.h"
 #include "proto/messages/analytics_check.h"
@@ -101,10 +102,12 @@ void BatchSums::spill(const SpillBatch& asked) {
   const PartialRecord& record = records_.spill(asked, os::monotonic_now());
   const auto& sum = must_find(sums_, asked.batch, "a batch that is written has its sum");
   parts_.loops.pool.post([this, id = asked.batch, partial = record, sum] {
+    const ProbedCall probing(parts_.probe);
     Result<std::unique_ptr<BlobWriter>> writer = write(parts_.partials, partial, *sum);
     sum->clear();  // also if that failed: its devices are asked to send again
     post(BufferReleased{id});
     Result<Digest> blob = writer ? (*writer)->finish() : Result<Digest>(writer.error());
+    probing.returned(partial.key, "write partial sum");
     parts_.loops.core.post([this, id, blob = std::move(blob)] {
       if (blob) records_.spilled(id, *blob);
       answer_(BatchSpilled{id, blob ? Status() : Status(blob.error())});
@@ -114,7 +117,9 @@ void BatchSums::spill(const SpillBatch& asked) {
 
 void BatchSums::commit(const CommitBatch& asked) {
   parts_.loops.store.post([this, id = asked.batch, rows = asked.rows, partial = records_.partial(asked.batch)] {
+    const ProbedCall probing(parts_.probe);
     BatchOutcome outcome = parts_.accepts.accept_batch(partial, rows);
+    probing.returned(partial.key, "accept batch");
     parts_.loops.core.post([this, id, outcome = std::move(outcome)] {
       // Any other outcome is the machine's to decide: it asks again, or drops the batch.
       if (std::holds_alternative<BatchDone>(outcome)) {

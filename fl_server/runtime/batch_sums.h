@@ -22,6 +22,8 @@
 
 namespace coterie {
 
+class RoundProbe;
+
 class BatchSums {
  public:
   using Answer = std::function<void(const IngestEvent&)>;
@@ -30,6 +32,7 @@ class BatchSums {
     BlobStore& partials;
     Metrics& metrics;
     WorkLoops& loops;
+    RoundProbe* probe = nullptr;  // null: nobody hears how long calls take
   };
 
   // `life`: as BatchRecords has it. `answer` is called on the core.

@@ -15,10 +15,10 @@ DevicePlane::DevicePlane(DevicePlaneSettings settings, std::string incarnation, 
     : settings_(std::move(settings)),
       life_(settings_.node + "/" + incarnation),
       parts_(parts),
-      room_(std::make_unique<WaitingRoom>(settings_, parts.ticket_key, parts.metrics)),
+      room_(std::make_unique<WaitingRoom>(settings_, parts.ticket_key, parts.metrics, parts.probe)),
       uploads_(std::make_unique<UploadDesk>(
           settings_.ingest, life_, parts.ticket_key,
-          BatchSums::Parts{parts.accepts, parts.partials, parts.metrics, loops_},
+          BatchSums::Parts{parts.accepts, parts.partials, parts.metrics, loops_, parts.probe},
           UploadDesk::Calls{
               [this](const NoteAccepted& noted) { room_->accepted(noted); },
               [this](const RoundKey& key, const DeviceId& device, GateCode code) { room_->met(key, device, code); }})) {

@@ -30,6 +30,7 @@
 namespace coterie {
 
 class GateStore;
+class RoundProbe;
 struct ToldGates;
 class UploadDesk;
 class WaitingRoom;
@@ -42,6 +43,7 @@ struct DevicePlaneParts {
   BlobStore& partials;
   const MacKey& ticket_key;
   Metrics& metrics;
+  RoundProbe* probe = nullptr;  // null: nobody hears what takes how long
 };
 
 using CheckinAnswer = std::variant<Assignment, RetryWindow>;

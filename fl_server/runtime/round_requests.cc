@@ -10,6 +10,7 @@
 #include "fl_server/runtime/canary_feeder.h"
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/round_store.h"
+#include "fl_server/telemetry/round_probe.h"
 
 namespace coterie {
 
@@ -25,6 +26,16 @@ void RoundRequests::ask_store(const JobId& job, uint64_t serial, Work work) {
   });
 }
 
+template <typename Work>
+auto RoundRequests::probed(const char* call, const RoundKey& key, Work work) const {
+  return [probe = parts_.probe, call, key, work = std::move(work)] {
+    const ProbedCall probing(probe);
+    auto result = work();
+    probing.returned(key, call);
+    return result;
+  };
+}
+
 void RoundRequests::ask(const JobId& job, uint64_t number, const AskRound& asked) {
   struct Visitor {
     RoundRequests& self;
@@ -38,29 +49,36 @@ void RoundRequests::ask(const JobId& job, uint64_t number, const AskRound& asked
     }
     void operator()(const OpenRound& open) {
       self.ask_store<RoundOpened>(job, serial, [&c = self, job = job, open] {
+        const ProbedCall probing(c.parts_.probe);
         Result<RoundRecord> opened = c.parts_.rounds.open_round(job, open, os::wall_now());
-        if (opened) c.tell_opened(job, *opened);
+        if (!opened) return opened;
+        c.tell_opened(job, *opened);  // first: what nobody has heard of has no calls
+        probing.returned(opened->key, "open round");
         return opened;
       });
     }
     void operator()(const CountAccepted& count) {
       self.ask_store<AcceptedCounted>(job, serial,
-                                      [&s = stores.accepts, count] { return s.count_accepted(count.key); });
+                                      self.probed("count accepted", count.key, [&s = stores.accepts, count] {
+                                        return s.count_accepted(count.key);
+                                      }));
     }
     void operator()(const MoveRound& move) {
       if (move.to == RoundState::failed) {
         stores.events.add(job, event::RoundFailed{{move.key, number}, move.reason});
       }
-      self.ask_store<RoundMoved>(job, serial,
-                                 [&s = stores.rounds, move] { return s.move_round(move, os::wall_now()); });
+      self.ask_store<RoundMoved>(job, serial, self.probed("move round", move.key, [&s = stores.rounds, move] {
+        return s.move_round(move, os::wall_now());
+      }));
     }
     void operator()(const FinalizeRound& finalize) { self.calls_.finalize({serial, finalize}); }
     void operator()(const CommitRound& commit) {
-      self.ask_store<RoundCommitted>(job, serial, [&c = self, job = job, commit] {
+      const RoundKey key = commit.round.key;
+      self.ask_store<RoundCommitted>(job, serial, self.probed("commit round", key, [&c = self, job = job, commit] {
         Result<JobProgress> progress = c.parts_.rounds.commit_round(job, commit, os::wall_now());
         if (progress) c.tell_committed(commit, *progress);
         return progress;
-      });
+      }));
     }
     void operator()(const FailJob& fail) {
       stores.events.add(job, event::JobFailed{fail.reason});

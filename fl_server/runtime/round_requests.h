@@ -33,6 +33,9 @@ class RoundRequests {
  private:
   template <typename Answer, typename Work>
   void ask_store(const JobId& job, uint64_t serial, Work work);
+  // `work`, told to the probe as a call for this attempt.
+  template <typename Work>
+  auto probed(const char* call, const RoundKey& key, Work work) const;
   void tell_opened(const JobId& job, const RoundRecord& round) const;
   void tell_committed(const CommitRound& request, const JobProgress& progress);
 

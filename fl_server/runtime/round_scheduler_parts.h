@@ -17,6 +17,7 @@ class JobStore;
 class LedgerStore;
 class Metrics;
 class Revocations;
+class RoundProbe;
 class RoundStore;
 class Signer;
 
@@ -46,6 +47,7 @@ struct RoundSchedulerParts {
   Metrics& metrics;
   EventHub& events;
   CanaryFeeder* feeder = nullptr;  // null: canaries hear no jobs
+  RoundProbe* probe = nullptr;  // null: nobody hears how long calls take
 };
 
 }  // namespace coterie

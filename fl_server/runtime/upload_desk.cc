@@ -66,13 +66,19 @@ UploadDesk::Upload* UploadDesk::find(UploadId upload) {
 
 void UploadDesk::enter(UploadId upload, Offered offered) {
   if (calls_.met) calls_.met(offered.key, offered.device, {DeviceGate::uploading});
+  tell_probe(offered, DeviceStep::uploads);
   uploads_.emplace(upload, Upload{std::move(offered)});
+}
+
+void UploadDesk::tell_probe(const Offered& offered, DeviceStep step) const {
+  if (parts_.probe != nullptr) parts_.probe->device_at(offered.key, offered.device, step);
 }
 
 void UploadDesk::received(UploadId upload, UploadBody body, const RoundTotals& contribution) {
   Upload* const found = find(upload);
   if (found == nullptr) return;
   found->body = std::move(body);
+  tell_probe(found->offered, DeviceStep::received);
   step(UploadReceived{upload, contribution});
 }
 
@@ -115,6 +121,7 @@ void UploadDesk::perform(const RefuseUpload& effect) {
 void UploadDesk::perform(const AcceptUpload& effect) {
   if (const Upload* const upload = find(effect.upload)) {
     parts_.metrics.update_accepted(upload->offered.bytes);
+    tell_probe(upload->offered, DeviceStep::accepted);
     if (upload->versions_late > 0) parts_.metrics.update_joined();
   }
   // The update is durable. If this answer is lost the device sends again, and gets the same receipt.

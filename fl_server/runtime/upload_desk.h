@@ -17,6 +17,7 @@
 #include "fl_server/runtime/batch_sums.h"
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/runtime/upload_slot.h"
+#include "fl_server/telemetry/round_probe.h"
 #include "scheduler/selection/told_gates.h"
 #include "secure/crypto/mac.h"
 #include "secure/identity/ticket.h"
@@ -86,6 +87,7 @@ class UploadDesk {
   void perform(const NoteAccepted& effect);
   void decide(UploadId upload, UploadDecision decision);
   void tell_idle();
+  void tell_probe(const Offered& offered, DeviceStep step) const;
   Upload* find(UploadId upload);  // null: it is decided
 
   const MacKey& ticket_key_;

@@ -10,9 +10,11 @@
 
 namespace coterie {
 
-WaitingRoom::WaitingRoom(const DevicePlaneSettings& settings, const MacKey& ticket_key, Metrics& metrics)
+WaitingRoom::WaitingRoom(const DevicePlaneSettings& settings, const MacKey& ticket_key, Metrics& metrics,
+                         RoundProbe* probe)
     : ticket_key_(ticket_key),
       metrics_(metrics),
+      probe_(probe),
       desk_(settings.desk, settings.pace, settings.draw_seed ? *settings.draw_seed : random_u64(),
             settings.draw_seed.has_value()) {}
 
@@ -105,6 +107,7 @@ void WaitingRoom::perform(const GiveTicket& effect) {
   Assignment assignment = round->second.assignment;
   assignment.ticket = seal_ticket(claims_of(round->second, effect), ticket_key_);
   metrics_.checkin_answered(true);
+  if (probe_ != nullptr) probe_->device_at(effect.key, effect.device, DeviceStep::drawn);
   take(effect.waiter)(std::move(assignment));
 }
 

@@ -16,6 +16,7 @@
 #include "fl_server/runtime/fleet_link.h"
 #include "fl_server/settings/device_plane_settings.h"
 #include "fl_server/telemetry/metrics.h"
+#include "fl_server/telemetry/round_probe.h"
 #include "proto/messages/checkin.h"
 #include "proto/messages/device_gate.h"
 #include "scheduler/selection/checkin_desk.h"
@@ -28,8 +29,9 @@ class WaitingRoom {
  public:
   using Answer = std::function<void(std::variant<Assignment, RetryWindow>)>;
 
-  // `ticket_key` and `metrics` outlive this.
-  WaitingRoom(const DevicePlaneSettings& settings, const MacKey& ticket_key, Metrics& metrics);
+  // `ticket_key`, `metrics` and `probe` outlive this; a null probe: nobody hears who is drawn.
+  WaitingRoom(const DevicePlaneSettings& settings, const MacKey& ticket_key, Metrics& metrics,
+              RoundProbe* probe = nullptr);
   // How an attempt's devices stand, from time to time and at its end.
   using GatesTold = std::function<void(const ToldGates&)>;
   // Before anything else; `events` outlives this. `tell` may be empty.
@@ -81,6 +83,7 @@ class WaitingRoom {
 
   const MacKey& ticket_key_;
   Metrics& metrics_;
+  RoundProbe* const probe_;
   NodeEvents* events_ = nullptr;
   GatesTold tell_gates_;
 

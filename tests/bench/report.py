@@ -111,6 +111,12 @@ def bare_rounds():
                          f"goal {memory_goal:.0f} MB", verdict(row["server_peak_rss_mb"] <= memory_goal))
 
 
+def trace():
+    for row in rows_of([BIN / "coterie-bench-trace"]):
+        yield row, ("a round's trace, a device", f"{row['trace_us']:.2f} us", f"two signatures verified {row['signatures_us']:.0f} us",
+                    f"{row['share'] * 100:.2f} % of it; goal 2 %", verdict(row["share"] <= 0.02))
+
+
 def simulation():
     for row in rows_of([BIN / "coterie-simulation", "--rounds", "5000", "--seed", "1", "--quiet", "--json"]):
         bad = row["lost"] + row["doubled"] + row["stuck"]
@@ -132,7 +138,7 @@ def demo():
         yield None, ("    " + what, f"{phases[name]:.2f} s", "", "", "")
 
 
-GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, bare_rounds, secure, private_demo,
+GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, bare_rounds, trace, secure, private_demo,
                                                  vertical, serving, compression, federated, simulated_clients, simulation,
                                                  int8, demo)}
 

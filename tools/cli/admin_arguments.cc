@@ -160,6 +160,25 @@ void add_job(CLI::App& app, Invocation& invocation) {
     invocation.run = [&admin, asked, number] { return show_round_why(admin, *asked, *number); };
   });
 
+  CLI::App* trace = add_server_command(*job, "trace", "what a round took its time with, as a file for tracing tools",
+                                       "  coterie job trace jk2x9q4c --out round.json\n"
+                                       "  coterie job trace jk2x9q4c --round 7 --out round-7.json\n");
+  const auto traced = add_job_argument(trace);
+  const auto traced_number = std::make_shared<uint64_t>(0);
+  const auto trace_file = std::make_shared<std::string>();
+  trace->add_option("--round", *traced_number, "its number; left out: the newest that the server keeps")
+      ->check(between<uint64_t>(1, INT64_MAX));
+  trace
+      ->add_option("--out", *trace_file,
+                   "where to put it: Trace Event Format, for ui.perfetto.dev and chrome://tracing")
+      ->type_name("FILE")
+      ->required();
+  trace->callback([&, traced, traced_number, trace_file] {
+    invocation.run = [&admin, traced, traced_number, trace_file] {
+      return save_round_trace(admin, *traced, *traced_number, *trace_file);
+    };
+  });
+
   CLI::App* watch =
       add_server_command(*job, "watch", "follow the rounds until the job is over; Ctrl-C leaves it alone",
                          "  coterie job watch jk2x9q4c && coterie model download jk2x9q4c -o model.cotf\n");

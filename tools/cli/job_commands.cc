@@ -224,6 +224,17 @@ ExitCode list_rounds(const AdminCommand& command, const std::string& job, uint32
   });
 }
 
+ExitCode save_round_trace(const AdminCommand& command, const std::string& job, uint64_t round,
+                          const std::string& file) {
+  return with_admin(command, "job trace", [&](AdminClient& admin) -> Status {
+    const std::string query = round == 0 ? "" : "?round=" + std::to_string(round);
+    COT_ASSIGN(const Bytes trace, admin.download("jobs/" + path_segment(job) + "/trace" + query));
+    COT_TRY(os::write_file_atomically(file, trace, os::Durability::content));
+    print_text(printable(file) + ": " + std::to_string(trace.size()) + " bytes; open it at ui.perfetto.dev\n");
+    return {};
+  });
+}
+
 ExitCode change_job(const AdminCommand& command, const std::string& job, const std::string& verb) {
   return with_admin(command, "job " + verb, [&](AdminClient& admin) -> Status {
     COT_ASSIGN(const nlohmann::json answer, admin.post("jobs/" + path_segment(job) + ":" + verb));

@@ -29,6 +29,8 @@ ExitCode show_job(const AdminCommand& command, const std::string& job);
 // What a job with analytics has counted; `svg`: a file for its bars, empty: none.
 ExitCode show_result(const AdminCommand& command, const std::string& job, const std::string& svg);
 ExitCode list_rounds(const AdminCommand& command, const std::string& job, uint32_t limit);
+// A round's trace into a file for Perfetto; `round` 0: the newest that the server keeps.
+ExitCode save_round_trace(const AdminCommand& command, const std::string& job, uint64_t round, const std::string& file);
 ExitCode delete_job(const AdminCommand& command, const std::string& job);
 // `verb`: pause, resume or cancel.
 ExitCode change_job(const AdminCommand& command, const std::string& job, const std::string& verb);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/json/json_scanner.h"
+#include "base/json/trace_event_writer.h"
 #include "device_sdk/runtime/program.h"
 
 namespace coterie {
@@ -39,40 +40,7 @@ std::vector<Life> lives_of(const std::vector<StepInfo>& steps) {
   return lives;
 }
 
-class Events {
- public:
-  // A slice on the thread that trains.
-  void slice(std::string_view name, std::string_view category, int64_t begin, int64_t end,
-             const std::string& arguments) {
-    next();
-    text_ += "{\"name\":";
-    append_json_string(text_, name);
-    text_ += ",\"cat\":\"" + std::string(category) + "\",\"ph\":\"X\",\"ts\":" + microseconds(begin) +
-             ",\"dur\":" + microseconds(end - begin) + ",\"pid\":1,\"tid\":1" +
-             (arguments.empty() ? "" : ",\"args\":{" + arguments + "}") + "}";
-  }
-  void counter(std::string_view name, int64_t at, const std::string& values) {
-    next();
-    text_ += "{\"name\":\"" + std::string(name) + "\",\"ph\":\"C\",\"ts\":" + microseconds(at) +
-             ",\"pid\":1,\"args\":{" + values + "}}";
-  }
-  void name(std::string_view what, std::string_view value) {
-    next();
-    text_ += "{\"name\":\"" + std::string(what) + "\",\"ph\":\"M\",\"pid\":1,\"tid\":1,\"args\":{\"name\":";
-    append_json_string(text_, value);
-    text_ += "}}";
-  }
-  std::string finish() && { return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[" + std::move(text_) + "\n]}\n"; }
-
- private:
-  void next() { text_ += text_.empty() ? "\n" : ",\n"; }
-  static std::string microseconds(int64_t nanoseconds) {
-    const std::string rest = std::to_string(1000 + nanoseconds % 1000).substr(1);
-    return std::to_string(nanoseconds / 1000) + "." + rest;
-  }
-
-  std::string text_;
-};
+constexpr TraceTrack kTraining;  // the thread that trains
 
 std::string_view category_of(const StepInfo& step) {
   if (step.origin == kLossOrigin) return "loss";
@@ -122,13 +90,13 @@ std::string trace_json(const Model& model, const TrainingProfile& profile, const
   const std::vector<uint64_t> live = live_planned_bytes(trace.steps);
   const uint64_t fixed = profile.memory.parameter_bytes + profile.memory.optimizer_bytes +
                          profile.memory.gradient_bytes + profile.memory.prepared_bytes;
-  Events events;
-  events.name("process_name", model.graph().name);
-  events.name("thread_name", "training");
+  TraceEventWriter events;
+  events.name_process(kTraining.process, model.graph().name);
+  events.name_thread(kTraining, "training");
   const double origin = trace.times.empty() ? 0 : trace.times.front().begin;
   const auto at = [origin](double seconds) { return std::llround((seconds - origin) * 1e9); };
   const auto memory = [&](int64_t when, uint64_t bytes) {
-    events.counter("memory", when,
+    events.counter(kTraining.process, "memory", when,
                    "\"activations and gradients\":" + std::to_string(bytes) +
                        ",\"parameters and optimizer\":" + std::to_string(fixed));
   };
@@ -136,17 +104,18 @@ std::string trace_json(const Model& model, const TrainingProfile& profile, const
     const StepTime& begin = trace.times[first];
     size_t end = first;
     while (end < trace.times.size() && trace.times[end].training_step == begin.training_step) ++end;
-    events.slice("step " + std::to_string(begin.training_step), "step", at(begin.begin), at(trace.times[end - 1].end),
-                 "");
+    events.slice(kTraining, "step " + std::to_string(begin.training_step), "step", at(begin.begin),
+                 at(trace.times[end - 1].end), "");
     for (size_t i = first; i < end;) {
       const Phase phase = trace.steps[trace.times[i].step].phase;
       size_t behind = i;
       while (behind < end && trace.steps[trace.times[behind].step].phase == phase) ++behind;
-      events.slice(to_string(phase), "phase", at(trace.times[i].begin), at(trace.times[behind - 1].end), "");
+      events.slice(kTraining, to_string(phase), "phase", at(trace.times[i].begin), at(trace.times[behind - 1].end), "");
       for (; i < behind; ++i) {
         const StepTime& time = trace.times[i];
         const StepInfo& step = trace.steps[time.step];
-        events.slice(name_of(step, model.graph()), category_of(step), at(time.begin), at(time.end), arguments_of(step));
+        events.slice(kTraining, name_of(step, model.graph()), category_of(step), at(time.begin), at(time.end),
+                     arguments_of(step));
         memory(at(time.begin), live[time.step]);
       }
     }

@@ -46,6 +46,18 @@ TEST_F(AdminRoutes, ThatDoNotExistAreNotFound) {
   }
 }
 
+TEST_F(AdminRoutes, TellOfARoundsTraceOrThatItIsNotKept) {
+  const std::string trace = "/admin/v1/jobs/" + create_job({{"name", "one"}}) + "/trace";
+  const Answer none = ask("GET", trace);
+  EXPECT_EQ(none.status, 404);
+  EXPECT_THAT(none.document().value("detail", ""), testing::HasSubstr("the newest 128 attempts"));
+  EXPECT_EQ(ask("GET", trace + "?round=1").status, 404);
+  for (const char* query : {"?round=0", "?round=-1", "?round=x", "?round=1.2", "?round=", "?rounds=1"}) {
+    EXPECT_EQ(ask("GET", trace + query).status, 400) << query;
+  }
+  EXPECT_EQ(ask("GET", "/admin/v1/jobs/none/trace").status, 404);
+}
+
 TEST_F(AdminRoutes, SayWhichMethodsTheyTake) {
   struct Case {
     const char* method;
