@@ -1,5 +1,6 @@
 // Versions of models: of all jobs, a page of jobs at a time, or of one.
 import { get, Json, list, Session } from "./api";
+import { Canaries } from "./canaries";
 import { lineage, Version } from "./lineage";
 import { Act, Facts, Said, Table, useAsked } from "./parts";
 import { number, percent, shown, time } from "./text";
@@ -57,5 +58,6 @@ export function Models({ id, skip, session }: { id?: string; skip: number; sessi
     {id && <p><a href="#/models">All jobs' models</a></p>}
     <Table name="Released" head={["job", "version", "since", "loss", "accuracy", "use"]} rows={released.map(({ job, model }) =>
       [job_link(job), String(model.version), time(job.released.time), number(model.evaluation_loss), percent(model.evaluation_accuracy), <RollBack job={job} session={session} then={asked.refresh} />])} />
+    <Canaries jobs={jobs} session={session} released={asked.refresh} />
     <Versions versions={versions} session={session} then={asked.refresh} of_all={!id} /></>;
 }

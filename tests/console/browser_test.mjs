@@ -7,6 +7,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { request } from "node:https";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { open_provider } from "./oidc_provider.mjs";
@@ -116,6 +117,30 @@ try {
     await examine("compare");
   };
 
+  const post = (path, body = "") => new Promise((done, failed) => {
+    const asked = request(`${base}/admin/v1/${path}`, { method: "POST", rejectUnauthorized: false, headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" } }, (answer) => {
+      let text = "";
+      answer.on("data", (piece) => { text += piece; });
+      answer.on("end", () => answer.statusCode < 300 ? done(text && JSON.parse(text)) : failed(new Error(`${path}: ${answer.statusCode} ${text}`)));
+    });
+    asked.on("error", failed);
+    asked.end(body);
+  });
+  // A canary begins and ends while the page of models is open: it is there without a reload.
+  const canary = async (job) => {
+    await page.waitForFunction(() => [...document.querySelectorAll(".now")].some((one) => one.textContent === "Canaries: live"));
+    await post(`jobs/${job}/models/1:promote`);
+    await page.waitForFunction(() => document.querySelector("[aria-label=Released] tbody td:nth-child(2)")?.textContent === "1");
+    const shows = (state) => page.waitForFunction((text) => document.querySelector("[aria-label=Canaries] tbody tr td:nth-child(5)")?.textContent === text, { polling: "mutation" }, state);
+    const { id } = await post(`jobs/${job}/models/2:canary`, JSON.stringify({ percent: 5 }));
+    await shows("running");
+    assert.equal((await texts("[aria-label=Canaries] td:first-child"))[0], id);
+    await examine("canary");
+    const began = performance.now();
+    await Promise.all([shows("ended"), post(`jobs/${job}/canaries/${id}:end`)]);
+    console.log(`${look}: ${(performance.now() - began).toFixed(0)} ms from the request that ends a canary to the page that says so`);
+  };
+
   // At the provider and back: the page is where it was, the session is the provider's user's, and no script can have a token.
   const sign_in_at_provider = async () => {
     is_signed_out = false;
@@ -188,6 +213,7 @@ try {
     await page.waitForFunction(() => document.querySelectorAll("[aria-label=Models] tbody tr").length === 3);
     assert.deepEqual(await texts("[aria-label=Models] td:nth-child(2)"), ["round 2, attempt 1", "round 1, attempt 1", "the upload"]);
     await examine("models-of-a-job");
+    await canary(over.split("/").at(-1));
     await compare(base, [over, waits].map((link) => link.split("/").at(-1)));
     await sign_out();
   }

@@ -29,6 +29,15 @@ assert.equal(thin.lines[1][1][0], null);
 assert.deepEqual(thin.lines[1][1].slice(-2), [4991, 5000]);
 assert.deepEqual(thinned([1, 2], [["a", [1, 2]]], 2), { xs: [1, 2], lines: [["a", [1, 2]]] }); // few are left alone
 
+// ---- Canaries
+const { changed, job_of } = await load("canary_events.ts");
+const canaries = [{ id: "c1", job: "j", version: 3, state: "running", heard: 2, percent: 5 }];
+const event = (of) => JSON.stringify({ job: "j", canary: "c1", model_version: 3, state: "rolled_back", heard: 9, ...of });
+assert.deepEqual(changed(canaries, ["j"], event({})), [{ id: "c1", job: "j", version: 3, state: "rolled_back", heard: 9, percent: 5 }]);
+assert.deepEqual(changed(canaries, ["j"], event({ canary: "c2" })).map((one) => [one.id, one.version, one.heard]), [["c2", 3, 9], ["c1", 3, 2]]);
+assert.deepEqual([job_of(event({})), job_of("null"), job_of("{")], ["j", "", ""]);
+for (const data of ["", "null", "[]", "{", event({ job: "other" }), event({ canary: 1 })]) assert.equal(changed(canaries, ["j"], data), canaries);
+
 // ---- Runs
 const { address, differing, kResults, kRunsMax, leaves, values_of, view_of } = await load("runs.ts");
 assert.deepEqual([...leaves({ a: { b: 1, c: [1, 2] }, d: "x" })], [["a.b", 1], ["a.c", "[1,2]"], ["d", "x"]]);
