@@ -16,7 +16,7 @@
 #include "tools/cli/training_setup.h"
 #include "tools/cli/watch_report.h"
 #include "tools/model/measure.h"
-#include "tools/tensorboard/event_log.h"
+#include "tools/tensorboard/scalar_log.h"
 #include "tools/watch/watch.h"
 #include "tools/watch/watch_file.h"
 
@@ -62,8 +62,8 @@ std::string chosen(const TrainOptions& options, const TrainingMemory& memory) {
 class Training {
  public:
   // `watch` may be null.
-  Training(const TrainCommand& command, const TrainOptions& options, Trainer& trainer, uint64_t examples, EventLog& log,
-           Watch* watch)
+  Training(const TrainCommand& command, const TrainOptions& options, Trainer& trainer, uint64_t examples,
+           ScalarLog& log, Watch* watch)
       : command_(command),
         trainer_(trainer),
         log_(log),
@@ -137,7 +137,7 @@ class Training {
 
   const TrainCommand& command_;
   Trainer& trainer_;
-  EventLog& log_;
+  ScalarLog& log_;
   Watch* watch_;
   uint64_t steps_an_epoch_;
   uint64_t validation_told_;  // after so many steps
@@ -156,7 +156,7 @@ Result<std::optional<Evaluation>> evaluate_held_out(const TrainCommand& command,
   return std::optional(measured.evaluation);
 }
 
-Status log_held_out(EventLog& log, const std::optional<Evaluation>& held_out, const TrainOptions& options,
+Status log_held_out(ScalarLog& log, const std::optional<Evaluation>& held_out, const TrainOptions& options,
                     uint64_t steps) {
   if (!held_out) return {};
   log.note("evaluation/loss", held_out->loss_mean);
@@ -314,7 +314,7 @@ ExitCode train_model(const TrainCommand& command) {
   const Result<std::unique_ptr<Watch>> watch = watch_for(command, *trained, *options, trained_on, *trainer);
   if (!watch) return fail_on_input(kCommand, watch.error());
   if (const Status writable = check_output(command); !writable) return fail_on_output(kCommand, writable.error());
-  Result<EventLog> log = EventLog::create(command.log_dir);
+  Result<ScalarLog> log = ScalarLog::create(command.log_dir);
   if (!log) return fail_on_output(kCommand, log.error());
   Training training(command, *options, *trainer, trained_on, *log, watch->get());
   const Status ran = training.run();

@@ -147,13 +147,13 @@ class AnalyticsDemo {
     COT_ASSIGN(const std::string self, own_path());
     std::vector<std::string> policy = device_policy(options);
     policy.push_back("--accept-analytics");
-    fleet_.emplace(FleetSettings{.program = self,
-                                 .server_url = server_->endpoints().device_url,
-                                 .ca_file = server_->endpoints().ca_file,
-                                 .token = token,
-                                 .seed = options.seed,
-                                 .devices = options.devices,
-                                 .policy = std::move(policy)},
+    fleet_.emplace(DemoFleetSettings{.program = self,
+                                     .server_url = server_->endpoints().device_url,
+                                     .ca_file = server_->endpoints().ca_file,
+                                     .token = token,
+                                     .seed = options.seed,
+                                     .devices = options.devices,
+                                     .policy = std::move(policy)},
                    folder_);
     progress_.show("starting " + counted(options.devices, "device"));
     COT_TRY(fleet_->start());

@@ -28,8 +28,8 @@
 #include "tools/demo/strategy_option.h"
 #include "tools/demo/update_bytes.h"
 #include "tools/model/evaluate.h"
-#include "tools/tensorboard/event_log.h"
 #include "tools/tensorboard/round_scalars.h"
+#include "tools/tensorboard/scalar_log.h"
 
 namespace coterie {
 namespace {
@@ -85,7 +85,7 @@ class Demo {
   std::optional<Fleet> fleet_;
   std::string job_;
   std::pair<uint64_t, uint32_t> round_;  // and attempt, in which devices vanish
-  EventLog log_;
+  ScalarLog log_;
   size_t attempts_logged_ = 0;
   Instant round_began_{};
   Millis round_length_{500};
@@ -95,7 +95,7 @@ Status Demo::run(DemoResult& result) {
   Stopwatch watch;
   COT_ASSIGN(result.before, evaluate(data_.model, data_.held_out, loss_of(options_.judged_by())));
   COT_TRY(write_data(data_, folder_));
-  COT_ASSIGN(log_, EventLog::create(options_.log_dir));
+  COT_ASSIGN(log_, ScalarLog::create(options_.log_dir));
   COT_TRY(log_before(log_, result.before));
   result.phases.prepare += watch.lap();
 
@@ -135,16 +135,16 @@ Status Demo::upload(Digest& model, Digest& held_out) {
 Status Demo::start_devices() {
   COT_ASSIGN(const std::string token, server_->create_token(options_.devices));
   COT_ASSIGN(const std::string self, own_path());
-  fleet_.emplace(FleetSettings{.program = self,
-                               .server_url = server_->endpoints().device_url,
-                               .ca_file = server_->endpoints().ca_file,
-                               .token = token,
-                               .seed = options_.seed,
-                               .devices = options_.devices,
-                               .dropout = options_.dropout,
-                               .liars = options_.attack.liars_of(options_.devices),
-                               .lie = to_string(Lie{options_.attack.kind, options_.goal_count()}),
-                               .policy = device_policy(options_)},
+  fleet_.emplace(DemoFleetSettings{.program = self,
+                                   .server_url = server_->endpoints().device_url,
+                                   .ca_file = server_->endpoints().ca_file,
+                                   .token = token,
+                                   .seed = options_.seed,
+                                   .devices = options_.devices,
+                                   .dropout = options_.dropout,
+                                   .liars = options_.attack.liars_of(options_.devices),
+                                   .lie = to_string(Lie{options_.attack.kind, options_.goal_count()}),
+                                   .policy = device_policy(options_)},
                  folder_);
   progress_.show("starting " + counted(options_.devices, "device"));
   COT_TRY(fleet_->start());

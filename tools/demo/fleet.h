@@ -17,7 +17,7 @@
 
 namespace coterie {
 
-struct FleetSettings {
+struct DemoFleetSettings {
   std::string program;  // coterie itself
   std::string server_url;
   std::string ca_file;
@@ -33,7 +33,7 @@ struct FleetSettings {
 class Fleet {
  public:
   // `folder` outlives the fleet.
-  Fleet(FleetSettings settings, const RunFolder& folder)
+  Fleet(DemoFleetSettings settings, const RunFolder& folder)
       : settings_(std::move(settings)),
         folder_(folder),
         absences_(settings_.devices, settings_.dropout, settings_.seed) {}
@@ -60,7 +60,7 @@ class Fleet {
   Result<Child> start_device(uint32_t device) const;
   std::string log_file(uint32_t device) const { return folder_.log_file("device-" + device_label(device)); }
 
-  FleetSettings settings_;
+  DemoFleetSettings settings_;
   const RunFolder& folder_;
   std::vector<Child> devices_;
   uint32_t restarts_ = 0;

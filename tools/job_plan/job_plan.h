@@ -41,7 +41,7 @@ struct CohortPlan {
   uint32_t losses_max = 0;
 };
 
-struct RoundPlan {
+struct PlannedRound {
   uint32_t tickets = 0;  // devices that get the model
   uint32_t goal = 0, goal_min = 0;
   uint64_t down_bytes = 0, up_bytes = 0;  // all tickets' models, the goal's updates
@@ -60,7 +60,7 @@ struct JobPlan {
   SecurityLevel level = SecurityLevel::none;
   uint64_t rounds = 0;
   DevicePlan device;
-  RoundPlan round;
+  PlannedRound round;
   std::optional<SpendingPlan> spending;  // with noise
   // Until the job or its budget ends; at most 2^64 - 1. With deltas: if each device is in each round.
   uint64_t down_bytes = 0, up_bytes = 0;

@@ -52,7 +52,7 @@ void add_device(const DevicePlan& device, Lines& lines) {
              format_operations(device.operations) + " for " + counted(device.examples, "example") + " of all epochs");
 }
 
-void add_cohort(const CohortPlan& cohort, const RoundPlan& round, Lines& lines) {
+void add_cohort(const CohortPlan& cohort, const PlannedRound& round, Lines& lines) {
   lines.line("cohorts", counted(cohort.cohorts, "sum") + " of at least " + counted(cohort.devices, "device"));
   lines.line("secrets", format_count(cohort.threshold) + " of " + counted(cohort.holders, "share") + " open one");
   lines.line("drop-out", counted(cohort.losses_max, "device") + " of a cohort may vanish" +

@@ -28,8 +28,8 @@
 #include "tools/simulate/ranked_cohort.h"
 #include "tools/simulate/simulation.h"
 #include "tools/simulate/summary.h"
-#include "tools/tensorboard/event_log.h"
 #include "tools/tensorboard/round_scalars.h"
+#include "tools/tensorboard/scalar_log.h"
 
 namespace coterie {
 namespace {
@@ -94,7 +94,7 @@ class Run {
   Instant begin_{};
   double seconds_ = 0;
   uint64_t round_ = 0, rounds_kept_ = 0, counted_before_ = 0;
-  EventLog log_;
+  ScalarLog log_;
 };
 
 // Clients a second, and by them the time of the rounds that are left, each of as many clients as the job wants.
@@ -135,7 +135,7 @@ Status Run::run(DemoResult& result) {
   const HorizontalSettings& job = inputs_.job.horizontal();
   COT_ASSIGN(result.before, evaluate(data.model, data.held_out, loss_of(job.training)));
   COT_TRY(write_data(data, folder_));
-  COT_ASSIGN(log_, EventLog::create(tells() ? options_.demo.log_dir : ""));
+  COT_ASSIGN(log_, ScalarLog::create(tells() ? options_.demo.log_dir : ""));
   COT_TRY(log_before(log_, result.before));
   std::vector<std::string> shard_files;
   for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");

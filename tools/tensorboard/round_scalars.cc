@@ -2,17 +2,17 @@
 
 #include "device_sdk/runtime/evaluator.h"
 #include "tools/admin/round_report.h"
-#include "tools/tensorboard/event_log.h"
+#include "tools/tensorboard/scalar_log.h"
 
 namespace coterie {
 
-Status log_before(EventLog& log, const Evaluation& before) {
+Status log_before(ScalarLog& log, const Evaluation& before) {
   log.note("evaluation/loss", before.loss_mean);
   log.note("evaluation/accuracy", before.accuracy);
   return log.add(0);
 }
 
-Status log_round(EventLog& log, const RoundReport& round, std::optional<double> epsilon, uint64_t update_bytes) {
+Status log_round(ScalarLog& log, const RoundReport& round, std::optional<double> epsilon, uint64_t update_bytes) {
   if (round.state != "done") return {};
   log.note("evaluation/loss", round.evaluation_loss);
   log.note("evaluation/accuracy", round.evaluation_accuracy);

@@ -10,8 +10,8 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/admin/round_report.h"
-#include "tools/tensorboard/event_log.h"
 #include "tools/tensorboard/round_scalars.h"
+#include "tools/tensorboard/scalar_log.h"
 
 namespace coterie {
 namespace {
@@ -55,7 +55,7 @@ TEST(EventEncoder, NamesFilesAsTensorBoardLooksForThem) {
   EXPECT_EQ(event_file_name(1700000000, "a/b host", 12, 3), "events.out.tfevents.1700000000.a_b_host.12.3");
 }
 
-class EventLogs : public testing::Test {
+class ScalarLogs : public testing::Test {
  protected:
   Bytes file(const std::string& path) const {
     const Result<Bytes> bytes = os::read_file(path, 1 << 20);
@@ -65,8 +65,8 @@ class EventLogs : public testing::Test {
   test::TemporaryDirectory directory_;
 };
 
-TEST_F(EventLogs, WritesEachStepAtOnceAndLeavesOutWhatIsNoNumber) {
-  Result<EventLog> log = EventLog::create(directory_ / "logs");
+TEST_F(ScalarLogs, WritesEachStepAtOnceAndLeavesOutWhatIsNoNumber) {
+  Result<ScalarLog> log = ScalarLog::create(directory_ / "logs");
   ASSERT_OK(log);
   EXPECT_EQ(file(log->path()).size(), 40u) << "the version";
   log->note("a", 1.0);
@@ -83,24 +83,24 @@ TEST_F(EventLogs, WritesEachStepAtOnceAndLeavesOutWhatIsNoNumber) {
   EXPECT_EQ(hex_of(file(log->path())), text) << "nothing was noted";
 }
 
-TEST_F(EventLogs, HasAFileOfItsOwn) {
-  const Result<EventLog> one = EventLog::create(directory_.path()), two = EventLog::create(directory_.path());
+TEST_F(ScalarLogs, HasAFileOfItsOwn) {
+  const Result<ScalarLog> one = ScalarLog::create(directory_.path()), two = ScalarLog::create(directory_.path());
   ASSERT_OK(one);
   ASSERT_OK(two);
   EXPECT_NE(one->path(), two->path());
   EXPECT_THAT(one->path(), StartsWith(directory_ / "events.out.tfevents."));
 }
 
-TEST_F(EventLogs, WithoutADirectoryWritesNothing) {
-  Result<EventLog> log = EventLog::create("");
+TEST_F(ScalarLogs, WithoutADirectoryWritesNothing) {
+  Result<ScalarLog> log = ScalarLog::create("");
   ASSERT_OK(log);
   log->note("a", 1.0);
   EXPECT_OK(log->add(1));
   EXPECT_EQ(log->path(), "");
 }
 
-TEST_F(EventLogs, HaveTheWordsOfARoundThatIsDone) {
-  Result<EventLog> log = EventLog::create(directory_.path());
+TEST_F(ScalarLogs, HaveTheWordsOfARoundThatIsDone) {
+  Result<ScalarLog> log = ScalarLog::create(directory_.path());
   ASSERT_OK(log);
   RoundReport round{.number = 3, .attempt = 2, .state = "failed"};
   ASSERT_OK(log_round(*log, round, std::nullopt, 100));

@@ -1,4 +1,4 @@
-#include "tools/tensorboard/event_log.h"
+#include "tools/tensorboard/scalar_log.h"
 
 #include <unistd.h>
 
@@ -20,8 +20,8 @@ std::string host_name() {
 
 }  // namespace
 
-Result<EventLog> EventLog::create(const std::string& directory) {
-  if (directory.empty()) return EventLog();
+Result<ScalarLog> ScalarLog::create(const std::string& directory) {
+  if (directory.empty()) return ScalarLog();
   COT_TRY(os::make_directories(directory));
   const double now = wall_seconds();
   // A process may write several: each has a number of its own.
@@ -31,12 +31,12 @@ Result<EventLog> EventLog::create(const std::string& directory) {
            event_file_name(static_cast<uint64_t>(now), host_name(), static_cast<uint64_t>(::getpid()), number);
   }
   COT_ASSIGN(os::File file, os::File::create(path));
-  EventLog log(std::move(file));
+  ScalarLog log(std::move(file));
   COT_TRY(log.file_.write_all(file_version_record(now)));
   return log;
 }
 
-Status EventLog::add(uint64_t step) {
+Status ScalarLog::add(uint64_t step) {
   const std::vector<Scalar> scalars = std::exchange(scalars_, {});
   if (!file_.is_open() || scalars.empty()) return {};
   return file_.write_all(scalars_record(wall_seconds(), step, scalars));

@@ -1,4 +1,4 @@
-// EventLog: one event file in the directory that TensorBoard's --logdir names, written as the steps come.
+// ScalarLog: one event file in the directory that TensorBoard's --logdir names, written as the steps come.
 #pragma once
 
 #include <cmath>
@@ -13,13 +13,13 @@
 
 namespace coterie {
 
-class EventLog {
+class ScalarLog {
  public:
   // Writes nothing, wherever it is asked to.
-  EventLog() = default;
+  ScalarLog() = default;
   // A file of its own in `directory`, which is made if it is not there; empty: one that writes nothing. Errors: those
   // of the system.
-  static Result<EventLog> create(const std::string& directory);
+  static Result<ScalarLog> create(const std::string& directory);
 
   // Before an add(): left out if there is no number.
   void note(const std::string& tag, std::optional<double> value) {
@@ -33,7 +33,7 @@ class EventLog {
   const std::string& path() const { return file_.path(); }
 
  private:
-  explicit EventLog(os::File file) : file_(std::move(file)) {}
+  explicit ScalarLog(os::File file) : file_(std::move(file)) {}
 
   os::File file_;
   std::vector<Scalar> scalars_;
