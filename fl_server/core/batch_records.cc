@@ -7,9 +7,14 @@ constexpr const char* kIsThere = "a batch that goes on has updates";
 
 }  // namespace
 
+void BatchRecords::check_if_due() {
+  if (step_check_.is_due(batches_.size())) check();
+}
+
 void BatchRecords::add(BatchId batch) {
   const Batch& there = batches_[batch];
   COT_INVARIANT(there.partial.id.empty(), "no update is added to a batch that is being written");
+  check_if_due();
 }
 
 const PartialRecord& BatchRecords::spill(const SpillBatch& spilled, Instant now) {
@@ -20,13 +25,16 @@ const PartialRecord& BatchRecords::spill(const SpillBatch& spilled, Instant now)
                    .totals = spilled.totals,
                    .blob = {}};
   batch.began = now;
+  check_if_due();
   return batch.partial;
 }
 
 void BatchRecords::spilled(BatchId batch, const Digest& blob) {
   PartialRecord& partial = must_find(batches_, batch, kIsThere).partial;
   COT_INVARIANT(!partial.id.empty(), "a blob is of a batch that was written");
+  COT_INVARIANT(partial.blob == Digest{} && blob != Digest{}, "a batch that was written has one blob");
   partial.blob = blob;
+  check_if_due();
 }
 
 const PartialRecord& BatchRecords::partial(BatchId batch) const {

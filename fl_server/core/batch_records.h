@@ -50,8 +50,11 @@ class BatchRecords {
     Instant began = {};
   };
 
+  void check_if_due();
+
   std::string life_;
   std::map<BatchId, Batch> batches_;
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

@@ -4,7 +4,19 @@
 
 namespace coterie {
 
+void ConnectionTable::check_if_due() {
+  if (step_check_.is_due(connections_.size())) check();
+}
+
 EntryDecision ConnectionTable::enter(const CallerKey& address, bool is_trusted, Instant now) {
+  const EntryDecision decision = decide(address, is_trusted, now);
+  COT_INVARIANT((decision.entry == Entry::let_in) == connections_.contains(decision.id),
+                "who is let in has a connection, and nobody else");
+  check_if_due();
+  return decision;
+}
+
+EntryDecision ConnectionTable::decide(const CallerKey& address, bool is_trusted, Instant now) {
   const auto counted = by_address_.find(address);
   if (!is_trusted && counted != by_address_.end() && counted->second >= settings_.per_address_max) {
     return {.entry = Entry::address_full, .id = {}, .evicted = {}};
@@ -41,6 +53,7 @@ void ConnectionTable::known(ConnectionId id) {
   if (!found->second.stranger) return;
   strangers_.erase(*found->second.stranger);
   found->second.stranger.reset();
+  check_if_due();
 }
 
 void ConnectionTable::closed(ConnectionId id) {
@@ -54,6 +67,7 @@ void ConnectionTable::closed(ConnectionId id) {
     by_address_.erase(counted);
   }
   connections_.erase(found);
+  check_if_due();
 }
 
 void ConnectionTable::check() const {

@@ -71,7 +71,9 @@ class ConnectionTable {
     std::optional<std::list<Stranger>::iterator> stranger;  // while it is one
     bool leaves = false;                                    // was told to go
   };
+  EntryDecision decide(const CallerKey& address, bool is_trusted, Instant now);
   std::optional<ConnectionId> evict(Instant now);
+  void check_if_due();
 
   ConnectionTableSettings settings_;
   uint64_t next_id_ = 1;
@@ -79,6 +81,7 @@ class ConnectionTable {
   std::unordered_map<CallerKey, uint32_t, CallerHash> by_address_;  // connections that are not told to go
   std::list<Stranger> strangers_;                                   // the oldest in front
   size_t leaving_ = 0;
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "base/assert.h"
-
 namespace coterie {
 namespace {
 
 constexpr const char* kIsKept = "a task that waits is kept";
+constexpr const char* kHasLane = "a task that waits has a lane";
 
 }  // namespace
 
@@ -28,7 +27,12 @@ std::optional<TaskId> Batcher::offer(LaneId lane, uint64_t rows, Instant deadlin
   queue.rows += rows;
   rows_waiting_ += rows;
   next_deadline_ = std::min(next_deadline_, deadline);
+  check_if_due();
   return id;
+}
+
+void Batcher::check_if_due() {
+  if (step_check_.is_due(tasks_.size())) check();
 }
 
 bool Batcher::end_if_done(TaskId id, const Task& task, std::vector<EndedTask>& ended) {
@@ -41,7 +45,7 @@ bool Batcher::end_if_done(TaskId id, const Task& task, std::vector<EndedTask>& e
 // Whoever calls takes it out of its lane's queue.
 void Batcher::drop_waiting(TaskId id, Task& task, TaskEnd end, std::vector<EndedTask>& ended) {
   const uint64_t rows = task.waiting();
-  must_find(lanes_, task.lane, "a task that waits has a lane").rows -= rows;
+  must_find(lanes_, task.lane, kHasLane).rows -= rows;
   rows_waiting_ -= rows;
   task.rows_dropped += rows;
   if (task.end == TaskEnd::whole) task.end = end;
@@ -68,6 +72,13 @@ void Batcher::drop_expired(Instant now, std::vector<EndedTask>& ended) {
 
 RowBatch Batcher::take(Instant now, std::vector<EndedTask>& ended) {
   drop_expired(now, ended);
+  RowBatch batch = take_oldest();
+  COT_INVARIANT(batch.pieces.empty() == (batch.rows == 0), "a batch has the rows of its pieces");
+  check_if_due();
+  return batch;
+}
+
+RowBatch Batcher::take_oldest() {
   if (lanes_.empty()) return {};
   const auto oldest = [](const auto& a, const auto& b) { return a.second.queue.front() < b.second.queue.front(); };
   const auto chosen = std::ranges::min_element(lanes_, oldest);
@@ -94,10 +105,12 @@ void Batcher::finish(const RowBatch& batch, std::span<const bool> piece_failed, 
   for (size_t i = 0; i < batch.pieces.size(); ++i) {
     const BatchPiece& piece = batch.pieces[i];
     Task& task = must_find(tasks_, piece.task, "a task is kept until its last piece is back");
+    COT_INVARIANT(task.rows_back + piece.rows <= task.rows_taken, "a batch comes back once");
     task.rows_back += piece.rows;
     if (piece_failed[i] && task.waiting() > 0) {
       // Its answer is an error already, so the rest of it is computed for nobody.
       const auto lane = lanes_.find(task.lane);
+      COT_INVARIANT(lane != lanes_.end(), kHasLane);
       std::erase(lane->second.queue, piece.task);
       task.end = TaskEnd::failed;
       drop_waiting(piece.task, task, TaskEnd::failed, ended);
@@ -107,38 +120,45 @@ void Batcher::finish(const RowBatch& batch, std::span<const bool> piece_failed, 
     if (piece_failed[i]) task.end = TaskEnd::failed;
     end_if_done(piece.task, task, ended);
   }
+  check_if_due();
 }
 
-void Batcher::give_up(std::vector<EndedTask>& ended) { drop_expired(Instant::max(), ended); }
+void Batcher::give_up(std::vector<EndedTask>& ended) {
+  drop_expired(Instant::max(), ended);
+  COT_INVARIANT(rows_waiting_ == 0, "nobody waits whom the batcher has given up");
+  check_if_due();
+}
 
 void Batcher::check() const {
   uint64_t in_lanes = 0;
   size_t queued = 0;
   for (const auto& [id, lane] : lanes_) {
-    COT_INVARIANT(!lane.queue.empty(), "a lane without tasks is kept");
-    COT_INVARIANT(std::ranges::is_sorted(lane.queue), "a lane's tasks are not in the order they came in");
+    COT_INVARIANT(!lane.queue.empty(), "a lane has tasks");
+    COT_INVARIANT(std::ranges::is_sorted(lane.queue), "a lane's tasks are in the order they came in");
     uint64_t rows = 0;
     for (const TaskId task_id : lane.queue) {
       const Task& task = must_find(tasks_, task_id, kIsKept);
-      COT_INVARIANT(task.lane == id, "a task waits in another task's lane");
-      COT_INVARIANT(task.waiting() > 0, "a task without waiting rows waits");
-      COT_INVARIANT(task.deadline >= next_deadline_, "a deadline comes before the next one that is looked for");
+      COT_INVARIANT(task.lane == id, "a task waits in its own lane");
+      COT_INVARIANT(task.waiting() > 0, "a task that waits has rows that wait");
+      COT_INVARIANT(task.deadline >= next_deadline_, "no deadline comes before the next one that is looked for");
       rows += task.waiting();
       ++queued;
     }
-    COT_INVARIANT(rows == lane.rows, "a lane's rows are not those of its tasks");
+    COT_INVARIANT(rows == lane.rows, "a lane's rows are those of its tasks");
     in_lanes += rows;
   }
-  COT_INVARIANT(in_lanes == rows_waiting_, "the rows that wait are not those of the lanes");
+  COT_INVARIANT(in_lanes == rows_waiting_, "the rows that wait are those of the lanes");
   size_t waiting = 0;
   for (const auto& [id, task] : tasks_) {
-    COT_INVARIANT(task.rows_taken + task.rows_dropped <= task.rows, "more rows were taken than a task has");
-    COT_INVARIANT(task.rows_back <= task.rows_taken, "more rows came back than were taken");
-    COT_INVARIANT(task.waiting() > 0 || task.rows_back < task.rows_taken, "a task that has ended is kept");
-    COT_INVARIANT(task.rows_dropped == 0 || task.end != TaskEnd::whole, "a task that lost rows counts as whole");
+    COT_INVARIANT(task.rows_taken + task.rows_dropped <= task.rows,
+                  "no more rows were taken or dropped than a task has");
+    COT_INVARIANT(task.rows_back <= task.rows_taken, "no more rows came back than were taken");
+    COT_INVARIANT(task.waiting() > 0 || task.rows_back < task.rows_taken, "a task is kept until it has ended");
+    COT_INVARIANT(task.rows_dropped == 0 || task.end != TaskEnd::whole,
+                  "a task that lost rows does not count as whole");
     waiting += task.waiting() > 0;
   }
-  COT_INVARIANT(waiting == queued, "a task waits in no lane, or twice");
+  COT_INVARIANT(waiting == queued, "a task that waits does so once");
 }
 
 }  // namespace coterie

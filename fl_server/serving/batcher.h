@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/ids.h"
 #include "base/time.h"
 
@@ -88,6 +89,8 @@ class Batcher {
     uint64_t rows = 0;         // all that wait
   };
 
+  void check_if_due();
+  RowBatch take_oldest();
   void drop_waiting(TaskId id, Task& task, TaskEnd end, std::vector<EndedTask>& ended);
   bool end_if_done(TaskId id, const Task& task, std::vector<EndedTask>& ended);
   void drop_expired(Instant now, std::vector<EndedTask>& ended);
@@ -98,6 +101,7 @@ class Batcher {
   Instant next_deadline_ = Instant::max();  // no waiting task has an earlier one
   std::unordered_map<TaskId, Task> tasks_;  // that have not ended
   std::map<LaneId, Lane> lanes_;            // that have waiting rows
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

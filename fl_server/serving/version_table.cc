@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-
-#include "base/assert.h"
+#include <utility>
 
 namespace coterie {
 
@@ -31,19 +30,21 @@ Result<std::vector<uint64_t>> VersionTable::add(uint64_t number, const Digest& d
   }
   if (standing == Standing::promoted) promoted_ = number;
   if (standing != Standing::latest) is_released_ = true;
-  return let_go();
+  return after(let_go());
 }
 
 Result<std::vector<uint64_t>> VersionTable::promote(std::optional<uint64_t> number) {
   if (number && !versions_.contains(*number)) return unknown(std::to_string(*number));
   promoted_ = number;
   is_released_ = number.has_value();
-  return let_go();
+  return after(let_go());
 }
 
 bool VersionTable::remove(uint64_t number) {
   if (promoted_ == number) promoted_.reset();
-  return versions_.erase(number) > 0;
+  const bool was_there = versions_.erase(number) > 0;
+  if (step_check_.is_due(versions_.size())) check();
+  return was_there;
 }
 
 std::vector<uint64_t> VersionTable::drop_spares() {
@@ -52,6 +53,15 @@ std::vector<uint64_t> VersionTable::drop_spares() {
     if (number != promoted_ && number != versions_.rbegin()->first) gone.push_back(number);
   }
   for (const uint64_t number : gone) versions_.erase(number);
+  return after(std::move(gone));
+}
+
+// What a step has let go.
+std::vector<uint64_t> VersionTable::after(std::vector<uint64_t> gone) {
+  for (const uint64_t number : gone) {
+    COT_INVARIANT(number != promoted_ && !versions_.contains(number), "what is let go is nobody's any more");
+  }
+  if (step_check_.is_due(versions_.size())) check();
   return gone;
 }
 
@@ -96,9 +106,10 @@ Result<uint64_t> VersionTable::choose(uint64_t hash, uint32_t canary_percent) co
 }
 
 void VersionTable::check() const {
-  COT_INVARIANT(!promoted_ || versions_.contains(*promoted_), "a version is promoted that is not there");
-  COT_INVARIANT(!promoted_ || is_released_, "a version is promoted, and applications may get another");
-  COT_INVARIANT(versions_.size() <= kept_max_ + (promoted_ ? 1 : 0), "more versions are kept than may be");
+  COT_INVARIANT(!promoted_ || versions_.contains(*promoted_), "a version that is promoted is there");
+  COT_INVARIANT(!promoted_ || is_released_, "while a version is promoted applications get no other");
+  COT_INVARIANT(versions_.size() <= kept_max_ + (promoted_ ? 1 : 0),
+                "no more versions are kept than may be, and the promoted one");
 }
 
 }  // namespace coterie

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/result.h"
 
@@ -63,12 +64,14 @@ class VersionTable {
 
  private:
   std::vector<uint64_t> let_go();
+  std::vector<uint64_t> after(std::vector<uint64_t> gone);
   Error unknown(std::string_view name) const;
 
   size_t kept_max_;
   std::map<uint64_t, Digest> versions_;
   std::optional<uint64_t> promoted_;
   bool is_released_ = false;
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

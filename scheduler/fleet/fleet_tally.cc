@@ -34,16 +34,17 @@ void FleetTally::hear(const std::vector<NodeRow>& rows) {
     deal(round, lacking(key));
     COT_INVARIANT(is_dealt_well(key, round), "dealt anew, tickets lie where they are wanted");
   }
-  if (step_check_.is_due(living_.size())) check();
+  if (step_check_.is_due(living_.size() * rounds_.size())) check();
 }
 
 void FleetTally::serve(const RoundKey& key, const Population& population, uint32_t tickets) {
-  Round& round = rounds_[key];
-  const bool is_same = round.tickets == tickets && round.population == population;
+  const auto [place, is_new] = rounds_.try_emplace(key);
+  Round& round = place->second;
+  const bool is_same = !is_new && round.tickets == tickets && round.population == population;
   round.population = population;
   round.tickets = tickets;
   if (!is_same) deal(round, waiting_at(population));
-  if (step_check_.is_due(living_.size())) check();
+  if (step_check_.is_due(living_.size() * rounds_.size())) check();
 }
 
 void FleetTally::withdraw(const RoundKey& key) { rounds_.erase(key); }
@@ -100,6 +101,9 @@ void FleetTally::check() const {
   for (const auto& [incarnation, report] : living_) {
     COT_INVARIANT(report.incarnation == incarnation, "a node is kept under its incarnation");
     COT_INVARIANT(report.serves && !report.draining, "a node that counts talks to devices, and stays");
+    for (const auto& [key, round] : rounds_) {
+      COT_INVARIANT(round.shares.contains(incarnation), "a node that counts has a share of each round that is served");
+    }
   }
 }
 

@@ -3,8 +3,6 @@
 #include <iterator>
 #include <string>
 
-#include "base/assert.h"
-
 namespace coterie {
 namespace {
 
@@ -45,17 +43,30 @@ bool CanaryMachine::observe(const CanaryCounts& counts) {
   COT_ASSERT(is_countable(counts));
   if (state_ != CanaryState::running || is_full()) return false;
   evidence_.hear(counts.harm());
-  if (evidence_.says_harmful()) state_ = CanaryState::rolled_back;
-  else if (settings_.promote_after > 0 && heard().heard >= settings_.promote_after) state_ = CanaryState::promoted;
+  look();
+  if (step_check_.is_due(0)) check();
   return true;
 }
 
+// Harm comes first: the observation with which a promotion is due may be the one that shows it.
+void CanaryMachine::look() {
+  if (evidence_.says_harmful()) end_as(CanaryState::rolled_back);
+  else if (settings_.promote_after > 0 && heard().heard >= settings_.promote_after) end_as(CanaryState::promoted);
+}
+
+void CanaryMachine::end_as(CanaryState state) {
+  COT_INVARIANT(state_ == CanaryState::running, "a canary ends once");
+  state_ = state;
+}
+
 void CanaryMachine::promote() {
-  if (state_ == CanaryState::running) state_ = CanaryState::promoted;
+  if (state_ == CanaryState::running) end_as(CanaryState::promoted);
+  if (step_check_.is_due(0)) check();
 }
 
 void CanaryMachine::end() {
-  if (state_ == CanaryState::running) state_ = CanaryState::ended;
+  if (state_ == CanaryState::running) end_as(CanaryState::ended);
+  if (step_check_.is_due(0)) check();
 }
 
 RolloutVerdict CanaryMachine::verdict() const {
@@ -65,12 +76,13 @@ RolloutVerdict CanaryMachine::verdict() const {
 }
 
 void CanaryMachine::check() const {
+  evidence_.check();
   COT_INVARIANT(evidence_.says_harmful() == (state_ == CanaryState::rolled_back),
                 "a canary is rolled back where the evidence says so, and nowhere else");
-  COT_INVARIANT(heard().heard <= settings_.trial.devices_max, "more was heard than may be");
+  COT_INVARIANT(heard().heard <= settings_.trial.devices_max, "no more was heard than may be");
   COT_INVARIANT(
       state_ != CanaryState::running || settings_.promote_after == 0 || heard().heard < settings_.promote_after,
-      "it was to be promoted by itself, and runs");
+      "a canary that is due to be promoted by itself does not run");
 }
 
 }  // namespace coterie

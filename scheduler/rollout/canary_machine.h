@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "base/assert.h"
 #include "scheduler/rollout/canary_state.h"
 #include "scheduler/rollout/rollout_trial.h"
 
@@ -63,9 +64,13 @@ class CanaryMachine {
   void check() const;
 
  private:
+  void look();
+  void end_as(CanaryState state);
+
   CanarySettings settings_;
   RolloutEvidence evidence_;
   CanaryState state_;
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

@@ -44,4 +44,16 @@ void RolloutEvidence::hear(double harm) {
   heard_.log_harmless_max = std::max(heard_.log_harmless_max, harmless_.log());
 }
 
+void RolloutEvidence::check() const {
+  COT_INVARIANT(heard_.harm == harm_.logs() && heard_.harmless == harmless_.logs(),
+                "what is kept of the gamblers is what they have");
+  COT_INVARIANT(std::isfinite(harm_.log()) && std::isfinite(harmless_.log()), "no value takes all that gamblers have");
+  COT_INVARIANT(
+      heard_.log_harm_max >= std::max(0.0, harm_.log()) && heard_.log_harmless_max >= std::max(0.0, harmless_.log()),
+      "the highest evidence is no lower than the present one, and began with a capital of 1");
+  COT_INVARIANT(std::abs(heard_.mean_clipped_harm()) <= harm_max_ * (1 + 1e-9), "a clipped harm lies within the clip");
+  const bool is_moved = heard_.sum != 0 || heard_.clipped_sum != 0 || says_harmful() || says_harmless();
+  COT_INVARIANT(heard_.heard > 0 || !is_moved, "nothing is said before somebody was heard");
+}
+
 }  // namespace coterie

@@ -46,6 +46,9 @@ class RolloutEvidence {
   bool says_harmful() const { return heard_.log_harm_max >= enough_; }
   bool says_harmless() const { return heard_.log_harmless_max >= enough_; }
 
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
+
  private:
   double harm_max_, enough_;
   BettingCapital harm_, harmless_;

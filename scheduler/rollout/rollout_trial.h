@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/assert.h"
 #include "scheduler/rollout/rollout_evidence.h"
 
 namespace coterie {
@@ -52,10 +53,14 @@ class RolloutTrial {
   double log_evidence_of_harm() const { return evidence_.so_far().log_harm_max; }
   double log_evidence_of_harmlessness() const { return evidence_.so_far().log_harmless_max; }
 
+  // Fails, with a sentence, if what must be true between two steps is not (base/assert.h).
+  void check() const;
+
  private:
   RolloutSettings settings_;
   RolloutEvidence evidence_;
   RolloutVerdict verdict_ = RolloutVerdict::open;
+  StepCheck step_check_;
 };
 
 }  // namespace coterie

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/assert.h"
+
 namespace coterie::secagg {
 namespace {
 
@@ -42,12 +44,17 @@ constexpr std::array kFaults = {
 };
 static_assert(kFaults.size() == static_cast<size_t>(Fault::sum_mismatch) + 1);
 
+const FaultRow& row_of(Fault fault) {
+  COT_ASSERT(static_cast<size_t>(fault) < kFaults.size());
+  return kFaults[static_cast<size_t>(fault)];
+}
+
 }  // namespace
 
-std::string_view to_string(Fault fault) { return kFaults.at(static_cast<size_t>(fault)).name; }
+std::string_view to_string(Fault fault) { return row_of(fault).name; }
 
 Error fault(Fault fault, std::string text) {
-  const FaultRow& row = kFaults.at(static_cast<size_t>(fault));
+  const FaultRow& row = row_of(fault);
   return Error(row.code, std::move(text), row.name);
 }
 

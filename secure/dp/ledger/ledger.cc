@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "base/assert.h"
 #include "secure/dp/account/number_words.h"
 
 namespace coterie {
@@ -115,7 +116,8 @@ Status Ledger::append(const LedgerRecord& record) {
     ++job.open_reserves;
     return {};
   }
-  Entry& entry = rounds_.at(record.round);
+  Entry& entry = must_find(rounds_, record.round, "what ends a reserve was checked to have one");
+  COT_INVARIANT(job.open_reserves > 0, "a reserve that ends was open");
   entry.end = record.kind;
   --job.open_reserves;
   const auto reserved = job.counted.find(entry.reserve.release);
