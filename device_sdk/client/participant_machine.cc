@@ -50,6 +50,9 @@ const Error* error_of(const ParticipantEvent& event) {
 ParticipantMachine::ParticipantMachine(ParticipantPolicy policy, ParticipantState state)
     : policy_(policy), state_(std::move(state)), prng_(Prng::from_state(state_.random)) {
   // The state comes from a file: what its phase has no use for is dropped, so that no file can break an invariant.
+  // Without its server's key a device can believe nobody: it enrolls again.
+  if (state_.keys.newest.empty()) state_.phase = ParticipantPhase::unenrolled;
+  if (state_.phase == ParticipantPhase::unenrolled) state_.keys = {};
   if (!has_assignment(state_.phase)) state_.assignment.reset();
   if (state_.phase != ParticipantPhase::aggregating) state_.has_opened = state_.has_masked = false;
   if (!has_update(state_.phase)) state_.staged.reset();
@@ -138,6 +141,8 @@ void ParticipantMachine::step(const ParticipantEvent& event, WallTime now) {
 }
 
 void ParticipantMachine::check() const {
+  COT_INVARIANT(state_.keys.newest.empty() == (state_.phase == ParticipantPhase::unenrolled),
+                "a device that is enrolled has its server's key, and no other device has one");
   COT_INVARIANT(state_.assignment.has_value() == has_assignment(state_.phase),
                 "a device has an assignment from check-in until the round is over for it");
   COT_INVARIANT(plan_.has_value() == has_plan(state_.phase),
@@ -369,20 +374,6 @@ void ParticipantMachine::note_refusal(const Plan& plan, const Error& error) {
   state_.refusal = Refusal{state_.assignment->round, std::string(error.reason())};
 }
 
-void ParticipantMachine::handle(const ModelFetched& event) {
-  if (state_.phase != ParticipantPhase::planned) return;
-  if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
-  if (!is_what_was_named(event)) {
-    return give_up(Error(ErrorCode::refused, "model: does not have the digest that was signed"), policy_.refusal_pause,
-                   2 * policy_.refusal_pause);
-  }
-  if (event.control != plan_->control) {
-    return give_up(Error(ErrorCode::refused, "control: does not have the digest that the plan names"),
-                   policy_.refusal_pause, 2 * policy_.refusal_pause);
-  }
-  advance(ParticipantPhase::training);
-}
-
 void ParticipantMachine::handle(const TrainingEnded& event) {
   if (state_.phase != ParticipantPhase::training) return;
   if (!event.outcome) {
@@ -455,7 +446,10 @@ void ParticipantMachine::advance(ParticipantPhase phase) {
 void ParticipantMachine::fail(const Failure& failure) {
   last_error_ = failure.error;
   ++state_.failures;
-  switch (traits(failure.error.code()).retry) {
+  RetryClass retry = traits(failure.error.code()).retry;
+  // An enrollment has no round that could be over: a server that says so is asked again, as by any other failure.
+  if (state_.phase == ParticipantPhase::unenrolled && retry == RetryClass::check_in) retry = RetryClass::backoff;
+  switch (retry) {
     case RetryClass::check_in: {  // the round goes on without this device: there will be others
       if (!failure.window) return give_up(failure.error, Millis(0), backoff());
       return give_up(failure.error, Millis(failure.window->min_ms), Millis(failure.window->max_ms));
@@ -473,6 +467,7 @@ void ParticipantMachine::fail(const Failure& failure) {
 }
 
 void ParticipantMachine::give_up(const Error& error, Millis pause_min, Millis pause_max) {
+  COT_INVARIANT(state_.phase != ParticipantPhase::unenrolled, "only a device that is enrolled has work to give up");
   last_error_ = error;
   state_.assignment.reset();
   forget_plan();

@@ -1,4 +1,5 @@
-// Which models a plan has fetched, where it evaluates some in the place of training one.
+// Which models a plan has fetched, and whether what came is what was named: where it evaluates some, in the place of
+// training one.
 #include <algorithm>
 #include <ranges>
 
@@ -29,6 +30,20 @@ bool ParticipantMachine::is_what_was_named(const ModelFetched& event) const {
   const std::vector<EvaluatedModel>& named = plan_->analytics->evaluation->models;
   return first == named.front().digest &&
          std::ranges::equal(event.further, named | std::views::drop(1), {}, {}, &EvaluatedModel::digest);
+}
+
+void ParticipantMachine::handle(const ModelFetched& event) {
+  if (state_.phase != ParticipantPhase::planned) return;
+  if (const auto* failure = std::get_if<Failure>(&event.outcome)) return fail(*failure);
+  if (!is_what_was_named(event)) {
+    return give_up(Error(ErrorCode::refused, "model: does not have the digest that was signed"), policy_.refusal_pause,
+                   2 * policy_.refusal_pause);
+  }
+  if (event.control != plan_->control) {
+    return give_up(Error(ErrorCode::refused, "control: does not have the digest that the plan names"),
+                   policy_.refusal_pause, 2 * policy_.refusal_pause);
+  }
+  advance(ParticipantPhase::training);
 }
 
 }  // namespace coterie
