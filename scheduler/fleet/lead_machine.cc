@@ -34,6 +34,7 @@ void LeadMachine::check() const {
   COT_INVARIANT(std::ranges::all_of(told_issued_, is_posted), "tickets are told of posted rounds alone");
   COT_INVARIANT(std::ranges::all_of(told_accepted_, is_posted), "updates are told of posted rounds alone");
   COT_INVARIANT(std::ranges::all_of(board_.shares, is_posted), "a round has shares only while it is posted");
+  tally_.check();
 }
 
 // ---- From the scheduler

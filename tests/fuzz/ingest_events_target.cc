@@ -1,11 +1,13 @@
 // Any order of uploads, answers and ends of rounds that a shell may bring an ingest machine: its invariants hold after
-// each step, each upload has one answer at most, and once all is answered nothing is left.
+// each step, each upload has one answer at most, and once all is answered nothing is left; nor is there in the records
+// that the shell keeps of its batches.
 #include <functional>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "base/assert.h"
+#include "fl_server/core/batch_records.h"
 #include "fl_server/core/ingest_machine.h"
 #include "tests/fuzz/event_bytes.h"
 
@@ -37,7 +39,7 @@ class Driver {
       now_ += Millis(60'000);
       step(IngestTime{});
     }
-    COT_ASSERT(machine_.idle() && machine_.bytes_in_flight() == 0);
+    COT_ASSERT(machine_.idle() && machine_.bytes_in_flight() == 0 && records_.is_empty());
     for (const auto& [upload, is_answered] : answered_) COT_ASSERT(is_answered);
   }
 
@@ -85,6 +87,7 @@ class Driver {
   void step(const IngestEvent& event) {
     const IngestEffects effects = machine_.step(event, now_);
     machine_.check();
+    records_.check();
     COT_ASSERT(machine_.bytes_in_flight() <= kBytesMax);
     for (const IngestEffect& effect : effects) std::visit([this](const auto& e) { perform(e); }, effect);
   }
@@ -112,23 +115,32 @@ class Driver {
   void perform(const RefuseUpload& e) { note_answer(e.upload); }
   void perform(const AcceptUpload& e) { note_answer(e.upload); }
   void perform(const AddUpdate& e) {
+    records_.add(e.batch);
     later([this, e] {
       step(UpdateAdded{e.upload, bytes_.one_in(6) ? Status(Error(ErrorCode::malformed, "")) : Status()});
     });
   }
   void perform(const ReleaseBody&) {}
   void perform(const SpillBatch& e) {
+    records_.spill(e, now_);
     later([this, e] {
       later([this, e] {
-        step(BatchSpilled{e.batch, bytes_.one_in(6) ? Status(Error(ErrorCode::storage_full, "")) : Status()});
+        if (bytes_.one_in(6)) return step(BatchSpilled{e.batch, Error(ErrorCode::storage_full, "")});
+        records_.spilled(e.batch, Digest{{1}});
+        step(BatchSpilled{e.batch, {}});
       });
       step(BufferReleased{e.batch});
     });
   }
   void perform(const CommitBatch& e) {
-    later([this, e] { step(BatchAnswered{e.batch, outcome(e)}); });
+    COT_ASSERT(records_.partial(e.batch).totals.updates == e.rows.size());
+    later([this, e] {
+      const BatchOutcome came = outcome(e);
+      if (std::holds_alternative<BatchDone>(came)) COT_ASSERT(records_.done(e.batch, now_).has_value());
+      step(BatchAnswered{e.batch, came});
+    });
   }
-  void perform(const DropBatch&) {}
+  void perform(const DropBatch& e) { (void)records_.drop(e.batch); }
   void perform(const ReportAccepted&) {}
   void perform(const NoteAccepted&) {}
 
@@ -146,6 +158,7 @@ class Driver {
 
   test::EventBytes bytes_;
   IngestMachine machine_;
+  BatchRecords records_{"life"};
   Instant now_{};
   RoundKey round_{RoundId(1), Attempt(1)};
   std::vector<std::function<void()>> pending_;

@@ -111,6 +111,7 @@ void SimNode::time_passed() {
 
 void SimNode::step(const MemberEvent& event) {
   MemberEffects effects = member_->step(event, world_.queue().now());
+  member_->check();
   alter(world_.options().mutant, effects);
   for (const MemberEffect& effect : effects) perform(effect);
   arm();
@@ -179,7 +180,9 @@ void SimNode::count_lacking() {
 // ---- Rounds
 
 void SimNode::step(const IntakeEvent& event) {
-  for (const IntakeEffect& effect : intake_->step(event, world_.queue().now())) perform(effect);
+  const IntakeEffects effects = intake_->step(event, world_.queue().now());
+  intake_->check();
+  for (const IntakeEffect& effect : effects) perform(effect);
   arm();
 }
 

@@ -176,6 +176,7 @@ std::function<Result<Value>()> SimScheduler::fenced(std::function<Result<Value>(
 void SimScheduler::step(LeadEvent event) {
   alter(world_.options().mutant, event);
   LeadEffects effects = lead_->step(event, world_.queue().now());
+  lead_->check();
   alter(world_.options().mutant, effects);
   for (const LeadEffect& effect : effects) perform(effect);
   arm();
