@@ -69,6 +69,10 @@ Status CohortMachine::receive(const DeviceId& device, const Bytes& public_key, c
       advert != nullptr && advert->identity.public_key != public_key) {
     return Error(ErrorCode::permission_denied, "secure aggregation: an advert with the key of another device");
   }
+  const auto known = keys_.find(device);
+  if (std::holds_alternative<KeyAdvert>(message) && known != keys_.end() && known->second != public_key) {
+    return Error(ErrorCode::permission_denied, "secure aggregation: a second advert of one device, with another key");
+  }
   COT_TRY(std::visit([this](const auto& m) { return server_.receive(m); }, message));
   if (std::holds_alternative<KeyAdvert>(message)) keys_.emplace(device, public_key);
   advance(now);  // it may have been the last that the phase waits for
@@ -270,6 +274,7 @@ void CohortMachine::check() const {
   for (const auto& [device, key] : keys_) {
     COT_INVARIANT(server_.device_of(key).has_value(), "every device whose advert was taken has a place in the session");
   }
+  COT_INVARIANT(server_.size() <= keys_.size(), "no device has two places in the session");
   COT_INVARIANT(!is_frozen_ || failure_ || server_.phase() > Phase::masking, "a frozen cohort takes no more inputs");
   COT_INVARIANT(!is_ready_ || (is_frozen_ && !failure_), "a cohort that is ready was frozen and has not failed");
   COT_INVARIANT(!is_ready_ || server_.can_open(), "a cohort that is ready can open its masks");

@@ -176,6 +176,12 @@ class Driver {
   void lie() {
     const size_t index = some_device(), other = some_device();
     if (devices_[other].says && bytes_.one_in(2)) return say(index, *devices_[other].says);
+    if (bytes_.one_in(4)) {  // by a key of its own, which is not the device's
+      const secagg::SessionParameters session = *terms_of(served(key_, cohorts_).round.notice).session;
+      const test::CohortDevice stranger = test::cohort_device(session, static_cast<uint32_t>(kDevices + index));
+      return step(DeviceCalled{key_, CohortMessageCame{new_call(index), devices_[index].real.id,
+                                                       stranger.signer->public_key(), stranger.client->advert()}});
+    }
     if (devices_[other].input) {
       MaskedInput input = *devices_[other].input;
       input.lanes.bytes[0] ^= 1;
