@@ -30,7 +30,10 @@ inline PrivacyRules rules_of(SecurityLevel level, uint32_t cohort_min = 2) {
   return rules;
 }
 
-// When it ends, the session up to its first restart is run again with a failure at each step (session_replay.h).
+// When it ends, the session is run again with a failure at each step, through its restarts (session_replay.h); of a long
+// one up to kReplayedMax steps behind the first.
+inline constexpr int kReplayedMax = 12;
+
 class Dialogue {
  public:
   explicit Dialogue(uint64_t seed = 1, ParticipantPolicy with = {}) : policy(with) {
@@ -51,14 +54,14 @@ class Dialogue {
   Millis wait() const { return state().wait_until - now; }
   void skip_wait() { now = std::max(now, state().wait_until); }
   void tell(const ParticipantEvent& event) {
-    if (!was_restarted_) steps_.push_back({event, now});
+    record({event, now, policy});
     machine->step(event, now);
     machine->check();
   }
 
   // The app is killed and started again: nothing survives but the encoded state.
   void restart() {
-    was_restarted_ = true;
+    record({std::nullopt, now, policy});
     Result<ParticipantState> state = decode_participant_state(encode(machine->state()));
     ASSERT_OK(state);
     machine = std::make_unique<ParticipantMachine>(policy, std::move(*state));
@@ -179,8 +182,13 @@ class Dialogue {
  private:
   ParticipantPolicy first_policy_ = policy;
   ParticipantState fresh_;
-  std::vector<SessionStep> steps_;  // up to the first restart
-  bool was_restarted_ = false;
+  void record(SessionStep step) {
+    if (behind_restart_ > 0 || !step.event) ++behind_restart_;
+    if (behind_restart_ <= kReplayedMax) steps_.push_back(std::move(step));
+  }
+
+  std::vector<SessionStep> steps_;
+  int behind_restart_ = 0;  // steps since the first one
 };
 
 inline constexpr ParticipantPhase kPhases[] = {

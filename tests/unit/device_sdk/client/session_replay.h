@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <vector>
 
 #include "device_sdk/client/participant_machine.h"
@@ -14,9 +15,19 @@
 namespace coterie::test {
 
 struct SessionStep {
-  ParticipantEvent event;
+  std::optional<ParticipantEvent> event;  // none: the app is killed and started again, with this policy
   WallTime at;
+  ParticipantPolicy policy = {};
 };
+
+// The app is killed and started again: nothing survives but the encoded state.
+inline std::optional<ParticipantMachine> started_again(const ParticipantMachine& machine,
+                                                       const ParticipantPolicy& policy) {
+  Result<ParticipantState> saved = decode_participant_state(encode(machine.state()));
+  if (saved) return ParticipantMachine(policy, std::move(*saved));
+  ADD_FAILURE() << saved.error().message();
+  return std::nullopt;
+}
 
 // The event of the same kind, but failed.
 inline ParticipantEvent failed(const ParticipantEvent& event, const Failure& failure) {
@@ -41,29 +52,31 @@ inline int replay_with_failures(const ParticipantPolicy& policy, const Participa
   int replays = 0;
   ParticipantMachine before(policy, fresh);
   for (const SessionStep& step : steps) {
+    if (!step.event) {
+      const auto again = started_again(before, step.policy);
+      if (!again) return replays;
+      before = *again;
+      continue;
+    }
     for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::overloaded, ErrorCode::round_closed,
                                  ErrorCode::ticket_expired, ErrorCode::malformed, ErrorCode::refused,
                                  ErrorCode::permission_denied, ErrorCode::storage_full, ErrorCode::cancelled}) {
       SCOPED_TRACE("step " + std::to_string(replays) + " failed: " + std::string(Error(code, "").name()));
       ParticipantMachine machine = before;
-      machine.step(failed(step.event, {Error(code, "the test says so"), {}}), step.at);
+      machine.step(failed(*step.event, {Error(code, "the test says so"), {}}), step.at);
       expect_to_go_on(machine, step.at);
       EXPECT_EQ(machine.state().rounds_done, before.state().rounds_done) << "a round counts without a receipt";
-      // The app is killed right behind the failure.
-      Result<ParticipantState> saved = decode_participant_state(encode(machine.state()));
-      if (!saved) {
-        ADD_FAILURE() << saved.error().message();
-        return replays;
-      }
-      expect_to_go_on(ParticipantMachine(policy, std::move(*saved)), step.at);
+      const auto again = started_again(machine, step.policy);  // right behind the failure
+      if (!again) return replays;
+      expect_to_go_on(*again, step.at);
       ++replays;
     }
     ParticipantMachine late = before;  // the answer comes after all is over
-    late.step(step.event, step.at + Millis(30 * 24 * 3'600'000ll));
+    late.step(*step.event, step.at + Millis(30 * 24 * 3'600'000ll));
     expect_to_go_on(late, step.at + Millis(30 * 24 * 3'600'000ll));
-    before.step(step.event, step.at);
+    before.step(*step.event, step.at);
     ParticipantMachine twice = before;
-    twice.step(step.event, step.at);
+    twice.step(*step.event, step.at);
     expect_to_go_on(twice, step.at);
   }
   return replays;
