@@ -52,6 +52,7 @@ BUDGETS_KIB = {
     "tools/model/": 202,
     "tools/model_report/": 221,
     "tests/": 359,
+    "tests/unit/device_sdk/agent/kept_state_fixture.": 365,  # the agent, its server and the runtime, once more
 }
 # Libraries that cost every includer seconds: they belong into sources, and into these headers.
 HEAVY = r"nlohmann/json\.hpp|boost/|CLI/|flatbuffers/|google/protobuf/|onnx\.pb\.h|regex$"

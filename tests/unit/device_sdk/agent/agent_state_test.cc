@@ -6,12 +6,12 @@
 
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/agent/encode_update.h"
-#include "tests/unit/device_sdk/agent/agent_fixture.h"
+#include "tests/unit/device_sdk/agent/kept_state_fixture.h"
 
 namespace coterie::test {
 namespace {
 
-class AgentState : public AgentTest {
+class AgentState : public KeptStateTest {
  protected:
   void SetUp() override {
     server_.plan.training.correction = {.kind = CorrectionKind::feddyn, .alpha = 0.5f};
@@ -20,8 +20,7 @@ class AgentState : public AgentTest {
     ASSERT_OK(open());
   }
 
-  // What this device must send in the server's present round, and moves `state` as if it counted.
-  std::vector<float> expected(const Bytes& model_file, std::vector<float>& state) {
+  std::vector<float> expected(const Bytes& model_file, std::vector<float>& state) override {
     const Model model = load_or_die(model_file);
     Examples examples(20, 16, 3);
     const uint64_t seed = Prng::derived(settings_.seed, server_.assignment().model_version.value()).next();
@@ -34,54 +33,17 @@ class AgentState : public AgentTest {
     state = next_state(server_.plan.training.correction, parameter_values(model.graph()), state, delta);
     return delta;
   }
-  std::vector<std::string> state_files() const {
-    std::vector<std::string> names = files();
-    std::erase_if(names, [](const std::string& name) { return !name.starts_with("state-"); });
-    return names;
-  }
   std::string in_state(const std::string& name) const { return settings_.state_dir + "/" + name; }
-  const std::vector<float>& sent() const { return server_.uploads().back().values; }
-
-  const std::vector<Bytes> models_ = {mlp(1), mlp(2), mlp(3), mlp(4)};
 };
 
 TEST_F(AgentState, TrainsEachRoundFromWhatTheLastOneLeft) {
-  std::vector<float> state;
-  for (size_t round = 0; round < models_.size(); ++round) {
-    if (round > 0) server_.begin_round(models_[round]);
-    step_until(Activity::uploaded);
-    std::vector<float> none;
-    if (round > 0) EXPECT_NE(sent(), expected(models_[round], none));
-    EXPECT_EQ(sent(), expected(models_[round], state)) << "round " << round;
-  }
+  expect_to_go_on_from_round_to_round();
   EXPECT_EQ(state_files().size(), 4u) << "that of the last round, the one before it, and their keys";
 }
 
-TEST_F(AgentState, GoesOnFromTheOldOneWhenAnUpdateIsLost) {
-  std::vector<float> state;
-  step_until(Activity::uploaded);
-  EXPECT_EQ(sent(), expected(models_[0], state));
-  server_.begin_round(models_[1]);
-  server_.fail_next(Call::upload, ScriptedServer::typed(ErrorCode::round_closed));
-  ASSERT_TRUE(step_until(Activity::uploaded).error);
-  EXPECT_EQ(state_files().size(), 2u) << "what was staged is gone, with its key";
-  server_.begin_round(models_[2]);
-  step_until(Activity::uploaded);
-  EXPECT_EQ(sent(), expected(models_[2], state)) << "as if the second round had not been";
-}
+TEST_F(AgentState, GoesOnFromTheOldOneWhenAnUpdateIsLost) { expect_nothing_of_a_lost_update(); }
 
-TEST_F(AgentState, IsTheSameThroughADeathBeforeEveryStep) {
-  std::vector<float> state;
-  for (size_t round = 0; round < models_.size(); ++round) {
-    if (round > 0) server_.begin_round(models_[round]);
-    for (int lives = 0; server_.uploads().size() <= round && lives < 200; ++lives) {
-      ASSERT_OK(open());
-      step();
-    }
-    ASSERT_EQ(server_.uploads().size(), round + 1);
-    EXPECT_EQ(sent(), expected(models_[round], state)) << "to the bit";
-  }
-}
+TEST_F(AgentState, IsTheSameThroughADeathBeforeEveryStep) { expect_the_same_through_a_death_before_every_step(); }
 
 // Each request of a round fails once; the device tries again, and its state is as if nothing had been.
 TEST_F(AgentState, IsTheSameThroughAFailureOfEachRequest) {
