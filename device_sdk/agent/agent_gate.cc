@@ -6,7 +6,7 @@
 
 namespace coterie {
 
-// For people: whoever loses it knows less, and nothing else, so that no disk without room for it keeps a device from its
+// For people: whoever loses it knows less, and nothing else. So a disk without room for it keeps no device from its
 // round. A step that is tried again writes nothing.
 void Agent::keep_gate(const ParticipantEvent& event, const RoundKey& before) {
   std::optional<MetGate> met = gate_met(event, before, machine_.state(), machine_.last_error(), api_.server_now());

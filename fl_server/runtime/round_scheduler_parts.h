@@ -47,7 +47,7 @@ struct RoundSchedulerParts {
   Metrics& metrics;
   EventHub& events;
   CanaryFeeder* feeder = nullptr;  // null: canaries hear no jobs
-  RoundProbe* probe = nullptr;  // null: nobody hears how long calls take
+  RoundProbe* probe = nullptr;     // null: nobody hears how long calls take
 };
 
 }  // namespace coterie

@@ -22,9 +22,9 @@ namespace coterie {
 // Examples of an observation: a difference is a whole number of them, to 1 / 20,000,000.
 inline constexpr uint32_t kFedExamples = 20'000'000;
 
-// Of the devices that `after` has in its lanes of differences and `before` has not: of the tables before a round and
-// behind it. `seed`: of their order; the same for the same round. data_loss: it is no table that a round made of the
-// other. Preconditions: the rules compare two models, and the tables are of them.
+// One observation for each device that `after`, the table behind a round, has in its lanes of differences and `before`,
+// the table ahead of it, has not. `seed`: of their order; the same for the same round. data_loss: it is no table that a
+// round made of the other. Preconditions: the rules compare two models, and the tables are of them.
 Result<std::vector<CanaryCounts>> observations_of(const AnalyticsRules& rules, std::span<const float> before,
                                                   std::span<const float> after, uint64_t seed);
 

@@ -30,7 +30,7 @@ void CheckinDesk::is_taken(const Round& round, const Waiter& waiter, DeviceGate 
   }
 }
 
-// Of a round that it waited for: whether it went by itself, was sent away as others are, or came too late.
+// How it left a round that it waited for: it went by itself, was sent away as others are, or came too late.
 void CheckinDesk::leaves(const Waiter& waiter, DeviceGate gate) {
   if (gate == DeviceGate::replaced || gate >= kFirstWithTicket) return;
   const bool is_own = gate == DeviceGate::gone || gate == DeviceGate::desk_full || gate == DeviceGate::stopping;

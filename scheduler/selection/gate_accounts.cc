@@ -139,7 +139,7 @@ void GateAccounts::ended(const RoundKey& key) {
   if (account->asked > 0) account->tell_at = now_;
 }
 
-// Of attempts that have ended, the one that did first.
+// Forgets the attempt that ended first.
 void GateAccounts::make_room() {
   auto first = accounts_.end();
   for (auto account = accounts_.begin(); account != accounts_.end(); ++account) {

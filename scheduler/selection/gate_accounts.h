@@ -3,7 +3,7 @@
 //
 // A device asks in an attempt when it waits, or checks in, while the attempt collects. It is then at one gate; events
 // move it on, never back: who has a ticket is never again one that was not drawn, and who is counted stays counted.
-// Of devices that did not ask here nothing is noted: one that was counted before its attempt was heard of here, or that
+// Nothing is noted of devices that did not ask here: one that was counted before its attempt was heard of here, or that
 // sends an update with a ticket of another node, is in the account of whoever gave it the ticket.
 //
 // What is remembered of single devices is their id and their gate, in memory alone: while their attempt is served here,

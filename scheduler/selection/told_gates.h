@@ -25,7 +25,7 @@ struct GateCode {
 // "plan_refused/analytics"; without a reason the gate's name.
 std::string name_of(const GateCode& code);
 
-// Of an update that is not taken with this error.
+// The gate of an update that is refused with this error.
 GateCode gate_of_refusal(const Error& error);
 
 using GateCounts = std::map<GateCode, uint64_t>;

@@ -1,6 +1,6 @@
 // Any order of devices, rounds, losses and times that a node may bring its waiting room: its invariants hold after each
 // step, each check-in has one answer at most, tickets go to rounds that want their devices, no round gives more than it
-// has, and behind the end nobody waits.
+// has, the codes of a round's devices sum to those that asked, and behind the end nobody waits.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "scheduler/selection/checkin_desk.h"
 #include "scheduler/selection/selection_registry.h"
+#include "scheduler/selection/told_gates.h"
 #include "tests/fuzz/event_bytes.h"
 
 namespace {
@@ -31,7 +32,13 @@ class Driver {
   void run() {
     while (!bytes_.is_over()) choose();
     take(desk_.dismiss_all(now_));
-    COT_ASSERT(waiting_.empty() && desk_.next_deadline() == std::nullopt);
+    COT_ASSERT(waiting_.empty());
+    // What is left are accounts of rounds that have something to tell, once.
+    for (size_t told = 0; const auto deadline = desk_.next_deadline(); ++told) {
+      COT_ASSERT(told <= kToldMax);
+      now_ = std::max(now_, *deadline);
+      take(desk_.time_passed(now_));
+    }
     for (const auto& [population, reported] : pools_) {
       COT_ASSERT(reported == 0 && desk_.waiting(population) == 0);
     }
@@ -202,6 +209,17 @@ class Driver {
     most_[e.key] = std::max(most_[e.key], round.notice.ticket_count);
     COT_ASSERT(e.total <= most_[e.key]);
   }
+
+  void perform(const TellGates& e) {
+    uint64_t sum = 0;
+    for (const auto& [code, devices] : e.told->devices) {
+      COT_ASSERT(devices > 0);
+      sum += devices;
+    }
+    COT_ASSERT(sum == e.told->asked);
+  }
+
+  static constexpr size_t kToldMax = 100;  // more than rounds that can be published here
 
   test::EventBytes bytes_;
   CheckinDesk desk_;

@@ -84,8 +84,8 @@ TEST_F(AdminTenants, SeeWhatIsTheirsAndNothingElseByAnyRoute) {
       << "the words for a job that does not exist";
   for (const AdminRoute& route : admin_routes()) {
     if (route.pattern.find("{job}") == std::string_view::npos || route.method != "GET" ||
-        route.operation == "streamEvents" || route.operation == "getCanary" ||
-        route.operation == "getRoundTrace" || route.operation == "getRoundWhy")  // it has no canary, and no round
+        route.operation == "streamEvents" || route.operation == "getCanary" || route.operation == "getRoundTrace" ||
+        route.operation == "getRoundWhy")  // it has no canary, and no round
       continue;
     const int wanted = route.operation == "getAnalyticsResult" ? 400 : 200;  // the job trains and counts nothing
     EXPECT_EQ(ask_as(acme, route.method, path_of(route, of_acme)).status, wanted) << route.operation;

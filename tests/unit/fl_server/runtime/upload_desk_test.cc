@@ -81,12 +81,13 @@ class UploadDeskTest : public testing::Test {
   MacKey key_;
   HeardNode events_;
   std::vector<DeviceId> noted_;
-  std::optional<UploadDesk> desk_{std::in_place,
-                                  IngestLimits{},
-                                  "node/life",
-                                  key_,
-                                  BatchSums::Parts{world_.store, world_.partials, world_.metrics, world_.loops},
-                                  [this](const NoteAccepted& accepted) { noted_.push_back(accepted.device); }};
+  std::optional<UploadDesk> desk_{
+      std::in_place,
+      IngestLimits{},
+      "node/life",
+      key_,
+      BatchSums::Parts{world_.store, world_.partials, world_.metrics, world_.loops},
+      UploadDesk::Calls{[this](const NoteAccepted& accepted) { noted_.push_back(accepted.device); }}};
 };
 
 TEST_F(UploadDeskTest, AnUploadGoesFromItsOfferToAReceiptOfWhatIsDurable) {
