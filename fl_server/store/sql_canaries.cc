@@ -180,7 +180,7 @@ Status SqlTrainingStore::check_evaluation(const OpenCanary& request, const Popul
   }
   // A device that is heard twice bets twice.
   const RoundSettings& rounds = job.spec.horizontal().rounds;
-  if (rounds.separation_min < rounds.count) {
+  if (rounds.count > 1 && rounds.separation_min < rounds.count) {
     return does_not("its rounds may ask devices again; leave rounds.separation_min out, or set it to rounds.count");
   }
   // A difference that is rounded and then cut again is another one in the mean.
