@@ -15,6 +15,9 @@ bool is_of_devices(DeviceGate gate) {
   return gate < DeviceGate::unremembered || (has_ticket(gate) && gate != DeviceGate::ticket_again);
 }
 
+// Whoever is gone may have a ticket: it asked again, and only that answer did not reach it.
+bool may_have_ticket(DeviceGate gate) { return has_ticket(gate) || gate == DeviceGate::gone; }
+
 bool opens_entry(DeviceGate gate) {
   return !has_ticket(gate) || gate == DeviceGate::ticket || gate == DeviceGate::joined;
 }
@@ -31,9 +34,9 @@ bool follows(DeviceGate from, DeviceGate to) {
     case DeviceGate::ticket:
     case DeviceGate::joined: return !has_ticket(from);
     case DeviceGate::downloaded: return from == DeviceGate::ticket || from == DeviceGate::joined;
-    case DeviceGate::plan_refused: return from <= DeviceGate::downloaded && has_ticket(from);
-    case DeviceGate::uploading: return has_ticket(from) && from != DeviceGate::late;
-    default: return has_ticket(from);
+    case DeviceGate::plan_refused: return from <= DeviceGate::downloaded && may_have_ticket(from);
+    case DeviceGate::uploading: return may_have_ticket(from) && from != DeviceGate::late;
+    default: return may_have_ticket(from);
   }
 }
 

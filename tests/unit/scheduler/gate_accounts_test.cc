@@ -52,6 +52,18 @@ TEST(GateAccounts, MoveDevicesOnAndNeverBack) {
   accounts.check();
 }
 
+// It asked again for the ticket that it had, and that answer was lost.
+TEST(GateAccounts, CountWhomATicketReachedBefore) {
+  GateAccounts accounts;
+  accounts.begin(kFirst);
+  accounts.note(kFirst, device(1), {ticket});
+  accounts.ticket_came_back(kFirst, device(1));
+  EXPECT_THAT(told_at(accounts, 1'000), ElementsAre(Pair(GateCode{gone}, 1)));
+  accounts.note(kFirst, device(1), {uploading});
+  accounts.note(kFirst, device(1), {counted});
+  EXPECT_THAT(told_at(accounts, 2'000), ElementsAre(Pair(GateCode{counted}, 1)));
+}
+
 TEST(GateAccounts, HaveOneReasonEach) {
   GateAccounts accounts;
   accounts.begin(kFirst);
