@@ -20,16 +20,16 @@ namespace {
 constexpr size_t kAttemptsMax = 100;  // of a round, the newest
 
 // Who is counted for certain: by the row of an attempt that is done, by what the leader hears of one under way.
-uint64_t counted_in(const RoundRecord& round, const SchedulerStatus& status) {
-  if (round.state == RoundState::done) return round.totals.updates;
-  if (round.state == RoundState::failed) return 0;  // what nodes said
+CountedDevices counted_in(const RoundRecord& round, const SchedulerStatus& status) {
+  if (round.state == RoundState::done) return {round.totals.updates, true};
+  if (round.state == RoundState::failed) return {};  // what nodes said
   for (const SchedulerStatus::Job& live : status.jobs) {
-    if (live.round && live.round->key == round.key) return live.accepted;
+    if (live.round && live.round->key == round.key) return {live.accepted, false};
   }
-  return 0;
+  return {};
 }
 
-nlohmann::json attempt_json(const RoundRecord& round, const std::vector<GateRow>& rows, uint64_t counted) {
+nlohmann::json attempt_json(const RoundRecord& round, const std::vector<GateRow>& rows, const CountedDevices& counted) {
   const bool is_over = round.state != RoundState::selecting && round.state != RoundState::collecting;
   const RoundWhy why = why_of(rows, counted, is_over);
   nlohmann::json codes = nlohmann::json::array();

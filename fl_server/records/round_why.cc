@@ -59,7 +59,7 @@ Result<GateRow> gate_row_from(std::string life, uint64_t asked, std::string_view
   return row;
 }
 
-RoundWhy why_of(std::span<const GateRow> rows, uint64_t counted, bool is_over) {
+RoundWhy why_of(std::span<const GateRow> rows, const CountedDevices& counted, bool is_over) {
   std::map<std::string, uint64_t> devices;
   for (const GateRow& row : rows) {
     for (const auto& [name, count] : row.devices) devices[name] += count;
@@ -69,11 +69,12 @@ RoundWhy why_of(std::span<const GateRow> rows, uint64_t counted, bool is_over) {
   uint64_t& said = devices[std::string(to_string(DeviceGate::counted))];
   for (const DeviceGate gate : kOpen) {
     uint64_t& open = devices[std::string(to_string(gate))];
-    const uint64_t moved = said < counted ? std::min(open, counted - said) : 0;
+    const uint64_t moved = said < counted.devices ? std::min(open, counted.devices - said) : 0;
     open -= moved;
     said += moved;
   }
-  said = std::max(said, counted);  // who is counted has asked, though nobody is left who says so
+  // Who is counted has asked, though nobody is left who says so; and once, though two say so.
+  said = counted.is_final ? counted.devices : std::max(said, counted.devices);
 
   RoundWhy why;
   for (const auto& [name, count] : devices) {

@@ -164,7 +164,7 @@ void World::judge_gates() {
     if (round.state != RoundState::done) continue;
     std::vector<GateRow> rows;
     for (const auto& [life, row] : gates_[round.key]) rows.push_back(row);
-    const RoundWhy why = why_of(rows, round.totals.updates, true);
+    const RoundWhy why = why_of(rows, {round.totals.updates, true}, true);
     uint64_t sum = 0, counted = 0;
     for (const WhyLine& line : why.lines) {
       sum += line.devices;

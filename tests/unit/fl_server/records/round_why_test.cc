@@ -20,7 +20,7 @@ GateRow row(const std::string& life, std::map<std::string, uint64_t> devices) {
 TEST(RoundWhy, AddsUpNodesInTheOrderOfTheWay) {
   const std::vector<GateRow> rows = {row("a/1", {{"counted", 3}, {"plan_refused/charging", 1}, {"not_drawn", 2}}),
                                      row("b/1", {{"counted", 2}, {"plan_refused/analytics", 1}, {"asleep", 1}})};
-  const RoundWhy why = why_of(rows, 5, true);
+  const RoundWhy why = why_of(rows, {5, true}, true);
   EXPECT_EQ(why.asked, 10u);
   EXPECT_THAT(why.lines,
               ElementsAre(WhyLine{"not_drawn", "", 2}, WhyLine{"plan_refused", "analytics", 1},
@@ -30,16 +30,26 @@ TEST(RoundWhy, AddsUpNodesInTheOrderOfTheWay) {
 TEST(RoundWhy, CountsWhomTheStoreCounts) {
   // A node was killed before it could say that its devices are counted.
   const std::vector<GateRow> rows = {row("a/1", {{"ticket", 2}, {"downloaded", 1}, {"uploading", 1}, {"waiting", 1}})};
-  const RoundWhy over = why_of(rows, 3, true);
+  const RoundWhy over = why_of(rows, {3, true}, true);
   EXPECT_EQ(over.asked, 5u);
   EXPECT_THAT(over.lines, ElementsAre(WhyLine{"gone", "", 1}, WhyLine{"ticket", "", 1}, WhyLine{"counted", "", 3}));
-  EXPECT_THAT(why_of(rows, 0, false).lines, ElementsAre(WhyLine{"waiting", "", 1}, WhyLine{"ticket", "", 2},
-                                                        WhyLine{"downloaded", "", 1}, WhyLine{"uploading", "", 1}));
+  EXPECT_THAT(why_of(rows, {}, false).lines, ElementsAre(WhyLine{"waiting", "", 1}, WhyLine{"ticket", "", 2},
+                                                         WhyLine{"downloaded", "", 1}, WhyLine{"uploading", "", 1}));
   // Nobody has said anything, and two are counted: they have asked.
-  const RoundWhy unheard = why_of({}, 2, true);
+  const RoundWhy unheard = why_of({}, {2, true}, true);
   EXPECT_EQ(unheard.asked, 2u);
   EXPECT_THAT(unheard.lines, ElementsAre(WhyLine{"counted", "", 2}));
-  EXPECT_THAT(why_of({}, 0, true).lines, IsEmpty());
+  EXPECT_THAT(why_of({}, {}, true).lines, IsEmpty());
+}
+
+TEST(RoundWhy, TellsOnceOfADeviceThatTwoNodesCount) {
+  // It had a ticket of each, and sent its update to both, as the first receipt was lost.
+  const std::vector<GateRow> rows = {row("a/1", {{"counted", 2}}), row("b/1", {{"counted", 1}, {"late", 1}})};
+  const RoundWhy done = why_of(rows, {2, true}, true);
+  EXPECT_EQ(done.asked, 3u);
+  EXPECT_THAT(done.lines, ElementsAre(WhyLine{"late", "", 1}, WhyLine{"counted", "", 2}));
+  EXPECT_EQ(why_of(rows, {1, false}, false).asked, 4u) << "whoever leads may not have heard of all yet";
+  EXPECT_EQ(why_of(rows, {}, true).asked, 4u) << "a failed attempt is told of as its nodes did";
 }
 
 TEST(RoundWhy, IsReadAsItWasWritten) {
