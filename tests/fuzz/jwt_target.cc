@@ -1,7 +1,9 @@
 // Any text as a bearer token: refused, as nobody here has a private key. Behind the signature, which no
-// mutation gets right: any text as claims, and claims under a header, signed by a key of ours.
+// mutation gets right: any text as claims, and claims under a header, signed by a key of ours. Any text, too, as what a
+// token endpoint answers, and as an ID token's claims: without the nonce of a sign-in they are nobody's.
 #include "base/assert.h"
-#include "fl_server/oidc/jwt.h"
+#include "fl_server/oidc/code_flow.h"
+#include "fl_server/oidc/id_token.h"
 #include "secure/crypto/signature.h"
 
 namespace {
@@ -48,6 +50,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   COT_ASSERT(!verify_jwt(as_text(input), keys, settings, kNow));
 
   check_identity(check_claims(input, settings, kNow), settings);
+  COT_ASSERT(!check_id_claims(input, settings, {.client_id = "coterie", .nonce = std::string(64, 'n')}, kNow));
+  const Result<std::string> answered = id_token_of(200, as_text(input));
+  COT_ASSERT(answered ? answered->size() <= size : answered.error().reason() == sign_in_fault::kProvider);
 
   // Up to the first newline a header, behind it claims.
   const std::string_view text = as_text(input);
