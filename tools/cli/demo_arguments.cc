@@ -382,6 +382,8 @@ void add_output(CLI::App& demo, DemoOptions& options) {
       ->type_name("DIR");
   demo.add_option("--log-dir", options.log_dir, "an event file for TensorBoard goes there, written as the rounds end")
       ->type_name("DIR");
+  demo.add_option("--mlflow", options.mlflow, "push parameters and metrics to this MLflow server as the rounds end")
+      ->type_name("URL");
   demo.add_flag("--json", options.json, "end standard output with one JSON object; the rest goes to standard error");
   demo.add_flag("--quiet", options.quiet, "no progress");
   demo.add_flag("--print-job", options.print_job,

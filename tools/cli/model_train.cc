@@ -15,6 +15,8 @@
 #include "tools/cli/training_progress.h"
 #include "tools/cli/training_setup.h"
 #include "tools/cli/watch_report.h"
+#include "tools/mlflow/mlflow_run.h"
+#include "tools/mlflow/run_params.h"
 #include "tools/model/measure.h"
 #include "tools/tensorboard/scalar_log.h"
 #include "tools/watch/watch.h"
@@ -162,6 +164,12 @@ Status log_held_out(ScalarLog& log, const std::optional<Evaluation>& held_out, c
   log.note("evaluation/loss", held_out->loss_mean);
   if (options.loss.target == TargetKind::labels) log.note("evaluation/accuracy", held_out->accuracy);
   return log.add(steps);
+}
+
+MlflowParams params_of(const TrainCommand& command, const TrainOptions& options) {
+  MlflowParams params = {{"model", command.model}, {"data", command.data}, {"seed", std::to_string(options.seed)}};
+  add_training_params(params, options.optimizer, options.batch_size, options.epochs);
+  return params;
 }
 
 constexpr std::string_view kRecommended = "recommended";
@@ -316,6 +324,10 @@ ExitCode train_model(const TrainCommand& command) {
   if (const Status writable = check_output(command); !writable) return fail_on_output(kCommand, writable.error());
   Result<ScalarLog> log = ScalarLog::create(command.log_dir);
   if (!log) return fail_on_output(kCommand, log.error());
+  const Result<std::shared_ptr<ScalarSink>> mlflow =
+      start_mlflow(command.mlflow, std::string(kCommand), params_of(command, *options));
+  if (!mlflow) return fail_on_input(kCommand, mlflow.error());
+  log->tell(*mlflow);
   Training training(command, *options, *trainer, trained_on, *log, watch->get());
   const Status ran = training.run();
   if (*watch && !command.watch_report.empty()) {
@@ -336,6 +348,7 @@ ExitCode train_model(const TrainCommand& command) {
     return fail_on_output(kCommand, logged.error());
   }
   report(command, *options, *trainer, training.moment(), *held_out, watch->get());
+  log->finished();
   return ExitCode::ok;
 }
 

@@ -26,6 +26,7 @@ struct TrainCommand {
   uint32_t checkpoint_steps = 0;       // beside every end of an epoch; 0: never
   uint64_t memory_budget = 0;          // bytes; 0: no limit but the runtime's
   std::string log_dir;                 // of TensorBoard's event files; empty: none
+  std::string mlflow;                  // address of a tracking server of MLflow; empty: none
   std::string watch;                   // "recommended", or a watch file; empty: nothing is watched
   std::string watch_report;            // file of what the watch found, in JSON; empty: none
   bool as_json = false;

@@ -138,6 +138,10 @@ void add_output(CLI::App& simulate, SimulateOptions& options) {
       .add_option("--log-dir", options.demo.log_dir,
                   "an event file for TensorBoard goes there, written as the rounds end")
       ->type_name("DIR");
+  simulate
+      .add_option("--mlflow", options.demo.mlflow,
+                  "push parameters and metrics to this MLflow server as the rounds end")
+      ->type_name("URL");
   simulate.add_flag("--json", options.demo.json, "end standard output with one JSON object");
   simulate.add_flag("--events", options.events, "a JSON line on standard output as each attempt ends");
   simulate.add_flag("--quiet", options.demo.quiet, "no progress");

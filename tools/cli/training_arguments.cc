@@ -252,6 +252,8 @@ void add_train(CLI::App& model, Invocation& invocation) {
   train->add_flag("--resume", command.resumes, "go on from the checkpoint, if it is there")->needs(checkpoint);
   train->add_option("--log-dir", command.log_dir, "an event file for TensorBoard goes there, written as the epochs end")
       ->type_name("DIR");
+  train->add_option("--mlflow", command.mlflow, "push parameters and metrics to this MLflow server as the epochs end")
+      ->type_name("URL");
   CLI::Option* watch =
       train
           ->add_option("--watch", command.watch,

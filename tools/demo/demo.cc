@@ -27,6 +27,8 @@
 #include "tools/demo/round_watch.h"
 #include "tools/demo/strategy_option.h"
 #include "tools/demo/update_bytes.h"
+#include "tools/mlflow/mlflow_run.h"
+#include "tools/mlflow/run_params.h"
 #include "tools/model/evaluate.h"
 #include "tools/tensorboard/round_scalars.h"
 #include "tools/tensorboard/scalar_log.h"
@@ -91,11 +93,24 @@ class Demo {
   Millis round_length_{500};
 };
 
+MlflowParams params_of(const DemoOptions& options) {
+  MlflowParams params = {{"data", options.data},
+                         {"devices", std::to_string(options.devices)},
+                         {"rounds", std::to_string(options.rounds)},
+                         {"seed", std::to_string(options.seed)},
+                         {"strategy", std::string(options.strategy->name)},
+                         {"security", std::string(to_string(options.security))}};
+  add_training_params(params, training_of(options).optimizer, options.batch_size, options.local_epochs);
+  return params;
+}
+
 Status Demo::run(DemoResult& result) {
   Stopwatch watch;
   COT_ASSIGN(result.before, evaluate(data_.model, data_.held_out, loss_of(options_.judged_by())));
   COT_TRY(write_data(data_, folder_));
   COT_ASSIGN(log_, ScalarLog::create(options_.log_dir));
+  COT_ASSIGN(std::shared_ptr<ScalarSink> mlflow, start_mlflow(options_.mlflow, "coterie demo", params_of(options_)));
+  log_.tell(std::move(mlflow));
   COT_TRY(log_before(log_, result.before));
   result.phases.prepare += watch.lap();
 
@@ -117,6 +132,7 @@ Status Demo::run(DemoResult& result) {
   COT_TRY(fetch_model(result));
   progress_.show("stopping devices and server");
   fleet_->stop(kDevicesGrace);
+  log_.finished();
   result.rounds_trained = fleet_->rounds_trained();
   result.devices_restarted = fleet_->restarts();
   result.dropouts = fleet_->dropouts();

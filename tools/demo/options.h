@@ -72,6 +72,7 @@ struct DemoOptions {
   uint64_t seed = 1;
   std::string out;         // empty: runs/demo-<date>-<time>
   std::string log_dir;     // where TensorBoard's event file goes; empty: none is written
+  std::string mlflow;      // address of a tracking server of MLflow; empty: none
   bool json = false;       // the last line of standard output is one JSON object, all else goes to standard error
   bool quiet = false;      // no progress
   bool print_job = false;  // the job as the server gets it

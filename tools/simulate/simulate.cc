@@ -18,6 +18,8 @@
 #include "tools/demo/progress.h"
 #include "tools/demo/result.h"
 #include "tools/demo/update_bytes.h"
+#include "tools/mlflow/mlflow_run.h"
+#include "tools/mlflow/run_params.h"
 #include "tools/model/evaluate.h"
 #include "tools/simulate/agreement.h"
 #include "tools/simulate/checkpoint.h"
@@ -130,12 +132,24 @@ Digest position_of(const Simulation& simulation) {
   return content_digest(as_bytes(std::to_string(position.rounds_done) + " " + position.base.digest.hex()));
 }
 
+MlflowParams params_of(const SimulateOptions& options, const HorizontalSettings& job) {
+  MlflowParams params = {{"data", options.demo.data},
+                         {"devices", std::to_string(options.devices)},
+                         {"rounds", std::to_string(job.rounds.count)},
+                         {"seed", std::to_string(options.demo.seed)}};
+  add_training_params(params, job.training.optimizer, job.training.batch_size, job.training.local_epochs);
+  return params;
+}
+
 Status Run::run(DemoResult& result) {
   const DemoData& data = inputs_.data;
   const HorizontalSettings& job = inputs_.job.horizontal();
   COT_ASSIGN(result.before, evaluate(data.model, data.held_out, loss_of(job.training)));
   COT_TRY(write_data(data, folder_));
   COT_ASSIGN(log_, ScalarLog::create(tells() ? options_.demo.log_dir : ""));
+  COT_ASSIGN(std::shared_ptr<ScalarSink> mlflow,
+             start_mlflow(tells() ? options_.demo.mlflow : "", "coterie simulate", params_of(options_, job)));
+  log_.tell(std::move(mlflow));
   COT_TRY(log_before(log_, result.before));
   std::vector<std::string> shard_files;
   for (uint32_t i = 1; i <= data.devices; ++i) shard_files.push_back(folder_.device_dir(i) + "/data.cotf");
@@ -175,7 +189,9 @@ Status Run::run(DemoResult& result) {
     shard_files.resize(options_.devices);
     COT_ASSIGN(tally_.own, own_scores(model, job.training, trainer.states(), shard_files, options_.held_out_share));
   }
-  return tells() ? leave(simulation, result) : Status();
+  COT_TRY(tells() ? leave(simulation, result) : Status());
+  log_.finished();
+  return {};
 }
 
 Status Run::go_on(const Checkpoint& checkpoint, Simulation& simulation, CohortTrainer& trainer, DemoResult& result) {

@@ -38,7 +38,9 @@ Result<ScalarLog> ScalarLog::create(const std::string& directory) {
 
 Status ScalarLog::add(uint64_t step) {
   const std::vector<Scalar> scalars = std::exchange(scalars_, {});
-  if (!file_.is_open() || scalars.empty()) return {};
+  if (scalars.empty()) return {};
+  if (sink_) sink_->take(os::wall_now(), step, scalars);
+  if (!file_.is_open()) return {};
   return file_.write_all(scalars_record(wall_seconds(), step, scalars));
 }
 

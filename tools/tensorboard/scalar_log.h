@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/os/file.h"
 #include "base/result.h"
 #include "tools/tensorboard/event_encoder.h"
+#include "tools/tensorboard/scalar_sink.h"
 
 namespace coterie {
 
@@ -20,6 +22,12 @@ class ScalarLog {
   // A file of its own in `directory`, which is made if it is not there; empty: one that writes nothing. Errors: those
   // of the system.
   static Result<ScalarLog> create(const std::string& directory);
+  // From now on `sink` takes what is added, too, also where no file is written. Null: nobody.
+  void tell(std::shared_ptr<ScalarSink> sink) { sink_ = std::move(sink); }
+  // The run is over, as it should be.
+  void finished() {
+    if (sink_) sink_->finished();
+  }
 
   // Before an add(): left out if there is no number.
   void note(const std::string& tag, std::optional<double> value) {
@@ -37,6 +45,7 @@ class ScalarLog {
 
   os::File file_;
   std::vector<Scalar> scalars_;
+  std::shared_ptr<ScalarSink> sink_;
 };
 
 }  // namespace coterie

@@ -1,0 +1,141 @@
+#include "tools/mlflow/mlflow_client.h"
+
+#include <cstdlib>
+#include <memory>
+
+#include "fl_server/https/verified_transfer.h"
+#include "fl_server/settings/collector_url.h"
+
+namespace coterie {
+namespace {
+
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using Headers = std::unique_ptr<curl_slist, FreeList>;
+
+bool add(Headers& headers, const std::string& line) {
+  curl_slist* const longer = curl_slist_append(headers.get(), line.c_str());
+  if (longer == nullptr) return false;
+  [[maybe_unused]] curl_slist* const same = headers.release();
+  headers.reset(longer);
+  return true;
+}
+
+// Another number than it was given ends the transfer.
+size_t take_body(char* data, size_t, size_t size, void* context) {
+  std::string& body = *static_cast<std::string*>(context);
+  if (size > MlflowClient::kAnswerBytesMax - body.size()) return 0;
+  body.append(data, size);
+  return size;
+}
+
+std::string from_environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+// What of a name may stand in a query as it is.
+std::string query_encoded(const std::string& text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (is_plain) encoded += c;
+    else encoded.append({'%', kHex[byte >> 4], kHex[byte & 15]});
+  }
+  return encoded;
+}
+
+}  // namespace
+
+Result<MlflowServer> mlflow_server(std::string url) {
+  while (url.ends_with('/')) url.pop_back();
+  if (!is_collector_url(url + "/") || url.find_first_of("?#") != std::string::npos) {
+    return Error(ErrorCode::invalid_argument,
+                 "--mlflow " + url + ": must be https://, or http:// to this machine, as http://127.0.0.1:5000");
+  }
+  MlflowServer server{.url = std::move(url),
+                      .experiment = from_environment("MLFLOW_EXPERIMENT_NAME"),
+                      .token = from_environment("MLFLOW_TRACKING_TOKEN"),
+                      .user = from_environment("MLFLOW_TRACKING_USERNAME"),
+                      .password = from_environment("MLFLOW_TRACKING_PASSWORD"),
+                      .ca_file = from_environment("MLFLOW_TRACKING_SERVER_CERT_PATH")};
+  if (server.experiment.empty()) server.experiment = "coterie";
+  return server;
+}
+
+Result<MlflowClient::Answer> MlflowClient::ask(const std::string& path, const std::string& body) {
+  const std::string url = server_.url + "/api/2.0/mlflow/" + path;
+  char why[CURL_ERROR_SIZE] = {};
+  Answer answer;
+  Headers headers;
+  const CurlEasy easy = new_easy();
+  bool is_set = easy && add(headers, "Content-Type: application/json") &&
+                (server_.token.empty() || add(headers, "Authorization: Bearer " + server_.token)) &&
+                set_verified(easy, {.url = url,
+                                    .ca_file = server_.ca_file,
+                                    .protocols = "https,http",
+                                    .total_max = kTotalMax,
+                                    .cancelled = cancelled_,
+                                    .why = why}) &&
+                set_option(easy, CURLOPT_HTTPHEADER, headers.get()) &&
+                set_option(easy, CURLOPT_WRITEFUNCTION, take_body) &&
+                set_option(easy, CURLOPT_WRITEDATA, static_cast<void*>(&answer.body));
+  if (is_set && !body.empty()) {
+    is_set = set_option(easy, CURLOPT_POSTFIELDS, body.data()) &&
+             set_option(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+  }
+  if (is_set && server_.token.empty() && !server_.user.empty()) {
+    is_set = set_option(easy, CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC)) &&
+             set_option(easy, CURLOPT_USERNAME, server_.user.c_str()) &&
+             set_option(easy, CURLOPT_PASSWORD, server_.password.c_str());
+  }
+  if (!is_set) return Error(ErrorCode::internal, "libcurl could not be set up for " + url);
+  const CURLcode code = curl_easy_perform(easy.get());
+  if (code != CURLE_OK) {
+    return Error(ErrorCode::unavailable, url + ": " + (why[0] != '\0' ? why : curl_easy_strerror(code)));
+  }
+  curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &answer.status);
+  return answer;
+}
+
+Result<std::string> MlflowClient::ask_well(const std::string& path, const std::string& body) {
+  COT_ASSIGN(Answer answer, ask(path, body));
+  if (answer.status == 200) return std::move(answer.body);
+  const bool may_pass = answer.status == 429 || answer.status >= 500;
+  return Error(may_pass ? ErrorCode::unavailable : ErrorCode::invalid_argument,
+               server_.url + ": " + path + " was answered " + std::to_string(answer.status) + ", expected 200");
+}
+
+Result<std::string> MlflowClient::experiment_id() {
+  const std::string by_name = "experiments/get-by-name?experiment_name=" + query_encoded(server_.experiment);
+  COT_ASSIGN(const Answer found, ask(by_name, ""));
+  if (found.status == 200) return mlflow_text_at(found.body, "/experiment/experiment_id");
+  if (found.status != 404) {
+    return Error(ErrorCode::unavailable, server_.url + ": experiments/get-by-name was answered " +
+                                             std::to_string(found.status) + ", expected 200 or 404");
+  }
+  COT_ASSIGN(const std::string made, ask_well("experiments/create", mlflow_create_experiment(server_.experiment)));
+  return mlflow_text_at(made, "/experiment_id");
+}
+
+Result<std::string> MlflowClient::create_run(const std::string& name, WallTime start) {
+  COT_ASSIGN(const std::string experiment, experiment_id());
+  COT_ASSIGN(const std::string run, ask_well("runs/create", mlflow_create_run(experiment, name, start)));
+  return mlflow_text_at(run, "/run/info/run_id");
+}
+
+Status MlflowClient::log_batch(const std::string& run, std::span<const MlflowMetric> metrics,
+                               const MlflowParams& params) {
+  const Result<std::string> logged = ask_well("runs/log-batch", mlflow_log_batch(run, metrics, params));
+  return logged ? Status() : Status(logged.error());
+}
+
+Status MlflowClient::update_run(const std::string& run, MlflowEnd how, WallTime end) {
+  const Result<std::string> updated = ask_well("runs/update", mlflow_update_run(run, how, end));
+  return updated ? Status() : Status(updated.error());
+}
+
+}  // namespace coterie

@@ -1,0 +1,123 @@
+#include "tools/mlflow/mlflow_run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "base/os/clock.h"
+
+namespace coterie {
+
+MlflowRun::MlflowRun(MlflowServer server, std::string name, MlflowParams params, Say say)
+    : name_(std::move(name)),
+      say_(std::move(say)),
+      began_(os::wall_now()),
+      client_(std::move(server), cancelled_),
+      params_(std::move(params)),
+      thread_([this] { run(); }) {}
+
+MlflowRun::~MlflowRun() {
+  std::unique_lock lock(mutex_);
+  is_ending_ = true;
+  wake_.notify_all();
+  idle_.wait_for(lock, kEndMax, [this] { return is_told_ || is_refused_; });
+  const size_t left = waiting_.size();
+  const bool was_told = is_told_;
+  cancelled_ = true;
+  wake_.notify_all();
+  lock.unlock();
+  thread_.join();
+  if (!was_told && !has_said_) {
+    say_("MLflow did not answer in time: " + std::to_string(left) + " metrics were not sent. The run itself is whole.");
+  }
+}
+
+void MlflowRun::take(WallTime time, uint64_t step, std::span<const Scalar> scalars) {
+  const std::lock_guard lock(mutex_);
+  if (is_refused_) return;
+  for (const Scalar& scalar : scalars) waiting_.push_back({scalar.tag, scalar.value, time, step});
+  while (waiting_.size() > kWaitingMax) {
+    waiting_.pop_front();
+    ++dropped_;
+  }
+  wake_.notify_all();
+}
+
+void MlflowRun::finished() {
+  const std::lock_guard lock(mutex_);
+  has_finished_ = true;
+}
+
+void MlflowRun::run() {
+  std::unique_lock lock(mutex_);
+  while (!cancelled_ && !is_told_ && !is_refused_) {
+    if (waits_for_retry_) {
+      waits_for_retry_ = false;
+      wake_.wait_for(lock, is_ending_ ? kRetryAtEndAfter : kRetryAfter, [this] { return cancelled_.load(); });
+      continue;
+    }
+    if (!send_some(lock)) wake_.wait(lock);
+  }
+  idle_.notify_all();
+}
+
+bool MlflowRun::send_some(std::unique_lock<std::mutex>& lock) {
+  if (!run_id_) {
+    lock.unlock();
+    const Result<std::string> made = client_.create_run(name_, began_);
+    lock.lock();
+    if (made) run_id_ = *made;
+    else failed(made.error());
+    return true;
+  }
+  if (!params_.empty() || !waiting_.empty()) {
+    const auto params = static_cast<ptrdiff_t>(std::min(params_.size(), kMlflowParamsMax));
+    const auto metrics =
+        static_cast<ptrdiff_t>(std::min(waiting_.size(), kMlflowBatchMax - static_cast<size_t>(params)));
+    const MlflowParams some(params_.begin(), params_.begin() + params);
+    const std::vector<MlflowMetric> sent(waiting_.begin(), waiting_.begin() + metrics);
+    const uint64_t dropped_before = dropped_;
+    lock.unlock();
+    const Status logged = client_.log_batch(*run_id_, sent, some);
+    lock.lock();
+    if (!logged) {
+      failed(logged.error());
+      return true;
+    }
+    params_.erase(params_.begin(), params_.begin() + params);
+    // Some of what was sent may have gone for want of room meanwhile.
+    const auto gone = static_cast<ptrdiff_t>(std::min<uint64_t>(dropped_ - dropped_before, sent.size()));
+    waiting_.erase(waiting_.begin(), waiting_.begin() + (metrics - gone));
+    return true;
+  }
+  if (!is_ending_) return false;
+  const MlflowEnd how = has_finished_ ? MlflowEnd::finished : MlflowEnd::failed;
+  lock.unlock();
+  const Status updated = client_.update_run(*run_id_, how, os::wall_now());
+  lock.lock();
+  if (updated) is_told_ = true;
+  else failed(updated.error());
+  return true;
+}
+
+// What will not pass ends the sending; what may is tried again.
+void MlflowRun::failed(const Error& error) {
+  const bool may_pass = error.code() == ErrorCode::unavailable;
+  waits_for_retry_ = may_pass;
+  is_refused_ = !may_pass || (is_ending_ && ++failures_at_end_ >= kFailuresAtEndMax);
+  if (is_refused_) waiting_.clear();
+  if (std::exchange(has_said_, true) || cancelled_) return;
+  say_("MLflow: " + error.message() +
+       (may_pass ? ". The run goes on, and it is tried again." : ". The run goes on, and nothing more is sent."));
+}
+
+Result<std::shared_ptr<ScalarSink>> start_mlflow(const std::string& url, std::string name, MlflowParams params) {
+  if (url.empty()) return std::shared_ptr<ScalarSink>();
+  COT_ASSIGN(MlflowServer server, mlflow_server(url));
+  return std::shared_ptr<ScalarSink>(
+      std::make_shared<MlflowRun>(std::move(server), std::move(name), std::move(params),
+                                  [](const std::string& sentence) { std::fprintf(stderr, "%s\n", sentence.c_str()); }));
+}
+
+}  // namespace coterie
