@@ -158,7 +158,7 @@ try {
     await page.click("a.button");
     await headed("Settings");
     assert.equal(await page.evaluate(() => location.href), `${kConsole}/#/settings`);
-    assert.ok((await texts("dd")).includes("oidc:anna"));
+    await page.waitForFunction(() => [...document.querySelectorAll("dd")].some((one) => one.textContent === "oidc:anna"));
     await page.waitForSelector("header button");
     const kept = await page.evaluate(() => JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML]));
     for (const secret of provider.secrets) assert.ok(!kept.includes(secret));
