@@ -122,6 +122,16 @@ void add_fleet(CLI::App& simulate, SimulateOptions& options) {
       ->check(between<uint32_t>(1, 1024));
 }
 
+void add_judgement(CLI::App& simulate, SimulateOptions& options) {
+  simulate
+      .add_option("--mean-of-last", options.mean_of_last,
+                  "each round is judged by the mean of so many models, its own and those before it, and that mean of "
+                  "the last round is model.cotf; devices train from the newest as ever")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(between<uint32_t>(1, kMeanOfLastMax));
+}
+
 void add_checkpoint(CLI::App& simulate, SimulateOptions& options) {
   CLI::Option* const folder =
       simulate.add_option("--checkpoint", options.checkpoint, "a folder that holds the last round that was done")
@@ -165,6 +175,7 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
   SimulateOptions& options = invocation.simulate;
   add_data_choice(*simulate, options);
   add_fleet(*simulate, options);
+  add_judgement(*simulate, options);
   add_checkpoint(*simulate, options);
   add_output(*simulate, options);
   simulate->callback([&invocation] {

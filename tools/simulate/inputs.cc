@@ -82,6 +82,14 @@ Status check_checkpoint(const HorizontalSettings& job, const SimulateOptions& op
                                                 "checkpoint does not have; take uniform, or simulate in one go");
 }
 
+// A folder to go on from has the newest model, and none of the others that the mean is of.
+Status check_mean(const SimulateOptions& options) {
+  if (options.mean_of_last == 1 || options.checkpoint.empty()) return {};
+  return Error(ErrorCode::invalid_argument, "--mean-of-last " + std::to_string(options.mean_of_last) +
+                                                " does not go with --checkpoint, which keeps the newest model alone: "
+                                                "simulate in one go");
+}
+
 // Whether its model goes with buffered rounds, as a server asks when the job is created.
 Status check_buffered(const HorizontalSettings& job, const Bytes& model, const std::string& job_file) {
   if (!job.rounds.is_buffered()) return {};
@@ -135,6 +143,7 @@ Result<SimulationInputs> prepare_simulation(const SimulateOptions& options, cons
   COT_TRY(check_ranks(job, options, ranks));
   COT_TRY(check_checkpoint(job, options));
   COT_TRY(check_held_out(options, ranks));
+  COT_TRY(check_mean(options));
   COT_ASSIGN(inputs.data, prepare_data(options.demo));
   if (options.held_out_share > 0 && inputs.data.devices < options.devices) {
     return Error(ErrorCode::invalid_argument, "--held-out-share judges each device by its own examples, and of " +

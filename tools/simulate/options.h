@@ -9,6 +9,8 @@
 
 namespace coterie {
 
+inline constexpr uint32_t kMeanOfLastMax = 100;  // models, each of which is held in memory
+
 struct SimulateOptions {
   std::string job_file;
   DemoOptions demo;       // data, split, model, seed, devices (as many as there are shards), out, json, quiet
@@ -19,6 +21,7 @@ struct SimulateOptions {
   double dropout = 0;
   double speed_spread = 0;
   float held_out_share = 0;   // of its own examples, that each device is judged by and never trains on; 0: none
+  uint32_t mean_of_last = 1;  // models: each round is judged by the mean of so many, the newest and those before it
   std::string trace_file;     // device,round: who is lost when
   Attack attack;              // a drill: the first devices lie
   std::string checkpoint;     // a folder to go on from; empty: none is written

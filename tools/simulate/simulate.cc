@@ -8,6 +8,7 @@
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
+#include "fl_server/evaluation/model_evaluator.h"
 #include "secure/crypto/digest.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
@@ -25,6 +26,7 @@
 #include "tools/simulate/checkpoint.h"
 #include "tools/simulate/inputs.h"
 #include "tools/simulate/job_file.h"
+#include "tools/simulate/last_models.h"
 #include "tools/simulate/mpi/open_ranks.h"
 #include "tools/simulate/rank_folder.h"
 #include "tools/simulate/ranked_cohort.h"
@@ -71,7 +73,12 @@ class Run {
  public:
   Run(const SimulateOptions& options, const SimulationInputs& inputs, const RunFolder& folder, ProgressLine& progress,
       Ranks& ranks)
-      : options_(options), inputs_(inputs), folder_(folder), progress_(progress), ranks_(ranks) {
+      : options_(options),
+        inputs_(inputs),
+        folder_(folder),
+        progress_(progress),
+        ranks_(ranks),
+        last_models_(options.mean_of_last) {
     tally_.shares = CountedShares(options.devices);
   }
 
@@ -82,6 +89,8 @@ class Run {
 
  private:
   void watch(uint64_t done);
+  Status judge_mean(const Simulation& simulation, RoundReport& report);
+  Result<Bytes> judged_model(const Simulation& simulation) const;
   Status note(const SimulatedRound& round, DemoResult& result);
   Status go_on(const Checkpoint& checkpoint, Simulation& simulation, CohortTrainer& trainer, DemoResult& result);
   Status leave(const Simulation& simulation, DemoResult& result) const;
@@ -97,6 +106,7 @@ class Run {
   double seconds_ = 0;
   uint64_t round_ = 0, rounds_kept_ = 0, counted_before_ = 0;
   ScalarLog log_;
+  LastModels last_models_;  // empty where the newest model is what is judged
 };
 
 // Clients a second, and by them the time of the rounds that are left, each of as many clients as the job wants.
@@ -111,6 +121,25 @@ void Run::watch(uint64_t done) {
   progress_.show("round " + std::to_string(round_) + "/" + std::to_string(rounds.count) + "  " + std::to_string(done) +
                  " updates  " + format_fixed(rate, rate < 10 ? 1 : 0) + " clients/s  about " + format_seconds(left) +
                  " left");
+}
+
+// The newest one's figures stay where it is the one that is judged, and on ranks that tell nothing.
+Status Run::judge_mean(const Simulation& simulation, RoundReport& report) {
+  if (options_.mean_of_last == 1 || !tells() || report.state != "done") return {};
+  COT_ASSIGN(Bytes model, simulation.model());
+  last_models_.add(std::move(model));
+  COT_ASSIGN(const Bytes mean, last_models_.mean());
+  COT_ASSIGN(const ModelEvaluation judged,
+             evaluate_model(mean, inputs_.data.held_out, inputs_.job.horizontal().training));
+  report.evaluation_loss = judged.loss;
+  report.evaluation_accuracy = judged.accuracy;
+  report.evaluation_mae = judged.mae;
+  report.evaluation_r2 = judged.r2;
+  return {};
+}
+
+Result<Bytes> Run::judged_model(const Simulation& simulation) const {
+  return options_.mean_of_last == 1 ? simulation.model() : last_models_.mean();
 }
 
 Status Run::note(const SimulatedRound& round, DemoResult& result) {
@@ -172,7 +201,8 @@ Status Run::run(DemoResult& result) {
   begin_ = os::monotonic_now();
   while (simulation.rounds_done() < job.rounds.count) {
     round_ = simulation.rounds_done() + 1;
-    COT_ASSIGN(const SimulatedRound round, simulation.attempt());
+    COT_ASSIGN(SimulatedRound round, simulation.attempt());
+    COT_TRY(judge_mean(simulation, round.report));
     COT_TRY(note(round, result));
     if (!checkpoint || round.plan.is_failed) continue;
     tally_.seconds = seconds_before + seconds_since(begin_);
@@ -185,7 +215,7 @@ Status Run::run(DemoResult& result) {
   tally_.buffered = simulation.buffered();
   progress_.clear();
   if (options_.held_out_share > 0) {
-    COT_ASSIGN(const Bytes model, simulation.model());
+    COT_ASSIGN(const Bytes model, judged_model(simulation));
     shard_files.resize(options_.devices);
     COT_ASSIGN(tally_.own, own_scores(model, job.training, trainer.states(), shard_files, options_.held_out_share));
   }
@@ -219,7 +249,7 @@ Status Run::go_on(const Checkpoint& checkpoint, Simulation& simulation, CohortTr
 Status Run::leave(const Simulation& simulation, DemoResult& result) const {
   const DemoData& data = inputs_.data;
   const HorizontalSettings& job = inputs_.job.horizontal();
-  COT_ASSIGN(const Bytes model, simulation.model());
+  COT_ASSIGN(const Bytes model, judged_model(simulation));
   COT_ASSIGN(result.after, evaluate(model, data.held_out, loss_of(job.training)));
   result.model_bytes = model.size();
   result.model_digest = content_digest(model).hex();
@@ -297,7 +327,7 @@ ExitCode run_simulation(const SimulateOptions& asked, const JobSettings& job, co
     run_done = {.score = score_text(result.after, result),
                 .seconds = run.seconds(),
                 .summary = summary_of(result, run.tally(), options, *inputs, run.seconds()),
-                .told = told(result, run.tally(), run.seconds())};
+                .told = told(result, run.tally(), run.seconds(), options.mean_of_last)};
     return ExitCode::ok;
   }
   if (ranks.rank() == 0 && run.rounds_kept() > 0) {

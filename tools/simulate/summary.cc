@@ -118,6 +118,7 @@ std::string summary_of(const DemoResult& result, const SimulationStory& tally, c
                                     return training_seconds(inputs.fleet, job, device);
                                   })},
                                  {"attack", to_string(options.attack)}};
+  if (options.mean_of_last > 1) json["mean_of_last"] = options.mean_of_last;
   json["wasted_updates"] = tally.late + tally.surplus + (tally.buffered ? tally.buffered->too_late : 0);
   if (tally.buffered) {
     json["joined"] = tally.buffered->joined;
@@ -167,9 +168,11 @@ std::string event_of(const RoundReport& round, const VirtualRound& plan) {
   return event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-std::string told(const DemoResult& result, const SimulationStory& tally, double seconds) {
+std::string told(const DemoResult& result, const SimulationStory& tally, double seconds, uint32_t mean_of_last) {
+  const std::string mean =
+      mean_of_last > 1 ? "  (of the mean of the last " + counted(mean_of_last, "model") + ")\n" : std::string();
   return "\nHeld-out " + score_text(result.after, result) + " (" + score_text(result.before, result) +
-         " before training)\n" + note_line(result) + own_lines(tally.own, result) + "  drawn " +
+         " before training)\n" + mean + note_line(result) + own_lines(tally.own, result) + "  drawn " +
          format_count(tally.drawn) + ": counted " + format_count(tally.counted) + ", lost " + format_count(tally.lost) +
          rest_of(tally) + "\n  " + format_seconds(seconds) + ", " +
          format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +

@@ -1,6 +1,7 @@
 // What a simulation came to, for people and for programs.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace coterie {
@@ -23,7 +24,7 @@ std::string summary_of(const DemoResult& result, const SimulationStory& tally, c
 // An attempt that ended, as one line of JSON in the words of metrics.csv.
 std::string event_of(const RoundReport& round, const VirtualRound& plan);
 
-// The last words of the command.
-std::string told(const DemoResult& result, const SimulationStory& tally, double seconds);
+// The last words of the command. `mean_of_last`: of so many models is what was judged.
+std::string told(const DemoResult& result, const SimulationStory& tally, double seconds, uint32_t mean_of_last);
 
 }  // namespace coterie

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "base/os/file.h"
 #include "tests/integration/demo/demo_process.h"
@@ -321,6 +322,40 @@ TEST_F(Simulate, JudgesDevicesByTheirOwnExamples) {
   rest.push_back("--resume");
   EXPECT_EQ(simulate("kept", kept)["own"], all["own"]);
   EXPECT_EQ(simulate("resumed", rest)["own"], all["own"]) << "what devices keep is in the checkpoint";
+}
+
+// Rounds are those of a run without it: what devices make of them is the same, and what is judged is another model.
+TEST_F(Simulate, JudgesTheMeanOfTheLastModels) {
+  demo();
+  const auto rows_of = [this](const std::string& out) {
+    const Result<Bytes> csv = os::read_file(directory_ / (out + "/metrics.csv"), 1 << 20);
+    EXPECT_OK(csv);
+    std::vector<Words> rows;
+    std::istringstream lines{std::string(as_text(*csv))};
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream cells(line);
+      rows.emplace_back();
+      for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+    }
+    return rows;
+  };
+  const nlohmann::json newest = simulate("newest", {"--devices", "4"});
+  const nlohmann::json mean = simulate("mean", {"--devices", "4", "--mean-of-last", "2"});
+  EXPECT_EQ(mean["mean_of_last"], 2);
+  EXPECT_NE(mean["model_digest"], newest["model_digest"]);
+  const std::vector<Words> of_newest = rows_of("newest"), of_mean = rows_of("mean");
+  ASSERT_EQ(of_newest.size(), 3u);
+  ASSERT_EQ(of_mean.size(), 3u);
+  ASSERT_EQ(of_mean[0][5], "train_loss");
+  ASSERT_EQ(of_mean[0][7], "evaluation_loss");
+  EXPECT_EQ(of_mean[1][7], of_newest[1][7]) << "the mean of one";
+  EXPECT_EQ(of_mean[2][5], of_newest[2][5]) << "devices trained from the newest";
+  EXPECT_NE(of_mean[2][7], of_newest[2][7]);
+  EXPECT_EQ(std::stod(of_mean[2][7]), mean["loss"].get<double>()) << "model.cotf is what was judged";
+  DemoProcess process(directory_.path(), {"simulate", job(), "--seed", "5", "--model", "mlp", "--devices", "4",
+                                          "--mean-of-last", "2", "--checkpoint", directory_ / "kept"});
+  EXPECT_EQ(process.wait(), 2);
+  EXPECT_THAT(process.errors(), ::testing::HasSubstr("--mean-of-last 2 does not go with --checkpoint"));
 }
 
 // All devices close each round, so that it is determined who is in which, and from which model.

@@ -238,6 +238,7 @@ TEST(CommandLine, SaysWhatDevicesKeepToThemselves) {
     EXPECT_THAT(error_of({"demo", "--personal", bad}), HasSubstr(why)) << bad;
   }
   EXPECT_THAT(error_of({"simulate", "j.json", "--held-out-share", "0.6"}), HasSubstr("--held-out-share: must be"));
+  EXPECT_THAT(error_of({"simulate", "j.json", "--mean-of-last", "0"}), HasSubstr("--mean-of-last: must be"));
   EXPECT_THAT(error_of({"device", "personal-model", "--job", "j"}), HasSubstr("is required"));
 }
 
