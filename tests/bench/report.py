@@ -15,12 +15,13 @@ import tempfile
 
 from rows import BIN, ROOT, Failed, rows_of, verdict
 from compression_rows import compression
-from federated_rows import federated, simulated_clients
+from federated_rows import federated
 from int8_rows import int8
 from private_demo_rows import private_demo
 from secure_rows import secure
 from server_rows import UPLOAD_GOAL, server
 from serving_rows import serving
+from simulated_rows import simulated_clients
 from vertical_rows import vertical
 
 PYTHON_WITH_TORCH = "/usr/bin/python3"  # the one Debian's python3-torch belongs to
