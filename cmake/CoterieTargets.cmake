@@ -87,7 +87,7 @@ function(coterie_test name)
   endif()
 endfunction()
 
-# coterie_flatbuffers(target a.fbs b.fbs): generated C++ headers under the build tree, reachable by proto/codec only.
+# coterie_flatbuffers(target a.fbs b.fbs): generated C++ headers under the build tree, reachable by who links the target.
 function(coterie_flatbuffers target)
   set(outputs)
   set(out_dir ${CMAKE_CURRENT_BINARY_DIR}/generated/proto/generated)
