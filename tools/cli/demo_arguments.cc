@@ -121,7 +121,7 @@ void add_model_choice(CLI::App& demo, DemoOptions& options) {
             options.model = model_kind_from(text);
             options.model_file = options.model ? "" : text;
           },
-          "mlp, logistic, cnn, lenet5, or a model file of your own, FILE.cotf or FILE.onnx")
+          "mlp, logistic, cnn, lenet5, or a model file of your own, FILE.cotf, .onnx or .tflite")
       ->default_str("cnn for images, mlp for rows")
       ->check(a_model());
   demo.add_option_function<std::string>(
@@ -398,8 +398,8 @@ namespace {
 // Reads the user's own model, of whichever kind, into the options.
 Status read_model(DemoOptions& options) {
   if (options.model_file.empty()) return {};
-  if (options.model_file.ends_with(".onnx")) {
-    COT_ASSIGN(options.model_bytes, model_from_onnx(options.model_file));
+  if (is_foreign_model(options.model_file)) {
+    COT_ASSIGN(options.model_bytes, model_from_foreign(options.model_file));
     return {};
   }
   COT_ASSIGN(const Model model, open_model(options.model_file));

@@ -26,8 +26,8 @@ constexpr uint64_t kMapBytesMax = 1u << 20;
 constexpr uint32_t kRandomExamples = 2;
 
 Result<Model> open_graph(const std::string& file) {
-  if (!file.ends_with(".onnx")) return open_model(file);
-  COT_ASSIGN(Bytes bytes, model_from_onnx(file));
+  if (!is_foreign_model(file)) return open_model(file);
+  COT_ASSIGN(Bytes bytes, model_from_foreign(file));
   return Model::load(std::move(bytes));
 }
 

@@ -21,7 +21,9 @@ ExitCode convert_model(const ConvertOptions&) { return not_in_this_build("conver
 
 ExitCode export_model(const ExportOptions&) { return not_in_this_build("export"); }
 
-Result<Bytes> model_from_onnx(const std::string& path) {
+bool is_foreign_model(const std::string& path) { return path.ends_with(".onnx") || path.ends_with(".tflite"); }
+
+Result<Bytes> model_from_foreign(const std::string& path) {
   return Error(ErrorCode::invalid_argument, path +
                                                 ": this build has no ONNX; one that has it makes a model file of it: "
                                                 "coterie model convert");

@@ -21,12 +21,13 @@ CLI::Validator dimension_binding() {
 }
 
 void add_convert(CLI::App& model, Invocation& invocation) {
-  CLI::App* convert = add_command(model, "convert", "make a model file of an ONNX model (opset 11 to 22)",
+  CLI::App* convert = add_command(model, "convert", "make a model file of an ONNX (opset 11 to 22) or TFLite model",
                                   "  coterie model convert net.onnx -o net.cotf --verify\n"
+                                  "  coterie model convert net.tflite -o net.cotf --verify\n"
                                   "  coterie model convert bert.onnx -o bert.cotf --dim seq=64\n");
   const auto options = std::make_shared<ConvertOptions>();
   const auto dimensions = std::make_shared<std::vector<std::string>>();
-  convert->add_option("FILE", options->from, "ONNX model")->required()->type_name("");
+  convert->add_option("FILE", options->from, "ONNX or TFLite model; the format is seen")->required()->type_name("");
   convert->add_option("-o,--file", options->to, "where to write the model file")->required()->type_name("FILE");
   convert->add_option("--dim", *dimensions, "size of a dimension that the model leaves open; may be given again")
       ->type_name("NAME=SIZE")
@@ -42,10 +43,12 @@ void add_convert(CLI::App& model, Invocation& invocation) {
                    "operands of arithmetic that are trained, whatever else would be decided; may be given again")
       ->type_name("PATTERN")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  convert->add_flag("--verify", options->verifies,
-                    "hold the model file against an interpreter of the ONNX graph on random inputs, and against the "
-                    "framework's own outputs (test_data_set_0 beside the file, of a network in float32); exit status 1 "
-                    "where they differ, or where the interpreter does not know an operator");
+  convert->add_flag(
+      "--verify", options->verifies,
+      "hold the model file against an interpreter of the graph on random inputs, against a TFLite file itself, "
+      "and against the framework's own outputs (test_data_set_0 beside an ONNX file, of a network in "
+      "float32); exit status 1 "
+      "where they differ, or where the interpreter does not know an operator");
   convert->add_flag("--json", options->as_json, "print JSON");
   convert->callback([&invocation, options, dimensions] {
     for (const std::string& binding : *dimensions) {

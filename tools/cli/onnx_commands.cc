@@ -1,6 +1,7 @@
 #include "tools/cli/onnx_commands.h"
 
 #include <cstdio>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -10,24 +11,20 @@
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/seal.h"
 #include "model_import/onnx/export_onnx.h"
-#include "model_import/onnx/import_onnx.h"
-#include "model_import/onnx/read_onnx.h"
 #include "tools/cli/admin_command.h"
 #include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
+#include "tools/cli/model_verification.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
-#include "tools/model/conversion_check.h"
+#include "tools/cli/wrap.h"
+#include "tools/model/foreign_model.h"
 #include "tools/model/inspect.h"
-#include "tools/model/int8_conversion.h"
-#include "tools/model/onnx_verify.h"
 
 namespace coterie {
 namespace {
 
 constexpr uint32_t kBatches[] = {1, 8, 32};
-constexpr double kDifferenceMax = 1e-4;  // of the largest value: float32 sums in another order, layer upon layer
-constexpr uint32_t kVerifyExamples = 2;
 
 struct Footprint {
   uint32_t batch = 1;
@@ -51,83 +48,6 @@ std::vector<Footprint> footprints(const Model& model) {
   return figures;
 }
 
-struct Verification {
-  std::vector<VerifyResult> parts;             // stored outputs, and kernels
-  std::optional<ConversionResult> conversion;  // the model beside the ONNX graph
-  std::optional<Int8Conversion> int8;          // the same of a file that computes in int8
-  std::optional<Error> unverified;             // why there is none
-};
-
-// The ONNX graph with the output that is converted, as it lies in the file.
-Result<model_import::Graph> graph_of(ByteView file, const std::string& output) {
-  COT_ASSIGN(model_import::Graph graph, model_import::read_onnx(file));
-  if (graph.outputs.empty()) return Error(ErrorCode::malformed, "the model has no output");
-  const std::string name = output.empty() ? graph.outputs[0].name : output;
-  graph.outputs = {{.name = name, .element = model_import::Element::real, .shape = {}}};
-  return graph;
-}
-
-Result<Verification> verify(const Model& model, ByteView file, const ConvertOptions& options) {
-  Verification verification;
-  COT_ASSIGN(verification.parts, verify_stored(model, options.from));
-  COT_ASSIGN(VerifyResult random, verify_kernels(model, kVerifyExamples));
-  verification.parts.push_back(std::move(random));
-  COT_ASSIGN(const model_import::Graph graph, graph_of(file, options.output));
-  const Conversion convert = [&options](model_import::Graph part) -> Result<Bytes> {
-    COT_ASSIGN(model_import::ImportedModel imported,
-               model_import::import_graph(std::move(part), {.dimensions = options.dimensions}));
-    seal(imported.model);
-    return std::move(imported.model);
-  };
-  Result<ConversionResult> conversion = check_conversion(graph, options.dimensions, model, convert);
-  if (conversion) verification.conversion = std::move(*conversion);
-  else verification.unverified = conversion.error();
-  return verification;
-}
-
-std::string scientific(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.2g", value);
-  return text;
-}
-
-std::string text_of(const Int8Conversion& result) {
-  return "conversion beside the ONNX graph: " + counted(result.examples, "random example") + ",\n  " +
-         std::to_string(result.apart) + " of " + counted(result.numbers, "number") + " more than a step of " +
-         scientific(result.step) + " off (allowed: " + std::to_string(kApartPerThousandMax) +
-         " of 1000),\n  the largest difference " + scientific(result.largest) +
-         " (allowed: " + scientific(kStepsApartMax * result.step) + ")\n";
-}
-
-std::string text_of(const ConversionResult& result) {
-  return "conversion beside the ONNX graph: " + counted(result.examples, "random example") + ", output " +
-         printable(result.output) + ":\n  largest difference " + scientific(result.absolute) + ", " +
-         scientific(result.relative) + " of the largest value (allowed: " + scientific(kAbsoluteMax) + " + " +
-         scientific(kRelativeMax) + " of it)\n";
-}
-
-// What makes the command fail, if anything does.
-std::optional<Error> fault_of(const Verification& verification) {
-  for (const VerifyResult& v : verification.parts) {
-    if (v.difference <= kDifferenceMax) continue;
-    return Error(ErrorCode::internal,
-                 v.what + ": the model differs from what it should compute by " + std::to_string(v.difference));
-  }
-  if (verification.unverified) return verification.unverified->with_context("the conversion is not verified");
-  if (verification.int8 && !verification.int8->agrees()) {
-    return Error(ErrorCode::internal, "the model does not compute what the ONNX graph does: it differs by up to " +
-                                          scientific(verification.int8->largest) + ", " +
-                                          scientific(verification.int8->largest / verification.int8->step) +
-                                          " steps of its last grid");
-  }
-  if (!verification.conversion || verification.conversion->agrees) return std::nullopt;
-  const ConversionResult& result = *verification.conversion;
-  return Error(ErrorCode::internal, "the model does not compute what the ONNX graph does: output " +
-                                        printable(result.output) + " differs by " + scientific(result.absolute) +
-                                        "; the first tensor that differs is " + printable(result.first_tensor) +
-                                        ", of " + printable(result.first_node));
-}
-
 void print_tables(const ModelReport& report, const std::vector<Footprint>& memory, const Verification& verification) {
   Table layers({{"LAYER"}, {"OP"}, {"OUTPUT"}, {"PARAMETERS", Table::Align::right}});
   for (const ModelLayer& layer : report.layers) {
@@ -143,12 +63,7 @@ void print_tables(const ModelReport& report, const std::vector<Footprint>& memor
                      report.output + ", " + format_count(report.parameters) + " parameters, " +
                      format_fixed(report.flops / 1e6, 2) + " million operations an example\n";
   if (!memory.empty()) text += "\n" + figures.text();
-  for (const VerifyResult& v : verification.parts) {
-    text += "\n" + v.what + ": " + counted(v.examples, "example") + ", largest difference " +
-            format_fixed(v.difference * 1e6, 2) + " millionths of the largest value\n";
-  }
-  if (verification.conversion) text += "\n" + text_of(*verification.conversion);
-  if (verification.int8) text += "\n" + text_of(*verification.int8);
+  text += text_of(verification);
   print_text(text);
 }
 
@@ -171,27 +86,14 @@ void print_as_json(const ModelReport& report, const std::vector<Footprint>& memo
                               {"inference_bytes", f.inference ? nlohmann::json(*f.inference) : nullptr},
                               {"training_bytes", f.training ? nlohmann::json(*f.training) : nullptr}});
   }
-  for (const VerifyResult& v : verification.parts) {
-    json["verified"].push_back({{"what", v.what}, {"examples", v.examples}, {"difference", v.difference}});
-  }
-  if (verification.conversion) {
-    const ConversionResult& c = *verification.conversion;
-    json["conversion"] = {{"output", c.output},
-                          {"examples", c.examples},
-                          {"absolute_difference", c.absolute},
-                          {"relative_difference", c.relative},
-                          {"agrees", c.agrees},
-                          {"first_tensor", c.first_tensor}};
-  }
-  if (verification.int8) {
-    const Int8Conversion& c = *verification.int8;
-    json["conversion"] = {{"examples", c.examples},           {"numbers", c.numbers},
-                          {"numbers_apart", c.apart},         {"step", c.step},
-                          {"absolute_difference", c.largest}, {"agrees", c.agrees()}};
-  }
-  if (verification.unverified)
-    json["conversion"] = {{"agrees", false}, {"unverified", verification.unverified->message()}};
+  add_to_json(verification, json);
   print_json(json);
+}
+
+void print_notes(const model_import::ImportedModel& import) {
+  constexpr int kColumns = 80, kIndent = 6;
+  for (const std::string& note : import.notes)
+    print_text(wrapped("note: " + printable(note), kColumns, kIndent) + "\n");
 }
 
 ExitCode fail(const char* command, const Error& error, ExitCode code) {
@@ -199,26 +101,24 @@ ExitCode fail(const char* command, const Error& error, ExitCode code) {
   return code;
 }
 
-// A QDQ graph: what answers is the file in int8.
-ExitCode convert_int8(ByteView file, const model_import::ImportedModel& import, const ConvertOptions& options) {
-  const Result<Int8Model> model = open_int8_model(import.model);
+// Integers with grids of their own: what answers is the file in int8.
+ExitCode convert_int8(ByteView file, const ForeignModel& foreign, const ConvertOptions& options) {
+  const Result<Int8Model> model = open_int8_model(foreign.imported.model);
   if (!model) return fail("model convert", model.error().with_context(options.from), ExitCode::usage);
   Verification verification;
   if (options.verifies) {
-    const Result<model_import::Graph> graph = graph_of(file, options.output);
-    if (!graph) return fail("model convert", graph.error(), ExitCode::usage);
-    const Result<Int8Conversion> checked = check_int8_conversion(*graph, options.dimensions, *model);
-    if (checked) verification.int8 = *checked;
-    else verification.unverified = checked.error();
+    Result<Verification> results = verify_int8(*model, foreign, file, options);
+    if (!results) return fail("model convert", results.error(), ExitCode::usage);
+    verification = std::move(*results);
   }
-  if (const Status written = os::write_file_atomically(options.to, import.model); !written) {
+  if (const Status written = os::write_file_atomically(options.to, foreign.imported.model); !written) {
     return fail("model convert", written.error(), ExitCode::failure);
   }
   if (options.as_json) {
-    print_as_json(inspect(model->exact), {}, verification, import);
+    print_as_json(inspect(model->exact), {}, verification, foreign.imported);
   } else {
     print_tables(inspect(model->exact), {}, verification);
-    for (const std::string& note : import.notes) print_text("note: " + printable(note) + "\n");
+    print_notes(foreign.imported);
     print_text("it computes in int8, with the scales, zeros and integers of the graph\n");
   }
   if (const std::optional<Error> fault = fault_of(verification))
@@ -232,19 +132,20 @@ ExitCode convert_model(const ConvertOptions& options) {
   if (const Status distinct = distinct_files({{"FILE", options.from}}, {{"-o", options.to}}); !distinct) {
     return fail("model convert", distinct.error(), ExitCode::usage);
   }
-  const Result<Bytes> file = os::read_file(options.from, model_import::kOnnxFileBytesMax);
+  const Result<Bytes> file = os::read_file(options.from, kForeignFileBytesMax);
   if (!file) return fail("model convert", file.error(), ExitCode::usage);
-  Result<model_import::ImportedModel> import = model_import::import_onnx(*file, {.dimensions = options.dimensions,
-                                                                                 .output = options.output,
-                                                                                 .constant = options.constant,
-                                                                                 .trainable = options.trainable});
-  if (!import) return fail("model convert", import.error().with_context(options.from), ExitCode::usage);
-  if (computes_in_int8(import->model)) return convert_int8(*file, *import, options);
+  Result<ForeignModel> foreign = import_foreign(*file, {.dimensions = options.dimensions,
+                                                        .output = options.output,
+                                                        .constant = options.constant,
+                                                        .trainable = options.trainable});
+  if (!foreign) return fail("model convert", foreign.error().with_context(options.from), ExitCode::usage);
+  if (foreign->is_int8) return convert_int8(*file, *foreign, options);
+  const model_import::ImportedModel* const import = &foreign->imported;
   const Result<Model> model = Model::load(import->model);
   if (!model) return fail("model convert", model.error().with_context(options.from), ExitCode::usage);
   Verification verification;
   if (options.verifies) {
-    Result<Verification> results = verify(*model, *file, options);
+    Result<Verification> results = verify(*model, *foreign, *file, options);
     if (!results) return fail("model convert", results.error(), ExitCode::usage);
     verification = std::move(*results);
   }
@@ -253,9 +154,7 @@ ExitCode convert_model(const ConvertOptions& options) {
   }
   if (options.as_json) print_as_json(inspect(*model), footprints(*model), verification, *import);
   else print_tables(inspect(*model), footprints(*model), verification);
-  for (const std::string& note : import->notes) {
-    if (!options.as_json) print_text("note: " + printable(note) + "\n");
-  }
+  if (!options.as_json) print_notes(*import);
   if (const std::optional<Error> fault = fault_of(verification))
     return fail("model convert", *fault, ExitCode::failure);
   return ExitCode::ok;
@@ -290,11 +189,18 @@ ExitCode export_model(const ExportOptions& options) {
   return ExitCode::ok;
 }
 
-Result<Bytes> model_from_onnx(const std::string& path) {
-  COT_ASSIGN(const Bytes file, os::read_file(path, model_import::kOnnxFileBytesMax));
-  Result<model_import::ImportedModel> import = model_import::import_onnx(file);
-  if (!import) return import.error().with_context(path);
-  return std::move(import->model);
+bool is_foreign_model(const std::string& path) {
+  constexpr size_t kMarkAt = 4;  // TFLite's identifier
+  char first[kMarkAt + 4] = {};
+  std::ifstream(path, std::ios::binary).read(first, sizeof(first));
+  return path.ends_with(".onnx") || std::string_view(first + kMarkAt, 4) == "TFL3";
+}
+
+Result<Bytes> model_from_foreign(const std::string& path) {
+  COT_ASSIGN(const Bytes file, os::read_file(path, kForeignFileBytesMax));
+  Result<ForeignModel> foreign = import_foreign(file);
+  if (!foreign) return foreign.error().with_context(path);
+  return std::move(foreign->imported.model);
 }
 
 }  // namespace coterie

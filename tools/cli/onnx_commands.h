@@ -1,5 +1,5 @@
-// coterie model convert, coterie model export: ONNX on this machine. In a build without ONNX both are
-// no_onnx_commands.cc, which only says so.
+// coterie model convert, coterie model export: models of other programs on this machine. In a build without ONNX both
+// are no_onnx_commands.cc, which only says so.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@ namespace coterie {
 struct ConvertOptions {
   std::string from, to;
   std::map<std::string, int64_t> dimensions;
-  std::string output;                            // of the ONNX model; empty: its first
+  std::string output;                            // of the file's outputs; empty: its first
   std::vector<std::string> constant, trainable;  // patterns of names: import_graph.h
   bool verifies = false;
   bool as_json = false;
 };
-// Prints layers, parameters and the memory of inference and training at batch 1, 8 and 32; with --verify what
-// the model computes beside an interpreter of the ONNX graph (conversion_check.h), the reference kernels, and the
-// stored test data beside the ONNX file; of a QDQ graph the first alone (int8_conversion.h). A difference above those
-// limits is a failure, and so is a graph that the interpreter does not know: the file is written all the same.
+// ONNX or TFLite, as the bytes say. Prints layers, parameters and the memory of inference and training at batch 1, 8
+// and 32; with --verify what the model computes beside an interpreter of the graph (conversion_check.h), a TFLite
+// file itself (tflite_conversion.h), the reference kernels, and the stored test data beside an ONNX file; of what
+// computes in int8 the first two alone (int8_conversion.h). A difference above those limits is a failure, and so is a
+// graph that the interpreter does not know: the file is written all the same.
 ExitCode convert_model(const ConvertOptions& options);
 
 struct ExportOptions {
@@ -32,7 +33,9 @@ struct ExportOptions {
 };
 ExitCode export_model(const ExportOptions& options);
 
-// The model file that an ONNX file becomes, as model convert makes it without options. Errors name the file.
-Result<Bytes> model_from_onnx(const std::string& path);
+// Whether the file is a model of another program: its name ends with .onnx, or its bytes say TFLite.
+bool is_foreign_model(const std::string& path);
+// The model file that such a one becomes, as model convert makes it without options. Errors name the file.
+Result<Bytes> model_from_foreign(const std::string& path);
 
 }  // namespace coterie

@@ -5,6 +5,7 @@
 
 #include "base/os/file.h"
 #include "device_sdk/runtime/int8/int8_model.h"
+#include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/model_import/onnx/graphs.h"
 #include "tests/unit/tools/run_command.h"
@@ -75,6 +76,19 @@ TEST_F(ModelConvertCommand, SaysHowAFileInInt8WasVerified) {
   EXPECT_EQ(json["conversion"]["numbers_apart"], 0);
   EXPECT_LE(json["conversion"]["absolute_difference"].get<double>(), json["conversion"]["step"].get<double>());
   EXPECT_FALSE(nlohmann::json::parse(convert({"-o", path("net.cotf"), "--json"}).out).contains("conversion"));
+}
+
+// Whatever the file is called.
+TEST_F(ModelConvertCommand, SaysHowATfliteFileWasVerified) {
+  for (const std::string& seed : {"hand-floats", "hand-int8"}) {
+    const std::string file = source_dir() + "/tests/fuzz/corpus/tflite/" + seed;
+    const CommandOutcome said = run_command({"model", "convert", file, "-o", path("lite.cotf"), "--verify"});
+    ASSERT_EQ(said.code, ExitCode::ok) << said.out << said.err;
+    EXPECT_THAT(said.out, HasSubstr("conversion beside the TFLite graph: "));
+    EXPECT_THAT(said.out, HasSubstr("model beside the file itself, computed as TensorFlow Lite does:\n  24 random"));
+    const CommandOutcome json = run_command({"model", "convert", file, "-o", path("lite.cotf"), "--verify", "--json"});
+    EXPECT_EQ(nlohmann::json::parse(json.out)["file"]["agrees"], true);
+  }
 }
 
 TEST_F(ModelConvertCommand, TheModelIsNotTheGraph) {
