@@ -1,5 +1,6 @@
 """ONNX through the program `coterie`, and what is said without it."""
 import os
+import pathlib
 import unittest
 from unittest import mock
 
@@ -26,6 +27,17 @@ class Onnx(support.Folder, unittest.TestCase):
                 self.skipTest("this coterie was built without ONNX")
             raise
         np.testing.assert_allclose(Model.from_onnx(place).predict(images), self.model.predict(images), rtol=1e-5, atol=1e-6)
+
+    def test_tflite_comes_in(self):
+        seed = pathlib.Path(__file__).resolve().parent.parent / "fuzz" / "corpus" / "tflite" / "hand-floats"
+        try:
+            model = Model.from_tflite(seed)
+        except coterie.CoterieError as error:
+            if "has no ONNX" in error.text:
+                self.skipTest("this coterie was built without ONNX")
+            raise
+        answers = model.predict(np.zeros((2, 4, 4, 1), np.float32))
+        np.testing.assert_allclose(answers.sum(axis=1), [1, 1], rtol=1e-6)  # a softmax
 
     def test_what_the_program_says_comes_out(self):
         (self.folder / "bad.onnx").write_bytes(b"nothing")

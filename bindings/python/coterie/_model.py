@@ -62,7 +62,7 @@ class Model(Handle):
     _kind = "model"
 
     def __init__(self, pointer: ctypes.c_void_p):
-        """Not to be called: load, from_bytes, from_onnx, train and Trainer.model make models."""
+        """Not to be called: load, from_bytes, from_onnx, from_tflite, train and Trainer.model make models."""
         super().__init__(pointer)
 
     @classmethod
@@ -83,6 +83,12 @@ class Model(Handle):
         `program`, $COTERIE_PROGRAM or `coterie` on PATH. `dims`: sizes of dimensions that the model leaves open.
         FileNotFoundError: there is no such program. CoterieError: what it says."""
         return cls.from_bytes(_onnx.convert(path, dims or {}, output, constant, trainable, program))
+
+    @classmethod
+    def from_tflite(cls, path: StrPath, *, dims: Mapping[str, int] | None = None, output: str | None = None,
+                    constant: Sequence[str] = (), trainable: Sequence[str] = (), program: StrPath | None = None) -> Model:
+        """A TFLite model; as from_onnx. One that computes in int8 cannot be opened here: CoterieError."""
+        return cls.from_onnx(path, dims=dims, output=output, constant=constant, trainable=trainable, program=program)
 
     def to_onnx(self, path: StrPath, *, program: StrPath | None = None) -> None:
         """Writes an ONNX model (opset 17), by `coterie model export`; as from_onnx."""
