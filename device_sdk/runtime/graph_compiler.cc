@@ -58,15 +58,18 @@ Result<CompiledModel> GraphCompiler::run() {
   add_stored_tensors(compiled);
   emit_forward();
   compiled.output = values_[graph_.output];
-  if (settings_.purpose != Purpose::train) program_.read_after(compiled.output);
-  if (settings_.purpose == Purpose::evaluate || settings_.purpose == Purpose::train) {
+  const bool trains = settings_.purpose == Purpose::train;
+  const bool takes_gradient =
+      settings_.purpose == Purpose::differentiate || (trains && settings_.takes_output_gradient);
+  if (!trains || takes_gradient) program_.read_after(compiled.output);
+  if (settings_.purpose == Purpose::evaluate || (trains && !takes_gradient)) {
     COT_TRY(emit_loss_behind(compiled));
   }
-  if (settings_.purpose == Purpose::differentiate) {
+  if (takes_gradient) {
     compiled.output_gradient = gradients_[graph_.output] = new_whole_gradient(graph_.output);
     program_.fill_before(compiled.output_gradient);
   }
-  if (settings_.purpose == Purpose::train || settings_.purpose == Purpose::differentiate) emit_backward();
+  if (trains || takes_gradient) emit_backward();
   keep_differentiated(compiled);
   // When all steps are known: what is prepared once, and read in a later phase, must not lie where a step writes.
   program_.keep_prepared();
@@ -87,7 +90,8 @@ Status GraphCompiler::check_differentiated() const {
       return Error(ErrorCode::invalid_argument, "a gradient is of float32 inputs and of what ops write in float32");
     }
   }
-  if (settings_.purpose == Purpose::differentiate && types_[graph_.output].type != DataType::float32) {
+  const bool takes_gradient = settings_.purpose == Purpose::differentiate || settings_.takes_output_gradient;
+  if (takes_gradient && types_[graph_.output].type != DataType::float32) {
     return Error(ErrorCode::invalid_argument, "the model's output is not float32: it has no gradient");
   }
   return {};

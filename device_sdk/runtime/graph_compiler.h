@@ -45,7 +45,9 @@ struct CompileSettings {
   std::span<const float> gradient_offset = {};  // TrainOptions; outlives the program
   std::vector<bool> is_trainable = {};          // per tensor; empty: every parameter that is not frozen
   std::vector<ChannelRange> channels = {};      // per tensor: those of a parameter that are trained; empty: all of all
-  std::vector<uint32_t> differentiated = {};    // of differentiate: float32 tensors, inputs or what ops write
+  std::vector<uint32_t> differentiated = {};    // float32 tensors, inputs or what ops write, whose gradients are kept
+  // For train: the loss lies elsewhere, and the caller fills the output's gradient in front of backward.
+  bool takes_output_gradient = false;
   uint64_t arena_bytes_max = 0;
   Storage storage = Storage::float32;
   uint64_t planned_bytes_max = 0;  // steps run again to need no more (fit_program.h); 0: no limit
@@ -64,8 +66,9 @@ struct CompiledModel {
   BufferId output = kNoBuffer;   // may be read after forward, unless training
   BufferId target = kNoBuffer;   // the loss's, where there is one. May be read after evaluation
   uint64_t target_elements = 0;  // of one example
-  // What differentiate adds: a gradient to be filled before forward, in the output's shape; and each tensor's value and
-  // gradient, to be read after backward. kNoBuffer: the output does not depend on it, or not in a way that has a slope.
+  // What differentiate and takes_output_gradient add: a gradient to be filled before backward, in the output's shape;
+  // and each differentiated tensor's value and gradient, to be read after backward. kNoBuffer: the output does not
+  // depend on it, or not in a way that has a slope.
   BufferId output_gradient = kNoBuffer;
   struct Differentiated {
     BufferId value = kNoBuffer, gradient = kNoBuffer;
