@@ -63,6 +63,25 @@ def vertical_wire():
     yield "regression", b"\x07CVR1" + struct.pack("<Idddd", 1, 0, 0, 1, 0.5)
 
 
+def split_network():
+    """What each first byte of split_target.cc chooses: tensors of 3 numbers a row, a checkpoint, a part, two parties."""
+    ranges = struct.pack("<6f", -1, 1, 0, 0, 0.25, 4)
+    yield "float32", b"\x00" + struct.pack("<12f", *range(12))
+    yield "not-finite", b"\x00" + struct.pack("<3f", 1, float("nan"), 2)
+    yield "int8", b"\x01" + ranges + bytes(range(12))
+    yield "bit1", b"\x02" + ranges + b"\x01\x07\x00\x05"
+    yield "bit1-behind", b"\x02" + ranges + b"\x09"
+    yield "checkpoint", b"\x03" + struct.pack("<I", 4) + bytes(32) + struct.pack("<QQ", 2, 1) + struct.pack("<ffd", 1, 2, 3)
+    settings = bytes([0, 1, 1, 0, 0, 0, 0, 0]) + struct.pack("<9I", 0, 3, 0, 4, 16, 2, 4, 1, 64) + struct.pack(
+        "<4d", 0.01, 0, 0, 0)
+    columns = struct.pack("<II", 0, 1) + struct.pack("<ddI", 0.5, 2, 0)
+    yield "part", b"\x04CVS1" + settings + columns + struct.pack("<I", 4) + b"COTF"
+    for network in range(4):
+        for flights in range(2):
+            yield f"pair-{network}-{flights}", b"\x05" + bytes([network, network % 3, flights, 3 * flights]) + bytes([11] * 40)
+    yield "pair-changed", b"\x05" + bytes([0, 0, 0, 0, 11, 11, 11, 3, 9, 77, 11])
+
+
 def delta_frame(bits, payload):
     """A frame of the kind model_delta, of a base that nobody has."""
     vtable = struct.pack("<HHHHH", 10, 72, 4, 36, 68)
@@ -111,6 +130,8 @@ def main():
             write(target, f"events-{number}", random.Random(f"{target} {number}").randbytes(40 * number))
     for name, content in vertical_wire():
         write("vertical_wire", name, content)
+    for name, content in split_network():
+        write("split", name, content)
     for name, content in model_deltas():
         write("model_delta", name, content)
         write("model_delta", f"{name}-cut", content[: len(content) * 2 // 3])
