@@ -1,5 +1,9 @@
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
@@ -30,6 +34,8 @@ constexpr const char* kDemoExamples =
     "  coterie vertical demo --trees 20 --depth 4\n"
     "  coterie vertical demo --model logistic --epochs 100\n"
     "  coterie vertical demo --model linear  ridge regression in closed form\n"
+    "  coterie vertical demo --model split --network deepfm --in-flight 4\n"
+    "  coterie vertical demo --model split --protection max_norm --activations int8\n"
     "  coterie vertical demo --label-table mine.csv --feature-table theirs.csv\n\n"
     "Tables are CSV files with a header: a column id, at the label party a column\n"
     "label of 0 and 1 (--model linear: any numbers), and columns of numbers\n"
@@ -37,8 +43,9 @@ constexpr const char* kDemoExamples =
     "id.\n\n"
     "Exit codes: 0 trained, and each score equals that of one table (a logistic\n"
     "regression: the log loss is at most 0.003 above its; a linear one: but for\n"
-    "rounding); 1 failed, 2 usage or bad data, 130 interrupted (nothing is left\n"
-    "behind).";
+    "rounding; a split network: the AUC is at most 0.02 below its, and with noise or\n"
+    "turned labels it is not judged); 1 failed, 2 usage or bad data, 130\n"
+    "interrupted (nothing is left behind).";
 
 constexpr const char* kPartyExamples =
     "  coterie vertical party --config label.json\n\n"
@@ -60,8 +67,8 @@ constexpr const char* kPredictExamples =
     "  coterie vertical predict --config label.json\n\n"
     "Both parties run it. The configuration is the one of `coterie vertical party`\n"
     "and has a \"model\" beside: the model.part that the training left at this party.\n"
-    "The manifest's kind is vertical_trees_prediction, vertical_logistic_prediction\n"
-    "or vertical_linear_prediction, and its \"model\" is the SHA-256 of the manifest\n"
+    "The manifest's kind is vertical_trees_prediction, vertical_logistic_prediction,\n"
+    "vertical_linear_prediction or vertical_split_prediction, and its \"model\" is the SHA-256 of the manifest\n"
     "that the model was trained by. It is submitted and approved as a training is.\n"
     "Tables need no labels. The label party gets scores.csv: a score for each\n"
     "person whom both tables have.\n\n"
@@ -108,38 +115,86 @@ void add_party_task(CLI::App& command, Invocation& invocation, PartyTask task) {
       [&invocation, config, task] { invocation.run = [config, task] { return run_party_command(*config, task); }; });
 }
 
+// The words in the order of the choice's numbers.
+template <typename Choice>
+CLI::Option* add_choice(CLI::App& demo, const char* name, Choice& value, const std::vector<std::string>& words,
+                        const char* description) {
+  const auto choose = [&value, words](const std::string& word) {
+    value = static_cast<Choice>(std::ranges::find(words, word) - words.begin());
+  };
+  return demo.add_option_function<std::string>(name, choose, description)->check(one_of(words));
+}
+
+std::vector<CLI::Option*> add_split_options(CLI::App& demo, vertical::SplitSettings& split) {
+  using namespace vertical;
+  return {add_choice(demo, "--network", split.network, {"mlp", "wide_deep", "deepfm", "two_tower"},
+                     "mlp, wide_deep, deepfm or two_tower"),
+          demo.add_option("--cut", split.cut, "numbers of a person at a network's cut")
+              ->check(between<uint32_t>(1, kSplitWidthMax)),
+          demo.add_option("--in-flight", split.in_flight, "batches of a network whose gradients are still to come")
+              ->check(between<uint32_t>(1, kInFlightMax)),
+          add_choice(demo, "--activations", split.activations, {"float32", "int8", "bit1"},
+                     "float32, int8 or bit1: numbers forward"),
+          add_choice(demo, "--gradients", split.gradients, {"float32", "int8"}, "float32 or int8: numbers back"),
+          add_choice(demo, "--protection", split.protection, {"none", "max_norm", "marvell"},
+                     "none, max_norm or marvell: noise on gradients"),
+          demo.add_option("--label-epsilon", split.label_epsilon, "turn labels at random, once; 0: do not")
+              ->check(between<double>(0, kLabelEpsilonMax)),
+          demo.add_option("--activation-clip", split.activation_clip, "norm of a person's numbers at most; 0: any")
+              ->check(between<double>(0, 1000)),
+          demo.add_option("--activation-noise", split.activation_noise, "deviation of noise on them, over that norm")
+              ->check(between<double>(0, kActivationNoiseMax))};
+}
+
 // What it returns settles the model once all is parsed: settings of one are refused beside the other.
 std::function<void()> add_demo_models(CLI::App& demo, VerticalDemoOptions& options) {
   const auto model = std::make_shared<std::string>("trees");
-  demo.add_option("--model", *model, "trees, logistic or linear (regressions)")
+  demo.add_option("--model", *model, "trees, logistic or linear (regressions), or split (a network)")
       ->capture_default_str()
-      ->check(one_of({"trees", "logistic", "linear"}));
+      ->check(one_of({"trees", "logistic", "linear", "split"}));
   const std::vector<CLI::Option*> of_trees = {
       demo.add_option("--trees", options.trees, "trees to train")->check(between<uint32_t>(1, 1000)),
       demo.add_option("--depth", options.depth, "of a tree")->check(between<uint32_t>(1, 8)),
       demo.add_option("--bins", options.bins, "of a column, for trees")->check(between<uint32_t>(2, 256))};
   vertical::RegressionSettings& logistic = options.logistic;
   const std::vector<CLI::Option*> of_logistic = {
-      demo.add_option("--epochs", logistic.epochs, "of a regression")
+      demo.add_option("--epochs", logistic.epochs, "of a regression; 20 for a network unless said")
           ->check(between<uint32_t>(1, vertical::kRegressionEpochsMax)),
-      demo.add_option("--batch", logistic.batch, "people of a step of a regression")
+      demo.add_option("--batch", logistic.batch, "people of a step; 64 for a network unless said")
           ->check(between<uint32_t>(vertical::kRegressionBatchMin, vertical::kRegressionBatchMax)),
-      demo.add_option("--rate", logistic.rate, "of a regression's gradient descent")
+      demo.add_option("--rate", logistic.rate, "of gradient descent; 0.01 for a network unless said")
           ->check(between<double>(vertical::kRegressionRateMin, vertical::kRegressionRateMax)),
       demo.add_option("--lambda", logistic.lambda, "how much a regression's weights are pulled to 0")
           ->check(between<double>(0, vertical::kRegressionLambdaMax))};
-  for (const auto& all : {of_trees, of_logistic}) {
+  const std::vector<CLI::Option*> of_split = add_split_options(demo, options.split);
+  for (const auto& all : {of_trees, of_logistic, of_split}) {
     for (CLI::Option* option : all) option->capture_default_str();
   }
-  return [&options, model, of_trees, of_logistic] {
-    const bool is_trees = *model == "trees", is_linear = *model == "linear";
-    options.model = is_trees ? VerticalModel::trees : is_linear ? VerticalModel::linear : VerticalModel::logistic;
+  return [&options, model, of_trees, of_logistic, of_split] {
+    const bool is_trees = *model == "trees", is_linear = *model == "linear", is_split = *model == "split";
+    options.model = is_split    ? VerticalModel::split
+                    : is_trees  ? VerticalModel::trees
+                    : is_linear ? VerticalModel::linear
+                                : VerticalModel::logistic;
     std::vector<CLI::Option*> of_others = is_trees ? of_logistic : of_trees;
+    if (is_split) {
+      of_others.push_back(of_logistic.back());  // lambda
+      // The others have one name for both, and another value where none is given.
+      if (of_logistic[0]->count() > 0) options.split.epochs = options.logistic.epochs;
+      if (of_logistic[1]->count() > 0) options.split.batch = options.logistic.batch;
+      if (of_logistic[2]->count() > 0) options.split.rate = options.logistic.rate;
+    } else {
+      of_others.insert(of_others.end(), of_split.begin(), of_split.end());
+    }
     // Without its last one, lambda.
     if (is_linear) of_others.insert(of_others.end(), of_logistic.begin(), of_logistic.end() - 1);
     for (const CLI::Option* option : of_others) {
       if (option->count() == 0) continue;
       throw CLI::ValidationError(option->get_name(), "is no setting of --model " + *model);
+    }
+    if (!is_split) return;
+    if (const Status status = vertical::check_split_settings(options.split); !status) {
+      throw CLI::ValidationError("--model split", std::string(status.error().message()));
     }
   };
 }

@@ -1,10 +1,12 @@
 #include "tools/vertical/demo_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/table.h"
 #include "tools/cli/wrap.h"
+#include "vertical/split/cut_tensor.h"
 
 namespace coterie {
 namespace {
@@ -34,7 +36,10 @@ std::string quality_table(const VerticalDemoResult& result) {
     if (is_linear) return table.add({name, format_fixed(quality.rmse, 6)});
     table.add({name, format_fixed(quality.auc, 4), format_fixed(quality.log_loss, 4)});
   };
-  add(result.terms.is_regression() ? "both parties, on shares" : "both parties, encrypted", result.together);
+  add(result.terms.is_split()        ? "both parties, split"
+      : result.terms.is_regression() ? "both parties, on shares"
+                                     : "both parties, encrypted",
+      result.together);
   add("one table of all columns", result.pooled);
   add("label party alone", result.alone);
   return table.text();
@@ -48,6 +53,17 @@ nlohmann::ordered_json quality_json(const VerticalDemoResult& result, const Scor
 // How much worse than one table's; below 0 where it is better.
 double log_loss_excess(const VerticalDemoResult& result) { return result.together.log_loss - result.pooled.log_loss; }
 
+double auc_loss(const VerticalDemoResult& result) { return result.pooled.auc - result.together.auc; }
+
+// Bytes of a step of a whole batch, each way, by the formula.
+std::string split_bytes_text(const VerticalDemoResult& result) {
+  const vertical::SplitSettings& split = result.terms.split;
+  const size_t width = cut_width(split), rows = std::min<uint64_t>(split.batch, result.label.trained);
+  return "A step of " + format_count(rows) + " people with " + counted(width, "number") +
+         " at the cut: " + format_bytes(cut_message_bytes(rows, width, split.activations)) + " forward, " +
+         format_bytes(cut_message_bytes(rows, width, split.gradients)) + " back.\n";
+}
+
 std::string comparison_text(const VerticalDemoResult& result) {
   const uint64_t held_out = result.label.held_out;
   if (result.terms.is_linear()) {
@@ -55,6 +71,12 @@ std::string comparison_text(const VerticalDemoResult& result) {
                                           : "The scores are not the one table's") +
            ": the largest difference\nis " + format_fixed(result.score_gap * 1e6, 3) +
            " millionths of the labels' deviation, at most one is good.\n";
+  }
+  if (result.terms.is_split()) {
+    if (!result.is_compared()) return "Noise or turned labels keep it from being as good as one table.\n";
+    const std::string gap = format_fixed(std::abs(auc_loss(result)), 4);
+    return "The AUC is " + gap + (auc_loss(result) > 0 ? " below" : " above") + " the one table's, at most " +
+           format_fixed(kSplitAucLossMax, 2) + " below it is good:\neach network began at weights of its own.\n";
   }
   if (result.terms.is_regression()) {
     const double excess = log_loss_excess(result);
@@ -72,6 +94,7 @@ std::string comparison_text(const VerticalDemoResult& result) {
 }  // namespace
 
 bool VerticalDemoResult::is_pooled() const {
+  if (terms.is_split()) return !is_compared() || auc_loss(*this) <= kSplitAucLossMax;
   if (terms.is_linear()) return score_gap <= kLinearScoreGapMax;
   return terms.is_regression() ? log_loss_excess(*this) <= kRegressionLogLossExcessMax : equal_scores == label.held_out;
 }
@@ -83,6 +106,7 @@ std::string demo_text(const VerticalDemoResult& result, const std::string& folde
                      "\n        trained on " + format_count(result.label.trained) + ", held out " +
                      format_count(held_out) + "\n\n";
   text += stages_table(result) + "\n" + quality_table(result) + comparison_text(result);
+  if (result.terms.is_split()) text += split_bytes_text(result);
   text += "\nWhat each party learned of the other, by row of the ledger\n";
   for (const LedgerRow& row : ledger_rows(result.label, true, result.terms)) {
     text += row.id + " " + row.stage + "\n";
@@ -124,7 +148,11 @@ std::string demo_metrics(const VerticalDemoResult& result) {
                                  {"pooled", quality_json(result, result.pooled)},
                                  {"label_party_alone", quality_json(result, result.alone)},
                                  {"seconds", result.seconds}};
-  if (result.terms.is_regression()) {
+  if (result.terms.is_split()) {
+    json["network"] = split_network_name(result.terms.split.network);
+    json["epochs"] = result.terms.split.epochs;
+    json["losses"] = result.label.losses;
+  } else if (result.terms.is_regression()) {
     if (result.terms.is_linear()) {
       json["score_gap"] = result.score_gap;
     } else {

@@ -21,6 +21,11 @@ struct VerticalDemoResult {
   double score_gap = 0;       // score_gap() of the pooled training's scores
   double seconds = 0;
 
+  // Whether nothing keeps a split network from being as good as one table's: no noise, no turned label.
+  bool is_compared() const {
+    return !terms.is_split() || !(terms.split.hides_labels() || terms.split.hides_features());
+  }
+  // A split network begins at weights of its own: its AUC may be a little below. One with protection is not judged.
   // Trees give the same bits as one table. A logistic regression's sigmoid is not quite the exact one: it may be
   // better, and a little worse. A linear regression's numbers are the same but for rounding.
   bool is_pooled() const;
@@ -28,6 +33,8 @@ struct VerticalDemoResult {
 
 // How far a regression's log loss on held-out people may be above the pooled one's.
 inline constexpr double kRegressionLogLossExcessMax = 0.003;
+// How far a split network's AUC on held-out people may be below the one table's.
+inline constexpr double kSplitAucLossMax = 0.02;
 // The score_gap() of a linear regression at most.
 inline constexpr double kLinearScoreGapMax = 1e-6;
 

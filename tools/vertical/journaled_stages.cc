@@ -66,6 +66,19 @@ Status JournaledTraining::receive(const Message& message) {
   return is_before ? Status() : journal_.hear_step(name, reader.rest());
 }
 
+Status JournaledSplit::receive(const Message& message) {
+  const uint32_t step = training_.steps_done();
+  COT_TRY(training_.receive(message));
+  // It has taken the message, which is then that step's; what it answers is only said by next().
+  COT_TRY(journal_.hear_step({.stage = StageId::training, .part = message.kind, .unit = step}, message.payload));
+  if (const auto checkpoint = training_.take_checkpoint()) return journal_.put_checkpoint(kept(*checkpoint));
+  return {};
+}
+
+JournalCheckpoint kept(const SplitCheckpoint& checkpoint) {
+  return {.unit = checkpoint.steps, .state = checkpoint.said, .bytes = write_split_checkpoint(checkpoint)};
+}
+
 JournalCheckpoint kept(const RegressionCheckpoint& checkpoint) {
   return {.unit = checkpoint.steps, .state = checkpoint.opened, .bytes = write_regression_checkpoint(checkpoint)};
 }

@@ -6,6 +6,7 @@
 
 #include "tools/vertical/party_journal.h"
 #include "vertical/regression/train_regression.h"
+#include "vertical/split/train_split.h"
 #include "vertical/stage/stage.h"
 #include "vertical/trees/train_trees.h"
 #include "vertical/trees/tree_checkpoint.h"
@@ -77,6 +78,22 @@ class JournaledTraining final : public vertical::OrderedStage {
   bool has_columns_ = false;
 };
 
+// A split network's training, likewise: noise of a step is the same in each meeting, so that a peer which could say
+// other numbers would take it off by comparing, or ask for the gradients of as many numbers as it likes.
+class JournaledSplit final : public vertical::Stage {
+ public:
+  JournaledSplit(vertical::SplitTraining& training, PartyJournal& journal) : training_(training), journal_(journal) {}
+
+  std::optional<vertical::Message> next() override { return training_.next(); }
+  Status receive(const vertical::Message& message) override;
+  bool done() const override { return training_.done(); }
+
+ private:
+  vertical::SplitTraining& training_;
+  PartyJournal& journal_;
+};
+
+JournalCheckpoint kept(const vertical::SplitCheckpoint& checkpoint);
 JournalCheckpoint kept(const vertical::RegressionCheckpoint& checkpoint);
 JournalCheckpoint kept(const vertical::LabelTreeCheckpoint& checkpoint);
 JournalCheckpoint kept(const vertical::FeatureTreeModel& trees);

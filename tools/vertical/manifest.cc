@@ -7,6 +7,7 @@
 
 #include "fl_server/json/json_reader.h"
 #include "secure/crypto/sha256.h"
+#include "tools/vertical/split_json.h"
 #include "vertical/coordinator/job_record.h"
 
 namespace coterie {
@@ -27,14 +28,16 @@ void read_hex(JsonReader& reader, const char* key, std::array<uint8_t, kBytes>& 
   std::ranges::copy(*bytes, value.begin());
 }
 
-constexpr std::array<std::string_view, kVerticalModels> kModelNames = {"trees", "logistic", "linear"};
+constexpr std::array<std::string_view, kVerticalModels> kModelNames = {"trees", "logistic", "linear", "split"};
 // A kind's number: the model, and kVerticalModels more for a prediction.
 constexpr std::array<std::string_view, 2 * kVerticalModels> kKinds = {"vertical_trees",
                                                                       "vertical_logistic",
                                                                       "vertical_linear",
+                                                                      "vertical_split",
                                                                       "vertical_trees_prediction",
                                                                       "vertical_logistic_prediction",
-                                                                      "vertical_linear_prediction"};
+                                                                      "vertical_linear_prediction",
+                                                                      "vertical_split_prediction"};
 
 size_t kind_of(const VerticalManifest& manifest) {
   return static_cast<size_t>(manifest.model) + (manifest.is_prediction() ? kVerticalModels : 0);
@@ -82,9 +85,14 @@ std::string_view vertical_model_name(VerticalModel model) { return kModelNames[s
 
 std::span<const std::string_view> leakage_of(const VerticalManifest& manifest) {
   if (manifest.is_prediction()) {
+    if (manifest.is_split()) return kSplitPredictionLeakage;
     return manifest.is_regression() ? kRegressionPredictionLeakage : kTreesPredictionLeakage;
   }
   if (manifest.is_linear()) return kLinearLeakage;
+  if (manifest.is_split()) {
+    const bool is_protected = manifest.split.hides_labels() || manifest.split.hides_features();
+    return is_protected ? kProtectedSplitLeakage : kSplitLeakage;
+  }
   return manifest.is_regression() ? kRegressionLeakage : kVerticalLeakage;
 }
 
@@ -103,12 +111,6 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
     reader.read("model", manifest.predicts.emplace());
   }
   read_hex(reader, "job", manifest.job);
-  std::vector<std::string> leakage;
-  reader.read("leakage_ack", leakage);
-  if (!std::ranges::equal(leakage, leakage_of(manifest))) {
-    reader.problem("leakage_ack", "must be " + listed_rows(leakage_of(manifest)) +
-                                      ", what such a job tells the parties of each other");
-  }
   JsonReader matching = reader.object("matching");
   read_hex(matching, "salt", manifest.matching.salt);
   matching.read("id_type", manifest.matching.id_type);
@@ -120,11 +122,19 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
       case VerticalModel::trees: read_trees(reader, manifest); break;
       case VerticalModel::logistic: read_logistic(reader, manifest.logistic); break;
       case VerticalModel::linear: read_linear(reader, manifest.linear); break;
+      case VerticalModel::split: read_split(reader, manifest.split); break;
     }
     if (manifest.is_regression() && !reader.has("parties")) {
       reader.problem("parties",
                      "must be there: a regression needs a coordinator as its dealer, which knows the parties by name");
     }
+  }
+  // Behind the settings, which say what is told.
+  std::vector<std::string> leakage;
+  reader.read("leakage_ack", leakage);
+  if (!std::ranges::equal(leakage, leakage_of(manifest))) {
+    reader.problem("leakage_ack", "must be " + listed_rows(leakage_of(manifest)) +
+                                      ", what such a job tells the parties of each other");
   }
   if (reader.has("parties")) {
     JsonReader parties = reader.object("parties");
@@ -143,6 +153,7 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
   COT_TRY(vertical::check_tree_settings(manifest.trees));
   COT_TRY(vertical::check_regression_settings(manifest.logistic));
   COT_TRY(vertical::check_ridge_settings(manifest.linear));
+  COT_TRY(vertical::check_split_settings(manifest.split));
   return manifest;
 }
 
@@ -158,6 +169,8 @@ std::string write_manifest(const VerticalManifest& manifest) {
                                    {"intersection_min", manifest.matching.intersection_min}}}};
   if (manifest.is_prediction()) {
     json["model"] = manifest.predicts->hex();
+  } else if (manifest.is_split()) {
+    json["split"] = split_json(manifest.split);
   } else if (manifest.is_linear()) {
     json["linear"] = {{"lambda", manifest.linear.lambda}};
   } else if (!manifest.is_regression()) {

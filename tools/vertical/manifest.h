@@ -15,6 +15,7 @@
 #include "vertical/psi/psi_settings.h"
 #include "vertical/regression/regression_settings.h"
 #include "vertical/regression/ridge.h"
+#include "vertical/split/split_settings.h"
 #include "vertical/trees/tree_settings.h"
 
 namespace coterie {
@@ -23,12 +24,15 @@ namespace coterie {
 inline constexpr std::array<std::string_view, 3> kVerticalLeakage = {"L1", "L3", "L4"};
 inline constexpr std::array<std::string_view, 3> kRegressionLeakage = {"L1", "L6", "L10"};
 inline constexpr std::array<std::string_view, 3> kLinearLeakage = {"L1", "L11", "L10"};
+inline constexpr std::array<std::string_view, 3> kSplitLeakage = {"L1", "L8", "L12"};
+inline constexpr std::array<std::string_view, 3> kProtectedSplitLeakage = {"L1", "L9", "L12"};
 inline constexpr std::array<std::string_view, 2> kTreesPredictionLeakage = {"L1", "L4"};
 inline constexpr std::array<std::string_view, 2> kRegressionPredictionLeakage = {"L1", "L10"};
+inline constexpr std::array<std::string_view, 2> kSplitPredictionLeakage = {"L1", "L12"};
 inline constexpr uint32_t kVerticalBinsMax = 256;
 
-enum class VerticalModel : uint8_t { trees = 0, logistic = 1, linear = 2 };
-inline constexpr size_t kVerticalModels = 3;
+enum class VerticalModel : uint8_t { trees = 0, logistic = 1, linear = 2, split = 3 };
+inline constexpr size_t kVerticalModels = 4;
 std::string_view vertical_model_name(VerticalModel model);
 
 struct VerticalManifest {
@@ -42,12 +46,14 @@ struct VerticalManifest {
   VerticalModel model = VerticalModel::trees;
   vertical::RegressionSettings logistic;
   vertical::RidgeSettings linear;
+  vertical::SplitSettings split;
   // A prediction: the SHA-256 of the manifest that the model was trained by, whose parts both parties have. It scores
   // all people whom both tables have. None: a training.
   std::optional<Digest> predicts;
 
   bool is_prediction() const { return predicts.has_value(); }
-  bool is_regression() const { return model != VerticalModel::trees; }  // of either kind: it has a dealer
+  bool is_regression() const { return model == VerticalModel::logistic || is_linear(); }  // either has a dealer
+  bool is_split() const { return model == VerticalModel::split; }
   bool is_linear() const { return model == VerticalModel::linear; }
 };
 

@@ -5,8 +5,48 @@
 
 #include "fl_server/json/json_reader.h"
 #include "tools/cli/table.h"
+#include "vertical/split/activation_noise.h"
 
 namespace coterie {
+
+namespace {
+
+// An epsilon of activations that are released so often, or that there is none.
+std::string epsilon_of_activations(const vertical::SplitSettings& split, uint64_t releases) {
+  const Result<double> epsilon = vertical::activation_epsilon(split, releases);
+  return epsilon ? " with noise (epsilon " + format_fixed(*epsilon, 2) + " at delta 1e-6 for a person's vector)"
+                 : " with noise (no epsilon: " + std::string(epsilon.error().message()) + ")";
+}
+
+LedgerRow split_training_row(const PartyReport& report, const vertical::SplitSettings& split) {
+  const std::string on = "on " + format_count(report.trained) + " people and " + counted(split.epochs, "epoch") + ": ";
+  std::string of_labels = "the slope of the loss at the cut for each person, which says its label";
+  if (split.label_epsilon > 0) {
+    of_labels = "the slope of the loss at the cut for each person, of labels turned at random (epsilon " +
+                format_fixed(split.label_epsilon, 2) + " for a label)";
+  } else if (split.protection != vertical::GradientProtection::none) {
+    of_labels = "the slope of the loss at the cut for each person, with noise (" +
+                std::string(gradient_protection_name(split.protection)) + ", no epsilon)";
+  }
+  const std::string numbers = std::to_string(cut_width(split)) + " numbers of each person";
+  const std::string of_features = split.hides_features()
+                                      ? numbers + epsilon_of_activations(split, split.epochs)
+                                      : numbers + " and epoch, from which its columns may be guessed";
+  const bool is_protected = split.hides_labels() || split.hides_features();
+  return {is_protected ? "L9" : "L8", "training", on + of_features, on + of_labels};
+}
+
+LedgerRow split_prediction_row(const VerticalManifest& manifest, const std::string& of, const std::string& who) {
+  if (manifest.is_prediction()) {
+    return {"L12", "prediction", of + "the numbers at the cut, with noise if the model was trained so", who};
+  }
+  return {"L12", "prediction",
+          of + std::to_string(cut_width(manifest.split)) + " numbers at the cut" +
+              (manifest.split.hides_features() ? epsilon_of_activations(manifest.split, 1) : ""),
+          who};
+}
+
+}  // namespace
 
 std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, const VerticalManifest& manifest) {
   const uint64_t label_ids = label_party ? report.ids : report.peer_ids;
@@ -20,9 +60,12 @@ std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, 
   const std::string of = "of " + format_count(scored) + " people: ";
   const std::string who = "which " + format_count(scored) + " people are scored";
   const LedgerRow prediction =
-      manifest.is_regression() ? LedgerRow{"L10", "prediction", of + "what the other's columns add to each score", who}
-                               : LedgerRow{"L4", "prediction", of + "which leaves the other's splits leave open", who};
+      manifest.is_split() ? split_prediction_row(manifest, of, who)
+      : manifest.is_regression()
+          ? LedgerRow{"L10", "prediction", of + "what the other's columns add to each score", who}
+          : LedgerRow{"L4", "prediction", of + "which leaves the other's splits leave open", who};
   if (manifest.is_prediction()) return {matching, prediction};
+  if (manifest.is_split()) return {matching, split_training_row(report, manifest.split), prediction};
   if (manifest.is_linear()) {
     const std::string on = "on " + format_count(report.trained) + " people: ";
     return {matching,
@@ -63,10 +106,10 @@ std::string write_report(const PartyReport& report) {
                       {"bytes_sent", stage.bytes.sent},
                       {"bytes_received", stage.bytes.received}});
   }
-  const nlohmann::ordered_json json = {
-      {"ids", report.ids},         {"peer_ids", report.peer_ids}, {"matched", report.matched},
-      {"trained", report.trained}, {"held_out", report.held_out}, {"dealt_bytes", report.dealt_bytes},
-      {"stages", stages}};
+  const nlohmann::ordered_json json = {{"ids", report.ids},           {"peer_ids", report.peer_ids},
+                                       {"matched", report.matched},   {"trained", report.trained},
+                                       {"held_out", report.held_out}, {"dealt_bytes", report.dealt_bytes},
+                                       {"losses", report.losses},     {"stages", stages}};
   return json.dump(2) + "\n";
 }
 
@@ -82,6 +125,11 @@ Result<PartyReport> parse_report(std::string_view text) {
   reader.read("trained", report.trained);
   reader.read("held_out", report.held_out);
   reader.read("dealt_bytes", report.dealt_bytes);
+  if (const auto losses = json->find("losses"); losses != json->end() && losses->is_array()) {
+    for (const nlohmann::json& loss : *losses) {
+      if (loss.is_number()) report.losses.push_back(loss.get<double>());
+    }
+  }
   if (const auto stages = json->find("stages"); stages != json->end() && stages->is_array()) {
     for (const nlohmann::json& entry : *stages) {
       JsonReader stage(entry, "/stages", problems);

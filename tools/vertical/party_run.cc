@@ -14,6 +14,7 @@
 #include "tools/cli/table.h"
 #include "tools/vertical/journaled_stages.h"
 #include "tools/vertical/model_part.h"
+#include "tools/vertical/split_run.h"
 #include "vertical/coordinator/coordinator_client.h"
 #include "vertical/psi/matching.h"
 #include "vertical/regression/predict_regression.h"
@@ -53,7 +54,9 @@ class PartyRun {
     COT_TRY(meet());
     COT_TRY(match());
     if (!manifest_.is_prediction()) COT_TRY(train());
-    COT_TRY(manifest_.is_regression() ? predict_regression() : predict_trees());
+    COT_TRY(manifest_.is_split()        ? predict_split_network()
+            : manifest_.is_regression() ? predict_regression()
+                                        : predict_trees());
     COT_TRY(write_reports());
     COT_TRY(journal_.put_predicted());
     // Whoever goes before the other one has all that it needs would leave it alone for ever.
@@ -164,7 +167,9 @@ class PartyRun {
   }
 
   Status train() {
-    COT_TRY(manifest_.is_regression() ? train_regression() : train_trees());
+    COT_TRY(manifest_.is_split()        ? train_split_network()
+            : manifest_.is_regression() ? train_regression()
+                                        : train_trees());
     const ModelPart part{.training = config_.approved,
                          .model = manifest_.model,
                          .is_label_party = config_.is_label_party,
@@ -306,6 +311,39 @@ class PartyRun {
       const RegressionColumns columns = rows_of(table_.columns, trained_);
       COT_ASSIGN(const RegressionModel model, manifest_.is_linear() ? solve(columns) : regress(columns));
       return journal_.put_model(write_regression_model(model));
+    });
+  }
+
+  SplitSide split_side(const std::vector<uint32_t>& rows) {
+    return {.is_label_party = config_.is_label_party,
+            .session = session_,
+            .table = table_,
+            .rows = rows,
+            .journal = journal_,
+            .link = link_};
+  }
+
+  Status train_split_network() {
+    if (start_.is_trained) {
+      report_skipped(StageId::training);
+      return {};
+    }
+    return report_stage(StageId::training, [&]() -> Status {
+      say_where(start_.unit, "step");
+      COT_ASSIGN(TrainedSplit trained, train_split(split_side(trained_), manifest_.split, start_.unit));
+      report_.losses = std::move(trained.losses);
+      return journal_.put_model(std::move(trained.model));
+    });
+  }
+
+  Status predict_split_network() {
+    if (start_.is_predicted) {
+      report_skipped(StageId::prediction);
+      return {};
+    }
+    return report_stage(StageId::prediction, [&]() -> Status {
+      COT_ASSIGN(const std::vector<float> scores, predict_split(split_side(scored_), *journal_.model()));
+      return config_.is_label_party ? write_scores(scores) : Status();
     });
   }
 

@@ -20,9 +20,11 @@
 #include "tools/vertical/demo_report.h"
 #include "tools/vertical/example_tables.h"
 #include "tools/vertical/job_commands.h"
+#include "tools/vertical/loss_chart.h"
 #include "tools/vertical/manifest.h"
 #include "tools/vertical/party_config.h"
 #include "tools/vertical/party_table.h"
+#include "tools/vertical/split_baseline.h"
 
 namespace coterie {
 namespace {
@@ -103,6 +105,9 @@ class Demo {
     COT_TRY(folder_.write("metrics.json", as_bytes(demo_metrics(result_))));
     const std::vector<LedgerRow> rows = ledger_rows(result_.label, true, manifest_);
     COT_TRY(folder_.write("ledger.json", as_bytes(write_ledger(rows))));
+    if (!result_.label.losses.empty()) {
+      COT_TRY(folder_.write("chart.svg", as_bytes(draw_losses(result_.label.losses))));
+    }
     return result_;
   }
 
@@ -115,6 +120,7 @@ class Demo {
     manifest_.matching.intersection_min = kIntersectionMin;
     manifest_.model = options_.model;
     manifest_.logistic = options_.logistic;
+    manifest_.split = options_.split;
     manifest_.linear.lambda = options_.logistic.lambda;
     manifest_.trees.rounds = options_.trees;
     manifest_.trees.depth = options_.depth;
@@ -269,11 +275,11 @@ class Demo {
                     .held_out = rows_of(tables_.label.columns, label_held),
                     .labels = rows_of({tables_.label.labels}, label_train)[0]};
     const std::vector<float> labels = rows_of({tables_.label.labels}, label_held)[0];
-    COT_ASSIGN(const std::vector<float> alone_scores, one_table_scores(alone));
+    COT_ASSIGN(const std::vector<float> alone_scores, one_table_scores(alone, 1));
     PlainData pooled = std::move(alone);
     for (auto& column : rows_of(tables_.feature.columns, feature_train)) pooled.train.push_back(std::move(column));
     for (auto& column : rows_of(tables_.feature.columns, feature_held)) pooled.held_out.push_back(std::move(column));
-    COT_ASSIGN(const std::vector<float> pooled_scores, one_table_scores(pooled));
+    COT_ASSIGN(const std::vector<float> pooled_scores, one_table_scores(pooled, 2));
     for (size_t i = 0; i < scores.size(); ++i) result_.equal_scores += scores[i] == pooled_scores[i] ? 1 : 0;
     result_.score_gap = score_gap(scores, pooled_scores, labels);
     result_.together = judge_scores(scores, labels);
@@ -282,7 +288,8 @@ class Demo {
     return {};
   }
 
-  Result<std::vector<float>> one_table_scores(const PlainData& data) const {
+  Result<std::vector<float>> one_table_scores(const PlainData& data, uint32_t parties) const {
+    if (manifest_.is_split()) return plain_split_scores(data, manifest_.split, parties);
     if (manifest_.is_linear()) return plain_linear_scores(data, manifest_.linear);
     if (manifest_.model == VerticalModel::logistic) return plain_regression_scores(data, manifest_.logistic);
     return plain_scores(data, manifest_.trees, manifest_.bins);
@@ -314,7 +321,8 @@ ExitCode run_vertical_demo(const VerticalDemoOptions& options) {
                "party. Label party: %zu columns and the label; feature party: %zu columns.\n"
                "%s ...\n\n",
                tables->label.columns.size(), tables->feature.columns.size(),
-               options.model == VerticalModel::trees      ? "Gradients under Paillier-2048"
+               options.model == VerticalModel::split      ? "A network cut in two, numbers at the cut pass between them"
+               : options.model == VerticalModel::trees    ? "Gradients under Paillier-2048"
                : options.model == VerticalModel::logistic ? "Weights and margins in shares, the coordinator deals"
                                                           : "Products of columns in shares, the coordinator deals");
   const Result<VerticalDemoResult> result = Demo(options, *tables, *folder).run();

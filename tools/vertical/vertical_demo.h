@@ -10,6 +10,7 @@
 
 #include "tools/cli/exit_code.h"
 #include "vertical/regression/regression_settings.h"
+#include "vertical/split/split_settings.h"
 
 namespace coterie {
 
@@ -20,7 +21,8 @@ struct VerticalDemoOptions {
   VerticalModel model{};                   // trees
   uint32_t trees = 4, depth = 3, bins = 32;
   vertical::RegressionSettings logistic;  // a linear regression has its lambda, too
-  std::string out;                        // empty: runs/demo-DATE-TIME
+  vertical::SplitSettings split;
+  std::string out;  // empty: runs/demo-DATE-TIME
 };
 
 ExitCode run_vertical_demo(const VerticalDemoOptions& options);

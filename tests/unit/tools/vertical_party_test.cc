@@ -117,9 +117,39 @@ TEST(VerticalManifest, MayBeALinearRegressionsWithNumbersAsLabels) {
                ErrorCode::malformed, "finite");
 }
 
+TEST(VerticalManifest, MayBeASplitNetworksWithWhatItsProtectionSays) {
+  VerticalManifest manifest{.model = VerticalModel::split};
+  manifest.split = {.network = vertical::SplitNetwork::deepfm,
+                    .epochs = 3,
+                    .batch = 50,
+                    .shuffle = false,
+                    .is_adam = false,
+                    .rate = 0.25,
+                    .in_flight = 4,
+                    .activations = vertical::CutEncoding::bit1,
+                    .gradients = vertical::CutEncoding::int8,
+                    .protection = vertical::GradientProtection::marvell};
+  const std::string text = write_manifest(manifest);
+  const Result<VerticalManifest> read = parse_manifest(text);
+  ASSERT_OK(read);
+  EXPECT_TRUE(read->is_split() && !read->is_regression());
+  EXPECT_EQ(read->split, manifest.split);
+  const auto changed = [&text](const std::string& from, const std::string& to) {
+    std::string other = text;
+    return parse_manifest(other.replace(other.find(from), from.size(), to));
+  };
+  // Who hides something acknowledges another row.
+  EXPECT_ERROR(changed("\"marvell\"", "\"none\""), ErrorCode::invalid_argument, "must be [\"L1\", \"L8\", \"L12\"]");
+  EXPECT_ERROR(changed("\"label_epsilon\": 0.0", "\"label_epsilon\": 2.0"), ErrorCode::invalid_argument,
+               "exclude each other");
+  EXPECT_ERROR(changed("\"deepfm\"", "\"deep\""), ErrorCode::invalid_argument, "/split/network");
+  EXPECT_ERROR(changed("\"cut\"", "\"width\""), ErrorCode::invalid_argument, "/split/width");
+}
+
 TEST(VerticalManifest, MayBeAPredictionsWithAModelOfBefore) {
   VerticalManifest manifest{.predicts = manifest_digest("abc")};
-  for (const VerticalModel model : {VerticalModel::trees, VerticalModel::logistic, VerticalModel::linear}) {
+  for (const VerticalModel model :
+       {VerticalModel::trees, VerticalModel::logistic, VerticalModel::linear, VerticalModel::split}) {
     manifest.model = model;
     const std::string text = write_manifest(manifest);
     const Result<VerticalManifest> read = parse_manifest(text);
