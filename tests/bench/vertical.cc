@@ -11,6 +11,9 @@
 //   {"bench":"vertical_regression", ...}  an epoch of a logistic regression on shares, 100,000 rows, 30 columns at the
 //                                   label party and 270 at the feature party, with what the dealer takes; beside the
 //                                   same products in double precision
+//   {"bench":"vertical_split", ...}  a split network, 30 columns at the label party and 300 at the feature party,
+//                                   batches of 512: bytes a row and direction beside their formula, and how much of
+//                                   50 ms of added round trip four batches in flight hide, by a clock of each machine
 //
 // Times are this thread's processor time.
 #include "tests/bench/vertical_bench.h"
@@ -24,4 +27,5 @@ int main() {
     if (coterie::he::lane_kernel() == nullptr) break;
   }
   coterie::bench::measure_regression();
+  coterie::bench::measure_split();
 }

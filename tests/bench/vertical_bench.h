@@ -31,6 +31,7 @@ void measure_psi();
 PaillierLimits measure_paillier(const he::LaneKernel* kernel);
 void measure_tree(const PaillierLimits& limits, const he::LaneKernel* kernel);
 void measure_regression();
+void measure_split();
 
 inline void succeed(const Status& status) {
   if (status) return;

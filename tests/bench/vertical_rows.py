@@ -8,7 +8,7 @@ KERNEL_GOALS = {"encryptions": 3400, "additions": 1_600_000, "decryptions": 560}
 
 def vertical():
     for row in rows_of([BIN / "coterie-bench-vertical"]):
-        yield from {"psi": psi, "paillier": paillier, "vertical_tree": tree, "vertical_regression": regression}[row["bench"]](row)
+        yield from {"psi": psi, "paillier": paillier, "vertical_tree": tree, "vertical_regression": regression, "vertical_split": split}[row["bench"]](row)
 
 
 def regression(row):
@@ -18,6 +18,19 @@ def regression(row):
     yield None, ("    label party, feature party, dealer", f"{row['label_s']:.2f}, {row['feature_s']:.2f}, {row['dealer_s']:.2f}", "", "", "")
     yield None, ("    sent", f"{row['label_sent_mb'] + row['feature_sent_mb']:.1f} MB",
                  f"label party {row['label_sent_mb']:.1f} MB, feature party {row['feature_sent_mb']:.1f} MB", f"dealt {row['dealt_mb']:.1f} MB", "")
+
+
+def split(row):
+    yield row, (f"a step of a split network, {row['label_columns']} + {row['feature_columns']} columns, batch {row['batch']}",
+                f"{row['step_ms']:.1f} ms", f"label party {row['label_ms']:.1f} CPU ms, feature party {row['feature_ms']:.1f}", "", "")
+    yield None, (f"    with {row['round_trip_ms']:.0f} ms of round trip, one and four batches in flight",
+                 f"{row['far_step_ms']:.1f}, {row['far_4_step_ms']:.1f} ms", f"four without it {row['near_4_step_ms']:.1f} ms",
+                 f"{row['hidden']:.2f} of it hidden; goal 0.8", verdict(row["hidden"] >= 0.8))
+    for name in ("float32", "int8", "bit1"):
+        forward, formula = row[name + "_forward"], row[name + "_formula"]
+        back = f", {row[name + '_back']:.2f} back" if name != "bit1" else ""
+        yield None, (f"    bytes a row, {row['cut']} numbers at the cut, {name}", f"{forward:.2f} forward{back}", f"formula {formula:.2f}", "",
+                     verdict(abs(forward - formula) < 0.01))
 
 
 def psi(row):
