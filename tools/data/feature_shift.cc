@@ -66,6 +66,20 @@ void rotate(Bytes& column, const Shape& shape, double radians) {
   }
 }
 
+uint64_t turn_of(uint32_t device, uint32_t groups, uint64_t classes) { return device % groups * classes / groups; }
+
+void turn_labels(ExampleTable& shard, uint32_t groups, uint32_t device) {
+  const auto classes = static_cast<int32_t>(shard.header.classes);
+  const auto by = static_cast<int32_t>(turn_of(device, groups, shard.header.classes));
+  Bytes& column = shard.columns.back();
+  for (size_t at = 0; at + sizeof(int32_t) <= column.size(); at += sizeof(int32_t)) {
+    int32_t label = 0;
+    std::memcpy(&label, &column[at], sizeof label);
+    label = (label + by) % classes;
+    std::memcpy(&column[at], &label, sizeof label);
+  }
+}
+
 }  // namespace
 
 Status check_shift(const DataSplit& split, const DatasetHeader& header) {
@@ -79,6 +93,10 @@ Status check_shift(const DataSplit& split, const DatasetHeader& header) {
     return Error(ErrorCode::invalid_argument,
                  "split feature:noise needs numbers, the inputs of " + header.name + " are codes");
   }
+  if (split.kind == SplitKind::turned && (header.target.type != ColumnType::int32 || header.classes < 2)) {
+    return Error(ErrorCode::invalid_argument,
+                 "split labels:turned needs classes, and the target of " + header.name + " has none");
+  }
   return {};
 }
 
@@ -87,12 +105,20 @@ void shift_features(ExampleTable& shard, const DataSplit& split, uint32_t device
     Prng prng = Prng::derived(seed ^ kNoiseStream, device);
     add_noise(shard, split.value * (device + 1) / devices, prng);
   }
+  if (split.kind == SplitKind::turned) turn_labels(shard, static_cast<uint32_t>(split.value), device);
   if (split.kind != SplitKind::rotate || devices < 2) return;
   const double degrees = split.value * (2.0 * device / (devices - 1) - 1);
   const double radians = degrees * std::numbers::pi / 180;
   const DatasetColumn& input = shard.header.inputs[0];
   if (input.type == ColumnType::uint8) rotate<uint8_t>(shard.columns[0], input.shape, radians);
   else rotate<float>(shard.columns[0], input.shape, radians);
+}
+
+std::vector<uint32_t> shifted_counts(const DataSplit& split, uint32_t device, std::vector<uint32_t> classes) {
+  if (split.kind != SplitKind::turned || classes.empty()) return classes;
+  const auto by = static_cast<std::ptrdiff_t>(turn_of(device, static_cast<uint32_t>(split.value), classes.size()));
+  std::rotate(classes.begin(), classes.end() - by, classes.end());
+  return classes;
 }
 
 }  // namespace coterie

@@ -1,8 +1,9 @@
 // Devices that see the same world through unlike sensors: what the splits feature:noise and feature:rotate do to
-// inputs.
+// inputs; or that call things otherwise: what labels:turned does to labels.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/result.h"
 #include "tools/data/example_table.h"
@@ -17,5 +18,8 @@ Status check_shift(const DataSplit& split, const DatasetHeader& header);
 // uint8 pixel stays in [0, 255]; what turns into an image from outside is 0. The same arguments give the same bytes.
 // Precondition: check_shift.
 void shift_features(ExampleTable& shard, const DataSplit& split, uint32_t device, uint32_t devices, uint64_t seed);
+
+// How many of each class device `device` has, of those that `classes` counts before.
+std::vector<uint32_t> shifted_counts(const DataSplit& split, uint32_t device, std::vector<uint32_t> classes);
 
 }  // namespace coterie

@@ -149,6 +149,7 @@ constexpr SplitForm kForms[] = {
     {SplitKind::quantity, "quantity", 1e6, 0, false},
     {SplitKind::noise, "feature:noise", 100, 0.5, false},
     {SplitKind::rotate, "feature:rotate", 180, 45, false},
+    {SplitKind::turned, "labels:turned", 8, 2, true},
 };
 // clang-format on
 

@@ -36,10 +36,13 @@ HeldOut hold_out(std::span<const int32_t> labels, double fraction, uint64_t seed
 //                     2022). feature:noise:SIGMA; 0.5 unless given
 //   feature:rotate    as iid; the devices turn their images by angles from -DEGREES to DEGREES, evenly.
 //                     feature:rotate:DEGREES; 45 unless given
+//   labels:turned     as iid; device d is of group d mod GROUPS, and group g has class (c + g * classes / GROUPS) mod
+//                     classes for what is of class c: no one model is right for two groups. labels:turned:GROUPS; 2
+//                     unless given
 //   group:COLUMN      a device for each value of the column, which is then no input; with fewer devices than values,
 //                     the values are dealt out to them
 //   file:FILE         line i of the file is the device of example i, counted from 1, or "held-out", or "-" for none
-enum class SplitKind : uint8_t { iid, dirichlet, shards, quantity, noise, rotate, group, file };
+enum class SplitKind : uint8_t { iid, dirichlet, shards, quantity, noise, rotate, turned, group, file };
 
 struct DataSplit {
   SplitKind kind = SplitKind::iid;
@@ -49,7 +52,8 @@ struct DataSplit {
 };
 
 inline constexpr const char* kSplitNames =
-    "iid, dirichlet:ALPHA, shards:K, quantity:ALPHA, feature:noise, feature:rotate, group:COLUMN or file:FILE";
+    "iid, dirichlet:ALPHA, shards:K, quantity:ALPHA, feature:noise, feature:rotate, labels:turned, group:COLUMN or "
+    "file:FILE";
 
 // "iid", "dirichlet:0.3", ...; alpha in (0, 1e6], K in [1, 1000], sigma in (0, 100], degrees in (0, 180]. Errors:
 // invalid_argument.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "tools/data/feature_shift.h"
 
 namespace coterie {
 namespace {
@@ -129,10 +130,11 @@ ShardFolder describe(const FederatedData& data, const std::string& source) {
   folder.contract = data.contract;
   folder.notes = data.notes;
   for (size_t i = 0; i < data.shards.size(); ++i) {
-    folder.devices.push_back({.file = device_file(i + 1, data.shards.size()),
-                              .group = data.groups.empty() ? "" : data.groups[i],
-                              .examples = data.shards[i].size(),
-                              .classes = count_labels(data.examples, data.shards[i])});
+    folder.devices.push_back(
+        {.file = device_file(i + 1, data.shards.size()),
+         .group = data.groups.empty() ? "" : data.groups[i],
+         .examples = data.shards[i].size(),
+         .classes = shifted_counts(data.split, static_cast<uint32_t>(i), count_labels(data.examples, data.shards[i]))});
   }
   if (data.held_out) {
     std::vector<uint32_t> all(data.held_out->size());

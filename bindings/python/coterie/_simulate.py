@@ -36,7 +36,8 @@ def simulate(model: Model, datasets: Union[Examples, Sequence[Examples]], *, spl
     same bits.
 
     `datasets`: a list with the examples of each device; or one data set, (inputs, targets), which `split` shares out to
-    `devices` (20): "iid", "dirichlet:0.1", "shards:2", "quantity:0.5", "feature:noise", "feature:rotate". Targets are
+    `devices` (20): "iid", "dirichlet:0.1", "shards:2", "quantity:0.5", "feature:noise", "feature:rotate",
+    "labels:turned". Targets are
     classes.
     `evaluate_on`: what each round's model is judged on. Without it a fifth of each class is held out.
     `fraction`: of the devices, how many updates a round has. `dropout`: of the drawn devices, how many are lost.

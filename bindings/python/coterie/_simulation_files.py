@@ -41,8 +41,8 @@ def shares_of(model: Model, datasets: Union[Examples, Sequence[Examples]], split
     test = None if evaluate_on is None else _arrays_of(model, classes, evaluate_on, "evaluate_on")
     if isinstance(datasets, (Dataset, tuple)):
         if split is not None and (not isinstance(split, str) or split.startswith(("group", "file"))):
-            raise ValueError(f"split is 'iid', 'dirichlet:ALPHA', 'shards:K', 'quantity:ALPHA', 'feature:noise' or "
-                             f"'feature:rotate', is {split!r}; a list of data sets says who has what")
+            raise ValueError(f"split is 'iid', 'dirichlet:ALPHA', 'shards:K', 'quantity:ALPHA', 'feature:noise', "
+                             f"'feature:rotate' or 'labels:turned', is {split!r}; a list of data sets says who has what")
         count = whole(devices_default if devices is None else devices, "devices", 2000)
         inputs, targets = _arrays_of(model, classes, cast(Examples, datasets), "the data set")
         return Shares(inputs, targets, None, split or "iid", max(count, 1), classes, test)

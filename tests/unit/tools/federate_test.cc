@@ -330,5 +330,25 @@ TEST(FeatureShift, TurnsAndBlursImagesByDevice) {
   EXPECT_OK(check_shift({SplitKind::noise, 1}, flat));
 }
 
+TEST(FeatureShift, TurnsLabelsByGroup) {
+  const std::vector<int32_t> labels = {0, 4, 5, 9};
+  const ExampleTable table{labelled_dataset("t", 4, {1}, 10), {Bytes(16), column_of(labels)}};
+  const DataSplit split{SplitKind::turned, 2};
+  for (const uint32_t device : {0u, 1u, 2u, 3u}) {
+    ExampleTable turned = table;
+    shift_features(turned, split, device, 4, 1);
+    const bool is_other = device % 2 == 1;
+    EXPECT_THAT(std::vector<int32_t>(turned.labels().begin(), turned.labels().end()),
+                is_other ? ElementsAre(5, 9, 0, 4) : ElementsAre(0, 4, 5, 9));
+    EXPECT_EQ(shifted_counts(split, device, count_labels(table, std::vector<uint32_t>{0, 1, 2, 3})),
+              count_labels(turned, std::vector<uint32_t>{0, 1, 2, 3}))
+        << "as the folder of shards tells it";
+  }
+  DatasetHeader numbers = table.header;
+  numbers.target.type = ColumnType::float32;
+  numbers.classes = 0;
+  EXPECT_ERROR(check_shift(split, numbers), ErrorCode::invalid_argument, "needs classes");
+}
+
 }  // namespace
 }  // namespace coterie

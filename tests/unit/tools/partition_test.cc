@@ -44,7 +44,8 @@ std::vector<DataSplit> splits() {
           {SplitKind::quantity, 0.01},
           {SplitKind::quantity, 1},
           {SplitKind::noise, 0.5},
-          {SplitKind::rotate, 45}};
+          {SplitKind::rotate, 45},
+          {SplitKind::turned, 2}};
 }
 
 TEST(Partition, GivesEveryExampleToExactlyOneDeviceAndEveryDeviceEnough) {
@@ -211,7 +212,7 @@ TEST(HoldOut, DrawsBySeed) {
 TEST(DataSplit, IsReadAsItIsWritten) {
   for (const char* text : {"iid", "dirichlet:0.3", "dirichlet:1e-06", "dirichlet:1e+06", "dirichlet:100", "shards:2",
                            "quantity:0.5", "feature:noise", "feature:noise:0.1", "feature:rotate", "feature:rotate:20",
-                           "group:hospital", "file:who.txt"}) {
+                           "labels:turned", "labels:turned:3", "group:hospital", "file:who.txt"}) {
     const auto split = parse_split(text);
     ASSERT_OK(split);
     EXPECT_EQ(to_string(*split), text);
@@ -242,6 +243,8 @@ TEST(DataSplit, IsRefusedWithTheFormItShouldHave) {
                            "feature:noise:",
                            "feature:noise:101",
                            "feature:rotate:181",
+                           "labels:turned:9",
+                           "labels:turned:1.5",
                            "group:",
                            "file:"}) {
     EXPECT_ERROR(parse_split(text), ErrorCode::invalid_argument, "must be iid, dirichlet:ALPHA, shards:K") << text;
