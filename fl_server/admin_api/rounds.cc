@@ -12,6 +12,7 @@
 #include "fl_server/admin_api/query_reader.h"
 #include "fl_server/admin_api/record_json.h"
 #include "fl_server/admin_api/shown_job.h"
+#include "fl_server/json/readable_float.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/model_store.h"
@@ -78,6 +79,9 @@ HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
     const auto* const horizontal = std::get_if<HorizontalSettings>(&job->spec.kind);
     if (horizontal && horizontal->privacy.adaptive_clip) {
       list.back()["clip_norm"] = terms_of(*horizontal, facts_of(round)).clip_norm;
+    }
+    if (horizontal && horizontal->adaptive_mu) {
+      list.back()["proximal_mu"] = readable(terms_of(*horizontal, facts_of(round)).proximal_mu);
     }
     // No number is right or wrong.
     if (horizontal && horizontal->training.target == TargetKind::values) list.back().erase("train_accuracy");

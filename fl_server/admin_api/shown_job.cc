@@ -6,12 +6,14 @@
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/record_json.h"
 #include "fl_server/admin_api/tenants.h"
+#include "fl_server/json/readable_float.h"
 #include "fl_server/json/rfc3339.h"
 #include "fl_server/net/entity_tag.h"
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/ledger_store.h"
 #include "fl_server/store/model_store.h"
 #include "scheduler/job/adaptive_clip_rules.h"
+#include "scheduler/job/adaptive_mu_rules.h"
 
 namespace coterie {
 namespace {
@@ -33,6 +35,14 @@ Result<nlohmann::json> show_job(AdminContext& context, const JobRecord& job) {
   if (settings && settings->privacy.adaptive_clip) {
     const Result<ModelRecord> newest = context.models.get_model(job.id, ModelVersion(job.rounds_done));
     if (newest) json["clip_norm"] = clip_norm_of(*settings, newest->clip_norm.value_or(0));
+  }
+  if (settings && settings->adaptive_mu) {
+    const Result<ModelRecord> newest = context.models.get_model(job.id, ModelVersion(job.rounds_done));
+    if (newest) {
+      std::optional<double> row;
+      if (newest->adaptive_mu) row = newest->adaptive_mu->mu;
+      json["proximal_mu"] = readable(proximal_mu_of(*settings, row));
+    }
   }
   return json;
 }

@@ -21,6 +21,7 @@
 #include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/round_terms.h"
 
+#include "scheduler/job/adaptive_mu_rules.h"
 namespace coterie {
 namespace {
 
@@ -170,3 +171,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
 }
 
 }  // namespace coterie
+  if (settings.adaptive_mu) {
+    finalized.model.adaptive_mu =
+        next_adaptive_mu(settings, base.adaptive_mu, base.evaluation_loss, finalized.model.evaluation_loss);
+  }

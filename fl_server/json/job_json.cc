@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "fl_server/json/adaptive_clip_json.h"
+#include "fl_server/json/adaptive_mu_json.h"
 #include "fl_server/json/aggregation_json.h"
 #include "fl_server/json/analytics_json.h"
 #include "fl_server/json/compression_json.h"
@@ -24,7 +25,8 @@
 namespace coterie {
 namespace {
 
-void read_training(JsonReader reader, TrainingSettings& training, RateSchedule& schedule) {
+void read_training(JsonReader reader, HorizontalSettings& settings) {
+  TrainingSettings& training = settings.training;
   reader.read_kind("loss", loss_names(), training.loss);
   size_t target = static_cast<size_t>(training.target);
   reader.read_choice("target", target_names(), target);
@@ -48,18 +50,19 @@ void read_training(JsonReader reader, TrainingSettings& training, RateSchedule& 
   reader.read("local_epochs", training.local_epochs);
   reader.read("steps_max", training.steps_max);
   JsonReader optimizer = reader.object("optimizer");
-  OptimizerSettings& settings = training.optimizer;
-  optimizer.read_kind("kind", optimizer_names(), settings.kind);
-  optimizer.read("learning_rate", settings.learning_rate);
-  optimizer.read("momentum", settings.momentum);
-  optimizer.read("weight_decay", settings.weight_decay);
-  optimizer.read("beta1", settings.beta1);
-  optimizer.read("beta2", settings.beta2);
-  optimizer.read("epsilon", settings.epsilon);
-  optimizer.read("smoothing", settings.smoothing);
-  optimizer.read("nesterov", settings.nesterov);
+  OptimizerSettings& own = training.optimizer;
+  optimizer.read_kind("kind", optimizer_names(), own.kind);
+  optimizer.read("learning_rate", own.learning_rate);
+  optimizer.read("momentum", own.momentum);
+  optimizer.read("weight_decay", own.weight_decay);
+  optimizer.read("beta1", own.beta1);
+  optimizer.read("beta2", own.beta2);
+  optimizer.read("epsilon", own.epsilon);
+  optimizer.read("smoothing", own.smoothing);
+  optimizer.read("nesterov", own.nesterov);
   optimizer.finish();
-  read_schedule(reader, schedule);
+  read_schedule(reader, settings.schedules.device);
+  read_adaptive_mu(reader, settings.adaptive_mu);
   reader.finish();
 }
 
@@ -202,6 +205,7 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
   if (settings.evaluation) json["evaluation"] = settings.evaluation->hex();
   json["training"] = to_json(settings.training);
   add_schedule(json["training"], settings.schedules.device);
+  add_adaptive_mu(json["training"], settings.adaptive_mu);
   json["update"] = {{"clip_l2", readable(settings.update.clip_l2)},
                     {"value_abs_max", readable(settings.update.value_abs_max)},
                     {"weight_max", settings.update.weight_max}};
@@ -251,7 +255,7 @@ KindSettings read_horizontal(JsonReader& reader) {
   if (!settings.analytics) reader.require("model");
   reader.read("model", settings.model);
   reader.read("evaluation", settings.evaluation);
-  read_training(reader.object("training"), settings.training, settings.schedules.device);
+  read_training(reader.object("training"), settings);
   read_aggregation(reader.object("aggregation"), settings);
   read_update(reader.object("update"), settings.update);
   read_privacy(reader.object("privacy"), settings.privacy);

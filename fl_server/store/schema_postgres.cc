@@ -214,6 +214,11 @@ CREATE TABLE round_gates(
   gates TEXT NOT NULL, PRIMARY KEY(round, attempt, life));
 -- The job whose rounds a canary hears; '': none.
 ALTER TABLE canary ADD COLUMN evaluation_job TEXT COLLATE "C" NOT NULL DEFAULT '';
+-- What a round's devices have for mu: NULL is what the job says. And what those of the next round will, by the model,
+-- with the rounds in a row, up to it, whose loss fell.
+ALTER TABLE round ADD COLUMN proximal_mu DOUBLE PRECISION;
+ALTER TABLE model ADD COLUMN proximal_mu DOUBLE PRECISION;
+ALTER TABLE model ADD COLUMN proximal_falls BIGINT NOT NULL DEFAULT 0;
 
 UPDATE schema_version SET version = 12;
 )sql";

@@ -215,6 +215,11 @@ CREATE TABLE round_gates(
   PRIMARY KEY(round, attempt, life)) STRICT, WITHOUT ROWID;
 -- The job whose rounds a canary hears; '': none.
 ALTER TABLE canary ADD COLUMN evaluation_job TEXT NOT NULL DEFAULT '';
+-- What a round's devices have for mu: NULL is what the job says. And what those of the next round will, by the model,
+-- with the rounds in a row, up to it, whose loss fell.
+ALTER TABLE round ADD COLUMN proximal_mu REAL;
+ALTER TABLE model ADD COLUMN proximal_mu REAL;
+ALTER TABLE model ADD COLUMN proximal_falls INTEGER NOT NULL DEFAULT 0;
 
 PRAGMA user_version = 12;
 )sql";

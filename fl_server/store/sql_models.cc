@@ -7,7 +7,7 @@ namespace {
 
 #define COT_MODEL_COLUMNS                                                                         \
   "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created, " \
-  "clip_norm, evaluation_mae, evaluation_r2, exact, deltas"
+  "clip_norm, evaluation_mae, evaluation_r2, exact, deltas, proximal_mu, proximal_falls"
 
 Result<ModelRecord> model_from(Statement& row) {
   ModelRecord model;
@@ -26,6 +26,7 @@ Result<ModelRecord> model_from(Statement& row) {
   if (!row.is_null(12)) {
     COT_ASSIGN(model.deltas, decode_delta_chain(row.blob(12)));
   }
+  if (!row.is_null(13)) model.adaptive_mu = {.mu = row.real(13), .falls = row.u64(14)};
   return model;
 }
 
@@ -33,12 +34,14 @@ Result<ModelRecord> model_from(Statement& row) {
 
 Status SqlTrainingStore::insert_model(const ModelRecord& model) {
   Statement insert =
-      database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert << model.job.value() << model.version.value() << model.digest << model.bytes << model.optimizer_state
          << model.evaluation_loss << model.evaluation_accuracy << model.created << model.clip_norm
          << model.evaluation_mae << model.evaluation_r2 << model.exact;
   if (model.deltas.empty()) insert.null();
   else insert << ByteView(encode_delta_chain(model.deltas));
+  insert << (model.adaptive_mu ? std::optional(model.adaptive_mu->mu) : std::nullopt)
+         << model.adaptive_mu.value_or(AdaptiveMu{}).falls;
   return insert.run();
 }
 

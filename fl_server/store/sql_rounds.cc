@@ -7,7 +7,7 @@ namespace {
 #define COT_ROUND_COLUMNS                                                                                         \
   "id, attempt, job, number, state, reason, base_version, base_model, base_bytes, selected, updates, "            \
   "weight, examples, loss_sum, correct, train_ms, opened, closed, ledger_records, ledger_head, examples_median, " \
-  "clip_norm"
+  "clip_norm, proximal_mu"
 
 RoundRecord round_from(Statement& row) {
   return {.key = {RoundId(row.u64(0)), Attempt(row.u32(1))},
@@ -24,7 +24,8 @@ RoundRecord round_from(Statement& row) {
           .closed = row.time(17),
           .ledger = {row.u64(18), row.is_null(19) ? Digest{} : row.digest(19)},
           .examples_median = row.u64(20),
-          .clip_norm = row.real(21)};
+          .clip_norm = row.real(21),
+          .proximal_mu = row.is_null(22) ? std::nullopt : std::optional(row.real(22))};
 }
 
 const os::TransactionPoints& points_of(RoundState to) {
@@ -96,10 +97,11 @@ Result<RoundRecord> SqlTrainingStore::insert_round(const JobRecord& job, uint64_
   Statement insert = database_.prepare("INSERT INTO round(" COT_ROUND_COLUMNS
                                        ") "
                                        "SELECT id, ?, job, number, ?, '', ?, ?, ?, 0, 0, 0, 0, 0.0, 0, 0, ?, "
-                                       "0, ?, ?, ?, ? FROM round_name WHERE job = ? AND number = ?");
+                                       "0, ?, ?, ?, ?, ? FROM round_name WHERE job = ? AND number = ?");
   insert << attempt.value() << static_cast<uint64_t>(RoundState::selecting) << base.version.value() << base.digest
          << base.bytes << now << ledger.records << (ledger.records > 0 ? std::optional(ledger.head) : std::nullopt)
-         << examples_median << base.clip_norm.value_or(0) << job.id.value() << number;
+         << examples_median << base.clip_norm.value_or(0)
+         << (base.adaptive_mu ? std::optional(base.adaptive_mu->mu) : std::nullopt) << job.id.value() << number;
   COT_TRY(insert.run());
   COT_ASSIGN(std::optional<RoundRecord> round, read_attempt(job.id, number, attempt));
   COT_ASSERT(round.has_value());

@@ -6,6 +6,7 @@
 
 #include "proto/messages/training_rules.h"
 #include "scheduler/job/adaptive_clip_rules.h"
+#include "scheduler/job/adaptive_mu_rules.h"
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/analytics_rules.h"
 #include "scheduler/job/buffered_rules.h"
@@ -214,6 +215,7 @@ Problems validate(const HorizontalSettings& settings) {
   check_privacy(settings, check);
   check_correction(settings, check);
   check_scalars(settings, check);
+  check_adaptive_mu(settings, check);
   if (rounds_are_valid) check_analytics(settings, check);
   if (rounds_are_valid) check_buffered(settings, check);
   check_selection(settings, check);

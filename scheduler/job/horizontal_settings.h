@@ -19,6 +19,7 @@
 #include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
 #include "scheduler/job/adaptive_clip_settings.h"
+#include "scheduler/job/adaptive_mu_settings.h"
 #include "scheduler/job/analytics_settings.h"
 #include "scheduler/job/compression_settings.h"
 #include "scheduler/job/download_settings.h"
@@ -126,6 +127,7 @@ struct HorizontalSettings {
   DownloadSettings download;
   // Devices count instead of training; the model is the table of all counts so far (analytics_rules.h).
   std::optional<AnalyticsSettings> analytics = {};
+  std::optional<AdaptiveMuSettings> adaptive_mu = {};  // none: training.proximal_mu stays
   friend bool operator==(const HorizontalSettings&, const HorizontalSettings&) = default;
 };
 

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "proto/messages/download_rules.h"
 #include "proto/messages/ledger_head.h"
+#include "scheduler/job/adaptive_mu_settings.h"
 #include "scheduler/job/job_settings.h"
 
 namespace coterie {
@@ -53,8 +54,9 @@ struct ModelRecord {
   WallTime created;
   std::optional<double> clip_norm = {};  // adaptive: of devices that train from it
   // Only a job with deltas has these. Rounds go on from the exact values: what rounding has left out is not lost.
-  std::optional<Digest> exact = {};    // a file of the same model before it was rounded; none: it was not
-  std::vector<DeltaFile> deltas = {};  // to this version, as in DownloadRules
+  std::optional<Digest> exact = {};            // a file of the same model before it was rounded; none: it was not
+  std::vector<DeltaFile> deltas = {};          // to this version, as in DownloadRules
+  std::optional<AdaptiveMu> adaptive_mu = {};  // where the job has it; none: the first version
 };
 
 // Sums over the updates of one round, none of which can be told apart.
@@ -95,7 +97,8 @@ struct RoundRecord {
   // The lower median of the examples that devices of the round before trained on, as they say it, with repetition: of a
   // job that caps a device's share. 0: not known.
   uint64_t examples_median = 0;
-  double clip_norm = 0;  // adaptive: as the base version's row has it; 0: the job's
+  double clip_norm = 0;                    // adaptive: as the base version's row has it; 0: the job's
+  std::optional<double> proximal_mu = {};  // adaptive: likewise; none: the job's
 };
 
 }  // namespace coterie

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/job/adaptive_clip_rules.h"
+#include "scheduler/job/adaptive_mu_rules.h"
 #include "scheduler/job/weight_share.h"
 
 namespace coterie {
@@ -29,7 +30,8 @@ RoundFacts facts_of(const RoundRecord& round) {
   return {.number = round.number,
           .ledger = round.ledger,
           .examples_median = round.examples_median,
-          .clip_norm = round.clip_norm};
+          .clip_norm = round.clip_norm,
+          .proximal_mu = round.proximal_mu};
 }
 
 RoundFacts facts_of(const RoundRecord& round, const ModelRecord& base) {
@@ -46,7 +48,8 @@ RoundTerms terms_of(const HorizontalSettings& settings, const RoundFacts& facts)
           .ledger = facts.ledger,
           .clip_norm = clip_norm_of(settings, facts.clip_norm),
           .control = has_control(settings.strategy.rule->correction) ? facts.state : std::nullopt,
-          .deltas = settings.download.is_on() ? facts.deltas : std::vector<DeltaFile>()};
+          .deltas = settings.download.is_on() ? facts.deltas : std::vector<DeltaFile>(),
+          .proximal_mu = proximal_mu_of(settings, facts.proximal_mu)};
 }
 
 RoundTerms terms_in(const Plan& plan) {
@@ -55,7 +58,8 @@ RoundTerms terms_in(const Plan& plan) {
           .ledger = plan.ledger,
           .clip_norm = plan.update.clip.clip_norm,
           .control = plan.control,
-          .deltas = plan.download.deltas};
+          .deltas = plan.download.deltas,
+          .proximal_mu = plan.training.proximal_mu};
 }
 
 Plan with_terms(Plan plan, const RoundTerms& terms) {
@@ -65,6 +69,7 @@ Plan with_terms(Plan plan, const RoundTerms& terms) {
   plan.update.clip.clip_norm = terms.clip_norm;
   plan.control = terms.control;
   plan.download.deltas = terms.deltas;
+  plan.training.proximal_mu = terms.proximal_mu;
   return plan;
 }
 

@@ -16,10 +16,11 @@ namespace coterie {
 struct RoundFacts {
   uint64_t number = 1;  // of the round within its job
   LedgerHead ledger = {};
-  uint64_t examples_median = 0;        // as in RoundRecord
-  double clip_norm = 0;                // likewise
-  std::optional<Digest> state = {};    // the base model's optimizer_state
-  std::vector<DeltaFile> deltas = {};  // likewise
+  uint64_t examples_median = 0;            // as in RoundRecord
+  double clip_norm = 0;                    // likewise
+  std::optional<double> proximal_mu = {};  // likewise
+  std::optional<Digest> state = {};        // the base model's optimizer_state
+  std::vector<DeltaFile> deltas = {};      // likewise
 };
 // `base`: the model that its devices train from.
 RoundFacts facts_of(const RoundRecord& round, const ModelRecord& base);
@@ -33,6 +34,7 @@ struct RoundTerms {
   double clip_norm = 0;                // of adaptive clipping; 0: the job has none
   std::optional<Digest> control = {};  // as in Plan
   std::vector<DeltaFile> deltas = {};  // as in Plan::download
+  float proximal_mu = 0;               // of the devices
   friend bool operator==(const RoundTerms&, const RoundTerms&) = default;
 };
 

@@ -105,6 +105,7 @@ RoundRecord& MemoryTrainingStore::insert_round(Job& job, uint64_t number, Attemp
   round.base_model = base.digest;
   round.base_model_bytes = base.bytes;
   round.clip_norm = base.clip_norm.value_or(0);
+  if (base.adaptive_mu) round.proximal_mu = base.adaptive_mu->mu;
   round.opened = now;
   const bool has_log = logs_.log_of(job.record.spec.common.population).size() > 0;
   if (keeps_ledger(job.record.spec) || has_log) round.ledger = {ledger_.size(), ledger_.head()};

@@ -27,6 +27,7 @@ RoundReport parse_round(const nlohmann::json& json) {
   round.train_seconds = number_in(json, "train_seconds").value_or(0);
   round.train_loss = number_in(json, "train_loss");
   round.clip_norm = number_in(json, "clip_norm");
+  round.proximal_mu = number_in(json, "proximal_mu");
   round.train_accuracy = number_in(json, "train_accuracy");
   if (const auto model = json.find("model"); model != json.end()) {
     round.model_version = model->at("version").get<uint64_t>();

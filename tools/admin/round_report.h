@@ -29,6 +29,7 @@ struct RoundReport {
   std::optional<double> evaluation_loss, evaluation_accuracy;
   std::optional<double> clip_norm;                      // of a job with adaptive clipping
   std::optional<double> evaluation_mae, evaluation_r2;  // of a job whose targets are numbers
+  std::optional<double> proximal_mu;                    // of a job whose mu adapts itself
   uint64_t model_version = 0;
 
   bool has_ended() const { return state == "done" || state == "failed"; }

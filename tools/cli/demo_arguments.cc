@@ -9,6 +9,7 @@
 #include "tools/cli/help.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/onnx_commands.h"
+#include "tools/demo/adaptive_mu_option.h"
 #include "tools/demo/aggregation_option.h"
 #include "tools/demo/compression_option.h"
 #include "tools/demo/demo.h"
@@ -260,6 +261,14 @@ void add_training(CLI::App& demo, DemoOptions& options) {
                   "devices differ")
       ->capture_default_str()
       ->check(between(0.0, 1e6));
+  demo.add_option_function<std::string>(
+          "--adaptive-mu",
+          [&options](const std::string& text) { options.adaptive_mu = parse_adaptive_mu(text).value(); },
+          "FedProx's mu begins with --proximal-mu and follows the loss on the held-out data: up by step=X where it "
+          "rises, "
+          "down after falls=N rounds in a row in which it falls, up to max=X (0.1, 5 and 1 unless given)")
+      ->type_name("SETTING=VALUE[,...]")
+      ->check(checked_by([](const std::string& text) { return parse_adaptive_mu(text); }));
   demo.add_option("--augment", options.augment, "images, a little different each time, as coterie model train has it")
       ->type_name("LIST")
       ->check(checked_by(&parse_augmentation));

@@ -99,6 +99,10 @@ void print_job(const nlohmann::json& job) {
     line("clip", at("/clip_norm") + " in the next round, from " + at("/spec/update/clip_l2") + "; it follows the " +
                      at("/spec/privacy/adaptive_clip/quantile") + " quantile of the updates' norms");
   }
+  if (job.contains("proximal_mu")) {
+    line("mu",
+         at("/proximal_mu") + " in the next round; it follows the loss, up to " + at("/spec/training/adaptive_mu/max"));
+  }
   if (job.contains("privacy")) {
     line("privacy", "epsilon " + at("/privacy/epsilon") + " of " + at("/privacy/epsilon_budget") + " at delta " +
                         at("/privacy/delta") + "; `coterie privacy show` says under which assumptions");

@@ -82,6 +82,7 @@ HorizontalSettings settings_of(const DemoOptions& options) {
   settings.strategy = StrategySettings::of(options.strategy->name)
                           .with("server_learning_rate", static_cast<float>(options.server_rate()));
   settings.schedules = options.schedules;
+  settings.adaptive_mu = options.adaptive_mu;
   const bool keeps = keeps_state(options.strategy->correction);
   if (keeps) settings.strategy.value_of("population_size") = static_cast<float>(options.devices);
   if (options.alpha) settings.strategy.value_of("alpha") = static_cast<float>(*options.alpha);

@@ -10,6 +10,7 @@
 #include "aggregation/strategy/registry.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/secagg.h"
+#include "scheduler/job/adaptive_mu_settings.h"
 #include "scheduler/job/compression_settings.h"
 #include "scheduler/job/rate_schedule.h"
 #include "scheduler/selection/selection_settings.h"
@@ -38,13 +39,14 @@ struct DemoOptions {
   std::optional<double> learning_rate;           // theirs; by optimizer unless given
   double momentum = 0;
   double weight_decay = 0;
-  std::vector<std::string> freeze = {};      // patterns of parameters that stay as they are
-  std::vector<std::string> train_only = {};  // patterns; if any, all others stay
-  uint32_t train_last = 0;                   // if above 0, only so many last layers change
-  std::optional<LoraSettings> lora = {};     // companions are trained instead
-  double proximal_mu = 0;                    // FedProx
-  std::string augment;                       // images (proto/messages/augmentation.h); empty: as they are
-  Storage storage = Storage::float32;        // of activations between forward and backward
+  std::vector<std::string> freeze = {};                // patterns of parameters that stay as they are
+  std::vector<std::string> train_only = {};            // patterns; if any, all others stay
+  uint32_t train_last = 0;                             // if above 0, only so many last layers change
+  std::optional<LoraSettings> lora = {};               // companions are trained instead
+  double proximal_mu = 0;                              // FedProx
+  std::optional<AdaptiveMuSettings> adaptive_mu = {};  // none: it stays
+  std::string augment;                                 // images (proto/messages/augmentation.h); empty: as they are
+  Storage storage = Storage::float32;                  // of activations between forward and backward
   std::optional<EarlyStopping> early_stopping = {};
   std::optional<PersonalSettings> personal = {};  // what each device keeps to itself
   uint32_t local_epochs = 2;

@@ -150,11 +150,13 @@ double training_seconds(const std::vector<RoundReport>& rounds) {
 
 std::string metrics_csv(const DemoResult& result) {
   const bool has_numbers = is_of_numbers(result), has_clip = result.options.adaptive_clip.has_value();
+  const bool has_mu = result.options.adaptive_mu.has_value();
   std::string csv = "round,attempts,selected,accepted,examples,train_loss,";
   csv += has_numbers ? "evaluation_loss,evaluation_mae,evaluation_r2"
                      : "train_accuracy,evaluation_loss,evaluation_accuracy";
   csv += ",seconds,train_seconds";
-  csv += has_clip ? ",clip_norm\n" : "\n";
+  csv += has_clip ? ",clip_norm" : "";
+  csv += has_mu ? ",proximal_mu\n" : "\n";
   for (const RoundReport& round : done_rounds(result)) {
     for (const std::string& text :
          {std::to_string(round.number), std::to_string(round.attempt), std::to_string(round.selected),
@@ -165,7 +167,9 @@ std::string metrics_csv(const DemoResult& result) {
       csv += text + ",";
     }
     csv += shortest(round.train_seconds);
-    csv += (has_clip ? "," + shortest(round.clip_norm) : std::string()) + "\n";
+    if (has_clip) csv += "," + shortest(round.clip_norm);
+    if (has_mu) csv += "," + shortest(round.proximal_mu);
+    csv += "\n";
   }
   return csv;
 }

@@ -75,9 +75,10 @@ Status check_strategy(const DemoOptions& options) {
                  "--strategy-setting momentum=0.9");
   }
   const bool refuses_mu = kind == CorrectionKind::feddyn || kind == CorrectionKind::scaffold;
-  if (refuses_mu && options.proximal_mu != 0) {
+  if (refuses_mu && (options.proximal_mu != 0 || options.adaptive_mu)) {
     return Error(ErrorCode::invalid_argument,
-                 "--strategy " + name + " does not go with --proximal-mu: " +
+                 "--strategy " + name + " does not go with " +
+                     (options.adaptive_mu ? "--adaptive-mu" : "--proximal-mu") + ": " +
                      (kind == CorrectionKind::feddyn ? "--alpha pulls towards the given model already"
                                                      : "its control would hold the pull towards models of before"));
   }

@@ -52,8 +52,12 @@ CheckedJob check_job(const nlohmann::json& job, const Bytes& model_file) {
   CheckedJob checked;
   const Digest digest = model_file.empty() ? Digest() : content_digest(model_file);
   nlohmann::json whole = job;
+  // `coterie job create` names both, of the files that it is given.
+  const bool leaves_open = whole.is_object() && !whole.contains("model") && !whole.contains("evaluation");
   if (whole.is_object() && !whole.contains("model")) whole["model"] = digest.hex();
+  if (leaves_open) whole["evaluation"] = Digest().hex();
   checked.settings = job_settings_from_json(whole, checked.problems);
+  if (leaves_open) checked.settings.horizontal().evaluation.reset();
   if (!checked.problems.empty() || model_file.empty()) return checked;
   HorizontalSettings& settings = checked.settings.horizontal();
   if (settings.model != digest) {

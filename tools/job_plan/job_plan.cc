@@ -143,7 +143,12 @@ Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64
   job.rounds = horizontal.rounds.count;
   const JobId id("planned");  // of no consequence but for a plan's bytes
   COT_ASSIGN(const ModelValues values, values_of(horizontal.training, model.graph(), model.value_count()));
-  const Plan plan = with_terms(plan_of(horizontal, id, values), terms_of(horizontal, RoundFacts{}));
+  RoundFacts facts;
+  if (horizontal.adaptive_mu) {
+    job.mu = {.first = horizontal.training.proximal_mu, .most = horizontal.adaptive_mu->max};
+    facts.proximal_mu = static_cast<double>(job.mu->most);  // what it may cost at most
+  }
+  const Plan plan = with_terms(plan_of(horizontal, id, values), terms_of(horizontal, facts));
   COT_ASSIGN(job.device, plan_device(plan, horizontal.download, model, examples));
   job.round.tickets = horizontal.rounds.ticket_count();
   job.round.goal = horizontal.rounds.goal_count;

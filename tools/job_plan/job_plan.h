@@ -31,6 +31,11 @@ struct DevicePlan {
 };
 
 // The smallest cohort of a round whose rosters close with as many devices as they wait for.
+// FedProx's mu, where it follows the loss.
+struct MuPlan {
+  float first = 0, most = 0;
+};
+
 struct CohortPlan {
   uint32_t cohorts = 0;
   uint32_t devices = 0;
@@ -63,6 +68,7 @@ struct JobPlan {
   PlannedRound round;
   std::optional<SpendingPlan> spending;  // with noise
   // Until the job or its budget ends; at most 2^64 - 1. With deltas: if each device is in each round.
+  std::optional<MuPlan> mu;              // adaptive
   uint64_t down_bytes = 0, up_bytes = 0;
   uint64_t rounds_done() const { return spending ? spending->rounds : rounds; }
 };

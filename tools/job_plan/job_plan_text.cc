@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "fl_server/json/readable_float.h"
 #include "tools/cli/table.h"
 
 namespace coterie {
@@ -77,6 +78,10 @@ std::string job_plan_text(const JobPlan& plan) {
   lines.heading(plan.name);
   lines.line("rounds", format_count(plan.rounds) + " of " + counted(plan.round.goal, "update"));
   lines.line("privacy", std::string(to_string(plan.level)) + (plan.spending ? ", with noise" : ""));
+  if (plan.mu) {
+    lines.line("mu", format_digits(static_cast<double>(plan.mu->first)) + " in round 1, then by the loss, up to " +
+                         format_digits(static_cast<double>(plan.mu->most)));
+  }
   add_device(plan.device, lines);
   lines.heading("A round");
   lines.line("devices", format_count(plan.round.tickets) +
@@ -124,6 +129,7 @@ nlohmann::json job_plan_json(const JobPlan& plan) {
                          {"round", std::move(round)},
                          {"down_bytes", plan.down_bytes},
                          {"up_bytes", plan.up_bytes}};
+  if (plan.mu) json["mu"] = {{"first", readable(plan.mu->first)}, {"max", readable(plan.mu->most)}};
   if (plan.spending) {
     const bool is_finite = std::isfinite(plan.spending->epsilon);
     json["privacy"] = {{"epsilon", is_finite ? nlohmann::json(plan.spending->epsilon) : nullptr},

@@ -128,6 +128,7 @@ Json json_of(const RoundReport& report) {
   put(json, "evaluation_accuracy", report.evaluation_accuracy);
   put(json, "evaluation_mae", report.evaluation_mae);
   put(json, "evaluation_r2", report.evaluation_r2);
+  put(json, "proximal_mu", report.proximal_mu);
   return json;
 }
 
@@ -151,6 +152,7 @@ RoundReport report_in(const nlohmann::json& json, const std::string& pointer, Pr
   get(reader, "evaluation_accuracy", report.evaluation_accuracy);
   get(reader, "evaluation_mae", report.evaluation_mae);
   get(reader, "evaluation_r2", report.evaluation_r2);
+  get(reader, "proximal_mu", report.proximal_mu);
   reader.finish();
   return report;
 }
@@ -233,6 +235,9 @@ Status Checkpoint::write(const Simulation& simulation, const CohortTrainer& trai
        {std::pair("optimizer_state", position.base.optimizer_state), std::pair("exact", position.base.exact)}) {
     if (digest) head[key] = digest->hex();
   }
+  if (const std::optional<AdaptiveMu>& mu = position.base.adaptive_mu; mu) {
+    head["adaptive_mu"] = {{"mu", mu->mu}, {"falls", mu->falls}, {"loss", position.base.evaluation_loss.value_or(0)}};
+  }
   for (const Digest& digest : files_of(position)) {
     COT_ASSIGN(const Bytes bytes, simulation.file(digest));
     COT_TRY(put(bytes));
@@ -286,6 +291,18 @@ Result<SimulationStory> Checkpoint::go_on(Simulation& simulation, CohortTrainer&
   reader.read("surplus", story.surplus);
   reader.read("virtual_seconds", story.virtual_seconds);
   reader.read("seconds", story.seconds);
+  if (reader.has("adaptive_mu")) {
+    JsonReader own = reader.object("adaptive_mu");
+    AdaptiveMu mu;
+    double loss = 0;
+    for (const char* key : {"mu", "falls", "loss"}) own.require(key);
+    own.read("mu", mu.mu);
+    own.read("falls", mu.falls);
+    own.read("loss", loss);
+    own.finish();
+    position.base.adaptive_mu = mu;
+    position.base.evaluation_loss = loss;
+  }
   position.base.version = ModelVersion(version);
   const auto each = [&](const char* key, const auto& take) {
     size_t index = 0;

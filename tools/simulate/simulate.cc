@@ -53,6 +53,7 @@ DemoOptions demo_options(const SimulateOptions& options, const SimulationInputs&
   demo.batch_size = job.training.batch_size;
   demo.loss = job.training.loss;
   demo.personal = job.training.personal;
+  demo.adaptive_mu = job.adaptive_mu;
   demo.strategy = job.strategy.rule;
   demo.security = job.privacy.level;
   demo.dropout = options.dropout;

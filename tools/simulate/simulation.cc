@@ -38,7 +38,8 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   record.value_count = values.whole;
   record.trained_value_count = values.trained;
   COT_ASSIGN(const ValueSelection personal, personal_values(loaded.graph(), job.training, values.whole));
-  Simulation simulation(std::move(record), fleet, workers, evaluates);
+  // mu follows the loss: each rank has to know it.
+  Simulation simulation(std::move(record), fleet, workers, evaluates || job.adaptive_mu.has_value());
   simulation.state_values_ = job.training.personal ? personal.count() : values.step_count();
   if (job.rounds.is_buffered()) simulation.buffers_.emplace(fleet, job);
   COT_ASSIGN(simulation.blobs_, DirectoryBlobStore::open_directory(directory));
@@ -167,6 +168,7 @@ Result<SimulatedRound> Simulation::attempt() {
   report.goal_count = job.rounds.goal_count;
   report.selected = round.plan.drawn;
   report.seconds = round.plan.seconds;
+  if (job.adaptive_mu) report.proximal_mu = static_cast<double>(terms_of(job, facts()).proximal_mu);
   if (round.plan.is_failed) {
     report.state = "failed";
     report.reason = std::to_string(round.plan.late) + " updates came, " + std::to_string(job.rounds.goal_count_min) +
@@ -200,6 +202,7 @@ Result<SimulatedRound> Simulation::attempt() {
   workers_->round_is_done();
   remember_counted(round.plan);
   COT_TRY(blobs_->remove(partial.blob));
+  if (base_.adaptive_mu) record.proximal_mu = base_.adaptive_mu->mu;
   COT_TRY(move_to(finalized.model));
   if (needs_examples_median(record_.spec)) examples_median_ = workers_->examples_median();
   record_.rounds_done = number;

@@ -31,7 +31,7 @@ struct SimulatedRound {
 struct SimulationPosition {
   uint64_t rounds_done = 0;
   uint64_t examples_median = 0;
-  ModelRecord base;  // evaluations aside
+  ModelRecord base;  // evaluations aside, but for the loss that adaptive_mu compares with
   // Older versions that devices train from now, by their number: where rounds are buffered.
   std::map<uint64_t, Digest> older = {};
 };
@@ -69,6 +69,7 @@ class Simulation {
   RoundFacts facts() const {
     return {.number = record_.rounds_done + 1,
             .examples_median = examples_median_,
+            .proximal_mu = base_.adaptive_mu ? std::optional(base_.adaptive_mu->mu) : std::nullopt,
             .state = base_.optimizer_state,
             .deltas = base_.deltas};
   }

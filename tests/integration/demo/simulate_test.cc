@@ -2,6 +2,7 @@
 // what a job may have and its level of security is run; at night (COT_NIGHTLY) all are.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -24,11 +25,12 @@ const Words kLevelsOfMasked = {"none", "masked"};                     // of the 
 
 class Simulate : public DemoTest {
  protected:
+  std::string rounds_ = "2";  // of a demo
   // Runs a demo that prints its job, and keeps the job. What the demo says of itself.
   nlohmann::json demo(const std::vector<std::string>& more = {}, const std::string& out = "run") {
     std::vector<std::string> words = {
-        "demo",   "--json", "--quiet", "--devices", "4",     "--rounds",       "2",          "--fraction", "1",
-        "--seed", "5",      "--model", "mlp",       "--out", directory_ / out, "--print-job"};
+        "demo", "--json", "--quiet", "--devices", "4",   "--rounds", rounds_,          "--fraction",
+        "1",    "--seed", "5",       "--model",   "mlp", "--out",    directory_ / out, "--print-job"};
     words.insert(words.end(), more.begin(), more.end());
     DemoProcess process(directory_.path(), words);
     EXPECT_EQ(process.wait(), 0) << process.errors();
@@ -306,6 +308,27 @@ TEST_F(Simulate, HasTheModelOfDevicesThatKeepAPartToThemselvesAtItsLevels) {
       EXPECT_LT(update_bytes, whole["update_bytes"].get<double>()) << kind;
     }
   }
+}
+
+// mu follows the loss on the held-out data, which is the same at every level, and in a simulation that goes on.
+TEST_F(Simulate, HasTheModelOfAMuThatFollowsTheLossAtItsLevels) {
+  rounds_ = "4";
+  const Words prox = {"--proximal-mu", "0.5", "--lr", "0.3"};
+  Words adaptive = prox;
+  adaptive.insert(adaptive.end(), {"--adaptive-mu", "max=2,step=0.25,falls=1"});
+  const nlohmann::json fixed = demo({"--security", "none", prox[0], prox[1], prox[2], prox[3]}, "fixed");
+  double update_bytes = 0;
+  const std::set<std::string> models = models_at(kLevelsOfMasked, "mu", adaptive, update_bytes);
+  EXPECT_EQ(models.size(), 1u);
+  EXPECT_NE(fixed["model_digest"], *models.begin()) << "it has moved";
+  const Words whole = {"--devices", "4", "--checkpoint", directory_ / "kept"};
+  Words rest = whole;
+  rest.push_back("--resume");
+  EXPECT_EQ(simulate("whole", whole)["model_digest"], *models.begin());
+  EXPECT_EQ(simulate("resumed", rest)["model_digest"], *models.begin()) << "mu and the loss are in the checkpoint";
+  const Result<Bytes> csv = os::read_file(directory_ / "whole/metrics.csv", 1 << 20);
+  ASSERT_OK(csv);
+  EXPECT_NE(as_text(*csv).find(",proximal_mu\n"), std::string_view::npos);
 }
 
 // A device is judged by what it has not trained on, and goes on where a checkpoint had it.

@@ -15,6 +15,7 @@
 #include "tests/support/matchers.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 #include "tools/job_plan/job_check.h"
+#include "tools/job_plan/job_plan_text.h"
 #include "tools/model/zoo.h"
 
 namespace coterie {
@@ -135,6 +136,18 @@ TEST(JobPlan, CountsWhatADeviceKeepsAndTrainsOfItsOwn) {
   EXPECT_EQ(ditto.device.up_bytes, whole.device.up_bytes);
   EXPECT_EQ(ditto.device.examples, 2 * whole.device.examples);
   EXPECT_EQ(ditto.device.operations, 2 * whole.device.operations);
+}
+
+TEST(JobPlan, SaysHowFarMuMayGo) {
+  nlohmann::json job = job_at(SecurityLevel::none);
+  job["training"]["proximal_mu"] = 1;
+  const JobPlan fixed = plan_of_job(job);
+  job["training"] = {{"proximal_mu", 0.25}, {"adaptive_mu", {{"max", 2}}}};
+  const JobPlan plan = plan_of_job(job);
+  EXPECT_EQ(plan.device.memory_bytes, fixed.device.memory_bytes);
+  EXPECT_THAT(job_plan_text(plan), HasSubstr("  mu          0.25 in round 1, then by the loss, up to 2\n"));
+  EXPECT_EQ(job_plan_json(plan)["mu"], (nlohmann::json{{"first", 0.25}, {"max", 2.0}}));
+  EXPECT_FALSE(job_plan_json(fixed).contains("mu"));
 }
 
 TEST(JobPlan, CountsVersionsThatComeAsDeltas) {

@@ -12,7 +12,7 @@ namespace coterie {
 namespace {
 
 // A database of today becomes one of version 6.
-#define kWithoutVersions7To11                                                                                      \
+#define kWithoutVersions7To12                                                                                      \
   "DROP TABLE canary_source; DROP TABLE canary; DROP INDEX device_by_seen_day; ALTER TABLE device DROP COLUMN "    \
   "seen_day; DROP TABLE device_day; "                                                                              \
   "DROP TRIGGER audit_is_never_cut; DROP TABLE audit_segment; CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON " \
@@ -23,6 +23,8 @@ namespace {
   "ALTER TABLE device DROP COLUMN checked_in; ALTER TABLE round DROP COLUMN clip_norm; "                           \
   "ALTER TABLE model DROP COLUMN evaluation_mae; ALTER TABLE model DROP COLUMN evaluation_r2; "                    \
   "ALTER TABLE model DROP COLUMN exact; ALTER TABLE model DROP COLUMN deltas; "                                    \
+  "ALTER TABLE round DROP COLUMN proximal_mu; ALTER TABLE model DROP COLUMN proximal_mu; "                         \
+  "ALTER TABLE model DROP COLUMN proximal_falls; "                                                                 \
   "ALTER TABLE model DROP COLUMN clip_norm; ALTER TABLE job DROP COLUMN trained_value_count; "
 
 using namespace test;
@@ -131,7 +133,7 @@ class SqliteLedgerFile : public SqliteFile {
 TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
   fill();
   execute(
-      kWithoutVersions7To11
+      kWithoutVersions7To12
       "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
       "TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
       "DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; DROP TABLE ledger; DROP TABLE noise_salt; "
@@ -148,7 +150,7 @@ TEST_F(SqliteLedgerFile, IsAddedToAnOlderDatabase) {
 TEST_F(SqliteLedgerFile, IsLeftAsItIsByALaterVersion) {
   release(1, 1, true);
   execute(
-      kWithoutVersions7To11
+      kWithoutVersions7To12
       "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
       "TABLE model_release; DROP TABLE tenancy; ALTER TABLE "
       "admin_token DROP COLUMN tenant; PRAGMA user_version = 4");
@@ -163,7 +165,7 @@ TEST_F(SqliteLedgerFile, HasNoHeadInRoundsOfAnOlderDatabase) {
   release(1, 1, true);
   release(2, 1, true);
   execute(
-      kWithoutVersions7To11
+      kWithoutVersions7To12
       "DROP TABLE job_population; DROP TABLE population_budget; DROP TABLE fleet_node; DROP TABLE fleet_board; DROP "
       "TABLE model_release; DROP TABLE tenancy; DROP TABLE lease; "
       "DROP TABLE admin_token; DROP TABLE audit; DROP TABLE idempotency; ALTER TABLE round DROP COLUMN ledger_head; "
