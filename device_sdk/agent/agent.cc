@@ -16,6 +16,7 @@
 #include "device_sdk/agent/update_layout.h"
 #include "device_sdk/client/met_gate.h"
 #include "device_sdk/client/state_keeping.h"
+#include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/lora.h"
 #include "proto/codec/codec.h"
 #include "secure/crypto/digest.h"
@@ -334,7 +335,8 @@ Result<Agent::GivenModel> Agent::load_given(const DoTrain& action) const {
   COT_ASSIGN(const Model given, Model::load(std::move(file)));
   COT_ASSIGN(Model model, model_to_train(given, action.plan.training));
   COT_ASSIGN(UpdateLayout layout, UpdateLayout::of(model, given.value_count(), action.plan));
-  return GivenModel{std::move(model), std::make_shared<const UpdateLayout>(std::move(layout))};
+  COT_ASSIGN(std::vector<Model> clusters, cluster_models(given, action.plan.training));
+  return GivenModel{std::move(model), std::make_shared<const UpdateLayout>(std::move(layout)), std::move(clusters)};
 }
 
 Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
@@ -357,7 +359,11 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
   }
   TrainOptions options = first ? first->options : layout.options(settings, seed, state, control);
   COT_ASSIGN(options.checkpoint_cipher, vault_.cipher());  // trained weights less the given ones are the update
-  COT_ASSIGN(const Model start, first ? Result<Model>(first->model) : model_of_update(model, layout, settings, own));
+  COT_ASSIGN(Model start, first ? Result<Model>(first->model) : model_of_update(model, layout, settings, own));
+  if (!given.clusters.empty()) {
+    start = given.clusters.at(given_.facts->cluster);
+    own = {static_cast<float>(given_.facts->cluster)};
+  }
   COT_ASSIGN(Trainer trainer, Trainer::create(start, options, examples_));
   const std::string checkpoint = training_path(round, is_own ? "own.ckpt" : "ckpt");
   if (os::exists(checkpoint) && !trainer.restore_checkpoint(checkpoint)) {

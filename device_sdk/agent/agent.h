@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/os/file.h"
 #include "device_sdk/agent/aggregation_session.h"
@@ -146,6 +147,7 @@ class Agent {
   struct GivenModel {  // as a plan has it trained
     Model model;
     std::shared_ptr<const UpdateLayout> layout;
+    std::vector<Model> clusters = {};  // of a plan that has some, all of them
   };
   struct Given {  // what a plan asks of it before the training
     std::shared_ptr<const UpdateLayout> layout;

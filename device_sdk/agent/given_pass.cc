@@ -7,6 +7,7 @@
 #include "device_sdk/agent/update_layout.h"
 #include "device_sdk/runtime/program.h"
 #include "device_sdk/runtime/step_runner.h"
+#include "proto/messages/model_clusters.h"
 
 namespace coterie {
 namespace {
@@ -34,7 +35,7 @@ class GradientSum final : public StepRunner {
   double examples_ = 0;
 };
 
-bool asks_loss(const UpdateRules& rules) { return rules.fair.is_on(); }
+bool asks_loss(const Plan& plan) { return plan.update.fair.is_on() || cluster_count(plan.training) > 1; }
 
 // One epoch of steps, each of which has its gradient in a region of its own: a norm that no gradient reaches clips
 // nothing.
@@ -53,7 +54,7 @@ TrainOptions gradient_options(const TrainingSettings& settings, uint64_t seed) {
 }  // namespace
 
 bool GivenPass::is_asked_by(const Plan& plan) {
-  return needs_gradient(plan.training.correction.kind) || asks_loss(plan.update);
+  return needs_gradient(plan.training.correction.kind) || asks_loss(plan);
 }
 
 Result<GivenPass::Cost> GivenPass::plan(const Model& model, const Plan& plan, uint64_t examples) {
@@ -65,26 +66,30 @@ Result<GivenPass::Cost> GivenPass::plan(const Model& model, const Plan& plan, ui
     cost.bytes = memory.bytes() + model.value_count() * sizeof(double);
     cost.passes = kForwardAndBackward;
   }
-  if (!asks_loss(plan.update)) return cost;
+  if (!asks_loss(plan)) return cost;
   const auto batch = static_cast<uint32_t>(std::min<uint64_t>(plan.training.batch_size, examples));
   COT_ASSIGN(const uint64_t arena, Evaluator::plan(model, loss_of(plan.training), batch, examples));
   cost.bytes += arena;
-  cost.passes += 1;
+  cost.passes += cluster_count(plan.training);
   return cost;
 }
 
-Result<std::unique_ptr<GivenPass>> GivenPass::create(const Model& model, const UpdateLayout& layout, const Plan& plan,
-                                                     uint64_t seed, ExampleSource& examples) {
+Result<std::unique_ptr<GivenPass>> GivenPass::create(const Model& model, std::span<const Model> clusters,
+                                                     const UpdateLayout& layout, const Plan& plan, uint64_t seed,
+                                                     ExampleSource& examples) {
   std::unique_ptr<GivenPass> pass(new GivenPass(layout, examples));
   COT_ASSIGN(pass->judged_, judged(examples, model, loss_of(plan.training), plan.training.augment));
   if (needs_gradient(plan.training.correction.kind)) {
     COT_ASSIGN(pass->gradient_of_, Trainer::create(model, gradient_options(plan.training, seed), pass->source()));
     pass->gradient_.resize(model.value_count());
   }
-  if (!asks_loss(plan.update)) return pass;
+  if (!asks_loss(plan)) return pass;
   const auto batch = static_cast<uint32_t>(std::min<uint64_t>(plan.training.batch_size, examples.size()));
   COT_ASSIGN(pass->loss_of_, Evaluator::create(model, loss_of(plan.training), batch));
-  COT_TRY(pass->loss_of_->begin(model.parameters(), examples.size()));
+  COT_ASSERT(clusters.size() == (cluster_count(plan.training) > 1 ? cluster_count(plan.training) : 0));
+  pass->judged_models_.assign(clusters.begin(), clusters.end());
+  if (clusters.empty()) pass->judged_models_.push_back(model);
+  COT_TRY(pass->loss_of_->begin(pass->judged_models_.front().parameters(), examples.size()));
   return pass;
 }
 
@@ -107,14 +112,21 @@ Status GivenPass::step_gradient() {
 
 Status GivenPass::step_loss() {
   COT_TRY(loss_of_->next(source()));
-  if (!loss_of_->finished() || std::isfinite(loss_of_->evaluation().loss_mean)) return {};
-  return not_finite("loss");
+  if (!loss_of_->finished()) return {};
+  losses_.push_back(loss_of_->evaluation().loss_mean);
+  if (!std::isfinite(losses_.back())) return not_finite("loss");
+  if (losses_.size() == judged_models_.size()) return {};
+  return loss_of_->begin(judged_models_[losses_.size()].parameters(), examples_.size());
 }
 
 GivenFacts GivenPass::facts() const {
   COT_ASSERT(finished());
   GivenFacts facts;
-  if (loss_of_) facts.loss = loss_of_->evaluation().loss_mean;
+  if (loss_of_) {
+    const auto least = std::ranges::min_element(losses_);
+    facts.loss = *least;
+    facts.cluster = static_cast<uint32_t>(least - losses_.begin());
+  }
   if (!gradient_of_) return facts;
   const auto examples = static_cast<double>(gradient_of_->summary().examples);
   std::vector<float> mean(gradient_.size());
@@ -124,9 +136,9 @@ GivenFacts GivenPass::facts() const {
   return facts;
 }
 
-Result<GivenFacts> given_facts(const Model& model, const UpdateLayout& layout, const Plan& plan, uint64_t seed,
-                               ExampleSource& examples) {
-  COT_ASSIGN(const std::unique_ptr<GivenPass> pass, GivenPass::create(model, layout, plan, seed, examples));
+Result<GivenFacts> given_facts(const Model& model, std::span<const Model> clusters, const UpdateLayout& layout,
+                               const Plan& plan, uint64_t seed, ExampleSource& examples) {
+  COT_ASSIGN(const std::unique_ptr<GivenPass> pass, GivenPass::create(model, clusters, layout, plan, seed, examples));
   while (!pass->finished()) COT_TRY(pass->step());
   return pass->facts();
 }

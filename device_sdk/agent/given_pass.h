@@ -1,6 +1,6 @@
 // GivenPass: what some plans ask of the given model before it is trained, over all of the device's examples: what it
-// loses on them (told_scalars.h), and the gradient there (drift_correction.h). One place for the agent and for
-// `coterie simulate`.
+// loses on them (told_scalars.h), and the gradient there (drift_correction.h); which of a job's clusters loses least
+// (proto/messages/model_clusters.h). One place for the agent and for `coterie simulate`.
 //
 // The gradient is that of training mode, without what a plan adds to steps (momentum, weight decay, proximal terms):
 // the mean over batches in the order of the training's seed, each weighted by its examples. The loss is that of an
@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/messages/plan.h"
 
@@ -24,6 +25,7 @@ class UpdateLayout;
 struct GivenFacts {
   std::vector<float> gradient;  // of the layout's values; empty: not asked for
   double loss = 0;              // 0: likewise
+  uint32_t cluster = 0;         // that loses least; of equal ones the first
 };
 
 // Holds an arena of its own: it goes before the training begins. Not thread-safe.
@@ -39,9 +41,11 @@ class GivenPass {
   };
   static Result<Cost> plan(const Model& model, const Plan& plan, uint64_t examples);
 
-  // `model` is what the layout was made of; `examples` and `layout` outlive this. Errors: those of Trainer::create.
-  static Result<std::unique_ptr<GivenPass>> create(const Model& model, const UpdateLayout& layout, const Plan& plan,
-                                                   uint64_t seed, ExampleSource& examples);
+  // `model` is what the layout was made of; `clusters`: of a plan that has some, all of them (cluster_models.h);
+  // `examples` and `layout` outlive this. Errors: those of Trainer::create.
+  static Result<std::unique_ptr<GivenPass>> create(const Model& model, std::span<const Model> clusters,
+                                                   const UpdateLayout& layout, const Plan& plan, uint64_t seed,
+                                                   ExampleSource& examples);
 
   bool finished() const;
   // The next batch. Errors: the source's own; invalid_argument if a loss or the gradient is not finite. Precondition:
@@ -61,11 +65,13 @@ class GivenPass {
   std::optional<AugmentedSource> judged_;  // none: they are read as they are
   std::optional<Trainer> gradient_of_;     // whose parameters stay
   std::optional<Evaluator> loss_of_;
-  std::vector<double> gradient_;  // so far, times examples; of the model's values
+  std::vector<Model> judged_models_;  // whose losses it finds, in this order
+  std::vector<double> losses_;        // so far
+  std::vector<double> gradient_;      // so far, times examples; of the model's values
 };
 
 // All of it at once. Precondition: the plan asks for it.
-Result<GivenFacts> given_facts(const Model& model, const UpdateLayout& layout, const Plan& plan, uint64_t seed,
-                               ExampleSource& examples);
+Result<GivenFacts> given_facts(const Model& model, std::span<const Model> clusters, const UpdateLayout& layout,
+                               const Plan& plan, uint64_t seed, ExampleSource& examples);
 
 }  // namespace coterie

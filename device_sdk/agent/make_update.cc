@@ -55,6 +55,17 @@ void add_residual(std::span<const float> state, std::span<float> delta) {
   for (size_t i = 0; i < state.size(); ++i) delta[i] += state[i];
 }
 
+// What was one model's becomes that of its cluster: zeros stand for all others, and scalars stay behind them.
+void put_into_slot(const UpdateLayout& layout, uint32_t cluster, TrainedUpdate& update) {
+  const uint64_t slot = layout.count(), scalars = update.delta.size() - slot;
+  std::vector<float> whole(slot * layout.clusters() + scalars);
+  const auto values = std::span<const float>(update.delta);
+  std::ranges::copy(values.first(slot), whole.begin() + static_cast<std::ptrdiff_t>(cluster * slot));
+  std::ranges::copy(values.last(scalars), whole.end() - static_cast<std::ptrdiff_t>(scalars));
+  update.delta = std::move(whole);
+  update.header.value_count = update.delta.size();
+}
+
 }  // namespace
 
 Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& trainer, uint64_t examples,
@@ -95,6 +106,7 @@ Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& tra
   }
   COT_TRY(limit_update(update.delta, rules, layout.statistics()));
   tell_scalars(training, rules, layout.parameters(), given, update.delta);
+  if (layout.clusters() > 1) put_into_slot(layout, given.cluster, update);
   COT_TRY(compress(rules, origin, update));
   // compress() has left in delta what the server will read: the rest is what this update does not tell.
   for (size_t i = 0; i < update.residual.size(); ++i) update.residual[i] -= update.delta[i];

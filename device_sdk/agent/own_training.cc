@@ -28,7 +28,8 @@ std::shared_ptr<const std::vector<float>> pull_of_start(std::span<const float> s
 }  // namespace
 
 bool has_own_training(const TrainingSettings& settings) {
-  return settings.personal && (!has_part(settings) || settings.personal->first_epochs > 0);
+  if (!settings.personal) return false;
+  return settings.personal->kind == PersonalKind::model || settings.personal->first_epochs > 0;
 }
 
 Result<Model> with_own_values(const Model& model, const ValueSelection& own, std::span<const float> values) {

@@ -6,6 +6,8 @@
 #include "device_sdk/agent/own_training.h"
 #include "device_sdk/agent/session_files.h"
 #include "device_sdk/agent/state_files.h"
+#include "device_sdk/runtime/cluster_models.h"
+#include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
 #include "proto/messages/plan.h"
 
@@ -21,6 +23,13 @@ Result<Model> personal_model(const StateFiles& files, const ParticipantState& st
   }
   TrainingSettings training;
   training.personal = kept->second.personal;
+  if (training.personal->kind == PersonalKind::clusters) {
+    COT_ASSIGN(const std::vector<float> cluster, files.read(job, kept->second.slot, 1));
+    if (!(cluster[0] >= 0 && cluster[0] < static_cast<float>(kClustersMax))) {
+      return Error(ErrorCode::data_loss, "what this device keeps of job " + job.value() + " is no cluster's number");
+    }
+    return cluster_model(published, static_cast<uint32_t>(cluster[0]));
+  }
   COT_ASSIGN(const ValueSelection own, personal_values(published.graph(), training, published.value_count()));
   COT_ASSIGN(const std::vector<float> values, files.read(job, kept->second.slot, own.count()));
   return with_own_values(published, own, values);

@@ -1,5 +1,6 @@
 // A job's published model as a device has it: with what it keeps to itself in its place, or the device's own model
-// altogether (proto/messages/personal_settings.h). Nothing is asked of a server.
+// altogether (proto/messages/personal_settings.h); of a job
+// with clusters that which it has trained when it was counted last. Nothing is asked of a server.
 #pragma once
 
 #include <string>

@@ -38,12 +38,14 @@ void tell_scalars(const TrainingSettings& training, const UpdateRules& rules, st
   if (rules.scalars.empty()) return;
   const double squares = squared_norm(parameters, update);
   const std::span<float> told = update.last(rules.scalars.size());
+  uint32_t cluster = 0;
   for (size_t i = 0; i < told.size(); ++i) {
     const ScalarRule& scalar = rules.scalars[i];
     double value = 0;
     switch (scalar.kind) {
       case ScalarKind::squared_norm: value = squares; break;
       case ScalarKind::fair_step: value = fair_step(training, rules.fair, given.loss, squares); break;
+      case ScalarKind::cluster_member: value = cluster++ == given.cluster ? 1 : 0; break;
     }
     const auto bound = static_cast<double>(scalar.bound);
     told[i] = static_cast<float>(std::clamp(value, 0.0, bound) / bound *

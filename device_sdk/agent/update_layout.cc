@@ -7,6 +7,7 @@
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/trainer.h"
+#include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
 #include "proto/messages/plan.h"
 
@@ -37,12 +38,17 @@ Result<UpdateLayout> UpdateLayout::of(const Model& trained, uint64_t model_value
     UpdateLayout layout(trained, plan.training, std::move(selection));
     layout.personal_ = std::move(personal);
     layout.personal_names_ = std::move(names);
+    layout.clusters_ = cluster_count(plan.training);
     return layout;
   };
-  if (!rules.has_trained_alone()) return with_own(ValueSelection::all(model_values));
+  const uint32_t clusters = cluster_count(plan.training);
+  if (clusters > 1 && trained.value_count() * clusters != model_values) {
+    return other_count(" values of all clusters", model_values, trained.value_count() * clusters);
+  }
+  if (!rules.has_trained_alone()) return with_own(ValueSelection::all(model_values / clusters));
   COT_ASSIGN(ValueSelection selection, trained_values(trained.graph(), plan.training));
-  if (selection.count() != rules.step_value_count()) {
-    return other_count(" values are trained", rules.step_value_count(), selection.count());
+  if (selection.count() * clusters != rules.step_value_count()) {
+    return other_count(" values are trained", rules.step_value_count(), selection.count() * clusters);
   }
   return with_own(std::move(selection));
 }

@@ -23,7 +23,9 @@ class UpdateLayout {
   // the layout by itself: refused if the plan says other counts.
   static Result<UpdateLayout> of(const Model& trained, uint64_t model_values, const Plan& plan);
 
+  // Values of one model; an update has as many for each cluster.
   uint64_t count() const { return selection_.count(); }
+  uint32_t clusters() const { return clusters_; }  // 1: the job has none
   // Places in the update.
   std::span<const ValueRange> parameters() const { return parameters_; }
   std::span<const RunningStatistics> statistics() const { return statistics_; }
@@ -31,7 +33,10 @@ class UpdateLayout {
   const ValueSelection& personal() const { return personal_; }
   const std::vector<std::string>& personal_names() const { return personal_names_; }
   // How many values a device keeps from round to round, if it keeps some.
-  uint64_t state_count() const { return personal_.count() > 0 ? personal_.count() : count(); }
+  uint64_t state_count() const {
+    if (clusters_ > 1) return 1;  // which it is
+    return personal_.count() > 0 ? personal_.count() : count();
+  }
   // How far a finished training of that model came.
   void read_delta(const Trainer& trainer, std::span<float> update) const;
 
@@ -52,6 +57,7 @@ class UpdateLayout {
   std::vector<RunningStatistics> statistics_;
   ValueSelection personal_ = ValueSelection({});
   std::vector<std::string> personal_names_;
+  uint32_t clusters_ = 1;
 };
 
 }  // namespace coterie

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/parse_number.h"
 #include "device_sdk/runtime/seal.h"
 #include "proto/codec/limits.h"
@@ -208,6 +209,8 @@ std::vector<float> merge_lora(const Model& model, const LoraSettings& settings, 
 }
 
 Result<Model> model_to_train(const Model& model, const TrainingSettings& training) {
+  COT_ASSIGN(const std::vector<Model> clusters, cluster_models(model, training));
+  if (!clusters.empty()) return clusters.front();
   if (!training.lora) return model;
   COT_ASSIGN(Bytes file, add_lora(model, *training.lora, 0));
   return Model::load(std::move(file));

@@ -38,7 +38,8 @@ Result<Bytes> add_lora(const Model& model, const LoraSettings& settings, uint64_
 std::vector<float> merge_lora(const Model& model, const LoraSettings& settings, const Model& adapted,
                               std::span<const float> values);
 
-// What a device trains of a job's model: the model with companions, if the job has some, or the model itself.
+// What a device trains of a job's model: the model with companions, if the job has some; of one with clusters the first
+// of them, whose form all have (cluster_models.h); else the model itself.
 Result<Model> model_to_train(const Model& model, const TrainingSettings& training);
 
 }  // namespace coterie

@@ -1,6 +1,11 @@
 #include "fl_server/evaluation/model_evaluator.h"
 
+#include <cmath>
+#include <optional>
+#include <vector>
+
 #include "device_sdk/runtime/augment.h"
+#include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/evaluation_fit.h"
 #include "device_sdk/runtime/evaluator.h"
@@ -26,11 +31,7 @@ Status check_target(const DatasetHeader& header, TargetKind target) {
                                                 std::string(to_string(target)));
 }
 
-}  // namespace
-
-Result<ModelEvaluation> evaluate_model(const Bytes& model_file, const Bytes& dataset_file,
-                                       const TrainingSettings& training) {
-  COT_ASSIGN(const Model model, Model::load(model_file));
+Result<ModelEvaluation> evaluate(const Model& model, const Bytes& dataset_file, const TrainingSettings& training) {
   COT_ASSIGN(DatasetSource dataset, DatasetSource::load(dataset_file));
   COT_TRY(check_target(dataset.header(), training.target));
   const LossSettings loss = loss_of(training);
@@ -49,6 +50,24 @@ Result<ModelEvaluation> evaluate_model(const Bytes& model_file, const Bytes& dat
   COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), examples, add));
   const double unit = static_cast<double>(dataset.header().target.scale);
   return ModelEvaluation{.loss = evaluation.loss_mean, .mae = values.mean_absolute_error() * unit, .r2 = values.r2()};
+}
+
+}  // namespace
+
+// Among clusters it is that which loses least, as a device would choose. One that is not finite is told: no version
+// with it may be released.
+Result<ModelEvaluation> evaluate_model(const Bytes& model_file, const Bytes& dataset_file,
+                                       const TrainingSettings& training) {
+  COT_ASSIGN(const Model given, Model::load(model_file));
+  COT_ASSIGN(std::vector<Model> models, cluster_models(given, training));
+  if (models.empty()) models.push_back(given);
+  std::optional<ModelEvaluation> best;
+  for (const Model& model : models) {
+    COT_ASSIGN(const ModelEvaluation own, evaluate(model, dataset_file, training));
+    if (!std::isfinite(own.loss)) return own;
+    if (!best || own.loss < best->loss) best = own;
+  }
+  return *best;
 }
 
 Status check_model(const Bytes& model_file) {

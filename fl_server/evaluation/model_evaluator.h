@@ -9,7 +9,7 @@ namespace coterie {
 
 // For Finalizer: the mean of the job's loss, and the accuracy, of a model file on a data set file. Where the targets
 // are numbers and the loss is a distance from them, mean absolute error (in the unit that the file says) and R2
-// instead.
+// instead. A job with clusters is judged by that model which loses least.
 Result<ModelEvaluation> evaluate_model(const Bytes& model, const Bytes& dataset, const TrainingSettings& training);
 
 // For uploads: malformed, with the op's name, if devices could not load this model.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/os/crash_point.h"
+#include "fl_server/finalize/cluster_means.h"
 #include "fl_server/finalize/divided_sum.h"
 #include "fl_server/finalize/frame_stream.h"
 #include "fl_server/finalize/kept_round.h"
@@ -17,11 +18,12 @@
 #include "fl_server/finalize/value_bytes.h"
 #include "fl_server/finalize/value_overlaps.h"
 #include "proto/codec/codec.h"
+#include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
 #include "scheduler/job/adaptive_clip_rules.h"
+#include "scheduler/job/adaptive_mu_rules.h"
 #include "scheduler/job/round_terms.h"
 
-#include "scheduler/job/adaptive_mu_rules.h"
 namespace coterie {
 namespace {
 
@@ -107,6 +109,10 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     source = std::make_unique<DividedSum>(std::move(sum), divisor, noise ? &*noise : nullptr);
   }
 
+  if (cluster_count(plan.training) > 1) {
+    COT_ASSIGN(source, ClusterMeans::of(std::move(source), plan));
+  }
+
   // A job with noise leaves them as they are: their difference is in the noisy sum, and no clip was made for them.
   // Such a job with statistics that move is refused when it is created; an older one may be running.
   std::vector<RunningStatistics> moving;
@@ -167,11 +173,11 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     finalized.model.evaluation_mae = evaluation.mae;
     finalized.model.evaluation_r2 = evaluation.r2;
   }
-  return finalized;
-}
-
-}  // namespace coterie
   if (settings.adaptive_mu) {
     finalized.model.adaptive_mu =
         next_adaptive_mu(settings, base.adaptive_mu, base.evaluation_loss, finalized.model.evaluation_loss);
   }
+  return finalized;
+}
+
+}  // namespace coterie

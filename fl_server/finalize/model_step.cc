@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "fl_server/finalize/cluster_means.h"
 #include "fl_server/finalize/mean_reader.h"
 #include "fl_server/finalize/strategy_state.h"
 #include "fl_server/finalize/value_overlaps.h"
@@ -38,6 +39,7 @@ Status ModelStep::begin(MeanSource& mean, StrategyState& state) {
   means_ = std::make_shared<MeanReader>(mean, plan_.update.value_count);
   state_ = &state;
   updates_ = mean.totals().updates;
+  COT_ASSIGN(shares_, cluster_shares(mean, plan_));
   if (state.needs_round()) COT_TRY(begin_round(mean));
   return part_.pairs.empty() ? Status() : begin_lora();
 }
@@ -101,6 +103,11 @@ void ModelStep::merge_lora(uint64_t offset, std::span<float> weights) const {
   }
 }
 
+// Whether somebody has trained the cluster that this value of an update is of.
+bool ModelStep::moves(uint64_t place) const {
+  return shares_.empty() || shares_[place / (plan_.update.step_value_count() / shares_.size())] > 0;
+}
+
 // Parameters alone are the strategy's. What is neither a parameter nor a statistic is padding: noise may have fallen on
 // it, and a model whose padding is not 0 is none.
 Status ModelStep::move(uint64_t offset, std::span<float> weights) {
@@ -116,6 +123,7 @@ Status ModelStep::move(uint64_t offset, std::span<float> weights) {
     if (!good) return;
     // `first` is a place in the model, `place` one in the update: strategies keep their state by places in the update.
     for_each_overlap(model_parameters_, first, count, [&](uint64_t begin, uint64_t values) {
+      if (!moves(place + begin - first)) return;
       state_->apply(place + begin - first, updates_, std::span(mean_).subspan(begin - first, values),
                     weights.subspan(begin - offset, values));
     });

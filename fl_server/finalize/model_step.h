@@ -40,6 +40,7 @@ class ModelStep {
   ModelStep(const Plan& plan, TrainedPart part) : plan_(plan), part_(std::move(part)) {}
 
   Status take(std::span<float> mean);
+  bool moves(uint64_t place) const;
   Status begin_round(const MeanSource& mean);
   Status begin_lora();
   void merge_lora(uint64_t offset, std::span<float> weights) const;
@@ -51,7 +52,8 @@ class ModelStep {
   std::shared_ptr<MeanReader> means_;
   StrategyState* state_ = nullptr;
   uint64_t updates_ = 0;
-  uint64_t taken_ = 0;  // values of the mean
+  uint64_t taken_ = 0;          // values of the mean
+  std::vector<double> shares_;  // of clusters (cluster_means.h)
   double clip_scale_ = 1;
   double clip_bits_mean_ = 0;
   std::vector<float> mean_;

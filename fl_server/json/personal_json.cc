@@ -8,7 +8,7 @@
 namespace coterie {
 namespace {
 
-constexpr std::array<std::string_view, 2> kKinds = {"part", "model"};
+constexpr std::array<std::string_view, 3> kKinds = {"part", "model", "clusters"};
 
 }  // namespace
 
@@ -21,6 +21,7 @@ void read_personal(JsonReader& reader, TrainingSettings& settings) {
   own.read("norms", personal.norms);
   own.read("first_epochs", personal.first_epochs);
   own.read("lambda", personal.lambda);
+  own.read("count", personal.count);
   own.finish();
   settings.personal = std::move(personal);
 }
@@ -30,6 +31,10 @@ void add_personal(nlohmann::json& training, const TrainingSettings& settings) {
   const PersonalSettings& personal = *settings.personal;
   if (personal.kind == PersonalKind::model) {
     training["personal"] = {{"kind", to_string(personal.kind)}, {"lambda", readable(personal.lambda)}};
+    return;
+  }
+  if (personal.kind == PersonalKind::clusters) {
+    training["personal"] = {{"kind", to_string(personal.kind)}, {"count", personal.count}};
     return;
   }
   training["personal"] = {{"kind", to_string(personal.kind)},

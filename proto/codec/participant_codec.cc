@@ -100,7 +100,9 @@ flatbuffers::Offset<state::KeptState> build(flatbuffers::FlatBufferBuilder& buil
                                 personal);
 }
 
-bool is_personal(StateKind kind) { return kind == StateKind::personal_part || kind == StateKind::personal_model; }
+bool is_personal(StateKind kind) {
+  return kind == StateKind::personal_part || kind == StateKind::personal_model || kind == StateKind::personal_cluster;
+}
 
 Status parse(const state::KeptState& from, ParticipantState& into) {
   COT_ASSIGN(std::string job, flat::text(from.job(), "state.job", 64, 1));

@@ -8,7 +8,7 @@ flatbuffers::Offset<wire::Personal> build(flatbuffers::FlatBufferBuilder& builde
                                           uint8_t loss) {
   const auto parameters = message.parameters.empty() ? 0 : builder.CreateVectorOfStrings(message.parameters);
   return wire::CreatePersonal(builder, loss, static_cast<uint8_t>(message.kind), parameters, message.norms,
-                              message.first_epochs, message.lambda);
+                              message.first_epochs, message.lambda, message.count);
 }
 
 Result<PersonalSettings> parse(const wire::Personal& table) {
@@ -16,7 +16,8 @@ Result<PersonalSettings> parse(const wire::Personal& table) {
                             .parameters = {},
                             .norms = table.norms(),
                             .first_epochs = table.first_epochs(),
-                            .lambda = table.lambda()};
+                            .lambda = table.lambda(),
+                            .count = table.count()};
   if (table.parameters() == nullptr) return settings;
   if (table.parameters()->size() > kPersonalPatternsMax) return out_of_range("personal", "has too many patterns");
   for (const flatbuffers::String* pattern : *table.parameters()) {

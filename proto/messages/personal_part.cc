@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/text/name_pattern.h"
+#include "proto/messages/model_clusters.h"
 #include "proto/messages/plan.h"
 
 namespace coterie {
@@ -98,7 +99,7 @@ Result<std::vector<bool>> personal_tensors(const ModelGraph& graph, const Person
 
 Result<ValueSelection> personal_values(const ModelGraph& graph, const TrainingSettings& training,
                                        uint64_t model_values) {
-  if (!training.personal) return ValueSelection({});
+  if (!training.personal || training.personal->kind == PersonalKind::clusters) return ValueSelection({});
   if (!has_part(training)) return ValueSelection::all(model_values);
   COT_ASSIGN(const std::vector<bool> personal, personal_tensors_of(graph, training));
   std::vector<ValueRange> ranges;

@@ -21,7 +21,7 @@ Result<std::vector<bool>> personal_tensors(const ModelGraph& graph, const Person
                                            const std::vector<bool>& trained);
 
 // The values that a device keeps, in the flat vector of so many: the part, or all of them; none, where the training has
-// no personal settings. Errors: as above, and those of trained_tensors.
+// no personal settings, or clusters. Errors: as above, and those of trained_tensors.
 Result<ValueSelection> personal_values(const ModelGraph& graph, const TrainingSettings& training,
                                        uint64_t model_values);
 

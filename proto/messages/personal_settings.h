@@ -15,12 +15,16 @@ enum class PersonalKind : uint8_t {
   part = 1,
   // Ditto (Li et al. 2021): a whole model of the device's own, v, beside the one that is trained together. Before each
   // update the device trains v by the job's settings, where each step's gradient has lambda (v - given) in it.
-  model
+  model,
+  // IFCA (Ghosh et al. 2020): the job's file holds `count` models of one form (model_clusters.h). A device trains the
+  // one that loses least on its examples, and keeps which that was. Updates have a slot for each.
+  clusters
 };
 inline std::string_view to_string(PersonalKind kind) {
   switch (kind) {
     case PersonalKind::part: return "part";
     case PersonalKind::model: return "model";
+    case PersonalKind::clusters: return "clusters";
   }
   return "unknown";
 }
@@ -33,7 +37,8 @@ struct PersonalSettings {
   // part: the device first trains its own parameters alone for so many epochs, and then the others alone (FedRep).
   // 0: all together (FedPer).
   uint32_t first_epochs = 0;
-  float lambda = 0;  // model: above 0
+  float lambda = 0;    // model: above 0
+  uint32_t count = 0;  // clusters: in [kClustersMin, kClustersMax]
   friend bool operator==(const PersonalSettings&, const PersonalSettings&) = default;
 };
 

@@ -1,10 +1,12 @@
 #include "proto/messages/plan.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
 
 #include "proto/messages/analytics_lanes.h"
+#include "proto/messages/model_clusters.h"
 #include "proto/messages/quantized_lanes.h"
 #include "proto/messages/state_kind.h"
 #include "proto/messages/training_rules.h"
@@ -170,6 +172,23 @@ Status validate_control(const Plan& plan) {
 
 bool is_known(ScalarKind kind) { return to_string(kind) != "unknown"; }
 
+// A slot for each cluster, and a scalar for each that says which one is filled.
+Status validate_clusters(const Plan& plan) {
+  const UpdateRules& update = plan.update;
+  const uint32_t count = cluster_count(plan.training);
+  const auto is_member = [](const ScalarRule& scalar) { return scalar.kind == ScalarKind::cluster_member; };
+  const auto members = static_cast<uint64_t>(std::ranges::count_if(update.scalars, is_member));
+  if (members != (count > 1 ? count : 0) || (members > 0 && members != update.scalars.size())) {
+    return bad("scalars must be one cluster_member for each cluster, and no others with clusters");
+  }
+  if (count == 1) return {};
+  for (const ScalarRule& scalar : update.scalars) {
+    if (scalar.bound != 1) return bad("the bound of cluster_member must be 1");
+  }
+  const bool are_slots = update.vector_value_count() % count == 0 && update.whole_value_count % count == 0;
+  return are_slots ? Status() : bad("value_count and whole_value_count must be so many values for each cluster");
+}
+
 // Scalars are told as they are: what rounds, noises or delays an update would make other numbers of them.
 Status validate_scalars(const Plan& plan) {
   const UpdateRules& update = plan.update;
@@ -184,13 +203,15 @@ Status validate_scalars(const Plan& plan) {
       return bad("a scalar's bound must be in (0, 1e12]");
     }
     for (size_t j = 0; j < i; ++j) {
-      if (update.scalars[j].kind == scalar.kind) return bad("scalars must be of different kinds");
+      const bool may_repeat = scalar.kind == ScalarKind::cluster_member;
+      if (update.scalars[j].kind == scalar.kind && !may_repeat) return bad("scalars must be of different kinds");
     }
     has_fair_step = has_fair_step || scalar.kind == ScalarKind::fair_step;
   }
   if (!in_range(fair.q, 0, kFairPowerMax) || !in_range(fair.loss_max, 0, kFairLossMax)) {
     return bad("fair weights must have a q in [0, 10] and a loss_max in [0, 1e6]");
   }
+  COT_TRY(validate_clusters(plan));
   if (has_fair_step != fair.is_on() || (!fair.is_on() && fair.q != 0)) {
     return bad("fair weights and the scalar fair_step must be there together");
   }

@@ -1,5 +1,6 @@
 #include "proto/messages/plan_features.h"
 
+#include "proto/messages/model_clusters.h"
 #include "proto/messages/plan.h"
 
 namespace coterie {
@@ -15,6 +16,7 @@ PlanFeatures features_of(const Plan& plan) {
   if (correction == CorrectionKind::scaffold_gradient) features |= plan_feature::kScaffoldGradient;
   if (correction == CorrectionKind::mime_lite) features |= plan_feature::kMimeLite;
   if (plan.training.personal) features |= plan_feature::kPersonal;
+  if (cluster_count(plan.training) > 1) features |= plan_feature::kClusters;
   return features;
 }
 

@@ -12,6 +12,7 @@ std::string_view to_string(StateKind kind) {
     case StateKind::scaffold_gradient: return "scaffold_gradient";
     case StateKind::personal_part: return "personal_part";
     case StateKind::personal_model: return "personal_model";
+    case StateKind::personal_cluster: return "personal_cluster";
     case StateKind::error_feedback: return "error_feedback";
   }
   return "unknown";
@@ -19,7 +20,11 @@ std::string_view to_string(StateKind kind) {
 
 StateKind state_kind(const TrainingSettings& training) {
   if (training.personal) {
-    return training.personal->kind == PersonalKind::model ? StateKind::personal_model : StateKind::personal_part;
+    switch (training.personal->kind) {
+      case PersonalKind::part: return StateKind::personal_part;
+      case PersonalKind::model: return StateKind::personal_model;
+      case PersonalKind::clusters: return StateKind::personal_cluster;
+    }
   }
   const CorrectionKind correction = training.correction.kind;
   return keeps_state(correction) ? static_cast<StateKind>(correction) : StateKind::none;

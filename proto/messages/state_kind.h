@@ -16,9 +16,10 @@ enum class StateKind : uint8_t {
   feddyn = 1,
   scaffold = 2,
   scaffold_gradient = 3,
-  personal_part = 16,   // personal_settings.h
-  personal_model = 17,  // likewise
-  error_feedback = 128  // what updates have not had room for (top_k.h)
+  personal_part = 16,     // personal_settings.h
+  personal_model = 17,    // likewise
+  personal_cluster = 18,  // likewise: its number, from 0, as one value
+  error_feedback = 128    // what updates have not had room for (top_k.h)
 };
 std::string_view to_string(StateKind kind);
 

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/text/name_pattern.h"
+#include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
 #include "proto/messages/plan.h"
 
@@ -151,6 +152,22 @@ Result<ValueSelection> trained_values(const ModelGraph& graph, const TrainingSet
   return selection_of(graph, training, trained);
 }
 
+namespace {
+
+// The same values of each model.
+Result<ValueSelection> of_each_cluster(const ModelGraph& graph, const TrainingSettings& training) {
+  COT_ASSIGN(const ModelGraph one, graph_of_cluster(graph));
+  COT_ASSIGN(const ValueSelection selection, trained_values(one, training));
+  const uint64_t values = copy_bytes(graph) / sizeof(float);
+  std::vector<ValueRange> ranges;
+  for (uint32_t cluster = 0; cluster < cluster_count(graph); ++cluster) {
+    for (const ValueRange& range : selection.ranges()) ranges.push_back({range.first + cluster * values, range.count});
+  }
+  return ValueSelection(std::move(ranges));
+}
+
+}  // namespace
+
 uint64_t TrainedPart::count() const {
   uint64_t count = selection.count();
   for (const LoraPair& pair : pairs) count += pair.b_values();
@@ -158,6 +175,10 @@ uint64_t TrainedPart::count() const {
 }
 
 Result<TrainedPart> trained_part(const ModelGraph& graph, const TrainingSettings& training) {
+  if (cluster_count(graph) > 1) {
+    COT_ASSIGN(ValueSelection selection, of_each_cluster(graph, training));
+    return TrainedPart{std::move(selection), {}};
+  }
   if (!training.lora) {
     COT_ASSIGN(ValueSelection selection, trained_values(graph, training));
     return TrainedPart{std::move(selection), {}};
@@ -167,6 +188,11 @@ Result<TrainedPart> trained_part(const ModelGraph& graph, const TrainingSettings
 }
 
 Result<uint64_t> trained_value_count(const ModelGraph& graph, const TrainingSettings& training) {
+  if (cluster_count(graph) > 1) {
+    COT_ASSIGN(const ModelGraph one, graph_of_cluster(graph));
+    COT_ASSIGN(const uint64_t count, trained_value_count(one, training));
+    return count * cluster_count(graph);
+  }
   if (training.lora) {
     COT_ASSIGN(const TrainedPart part, trained_part(graph, training));
     return part.count();

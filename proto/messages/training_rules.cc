@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "proto/messages/augmentation.h"
+#include "proto/messages/model_clusters.h"
 
 namespace coterie {
 namespace {
@@ -179,19 +180,25 @@ void check_personal(const TrainingSettings& training, Rules& rules) {
   if (!training.personal) return;
   const PersonalSettings& personal = *training.personal;
   const bool is_part = personal.kind == PersonalKind::part;
-  rules.require(to_string(personal.kind) != "unknown", "/personal/kind", "must be part or model");
+  const bool has_clusters = personal.kind == PersonalKind::clusters;
+  rules.require(to_string(personal.kind) != "unknown", "/personal/kind", "must be part, model or clusters");
+  rules.require(!has_clusters || (personal.count >= kClustersMin && personal.count <= kClustersMax), "/personal/count",
+                "must be in [" + std::to_string(kClustersMin) + ", " + std::to_string(kClustersMax) +
+                    "]: a device fetches and evaluates as many models");
+  rules.require(has_clusters || personal.count == 0, "/personal/count", "must be absent without clusters");
   check_patterns(personal.parameters, "/personal/parameters", rules, kPersonalPatternsMax);
   rules.require(!is_part || personal.norms || !personal.parameters.empty(), "/personal/parameters",
                 "must name parameters, or norms be true: of kind part something has to be the device's own");
-  const std::string why = "must be absent with kind model: all of that model is the device's own";
+  const std::string why = has_clusters ? "must be absent with kind clusters: nothing of the models is the device's own"
+                                       : "must be absent with kind model: all of that model is the device's own";
   rules.require(is_part || personal.parameters.empty(), "/personal/parameters", why);
   rules.require(is_part || !personal.norms, "/personal/norms", why);
   rules.require(is_part || personal.first_epochs == 0, "/personal/first_epochs", why);
   rules.require(personal.first_epochs <= kFirstEpochsMax, "/personal/first_epochs",
                 "must be in [0, " + std::to_string(kFirstEpochsMax) + "]");
-  rules.require(!is_part || personal.lambda == 0, "/personal/lambda",
-                "must be absent with kind part: nothing pulls it anywhere");
-  if (!is_part) {
+  rules.require((!is_part && !has_clusters) || personal.lambda == 0, "/personal/lambda",
+                "must be absent with kind " + std::string(to_string(personal.kind)) + ": nothing pulls it anywhere");
+  if (!is_part && !has_clusters) {
     rules.in_range(personal.lambda, 0, kLambdaMax, "/personal/lambda", "(0, 1e6]");
     rules.require(personal.lambda != 0, "/personal/lambda", "must be in (0, 1e6]");
   }

@@ -9,13 +9,15 @@
 namespace coterie {
 
 enum class ScalarKind : uint8_t {
-  squared_norm = 1,  // of the parameters' part of what the device sends, as it is clipped
-  fair_step = 2      // q-FFL's h of the device (device_sdk/agent/told_scalars.h)
+  squared_norm = 1,   // of the parameters' part of what the device sends, as it is clipped
+  fair_step = 2,      // q-FFL's h of the device (device_sdk/agent/told_scalars.h)
+  cluster_member = 3  // 1 for the cluster that was trained, 0 for the others: one each, in their order
 };
 inline std::string_view to_string(ScalarKind kind) {
   switch (kind) {
     case ScalarKind::squared_norm: return "squared_norm";
     case ScalarKind::fair_step: return "fair_step";
+    case ScalarKind::cluster_member: return "cluster_member";
   }
   return "unknown";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "scheduler/job/scalar_rules.h"
 #include "scheduler/job/settings_checker.h"
 #include "secure/dp/account/number_words.h"
 #include "secure/dp/encode/adaptive_clip.h"
@@ -80,8 +81,7 @@ ClipRules clip_rules_of(const HorizontalSettings& settings) {
 
 uint64_t update_value_count(const HorizontalSettings& settings, uint64_t model_value_count) {
   const uint64_t control = has_control(settings.strategy.rule->correction) ? model_value_count : 0;
-  return model_value_count + control + (settings.privacy.adaptive_clip ? 1 : 0) +
-         settings.strategy.rule->scalars.size();
+  return model_value_count + control + (settings.privacy.adaptive_clip ? 1 : 0) + scalars_of(settings).size();
 }
 
 double clip_norm_of(const HorizontalSettings& settings, double clip_norm) {

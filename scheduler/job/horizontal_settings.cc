@@ -11,6 +11,7 @@
 #include "scheduler/job/analytics_rules.h"
 #include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/central_noise.h"
+#include "scheduler/job/cluster_rules.h"
 #include "scheduler/job/compression_rules.h"
 #include "scheduler/job/correction_rules.h"
 #include "scheduler/job/download_rules.h"
@@ -216,6 +217,7 @@ Problems validate(const HorizontalSettings& settings) {
   check_correction(settings, check);
   check_scalars(settings, check);
   check_adaptive_mu(settings, check);
+  check_clusters(settings, check);
   if (rounds_are_valid) check_analytics(settings, check);
   if (rounds_are_valid) check_buffered(settings, check);
   check_selection(settings, check);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "scheduler/job/cluster_rules.h"
+
 namespace coterie {
 namespace {
 
@@ -18,6 +20,7 @@ float bound_of(ScalarKind kind, const HorizontalSettings& settings) {
       return std::clamp(norm * norm, 1e-12f, kScalarBoundMax);
     }
     case ScalarKind::fair_step: return kFairStepMax;
+    case ScalarKind::cluster_member: return 1;
   }
   return 0;
 }
@@ -27,6 +30,7 @@ float bound_of(ScalarKind kind, const HorizontalSettings& settings) {
 std::vector<ScalarRule> scalars_of(const HorizontalSettings& settings) {
   std::vector<ScalarRule> scalars;
   for (const ScalarKind kind : settings.strategy.rule->scalars) scalars.push_back({kind, bound_of(kind, settings)});
+  for (const ScalarRule& scalar : cluster_scalars(settings.training)) scalars.push_back(scalar);
   return scalars;
 }
 

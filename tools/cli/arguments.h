@@ -46,6 +46,7 @@ void add_onnx(CLI::App& model, Invocation& invocation);      // of the group mod
 void add_export(CLI::App& model, Invocation& invocation);    // likewise
 void add_quantise(CLI::App& model, Invocation& invocation);  // likewise
 void add_weights(CLI::App& model, Invocation& invocation);   // likewise
+void add_clusters(CLI::App& model, Invocation& invocation);  // likewise
 void add_ab(CLI::App& model, Invocation& invocation);        // likewise
 void add_explain(CLI::App& model, Invocation& invocation);   // likewise, and report
 void add_training(CLI::App& model, Invocation& invocation);  // likewise

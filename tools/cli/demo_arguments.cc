@@ -190,7 +190,7 @@ void add_memory_and_stopping(CLI::App& demo, DemoOptions& options) {
   demo.add_option_function<std::string>(
           "--personal", [&options](const std::string& text) { options.personal = parse_personal(text).value(); },
           "what each device keeps to itself and never sends: part:PATTERN,... (with ,norms or ,first_epochs=N behind "
-          "part), or a whole model of its own, model,lambda=X")
+          "part), or a whole model of its own, model,lambda=X; or which of several models it trains, clusters,count=N")
       ->type_name("KIND[,...][:PATTERN,...]")
       ->check(checked_by([](const std::string& text) { return parse_personal(text); }));
 }

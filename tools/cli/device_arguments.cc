@@ -345,6 +345,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
   add_onnx(*model, invocation);
   add_export(*model, invocation);
   add_weights(*model, invocation);
+  add_clusters(*model, invocation);
   add_quantise(*model, invocation);
   add_server_models(*model, invocation);
 }

@@ -359,8 +359,11 @@ ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
   };
   Stopwatch watch;
   if (const Status usable = check_privacy(asked); !usable) return give_up(usable.error(), ExitCode::usage);
-  const Result<DemoData> data = prepare_data(asked);
+  Result<DemoData> data = prepare_data(asked);
   if (!data) return give_up(data.error(), ExitCode::usage);
+  if (const Status made = add_clusters(training_of(asked), asked.seed, *data); !made) {
+    return give_up(made.error(), ExitCode::usage);
+  }
   const DemoOptions options = settled(asked, *data);
   if (const Status fits = check_strategy(options); !fits) return give_up(fits.error(), ExitCode::usage);
   if (const Status enough = check_round(options); !enough) return give_up(enough.error(), ExitCode::usage);

@@ -4,8 +4,10 @@
 #include <memory>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/model.h"
+#include "proto/messages/model_clusters.h"
 #include "scheduler/job/model_rules.h"
 #include "tools/cli/interrupt.h"
 #include "tools/data/federate.h"
@@ -180,6 +182,15 @@ Result<DemoData> prepare_data(const DemoOptions& options) {
   }
   COT_TRY(choose_model(options, data));
   return data;
+}
+
+Status add_clusters(const TrainingSettings& training, uint64_t seed, DemoData& data) {
+  const uint32_t count = cluster_count(training);
+  if (count == 1) return {};
+  COT_ASSIGN(const Model model, Model::load(data.model));
+  if (cluster_count(model.graph()) > 1) return {};
+  COT_ASSIGN(data.model, stack_of_one(model, count, kClusterSpread, seed));
+  return {};
 }
 
 Result<ModelValues> model_values(const DemoData& data, const TrainingSettings& training) {

@@ -43,6 +43,10 @@ struct DemoData {
 // has decided.
 Result<DemoData> prepare_data(const DemoOptions& options);
 
+// Makes a file of several models of the data's, where devices train so and it holds one: the first, and others that
+// chance makes of it (device_sdk/runtime/cluster_models.h), by this seed. Errors: those of stack_of_one.
+Status add_clusters(const TrainingSettings& training, uint64_t seed, DemoData& data);
+
 // How many values the data's model has, and how many of them travel where devices train so.
 Result<ModelValues> model_values(const DemoData& data, const TrainingSettings& training);
 

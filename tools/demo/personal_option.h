@@ -8,8 +8,9 @@
 
 namespace coterie {
 
-// "part:dense2.*", "part,first_epochs=1:head.*,bn1.*", "part,norms" or "model,lambda=0.5": patterns of parameters stand
-// behind the colon. invalid_argument says what there is; ranges are for problems_of(training) to judge.
+// "part:dense2.*", "part,first_epochs=1:head.*,bn1.*", "part,norms", "model,lambda=0.5" or "clusters,count=2": patterns
+// of parameters stand behind the colon. invalid_argument says what there is; ranges are for problems_of(training) to
+// judge.
 Result<PersonalSettings> parse_personal(std::string_view text);
 
 // What the demo and the simulation say of the server's model, whose personal part no device trains; empty: nothing.

@@ -12,6 +12,7 @@
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/codec/codec.h"
+#include "proto/messages/model_clusters.h"
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/job_settings.h"
 #include "scheduler/job/model_rules.h"
@@ -41,7 +42,7 @@ uint64_t examples_trained(const TrainingSettings& training, uint64_t examples) {
 Status add_own_training(const Model& model, const UpdateLayout& layout, const TrainingSettings& training,
                         uint64_t examples, DevicePlan& device) {
   if (!training.personal) return {};
-  device.own_bytes = layout.personal().count() * sizeof(float);
+  device.own_bytes = (layout.clusters() > 1 ? 1 : layout.personal().count()) * sizeof(float);
   if (!has_own_training(training)) return {};
   COT_ASSIGN(const OwnTraining own, own_training(model, layout, training, 0, {}));
   COT_ASSIGN(const TrainingMemory memory, Trainer::plan(own.model, own.options, examples));
@@ -61,6 +62,7 @@ Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& downloa
   device.down_bytes = model.file().size() + encode(plan).size() + plan.update.control_value_count * sizeof(float);
   device.delta_down_bytes = device.down_bytes - model.file().size() + download_bytes(download, model.file());
   device.up_bytes = update_bytes(plan);
+  device.clusters = cluster_count(plan.training);
   if (plan.analytics) {
     device.counts = true;
     device.examples = std::min<uint64_t>(examples, plan.analytics->values_max);

@@ -27,15 +27,16 @@ struct DevicePlan {
   uint64_t examples = 0;   // that it goes through, each epoch's counted
   double operations = 0;   // of floating point: a training pass costs three forward passes, a multiply-add is two
   uint64_t own_bytes = 0;  // that it keeps of the job between rounds, and never sends; twice until the next round
+  uint32_t clusters = 1;   // models that it fetches and looks at, of which it trains one
   bool counts = false;     // instead of training: so many examples once, with analytics
 };
 
-// The smallest cohort of a round whose rosters close with as many devices as they wait for.
 // FedProx's mu, where it follows the loss.
 struct MuPlan {
   float first = 0, most = 0;
 };
 
+// The smallest cohort of a round whose rosters close with as many devices as they wait for.
 struct CohortPlan {
   uint32_t cohorts = 0;
   uint32_t devices = 0;
@@ -67,8 +68,8 @@ struct JobPlan {
   DevicePlan device;
   PlannedRound round;
   std::optional<SpendingPlan> spending;  // with noise
-  // Until the job or its budget ends; at most 2^64 - 1. With deltas: if each device is in each round.
   std::optional<MuPlan> mu;              // adaptive
+  // Until the job or its budget ends; at most 2^64 - 1. With deltas: if each device is in each round.
   uint64_t down_bytes = 0, up_bytes = 0;
   uint64_t rounds_done() const { return spending ? spending->rounds : rounds; }
 };

@@ -36,11 +36,15 @@ class Lines {
 void add_device(const DevicePlan& device, Lines& lines) {
   lines.heading("A device in a round");
   lines.line("down", format_bytes(device.down_bytes) +
-                         (device.counts ? ": the table and the plan" : ": the model and the plan"));
+                         (device.counts         ? ": the table and the plan"
+                          : device.clusters > 1 ? ": " + format_count(device.clusters) + " models and the plan"
+                                                : ": the model and the plan"));
   if (device.delta_down_bytes < device.down_bytes) {
     lines.line("", "(" + format_bytes(device.delta_down_bytes) + " at most by a delta, after a round it was in)");
   }
-  lines.line("up", format_bytes(device.up_bytes) + (device.counts ? ": its counts" : ": its update"));
+  lines.line("up", format_bytes(device.up_bytes) + (device.counts         ? ": its counts"
+                                                    : device.clusters > 1 ? ": its update, with a slot for each"
+                                                                          : ": its update"));
   if (device.counts) {
     lines.line("memory", format_bytes(device.memory_bytes) + " to count");
     lines.line("counts", counted(device.examples, "example") + " of its own");
@@ -129,6 +133,7 @@ nlohmann::json job_plan_json(const JobPlan& plan) {
                          {"round", std::move(round)},
                          {"down_bytes", plan.down_bytes},
                          {"up_bytes", plan.up_bytes}};
+  if (plan.device.clusters > 1) json["device"]["clusters"] = plan.device.clusters;
   if (plan.mu) json["mu"] = {{"first", readable(plan.mu->first)}, {"max", readable(plan.mu->most)}};
   if (plan.spending) {
     const bool is_finite = std::isfinite(plan.spending->epsilon);

@@ -1,20 +1,20 @@
 #include "tools/model/evaluate.h"
 
+#include <optional>
+
+#include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/metrics.h"
 #include "device_sdk/runtime/model.h"
+#include "proto/messages/model_clusters.h"
 
 namespace coterie {
 namespace {
 
 constexpr uint32_t kBatch = 64;
 
-}  // namespace
-
-Result<ModelScore> evaluate(Bytes model_file, Bytes dataset_file, const LossSettings& loss) {
-  COT_ASSIGN(const Model model, Model::load(std::move(model_file)));
-  COT_ASSIGN(DatasetSource examples, DatasetSource::load(std::move(dataset_file)));
+Result<ModelScore> evaluate(const Model& model, DatasetSource& examples, const LossSettings& loss) {
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch));
   ValueMetrics values;
   OutputSink sink;
@@ -29,6 +29,22 @@ Result<ModelScore> evaluate(Bytes model_file, Bytes dataset_file, const LossSett
   score.mae = values.mean_absolute_error() * static_cast<double>(examples.header().target.scale);
   score.r2 = values.r2();
   return score;
+}
+
+}  // namespace
+
+Result<ModelScore> evaluate(Bytes model_file, Bytes dataset_file, const LossSettings& loss) {
+  COT_ASSIGN(const Model given, Model::load(std::move(model_file)));
+  COT_ASSIGN(DatasetSource examples, DatasetSource::load(std::move(dataset_file)));
+  const uint32_t count = cluster_count(given.graph());
+  if (count == 1) return evaluate(given, examples, loss);
+  std::optional<ModelScore> best;
+  for (uint32_t cluster = 0; cluster < count; ++cluster) {
+    COT_ASSIGN(const Model model, cluster_model(given, cluster));
+    COT_ASSIGN(const ModelScore own, evaluate(model, examples, loss));
+    if (!best || own.loss_mean < best->loss_mean) best = own;
+  }
+  return *best;
 }
 
 }  // namespace coterie

@@ -15,8 +15,8 @@ struct ModelScore : Evaluation {
   std::optional<double> mae = {}, r2 = {};
 };
 
-// `loss` and accuracy, or with numbers `loss`, mean absolute error and R2. Errors: what is wrong with either file, or
-// that they do not fit each other.
+// `loss` and accuracy, or with numbers `loss`, mean absolute error and R2. A file with the models of clusters is judged
+// by that which loses least. Errors: what is wrong with either file, or that they do not fit each other.
 Result<ModelScore> evaluate(Bytes model_file, Bytes dataset_file, const LossSettings& loss = {});
 
 }  // namespace coterie

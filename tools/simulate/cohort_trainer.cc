@@ -147,14 +147,18 @@ Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for,
   const TrainingSettings& training = work.plan.training;
   GivenFacts given;
   if (GivenPass::is_asked_by(work.plan)) {
-    COT_ASSIGN(given, given_facts(work.model, *work.layout, work.plan, seed, examples));
+    COT_ASSIGN(given, given_facts(work.model, work.clusters, *work.layout, work.plan, seed, examples));
   }
   if (has_own_training(training)) {
     COT_ASSIGN(OwnTraining own, own_training(work.model, *work.layout, training, seed, state));
     COT_ASSIGN(const Trainer first, trained(own.model, own.options, examples));
     state = own_values(*work.layout, first);
   }
-  COT_ASSIGN(const Model start, model_of_update(work.model, *work.layout, training, state));
+  COT_ASSIGN(Model start, model_of_update(work.model, *work.layout, training, state));
+  if (!work.clusters.empty()) {
+    start = work.clusters.at(given.cluster);
+    state = {static_cast<float>(given.cluster)};
+  }
   COT_ASSIGN(const Trainer trainer,
              trained(start, work.layout->options(training, seed, state, work.control), examples));
   COT_ASSIGN(TrainedUpdate update, make_update(*work.layout, trainer, examples.size(), training, work.plan.update,

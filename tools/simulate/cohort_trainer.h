@@ -36,7 +36,8 @@ struct AskedWork {
   std::shared_ptr<const UpdateLayout> layout;
   Digest digest;  // of the given model's file
   ModelVersion version;
-  std::vector<float> control = {};  // the server's, of a plan that names one
+  std::vector<float> control = {};   // the server's, of a plan that names one
+  std::vector<Model> clusters = {};  // of a plan that has some, all of them
 };
 
 struct VirtualTraining {

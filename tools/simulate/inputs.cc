@@ -145,6 +145,7 @@ Result<SimulationInputs> prepare_simulation(const SimulateOptions& options, cons
   COT_TRY(check_held_out(options, ranks));
   COT_TRY(check_mean(options));
   COT_ASSIGN(inputs.data, prepare_data(options.demo));
+  COT_TRY(add_clusters(job.training, options.demo.seed, inputs.data));
   if (options.held_out_share > 0 && inputs.data.devices < options.devices) {
     return Error(ErrorCode::invalid_argument, "--held-out-share judges each device by its own examples, and of " +
                                                   std::to_string(options.devices) + " devices several have the same " +

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "device_sdk/agent/own_training.h"
+#include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/evaluator.h"
 #include "device_sdk/runtime/example_part.h"
@@ -36,7 +37,9 @@ OwnScore mean_of(const std::vector<Evaluation>& all) {
 
 Result<OwnScores> own_scores(const Bytes& model, const TrainingSettings& training, const DeviceStates& states,
                              const std::vector<std::string>& shard_files, float share) {
-  COT_ASSIGN(const Model published, Model::load(model));
+  COT_ASSIGN(const Model file, Model::load(model));
+  COT_ASSIGN(const std::vector<Model> clusters, cluster_models(file, training));
+  const Model& published = clusters.empty() ? file : clusters.front();
   COT_ASSIGN(const ValueSelection own, personal_values(published.graph(), training, published.value_count()));
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(published, loss_of(training), kBatch));
   OwnScores scores;
@@ -50,7 +53,10 @@ Result<OwnScores> own_scores(const Bytes& model, const TrainingSettings& trainin
     COT_ASSIGN(const Evaluation given, evaluator.run(published.parameters(), held_out));
     as_published.push_back(given);
     if (!training.personal) continue;
-    COT_ASSIGN(const Model personal, with_own_values(published, own, states.of(device)));
+    const std::vector<float> kept = states.of(device);
+    const bool has_cluster = !clusters.empty() && !kept.empty();
+    COT_ASSIGN(const Model personal, has_cluster ? Result<Model>(clusters.at(static_cast<size_t>(kept[0])))
+                                                 : with_own_values(published, own, kept));
     COT_ASSIGN(const Evaluation mine, evaluator.run(personal.parameters(), held_out));
     as_personal.push_back(mine);
   }

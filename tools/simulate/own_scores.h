@@ -29,7 +29,8 @@ struct OwnScores {
   uint64_t examples = 0;  // that they hold out together
   OwnScore published;
   std::optional<OwnScore>
-      personal;  // of a job that devices keep something of; who was never counted has what is published
+      personal;  // of a job that devices keep something of; who was never counted has what is published. In a job with
+                 // clusters `published` is the first one's model, and this the one that a device trained last
 };
 
 // Device d has the data set file shard_files[d], and keeps states.of(d). `model`: as published. Errors: those of the

@@ -6,12 +6,14 @@
 #include "aggregation/accumulate/kept_updates.h"
 #include "aggregation/accumulate/ring_sum.h"
 #include "device_sdk/agent/update_layout.h"
+#include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/lora.h"
 #include "fl_server/evaluation/model_evaluator.h"
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/finalize/round_noise.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/update/update_decoder.h"
+#include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
 #include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/model_rules.h"
@@ -41,10 +43,15 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   // mu follows the loss: each rank has to know it.
   Simulation simulation(std::move(record), fleet, workers, evaluates || job.adaptive_mu.has_value());
   simulation.state_values_ = job.training.personal ? personal.count() : values.step_count();
+  if (cluster_count(job.training) > 1) simulation.state_values_ = 1;  // which it is
   if (job.rounds.is_buffered()) simulation.buffers_.emplace(fleet, job);
   COT_ASSIGN(simulation.blobs_, DirectoryBlobStore::open_directory(directory));
   COT_ASSIGN(simulation.base_.digest, simulation.blobs_->put(model));
   COT_ASSIGN(simulation.record_.spec.horizontal().evaluation, simulation.blobs_->put(evaluation));
+  if (job.adaptive_mu) {  // the first version's loss is what the second's is compared with
+    COT_ASSIGN(const ModelEvaluation first, evaluate_model(model, evaluation, job.training));
+    simulation.base_.evaluation_loss = first.loss;
+  }
   simulation.base_.job = simulation.record_.id;
   simulation.base_.bytes = model.size();
   const Plan plan = plan_of(job, simulation.record_.id, values);
@@ -69,6 +76,7 @@ Result<std::shared_ptr<const AskedWork>> Simulation::asked_by(uint64_t version, 
   COT_ASSIGN(UpdateLayout layout, UpdateLayout::of(model, given.value_count(), plan));
   AskedWork work{plan, std::move(model), std::make_shared<const UpdateLayout>(std::move(layout)), digest,
                  ModelVersion(version)};
+  COT_ASSIGN(work.clusters, cluster_models(given, plan.training));
   if (plan.control) {
     COT_ASSIGN(const Bytes state, blobs_->get(*plan.control, kModelBytesMax));
     COT_ASSIGN(const auto decoded, decode_optimizer_state(state));
@@ -164,11 +172,11 @@ Result<SimulatedRound> Simulation::attempt() {
   remember_asked(round.plan);
   RoundReport& report = round.report;
   report.number = number;
+  if (job.adaptive_mu) report.proximal_mu = static_cast<double>(terms_of(job, facts()).proximal_mu);
   report.attempt = attempts_;
   report.goal_count = job.rounds.goal_count;
   report.selected = round.plan.drawn;
   report.seconds = round.plan.seconds;
-  if (job.adaptive_mu) report.proximal_mu = static_cast<double>(terms_of(job, facts()).proximal_mu);
   if (round.plan.is_failed) {
     report.state = "failed";
     report.reason = std::to_string(round.plan.late) + " updates came, " + std::to_string(job.rounds.goal_count_min) +
@@ -198,11 +206,11 @@ Result<SimulatedRound> Simulation::attempt() {
   record.base = base_.version;
   record.base_model = base_.digest;
   record.examples_median = examples_median_;
+  if (base_.adaptive_mu) record.proximal_mu = base_.adaptive_mu->mu;
   COT_ASSIGN(const FinalizedRound finalized, finalizer.finalize(record_, record, base_, WallTime()));
   workers_->round_is_done();
   remember_counted(round.plan);
   COT_TRY(blobs_->remove(partial.blob));
-  if (base_.adaptive_mu) record.proximal_mu = base_.adaptive_mu->mu;
   COT_TRY(move_to(finalized.model));
   if (needs_examples_median(record_.spec)) examples_median_ = workers_->examples_median();
   record_.rounds_done = number;

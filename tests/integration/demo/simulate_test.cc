@@ -310,6 +310,24 @@ TEST_F(Simulate, HasTheModelOfDevicesThatKeepAPartToThemselvesAtItsLevels) {
   }
 }
 
+// Which model a device has chosen is in no update's header, and the sums of masked slots are those of slots in the
+// clear.
+TEST_F(Simulate, HasTheModelOfDevicesThatChooseAClusterAtItsLevels) {
+  const Words data = {"--split", "labels:turned"};
+  const nlohmann::json one = demo({"--security", "none", data[0], data[1]}, "one");
+  double update_bytes = 0, with_momentum = 0;
+  const std::set<std::string> plain =
+      models_at(kLevels, "clusters", {"--personal", "clusters,count=2"}, update_bytes, data);
+  EXPECT_EQ(plain.size(), 1u);
+  // A slot is filled up to a whole number of 64 bytes.
+  const double slot = std::ceil(one["update_bytes"].get<double>() / 64) * 64;
+  EXPECT_EQ(update_bytes, 2 * slot + 2 * sizeof(float));
+  const std::set<std::string> moved = models_at(
+      kLevelsOfFirst, "momentum", {"--personal", "clusters,count=3", "--strategy", "fedavgm"}, with_momentum, data);
+  EXPECT_EQ(moved.size(), 1u);
+  EXPECT_EQ(with_momentum, 3 * slot + 3 * sizeof(float));
+}
+
 // mu follows the loss on the held-out data, which is the same at every level, and in a simulation that goes on.
 TEST_F(Simulate, HasTheModelOfAMuThatFollowsTheLossAtItsLevels) {
   rounds_ = "4";

@@ -145,10 +145,15 @@ TEST(ParticipantStateCodec, KeepsWhichValuesArePersonal) {
     whole.kind = StateKind::personal_model;
     m.states[JobId("a")] = {whole, {}, used, PersonalSettings{.kind = PersonalKind::model, .lambda = 0.5f}};
   });
+  expect_accepted<M>([&](M& m) {
+    StateSlot cluster = part;
+    cluster.kind = StateKind::personal_cluster;
+    m.states[JobId("a")] = {cluster, {}, used, PersonalSettings{.kind = PersonalKind::clusters, .count = 2}};
+  });
   expect_rejected<M>("state.personal must be there", [&](M& m) { m.states[JobId("a")] = {part, {}, used}; });
   expect_rejected<M>("state.personal must be there", [&](M& m) { m.states[JobId("a")] = {plain, {}, used, settings}; });
   expect_rejected<M>("state.personal is of no known kind", [&](M& m) {
-    m.states[JobId("a")] = {part, {}, used, PersonalSettings{.kind = static_cast<PersonalKind>(3)}};
+    m.states[JobId("a")] = {part, {}, used, PersonalSettings{.kind = static_cast<PersonalKind>(4)}};
   });
 }
 

@@ -72,7 +72,7 @@ TEST(PlanScalars, AreLimitedByName) {
   for (const float bound : {0.0f, -1.0f, 1.1e12f, kNaN, kInf}) {
     expect_refused("bound", [bound](Plan& p) { p.update.scalars[0].bound = bound; });
   }
-  for (const int kind : {0, 3, 255}) {
+  for (const int kind : {0, 4, 255}) {
     expect_refused("kind", [kind](Plan& p) { p.update.scalars[0].kind = static_cast<ScalarKind>(kind); });
   }
   expect_refused("different kinds", [](Plan& p) { p.update.scalars[0].kind = ScalarKind::fair_step; });

@@ -93,6 +93,40 @@ TEST(PlanTraining, WithSomethingPersonalHasNoLossWhereOlderDevicesLook) {
   EXPECT_EQ(plain->objective()->loss(), 0);
 }
 
+TEST(PlanTraining, LimitsWhatClustersAre) {
+  const auto plan = [](const std::function<void(Plan&)>& change = [](Plan&) {}) {
+    return changed<Plan>([&](Plan& p) {
+      p.training = {.loss = Loss::huber, .personal = PersonalSettings{.kind = PersonalKind::clusters, .count = 3}};
+      p.privacy = {};
+      p.update.encoding = UpdateEncoding::float32;
+      p.update.clip = {};
+      p.update.whole_value_count = 0;
+      p.update.value_count = 303;
+      p.update.scalars.assign(3, {ScalarKind::cluster_member, 1});
+      change(p);
+    });
+  };
+  ASSERT_OK(validate(plan()));
+  EXPECT_EQ(*decode_plan(encode(plan())), plan());
+  test::expect_golden_bytes("wire/plan.clusters.hex", encode(plan()));
+  const auto expect_refused = [&](const char* why, const std::function<void(Plan&)>& change) {
+    EXPECT_ERROR(validate(plan(change)), ErrorCode::invalid_argument, why);
+    EXPECT_ERROR(decode_plan(encode(plan(change))), ErrorCode::malformed, "");
+  };
+  for (const uint32_t count : {0u, 1u, 9u, UINT32_MAX}) {
+    expect_refused("count must be in [2, 8]", [count](Plan& p) { p.training.personal->count = count; });
+  }
+  expect_refused("one cluster_member for each", [](Plan& p) { p.training.personal->count = 2; });
+  expect_refused("one cluster_member for each", [](Plan& p) { p.update.scalars.pop_back(); });
+  expect_refused("one cluster_member for each", [](Plan& p) { p.update.scalars[1].kind = ScalarKind::squared_norm; });
+  expect_refused("one cluster_member for each", [](Plan& p) {
+    p.training.personal = PersonalSettings{.norms = true}, p.update.whole_value_count = 400;
+  });
+  expect_refused("bound of cluster_member", [](Plan& p) { p.update.scalars[1].bound = 2; });
+  expect_refused("for each cluster", [](Plan& p) { p.update.value_count = 304; });
+  expect_refused("for each cluster", [](Plan& p) { p.update.whole_value_count = 400; });
+}
+
 TEST(PlanTraining, LimitsWhatIsPersonal) {
   const PersonalSettings part{.parameters = {"head.*"}};
   const PersonalSettings model{.kind = PersonalKind::model, .lambda = 0.5f};
@@ -107,7 +141,8 @@ TEST(PlanTraining, LimitsWhatIsPersonal) {
   expect_good_training(with(part, nothing));
   expect_good_training(with(model, nothing));
   expect_good_training(with({.norms = true, .first_epochs = kFirstEpochsMax}, nothing));
-  expect_bad_training("kind must be part or model", with(part, [](auto& p) { p.kind = static_cast<PersonalKind>(3); }));
+  expect_bad_training("kind must be part, model or clusters",
+                      with(part, [](auto& p) { p.kind = static_cast<PersonalKind>(4); }));
   expect_bad_training("parameters must name", with(part, [](auto& p) { p.parameters.clear(); }));
   expect_good_training(with(part, [](auto& p) { p.parameters.assign(kPersonalPatternsMax, std::string(256, 'x')); }));
   expect_bad_training("patterns", with(part, [](auto& p) { p.parameters.assign(17, "x"); }));

@@ -6,8 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/trainer.h"
 #include "fl_server/json/job_json.h"
+#include "proto/messages/model_clusters.h"
 #include "proto/messages/trained_values.h"
 #include "scheduler/job/records.h"
 #include "scheduler/job/round_release.h"
@@ -45,6 +47,12 @@ JobPlan plan_of_job(const nlohmann::json& json, uint64_t examples = 100) {
   Result<JobPlan> plan = plan_job(checked.settings, *checked.model, examples);
   EXPECT_OK(plan);
   return *plan;
+}
+
+std::vector<std::string> pointers(const Problems& problems) {
+  std::vector<std::string> all;
+  for (const Problem& problem : problems) all.push_back(problem.pointer);
+  return all;
 }
 
 TEST(JobPlan, SaysWhatADeviceNeeds) {
@@ -136,6 +144,31 @@ TEST(JobPlan, CountsWhatADeviceKeepsAndTrainsOfItsOwn) {
   EXPECT_EQ(ditto.device.up_bytes, whole.device.up_bytes);
   EXPECT_EQ(ditto.device.examples, 2 * whole.device.examples);
   EXPECT_EQ(ditto.device.operations, 2 * whole.device.operations);
+}
+
+// A device fetches all models, makes a pass with each, trains one, and sends a slot for each.
+TEST(JobPlan, CountsWhatClustersCost) {
+  const Model model = *Model::load(mlp());
+  const JobPlan one = plan_of_job(job_at(SecurityLevel::none));
+  nlohmann::json job = job_at(SecurityLevel::none);
+  job["training"]["personal"] = {{"kind", "clusters"}, {"count", 3}};
+  EXPECT_THAT(pointers(check_job(job, mlp()).problems), ElementsAre("/training")) << "the file holds one model";
+  const Bytes three = *stack_of_one(model, 3, kClusterSpread, 1);
+  const CheckedJob checked = check_job(job, three);
+  ASSERT_TRUE(checked.problems.empty()) << checked.problems.front().detail;
+  const JobPlan plan = *plan_job(checked.settings, *checked.model, 100);
+  const uint64_t slot = cluster_payload_bytes(model.value_count() * sizeof(float));
+  EXPECT_EQ(plan.device.up_bytes, 3 * slot + 3 * sizeof(float)) << "filled up to whole alignments";
+  EXPECT_GT(plan.device.down_bytes, three.size());
+  EXPECT_LT(plan.device.memory_bytes, one.device.memory_bytes + 4096) << "one of them is trained";
+  EXPECT_EQ(plan.device.operations, one.device.operations + 3 * 100 * model.flops());
+  EXPECT_EQ(plan.device.own_bytes, sizeof(float)) << "which one";
+  EXPECT_THAT(job_plan_text(plan), HasSubstr(": 3 models and the plan\n"));
+  EXPECT_THAT(job_plan_text(plan), HasSubstr(": its update, with a slot for each\n"));
+  EXPECT_EQ(job_plan_json(plan)["device"]["clusters"], 3);
+  EXPECT_FALSE(job_plan_json(one)["device"].contains("clusters"));
+  EXPECT_THAT(pointers(check_job(job_at(SecurityLevel::none), three).problems), ElementsAre("/training"))
+      << "a job that trains one model has one";
 }
 
 TEST(JobPlan, SaysHowFarMuMayGo) {
@@ -230,12 +263,6 @@ TEST(JobPlan, HasTheRoundsThatTheLedgerLets) {
 
   job["privacy"]["epsilon_budget"] = 50;
   EXPECT_EQ(plan_of_job(job).spending->rounds, 40u);
-}
-
-std::vector<std::string> pointers(const Problems& problems) {
-  std::vector<std::string> all;
-  for (const Problem& problem : problems) all.push_back(problem.pointer);
-  return all;
 }
 
 TEST(JobCheck, NamesWhatAServerWouldRefuse) {

@@ -60,7 +60,7 @@ class AgentControl : public AgentTest {
     trainer->delta(all.first(values_));
     if (needs_gradient(training.correction.kind)) {
       const Result<UpdateLayout> layout = UpdateLayout::of(model, model.value_count(), server_.plan);
-      const Result<GivenFacts> facts = given_facts(model, *layout, server_.plan, seed, examples);
+      const Result<GivenFacts> facts = given_facts(model, {}, *layout, server_.plan, seed, examples);
       EXPECT_OK(facts);
       make_gradient_part(training.correction, parameter_values(model.graph()), facts->gradient, state,
                          all.last(values_));

@@ -38,7 +38,7 @@ TEST_F(GivenPassTest, FindsTheGradientOfAllExamplesAtTheGivenModel) {
   plan_.training.correction.kind = CorrectionKind::mime_lite;
   ASSERT_TRUE(GivenPass::is_asked_by(plan_));
   const UpdateLayout layout = this->layout();
-  Result<std::unique_ptr<GivenPass>> pass = GivenPass::create(model_, layout, plan_, 3, examples_);
+  Result<std::unique_ptr<GivenPass>> pass = GivenPass::create(model_, {}, layout, plan_, 3, examples_);
   ASSERT_OK(pass);
   size_t steps = 0;
   for (; !(*pass)->finished(); ++steps) ASSERT_OK((*pass)->step());
@@ -69,7 +69,7 @@ TEST_F(GivenPassTest, FindsTheLossOfAllExamples) {
   ASSERT_TRUE(GivenPass::is_asked_by(plan_));
   plan_.update.value_count += 1;
   const UpdateLayout layout = this->layout();
-  const Result<GivenFacts> facts = given_facts(model_, layout, plan_, 3, examples_);
+  const Result<GivenFacts> facts = given_facts(model_, {}, layout, plan_, 3, examples_);
   ASSERT_OK(facts);
   Result<Evaluator> evaluator = Evaluator::create(model_, loss_of(plan_.training), 8);
   ASSERT_OK(evaluator);
@@ -84,7 +84,7 @@ TEST_F(GivenPassTest, IsTheControlPartLessWhatTheDeviceKeeps) {
   plan_.update.control_value_count = plan_.update.value_count;
   plan_.update.value_count *= 2;
   const UpdateLayout layout = this->layout();
-  const Result<GivenFacts> facts = given_facts(model_, layout, plan_, 3, examples_);
+  const Result<GivenFacts> facts = given_facts(model_, {}, layout, plan_, 3, examples_);
   ASSERT_OK(facts);
   Result<Trainer> trainer = Trainer::create(model_, layout.options(plan_.training, 3, {}, {}), examples_);
   ASSERT_OK(trainer);

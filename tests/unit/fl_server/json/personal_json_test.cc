@@ -33,6 +33,10 @@ TEST(PersonalJson, ReadsWhatItWrites) {
   EXPECT_EQ(of_model.horizontal().training.personal, (PersonalSettings{.kind = PersonalKind::model, .lambda = 0.1f}));
   EXPECT_EQ(to_json(of_model)["training"]["personal"], model);
   EXPECT_EQ(job_settings_from_json(to_json(of_model), problems), of_model);
+  const json clusters = {{"kind", "clusters"}, {"count", 3}};
+  const JobSettings of_clusters = read_job(clusters, problems);
+  EXPECT_EQ(of_clusters.horizontal().training.personal, (PersonalSettings{.kind = PersonalKind::clusters, .count = 3}));
+  EXPECT_EQ(to_json(of_clusters)["training"]["personal"], clusters);
   EXPECT_EQ(read_job({{"norms", true}}, problems).horizontal().training.personal, PersonalSettings{.norms = true});
   EXPECT_THAT(problems, IsEmpty());
 }

@@ -57,7 +57,7 @@ std::vector<float> OracleFederation::update_of(uint32_t device, size_t version) 
   if (GivenPass::is_asked_by(plan_)) {
     Plan asked = plan_;
     asked.training = training;
-    Result<GivenFacts> found = given_facts(*given, *layout, asked, 1, examples);
+    Result<GivenFacts> found = given_facts(*given, {}, *layout, asked, 1, examples);
     EXPECT_OK(found);
     facts = *found;
   }
