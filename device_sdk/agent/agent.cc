@@ -52,11 +52,6 @@ Millis ahead_of(const std::string& path) {
   return error == std::errc() && std::abs(ms) <= kClockMsMax ? Millis(ms) : Millis(0);
 }
 
-Error not_enrolled() {
-  return Error(ErrorCode::conflict,
-               "certificate: the device is not enrolled yet, and its population says for which it is");
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transport& transport,
@@ -244,25 +239,6 @@ Result<std::optional<ParticipantEvent>> Agent::perform_any(const ParticipantActi
 bool Agent::may_train_on(uint64_t step_us_max) const {
   if (!check_conditions(machine_.required(), conditions())) return false;
   return charge_ == nullptr || charge_->used_us() + step_us_max <= charge_->reserved_us();
-}
-
-bool Agent::certificate_is_due() const {
-  return is_enrolled() && certificates_.is_due(machine_.state().population, clocks());
-}
-
-Result<Digest> Agent::attestation_hash(ByteView nonce) const {
-  if (!is_enrolled()) return not_enrolled();
-  return coterie::attestation_hash(nonce, machine_.state().population, signer_->algorithm(), signer_->public_key());
-}
-
-Result<Bytes> Agent::certificate_request(Attestation attestation) const {
-  if (!is_enrolled()) return not_enrolled();
-  return certificates_.request(machine_.state().population, std::move(attestation));
-}
-
-Status Agent::take_certificate(Bytes certificate) {
-  if (!is_enrolled()) return not_enrolled();
-  return certificates_.take(std::move(certificate), machine_.state().population);
 }
 
 // The round is over for this device: what belonged to it goes. Nobody needs these files, so failures are ignored.

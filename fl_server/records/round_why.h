@@ -49,8 +49,8 @@ struct CountedDevices {
 // `counted`: what nodes said is less where a node ended before its last word, or where a device has sent its update to
 // another node than the one that gave it the ticket. The others are taken from those that have a ticket and were not
 // heard of since, those furthest on first. What nodes said is more where a device had tickets of two, and both have
-// heard that it counts: it is told of once. is_over: the attempt takes no more updates, so nobody waits for it, whatever
-// a node said last.
+// heard that it counts: it is told of once. is_over: the attempt takes no more updates, so nobody waits for it,
+// whatever a node said last.
 //
 // Otherwise a device that asked two lives of nodes, as one was killed or the other was nearer, is two.
 RoundWhy why_of(std::span<const GateRow> rows, const CountedDevices& counted, bool is_over);

@@ -28,8 +28,8 @@ BUDGETS_KIB = {
     "aggregation/": 20,
     "scheduler/": 122,
     "device_sdk/": 62,
-    "device_sdk/client/": 99,
-    "device_sdk/runtime/": 244,
+    "device_sdk/client/": 101,
+    "device_sdk/runtime/": 246,
     "device_sdk/c_api/": 190,
     "device_sdk/agent/": 328,
     "fl_server/": 197,
@@ -51,7 +51,7 @@ BUDGETS_KIB = {
     "tools/vertical/": 110,
     "tools/model/": 202,
     "tools/model_report/": 221,
-    "tests/": 359,
+    "tests/": 362,
     "tests/unit/device_sdk/agent/kept_state_fixture.": 365,  # the agent, its server and the runtime, once more
 }
 # Libraries that cost every includer seconds: they belong into sources, and into these headers.

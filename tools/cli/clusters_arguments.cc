@@ -12,8 +12,8 @@ void add_clusters(CLI::App& model, Invocation& invocation) {
                   "  coterie model clusters net.cotf --count 2 -o two.cotf\n"
                   "  coterie model clusters mine.cotf yours.cotf -o two.cotf\n"
                   "  coterie model clusters two.cotf --take 2 -o second.cotf\n\n"
-                  "A job with training.personal of kind clusters trains such a file. Of one model\n"
-                  "chance makes the others: their weights are as large, and differ.\n");
+                  "A job with training.personal of kind clusters trains such a file. With\n"
+                  "--count, chance makes the others: weights that are as large, and differ.\n");
   const auto options = std::make_shared<ModelClustersOptions>();
   command->add_option("FILE", options->from, "model files of one form")->required()->type_name("");
   command->add_option("--count", options->count, "of one file: how many models the new one holds")
