@@ -9,7 +9,13 @@ from rows import verdict
 SEEDS = (1, 2)
 WITHIN, OVER_FEDAVG = .012, .02
 OF_100 = {"population_size": 100}
-# Of the stored references, but for those marked: federated_reference.py has them.
+
+
+def rate(of_devices):
+    return {"optimizer": {"kind": "sgd", "learning_rate": of_devices}}
+
+
+# With the stored references; where there is none, federated_reference.py has the algorithm.
 STRATEGIES = [
     Case("FedAvg", .883),
     Case("FedAvg, uniform weights", .897, weight_max=1),
@@ -22,9 +28,9 @@ STRATEGIES = [
     Case("FedNova", .896, training={"normalised_steps": 40.0}),
     Case("q-FFL, q 0.1", .887, {"kind": "qffl", "q": .1}, weight_max=1),
     Case("SCAFFOLD", .916, {"kind": "scaffold", **OF_100}, weight_max=1, is_over=True),
-    Case("SCAFFOLD, option I", None, {"kind": "scaffold", "option": 1, **OF_100}, weight_max=1, is_over=True),
+    Case("SCAFFOLD, option I, rate 0.01", None, {"kind": "scaffold", "option": 1, **OF_100}, weight_max=1, training=rate(.01)),
     Case("FedDyn, alpha 0.1", .916, {"kind": "feddyn", "alpha": .1, **OF_100}, weight_max=1, is_over=True),
-    Case("Mime Lite, rate 0.01", None, {"kind": "mime_lite", "momentum": .9}, training={"optimizer": {"kind": "sgd", "learning_rate": .01}}),
+    Case("Mime Lite, rate 0.001", None, {"kind": "mime_lite", "momentum": .9}, training=rate(.001)),
     Case("FedExP, the last model", None, {"kind": "fedexp"}),
     Case("FedExP, the mean of the last two", None, {"kind": "fedexp"}, arguments=("--mean-of-last", 2)),
 ]
