@@ -30,9 +30,9 @@ inline PrivacyRules rules_of(SecurityLevel level, uint32_t cohort_min = 2) {
   return rules;
 }
 
-// When it ends, the session is run again with a failure at each step, through its restarts (session_replay.h); a long
-// one only up to kReplayedMax steps behind the first.
-inline constexpr int kReplayedMax = 12;
+// When it ends, the session is run again with a failure at each step, through its restarts (session_replay.h): behind
+// the first restart so many steps.
+inline constexpr int kReplayedMax = 5;
 
 class Dialogue {
  public:
