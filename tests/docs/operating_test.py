@@ -139,7 +139,7 @@ class OnSqlite(OperatingTest):
         self.rounds_done(self.plain, 1)
         self.site.shell("systemctl stop fl_server")
         with sqlite3.connect(self.site.data / "coterie.sqlite3") as database:
-            for table in ("canary_source", "canary", "job_population", "population_budget", "fleet_node", "fleet_board", "model_release", "tenancy",
+            for table in ("round_gates", "canary_source", "canary", "job_population", "population_budget", "fleet_node", "fleet_board", "model_release", "tenancy",
                           "tenant", "upload"):
                 database.execute(f"DROP TABLE {table}")
             for statement in ("DROP INDEX device_by_seen_day", "ALTER TABLE device DROP COLUMN seen_day", "DROP TABLE device_day",
@@ -148,14 +148,15 @@ class OnSqlite(OperatingTest):
                 database.execute(statement)
             for table, column in (("admin_token", "tenant"), ("idempotency", "tenant"), ("job", "deleted"), ("accept", "examples"),
                                   ("round", "examples_median"), ("device", "checked_in"), ("round", "clip_norm"), ("model", "clip_norm"),
-                                  ("model", "evaluation_mae"), ("model", "evaluation_r2"), ("model", "exact"), ("model", "deltas"), ("job", "trained_value_count")):
+                                  ("model", "evaluation_mae"), ("model", "evaluation_r2"), ("model", "exact"), ("model", "deltas"), ("job", "trained_value_count"), ("round", "proximal_mu"),
+                                  ("model", "proximal_mu"), ("model", "proximal_falls")):
                 database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
             database.execute("PRAGMA user_version = 4")
-        self.assertEqual(self.site.run("upgrade").splitlines()[0], "11")
+        self.assertEqual(self.site.run("upgrade").splitlines()[0], "12")
         self.round_of("open")
         self.rounds_done(self.plain, 2)
-        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 12'")
-        self.assertIn("schema version 12", self.site.shell("systemctl start fl_server", fails=True))
+        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 13'")
+        self.assertIn("schema version 13", self.site.shell("systemctl start fl_server", fails=True))
 
     def test_tokens_are_replaced(self):
         old = (self.site.data / "admin-token").read_text()

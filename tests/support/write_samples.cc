@@ -59,6 +59,7 @@ Bytes refusing_state(SecurityLevel level) {
   ParticipantState state;
   state.phase = ParticipantPhase::aggregating;
   state.population = Population("default");
+  state.keys.newest = Bytes(32, 1);  // of a server that is asked nothing here
   state.random = Prng(1).state();
   state.plan = encode(plan);
   state.spent = {.epsilon = 1.5, .delta = 0, .last = {}};

@@ -20,8 +20,8 @@ void add_promote(CLI::App& model, Invocation& invocation) {
                          "With --canary a share of the population's devices gets this version, and the\n"
                          "others keep theirs. Say with `coterie model observe` what devices got right with\n"
                          "both: the server takes the canary back as soon as they show that it is worse.\n"
-                         "With --evaluation-job it hears that job's rounds by itself. Promoted again without\n"
-                         "--canary, it is everybody's.\n");
+                         "With --evaluation-job it hears that job's rounds by itself. Promoted again\n"
+                         "without --canary, it is everybody's.\n");
   const auto job = std::make_shared<std::string>();
   const auto version = std::make_shared<uint64_t>(0);
   const auto canary = std::make_shared<CanaryOptions>();

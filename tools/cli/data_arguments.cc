@@ -34,7 +34,7 @@ constexpr const char* kSplits =
     "  quantity:ALPHA    the same world in unlike amounts\n"
     "  feature:noise     each device sees it through more noise (:SIGMA, default 0.5)\n"
     "  feature:rotate    each device turns its images (:DEGREES, default 45)\n"
-    "  labels:turned     groups of devices name classes otherwise (:GROUPS, default 2)\n"
+    "  labels:turned     device groups name classes otherwise (:GROUPS, default 2)\n"
     "  group:COLUMN      a device for each value of a column, such as a hospital\n"
     "  file:FILE         line i says who has example i: 1, 2, ..., held-out or -\n\n";
 
