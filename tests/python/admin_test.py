@@ -72,6 +72,8 @@ class RealServer(support.Folder, unittest.TestCase):
         self.assertEqual({one["number"] for one in self.admin.rounds(job) if one["state"] == "done"}, {1, 2})
         why = self.admin.why(job, 2)["attempts"][0]
         self.assertEqual((why["asked"], [(one["code"], one["devices"]) for one in why["codes"]]), (1, [("counted", 1)]))
+        phases = [event["name"] for event in self.admin.trace(job, 2)["traceEvents"] if event["ph"] == "X"]
+        self.assertIn("finalizing", phases)
         self.assertEqual([one["version"] for one in self.admin.models(job)], [0, 1, 2])
         first, last = self.admin.model(job, 0), self.admin.model(job)
         self.assertLess(last.evaluate((images, labels)).loss, first.evaluate((images, labels)).loss)

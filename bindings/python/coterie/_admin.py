@@ -106,6 +106,11 @@ class Admin:
         `codes`, which sum to that."""
         return self._get("jobs/{}/rounds/{}/why", job, int(round))
 
+    def trace(self, job: str, round: int | None = None) -> Json:
+        """What a round took its time with, as Trace Event Format (ui.perfetto.dev, chrome://tracing): the one of this
+        number, or the newest that the server keeps."""
+        return self._get("jobs/{}/trace", job, round=round)
+
     def watch(self, job: str, *, last_id: str = "") -> Iterator[Event]:
         """The job's rounds as they go, until it is over ("over" is the last event). A stream that breaks is gone on with
         from behind the last event; OSError when it breaks again and again."""

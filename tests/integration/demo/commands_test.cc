@@ -90,7 +90,7 @@ TEST_F(Commands, TakeAJobFromItsFileToItsModel) {
   EXPECT_THAT(coterie({"device", "why", "--state-dir", directory_ / "01"}),
               StartsWith("gate     counted: it is counted\n"));
   EXPECT_EQ(coterie_json({"device", "why", "--state-dir", directory_ / "02"})["code"], "counted");
-  coterie({"device", "why", "--state-dir", directory_ / "nobody"}, 1);
+  coterie({"device", "why", "--state-dir", directory_ / "nobody"}, 2);
   EXPECT_THAT(errors_, HasSubstr("is no device's"));
   EXPECT_EQ(coterie_json({"model", "list", job})["models"].size(), 4u);
   EXPECT_THAT(coterie({"model", "download", job, "-o", "new.cotf"}), StartsWith("version 3: "));
