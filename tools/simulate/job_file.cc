@@ -28,7 +28,10 @@ Result<nlohmann::json> read_job_json(const std::string& path) {
 Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string& where) {
   Problems problems;
   nlohmann::json whole = json;
-  if (leaves_files_open(json)) whole["model"] = whole["evaluation"] = Digest().hex();
+  if (leaves_files_open(json)) {
+    whole["model"] = Digest().hex();
+    if (!json.contains("analytics")) whole["evaluation"] = Digest().hex();  // which do not go with it
+  }
   JobSettings job = job_settings_from_json(whole, problems);
   if (!problems.empty()) return Error(ErrorCode::invalid_argument, where + ": " + listed(problems));
   const PrivacySettings& privacy = job.horizontal().privacy;

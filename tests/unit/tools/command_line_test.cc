@@ -230,7 +230,7 @@ TEST(CommandLine, SaysWhatDevicesKeepToThemselves) {
   EXPECT_EQ(personal("part,norms"), PersonalSettings{.norms = true});
   EXPECT_EQ(personal("model,lambda=0.5"), (PersonalSettings{.kind = PersonalKind::model, .lambda = 0.5f}));
   EXPECT_EQ(personal("clusters,count=2"), (PersonalSettings{.kind = PersonalKind::clusters, .count = 2}));
-  for (const auto& [bad, why] : {std::pair{"all", "must begin with part or model"},
+  for (const auto& [bad, why] : {std::pair{"all", "must begin with part, model or clusters"},
                                  {"part,lambda=1", "lambda=1 is no setting of part"},
                                  {"model,norms", "norms is no setting of model"},
                                  {"model,lambda=x", "lambda=x is no setting of model"},
