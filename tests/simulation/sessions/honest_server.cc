@@ -29,10 +29,12 @@ void HonestServer::start() {
   const SessionOptions& options = world_.options();
   const bool waits_for_ever = options.mutant == SessionMutant::no_deadlines;
   const Millis for_ever(1'000'000'000);
-  const CohortSettings settings{.adverts_goal = options.adverts_goal,
-                                .advertising_max = waits_for_ever ? for_ever : options.advertising_max,
-                                .phase_max = waits_for_ever ? for_ever : options.phase_max,
-                                .dropout_share = waits_for_ever ? 0 : options.parameters.dropout_share};
+  CohortSettings settings{.adverts_goal = options.adverts_goal,
+                          .advertising_max = waits_for_ever ? for_ever : options.advertising_max,
+                          .phase_max = waits_for_ever ? for_ever : options.phase_max,
+                          .dropout_share = waits_for_ever ? 0 : options.parameters.dropout_share};
+  // Delays may be as uneven as they like: where nothing goes wrong, nobody is given up for being slower than others.
+  if (options.is_quiet()) settings.patience_min = options.phase_max;
   Result<CohortMachine> made = CohortMachine::make(
       options.parameters, settings, world_.prng().next(), [](const DeviceIdentity&) { return Status(); },
       world_.queue().now());
