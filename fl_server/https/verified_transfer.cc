@@ -10,6 +10,14 @@ int is_over(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
 
 }  // namespace
 
+bool CurlHeaders::add(const std::string& line) {
+  curl_slist* const longer = curl_slist_append(list_.get(), line.c_str());
+  if (longer == nullptr) return false;
+  [[maybe_unused]] curl_slist* const same = list_.release();  // which `longer` begins with
+  list_.reset(longer);
+  return true;
+}
+
 CurlEasy new_easy() {
   static const bool is_ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   return CurlEasy(is_ready ? curl_easy_init() : nullptr);

@@ -16,6 +16,21 @@ struct FreeCurlEasy {
 };
 using CurlEasy = std::unique_ptr<CURL, FreeCurlEasy>;
 
+// The header lines of a question, beside libcurl's own.
+class CurlHeaders {
+ public:
+  // False: there is no memory for it.
+  bool add(const std::string& line);
+  // For CURLOPT_HTTPHEADER, which does not copy it.
+  curl_slist* get() const { return list_.get(); }
+
+ private:
+  struct Free {
+    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  };
+  std::unique_ptr<curl_slist, Free> list_;
+};
+
 template <typename T>
 bool set_option(const CurlEasy& easy, CURLoption option, T value) {
   return curl_easy_setopt(easy.get(), option, value) == CURLE_OK;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/text/percent.h"
 #include "fl_server/oidc/code_flow.h"
 #include "fl_server/oidc/https_question.h"
 
@@ -35,8 +36,8 @@ Result<std::string> CodeExchange::id_token(std::string_view code, std::string_vi
   }
   HttpsForm form{.body = token_request(settings_, code, verifier, !secret_.empty()), .name = {}, .password = {}};
   if (!secret_.empty()) {  // both encoded before they are joined: RFC 6749 section 2.3.1
-    form.name = form_encoded(settings_.client_id);
-    form.password = form_encoded(secret_);
+    form.name = percent_encoded(settings_.client_id);
+    form.password = percent_encoded(secret_);
   }
   const Result<HttpsAnswer> answer = ask_https({.url = settings_.token_url,
                                                 .ca_file = ca_file_,

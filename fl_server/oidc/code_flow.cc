@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text/percent.h"
 #include "fl_server/oidc/strict_json.h"
 #include "secure/crypto/sha256.h"
 
@@ -23,13 +24,8 @@ std::string derived(const MacKey& key, std::string_view domain, std::string_view
   return mac(key, domain, as_bytes(cookie)).hex();
 }
 
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
-}
-
 void add(std::string& form, std::string_view name, std::string_view value) {
-  form.append(form.empty() ? "" : "&").append(name).append("=").append(form_encoded(value));
+  form.append(form.empty() ? "" : "&").append(name).append("=").append(percent_encoded(value));
 }
 
 // The provider's word where it is one, so that no text of a stranger is in our log.
@@ -41,20 +37,6 @@ std::string shown(std::string_view error) {
 }
 
 }  // namespace
-
-std::string form_encoded(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string encoded;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (is_unreserved(c)) {
-      encoded += c;
-    } else {
-      encoded.append({'%', kHex[byte >> 4], kHex[byte & 15]});
-    }
-  }
-  return encoded;
-}
 
 std::string new_sign_in(WallTime now, ByteView random) {
   uint64_t ms = static_cast<uint64_t>(unix_ms(now));

@@ -63,7 +63,4 @@ Result<std::string> id_token_of(long status, std::string_view body);
 // kDeclined or kProvider, of the `error` that a browser came back with.
 Error error_of_provider(std::string_view error);
 
-// As application/x-www-form-urlencoded has it, "a%26b": unreserved characters alone stay.
-std::string form_encoded(std::string_view text);
-
 }  // namespace coterie

@@ -32,6 +32,16 @@ Result<CanaryRecord> canary_from(Statement& row) {
   return canary;
 }
 
+Result<std::vector<CanaryRecord>> canaries_from(Statement& rows) {
+  std::vector<CanaryRecord> canaries;
+  for (;;) {
+    COT_ASSIGN(const bool more, rows.step());
+    if (!more) return canaries;
+    COT_ASSIGN(CanaryRecord canary, canary_from(rows));
+    canaries.push_back(std::move(canary));
+  }
+}
+
 Error runs_already(const CanaryRecord& canary, const std::string& wish) {
   return Error(ErrorCode::conflict, wish + ": canary " + canary.id + " of version " +
                                         std::to_string(canary.canary.version.value()) + " of job " +
@@ -194,13 +204,7 @@ Result<std::vector<CanaryRecord>> SqlTrainingStore::list_fed_canaries() {
   const std::lock_guard lock(mutex_);
   Statement rows = database_.prepare("SELECT " COT_CANARY_COLUMNS
                                      " FROM canary WHERE state = 1 AND evaluation_job <> '' ORDER BY created, id");
-  std::vector<CanaryRecord> canaries;
-  for (;;) {
-    COT_ASSIGN(const bool more, rows.step());
-    if (!more) return canaries;
-    COT_ASSIGN(CanaryRecord canary, canary_from(rows));
-    canaries.push_back(std::move(canary));
-  }
+  return canaries_from(rows);
 }
 
 // Whether it is new.
@@ -306,13 +310,7 @@ Result<std::vector<CanaryRecord>> SqlTrainingStore::list_canaries(const JobId& j
   Statement rows = database_.prepare("SELECT " COT_CANARY_COLUMNS
                                      " FROM canary WHERE job = ? ORDER BY created DESC, id DESC LIMIT ?");
   rows << job.value() << uint64_t{kCanariesKept};
-  std::vector<CanaryRecord> canaries;
-  for (;;) {
-    COT_ASSIGN(const bool more, rows.step());
-    if (!more) return canaries;
-    COT_ASSIGN(CanaryRecord canary, canary_from(rows));
-    canaries.push_back(std::move(canary));
-  }
+  return canaries_from(rows);
 }
 
 Result<GivenModel> SqlTrainingStore::model_for(const Population& population, const DeviceId& device) {

@@ -1,30 +1,15 @@
 #include "fl_server/tracing/otlp_post.h"
 
-#include <memory>
-
 #include "fl_server/https/verified_transfer.h"
 
 namespace coterie {
 namespace {
 
-struct FreeList {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using Headers = std::unique_ptr<curl_slist, FreeList>;
-
 // What a collector says beyond its status is of no use here.
 size_t pass_over(char*, size_t, size_t size, void*) { return size; }
 
-bool add(Headers& headers, const std::string& line) {
-  curl_slist* const longer = curl_slist_append(headers.get(), line.c_str());
-  if (longer == nullptr) return false;
-  [[maybe_unused]] curl_slist* const same = headers.release();
-  headers.reset(longer);
-  return true;
-}
-
-bool set_options(const CurlEasy& easy, const OtlpCollector& collector, const std::string& body, const Headers& headers,
-                 const std::atomic<bool>& cancelled, char* why) {
+bool set_options(const CurlEasy& easy, const OtlpCollector& collector, const std::string& body,
+                 const CurlHeaders& headers, const std::atomic<bool>& cancelled, char* why) {
   return set_verified(easy, {.url = collector.url,
                              .ca_file = collector.ca_file,
                              .protocols = "https,http",
@@ -41,9 +26,9 @@ bool set_options(const CurlEasy& easy, const OtlpCollector& collector, const std
 Status otlp_post(const OtlpCollector& collector, const std::string& body, const std::atomic<bool>& cancelled) {
   char why[CURL_ERROR_SIZE] = {};
   const CurlEasy easy = new_easy();
-  Headers headers;
-  const bool has_headers = add(headers, "Content-Type: application/json") &&
-                           (collector.token.empty() || add(headers, "Authorization: Bearer " + collector.token));
+  CurlHeaders headers;
+  const bool has_headers = headers.add("Content-Type: application/json") &&
+                           (collector.token.empty() || headers.add("Authorization: Bearer " + collector.token));
   if (!easy || !has_headers || !set_options(easy, collector, body, headers, cancelled, why)) {
     return Error(ErrorCode::unavailable, "libcurl could not be set up for " + collector.url);
   }

@@ -167,20 +167,13 @@ Result<TfliteArray> pooled(const KernelCall& call) {
   return y;
 }
 
-Result<KernelOutputs> one(Result<TfliteArray> array) {
-  if (!array) return array.error();
-  KernelOutputs outputs;
-  outputs.push_back(std::move(*array));
-  return outputs;
-}
-
 }  // namespace
 
 Result<KernelOutputs> compute_integers(const KernelCall& call) {
   if (!is_quantised(call.output()) || call.output().grid.scales.size() != 1 || !(scale_of(call.output()) > 0)) {
     return KernelOutputs{};
   }
-  if (is_sum(call.op.op)) return one(products(call));
+  if (is_sum(call.op.op)) return one_output(products(call));
   for (size_t i = 0; i < call.op.inputs.size(); ++i) {
     if (!call.has(i) || !is_quantised(call.tensor(i)) || !(scale_of(call.tensor(i)) > 0)) return KernelOutputs{};
     if (!is_small(call.tensor(i)) && call.op.op != TfliteOp::quantize) return KernelOutputs{};
@@ -189,17 +182,17 @@ Result<KernelOutputs> compute_integers(const KernelCall& call) {
     case TfliteOp::add:
     case TfliteOp::sub:
       if (call.op.inputs.size() != 2) return bad_form("it needs two operands");
-      return one(added(call));
+      return one_output(added(call));
     case TfliteOp::mul:
       if (call.op.inputs.size() != 2) return bad_form("it needs two operands");
-      return one(multiplied(call));
+      return one_output(multiplied(call));
     case TfliteOp::quantize:
     case TfliteOp::relu:
     case TfliteOp::relu6:
     case TfliteOp::relu_n1_to_1:
-    case TfliteOp::leaky_relu: return one(regridded(call));
+    case TfliteOp::leaky_relu: return one_output(regridded(call));
     case TfliteOp::average_pool_2d:
-    case TfliteOp::max_pool_2d: return one(pooled(call));
+    case TfliteOp::max_pool_2d: return one_output(pooled(call));
     default: return KernelOutputs{};
   }
 }

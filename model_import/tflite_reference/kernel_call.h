@@ -23,6 +23,13 @@ struct KernelCall {
 
 using KernelOutputs = std::vector<TfliteArray>;  // one an output
 
+inline Result<KernelOutputs> one_output(Result<TfliteArray> array) {
+  if (!array) return array.error();
+  KernelOutputs outputs;
+  outputs.push_back(std::move(*array));
+  return outputs;
+}
+
 // Whether the tensor's integers stand on a grid; small: of at most 16 bits, so that products and sums have room.
 inline bool is_quantised(const TfliteTensor& tensor) {
   return !is_real(tensor.type) && tensor.type != TfliteType::int64 && tensor.grid.is_given();

@@ -165,23 +165,16 @@ Result<KernelOutputs> split(const KernelCall& call) {
   return outputs;
 }
 
-Result<KernelOutputs> one(Result<TfliteArray> array) {
-  if (!array) return array.error();
-  KernelOutputs outputs;
-  outputs.push_back(std::move(*array));
-  return outputs;
-}
-
 }  // namespace
 
 Result<KernelOutputs> move_elements(const KernelCall& call) {
   switch (call.op.op) {
     case TfliteOp::reshape:
-    case TfliteOp::squeeze: return one(reshaped(call));
-    case TfliteOp::transpose: return one(transposed(call));
+    case TfliteOp::squeeze: return one_output(reshaped(call));
+    case TfliteOp::transpose: return one_output(transposed(call));
     case TfliteOp::pad:
-    case TfliteOp::mirror_pad: return one(padded(call));
-    case TfliteOp::strided_slice: return one(sliced(call));
+    case TfliteOp::mirror_pad: return one_output(padded(call));
+    case TfliteOp::strided_slice: return one_output(sliced(call));
     case TfliteOp::split: return split(call);
     default: return KernelOutputs{};
   }

@@ -25,9 +25,7 @@ Result<KernelOutputs> from_reals(const KernelCall& call) {
       y.integers[i] = tensor.type == TfliteType::boolean ? reals[i] != 0 : is_in ? static_cast<int64_t>(reals[i]) : 0;
     }
   }
-  KernelOutputs outputs;
-  outputs.push_back(std::move(y));
-  return outputs;
+  return one_output(std::move(y));
 }
 
 Result<KernelOutputs> computed(const KernelCall& call) {

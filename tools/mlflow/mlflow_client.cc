@@ -1,26 +1,13 @@
 #include "tools/mlflow/mlflow_client.h"
 
 #include <cstdlib>
-#include <memory>
 
+#include "base/text/percent.h"
 #include "fl_server/https/verified_transfer.h"
 #include "fl_server/settings/collector_url.h"
 
 namespace coterie {
 namespace {
-
-struct FreeList {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using Headers = std::unique_ptr<curl_slist, FreeList>;
-
-bool add(Headers& headers, const std::string& line) {
-  curl_slist* const longer = curl_slist_append(headers.get(), line.c_str());
-  if (longer == nullptr) return false;
-  [[maybe_unused]] curl_slist* const same = headers.release();
-  headers.reset(longer);
-  return true;
-}
 
 // Another number than it was given ends the transfer.
 size_t take_body(char* data, size_t, size_t size, void* context) {
@@ -33,19 +20,6 @@ size_t take_body(char* data, size_t, size_t size, void* context) {
 std::string from_environment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string() : value;
-}
-
-// What of a name may stand in a query as it is.
-std::string query_encoded(const std::string& text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string encoded;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (is_plain) encoded += c;
-    else encoded.append({'%', kHex[byte >> 4], kHex[byte & 15]});
-  }
-  return encoded;
 }
 
 }  // namespace
@@ -70,10 +44,10 @@ Result<MlflowClient::Answer> MlflowClient::ask(const std::string& path, const st
   const std::string url = server_.url + "/api/2.0/mlflow/" + path;
   char why[CURL_ERROR_SIZE] = {};
   Answer answer;
-  Headers headers;
+  CurlHeaders headers;
   const CurlEasy easy = new_easy();
-  bool is_set = easy && add(headers, "Content-Type: application/json") &&
-                (server_.token.empty() || add(headers, "Authorization: Bearer " + server_.token)) &&
+  bool is_set = easy && headers.add("Content-Type: application/json") &&
+                (server_.token.empty() || headers.add("Authorization: Bearer " + server_.token)) &&
                 set_verified(easy, {.url = url,
                                     .ca_file = server_.ca_file,
                                     .protocols = "https,http",
@@ -110,7 +84,7 @@ Result<std::string> MlflowClient::ask_well(const std::string& path, const std::s
 }
 
 Result<std::string> MlflowClient::experiment_id() {
-  const std::string by_name = "experiments/get-by-name?experiment_name=" + query_encoded(server_.experiment);
+  const std::string by_name = "experiments/get-by-name?experiment_name=" + percent_encoded(server_.experiment);
   COT_ASSIGN(const Answer found, ask(by_name, ""));
   if (found.status == 200) return mlflow_text_at(found.body, "/experiment/experiment_id");
   if (found.status != 404) {

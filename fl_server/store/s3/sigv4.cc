@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/assert.h"
+#include "base/text/percent.h"
 #include "secure/crypto/hmac.h"
 #include "secure/crypto/sha256.h"
 
@@ -11,11 +12,6 @@ namespace coterie::s3 {
 namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
-
-bool is_unreserved(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-         c == '.' || c == '~';
-}
 
 void append_padded(std::string& text, unsigned value, size_t digits) {
   const std::string number = std::to_string(value);
@@ -54,25 +50,11 @@ Secret<32> signing_key(const Credentials& credentials, const Scope& scope) {
 
 }  // namespace
 
-std::string uri_encode(std::string_view text, std::string_view kept) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string encoded;
-  for (const char c : text) {
-    if (is_unreserved(c) || kept.find(c) != std::string_view::npos) {
-      encoded += c;
-      continue;
-    }
-    const auto byte = static_cast<uint8_t>(c);
-    encoded.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});
-  }
-  return encoded;
-}
-
-std::string encoded_path(std::string_view path) { return uri_encode(path, "/"); }
+std::string encoded_path(std::string_view path) { return percent_encoded(path, "/"); }
 
 std::string encoded_query(const Fields& query) {
   Fields encoded;
-  for (const auto& [name, value] : query) encoded.emplace_back(uri_encode(name), uri_encode(value));
+  for (const auto& [name, value] : query) encoded.emplace_back(percent_encoded(name), percent_encoded(value));
   std::ranges::sort(encoded);
   std::string text;
   for (const auto& [name, value] : encoded) text.append(text.empty() ? "" : "&").append(name).append("=").append(value);

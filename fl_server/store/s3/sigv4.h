@@ -36,8 +36,6 @@ struct Scope {
   std::string service = "s3";
 };
 
-// RFC 3986's unreserved characters stay; others are %XX in upper case. `kept` stay, too.
-std::string uri_encode(std::string_view text, std::string_view kept = {});
 std::string encoded_path(std::string_view path);
 std::string encoded_query(const Fields& query);  // sorted
 
