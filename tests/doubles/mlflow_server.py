@@ -8,8 +8,9 @@ requests and then well, /refusing answers 403, /strange answers with what is no 
 import http.server
 import json
 import re
-import sys
 import threading
+
+from serve import serve
 
 NEVER = threading.Event()
 KEY = re.compile(r"[\w\-. /]{1,250}")
@@ -76,15 +77,5 @@ class Server(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = serve
 
 
-def main():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
-    server.handle_error = lambda *_: None  # a client that is stopped hangs up
-    server.daemon_threads = True
-    server.block_on_close = False
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_address[1], flush=True)
-    sys.stdin.read()
-
-
 if __name__ == "__main__":
-    main()
+    serve(Server)

@@ -7,8 +7,9 @@ The path decides on the answer: /v1/traces takes it, /busy asks for another try 
 """
 import http.server
 import json
-import sys
 import threading
+
+from serve import serve
 
 NEVER = threading.Event()
 STATUS = {"/v1/traces": 200, "/busy": 503, "/refusing": 400, "/moved": 302}
@@ -37,15 +38,5 @@ class Collector(http.server.BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
 
-def main():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
-    server.handle_error = lambda *_: None  # a client that is stopped hangs up
-    server.daemon_threads = True
-    server.block_on_close = False
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_address[1], flush=True)
-    sys.stdin.read()
-
-
 if __name__ == "__main__":
-    main()
+    serve(Collector)

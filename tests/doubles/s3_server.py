@@ -18,7 +18,6 @@ import email.utils
 import http.client
 import http.server
 import json
-import ssl
 import sys
 import threading
 import time
@@ -26,6 +25,7 @@ import urllib.parse
 
 from s3_bucket import Bucket, checksum
 from s3_signature import Refused, Verifier
+from serve import serve
 
 NEVER = threading.Event()
 REFUSALS = {"slow_down": Refused(503, "SlowDown", "Please reduce your request rate."),
@@ -201,16 +201,7 @@ class Store(http.server.BaseHTTPRequestHandler):
 def main():
     certificate, key, access_key, secret_key, region, bucket = sys.argv[1:7]
     Store.world = World(access_key, secret_key, region, bucket)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Store)
-    server.handle_error = lambda *_: None  # clients that distrust us, or give up, hang up
-    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    server.daemon_threads = True
-    server.block_on_close = False
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_address[1], flush=True)
-    sys.stdin.read()
+    serve(Store, certificate, key)
 
 
 if __name__ == "__main__":

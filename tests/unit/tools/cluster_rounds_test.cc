@@ -7,6 +7,7 @@
 #include "proto/messages/model_clusters.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/tools/digit_shards.h"
 #include "tools/demo/demo_data.h"
 #include "tools/simulate/cohort_trainer.h"
 #include "tools/simulate/own_scores.h"
@@ -21,20 +22,8 @@ constexpr float kHeldOut = 0.2f;
 class ClusterRounds : public testing::Test {
  protected:
   void SetUp() override {
-    DemoOptions options;
-    options.devices = kDevices;
-    options.devices_given = true;
-    options.model = ModelKind::logistic;
-    options.split = {SplitKind::turned, 2};
-    Result<DemoData> data = prepare_data(options);
-    ASSERT_OK(data);
-    data_ = std::move(*data);
-    for (uint32_t i = 0; i < kDevices; ++i) {
-      const Result<Bytes> shard = data_.shard_file(i);
-      ASSERT_OK(shard);
-      shards_.push_back(directory_ / ("shard" + std::to_string(i)));
-      ASSERT_OK(os::write_file_atomically(shards_.back(), *shard));
-    }
+    make_digit_shards(kDevices, {SplitKind::turned, 2}, directory_, data_, shards_);
+    ASSERT_EQ(shards_.size(), kDevices);
     job_.training = {.batch_size = 16, .local_epochs = 2};
     job_.privacy.level = SecurityLevel::none;
     job_.rounds.goal_count = kDevices;

@@ -11,6 +11,7 @@
 #include "proto/messages/running_statistics.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/tools/digit_shards.h"
 #include "tools/demo/demo_data.h"
 #include "tools/simulate/cohort_trainer.h"
 #include "tools/simulate/simulation.h"
@@ -29,20 +30,8 @@ struct Kept {
 class CorrectionRounds : public testing::TestWithParam<Kept> {
  protected:
   void SetUp() override {
-    DemoOptions options;
-    options.devices = kDevices;
-    options.devices_given = true;
-    options.model = ModelKind::logistic;
-    options.split = {SplitKind::dirichlet, 0.1};
-    Result<DemoData> data = prepare_data(options);
-    ASSERT_OK(data);
-    data_ = std::move(*data);
-    for (uint32_t i = 0; i < kDevices; ++i) {
-      const Result<Bytes> shard = data_.shard_file(i);
-      ASSERT_OK(shard);
-      shards_.push_back(directory_ / ("shard" + std::to_string(i)));
-      ASSERT_OK(os::write_file_atomically(shards_.back(), *shard));
-    }
+    make_digit_shards(kDevices, {SplitKind::dirichlet, 0.1}, directory_, data_, shards_);
+    ASSERT_EQ(shards_.size(), kDevices);
     job_.training = {.batch_size = 16, .local_epochs = 2};
     job_.strategy = StrategySettings::of(GetParam().strategy).with("population_size", kDevices);
     job_.update.weight_max = 1;

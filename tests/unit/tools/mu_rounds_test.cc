@@ -6,6 +6,7 @@
 #include "fl_server/evaluation/model_evaluator.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/tools/digit_shards.h"
 #include "tools/demo/demo_data.h"
 #include "tools/simulate/cohort_trainer.h"
 #include "tools/simulate/simulation.h"
@@ -17,17 +18,10 @@ constexpr uint32_t kDevices = 3;
 
 TEST(MuRounds, GoOnFromAnyPositionToTheSameBits) {
   TemporaryDirectory directory;
-  DemoOptions options;
-  options.devices = kDevices;
-  options.devices_given = true;
-  options.model = ModelKind::logistic;
-  Result<DemoData> data = prepare_data(options);
-  ASSERT_OK(data);
+  DemoData data;
   std::vector<std::string> shards;
-  for (uint32_t i = 0; i < kDevices; ++i) {
-    shards.push_back(directory / ("shard" + std::to_string(i)));
-    ASSERT_OK(os::write_file_atomically(shards.back(), *data->shard_file(i)));
-  }
+  make_digit_shards(kDevices, DemoOptions().split, directory, data, shards);
+  ASSERT_EQ(shards.size(), kDevices);
   HorizontalSettings job;
   job.training.proximal_mu = 1;
   job.training.optimizer.learning_rate = 0.5f;
@@ -42,7 +36,7 @@ TEST(MuRounds, GoOnFromAnyPositionToTheSameBits) {
   fleet.examples_of = [](uint32_t) { return 100; };
   const auto begin = [&](const std::string& name, CohortTrainer& trainer) {
     EXPECT_OK(os::make_directories(directory / name));
-    return *Simulation::begin(job, data->model, data->held_out, directory / name, fleet, trainer, false);
+    return *Simulation::begin(job, data.model, data.held_out, directory / name, fleet, trainer, false);
   };
   CohortTrainer first(shards, 1, 2, [](uint64_t) {}), second(shards, 1, 1, [](uint64_t) {});
   Simulation whole = begin("whole", first);
@@ -61,7 +55,7 @@ TEST(MuRounds, GoOnFromAnyPositionToTheSameBits) {
   // By the rule itself, of the losses that were told, and of the first version's.
   double mu = 1;
   uint64_t falls = 0;
-  losses.insert(losses.begin(), evaluate_model(data->model, data->held_out, job.training)->loss);
+  losses.insert(losses.begin(), evaluate_model(data.model, data.held_out, job.training)->loss);
   for (size_t i = 0; i < mus.size(); ++i) {
     EXPECT_EQ(mus[i], mu) << "round " << i + 1;
     if (losses[i + 1] > losses[i]) mu = std::min(2.0, mu + 0.5), falls = 0;

@@ -17,6 +17,7 @@
 #include "secure/crypto/digest.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/tools/digit_shards.h"
 #include "tools/demo/demo_data.h"
 #include "tools/simulate/checkpoint.h"
 #include "tools/simulate/ranked_cohort.h"
@@ -81,20 +82,8 @@ struct RankEnd {
 class SimulatedRanks : public testing::Test {
  protected:
   void SetUp() override {
-    DemoOptions options;
-    options.devices = kDevicesOfRanks;
-    options.devices_given = true;
-    options.model = ModelKind::logistic;
-    options.split = {SplitKind::dirichlet, 0.5};
-    Result<DemoData> data = prepare_data(options);
-    ASSERT_OK(data);
-    data_ = std::move(*data);
-    for (uint32_t i = 0; i < kDevicesOfRanks; ++i) {
-      const Result<Bytes> shard = data_.shard_file(i);
-      ASSERT_OK(shard);
-      shards_.push_back(directory_ / ("shard" + std::to_string(i)));
-      ASSERT_OK(os::write_file_atomically(shards_.back(), *shard));
-    }
+    make_digit_shards(kDevicesOfRanks, {SplitKind::dirichlet, 0.5}, directory_, data_, shards_);
+    ASSERT_EQ(shards_.size(), kDevicesOfRanks);
     set_strategy("fedavg");
     fleet_.devices = kDevicesOfRanks;
     fleet_.dropout = 0.2;

@@ -24,7 +24,7 @@ class JwksServer {
     write("certificate.pem", leaf.certificate);
     write("key.pem", leaf.private_key);
     write("keys.json", jwks);
-    process_.emplace("tests/unit/fl_server/oidc/jwks_server.py",
+    process_.emplace("tests/doubles/jwks_server.py",
                      std::vector<std::string>{folder_ / "certificate.pem", folder_ / "key.pem", folder_ / "keys.json"});
   }
 

@@ -5,9 +5,10 @@
 """
 import http.server
 import pathlib
-import ssl
 import sys
 import threading
+
+from serve import serve
 
 NEVER = threading.Event()
 
@@ -49,18 +50,5 @@ class Issuer(http.server.BaseHTTPRequestHandler):
                 pass  # the client has had enough
 
 
-def main():
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(sys.argv[1], sys.argv[2])
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Issuer)
-    server.handle_error = lambda *_: None  # clients that distrust us hang up
-    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    server.daemon_threads = True
-    server.block_on_close = False
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_address[1], flush=True)
-    sys.stdin.read()
-
-
 if __name__ == "__main__":
-    main()
+    serve(Issuer, sys.argv[1], sys.argv[2])
