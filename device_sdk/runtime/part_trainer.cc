@@ -97,6 +97,11 @@ Status PartTrainer::backward(std::span<const float> output_gradient, std::span<c
   const uint64_t width = elements(s.model.output_shape());
   COT_TRY(check_size("the output's gradient", output_gradient.size(), rows * width));
   COT_TRY(check_size("the list of gradients", gradients.size(), s.compiled.differentiated.size()));
+  const auto values_of = [&](size_t k) { return elements(s.model.input_shape(s.options.inputs_with_gradient[k])); };
+  // All sizes before the parameters move: a call that is refused has changed nothing.
+  for (size_t k = 0; k < gradients.size(); ++k) {
+    COT_TRY(check_size("gradient " + std::to_string(k), gradients[k].size(), rows * values_of(k)));
+  }
   float* const slots = s.compiled.program.pointer(s.compiled.output_gradient);
   std::memcpy(slots, output_gradient.data(), output_gradient.size_bytes());
   std::memset(slots + rows * width, 0, (s.options.batch_size - rows) * width * sizeof(float));
@@ -106,8 +111,6 @@ Status PartTrainer::backward(std::span<const float> output_gradient, std::span<c
   s.compiled.program.run(Phase::backward, context);
   s.steps += 1;
   for (size_t k = 0; k < gradients.size(); ++k) {
-    const uint64_t size = elements(s.model.input_shape(s.options.inputs_with_gradient[k]));
-    COT_TRY(check_size("gradient " + std::to_string(k), gradients[k].size(), rows * size));
     const BufferId from = s.compiled.differentiated[k].gradient;
     if (from == kNoBuffer) std::ranges::fill(gradients[k], 0.0f);
     else std::memcpy(gradients[k].data(), s.compiled.program.pointer(from), gradients[k].size_bytes());

@@ -96,5 +96,17 @@ TEST(PartTrainer, RefusesWhatDoesNotFit) {
   EXPECT_FALSE(PartTrainer::create(*Model::load(parts().front), {.inputs_with_gradient = {1}}));
 }
 
+TEST(PartTrainer, IsUnchangedByABackwardThatIsRefused) {
+  PartTrainer part = trainer(parts().back, {.learning_rate = 0.1f}, {0});
+  std::vector<float> cut = {1, 2, 3}, out(1), short_one(2);
+  const std::vector<float> slope = {1}, before(part.parameters().begin(), part.parameters().end());
+  const std::span<const float> in[] = {cut};
+  const std::span<float> wanted[] = {short_one};
+  ASSERT_OK(part.forward(in, 1, out));
+  EXPECT_ERROR(part.backward(slope, wanted), ErrorCode::invalid_argument, "gradient 0 has 2 values, expected 3");
+  EXPECT_EQ(part.steps(), 0u);
+  EXPECT_THAT(part.parameters(), testing::ElementsAreArray(before));
+}
+
 }  // namespace
 }  // namespace coterie
