@@ -2,12 +2,13 @@
 """Writes the seed corpora of the message targets from the golden frames (each as it is, cut short, and damaged) and of
 the importers from golden models and weights.
 
-Run it when tests/golden/wire, onnx or weights has changed. Only files whose names begin with seed- are written or removed; what a fuzzer
+Run it when tests/golden/wire, onnx or weights has changed; `--check` says which seeds are not what it would write. Only files whose names begin with seed- are written or removed; what a fuzzer
 found (crash-..., found-...) or somebody wrote (hand-...) stays.
 """
 import pathlib
 import random
 import struct
+import sys
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 CORPUS = TESTS / "fuzz" / "corpus"
@@ -41,10 +42,11 @@ def flipped(content, seed):
     return bytes(result)
 
 
+seeds = {}  # by path: what is in it
+
+
 def write(target, name, content):
-    folder = CORPUS / target
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"seed-{name}").write_bytes(content)
+    seeds[CORPUS / target / f"seed-{name}"] = content
 
 
 def vertical_wire():
@@ -114,9 +116,7 @@ def sparse_updates():
     yield "all", struct.pack("<HH", 7, 7) + b"\x02" + bytes(range(1, 9)) + b"\x55\x55"
 
 
-def main():
-    for old in CORPUS.glob("*/seed-*"):
-        old.unlink()
+def make():
     for golden in sorted((TESTS / "golden" / "wire").glob("*.hex")):
         kind, sample, _ = golden.name.split(".")
         frame = bytes.fromhex(golden.read_text())
@@ -154,5 +154,21 @@ def main():
                 write(f"weights_{target}", f"{golden.stem}-flipped-{seed}", flipped(weights, f"{golden.name} {seed}"))
 
 
+def main(checks):
+    make()
+    there = set(CORPUS.glob("*/seed-*"))
+    stale = sorted(path for path in there | set(seeds) if path not in there or path.read_bytes() != seeds.get(path))
+    for path in stale:
+        if checks:
+            print(f"{path.relative_to(TESTS.parent)}: is not what tests/fuzz/make_seeds.py writes; run it")
+        elif path in seeds:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(seeds[path])
+        else:
+            path.unlink()
+    print(f"{len(seeds)} seeds, {len(stale)} {'stale' if checks else 'written or removed'}")
+    return 1 if checks and stale else 0
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main("--check" in sys.argv[1:]))
