@@ -10,7 +10,7 @@ import json
 import re
 import threading
 
-from serve import serve
+from serve import say, serve
 
 NEVER = threading.Event()
 KEY = re.compile(r"[\w\-. /]{1,250}")
@@ -65,7 +65,7 @@ class Server(http.server.BaseHTTPRequestHandler):
             shown = body
             if path == "runs/log-batch" and len(body["metrics"]) + len(body["params"]) > MANY:  # nobody may be reading yet
                 shown = {"metrics": len(body["metrics"]), "params": len(body["params"])}
-            print(json.dumps({"path": path, "authorization": self.headers["Authorization"], "body": shown, "status": status}), flush=True)
+            say(json.dumps({"path": path, "authorization": self.headers["Authorization"], "body": shown, "status": status}))
         if wrong == "/silent":
             NEVER.wait()
         text = b"<html>" if wrong == "/strange" else json.dumps(said).encode()

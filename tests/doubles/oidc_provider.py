@@ -15,7 +15,7 @@ import sys
 import threading
 import urllib.parse
 
-from serve import serve
+from serve import say, serve
 
 NEVER = threading.Event()
 FOLDER = pathlib.Path(sys.argv[3])
@@ -72,7 +72,7 @@ class Provider(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.close_connection = True
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        print(self.path, flush=True)
+        say(self.path)
         if self.path == "/token":
             form = dict(urllib.parse.parse_qsl(body, strict_parsing=True))
             with lock:

@@ -9,7 +9,7 @@ import http.server
 import json
 import threading
 
-from serve import serve
+from serve import say, serve
 
 NEVER = threading.Event()
 STATUS = {"/v1/traces": 200, "/busy": 503, "/refusing": 400, "/moved": 302}
@@ -25,7 +25,7 @@ class Collector(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         line = {"path": self.path, "type": self.headers["Content-Type"], "authorization": self.headers["Authorization"],
                 "body": json.loads(body)}
-        print(json.dumps(line), flush=True)
+        say(json.dumps(line))
         if self.path == "/silent":
             NEVER.wait()
         answer = b'{"partialSuccess":{}}'

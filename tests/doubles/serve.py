@@ -1,8 +1,14 @@
 """What every double of a service does: a server of its handler on 127.0.0.1, until standard input ends. Prints its port."""
 import http.server
+import os
 import ssl
 import sys
 import threading
+
+
+def say(line):
+    """Prints a line whole. Requests are answered in threads of their own, and print() writes a line and its end in two steps."""
+    os.write(1, f"{line}\n".encode())  # a pipe takes up to PIPE_BUF bytes at once; longer lines come from clients that wait
 
 
 def serve(handler, certificate=None, key=None):
@@ -16,5 +22,5 @@ def serve(handler, certificate=None, key=None):
     server.daemon_threads = True
     server.block_on_close = False
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_address[1], flush=True)
+    say(server.server_address[1])
     sys.stdin.read()
