@@ -278,6 +278,7 @@ void CohortMachine::check() const {
   COT_INVARIANT(!is_frozen_ || failure_ || server_.phase() > Phase::masking, "a frozen cohort takes no more inputs");
   COT_INVARIANT(!is_ready_ || (is_frozen_ && !failure_), "a cohort that is ready was frozen and has not failed");
   COT_INVARIANT(!is_ready_ || server_.can_open(), "a cohort that is ready can open its masks");
+  server_.check();
   check_inputs();
   check_time();
 }

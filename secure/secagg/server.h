@@ -86,6 +86,9 @@ class Server {
   uint32_t answered() const;
   uint32_t expected() const;
 
+  // Fails, with a sentence, if what must be true between two messages is not (base/assert.h). CohortMachine calls it.
+  void check() const;
+
  private:
   struct Member {
     KeyAdvert advert;
@@ -105,6 +108,8 @@ class Server {
   void lay_out_ring();
   uint32_t alive_holders(uint32_t device, const std::vector<bool>& alive) const;
   Status begin_unmasking();
+  void check_member(uint32_t device) const;
+  void check_survivors() const;
 
   SessionParameters parameters_;
   uint64_t ring_seed_;

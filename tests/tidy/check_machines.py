@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-FOLDERS = ["scheduler/", "fl_server/core/", "fl_server/serving/", "device_sdk/client/", "vertical/coordinator/"]
+FOLDERS = ["scheduler/", "fl_server/core/", "fl_server/serving/", "device_sdk/client/", "secure/secagg/", "vertical/coordinator/"]
 NAMES = r"\w*(Machine|Desk|Tally|Trial|Keeper|Intake|Attempts|Cohorts|Rounds|Batcher|Table)"
 STEPS = r"^  (?!return\b)[\w:<>]+ (step|next_deadline)\("
 NO_MACHINE = {"CoordinatorServer", "ModelServer", "ServingService"}  # shells, which perform what a machine decides
