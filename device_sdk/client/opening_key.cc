@@ -26,7 +26,7 @@ LookedAt looked_at(const AnalyticsRules& rules) {
   if (rules.kind == AnalyticsKind::evaluation) return {.first = 0};
   if (rules.source != AnalyticsSource::feature) return {};
   return {.first = rules.feature,
-          .end = rules.feature + std::max(1u, rules.categories),
+          .end = rules.feature + rules.feature_width(),
           .missing = rules.missing_feature.value_or(kNone)};
 }
 

@@ -10,10 +10,12 @@
 #include "proto/codec/codec.h"
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/model.h"
+#include "proto/messages/running_statistics.h"
 
 namespace coterie {
 namespace {
 
+constexpr uint64_t kAlignment = 64;      // of a parameter in the payload (Tensor::payload_offset)
 constexpr size_t kEdgesAProperty = 128;  // each of 8 characters: within kDetailBytesMax
 
 // The bits of each, in hexadecimal.
@@ -40,6 +42,11 @@ std::map<std::string, std::string> question_of(const AnalyticsRules& rules) {
       question["model." + std::to_string(i)] = rules.evaluation->models[i].digest.hex();
     }
   }
+  if (rules.hitters) {
+    question["length_max"] = std::to_string(rules.hitters->length_max);
+    question["prefixes_max"] = std::to_string(rules.hitters->prefixes_max);
+    for (const uint8_t byte : rules.hitters->alphabet) question["alphabet"] += std::to_string(byte) + " ";
+  }
   for (size_t first = 0; first < rules.edges.size(); first += kEdgesAProperty) {
     const auto some = std::span(rules.edges).subspan(first, std::min(kEdgesAProperty, rules.edges.size() - first));
     question["edges." + std::to_string(first)] = edges_text(some);
@@ -49,37 +56,63 @@ std::map<std::string, std::string> question_of(const AnalyticsRules& rules) {
 
 }  // namespace
 
-Bytes new_table(const AnalyticsRules& rules) {
-  const auto lanes = static_cast<int64_t>(lane_count(rules));
-  const uint64_t payload_bytes = static_cast<uint64_t>(lanes) * sizeof(float);
+Bytes new_table(const AnalyticsRules& rules, uint32_t blocks) {
+  const uint64_t lanes = lane_count(rules),
+                 block_bytes = (lanes * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+  const uint64_t payload_bytes = (blocks - 1) * block_bytes + lanes * sizeof(float);
   ModelGraph graph;
   graph.name = "table";
   graph.properties = question_of(rules);
-  graph.tensors = {{.name = "examples", .role = TensorRole::input, .shape = {rules.input_values}},
-                   {.name = "counts", .role = TensorRole::parameter, .shape = {lanes}},
-                   {.name = "mean"},
-                   {.name = "output"}};
+  graph.tensors.push_back({.name = "examples", .role = TensorRole::input, .shape = {rules.input_values}});
+  for (uint32_t i = 0; i < blocks; ++i) {
+    const std::string name = blocks == 1 ? "counts" : "counts." + std::to_string(i + 1);
+    graph.tensors.push_back({.name = name,
+                             .role = TensorRole::parameter,
+                             .shape = {static_cast<int64_t>(lanes)},
+                             .payload_offset = i * block_bytes});
+  }
+  uint32_t sum = blocks + 1;
+  graph.tensors.push_back({.name = "mean"});
   graph.ops = {{.kind = OpKind::reduce_mean,
                 .name = "mean",
                 .inputs = {0},
-                .outputs = {2},
-                .attributes = ReduceAttributes{.axes = {1}}},
-               {.kind = OpKind::add, .name = "output", .inputs = {2, 1}, .outputs = {3}}};
+                .outputs = {sum},
+                .attributes = ReduceAttributes{.axes = {1}}}};
+  for (uint32_t i = 0; i < blocks; ++i) {
+    const std::string name = i + 1 == blocks ? "output" : "sum." + std::to_string(i + 1);
+    graph.tensors.push_back({.name = name});
+    graph.ops.push_back({.kind = OpKind::add, .name = name, .inputs = {sum, i + 1}, .outputs = {sum + 1}});
+    ++sum;
+  }
   graph.inputs = {0};
-  graph.output = 3;
+  graph.output = sum;
   Bytes file = encode_head(graph, payload_bytes);
   file.resize(file.size() + payload_bytes);
   return file;
 }
 
 Result<std::vector<float>> read_table(const AnalyticsRules& rules, ByteView file) {
+  COT_ASSIGN(CountBlocks blocks, read_blocks(rules, 1, file));
+  return std::move(blocks.front());
+}
+
+Result<CountBlocks> read_blocks(const AnalyticsRules& rules, uint32_t blocks, ByteView file) {
   COT_ASSIGN(const Decoded<ModelGraph> model, decode_model(file));
-  std::vector<float> counts(lane_count(rules));
-  if (model.payload.size() != counts.size() * sizeof(float)) {
-    return Error(ErrorCode::malformed, "table: has " + std::to_string(model.payload.size() / sizeof(float)) +
-                                           " lanes, the job's has " + std::to_string(counts.size()));
+  const std::vector<ValueRange> ranges = parameter_values(model.header);
+  const uint64_t lanes = lane_count(rules);
+  if (ranges.size() != blocks) {
+    return Error(ErrorCode::malformed,
+                 "table: has " + std::to_string(ranges.size()) + " blocks, the job's has " + std::to_string(blocks));
   }
-  std::memcpy(counts.data(), model.payload.data(), model.payload.size());
+  CountBlocks counts;
+  for (const ValueRange& range : ranges) {
+    if (range.count != lanes) {
+      return Error(ErrorCode::malformed,
+                   "table: has " + std::to_string(range.count) + " lanes, the job's has " + std::to_string(lanes));
+    }
+    counts.emplace_back(lanes);
+    std::memcpy(counts.back().data(), model.payload.data() + range.first * sizeof(float), lanes * sizeof(float));
+  }
   return counts;
 }
 

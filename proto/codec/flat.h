@@ -16,6 +16,7 @@
 #include "proto/codec/frame.h"
 #include "proto/codec/limits.h"
 #include "proto/generated/wire_generated.h"
+#include "proto/messages/analytics.h"
 #include "proto/messages/checkin.h"
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/personal_settings.h"
@@ -116,5 +117,8 @@ Result<Refusal> parse(const wire::Refusal& table);
 flatbuffers::Offset<wire::Personal> build(flatbuffers::FlatBufferBuilder& builder, const PersonalSettings& message,
                                           uint8_t loss);
 Result<PersonalSettings> parse(const wire::Personal& table);
+// And what it counts instead of training (analytics_codec.cc), for validate(Plan) to judge.
+flatbuffers::Offset<wire::Analytics> build(flatbuffers::FlatBufferBuilder& builder, const AnalyticsRules& message);
+Result<AnalyticsRules> parse(const wire::Analytics& table);
 
 }  // namespace coterie::flat

@@ -1,9 +1,7 @@
 // Plan frames.
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
-#include "proto/messages/analytics_lanes.h"
 #include "proto/messages/augmentation.h"
-#include "proto/messages/evaluation_lanes.h"
 #include "proto/messages/training_rules.h"
 
 namespace coterie {
@@ -289,58 +287,6 @@ Result<DownloadRules> parse(const wire::Download& download) {
   return rules;
 }
 
-flatbuffers::Offset<wire::Evaluation> build(flatbuffers::FlatBufferBuilder& builder, const EvaluationRules& e) {
-  std::vector<flatbuffers::Offset<wire::EvaluatedModel>> models;
-  for (const EvaluatedModel& model : e.models) {
-    const wire::Digest32 digest = flat::digest(model.digest);
-    models.push_back(wire::CreateEvaluatedModel(builder, &digest, model.bytes));
-  }
-  return wire::CreateEvaluation(builder, builder.CreateVector(models), e.classes, e.score_bins, e.harm_max);
-}
-
-Result<EvaluationRules> parse(const wire::Evaluation& e) {
-  EvaluationRules rules{.models = {}, .classes = e.classes(), .score_bins = e.score_bins(), .harm_max = e.harm_max()};
-  if (e.models() == nullptr) return rules;
-  if (e.models()->size() > kEvaluatedModelsMax) return flat::out_of_range("models", "has too many models");
-  for (const wire::EvaluatedModel* model : *e.models()) {
-    rules.models.push_back({flat::digest(*model->digest()), model->bytes()});
-  }
-  return rules;
-}
-
-flatbuffers::Offset<wire::Analytics> build(flatbuffers::FlatBufferBuilder& builder, const AnalyticsRules& a) {
-  flatbuffers::Offset<wire::Evaluation> evaluation = 0;
-  if (a.evaluation) evaluation = build(builder, *a.evaluation);
-  const auto edges = a.edges.empty() ? 0 : builder.CreateVector(a.edges);
-  return wire::CreateAnalytics(builder, static_cast<uint8_t>(a.kind), static_cast<uint8_t>(a.source), a.input_values,
-                               a.feature, a.missing_feature.has_value(), a.missing_feature.value_or(0), edges,
-                               a.categories, a.buckets, a.values_max, a.lane_max, evaluation);
-}
-
-// Behind the training, which says nothing beside it.
-Status parse(const wire::Analytics& a, Plan& into) {
-  if (static_cast<uint8_t>(into.training.loss) != 0) return flat::out_of_range("loss", "must be 0 beside analytics");
-  into.training.loss = TrainingSettings().loss;
-  AnalyticsRules rules{.kind = static_cast<AnalyticsKind>(a.kind()),
-                       .source = static_cast<AnalyticsSource>(a.source()),
-                       .input_values = a.input_values(),
-                       .feature = a.feature(),
-                       .categories = a.categories(),
-                       .buckets = a.buckets(),
-                       .values_max = a.values_max(),
-                       .lane_max = a.lane_max()};
-  if (a.has_missing()) rules.missing_feature = a.missing_feature();
-  if (a.edges() != nullptr) {
-    if (a.edges()->size() > kHistogramEdgesMax) return flat::out_of_range("edges", "has too many numbers");
-    rules.edges.assign(a.edges()->begin(), a.edges()->end());
-  }
-  if (a.evaluation() != nullptr) {
-    COT_ASSIGN(rules.evaluation, parse(*a.evaluation()));
-  }
-  into.analytics = std::move(rules);
-  return {};
-}
-
 }  // namespace
 
 namespace flat {
@@ -402,7 +348,7 @@ Bytes encode(const Plan& message) {
     staleness = wire::CreateStaleness(builder, s.versions_max, s.exponent);
   }
   const auto download = build(builder, message.download);
-  const auto analytics = message.analytics ? build(builder, *message.analytics) : 0;
+  const auto analytics = message.analytics ? flat::build(builder, *message.analytics) : 0;
   builder.Finish(wire::CreatePlan(builder, job, training, update, privacy, ledger, log, device_requirements,
                                   message.control ? &control : nullptr, staleness, download, analytics));
   return flat::finish(builder, FrameKind::plan);
@@ -472,7 +418,12 @@ Result<Plan> decode_plan(ByteView bytes) {
   if (root->download() != nullptr) {
     COT_ASSIGN(plan.download, parse(*root->download()));
   }
-  if (root->analytics() != nullptr) COT_TRY(parse(*root->analytics(), plan));
+  if (root->analytics() != nullptr) {
+    // Behind the training, which says nothing beside it.
+    if (static_cast<uint8_t>(plan.training.loss) != 0) return flat::out_of_range("loss", "must be 0 beside analytics");
+    plan.training.loss = TrainingSettings().loss;
+    COT_ASSIGN(plan.analytics, flat::parse(*root->analytics()));
+  }
   if (Status valid = validate(plan); !valid) return Error(ErrorCode::malformed, valid.error().message());
   return plan;
 }

@@ -10,11 +10,12 @@
 #include "base/assert.h"
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/evaluation_lanes.h"
+#include "proto/messages/hitter_lanes.h"
 
 namespace coterie {
 namespace {
 
-constexpr std::array<std::string_view, 3> kKindNames = {"histogram", "distinct", "evaluation"};
+constexpr std::array<std::string_view, 4> kKindNames = {"histogram", "distinct", "evaluation", "heavy_hitters"};
 constexpr std::array<std::string_view, 3> kSourceNames = {"feature", "label", "target"};
 
 template <typename Names, typename Value>
@@ -49,14 +50,14 @@ void check_place(const AnalyticsRules& rules, Problems& problems) {
     return;
   }
   const bool is_feature = rules.source == AnalyticsSource::feature;
-  const uint64_t end = uint64_t{rules.feature} + std::max(1u, rules.categories);
+  const uint64_t end = uint64_t{rules.feature} + rules.feature_width();
   if (is_feature && end > rules.input_values) {
     problems.push_back({"/feature", "must leave room: an example has " + std::to_string(rules.input_values) +
                                         " numbers, and the last that is looked at would be number " +
                                         std::to_string(end)});
   }
   if (!is_feature && rules.feature != 0) problems.push_back({"/feature", "must be absent: source is not feature"});
-  const bool may_be_missing = is_feature && rules.is_of_numbers();
+  const bool may_be_missing = is_feature && rules.is_of_numbers() && !rules.hitters;
   if (!rules.missing_feature) return;
   if (!may_be_missing) problems.push_back({"/missing_feature", "must be absent: source is no number of the input"});
   else if (*rules.missing_feature >= rules.input_values) {
@@ -106,7 +107,8 @@ std::string_view to_string(AnalyticsSource source) { return name_of(kSourceNames
 
 Problems problems_of(const AnalyticsRules& rules) {
   Problems problems;
-  if (to_string(rules.kind) == "unknown") problems.push_back({"/kind", "must be histogram, distinct or evaluation"});
+  if (to_string(rules.kind) == "unknown")
+    problems.push_back({"/kind", "must be histogram, distinct, evaluation or heavy_hitters"});
   if (to_string(rules.source) == "unknown") problems.push_back({"/source", "must be feature, label or target"});
   if (!problems.empty()) return problems;
   const bool is_label_histogram = rules.source == AnalyticsSource::label && rules.kind == AnalyticsKind::histogram;
@@ -121,6 +123,7 @@ Problems problems_of(const AnalyticsRules& rules) {
   check_place(rules, problems);
   check_bounds(rules, problems);
   for (Problem& problem : evaluation_problems(rules)) problems.push_back(std::move(problem));
+  for (Problem& problem : hitter_problems(rules)) problems.push_back(std::move(problem));
   return problems;
 }
 
@@ -133,6 +136,7 @@ Status validate(const AnalyticsRules& rules) {
 uint64_t lane_count(const AnalyticsRules& rules) {
   if (rules.kind == AnalyticsKind::distinct) return rules.buckets;
   if (rules.kind == AnalyticsKind::evaluation) return EvaluationLayout(rules).lanes();
+  if (rules.kind == AnalyticsKind::heavy_hitters) return hitter_lane_count(*rules.hitters);
   return rules.is_of_numbers() ? rules.edges.size() + 2 : uint64_t{rules.categories} + 1;
 }
 
@@ -148,6 +152,10 @@ uint64_t category_of(const AnalyticsRules& rules, std::span<const float> input, 
 
 std::optional<uint64_t> lane_of(const AnalyticsRules& rules, std::span<const float> input, float target) {
   COT_ASSERT(input.size() == rules.input_values && rules.kind != AnalyticsKind::evaluation);
+  if (rules.kind == AnalyticsKind::heavy_hitters) {
+    const std::optional<std::string> text = string_of(*rules.hitters, input.subspan(rules.feature));
+    return text ? hitter_lane(*rules.hitters, *text) : std::nullopt;
+  }
   const bool is_distinct = rules.kind == AnalyticsKind::distinct;
   if (!rules.is_of_numbers()) {
     const uint64_t category = category_of(rules, input, target);

@@ -7,13 +7,16 @@
 #include <vector>
 
 #include "proto/messages/evaluation.h"
+#include "proto/messages/heavy_hitters.h"
 
 namespace coterie {
 
-// With `evaluation` a device counts what models say of its examples: evaluation_lanes.h.
-enum class AnalyticsKind : uint8_t { histogram = 1, distinct, evaluation };
+// With `evaluation` a device counts what models say of its examples: evaluation_lanes.h. With `heavy_hitters` its value
+// is a string: hitter_lanes.h.
+enum class AnalyticsKind : uint8_t { histogram = 1, distinct, evaluation, heavy_hitters };
 // Where a device finds the value of an example.
-//   feature   a number of its only input; with categories so many from there on, of which one is not 0
+//   feature   a number of its only input; with categories so many from there on, of which one is not 0; of a string
+//             its bytes
 //   label     its class
 //   target    its target, a number
 // With `evaluation` it is the example's group, if there are categories.
@@ -31,6 +34,9 @@ struct AnalyticsRules {
   uint32_t values_max = 1;
   uint32_t lane_max = 1;
   std::optional<EvaluationRules> evaluation = {};
+  std::optional<HitterRules> hitters = {};
+  // Numbers of the input that one value takes, from `feature` on.
+  uint32_t feature_width() const { return hitters ? hitters->length_max : categories > 0 ? categories : 1; }
   bool is_of_numbers() const { return categories == 0; }
   friend bool operator==(const AnalyticsRules&, const AnalyticsRules&) = default;
 };

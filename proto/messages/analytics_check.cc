@@ -9,6 +9,7 @@
 
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/evaluation_lanes.h"
+#include "proto/messages/hitter_lanes.h"
 
 namespace coterie {
 namespace {
@@ -143,10 +144,19 @@ class EvaluationCheck {
   std::vector<std::vector<uint64_t>> of_class_;  // examples of each class, likewise
 };
 
+// No string begins with a prefix that the round does not follow, and none is empty.
+Status check_asked(const HitterRules& rules, std::span<const float> lanes) {
+  const std::span<const float> behind = lanes.subspan(first_lane(rules, rules.prefixes.size()));
+  const bool is_empty_asked = rules.length == 0 && lanes[end_lane(rules, 0)] != 0;
+  const bool is_asked = std::ranges::all_of(behind, [](float lane) { return lane == 0; }) && !is_empty_asked;
+  return is_asked ? Status() : wrong("a count of a prefix that is not asked for");
+}
+
 }  // namespace
 
 Status check_lanes(const AnalyticsRules& rules, std::span<const float> lanes) {
   if (rules.kind == AnalyticsKind::evaluation) return EvaluationCheck(rules, lanes).check();
+  if (rules.hitters) COT_TRY(check_asked(*rules.hitters, lanes));
   uint64_t examples = 0;
   for (const float lane : lanes) {
     const auto count = whole(lane, 1, rules.lane_max);

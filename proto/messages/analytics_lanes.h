@@ -10,6 +10,7 @@
 //   histogram of categories   each category; none of them
 //   distinct                  `buckets` of a hash of the value (distinct_bucket): lane_max is 1
 //   evaluation                evaluation_lanes.h
+//   heavy hitters             hitter_lanes.h
 //
 // A number is missing if it is NaN, or if the value that `missing_feature` names is not 0: what stands in its place
 // then was put there by whoever encoded it. What is missing is not counted by `distinct`.

@@ -126,7 +126,8 @@ Result<AnalyticsChoice> parse_analytics_choice(std::string_view text) {
   const size_t colon = std::min(text.find(':'), text.size());
   const auto names = analytics_kind_names();
   const auto kind = std::ranges::find(names, text.substr(0, colon));
-  const bool is_of_columns = kind != names.end() && *kind != to_string(AnalyticsKind::evaluation);
+  const bool is_of_columns = kind != names.end() && (*kind == to_string(AnalyticsKind::histogram) ||
+                                                     *kind == to_string(AnalyticsKind::distinct));
   if (!is_of_columns || colon + 1 >= text.size()) {
     return wrong("must be histogram:COLUMN or distinct:COLUMN, not " + std::string(text));
   }

@@ -34,6 +34,7 @@ TEST(PlanFeatures, OfOlderPlansAreNone) {
 TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
   const Change newer[] = {
       [](Plan& p) { p.analytics = AnalyticsRules{.kind = AnalyticsKind::evaluation}; },
+      [](Plan& p) { p.analytics = AnalyticsRules{.kind = AnalyticsKind::heavy_hitters}; },
       [](Plan& p) { p.update.encoding = UpdateEncoding::top_k; },
       [](Plan& p) { p.update.encoding = UpdateEncoding::eden; },
       [](Plan& p) { p.update.scalars.emplace_back(); },
