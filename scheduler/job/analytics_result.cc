@@ -10,8 +10,6 @@
 namespace coterie {
 namespace {
 
-constexpr double kNormal95 = 1.959963984540054;  // of a normal number, 95 of 100 are within so many deviations
-
 void name_number_bin(const std::vector<double>& edges, size_t lane, CountedBin& bin) {
   if (lane > edges.size()) {
     bin.name = "missing";
@@ -26,36 +24,8 @@ std::string category_name(const AnalyticsSettings& analytics, size_t lane, uint3
   return lane < analytics.categories.size() ? analytics.categories[lane] : std::to_string(lane);
 }
 
-// What stands below bin j and in it, less q of all, has a deviation of sqrt(j (1 - q)^2 + (all - j) q^2) times a
-// lane's.
-QuantileRange quantile_in(const std::vector<double>& edges, std::span<const float> counts, double at, double noise) {
-  QuantileRange range{.quantile = at, .from = {}, .to = {}};
-  const size_t bins = edges.size() + 1;
-  double all = 0, below = 0;
-  for (size_t j = 0; j < bins; ++j) all += static_cast<double>(counts[j]);
-  if (!(all > 0)) return range;
-  // Noise may lead the sums over a stretch that is nearly empty back below: the quantile may be anywhere up to there.
-  std::optional<size_t> first;
-  size_t last = 0;
-  for (size_t j = 0; j < bins; ++j) {
-    below += static_cast<double>(counts[j]);
-    const auto under = static_cast<double>(j + 1), over = static_cast<double>(bins - j - 1);
-    const double error = kNormal95 * noise * std::sqrt(under * (1 - at) * (1 - at) + over * at * at);
-    if (!first && below + error >= at * all) first = j;
-    if (below - error < at * all) last = j + 1;
-  }
-  if (first && *first > 0) range.from = edges[*first - 1];
-  if (last < edges.size()) range.to = edges[last];
-  return range;
-}
-
-// With this threshold no empty bucket is taken for one that is not, in 95 of 100 cases: m Q(z) <= m / 2 exp(-z^2 / 2).
-double occupied_from(uint64_t buckets, double noise) {
-  return noise * std::sqrt(2 * std::log(10 * static_cast<double>(buckets)));
-}
-
 DistinctCount distinct_in(std::span<const float> counts, double noise) {
-  DistinctCount distinct{.buckets = counts.size(), .threshold = occupied_from(counts.size(), noise)};
+  DistinctCount distinct{.buckets = counts.size(), .threshold = reached_by_chance(counts.size(), noise)};
   distinct.seen_from = distinct.threshold + kNormal95 * noise;
   distinct.occupied = static_cast<uint64_t>(
       std::ranges::count_if(counts, [&](float count) { return static_cast<double>(count) > distinct.threshold; }));
@@ -72,6 +42,35 @@ DistinctCount distinct_in(std::span<const float> counts, double noise) {
 }
 
 }  // namespace
+
+// m Q(z) <= m / 2 exp(-z^2 / 2)
+double reached_by_chance(uint64_t lanes, double noise) {
+  return noise * std::sqrt(2 * std::log(10 * static_cast<double>(lanes)));
+}
+
+// What stands below bin j and in it, less q of all, has a deviation of sqrt(j (1 - q)^2 + (all - j) q^2) times a
+// lane's.
+QuantileRange quantile_in(const std::vector<double>& edges, std::span<const float> counts, double at, double noise,
+                          double slack) {
+  QuantileRange range{.quantile = at, .from = {}, .to = {}};
+  const size_t bins = edges.size() + 1;
+  double all = 0, below = 0;
+  for (size_t j = 0; j < bins; ++j) all += static_cast<double>(counts[j]);
+  if (!(all > 0)) return range;
+  // Noise may lead the sums over a stretch that is nearly empty back below: the quantile may be anywhere up to there.
+  std::optional<size_t> first;
+  size_t last = 0;
+  for (size_t j = 0; j < bins; ++j) {
+    below += static_cast<double>(counts[j]);
+    const auto under = static_cast<double>(j + 1), over = static_cast<double>(bins - j - 1);
+    const double error = slack + kNormal95 * noise * std::sqrt(under * (1 - at) * (1 - at) + over * at * at);
+    if (!first && below + error >= at * all) first = j;
+    if (below - error < at * all) last = j + 1;
+  }
+  if (first && *first > 0) range.from = edges[*first - 1];
+  if (last < edges.size()) range.to = edges[last];
+  return range;
+}
 
 AnalyticsResult result_of(const AnalyticsSettings& analytics, std::span<const float> counts, double noise_deviation) {
   const AnalyticsRules rules = rules_of(analytics);

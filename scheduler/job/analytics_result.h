@@ -15,6 +15,8 @@
 
 namespace coterie {
 
+inline constexpr double kNormal95 = 1.959963984540054;  // 95 of 100 normal numbers are within so many deviations
+
 struct CountedBin {
   std::optional<double> from, to;  // of numbers, in the column's unit: from <= value < to; none: no bound
   std::string name;                // of a category, and of the last lane: "missing", "other"
@@ -45,6 +47,14 @@ struct AnalyticsResult {
   std::vector<QuantileRange> quantiles;
   std::optional<DistinctCount> distinct;
 };
+
+// A count that in 95 of 100 cases none of so many lanes reaches in which nobody is, with noise of this deviation.
+double reached_by_chance(uint64_t lanes, double noise);
+
+// The bins in which a quantile may lie, for 95 of 100 draws of the noise; and for ranks that are off by `slack`
+// examples at most. `counts`: below the first edge, between each two, from the last on; what follows is not looked at.
+QuantileRange quantile_in(const std::vector<double>& edges, std::span<const float> counts, double at, double noise,
+                          double slack = 0);
 
 // `counts` has lane_count(rules_of(analytics)) values; `noise_deviation`: of the noise in each. Precondition: the
 // settings are valid.

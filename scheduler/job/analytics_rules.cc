@@ -6,13 +6,16 @@
 
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/evaluation_lanes.h"
+#include "proto/messages/hitter_lanes.h"
 #include "proto/messages/training_rules.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/plan_privacy.h"
+#include "scheduler/job/quantile_refinement.h"
 
 namespace coterie {
 namespace {
 
+constexpr uint32_t kRefinedRounds = 3;         // unless said
 constexpr size_t kNameBytesMax = 128;          // of a column, of a category
 constexpr size_t kNamesBytesMax = 256 * 1024;  // of all categories
 constexpr size_t kQuantilesMax = 32;
@@ -44,6 +47,34 @@ void check_scale(const AnalyticsSettings& analytics, SettingsChecker& check) {
                     std::ranges::all_of(analytics.quantiles, [](double at) { return at > 0 && at < 1; });
   check.require(fits, "/analytics/quantiles",
                 "must be at most " + std::to_string(kQuantilesMax) + " numbers in (0, 1)");
+}
+
+// What each round asks of what the rounds before have said.
+void check_rounds(const HorizontalSettings& settings, SettingsChecker& check) {
+  const AnalyticsSettings& analytics = *settings.analytics;
+  const uint32_t rounds = settings.rounds.count;
+  if (analytics.refines) {
+    check.require(rounds >= 2 && rounds <= kRefinedRoundsMax, "/rounds/count",
+                  "must be 2 to " + std::to_string(kRefinedRoundsMax) + " with analytics.refine, is " +
+                      std::to_string(rounds) + ": each round but the first looks where the one before points");
+    const size_t quantiles = analytics.quantiles.size();
+    check.require(quantiles > 0 && analytics.edges.size() >= kRefinedEdgesMin * quantiles, "/analytics/refine",
+                  "must have quantiles, and " + std::to_string(kRefinedEdgesMin) +
+                      " edges or more for each of them: these are dealt out to them in each round");
+  }
+  if (analytics.rules.hitters) {
+    const uint32_t length = analytics.rules.hitters->length_max;
+    check.require(rounds <= length, "/rounds/count",
+                  "must be at most length_max with kind heavy_hitters, " + std::to_string(length) + ", is " +
+                      std::to_string(rounds) + ": a round looks one byte further");
+    // As jobs are written: JSON has no single byte above.
+    check.require(std::ranges::all_of(analytics.rules.hitters->alphabet, [](uint8_t byte) { return byte < 0x80; }),
+                  "/analytics/alphabet", "must be ASCII, or absent for every byte");
+    check.require(analytics.threshold > analytics.rules.lane_max, "/analytics/threshold",
+                  "must be above lane_max: else one device alone can have a string told");
+  } else {
+    check.require(analytics.threshold == 0, "/analytics/threshold", "must be absent: it is of kind heavy_hitters");
+  }
 }
 
 // All of a pair's reasons at once: they are of one key.
@@ -94,7 +125,9 @@ void check_update(const HorizontalSettings& settings, SettingsChecker& check) {
                 "must be " + std::to_string(meant.value_abs_max) + why);
   check.require(own.weight_max == 1, "/update/weight_max", "must be 1" + why);
   check.require(own.weight_share_max == 1, "/update/weight_share_max", "must be 1" + why);
-  const uint64_t rounds = uint64_t{settings.rounds.count} * counted_max(settings.rounds);
+  // Rounds that add to one lane.
+  const uint32_t added = settings.analytics->asks_anew() ? 1 : settings.rounds.count;
+  const uint64_t rounds = uint64_t{added} * counted_max(settings.rounds);
   check.require(
       rounds <= kTableCountMax / settings.analytics->rules.lane_max, "/analytics/lane_max",
       "must leave every count exact: rounds.count, times four times the devices that a round asks, times lane_max "
@@ -123,10 +156,14 @@ AnalyticsRules rules_of(const AnalyticsSettings& analytics) {
   return rules;
 }
 
+uint32_t blocks_of(const HorizontalSettings& settings) {
+  return settings.analytics->asks_anew() ? settings.rounds.count : 1;
+}
+
 void set_defaults(const AnalyticsSettings& analytics, HorizontalSettings& settings) {
   const AnalyticsRules rules = rules_of(analytics);
   if (!problems_of(rules).empty()) return;  // which are told by themselves
-  settings.rounds.count = 1;
+  settings.rounds.count = rules.hitters ? rules.hitters->length_max : analytics.refines ? kRefinedRounds : 1;
   settings.update = {.clip_l2 = clip_of(rules),
                      .value_abs_max = static_cast<float>(rules.lane_max),
                      .weight_max = 1,
@@ -139,6 +176,7 @@ void check_analytics(const HorizontalSettings& settings, SettingsChecker& check)
   for (const Problem& problem : own) check.require(false, "/analytics" + problem.pointer, problem.detail);
   check_names(*settings.analytics, check);
   check_scale(*settings.analytics, check);
+  check_rounds(settings, check);
   check_pairs(settings, check);
   if (own.empty()) check_update(settings, check);
 }

@@ -17,6 +17,10 @@ struct AnalyticsSettings {
   std::vector<std::string> categories = {};  // their names, in the order of the lanes
   std::vector<std::string> classes = {};     // of kind evaluation: their names, in the models' order
   std::vector<double> quantiles = {};        // to be told of a histogram of numbers, each in (0, 1)
+  bool refines = false;    // each round after the first has its edges where the quantiles are (quantile_refinement.h)
+  uint32_t threshold = 0;  // of kind heavy_hitters: what has a lower count is neither followed nor told
+  // Each round asks what those before it leave open, and has a block of the table of its own (round_question.h).
+  bool asks_anew() const { return refines || rules.hitters.has_value(); }
   friend bool operator==(const AnalyticsSettings&, const AnalyticsSettings&) = default;
 };
 

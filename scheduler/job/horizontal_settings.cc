@@ -313,7 +313,8 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelVa
                      .quantization = quantization_of(settings),
                      .clip = clip_rules_of(settings),
                      .control_value_count = has_control_part ? value_count : 0,
-                     .whole_value_count = values.trained > 0 ? values.whole : 0,
+                     // Which block of a table an update is added to is the server's affair.
+                     .whole_value_count = values.trained > 0 && !settings.analytics ? values.whole : 0,
                      .top_k = top_k_of(settings, update_value_count(settings, value_count)),
                      .scalars = scalars_of(settings),
                      .fair = fair_weight_of(settings.strategy)},

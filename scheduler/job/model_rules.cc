@@ -1,8 +1,10 @@
 #include "scheduler/job/model_rules.h"
 
+#include "proto/messages/analytics_lanes.h"
 #include "proto/messages/personal_part.h"
 #include "proto/messages/trained_values.h"
 #include "scheduler/job/aggregation_rules.h"
+#include "scheduler/job/analytics_rules.h"
 #include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/compression_rules.h"
 #include "scheduler/job/round_release.h"
@@ -39,6 +41,13 @@ Problems validate_with_graph(const HorizontalSettings& settings, const ModelGrap
   return {{"/model", "has " + std::to_string(moving) +
                          " batch norms whose running statistics follow the devices' data, and noise does not cover "
                          "them: freeze those norms in the model, use layer or group norms, or take the noise out"}};
+}
+
+Result<ModelValues> values_of(const HorizontalSettings& settings, const ModelGraph& graph, uint64_t value_count) {
+  if (settings.analytics && settings.analytics->asks_anew()) {
+    return ModelValues(value_count, lane_count(rules_of(*settings.analytics)));
+  }
+  return values_of(settings.training, graph, value_count);
 }
 
 Result<ModelValues> values_of(const TrainingSettings& training, const ModelGraph& graph, uint64_t value_count) {

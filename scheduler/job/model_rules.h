@@ -12,8 +12,11 @@ namespace coterie {
 // rounds all values alike.
 Problems validate_with_graph(const HorizontalSettings& settings, const ModelGraph& graph);
 
-// The values that a new job has; `value_count`: float32s in the model's payload. Errors: those of trained_value_count
+// The values that a new job has; `value_count`: float32s in the model's payload. Updates of a job with analytics have
+// one block of the table (proto/codec/analytics_table.h). Errors: those of trained_value_count
 // (proto/messages/trained_values.h).
+Result<ModelValues> values_of(const HorizontalSettings& settings, const ModelGraph& graph, uint64_t value_count);
+// Those of a job that trains so.
 Result<ModelValues> values_of(const TrainingSettings& training, const ModelGraph& graph, uint64_t value_count);
 
 // All that can be said of a job only with its model: its noise and first release, its graph, what keeping updates

@@ -315,7 +315,7 @@ void RoundMachine::handle(const RoundFinalized& event) {
   COT_INVARIANT(phase_ == Phase::finalizing, "a round is finalized when that was asked for");
   COT_INVARIANT(event.round->key == round_->key, "the finalizer gives the round that it was given");
   phase_ = Phase::committing;
-  const bool last = round_->number >= settings().rounds.count;
+  const bool last = event.round->is_last || round_->number >= settings().rounds.count;
   // The commit opens the next round in the same transaction, unless somebody wants the job to stop here.
   ask(CommitRound{*event.round, round_->number, !last && job_.state == JobState::running, last});
 }

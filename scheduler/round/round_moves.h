@@ -25,6 +25,7 @@ struct FinalizedRound {
   ModelRecord model;
   RoundTotals totals;
   std::optional<Digest> noise_commitment = {};  // to the seed of the noise in it, if there is any
+  bool is_last = false;                         // nothing is left to ask, however many rounds the job would have
 };
 
 // ---- Requests. Each is one transaction of the store (fl_server/store/round_store.h).
