@@ -1,7 +1,9 @@
 // What a job with analytics has counted, on the admin plane.
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "fl_server/admin_api/admin_call.h"
 #include "fl_server/admin_api/admin_context.h"
@@ -16,16 +18,17 @@
 #include "proto/codec/analytics_table.h"
 #include "scheduler/job/analytics_result.h"
 #include "scheduler/job/analytics_rules.h"
+#include "scheduler/job/round_question.h"
 
 namespace coterie::admin_handlers {
 namespace {
 
 constexpr size_t kRoundsReadMax = 10'000;
-constexpr uint64_t kTableBytesMax = 64ull << 20;
 
 struct CountedRounds {
   std::optional<uint64_t> updates = 0;  // none: it is not known of all
-  double noise_variance = 0;            // of a lane
+  double noise_variance = 0;            // of a lane that every round adds to
+  double noise_largest = 0;             // deviation, of a round's own
 };
 
 // All rounds up to the version. One whose row retention has taken counts as the largest there may have been, so that
@@ -41,6 +44,7 @@ Result<CountedRounds> add_rounds(AdminContext& context, const JobRecord& job, ui
   const auto add_noise = [&](uint64_t updates, uint64_t times) {
     const double noise = lane_noise_of(settings, updates);
     counted.noise_variance += noise * noise * static_cast<double>(times);
+    counted.noise_largest = std::max(counted.noise_largest, noise);
   };
   for (const RoundRecord& round : rounds) {
     if (round.base.value() + 1 > version) continue;
@@ -55,6 +59,21 @@ Result<CountedRounds> add_rounds(AdminContext& context, const JobRecord& job, ui
   return counted;
 }
 
+// `counts`: the blocks of the rounds that are done, or one.
+nlohmann::json said_by(const HorizontalSettings& settings, const CountBlocks& counts, const CountedRounds& rounds) {
+  const AnalyticsSettings& analytics = *settings.analytics;
+  if (analytics.rules.evaluation) return to_json(analytics, evaluation_result_of(analytics, counts.front()));
+  if (analytics.rules.hitters) {
+    return to_json(analytics, heavy_hitters_of(settings, counts), rounds.noise_largest);
+  }
+  if (!analytics.asks_anew()) {
+    return to_json(analytics, result_of(analytics, counts.front(), std::sqrt(rounds.noise_variance)));
+  }
+  // The newest round's edges are the closest.
+  const RefinedResult refined = refined_result(settings, counts, rounds.noise_largest);
+  return to_json(refined.asked, refined.result);
+}
+
 Result<nlohmann::json> result_in(AdminContext& context, const JobRecord& job) {
   const HorizontalSettings& settings = job.spec.horizontal();
   if (!settings.analytics) {
@@ -65,12 +84,10 @@ Result<nlohmann::json> result_in(AdminContext& context, const JobRecord& job) {
              context.models.list_models(job.id, {.limit = 1, .newest_first = true}));
   if (newest.empty()) return Error(ErrorCode::not_found, "job " + job.id.value() + " has no table");
   COT_ASSIGN(const Bytes file, context.blobs.get(newest[0].digest, kTableBytesMax));
-  COT_ASSIGN(const std::vector<float> counts, read_table(rules_of(*settings.analytics), file));
+  COT_ASSIGN(CountBlocks counts, read_blocks(rules_of(*settings.analytics), blocks_of(settings), file));
   COT_ASSIGN(const CountedRounds rounds, add_rounds(context, job, newest[0].version.value()));
-  const AnalyticsSettings& analytics = *settings.analytics;
-  nlohmann::json json = analytics.rules.evaluation
-                            ? to_json(analytics, evaluation_result_of(analytics, counts))
-                            : to_json(analytics, result_of(analytics, counts, std::sqrt(rounds.noise_variance)));
+  if (counts.size() > newest[0].version.value()) counts.resize(std::max<uint64_t>(1, newest[0].version.value()));
+  nlohmann::json json = said_by(settings, counts, rounds);
   json["job"] = job.id.value();
   json["state"] = to_string(job.state);
   json["rounds"] = newest[0].version.value();

@@ -80,7 +80,7 @@ void find_evaluated(AdminContext& context, HorizontalSettings& settings, Problem
 
 // The model of a job with analytics is a table of zeros, which follows from them.
 void put_table(AdminContext& context, HorizontalSettings& settings, JobFiles& files, Problems& problems) {
-  files.model = new_table(rules_of(*settings.analytics));
+  files.model = new_table(rules_of(*settings.analytics), blocks_of(settings));
   const Result<Digest> digest = context.blobs.put(files.model);
   if (!digest) {
     problems.push_back({"/analytics", "the table cannot be stored: " + digest.error().message()});
@@ -156,7 +156,7 @@ std::optional<HttpResponse> prepare(AdminContext& context, const nlohmann::json&
   }
   job.initial = judge_initial_model(context, settings, files, problems);
   if (!problems.empty()) return problem_response(invalid_job(), problems);
-  const auto values = values_of(settings.training, model->header, model->payload.size() / sizeof(float));
+  const auto values = values_of(settings, model->header, model->payload.size() / sizeof(float));
   if (!values) {
     return problem_response(invalid_job(), {{"/training", "does not fit the model: " + values.error().message()}});
   }

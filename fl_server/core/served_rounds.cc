@@ -151,6 +151,7 @@ PublishRound ServedRounds::as_served(const Round& round) const {
   if (round.ready) {
     served.notice.assignment.plan = round.ready->plan;
     served.notice.assignment.plan_bytes = round.ready->plan_bytes;
+    if (round.ready->question) served.notice.plan.analytics = round.ready->question;
   }
   return served;
 }

@@ -23,10 +23,12 @@
 namespace coterie {
 
 // What is known of a round before it is served. `plan` and `plan_bytes`: as in Assignment; the attempt's own.
+// `question`: what that plan asks where it is not what the job's plan does.
 struct ReadyRound {
   bool has_accepted = false;
   Digest plan;
   uint32_t plan_bytes = 0;
+  std::optional<AnalyticsRules> question = {};
 };
 
 // ---- Events. A round machine's effects are two of them: PublishRound, which takes the place of any other round of its

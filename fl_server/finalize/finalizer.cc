@@ -17,11 +17,14 @@
 #include "fl_server/finalize/strategy_state.h"
 #include "fl_server/finalize/value_bytes.h"
 #include "fl_server/finalize/value_overlaps.h"
+#include "proto/codec/analytics_table.h"
 #include "proto/codec/codec.h"
 #include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
 #include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/adaptive_mu_rules.h"
+#include "scheduler/job/analytics_rules.h"
+#include "scheduler/job/round_question.h"
 #include "scheduler/job/round_terms.h"
 
 namespace coterie {
@@ -84,7 +87,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   const Result<ModelGraph> graph = decode_model_head(model.prelude(), model.header());
   if (!graph) return does_not_fit("the base model cannot be read: " + graph.error().message());
   const std::vector<ValueRange> never_negative = variances(*graph);
-  COT_ASSIGN(ModelStep step, ModelStep::of(plan, *graph));
+  COT_ASSIGN(ModelStep step, ModelStep::of(plan, *graph, base.version));
   COT_ASSIGN(StrategyState state,
              StrategyState::open(blobs_, base.optimizer_state, strategy, plan.update.step_value_count()));
 
@@ -156,6 +159,11 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   // May put the digest of a rounded model in the place of the computed one: the evaluation below is of what devices
   // will get.
   COT_TRY(publish(blobs_, settings.download, base, finalized.model));
+  if (settings.analytics && settings.analytics->asks_anew()) {
+    COT_ASSIGN(const Bytes table, blobs_.get(finalized.model.digest, kTableBytesMax));
+    COT_ASSIGN(const CountBlocks blocks, read_blocks(rules_of(*settings.analytics), blocks_of(settings), table));
+    finalized.is_last = nothing_is_left(settings, std::span(blocks).first(finalized.model.version.value()));
+  }
   // A crash from here until the row is committed leaves blobs that no row names. The next try writes the same bytes
   // under the same names.
   COT_ASSIGN(finalized.model.optimizer_state, state.save(blobs_));

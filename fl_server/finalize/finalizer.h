@@ -18,7 +18,8 @@
 // (scheduler/job/central_noise.h). Where devices add the noise the release is reserved before their sum is opened
 // (freeze_cohort), and what is committed names the session.
 //
-// A job with analytics has a table for its model (proto/codec/analytics_table.h): the sum is added to it undivided.
+// A job with analytics has a table for its model (proto/codec/analytics_table.h): the sum is added to it undivided, or
+// to the round's own block of it. Such a job ends where its counts leave nothing to ask (is_last).
 //
 // Where the job's models come as deltas the next version is what devices will make of one (published_model.h): that is
 // evaluated, and named. The model as it was computed goes on beside it.

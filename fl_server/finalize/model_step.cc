@@ -11,8 +11,24 @@
 
 namespace coterie {
 
-Result<ModelStep> ModelStep::of(const Plan& plan, const ModelGraph& graph) {
+namespace {
+
+// What the round adds to of a table: all of it, or the block behind those of the rounds before.
+Result<ValueSelection> table_block(const Plan& plan, const std::vector<ValueRange>& blocks, ModelVersion base) {
+  const uint64_t block = blocks.size() == 1 ? 0 : base.value();
+  if (block >= blocks.size() || blocks[block].count != plan.update.step_value_count()) {
+    return Error(ErrorCode::data_loss, "finalize: the plan's updates are not of the job's table");
+  }
+  return ValueSelection({blocks[block]});
+}
+
+}  // namespace
+
+Result<ModelStep> ModelStep::of(const Plan& plan, const ModelGraph& graph, ModelVersion base) {
   TrainedPart part{ValueSelection::all(plan.update.step_value_count()), {}};
+  if (plan.analytics) {
+    COT_ASSIGN(part.selection, table_block(plan, parameter_values(graph), base));
+  }
   if (plan.update.has_trained_alone()) {
     Result<TrainedPart> trained = trained_part(graph, plan.training);
     if (!trained || trained->count() != plan.update.step_value_count()) {

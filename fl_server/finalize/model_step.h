@@ -21,7 +21,8 @@ class StrategyState;
 class ModelStep {
  public:
   // What a round's updates have of the model. data_loss if the plan's count is not that of `graph`, the job's model.
-  static Result<ModelStep> of(const Plan& plan, const ModelGraph& graph);
+  // `base`: the version that the round moves; of a table with several blocks it says which one.
+  static Result<ModelStep> of(const Plan& plan, const ModelGraph& graph, ModelVersion base);
 
   // Places in an update: of the parameters that it has, or of their companions; and of the running statistics.
   const std::vector<ValueRange>& parameters() const { return parameters_; }

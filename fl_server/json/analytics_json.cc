@@ -1,7 +1,9 @@
 #include "fl_server/json/analytics_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text/utf8.h"
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/evaluation_lanes.h"
 #include "scheduler/job/analytics_rules.h"
@@ -47,6 +49,45 @@ void add_evaluation(nlohmann::json& own, const AnalyticsSettings& analytics) {
   own["classes"] = analytics.classes;
   own["score_bins"] = rules.score_bins;
   own.erase("source");
+}
+
+// Bytes of the alphabet as a text. What devices have is UTF-8, whose bytes over 127 no text could name one by one.
+void read_alphabet(JsonReader& own, HitterRules& rules) {
+  std::string text;
+  own.read("alphabet", text);
+  rules.alphabet.assign(text.begin(), text.end());
+  std::ranges::sort(rules.alphabet);
+}
+
+HitterRules read_hitters(JsonReader& own, uint32_t& threshold) {
+  HitterRules rules;
+  own.require("length_max");
+  own.read("length_max", rules.length_max);
+  read_alphabet(own, rules);
+  own.read("prefixes_max", rules.prefixes_max);
+  own.require("threshold");
+  own.read("threshold", threshold);
+  return rules;
+}
+
+void add_hitters(nlohmann::json& own, const AnalyticsSettings& analytics) {
+  const HitterRules& rules = *analytics.rules.hitters;
+  own["length_max"] = rules.length_max;
+  own["prefixes_max"] = rules.prefixes_max;
+  own["threshold"] = analytics.threshold;
+  if (!rules.alphabet.empty()) own["alphabet"] = std::string(rules.alphabet.begin(), rules.alphabet.end());
+}
+
+// Bytes that are no UTF-8, as the begin of a letter, have no text: they are told in hexadecimal.
+nlohmann::json to_json(const CountedString& counted, double noise_deviation) {
+  const double error = kNormal95 * noise_deviation;
+  nlohmann::json json = {{"count", counted.count},
+                         {"low", std::max(0.0, counted.count - error)},
+                         {"high", std::max(0.0, counted.count + error)}};
+  if (is_utf8(counted.text)) json["text"] = counted.text;
+  else json["hex"] = to_hex(as_bytes(counted.text));
+  if (counted.may_go_on) json["may_go_on"] = true;
+  return json;
 }
 
 nlohmann::json to_json(const std::optional<RatioEstimate>& estimate) {
@@ -109,6 +150,8 @@ void read_analytics(JsonReader& reader, HorizontalSettings& settings) {
     rules.evaluation = read_evaluation(own, analytics.classes);
     rules.values_max = kEvaluatedValues;
   }
+  own.read("refine", analytics.refines);
+  if (rules.kind == AnalyticsKind::heavy_hitters) rules.hitters = read_hitters(own, analytics.threshold);
   own.read("values_max", rules.values_max);
   rules.lane_max = rules.kind == AnalyticsKind::distinct ? 1 : rules.values_max;
   if (evaluates) rules.lane_max = evaluation_lane_max(rules.values_max);
@@ -138,6 +181,8 @@ void add_analytics(nlohmann::json& job, const HorizontalSettings& settings) {
   if (!analytics.quantiles.empty()) own["quantiles"] = analytics.quantiles;
   if (rules.buckets != 0) own["buckets"] = rules.buckets;
   if (rules.evaluation) add_evaluation(own, analytics);
+  if (rules.hitters) add_hitters(own, analytics);
+  if (analytics.refines) own["refine"] = true;
   // What is at its default there says nothing; `update` says how far a device may move the table.
   for (const char* key : {"training", "strategy"}) job.erase(key);
 }
@@ -158,6 +203,21 @@ nlohmann::json to_json(const AnalyticsSettings& analytics, const EvaluationResul
                           {"high", compared->high},
                           {"harm_max", analytics.rules.evaluation->harm_max}};
   }
+  return json;
+}
+
+nlohmann::json to_json(const AnalyticsSettings& analytics, const HeavyHitters& found, double noise_deviation) {
+  nlohmann::json json = {{"schema", "coterie.analytics_result.v1"},
+                         {"kind", to_string(analytics.rules.kind)},
+                         {"column", analytics.column},
+                         {"noise_deviation", noise_deviation},
+                         {"confidence", 0.95},
+                         {"threshold", found.threshold},
+                         {"left_out", found.left_out},
+                         {"strings", nlohmann::json::array()},
+                         {"prefixes", nlohmann::json::array()}};
+  for (const CountedString& one : found.strings) json["strings"].push_back(to_json(one, noise_deviation));
+  for (const CountedString& one : found.prefixes) json["prefixes"].push_back(to_json(one, noise_deviation));
   return json;
 }
 

@@ -9,6 +9,7 @@
 #include "fl_server/privacy/round_plan.h"
 #include "fl_server/runtime/seconds.h"
 #include "fl_server/store/accept_store.h"
+#include "fl_server/store/job_store.h"
 #include "fl_server/store/ledger_store.h"
 #include "fl_server/telemetry/metrics.h"
 #include "proto/codec/codec.h"
@@ -19,10 +20,11 @@ namespace coterie {
 namespace {
 
 // The plan of the attempt: the job's with what is the round's, and with the ledger's heads from when it was opened.
-Result<RoundPlan> make_plan(const RoundSchedulerParts& parts, const RoundNotice& notice) {
+Result<RoundPlan> make_plan(const RoundSchedulerParts& parts, const RoundNotice& notice,
+                            const std::optional<AnalyticsRules>& question) {
   COT_ASSIGN(const LogHead head, parts.ledger.log_head(notice.population, notice.plan.ledger.records));
   COT_ASSIGN(const std::optional<SignedLogHead> log, sign_log(notice.population, head, parts.signer));
-  return put_round_plan(parts.blobs, notice.assignment.plan, terms_in(notice.plan), log);
+  return put_round_plan(parts.blobs, notice.assignment.plan, terms_in(notice.plan), log, question);
 }
 
 }  // namespace
@@ -67,14 +69,20 @@ void RoundPublisher::perform(const AskBeforeServing& effect) {
 Result<ReadyRound> RoundPublisher::ready(const RoundNotice& notice) const {
   COT_ASSIGN(const uint64_t accepted, parts_.accepts.count_accepted(notice.key));
   const Assignment& assignment = notice.assignment;
-  const bool is_the_jobs = content_digest(encode(notice.plan)) == assignment.plan;
+  std::optional<AnalyticsRules> question;
+  if (notice.plan.analytics) {
+    COT_ASSIGN(const JobRecord job, parts_.jobs.get_job(notice.job));
+    COT_ASSIGN(question,
+               round_question(parts_.blobs, job.spec.horizontal(), assignment.model_version, assignment.model));
+  }
+  const bool is_the_jobs = !question && content_digest(encode(notice.plan)) == assignment.plan;
   if (is_the_jobs) return ReadyRound{accepted > 0, assignment.plan, assignment.plan_bytes};
-  const Result<RoundPlan> plan = make_plan(parts_, notice);
+  const Result<RoundPlan> plan = make_plan(parts_, notice, question);
   if (!plan) {
     log(LogLevel::warning, "plan_not_made", {{"job", notice.job.value()}, {"reason", plan.error().message()}});
     return plan.error();
   }
-  return ReadyRound{accepted > 0, plan->digest, plan->bytes};
+  return ReadyRound{accepted > 0, plan->digest, plan->bytes, std::move(question)};
 }
 
 void RoundPublisher::perform(const ServePublished& effect) {

@@ -41,6 +41,31 @@ std::vector<std::string> distinct_words(const nlohmann::json& distinct) {
           "at least " + low + " in all: noise hides how many are rarer", full};
 }
 
+// Bytes that are no text are told in hexadecimal. Three dots stand where a string may go on.
+std::string string_words(const nlohmann::json& counted, bool is_begin) {
+  const std::string hex = counted.value("hex", "");
+  const std::string text = hex.empty() ? counted.value("text", "") : "0x" + hex;
+  return text + (is_begin || counted.value("may_go_on", false) ? "..." : "");
+}
+
+// What the strings that are told leave open.
+std::vector<std::string> hitter_notes(const nlohmann::json& answer) {
+  constexpr size_t kBeginsMax = 5;
+  std::vector<std::string> notes = {"told from a count of " +
+                                    format_digits(number_in(answer, "threshold").value_or(0)) + " on"};
+  const double left_out = number_in(answer, "left_out").value_or(0);
+  if (left_out > 0) {
+    notes.push_back("counts up to " + format_digits(left_out) + " may be missing: prefixes_max had no room");
+  }
+  const nlohmann::json prefixes = answer.value("prefixes", nlohmann::json::array());
+  for (size_t i = 0; i < std::min(kBeginsMax, prefixes.size()); ++i) {
+    notes.push_back("not yet known how it ends: " + shortened(string_words(prefixes[i], true), kLabelColumns) + " " +
+                    format_digits(number_in(prefixes[i], "count").value_or(0)));
+  }
+  if (prefixes.size() > kBeginsMax) notes.push_back("and " + format_count(prefixes.size() - kBeginsMax) + " more");
+  return notes;
+}
+
 std::string title_of(const AnalyticsReport& report) {
   return report.kind + (report.column.empty() ? "" : " of " + shortened(report.column, kTitleColumns));
 }
@@ -81,6 +106,13 @@ Result<AnalyticsReport> parse_analytics(const nlohmann::json& answer) {
                            .low = number_in(bin, "low").value_or(0),
                            .high = number_in(bin, "high").value_or(0)});
   }
+  for (const nlohmann::json& counted : answer.value("strings", nlohmann::json::array())) {
+    report.bins.push_back({.label = string_words(counted, false),
+                           .count = number_in(counted, "count").value_or(0),
+                           .low = number_in(counted, "low").value_or(0),
+                           .high = number_in(counted, "high").value_or(0)});
+  }
+  if (answer.contains("strings")) report.notes = hitter_notes(answer);
   for (const nlohmann::json& range : answer.value("quantiles", nlohmann::json::array())) {
     report.quantiles.push_back(format_digits(number_in(range, "quantile").value_or(0)) +
                                " lies in: " + range_words(range));
@@ -107,6 +139,7 @@ std::string analytics_text(const AnalyticsReport& report) {
   }
   text += table.text();
   for (const std::string& quantile : report.quantiles) text += "quantile " + quantile + "\n";
+  for (const std::string& note : report.notes) text += printable(note) + "\n";
   return text;
 }
 

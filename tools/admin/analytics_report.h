@@ -23,6 +23,7 @@ struct AnalyticsReport {
   double noise_deviation = 0;
   std::vector<Bin> bins;
   std::vector<std::string> quantiles;  // "0.5: from 20 to below 30"
+  std::vector<std::string> notes;      // clauses behind the strings of heavy_hitters
   std::vector<std::string> distinct;   // clauses, a line each; empty: a histogram
 };
 

@@ -19,7 +19,7 @@ Problems problems_with_model(const HorizontalSettings& settings, const Model& mo
   if (const Status trains = check_training(file, settings.training); !trains && !settings.analytics) {
     return {{"/training", "does not fit the model: " + trains.error().message()}};
   }
-  const Result<ModelValues> values = values_of(settings.training, model.graph(), model.value_count());
+  const Result<ModelValues> values = values_of(settings, model.graph(), model.value_count());
   if (!values) return {{"/training", "does not fit the model: " + values.error().message()}};
   return validate_for_model(settings, model.graph(), *values);
 }
@@ -34,7 +34,7 @@ CheckedJob check_analytics_job(const nlohmann::json& job, const Bytes& model_fil
   checked.settings = job_settings_from_json(job, checked.problems);
   if (!checked.problems.empty()) return checked;
   HorizontalSettings& settings = checked.settings.horizontal();
-  const Bytes table = new_table(rules_of(*settings.analytics));
+  const Bytes table = new_table(rules_of(*settings.analytics), blocks_of(settings));
   if (!model_file.empty() || (settings.model != Digest() && settings.model != content_digest(table))) {
     checked.problems = {{"/model", "must be absent with analytics: their table is the model"}};
     return checked;

@@ -144,7 +144,7 @@ Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64
   job.level = horizontal.privacy.level;
   job.rounds = horizontal.rounds.count;
   const JobId id("planned");  // of no consequence but for a plan's bytes
-  COT_ASSIGN(const ModelValues values, values_of(horizontal.training, model.graph(), model.value_count()));
+  COT_ASSIGN(const ModelValues values, values_of(horizontal, model.graph(), model.value_count()));
   RoundFacts facts;
   if (horizontal.adaptive_mu) {
     job.mu = {.first = horizontal.training.proximal_mu, .most = horizontal.adaptive_mu->max};

@@ -36,7 +36,7 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   JobRecord record;
   record.id = JobId("simulated");
   record.spec.kind = job;
-  COT_ASSIGN(const ModelValues values, values_of(job.training, loaded.graph(), loaded.value_count()));
+  COT_ASSIGN(const ModelValues values, values_of(job, loaded.graph(), loaded.value_count()));
   record.value_count = values.whole;
   record.trained_value_count = values.trained;
   COT_ASSIGN(const ValueSelection personal, personal_values(loaded.graph(), job.training, values.whole));

@@ -1,6 +1,7 @@
 // Jobs with analytics by real devices against a real server, held against what all examples together say.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/os/file.h"
 #include "secure/dp/account/account.h"
@@ -33,8 +34,35 @@ class Ages final : public ExampleSource {
   uint32_t device_;
 };
 
+// Device d's words: all have "tea", half of them "teas", a quarter "té", each one of its own.
+class Words final : public ExampleSource {
+ public:
+  static constexpr uint32_t kBytes = 6;
+  static std::vector<std::string> of(uint32_t device) {
+    std::vector<std::string> own = {"tea", "w" + std::to_string(device)};
+    if (device % 2 == 0) own.emplace_back("teas");
+    if (device % 4 == 0) own.emplace_back("t\xc3\xa9");
+    return own;
+  }
+  explicit Words(uint32_t device) : words_(of(device)) {}
+  uint64_t size() const override { return words_.size(); }
+  Status read(uint64_t index, const Example& to) override {
+    if (to.features().size() != kBytes) return Error(ErrorCode::invalid_argument, "examples have six numbers");
+    for (size_t i = 0; i < kBytes; ++i) {
+      const bool has_byte = i < words_[index].size();
+      to.features()[i] = has_byte ? static_cast<float>(static_cast<uint8_t>(words_[index][i])) : 0;
+    }
+    to.labels()[0] = 0;
+    return {};
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
 class AnalyticsJobs : public ServerTest {
  protected:
+  template <typename Data = Ages>
   void start_counting() {
     start();
     const std::string ca_file = directory_ / "ca.pem";
@@ -49,7 +77,7 @@ class AnalyticsJobs : public ServerTest {
                                                        .token = *token,
                                                        .seed = i + 1,
                                                        .accepts_analytics = true},
-                                      std::make_shared<Ages>(i)));
+                                      std::make_shared<Data>(i)));
     }
   }
 
@@ -185,6 +213,64 @@ TEST_F(AnalyticsJobs, SpendWhatTheAccountantSays) {
     const double epsilon = (*shown)["privacy"]["epsilon"];
     if (std::string(level) == "none") EXPECT_NEAR(epsilon, account->epsilon, 0.01 * account->epsilon);
     else EXPECT_LE(epsilon, 1.5 * account->epsilon);
+  }
+}
+
+// Rounds, each of what the one before has found: the strings that two devices or more have, and no others. After the
+// fifth nothing is left: no string goes on behind "teas".
+TEST_F(AnalyticsJobs, FindFrequentStringsAtEveryLevel) {
+  start_counting<Words>();
+  std::string table;
+  for (const char* level : {"none", "masked", "active"}) {
+    nlohmann::json job = job_for({{"kind", "heavy_hitters"},
+                                  {"source", "feature"},
+                                  {"input_values", Words::kBytes},
+                                  {"length_max", Words::kBytes},
+                                  {"column", "word"},
+                                  {"prefixes_max", 8},
+                                  {"values_max", 4},
+                                  {"lane_max", 1},
+                                  {"threshold", 2}},
+                                 level);
+    job["rounds"]["separation_min"] = 1;  // the same devices in each round
+    const nlohmann::json result = count(job);
+    ASSERT_FALSE(result.is_null()) << level;
+    EXPECT_EQ(result["rounds"], 5);
+    std::map<std::string, double> told;
+    for (const auto& one : result["strings"]) told[one.at("text")] = one.at("count");
+    EXPECT_EQ(told, (std::map<std::string, double>{{"tea", 8}, {"teas", 4}, {"t\xc3\xa9", 2}})) << result.dump(1);
+    EXPECT_EQ(result["left_out"], 0);
+    if (table.empty()) table = result["table"];
+    EXPECT_EQ(result["table"], table) << level << ": the same to the bit";
+  }
+}
+
+// Three rounds at each level: the median of all examples in a range that is a hundredth as wide as the first bins.
+TEST_F(AnalyticsJobs, NarrowAQuantileDown) {
+  start_counting();
+  std::vector<float> all;
+  for (uint32_t d = 0; d < kCounters; ++d) {
+    for (uint64_t i = 0; i < kOwn; ++i) all.push_back(Ages::age(d, i));
+  }
+  std::ranges::sort(all);
+  const float median = all[all.size() / 2 - 1];
+  nlohmann::json analytics = kAges;
+  analytics["edges"] = {0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50};
+  analytics["quantiles"] = {0.5};
+  analytics["refine"] = true;
+  std::string table;
+  for (const char* level : {"none", "masked", "active"}) {
+    nlohmann::json job = job_for(analytics, level);
+    job["rounds"]["separation_min"] = 1;
+    const nlohmann::json result = count(job);
+    ASSERT_FALSE(result.is_null()) << level;
+    EXPECT_EQ(result["rounds"], 3);
+    const auto& range = result["quantiles"][0];
+    EXPECT_LE(range["from"].get<float>(), median);
+    EXPECT_GE(range["to"].get<float>(), median);
+    EXPECT_LT(range["to"].get<float>() - range["from"].get<float>(), 0.051f) << "5 / 10^2";
+    if (table.empty()) table = result["table"];
+    EXPECT_EQ(result["table"], table) << level << ": the same to the bit";
   }
 }
 

@@ -125,6 +125,26 @@ TEST(AnalyticsJobPlan, NeedsNoModel) {
   EXPECT_THAT(check_job(json, Bytes{1, 2}).problems, Not(IsEmpty())) << "a model of one's own";
 }
 
+// A table has a block for each round; what a device sends is one of them.
+TEST(AnalyticsJobPlan, OfFrequentStringsHasABlockForEachRound) {
+  const nlohmann::json job = {{"name", "words"},
+                              {"analytics",
+                               {{"kind", "heavy_hitters"},
+                                {"source", "feature"},
+                                {"input_values", 8},
+                                {"length_max", 8},
+                                {"alphabet", "ab"},
+                                {"prefixes_max", 5},
+                                {"threshold", 3}}},
+                              {"privacy", {{"level", "none"}}}};
+  const CheckedJob checked = check_job(job, {});
+  ASSERT_THAT(checked.problems, IsEmpty());
+  const Result<JobPlan> plan = plan_job(checked.settings, *checked.model, 100);
+  ASSERT_OK(plan);
+  EXPECT_EQ(plan->rounds, 8u);
+  EXPECT_EQ(plan->device.up_bytes, 15 * sizeof(float));
+}
+
 TEST(AnalyticsReport, IsForPeople) {
   nlohmann::json answer = {{"schema", "coterie.analytics_result.v1"},
                            {"kind", "histogram"},
@@ -157,6 +177,34 @@ TEST(AnalyticsReport, IsForPeople) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   answer["schema"] = "other";
   EXPECT_ERROR(parse_analytics(answer), ErrorCode::malformed, "coterie.analytics_result.v1");
+}
+
+TEST(AnalyticsReport, HasFrequentStringsWhateverBytesTheyHave) {
+  nlohmann::json answer = {{"schema", "coterie.analytics_result.v1"},
+                           {"kind", "heavy_hitters"},
+                           {"column", "word"},
+                           {"rounds", 6},
+                           {"updates", 60u},
+                           {"threshold", 7.25},
+                           {"left_out", 0},
+                           {"strings",
+                            {{{"text", "a\x1b[31m"}, {"count", 40}, {"low", 40}, {"high", 40}},
+                             {{"hex", "c3"}, {"may_go_on", true}, {"count", 30}, {"low", 30}, {"high", 30}}}},
+                           {"prefixes", {{{"text", "b\x1b"}, {"count", 9}, {"low", 9}, {"high", 9}}}}};
+  const std::string text = analytics_text(*parse_analytics(answer));
+  EXPECT_THAT(text, HasSubstr("60 updates in 6 rounds"));
+  EXPECT_THAT(text, HasSubstr("0xc3... "));
+  EXPECT_THAT(text, HasSubstr("told from a count of 7.25 on"));
+  EXPECT_THAT(text, HasSubstr("not yet known how it ends: b"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("may be missing")));
+  answer["left_out"] = 12;
+  for (int i = 0; i < 9; ++i) answer["prefixes"].push_back({{"text", std::string(64, 'x')}, {"count", 8}});
+  const std::string more = analytics_text(*parse_analytics(answer));
+  EXPECT_THAT(more, HasSubstr("counts up to 12 may be missing"));
+  EXPECT_THAT(more, HasSubstr("and 5 more"));
+  std::istringstream lines(more);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
 }
 
 TEST(AnalyticsReport, SaysWhatNoiseHidesOfDistinctValues) {

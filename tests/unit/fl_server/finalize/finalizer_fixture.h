@@ -12,7 +12,7 @@
 #include "fl_server/finalize/finalizer.h"
 #include "fl_server/finalize/round_noise.h"
 #include "proto/codec/codec.h"
-#include "proto/messages/trained_values.h"
+#include "scheduler/job/model_rules.h"
 #include "tests/support/matchers.h"
 #include "tests/support/memory_blob_store.h"
 #include "tests/support/memory_training_store.h"
@@ -61,8 +61,8 @@ class FrozenRound {
     settings.privacy.level = SecurityLevel::none;
     change(settings);
     job_.value_count = value_count_;
-    const auto trained = trained_value_count(decode_model(model)->header, settings.training);
-    job_.trained_value_count = trained ? *trained : 0;  // some of these models have nothing to train
+    const auto values = coterie::values_of(settings, decode_model(model)->header, value_count_);
+    job_.trained_value_count = values ? values->trained : 0;  // some of these models have nothing to train
     base_.job = job_.id;
     base_.digest = *blobs_.put(model);
     base_.bytes = model.size();

@@ -135,6 +135,77 @@ TEST(AnalyticsJson, NamesWhatIsWrong) {
   EXPECT_THAT(pointers_of(problems), Contains("/update/clip_l2"));
 }
 
+json looking() {
+  return {{"kind", "heavy_hitters"}, {"source", "feature"}, {"input_values", 12}, {"feature", 2},    {"length_max", 10},
+          {"alphabet", "cab"},       {"threshold", 7},      {"prefixes_max", 9},  {"column", "word"}};
+}
+
+TEST(AnalyticsJson, ReadsFrequentStringsAndCloserQuantilesAsItWritesThem) {
+  Problems problems;
+  json any_byte = looking(), closer = ages();
+  any_byte.erase("alphabet");
+  any_byte.erase("prefixes_max");
+  closer["refine"] = true;
+  closer["edges"] = {10, 20, 30, 40};
+  for (const json& analytics : {looking(), any_byte, closer}) {
+    const JobSettings read = read_counting(analytics, problems);
+    EXPECT_THAT(problems, IsEmpty()) << analytics;
+    EXPECT_EQ(job_settings_from_json(to_json(read), problems), read) << analytics;
+    EXPECT_EQ(*job_settings_from_stored_json(job_settings_to_json_text(read)), read);
+  }
+  const JobSettings job = read_counting(looking(), problems);
+  const HorizontalSettings& read = job.horizontal();
+  EXPECT_EQ(read.rounds.count, 10u) << "a round for each byte";
+  EXPECT_EQ(read.rounds.separation_min, 10u) << "each asks other devices";
+  EXPECT_EQ(read.analytics->rules.hitters->alphabet, (std::vector<uint8_t>{'a', 'b', 'c'})) << "in order";
+  EXPECT_EQ(read_counting(closer, problems).horizontal().rounds.count, 3u);
+}
+
+TEST(AnalyticsJson, NamesWhatIsWrongWithFrequentStrings) {
+  const auto pointers = [](const char* key, const json& value) {
+    Problems problems;
+    json analytics = looking();
+    if (value.is_null()) analytics.erase(key);
+    else analytics[key] = value;
+    read_counting(analytics, problems);
+    return pointers_of(problems);
+  };
+  EXPECT_THAT(pointers("length_max", nullptr), Contains("/analytics/length_max"));
+  EXPECT_THAT(pointers("length_max", 65), Contains("/analytics/length_max"));
+  EXPECT_THAT(pointers("length_max", 11), Contains("/analytics/feature"));
+  EXPECT_THAT(pointers("alphabet", "aa"), Contains("/analytics/alphabet"));
+  EXPECT_THAT(pointers("alphabet", "\xc3\xa9"), Contains("/analytics/alphabet")) << "two bytes, and no letter";
+  EXPECT_THAT(pointers("prefixes_max", 0), Contains("/analytics/prefixes_max"));
+  EXPECT_THAT(pointers("threshold", nullptr), Contains("/analytics/threshold"));
+  EXPECT_THAT(pointers("threshold", 1), Contains("/analytics/threshold"));
+  EXPECT_THAT(pointers("edges", {1, 2}), Contains("/analytics/edges"));
+  EXPECT_THAT(pointers("refine", true), Contains("/analytics/refine"));
+  EXPECT_THAT(pointers("refine", 3), Contains("/analytics/refine"));
+  Problems problems;
+  json histogram = ages();
+  histogram["threshold"] = 3;
+  read_counting(histogram, problems);
+  EXPECT_THAT(pointers_of(problems), Contains("/analytics/threshold")) << "of heavy_hitters alone";
+}
+
+TEST(AnalyticsJson, WritesFrequentStrings) {
+  Problems problems;
+  const AnalyticsSettings analytics = *read_counting(looking(), problems).horizontal().analytics;
+  const HeavyHitters found{
+      .strings = {{"caba", 40}, {"\xc3", 30, true}}, .prefixes = {{"ab", 9}}, .threshold = 7, .left_out = 8};
+  const json exact = to_json(analytics, found, 0);
+  EXPECT_EQ(exact["strings"][0], (json{{"text", "caba"}, {"count", 40.0}, {"low", 40.0}, {"high", 40.0}}));
+  EXPECT_EQ(exact["strings"][1]["hex"], "c3") << "no text";
+  EXPECT_EQ(exact["strings"][1]["may_go_on"], true);
+  EXPECT_EQ(exact["prefixes"][0]["text"], "ab");
+  EXPECT_EQ(exact["threshold"], 7);
+  EXPECT_EQ(exact["left_out"], 8);
+  EXPECT_FALSE(exact.dump().empty()) << "whatever bytes a device has sent";
+  const json noisy = to_json(analytics, found, 10);
+  EXPECT_NEAR(noisy["strings"][0]["low"], 40 - 19.6, 0.01);
+  EXPECT_EQ(noisy["prefixes"][0]["low"], 0);
+}
+
 TEST(AnalyticsJson, WritesResults) {
   Problems problems;
   const JobSettings job = read_counting(ages(), problems);

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
+#include "proto/codec/analytics_table.h"
 #include "proto/codec/codec.h"
+#include "scheduler/job/analytics_rules.h"
 #include "secure/identity/log_head_signature.h"
 #include "tests/support/matchers.h"
 #include "tests/support/memory_blob_store.h"
@@ -63,6 +67,41 @@ TEST(RoundPlan, HasTheLearningRateOfTheRound) {
   expected.training.optimizer.learning_rate = halved.learning_rate;
   EXPECT_EQ(*decode_plan(*blobs.get(round.digest, 1 << 20)), expected);
   EXPECT_EQ(*put_round_plan(blobs, job, halved, {}), round) << "a retried attempt, or another server";
+}
+
+// The rounds of a job that looks for frequent strings ask what the table says, and others what the job's plan does.
+TEST(RoundPlan, AsksWhatTheTableLeavesOpen) {
+  MemoryBlobStore blobs;
+  AnalyticsSettings analytics;
+  analytics.rules = {.kind = AnalyticsKind::heavy_hitters, .input_values = 3};
+  analytics.rules.hitters = HitterRules{.length_max = 3, .alphabet = {'a', 'b'}, .prefixes_max = 2};
+  analytics.threshold = 2;
+  HorizontalSettings settings;
+  set_defaults(analytics, settings);
+  settings.analytics = analytics;
+  Bytes table = new_table(rules_of(analytics), 3);
+  const Digest empty = *blobs.put(table);
+  const float counts[] = {1, 5};  // of a and b
+  std::memcpy(table.data() + table.size() - Decoded<ModelGraph>(*decode_model(table)).payload.size(), counts,
+              sizeof counts);
+  const Digest counted = *blobs.put(table);
+
+  const auto first = round_question(blobs, settings, ModelVersion(0), empty);
+  ASSERT_OK(first);
+  EXPECT_EQ(**first, rules_of(analytics));
+  const auto second = round_question(blobs, settings, ModelVersion(1), counted);
+  ASSERT_OK(second);
+  EXPECT_EQ((*second)->hitters->length, 1u);
+  EXPECT_EQ((*second)->hitters->prefixes, std::vector<std::string>{"b"});
+  EXPECT_ERROR(round_question(blobs, settings, ModelVersion(3), counted), ErrorCode::data_loss, "its last round");
+
+  const Digest job = *blobs.put(encode(job_plan()));
+  const RoundPlan round = *put_round_plan(blobs, job, terms({}), {}, *second);
+  EXPECT_NE(round.digest, job);
+  EXPECT_EQ(*put_round_plan(blobs, job, terms({}), {}, *second), round) << "a retried attempt, or another server";
+  settings.analytics->rules = {.edges = {}};
+  settings.analytics->edges = {1, 2};
+  EXPECT_EQ(*round_question(blobs, settings, ModelVersion(1), counted), std::nullopt) << "what the job's plan asks";
 }
 
 TEST(RoundPlan, HasTheSignedHeadOfThePopulationsLog) {
