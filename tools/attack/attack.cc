@@ -17,10 +17,14 @@ constexpr float kSignFactor = -5, kHonestFactor = -0.5f, kDeviations = 1.5f;
 constexpr double kNoise = 0.1;
 constexpr double kShareMax = 0.5;
 
+constexpr std::string_view kDrawn = ",drawn";
+
+Error needs_a_simulation(const std::string& what, const char* why) {
+  return Error(ErrorCode::invalid_argument, what + " " + why + ": `coterie simulate --attack` has it");
+}
 Error needs_a_simulation(AttackKind kind) {
-  return Error(ErrorCode::invalid_argument, std::string(to_string(kind)) +
-                                                " is made of what the others send, which a device does not see: "
-                                                "`coterie simulate --attack` has it");
+  return needs_a_simulation(std::string(to_string(kind)),
+                            "is made of what the others send, which a device does not see");
 }
 
 }  // namespace
@@ -34,14 +38,17 @@ Result<Attack> parse_attack(std::string_view text) {
   const size_t colon = text.find(':');
   const auto name = std::find(std::begin(kNames) + 1, std::end(kNames), text.substr(0, colon));
   Attack attack;
-  const std::string_view share = colon == text.npos ? std::string_view() : text.substr(colon + 1);
+  std::string_view share = colon == text.npos ? std::string_view() : text.substr(colon + 1);
+  attack.is_drawn = share.ends_with(kDrawn);
+  if (attack.is_drawn) share.remove_suffix(kDrawn.size());
   const auto end = std::from_chars(share.data(), share.data() + share.size(), attack.share);
   const bool is_number = end.ec == std::errc() && end.ptr == share.data() + share.size();
   if (name == std::end(kNames) || !is_number || !(attack.share > 0 && attack.share <= kShareMax)) {
     std::string kinds;
     for (auto kind = std::begin(kNames) + 1; kind != std::end(kNames); ++kind) kinds += " " + std::string(*kind);
-    return Error(ErrorCode::invalid_argument,
-                 "an attack is KIND:SHARE, such as sign_flip:0.2, with a share in (0, 0.5]; kinds:" + kinds);
+    return Error(
+        ErrorCode::invalid_argument,
+        "an attack is KIND:SHARE or KIND:SHARE,drawn, such as sign_flip:0.2, with a share in (0, 0.5]; kinds:" + kinds);
   }
   attack.kind = static_cast<AttackKind>(name - std::begin(kNames));
   return attack;
@@ -51,12 +58,15 @@ std::string to_string(const Attack& attack) {
   if (!attack.is_on()) return "none";
   char text[32];
   return std::string(to_string(attack.kind)) + ":" +
-         std::string(text, std::to_chars(text, text + sizeof text, attack.share).ptr);
+         std::string(text, std::to_chars(text, text + sizeof text, attack.share).ptr) +
+         std::string(attack.is_drawn ? kDrawn : "");
 }
 
 Result<Attack> parse_device_attack(std::string_view text) {
   COT_ASSIGN(const Attack attack, parse_attack(text));
   if (needs_others(attack.kind)) return needs_a_simulation(attack.kind);
+  if (attack.is_drawn)
+    return needs_a_simulation(to_string(attack), "has other liars in each round, and a process lies in all");
   return attack;
 }
 

@@ -25,17 +25,18 @@ std::string_view to_string(AttackKind kind);
 
 struct Attack {
   AttackKind kind = AttackKind::none;
-  double share = 0;  // of the devices, the first of them
+  double share = 0;       // of devices
+  bool is_drawn = false;  // anew in each round; else the first lie
 
   bool is_on() const { return kind != AttackKind::none; }
   uint32_t liars_of(uint32_t devices) const;  // the share, rounded down
   friend bool operator==(const Attack&, const Attack&) = default;
 };
 
-// "KIND:SHARE", such as sign_flip:0.2. The share is in (0, 0.5].
+// "KIND:SHARE[,drawn]", such as sign_flip:0.2. The share is in (0, 0.5].
 Result<Attack> parse_attack(std::string_view text);
 std::string to_string(const Attack& attack);
-// The same of devices that each are a process of their own: kinds that need others are refused.
+// The same where devices are processes: refuses drawn liars, and kinds that need others.
 Result<Attack> parse_device_attack(std::string_view text);
 
 // What one liar is told: how to lie, and how many updates a round has.

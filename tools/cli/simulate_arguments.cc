@@ -106,9 +106,9 @@ void add_fleet(CLI::App& simulate, SimulateOptions& options) {
   simulate
       .add_option_function<std::string>(
           "--attack", [&options](const std::string& text) { options.attack = parse_attack(text).value(); },
-          "a drill: this share of the devices, the first ones, lies; label_flip, sign_flip, gaussian, alie, ipm, "
-          "replacement or free_rider")
-      ->type_name("KIND:SHARE")
+          "a drill: this share of the devices, the first ones, lies, or with drawn behind it this share of each round, "
+          "always others; label_flip, sign_flip, gaussian, alie, ipm, replacement or free_rider")
+      ->type_name("KIND:SHARE[,drawn]")
       ->check(checked_by([](const std::string& text) { return parse_attack(text); }));
   simulate
       .add_option(

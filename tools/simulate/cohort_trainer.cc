@@ -16,6 +16,7 @@
 #include "device_sdk/runtime/trainer.h"
 #include "proto/codec/update/update_decoder.h"
 #include "scheduler/job/weight_share.h"
+#include "tools/attack/drawn_liars.h"
 #include "tools/attack/flipped_labels.h"
 #include "tools/cli/interrupt.h"
 #include "tools/demo/options.h"
@@ -56,6 +57,7 @@ CohortTrainer::CohortTrainer(std::vector<std::string> shard_files, uint64_t seed
 
 Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& sum) {
   outcomes_.assign(work.size(), {});
+  lies_ = liars_of(work);
   next_ = done_ = 0;
   is_stopped_ = false;
   {
@@ -81,7 +83,7 @@ Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& su
     totals += outcome.totals;
     if (!outcome.state.empty()) states_.stage(work[i].device, std::move(outcome.state));
   }
-  if (drill_.liars > 0) COT_TRY(add_drilled(work, sum));
+  if (drill_.attack.is_on()) COT_TRY(add_drilled(work, sum));
   return totals;
 }
 
@@ -105,9 +107,10 @@ void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulat
     const uint32_t device = work[index].device;
     const Instant begin = os::monotonic_now();
     Outcome& outcome = outcomes_[index];
-    Result<TrainedUpdate> update = train_one(work[index], sources, outcome.state);
+    const bool flips = lies_[index] && flips_labels(drill_.attack.kind);
+    Result<TrainedUpdate> update = train_one(work[index], flips, sources, outcome.state);
     Status added = update ? Status() : Status(update.error());
-    if (added && drill_.liars == 0) {
+    if (added && !drill_.attack.is_on()) {
       added = sum.add(update->delta, summed_weight(work[index].asked->plan.update, update->header.weight),
                       virtual_device(device));
     }
@@ -119,7 +122,7 @@ void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulat
           .loss_sum = update->header.loss_sum,
           .correct = update->header.correct,
           .train_ms = static_cast<uint64_t>(std::chrono::duration_cast<Millis>(os::monotonic_now() - begin).count())};
-      if (drill_.liars > 0) outcome.delta = std::move(update->delta);
+      if (drill_.attack.is_on()) outcome.delta = std::move(update->delta);
     } else {
       outcome.error = added.error().with_context("device " + std::to_string(uint64_t{device} + 1));
       is_stopped_ = true;
@@ -128,7 +131,7 @@ void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulat
   }
 }
 
-Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for, Sources& sources,
+Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for, bool flips, Sources& sources,
                                                std::vector<float>& state) const {
   const AskedWork& work = *asked_for.asked;
   const uint32_t device = asked_for.device;
@@ -141,7 +144,7 @@ Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for,
   std::optional<ExamplePart> part;
   if (held_out_share_ > 0) part.emplace(*source, split_examples(source->size(), held_out_share_).trained);
   ExampleSource& own = part ? static_cast<ExampleSource&>(*part) : *source;
-  ExampleSource& examples = is_liar(device) && flips_labels(drill_.kind) ? static_cast<ExampleSource&>(flipped) : own;
+  ExampleSource& examples = flips ? static_cast<ExampleSource&>(flipped) : own;
   const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work.version);
   state = states_.of(device);
   const TrainingSettings& training = work.plan.training;
@@ -173,20 +176,32 @@ Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for,
   return update;
 }
 
+// The draw is of the seed and the round's version alone: threads change nothing of it.
+std::vector<bool> CohortTrainer::liars_of(const CohortWork& work) const {
+  if (drill_.attack.is_drawn && !work.empty()) {
+    const uint64_t seed = repeated_seed(device_seed(seed_, 0), work[0].asked->version);
+    return drawn_liars(drill_.attack, static_cast<uint32_t>(work.size()), seed);
+  }
+  std::vector<bool> lies;
+  for (const VirtualTraining& each : work) lies.push_back(each.device < drill_.attack.liars_of(drill_.devices));
+  return lies;
+}
+
 // What liars send keeps within the plan's limits: beyond them a server would refuse it.
 Status CohortTrainer::add_drilled(const CohortWork& work, Accumulator& sum) {
   HonestMoments honest;
   std::vector<std::span<const float>> deltas;
   for (size_t i = 0; i < work.size(); ++i) {
-    if (!is_liar(work[i].device)) deltas.emplace_back(outcomes_[i].delta);
+    if (!lies_[i]) deltas.emplace_back(outcomes_[i].delta);
   }
-  if (needs_others(drill_.kind) && !deltas.empty()) honest = moments_of(deltas);
+  const AttackKind kind = drill_.attack.kind;
+  if (needs_others(kind) && !deltas.empty()) honest = moments_of(deltas);
   for (size_t i = 0; i < work.size(); ++i) {
     const uint32_t device = work[i].device;
     Outcome& outcome = outcomes_[i];
-    if (is_liar(device) && (!needs_others(drill_.kind) || !deltas.empty())) {
+    if (lies_[i] && (!needs_others(kind) || !deltas.empty())) {
       const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work[i].asked->version);
-      forge(drill_.kind, honest, work.size(), seed, outcome.delta);
+      forge(kind, honest, work.size(), seed, outcome.delta);
       COT_TRY(limit_update(outcome.delta, work[i].asked->plan.update, {}));
     }
     COT_TRY(sum.add(outcome.delta, static_cast<uint32_t>(outcome.totals.weight), virtual_device(device)));

@@ -1,7 +1,7 @@
 // CohortTrainer: the devices of one round train on all cores; their updates are summed, or kept, as the server does it.
 //
-// In a drill (tools/attack/attack.h) the first devices lie. Then all updates are in memory until everybody has trained,
-// as some lies are made of them.
+// In a drill (tools/attack/attack.h) some devices lie. Then all updates are in memory until everybody has trained, as
+// some lies are made of them.
 //
 // The sum is of integers modulo 2^64 (aggregation/accumulate/ring_sum.h): the number of threads changes no bit of it,
 // nor of the totals, which are added in the devices' order.
@@ -52,10 +52,10 @@ using CohortWork = std::vector<VirtualTraining>;
 // What a virtual device is called where updates are named by their device: in the order of numbers.
 DeviceId virtual_device(uint32_t device);
 
-// Who lies, and how: devices below `liars`.
+// How some of so many devices lie.
 struct Drill {
-  AttackKind kind = AttackKind::none;
-  uint32_t liars = 0;
+  Attack attack;
+  uint32_t devices = 0;
 };
 
 class CohortTrainer final : public CohortWorkers {
@@ -82,9 +82,10 @@ class CohortTrainer final : public CohortWorkers {
   };
   using Sources = std::vector<std::optional<DatasetSource>>;  // opened once in each thread: reading is one thread's
   void work_off(const CohortWork& work, Sources& sources, Accumulator& sum);
-  Result<TrainedUpdate> train_one(const VirtualTraining& asked_for, Sources& sources, std::vector<float>& state) const;
+  Result<TrainedUpdate> train_one(const VirtualTraining& asked_for, bool flips, Sources& sources,
+                                  std::vector<float>& state) const;
   Status add_drilled(const CohortWork& work, Accumulator& sum);
-  bool is_liar(uint32_t device) const { return device < drill_.liars; }
+  std::vector<bool> liars_of(const CohortWork& work) const;
 
   std::vector<std::string> shard_files_;
   uint64_t seed_;
@@ -93,6 +94,7 @@ class CohortTrainer final : public CohortWorkers {
   float held_out_share_;
   std::vector<Sources> sources_;  // of each thread
   std::vector<Outcome> outcomes_;
+  std::vector<bool> lies_;  // by place in the work
   DeviceStates states_;
   std::atomic<size_t> next_{0}, done_{0};
   std::atomic<bool> is_stopped_{false};

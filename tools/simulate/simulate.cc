@@ -188,7 +188,7 @@ Status Run::run(DemoResult& result) {
   result.download_bytes = download_bytes(job.download, data.model);
   CohortTrainer trainer(
       shard_files, options_.demo.seed, options_.threads, [this](uint64_t done) { watch(done); },
-      {options_.attack.kind, options_.attack.liars_of(options_.devices)}, options_.held_out_share);
+      {options_.attack, options_.devices}, options_.held_out_share);
   RankedCohort ranked(trainer, ranks_);
   CohortWorkers& workers = ranks_.count() > 1 ? static_cast<CohortWorkers&>(ranked) : trainer;
   COT_ASSIGN(Simulation simulation,

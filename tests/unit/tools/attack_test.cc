@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "device_sdk/runtime/dataset_source.h"
 #include "tests/support/matchers.h"
+#include "tools/attack/drawn_liars.h"
 #include "tools/attack/flipped_labels.h"
 
 namespace coterie {
@@ -23,14 +25,15 @@ std::vector<float> forged(AttackKind kind, std::vector<float> delta, const Hones
 
 TEST(Attack, IsReadAndSaidInOneWord) {
   for (const char* text : {"label_flip:0.2", "sign_flip:0.5", "gaussian:0.01", "alie:0.3", "ipm:0.1",
-                           "replacement:0.05", "free_rider:0.2"}) {
+                           "replacement:0.05", "free_rider:0.2", "alie:0.2,drawn"}) {
     const Result<Attack> attack = parse_attack(text);
     ASSERT_OK(attack);
     EXPECT_EQ(to_string(*attack), text);
   }
   EXPECT_EQ(to_string(Attack()), "none");
-  for (const char* text : {"", "sign_flip", "sign_flip:", "sign_flip:0", "sign_flip:0.6", "sign_flip:nan", "none:0.2",
-                           "other:0.2", "sign_flip:0.2x"}) {
+  for (const char* text :
+       {"", "sign_flip", "sign_flip:", "sign_flip:0", "sign_flip:0.6", "sign_flip:nan", "none:0.2", "other:0.2",
+        "sign_flip:0.2x", "sign_flip:0.2,", "sign_flip:,drawn", "sign_flip:0.2,first"}) {
     EXPECT_ERROR(parse_attack(text), ErrorCode::invalid_argument, "KIND:SHARE") << text;
   }
 }
@@ -41,9 +44,25 @@ TEST(Attack, HasAsManyLiarsAsTheShareSays) {
   EXPECT_EQ(Attack().liars_of(100), 0u);
 }
 
+TEST(Attack, DrawsAsManyLiarsInEachRoundAndEverybodyAtTimes) {
+  const Attack attack = {AttackKind::ipm, 0.2, true};
+  std::vector<int> times(25);
+  constexpr int kRounds = 1000;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::vector<bool> lies = drawn_liars(attack, 25, static_cast<uint64_t>(round));
+    ASSERT_EQ(std::ranges::count(lies, true), 5);
+    EXPECT_EQ(drawn_liars(attack, 25, static_cast<uint64_t>(round)), lies) << "the seed says who";
+    for (size_t place = 0; place < 25; ++place) times[place] += lies[place] ? 1 : 0;
+  }
+  EXPECT_THAT(times, Each(testing::AllOf(testing::Gt(140), testing::Lt(260)))) << "200, and almost five deviations";
+  EXPECT_THAT(drawn_liars(attack, 4, 1), Each(false));
+  EXPECT_THAT(drawn_liars(attack, 0, 1), testing::IsEmpty());
+}
+
 TEST(Attack, ADeviceAloneCannotDoWhatNeedsTheOthers) {
   EXPECT_OK(parse_device_attack("replacement:0.2"));
   EXPECT_ERROR(parse_device_attack("alie:0.2"), ErrorCode::invalid_argument, "coterie simulate");
+  EXPECT_ERROR(parse_device_attack("sign_flip:0.2,drawn"), ErrorCode::invalid_argument, "coterie simulate");
   EXPECT_ERROR(parse_lie("ipm:10"), ErrorCode::invalid_argument, "coterie simulate");
   EXPECT_ERROR(parse_lie("sign_flip"), ErrorCode::invalid_argument, "KIND:UPDATES");
   EXPECT_EQ(to_string(parse_lie("sign_flip:10").value()), "sign_flip:10");
