@@ -34,8 +34,8 @@ def value_info(name, dims):
     return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
 
 
-def mlp(shape, hidden, classes, seed):
-    """Bytes of a model file: flatten, dense, relu, dense."""
+def mlp(shape, hidden, classes, seed, has_norm=False):
+    """Bytes of a model file: flatten, dense, relu, dense; with a batch norm before the relu if `has_norm`."""
     draw = random.Random(seed)
     inputs = 1
     for dim in shape:
@@ -48,6 +48,9 @@ def mlp(shape, hidden, classes, seed):
              node("Gemm", ["a", "w2", "b2"], "y")]
     tensors = [tensor("w1", (inputs, hidden), weights(inputs, hidden)), tensor("b1", (hidden,), [0] * hidden),
                tensor("w2", (hidden, classes), weights(hidden, classes)), tensor("b2", (classes,), [0] * classes)]
+    if has_norm:
+        nodes[2:3] = [node("BatchNormalization", ["h", "scale", "shift", "mean", "variance"], "n1"), node("Relu", ["n1"], "a")]
+        tensors += [tensor(name, (hidden,), [value] * hidden) for name, value in (("scale", 1), ("shift", 0), ("mean", 0), ("variance", 1))]
     graph = (b"".join(field(1, each) for each in nodes) + field(2, f"mlp{hidden}") + b"".join(field(5, each) for each in tensors) +
              field(11, value_info("x", ["n", shape[2], *shape[:2]])) + field(12, value_info("y", ["n", classes])))
     return field(1, 8) + field(7, graph) + field(8, field(2, 17))

@@ -15,9 +15,12 @@ import tempfile
 
 from rows import BIN, ROOT, Failed, rows_of, verdict
 from compression_rows import compression
+from fairness_rows import fairness
 from federated_rows import federated
 from int8_rows import int8
+from personal_rows import personal
 from private_demo_rows import private_demo
+from robust_rows import robust
 from secure_rows import secure
 from server_rows import UPLOAD_GOAL, server
 from serving_rows import serving
@@ -140,8 +143,8 @@ def demo():
 
 
 GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, bare_rounds, trace, secure, private_demo,
-                                                 vertical, serving, compression, federated, simulated_clients, simulation,
-                                                 int8, demo)}
+                                                 vertical, serving, compression, federated, robust, fairness, personal,
+                                                 simulated_clients, simulation, int8, demo)}
 
 
 def print_table(lines):
