@@ -1,7 +1,10 @@
 #include "device_sdk/agent/encode_update.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "proto/codec/codec.h"
@@ -14,6 +17,16 @@ uint32_t update_weight(uint64_t examples, const UpdateRules& rules) {
 }
 
 namespace {
+
+// The bits of a value without its sign: in the order of magnitudes, with what is not finite above all others.
+int32_t magnitude_bits(float value) { return std::bit_cast<int32_t>(value) & INT32_MAX; }
+
+// Without a branch a value.
+int32_t largest_magnitude_bits(std::span<const float> values) {
+  int32_t largest = 0;
+  for (const float value : values) largest = std::max(largest, magnitude_bits(value));
+  return largest;
+}
 
 // The sum in double: in float, a million small values are lost beside the first large ones.
 double norm_of(std::span<const float> delta) {
@@ -73,7 +86,8 @@ class SetAside {
 Status limit_update(std::span<float> update, const UpdateRules& rules, std::span<const RunningStatistics> statistics) {
   const std::span<float> delta = update.first(update.size() - rules.scalars.size());
   if (rules.has_clip_bit()) delta.back() = 0;
-  if (!std::all_of(delta.begin(), delta.end(), [](float value) { return std::isfinite(value); })) {
+  const int32_t largest = largest_magnitude_bits(delta);
+  if (largest >= magnitude_bits(std::numeric_limits<float>::infinity())) {
     return Error(ErrorCode::invalid_argument, "training: the update is not finite; training diverged");
   }
   const float bound = rules.fixed_point.value_abs_max;
@@ -84,7 +98,11 @@ Status limit_update(std::span<float> update, const UpdateRules& rules, std::span
   SetAside aside(statistics, delta);
   if (rules.has_clip_bit()) clip_with_bit(delta, rules);
   else if (rules.clip_l2 > 0) clip(delta, rules.clip_l2);
-  for (float& value : delta) value = std::clamp(value, -bound, bound);
+  // Most updates are within the bound as they are, and need no more than to be looked at.
+  const bool is_as_it_was = statistics.empty() && !rules.has_clip_bit() && rules.clip_l2 <= 0;
+  if (!is_as_it_was || largest > magnitude_bits(bound)) {
+    for (float& value : delta) value = std::clamp(value, -bound, bound);
+  }
   aside.put_back();
   // Scalars are told in [0, bound]: what is no number becomes 0.
   for (float& value : update.subspan(delta.size())) value = value > 0 ? std::min(value, bound) : 0;

@@ -54,6 +54,7 @@ Result<UpdateLayout> UpdateLayout::of(const Model& trained, uint64_t model_value
 }
 
 void UpdateLayout::read_delta(const Trainer& trainer, std::span<float> update) const {
+  if (selection_.count() == trained_values_) return trainer.delta(update);
   std::vector<float> delta(trained_values_);
   trainer.delta(delta);
   selection_.gather(delta, update);

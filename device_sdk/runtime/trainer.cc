@@ -134,8 +134,8 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& los
   const double factor = learning_rate_factor(s.options.schedule, s.optimizer_step(), s.steps_in_all(), s.plateau);
   context.optimizer = optimizer_moment(s.options.optimizer, s.optimizer_step() + 1, factor);
   s.prepared.prepare(code.compiled.program, context);
-  s.examples.set_epoch(s.epoch);
-  for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(s.examples, s.order[s.position + i], i));
+  s.examples->set_epoch(s.epoch);
+  for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(*s.examples, s.order[s.position + i], i));
   if (runner != nullptr) runner->begin({s.step, std::span(s.order).subspan(s.position, batch)});
   run_phase(s, runner, code.compiled.program, Phase::forward, context);
   if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
@@ -207,6 +207,21 @@ bool unscale(TrainerState& s, double factor) {
   return is_finite;
 }
 
+// Before the first step. What a step leaves in planned memory no other step reads, and what was prepared is of the
+// model.
+void begin(TrainerState& s) {
+  s.random = Prng(s.options.seed);
+  std::iota(s.order.begin(), s.order.end(), 0u);
+  s.random.shuffle(s.order);
+  s.epoch = 0;
+  s.position = s.step = s.skipped = s.seen = s.correct = s.epoch_correct_start = 0;
+  s.loss_sum = s.epoch_loss_start = 0;
+  s.loss_scale = {.scale = s.options.loss_scaling.start};
+  s.plateau = {};
+  std::ranges::copy(s.model.parameters(), s.region(Region::parameters).begin());
+  for (const Region slot : {Region::slot0, Region::slot1}) std::ranges::fill(s.region(slot), 0.0f);
+}
+
 void end_epoch(TrainerState& s) {
   s.position = 0;
   s.epoch += 1;
@@ -251,7 +266,7 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
       .options = options,
       .part = std::move(part),
       .augmented = std::move(read),
-      .examples = given,
+      .examples = &given,
       .batch_size = compiled.batch_size,
       .micro_batch_size = compiled.micro_batch_size,
       .pool = std::move(pool),
@@ -265,15 +280,25 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
       .validation = std::move(validation),
       .random = Prng(options.seed),
       .order = std::vector<uint32_t>(count)});
-  state->loss_scale.scale = options.loss_scaling.start;
   size_t statistics = 0;  // keep_statistics() does not allocate
   for_each_statistic(*state, [&](std::span<float> values) { statistics += values.size(); });
   if (options.loss_scaling.is_on()) state->statistics.reserve(statistics);
-  std::iota(state->order.begin(), state->order.end(), 0u);
-  state->random.shuffle(state->order);
-  const std::span<const float> start = model.parameters();
-  std::memcpy(state->region(Region::parameters).data(), start.data(), start.size_bytes());
+  begin(*state);
   return Trainer(std::move(state));
+}
+
+bool Trainer::restart(ExampleSource& examples, uint64_t seed) {
+  TrainerState& s = *state_;
+  if (s.part || s.augmented) return false;
+  const uint64_t count = examples.size();
+  const uint32_t rest = s.rest ? s.rest->batch_size : 0;
+  if (std::min<uint64_t>(s.options.batch_size, count) != s.batch_size || count % s.micro_batch_size != rest)
+    return false;
+  s.order.resize(count);
+  s.examples = &examples;
+  s.options.seed = seed;
+  begin(s);
+  return true;
 }
 
 Result<TrainingMemory> Trainer::plan(const Model& model, const TrainOptions& options, uint64_t examples) {

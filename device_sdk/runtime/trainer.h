@@ -73,6 +73,10 @@ class Trainer {
                                 uint64_t seed) {
     return create(model, options_of(settings, seed), examples);
   }
+  // Begins anew on other examples, which outlive the trainer: to the same bits as a new one of the same model, options
+  // and instruction set with this seed, but nothing is compiled. False, and nothing has changed, where it cannot: so
+  // many examples make batches of other sizes, or the options hold some out or augment them.
+  bool restart(ExampleSource& examples, uint64_t seed);
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
   ~Trainer();

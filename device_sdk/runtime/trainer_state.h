@@ -23,7 +23,7 @@ struct TrainerState {
   TrainOptions options;
   std::unique_ptr<ExamplePart> part;           // null: all of the examples
   std::unique_ptr<AugmentedSource> augmented;  // null: they are read as they are
-  ExampleSource& examples;                     // *augmented, if there is one, or *part
+  ExampleSource* examples;                     // augmented, if there is one, or part; never null
   uint32_t batch_size;               // examples a step: of the options, or the whole data set if that is smaller
   uint32_t micro_batch_size;         // examples computed at a time
   std::unique_ptr<ThreadPool> pool;  // null: one thread
@@ -51,7 +51,7 @@ struct TrainerState {
   double epoch_loss_start = 0;       // loss_sum when this epoch began
   uint64_t epoch_correct_start = 0;  // likewise
 
-  std::string identity() const { return training_identity(options, steps_in_all(), examples.digest()); }
+  std::string identity() const { return training_identity(options, steps_in_all(), examples->digest()); }
   uint64_t optimizer_step() const { return step - skipped; }
   // Nothing is left to train; perhaps to look at.
   bool is_trained() const {

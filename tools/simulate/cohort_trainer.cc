@@ -26,13 +26,17 @@ namespace {
 
 constexpr Millis kWatchEvery{20};
 
-Result<Trainer> trained(const Model& model, const TrainOptions& options, ExampleSource& examples) {
-  COT_ASSIGN(Trainer trainer, Trainer::create(model, options, examples));
+Status train_to_end(Trainer& trainer) {
   while (!trainer.finished()) {
     if (Interrupt::requested()) return interrupted_error();
     COT_TRY(trainer.step());
   }
-  return trainer;
+  return {};
+}
+
+// Whether all devices that are asked begin alike, but for seed and examples.
+bool begin_alike(const AskedWork& asked, const std::vector<float>& state) {
+  return state.empty() && asked.control.empty() && asked.clusters.empty() && !asked.plan.training.personal;
 }
 
 }  // namespace
@@ -51,8 +55,8 @@ CohortTrainer::CohortTrainer(std::vector<std::string> shard_files, uint64_t seed
       watch_(std::move(watch)),
       drill_(drill),
       held_out_share_(held_out_share) {
-  sources_.resize(threads);
-  for (Sources& sources : sources_) sources.resize(shard_files_.size());
+  workers_.resize(threads);
+  for (Worker& worker : workers_) worker.sources.resize(shard_files_.size());
 }
 
 Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& sum) {
@@ -61,11 +65,11 @@ Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& su
   next_ = done_ = 0;
   is_stopped_ = false;
   {
-    std::atomic<size_t> working{sources_.size()};
+    std::atomic<size_t> working{workers_.size()};
     std::vector<std::jthread> threads;
-    for (Sources& sources : sources_) {
-      threads.emplace_back([this, &work, &sources, &sum, &working] {
-        work_off(work, sources, sum);
+    for (Worker& worker : workers_) {
+      threads.emplace_back([this, &work, &worker, &sum, &working] {
+        work_off(work, worker, sum);
         --working;
       });
     }
@@ -100,7 +104,7 @@ uint64_t CohortTrainer::examples_median() const {
 }
 
 // Devices are begun in their order, and what is begun is ended: the first that fails is the same with any threads.
-void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulator& sum) {
+void CohortTrainer::work_off(const CohortWork& work, Worker& worker, Accumulator& sum) {
   while (!is_stopped_) {
     const size_t index = next_++;
     if (index >= work.size()) return;
@@ -108,7 +112,7 @@ void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulat
     const Instant begin = os::monotonic_now();
     Outcome& outcome = outcomes_[index];
     const bool flips = lies_[index] && flips_labels(drill_.attack.kind);
-    Result<TrainedUpdate> update = train_one(work[index], flips, sources, outcome.state);
+    Result<TrainedUpdate> update = train_one(work[index], flips, worker, outcome.state);
     Status added = update ? Status() : Status(update.error());
     if (added && !drill_.attack.is_on()) {
       added = sum.add(update->delta, summed_weight(work[index].asked->plan.update, update->header.weight),
@@ -131,12 +135,12 @@ void CohortTrainer::work_off(const CohortWork& work, Sources& sources, Accumulat
   }
 }
 
-Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for, bool flips, Sources& sources,
+Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for, bool flips, Worker& worker,
                                                std::vector<float>& state) const {
   const AskedWork& work = *asked_for.asked;
   const uint32_t device = asked_for.device;
   const size_t shard = device % shard_files_.size();
-  std::optional<DatasetSource>& source = sources[shard];
+  std::optional<DatasetSource>& source = worker.sources[shard];
   if (!source) {
     COT_ASSIGN(source, DatasetSource::open(shard_files_[shard]));
   }
@@ -154,16 +158,25 @@ Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for,
   }
   if (has_own_training(training)) {
     COT_ASSIGN(OwnTraining own, own_training(work.model, *work.layout, training, seed, state));
-    COT_ASSIGN(const Trainer first, trained(own.model, own.options, examples));
+    COT_ASSIGN(Trainer first, Trainer::create(own.model, own.options, examples));
+    COT_TRY(train_to_end(first));
     state = own_values(*work.layout, first);
   }
-  COT_ASSIGN(Model start, model_of_update(work.model, *work.layout, training, state));
-  if (!work.clusters.empty()) {
-    start = work.clusters.at(given.cluster);
-    state = {static_cast<float>(given.cluster)};
+  const bool is_alike = begin_alike(work, state);
+  if (!is_alike || worker.asked != asked_for.asked || !worker.trainer->restart(examples, seed)) {
+    COT_ASSIGN(Model start, model_of_update(work.model, *work.layout, training, state));
+    if (!work.clusters.empty()) {
+      start = work.clusters.at(given.cluster);
+      state = {static_cast<float>(given.cluster)};
+    }
+    worker.asked.reset();
+    worker.trainer.reset();  // before the next one is there: at most one takes memory
+    const TrainOptions options = work.layout->options(training, seed, state, work.control);
+    COT_ASSIGN(worker.trainer, Trainer::create(start, options, examples));
+    if (is_alike) worker.asked = asked_for.asked;
   }
-  COT_ASSIGN(const Trainer trainer,
-             trained(start, work.layout->options(training, seed, state, work.control), examples));
+  Trainer& trainer = *worker.trainer;
+  COT_TRY(train_to_end(trainer));
   COT_ASSIGN(TrainedUpdate update, make_update(*work.layout, trainer, examples.size(), training, work.plan.update,
                                                {work.digest, seed, work.control, state, &given}));
   if (training.personal) {

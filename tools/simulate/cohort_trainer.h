@@ -17,6 +17,7 @@
 #include "aggregation/accumulate/accumulator.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/model.h"
+#include "device_sdk/runtime/trainer.h"
 #include "proto/messages/plan.h"
 #include "scheduler/job/records.h"
 #include "tools/attack/attack.h"
@@ -80,9 +81,14 @@ class CohortTrainer final : public CohortWorkers {
     std::optional<Error> error;
     std::vector<float> delta;  // in a drill
   };
-  using Sources = std::vector<std::optional<DatasetSource>>;  // opened once in each thread: reading is one thread's
-  void work_off(const CohortWork& work, Sources& sources, Accumulator& sum);
-  Result<TrainedUpdate> train_one(const VirtualTraining& asked_for, bool flips, Sources& sources,
+  // What a thread keeps from device to device.
+  struct Worker {
+    std::vector<std::optional<DatasetSource>> sources;  // opened once: reading is one thread's
+    std::shared_ptr<const AskedWork> asked;             // whom `trainer` was made for; null: for nobody
+    std::optional<Trainer> trainer;
+  };
+  void work_off(const CohortWork& work, Worker& worker, Accumulator& sum);
+  Result<TrainedUpdate> train_one(const VirtualTraining& asked_for, bool flips, Worker& worker,
                                   std::vector<float>& state) const;
   Status add_drilled(const CohortWork& work, Accumulator& sum);
   std::vector<bool> liars_of(const CohortWork& work) const;
@@ -92,7 +98,7 @@ class CohortTrainer final : public CohortWorkers {
   std::function<void(uint64_t)> watch_;
   Drill drill_;
   float held_out_share_;
-  std::vector<Sources> sources_;  // of each thread
+  std::vector<Worker> workers_;  // of each thread
   std::vector<Outcome> outcomes_;
   std::vector<bool> lies_;  // by place in the work
   DeviceStates states_;
