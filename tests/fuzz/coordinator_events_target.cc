@@ -37,7 +37,7 @@ Somebody somebody(const std::string& name) {
 
 class World {
  public:
-  explicit World(test::EventBytes& bytes) : bytes_(bytes), machine_(limits(), read_terms, {}) {
+  explicit World(test::EventBytes& bytes) : bytes_(bytes), machine_(limits(), read_terms, {}, {"operator"}) {
     take(machine_.begin(now_));
   }
 
@@ -47,7 +47,7 @@ class World {
         std::vector<JobRecord> records;
         for (const auto& [job, record] : stored_) records.push_back(record);
         open_.clear();
-        machine_ = CoordinatorMachine(limits(), read_terms, std::move(records));
+        machine_ = CoordinatorMachine(limits(), read_terms, std::move(records), {"operator"});
         take(machine_.begin(now_));
         break;
       }
@@ -94,17 +94,20 @@ class World {
   }
 
   void ask() {
-    static const std::array<Somebody, 3> people = {somebody("label"), somebody("feature"), somebody("stranger")};
-    const Somebody& who = people[std::min<size_t>(2, bytes_.below(8) % 5 / 2)];
+    static const std::array<Somebody, 4> people = {somebody("label"), somebody("feature"), somebody("operator"),
+                                                   somebody("stranger")};
+    const Somebody& who = people[std::min<size_t>(3, bytes_.below(8) / 2)];
     const ConnectionId connection = ++last_;
     open_.insert(connection);
     take(machine_.opened(connection, now_));
     if (!open_.contains(connection) || bytes_.one_in(16)) return;
-    Request request{.kind = static_cast<RequestKind>(1 + bytes_.below(9)), .job = {}};
+    Request request{.kind = static_cast<RequestKind>(1 + bytes_.below(11)), .job = {}};
     request.job[0] = static_cast<uint8_t>('a' + bytes_.below(3));
     request.manifest = std::string(1, static_cast<char>(request.job[0]));
     request.is_done = bytes_.one_in(2);
     request.reason = "lost";
+    request.survey = static_cast<SurveyOf>(bytes_.below(3));
+    request.progress = {.stage = kJobStages[bytes_.below(3)], .is_over = bytes_.one_in(2)};
     request.shape = {.rows = 100, .label_columns = 1, .feature_columns = 1, .batch = 16, .epochs = 1 + bytes_.below(2)};
     if (request.kind == RequestKind::approve) {
       request.signature = *who.signer->sign(approval_message(request.job, request.digest));

@@ -54,6 +54,12 @@ def vertical_wire():
     request = b"CTR\x02" + bytes([3, 0, 0, 0]) + struct.pack("<I", 16) + bytes(16)
     yield "request", b"\x00" + request
     yield "submit", b"\x00" + b"CTR\x02" + bytes([1, 0, 0, 0]) + struct.pack("<I", 2) + b"{}"
+    yield "progress", b"\x00" + b"CTR\x02" + bytes([10, 0, 0, 0]) + struct.pack("<I", 34) + bytes(16) + struct.pack("<BBIIQ", 2, 0, 3, 4, 99)
+    yield "survey", b"\x00" + b"CTR\x02" + bytes([11, 0, 0, 0]) + struct.pack("<I", 17) + bytes(16) + b"\x02"
+    parties = b"".join(bytes([len(name)]) + name + bytes(3) + struct.pack("<Q", 7) for name in (b"a", b"b"))
+    stage = b"\x01" + struct.pack("<QQQIBBIIQ", 5, 6, 9, 1, 2, 0, 3, 4, 99)
+    job = bytes(16) + bytes(32) + b"\x01\x00" + parties + b"\x04tree" + b"\x02\x02L1\x03L10" + b"\x01" + struct.pack("<Q", 9) + b"\x01" + b"\x00" + stage + bytes(4)
+    yield "surveyed", b"\x08" + b"CTR\x02" + bytes([66, 0, 0, 0]) + struct.pack("<I", 2 + len(job)) + b"\x01\x00" + job
     yield "frame", b"\x02\x02" + struct.pack("<HHIQ", 3, 1, 5, 0)
     yield "position", b"\x03" + bytes(64) + bytes([1, 1, 0, 1]) + struct.pack("<I", 16) + bytes(32)
     settings = struct.pack("<BIIIfddB", 0, 1, 1, 1, 0.25, 1, 1, 0)

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "secure/crypto/digest.h"
 #include "vertical/coordinator/coordinator_wire.h"
+#include "vertical/coordinator/job_survey.h"
 #include "vertical/link/frame.h"
 #include "vertical/regression/regression_checkpoint.h"
 #include "vertical/regression/regression_model.h"
@@ -46,6 +47,45 @@ void try_answer(ByteView input) {
   if (read) COT_ASSERT(std::ranges::equal(write_answer(*read), input));
 }
 
+// Its writer takes a coordinator's records, which say more: what is read twice is the same.
+void try_survey(ByteView input) {
+  if (input.size() < kCoordinatorHeaderBytes) return;
+  const auto header = input.first<kCoordinatorHeaderBytes>();
+  const ByteView payload = input.subspan(kCoordinatorHeaderBytes);
+  const Result<uint32_t> length = read_answer_header(header);
+  if (!length || *length != payload.size()) return;
+  const Result<JobSurvey> read = read_survey(header, payload);
+  if (!read) return;
+  std::vector<JobRecord> records;
+  for (const SurveyedJob& job : read->jobs) {
+    JobRecord record{.job = job.view.job,
+                     .manifest = job.view.manifest,
+                     .submitted_by = job.submitted_by,
+                     .state = job.view.state,
+                     .reason = job.view.reason,
+                     .changed = job.changed,
+                     .kind = job.kind,
+                     .leakage = job.leakage,
+                     .is_paused_by_operator = job.is_paused_by_operator};
+    for (size_t i = 0; i < kJobParties; ++i) {
+      const JobView::Party& party = job.view.parties[i];
+      record.parties[i] = {.name = party.name,
+                           .approval = party.is_approved ? std::optional(PartyApproval{}) : std::nullopt,
+                           .is_done = party.is_done,
+                           .is_paused = party.is_paused,
+                           .relayed_bytes = party.relayed_bytes,
+                           .stages = job.stages[i]};
+    }
+    records.push_back(std::move(record));
+  }
+  std::vector<const JobRecord*> list;
+  for (const JobRecord& record : records) list.push_back(&record);
+  const Bytes again = write_survey(list);
+  // All but the byte that says whether there is more behind them.
+  constexpr size_t kRows = kCoordinatorHeaderBytes + 2;
+  COT_ASSERT(std::ranges::equal(ByteView(again).subspan(kRows), input.subspan(kRows)));
+}
+
 void try_frame(ByteView input) {
   std::array<uint8_t, kFrameHeaderBytes> bytes;
   if (input.size() != bytes.size() + 1) return;
@@ -82,7 +122,7 @@ void try_trees(ByteView input, Read read) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const ByteView input = ByteView(data, size).subspan(1);
-  switch (data[0] % 8) {
+  switch (data[0] % 9) {
     case 0: try_request(input); break;
     case 1: try_answer(input); break;
     case 2: try_frame(input); break;
@@ -96,11 +136,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (read) COT_ASSERT(std::ranges::equal(write_regression_checkpoint(*read), input));
       break;
     }
-    default: {
+    case 7: {
       const Result<RegressionModel> read = read_regression_model(input);
       if (read) COT_ASSERT(std::ranges::equal(write_regression_model(*read), input));
       break;
     }
+    default: try_survey(input); break;
   }
   return 0;
 }

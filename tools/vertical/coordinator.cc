@@ -15,7 +15,12 @@ namespace {
 
 Result<vertical::JobTerms> terms_of(std::string_view text) {
   COT_ASSIGN(const VerticalManifest manifest, parse_manifest(text));
-  return vertical::JobTerms{.job = manifest.job, .manifest = manifest_digest(text), .parties = manifest.parties};
+  const std::span<const std::string_view> leakage = leakage_of(manifest);
+  return vertical::JobTerms{.job = manifest.job,
+                            .manifest = manifest_digest(text),
+                            .parties = manifest.parties,
+                            .kind = std::string(manifest_kind(manifest)),
+                            .leakage = {leakage.begin(), leakage.end()}};
 }
 
 Status run(const CoordinatorConfig& config) {
@@ -25,7 +30,7 @@ Status run(const CoordinatorConfig& config) {
   COT_ASSIGN(const std::unique_ptr<vertical::CoordinatorServer> server,
              vertical::CoordinatorServer::open(
                  config.listen, config.tls, config.limits,
-                 vertical::CoordinatorMachine(config.limits, terms_of, std::move(records)), jobs));
+                 vertical::CoordinatorMachine(config.limits, terms_of, std::move(records), config.operators), jobs));
   const std::string port = std::to_string(server->port());
   if (!config.port_file.empty()) {
     COT_TRY(os::write_file_atomically(config.port_file, as_bytes(port + "\n"), os::Durability::process));

@@ -45,6 +45,10 @@ Result<CoordinatorConfig> parse_coordinator_config(std::string_view text, const 
   required_path(tls, "certificate", config.tls.certificate_file);
   required_path(tls, "key", config.tls.key_file);
   tls.finish();
+  reader.read("operators", config.operators);
+  for (const std::string& name : config.operators) {
+    if (!vertical::is_party_name(name)) reader.problem("operators", vertical::party_name_rule());
+  }
   JsonReader limits = reader.object("limits");
   vertical::CoordinatorLimits& values = config.limits;
   limits.read("asking_max", values.asking_max);

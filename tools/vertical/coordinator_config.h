@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "vertical/coordinator/coordinator_limits.h"
@@ -17,6 +18,7 @@ struct CoordinatorConfig {
   std::string port_file;  // the port is written there; empty: nowhere
   std::string jobs;       // folder of the jobs, made if it is not there
   vertical::TlsIdentity tls;
+  std::vector<std::string> operators;  // names in certificates of who may look at all jobs, pause and cancel them
   vertical::CoordinatorLimits limits;
 };
 

@@ -32,12 +32,59 @@ bool read_bytes(JsonReader& reader, const char* key, Bytes& value) {
   return true;
 }
 
+WallTime read_time(JsonReader& reader, const char* key) {
+  uint64_t ms = 0;
+  reader.require(key);
+  reader.read(key, ms);
+  return wall_time_from_unix_ms(static_cast<int64_t>(ms));
+}
+
+void read_stages(JsonReader reader, StageRecords& stages) {
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const std::string name(job_stage_name(kJobStages[i]));
+    if (!reader.has(name.c_str())) continue;
+    JsonReader from = reader.object(name.c_str());
+    StageRecord& stage = stages[i].emplace();
+    stage.last.stage = kJobStages[i];
+    stage.begun = read_time(from, "begun_unix_ms");
+    stage.since = read_time(from, "since_unix_ms");
+    stage.heard = read_time(from, "heard_unix_ms");
+    from.read("units_since", stage.units_since);
+    from.read("over", stage.last.is_over);
+    from.read("units", stage.last.units);
+    from.read("units_all", stage.last.units_all);
+    from.read("sent_bytes", stage.last.sent_bytes);
+    if (const Status status = check_stage_progress(stage.last); !status)
+      from.problem("units", status.error().message());
+    if (stage.heard < stage.since) from.problem("heard_unix_ms", "must not be before since_unix_ms");
+    from.finish();
+  }
+  reader.finish();
+}
+
+nlohmann::ordered_json stages_json(const StageRecords& stages) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const std::optional<StageRecord>& stage : stages) {
+    if (!stage) continue;
+    json[job_stage_name(stage->last.stage)] = {{"begun_unix_ms", unix_ms(stage->begun)},
+                                               {"since_unix_ms", unix_ms(stage->since)},
+                                               {"heard_unix_ms", unix_ms(stage->heard)},
+                                               {"units_since", stage->units_since},
+                                               {"over", stage->last.is_over},
+                                               {"units", stage->last.units},
+                                               {"units_all", stage->last.units_all},
+                                               {"sent_bytes", stage->last.sent_bytes}};
+  }
+  return json;
+}
+
 void read_party(JsonReader reader, PartyRecord& party) {
   reader.require("name");
   reader.read("name", party.name);
   reader.read("done", party.is_done);
   reader.read("paused", party.is_paused);
   reader.read("relayed_bytes", party.relayed_bytes);
+  if (reader.has("stages")) read_stages(reader.object("stages"), party.stages);
   if (reader.has("approval")) {
     JsonReader from = reader.object("approval");
     size_t algorithm = 0;
@@ -60,6 +107,9 @@ std::string write_job_record(const JobRecord& record) {
                                  {"state", job_state_name(record.state)},
                                  {"reason", record.reason},
                                  {"changed_unix_ms", unix_ms(record.changed)},
+                                 {"kind", record.kind},
+                                 {"leakage", record.leakage},
+                                 {"paused_by_operator", record.is_paused_by_operator},
                                  {"submitted_by", kPartyKeys[record.submitted_by]}};
   for (size_t i = 0; i < kJobParties; ++i) {
     const PartyRecord& party = record.parties[i];
@@ -67,7 +117,8 @@ std::string write_job_record(const JobRecord& record) {
     entry = {{"name", party.name},
              {"done", party.is_done},
              {"paused", party.is_paused},
-             {"relayed_bytes", party.relayed_bytes}};
+             {"relayed_bytes", party.relayed_bytes},
+             {"stages", stages_json(party.stages)}};
     if (!party.approval) continue;
     entry["approval"] = {{"algorithm", party.approval->algorithm == KeyAlgorithm::ed25519 ? "ed25519" : "p256"},
                          {"public_key", to_base64url(party.approval->public_key)},
@@ -105,11 +156,18 @@ Result<JobRecord> parse_job_record(std::string_view text) {
   record.changed = wall_time_from_unix_ms(static_cast<int64_t>(changed));
   reader.read_choice("submitted_by", {kPartyKeys[0], kPartyKeys[1]}, submitted_by);
   record.submitted_by = static_cast<PartyIndex>(submitted_by);
+  // These came later: an earlier version's file has none.
+  reader.read("kind", record.kind);
+  reader.read("leakage", record.leakage);
+  reader.read("paused_by_operator", record.is_paused_by_operator);
   for (size_t i = 0; i < kJobParties; ++i) read_party(reader.object(kPartyKeys[i]), record.parties[i]);
   reader.finish();
   if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));
-  COT_TRY(check_terms(
-      {.job = record.job, .manifest = record.manifest, .parties = {record.parties[0].name, record.parties[1].name}}));
+  COT_TRY(check_terms({.job = record.job,
+                       .manifest = record.manifest,
+                       .parties = {record.parties[0].name, record.parties[1].name},
+                       .kind = record.kind,
+                       .leakage = record.leakage}));
   for (const PartyRecord& party : record.parties) {
     if (party.approval &&
         !signature_is_valid(party.approval->algorithm, party.approval->public_key,

@@ -39,10 +39,6 @@ constexpr std::array<std::string_view, 2 * kVerticalModels> kKinds = {"vertical_
                                                                       "vertical_linear_prediction",
                                                                       "vertical_split_prediction"};
 
-size_t kind_of(const VerticalManifest& manifest) {
-  return static_cast<size_t>(manifest.model) + (manifest.is_prediction() ? kVerticalModels : 0);
-}
-
 std::string listed_rows(std::span<const std::string_view> rows) {
   std::string text;
   for (const std::string_view row : rows) text += (text.empty() ? "\"" : ", \"") + std::string(row) + "\"";
@@ -82,6 +78,10 @@ void read_trees(JsonReader& reader, VerticalManifest& manifest) {
 }  // namespace
 
 std::string_view vertical_model_name(VerticalModel model) { return kModelNames[static_cast<size_t>(model)]; }
+
+std::string_view manifest_kind(const VerticalManifest& manifest) {
+  return kKinds[static_cast<size_t>(manifest.model) + (manifest.is_prediction() ? kVerticalModels : 0)];
+}
 
 std::span<const std::string_view> leakage_of(const VerticalManifest& manifest) {
   if (manifest.is_prediction()) {
@@ -159,7 +159,7 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
 
 std::string write_manifest(const VerticalManifest& manifest) {
   const std::span<const std::string_view> leakage = leakage_of(manifest);
-  nlohmann::ordered_json json = {{"kind", kKinds[kind_of(manifest)]},
+  nlohmann::ordered_json json = {{"kind", manifest_kind(manifest)},
                                  {"job", to_hex(manifest.job)},
                                  {"leakage_ack", std::vector<std::string>(leakage.begin(), leakage.end())},
                                  {"matching",

@@ -57,6 +57,9 @@ struct VerticalManifest {
   bool is_linear() const { return model == VerticalModel::linear; }
 };
 
+// "vertical_trees_prediction"
+std::string_view manifest_kind(const VerticalManifest& manifest);
+
 // What a manifest must acknowledge.
 std::span<const std::string_view> leakage_of(const VerticalManifest& manifest);
 

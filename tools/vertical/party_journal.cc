@@ -281,8 +281,10 @@ Status PartyJournal::put_checkpoint(JournalCheckpoint checkpoint) {
   // What the file held before is gone, and nobody goes back to what was said behind it.
   if (is_new) COT_TRY(heard_steps_[file].clear());
   std::erase_if(checkpoints_, [file](const KeptCheckpoint& kept) { return kept.file == file; });
+  const uint32_t unit = checkpoint.unit;
   checkpoints_.push_back({.checkpoint = std::move(checkpoint), .file = file});
   sort_checkpoints();
+  if (watch_) watch_(unit);
   return {};
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,6 +77,8 @@ class PartyJournal {
   Status put_peer(const Digest& journal);
   Status put_matching(JournalMatching matching);
   Status put_checkpoint(JournalCheckpoint checkpoint);
+  // Hears of each checkpoint that was put, by its unit. Called on the thread that puts it.
+  void watch_checkpoints(std::function<void(uint32_t unit)> watch) { watch_ = std::move(watch); }
   Status put_model(Bytes model);
   Status put_predicted();
 
@@ -107,6 +110,7 @@ class PartyJournal {
   std::vector<KeptCheckpoint> checkpoints_;  // at most two, the later one last
   std::optional<Bytes> model_;
   uint32_t meetings_ = 0;
+  std::function<void(uint32_t)> watch_;
   HeardLog heard_;
   std::array<HeardLog, vertical::kCommittedUnitsMax> heard_steps_;  // behind each checkpoint, by its file
 };

@@ -5,6 +5,7 @@
 
 #include "fl_server/json/json_reader.h"
 #include "tools/cli/table.h"
+#include "vertical/coordinator/leakage_row.h"
 #include "vertical/split/activation_noise.h"
 
 namespace coterie {
@@ -16,6 +17,13 @@ std::string epsilon_of_activations(const vertical::SplitSettings& split, uint64_
   const Result<double> epsilon = vertical::activation_epsilon(split, releases);
   return epsilon ? " with noise (epsilon " + format_fixed(*epsilon, 2) + " at delta 1e-6 for a person's vector)"
                  : " with noise (no epsilon: " + std::string(epsilon.error().message()) + ")";
+}
+
+// What is true of every job with this row, with the job's numbers before it; `feature_party` in place of the row's own.
+LedgerRow counted_row(std::string_view id, const std::string& on, const std::string& feature_party = {}) {
+  const vertical::LeakageRow& row = *vertical::leakage_row(id);
+  return {std::string(row.id), std::string(row.stage), on + std::string(row.label_party),
+          feature_party.empty() ? on + std::string(row.feature_party) : feature_party, std::string(row.coordinator)};
 }
 
 LedgerRow split_training_row(const PartyReport& report, const vertical::SplitSettings& split) {
@@ -59,42 +67,21 @@ std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, 
   const uint64_t scored = manifest.is_prediction() ? report.matched : report.held_out;
   const std::string of = "of " + format_count(scored) + " people: ";
   const std::string who = "which " + format_count(scored) + " people are scored";
-  const LedgerRow prediction =
-      manifest.is_split() ? split_prediction_row(manifest, of, who)
-      : manifest.is_regression()
-          ? LedgerRow{"L10", "prediction", of + "what the other's columns add to each score", who}
-          : LedgerRow{"L4", "prediction", of + "which leaves the other's splits leave open", who};
+  const LedgerRow prediction = manifest.is_split()        ? split_prediction_row(manifest, of, who)
+                               : manifest.is_regression() ? counted_row("L10", of, who)
+                                                          : counted_row("L4", of, who);
   if (manifest.is_prediction()) return {matching, prediction};
   if (manifest.is_split()) return {matching, split_training_row(report, manifest.split), prediction};
   if (manifest.is_linear()) {
     const std::string on = "on " + format_count(report.trained) + " people: ";
-    return {matching,
-            {"L11", "training",
-             on + "how many columns the other has; the mean products of the other's columns with each other, with its "
-                  "own and with the label; all weights",
-             on + "how many columns the other has; the weights of its own columns",
-             "deals random numbers: how many people and columns; together with one party it could read the other's "
-             "columns and labels"},
-            prediction};
+    return {matching, counted_row("L11", on), prediction};
   }
   if (manifest.is_regression()) {
     const std::string on = "on " + format_count(report.trained) + " people: ";
-    return {matching,
-            {"L6", "training",
-             on + "how many columns the other has; the weights of its own columns; for each step how many rows are "
-                  "near the edge of the sigmoid's range",
-             on + "how many columns the other has; the weights of its own columns",
-             "deals random numbers: how many people, columns and steps; together with one party it could read the "
-             "other's columns and labels"},
-            prediction};
+    return {matching, counted_row("L6", on), prediction};
   }
-  const std::string on = format_count(report.trained) + " people and " + counted(manifest.trees.trees(), "tree");
-  return {matching,
-          {"L3", "training",
-           "on " + on +
-               ": for each node the sums (G, H) left of each cut of the other, without names or order; who "
-               "goes left at the other's splits",
-           "on " + on + ": which rows share a node; which of its cuts won"},
+  const std::string trees = counted(manifest.trees.trees(), "tree");
+  return {matching, counted_row("L3", "on " + format_count(report.trained) + " people and " + trees + ": "),
           prediction};
 }
 

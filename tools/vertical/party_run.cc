@@ -14,12 +14,15 @@
 #include "tools/cli/table.h"
 #include "tools/vertical/journaled_stages.h"
 #include "tools/vertical/model_part.h"
+#include "tools/vertical/progress_teller.h"
 #include "tools/vertical/split_run.h"
 #include "vertical/coordinator/coordinator_client.h"
 #include "vertical/psi/matching.h"
 #include "vertical/regression/predict_regression.h"
 #include "vertical/regression/ridge.h"
+#include "vertical/regression/ring_plan.h"
 #include "vertical/regression/train_regression.h"
+#include "vertical/split/batch_order.h"
 #include "vertical/trees/predict_trees.h"
 #include "vertical/trees/train_trees.h"
 
@@ -47,7 +50,12 @@ class PartyRun {
  public:
   PartyRun(const PartyConfig& config, const VerticalManifest& manifest, const PartyTable& table, PartyJournal& journal,
            std::unique_ptr<ByteStream> stream)
-      : config_(config), manifest_(manifest), table_(table), journal_(journal), link_(std::move(stream)) {}
+      : config_(config),
+        manifest_(manifest),
+        table_(table),
+        journal_(journal),
+        link_(std::move(stream)),
+        teller_(config, manifest.job) {}
 
   Result<PartyReport> run() {
     COT_TRY(link_.agree({.job = manifest_.job, .manifest = config_.approved, .party = self()}, peer()));
@@ -111,15 +119,43 @@ class PartyRun {
   Status report_stage(StageId id, const std::function<Status()>& run) {
     const Instant started = os::monotonic_now();
     const LinkBytes before = link_.bytes();
-    COT_TRY(run());
+    if (id == StageId::training) {
+      teller_.begin(JobStage::training, start_.unit, training_units());
+    } else {
+      teller_.begin(id == StageId::matching ? JobStage::matching : JobStage::prediction, 0, 0);
+    }
+    const auto sent = [&] { return link_.bytes().sent - before.sent; };
+    journal_.watch_checkpoints([&](uint32_t unit) { teller_.advance(unit, sent()); });
+    const Status status = run();
+    journal_.watch_checkpoints({});
+    COT_TRY(status);
+    teller_.end(sent());
     StageReport& report = report_.stages.emplace_back();
     report.name = stage_name(id);
     report.seconds = std::chrono::duration<double>(os::monotonic_now() - started).count();
-    report.bytes = {.sent = link_.bytes().sent - before.sent, .received = link_.bytes().received - before.received};
+    report.bytes = {.sent = sent(), .received = link_.bytes().received - before.received};
     std::printf("%s: %s, sent %s, received %s\n", report.name.c_str(), format_seconds(report.seconds).c_str(),
                 format_bytes(report.bytes.sent).c_str(), format_bytes(report.bytes.received).c_str());
     std::fflush(stdout);
     return {};
+  }
+
+  // What checkpoints count: trees, or steps. 0: it has none.
+  uint32_t training_units() const {
+    const auto rows = static_cast<uint32_t>(trained_.size());
+    switch (manifest_.model) {
+      case VerticalModel::trees: return manifest_.trees.trees();
+      case VerticalModel::logistic:
+        return RingPlan({.rows = rows,
+                         .label_columns = 1,
+                         .feature_columns = 1,
+                         .batch = manifest_.logistic.batch,
+                         .epochs = manifest_.logistic.epochs})
+            .steps();
+      case VerticalModel::linear: return 0;
+      case VerticalModel::split: return BatchOrder(manifest_.split, rows, {}).steps();
+    }
+    return 0;
   }
 
   void report_skipped(StageId id) {
@@ -371,6 +407,7 @@ class PartyRun {
   const PartyTable& table_;
   PartyJournal& journal_;
   Link link_;
+  ProgressTeller teller_;
   RunStart start_;
   Digest session_;
   PartyReport report_;

@@ -11,14 +11,24 @@ namespace {
 
 constexpr uint64_t kKeyFileBytesMax = 1 << 16;
 
-Result<JobView> ask(ByteStream& stream, const Request& request) {
+struct Answered {
+  std::array<uint8_t, kCoordinatorHeaderBytes> header{};
+  Bytes payload;
+};
+
+Result<Answered> say(ByteStream& stream, const Request& request) {
   COT_TRY(stream.write_all(write_request(request)));
-  std::array<uint8_t, kCoordinatorHeaderBytes> header;
-  COT_TRY(stream.read_exact(header));
-  COT_ASSIGN(const uint32_t length, read_answer_header(header));
-  Bytes payload(length);
-  COT_TRY(stream.read_exact(payload));
-  return read_answer(header, payload);
+  Answered answered;
+  COT_TRY(stream.read_exact(answered.header));
+  COT_ASSIGN(const uint32_t length, read_answer_header(answered.header));
+  answered.payload.resize(length);
+  COT_TRY(stream.read_exact(answered.payload));
+  return answered;
+}
+
+Result<JobView> ask(ByteStream& stream, const Request& request) {
+  COT_ASSIGN(const Answered answered, say(stream, request));
+  return read_answer(answered.header, answered.payload);
 }
 
 Result<std::unique_ptr<ByteStream>> dial(const CoordinatorDoor& door, const LinkPatience& patience) {
@@ -32,6 +42,13 @@ Result<std::unique_ptr<ByteStream>> dial(const CoordinatorDoor& door, const Link
 Result<JobView> ask_coordinator(const CoordinatorDoor& door, const Request& request, const LinkPatience& patience) {
   COT_ASSIGN(const std::unique_ptr<ByteStream> stream, dial(door, patience));
   return ask(*stream, request);
+}
+
+Result<JobSurvey> survey_coordinator(const CoordinatorDoor& door, SurveyOf of, const VerticalJobId& job,
+                                     const LinkPatience& patience) {
+  COT_ASSIGN(const std::unique_ptr<ByteStream> stream, dial(door, patience));
+  COT_ASSIGN(const Answered answered, say(*stream, {.kind = RequestKind::survey, .job = job, .survey = of}));
+  return read_survey(answered.header, answered.payload);
 }
 
 Result<std::unique_ptr<ByteStream>> meet_at_coordinator(const CoordinatorDoor& door, const VerticalJobId& job,

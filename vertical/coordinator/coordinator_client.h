@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "vertical/coordinator/coordinator_wire.h"
+#include "vertical/coordinator/job_survey.h"
 #include "vertical/link/tls_link.h"
 
 namespace coterie::vertical {
@@ -19,6 +20,10 @@ struct CoordinatorDoor {
 
 // One request, one answer. A refusal is an error with its reason (refusal.h).
 Result<JobView> ask_coordinator(const CoordinatorDoor& door, const Request& request, const LinkPatience& patience);
+
+// What an operator asks: all jobs, those behind one, or one.
+Result<JobSurvey> survey_coordinator(const CoordinatorDoor& door, SurveyOf of, const VerticalJobId& job,
+                                     const LinkPatience& patience);
 
 // Waits until the other party has come too, then does the parties' own TLS inside. `peer` says who the other one must
 // be; the label party accepts. The coordinator and the other party each have the time of `patience`.

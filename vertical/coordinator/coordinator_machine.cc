@@ -28,8 +28,8 @@ Refusal refusal_for(const Error& error) {
 }  // namespace
 
 CoordinatorMachine::CoordinatorMachine(const CoordinatorLimits& limits, ManifestReader reader,
-                                       std::vector<JobRecord> records)
-    : limits_(limits), reader_(std::move(reader)) {
+                                       std::vector<JobRecord> records, std::vector<std::string> operators)
+    : limits_(limits), reader_(std::move(reader)), operators_(std::move(operators)) {
   for (JobRecord& record : records) jobs_.emplace(record.job, std::move(record));
 }
 
@@ -67,29 +67,38 @@ CoordinatorEffects CoordinatorMachine::decide(ConnectionId connection, const Pee
                                               const std::optional<Request>& request, Now now) {
   if (!request) return refuse(connection, Refusal::malformed_request);
   if (request->kind == RequestKind::submit) return submit(connection, peer, request->manifest, now);
+  if (request->kind == RequestKind::survey) return survey(connection, peer, *request);
   const auto found = jobs_.find(request->job);
   if (found == jobs_.end()) return refuse(connection, Refusal::unknown_job);
   JobRecord& record = found->second;
   const Result<PartyIndex> party = party_of(peer, names_of(record));
+  // Whoever is a party asks as one, also with a certificate that has an operator's name besides.
+  const bool steers = !party && refusal_for(party.error()) == Refusal::not_a_party && is_operator(peer);
+  if (steers) return steer(connection, request->kind, record, now);
   if (!party) return refuse(connection, refusal_for(party.error()));
   switch (request->kind) {
-    case RequestKind::submit: break;  // above
+    case RequestKind::submit:
+    case RequestKind::survey: break;  // above
     case RequestKind::approve: return approve(connection, *party, peer, *request, record, now);
     case RequestKind::status: return answer(connection, record);
-    case RequestKind::cancel: {
-      if (is_over(record.state)) return refuse(connection, Refusal::job_over);
-      CoordinatorEffects effects;
-      end(record, JobState::cancelled, *party == 0 ? "label_party_cancelled" : "feature_party_cancelled", now, effects);
-      effects.answers.push_back(answer(connection, record).answers[0]);
-      return effects;
-    }
+    case RequestKind::cancel:
+      return cancel(connection, *party == 0 ? "label_party_cancelled" : "feature_party_cancelled", record, now);
     case RequestKind::join: return join(connection, *party, *request, record, now);
     case RequestKind::report: return report(connection, *party, *request, record, now);
     case RequestKind::deal: return deal(connection, *party, *request, record);
-    case RequestKind::pause: return pause(connection, *party, record, now);
-    case RequestKind::resume: return resume(connection, *party, record, now);
+    case RequestKind::pause: return pause(connection, record.parties[*party].is_paused, record, now);
+    case RequestKind::resume: return resume(connection, record.parties[*party].is_paused, record, now);
+    case RequestKind::progress: return progress(connection, *party, *request, record, now);
   }
   return refuse(connection, Refusal::malformed_request);
+}
+
+CoordinatorEffects CoordinatorMachine::cancel(ConnectionId connection, std::string reason, JobRecord& record, Now now) {
+  if (is_over(record.state)) return refuse(connection, Refusal::job_over);
+  CoordinatorEffects effects;
+  end(record, JobState::cancelled, std::move(reason), now, effects);
+  effects.answers.push_back(answer(connection, record).answers[0]);
+  return effects;
 }
 
 CoordinatorEffects CoordinatorMachine::submit(ConnectionId connection, const PeerIdentity& peer,
@@ -125,7 +134,12 @@ CoordinatorEffects CoordinatorMachine::submit(ConnectionId connection, const Pee
     effects.remove.push_back(oldest->first);
     jobs_.erase(oldest);
   }
-  JobRecord record{.job = terms->job, .manifest = terms->manifest, .submitted_by = *party, .changed = now.wall};
+  JobRecord record{.job = terms->job,
+                   .manifest = terms->manifest,
+                   .submitted_by = *party,
+                   .changed = now.wall,
+                   .kind = terms->kind,
+                   .leakage = terms->leakage};
   for (size_t i = 0; i < kJobParties; ++i) record.parties[i].name = terms->parties[i];
   effects.store.push_back(record);
   effects.answers.push_back(answer(connection, record).answers[0]);
@@ -340,7 +354,7 @@ void CoordinatorMachine::check() const {
     COT_INVARIANT(record.state != JobState::running || runs_.contains(job), "a job that runs has a run");
     COT_INVARIANT(record.state != JobState::created || !record.is_approved(), "two approvals make a job approved");
     COT_INVARIANT(record.state != JobState::paused || record.is_approved(), "what is paused was approved");
-    COT_INVARIANT(record.state != JobState::running || !record.is_held(), "what a party has paused does not run");
+    COT_INVARIANT(record.state != JobState::running || !record.is_held(), "what somebody has paused does not run");
   }
 }
 

@@ -2,8 +2,9 @@
 // ask for what, when a job runs, and how long anybody waits; a shell stores, answers and carries bytes as it says.
 //
 // A job's two parties submit, approve and join it. They are paired when both have approved the same manifest and both
-// are there; if one is lost, the job is paused until both are there again. A certificate that the manifest does not
-// name gets nothing of a job but a refusal.
+// are there; if one is lost, the job is paused until both are there again. An operator looks at all jobs, pauses,
+// resumes and cancels them, and approves none. A certificate that neither the manifest nor the operators name gets
+// nothing of a job but a refusal.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +66,9 @@ class CoordinatorMachine {
   // Pure, like the machine: the terms of a manifest, or why it is none.
   using ManifestReader = std::function<Result<JobTerms>(std::string_view manifest)>;
 
-  // `records` as they were stored. Limits as check_limits() wants them.
-  CoordinatorMachine(const CoordinatorLimits& limits, ManifestReader reader, std::vector<JobRecord> records);
+  // `records` as they were stored. Limits as check_limits() wants them. `operators`: names in their certificates.
+  CoordinatorMachine(const CoordinatorLimits& limits, ManifestReader reader, std::vector<JobRecord> records,
+                     std::vector<std::string> operators = {});
 
   // Before anything else: what ran when the last coordinator ended is paused ("coordinator_lost").
   CoordinatorEffects begin(Now now);
@@ -116,6 +118,7 @@ class CoordinatorMachine {
     std::optional<Request> asked;                                   // the first one's deal
     bool is_dealt = false;                                          // both have asked: it happens once a run
     Instant until;  // without a byte, or without a report once both connections are gone
+    std::array<std::array<bool, kJobStages.size()>, kJobParties> has_told{};  // a party of a stage, in this run
     bool is_connected() const { return connections[0] || connections[1]; }
   };
 
@@ -131,8 +134,16 @@ class CoordinatorMachine {
   CoordinatorEffects deal(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record);
   CoordinatorEffects report(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record,
                             Now now);
-  CoordinatorEffects pause(ConnectionId connection, PartyIndex party, JobRecord& record, Now now);
-  CoordinatorEffects resume(ConnectionId connection, PartyIndex party, JobRecord& record, Now now);
+  CoordinatorEffects progress(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record,
+                              Now now);
+  bool is_operator(const PeerIdentity& peer) const;
+  CoordinatorEffects survey(ConnectionId connection, const PeerIdentity& peer, const Request& request) const;
+  // What an operator asks of a job.
+  CoordinatorEffects steer(ConnectionId connection, RequestKind kind, JobRecord& record, Now now);
+  CoordinatorEffects cancel(ConnectionId connection, std::string reason, JobRecord& record, Now now);
+  // `is_paused`: whose pause it is, a field of the record.
+  CoordinatorEffects pause(ConnectionId connection, bool& is_paused, JobRecord& record, Now now);
+  CoordinatorEffects resume(ConnectionId connection, bool& is_paused, JobRecord& record, Now now);
   std::optional<ConnectionId> waiting_for(const VerticalJobId& job, PartyIndex party) const;
   // Both connections of parties that nothing keeps from running; neither waits any more.
   void pair(JobRecord& record, const std::array<ConnectionId, kJobParties>& connections, Now now,
@@ -149,6 +160,7 @@ class CoordinatorMachine {
 
   CoordinatorLimits limits_;
   ManifestReader reader_;
+  std::vector<std::string> operators_;
   std::map<VerticalJobId, JobRecord> jobs_;
   std::map<ConnectionId, Instant> asking_;  // until when
   std::map<ConnectionId, Waiting> waiting_;

@@ -9,7 +9,8 @@ namespace {
 
 std::string paused_by(const JobRecord& record) {
   if (record.parties[0].is_paused) return "label_party_paused";
-  return record.parties[1].is_paused ? "feature_party_paused" : "";
+  if (record.parties[1].is_paused) return "feature_party_paused";
+  return record.is_paused_by_operator ? "operator_paused" : "";
 }
 
 }  // namespace
@@ -70,22 +71,22 @@ void CoordinatorMachine::pair(JobRecord& record, const std::array<ConnectionId, 
   runs_.emplace(record.job, run);
 }
 
-CoordinatorEffects CoordinatorMachine::pause(ConnectionId connection, PartyIndex party, JobRecord& record, Now now) {
+CoordinatorEffects CoordinatorMachine::pause(ConnectionId connection, bool& is_paused, JobRecord& record, Now now) {
   if (is_over(record.state)) return refuse(connection, Refusal::job_over);
   if (record.state == JobState::created) return refuse(connection, Refusal::not_approved);
   CoordinatorEffects effects;
-  if (!record.parties[party].is_paused) {
-    record.parties[party].is_paused = true;
+  if (!is_paused) {
+    is_paused = true;
     suspend(record, paused_by(record), now, effects);
   }
   effects.answers.push_back(answer(connection, record).answers[0]);
   return effects;
 }
 
-CoordinatorEffects CoordinatorMachine::resume(ConnectionId connection, PartyIndex party, JobRecord& record, Now now) {
+CoordinatorEffects CoordinatorMachine::resume(ConnectionId connection, bool& is_paused, JobRecord& record, Now now) {
   if (is_over(record.state)) return refuse(connection, Refusal::job_over);
-  if (!record.parties[party].is_paused) return answer(connection, record);
-  record.parties[party].is_paused = false;
+  if (!is_paused) return answer(connection, record);
+  is_paused = false;
   record.reason = paused_by(record);
   record.changed = now.wall;
   CoordinatorEffects effects;
@@ -109,6 +110,19 @@ CoordinatorEffects CoordinatorMachine::resume(ConnectionId connection, PartyInde
     }
   }
   effects.answers.push_back(answer(connection, record).answers[0]);
+  return effects;
+}
+
+CoordinatorEffects CoordinatorMachine::progress(ConnectionId connection, PartyIndex party, const Request& request,
+                                                JobRecord& record, Now now) {
+  if (record.state != JobState::running) return refuse(connection, Refusal::not_running);
+  bool& has_told =
+      must_find(runs_, record.job, kRunHasJob).has_told[party][static_cast<size_t>(request.progress.stage) - 1];
+  const bool is_durable = hear_stage(record.parties[party].stages, request.progress, !has_told, now.wall);
+  has_told = true;
+  CoordinatorEffects effects = answer(connection, record);
+  // What is said in between is said again: it is kept with the next change.
+  if (is_durable) effects.store.push_back(record);
   return effects;
 }
 

@@ -24,13 +24,29 @@ inline constexpr uint8_t kCoordinatorVersion = 2;
 inline constexpr size_t kCoordinatorHeaderBytes = 12;
 inline constexpr size_t kManifestBytesMax = 1 << 16;
 inline constexpr size_t kAnswerBytesMax = 1 << 12;
+inline constexpr size_t kSurveyBytesMax = 12 << 10;  // of rows: with its header it is one record of TLS
 
-enum class RequestKind : uint8_t { submit = 1, approve, status, cancel, join, report, deal, pause, resume };
+enum class RequestKind : uint8_t {
+  submit = 1,
+  approve,
+  status,
+  cancel,
+  join,
+  report,
+  deal,
+  pause,
+  resume,
+  progress,  // a party says how far it has come in a stage
+  survey     // an operator asks for jobs (job_survey.h)
+};
+
+// What a survey is of.
+enum class SurveyOf : uint8_t { all_from_first, all_behind, one };
 
 struct Request {
   RequestKind kind = RequestKind::status;
   std::string manifest;     // submit
-  VerticalJobId job{};      // all others
+  VerticalJobId job{};      // all others; zeros in a survey from the first
   Digest digest;            // approve, join, deal
   Bytes signature;          // approve
   bool is_done = false;     // report
@@ -39,6 +55,8 @@ struct Request {
   Digest session;           // of both parties' journals: the same words are dealt to the same two alone
   uint32_t first_step = 0;  // of the shape's: what was dealt before is not dealt again
   bool is_product = false;  // one product of tables (product_dealing.h) in place of a training's steps; first_step is 0
+  StageProgress progress;   // progress
+  SurveyOf survey = SurveyOf::all_from_first;  // survey: `job` is the one, or the one that the answer begins behind
 };
 
 Bytes write_request(const Request& request);
@@ -69,7 +87,8 @@ JobView view_of(const JobRecord& record);
 
 Bytes write_answer(const JobView& view);
 Bytes write_refusal(Refusal refusal);
-// The length of what follows, at most kAnswerBytesMax; malformed, unsupported_version.
+// The length of what follows, at most kAnswerBytesMax, or kSurveyBytesMax of a survey; malformed,
+// unsupported_version.
 Result<uint32_t> read_answer_header(std::span<const uint8_t, kCoordinatorHeaderBytes> bytes);
 // `header` as above. The refusal's error, or malformed.
 Result<JobView> read_answer(std::span<const uint8_t, kCoordinatorHeaderBytes> header, ByteView payload);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vertical/coordinator/leakage_row.h"
+
 namespace coterie::vertical {
 namespace {
 
@@ -20,20 +22,33 @@ std::optional<JobState> job_state_from_name(std::string_view name) {
   return static_cast<JobState>(found - kStateNames.begin() + 1);
 }
 
+bool is_party_name(std::string_view name) {
+  return !name.empty() && name.size() <= kPartyNameBytesMax &&
+         std::ranges::all_of(name, [](char c) { return c > ' ' && c < 127; });
+}
+
+std::string party_name_rule() {
+  return "must have 1 to " + std::to_string(kPartyNameBytesMax) + " visible ASCII characters";
+}
+
 bool is_over(JobState state) {
   return state == JobState::done || state == JobState::failed || state == JobState::cancelled;
 }
 
 Status check_terms(const JobTerms& terms) {
   for (const std::string& name : terms.parties) {
-    const bool printable = std::ranges::all_of(name, [](char c) { return c > ' ' && c < 127; });
-    if (name.empty() || name.size() > kPartyNameBytesMax || !printable) {
-      return Error(ErrorCode::invalid_argument,
-                   "a party's name must have 1 to " + std::to_string(kPartyNameBytesMax) + " visible ASCII characters");
-    }
+    if (!is_party_name(name)) return Error(ErrorCode::invalid_argument, "a party's name " + party_name_rule());
   }
   if (terms.parties[0] == terms.parties[1]) {
     return Error(ErrorCode::invalid_argument, "the two parties must have different names");
+  }
+  if (!terms.kind.empty() && !is_job_reason(terms.kind)) {
+    return Error(ErrorCode::invalid_argument, "a job's kind must be a word of a-z and _");
+  }
+  const bool are_known = std::ranges::all_of(terms.leakage, [](const std::string& id) { return leakage_row(id); });
+  if (!are_known || terms.leakage.size() > kLeakageRowsMax) {
+    return Error(ErrorCode::invalid_argument,
+                 "a job's leakage must be at most " + std::to_string(kLeakageRowsMax) + " rows of docs/VERTICAL.md");
   }
   return {};
 }

@@ -6,11 +6,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "proto/messages/checkin.h"
+#include "vertical/coordinator/stage_record.h"
 #include "vertical/stage/stage.h"
 
 namespace coterie::vertical {
@@ -23,20 +25,27 @@ inline constexpr size_t kJobReasonBytesMax = 64;
 inline constexpr size_t kApprovalBytesMax = 256;  // of a signature
 
 // created -> approved -> running -> done, and from all before done also to failed or cancelled. A run that loses a
-// party or its coordinator is paused, and runs again when both parties have come back; so is one that a party pauses,
-// until that party resumes it. The numbers are on the wire.
+// party or its coordinator is paused, and runs again when both parties have come back; so is one that a party or an
+// operator pauses, until the same one resumes it. The numbers are on the wire.
 enum class JobState : uint8_t { created = 1, approved, running, done, failed, cancelled, paused };
 std::string_view job_state_name(JobState state);
 std::optional<JobState> job_state_from_name(std::string_view name);
 bool is_over(JobState state);
+
+// Whether a certificate may call somebody so, and what it must be, as part of a sentence.
+bool is_party_name(std::string_view name);
+std::string party_name_rule();
 
 // What a coordinator reads in a manifest.
 struct JobTerms {
   VerticalJobId job{};
   Digest manifest;                               // SHA-256 of the file
   std::array<std::string, kJobParties> parties;  // names in their certificates; the label party's first
+  std::string kind = {};                         // as the manifest says it: is_job_reason(), or empty
+  std::vector<std::string> leakage = {};         // ids of leakage rows that it acknowledges
 };
-// invalid_argument: a name that is empty or too long, or twice the same.
+// invalid_argument: a name that is empty or too long, or twice the same; a kind that is none; unknown leakage rows, or
+// more than kLeakageRowsMax.
 Status check_terms(const JobTerms& terms);
 
 // What proves later who agreed to what.
@@ -53,6 +62,7 @@ struct PartyRecord {
   bool is_done = false;        // it said so at its end
   bool is_paused = false;      // it paused the job, and has not resumed it
   uint64_t relayed_bytes = 0;  // that it sent to the other party: sealed frames, as the relay saw them
+  StageRecords stages = {};    // as it says
   friend bool operator==(const PartyRecord&, const PartyRecord&) = default;
 };
 
@@ -62,12 +72,15 @@ struct JobRecord {
   std::array<PartyRecord, kJobParties> parties;
   PartyIndex submitted_by = 0;
   JobState state = JobState::created;
-  std::string reason;  // of failed, cancelled and paused: a-z and _
-  WallTime changed;    // when the state did
+  std::string reason;                     // of failed, cancelled and paused: a-z and _
+  WallTime changed;                       // when the state did
+  std::string kind = {};                  // of the manifest, like the next; empty where an earlier version stored it
+  std::vector<std::string> leakage = {};  // ids of leakage rows
+  bool is_paused_by_operator = false;
 
   bool is_approved() const { return parties[0].approval && parties[1].approval; }
   bool has_run() const { return parties[0].relayed_bytes > 0 || parties[1].relayed_bytes > 0; }
-  bool is_held() const { return parties[0].is_paused || parties[1].is_paused; }
+  bool is_held() const { return parties[0].is_paused || parties[1].is_paused || is_paused_by_operator; }
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
 

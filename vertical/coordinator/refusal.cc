@@ -34,6 +34,8 @@ constexpr RefusalTraits kRefusals[] = {
     {Refusal::pairs_full, ErrorCode::overloaded, "pairs_full", "as many jobs run as the coordinator lets"},
     {Refusal::deal_differs, ErrorCode::refused, "deal_differs",
      "the parties ask for random numbers of different shapes"},
+    {Refusal::not_an_operator, ErrorCode::permission_denied, "not_an_operator",
+     "the coordinator's operators have no name of this certificate"},
 };
 
 }  // namespace

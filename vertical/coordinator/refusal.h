@@ -30,7 +30,8 @@ enum class Refusal : uint8_t {
   party_jobs_full,
   waiting_full,
   pairs_full,
-  deal_differs
+  deal_differs,
+  not_an_operator
 };
 
 struct RefusalTraits {

@@ -19,6 +19,24 @@ class VerticalDemo : public DemoTest {
     EXPECT_TRUE(bytes) << name;
     return bytes ? nlohmann::json::parse(as_text(*bytes)) : nlohmann::json();
   }
+  // What the coordinator has kept of the job says the same of each stage as the parties do.
+  void expect_told_stages(uint32_t training_units) const {
+    const nlohmann::json metrics = file("metrics.json");
+    const nlohmann::json job = file("coordinator/jobs/" + file("manifest.json")["job"].get<std::string>() + ".job");
+    for (const std::string party : {"label_party", "feature_party"}) {
+      const nlohmann::json& stages = job[party]["stages"];
+      ASSERT_EQ(stages.size(), 3u) << party;
+      for (const auto& stage : metrics["stages"]) {
+        const nlohmann::json& told = stages[stage["name"].get<std::string>()];
+        EXPECT_EQ(told["over"], true) << party;
+        EXPECT_EQ(told["sent_bytes"], stage[party + "_bytes_sent"]) << party;
+        EXPECT_EQ(told["units"], told["units_all"]) << party;
+      }
+      EXPECT_EQ(stages["training"]["units_all"], training_units) << party;
+    }
+    EXPECT_EQ(job["leakage"], file("manifest.json")["leakage_ack"]);
+    EXPECT_EQ(job["kind"], file("manifest.json")["kind"]);
+  }
 };
 
 TEST_F(VerticalDemo, EqualsOneTableAndSaysWhatWasLearned) {
@@ -43,6 +61,7 @@ TEST_F(VerticalDemo, EqualsOneTableAndSaysWhatWasLearned) {
   int sent = 0;
   for (const auto& stage : metrics["stages"]) sent += stage["label_party_bytes_sent"].get<int>();
   EXPECT_GT(metrics["label_party_bytes_relayed"].get<int>(), sent);
+  expect_told_stages(1);
   EXPECT_NE(demo.output().find("The coordinator carried"), std::string::npos) << demo.output();
   for (const char* name : {"label_party/model.part", "feature_party/model.part", "label_party/scores.csv"}) {
     EXPECT_TRUE(os::exists(directory_ / "run/" + name)) << name;
@@ -104,6 +123,7 @@ TEST_F(VerticalDemo, ALinearRegressionHasTheScoresOfOneTable) {
   const nlohmann::json metrics = file("metrics.json");
   EXPECT_EQ(metrics["model"], "linear");
   EXPECT_LE(metrics["score_gap"], 1e-6);
+  expect_told_stages(0);  // one product
   EXPECT_NEAR(metrics["together"]["rmse"], metrics["pooled"]["rmse"], 1e-7);
   EXPECT_LT(metrics["together"]["rmse"], metrics["label_party_alone"]["rmse"]);
   EXPECT_EQ(metrics["job_state"], "done");

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
 #include "secure/crypto/signature.h"
@@ -281,6 +282,9 @@ TEST(CoordinatorConfig, NamesTheFieldThatIsWrong) {
   EXPECT_ERROR(parse(R"(, "listen": "x")"), ErrorCode::invalid_argument, "/listen");
   EXPECT_ERROR(parse(R"(, "listen": "h:1", "limits": {"pairs": 1})"), ErrorCode::invalid_argument, "/limits/pairs");
   EXPECT_ERROR(parse(R"(, "listen": "h:1", "limits": {"pairs_max": 0})"), ErrorCode::invalid_argument, "pairs_max");
+  EXPECT_EQ(parse(R"(, "listen": "h:1", "operators": ["fl-server"])")->operators,
+            std::vector<std::string>{"fl-server"});
+  EXPECT_ERROR(parse(R"(, "listen": "h:1", "operators": [""])"), ErrorCode::invalid_argument, "/operators");
 }
 
 TEST(JobFolder, ReadsWhatItWrote) {
@@ -300,6 +304,12 @@ TEST(JobFolder, ReadsWhatItWrote) {
   other.parties[1].approval.reset();
   other.state = vertical::JobState::cancelled;
   other.reason = "label_party_cancelled";
+  other.kind = "vertical_trees";
+  other.leakage = {"L1", "L3", "L4"};
+  other.is_paused_by_operator = true;
+  vertical::hear_stage(other.parties[1].stages,
+                       {.stage = vertical::JobStage::training, .units = 3, .units_all = 9, .sent_bytes = 77}, true,
+                       wall_time_from_unix_ms(8));
   ASSERT_OK(folder.put(other));
   const auto read = folder.read_all();
   ASSERT_OK(read);
@@ -308,6 +318,13 @@ TEST(JobFolder, ReadsWhatItWrote) {
   EXPECT_EQ((*read)[1], other);
   ASSERT_OK(folder.remove(record.job));
   EXPECT_EQ(folder.read_all()->size(), 1u);
+  // An earlier version wrote neither kind, leakage, an operator's pause nor stages.
+  auto old = nlohmann::json::parse(write_job_record(record));
+  for (const char* key : {"kind", "leakage", "paused_by_operator"}) EXPECT_EQ(old.erase(key), 1u);
+  for (const char* key : {"label_party", "feature_party"}) EXPECT_EQ(old[key].erase("stages"), 1u);
+  EXPECT_EQ(*parse_job_record(old.dump()), record);
+  old["leakage"] = {"L99"};
+  EXPECT_ERROR(parse_job_record(old.dump()), ErrorCode::invalid_argument, "leakage");
   // What was not written by a coordinator is not believed: an approval that nobody signed, a state without approvals.
   other.parties[1].approval = record.parties[1].approval;
   EXPECT_ERROR(parse_job_record(write_job_record(other)), ErrorCode::unauthenticated, "b");

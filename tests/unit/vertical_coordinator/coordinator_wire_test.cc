@@ -83,7 +83,7 @@ TEST(CoordinatorWire, RefusesALengthBeforeAnybodyReadsOn) {
 
 TEST(CoordinatorWire, RefusesWhatIsNoRequest) {
   Bytes bytes = write_request({.kind = RequestKind::join, .job = {}});
-  for (const auto& [at, value] : {std::pair(0, 'X'), {4, 0}, {4, 10}, {5, 1}, {7, 1}}) {
+  for (const auto& [at, value] : {std::pair(0, 'X'), {4, 0}, {4, 12}, {5, 1}, {7, 1}}) {
     Bytes other = bytes;
     other[static_cast<size_t>(at)] = static_cast<uint8_t>(value);
     EXPECT_ERROR(read_request_header(header_of(other)), ErrorCode::malformed, "coordinator");

@@ -21,6 +21,8 @@ inline Result<JobTerms> read_terms(std::string_view text) {
   terms.job[0] = static_cast<uint8_t>(text[0]);
   terms.manifest.bytes[0] = static_cast<uint8_t>(text[1]);
   terms.parties = {std::string(text.substr(2, space - 2)), std::string(text.substr(space + 1))};
+  terms.kind = "vertical_trees";
+  terms.leakage = {"L1", "L3", "L4"};
   return terms;
 }
 
@@ -106,10 +108,11 @@ class CoordinatorMachineTest : public ::testing::Test {
   }
 
   Now now_{.instant = Instant(Millis(1000)), .wall = wall_time_from_unix_ms(1'000'000)};
-  CoordinatorMachine machine_{small(), read_terms, {}};
+  CoordinatorMachine machine_{small(), read_terms, {}, {"operator"}};
   CoordinatorEffects effects_;
   ConnectionId connection_ = 0;
-  Somebody label_ = somebody({"label"}), feature_ = somebody({"x", "feature"}), stranger_ = somebody({"stranger"});
+  Somebody label_ = somebody({"label"}), feature_ = somebody({"x", "feature"}), stranger_ = somebody({"stranger"}),
+           operator_ = somebody({"operator"});
 };
 
 }  // namespace coterie::vertical::test
