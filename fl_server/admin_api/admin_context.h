@@ -47,6 +47,7 @@ class RetentionStore;
 class RoundScheduler;
 class RoundStore;
 class UnnamedBlobs;
+class VerticalJobs;
 
 struct AdminServiceSettings {
   std::string version;
@@ -96,6 +97,10 @@ struct AdminServiceParts {
   std::function<Result<std::string>(const JobId& job, std::optional<uint64_t> round)> round_trace = {};
   // Where people may sign in to the console; null: nowhere but here, with a token.
   ProviderSignIn* provider = nullptr;
+  // Jobs of a coordinator that this server is an operator of; null: of none.
+  VerticalJobs* vertical = nullptr;
+  // A caller has changed one of them. Must not block. May be empty: nobody wants to hear of it.
+  std::function<void()> vertical_job_changed = {};
 };
 
 struct AdminContext : AdminServiceParts {

@@ -68,6 +68,12 @@ HttpResponse list_canaries(AdminContext& context, const AdminCall& call);
 HttpResponse get_canary(AdminContext& context, const AdminCall& call);
 HttpResponse observe_canary(AdminContext& context, const AdminCall& call);
 HttpResponse end_canary(AdminContext& context, const AdminCall& call);
+// vertical_jobs.cc
+HttpResponse list_vertical_jobs(AdminContext& context, const AdminCall& call);
+HttpResponse get_vertical_job(AdminContext& context, const AdminCall& call);
+HttpResponse pause_vertical_job(AdminContext& context, const AdminCall& call);
+HttpResponse resume_vertical_job(AdminContext& context, const AdminCall& call);
+HttpResponse cancel_vertical_job(AdminContext& context, const AdminCall& call);
 // ledger.cc
 HttpResponse list_ledger(AdminContext& context, const AdminCall& call);
 // privacy_budgets.cc

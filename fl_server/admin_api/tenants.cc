@@ -5,6 +5,7 @@
 #include "fl_server/store/admin_store.h"
 #include "fl_server/store/device_store.h"
 #include "fl_server/store/job_store.h"
+#include "fl_server/vertical_jobs/vertical_jobs.h"
 
 namespace coterie {
 namespace {
@@ -34,6 +35,15 @@ bool TenantView::sees(const std::string& name) const {
 
 Status check_tenant(AdminContext& context, const AdminRoute& route, const AdminCall& call) {
   const std::string& tenant = call.caller.tenant;
+  if (const auto job = call.path.find("vertical_job"); job != call.path.end()) {
+    if (context.vertical == nullptr) {
+      return Error(ErrorCode::not_found, "no such vertical job: this server has no coordinator of any");
+    }
+    // The words of a coordinator that does not have it.
+    if (!tenant_sees(tenant, context.vertical->tenant())) {
+      return vertical::refusal_error(vertical::Refusal::unknown_job);
+    }
+  }
   if (tenant == kEveryTenant || route.is_open()) return {};
   if (route.traits.whole_server) {
     return Error(ErrorCode::permission_denied,

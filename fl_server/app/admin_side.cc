@@ -23,12 +23,16 @@
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/sql_disk_use.h"
 #include "fl_server/store/sql_training_store.h"
+#include "fl_server/vertical_jobs/coordinator_jobs.h"
+#include "fl_server/vertical_jobs/job_follower.h"
 
 namespace coterie {
 
 AdminSide::AdminSide() = default;
 AdminSide::~AdminSide() {
-  if (sign_in_) sign_in_->cancel();  // the service's end waits for its handlers
+  // The service's end waits for its handlers, and the follower's for its question.
+  if (sign_in_) sign_in_->cancel();
+  if (vertical_) vertical_->cancel();
 }
 
 AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime started, AdminSideParts parts) {
@@ -71,6 +75,10 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
   };
   all.verify_foreign = verify_foreign_;
   all.provider = sign_in_.get();
+  all.vertical = vertical_.get();
+  if (vertical_follower_) {
+    all.vertical_job_changed = [&follower = *vertical_follower_] { follower.look_now(); };
+  }
   return all;
 }
 
@@ -86,9 +94,15 @@ Result<std::unique_ptr<AdminSide>> AdminSide::open(const ServerConfig& config, W
     };
     COT_ASSIGN(side->sign_in_, make_provider_sign_in(*config.oidc, parts.keys.ticket, *side->oidc_));
   }
+  if (config.vertical && config.may_lead()) {
+    side->vertical_ = std::make_unique<CoordinatorJobs>(*config.vertical);
+    side->vertical_follower_ =
+        std::make_unique<VerticalJobFollower>(*side->vertical_, parts.observers.events, config.vertical->look_every);
+  }
   AdminServiceSettings settings{
       .version = kVersion, .upload_bytes_max = config.upload_bytes_max, .quotas = config.quotas};
-  if (side->sign_in_) settings.pool_threads += CodeExchange::kAtOnceMax;  // for handlers that wait for the provider
+  if (side->sign_in_) settings.pool_threads += CodeExchange::kAtOnceMax;      // for handlers that wait for the provider
+  if (side->vertical_) settings.pool_threads += CoordinatorJobs::kAtOnceMax;  // likewise for the coordinator
   side->service_ = std::make_unique<AdminService>(std::move(settings), side->service_parts(config, started, parts),
                                                   parts.keys.admin_token);
   const ListenConfig& listen = config.admin;

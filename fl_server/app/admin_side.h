@@ -16,6 +16,7 @@ class AdminService;
 struct AdminServiceParts;
 class BearerVerifier;
 class CancellableSignIn;
+class CoordinatorJobs;
 class DeviceSide;
 class FleetSide;
 class HttpServer;
@@ -24,6 +25,7 @@ class RoundScheduler;
 struct ServerConfig;
 struct ServerKeys;
 class ServerStores;
+class VerticalJobFollower;
 
 // What the admin plane looks at and acts on; all of it outlives the plane.
 struct AdminSideParts {
@@ -56,6 +58,8 @@ class AdminSide {
   std::unique_ptr<BearerVerifier> oidc_;
   std::unique_ptr<CancellableSignIn> sign_in_;
   VerifyForeign verify_foreign_;
+  std::unique_ptr<CoordinatorJobs> vertical_;
+  std::unique_ptr<VerticalJobFollower> vertical_follower_;
   std::unique_ptr<AdminService> service_;
   std::string url_;
 };

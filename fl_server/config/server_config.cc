@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fl_server/config/oidc_json.h"
+#include "fl_server/config/vertical_json.h"
 #include "fl_server/json/json_reader.h"
 #include "fl_server/settings/collector_url.h"
 #include "secure/crypto/signature.h"
@@ -374,6 +375,7 @@ ServerConfig server_config_from_json(std::string_view text, Problems& problems) 
   read_peer(reader.object("peer"), config.peer);
   if (reader.has("serving")) config.serving = read_serving(reader.object("serving"));
   if (reader.has("tracing")) config.tracing = read_tracing(reader.object("tracing"));
+  if (reader.has("vertical")) config.vertical = read_vertical(reader.object("vertical"));
   reader.read("keys_dir", config.keys_dir);
   config.blobs = read_blobs(reader.object("blobs"));
   reader.read("blobs_dir", config.blobs_dir);

@@ -17,6 +17,7 @@
 #include "fl_server/settings/overload_settings.h"
 #include "fl_server/settings/retention_settings.h"
 #include "fl_server/settings/tenant_quotas.h"
+#include "fl_server/settings/vertical_settings.h"
 #include "scheduler/lease/lease.h"
 
 namespace coterie {
@@ -92,6 +93,7 @@ struct ServerConfig {
   uint64_t upload_bytes_max = 512ull << 20;  // of a model or a data set
   std::optional<ServingConfig> serving;      // none: it answers with no model
   std::optional<TracingConfig> tracing;      // none: nobody's collector
+  std::optional<VerticalSettings> vertical;  // whose vertical jobs the admin plane shows; none: nobody's
   std::optional<OidcSettings> oidc;          // whose tokens the admin plane takes beside its own; none: nobody's
   TlsConfig tls;
   StoreConfig store;

@@ -10,6 +10,7 @@ std::string_view kind(const What& what) {
     std::string_view operator()(const JobFailed&) const { return "job_failed"; }
     std::string_view operator()(const ModelReleased&) const { return "model_released"; }
     std::string_view operator()(const CanaryChanged&) const { return "canary_changed"; }
+    std::string_view operator()(const VerticalJobChanged&) const { return "vertical_job_changed"; }
     std::string_view operator()(const RoundOpened&) const { return "round_opened"; }
     std::string_view operator()(const RoundCollecting&) const { return "round_collecting"; }
     std::string_view operator()(const RoundExtended&) const { return "round_extended"; }

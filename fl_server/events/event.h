@@ -33,6 +33,13 @@ struct JobFailed { std::string reason; };        // also when its privacy budget
 struct ModelReleased { ModelVersion version; bool rolled_back; };
 struct CanaryChanged { std::string id; ModelVersion version; CanaryState state; uint32_t heard; };
 
+// ---- Of a vertical job, which is a coordinator's: as it is now. `stage`: the last that a party has begun; empty: none
+struct VerticalJobChanged {
+  std::string state, reason, stage;
+  uint32_t approvals = 0;  // of its parties
+  friend bool operator==(const VerticalJobChanged&, const VerticalJobChanged&) = default;
+};
+
 // ---- Of a job's round, in the order of its states
 struct RoundOpened { RoundName round; };
 struct RoundCollecting { RoundName round; };
@@ -59,8 +66,8 @@ struct NodesChanged { uint32_t nodes; };         // so many talk to devices
 // clang-format on
 
 using What = std::variant<JobCreated, JobStateChanged, JobCompleted, JobFailed, ModelReleased, CanaryChanged,
-                          RoundOpened, RoundCollecting, RoundExtended, UpdatesAccepted, RoundFrozen, RoundFinalizing,
-                          FinalizeFailed, RoundFailed, RoundDone, ServerLeads, NodesChanged>;
+                          VerticalJobChanged, RoundOpened, RoundCollecting, RoundExtended, UpdatesAccepted, RoundFrozen,
+                          RoundFinalizing, FinalizeFailed, RoundFailed, RoundDone, ServerLeads, NodesChanged>;
 
 // Its name in the log and in the stream: "round_done".
 std::string_view kind(const What& what);

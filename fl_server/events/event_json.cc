@@ -28,6 +28,12 @@ struct Writer {
     out["state"] = to_string(of.state);
     out["heard"] = of.heard;
   }
+  void operator()(const event::VerticalJobChanged& of) const {
+    out["state"] = of.state;
+    out["approvals"] = of.approvals;
+    if (!of.reason.empty()) out["reason"] = of.reason;
+    if (!of.stage.empty()) out["stage"] = of.stage;
+  }
   void operator()(const event::RoundOpened& of) const { round(of.round); }
   void operator()(const event::RoundCollecting& of) const { round(of.round); }
   void operator()(const event::RoundExtended& of) const { round(of.round); }

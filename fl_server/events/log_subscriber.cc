@@ -27,6 +27,9 @@ struct LineWriter {
          {"state", to_string(of.state)},
          {"heard", of.heard}});
   }
+  void operator()(const event::VerticalJobChanged& of) const {
+    log(LogLevel::info, kind, {job, {"state", of.state}, {"reason", of.reason}, {"stage", of.stage}});
+  }
   void operator()(const event::RoundCollecting& of) const { begins(of.round); }
   void operator()(const event::RoundExtended& of) const { begins(of.round); }
   void operator()(const event::FinalizeFailed& of) const { log(LogLevel::error, kind, {job, {"reason", of.reason}}); }

@@ -247,6 +247,25 @@ class Admin:
         """What callers of this plane did, in order."""
         return self._connection.pages(target_of("audit", who=who, action=action), "records")
 
+    # ---- vertical jobs
+
+    def vertical_jobs(self) -> list[Json]:
+        """Jobs of the coordinator that the server is an operator of, by id."""
+        return self._connection.pages(target_of("vertical-jobs"), "vertical_jobs")
+
+    def vertical_job(self, vertical_job: str) -> Json:
+        """Parties, stages, bytes, and who learns what."""
+        return self._get("vertical-jobs/{}", vertical_job)
+
+    def pause_vertical_job(self, vertical_job: str) -> Json:
+        return self._post("vertical-jobs/{}:pause", vertical_job)
+
+    def resume_vertical_job(self, vertical_job: str) -> Json:
+        return self._post("vertical-jobs/{}:resume", vertical_job)
+
+    def cancel_vertical_job(self, vertical_job: str) -> Json:
+        return self._post("vertical-jobs/{}:cancel", vertical_job)
+
     def _get(self, path: str, *segments: object, **query: object) -> Json:
         answer: Json = self._connection.get_json(target_of(path, *segments, **query))
         return answer

@@ -27,7 +27,7 @@ class AdminAccess : public test::AdminServerTest {
 
 // A path of this pattern that names nothing that exists.
 std::string example_of(std::string_view pattern) {
-  return std::regex_replace(std::string(pattern), std::regex("\\{[a-z]+\\}"), "0000000000000000");
+  return std::regex_replace(std::string(pattern), std::regex("\\{[a-z_]+\\}"), "0000000000000000");
 }
 
 // Every role x every route: 403 where the golden table says no (authorization_matrix_test.cc holds the table

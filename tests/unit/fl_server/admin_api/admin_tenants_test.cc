@@ -60,6 +60,7 @@ class AdminTenants : public test::AdminServerTest {
     path = std::regex_replace(path, std::regex("\\{version\\}"), "0");
     path = std::regex_replace(path, std::regex("\\{digest\\}"), std::string(64, '0'));
     path = std::regex_replace(path, std::regex("\\{canary\\}"), std::string(32, '0'));
+    path = std::regex_replace(path, std::regex("\\{vertical_job\\}"), std::string(32, '0'));
     path = std::regex_replace(path, std::regex("\\{round\\}"), "1");
     return std::regex_replace(path, std::regex("\\{device\\}"), std::string(32, '0'));
   }

@@ -84,6 +84,8 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
     "selection": {"waiters_max": 14, "hold_ms_max": 15, "checkins_per_second_max": 16},
     "overload": {"queue_delay_ms": 20, "burst_ms": 21, "device_requests_per_second": 0.5, "device_requests_burst": 22,
                  "stranger_requests_per_second": 0, "stranger_requests_burst": 23, "callers_max": 24},
+    "vertical": {"address": "meeting.example", "port": 4711, "name": "meeting", "ca_file": "a", "certificate_file": "c",
+                 "key_file": "k", "tenant": "acme", "answer_ms_max": 100, "look_ms": 200},
     "tracing": {"otlp_url": "https://c.example/v1/traces", "ca_file": "ca", "token_file": "token"},
     "retention": {"models_kept": 31, "models_kept_every": 32, "superseded_ms_min": 60033, "accepted_ms": 60034,
                   "rounds_kept": 35, "rounds_ms_min": 60036, "uploads_ms": 3600037, "look_ms": 138,
@@ -114,6 +116,14 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.keys_dir, "k");
   EXPECT_EQ(config.blobs_dir, "b");
   EXPECT_EQ(config.authority_revocations_file, "r.list");
+  ASSERT_TRUE(config.vertical);
+  EXPECT_EQ(config.vertical->address, "meeting.example");
+  EXPECT_EQ(config.vertical->port, 4711);
+  EXPECT_EQ(config.vertical->name, "meeting");
+  EXPECT_EQ(config.vertical->certificate_file, "c");
+  EXPECT_EQ(config.vertical->tenant, "acme");
+  EXPECT_EQ(config.vertical->answer_max, Millis(100));
+  EXPECT_EQ(config.vertical->look_every, Millis(200));
   ASSERT_TRUE(config.serving);
   EXPECT_EQ(config.serving->listen.port, 8501);
   EXPECT_THAT(config.serving->jobs, ElementsAre("j7k2q"));
@@ -310,6 +320,21 @@ TEST(ServerConfig, ANodeThatServesNeedsToKnowWhat) {
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_FALSE(config.serves_devices());
   EXPECT_FALSE(config.may_lead());
+}
+
+TEST(ServerConfig, ACoordinatorOfVerticalJobsNeedsAnAddressAndFiles) {
+  EXPECT_THAT(pointers_of(problems_of(R"({"vertical": {}})")),
+              UnorderedElementsAre("/vertical/address", "/vertical/port", "/vertical/name", "/vertical/ca_file",
+                                   "/vertical/certificate_file", "/vertical/key_file"));
+  const auto broken = [](const std::string& more) {
+    return pointers_of(problems_of(R"({"vertical": {"name": "m", "ca_file": "a", "certificate_file": "c",
+                                       "key_file": "k", )" +
+                                   more + "}}"));
+  };
+  EXPECT_THAT(broken(R"("address": "", "port": 0)"), UnorderedElementsAre("/vertical/address", "/vertical/port"));
+  EXPECT_THAT(broken(R"("address": "a", "port": 1, "tenant": "*")"), ElementsAre("/vertical/tenant"));
+  EXPECT_THAT(broken(R"("address": "a", "port": 1, "answer_ms_max": 99)"), ElementsAre("/vertical/answer_ms_max"));
+  EXPECT_THAT(broken(R"("address": "a", "port": 1, "look_ms": 99)"), ElementsAre("/vertical/look_ms"));
 }
 
 TEST(ServerConfig, WithFiveMistakesReportsAllFive) {
