@@ -7,6 +7,7 @@
 
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
+#include "tools/cli/vertical_job_commands.h"
 #include "tools/vertical/coordinator.h"
 #include "tools/vertical/job_commands.h"
 #include "tools/vertical/manifest.h"
@@ -25,7 +26,8 @@ constexpr const char* kGroupExamples =
     "                        where parties meet who cannot reach each other\n"
     "  coterie vertical submit --config label.json\n"
     "                        a job for it; then approve, status, pause, resume,\n"
-    "                        cancel\n\n"
+    "                        cancel\n"
+    "  coterie vertical list                 all jobs, for a server's operator\n\n"
     "docs/VERTICAL.md says how it works and who learns what.";
 
 constexpr const char* kDemoExamples =
@@ -81,21 +83,25 @@ constexpr const char* kCoordinatorExamples =
     "coordinator.json:\n"
     "  {\"listen\": \"0.0.0.0:4711\", \"jobs\": \"jobs\",\n"
     "   \"tls\": {\"ca\": \"ca.pem\", \"certificate\": \"coordinator.pem\",\n"
-    "           \"key\": \"coordinator.key\"}}\n"
+    "           \"key\": \"coordinator.key\"},\n"
+    "   \"operators\": [\"fl-server\"]}\n"
     "It pairs the parties of a job that both have approved, and carries what they\n"
     "say without being able to read it. It knows its jobs when it starts again.\n\n"
     "Exit codes: 2 usage or bad settings, 1 or 4 failed, 130 ended by a signal.";
 
 constexpr const char* kJobExamples =
     "  coterie vertical submit --config label.json     either party, once\n"
-    "  coterie vertical approve --config label.json    each party, by its own key\n"
-    "  coterie vertical status --config label.json --json\n"
-    "  coterie vertical pause --config label.json\n"
-    "  coterie vertical resume --config label.json     by the party that paused it\n"
-    "  coterie vertical cancel --config label.json\n\n"
+    "  coterie vertical approve --config label.json    each party, by its own key\n\n"
     "The configuration is the one of `coterie vertical party`, with a coordinator.\n\n"
     "Exit codes: 0 done, 1 refused, 2 usage or bad data, 4 the coordinator cannot be\n"
     "reached or does not let us in, 5 it said nothing in time, 130 interrupted.";
+
+constexpr const char* kSharedNote =
+    "A party's pause and an operator's are two: each takes back its own. JOB is an id\n"
+    "of `coterie vertical list`: a job of the coordinator that the server operates.\n\n"
+    "Exit codes: 0 done, 1 refused, 2 usage or bad data, 4 the coordinator or the\n"
+    "server cannot be reached or does not let us in, 5 it said nothing in time, 130\n"
+    "interrupted.\n";
 
 void add_job_command(CLI::App& group, Invocation& invocation, JobCommand command, const char* name,
                      const char* description) {
@@ -106,6 +112,30 @@ void add_job_command(CLI::App& group, Invocation& invocation, JobCommand command
   added->add_flag("--json", *json, "the job as JSON");
   added->callback([&invocation, command, config, json] {
     invocation.run = [command, config, json] { return run_job_command(command, *config, *json); };
+  });
+}
+
+// What a party asks with its configuration, and a server's operator with the job's id.
+void add_shared_command(CLI::App& group, Invocation& invocation, JobCommand command, const std::string& name,
+                        const char* description) {
+  const std::string examples = "  coterie vertical " + name + " --config label.json     by a party, with its key\n" +
+                               "  coterie vertical " + name + " 4a81c02e5b7d4f60935ce1a2d8f7b614\n\n" + kSharedNote +
+                               "\n";
+  CLI::App* added = add_server_command(group, name, description, examples);
+  AdminCommand& admin = invocation.admin;
+  const auto config = std::make_shared<std::string>(), job = std::make_shared<std::string>();
+  const auto json = std::make_shared<bool>(false);
+  CLI::Option* const by_config = added->add_option("--config", *config, "the party's configuration")->type_name("FILE");
+  CLI::Option* const by_id = added->add_option("JOB", *job, "id of a job of the server's coordinator");
+  by_id->excludes(by_config);
+  added->add_flag("--json", *json, "the job as JSON");
+  added->callback([&invocation, &admin, command, name, config, job, json] {
+    if (config->empty() && job->empty()) throw CLI::RequiredError("--config FILE or JOB");
+    invocation.run = [&admin, command, name, config, job, json] {
+      if (job->empty()) return run_job_command(command, *config, *json);
+      if (*json) admin.output = "json";
+      return command == JobCommand::status ? show_vertical_job(admin, *job) : change_vertical_job(admin, *job, name);
+    };
   });
 }
 
@@ -235,10 +265,15 @@ void add_vertical(CLI::App& app, Invocation& invocation) {
       [&invocation, settings] { invocation.run = [settings] { return run_coordinator_command(*settings); }; });
   add_job_command(*group, invocation, JobCommand::submit, "submit", "give a coordinator a job's manifest");
   add_job_command(*group, invocation, JobCommand::approve, "approve", "agree to a job's manifest, signed");
-  add_job_command(*group, invocation, JobCommand::status, "status", "what a coordinator knows of a job");
-  add_job_command(*group, invocation, JobCommand::pause, "pause", "stop a job until this party resumes it");
-  add_job_command(*group, invocation, JobCommand::resume, "resume", "let a job go on that this party paused");
-  add_job_command(*group, invocation, JobCommand::cancel, "cancel", "end a job at its coordinator");
+  CLI::App* list = add_server_command(*group, "list", "jobs of a server's coordinator, for its operator",
+                                      "  coterie vertical list\n"
+                                      "  coterie vertical list --output json\n");
+  add_output_option(*list, invocation.admin);
+  list->callback([&invocation] { invocation.run = [&invocation] { return list_vertical_jobs(invocation.admin); }; });
+  add_shared_command(*group, invocation, JobCommand::status, "status", "what a coordinator knows of a job");
+  add_shared_command(*group, invocation, JobCommand::pause, "pause", "stop a job until whoever paused it resumes it");
+  add_shared_command(*group, invocation, JobCommand::resume, "resume", "take one's own pause of a job back");
+  add_shared_command(*group, invocation, JobCommand::cancel, "cancel", "end a job at its coordinator");
 }
 
 }  // namespace coterie

@@ -19,6 +19,9 @@ using Words = std::vector<std::string>;
 const Words kCommands[] = {{"demo"},
                            {"vertical", "demo"},
                            {"vertical", "party"},
+                           {"vertical", "list"},
+                           {"vertical", "status"},
+                           {"vertical", "cancel"},
                            {"job", "create"},
                            {"job", "list"},
                            {"job", "show"},
@@ -104,6 +107,20 @@ TEST(CommandLine, ShowsTheWholeTypeOfAnOption) {
   EXPECT_THAT(run, HasSubstr("--lie KIND:UPDATES"));
   for (const std::string& text : {demo, train, run}) EXPECT_THAT(text, testing::Not(HasSubstr(":one of")));
   EXPECT_THAT(error_of({"signing-key", "next", "--keys", "k", "--days", "3651"}), HasSubstr("from 1 to 3650"));
+}
+
+TEST(CommandLine, AsksForAVerticalJobAsAPartyOrAsAnOperator) {
+  for (const char* name : {"status", "pause", "resume", "cancel"}) {
+    for (const Words& who : {Words{"--config", "label.json"}, Words{"4a81c02e5b7d4f60935ce1a2d8f7b614"}}) {
+      Words words = {"vertical", name};
+      words.insert(words.end(), who.begin(), who.end());
+      Invocation invocation;
+      EXPECT_TRUE(parse_command_line(words, invocation).runs) << name;
+    }
+    EXPECT_THAT(error_of({"vertical", name}), HasSubstr("--config FILE or JOB"));
+    EXPECT_THAT(error_of({"vertical", name, "4a", "--config", "label.json"}), HasSubstr("excludes"));
+  }
+  EXPECT_THAT(error_of({"vertical", "approve", "4a"}), HasSubstr("4a")) << "nobody approves but a party";
 }
 
 TEST(CommandLine, ListsTheGroupsAndTheExitCodes) {
