@@ -10,8 +10,9 @@ import { Said } from "./parts";
 import { came_back, keep_place } from "./provider";
 import { Settings } from "./settings";
 import { shown } from "./text";
+import { VerticalJob, VerticalJobs } from "./vertical";
 
-const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["compare", "Compare", []], ["models", "Models", []], ["devices", "Devices", ["operator", "security_admin"]],
+const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["vertical", "Vertical jobs", []], ["compare", "Compare", []], ["models", "Models", []], ["devices", "Devices", ["operator", "security_admin"]],
   ["privacy", "Privacy", []], ["audit", "Audit", ["security_admin"]], ["tokens", "Tokens", ["operator", "security_admin"]], ["settings", "Settings", []]];
 
 function SignIn({ why, then }: { why: string; then: (session: Session) => void }) {
@@ -52,6 +53,7 @@ function Page({ session, page, id, parts }: { session: Session; page: string; id
   const has = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
   if (page === "jobs" && id) return <Job key={id} id={id} session={session} />;
   if (page === "jobs") return <Jobs />;
+  if (page === "vertical") return id ? <VerticalJob key={id} id={id} session={session} /> : <VerticalJobs />;
   if (page === "compare") return <Compare parts={parts} />;
   if (page === "models") return <Models id={id === "-" ? undefined : id} skip={Math.max(0, parseInt(parts[1] ?? "", 10) || 0)} session={session} />;
   if (page === "devices") return <Devices />;

@@ -11,6 +11,7 @@ import { request } from "node:https";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { open_provider } from "./oidc_provider.mjs";
+import { open_coordinator } from "./vertical_coordinator.mjs";
 
 const kWaitMs = 60_000; // for what a page shows; a build with sanitizers on a busy machine is slow
 // A job's name is a stranger's text: no markup, and its control characters are spelled out.
@@ -45,7 +46,8 @@ rmSync(join(data, "endpoints.json"), { force: true });
 const kConsole = "https://console.test", kRedirect = `${kConsole}/console/callback`;
 const tls = (name) => join(data, "tls", name);
 const provider = await open_provider({ key: readFileSync(tls("server-key.pem")), cert: readFileSync(tls("server.pem")), client_id: "console", redirect_uri: kRedirect });
-writeFileSync(join(work, "server.json"), JSON.stringify({ admin: { oidc: { issuer: `${provider.url}/fl`, audience: "coterie", jwks_url: `${provider.url}/keys`, ca_file: tls("ca.pem"),
+const coordinator = await open_coordinator({ coterie, tables: join(dirname(job_file), "vertical"), folder: join(work, "vertical") });
+writeFileSync(join(work, "server.json"), JSON.stringify({ vertical: coordinator.settings, admin: { oidc: { issuer: `${provider.url}/fl`, audience: "coterie", jwks_url: `${provider.url}/keys`, ca_file: tls("ca.pem"),
   role_map: { readers: "viewer" }, sign_in: { name: "Example <SSO>", client_id: "console", authorization_url: `${provider.url}/authorize`, token_url: `${provider.url}/token`, redirect_url: kRedirect } } } }));
 const server = spawn(join(programs, "fl_server"), ["--config", join(work, "server.json"), "--data-dir", data, "--device-address", "127.0.0.1", "--device-port", "0", "--admin-port", "0"],
   { stdio: ["ignore", "inherit", "pipe"] });
@@ -141,6 +143,41 @@ try {
     console.log(`${look}: ${(performance.now() - began).toFixed(0)} ms from the request that ends a canary to the page that says so`);
   };
 
+  // A coordinator's jobs: one is done, one waits for its parties, and one lacks an approval, which no button of the page gives.
+  const vertical = async () => {
+    const cell = (table, column) => texts(`[aria-label="${table}"] tbody td:nth-child(${column})`);
+    const [done, approved, created] = coordinator.jobs;
+    const open_job = async (id, state) => {
+      await page.goto(`${base}/#/vertical/${id}`);
+      await page.waitForFunction((text) => [...document.querySelectorAll("dd")].some((one) => one.textContent === text), {}, state);
+    };
+    await page.goto(`${base}/#/vertical`);
+    await page.waitForSelector("[aria-label='Jobs of the coordinator'] tbody tr:nth-child(3)");
+    const states = (await cell("Jobs of the coordinator", 3)).sort();
+    assert.deepEqual(states, ["approved", "created", "done"]);
+    assert.deepEqual((await cell("Jobs of the coordinator", 7)).sort(), ["none", "none", "prediction: all"]);
+    await examine("vertical-jobs");
+    await open_job(created, "created");
+    assert.deepEqual(await cell("Parties", 3), ["yes", "no"]);
+    assert.deepEqual(await texts("p.bar button"), ["Cancel"]);
+    await examine("vertical-job-that-lacks-an-approval");
+    await open_job(done, "done");
+    assert.deepEqual(await cell("Parties", 2), ["bank", "insurer"]);
+    assert.deepEqual(await cell("Stages by party", 1), ["matching", "matching", "training", "training", "prediction", "prediction"]);
+    assert.deepEqual(new Set(await cell("Stages by party", 5)), new Set(["all"]));
+    assert.deepEqual(await cell("Who learns what", 1), ["L1", "L11", "L10"]);
+    assert.deepEqual(await texts("p.bar button"), []);
+    assert.ok((await page.$$("figure svg rect")).length >= 6); // a bar for each stage of each party
+    await examine("vertical-job-that-is-done");
+    await open_job(approved, "approved");
+    const press = (name) => page.evaluate((text) => [...document.querySelectorAll("p.bar button")].find((one) => one.textContent === text).click(), name);
+    await press("Pause");
+    await page.waitForFunction(() => [...document.querySelectorAll("dd")].some((one) => one.textContent === "paused: operator_paused"));
+    assert.deepEqual(await texts("p.bar button"), ["Resume", "Cancel"]);
+    await press("Resume");
+    await page.waitForFunction(() => [...document.querySelectorAll("dd")].some((one) => one.textContent === "approved"));
+  };
+
   // At the provider and back: the page is where it was, the session is the provider's user's, and no script can have a token.
   const sign_in_at_provider = async () => {
     is_signed_out = false;
@@ -182,7 +219,7 @@ try {
     await sign_in(token);
     await headed("Overview");
     is_signed_out = false;
-    assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Compare", "Models", "Devices", "Privacy", "Audit", "Tokens", "Settings"]);
+    assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Vertical jobs", "Compare", "Models", "Devices", "Privacy", "Audit", "Tokens", "Settings"]);
     assert.deepEqual(await texts("nav [aria-current=page]"), ["Overview"]);
     await examine("overview");
     for (const title of ["Models", "Devices", "Privacy", "Audit", "Tokens", "Settings", "Jobs"]) {
@@ -213,6 +250,7 @@ try {
     await page.waitForFunction(() => document.querySelectorAll("[aria-label=Models] tbody tr").length === 3);
     assert.deepEqual(await texts("[aria-label=Models] td:nth-child(2)"), ["round 2, attempt 1", "round 1, attempt 1", "the upload"]);
     await examine("models-of-a-job");
+    await vertical();
     await canary(over.split("/").at(-1));
     await compare(base, [over, waits].map((link) => link.split("/").at(-1)));
     await sign_out();
@@ -226,6 +264,7 @@ try {
 } finally {
   await browser?.close();
   provider.close();
+  coordinator.close();
   server.removeAllListeners("exit");
   if (server.exitCode === null) await new Promise((ended) => { server.once("exit", ended); server.kill("SIGTERM"); });
   rmSync(work, { recursive: true, force: true });

@@ -38,6 +38,15 @@ assert.deepEqual(changed(canaries, ["j"], event({ canary: "c2" })).map((one) => 
 assert.deepEqual([job_of(event({})), job_of("null"), job_of("{")], ["j", "", ""]);
 for (const data of ["", "null", "[]", "{", event({ job: "other" }), event({ canary: 1 })]) assert.equal(changed(canaries, ["j"], data), canaries);
 
+// ---- Stages of vertical jobs
+const { bars, stage_now } = await load("vertical_stages.ts");
+const stage = (name, role, begun, heard, more) => ({ stage: name, role, begun: `2026-01-01T00:00:${begun}Z`, heard: `2026-01-01T00:00:${heard}Z`, over: false, sent_bytes: 9, ...more });
+const both = [stage("matching", "label", "05", "07.5", { over: true }), stage("training", "feature", "08", "18", { units: 2, units_all: 4, seconds_left: 10 })];
+assert.deepEqual(bars(both), [{ stage: "matching", role: "label", from: 0, to: 2.5, left: 0, done: "all", is_over: true, bytes: 9 },
+  { stage: "training", role: "feature", from: 3, to: 13, left: 10, done: "2 of 4", is_over: false, bytes: 9 }]);
+assert.deepEqual([stage_now(both), stage_now(both.slice(0, 1)), stage_now([stage("matching", "label", "05", "05")]), stage_now([])], ["training: 2 of 4", "matching: all", "matching: begun", "none"]);
+assert.deepEqual(bars([stage("matching", "label", "09", "05"), stage("training", "label", "xx", "05")]), []); // times that are none draw nothing
+
 // ---- Runs
 const { address, differing, kResults, kRunsMax, leaves, values_of, view_of } = await load("runs.ts");
 assert.deepEqual([...leaves({ a: { b: 1, c: [1, 2] }, d: "x" })], [["a.b", 1], ["a.c", "[1,2]"], ["d", "x"]]);
