@@ -16,7 +16,8 @@
   X(kScaffold)            \
   X(kFedExp)              \
   X(kQffl)                \
-  X(kMimeLite)
+  X(kMimeLite)            \
+  X(kAfl)
 
 namespace coterie {
 namespace strategy {

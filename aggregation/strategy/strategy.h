@@ -10,6 +10,7 @@
 #include <span>
 
 #include "proto/messages/drift_correction.h"
+#include "proto/messages/fair_weight.h"
 #include "proto/messages/update_scalars.h"
 
 namespace coterie {
@@ -25,6 +26,9 @@ inline constexpr SettingRange kFromZero{[](float value) { return std::isfinite(v
                                         "must be finite and >= 0"};
 inline constexpr SettingRange kFromZeroBelowOne{[](float value) { return value >= 0 && value < 1; },
                                                 "must be in [0, 1)"};
+
+inline constexpr SettingRange kLossBound{[](float value) { return value > 0 && value <= kFairLossMax; },
+                                         "must be in (0, 1e6]"};
 
 struct StrategySetting {
   const char* name;     // its key in a job's `strategy`
@@ -48,10 +52,13 @@ struct StrategyTile {
 
 // What is known of a round's mean before the first tile.
 struct StrategyRound {
-  std::span<const double> scalars;  // means of what devices tell, in the order of StrategyRule::scalars: lies may
-                                    // make them anything that is finite
-  double squared_norm = 0;          // of the mean's parameters
-  std::span<const float> settings;  // as in a tile
+  std::span<const double> scalars;    // means of what devices tell, in the order of StrategyRule::scalars: lies may
+                                      // make them anything that is finite
+  double squared_norm = 0;            // of the mean's parameters
+  std::span<const float> settings;    // as in a tile
+  double weight = 0;                  // of all updates together
+  uint64_t rounds = 0;                // before this one
+  std::span<const float> state = {};  // of a rule with round_values, as it was before the round
 };
 
 struct StrategyRule {
@@ -82,12 +89,23 @@ struct StrategyRule {
   // none.
   void (*apply_control)(const StrategyTile& tile) = nullptr;
   // What devices tell beside their updates. With squared_norm the settings have `norm_max`, with fair_step `q` and
-  // `loss_max` (scheduler/job/scalar_rules.h).
+  // `loss_max`; group_member and group_loss are one for each of `groups`, with `loss_max`
+  // (scheduler/job/scalar_rules.h).
   std::span<const ScalarKind> scalars = {};
   // Whether all devices have to weigh alike though they keep no state.
   bool counts_alike = false;
   // Pure: what all tiles of a round have as their factor. Null: 1.
   float (*step_factor)(const StrategyRound& round) = nullptr;
+  // Where a rule's state is not of the model's values: how many its one state vector has instead. The devices of a
+  // round are handed it (Plan::control); state_start says what it is before the first.
+  size_t (*round_values)(std::span<const float> settings) = nullptr;
+  // Pure: moves that vector once a round, behind step_factor.
+  void (*move_state)(const StrategyRound& round, std::span<float> state) = nullptr;
 };
+
+// Whether the devices of a round are handed a vector of the server's.
+inline bool hands_out_state(const StrategyRule& rule) {
+  return has_control(rule.correction) || rule.round_values != nullptr;
+}
 
 }  // namespace coterie

@@ -12,6 +12,7 @@
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/model_download.h"
 #include "device_sdk/agent/own_training.h"
+#include "device_sdk/agent/told_scalars.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/agent/update_layout.h"
 #include "device_sdk/client/met_gate.h"
@@ -19,6 +20,7 @@
 #include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/lora.h"
 #include "proto/codec/codec.h"
+#include "proto/messages/group_weights.h"
 #include "secure/crypto/digest.h"
 #include "secure/crypto/self_test.h"
 #include "secure/identity/key_file.h"
@@ -58,6 +60,10 @@ Result<std::unique_ptr<Agent>> Agent::open(const AgentSettings& settings, Transp
                                            ExampleSource& examples) {
   COT_TRY(validate(settings.policy.privacy));
   COT_TRY(validate(settings.policy.required));
+  if (settings.group > kGroupsMax) {
+    return Error(ErrorCode::invalid_argument, "group must be at most " + std::to_string(kGroupsMax) +
+                                                  ", or 0 for none, not " + std::to_string(settings.group));
+  }
   COT_TRY(crypto_self_test());
   // Before anything is read: two clients on one directory would each answer a session, in different words.
   COT_ASSIGN(os::File lock, lock_directory(settings.state_dir));
@@ -267,8 +273,10 @@ Result<ParticipantEvent> Agent::perform(const DoEnroll&) {
 }
 
 Result<ParticipantEvent> Agent::perform(const DoCheckIn& action) {
+  // A plan with groups is nothing for who is in none: so it is not drawn for one.
+  const PlanFeatures features = settings_.features & ~(settings_.group == 0 ? plan_feature::kGroups : 0);
   const CheckinRequest request{action.population, settings_.sdk_version, static_cast<uint32_t>(action.hold.count()),
-                               action.refusal,    action.held,           settings_.features};
+                               action.refusal,    action.held,           features};
   return ParticipantEvent(CheckInAnswered{api_.check_in(machine_.state().device, request)});
 }
 
@@ -327,8 +335,9 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
   COT_ASSIGN(std::vector<float> own, own_before(action, layout, state, is_own));
   std::vector<float> control;
   if (const std::optional<Digest>& named = action.plan.control) {
-    COT_ASSIGN(control, read_control(control_path(*named), *named, layout.count()));
+    COT_ASSIGN(control, read_control(control_path(*named), *named, handed_value_count(action.plan.update)));
   }
+  COT_TRY(check_device(action.plan.update, {settings_.group, control}));
   std::optional<OwnTraining> first;
   if (is_own) {
     COT_ASSIGN(first, own_training(model, layout, settings, seed, own));
@@ -407,7 +416,8 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   }
   Result<TrainedUpdate> update =
       make_update(*training_->layout, trainer, examples_.size(), action.plan.training, action.plan.update,
-                  {action.assignment.model, training_->seed, training_->control, training_->state, given_.facts.get()});
+                  {action.assignment.model, training_->seed, training_->control, training_->state, given_.facts.get(),
+                   settings_.group});
   if (!update) return ended(update.error());
   update->header.round = action.assignment.round;
   update->header.model = action.assignment.model;

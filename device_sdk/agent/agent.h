@@ -64,6 +64,8 @@ struct AgentSettings {
   // What the device is like now: asked before each step, and between two steps of training. Empty: nobody knows.
   std::function<DeviceConditions()> conditions;
   PlanFeatures features = kKnownFeatures;  // what it says that it knows of plans; less only in tests
+  uint32_t group = 0;  // that this device is in, from 1 to kGroupsMax (proto/messages/group_weights.h); 0: in none, and
+                       // it says that it does not know plans with groups
   // For secure aggregation: the Ed25519 key of an authority whose certificates other devices must have
   // (secure/identity/device_certificate.h), and the certificate of this one, without which, or when it has ended, it
   // refuses plans of level active and above. Without an authority nobody must have one, and whoever can enroll devices
@@ -100,10 +102,10 @@ struct AgentProgress {
 
 class Agent {
  public:
-  // `transport` and `examples` outlive the agent. invalid_argument if the policy is out of range, or
-  // authority and certificate are not what they must be (certificate_store.h); conflict if the directory was enrolled
-  // with another key than settings.signer, or if
-  // another agent uses the directory; data_loss if its state is damaged.
+  // `transport` and `examples` outlive the agent. invalid_argument if the policy is out of range, or authority and
+  // certificate are not what they must be (certificate_store.h), or there is no such group; conflict if the directory
+  // was enrolled with another key than settings.signer, or if another agent uses the directory; data_loss if its state
+  // is damaged.
   static Result<std::unique_ptr<Agent>> open(const AgentSettings& settings, Transport& transport,
                                              ExampleSource& examples);
 

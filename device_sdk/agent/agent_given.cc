@@ -4,6 +4,7 @@
 #include "base/os/clock.h"
 #include "device_sdk/agent/agent.h"
 #include "device_sdk/agent/given_pass.h"
+#include "device_sdk/agent/told_scalars.h"
 
 namespace coterie {
 
@@ -11,6 +12,7 @@ namespace coterie {
 Result<std::optional<ParticipantEvent>> Agent::look_at_given(const DoTrain& action) {
   const auto ended = [](Status outcome) { return std::optional<ParticipantEvent>(TrainingEnded{std::move(outcome)}); };
   if (given_.pass == nullptr) {
+    if (const Status good = check_device(action.plan.update, {settings_.group}); !good) return ended(good);
     Result<GivenModel> given = load_given(action);
     if (!given) return ended(given.error());
     COT_ASSIGN(const uint64_t seed, seed_of(action.assignment));

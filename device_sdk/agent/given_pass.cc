@@ -7,6 +7,7 @@
 #include "device_sdk/agent/update_layout.h"
 #include "device_sdk/runtime/program.h"
 #include "device_sdk/runtime/step_runner.h"
+#include "proto/messages/group_weights.h"
 #include "proto/messages/model_clusters.h"
 
 namespace coterie {
@@ -35,7 +36,9 @@ class GradientSum final : public StepRunner {
   double examples_ = 0;
 };
 
-bool asks_loss(const Plan& plan) { return plan.update.fair.is_on() || cluster_count(plan.training) > 1; }
+bool asks_loss(const Plan& plan) {
+  return plan.update.fair.is_on() || cluster_count(plan.training) > 1 || group_count(plan.update) > 0;
+}
 
 // One epoch of steps, each of which has its gradient in a region of its own: a norm that no gradient reaches clips
 // nothing.

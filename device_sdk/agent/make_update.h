@@ -28,9 +28,10 @@ struct TrainedUpdate {
 struct TrainingOrigin {
   Digest model;
   uint64_t seed = 0;
-  std::span<const float> control = {};  // the server's, of a plan with a control part; empty: zeros
+  std::span<const float> control = {};  // the server's, of a plan that names one; empty: as in the first round
   std::span<const float> state = {};    // the device's, of a plan with error feedback; empty: zeros
   const GivenFacts* given = nullptr;    // of a plan that asks for them (given_pass.h)
+  uint32_t group = 0;                   // that the device is in, from 1; 0: in none
 };
 
 // trained - given, of the layout's values, scaled as `training` says (normalised_steps.h) and limited as `rules` say;
@@ -38,7 +39,8 @@ struct TrainingOrigin {
 // A plan with clusters has that in the slot of the one that was trained, and 0 in all others.
 // With error feedback what earlier updates have not had room for is added before, and what this one has no room for
 // (values that are not sent, what rounding leaves, what is beyond the bound of a value) is its residual. `examples`:
-// the device has so many; they are its weight. Errors: those of limit_update (encode_update.h).
+// the device has so many; they are its weight. Errors: those of limit_update (encode_update.h) and of tell_scalars
+// (told_scalars.h).
 Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& trainer, uint64_t examples,
                                   const TrainingSettings& training, const UpdateRules& rules,
                                   const TrainingOrigin& origin);

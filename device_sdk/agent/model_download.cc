@@ -89,7 +89,7 @@ Result<std::vector<float>> read_control(const std::string& path, const Digest& c
   }
   COT_ASSIGN(const auto state, decode_optimizer_state(file));
   if (state.header.vectors != 1 || state.header.value_count != values) {
-    return Error(ErrorCode::data_loss, "control: is not one vector of the model's values");
+    return Error(ErrorCode::data_loss, "control: is not one vector of as many values as the plan asks for");
   }
   const auto numbers = payload_as<float>(state.payload);
   if (!std::ranges::all_of(numbers, [](float value) { return std::isfinite(value); })) {

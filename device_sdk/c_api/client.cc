@@ -55,6 +55,7 @@ AgentSettings settings_of(const coterie_options& options) {
   settings.sdk_version = kSdkVersion;
   if (options.use_p256 != 0) settings.key_algorithm = KeyAlgorithm::p256;
   settings.seed = options.seed;
+  settings.group = static_cast<uint32_t>(std::min<uint64_t>(options.group, UINT32_MAX));
   if (options.train_ms_max > 0) settings.train_slice = Millis(options.train_ms_max);
   if (options.checkin_ms_max > 0) {
     settings.policy.checkin_hold = Millis(std::min(options.checkin_ms_max, limits::kWaitMsMax));

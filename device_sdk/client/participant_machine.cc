@@ -9,6 +9,7 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 #include "proto/codec/update/update_decoder.h"
+#include "proto/messages/group_weights.h"
 #include "secure/crypto/digest.h"
 #include "secure/dp/distributed/device_noise.h"
 #include "secure/identity/manifest.h"
@@ -99,7 +100,7 @@ ParticipantAction ParticipantMachine::next(WallTime now) const {
       return DoFetchModel{state_.assignment->model,
                           state_.assignment->model_bytes,
                           plan_->control,
-                          plan_->update.control_value_count,
+                          handed_value_count(plan_->update),
                           plan_->job,
                           plan_->download};
     case ParticipantPhase::training: return DoTrain{*state_.assignment, *plan_, state_to_train_from(*plan_, state_)};
@@ -363,7 +364,7 @@ Status ParticipantMachine::judge(const Plan& plan) {
 // Before anything is fetched for it: a model without the bytes to send what it becomes is worth nothing to anybody.
 Status ParticipantMachine::check_means(const Plan& plan) const {
   COT_TRY(check_conditions(combined(policy_.required, plan.device_requirements), conditions_));
-  const uint64_t control_bytes = plan.control ? plan.update.control_value_count * sizeof(float) : 0;
+  const uint64_t control_bytes = plan.control ? handed_value_count(plan.update) * sizeof(float) : 0;
   const uint64_t model_bytes = plan.analytics ? evaluated_bytes(*plan.analytics) : state_.assignment->model_bytes;
   const uint64_t upload_bytes = update_decoder(plan.update.encoding).payload_bytes_max(plan.update);
   return check_left(left_, {.upload_bytes = upload_bytes, .download_bytes = model_bytes + control_bytes});

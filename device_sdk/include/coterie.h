@@ -328,6 +328,8 @@ typedef struct coterie_options {
    * state directory that another key was enrolled with is a CONFLICT. */
   const coterie_signer* signer;
   const coterie_requirements* requirements; /* NULL: none, and no limits */
+  uint64_t group; /* that this device is in, 1 to 8, for jobs that serve the worst served group best
+                     (strategy afl); 0: in none, and it takes no part in such jobs */
 } coterie_options;
 
 #define COTERIE_AUTHORITY_KEY_BYTES 32

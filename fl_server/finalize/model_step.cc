@@ -71,6 +71,7 @@ Status ModelStep::begin_round(const MeanSource& mean) {
     scalars[i] *= static_cast<double>(rules[i].bound) / static_cast<double>(plan_.update.fixed_point.value_abs_max);
   }
   round.scalars = scalars;
+  round.weight = static_cast<double>(mean.totals().weight);
   for (const ValueRange& range : parameters_) {
     for (uint64_t at = 0; at < range.count; at += RoundSum::kTileValues) {
       const uint64_t count = std::min(RoundSum::kTileValues, range.count - at);

@@ -14,12 +14,14 @@ Error does_not_fit(const std::string& what) { return Error(ErrorCode::data_loss,
 }  // namespace
 
 StrategyState::StrategyState(const StrategySettings& settings, uint64_t value_count)
-    : settings_(settings), value_count_(value_count) {
-  const StrategyRule& rule = *settings.rule;
-  for (size_t i = 0; i < rule.state_vectors; ++i) {
-    const float start = rule.state_start == nullptr ? 0 : rule.state_start(i, settings.values);
-    vectors_.emplace_back(value_count, start);
-  }
+    : settings_(settings),
+      value_count_(settings.rule->round_values ? settings.rule->round_values(settings.values) : value_count) {
+  for (size_t i = 0; i < settings.rule->state_vectors; ++i) vectors_.emplace_back(value_count_, start_of(i));
+}
+
+float StrategyState::start_of(size_t vector) const {
+  const StrategyRule& rule = *settings_.rule;
+  return rule.state_start == nullptr ? 0 : rule.state_start(vector, settings_.values);
 }
 
 Result<StrategyState> StrategyState::open(BlobStore& blobs, const std::optional<Digest>& before,
@@ -28,7 +30,7 @@ Result<StrategyState> StrategyState::open(BlobStore& blobs, const std::optional<
   if (state.vectors_.empty() || !before) return state;
   COT_ASSIGN(FrameStream stored, FrameStream::open(blobs, *before, FrameKind::optimizer_state));
   COT_ASSIGN(const OptimizerStateHeader header, decode_optimizer_state_head(stored.prelude(), stored.header()));
-  if (header.value_count != value_count) return does_not_fit("the optimizer's state is of another model");
+  if (header.value_count != state.value_count_) return does_not_fit("the optimizer's state is of another model");
   // A job keeps its strategy, so that only a damaged database can name the state of another.
   if (header.strategy != settings.rule->stored_as || header.vectors != settings.rule->state_vectors) {
     return does_not_fit(std::string("the optimizer's state is not of ") + settings.rule->name);
@@ -40,24 +42,32 @@ Result<StrategyState> StrategyState::open(BlobStore& blobs, const std::optional<
 }
 
 void StrategyState::begin_round(StrategyRound round) {
-  COT_ASSERT(needs_round() && round.scalars.size() == settings_.rule->scalars.size());
+  const StrategyRule& rule = *settings_.rule;
+  COT_ASSERT(needs_round() && round.scalars.size() >= rule.scalars.size());
   round.settings = settings_.values;
-  factor_ = settings_.rule->step_factor(round);
+  round.rounds = step_;
+  if (rule.round_values != nullptr) round.state = vectors_.front();
+  factor_ = rule.step_factor(round);
+  if (rule.move_state == nullptr) return;
+  std::vector<float> moved = vectors_.front();
+  rule.move_state(round, moved);
+  vectors_.front() = std::move(moved);
 }
 
 void StrategyState::apply(uint64_t offset, uint64_t updates, std::span<const float> mean, std::span<float> weights) {
-  COT_ASSERT(mean.size() == weights.size() && offset + mean.size() <= value_count_);
+  COT_ASSERT(mean.size() == weights.size());
   const auto state = vectors_at(offset, mean.size());
+  const bool is_of_values = settings_.rule->round_values == nullptr;
   settings_.rule->apply({.mean = mean,
                          .settings = settings_.values,
-                         .state = std::span(state).first(vectors_.size()),
+                         .state = std::span(state).first(is_of_values ? vectors_.size() : 0),
                          .weights = weights,
                          .updates = updates,
                          .factor = factor_});
 }
 
 void StrategyState::apply_control(uint64_t offset, uint64_t updates, std::span<const float> mean) {
-  COT_ASSERT(settings_.rule->apply_control != nullptr && offset + mean.size() <= value_count_);
+  COT_ASSERT(settings_.rule->apply_control != nullptr);
   const auto state = vectors_at(offset, mean.size());
   settings_.rule->apply_control({.mean = mean,
                                  .settings = settings_.values,
@@ -68,6 +78,8 @@ void StrategyState::apply_control(uint64_t offset, uint64_t updates, std::span<c
 
 std::array<std::span<float>, kStateVectorsMax> StrategyState::vectors_at(uint64_t offset, uint64_t count) {
   std::array<std::span<float>, kStateVectorsMax> pieces;
+  if (settings_.rule->round_values != nullptr) return pieces;
+  COT_ASSERT(offset + count <= value_count_);
   for (size_t i = 0; i < vectors_.size(); ++i) pieces[i] = std::span(vectors_[i]).subspan(offset, count);
   return pieces;
 }

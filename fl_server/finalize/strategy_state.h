@@ -21,9 +21,9 @@ class StrategyState {
   static Result<StrategyState> open(BlobStore& blobs, const std::optional<Digest>& before,
                                     const StrategySettings& settings, uint64_t value_count);
 
-  // Whether begin_round has to be told what is known of the mean.
+  // Whether begin_round has to be told what is known of the mean, but for what the strategy itself carries.
   bool needs_round() const { return settings_.rule->step_factor != nullptr; }
-  // In front of the first tile. `round` has the scalars of the rule; its settings are set here.
+  // In front of the first tile. `round` has the scalars of the rule; its settings, rounds and state are set here.
   void begin_round(StrategyRound round);
 
   // Moves weights offset, offset + 1, ... of the model by the mean of so many updates.
@@ -39,11 +39,12 @@ class StrategyState {
  private:
   std::array<std::span<float>, kStateVectorsMax> vectors_at(uint64_t offset, uint64_t count);
   StrategyState(const StrategySettings& settings, uint64_t value_count);
+  float start_of(size_t vector) const;
 
   const StrategySettings& settings_;
-  uint64_t value_count_;
-  uint64_t step_ = 0;  // rounds seen
-  float factor_ = 1;   // of this round
+  uint64_t value_count_;  // of each vector
+  uint64_t step_ = 0;     // rounds seen
+  float factor_ = 1;      // of this round
   std::vector<std::vector<float>> vectors_;
 };
 

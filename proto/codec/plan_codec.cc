@@ -155,7 +155,7 @@ Status parse(const wire::Scalars& told, Plan& into) {
     return flat::out_of_range("loss", "must be 0 beside scalars, which say it");
   }
   if (told.scalars()->size() < 1 || told.scalars()->size() > kScalarsMax) {
-    return flat::out_of_range("scalars", "must have 1 to 8 entries");
+    return flat::out_of_range("scalars", "must have 1 to " + std::to_string(kScalarsMax) + " entries");
   }
   into.training.loss = static_cast<Loss>(told.loss());
   for (const wire::Scalar* scalar : *told.scalars()) {

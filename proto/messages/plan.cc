@@ -6,6 +6,7 @@
 #include <string>
 
 #include "proto/messages/analytics_lanes.h"
+#include "proto/messages/group_weights.h"
 #include "proto/messages/model_clusters.h"
 #include "proto/messages/quantized_lanes.h"
 #include "proto/messages/state_kind.h"
@@ -155,7 +156,8 @@ Status validate_control(const Plan& plan) {
   const std::string name(to_string(plan.training.correction.kind));
   if (!has_control(plan.training.correction.kind)) {
     if (update.control_value_count != 0) return bad("control_value_count must be 0: there is no such correction");
-    return plan.control ? bad("control must be absent: there is no such correction") : Status();
+    const bool may_be_there = group_count(update) > 0;  // of groups it has the weights
+    return plan.control && !may_be_there ? bad("control must be absent: there is no such correction") : Status();
   }
   if (update.control_value_count == 0 || update.vector_value_count() != 2 * update.control_value_count) {
     return bad("control_value_count must be half of value_count, scalars aside, with " + name);
@@ -189,6 +191,28 @@ Status validate_clusters(const Plan& plan) {
   return are_slots ? Status() : bad("value_count and whole_value_count must be so many values for each cluster");
 }
 
+// First whether the device is in each group, then what it loses in each.
+Status validate_groups(const Plan& plan) {
+  const std::vector<ScalarRule>& scalars = plan.update.scalars;
+  const auto count = static_cast<uint64_t>(std::ranges::count(scalars, ScalarKind::group_member, &ScalarRule::kind));
+  if (count == 0 && std::ranges::find(scalars, ScalarKind::group_loss, &ScalarRule::kind) == scalars.end()) return {};
+  const std::string groups = "[" + std::to_string(kGroupsMin) + ", " + std::to_string(kGroupsMax) + "]";
+  if (count < kGroupsMin || count > kGroupsMax || scalars.size() != 2 * count) {
+    return bad("scalars must be a group_member and a group_loss for each of " + groups + " groups, and no others");
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const ScalarRule &member = scalars[i], &loss = scalars[count + i];
+    if (member != ScalarRule{ScalarKind::group_member, 1})
+      return bad("the first half must be group_member, of bound 1");
+    if (loss != ScalarRule{ScalarKind::group_loss, scalars[count].bound}) {
+      return bad("the second half must be group_loss, of one bound");
+    }
+  }
+  if (scalars.back().bound > kFairLossMax) return bad("the bound of group_loss must be in (0, 1e6]");
+  if (plan.training.correction != DriftCorrection{}) return bad("correction must be absent with groups");
+  return plan.training.personal ? bad("personal must be absent with groups") : Status();
+}
+
 // Scalars are told as they are: what rounds, noises or delays an update would make other numbers of them.
 Status validate_scalars(const Plan& plan) {
   const UpdateRules& update = plan.update;
@@ -203,7 +227,7 @@ Status validate_scalars(const Plan& plan) {
       return bad("a scalar's bound must be in (0, 1e12]");
     }
     for (size_t j = 0; j < i; ++j) {
-      const bool may_repeat = scalar.kind == ScalarKind::cluster_member;
+      const bool may_repeat = scalar.kind != ScalarKind::squared_norm && scalar.kind != ScalarKind::fair_step;
       if (update.scalars[j].kind == scalar.kind && !may_repeat) return bad("scalars must be of different kinds");
     }
     has_fair_step = has_fair_step || scalar.kind == ScalarKind::fair_step;
@@ -212,6 +236,7 @@ Status validate_scalars(const Plan& plan) {
     return bad("fair weights must have a q in [0, 10] and a loss_max in [0, 1e6]");
   }
   COT_TRY(validate_clusters(plan));
+  COT_TRY(validate_groups(plan));
   if (has_fair_step != fair.is_on() || (!fair.is_on() && fair.q != 0)) {
     return bad("fair weights and the scalar fair_step must be there together");
   }

@@ -1,5 +1,6 @@
 #include "proto/messages/plan_features.h"
 
+#include "proto/messages/group_weights.h"
 #include "proto/messages/model_clusters.h"
 #include "proto/messages/plan.h"
 
@@ -18,6 +19,7 @@ PlanFeatures features_of(const Plan& plan) {
   if (correction == CorrectionKind::mime_lite) features |= plan_feature::kMimeLite;
   if (plan.training.personal) features |= plan_feature::kPersonal;
   if (cluster_count(plan.training) > 1) features |= plan_feature::kClusters;
+  if (group_count(plan.update) > 0) features |= plan_feature::kGroups;
   return features;
 }
 

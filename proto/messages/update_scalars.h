@@ -9,15 +9,19 @@
 namespace coterie {
 
 enum class ScalarKind : uint8_t {
-  squared_norm = 1,   // of the parameters' part of what the device sends, as it is clipped
-  fair_step = 2,      // q-FFL's h of the device (device_sdk/agent/told_scalars.h)
-  cluster_member = 3  // 1 for the cluster that was trained, 0 for the others: one each, in their order
+  squared_norm = 1,    // of the parameters' part of what the device sends, as it is clipped
+  fair_step = 2,       // q-FFL's h of the device (device_sdk/agent/told_scalars.h)
+  cluster_member = 3,  // 1 for the cluster that was trained, 0 for the others: one each, in their order
+  group_member = 4,    // 1 for the group that the device is in, 0 for the others: likewise (group_weights.h)
+  group_loss = 5       // what the given model loses on the device's examples for its group, 0 for the others: likewise
 };
 inline std::string_view to_string(ScalarKind kind) {
   switch (kind) {
     case ScalarKind::squared_norm: return "squared_norm";
     case ScalarKind::fair_step: return "fair_step";
     case ScalarKind::cluster_member: return "cluster_member";
+    case ScalarKind::group_member: return "group_member";
+    case ScalarKind::group_loss: return "group_loss";
   }
   return "unknown";
 }
@@ -34,7 +38,7 @@ struct ScalarRule {
   friend bool operator==(const ScalarRule&, const ScalarRule&) = default;
 };
 
-inline constexpr size_t kScalarsMax = 8;
+inline constexpr size_t kScalarsMax = 16;
 inline constexpr float kScalarBoundMax = 1e12f;
 
 }  // namespace coterie

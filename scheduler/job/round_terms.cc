@@ -47,7 +47,7 @@ RoundTerms terms_of(const HorizontalSettings& settings, const RoundFacts& facts)
           .weight_max = weight_max_of(settings, facts),
           .ledger = facts.ledger,
           .clip_norm = clip_norm_of(settings, facts.clip_norm),
-          .control = has_control(settings.strategy.rule->correction) ? facts.state : std::nullopt,
+          .control = hands_out_state(*settings.strategy.rule) ? facts.state : std::nullopt,
           .deltas = settings.download.is_on() ? facts.deltas : std::vector<DeltaFile>(),
           .proximal_mu = proximal_mu_of(settings, facts.proximal_mu)};
 }

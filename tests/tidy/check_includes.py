@@ -43,7 +43,7 @@ BUDGETS_KIB = {
     "fl_server/device_api/": 302,
     "fl_server/admin_api/": 290,
     "tools/": 60,
-    "tools/cli/": 242,
+    "tools/cli/": 243,
     "tools/demo/": 234,
     "tools/job_plan/": 114,
     "tools/simulate/": 142,

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "proto/codec/limits.h"
+#include "proto/messages/group_weights.h"
 #include "secure/identity/device_certificate.h"
 #include "tools/attack/lying_device.h"
 #include "tools/cli/arguments.h"
@@ -276,6 +277,10 @@ void add_run(CLI::App& device, Invocation& invocation) {
   run->add_option("--seed", options->seed,
                   "of shuffling and jitter, for tests: the same for each training of a model (default: random)")
       ->check(between<uint64_t>(0, UINT64_MAX));
+  run->add_option("--group", options->group,
+                  "that this device is in, from 1 on, for jobs that serve the worst served group best (strategy afl); "
+                  "without it the device takes no part in them")
+      ->check(between<uint32_t>(1, kGroupsMax));
   run->add_flag("--p256", options->use_p256,
                 "a new identity uses ECDSA P-256, as secure elements do, instead of Ed25519");
   add_hex(*run, "--authority-key", options->authority_key, kAuthorityKeyBytes, kAuthorityKeyBytes,

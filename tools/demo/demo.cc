@@ -160,7 +160,8 @@ Status Demo::start_devices() {
                                    .dropout = options_.dropout,
                                    .liars = options_.attack.liars_of(options_.devices),
                                    .lie = to_string(Lie{options_.attack.kind, options_.goal_count()}),
-                                   .policy = device_policy(options_)},
+                                   .policy = device_policy(options_),
+                                   .groups = groups_of(options_)},
                  folder_);
   progress_.show("starting " + counted(options_.devices, "device"));
   COT_TRY(fleet_->start());

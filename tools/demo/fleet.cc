@@ -33,6 +33,9 @@ Result<Child> Fleet::start_device(uint32_t device) const {
                                       "--seed",
                                       std::to_string(device_seed(settings_.seed, device))};
   command.insert(command.end(), settings_.policy.begin(), settings_.policy.end());
+  if (settings_.groups > 0) {
+    command.insert(command.end(), {"--group", std::to_string((device - 1) % settings_.groups + 1)});
+  }
   if (device <= settings_.liars) command.insert(command.end(), {"--lie", settings_.lie});
   return Child::start({.name = "device " + std::to_string(device),
                        .command = std::move(command),

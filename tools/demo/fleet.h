@@ -28,6 +28,7 @@ struct DemoFleetSettings {
   uint32_t liars = 0;               // the first so many devices
   std::string lie;                  // of each of them: `coterie device run --lie`
   std::vector<std::string> policy;  // what each says of its policy: options of `coterie device run`
+  uint32_t groups = 0;              // that devices are in by turns, as simulated ones are; 0: in none
 };
 
 class Fleet {

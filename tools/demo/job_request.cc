@@ -11,6 +11,7 @@
 #include "scheduler/job/compression_rules.h"
 #include "scheduler/job/plan_privacy.h"
 #include "scheduler/job/round_release.h"
+#include "scheduler/job/scalar_rules.h"
 #include "scheduler/job/weight_share.h"
 #include "secure/dp/account/calibrate.h"
 #include "secure/dp/account/number_words.h"
@@ -103,6 +104,15 @@ HorizontalSettings settings_of(const DemoOptions& options) {
   settings.privacy.cohort_min = least_of(options.goal_count() / cohort_count(settings), options);
   return settings;
 }
+
+}  // namespace
+
+uint32_t groups_of(const DemoOptions& options) {
+  return static_cast<uint32_t>(
+      std::ranges::count(scalars_of(settings_of(options)), ScalarKind::group_member, &ScalarRule::kind));
+}
+
+namespace {
 
 void add_noise(HorizontalSettings& settings, const DemoOptions& options, double noise_multiplier) {
   settings.update.weight_max = 1;

@@ -23,6 +23,9 @@ Result<DemoNoise> noise_of(const DemoOptions& options, uint64_t value_count);
 // What devices do.
 TrainingSettings training_of(const DemoOptions& options);
 
+// That the job's devices are in; 0: in none.
+uint32_t groups_of(const DemoOptions& options);
+
 // All but the model and the evaluation data, which are uploaded before.
 Result<HorizontalSettings> job_settings(const DemoOptions& options, uint64_t value_count);
 

@@ -138,6 +138,7 @@ coterie_client* open_client(const DeviceOptions& options, DatasetSource& data, c
   client_options.enrollment_token = text_or_null(options.token);
   client_options.use_p256 = options.use_p256 ? 1 : 0;
   client_options.seed = options.seed;
+  client_options.group = options.group;
   const coterie_policy policy = policy_of(options);
   client_options.policy = &policy;
   const coterie_requirements requirements = requirements_of(options);

@@ -23,6 +23,7 @@ struct DeviceOptions {
   uint64_t rounds = 0;  // to take part in; 0: until told to end
   uint64_t seed = 0;    // of shuffling and jitter; 0: random
   bool use_p256 = false;
+  uint32_t group = 0;   // that the device is in, from 1; 0: in none
   Bytes authority_key;  // 32 bytes; empty: no authority
   Bytes certificate;    // empty: none
   // Run with the file of a certificate request as its last argument whenever a certificate is due: prints one in

@@ -12,6 +12,7 @@
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/codec/codec.h"
+#include "proto/messages/group_weights.h"
 #include "proto/messages/model_clusters.h"
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/job_settings.h"
@@ -59,7 +60,7 @@ Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& downloa
                                uint64_t examples) {
   DevicePlan device;
   // From the second round on: in the first one no control is named.
-  device.down_bytes = model.file().size() + encode(plan).size() + plan.update.control_value_count * sizeof(float);
+  device.down_bytes = model.file().size() + encode(plan).size() + handed_value_count(plan.update) * sizeof(float);
   device.delta_down_bytes = device.down_bytes - model.file().size() + download_bytes(download, model.file());
   device.up_bytes = update_bytes(plan);
   device.clusters = cluster_count(plan.training);

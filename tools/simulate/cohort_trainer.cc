@@ -15,6 +15,7 @@
 #include "device_sdk/runtime/example_part.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/codec/update/update_decoder.h"
+#include "proto/messages/group_weights.h"
 #include "scheduler/job/weight_share.h"
 #include "tools/attack/drawn_liars.h"
 #include "tools/attack/flipped_labels.h"
@@ -47,6 +48,8 @@ DeviceId virtual_device(uint32_t device) {
   for (size_t i = 0; i < sizeof device; ++i) id.bytes[i] = static_cast<uint8_t>(device >> (24 - 8 * i));
   return id;
 }
+
+uint32_t virtual_group(uint32_t device, uint32_t groups) { return groups == 0 ? 0 : device % groups + 1; }
 
 CohortTrainer::CohortTrainer(std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
                              std::function<void(uint64_t)> watch, const Drill& drill, float held_out_share)
@@ -178,7 +181,8 @@ Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for,
   Trainer& trainer = *worker.trainer;
   COT_TRY(train_to_end(trainer));
   COT_ASSIGN(TrainedUpdate update, make_update(*work.layout, trainer, examples.size(), training, work.plan.update,
-                                               {work.digest, seed, work.control, state, &given}));
+                                               {work.digest, seed, work.control, state, &given,
+                                                virtual_group(device, group_count(work.plan.update))}));
   if (training.personal) {
     state = next_own(*work.layout, training, trainer, std::move(state));
   } else if (keeps_state(work.plan)) {

@@ -37,7 +37,7 @@ struct AskedWork {
   std::shared_ptr<const UpdateLayout> layout;
   Digest digest;  // of the given model's file
   ModelVersion version;
-  std::vector<float> control = {};   // the server's, of a plan that names one
+  std::vector<float> control = {};    // the server's, of a plan that names one
   std::vector<Model> clusters = {};  // of a plan that has some, all of them
 };
 
@@ -52,6 +52,10 @@ using CohortWork = std::vector<VirtualTraining>;
 
 // What a virtual device is called where updates are named by their device: in the order of numbers.
 DeviceId virtual_device(uint32_t device);
+
+// The group that a virtual device is in, from 1, of a job with so many: they take turns, as in the split labels:turned.
+// 0: the job has none.
+uint32_t virtual_group(uint32_t device, uint32_t groups);
 
 // How some of so many devices lie.
 struct Drill {

@@ -13,6 +13,7 @@
 #include "fl_server/finalize/round_noise.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/update/update_decoder.h"
+#include "proto/messages/group_weights.h"
 #include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
 #include "scheduler/job/buffered_rules.h"
@@ -81,10 +82,10 @@ Result<std::shared_ptr<const AskedWork>> Simulation::asked_by(uint64_t version, 
     COT_ASSIGN(const Bytes state, blobs_->get(*plan.control, kModelBytesMax));
     COT_ASSIGN(const auto decoded, decode_optimizer_state(state));
     const auto control = payload_as<float>(decoded.payload);
-    if (control.size() != plan.update.control_value_count) {
+    if (control.size() != handed_value_count(plan.update)) {
       return Error(ErrorCode::malformed, "the strategy's state has a control of " + std::to_string(control.size()) +
-                                             " values, the job's updates have one of " +
-                                             std::to_string(plan.update.control_value_count));
+                                             " values, the job's devices are handed " +
+                                             std::to_string(handed_value_count(plan.update)));
     }
     work.control.assign(control.begin(), control.end());
   }

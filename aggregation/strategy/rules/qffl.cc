@@ -5,12 +5,11 @@ namespace coterie::strategy {
 namespace {
 
 constexpr SettingRange kPower{[](float value) { return value >= 0 && value <= kFairPowerMax; }, "must be in [0, 10]"};
-constexpr SettingRange kLoss{[](float value) { return value > 0 && value <= kFairLossMax; }, "must be in (0, 1e6]"};
 
 constexpr StrategySetting kSettings[] = {
     {"server_learning_rate", 1.0f, kAboveZero, "factor of each step"},
     {"q", 0.1f, kPower, "power of its loss that a device weighs by; 0: all devices weigh alike"},
-    {"loss_max", 10.0f, kLoss, "devices with a larger loss weigh as with this one"},
+    {"loss_max", 10.0f, kLossBound, "devices with a larger loss weigh as with this one"},
 };
 
 // Devices send their weights within their updates (device_sdk/agent/told_scalars.h): what is left is the mean of those

@@ -103,7 +103,7 @@ class Client:
                  ca_file: StrPath | None = None, policy: Policy | None = None, on_progress: OnProgress | None = None,
                  on_refused: OnRefused | None = None, use_p256: bool = False, seed: int = 0, train_ms_max: int = 0,
                  checkin_ms_max: int = 0, checkpoint_steps: int = 0, authority_key: bytes | None = None,
-                 certificate: bytes | None = None, requirements: Requirements | None = None):
+                 certificate: bytes | None = None, requirements: Requirements | None = None, group: int = 0):
         """The options are those of coterie_options (coterie.h). `on_progress` is called after every step and may return
         True to end. `enrollment_token` is needed until the device is enrolled. CoterieError: INVALID_ARGUMENT, NOT_FOUND
         (the CA file), CONFLICT (another client uses the directory), DATA_LOSS, PERMISSION_DENIED, STORAGE_FULL."""
@@ -118,7 +118,7 @@ class Client:
             checkpoint_steps=whole(checkpoint_steps, "checkpoint_steps", U32), on_refused=refused,
             authority_key=_exactly(authority_key, 32, "authority_key"),
             certificate=_at_most(certificate, 1024, "certificate"),
-            certificate_size=0 if certificate is None else len(certificate))
+            certificate_size=0 if certificate is None else len(certificate), group=whole(group, "group", U64))
         limits = (Policy() if policy is None else policy)._struct()
         struct.policy = ctypes.pointer(limits)
         if requirements is not None:

@@ -69,7 +69,7 @@ class Options(Sized):
                 ("checkin_ms_max", c_uint32), ("checkpoint_steps", c_uint32), ("transport", c_void_p),
                 ("policy", POINTER(Policy)), ("on_refused", ON_REFUSED), ("refused_context", c_void_p),
                 ("authority_key", c_char_p), ("certificate", c_char_p), ("certificate_size", c_size_t),
-                ("signer", c_void_p), ("requirements", POINTER(Requirements))]
+                ("signer", c_void_p), ("requirements", POINTER(Requirements)), ("group", c_uint64)]
 
 
 class Identity(Sized):

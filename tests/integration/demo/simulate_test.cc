@@ -328,6 +328,26 @@ TEST_F(Simulate, HasTheModelOfDevicesThatChooseAClusterAtItsLevels) {
   EXPECT_EQ(with_momentum, 3 * slot + 3 * sizeof(float));
 }
 
+// A group's weight lies in no update's header, and what a device tells of its group is in the sum. The weights of the
+// second round are those that the first one made, also of a simulation that goes on.
+TEST_F(Simulate, HasTheModelOfGroupsThatAreServedAlikeAtItsLevels) {
+  rounds_ = "3";
+  const Words data = {"--split", "labels:turned"};
+  double update_bytes = 0;
+  const nlohmann::json plain = demo({"--security", "none", data[0], data[1]}, "plain");
+  const std::set<std::string> models = models_at(
+      kLevels, "afl", {"--strategy", "afl", "--strategy-setting", "group_learning_rate=0.5"}, update_bytes, data);
+  EXPECT_EQ(models.size(), 1u);
+  EXPECT_NE(plain["model_digest"], *models.begin());
+  EXPECT_EQ(update_bytes, plain["update_bytes"].get<double>() + 4 * sizeof(float));
+  const Words whole = {"--devices", "4", data[0], data[1], "--checkpoint", directory_ / "kept"};
+  Words first = whole, rest = whole;
+  first.insert(first.end(), {"--rounds", "2"});
+  rest.push_back("--resume");
+  simulate("first", first);
+  EXPECT_EQ(simulate("resumed", rest)["model_digest"], *models.begin());
+}
+
 // mu follows the loss on the held-out data, which is the same at every level, and in a simulation that goes on.
 TEST_F(Simulate, HasTheModelOfAMuThatFollowsTheLossAtItsLevels) {
   rounds_ = "4";

@@ -128,6 +128,10 @@ std::vector<Case> cases() {
        0,
        [](Coordinate& c, double g, auto s) { c.w += static_cast<double>(s[0]) * kFactor * g; }},
       {"mime_lite", {0.5f, 0.75f}, 0, [](Coordinate& c, double g, auto s) { c.w += static_cast<double>(s[0]) * g; }},
+      {"afl",
+       {0.5f, 3, 0.1f, 4},
+       0,
+       [](Coordinate& c, double g, auto s) { c.w += static_cast<double>(s[0]) * kFactor * g; }},
   };
 }
 
@@ -260,6 +264,93 @@ TEST(Qffl, DividesByTheMeanOfTheSteps) {
   for (const double lie : {0.0, -3.0}) EXPECT_EQ(factor_of(settings, lie, 7), 0) << lie;
 }
 
+// Rounds of groups whose devices have these shares of the weight, 10 in all, and these mean losses.
+struct Groups {
+  explicit Groups(const StrategySettings& strategy)
+      : settings(strategy),
+        state(settings.rule->round_values(settings.values), settings.rule->state_start(0, settings.values)) {}
+  float round(const std::vector<double>& shares, const std::vector<double>& losses) {
+    std::vector<double> scalars = shares;
+    for (size_t g = 0; g < shares.size(); ++g) scalars.push_back(shares[g] * losses[g]);
+    const std::vector<float> before = state;
+    const StrategyRound told{
+        .scalars = scalars, .settings = settings.values, .weight = 10, .rounds = rounds++, .state = before};
+    settings.rule->move_state(told, state);
+    return settings.rule->step_factor(told);
+  }
+  std::vector<float> weights() const { return {state.begin(), state.begin() + static_cast<long>(state.size() / 2)}; }
+  std::vector<float> shares() const { return {state.begin() + static_cast<long>(state.size() / 2), state.end()}; }
+
+  StrategySettings settings;
+  std::vector<float> state;
+  uint64_t rounds = 0;
+};
+StrategySettings afl(uint32_t groups, float rate) {
+  return StrategySettings::of("afl")
+      .with("groups", static_cast<float>(groups))
+      .with("group_learning_rate", rate)
+      .with("loss_max", 4);
+}
+auto near(std::vector<float> values) { return testing::Pointwise(testing::FloatNear(1e-6f), std::move(values)); }
+
+TEST(Afl, MovesWeightToTheGroupThatLosesMore) {
+  Groups groups(afl(3, 0.1f));
+  EXPECT_THAT(groups.weights(), near({1 / 3.0f, 1 / 3.0f, 1 / 3.0f}));
+  groups.round({0.5, 0.3, 0.2}, {1, 2, 3});
+  EXPECT_THAT(groups.weights(), near({1 / 3.0f - 0.1f, 1 / 3.0f, 1 / 3.0f + 0.1f})) << "lambda + gamma (F - mean F)";
+  EXPECT_THAT(groups.shares(), near({0.5f, 0.3f, 0.2f})) << "of all rounds so far";
+  groups.round({0.1, 0.3, 0.6}, {0, 0, 4});
+  groups.round({0.5, 0.3, 0.2}, {0, 0, 4});
+  EXPECT_THAT(groups.shares(), near({1.1f / 3, 0.3f, 1 / 3.0f}));
+  groups.round({0.5, 0.3, 0.2}, {0, 0, 4});
+  EXPECT_EQ(groups.weights()[0], 0) << "none falls below 0";
+  groups.round({0.5, 0.3, 0.2}, {0, 0, 4});
+  groups.round({0.5, 0.3, 0.2}, {0, 0, 4});
+  EXPECT_THAT(groups.weights(), near({0, 0, 1}));
+  groups.round({0.5, 0.3, 0.2}, {4, 0, 0});
+  EXPECT_THAT(groups.weights(), near({0.2f, 0, 0.8f})) << "and what was at 0 comes back";
+}
+
+TEST(Afl, LeavesTheWeightOfAGroupOfWhichNobodyCame) {
+  Groups groups(afl(3, 0.1f));
+  const float before = groups.weights()[1];
+  groups.round({0.5, 0, 0.5}, {1, 0, 3});
+  EXPECT_EQ(groups.weights()[1], before) << "to the bit";
+  EXPECT_THAT(groups.weights(), near({1 / 3.0f - 0.1f, 1 / 3.0f, 1 / 3.0f + 0.1f}));
+  const std::vector<float> two = groups.weights();
+  groups.round({0, 0, 1}, {0, 0, 4});
+  EXPECT_EQ(groups.weights(), two) << "one alone says nothing of the others";
+  const std::vector<float> state = groups.state;
+  EXPECT_EQ(groups.round({0.04, 0.04, 0.04}, {4, 0, 0}), 0) << "less than half a device's least weight is nobody";
+  EXPECT_EQ(groups.state, state);
+}
+
+// Devices multiply by s = a / max a, a = lambda / p: the factor is 1 / mean of s.
+TEST(Afl, DividesByTheMeanOfWhatDevicesMultiplyBy) {
+  Groups groups(afl(2, 0));
+  EXPECT_EQ(groups.round({0.8, 0.2}, {1, 1}), 1) << "in the first round nothing is known";
+  EXPECT_FLOAT_EQ(groups.round({0.8, 0.2}, {1, 1}), 1 / (0.8f * 0.25f + 0.2f));
+  EXPECT_FLOAT_EQ(groups.round({1, 0}, {1, 0}), 4) << "of the group that weighs less alone";
+  groups.state = {1, 0, 0.5f, 0.5f};
+  EXPECT_EQ(groups.round({0, 1}, {0, 1}), 0) << "nothing is left of what they sent";
+}
+
+TEST(Afl, KeepsWithinWhatSomeDevicesMayHaveWhateverIsClaimed) {
+  for (const double lie : {-1e9, -1.0, 0.0, 2.0, 1e9}) {
+    for (size_t at = 0; at < 4; ++at) {
+      Groups groups(afl(2, 0.1f));
+      for (int round = 0; round < 3; ++round) {
+        std::vector<double> told = {0.5, 0.5, 1, 1};
+        told[at] = lie;
+        const float factor = groups.round({told[0], told[1]}, {told[2], told[3]});
+        EXPECT_TRUE(factor >= 0 && std::isfinite(factor)) << lie;
+        for (const float value : groups.state) EXPECT_TRUE(value >= 0 && value <= 1.0001f) << lie << " at " << at;
+        EXPECT_NEAR(groups.weights()[0] + groups.weights()[1], 1, 1e-6);
+      }
+    }
+  }
+}
+
 // m <- beta m + g, and the state is beta m.
 TEST(MimeLite, HandsOutItsMomentumTimesTheGradientsSoFar) {
   Moved moved(StrategySettings::of("mime_lite").with("momentum", 0.5f), {0, 0});
@@ -299,6 +390,9 @@ TEST(StrategyRegistry, RowsAreWhatEverybodyCountsOn) {
     EXPECT_TRUE(!has_control(rule->correction) || rule->state_vectors == 1) << rule->name << ": devices read one";
     EXPECT_EQ(rule->step_factor != nullptr, !rule->scalars.empty()) << rule->name;
     EXPECT_LE(rule->scalars.size(), kScalarsMax) << rule->name;
+    EXPECT_EQ(rule->round_values != nullptr, rule->move_state != nullptr) << rule->name;
+    EXPECT_TRUE(!rule->round_values || (rule->state_vectors == 1 && rule->state_start && rule->step_factor))
+        << rule->name << ": devices read one, and it moves with the factor";
     EXPECT_STREQ(rule->settings[0].name, "server_learning_rate") << rule->name;
     EXPECT_GT(rule->learning_rate_advised, 0) << rule->name;
     for (const StrategySetting& setting : rule->settings) {
@@ -326,6 +420,7 @@ TEST(StrategyRegistry, KeepsWhatIsStored) {
   EXPECT_EQ(find_strategy("fedexp")->stored_as, 9);
   EXPECT_EQ(find_strategy("qffl")->stored_as, 10);
   EXPECT_EQ(find_strategy("mime_lite")->stored_as, 11);
+  EXPECT_EQ(find_strategy("afl")->stored_as, 12);
   EXPECT_EQ(StrategySettings::of("scaffold").value_of("option"), 2) << "of jobs that do not say it";
   EXPECT_THAT(StrategySettings::of("fedadam").values, ElementsAre(1.0f, 0.9f, 0.99f, 0.001f));
 }

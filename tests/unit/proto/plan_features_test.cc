@@ -42,14 +42,18 @@ TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
       [](Plan& p) { p.training.correction.kind = CorrectionKind::mime_lite; },
       [](Plan& p) { p.training.personal.emplace(); },
       [](Plan& p) { p.training.personal = PersonalSettings{.kind = PersonalKind::clusters, .count = 2}; },
+      [](Plan& p) {
+        p.update.scalars.push_back({ScalarKind::group_member, 1});
+      },
   };
   PlanFeatures all = 0;
   for (const Change& change : newer) {
     Plan plan;
     change(plan);
     PlanFeatures features = features_of(plan);
-    // What clusters are a kind of has a bit of its own, that is not theirs.
+    // What clusters and groups are a kind of has a bit of its own, that is not theirs.
     if ((features & plan_feature::kClusters) != 0) features &= ~plan_feature::kPersonal;
+    if ((features & plan_feature::kGroups) != 0) features &= ~plan_feature::kScalars;
     EXPECT_TRUE(std::has_single_bit(features));
     EXPECT_EQ(features & all, 0u) << "a bit has one meaning";
     all |= features;

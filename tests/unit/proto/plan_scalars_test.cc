@@ -1,10 +1,14 @@
 // What an update tells beside, as a plan says it.
+#include <gmock/gmock.h>
+
 #include <cmath>
 #include <functional>
 #include <limits>
 
 #include "proto/generated/wire_generated.h"
+#include "proto/messages/group_weights.h"
 #include "proto/messages/plan_features.h"
+#include "tests/support/golden.h"
 #include "tests/unit/proto/rejection.h"
 
 namespace coterie {
@@ -61,6 +65,74 @@ TEST(PlanScalars, AreAFeatureThatDevicesKnowOrNot) {
   EXPECT_EQ(features_of(corrected(CorrectionKind::mime_lite)), plan_feature::kMimeLite);
 }
 
+Plan with_groups(
+    uint32_t groups, const std::function<void(Plan&)>& change = [](Plan&) {}) {
+  return with_scalars([&](Plan& p) {
+    p.update.fair = {};
+    p.update.scalars.assign(groups, {ScalarKind::group_member, 1});
+    p.update.scalars.insert(p.update.scalars.end(), groups, {ScalarKind::group_loss, 3});
+    p.update.value_count = 100;
+    p.update.fixed_point.weight_max = 8;
+    p.control = Digest{.bytes = {9}};
+    change(p);
+  });
+}
+
+TEST(PlanScalars, OfGroupsAreTwoForEachAndGoWithAControl) {
+  for (const uint32_t groups : {kGroupsMin, kGroupsMax}) {
+    const Plan plan = with_groups(groups);
+    EXPECT_OK(validate(plan));
+    const Result<Plan> read = decode_plan(encode(plan));
+    ASSERT_OK(read);
+    EXPECT_EQ(*read, plan);
+    EXPECT_EQ(features_of(plan), plan_feature::kScalars | plan_feature::kGroups);
+    EXPECT_EQ(group_count(plan.update), groups);
+    EXPECT_EQ(handed_value_count(plan.update), 2 * groups);
+    EXPECT_OK(validate(with_groups(groups, [](Plan& p) { p.control.reset(); }))) << "of the first round";
+  }
+  test::expect_golden_bytes("wire/plan.groups.hex", encode(with_groups(3)));
+  const auto expect_refused = [](const char* why, const Plan& plan) {
+    EXPECT_ERROR(validate(plan), ErrorCode::invalid_argument, why);
+  };
+  expect_refused("[2, 8] groups", with_groups(1));
+  expect_refused("", with_groups(kGroupsMax + 1));
+  expect_refused("and no others", with_groups(2, [](Plan& p) { p.update.scalars.pop_back(); }));
+  expect_refused("and no others", with_groups(2, [](Plan& p) { p.update.scalars[0].kind = ScalarKind::group_loss; }));
+  expect_refused("and no others", with_groups(2, [](Plan& p) {
+                   p.update.scalars.push_back({ScalarKind::squared_norm, 1});
+                 }));
+  expect_refused("the first half",
+                 with_groups(2, [](Plan& p) { std::swap(p.update.scalars[1], p.update.scalars[2]); }));
+  expect_refused("the first half", with_groups(2, [](Plan& p) { p.update.scalars[1].bound = 2; }));
+  expect_refused("of one bound", with_groups(2, [](Plan& p) { p.update.scalars[3].bound = 2; }));
+  expect_refused("the bound of group_loss",
+                 with_groups(2, [](Plan& p) { p.update.scalars[2].bound = p.update.scalars[3].bound = 2e6f; }));
+  expect_refused("correction must be absent", with_groups(2, [](Plan& p) {
+                   p.training.correction = {CorrectionKind::feddyn, 0.1f};
+                 }));
+  expect_refused("personal must be absent", with_groups(2, [](Plan& p) {
+                   p.training.personal = PersonalSettings{.kind = PersonalKind::model, .lambda = 1};
+                 }));
+  expect_refused("control must be absent", with_scalars([](Plan& p) { p.control = Digest{.bytes = {9}}; }));
+}
+
+TEST(PlanScalars, OfGroupsComeToFactorsOfAtMostOne) {
+  EXPECT_THAT(group_factors({}, 3), testing::ElementsAre(1, 1, 1));
+  EXPECT_THAT(group_factors(std::vector<float>{0.25f, 0.75f, 0.5f, 0.5f}, 2), testing::ElementsAre(1.0 / 3, 1));
+  EXPECT_THAT(group_factors(std::vector<float>{0.5f, 0.5f, 0.25f, 0.75f}, 2),
+              testing::ElementsAre(1, testing::DoubleEq(1.0 / 3)))
+      << "who is seldom there weighs the more";
+  EXPECT_THAT(group_factors(std::vector<float>{1, 0, 0, 1}, 2), testing::ElementsAre(1, 0));
+  EXPECT_OK(check_group_weights(std::vector<float>{0.25f, 0.75f, 0, 1}));
+  for (const float wrong : {-0.1f, 1.1f, kNaN, kInf}) {
+    EXPECT_ERROR(check_group_weights(std::vector<float>{0.5f, wrong, 0.5f, 0.5f}), ErrorCode::invalid_argument,
+                 "[0, 1]");
+    EXPECT_ERROR(check_group_weights(std::vector<float>{0.5f, 0.5f, 0.5f, wrong}), ErrorCode::invalid_argument,
+                 "[0, 1]");
+  }
+  EXPECT_ERROR(check_group_weights(std::vector<float>{0, 0, 1, 1}), ErrorCode::invalid_argument, "weights");
+}
+
 TEST(PlanScalars, AreLimitedByName) {
   const auto expect_refused = [](const char* why, const std::function<void(Plan&)>& change) {
     const Plan plan = with_scalars(change);
@@ -72,7 +144,7 @@ TEST(PlanScalars, AreLimitedByName) {
   for (const float bound : {0.0f, -1.0f, 1.1e12f, kNaN, kInf}) {
     expect_refused("bound", [bound](Plan& p) { p.update.scalars[0].bound = bound; });
   }
-  for (const int kind : {0, 4, 255}) {
+  for (const int kind : {0, 6, 255}) {
     expect_refused("kind", [kind](Plan& p) { p.update.scalars[0].kind = static_cast<ScalarKind>(kind); });
   }
   expect_refused("different kinds", [](Plan& p) { p.update.scalars[0].kind = ScalarKind::fair_step; });

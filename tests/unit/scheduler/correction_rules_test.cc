@@ -242,8 +242,33 @@ TEST(ScalarRules, AreInThePlanWithBounds) {
   EXPECT_TRUE(plan_of(mime_lite(), JobId("j"), 10).update.scalars.empty());
 }
 
+TEST(ScalarRules, OfGroupsAreTwoForEachAndTheStateIsTheControlOfTheNextRound) {
+  HorizontalSettings afl = told("afl");
+  afl.strategy = afl.strategy.with("groups", 3).with("loss_max", 4);
+  afl.update.weight_max = 100;
+  ASSERT_THAT(validate(afl), IsEmpty());
+  const ScalarRule member{ScalarKind::group_member, 1}, loss{ScalarKind::group_loss, 4};
+  const Plan plan = plan_of(afl, JobId("j"), 10);
+  EXPECT_OK(validate(plan));
+  EXPECT_THAT(plan.update.scalars, ElementsAre(member, member, member, loss, loss, loss));
+  EXPECT_EQ(plan.update.value_count, 16u);
+  RoundFacts facts;
+  EXPECT_FALSE(terms_of(afl, facts).control) << "of the first round";
+  facts.state = Digest{.bytes = {7}};
+  EXPECT_EQ(terms_of(afl, facts).control, facts.state);
+  EXPECT_OK(validate(with_terms(plan, terms_of(afl, facts))));
+  for (const float groups : {1.0f, 2.5f, 9.0f}) {
+    expect_refused("/strategy/groups", "[2, 8]",
+                   [&](HorizontalSettings& s) { s = afl, s.strategy.value_of("groups") = groups; });
+  }
+  expect_refused("/training/personal", "afl", [&](HorizontalSettings& s) {
+    s = afl;
+    s.training.personal = PersonalSettings{.kind = PersonalKind::model, .lambda = 1};
+  });
+}
+
 TEST(ScalarRules, RefuseByNameWhatDoesNotGoTogether) {
-  for (const char* name : {"fedexp", "qffl"}) {
+  for (const char* name : {"fedexp", "qffl", "afl"}) {
     const auto expect_refused_of = [name](const char* pointer, const std::function<void(HorizontalSettings&)>& change) {
       expect_refused(pointer, name, [&](HorizontalSettings& s) { s = told(name), change(s); });
     };

@@ -27,6 +27,7 @@ TEST(StrategyOption, RefusesWhatTheStrategyHasNotOrCannotGoWith) {
   EXPECT_OK(with("qffl", {{"q", 2}, {"loss_max", 5}}));
   EXPECT_ERROR(with("qffl", {{"p", 2}}), ErrorCode::invalid_argument, "it has server_learning_rate, q, loss_max");
   EXPECT_ERROR(with("qffl", {{"q", 11}}), ErrorCode::invalid_argument, "q must be in [0, 10]");
+  EXPECT_ERROR(with("afl", {{"groups", 1}}), ErrorCode::invalid_argument, "groups must be a whole number in [2, 8]");
   EXPECT_OK(with("scaffold", {{"option", 1}}));
   options.momentum = 0.9;
   EXPECT_OK(check_strategy(options)) << "its control is no mean of steps";
@@ -35,7 +36,7 @@ TEST(StrategyOption, RefusesWhatTheStrategyHasNotOrCannotGoWith) {
   EXPECT_OK(with("mime_lite", {{"momentum", 0.5f}}));
   options.momentum = 0.9;
   EXPECT_ERROR(check_strategy(options), ErrorCode::invalid_argument, "the momentum is the server's");
-  for (const char* name : {"fedexp", "qffl", "mime_lite", "scaffold"}) {
+  for (const char* name : {"fedexp", "qffl", "mime_lite", "scaffold", "afl"}) {
     EXPECT_OK(with(name, {}));
     options.noise_multiplier = 1;
     EXPECT_ERROR(check_strategy(options), ErrorCode::invalid_argument, "does not go with noise") << name;

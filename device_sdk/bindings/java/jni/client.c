@@ -140,13 +140,13 @@ static void read_requirements(JNIEnv* env, jlongArray integers, jdoubleArray amo
 /* `texts`: server URL, CA file, state directory, enrollment token, each may be null; `authority`:
  * authorityKey, certificate, likewise; `integers`: useP256, seed, trainMsMax, checkinMsMax, checkpointSteps,
  * and of the policy securityLevelMin, cohortMin, separationMin, attemptsMax, acceptsNone, openingsMax,
- * acceptsAnalytics; `limits`: of the policy epsilonRoundMax, epsilonTotalMax, deltaMax, corruptShareMin; `required`
- * and `amounts`: as Requirements.java has them, or both null. */
+ * acceptsAnalytics, and behind them group; `limits`: of the policy epsilonRoundMax, epsilonTotalMax, deltaMax,
+ * corruptShareMin; `required` and `amounts`: as Requirements.java has them, or both null. */
 NATIVE(jlong, clientOpen)
 (JNIEnv* env, jclass type, jobjectArray texts, jobjectArray authority, jlongArray integers, jdoubleArray limits,
  jlongArray required, jdoubleArray amounts, jobject transport, jlong data) {
   (void)type;
-  enum { kTexts = 4, kIntegers = 12, kLimits = 4 };
+  enum { kTexts = 4, kIntegers = 13, kLimits = 4 };
   char error[1024] = "out of memory";
   char* t[kTexts] = {NULL};
   jlong n[kIntegers];
@@ -197,7 +197,8 @@ NATIVE(jlong, clientOpen)
                                      .authority_key = authority_key,
                                      .certificate = certificate,
                                      .certificate_size = certificate_size,
-                                     .requirements = required == NULL ? NULL : &requirements};
+                                     .requirements = required == NULL ? NULL : &requirements,
+                                     .group = (uint64_t)n[12]};
     client->dataset = binding_hold((binding_dataset*)(intptr_t)data);
     client->transport = transport == NULL ? NULL : (*env)->NewGlobalRef(env, transport);
     const coterie_dataset* dataset = client->dataset == NULL ? NULL : &client->dataset->c;

@@ -115,12 +115,12 @@ constexpr ValueRange kParameters[] = {{0, 2}};  // and two of statistics
 
 TEST(ToldScalars, AreSharesOfTheirBounds) {
   std::vector<float> update = {3, 4, 100, 100, 0};
-  tell_scalars({}, rules_with({{ScalarKind::squared_norm, 50}}), kParameters, {}, update);
+  ASSERT_OK(tell_scalars({}, rules_with({{ScalarKind::squared_norm, 50}}), kParameters, {}, {}, update));
   EXPECT_THAT(update, ElementsAre(3, 4, 100, 100, 8 * 25.0f / 50));
-  tell_scalars({}, rules_with({{ScalarKind::squared_norm, 10}}), kParameters, {}, update);
+  ASSERT_OK(tell_scalars({}, rules_with({{ScalarKind::squared_norm, 10}}), kParameters, {}, {}, update));
   EXPECT_THAT(update, ElementsAre(3, 4, 100, 100, 8)) << "beyond the bound";
   std::vector<float> as_it_is = {3, 4, 100, 100};
-  tell_scalars({}, rules_with({}), kParameters, {}, as_it_is);
+  ASSERT_OK(tell_scalars({}, rules_with({}), kParameters, {}, {}, as_it_is));
   EXPECT_THAT(as_it_is, ElementsAre(3, 4, 100, 100));
 }
 
@@ -130,15 +130,38 @@ TEST(ToldScalars, WeighAnUpdateByThePowerOfItsLoss) {
   UpdateRules rules = rules_with({{ScalarKind::fair_step, 1024}});
   rules.fair = {.q = 2, .loss_max = 4};
   std::vector<float> update = {3, 4, 100, 100, 0};
-  tell_scalars(training, rules, kParameters, {.gradient = {}, .loss = 1}, update);
+  ASSERT_OK(tell_scalars(training, rules, kParameters, {.gradient = {}, .loss = 1}, {}, update));
   // (1/4)^2 = 1/16; and 1/16 + 2 * 2 * 25 * (1/4) / 4
   EXPECT_THAT(update, ElementsAre(3 / 16.0f, 0.25f, 100, 100, testing::FloatEq(8 * (1 / 16.0f + 6.25f) / 1024)));
   for (const double loss : {0.0, 1e300}) {
     std::vector<float> extreme = {3, 4, 100, 100, 0};
-    tell_scalars(training, rules, kParameters, {.gradient = {}, .loss = loss}, extreme);
+    ASSERT_OK(tell_scalars(training, rules, kParameters, {.gradient = {}, .loss = loss}, {}, extreme));
     for (const float value : extreme) EXPECT_TRUE(std::isfinite(value)) << loss;
     EXPECT_LE(extreme[0], 3) << loss;
   }
+}
+
+TEST(ToldScalars, WeighAnUpdateByItsGroupAndTellItsLossThereAlone) {
+  UpdateRules rules = rules_with({{ScalarKind::group_member, 1},
+                                  {ScalarKind::group_member, 1},
+                                  {ScalarKind::group_loss, 4},
+                                  {ScalarKind::group_loss, 4}});
+  const std::vector<float> control = {0.25f, 0.75f, 0.5f, 0.5f};
+  const GivenFacts given{.gradient = {}, .loss = 1};
+  std::vector<float> update = {3, 4, 100, 100, 0, 0, 0, 0};
+  ASSERT_OK(tell_scalars({}, rules, kParameters, given, {.group = 1, .control = control}, update));
+  EXPECT_THAT(update, ElementsAre(1, testing::FloatEq(4 / 3.0f), 100, 100, 8, 0, 2, 0));
+  update = {3, 4, 100, 100, 0, 0, 0, 0};
+  ASSERT_OK(tell_scalars({}, rules, kParameters, given, {.group = 2, .control = control}, update));
+  EXPECT_THAT(update, ElementsAre(3, 4, 100, 100, 0, 8, 0, 2));
+  ASSERT_OK(tell_scalars({}, rules, kParameters, {.gradient = {}, .loss = 9}, {.group = 1}, update));
+  EXPECT_THAT(update, ElementsAre(3, 4, 100, 100, 8, 0, 8, 0)) << "no control is that of the first round";
+  for (const uint32_t group : {0u, 3u}) {
+    EXPECT_ERROR(check_device(rules, {.group = group}), ErrorCode::refused, "the job's groups are 1 to 2");
+    EXPECT_OK(check_device(rules_with({}), {.group = group}));
+  }
+  const std::vector<float> wrong = {0.25f, 2, 0.5f, 0.5f};
+  EXPECT_ERROR(check_device(rules, {.group = 1, .control = wrong}), ErrorCode::invalid_argument, "[0, 1]");
 }
 
 TEST(ToldScalars, AreNoPartOfTheClipAndKeepWithinTheirRange) {

@@ -5,6 +5,9 @@
 // R, A = R'R, whose targets are R c. A batch of both is a gradient step of f_i.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
+
 #include "aggregation/robust/aggregation_settings.h"
 #include "aggregation/robust/krum_scores.h"
 #include "aggregation/robust/registry.h"
@@ -172,6 +175,43 @@ TEST_F(ClosedForms, OfQfflAreItsOptimaAndWhatDevicesLoseThere) {
       const double loss = (a[0][0] * x * x + 2 * a[0][1] * x * y + a[1][1] * y * y) / 2;
       EXPECT_NEAR(loss / file_[key + "_losses"][i].get<double>(), 1, 1e-5) << key << ", device " << i;
     }
+  }
+}
+
+// No reference has it. The game's value is known by what it must be: both groups lose the same, and the gradients of
+// their losses, weighed by lambda, cancel.
+TEST_F(ClosedForms, OfAflAreWhereGroupsLoseTheSame) {
+  const json& problem = file_["problem"];
+  std::vector<OracleDevice> all = devices(Weights::examples, 1);
+  for (size_t i = 0; i < all.size(); ++i) all[i].group = i < 2 ? 1 : 2;
+  const StrategySettings afl = of("afl").with("group_learning_rate", 0.01f).with("loss_max", 100);
+  OracleFederation rounds(two_weights(), quadratic_training(0.1f), afl, all);
+  for (size_t round = 0; round < 3 * kRoundsMax; ++round) rounds.round_of_all();
+  Pair losses = {0, 0}, sizes = {0, 0};
+  std::array<Pair, 2> gradients = {Pair{0, 0}, Pair{0, 0}};
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Matrix a = problem["A"][i];
+    const Pair c = problem["c"][i];
+    const Pair e = {static_cast<double>(rounds.weights()[0]) - c[0], static_cast<double>(rounds.weights()[1]) - c[1]};
+    const size_t g = all[i].group - 1;
+    const double examples = problem["examples"][i];
+    sizes[g] += examples;
+    for (size_t k = 0; k < 2; ++k) {
+      const double along = a[k][0] * e[0] + a[k][1] * e[1];
+      losses[g] += examples * along * e[k] / 2;
+      gradients[g][k] += examples * along;
+    }
+  }
+  EXPECT_NEAR(losses[0] / sizes[0], losses[1] / sizes[1], 1e-4);
+  EXPECT_GT(losses[0] / sizes[0], 1) << "they cannot all be served";
+  const std::vector<float>& state = rounds.state(0);
+  EXPECT_NEAR(state[0] + state[1], 1, 1e-6);
+  EXPECT_NEAR(state[2], sizes[0] / 100, 1e-6);
+  for (size_t k = 0; k < 2; ++k) {
+    const double first = static_cast<double>(state[0]) * gradients[0][k] / sizes[0];
+    const double second = static_cast<double>(state[1]) * gradients[1][k] / sizes[1];
+    EXPECT_NEAR(first + second, 0, 1e-4) << k;
+    EXPECT_GT(std::abs(first), 0.1) << "else nothing is weighed";
   }
 }
 

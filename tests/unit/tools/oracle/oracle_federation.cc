@@ -36,7 +36,10 @@ OracleFederation::OracleFederation(const Model& model, TrainingSettings training
   plan_ = plan_of(job, JobId("oracle"), ModelValues(model_.value_count()));
   plan_.update.fixed_point = FixedPointSpec::finest(64, kWeightsMax, kUpdatesMax);
   versions_.emplace_back(model_.value_count());
-  carried_.assign(strategy_.rule->state_vectors, std::vector<float>(model_.value_count()));
+  const StrategyRule& rule = *strategy_.rule;
+  const size_t values = rule.round_values ? rule.round_values(strategy_.values) : model_.value_count();
+  carried_.assign(rule.state_vectors, std::vector<float>(values));
+  if (rule.round_values) start_state(0, rule.state_start(0, strategy_.values));
 }
 
 void OracleFederation::start_state(size_t vector, float value) { std::ranges::fill(carried_.at(vector), value); }
@@ -49,8 +52,7 @@ std::vector<float> OracleFederation::update_of(uint32_t device, size_t version) 
   EXPECT_OK(layout);
   TrainingSettings training = plan_.training;
   training.local_epochs = self.epochs;
-  const bool has_control = plan_.update.control_value_count > 0;
-  const std::vector<float> control = has_control ? carried_[0] : std::vector<float>();
+  const std::vector<float> control = hands_out_state(*strategy_.rule) ? carried_[0] : std::vector<float>();
   const std::vector<float> state = states_.of(device);
   StoredOrder examples(self.rows);
   GivenFacts facts;
@@ -64,8 +66,8 @@ std::vector<float> OracleFederation::update_of(uint32_t device, size_t version) 
   Result<Trainer> trainer = Trainer::create(*given, layout->options(training, 1, state, control), examples);
   EXPECT_OK(trainer);
   while (!trainer->finished()) EXPECT_OK(trainer->step());
-  Result<TrainedUpdate> update =
-      make_update(*layout, *trainer, self.weight, training, plan_.update, {given->digest(), 1, control, state, &facts});
+  Result<TrainedUpdate> update = make_update(*layout, *trainer, self.weight, training, plan_.update,
+                                             {given->digest(), 1, control, state, &facts, self.group});
   EXPECT_OK(update);
   EXPECT_EQ(update->header.weight, self.weight);
   if (keeps_state(training.correction.kind)) {
@@ -96,8 +98,9 @@ void OracleFederation::join(uint32_t device, size_t from, const StalenessRules& 
 }
 
 // As the finalizer asks for it (fl_server/finalize/model_step.h).
-float OracleFederation::factor_of(std::span<const float> means) const {
-  if (strategy_.rule->step_factor == nullptr) return 1;
+float OracleFederation::begin_round(std::span<const float> means, uint64_t weights) {
+  const StrategyRule& rule = *strategy_.rule;
+  if (rule.step_factor == nullptr) return 1;
   std::vector<double> scalars;
   for (size_t i = 0; i < plan_.update.scalars.size(); ++i) {
     scalars.push_back(static_cast<double>(means[plan_.update.vector_value_count() + i]) *
@@ -108,7 +111,15 @@ float OracleFederation::factor_of(std::span<const float> means) const {
   for (const float value : means.first(plan_.update.step_value_count())) {
     squares += static_cast<double>(value) * static_cast<double>(value);
   }
-  return strategy_.rule->step_factor({.scalars = scalars, .squared_norm = squares, .settings = strategy_.values});
+  const std::vector<float> before = rule.round_values ? carried_[0] : std::vector<float>();
+  const StrategyRound round{.scalars = scalars,
+                            .squared_norm = squares,
+                            .settings = strategy_.values,
+                            .weight = static_cast<double>(weights),
+                            .rounds = version(),
+                            .state = before};
+  if (rule.move_state != nullptr) rule.move_state(round, carried_[0]);
+  return rule.step_factor(round);
 }
 
 void OracleFederation::close() {
@@ -122,13 +133,14 @@ void OracleFederation::close() {
   decode_mean(sum.lanes(), weights, sum.spec(), mean);
   const std::span<const float> means(mean);
   std::vector<float> next = versions_.back();
+  const float factor = begin_round(means, weights);
   const std::vector<std::span<float>> state(carried_.begin(), carried_.end());
   StrategyTile tile{.mean = means.first(next.size()),
                     .settings = strategy_.values,
                     .state = state,
                     .weights = next,
                     .updates = joined_.size(),
-                    .factor = factor_of(means)};
+                    .factor = factor};
   strategy_.rule->apply(tile);
   if (plan_.update.control_value_count > 0) {
     tile.mean = means.last(next.size());

@@ -41,6 +41,7 @@ struct OracleDevice {
   std::vector<StoredOrder::Row> rows;
   uint32_t weight = 1;
   uint32_t epochs = 1;
+  uint32_t group = 0;  // with afl, from 1
 };
 
 class OracleFederation {
@@ -61,10 +62,12 @@ class OracleFederation {
   size_t version() const { return versions_.size() - 1; }
   // A strategy's vectors before the first round: zeros unless this says otherwise.
   void start_state(size_t vector, float value);
+  // One of them, as it is now.
+  const std::vector<float>& state(size_t vector) const { return carried_.at(vector); }
 
  private:
   std::vector<float> update_of(uint32_t device, size_t version);
-  float factor_of(std::span<const float> means) const;
+  float begin_round(std::span<const float> means, uint64_t weights);
 
   Model model_;
   Plan plan_;

@@ -227,6 +227,8 @@ public struct ClientOptions {
     public var certificate: [UInt8]?
     /// nil: none, and no limits.
     public var requirements: Requirements?
+    /// That this device is in, 1 to 8, for jobs that serve the worst served group best; 0: in none.
+    public var group: UInt64 = 0
 
     public init(serverURL: String, stateDirectory: String) {
         self.serverURL = serverURL
@@ -276,6 +278,7 @@ public final class Client {
         c.struct_size = MemoryLayout<coterie_options>.stride
         c.use_p256 = options.useP256 ? 1 : 0
         c.seed = options.seed
+        c.group = options.group
         c.refused_context = Unmanaged.passUnretained(self).toOpaque()
         c.on_refused = { context, refusal in
             Unmanaged<Client>.fromOpaque(context!).takeUnretainedValue().onRefused(Refusal(refusal!.pointee))

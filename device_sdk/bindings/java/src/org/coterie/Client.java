@@ -25,6 +25,8 @@ public final class Client implements AutoCloseable {
     public byte[] certificate;
     /** What the device must be like, and may spend in a day; null: none, and no limits. */
     public Requirements requirements;
+    /** The group that this device is in, 1 to 8, for jobs that serve the worst served group best; 0: in none. */
+    public long group;
   }
 
   private static final int AUTHORITY_KEY_BYTES = 32; // as coterie.h has them
@@ -48,7 +50,7 @@ public final class Client implements AutoCloseable {
       options.useP256 ? 1 : 0, options.seed, options.trainMsMax, options.checkinMsMax, options.checkpointSteps,
       options.policy.securityLevelMin == null ? 0 : options.policy.securityLevelMin.ordinal(), options.policy.cohortMin, options.policy.separationMin,
       options.policy.attemptsMax, options.policy.securityLevelMin == SecurityLevel.NONE ? 1 : 0,
-      options.policy.openingsMax, options.policy.acceptsAnalytics ? 1 : 0
+      options.policy.openingsMax, options.policy.acceptsAnalytics ? 1 : 0, options.group
     };
     double[] limits = {
       options.policy.epsilonRoundMax, options.policy.epsilonTotalMax, options.policy.deltaMax,
