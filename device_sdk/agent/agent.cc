@@ -21,6 +21,7 @@
 #include "device_sdk/runtime/lora.h"
 #include "proto/codec/codec.h"
 #include "proto/messages/group_weights.h"
+#include "proto/messages/model_clusters.h"
 #include "secure/crypto/digest.h"
 #include "secure/crypto/self_test.h"
 #include "secure/identity/key_file.h"
@@ -319,7 +320,9 @@ Result<Agent::GivenModel> Agent::load_given(const DoTrain& action) const {
   COT_ASSIGN(const Model given, Model::load(std::move(file)));
   COT_ASSIGN(Model model, model_to_train(given, action.plan.training));
   COT_ASSIGN(UpdateLayout layout, UpdateLayout::of(model, given.value_count(), action.plan));
-  COT_ASSIGN(std::vector<Model> clusters, cluster_models(given, action.plan.training));
+  COT_TRY(check_clusters(given, action.plan.training));
+  std::optional<Model> clusters;
+  if (cluster_count(action.plan.training) > 1) clusters = given;
   return GivenModel{std::move(model), std::make_shared<const UpdateLayout>(std::move(layout)), std::move(clusters)};
 }
 
@@ -345,8 +348,8 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
   TrainOptions options = first ? first->options : layout.options(settings, seed, state, control);
   COT_ASSIGN(options.checkpoint_cipher, vault_.cipher());  // trained weights less the given ones are the update
   COT_ASSIGN(Model start, first ? Result<Model>(first->model) : model_of_update(model, layout, settings, own));
-  if (!given.clusters.empty()) {
-    start = given.clusters.at(given_.facts->cluster);
+  if (given.clusters) {
+    COT_ASSIGN(start, cluster_model(*given.clusters, given_.facts->cluster));
     own = {static_cast<float>(given_.facts->cluster)};
   }
   COT_ASSIGN(Trainer trainer, Trainer::create(start, options, examples_));

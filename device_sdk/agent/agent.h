@@ -149,7 +149,7 @@ class Agent {
   struct GivenModel {  // as a plan has it trained
     Model model;
     std::shared_ptr<const UpdateLayout> layout;
-    std::vector<Model> clusters = {};  // of a plan that has some, all of them
+    std::optional<Model> clusters = {};  // of a plan that has some, the file that holds them all
   };
   struct Given {  // what a plan asks of it before the training
     std::shared_ptr<const UpdateLayout> layout;

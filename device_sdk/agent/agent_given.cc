@@ -17,8 +17,8 @@ Result<std::optional<ParticipantEvent>> Agent::look_at_given(const DoTrain& acti
     if (!given) return ended(given.error());
     COT_ASSIGN(const uint64_t seed, seed_of(action.assignment));
     given_.layout = given->layout;
-    Result<std::unique_ptr<GivenPass>> pass =
-        GivenPass::create(given->model, given->clusters, *given_.layout, action.plan, seed, examples_);
+    Result<std::unique_ptr<GivenPass>> pass = GivenPass::create(
+        given->model, given->clusters ? &*given->clusters : nullptr, *given_.layout, action.plan, seed, examples_);
     if (!pass) return ended(pass.error());
     given_.pass = std::move(*pass);
   }

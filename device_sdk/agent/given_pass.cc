@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "device_sdk/agent/update_layout.h"
+#include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/program.h"
 #include "device_sdk/runtime/step_runner.h"
 #include "proto/messages/group_weights.h"
@@ -77,7 +78,7 @@ Result<GivenPass::Cost> GivenPass::plan(const Model& model, const Plan& plan, ui
   return cost;
 }
 
-Result<std::unique_ptr<GivenPass>> GivenPass::create(const Model& model, std::span<const Model> clusters,
+Result<std::unique_ptr<GivenPass>> GivenPass::create(const Model& model, const Model* clusters,
                                                      const UpdateLayout& layout, const Plan& plan, uint64_t seed,
                                                      ExampleSource& examples) {
   std::unique_ptr<GivenPass> pass(new GivenPass(layout, examples));
@@ -89,10 +90,14 @@ Result<std::unique_ptr<GivenPass>> GivenPass::create(const Model& model, std::sp
   if (!asks_loss(plan)) return pass;
   const auto batch = static_cast<uint32_t>(std::min<uint64_t>(plan.training.batch_size, examples.size()));
   COT_ASSIGN(pass->loss_of_, Evaluator::create(model, loss_of(plan.training), batch));
-  COT_ASSERT(clusters.size() == (cluster_count(plan.training) > 1 ? cluster_count(plan.training) : 0));
-  pass->judged_models_.assign(clusters.begin(), clusters.end());
-  if (clusters.empty()) pass->judged_models_.push_back(model);
-  COT_TRY(pass->loss_of_->begin(pass->judged_models_.front().parameters(), examples.size()));
+  COT_ASSERT((clusters != nullptr) == (cluster_count(plan.training) > 1));
+  pass->judged_model_ = clusters != nullptr ? *clusters : model;
+  if (clusters == nullptr) pass->judged_values_.push_back(model.parameters());
+  for (uint32_t cluster = 0; clusters != nullptr && cluster < cluster_count(plan.training); ++cluster) {
+    COT_ASSIGN(const std::span<const float> values, cluster_values(*clusters, cluster));
+    pass->judged_values_.push_back(values);
+  }
+  COT_TRY(pass->loss_of_->begin(pass->judged_values_.front(), examples.size()));
   return pass;
 }
 
@@ -118,8 +123,8 @@ Status GivenPass::step_loss() {
   if (!loss_of_->finished()) return {};
   losses_.push_back(loss_of_->evaluation().loss_mean);
   if (!std::isfinite(losses_.back())) return not_finite("loss");
-  if (losses_.size() == judged_models_.size()) return {};
-  return loss_of_->begin(judged_models_[losses_.size()].parameters(), examples_.size());
+  if (losses_.size() == judged_values_.size()) return {};
+  return loss_of_->begin(judged_values_[losses_.size()], examples_.size());
 }
 
 GivenFacts GivenPass::facts() const {
@@ -139,8 +144,8 @@ GivenFacts GivenPass::facts() const {
   return facts;
 }
 
-Result<GivenFacts> given_facts(const Model& model, std::span<const Model> clusters, const UpdateLayout& layout,
-                               const Plan& plan, uint64_t seed, ExampleSource& examples) {
+Result<GivenFacts> given_facts(const Model& model, const Model* clusters, const UpdateLayout& layout, const Plan& plan,
+                               uint64_t seed, ExampleSource& examples) {
   COT_ASSIGN(const std::unique_ptr<GivenPass> pass, GivenPass::create(model, clusters, layout, plan, seed, examples));
   while (!pass->finished()) COT_TRY(pass->step());
   return pass->facts();

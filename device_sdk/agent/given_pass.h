@@ -41,9 +41,10 @@ class GivenPass {
   };
   static Result<Cost> plan(const Model& model, const Plan& plan, uint64_t examples);
 
-  // `model` is what the layout was made of; `clusters`: of a plan that has some, all of them (cluster_models.h);
-  // `examples` and `layout` outlive this. Errors: those of Trainer::create.
-  static Result<std::unique_ptr<GivenPass>> create(const Model& model, std::span<const Model> clusters,
+  // `model` is what the layout was made of; `clusters`: of a plan that has some, the file that holds them all
+  // (cluster_models.h), else null; `examples` and `layout` outlive this. Errors: those of Trainer::create, and of
+  // cluster_values.
+  static Result<std::unique_ptr<GivenPass>> create(const Model& model, const Model* clusters,
                                                    const UpdateLayout& layout, const Plan& plan, uint64_t seed,
                                                    ExampleSource& examples);
 
@@ -65,13 +66,14 @@ class GivenPass {
   std::optional<AugmentedSource> judged_;  // none: they are read as they are
   std::optional<Trainer> gradient_of_;     // whose parameters stay
   std::optional<Evaluator> loss_of_;
-  std::vector<Model> judged_models_;  // whose losses it finds, in this order
-  std::vector<double> losses_;        // so far
-  std::vector<double> gradient_;      // so far, times examples; of the model's values
+  std::optional<Model> judged_model_;                  // holds what is judged
+  std::vector<std::span<const float>> judged_values_;  // whose losses it finds, in this order
+  std::vector<double> losses_;                         // so far
+  std::vector<double> gradient_;                       // so far, times examples; of the model's values
 };
 
 // All of it at once. Precondition: the plan asks for it.
-Result<GivenFacts> given_facts(const Model& model, std::span<const Model> clusters, const UpdateLayout& layout,
-                               const Plan& plan, uint64_t seed, ExampleSource& examples);
+Result<GivenFacts> given_facts(const Model& model, const Model* clusters, const UpdateLayout& layout, const Plan& plan,
+                               uint64_t seed, ExampleSource& examples);
 
 }  // namespace coterie

@@ -1,12 +1,12 @@
 #include "device_sdk/runtime/cluster_models.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "base/random.h"
 #include "device_sdk/runtime/seal.h"
 #include "proto/messages/model_clusters.h"
+#include "proto/messages/perturbed_values.h"
 
 namespace coterie {
 namespace {
@@ -38,17 +38,7 @@ Result<Bytes> stack_models(std::span<const Model> models) {
 Result<Model> perturbed(const Model& model, float spread, uint64_t seed) {
   if (!(spread >= 0 && spread <= kClusterSpreadMax)) return bad("the spread must be in [0, 100]");
   std::vector<float> values(model.parameters().begin(), model.parameters().end());
-  const auto wide = static_cast<double>(spread);
-  Prng prng(seed);
-  for (const ValueRange& range : parameter_values(model.graph())) {
-    const auto own = std::span(values).subspan(range.first, range.count);
-    double squares = 0;
-    for (const float value : own) squares += static_cast<double>(value) * static_cast<double>(value);
-    const double deviation = wide * std::sqrt(squares / static_cast<double>(own.size()));
-    for (float& value : own) {
-      value = static_cast<float>((static_cast<double>(value) + deviation * prng.normal()) / std::sqrt(1 + wide * wide));
-    }
-  }
+  perturb(values, parameter_values(model.graph()), static_cast<double>(spread), seed);
   return Model::load(model.file_with(values));
 }
 
@@ -61,29 +51,37 @@ Result<Bytes> stack_of_one(const Model& model, uint32_t count, float spread, uin
   return stack_models(models);
 }
 
-Result<Model> cluster_model(const Model& stacked, uint32_t cluster) {
+Result<std::span<const float>> cluster_values(const Model& stacked, uint32_t cluster) {
   const uint32_t count = cluster_count(stacked.graph());
   if (count == 1) return bad("the file holds one model, and no clusters");
   if (cluster >= count) {
     return bad("the file holds " + std::to_string(count) + " models, and none of number " +
                std::to_string(uint64_t{cluster} + 1));
   }
-  COT_ASSIGN(const ModelGraph graph, graph_of_cluster(stacked.graph()));
   const uint64_t values = copy_bytes(stacked.graph()) / sizeof(float);
   if (values * count != stacked.value_count()) {
     return Error(ErrorCode::malformed, "clusters: the payload is not that of " + std::to_string(count) + " models");
   }
-  const auto own = stacked.parameters().subspan(cluster * values, values);
+  return stacked.parameters().subspan(cluster * values, values);
+}
+
+Result<Model> cluster_model(const Model& stacked, uint32_t cluster) {
+  COT_ASSIGN(const std::span<const float> own, cluster_values(stacked, cluster));
+  COT_ASSIGN(const ModelGraph graph, graph_of_cluster(stacked.graph()));
   return Model::load(sealed_model_file(graph, std::vector<float>(own.begin(), own.end())));
 }
 
-Result<std::vector<Model>> cluster_models(const Model& model, const TrainingSettings& training) {
+Status check_clusters(const Model& model, const TrainingSettings& training) {
   const uint32_t asked = cluster_count(training), found = cluster_count(model.graph());
+  if (asked == found) return {};
+  return bad("the job trains " + std::to_string(asked) + " models (training.personal), and its file holds " +
+             std::to_string(found) + "; `coterie model clusters` makes one of several");
+}
+
+Result<std::vector<Model>> cluster_models(const Model& model, const TrainingSettings& training) {
+  COT_TRY(check_clusters(model, training));
+  const uint32_t asked = cluster_count(training);
   std::vector<Model> models;
-  if (asked != found) {
-    return bad("the job trains " + std::to_string(asked) + " models (training.personal), and its file holds " +
-               std::to_string(found) + "; `coterie model clusters` makes one of several");
-  }
   if (asked == 1) return models;
   for (uint32_t cluster = 0; cluster < asked; ++cluster) {
     COT_ASSIGN(Model own, cluster_model(model, cluster));

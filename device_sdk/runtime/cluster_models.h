@@ -21,11 +21,7 @@ inline constexpr float kClusterSpreadMax = 100;
 // one of them holds several itself.
 Result<Bytes> stack_models(std::span<const Model> models);
 
-// Another model of the same form: each weight w of a parameter whose weights have the root mean square r becomes
-//
-//   (w + spread r z) / sqrt(1 + spread^2)      z normal, of `seed`
-//
-// so that r stays. Running statistics, and parameters that are all 0, stay as they are.
+// Another model of the same form, by `perturb` (proto/messages/perturbed_values.h).
 Result<Model> perturbed(const Model& model, float spread, uint64_t seed);
 
 // A file of `count` models: the first is `model`, the others perturbed ones, each of a seed of its own.
@@ -34,8 +30,14 @@ Result<Bytes> stack_of_one(const Model& model, uint32_t count, float spread, uin
 // The model of one cluster, from 0. invalid_argument: the file holds no such one; malformed: see graph_of_cluster.
 Result<Model> cluster_model(const Model& stacked, uint32_t cluster);
 
-// All models of a job with clusters, in their order; none of another job. invalid_argument if the file holds another
-// number than the job says.
+// The values of one cluster's model where they lie in the file's; likewise.
+Result<std::span<const float>> cluster_values(const Model& stacked, uint32_t cluster);
+
+// invalid_argument if the file holds another number of models than the job says.
+Status check_clusters(const Model& model, const TrainingSettings& training);
+
+// All models of a job with clusters, in their order; none of another job. Errors: those of
+// check_clusters and cluster_model.
 Result<std::vector<Model>> cluster_models(const Model& model, const TrainingSettings& training);
 
 }  // namespace coterie

@@ -12,6 +12,7 @@
 #include "device_sdk/runtime/seal.h"
 #include "proto/codec/limits.h"
 #include "proto/messages/lora_pairs.h"
+#include "proto/messages/model_clusters.h"
 
 namespace coterie {
 namespace {
@@ -209,8 +210,8 @@ std::vector<float> merge_lora(const Model& model, const LoraSettings& settings, 
 }
 
 Result<Model> model_to_train(const Model& model, const TrainingSettings& training) {
-  COT_ASSIGN(const std::vector<Model> clusters, cluster_models(model, training));
-  if (!clusters.empty()) return clusters.front();
+  COT_TRY(check_clusters(model, training));
+  if (cluster_count(training) > 1) return cluster_model(model, 0);
   if (!training.lora) return model;
   COT_ASSIGN(Bytes file, add_lora(model, *training.lora, 0));
   return Model::load(std::move(file));

@@ -7,6 +7,7 @@
 
 #include "base/os/crash_point.h"
 #include "fl_server/finalize/cluster_means.h"
+#include "fl_server/finalize/cluster_restarts.h"
 #include "fl_server/finalize/divided_sum.h"
 #include "fl_server/finalize/frame_stream.h"
 #include "fl_server/finalize/kept_round.h"
@@ -88,8 +89,8 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   if (!graph) return does_not_fit("the base model cannot be read: " + graph.error().message());
   const std::vector<ValueRange> never_negative = variances(*graph);
   COT_ASSIGN(ModelStep step, ModelStep::of(plan, *graph, base.version));
-  COT_ASSIGN(StrategyState state,
-             StrategyState::open(blobs_, base.optimizer_state, strategy, plan.update.step_value_count()));
+  COT_ASSIGN(StrategyState state, StrategyState::open(blobs_, base.optimizer_state, strategy,
+                                                      plan.update.step_value_count(), cluster_count(plan.training)));
 
   std::optional<RoundNoise> noise;
   uint64_t divisor = 0;  // of the sum
@@ -124,6 +125,10 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   COT_ASSIGN(const NextStatistics statistics,
              NextStatistics::of(moving, step.placed(moving), plan.update.encoding, model, *source));
 
+  COT_ASSIGN(const std::vector<double> shares, cluster_shares(*source, plan));
+  COT_ASSIGN(const ClusterRestarts restarts, ClusterRestarts::of(shares, source->totals().updates, state.idle_updates(),
+                                                                 model, *graph, step.trained(), base.digest));
+
   // From here on values are used before their digests are known. That is safe as nothing is named by them until every
   // verify() below has passed: a writer that is not finished leaves no blob.
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_.create());
@@ -136,10 +141,16 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     COT_TRY(model.read(as_writable(weights)));
     COT_TRY(step.move(offset, weights));
     statistics.put(offset, weights);
+    restarts.put(offset, weights);
     COT_TRY(check_values(weights, offset, never_negative));
     COT_TRY(writer->append(as_readable(weights)));
   }
   COT_TRY(step.finish());
+  state.set_idle_updates(restarts.idle());
+  for (const uint32_t cluster : restarts.restarted()) {
+    const uint64_t slot = plan.update.step_value_count() / shares.size();
+    state.restart(cluster * slot, slot);
+  }
   COT_TRY(source->verify());
   COT_TRY(model.verify());
 

@@ -26,6 +26,8 @@ class ModelStep {
 
   // Places in an update: of the parameters that it has, or of their companions; and of the running statistics.
   const std::vector<ValueRange>& parameters() const { return parameters_; }
+  // Places in the model of what the updates have of it.
+  std::span<const ValueRange> trained() const { return part_.selection.ranges(); }
   std::vector<RunningStatistics> placed(std::span<const RunningStatistics> statistics) const {
     return part_.selection.placed(statistics);
   }

@@ -1,5 +1,6 @@
 #include "fl_server/finalize/strategy_state.h"
 
+#include <algorithm>
 #include <string>
 
 #include "fl_server/finalize/frame_stream.h"
@@ -24,10 +25,16 @@ float StrategyState::start_of(size_t vector) const {
   return rule.state_start == nullptr ? 0 : rule.state_start(vector, settings_.values);
 }
 
+void StrategyState::restart(uint64_t offset, uint64_t count) {
+  for (size_t i = 0; i < vectors_.size(); ++i) {
+    std::ranges::fill(std::span(vectors_[i]).subspan(offset, count), start_of(i));
+  }
+}
+
 Result<StrategyState> StrategyState::open(BlobStore& blobs, const std::optional<Digest>& before,
-                                          const StrategySettings& settings, uint64_t value_count) {
+                                          const StrategySettings& settings, uint64_t value_count, uint32_t clusters) {
   StrategyState state(settings, value_count);
-  if (state.vectors_.empty() || !before) return state;
+  if ((state.vectors_.empty() && clusters == 1) || !before) return state;
   COT_ASSIGN(FrameStream stored, FrameStream::open(blobs, *before, FrameKind::optimizer_state));
   COT_ASSIGN(const OptimizerStateHeader header, decode_optimizer_state_head(stored.prelude(), stored.header()));
   if (header.value_count != state.value_count_) return does_not_fit("the optimizer's state is of another model");
@@ -35,6 +42,11 @@ Result<StrategyState> StrategyState::open(BlobStore& blobs, const std::optional<
   if (header.strategy != settings.rule->stored_as || header.vectors != settings.rule->state_vectors) {
     return does_not_fit(std::string("the optimizer's state is not of ") + settings.rule->name);
   }
+  // A job of before clusters began anew has none of it.
+  if (!header.idle_updates.empty() && header.idle_updates.size() != clusters) {
+    return does_not_fit("the optimizer's state is of other clusters");
+  }
+  state.idle_updates_ = header.idle_updates;
   state.step_ = header.step;
   for (std::vector<float>& vector : state.vectors_) COT_TRY(stored.read(as_writable(vector)));
   COT_TRY(stored.verify());
@@ -85,8 +97,9 @@ std::array<std::span<float>, kStateVectorsMax> StrategyState::vectors_at(uint64_
 }
 
 Result<std::optional<Digest>> StrategyState::save(BlobStore& blobs) const {
-  if (vectors_.empty()) return std::optional<Digest>();
-  const OptimizerStateHeader header{settings_.rule->stored_as, step_ + 1, value_count_, settings_.rule->state_vectors};
+  if (vectors_.empty() && idle_updates_.empty()) return std::optional<Digest>();
+  const OptimizerStateHeader header{settings_.rule->stored_as, step_ + 1, value_count_, settings_.rule->state_vectors,
+                                    idle_updates_};
   COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs.create());
   COT_TRY(writer->append(encode_head(header)));
   for (const std::vector<float>& vector : vectors_) COT_TRY(writer->append(as_readable(vector)));

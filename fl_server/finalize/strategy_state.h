@@ -17,9 +17,10 @@ namespace coterie {
 class StrategyState {
  public:
   // `before` names the state after the last round; without one the vectors are as the rule starts them. data_loss if
-  // what is stored is of another model or strategy. `settings` outlives this.
+  // what is stored is of another model or strategy, or of other clusters (1: the job has none). `settings` outlives
+  // this.
   static Result<StrategyState> open(BlobStore& blobs, const std::optional<Digest>& before,
-                                    const StrategySettings& settings, uint64_t value_count);
+                                    const StrategySettings& settings, uint64_t value_count, uint32_t clusters);
 
   // Whether begin_round has to be told what is known of the mean, but for what the strategy itself carries.
   bool needs_round() const { return settings_.rule->step_factor != nullptr; }
@@ -33,7 +34,13 @@ class StrategyState {
   // Precondition: the strategy's updates have one.
   void apply_control(uint64_t offset, uint64_t updates, std::span<const float> mean);
 
-  // Nothing where the strategy carries nothing.
+  // How long nobody has chosen each cluster (cluster_restarts.h); empty: the job has none, or no round yet.
+  const std::vector<uint32_t>& idle_updates() const { return idle_updates_; }
+  void set_idle_updates(std::vector<uint32_t> idle) { idle_updates_ = std::move(idle); }
+  // From value `offset` of an update on, the vectors are as the rule starts them.
+  void restart(uint64_t offset, uint64_t count);
+
+  // Nothing where the strategy carries nothing and the job has no clusters.
   Result<std::optional<Digest>> save(BlobStore& blobs) const;
 
  private:
@@ -46,6 +53,7 @@ class StrategyState {
   uint64_t step_ = 0;     // rounds seen
   float factor_ = 1;      // of this round
   std::vector<std::vector<float>> vectors_;
+  std::vector<uint32_t> idle_updates_;
 };
 
 }  // namespace coterie

@@ -5,6 +5,7 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
 #include "proto/generated/state_generated.h"
+#include "proto/messages/model_clusters.h"
 
 namespace coterie {
 namespace {
@@ -120,18 +121,27 @@ Result<Decoded<PartialSumHeader>> decode_partial_sum(ByteView bytes) {
 
 Bytes encode_head(const OptimizerStateHeader& message) {
   FlatBufferBuilder builder;
+  const auto idle = message.idle_updates.empty() ? 0 : builder.CreateVector(message.idle_updates);
   builder.Finish(
-      state::CreateOptimizerState(builder, message.strategy, message.step, message.value_count, message.vectors));
+      state::CreateOptimizerState(builder, message.strategy, message.step, message.value_count, message.vectors, idle));
   return flat::finish_head(builder, FrameKind::optimizer_state, message.value_count * message.vectors * sizeof(float));
 }
 
 Result<OptimizerStateHeader> decode_optimizer_state_head(const Prelude& prelude, ByteView header_bytes) {
   if (prelude.kind != FrameKind::optimizer_state) return flat::out_of_range("frame", "is not an optimizer_state");
   COT_ASSIGN(const auto root, flat::Root<state::OptimizerState>::verify(header_bytes));
-  const OptimizerStateHeader header{root->kind(), root->step(), root->value_count(), root->vectors()};
+  OptimizerStateHeader header{root->kind(), root->step(), root->value_count(), root->vectors()};
+  if (const auto* idle = root->idle_updates()) {
+    if (idle->size() < kClustersMin || idle->size() > kClustersMax) {
+      return flat::out_of_range("idle_updates", "must have as many entries as a job may have clusters");
+    }
+    header.idle_updates.assign(idle->begin(), idle->end());
+  }
   if (header.strategy == 0) return flat::out_of_range("kind", "must be at least 1");
-  if (header.vectors < 1 || header.vectors > kStateVectorsMax) {
-    return flat::out_of_range("vectors", "must be in [1, " + std::to_string(kStateVectorsMax) + "]");
+  const uint8_t least = header.idle_updates.empty() ? 1 : 0;
+  if (header.vectors < least || header.vectors > kStateVectorsMax) {
+    return flat::out_of_range("vectors",
+                              "must be in [" + std::to_string(least) + ", " + std::to_string(kStateVectorsMax) + "]");
   }
   COT_TRY(flat::payload_is(prelude, checked_multiply<uint64_t>(header.value_count, header.vectors * sizeof(float))));
   return header;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/ids.h"
@@ -65,7 +66,9 @@ struct OptimizerStateHeader {
   uint8_t strategy = 0;  // StrategyRule::stored_as
   uint64_t step = 0;     // rounds that it has seen
   uint64_t value_count = 0;
-  uint8_t vectors = 0;  // 1 to kStateVectorsMax
+  uint8_t vectors = 0;  // 1 to kStateVectorsMax; with idle_updates also 0
+  // In a job with clusters (model_clusters.h), for each of them: how many updates counted since one chose it.
+  std::vector<uint32_t> idle_updates = {};
   friend bool operator==(const OptimizerStateHeader&, const OptimizerStateHeader&) = default;
 };
 

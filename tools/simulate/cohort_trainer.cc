@@ -157,7 +157,8 @@ Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for,
   const TrainingSettings& training = work.plan.training;
   GivenFacts given;
   if (GivenPass::is_asked_by(work.plan)) {
-    COT_ASSIGN(given, given_facts(work.model, work.clusters, *work.layout, work.plan, seed, examples));
+    COT_ASSIGN(given, given_facts(work.model, work.stacked ? &*work.stacked : nullptr, *work.layout, work.plan, seed,
+                                  examples));
   }
   if (has_own_training(training)) {
     COT_ASSIGN(OwnTraining own, own_training(work.model, *work.layout, training, seed, state));

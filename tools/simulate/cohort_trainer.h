@@ -38,7 +38,8 @@ struct AskedWork {
   Digest digest;  // of the given model's file
   ModelVersion version;
   std::vector<float> control = {};    // the server's, of a plan that names one
-  std::vector<Model> clusters = {};  // of a plan that has some, all of them
+  std::optional<Model> stacked = {};  // of a plan with clusters, the file that holds them all
+  std::vector<Model> clusters = {};   // and each by itself
 };
 
 struct VirtualTraining {

@@ -78,6 +78,7 @@ Result<std::shared_ptr<const AskedWork>> Simulation::asked_by(uint64_t version, 
   AskedWork work{plan, std::move(model), std::make_shared<const UpdateLayout>(std::move(layout)), digest,
                  ModelVersion(version)};
   COT_ASSIGN(work.clusters, cluster_models(given, plan.training));
+  if (!work.clusters.empty()) work.stacked = given;
   if (plan.control) {
     COT_ASSIGN(const Bytes state, blobs_->get(*plan.control, kModelBytesMax));
     COT_ASSIGN(const auto decoded, decode_optimizer_state(state));

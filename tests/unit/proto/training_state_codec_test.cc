@@ -140,6 +140,24 @@ TEST(OptimizerStateCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("kind must be at least 1", [](M& m) { m.strategy = 0; });
   expect_rejected<M>("vectors must be in [1, 8]", [](M& m) { m.vectors = 0; });
   expect_rejected<M>("vectors must be in [1, 8]", [](M& m) { m.vectors = kStateVectorsMax + 1; });
+  expect_rejected<M>("vectors must be in [0, 8]", [](M& m) {
+    m.vectors = kStateVectorsMax + 1;
+    m.idle_updates = {1, 2};
+  });
+  for (const size_t clusters : {1u, 9u}) {
+    expect_rejected<M>("idle_updates", [clusters](M& m) { m.idle_updates.resize(clusters); });
+  }
+}
+
+TEST(OptimizerStateCodec, HasWhatClustersAreLeftForWithVectorsOrWithout) {
+  for (const uint8_t vectors : {0, 2}) {
+    const OptimizerStateHeader header{
+        .strategy = 1, .step = 9, .value_count = 2, .vectors = vectors, .idle_updates = {0, 40}};
+    const auto decoded = decode_optimizer_state(
+        build_frame(FrameKind::optimizer_state, header_of(encode_head(header)), Bytes(vectors * 8u)));
+    ASSERT_OK(decoded);
+    EXPECT_TRUE(decoded->header == header);
+  }
 }
 
 TEST(OptimizerStateCodec, TakesExactlyAsManyVectorsAsItSays) {

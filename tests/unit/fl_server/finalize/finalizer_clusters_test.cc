@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "device_sdk/runtime/cluster_models.h"
+#include "fl_server/finalize/cluster_restarts.h"
 #include "proto/messages/model_clusters.h"
 #include "tests/support/plain_model.h"
 #include "tests/unit/fl_server/finalize/finalizer_fixture.h"
@@ -98,6 +99,56 @@ TEST(ClusterRounds, LeaveWhatTheStrategyCarriesOfAClusterThatNobodyChose) {
   const std::vector<float> third = after(round, {update_of(round, 0, delta, 1)});
   // momentum 0.9, rate 0.3: the step after 0.1 is of 0.19, as if the second round had not been.
   EXPECT_NEAR(cluster_of(third, 0)[0], cluster_of(second, 0)[0] + 0.3f * 0.19f, 1e-6);
+}
+
+// 50 updates in a row chose others: it becomes one near to the largest, as that was before the round, and the strategy
+// has forgotten what it had of it.
+TEST(ClusterRounds, BeginAnewWithAClusterThatNobodyChooses) {
+  FrozenRound round(StrategySettings::of("fedavgm"), stack(), with_clusters);
+  const std::vector<float> delta(kValues, 0.01f);
+  const auto ten_updates = [&](std::vector<uint32_t> chosen) {
+    std::vector<TestUpdate> updates;
+    for (size_t i = 0; i < 10; ++i) updates.push_back(update_of(round, chosen[i % chosen.size()], delta, 1));
+    return after(round, updates);
+  };
+  std::vector<float> before = ten_updates({0, 1, 2});
+  const std::vector<float> left = cluster_of(before, 1);
+  for (int idle = 1; idle < 5; ++idle) {
+    before = ten_updates({0, 0, 2});
+    EXPECT_EQ(cluster_of(before, 1), left) << "to the bit";
+  }
+  const std::vector<float> moved = ten_updates({0, 0, 2});
+  const std::vector<float> source = cluster_of(before, 0), begun = cluster_of(moved, 1);
+  double squares = 0, apart = 0;
+  for (uint64_t i = 0; i < kValues; ++i) {
+    squares += static_cast<double>(source[i]) * static_cast<double>(source[i]);
+    apart += std::pow(static_cast<double>(begun[i]) - static_cast<double>(source[i]), 2);
+  }
+  EXPECT_GT(apart / squares, 0.2 * kClusterRestartSpread * kClusterRestartSpread) << "not the same";
+  EXPECT_LT(apart / squares, 5 * kClusterRestartSpread * kClusterRestartSpread) << "and near";
+  const std::vector<float> next = ten_updates({0, 1, 2});
+  EXPECT_NEAR(cluster_of(next, 1)[0], begun[0] + 0.3f * 0.01f, 1e-6) << "without the momentum of before";
+  EXPECT_EQ(round.base_.optimizer_state.has_value(), true);
+}
+
+// What is counted lies in the strategy's state, also of a strategy that has none; a round that is finalized twice draws
+// the same.
+TEST(ClusterRounds, BeginAnewTheSameWayIfARoundIsFinalizedAgain) {
+  FrozenRound round(StrategySettings(), stack(), with_clusters);
+  const std::vector<TestUpdate> all(kClusterIdleUpdates, update_of(round, 2, std::vector<float>(kValues, 0.01f), 1));
+  round.add_partial("p", all);
+  const auto first = round.finalize(), second = round.finalize();
+  ASSERT_OK(first);
+  ASSERT_OK(second);
+  EXPECT_EQ(first->model.digest, second->model.digest);
+  EXPECT_EQ(first->model.optimizer_state, second->model.optimizer_state);
+  const std::vector<float> values = round.weights_of(first->model);
+  EXPECT_NE(cluster_of(values, 0), base_of(0));
+  EXPECT_NE(cluster_of(values, 0), cluster_of(values, 1)) << "each is drawn by itself";
+  const auto stored = decode_optimizer_state(round.blobs_.bytes_of(*first->model.optimizer_state));
+  ASSERT_OK(stored);
+  EXPECT_EQ(stored->header.vectors, 0);
+  EXPECT_EQ(stored->header.idle_updates, (std::vector<uint32_t>{0, 0, 0}));
 }
 
 // Scalars that no honest devices tell: nothing of it is divided by.
