@@ -6,6 +6,7 @@
 #include "base/os/clock.h"
 #include "device_sdk/agent/count_examples.h"
 #include "device_sdk/agent/delta_download.h"
+#include "device_sdk/agent/device_width.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/late_update.h"
@@ -323,6 +324,10 @@ Result<Agent::GivenModel> Agent::load_given(const DoTrain& action) const {
   COT_TRY(check_clusters(given, action.plan.training));
   std::optional<Model> clusters;
   if (cluster_count(action.plan.training) > 1) clusters = given;
+  if (!action.plan.training.widths.empty()) {
+    COT_ASSIGN(WidthWork work, widest_work(model, layout, action.plan.training, settings_.widths, examples_.size()));
+    return GivenModel{std::move(work.model), std::move(work.layout)};
+  }
   return GivenModel{std::move(model), std::make_shared<const UpdateLayout>(std::move(layout)), std::move(clusters)};
 }
 

@@ -34,6 +34,7 @@
 #include "device_sdk/agent/round_vault.h"
 #include "device_sdk/agent/session_files.h"
 #include "device_sdk/agent/state_files.h"
+#include "device_sdk/agent/width_limits.h"
 #include "device_sdk/agent/work_meter.h"
 #include "device_sdk/client/participant_machine.h"
 #include "device_sdk/client/transport.h"
@@ -61,6 +62,7 @@ struct AgentSettings {
   uint32_t checkpoint_steps = 50;  // training steps between two checkpoints; 0: none
   ParticipantPolicy policy;
   DailyLimits limits;
+  WidthLimits widths;  // of jobs that have some
   // What the device is like now: asked before each step, and between two steps of training. Empty: nobody knows.
   std::function<DeviceConditions()> conditions;
   PlanFeatures features = kKnownFeatures;  // what it says that it knows of plans; less only in tests

@@ -36,7 +36,8 @@ struct TrainingOrigin {
 
 // trained - given, of the layout's values, scaled as `training` says (normalised_steps.h) and limited as `rules` say;
 // quantized, if they say so, with rounding from the training's seed. Behind that come the scalars that the rules name.
-// A plan with clusters has that in the slot of the one that was trained, and 0 in all others.
+// A plan with clusters has that in the slot of the one that was trained, and 0 in all others; one
+// with widths has 0 for what the trained width has not.
 // With error feedback what earlier updates have not had room for is added before, and what this one has no room for
 // (values that are not sent, what rounding leaves, what is beyond the bound of a value) is its residual. `examples`:
 // the device has so many; they are its weight. Errors: those of limit_update (encode_update.h) and of tell_scalars

@@ -60,7 +60,7 @@ Status tell_scalars(const TrainingSettings& training, const UpdateRules& rules, 
   COT_TRY(check_device(rules, device));
   const double squares = squared_norm(parameters, update);
   const std::span<float> told = update.last(rules.scalars.size());
-  uint32_t cluster = 0, member = 0, loser = 0;
+  uint32_t cluster = 0, member = 0, loser = 0, width = 0;
   for (size_t i = 0; i < told.size(); ++i) {
     const ScalarRule& scalar = rules.scalars[i];
     double value = 0;
@@ -70,6 +70,8 @@ Status tell_scalars(const TrainingSettings& training, const UpdateRules& rules, 
       case ScalarKind::cluster_member: value = cluster++ == given.cluster ? 1 : 0; break;
       case ScalarKind::group_member: value = ++member == device.group ? 1 : 0; break;
       case ScalarKind::group_loss: value = ++loser == device.group ? given.loss : 0; break;
+      // Who trained what a wide model has trained what a narrower one has.
+      case ScalarKind::width_holder: value = device.width_class <= width++ ? 1 : 0; break;
     }
     const auto bound = static_cast<double>(scalar.bound);
     told[i] = static_cast<float>(std::clamp(value, 0.0, bound) / bound *

@@ -25,6 +25,7 @@ struct GivenFacts;
 struct TellingDevice {
   uint32_t group = 0;                   // of a plan with groups: which it is in, from 1
   std::span<const float> control = {};  // of a plan with groups: their weights and shares; empty: as in the first round
+  uint32_t width_class = 0;             // of a plan with widths: which one was trained
 };
 
 inline constexpr double kFairLossMin = 1e-10;

@@ -6,6 +6,7 @@
 
 #include "device_sdk/agent/drift_state.h"
 #include "device_sdk/runtime/model.h"
+#include "device_sdk/runtime/narrow_model.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
@@ -22,7 +23,7 @@ Error other_count(const char* what, uint64_t said, uint64_t found) {
 }  // namespace
 
 UpdateLayout::UpdateLayout(const Model& trained, const TrainingSettings& training, ValueSelection selection)
-    : trained_values_(trained.value_count()), selection_(std::move(selection)) {
+    : trained_values_(trained.value_count()), selection_(std::move(selection)), whole_values_(trained.value_count()) {
   const std::vector<ValueRange> parameters = parameter_values(trained.graph());
   parameters_ = selection_.placed(parameters);
   const std::vector<RunningStatistics> statistics = shared_statistics(trained.graph(), training);
@@ -53,10 +54,20 @@ Result<UpdateLayout> UpdateLayout::of(const Model& trained, uint64_t model_value
   return with_own(std::move(selection));
 }
 
+UpdateLayout UpdateLayout::narrowed(uint32_t width_class, std::vector<SlicePiece> pieces,
+                                    uint64_t trained_values) const {
+  UpdateLayout layout = *this;
+  layout.width_class_ = width_class;
+  layout.pieces_ = std::make_shared<const std::vector<SlicePiece>>(std::move(pieces));
+  layout.trained_values_ = trained_values;
+  return layout;
+}
+
 void UpdateLayout::read_delta(const Trainer& trainer, std::span<float> update) const {
   if (selection_.count() == trained_values_) return trainer.delta(update);
   std::vector<float> delta(trained_values_);
   trainer.delta(delta);
+  if (pieces_) delta = widened(*pieces_, delta, whole_values_);
   selection_.gather(delta, update);
 }
 

@@ -2,6 +2,7 @@
 // (proto/messages/trained_values.h). One place for the agent and for `coterie simulate`.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ namespace coterie {
 class Model;
 class Trainer;
 struct Plan;
+struct SlicePiece;
 struct TrainOptions;
 struct TrainingSettings;
 
@@ -26,6 +28,10 @@ class UpdateLayout {
   // Values of one model; an update has as many for each cluster.
   uint64_t count() const { return selection_.count(); }
   uint32_t clusters() const { return clusters_; }  // 1: the job has none
+  // Which width is trained, of a job with some: from 0, the whole one (device_width.h).
+  uint32_t width_class() const { return width_class_; }
+  // The layout of a model that was cut out of this one's, with so many values: where it has none an update has 0.
+  UpdateLayout narrowed(uint32_t width_class, std::vector<SlicePiece> pieces, uint64_t trained_values) const;
   // Places in the update.
   std::span<const ValueRange> parameters() const { return parameters_; }
   std::span<const RunningStatistics> statistics() const { return statistics_; }
@@ -58,6 +64,9 @@ class UpdateLayout {
   ValueSelection personal_ = ValueSelection({});
   std::vector<std::string> personal_names_;
   uint32_t clusters_ = 1;
+  uint32_t width_class_ = 0;
+  std::shared_ptr<const std::vector<SlicePiece>> pieces_;  // of a narrow model; else null
+  uint64_t whole_values_;                                  // of the flat vector that the selection is of
 };
 
 }  // namespace coterie

@@ -123,6 +123,7 @@ struct coterie_client : Handle {
     COT_ASSIGN(const AppRequirements app, requirements_of(options.requirements));
     settings.policy.required = app.required;
     settings.limits = app.limits;
+    settings.widths = app.widths;
     settings.conditions = [this] { return conditions.get(); };
     refused = {options.on_refused, options.refused_context};
     COT_ASSIGN(agent, Agent::open(settings, *transport, *dataset));

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "device_sdk/c_api/structs.h"
 #include "proto/messages/refusal.h"
+#include "proto/messages/width_share.h"
 
 namespace coterie {
 namespace {
@@ -16,6 +18,8 @@ static_assert(COTERIE_THERMAL_CRITICAL == static_cast<int>(ThermalState::critica
 static_assert(COTERIE_ANSWER_NO == static_cast<int>(ConditionAnswer::no) &&
               COTERIE_ANSWER_YES == static_cast<int>(ConditionAnswer::yes));
 static_assert(refusal_reason::kHolds.size() == COTERIE_HOLD_ENERGY_BUDGET);
+
+constexpr uint64_t kTrainingBytesMax = 1ull << 50;
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
 
@@ -48,6 +52,15 @@ Result<AppRequirements> requirements_of(const coterie_requirements* given) {
   COT_ASSIGN(app.limits.energy_mj, parts_of(known.joules_per_day, 1e3, "joules_per_day"));
   COT_ASSIGN(const uint64_t power_mw, parts_of(known.watts, 1e3, "watts"));
   app.limits.power_mw = static_cast<uint32_t>(std::min<uint64_t>(power_mw, UINT32_MAX));
+  if (known.width_max != 0) {
+    const std::optional<uint32_t> width = width_of(known.width_max);
+    if (!width) return bad("requirements: width_max must be in (0, 1]");
+    app.widths.width_max = *width;
+  }
+  if (known.training_bytes_max > kTrainingBytesMax) {
+    return bad("requirements: training_bytes_max must be at most 2^50 bytes");
+  }
+  app.widths.training_bytes_max = known.training_bytes_max;
   if (const Status good = validate(app.required); !good) return bad("requirements: " + good.error().message());
   if (const Status good = validate(app.limits); !good) return bad("requirements: " + good.error().message());
   return app;

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "coterie.h"
+#include "device_sdk/agent/width_limits.h"
 #include "device_sdk/client/condition_gate.h"
 #include "device_sdk/client/daily_budget.h"
 
@@ -14,6 +15,7 @@ namespace coterie {
 struct AppRequirements {
   DeviceRequirements required;
   DailyLimits limits;
+  WidthLimits widths;
 };
 
 // NULL: none. invalid_argument, which names the member.

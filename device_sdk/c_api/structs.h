@@ -31,6 +31,9 @@ template <>
 inline constexpr size_t kFirstReleaseBytes<coterie_policy> = offsetof(coterie_policy, corrupt_share_min);
 
 template <>
+inline constexpr size_t kFirstReleaseBytes<coterie_requirements> = offsetof(coterie_requirements, training_bytes_max);
+
+template <>
 inline constexpr size_t kFirstReleaseBytes<coterie_train_options> = offsetof(coterie_train_options, augment);
 template <>
 inline constexpr size_t kFirstReleaseBytes<coterie_progress> = offsetof(coterie_progress, hold);

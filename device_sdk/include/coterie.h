@@ -256,6 +256,10 @@ typedef struct coterie_requirements {
   uint64_t download_bytes_per_day;
   double joules_per_day; /* an estimate: CPU seconds times watts */
   double watts;          /* what the device takes while it computes; needed with joules_per_day */
+  /* In jobs that let devices train a narrower model the client takes the widest that keeps to both, and fails to train
+   * where none does. */
+  uint64_t training_bytes_max; /* memory of a training, all that the client allocates for it but the model's file */
+  double width_max;            /* in (0, 1], a share of the model's channels */
 } coterie_requirements;
 
 /* What holds a client back. Values never change; new ones may be added. */

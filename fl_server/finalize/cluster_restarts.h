@@ -24,7 +24,7 @@ inline constexpr double kClusterRestartSpread = 0.1;
 
 class ClusterRestarts {
  public:
-  // `shares`: what each cluster has of the round's weight (cluster_means.h); none: the job has no clusters. `idle`: how
+  // `shares`: what each cluster has of the round's weight (holder_means.h); none: the job has no clusters. `idle`: how
   // many updates had counted before since one chose it; empty: none had counted. `model`: whose values the round moves,
   // of this digest; none of them has been read. `trained`: places of those that training moves; others are not
   // perturbed.

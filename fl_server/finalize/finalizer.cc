@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/os/crash_point.h"
-#include "fl_server/finalize/cluster_means.h"
 #include "fl_server/finalize/cluster_restarts.h"
 #include "fl_server/finalize/divided_sum.h"
 #include "fl_server/finalize/frame_stream.h"
@@ -113,9 +112,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     source = std::make_unique<DividedSum>(std::move(sum), divisor, noise ? &*noise : nullptr);
   }
 
-  if (cluster_count(plan.training) > 1) {
-    COT_ASSIGN(source, ClusterMeans::of(std::move(source), plan));
-  }
+  COT_ASSIGN(source, step.means_of_holders(std::move(source)));
 
   // A job with noise leaves them as they are: their difference is in the noisy sum, and no clip was made for them.
   // Such a job with statistics that move is refused when it is created; an older one may be running.
@@ -125,9 +122,9 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   COT_ASSIGN(const NextStatistics statistics,
              NextStatistics::of(moving, step.placed(moving), plan.update.encoding, model, *source));
 
-  COT_ASSIGN(const std::vector<double> shares, cluster_shares(*source, plan));
-  COT_ASSIGN(const ClusterRestarts restarts, ClusterRestarts::of(shares, source->totals().updates, state.idle_updates(),
-                                                                 model, *graph, step.trained(), base.digest));
+  COT_ASSIGN(const ClusterRestarts restarts,
+             ClusterRestarts::of(step.cluster_shares(), source->totals().updates, state.idle_updates(), model, *graph,
+                                 step.trained(), base.digest));
 
   // From here on values are used before their digests are known. That is safe as nothing is named by them until every
   // verify() below has passed: a writer that is not finished leaves no blob.
@@ -148,7 +145,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   COT_TRY(step.finish());
   state.set_idle_updates(restarts.idle());
   for (const uint32_t cluster : restarts.restarted()) {
-    const uint64_t slot = plan.update.step_value_count() / shares.size();
+    const uint64_t slot = plan.update.step_value_count() / step.cluster_shares().size();
     state.restart(cluster * slot, slot);
   }
   COT_TRY(source->verify());

@@ -1,5 +1,6 @@
 // Finalizer: from a frozen round's partial sums to the next model, in memory that does not depend on the model or the
-// number of updates (what the strategy carries from round to round excepted: it is held whole).
+// number of updates (what the strategy carries from round to round excepted: it is held whole; and of a job with
+// widths a range for each row of a tensor that is cut).
 //
 // Reads partial sums and base model tile by tile, checks what it reads (digests, and that the partials hold exactly as
 // many updates as there are accept rows), writes the new model and the strategy's state as blobs. Commits nothing:

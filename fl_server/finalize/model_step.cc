@@ -3,13 +3,27 @@
 #include <algorithm>
 #include <string>
 
-#include "fl_server/finalize/cluster_means.h"
+#include "fl_server/finalize/holder_means.h"
 #include "fl_server/finalize/mean_reader.h"
 #include "fl_server/finalize/strategy_state.h"
 #include "fl_server/finalize/value_overlaps.h"
 #include "proto/messages/model.h"
 
 namespace coterie {
+namespace {
+
+// Those that updates have, as places in an update.
+std::vector<WidthBlock> places_of(const std::vector<WidthBlock>& blocks, const ValueSelection& selection) {
+  std::vector<WidthBlock> places;
+  for (const WidthBlock& block : blocks) {
+    for (const ValueRange& range : selection.placed(std::span(&block.values, 1))) {
+      places.push_back({range, block.narrowest});
+    }
+  }
+  return places;
+}
+
+}  // namespace
 
 namespace {
 
@@ -39,6 +53,12 @@ Result<ModelStep> ModelStep::of(const Plan& plan, const ModelGraph& graph, Model
   ModelStep step(plan, std::move(part));
   step.model_parameters_ = parameter_values(graph);
   step.parameters_ = step.part_.selection.placed(step.model_parameters_);
+  if (!plan.training.widths.empty()) {
+    Result<std::vector<WidthBlock>> blocks = width_blocks(graph, plan.training.widths);
+    if (!blocks)
+      return Error(ErrorCode::data_loss, "finalize: the job's model cannot be cut: " + blocks.error().message());
+    step.blocks_ = places_of(*blocks, step.part_.selection);
+  }
   const uint64_t selected = step.part_.selection.count();
   // An update's values: selected tensors | each LoRA pair's B [rank, out] | control part | clip bit or scalars. Those
   // between the selected tensors and the control part are all B, which are parameters, too.
@@ -51,11 +71,21 @@ Result<ModelStep> ModelStep::of(const Plan& plan, const ModelGraph& graph, Model
   return step;
 }
 
+Result<std::unique_ptr<MeanSource>> ModelStep::means_of_holders(std::unique_ptr<MeanSource> mean) {
+  COT_ASSIGN(std::vector<HeldValues> held, held_values(*mean, plan_, blocks_));
+  if (held.empty()) return mean;
+  for (const HeldValues& part : held) {
+    if (part.share == 0) untouched_.push_back(part.values);
+    if (cluster_count(plan_.training) > 1) cluster_shares_.push_back(part.share);
+  }
+  return std::unique_ptr<MeanSource>(
+      std::make_unique<HolderMeans>(std::move(mean), std::move(held), plan_.update.fixed_point.value_abs_max));
+}
+
 Status ModelStep::begin(MeanSource& mean, StrategyState& state) {
   means_ = std::make_shared<MeanReader>(mean, plan_.update.value_count);
   state_ = &state;
   updates_ = mean.totals().updates;
-  COT_ASSIGN(shares_, cluster_shares(mean, plan_));
   if (state.needs_round()) COT_TRY(begin_round(mean));
   return part_.pairs.empty() ? Status() : begin_lora();
 }
@@ -120,11 +150,6 @@ void ModelStep::merge_lora(uint64_t offset, std::span<float> weights) const {
   }
 }
 
-// Whether somebody has trained the cluster that this value of an update is of.
-bool ModelStep::moves(uint64_t place) const {
-  return shares_.empty() || shares_[place / (plan_.update.step_value_count() / shares_.size())] > 0;
-}
-
 // Parameters alone are the strategy's. What is neither a parameter nor a statistic is padding: noise may have fallen on
 // it, and a model whose padding is not 0 is none.
 Status ModelStep::move(uint64_t offset, std::span<float> weights) {
@@ -140,9 +165,10 @@ Status ModelStep::move(uint64_t offset, std::span<float> weights) {
     if (!good) return;
     // `first` is a place in the model, `place` one in the update: strategies keep their state by places in the update.
     for_each_overlap(model_parameters_, first, count, [&](uint64_t begin, uint64_t values) {
-      if (!moves(place + begin - first)) return;
-      state_->apply(place + begin - first, updates_, std::span(mean_).subspan(begin - first, values),
-                    weights.subspan(begin - offset, values));
+      for_each_gap(untouched_, place + begin - first, values, [&](uint64_t moved, uint64_t moved_count) {
+        state_->apply(moved, updates_, std::span(mean_).subspan(moved - place, moved_count),
+                      weights.subspan(first + moved - place - offset, moved_count));
+      });
     });
   });
   return good;

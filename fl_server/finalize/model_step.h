@@ -2,13 +2,15 @@
 //
 // An update has all values of the model, or the trained ones alone (proto/messages/trained_values.h); of a job with
 // LoRA each pair's B, which the strategy moves from 0. Parameters that are not in it keep their bits. Behind them may
-// be a control part, a clip bit or scalars.
+// be a control part, a clip bit or scalars. Nor do those move that no device of the round has trained
+// (holder_means.h).
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "base/result.h"
+#include "proto/messages/model_widths.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/trained_values.h"
 
@@ -32,6 +34,11 @@ class ModelStep {
     return part_.selection.placed(statistics);
   }
 
+  // First: the means that the others read, of what the round's updates come to.
+  Result<std::unique_ptr<MeanSource>> means_of_holders(std::unique_ptr<MeanSource> mean);
+  // Then: the share of the round's weight that each cluster has; none of a job without clusters.
+  const std::vector<double>& cluster_shares() const { return cluster_shares_; }
+
   // Then, in this order: begin, move for each tile of the model, finish. What is given to `begin` outlives this.
   Status begin(MeanSource& mean, StrategyState& state);
   Status move(uint64_t offset, std::span<float> weights);
@@ -43,7 +50,6 @@ class ModelStep {
   ModelStep(const Plan& plan, TrainedPart part) : plan_(plan), part_(std::move(part)) {}
 
   Status take(std::span<float> mean);
-  bool moves(uint64_t place) const;
   Status begin_round(const MeanSource& mean);
   Status begin_lora();
   void merge_lora(uint64_t offset, std::span<float> weights) const;
@@ -55,8 +61,10 @@ class ModelStep {
   std::shared_ptr<MeanReader> means_;
   StrategyState* state_ = nullptr;
   uint64_t updates_ = 0;
-  uint64_t taken_ = 0;          // values of the mean
-  std::vector<double> shares_;  // of clusters (cluster_means.h)
+  uint64_t taken_ = 0;                 // values of the mean
+  std::vector<WidthBlock> blocks_;     // of a job with widths; places in an update
+  std::vector<double> cluster_shares_;
+  std::vector<ValueRange> untouched_;  // places that nobody has trained; rising
   double clip_scale_ = 1;
   double clip_bits_mean_ = 0;
   std::vector<float> mean_;

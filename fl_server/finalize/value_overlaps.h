@@ -18,4 +18,18 @@ void for_each_overlap(std::span<const ValueRange> ranges, uint64_t offset, uint6
   }
 }
 
+// Likewise for what lies in no range. They rise, and are apart.
+template <typename Visit>
+void for_each_gap(std::span<const ValueRange> ranges, uint64_t offset, uint64_t count, Visit visit) {
+  const uint64_t end = offset + count;
+  auto range = std::ranges::partition_point(
+      ranges, [offset](const ValueRange& range) { return range.first + range.count <= offset; });
+  uint64_t at = offset;
+  for (; range != ranges.end() && range->first < end; ++range) {
+    if (at < range->first) visit(at, range->first - at);
+    at = range->first + range->count;
+  }
+  if (at < end) visit(at, end - at);
+}
+
 }  // namespace coterie

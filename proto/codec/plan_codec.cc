@@ -3,6 +3,7 @@
 #include "proto/codec/flat.h"
 #include "proto/messages/augmentation.h"
 #include "proto/messages/training_rules.h"
+#include "proto/messages/width_share.h"
 
 namespace coterie {
 namespace {
@@ -320,7 +321,8 @@ Bytes encode(const Plan& message) {
       builder, loss, t.batch_size, t.local_epochs, t.steps_max, optimizer, objective,
       build_correction(builder, t, is_later), build_target(builder, t, is_later), build_augment(builder, t, is_later),
       build_trained(builder, message), build_early_stopping(builder, t, has_scalars), static_cast<uint8_t>(t.storage),
-      build_scalars(builder, message), build_personal(builder, t));
+      build_scalars(builder, message), build_personal(builder, t),
+      t.widths.empty() ? 0 : builder.CreateVector(t.widths));
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -406,6 +408,12 @@ Result<Plan> decode_plan(ByteView bytes) {
   if (t.early_stopping() != nullptr) COT_TRY(parse(*t.early_stopping(), plan.training));
   if (t.scalars() != nullptr) COT_TRY(parse(*t.scalars(), plan));
   if (t.personal() != nullptr) COT_TRY(parse(*t.personal(), plan.training));
+  if (const auto* widths = t.widths(); widths != nullptr) {
+    if (widths->size() < kWidthsMin || widths->size() > kWidthsMax) {
+      return flat::out_of_range("widths", "must have 2 to 8 entries");
+    }
+    plan.training.widths.assign(widths->begin(), widths->end());
+  }
   plan.training.storage = static_cast<Storage>(t.storage());
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());

@@ -174,19 +174,36 @@ Status validate_control(const Plan& plan) {
 
 bool is_known(ScalarKind kind) { return to_string(kind) != "unknown"; }
 
+// Scalars of that kind are so many, of bound 1, and none is of another kind beside them.
+Status validate_members(const UpdateRules& update, ScalarKind kind, size_t count, const char* of_each) {
+  const auto members = static_cast<size_t>(std::ranges::count(update.scalars, kind, &ScalarRule::kind));
+  const std::string name(to_string(kind));
+  if (members != count || (members > 0 && members != update.scalars.size())) {
+    return bad("scalars must be one " + name + " for each " + of_each + ", and no others with those");
+  }
+  for (const ScalarRule& scalar : update.scalars) {
+    if (members > 0 && scalar.bound != 1) return bad("the bound of " + name + " must be 1");
+  }
+  return {};
+}
+
+// Which width a device trained is told by all but the narrowest, whose part all have.
+Status validate_widths(const Plan& plan) {
+  const std::vector<uint32_t>& widths = plan.training.widths;
+  const size_t told = widths.empty() ? 0 : widths.size() - 1;
+  COT_TRY(validate_members(plan.update, ScalarKind::width_holder, told, "width but the narrowest"));
+  if (!widths.empty() && plan.training.correction != DriftCorrection{}) {
+    return bad("correction must be absent with widths: what a device keeps of it is of one width");
+  }
+  return {};
+}
+
 // A slot for each cluster, and a scalar for each that says which one is filled.
 Status validate_clusters(const Plan& plan) {
   const UpdateRules& update = plan.update;
   const uint32_t count = cluster_count(plan.training);
-  const auto is_member = [](const ScalarRule& scalar) { return scalar.kind == ScalarKind::cluster_member; };
-  const auto members = static_cast<uint64_t>(std::ranges::count_if(update.scalars, is_member));
-  if (members != (count > 1 ? count : 0) || (members > 0 && members != update.scalars.size())) {
-    return bad("scalars must be one cluster_member for each cluster, and no others with clusters");
-  }
+  COT_TRY(validate_members(update, ScalarKind::cluster_member, count > 1 ? count : 0, "cluster"));
   if (count == 1) return {};
-  for (const ScalarRule& scalar : update.scalars) {
-    if (scalar.bound != 1) return bad("the bound of cluster_member must be 1");
-  }
   const bool are_slots = update.vector_value_count() % count == 0 && update.whole_value_count % count == 0;
   return are_slots ? Status() : bad("value_count and whole_value_count must be so many values for each cluster");
 }
@@ -237,6 +254,7 @@ Status validate_scalars(const Plan& plan) {
   }
   COT_TRY(validate_clusters(plan));
   COT_TRY(validate_groups(plan));
+  COT_TRY(validate_widths(plan));
   if (has_fair_step != fair.is_on() || (!fair.is_on() && fair.q != 0)) {
     return bad("fair weights and the scalar fair_step must be there together");
   }

@@ -108,6 +108,9 @@ struct TrainingSettings {
   Storage storage = Storage::float32;
   std::optional<EarlyStopping> early_stopping = {};  // none: all examples are trained on, in all local_epochs
   std::optional<PersonalSettings> personal = {};     // none: all of the model is trained together
+  // HeteroFL (Diao et al. 2021): the widths that devices may train the model at (model_widths.h), in millionths,
+  // falling from the whole one; empty: all train all of it.
+  std::vector<uint32_t> widths = {};
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 

@@ -18,6 +18,7 @@ PlanFeatures features_of(const Plan& plan) {
   if (correction == CorrectionKind::scaffold_gradient) features |= plan_feature::kScaffoldGradient;
   if (correction == CorrectionKind::mime_lite) features |= plan_feature::kMimeLite;
   if (plan.training.personal) features |= plan_feature::kPersonal;
+  if (!plan.training.widths.empty()) features |= plan_feature::kWidths;
   if (cluster_count(plan.training) > 1) features |= plan_feature::kClusters;
   if (group_count(plan.update) > 0) features |= plan_feature::kGroups;
   return features;

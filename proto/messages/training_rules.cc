@@ -7,6 +7,7 @@
 
 #include "proto/messages/augmentation.h"
 #include "proto/messages/model_clusters.h"
+#include "proto/messages/width_share.h"
 
 namespace coterie {
 namespace {
@@ -209,6 +210,22 @@ void check_personal(const TrainingSettings& training, Rules& rules) {
                     ": a device keeps one vector of a job, and that one has it already");
 }
 
+// Whether they go with the model is known by whoever has that (model_widths.h).
+void check_widths(const TrainingSettings& training, Rules& rules) {
+  const std::vector<uint32_t>& widths = training.widths;
+  if (widths.empty()) return;
+  const bool are_falling = std::ranges::is_sorted(widths, std::ranges::greater_equal()) &&
+                           std::ranges::adjacent_find(widths) == widths.end();
+  rules.require(widths.size() >= kWidthsMin && widths.size() <= kWidthsMax, "/widths/classes",
+                "must have " + std::to_string(kWidthsMin) + " to " + std::to_string(kWidthsMax) + " entries");
+  rules.require(widths.front() == kWholeWidth && are_falling && widths.back() > 0, "/widths/classes",
+                "must begin with 1, fall, and stay above 0: somebody has to train all of the model");
+  rules.require(!training.lora, "/widths", "must be absent with lora: companions are of whole weights");
+  rules.require(!training.personal, "/widths",
+                "must be absent with personal: what a device keeps to itself is of one width, and a round may give it "
+                "another one");
+}
+
 }  // namespace
 
 Problems problems_of(const TrainingSettings& training) {
@@ -230,6 +247,7 @@ Problems problems_of(const TrainingSettings& training) {
   rules.require(to_string(training.storage) != "unknown", "/storage", "must be float32 or bf16");
   check_early_stopping(training, rules);
   check_personal(training, rules);
+  check_widths(training, rules);
   return rules.take();
 }
 

@@ -13,7 +13,8 @@ enum class ScalarKind : uint8_t {
   fair_step = 2,       // q-FFL's h of the device (device_sdk/agent/told_scalars.h)
   cluster_member = 3,  // 1 for the cluster that was trained, 0 for the others: one each, in their order
   group_member = 4,    // 1 for the group that the device is in, 0 for the others: likewise (group_weights.h)
-  group_loss = 5       // what the given model loses on the device's examples for its group, 0 for the others: likewise
+  group_loss = 5,      // what the given model loses on the device's examples for its group, 0 for the others: likewise
+  width_holder = 6     // 1 where the device trained all that a width has, else 0: one each but for the narrowest
 };
 inline std::string_view to_string(ScalarKind kind) {
   switch (kind) {
@@ -22,6 +23,7 @@ inline std::string_view to_string(ScalarKind kind) {
     case ScalarKind::cluster_member: return "cluster_member";
     case ScalarKind::group_member: return "group_member";
     case ScalarKind::group_loss: return "group_loss";
+    case ScalarKind::width_holder: return "width_holder";
   }
   return "unknown";
 }

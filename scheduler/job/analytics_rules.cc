@@ -90,9 +90,11 @@ void check_pairs(const HorizontalSettings& settings, SettingsChecker& check) {
   plain.lora.reset();
   plain.early_stopping.reset();
   plain.personal.reset();
+  plain.widths.clear();
   refuse(training.lora.has_value(), "training.lora", "nothing is trained that could have companions");
   refuse(training.early_stopping.has_value(), "training.early_stopping", "nothing is trained that could stop");
   refuse(training.personal.has_value(), "training.personal", "nothing is trained that a device could keep");
+  refuse(!training.widths.empty(), "training.widths", "nothing is trained that could be narrower");
   refuse(plain != TrainingSettings(), "training", "devices count and train nothing; take it out");
   refuse(settings.schedules != RateSchedules(), "a schedule", "there is no rate that it could change");
   refuse(settings.strategy != StrategySettings(), "strategy",

@@ -75,6 +75,8 @@ void check_buffered(const HorizontalSettings& settings, SettingsChecker& check) 
          "companions are merged when a round ends, and those of late updates belong to weights of before");
   refuse(settings.training.personal.has_value(), "training.personal",
          "what a device keeps belongs to the model that it trained from, and a late update is of another");
+  refuse(!settings.training.widths.empty(), "training.widths",
+         "each value has a divisor of its own round, and a late update is of another");
   check.require(reasons.empty(), "/rounds/policy", reasons);
 }
 

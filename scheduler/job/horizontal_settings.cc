@@ -19,6 +19,7 @@
 #include "scheduler/job/scalar_rules.h"
 #include "scheduler/job/selection_rules.h"
 #include "scheduler/job/settings_checker.h"
+#include "scheduler/job/width_rules.h"
 #include "secure/dp/account/number_words.h"
 #include "secure/dp/distributed/device_noise.h"
 
@@ -218,6 +219,7 @@ Problems validate(const HorizontalSettings& settings) {
   check_scalars(settings, check);
   check_adaptive_mu(settings, check);
   check_clusters(settings, check);
+  check_widths(settings, check);
   if (rounds_are_valid) check_analytics(settings, check);
   if (rounds_are_valid) check_buffered(settings, check);
   check_selection(settings, check);

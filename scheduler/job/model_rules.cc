@@ -8,6 +8,7 @@
 #include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/compression_rules.h"
 #include "scheduler/job/round_release.h"
+#include "scheduler/job/width_rules.h"
 
 namespace coterie {
 namespace {
@@ -37,6 +38,7 @@ Problems validate_with_graph(const HorizontalSettings& settings, const ModelGrap
                            "compression out"}};
   }
   if (Problems problems = buffered_problems(settings, graph); !problems.empty()) return problems;
+  if (Problems problems = width_problems(settings, graph); !problems.empty()) return problems;
   if (!settings.privacy.has_noise() || moving == 0) return {};
   return {{"/model", "has " + std::to_string(moving) +
                          " batch norms whose running statistics follow the devices' data, and noise does not cover "

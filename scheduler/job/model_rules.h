@@ -9,7 +9,7 @@ namespace coterie {
 
 // A model whose batch norms have running statistics that training moves cannot be trained with noise: neither the clip
 // nor the noise is made for them, and their release is in no account. Nor with update.compression, which clips and
-// rounds all values alike.
+// rounds all values alike. A job with widths is refused for what of the model has no meaning in part (model_widths.h).
 Problems validate_with_graph(const HorizontalSettings& settings, const ModelGraph& graph);
 
 // The values that a new job has; `value_count`: float32s in the model's payload. Updates of a job with analytics have

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "scheduler/job/cluster_rules.h"
+#include "scheduler/job/width_rules.h"
 
 namespace coterie {
 namespace {
@@ -21,7 +22,8 @@ float bound_of(ScalarKind kind, const HorizontalSettings& settings) {
     }
     case ScalarKind::fair_step: return kFairStepMax;
     case ScalarKind::cluster_member:
-    case ScalarKind::group_member: return 1;
+    case ScalarKind::group_member:
+    case ScalarKind::width_holder: return 1;
     case ScalarKind::group_loss: return strategy.value_of("loss_max");
   }
   return 0;
@@ -46,6 +48,7 @@ std::vector<ScalarRule> scalars_of(const HorizontalSettings& settings) {
     scalars.insert(scalars.end(), count_of(kind, settings.strategy), {kind, bound_of(kind, settings)});
   }
   for (const ScalarRule& scalar : cluster_scalars(settings.training)) scalars.push_back(scalar);
+  for (const ScalarRule& scalar : width_scalars(settings.training)) scalars.push_back(scalar);
   return scalars;
 }
 

@@ -1,5 +1,6 @@
 // What an app asks of its device, says of it, and hears when the client is held back.
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tests/abi/check.h"
@@ -36,11 +37,15 @@ void test_requirements(void) {
                                              .upload_bytes_per_day = 1ull << 50,
                                              .download_bytes_per_day = 1,
                                              .joules_per_day = 1e6,
-                                             .watts = 1000},
+                                             .watts = 1000,
+                                             .training_bytes_max = 1ull << 50,
+                                             .width_max = 0.25},
                       COTERIE_OK, "");
-  for (size_t less = 0; less < size; ++less) {
+  const size_t first_release = offsetof(coterie_requirements, training_bytes_max);
+  for (size_t less = 0; less < first_release; ++less) {
     expect_requirements((coterie_requirements){.struct_size = less}, wrong, "requirements.struct_size");
   }
+  expect_requirements((coterie_requirements){.struct_size = first_release, .width_max = 9}, COTERIE_OK, "");
   expect_requirements((coterie_requirements){.struct_size = size, .foreground = 1, .background = 1}, wrong,
                       "background");
   expect_requirements((coterie_requirements){.struct_size = size, .battery_percent_min = 101}, wrong,
@@ -64,6 +69,12 @@ void test_requirements(void) {
   expect_requirements((coterie_requirements){.struct_size = size, .joules_per_day = (double)NAN, .watts = 1}, wrong,
                       "joules_per_day");
   expect_requirements((coterie_requirements){.struct_size = size, .watts = 1001}, wrong, "watts");
+  expect_requirements((coterie_requirements){.struct_size = size, .training_bytes_max = UINT64_MAX}, wrong,
+                      "training_bytes_max");
+  for (double width = -1; width <= 3; width += 2.5) {  // -1, 1.5
+    expect_requirements((coterie_requirements){.struct_size = size, .width_max = width}, wrong, "width_max");
+  }
+  expect_requirements((coterie_requirements){.struct_size = size, .width_max = (double)NAN}, wrong, "width_max");
 }
 
 void test_conditions(void) {

@@ -54,7 +54,7 @@ class Clients(support.Folder, unittest.TestCase):
 
     def test_conditions_and_requirements_reach_the_library(self):
         asked = Requirements(charging=True, battery_percent_min=20, thermal_max=coterie.Thermal.FAIR, watts=2.5)._struct()
-        self.assertEqual([getattr(asked, name) for name, _ in asked._fields_[1:]], [0, 1, 0, 0, 0, 20, 2, 0, 0, 0, 0, 0, 2.5])
+        self.assertEqual([getattr(asked, name) for name, _ in asked._fields_[1:]], [0, 1, 0, 0, 0, 20, 2, 0, 0, 0, 0, 0, 2.5, 0, 0])
         said = Conditions(idle=False, charging=True, battery_percent=80, free_memory_bytes=5)._struct()
         self.assertEqual([getattr(said, name) for name, _ in said._fields_[1:]], [1, 2, 0, 0, 80, 0, 5])
         with self.assertRaises(ValueError):
@@ -74,6 +74,13 @@ class Clients(support.Folder, unittest.TestCase):
         self.assertEqual(seen, [(Activity.HELD, Hold.CHARGING), (Activity.ENROLLED, Hold.NONE)])
         with self.assertRaises(coterie.CoterieError):
             client.set_conditions(Conditions(battery_percent=101))
+
+    def test_a_group_is_one_of_eight_or_none(self):
+        for group in (0, 1, 8):
+            self.open(f"in-{group}", group=group).close()
+        with self.assertRaises(coterie.CoterieError) as caught:
+            self.open("beyond", group=9)
+        self.assertEqual(caught.exception.code, Code.INVALID_ARGUMENT)
 
     def test_one_client_a_directory(self):
         first = self.open()

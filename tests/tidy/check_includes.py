@@ -31,7 +31,7 @@ BUDGETS_KIB = {
     "device_sdk/client/": 101,
     "device_sdk/runtime/": 246,
     "device_sdk/c_api/": 192,
-    "device_sdk/agent/": 329,
+    "device_sdk/agent/": 330,
     "fl_server/": 197,
     "fl_server/core/": 118,
     "fl_server/core/live_attempts.": 184,  # what lies between two machines

@@ -17,6 +17,7 @@
 #include "tools/demo/schedule_text.h"
 #include "tools/demo/selection_option.h"
 #include "tools/demo/strategy_option.h"
+#include "tools/demo/width_option.h"
 
 namespace coterie {
 namespace {
@@ -193,6 +194,12 @@ void add_memory_and_stopping(CLI::App& demo, DemoOptions& options) {
           "part), or a whole model of its own, model,lambda=X; or which of several models it trains, clusters,count=N")
       ->type_name("KIND[,...][:PATTERN,...]")
       ->check(checked_by([](const std::string& text) { return parse_personal(text); }));
+  demo.add_option_function<std::string>(
+          "--widths", [&options](const std::string& text) { options.widths = parse_widths(text).value(); },
+          "shares of the model's channels that devices train, in turn: 1,0.5,0.25 lets the first train all of it, the "
+          "second half of each hidden layer, and so on")
+      ->type_name("SHARE,...")
+      ->check(checked_by([](const std::string& text) { return parse_widths(text); }));
 }
 
 void add_training(CLI::App& demo, DemoOptions& options) {
@@ -331,7 +338,7 @@ void add_analytics(CLI::App& demo, DemoOptions& options) {
           ->check(checked_by([](const std::string& text) { return parse_analytics_choice(text); }));
   for (const char* of_a_training :
        {"--model", "--strategy", "--rounds", "--fraction", "--selection", "--optimizer", "--loss", "--lr",
-        "--local-epochs", "--batch-size", "--lora", "--augment", "--patience", "--personal"}) {
+        "--local-epochs", "--batch-size", "--lora", "--augment", "--patience", "--personal", "--widths"}) {
     analytics->excludes(demo.get_option(of_a_training));
   }
 }

@@ -249,6 +249,11 @@ void add_requirements(CLI::App& run, const std::shared_ptr<DeviceOptions>& optio
       ->check(between<double>(0, 1e6));
   run.add_option("--watts", options->watts, "what the device takes while it computes; needed with --joules-per-day")
       ->check(between<double>(0, 1000));
+  run.add_option("--width-max", options->width_max,
+                 "of jobs with widths, train no larger share of the model's channels (default: 1)")
+      ->check(between(1e-6, 1.0));
+  add_bytes(run, "--training-memory-max", options->training_bytes_max,
+            "nor a width whose training takes more memory than this (default: any)");
 }
 
 void add_run(CLI::App& device, Invocation& invocation) {
@@ -351,6 +356,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
   add_export(*model, invocation);
   add_weights(*model, invocation);
   add_clusters(*model, invocation);
+  add_narrow(*model, invocation);
   add_quantise(*model, invocation);
   add_server_models(*model, invocation);
 }

@@ -160,6 +160,7 @@ Status Demo::start_devices() {
                                    .dropout = options_.dropout,
                                    .liars = options_.attack.liars_of(options_.devices),
                                    .lie = to_string(Lie{options_.attack.kind, options_.goal_count()}),
+                                   .widths = options_.widths,
                                    .policy = device_policy(options_),
                                    .groups = groups_of(options_)},
                  folder_);
@@ -256,6 +257,7 @@ Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& resu
 Status Demo::fetch_model(DemoResult& result) {
   COT_ASSIGN(const Bytes model, server_->download_model(job_, options_.rounds));
   COT_ASSIGN(result.after, evaluate(model, data_.held_out, loss_of(options_.judged_by())));
+  COT_ASSIGN(result.narrow, evaluate_widths(model, data_.held_out, training_of(options_)));
   result.model_bytes = model.size();
   result.model_digest = content_digest(model).hex();
   return folder_.write("model.cotf", model);

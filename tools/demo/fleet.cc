@@ -5,9 +5,11 @@
 #include <csignal>
 
 #include "base/os/file.h"
+#include "proto/messages/width_share.h"
 #include "secure/identity/key_file.h"
 #include "tools/cli/interrupt.h"
 #include "tools/demo/options.h"
+#include "tools/demo/width_option.h"
 
 namespace coterie {
 namespace {
@@ -35,6 +37,10 @@ Result<Child> Fleet::start_device(uint32_t device) const {
   command.insert(command.end(), settings_.policy.begin(), settings_.policy.end());
   if (settings_.groups > 0) {
     command.insert(command.end(), {"--group", std::to_string((device - 1) % settings_.groups + 1)});
+  }
+  if (!settings_.widths.empty()) {
+    const uint32_t width = settings_.widths[width_class_of(device - 1, settings_.widths.size())];
+    command.insert(command.end(), {"--width-max", std::to_string(share_of(width))});
   }
   if (device <= settings_.liars) command.insert(command.end(), {"--lie", settings_.lie});
   return Child::start({.name = "device " + std::to_string(device),

@@ -24,11 +24,12 @@ struct DemoFleetSettings {
   std::string token;  // good for every device
   uint64_t seed = 1;
   uint32_t devices = 1;
-  double dropout = 0;               // probability that a device vanishes in a round
-  uint32_t liars = 0;               // the first so many devices
-  std::string lie;                  // of each of them: `coterie device run --lie`
-  std::vector<std::string> policy;  // what each says of its policy: options of `coterie device run`
-  uint32_t groups = 0;              // that devices are in by turns, as simulated ones are; 0: in none
+  double dropout = 0;                 // probability that a device vanishes in a round
+  uint32_t liars = 0;                 // the first so many devices
+  std::string lie;                    // of each of them: `coterie device run --lie`
+  std::vector<uint32_t> widths = {};  // of the job, in turn; empty: it has none
+  std::vector<std::string> policy;    // what each says of its policy: options of `coterie device run`
+  uint32_t groups = 0;                // that devices are in by turns, as simulated ones are; 0: in none
 };
 
 class Fleet {

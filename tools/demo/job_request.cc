@@ -199,6 +199,7 @@ TrainingSettings training_of(const DemoOptions& options) {
   training.storage = options.storage;
   training.early_stopping = options.early_stopping;
   training.personal = options.personal;
+  training.widths = options.widths;
   training.freeze = options.freeze;
   training.train_only = options.train_only;
   training.train_last = options.train_last;

@@ -8,6 +8,7 @@
 #include "tools/cli/table.h"
 #include "tools/demo/chart_page.h"
 #include "tools/demo/compression_option.h"
+#include "tools/demo/width_scores.h"
 
 namespace coterie {
 namespace {
@@ -185,6 +186,7 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"updates_selected", sum_of(result.attempts, &RoundReport::selected)},
   };
   json.update(scores_json(result));
+  add_width_scores(json, result);
   const nlohmann::ordered_json rest = {
       {"seconds", rounded(result.phases.total())},
       {"phases", phases_json(result.phases)},
@@ -267,6 +269,7 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
                      (has_numbers ? score_text(result.before, true, plain) : format_percent(result.before.accuracy)) +
                      " before training)\n  on " + counted(result.held_out_examples, "example") +
                      " that no device has seen\n";
+  text += width_lines(result);
   if (const auto& personal = result.options.personal; personal && !note_of(*personal).empty()) {
     text += "  (" + std::string(note_of(*personal)) + ")\n";
   }

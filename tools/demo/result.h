@@ -59,6 +59,7 @@ struct DemoResult {
   std::optional<MeanBaseline> mean_baseline;  // where the target is a number
   ModelScore before;                          // the untrained model
   ModelScore after;
+  std::vector<ModelScore> narrow = {};  // the trained one at each of options.widths but the whole
   std::string model_digest;
   uint64_t model_bytes = 0;
   uint64_t update_bytes = 0;          // that a device sends in a round

@@ -112,6 +112,8 @@ coterie_requirements requirements_of(const DeviceOptions& options) {
   requirements.download_bytes_per_day = options.download_bytes_per_day;
   requirements.joules_per_day = options.joules_per_day;
   requirements.watts = options.watts;
+  requirements.width_max = options.width_max;
+  requirements.training_bytes_max = options.training_bytes_max;
   return requirements;
 }
 

@@ -47,6 +47,8 @@ struct DeviceOptions {
   uint64_t download_bytes_per_day = 0;
   double joules_per_day = 0;
   double watts = 0;
+  double width_max = 0;
+  uint64_t training_bytes_max = 0;
   std::string conditions_file;  // conditions_file.h; empty: nothing is said of the device
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/checked.h"
+#include "device_sdk/agent/device_width.h"
 #include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/own_training.h"
 #include "device_sdk/agent/update_layout.h"
@@ -56,6 +57,19 @@ Status add_own_training(const Model& model, const UpdateLayout& layout, const Tr
   return {};
 }
 
+// `passes`: forward passes of one example that a training costs.
+Status add_widths(const Model& model, const UpdateLayout& layout, const TrainingSettings& training, uint64_t examples,
+                  double passes, DevicePlan& device) {
+  for (uint32_t i = 0; i < training.widths.size(); ++i) {
+    COT_ASSIGN(const WidthWork work, work_at_width(model, layout, training, i));
+    COT_ASSIGN(const TrainingMemory memory,
+               Trainer::plan(work.model, work.layout->options(training, 0, {}, {}), examples));
+    device.widths.push_back(
+        {training.widths[i], work.model.value_count(), memory.bytes(), work.model.flops() * passes});
+  }
+  return {};
+}
+
 Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& download, const Model& model,
                                uint64_t examples) {
   DevicePlan device;
@@ -95,6 +109,7 @@ Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& downloa
     device.operations += trained.flops() * before.passes * static_cast<double>(examples);
   }
   COT_TRY(add_own_training(trained, layout, plan.training, examples, device));
+  COT_TRY(add_widths(trained, layout, plan.training, examples, passes, device));
   return device;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "proto/messages/secagg.h"
@@ -15,6 +16,14 @@ namespace coterie {
 
 class Model;
 struct JobSettings;
+
+// What a device trains of a width.
+struct WidthPlan {
+  uint32_t width = 0;         // in millionths (proto/messages/model_widths.h)
+  uint64_t values = 0;        // of its model
+  uint64_t memory_bytes = 0;  // of the trainer
+  double operations = 0;      // as DevicePlan::operations
+};
 
 // One device in one round.
 struct DevicePlan {
@@ -28,7 +37,8 @@ struct DevicePlan {
   double operations = 0;   // of floating point: a training pass costs three forward passes, a multiply-add is two
   uint64_t own_bytes = 0;  // that it keeps of the job between rounds, and never sends; twice until the next round
   uint32_t clusters = 1;   // models that it fetches and looks at, of which it trains one
-  bool counts = false;     // instead of training: so many examples once, with analytics
+  std::vector<WidthPlan> widths = {};  // of a job with some, all of them; what is above is of the whole model
+  bool counts = false;                 // instead of training: so many examples once, with analytics
 };
 
 // FedProx's mu, where it follows the loss.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fl_server/json/readable_float.h"
+#include "proto/messages/width_share.h"
 #include "tools/cli/table.h"
 
 namespace coterie {
@@ -55,6 +56,10 @@ void add_device(const DevicePlan& device, Lines& lines) {
                            " at a time");
   lines.line("arithmetic",
              format_operations(device.operations) + " for " + counted(device.examples, "example") + " of all epochs");
+  for (const WidthPlan& width : device.widths) {
+    lines.line("width", format_digits(share_of(width.width)) + ": " + format_bytes(width.memory_bytes) + " to train " +
+                            counted(width.values, "value") + ", " + format_operations(width.operations));
+  }
 }
 
 void add_cohort(const CohortPlan& cohort, const PlannedRound& round, Lines& lines) {
@@ -134,6 +139,12 @@ nlohmann::json job_plan_json(const JobPlan& plan) {
                          {"down_bytes", plan.down_bytes},
                          {"up_bytes", plan.up_bytes}};
   if (plan.device.clusters > 1) json["device"]["clusters"] = plan.device.clusters;
+  for (const WidthPlan& width : plan.device.widths) {
+    json["device"]["widths"].push_back({{"width", share_of(width.width)},
+                                        {"values", width.values},
+                                        {"memory_bytes", width.memory_bytes},
+                                        {"operations", width.operations}});
+  }
   if (plan.mu) json["mu"] = {{"first", readable(plan.mu->first)}, {"max", readable(plan.mu->most)}};
   if (plan.spending) {
     const bool is_finite = std::isfinite(plan.spending->epsilon);

@@ -7,6 +7,7 @@
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/metrics.h"
 #include "device_sdk/runtime/model.h"
+#include "device_sdk/runtime/narrow_model.h"
 #include "proto/messages/model_clusters.h"
 
 namespace coterie {
@@ -45,6 +46,20 @@ Result<ModelScore> evaluate(Bytes model_file, Bytes dataset_file, const LossSett
     if (!best || own.loss_mean < best->loss_mean) best = own;
   }
   return *best;
+}
+
+Result<std::vector<ModelScore>> evaluate_widths(Bytes model_file, const Bytes& dataset_file,
+                                                const TrainingSettings& training) {
+  std::vector<ModelScore> scores;
+  if (training.widths.empty()) return scores;
+  COT_ASSIGN(const Model whole, Model::load(std::move(model_file)));
+  COT_ASSIGN(DatasetSource examples, DatasetSource::load(dataset_file));
+  for (size_t i = 1; i < training.widths.size(); ++i) {
+    COT_ASSIGN(const NarrowModel narrow, narrow_model(whole, training.widths[i]));
+    COT_ASSIGN(const ModelScore score, evaluate(narrow.model, examples, loss_of(training)));
+    scores.push_back(score);
+  }
+  return scores;
 }
 
 }  // namespace coterie

@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
 #include "device_sdk/runtime/evaluator.h"
+#include "proto/messages/plan.h"
 
 namespace coterie {
 
@@ -18,5 +20,10 @@ struct ModelScore : Evaluation {
 // `loss` and accuracy, or with numbers `loss`, mean absolute error and R2. A file with the models of clusters is judged
 // by that which loses least. Errors: what is wrong with either file, or that they do not fit each other.
 Result<ModelScore> evaluate(Bytes model_file, Bytes dataset_file, const LossSettings& loss = {});
+
+// How good what each width of a job has of its model is by itself, but for the first, which is the whole; none of other
+// jobs. Errors: as above, and narrow_model's.
+Result<std::vector<ModelScore>> evaluate_widths(Bytes model_file, const Bytes& dataset_file,
+                                                const TrainingSettings& training);
 
 }  // namespace coterie

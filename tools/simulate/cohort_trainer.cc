@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/os/clock.h"
+#include "device_sdk/agent/device_width.h"
 #include "device_sdk/agent/encode_update.h"
 #include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/late_update.h"
@@ -21,6 +22,7 @@
 #include "tools/attack/flipped_labels.h"
 #include "tools/cli/interrupt.h"
 #include "tools/demo/options.h"
+#include "tools/demo/width_option.h"
 
 namespace coterie {
 namespace {
@@ -37,7 +39,8 @@ Status train_to_end(Trainer& trainer) {
 
 // Whether all devices that are asked begin alike, but for seed and examples.
 bool begin_alike(const AskedWork& asked, const std::vector<float>& state) {
-  return state.empty() && asked.control.empty() && asked.clusters.empty() && !asked.plan.training.personal;
+  return state.empty() && asked.control.empty() && asked.clusters.empty() && !asked.widths &&
+         !asked.plan.training.personal;
 }
 
 }  // namespace
@@ -166,6 +169,8 @@ Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for,
     COT_TRY(train_to_end(first));
     state = own_values(*work.layout, first);
   }
+  const WidthWork* width = work.widths ? &work.widths->at(width_class_of(device, work.widths->size())) : nullptr;
+  const UpdateLayout& layout = width ? *width->layout : *work.layout;
   const bool is_alike = begin_alike(work, state);
   if (!is_alike || worker.asked != asked_for.asked || !worker.trainer->restart(examples, seed)) {
     COT_ASSIGN(Model start, model_of_update(work.model, *work.layout, training, state));
@@ -173,15 +178,16 @@ Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for,
       start = work.clusters.at(given.cluster);
       state = {static_cast<float>(given.cluster)};
     }
+    if (width) start = width->model;
     worker.asked.reset();
     worker.trainer.reset();  // before the next one is there: at most one takes memory
-    const TrainOptions options = work.layout->options(training, seed, state, work.control);
+    const TrainOptions options = layout.options(training, seed, state, work.control);
     COT_ASSIGN(worker.trainer, Trainer::create(start, options, examples));
     if (is_alike) worker.asked = asked_for.asked;
   }
   Trainer& trainer = *worker.trainer;
   COT_TRY(train_to_end(trainer));
-  COT_ASSIGN(TrainedUpdate update, make_update(*work.layout, trainer, examples.size(), training, work.plan.update,
+  COT_ASSIGN(TrainedUpdate update, make_update(layout, trainer, examples.size(), training, work.plan.update,
                                                {work.digest, seed, work.control, state, &given,
                                                 virtual_group(device, group_count(work.plan.update))}));
   if (training.personal) {

@@ -15,9 +15,7 @@
 #include <vector>
 
 #include "aggregation/accumulate/accumulator.h"
-#include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/model.h"
-#include "device_sdk/runtime/trainer.h"
 #include "proto/messages/plan.h"
 #include "scheduler/job/records.h"
 #include "tools/attack/attack.h"
@@ -29,6 +27,7 @@ namespace coterie {
 class UpdateLayout;
 
 struct TrainedUpdate;
+struct WidthWork;
 
 // What devices are asked by: the plan of a round, and its model.
 struct AskedWork {
@@ -37,9 +36,10 @@ struct AskedWork {
   std::shared_ptr<const UpdateLayout> layout;
   Digest digest;  // of the given model's file
   ModelVersion version;
-  std::vector<float> control = {};    // the server's, of a plan that names one
-  std::optional<Model> stacked = {};  // of a plan with clusters, the file that holds them all
-  std::vector<Model> clusters = {};   // and each by itself
+  std::vector<float> control = {};                            // the server's, of a plan that names one
+  std::optional<Model> stacked = {};                          // of a plan with clusters, the file that holds them all
+  std::vector<Model> clusters = {};                           // and each by itself
+  std::shared_ptr<const std::vector<WidthWork>> widths = {};  // of a plan that has some; else null
 };
 
 struct VirtualTraining {
@@ -70,6 +70,7 @@ class CohortTrainer final : public CohortWorkers {
   // told how many updates are done, on the caller's thread, several times a second.
   CohortTrainer(std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
                 std::function<void(uint64_t)> watch, const Drill& drill = {}, float held_out_share = 0);
+  ~CohortTrainer() override;
 
   // The error, where there are several, is that of the first device by its number.
   Result<RoundTotals> train(const CohortWork& work, Accumulator& sum) override;
@@ -86,12 +87,7 @@ class CohortTrainer final : public CohortWorkers {
     std::optional<Error> error;
     std::vector<float> delta;  // in a drill
   };
-  // What a thread keeps from device to device.
-  struct Worker {
-    std::vector<std::optional<DatasetSource>> sources;  // opened once: reading is one thread's
-    std::shared_ptr<const AskedWork> asked;             // whom `trainer` was made for; null: for nobody
-    std::optional<Trainer> trainer;
-  };
+  struct Worker;
   void work_off(const CohortWork& work, Worker& worker, Accumulator& sum);
   Result<TrainedUpdate> train_one(const VirtualTraining& asked_for, bool flips, Worker& worker,
                                   std::vector<float>& state) const;
@@ -103,7 +99,7 @@ class CohortTrainer final : public CohortWorkers {
   std::function<void(uint64_t)> watch_;
   Drill drill_;
   float held_out_share_;
-  std::vector<Worker> workers_;  // of each thread
+  std::vector<std::unique_ptr<Worker>> workers_;  // of each thread
   std::vector<Outcome> outcomes_;
   std::vector<bool> lies_;  // by place in the work
   DeviceStates states_;

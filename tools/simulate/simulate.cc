@@ -53,6 +53,7 @@ DemoOptions demo_options(const SimulateOptions& options, const SimulationInputs&
   demo.batch_size = job.training.batch_size;
   demo.loss = job.training.loss;
   demo.personal = job.training.personal;
+  demo.widths = job.training.widths;
   demo.adaptive_mu = job.adaptive_mu;
   demo.strategy = job.strategy.rule;
   demo.security = job.privacy.level;
@@ -252,6 +253,7 @@ Status Run::leave(const Simulation& simulation, DemoResult& result) const {
   const HorizontalSettings& job = inputs_.job.horizontal();
   COT_ASSIGN(const Bytes model, judged_model(simulation));
   COT_ASSIGN(result.after, evaluate(model, data.held_out, loss_of(job.training)));
+  COT_ASSIGN(result.narrow, evaluate_widths(model, data.held_out, job.training));
   result.model_bytes = model.size();
   result.model_digest = content_digest(model).hex();
   COT_TRY(folder_.write("model.cotf", model));

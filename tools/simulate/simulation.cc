@@ -5,6 +5,7 @@
 
 #include "aggregation/accumulate/kept_updates.h"
 #include "aggregation/accumulate/ring_sum.h"
+#include "device_sdk/agent/device_width.h"
 #include "device_sdk/agent/update_layout.h"
 #include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/lora.h"
@@ -79,6 +80,14 @@ Result<std::shared_ptr<const AskedWork>> Simulation::asked_by(uint64_t version, 
                  ModelVersion(version)};
   COT_ASSIGN(work.clusters, cluster_models(given, plan.training));
   if (!work.clusters.empty()) work.stacked = given;
+  if (!plan.training.widths.empty()) {
+    std::vector<WidthWork> widths;
+    for (uint32_t i = 0; i < plan.training.widths.size(); ++i) {
+      COT_ASSIGN(WidthWork width, work_at_width(work.model, *work.layout, plan.training, i));
+      widths.push_back(std::move(width));
+    }
+    work.widths = std::make_shared<const std::vector<WidthWork>>(std::move(widths));
+  }
   if (plan.control) {
     COT_ASSIGN(const Bytes state, blobs_->get(*plan.control, kModelBytesMax));
     COT_ASSIGN(const auto decoded, decode_optimizer_state(state));

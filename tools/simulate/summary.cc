@@ -9,6 +9,7 @@
 #include "tools/cli/table.h"
 #include "tools/demo/personal_option.h"
 #include "tools/demo/result.h"
+#include "tools/demo/width_scores.h"
 #include "tools/simulate/checkpoint.h"
 #include "tools/simulate/inputs.h"
 
@@ -128,6 +129,7 @@ std::string summary_of(const DemoResult& result, const SimulationStory& tally, c
     json["at_work"] = tally.buffered->at_work;
   }
   add_scores(json, result);
+  add_width_scores(json, result);
   if (tally.own) add_own(json, *tally.own, result);
   json["update_bytes"] = result.update_bytes;
   json["download_bytes"] = result.download_bytes;
@@ -172,9 +174,9 @@ std::string told(const DemoResult& result, const SimulationStory& tally, double 
   const std::string mean =
       mean_of_last > 1 ? "  (of the mean of the last " + counted(mean_of_last, "model") + ")\n" : std::string();
   return "\nHeld-out " + score_text(result.after, result) + " (" + score_text(result.before, result) +
-         " before training)\n" + mean + note_line(result) + own_lines(tally.own, result) + "  drawn " +
-         format_count(tally.drawn) + ": counted " + format_count(tally.counted) + ", lost " + format_count(tally.lost) +
-         rest_of(tally) + "\n  " + format_seconds(seconds) + ", " +
+         " before training)\n" + mean + width_lines(result) + note_line(result) + own_lines(tally.own, result) +
+         "  drawn " + format_count(tally.drawn) + ": counted " + format_count(tally.counted) + ", lost " +
+         format_count(tally.lost) + rest_of(tally) + "\n  " + format_seconds(seconds) + ", " +
          format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +
          format_seconds(tally.virtual_seconds) + " of virtual time\n  model " + result.model_digest + "\n\nIn " +
          result.run_dir + "\n  model.cotf chart.svg chart.html metrics.csv held-out.cotf summary.json\n";

@@ -63,6 +63,8 @@ class Requirements:
     download_bytes_per_day: int = 0
     joules_per_day: float = 0
     watts: float = 0
+    training_bytes_max: int = 0
+    width_max: float = 0
 
     def _struct(self) -> _structs.Requirements:
         return _filled(_structs.Requirements(), self)

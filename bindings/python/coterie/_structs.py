@@ -50,7 +50,7 @@ class Requirements(Sized):
                 ("foreground", c_uint32), ("background", c_uint32), ("battery_percent_min", c_uint32),
                 ("thermal_max", c_uint32), ("free_memory_bytes_min", c_uint64), ("cpu_seconds_per_day", c_double),
                 ("upload_bytes_per_day", c_uint64), ("download_bytes_per_day", c_uint64), ("joules_per_day", c_double),
-                ("watts", c_double)]
+                ("watts", c_double), ("training_bytes_max", c_uint64), ("width_max", c_double)]
 
 
 class Refusal(Sized):

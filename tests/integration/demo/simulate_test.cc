@@ -419,6 +419,17 @@ TEST_F(Simulate, JudgesTheMeanOfTheLastModels) {
   EXPECT_THAT(process.errors(), ::testing::HasSubstr("--mean-of-last 2 does not go with --checkpoint"));
 }
 
+// Devices of three kinds, each with the slice that its width has: the same bits at each level, and in one process. Two
+// scalars more are sent.
+TEST_F(Simulate, HasTheModelOfDevicesOfThreeWidthsAtItsLevels) {
+  const nlohmann::json whole = demo({"--security", "none"}, "whole");
+  double update_bytes = 0;
+  const std::set<std::string> models = models_at(kLevels, "widths", {"--widths", "1,0.5,0.25"}, update_bytes);
+  EXPECT_EQ(models.size(), 1u);
+  EXPECT_NE(whole["model_digest"], *models.begin());
+  EXPECT_EQ(update_bytes, whole["update_bytes"].get<double>() + 8);
+}
+
 // All devices close each round, so that it is determined who is in which, and from which model.
 TEST_F(Simulate, HasTheModelOfRealProcessesWithBufferedRounds) {
   double update_bytes = 0;

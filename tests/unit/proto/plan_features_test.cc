@@ -41,6 +41,9 @@ TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
       [](Plan& p) { p.training.correction.kind = CorrectionKind::scaffold_gradient; },
       [](Plan& p) { p.training.correction.kind = CorrectionKind::mime_lite; },
       [](Plan& p) { p.training.personal.emplace(); },
+      [](Plan& p) {
+        p.training.widths = {1'000'000, 500'000};
+      },
       [](Plan& p) { p.training.personal = PersonalSettings{.kind = PersonalKind::clusters, .count = 2}; },
       [](Plan& p) {
         p.update.scalars.push_back({ScalarKind::group_member, 1});

@@ -5,6 +5,7 @@
 #include "proto/codec/codec.h"
 #include "proto/generated/wire_generated.h"
 #include "proto/messages/training_rules.h"
+#include "tests/support/golden.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/proto/rejection.h"
 
@@ -125,6 +126,47 @@ TEST(PlanTraining, LimitsWhatClustersAre) {
   expect_refused("bound of cluster_member", [](Plan& p) { p.update.scalars[1].bound = 2; });
   expect_refused("for each cluster", [](Plan& p) { p.update.value_count = 304; });
   expect_refused("for each cluster", [](Plan& p) { p.update.whole_value_count = 400; });
+}
+
+TEST(PlanTraining, LimitsWhatWidthsAre) {
+  const auto plan = [](const std::function<void(Plan&)>& change = [](Plan&) {}) {
+    return changed<Plan>([&](Plan& p) {
+      p.training = {.loss = Loss::huber, .widths = {1'000'000, 500'000, 62'500}};
+      p.privacy = {};
+      p.update.encoding = UpdateEncoding::float32;
+      p.update.clip = {};
+      p.update.whole_value_count = 0;
+      p.update.value_count = 302;
+      p.update.scalars.assign(2, {ScalarKind::width_holder, 1});
+      change(p);
+    });
+  };
+  ASSERT_OK(validate(plan()));
+  EXPECT_EQ(*decode_plan(encode(plan())), plan());
+  test::expect_golden_bytes("wire/plan.widths.hex", encode(plan()));
+  const auto expect_refused = [&](const char* why, const std::function<void(Plan&)>& change) {
+    EXPECT_ERROR(validate(plan(change)), ErrorCode::invalid_argument, why);
+    EXPECT_ERROR(decode_plan(encode(plan(change))), ErrorCode::malformed, "");
+  };
+  expect_refused("2 to 8 entries", [](Plan& p) { p.training.widths.resize(1), p.update.scalars.clear(); });
+  expect_refused("2 to 8 entries", [](Plan& p) {
+    p.training.widths.clear();
+    for (uint32_t i = 0; i < 9; ++i) p.training.widths.push_back(1'000'000 - i);
+    p.update.scalars.assign(8, {ScalarKind::width_holder, 1});
+  });
+  for (const std::vector<uint32_t>& widths : std::vector<std::vector<uint32_t>>{
+           {999'999, 500'000, 1}, {1'000'000, 500'000, 500'000}, {1'000'000, 1, 2}, {1'000'000, 1, 0}}) {
+    expect_refused("classes must begin with 1, fall", [&](Plan& p) { p.training.widths = widths; });
+  }
+  expect_refused("one width_holder for each", [](Plan& p) { p.training.widths.clear(); });
+  expect_refused("one width_holder for each", [](Plan& p) { p.update.scalars.pop_back(); });
+  expect_refused("one width_holder for each", [](Plan& p) { p.update.scalars[1].kind = ScalarKind::squared_norm; });
+  expect_refused("bound of width_holder", [](Plan& p) { p.update.scalars[1].bound = 2; });
+  expect_refused("widths must be absent with personal",
+                 [](Plan& p) { p.training.personal = PersonalSettings{.kind = PersonalKind::model, .lambda = 1}; });
+  expect_refused("correction must be absent with widths", [](Plan& p) {
+    p.training.correction = {CorrectionKind::feddyn, 0.1f};
+  });
 }
 
 TEST(PlanTraining, LimitsWhatIsPersonal) {

@@ -120,7 +120,7 @@ TEST(CommandLine, AsksForAVerticalJobAsAPartyOrAsAnOperator) {
     EXPECT_THAT(error_of({"vertical", name}), HasSubstr("--config FILE or JOB"));
     EXPECT_THAT(error_of({"vertical", name, "4a", "--config", "label.json"}), HasSubstr("excludes"));
   }
-  EXPECT_THAT(error_of({"vertical", "approve", "4a"}), HasSubstr("4a")) << "nobody approves but a party";
+  EXPECT_THAT(error_of({"vertical", "approve", "4a"}), HasSubstr("--config is required")) << "only a party approves";
 }
 
 TEST(CommandLine, ListsTheGroupsAndTheExitCodes) {
@@ -233,6 +233,17 @@ TEST(CommandLine, TakesHowDevicesStopAndWhatTheyHold) {
   EXPECT_THAT(error_of({"demo", "--validation-share", "0.6"}), HasSubstr("--validation-share: must be a number from"));
   EXPECT_THAT(error_of({"demo", "--patience", "0"}), HasSubstr("--patience: must be a whole number from 1 to 1000"));
   EXPECT_THAT(error_of({"demo", "--storage", "fp16"}), HasSubstr("must be one of float32, bf16, is fp16"));
+}
+
+TEST(CommandLine, SaysWhichWidthsDevicesTrain) {
+  Invocation invocation;
+  ASSERT_TRUE(parse_command_line({"demo", "--widths", "1,0.5,0.0625"}, invocation).runs);
+  EXPECT_EQ(invocation.demo.widths, (std::vector<uint32_t>{1'000'000, 500'000, 62'500}));
+  for (const char* bad : {"1,,0.5", "1,2", "half", "1,0", ""}) {
+    EXPECT_THAT(error_of({"demo", "--widths", bad}), HasSubstr("--widths: must be numbers in (0, 1]")) << bad;
+  }
+  EXPECT_THAT(error_of({"device", "run", "--width-max", "1.5"}), HasSubstr("--width-max: must be"));
+  EXPECT_THAT(error_of({"model", "narrow", "m.cotf", "-o", "n.cotf"}), HasSubstr("--width is required"));
 }
 
 TEST(CommandLine, SaysWhatDevicesKeepToThemselves) {

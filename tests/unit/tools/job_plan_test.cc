@@ -146,6 +146,25 @@ TEST(JobPlan, CountsWhatADeviceKeepsAndTrainsOfItsOwn) {
   EXPECT_EQ(ditto.device.operations, 2 * whole.device.operations);
 }
 
+TEST(JobPlan, TellsWhatEachWidthTakes) {
+  nlohmann::json job = job_at(SecurityLevel::none);
+  const JobPlan plain = plan_of_job(job);
+  job["training"]["widths"] = {{"classes", {1, 0.5, 0.25}}};
+  const JobPlan plan = plan_of_job(job);
+  EXPECT_EQ(plan.device.up_bytes, plain.device.up_bytes + 2 * sizeof(float)) << "all of the model, and two scalars";
+  ASSERT_EQ(plan.device.widths.size(), 3u);
+  EXPECT_EQ(plan.device.widths[0].memory_bytes, plain.device.memory_bytes);
+  EXPECT_EQ(plan.device.widths[0].operations, plain.device.operations);
+  for (size_t i = 1; i < 3; ++i) {
+    EXPECT_LT(plan.device.widths[i].memory_bytes, plan.device.widths[i - 1].memory_bytes);
+    EXPECT_LT(plan.device.widths[i].operations, plan.device.widths[i - 1].operations);
+    EXPECT_LT(plan.device.widths[i].values, plan.device.widths[i - 1].values);
+  }
+  EXPECT_THAT(job_plan_text(plan), HasSubstr("  width       0.25: "));
+  EXPECT_EQ(job_plan_json(plan)["device"]["widths"][1]["width"], 0.5);
+  EXPECT_FALSE(job_plan_json(plain)["device"].contains("widths"));
+}
+
 // A device fetches all models, makes a pass with each, trains one, and sends a slot for each.
 TEST(JobPlan, CountsWhatClustersCost) {
   const Model model = *Model::load(mlp());

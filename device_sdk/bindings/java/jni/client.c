@@ -124,7 +124,7 @@ static uint32_t narrowed(jlong value) { return value >= 0 && value <= UINT32_MAX
 
 /* Numbers below 0 are beyond any limit of coterie.h as unsigned ones, and refused there. */
 static void read_requirements(JNIEnv* env, jlongArray integers, jdoubleArray amounts, coterie_requirements* c) {
-  enum { kIntegers = 10, kAmounts = 3 };
+  enum { kIntegers = 11, kAmounts = 4 };
   jlong n[kIntegers];
   jdouble f[kAmounts];
   (*env)->GetLongArrayRegion(env, integers, 0, kIntegers, n);
@@ -135,6 +135,7 @@ static void read_requirements(JNIEnv* env, jlongArray integers, jdoubleArray amo
   c->free_memory_bytes_min = (uint64_t)n[7];
   c->upload_bytes_per_day = (uint64_t)n[8], c->download_bytes_per_day = (uint64_t)n[9];
   c->cpu_seconds_per_day = f[0], c->joules_per_day = f[1], c->watts = f[2];
+  c->training_bytes_max = (uint64_t)n[10], c->width_max = f[3];
 }
 
 /* `texts`: server URL, CA file, state directory, enrollment token, each may be null; `authority`:

@@ -84,6 +84,9 @@ public struct Requirements {
     /// An estimate: CPU seconds times watts, which it needs.
     public var joulesPerDay = 0.0
     public var watts = 0.0
+    /// What the device trains in jobs that let it choose a width: memory of a training, and a share of the channels.
+    public var trainingBytesMax: UInt64 = 0
+    public var widthMax = 0.0
 
     public init() {}
 
@@ -103,6 +106,8 @@ public struct Requirements {
         c.download_bytes_per_day = downloadBytesPerDay
         c.joules_per_day = joulesPerDay
         c.watts = watts
+        c.training_bytes_max = trainingBytesMax
+        c.width_max = widthMax
         return c
     }
 }

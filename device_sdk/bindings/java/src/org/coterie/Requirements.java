@@ -19,15 +19,19 @@ public final class Requirements {
   /** An estimate: CPU seconds times watts, which it needs. */
   public double joulesPerDay;
   public double watts;
+  /** What the device trains in jobs that let it choose a width: memory of a training, and a share of the channels. */
+  public long trainingBytesMax;
+  public double widthMax;
 
   long[] integers() {
     return new long[] {
       idle ? 1 : 0, charging ? 1 : 0, unmetered ? 1 : 0, foreground ? 1 : 0, background ? 1 : 0, batteryPercentMin,
-      thermalMax.ordinal(), freeMemoryBytesMin, uploadBytesPerDay, downloadBytesPerDay
+      thermalMax.ordinal(), freeMemoryBytesMin, uploadBytesPerDay, downloadBytesPerDay,
+      trainingBytesMax
     };
   }
 
   double[] amounts() {
-    return new double[] {cpuSecondsPerDay, joulesPerDay, watts};
+    return new double[] {cpuSecondsPerDay, joulesPerDay, watts, widthMax};
   }
 }
