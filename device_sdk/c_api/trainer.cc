@@ -5,55 +5,46 @@
 #include <string>
 #include <vector>
 
-#include "device_sdk/c_api/host_callbacks.h"
 #include "device_sdk/c_api/model_handle.h"
 #include "device_sdk/c_api/train_options.h"
+#include "device_sdk/c_api/trainer_handle.h"
 #include "device_sdk/runtime/memory_budget.h"
-#include "device_sdk/runtime/trainer.h"
 
 using namespace coterie;
 
-struct coterie_trainer : Handle {
-  coterie_trainer(const Model& opened, HostDataset examples) : model(opened), dataset(std::move(examples)) {}
-
-  Model model;  // as it was opened
-  std::optional<LoraSettings> lora;
-  std::optional<Model> adapted;  // what is trained in its place, with companions
-  std::vector<float> merged;
-  HostDataset dataset;
-  std::optional<Trainer> trainer;
-  double step_loss = 0;
-
-  Status step() {
-    const TrainingSummary before = trainer->summary();
-    COT_TRY(trainer->step());
-    const TrainingSummary after = trainer->summary();
-    step_loss = (after.loss_sum - before.loss_sum) / static_cast<double>(after.examples - before.examples);
-    return {};
+Status coterie_trainer::step() {
+  const TrainingSummary before = trainer->summary();
+  if (const Status stepped = trainer->step(watch.get()); !stepped) {
+    // What went wrong is looked at: a step that failed changed nothing, and fails again.
+    if (watch && watch->look_again()) static_cast<void>(trainer->step(watch.get()));
+    return stepped;
   }
+  if (watch) watch->end_step(*trainer);
+  const TrainingSummary after = trainer->summary();
+  step_loss = (after.loss_sum - before.loss_sum) / static_cast<double>(after.examples - before.examples);
+  return {};
+}
 
-  // As they are now, of the model as it was opened; good until the next call.
-  std::span<const float> parameters() {
-    if (!adapted) return trainer->parameters();
-    merged = merge_lora(model, *lora, *adapted, trainer->parameters());
-    return merged;
-  }
+std::span<const float> coterie_trainer::parameters() {
+  if (!adapted) return trainer->parameters();
+  merged = merge_lora(model, *lora, *adapted, trainer->parameters());
+  return merged;
+}
 
-  coterie_train_progress progress() const {
-    const TrainingSummary summary = trainer->summary();
-    coterie_train_progress filled{};
-    filled.struct_size = sizeof filled;
-    filled.finished = trainer->finished() ? 1 : 0;
-    filled.steps = summary.steps;
-    filled.steps_in_all = trainer->steps_in_all();
-    filled.examples = summary.examples;
-    filled.step_loss = step_loss;
-    if (summary.examples > 0) filled.loss_mean = summary.loss_sum / static_cast<double>(summary.examples);
-    if (summary.rows > 0) filled.accuracy = static_cast<double>(summary.correct) / static_cast<double>(summary.rows);
-    filled.learning_rate = trainer->learning_rate();
-    return filled;
-  }
-};
+coterie_train_progress coterie_trainer::progress() const {
+  const TrainingSummary summary = trainer->summary();
+  coterie_train_progress filled{};
+  filled.struct_size = sizeof filled;
+  filled.finished = trainer->finished() ? 1 : 0;
+  filled.steps = summary.steps;
+  filled.steps_in_all = trainer->steps_in_all();
+  filled.examples = summary.examples;
+  filled.step_loss = step_loss;
+  if (summary.examples > 0) filled.loss_mean = summary.loss_sum / static_cast<double>(summary.examples);
+  if (summary.rows > 0) filled.accuracy = static_cast<double>(summary.correct) / static_cast<double>(summary.rows);
+  filled.learning_rate = trainer->learning_rate();
+  return filled;
+}
 
 namespace {
 
@@ -83,9 +74,9 @@ Result<std::unique_ptr<coterie_trainer>> open_trainer(const coterie_model* model
   auto opened = std::make_unique<coterie_trainer>(model->model, std::move(examples));
   opened->lora = options.lora;
   COT_ASSIGN(opened->adapted, adapted(model->model, options));
-  const Model& trained = opened->adapted ? *opened->adapted : opened->model;
-  COT_ASSIGN(const TrainOptions training, fitted(trained, options, opened->dataset.size()));
-  COT_ASSIGN(opened->trainer, Trainer::create(trained, training, opened->dataset));
+  opened->memory_budget_bytes = options.memory_budget_bytes;
+  COT_ASSIGN(opened->options, fitted(opened->trained(), options, opened->dataset.size()));
+  COT_ASSIGN(opened->trainer, Trainer::create(opened->trained(), opened->options, opened->dataset));
   return opened;
 }
 
@@ -197,6 +188,7 @@ coterie_status coterie_trainer_restore_checkpoint(coterie_trainer* trainer, cons
     COT_TRY(check_path(path));
     COT_TRY(trainer->trainer->restore_checkpoint(path));
     trainer->step_loss = 0;
+    if (trainer->watch) trainer->watch->restart(trainer->trainer->summary());
     return {};
   });
 }

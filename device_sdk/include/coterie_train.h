@@ -270,6 +270,49 @@ COTERIE_API coterie_status coterie_trainer_get_parameter(coterie_trainer* traine
  * be the model's flat_count. */
 COTERIE_API coterie_status coterie_trainer_delta(coterie_trainer* trainer, float* values, size_t count);
 
+/* ---- Watching a training ------------------------------------------------------------------------------------------
+ */
+
+#define COTERIE_WATCH_HITS_MAX 10000 /* that a watch file may ask to be kept */
+
+/* What the watch of a training has found so far. */
+typedef struct coterie_watch_summary {
+  size_t struct_size;
+  uint64_t looks;     /* steps whose tensors were read */
+  size_t hit_count;   /* what coterie_trainer_watch_hit counts; at most the watch's hits_max, 100 of `recommended` */
+  uint64_t left_out;  /* hits that there was no room for */
+  uint64_t bytes_max; /* what it may come to hold beside the training, however long that takes */
+} coterie_watch_summary;
+
+/* A check that fired on a tensor. */
+typedef struct coterie_watch_hit {
+  size_t struct_size;
+  const char* check;      /* "dead_relu": docs/DEBUGGING.md lists them */
+  const char* layer;      /* the op that makes the tensor, or first reads the weight; "" with a check of the training as
+                             a whole, and so is `tensor` */
+  const char* tensor;     /* its name; of a gradient "gradient of NAME" */
+  const char* setting;    /* whose threshold was passed; "": the check has none */
+  const char* comparison; /* of value with threshold: "<", "<=", ">", ">=" */
+  uint64_t first_step;    /* at which it fired, from 0 */
+  uint64_t last_step;
+  uint64_t looks; /* at which it fired */
+  double value;   /* that it saw first */
+  double threshold;
+} coterie_watch_hit;
+
+/* Looks from the next step on for what goes wrong while it trains, to the same bits as without: `watch` is "recommended",
+ * or the path of a watch file (docs/DEBUGGING.md). It takes the place of an earlier one, whose hits are gone; NULL: it
+ * ends. Where restoring a checkpoint succeeds it begins anew. A step that fails is looked at, too. What it may come to
+ * hold counts for memory_bytes_max and memory_budget_bytes. Errors, which leave an earlier watch as it was: NOT_FOUND
+ * and others of reading a file, MALFORMED (no JSON), INVALID_ARGUMENT (names each key that is wrong, or a check that is
+ * for nothing of this model), TOO_LARGE (a file above 64 KiB, or more memory than those options leave). */
+COTERIE_API coterie_status coterie_trainer_watch(coterie_trainer* trainer, const char* watch);
+/* CONFLICT: nothing is watched. */
+COTERIE_API coterie_status coterie_trainer_watch_summary(coterie_trainer* trainer, coterie_watch_summary* summary);
+/* In the order of their first step. Its texts are valid until the next step, or until it is no longer watched. CONFLICT:
+ * nothing is watched; INVALID_ARGUMENT: there are not so many. */
+COTERIE_API coterie_status coterie_trainer_watch_hit(coterie_trainer* trainer, size_t index, coterie_watch_hit* hit);
+
 /* ---- Examples that the app pushes ---------------------------------------------------------------------------------
  */
 

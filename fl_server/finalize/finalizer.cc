@@ -19,7 +19,6 @@
 #include "fl_server/finalize/value_overlaps.h"
 #include "proto/codec/analytics_table.h"
 #include "proto/codec/codec.h"
-#include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
 #include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/adaptive_mu_rules.h"
@@ -145,7 +144,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   COT_TRY(step.finish());
   state.set_idle_updates(restarts.idle());
   for (const uint32_t cluster : restarts.restarted()) {
-    const uint64_t slot = plan.update.step_value_count() / step.cluster_shares().size();
+    const uint64_t slot = plan.update.step_value_count() / shares.size();
     state.restart(cluster * slot, slot);
   }
   COT_TRY(source->verify());

@@ -8,6 +8,7 @@
 #include "fl_server/finalize/strategy_state.h"
 #include "fl_server/finalize/value_overlaps.h"
 #include "proto/messages/model.h"
+#include "proto/messages/model_clusters.h"
 
 namespace coterie {
 namespace {

@@ -77,6 +77,8 @@ void test_gated_fine_tuning(void);
 void test_encrypted_checkpoints(void);
 void test_training_within_memory(void);
 void test_runs_of_training(void);
+void test_watch(void);
+void test_watch_misuse(void);
 void test_train_handles(void);
 void test_train_options(void);
 void test_train_struct_sizes(void);

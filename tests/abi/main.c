@@ -111,6 +111,8 @@ int main(int argc, char** argv) {
       {"encrypted_checkpoints", &test_encrypted_checkpoints},
       {"training_within_memory", &test_training_within_memory},
       {"runs_of_training", &test_runs_of_training},
+      {"watch", &test_watch},
+      {"watch_misuse", &test_watch_misuse},
       {"train_handles", &test_train_handles},
       {"train_options", &test_train_options},
       {"train_struct_sizes", &test_train_struct_sizes},

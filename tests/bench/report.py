@@ -121,6 +121,13 @@ def trace():
                     f"{row['share'] * 100:.2f} % of it; goal 2 %", verdict(row["share"] <= 0.02))
 
 
+def watch():
+    for row in rows_of([BIN / "coterie-bench-watch"]):
+        yield row, (f"all recommended checks, {row['model']}", f"{row['share'] * 100:.2f} % of a step",
+                    f"a step {row['step_ms']:.3f} ms, with a look {row['look_ms']:.3f} ms, one in {row['every']}", "goal 3 %",
+                    verdict(row["share"] <= 0.03))
+
+
 def simulation():
     for row in rows_of([BIN / "coterie-simulation", "--rounds", "5000", "--seed", "1", "--quiet", "--json"]):
         bad = row["lost"] + row["doubled"] + row["stuck"]
@@ -142,7 +149,7 @@ def demo():
         yield None, ("    " + what, f"{phases[name]:.2f} s", "", "", "")
 
 
-GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, bare_rounds, trace, secure, private_demo,
+GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, watch, bare_rounds, trace, secure, private_demo,
                                                  vertical, serving, compression, federated, robust, fairness, personal,
                                                  simulated_clients, simulation, int8, demo)}
 

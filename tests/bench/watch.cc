@@ -1,6 +1,6 @@
 // coterie-bench-watch: what a look of the recommended watch costs beside a step of training, in processor time of one
-// thread. A line a model: the step, the step with a look, and the share that this comes to where each plan.every-th
-// step is looked at.
+// thread. A JSON line a model: the step, the step with a look, and the share of a step that this comes to where each
+// plan.every-th step is looked at.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "device_sdk/runtime/trainer.h"
+#include "device_sdk/watch/watch.h"
 #include "tests/bench/bench_models.h"
 #include "tests/bench/thread_time.h"
-#include "tools/watch/watch.h"
 
 namespace coterie::bench {
 namespace {
@@ -63,8 +63,10 @@ Status measure(const BenchModel& of) {
     (is_look ? looks : plain).push_back(thread_cpu_seconds() - begin);
   }
   const double step = median(plain), look = median(looks);
-  std::printf("%-16s step %9.3f ms  with a look %9.3f ms  each %u steps: %.2f %%\n", std::string(of.name).c_str(),
-              step * 1e3, look * 1e3, every, 100 * (look / step - 1) / every);
+  std::printf(
+      "{\"bench\": \"watch\", \"model\": \"%s\", \"step_ms\": %.4f, \"look_ms\": %.4f, \"every\": %u, \"share\": "
+      "%.5f}\n",
+      std::string(of.name).c_str(), step * 1e3, look * 1e3, every, (look / step - 1) / every);
   return {};
 }
 

@@ -70,6 +70,30 @@ TEST(CppBinding, TrainsEvaluatesAndGoesOnFromACheckpoint) {
   std::filesystem::remove(checkpoint);
 }
 
+TEST(CppBinding, SaysWhatAWatchHasFound) {
+  const std::string file =
+      std::filesystem::temp_directory_path() / ("coterie-cpp-watch-" + std::to_string(::getpid()) + ".json");
+  std::ofstream(file) << R"({"hits_max": 1, "checks": [{"check": "weight_change_too_large"}]})";
+  TrainOptions fast = options();
+  fast.learning_rate = 1;
+  Trainer trainer(Model(sample("mlp.cotf")), fast, Dataset::open(sample("images.cotf")));
+  expect_error(COTERIE_CONFLICT, "nothing is watched", [&] { trainer.watch_hits(); });
+  expect_error(COTERIE_NOT_FOUND, "recommended", [&] { trainer.watch("recomended"); });
+  trainer.watch(file);
+  trainer.run(2);
+  std::filesystem::remove(file);
+  EXPECT_EQ(trainer.watch_summary().looks, 2u);
+  EXPECT_GT(trainer.watch_summary().left_out, 0u);
+  const std::vector<coterie_watch_hit> hits = trainer.watch_hits();
+  ASSERT_EQ(hits.size(), 1u);
+  EXPECT_STREQ(hits[0].check, "weight_change_too_large");
+  EXPECT_GT(hits[0].value, hits[0].threshold);
+  trainer.watch("recommended");
+  EXPECT_TRUE(trainer.watch_hits().empty());
+  trainer.end_watch();
+  expect_error(COTERIE_CONFLICT, "nothing is watched", [&] { trainer.watch_summary(); });
+}
+
 TEST(CppBinding, TunesANewHeadWithEncryptedCheckpoints) {
   const std::string checkpoint =
       std::filesystem::temp_directory_path() / ("coterie-cpp-key-" + std::to_string(::getpid()));

@@ -173,6 +173,39 @@ class Models(support.Folder, unittest.TestCase):
             with self.assertRaises(ValueError):
                 trainer.run(-1)
 
+    def test_a_watch_says_what_goes_wrong(self):
+        data = (self.images, self.labels)
+        place = self.folder / "watch.json"
+        place.write_text('{"every": 2, "hits_max": 2, "checks": [{"check": "weight_change_too_large", "tensors": "dense1*"}]}')
+        with Trainer(self.model, data, epochs=1, learning_rate=1.0) as trainer, Trainer(self.model, data, epochs=1, learning_rate=1.0) as plain:
+            with self.assertRaises(coterie.CoterieError) as caught:
+                trainer.watched
+            self.assertEqual(caught.exception.code, Code.CONFLICT)
+            trainer.watch(place)
+            trainer.run(3)
+            plain.run(3)
+            np.testing.assert_array_equal(trainer.delta(), plain.delta())
+            found = trainer.watched
+            self.assertEqual((found.looks, found.left_out), (2, 0))
+            self.assertGreater(found.bytes_max, 0)
+            hit = found.hits[0]
+            self.assertEqual((hit.check, hit.setting, hit.comparison, hit.threshold), ("weight_change_too_large", "ratio_above", ">", 0.1))
+            self.assertEqual((hit.layer, hit.first_step), ("dense1", 0))
+            self.assertIn(hit.tensor, ("dense1.weight", "dense1.bias"))
+            self.assertGreater(hit.value, hit.threshold)
+            trainer.watch("recommended")
+            self.assertEqual(trainer.watched.looks, 0)
+            trainer.watch(None)
+            for asked, error, code, words in (
+                    ("recomended", coterie.CoterieError, Code.NOT_FOUND, "did you mean `recommended`"),
+                    (self.folder / "bad.json", coterie.InvalidArgument, Code.INVALID_ARGUMENT, "/checks: is required")):
+                (self.folder / "bad.json").write_text("{}")
+                with self.assertRaisesRegex(error, words) as caught:
+                    trainer.watch(asked)
+                self.assertEqual(caught.exception.code, code)
+            with self.assertRaises(TypeError):
+                trainer.watch(3)
+
     def test_goes_on_where_it_was_interrupted_to_the_same_bits(self):
         options = {"epochs": 3, "seed": 5}
         whole = self.model.train((self.images, self.labels), **options)

@@ -6,8 +6,8 @@
 #include "base/os/clock.h"
 #include "base/os/file.h"
 #include "base/os/temporary_file.h"
-#include "base/text/suggest.h"
 #include "device_sdk/runtime/augment.h"
+#include "device_sdk/watch/open_watch.h"
 #include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
@@ -19,8 +19,6 @@
 #include "tools/mlflow/run_params.h"
 #include "tools/model/measure.h"
 #include "tools/tensorboard/scalar_log.h"
-#include "tools/watch/watch.h"
-#include "tools/watch/watch_file.h"
 
 namespace coterie {
 namespace {
@@ -172,51 +170,14 @@ MlflowParams params_of(const TrainCommand& command, const TrainOptions& options)
   return params;
 }
 
-constexpr std::string_view kRecommended = "recommended";
-
-Result<WatchPlan> read_plan(const std::string& file) {
-  Result<WatchPlan> plan = read_watch_file(file);
-  if (plan || os::exists(file)) return plan;
-  const std::string meant = closest_word(file, {std::string(kRecommended)});
-  return plan.error().with_context(meant.empty() ? "--watch takes `recommended`, or a file of checks"
-                                                 : "--watch: did you mean `" + meant + "`?");
-}
-
-// A check that looks at nothing would say that all is well.
-Status check_use(const Watch& watch, const std::string& file, const TrainOptions& options) {
-  const auto refusal = [&](const WatchedCheck& check, const std::string& why) {
-    const auto index = &check - watch.plan().checks.data();
-    return Error(ErrorCode::invalid_argument,
-                 file + ": /checks/" + std::to_string(index) + " (" + std::string(check.check->name) + ") " + why);
-  };
-  if (const WatchedCheck* const idle = watch.idle_check()) {
-    return refusal(*idle, "matches nothing of the model that is trained: it reads " +
-                              std::string(to_string(idle->check->subject)) + ", tensors `" + idle->tensors + "`" +
-                              (idle->op.empty() ? "" : ", op `" + idle->op + "`"));
-  }
-  for (const WatchedCheck& check : watch.plan().checks) {
-    if (check.check->subject == Subject::labels && options.loss.target != TargetKind::labels) {
-      return refusal(check, "reads classes, and the data have none");
-    }
-  }
-  return {};
-}
-
 // Null where nothing is to be watched.
 Result<std::unique_ptr<Watch>> watch_for(const TrainCommand& command, const Model& model, const TrainOptions& options,
                                          uint64_t examples, const Trainer& trainer) {
   if (command.watch.empty()) return std::unique_ptr<Watch>();
-  WatchPlan plan = recommended_watch();
-  const bool is_recommended = command.watch == kRecommended;
-  if (!is_recommended) {
-    COT_ASSIGN(plan, read_plan(command.watch));
-  }
-  if (command.lora) plan.zero_at_first.emplace_back("*" + std::string(kLoraBEnding));
-  COT_ASSIGN(const std::vector<bool> is_trained, trainable_tensors(model.graph(), options));
-  const uint64_t steps_an_epoch = (examples + options.batch_size - 1) / options.batch_size;
-  auto watch = std::make_unique<Watch>(model, std::move(plan), is_trained, steps_an_epoch, trainer.summary());
-  // The standard is for all kinds of models: of tanh, say, this one may have none.
-  if (!is_recommended) COT_TRY(check_use(*watch, command.watch, options));
+  Result<std::unique_ptr<Watch>> watch = open_watch(
+      command.watch, {.model = model, .options = options, .examples = examples, .has_lora = command.lora.has_value()},
+      trainer.summary());
+  if (!watch) return watch.error().with_context("--watch");
   return watch;
 }
 

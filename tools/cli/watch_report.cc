@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "device_sdk/watch/watch.h"
 #include "tools/cli/table.h"
-#include "tools/watch/watch.h"
 
 namespace coterie {
 namespace {

@@ -7,7 +7,7 @@
 #include "device_sdk/runtime/graph_compiler.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/shape_inference.h"
-#include "tools/watch/step_view.h"
+#include "device_sdk/watch/step_view.h"
 
 namespace coterie {
 namespace {

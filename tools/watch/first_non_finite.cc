@@ -6,8 +6,8 @@
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/program.h"
 #include "device_sdk/runtime/shape_inference.h"
+#include "device_sdk/watch/step_view.h"
 #include "tools/model/step_names.h"
-#include "tools/watch/step_view.h"
 
 namespace coterie {
 namespace {

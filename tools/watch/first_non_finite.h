@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "device_sdk/runtime/step_runner.h"
-#include "tools/watch/tensor_statistics.h"
+#include "device_sdk/watch/tensor_statistics.h"
 
 namespace coterie {
 

@@ -19,7 +19,7 @@ from ._options import TrainOptions
 from ._policy import Policy, SecurityLevel
 from ._simulate import simulate
 from ._simulation import SimulatedRound, Simulation
-from ._trainer import EpochProgress, TrainMemory, TrainProgress, Trainer
+from ._trainer import EpochProgress, TrainMemory, TrainProgress, Trainer, WatchHit, WatchReport
 
 library_version: str = _lib.coterie_version().decode()
 
@@ -27,4 +27,4 @@ __all__ = ["Activity", "Admin", "AdminError", "Client", "ClientProgress", "Close
            "CoterieError", "CsvEncoding", "Dataset", "EpochProgress", "Evaluation", "Event", "FineTuning", "Hold", "Identity",
            "InvalidArgument", "Model", "Policy", "Refusal", "Requirements", "SecurityLevel", "SimulatedRound",
            "Simulation", "TensorInfo", "Thermal", "TrainMemory", "TrainOptions", "TrainProgress", "Trainer",
-           "__version__", "library_version", "simulate"]
+           "WatchHit", "WatchReport", "__version__", "library_version", "simulate"]

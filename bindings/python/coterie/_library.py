@@ -55,6 +55,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "coterie_trainer_model": (c_int, (HANDLE, OUT)),
     "coterie_trainer_get_parameter": (c_int, (HANDLE, c_char_p, POINTER(c_float), c_size_t)),
     "coterie_trainer_delta": (c_int, (HANDLE, POINTER(c_float), c_size_t)),
+    "coterie_trainer_watch": (c_int, (HANDLE, c_char_p)),
+    "coterie_trainer_watch_summary": (c_int, (HANDLE, POINTER(s.WatchSummary))),
+    "coterie_trainer_watch_hit": (c_int, (HANDLE, c_size_t, POINTER(s.WatchHit))),
 }
 
 

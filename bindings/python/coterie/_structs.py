@@ -137,6 +137,17 @@ class TrainProgress(Sized):
                 ("learning_rate", c_double)]
 
 
+class WatchSummary(Sized):
+    _fields_ = [("struct_size", c_size_t), ("looks", c_uint64), ("hit_count", c_size_t), ("left_out", c_uint64),
+                ("bytes_max", c_uint64)]
+
+
+class WatchHit(Sized):
+    _fields_ = [("struct_size", c_size_t), ("check", c_char_p), ("layer", c_char_p), ("tensor", c_char_p),
+                ("setting", c_char_p), ("comparison", c_char_p), ("first_step", c_uint64), ("last_step", c_uint64),
+                ("looks", c_uint64), ("value", c_double), ("threshold", c_double)]
+
+
 class TrainMemory(Sized):
     _fields_ = [("struct_size", c_size_t), ("arena_bytes", c_uint64), ("parameter_bytes", c_uint64),
                 ("optimizer_bytes", c_uint64), ("gradient_bytes", c_uint64), ("planned_bytes", c_uint64),

@@ -63,6 +63,34 @@ class TrainMemory:
     recomputed_share: float
 
 
+@dataclass(frozen=True)
+class WatchHit:
+    """A check that fired on a tensor; `layer` and `tensor` are "" where it is one of the training as a whole, `setting`
+    where it has no threshold. Steps count from 0; `value` is the one that it saw first."""
+
+    check: str
+    layer: str
+    tensor: str
+    setting: str
+    comparison: str
+    first_step: int
+    last_step: int
+    looks: int
+    value: float
+    threshold: float
+
+
+@dataclass(frozen=True)
+class WatchReport:
+    """What the watch of a training has found so far: `looks` steps were read, `hits` are in the order of their first step,
+    `left_out` more had no room. It may come to hold `bytes_max`, however long the training is."""
+
+    looks: int
+    left_out: int
+    bytes_max: int
+    hits: tuple[WatchHit, ...]
+
+
 # They may return True, which ends the run.
 OnStep = Callable[[TrainProgress], Optional[bool]]
 OnEpoch = Callable[[EpochProgress], Optional[bool]]
@@ -136,6 +164,24 @@ class Trainer(Handle):
         self._call("memory", ctypes.byref(filled))
         return memory_of(filled)
 
+    def watch(self, checks: StrPath | None) -> None:
+        """From the next step on: "recommended", or the path of a watch file; in the place of an earlier watch. None ends it.
+        CoterieError: NOT_FOUND, MALFORMED; INVALID_ARGUMENT, which names the keys that are wrong, or a check that is for
+        nothing of the model; TOO_LARGE, more than the training's memory limit leaves."""
+        self._call("watch", None if checks is None else path_bytes(checks))
+
+    @property
+    def watched(self) -> WatchReport:
+        """CoterieError: CONFLICT, nothing is watched."""
+        summary = _structs.WatchSummary()
+        self._call("watch_summary", ctypes.byref(summary))
+        hits = []
+        for index in range(summary.hit_count):
+            hit = _structs.WatchHit()
+            self._call("watch_hit", index, ctypes.byref(hit))
+            hits.append(hit_of(hit))
+        return WatchReport(summary.looks, summary.left_out, summary.bytes_max, tuple(hits))
+
     def model(self) -> Model:
         """The model as it is trained so far: an object of its own."""
         from ._model import Model
@@ -175,6 +221,11 @@ def _epoch(number: int, start: TrainProgress, end: TrainProgress) -> EpochProgre
 
 def progress_of(filled: _structs.TrainProgress) -> TrainProgress:
     return TrainProgress(bool(filled.finished), *(getattr(filled, name) for name, _ in filled._fields_[2:]))
+
+
+def hit_of(filled: _structs.WatchHit) -> WatchHit:
+    values = (getattr(filled, name) for name, _ in filled._fields_[1:])
+    return WatchHit(*(value.decode(errors="replace") if isinstance(value, bytes) else value for value in values))
 
 
 def memory_of(filled: _structs.TrainMemory) -> TrainMemory:

@@ -243,6 +243,17 @@ class Trainer {
   void save_checkpoint(const std::string& path) const { check(coterie_trainer_save_checkpoint(c(), path.c_str())); }
   void restore_checkpoint(const std::string& path) { check(coterie_trainer_restore_checkpoint(c(), path.c_str())); }
 
+  // From the next step on: "recommended", or the path of a watch file.
+  void watch(const std::string& checks) { check(coterie_trainer_watch(c(), checks.c_str())); }
+  void end_watch() { check(coterie_trainer_watch(c(), nullptr)); }
+  coterie_watch_summary watch_summary() const { return asked<coterie_watch_summary>(coterie_trainer_watch_summary); }
+  // What it has found, in the order of the first step; the texts are valid until the next step.
+  std::vector<coterie_watch_hit> watch_hits() const {
+    std::vector<coterie_watch_hit> hits(watch_summary().hit_count, detail::sized<coterie_watch_hit>());
+    for (size_t i = 0; i < hits.size(); ++i) check(coterie_trainer_watch_hit(c(), i, &hits[i]));
+    return hits;
+  }
+
   // As it is trained so far.
   Model model() const {
     coterie_model* trained = nullptr;

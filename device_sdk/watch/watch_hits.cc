@@ -1,4 +1,4 @@
-#include "tools/watch/watch_hits.h"
+#include "device_sdk/watch/watch_hits.h"
 
 namespace coterie {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/watch/check.h"
+#include "device_sdk/watch/check.h"
 
 namespace coterie {
 
@@ -28,12 +28,13 @@ struct WatchedCheck {
 };
 
 struct WatchPlan {
-  uint32_t every = 1;       // tensors are looked at in the steps 0, every, 2 every, ...
+  uint32_t every = 1;       // tensors are looked at in the steps first, first + every, first + 2 every, ...
   uint32_t hits_max = 100;  // kept; those beyond are counted
   std::vector<WatchedCheck> checks;
   // Patterns of parameters that are zero at first by design (the second factor of LoRA): checks of the weights before
   // the first step leave them out.
   std::vector<std::string> zero_at_first = {};
+  uint32_t first = 0;  // below every
 };
 
 // What fires on no healthy training that we know, but one: where the first epoch learns all that there is, the loss

@@ -1,4 +1,4 @@
-#include "tools/watch/watch.h"
+#include "device_sdk/watch/watch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,14 +8,21 @@
 #include "device_sdk/runtime/loss_scaling.h"
 #include "device_sdk/runtime/program.h"
 #include "device_sdk/runtime/trainer.h"
-#include "tools/watch/range_count.h"
-#include "tools/watch/series.h"
-#include "tools/watch/step_view.h"
-#include "tools/watch/watched_steps.h"
-#include "tools/watch/watched_tensors.h"
+#include "device_sdk/watch/range_count.h"
+#include "device_sdk/watch/series.h"
+#include "device_sdk/watch/step_view.h"
+#include "device_sdk/watch/watched_steps.h"
+#include "device_sdk/watch/watched_tensors.h"
 
 namespace coterie {
 namespace {
+
+// In a map: the key, the value, and what the tree has for itself. A pair of check and tensor may be in two.
+constexpr uint64_t kEntryBytes = 80;
+constexpr uint64_t kHitNameBytes = 2 * 256;  // of the layer and of the tensor
+// A watched step of a phase (watched_steps.h), of which a program has a few for each op, and a model two programs.
+constexpr uint64_t kStepBytes = 512;
+constexpr uint64_t kStepsAnOp = 2 * 4;
 
 constexpr double kSmallRate = 0.01;  // of the largest learning rate so far
 
@@ -39,9 +46,13 @@ class Watch::Machine {
   void run(const Program& program, const Arena& arena, Phase phase, const StepContext& context);
   void end_step(const Trainer& trainer);
   bool look_again();
+  std::unique_ptr<Machine> restarted(const TrainingSummary& from) const {
+    return std::make_unique<Machine>(model_, plan_, is_trained_, steps_an_epoch_, from);
+  }
   const WatchPlan& plan() const { return plan_; }
   const WatchHits& hits() const { return hits_; }
   uint64_t looks() const { return looks_; }
+  uint64_t bytes_max() const;
   const WatchedCheck* idle_check() const {
     const std::optional<size_t> found = tensors_.idle_check();
     return found ? &plan_.checks[*found] : nullptr;
@@ -64,6 +75,8 @@ class Watch::Machine {
 
   const Model& model_;
   WatchPlan plan_;
+  std::vector<bool> is_trained_;
+  uint64_t steps_an_epoch_;
   WatchedTensors tensors_;
   WatchHits hits_;
   bool compares_weights_, tracks_finite_, reads_tensors_;
@@ -87,6 +100,8 @@ Watch::Machine::Machine(const Model& model, WatchPlan plan, const std::vector<bo
                         uint64_t steps_an_epoch, const TrainingSummary& from)
     : model_(model),
       plan_(std::move(plan)),
+      is_trained_(is_trained),
+      steps_an_epoch_(steps_an_epoch),
       tensors_(model, plan_, is_trained),
       hits_(plan_.hits_max),
       compares_weights_(tensors_.has(Subject::weight) || tensors_.has(Subject::update)),
@@ -113,10 +128,21 @@ Watch::Machine::Machine(const Model& model, WatchPlan plan, const std::vector<bo
   }
 }
 
+uint64_t Watch::Machine::bytes_max() const {
+  const ModelGraph& graph = model_.graph();
+  uint64_t bytes = before_.size() * sizeof(float) + finite_.size() / 8;
+  bytes += graph.ops.size() * kStepsAnOp * kStepBytes + graph.tensors.size() * (5 * sizeof(std::vector<size_t>));
+  bytes += 2 * tensors_.pairs() * kEntryBytes;
+  bytes += hits_.bytes_max(tensors_.pairs() + losses_.size() + norms_.size() + label_counts_.size(), kHitNameBytes);
+  for (const auto& [check, history] : norms_) bytes += 2 * whole(plan_.checks[check], "window_looks") * sizeof(double);
+  bytes += label_counts_.size() * 2 * static_cast<uint64_t>(model_.output_shape().back()) * sizeof(uint64_t);
+  return bytes;
+}
+
 void Watch::Machine::begin(const BatchMoment& moment) {
   is_first_batch_ = looks_ == 0 || moment.step != step_ || !is_look_;
   step_ = moment.step;
-  is_look_ = reads_tensors_ && (is_again_ || step_ % plan_.every == 0);
+  is_look_ = reads_tensors_ && (is_again_ || step_ % plan_.every == plan_.first);
 }
 
 bool Watch::Machine::look_again() {
@@ -309,7 +335,11 @@ void Watch::end_step(const Trainer& trainer) { machine_->end_step(trainer); }
 
 bool Watch::look_again() { return machine_->look_again(); }
 
+void Watch::restart(const TrainingSummary& from) { machine_ = machine_->restarted(from); }
+
 const WatchPlan& Watch::plan() const { return machine_->plan(); }
+
+uint64_t Watch::bytes_max() const { return machine_->bytes_max(); }
 
 const WatchHits& Watch::hits() const { return machine_->hits(); }
 

@@ -1,4 +1,4 @@
-#include "tools/watch/change_statistics.h"
+#include "device_sdk/watch/change_statistics.h"
 
 #include <cmath>
 

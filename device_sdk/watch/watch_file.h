@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "tools/watch/watch_plan.h"
+#include "device_sdk/watch/watch_plan.h"
 
 namespace coterie {
 

@@ -1,4 +1,4 @@
-#include "tools/watch/series.h"
+#include "device_sdk/watch/series.h"
 
 #include <algorithm>
 #include <cmath>

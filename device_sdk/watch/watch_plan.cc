@@ -1,4 +1,4 @@
-#include "tools/watch/watch_plan.h"
+#include "device_sdk/watch/watch_plan.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "tools/watch/step_view.h"
+#include "device_sdk/watch/step_view.h"
 
 #include "device_sdk/runtime/program.h"
 

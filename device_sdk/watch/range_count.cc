@@ -1,6 +1,6 @@
-#include "tools/watch/range_count.h"
+#include "device_sdk/watch/range_count.h"
 
-#include "tools/watch/for_each_value.h"
+#include "device_sdk/watch/for_each_value.h"
 
 namespace coterie {
 

@@ -1,4 +1,4 @@
-#include "tools/watch/watched_tensors.h"
+#include "device_sdk/watch/watched_tensors.h"
 
 #include <algorithm>
 
@@ -81,6 +81,19 @@ std::optional<size_t> WatchedTensors::idle_check() const {
   }
   const auto found = std::ranges::find(is_idle, true);
   return found == is_idle.end() ? std::nullopt : std::optional(static_cast<size_t>(found - is_idle.begin()));
+}
+
+// A check of an op is asked of each tensor that the op makes, backward's gradients of what it reads among them.
+uint64_t WatchedTensors::pairs() const {
+  uint64_t pairs = 0;
+  for (const auto* lists : {&outputs_, &weights_, &starts_, &gradients_}) {
+    for (const Checks& checks : *lists) pairs += checks.size();
+  }
+  for (size_t o = 0; o < ops_.size(); ++o) {
+    const OpInfo& op = model_.graph().ops[o];
+    pairs += ops_[o].size() * (2 * op.outputs.size() + op.inputs.size());
+  }
+  return pairs;
 }
 
 WatchedTensors::Checks WatchedTensors::of_training(Subject subject) const {

@@ -1,6 +1,7 @@
 // WatchHits: what the checks of a watched training found, one entry for each check and tensor, at most so many. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -8,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/watch/check.h"
+#include "device_sdk/watch/check.h"
 
 namespace coterie {
 
@@ -28,6 +29,11 @@ class WatchHits {
   // `where`: the tensor; of a check of the training as a whole 0. A new entry, whose names are still to be said, is
   // valid until the next call; else null.
   WatchHit* add(size_t check, uint64_t where, uint64_t step, const Check& of, const Firing& firing);
+
+  // What so many pairs of a check and a tensor may come to, their names being this long at most.
+  uint64_t bytes_max(uint64_t pairs, uint64_t names) const {
+    return std::min<uint64_t>(pairs, hits_max_) * (sizeof(WatchHit) + names);
+  }
 
   const std::vector<WatchHit>& hits() const { return hits_; }  // in the order of their first step
   uint64_t left_out() const { return left_out_; }              // entries that there was no room for

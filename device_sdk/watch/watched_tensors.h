@@ -8,7 +8,7 @@
 
 #include "device_sdk/runtime/graph_index.h"
 #include "device_sdk/runtime/model.h"
-#include "tools/watch/watch_plan.h"
+#include "device_sdk/watch/watch_plan.h"
 
 namespace coterie {
 
@@ -34,6 +34,9 @@ class WatchedTensors {
   std::optional<size_t> idle_check() const;
   // Those of a subject of the training as a whole.
   Checks of_training(Subject subject) const;
+
+  // Pairs of a check and a tensor: what is remembered of a training is so many things at most.
+  uint64_t pairs() const;
 
   // Trained parameters, by tensor.
   const std::vector<uint32_t>& trained() const { return trained_; }

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/watch/change_statistics.h"
-#include "tools/watch/tensor_statistics.h"
+#include "device_sdk/watch/change_statistics.h"
+#include "device_sdk/watch/tensor_statistics.h"
 
 namespace coterie {
 

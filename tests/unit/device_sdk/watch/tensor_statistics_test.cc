@@ -1,4 +1,4 @@
-#include "tools/watch/tensor_statistics.h"
+#include "device_sdk/watch/tensor_statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "tools/watch/watched_steps.h"
+#include "device_sdk/watch/watched_steps.h"
 
 #include <algorithm>
 
 #include "device_sdk/runtime/program.h"
-#include "tools/watch/step_view.h"
+#include "device_sdk/watch/step_view.h"
 
 namespace coterie {
 namespace {

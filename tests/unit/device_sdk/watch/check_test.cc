@@ -1,5 +1,5 @@
 // Each check on both sides of its threshold, with tensors whose statistics are known.
-#include "tools/watch/check.h"
+#include "device_sdk/watch/check.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/watch/watch_plan.h"
+#include "device_sdk/watch/watch_plan.h"
 
 namespace coterie::test {
 namespace {

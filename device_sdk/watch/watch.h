@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "device_sdk/runtime/step_runner.h"
-#include "tools/watch/watch_hits.h"
-#include "tools/watch/watch_plan.h"
+#include "device_sdk/watch/watch_hits.h"
+#include "device_sdk/watch/watch_plan.h"
 
 namespace coterie {
 
@@ -38,7 +38,13 @@ class Watch final : public StepRunner {
   // weights in front of it, too. False: there is nothing more to see.
   bool look_again();
 
+  // Begins anew, without hits, where its trainer has come to another state, as by a checkpoint.
+  void restart(const TrainingSummary& from);
+
   const WatchPlan& plan() const;
+  // What it may come to hold, whatever the training's length: the copy of the parameters, what it looks at around each
+  // step, an entry for each check and tensor, and the plan's hits.
+  uint64_t bytes_max() const;
   const WatchHits& hits() const;
   uint64_t looks() const;  // steps whose tensors were read
   // The first check of the plan that reads tensors of which this model has none, or none that is trained.

@@ -1,5 +1,5 @@
 // Trainings with a known fault, and without one.
-#include "tools/watch/watch.h"
+#include "device_sdk/watch/watch.h"
 
 #include <gmock/gmock.h>
 

@@ -7,8 +7,8 @@
 
 #include "device_sdk/runtime/arena.h"
 #include "device_sdk/runtime/step_info.h"
-#include "tools/watch/check.h"
-#include "tools/watch/watched_tensors.h"
+#include "device_sdk/watch/check.h"
+#include "device_sdk/watch/watched_tensors.h"
 
 namespace coterie {
 

@@ -1,4 +1,4 @@
-#include "tools/watch/watch_file.h"
+#include "device_sdk/watch/watch_file.h"
 
 #include <gmock/gmock.h>
 
@@ -61,9 +61,15 @@ TEST(WatchFile, SaysAllThatIsWrongAndWhatWasMeant) {
 }
 
 TEST(WatchFile, WhatIsNoPlanIsRefused) {
-  EXPECT_THAT(wrong_with(""), HasSubstr("parse error"));
+  EXPECT_THAT(wrong_with(""), HasSubstr("byte 0"));
   EXPECT_THAT(wrong_with("[]"), HasSubstr("must be an object"));
   EXPECT_THAT(wrong_with("{}"), HasSubstr("/checks: is required"));
+  EXPECT_THAT(wrong_with(R"({"checks": [{"check": "tensor_overflow"}]} 1)"), HasSubstr("something follows"));
+  EXPECT_THAT(wrong_with(R"({"every": 2, "every": 3, "checks": [{"check": "tensor_overflow"}]})"),
+              HasSubstr("/every: is there twice"));
+  EXPECT_THAT(wrong_with(R"({"checks": [{"check": "tensor_overflow", "from_step": -1}]})"),
+              HasSubstr("/checks/0/from_step: must be a whole number from 0 on"));
+  EXPECT_THAT(wrong_with(R"({"checks": [{"check": "tensor_overflow", "tensors": 3}]})"), HasSubstr("must be a string"));
   EXPECT_THAT(wrong_with(R"({"checks": []})"), HasSubstr("/checks: must be a list of 1 to 64 checks"));
   EXPECT_THAT(wrong_with(R"({"checks": {"check": "tensor_overflow"}})"), HasSubstr("must be a list"));
   EXPECT_THAT(wrong_with(R"({"checks": null})"), HasSubstr("must be a list"));

@@ -1,8 +1,8 @@
-#include "tools/watch/tensor_statistics.h"
+#include "device_sdk/watch/tensor_statistics.h"
 
 #include <cmath>
 
-#include "tools/watch/for_each_value.h"
+#include "device_sdk/watch/for_each_value.h"
 
 namespace coterie {
 namespace {

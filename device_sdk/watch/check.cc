@@ -1,9 +1,9 @@
-#include "tools/watch/check.h"
+#include "device_sdk/watch/check.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "tools/watch/range_count.h"
+#include "device_sdk/watch/range_count.h"
 
 namespace coterie {
 namespace {

@@ -1,7 +1,7 @@
 // How many elements of a tensor lie in a range: one pass. Pure.
 #pragma once
 
-#include "tools/watch/check.h"
+#include "device_sdk/watch/check.h"
 
 namespace coterie {
 

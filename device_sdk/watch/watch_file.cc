@@ -1,12 +1,11 @@
-#include "tools/watch/watch_file.h"
+#include "device_sdk/watch/watch_file.h"
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/os/file.h"
-#include "base/text/suggest.h"
-#include "fl_server/json/json_reader.h"
+#include "device_sdk/watch/json_members.h"
 
 namespace coterie {
 namespace {
@@ -26,13 +25,7 @@ std::string range_of(const CheckSetting& setting) {
   return kind + " in [" + number(setting.min) + ", " + number(setting.max) + "]";
 }
 
-// ", did you mean" among the names that there are.
-std::string meant(const std::string& typed, const std::vector<std::string>& names) {
-  const std::string closest = closest_word(typed, names);
-  return closest.empty() ? "" : "; did you mean `" + closest + "`?";
-}
-
-const Check* read_check(JsonReader& reader) {
+const Check* read_check(JsonMembers& reader) {
   std::string name;
   reader.require("check");
   reader.read("check", name);
@@ -44,7 +37,7 @@ const Check* read_check(JsonReader& reader) {
   return nullptr;
 }
 
-void read_op(JsonReader& reader, std::string& op) {
+void read_op(JsonMembers& reader, std::string& op) {
   reader.read("op", op);
   if (op.empty()) return;
   std::vector<std::string> names;
@@ -55,7 +48,7 @@ void read_op(JsonReader& reader, std::string& op) {
 }
 
 // Settings that each are in their range, and together say nothing.
-void check_range(JsonReader& reader, const WatchedCheck& watched) {
+void check_range(JsonMembers& reader, const WatchedCheck& watched) {
   const auto& settings = watched.check->settings;
   if (std::ranges::find(settings, "range_start", &CheckSetting::name) == settings.end()) return;
   const auto value = [&](std::string_view name) { return watched.values[setting_index(*watched.check, name)]; };
@@ -68,21 +61,15 @@ void check_range(JsonReader& reader, const WatchedCheck& watched) {
   if (has_percentage && !has_range) reader.problem("check", "a percentage needs range_start, range_end or both");
 }
 
-void read_settings(JsonReader& reader, WatchedCheck& watched) {
+void read_settings(JsonMembers& reader, WatchedCheck& watched) {
   bool has_threshold = watched.check->settings.empty();
   for (size_t i = 0; i < watched.check->settings.size(); ++i) {
     const CheckSetting& setting = watched.check->settings[i];
-    const std::string name(setting.name);
-    if (reader.has(name.c_str())) {
-      double value = setting.min;
-      reader.read(name.c_str(), value);
-      const bool is_fit = std::isfinite(value) && value >= setting.min && value <= setting.max &&
-                          (!setting.is_whole || value == std::floor(value));
-      if (!is_fit) reader.problem(name, "must be " + range_of(setting));
+    if (const std::optional<double> value = reader.number(setting.name)) {
+      const bool is_fit = std::isfinite(*value) && *value >= setting.min && *value <= setting.max &&
+                          (!setting.is_whole || *value == std::floor(*value));
+      if (!is_fit) reader.problem(setting.name, "must be " + range_of(setting));
       watched.values[i] = value;
-    } else {
-      double absent = 0;
-      reader.read(name.c_str(), absent);  // a key that is known
     }
     has_threshold = has_threshold || (setting.is_threshold && watched.values[i]);
   }
@@ -95,8 +82,8 @@ void read_settings(JsonReader& reader, WatchedCheck& watched) {
   reader.problem("check", "needs one of " + names);
 }
 
-void read_watched(const nlohmann::json& json, size_t index, WatchPlan& plan, Problems& problems) {
-  JsonReader reader(json, "/checks/" + std::to_string(index), problems);
+void read_watched(std::string_view text, size_t index, WatchPlan& plan, Problems& problems) {
+  JsonMembers reader(text, "/checks/" + std::to_string(index), problems);
   const Check* const check = read_check(reader);
   if (check == nullptr) return;  // its other keys are those of a check that nobody knows
   WatchedCheck watched(*check);
@@ -111,33 +98,28 @@ void read_watched(const nlohmann::json& json, size_t index, WatchPlan& plan, Pro
   plan.checks.push_back(std::move(watched));
 }
 
-void read_count(JsonReader& reader, const char* key, uint32_t max, uint32_t& value) {
-  reader.read(key, value);
-  if (value < 1 || value > max) reader.problem(key, "must be in [1, " + std::to_string(max) + "]");
+// All of them in one line, each behind its pointer.
+std::string listed(const Problems& problems) {
+  std::string text;
+  for (const Problem& problem : problems) {
+    text += (text.empty() ? "" : "; ") + (problem.pointer.empty() ? "" : problem.pointer + ": ") + problem.detail;
+  }
+  return text;
 }
 
 }  // namespace
 
 Result<WatchPlan> parse_watch(std::string_view text) {
+  COT_TRY(check_json(text));
   Problems problems;
-  std::optional<nlohmann::json> json = parse_json(text, problems);
-  if (!json) return Error(ErrorCode::malformed, listed(problems));
   WatchPlan plan;
-  // A JsonReader reads objects: the list is taken out, and an object in its place says that the key is known.
-  nlohmann::json checks;
-  const bool has_checks = json->is_object() && json->contains("checks");
-  if (has_checks) checks = std::exchange((*json)["checks"], nlohmann::json::object());
-  JsonReader reader(*json, "", problems);
-  read_count(reader, "every", kWatchEveryMax, plan.every);
-  read_count(reader, "hits_max", kWatchHitsMax, plan.hits_max);
+  JsonMembers reader(text, "", problems);
+  reader.read("every", plan.every, 1, kWatchEveryMax);
+  reader.read("hits_max", plan.hits_max, 1, kWatchHitsMax);
   reader.require("checks");
-  reader.object("checks").finish();
+  const std::vector<std::string_view> checks = reader.list("checks", kWatchedChecksMax, "checks");
   reader.finish();
-  const bool has_list = checks.is_array() && !checks.empty() && checks.size() <= kWatchedChecksMax;
-  if (has_checks && !has_list) {
-    reader.problem("checks", "must be a list of 1 to " + std::to_string(kWatchedChecksMax) + " checks");
-  }
-  for (size_t i = 0; has_list && i < checks.size(); ++i) read_watched(checks[i], i, plan, problems);
+  for (size_t i = 0; i < checks.size(); ++i) read_watched(checks[i], i, plan, problems);
   if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));
   return plan;
 }
