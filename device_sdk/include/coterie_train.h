@@ -300,17 +300,17 @@ typedef struct coterie_watch_hit {
   double threshold;
 } coterie_watch_hit;
 
-/* Looks from the next step on for what goes wrong while it trains, to the same bits as without: `watch` is "recommended",
- * or the path of a watch file (docs/DEBUGGING.md). It takes the place of an earlier one, whose hits are gone; NULL: it
- * ends. Where restoring a checkpoint succeeds it begins anew. A step that fails is looked at, too. What it may come to
- * hold counts for memory_bytes_max and memory_budget_bytes. Errors, which leave an earlier watch as it was: NOT_FOUND
- * and others of reading a file, MALFORMED (no JSON), INVALID_ARGUMENT (names each key that is wrong, or a check that is
- * for nothing of this model), TOO_LARGE (a file above 64 KiB, or more memory than those options leave). */
+/* Looks from the next step on for what goes wrong while it trains, to the same bits as without: `watch` is
+ * "recommended", or the path of a watch file (docs/DEBUGGING.md). It takes the place of an earlier one, whose hits are
+ * gone; NULL: it ends. Where restoring a checkpoint succeeds it begins anew. A step that fails is looked at, too. What
+ * it may come to hold counts for memory_bytes_max and memory_budget_bytes. Errors, which leave an earlier watch as it
+ * was: NOT_FOUND and others of reading a file, MALFORMED (no JSON), INVALID_ARGUMENT (names each key that is wrong, or
+ * a check that is for nothing of this model), TOO_LARGE (a file above 64 KiB, or more memory than options leave). */
 COTERIE_API coterie_status coterie_trainer_watch(coterie_trainer* trainer, const char* watch);
 /* CONFLICT: nothing is watched. */
 COTERIE_API coterie_status coterie_trainer_watch_summary(coterie_trainer* trainer, coterie_watch_summary* summary);
-/* In the order of their first step. Its texts are valid until the next step, or until it is no longer watched. CONFLICT:
- * nothing is watched; INVALID_ARGUMENT: there are not so many. */
+/* In the order of their first step. Its texts are valid until the next step, or until it is no longer watched.
+ * CONFLICT: nothing is watched; INVALID_ARGUMENT: there are not so many. */
 COTERIE_API coterie_status coterie_trainer_watch_hit(coterie_trainer* trainer, size_t index, coterie_watch_hit* hit);
 
 /* ---- Examples that the app pushes ---------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 #include "device_sdk/watch/change_statistics.h"
 
+#include <array>
 #include <cmath>
 
 namespace coterie {
@@ -16,12 +17,25 @@ double ChangeStatistics::ratio() const {
 }
 
 ChangeStatistics change_of(std::span<const float> now, std::span<const float> before) {
-  ChangeStatistics change{.count = now.size()};
-  for (size_t i = 0; i < now.size(); ++i) {
+  // In parts, as tensor_statistics.cc has its sums.
+  constexpr size_t kParts = 8;
+  std::array<double, kParts> magnitudes{}, befores{}, squares{};
+  const auto add = [&](size_t part, size_t i) {
     const double was = static_cast<double>(before[i]), moved = static_cast<double>(now[i]) - was;
-    change.magnitude_sum += std::abs(moved);
-    change.before_sum += std::abs(was);
-    change.square_sum += moved * moved;
+    magnitudes[part] += std::abs(moved);
+    befores[part] += std::abs(was);
+    squares[part] += moved * moved;
+  };
+  const size_t whole = now.size() / kParts * kParts;
+  for (size_t i = 0; i < whole; i += kParts) {
+    for (size_t part = 0; part < kParts; ++part) add(part, i + part);
+  }
+  for (size_t i = whole; i < now.size(); ++i) add(i - whole, i);
+  ChangeStatistics change{.count = now.size()};
+  for (size_t part = 0; part < kParts; ++part) {
+    change.magnitude_sum += magnitudes[part];
+    change.before_sum += befores[part];
+    change.square_sum += squares[part];
   }
   return change;
 }

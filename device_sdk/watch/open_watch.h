@@ -24,8 +24,8 @@ struct WatchedTraining {
   uint64_t bytes_max = UINT64_MAX;  // of Watch::bytes_max
 };
 
-// Of a training that has come to `from`. Errors: those of read_watch_file; not_found also says what is taken beside
-// files; invalid_argument names a check of the file that is for nothing of this model or of these data, as
+// The watch of a training that has come to `from`. Errors: those of read_watch_file; not_found also says what is taken
+// beside files; invalid_argument names a check of the file that is for nothing of this model or of these data, as
 // `recommended`, which is for all kinds of models, may have; too_large says how much the watch may come to hold.
 Result<std::unique_ptr<Watch>> open_watch(const std::string& asked, const WatchedTraining& training,
                                           const TrainingSummary& from);
