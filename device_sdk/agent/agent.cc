@@ -13,6 +13,7 @@
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/model_download.h"
 #include "device_sdk/agent/own_training.h"
+#include "device_sdk/agent/plan_watch.h"
 #include "device_sdk/agent/told_scalars.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/agent/update_layout.h"
@@ -363,8 +364,12 @@ Result<Agent::Training> Agent::begin_training(const DoTrain& action) {
     COT_TRY(os::remove_file(checkpoint));  // damaged, in the clear, or the data changed: begin anew
   }
   const uint64_t done = trainer.summary().steps;
+  std::shared_ptr<PlanWatch> watch;
+  if (settings.watch && !is_own) {
+    COT_ASSIGN(watch, PlanWatch::create(start, action.plan, options, examples_.size(), trainer.summary()));
+  }
   return Training{given.layout, std::move(trainer), seed,   std::move(state), std::move(control),
-                  done,         given_.spent,       is_own, std::move(own)};
+                  done,         given_.spent,       is_own, std::move(own),   std::move(watch)};
 }
 
 Result<uint64_t> Agent::seed_of(const Assignment& assignment) const {
@@ -397,7 +402,8 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
   uint64_t step_us = 0;  // the longest so far
   while (!trainer.finished() && os::monotonic_now() - begin < settings_.train_slice && may_train_on(2 * step_us)) {
     const uint64_t before_us = charge_ != nullptr ? charge_->used_us() : 0;
-    if (const Status stepped = trainer.step(); !stepped) return ended(stepped);
+    const Status stepped = training_->watch ? training_->watch->step(trainer) : trainer.step();
+    if (!stepped) return ended(stepped);
     if (charge_ != nullptr) step_us = std::max(step_us, charge_->used_us() - before_us);
     const uint64_t steps = trainer.summary().steps;
     const bool due = settings_.checkpoint_steps > 0 && steps - training_->checkpointed >= settings_.checkpoint_steps;
@@ -422,10 +428,11 @@ Result<std::optional<ParticipantEvent>> Agent::train(const DoTrain& action) {
     training_ = std::move(*next);
     return std::optional<ParticipantEvent>();
   }
+  const std::vector<float> watched = training_->watch ? training_->watch->lanes() : std::vector<float>();
   Result<TrainedUpdate> update =
       make_update(*training_->layout, trainer, examples_.size(), action.plan.training, action.plan.update,
                   {action.assignment.model, training_->seed, training_->control, training_->state, given_.facts.get(),
-                   settings_.group});
+                   settings_.group, watched});
   if (!update) return ended(update.error());
   update->header.round = action.assignment.round;
   update->header.model = action.assignment.model;

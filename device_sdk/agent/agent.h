@@ -45,6 +45,7 @@
 namespace coterie {
 
 class GivenPass;
+class PlanWatch;
 class UpdateLayout;
 struct GivenFacts;
 struct TrainedUpdate;
@@ -144,8 +145,9 @@ class Agent {
     std::vector<float> control;  // the server's; likewise
     uint64_t checkpointed = 0;
     Millis spent{0};
-    bool is_own = false;     // it comes before that of the update (own_training.h)
-    std::vector<float> own;  // else: what is the device's own as it begins
+    bool is_own = false;                    // it comes before that of the update (own_training.h)
+    std::vector<float> own;                 // else: what is the device's own as it begins
+    std::shared_ptr<PlanWatch> watch = {};  // null: nobody asks, or it is_own
   };
 
   struct GivenModel {  // as a plan has it trained

@@ -105,7 +105,7 @@ Result<TrainedUpdate> make_update(const UpdateLayout& layout, const Trainer& tra
     update.residual = update.delta;
   }
   COT_TRY(limit_update(update.delta, rules, layout.statistics()));
-  const TellingDevice device{origin.group, origin.control, layout.width_class()};
+  const TellingDevice device{origin.group, origin.control, layout.width_class(), origin.watched};
   COT_TRY(tell_scalars(training, rules, layout.parameters(), given, device, update.delta));
   if (layout.clusters() > 1) put_into_slot(layout, given.cluster, update);
   COT_TRY(compress(rules, origin, update));

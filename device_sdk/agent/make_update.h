@@ -32,6 +32,7 @@ struct TrainingOrigin {
   std::span<const float> state = {};    // the device's, of a plan with error feedback; empty: zeros
   const GivenFacts* given = nullptr;    // of a plan that asks for them (given_pass.h)
   uint32_t group = 0;                   // that the device is in, from 1; 0: in none
+  std::span<const float> watched = {};  // of a plan with a watch, its lanes (plan_watch.h)
 };
 
 // trained - given, of the layout's values, scaled as `training` says (normalised_steps.h) and limited as `rules` say;

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <string>
 
+#include "base/assert.h"
 #include "device_sdk/agent/given_pass.h"
 #include "proto/messages/group_weights.h"
+#include "proto/messages/watch_lanes.h"
 
 namespace coterie {
 namespace {
@@ -60,7 +62,9 @@ Status tell_scalars(const TrainingSettings& training, const UpdateRules& rules, 
   COT_TRY(check_device(rules, device));
   const double squares = squared_norm(parameters, update);
   const std::span<float> told = update.last(rules.scalars.size());
+  COT_ASSERT(device.watched.size() == watch_lanes_of(rules.scalars));
   uint32_t cluster = 0, member = 0, loser = 0, width = 0;
+  size_t lane = 0;
   for (size_t i = 0; i < told.size(); ++i) {
     const ScalarRule& scalar = rules.scalars[i];
     double value = 0;
@@ -72,6 +76,7 @@ Status tell_scalars(const TrainingSettings& training, const UpdateRules& rules, 
       case ScalarKind::group_loss: value = ++loser == device.group ? given.loss : 0; break;
       // Who trained what a wide model has trained what a narrower one has.
       case ScalarKind::width_holder: value = device.width_class <= width++ ? 1 : 0; break;
+      case ScalarKind::watch_hit: value = static_cast<double>(device.watched[lane++]); break;
     }
     const auto bound = static_cast<double>(scalar.bound);
     told[i] = static_cast<float>(std::clamp(value, 0.0, bound) / bound *

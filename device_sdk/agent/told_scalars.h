@@ -26,6 +26,7 @@ struct TellingDevice {
   uint32_t group = 0;                   // of a plan with groups: which it is in, from 1
   std::span<const float> control = {};  // of a plan with groups: their weights and shares; empty: as in the first round
   uint32_t width_class = 0;             // of a plan with widths: which one was trained
+  std::span<const float> watched = {};  // of a plan with a watch: its lanes (plan_watch.h)
 };
 
 inline constexpr double kFairLossMin = 1e-10;

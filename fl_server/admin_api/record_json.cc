@@ -8,6 +8,7 @@
 #include "fl_server/json/job_json.h"
 #include "fl_server/json/readable_float.h"
 #include "fl_server/json/rfc3339.h"
+#include "fl_server/json/watch_json.h"
 #include "scheduler/job/round_release.h"
 #include "scheduler/job/round_terms.h"
 
@@ -115,6 +116,7 @@ nlohmann::json to_json(const ModelRecord& model) {
   if (model.evaluation_accuracy) json["evaluation_accuracy"] = *model.evaluation_accuracy;
   if (model.evaluation_mae) json["evaluation_mae"] = *model.evaluation_mae;
   if (model.evaluation_r2) json["evaluation_r2"] = *model.evaluation_r2;
+  if (model.watch) json["watch"] = to_json(*model.watch);
   return json;
 }
 

@@ -57,6 +57,7 @@ struct RoundDone {
   std::optional<double> evaluation_loss = {};
   std::optional<double> evaluation_accuracy = {};
   std::optional<double> evaluation_mae = {}, evaluation_r2 = {};  // of a job whose targets are numbers
+  std::optional<WatchOutcome> watch = {};                         // of a job that is watched
 };
 
 // clang-format off

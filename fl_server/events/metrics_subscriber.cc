@@ -4,6 +4,7 @@ namespace coterie {
 
 void MetricsSubscriber::happened(const Event& event) {
   if (const auto* done = std::get_if<event::RoundDone>(&event.what)) {
+    if (done->watch) metrics_.set_watch(event.job, *done->watch);
     if (!done->evaluation_loss) return;  // nothing was held out
     metrics_.set_evaluation(event.job, *done->evaluation_loss, done->evaluation_accuracy);
   } else if (const auto* changed = std::get_if<event::NodesChanged>(&event.what)) {

@@ -17,8 +17,10 @@
 #include "fl_server/finalize/strategy_state.h"
 #include "fl_server/finalize/value_bytes.h"
 #include "fl_server/finalize/value_overlaps.h"
+#include "fl_server/finalize/watch_shares.h"
 #include "proto/codec/analytics_table.h"
 #include "proto/codec/codec.h"
+#include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
 #include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/adaptive_mu_rules.h"
@@ -111,6 +113,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     source = std::make_unique<DividedSum>(std::move(sum), divisor, noise ? &*noise : nullptr);
   }
 
+  COT_ASSIGN(std::optional<WatchOutcome> watched, watch_outcome_of(*source, plan, *graph));
   COT_ASSIGN(source, step.means_of_holders(std::move(source)));
 
   // A job with noise leaves them as they are: their difference is in the noisy sum, and no clip was made for them.
@@ -144,7 +147,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   COT_TRY(step.finish());
   state.set_idle_updates(restarts.idle());
   for (const uint32_t cluster : restarts.restarted()) {
-    const uint64_t slot = plan.update.step_value_count() / shares.size();
+    const uint64_t slot = plan.update.step_value_count() / step.cluster_shares().size();
     state.restart(cluster * slot, slot);
   }
   COT_TRY(source->verify());
@@ -157,6 +160,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   finalized.model.version = ModelVersion(base.version.value() + 1);
   finalized.model.bytes = base.bytes;
   finalized.model.created = now;
+  finalized.model.watch = std::move(watched);
   if (settings.privacy.adaptive_clip) {
     COT_ASSIGN(finalized.model.clip_norm,
                next_clip_norm(settings, plan.update.clip, step.clip_bits_mean() * static_cast<double>(divisor),

@@ -9,6 +9,7 @@
 #include "fl_server/finalize/value_overlaps.h"
 #include "proto/messages/model.h"
 #include "proto/messages/model_clusters.h"
+#include "proto/messages/watch_lanes.h"
 
 namespace coterie {
 namespace {
@@ -23,10 +24,6 @@ std::vector<WidthBlock> places_of(const std::vector<WidthBlock>& blocks, const V
   }
   return places;
 }
-
-}  // namespace
-
-namespace {
 
 // What the round adds to of a table: all of it, or the block behind those of the rounds before.
 Result<ValueSelection> table_block(const Plan& plan, const std::vector<ValueRange>& blocks, ModelVersion base) {
@@ -96,8 +93,9 @@ Status ModelStep::begin(MeanSource& mean, StrategyState& state) {
 Status ModelStep::begin_round(const MeanSource& mean) {
   StrategyRound round;
   const std::vector<ScalarRule>& rules = plan_.update.scalars;
-  COT_ASSIGN(std::vector<double> scalars, mean.peek(plan_.update.vector_value_count(), rules.size()));
-  for (size_t i = 0; i < rules.size(); ++i) {
+  const size_t told = rules.size() - watch_lanes_of(rules);  // those of a watch are behind the strategy's
+  COT_ASSIGN(std::vector<double> scalars, mean.peek(plan_.update.vector_value_count(), told));
+  for (size_t i = 0; i < told; ++i) {
     // A device divides its scalar by the bound and multiplies it by value_abs_max, to use the grid's whole range.
     scalars[i] *= static_cast<double>(rules[i].bound) / static_cast<double>(plan_.update.fixed_point.value_abs_max);
   }

@@ -20,6 +20,7 @@
 #include "fl_server/json/rate_schedule_json.h"
 #include "fl_server/json/readable_float.h"
 #include "fl_server/json/selection_json.h"
+#include "fl_server/json/watch_json.h"
 #include "fl_server/json/widths_json.h"
 #include "scheduler/job/weight_share.h"
 
@@ -48,6 +49,7 @@ void read_training(JsonReader reader, HorizontalSettings& settings) {
   read_early_stopping(reader, training);
   read_personal(reader, training);
   read_widths(reader, training);
+  read_watch(reader, training);
   reader.read("batch_size", training.batch_size);
   reader.read("local_epochs", training.local_epochs);
   reader.read("steps_max", training.steps_max);
@@ -198,6 +200,7 @@ nlohmann::json to_json(const TrainingSettings& training) {
   add_early_stopping(json, training);
   add_personal(json, training);
   add_widths(json, training);
+  add_watch(json, training);
   return json;
 }
 

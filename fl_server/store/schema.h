@@ -17,13 +17,14 @@
 //    were evaluated to
 // 11 canaries, and whom they have heard
 // 12 how many devices of an attempt met which gate; which job a canary hears
+// 13 what devices of a round found in their trainings, with the model that it made
 #pragma once
 
 #include "fl_server/store/sql/database.h"
 
 namespace coterie {
 
-inline constexpr int kSchemaVersion = 12;
+inline constexpr int kSchemaVersion = 13;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
 // (unsupported_version). Where several servers start at once, one does it and the others wait.

@@ -223,6 +223,13 @@ ALTER TABLE model ADD COLUMN proximal_falls BIGINT NOT NULL DEFAULT 0;
 UPDATE schema_version SET version = 12;
 )sql";
 
+constexpr const char* kVersion13 = R"sql(
+-- What devices of its round found in their trainings (fl_server/records/watch_record.h); NULL: nobody was asked.
+ALTER TABLE model ADD COLUMN watch BYTEA;
+
+UPDATE schema_version SET version = 13;
+)sql";
+
 }  // namespace
 
 Result<int64_t> postgres_schema_version(Database& database) {
@@ -252,7 +259,8 @@ Status prepare_postgres_schema(Database& database) {
     if (version < 9) COT_TRY(database.execute(kVersion9));
     if (version < 10) COT_TRY(database.execute(kVersion10));
     if (version < 11) COT_TRY(database.execute(kVersion11));
-    return database.execute(kVersion12);
+    if (version < 12) COT_TRY(database.execute(kVersion12));
+    return database.execute(kVersion13);
   });
 }
 

@@ -224,6 +224,13 @@ ALTER TABLE model ADD COLUMN proximal_falls INTEGER NOT NULL DEFAULT 0;
 PRAGMA user_version = 12;
 )sql";
 
+constexpr const char* kVersion13 = R"sql(
+-- What devices of its round found in their trainings (fl_server/records/watch_record.h); NULL: nobody was asked.
+ALTER TABLE model ADD COLUMN watch BLOB;
+
+PRAGMA user_version = 13;
+)sql";
+
 }  // namespace
 
 Result<int64_t> sqlite_schema_version(Database& database) {
@@ -252,6 +259,7 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 10) COT_TRY(database.execute(kVersion10));
     if (version < 11) COT_TRY(database.execute(kVersion11));
     if (version < 12) COT_TRY(database.execute(kVersion12));
+    if (version < 13) COT_TRY(database.execute(kVersion13));
     return {};
   });
 }

@@ -1,5 +1,6 @@
 // Versions of a job's model, and which of them applications are told to use.
 #include "fl_server/records/delta_chain.h"
+#include "fl_server/records/watch_record.h"
 #include "fl_server/store/sql_training_store.h"
 
 namespace coterie {
@@ -7,7 +8,7 @@ namespace {
 
 #define COT_MODEL_COLUMNS                                                                         \
   "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created, " \
-  "clip_norm, evaluation_mae, evaluation_r2, exact, deltas, proximal_mu, proximal_falls"
+  "clip_norm, evaluation_mae, evaluation_r2, exact, deltas, proximal_mu, proximal_falls, watch"
 
 Result<ModelRecord> model_from(Statement& row) {
   ModelRecord model;
@@ -27,14 +28,17 @@ Result<ModelRecord> model_from(Statement& row) {
     COT_ASSIGN(model.deltas, decode_delta_chain(row.blob(12)));
   }
   if (!row.is_null(13)) model.adaptive_mu = {.mu = row.real(13), .falls = row.u64(14)};
+  if (!row.is_null(15)) {
+    COT_ASSIGN(model.watch, decode_watch(row.blob(15)));
+  }
   return model;
 }
 
 }  // namespace
 
 Status SqlTrainingStore::insert_model(const ModelRecord& model) {
-  Statement insert =
-      database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert = database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS
+                                       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert << model.job.value() << model.version.value() << model.digest << model.bytes << model.optimizer_state
          << model.evaluation_loss << model.evaluation_accuracy << model.created << model.clip_norm
          << model.evaluation_mae << model.evaluation_r2 << model.exact;
@@ -42,6 +46,8 @@ Status SqlTrainingStore::insert_model(const ModelRecord& model) {
   else insert << ByteView(encode_delta_chain(model.deltas));
   insert << (model.adaptive_mu ? std::optional(model.adaptive_mu->mu) : std::nullopt)
          << model.adaptive_mu.value_or(AdaptiveMu{}).falls;
+  if (!model.watch) insert.null();
+  else insert << ByteView(encode_watch(*model.watch));
   return insert.run();
 }
 

@@ -112,6 +112,11 @@ struct Metrics::Families {
                                                  "Loss of the newest model on the job's evaluation set");
   Family<Gauge>& evaluation_accuracy = metric_family(registry, BuildGauge(), "coterie_evaluation_accuracy_ratio",
                                                      "Accuracy of the newest model on the job's evaluation set");
+  Family<Gauge>& watch_hits =
+      metric_family(registry, BuildGauge(), "coterie_watch_hit_ratio",
+                    "Of the newest round of a watched job: on which share of it a check fired, at its worst layer");
+  Family<Gauge>& watch_looked = metric_family(registry, BuildGauge(), "coterie_watch_looked_ratio",
+                                              "Likewise: the share whose devices have looked at tensors");
   Family<Counter>& spans = metric_family(registry, BuildCounter(), "coterie_trace_spans_total",
                                          "Spans for the collector, by what came of them");
   Counter& spans_exported = spans.Add({{"outcome", "exported"}});
@@ -225,6 +230,14 @@ void Metrics::set_fleet_nodes(uint32_t nodes) { families_->fleet_nodes.Set(nodes
 
 void Metrics::add_connections(std::string_view plane, int64_t change) {
   families_->connections.Add({{"plane", std::string(plane)}}).Increment(static_cast<double>(change));
+}
+
+// As many series for a watched job as there are checks, whether they fired or not.
+void Metrics::set_watch(const JobId& job, const WatchOutcome& outcome) {
+  families_->watch_looked.Add({{"job", job.value()}}).Set(outcome.looked);
+  for (const auto& [check, share] : worst_by_check(outcome)) {
+    families_->watch_hits.Add({{"job", job.value()}, {"check", std::string(check)}}).Set(share);
+  }
 }
 
 void Metrics::set_evaluation(const JobId& job, double loss, std::optional<double> accuracy) {

@@ -57,6 +57,7 @@ class Metrics {
   // Spans of traces so far: sent to the collector, and given up. One thread at a time.
   void set_spans(uint64_t exported, uint64_t dropped);
   void set_evaluation(const JobId& job, double loss, std::optional<double> accuracy);
+  void set_watch(const JobId& job, const WatchOutcome& outcome);
 
   // The Prometheus text exposition format, version 0.0.4.
   std::string exposition() const;

@@ -3,6 +3,7 @@
 #include "proto/codec/flat.h"
 #include "proto/messages/augmentation.h"
 #include "proto/messages/training_rules.h"
+#include "proto/messages/watch_lanes.h"
 #include "proto/messages/width_share.h"
 
 namespace coterie {
@@ -122,7 +123,8 @@ flatbuffers::Offset<wire::Augment> build_augment(flatbuffers::FlatBufferBuilder&
 // Likewise of those that know all these, and send every value.
 flatbuffers::Offset<wire::Trained> build_trained(flatbuffers::FlatBufferBuilder& builder, const Plan& plan) {
   if (!plan.update.has_trained_alone()) return 0;
-  const bool is_later = plan.training.early_stopping || !plan.update.scalars.empty() || plan.training.personal;
+  const bool is_later =
+      plan.training.early_stopping || !plan.update.scalars.empty() || plan.training.personal || plan.training.watch;
   const uint8_t loss = is_later ? 0 : static_cast<uint8_t>(plan.training.loss);
   flatbuffers::Offset<wire::Lora> lora = 0;
   if (const std::optional<LoraSettings>& l = plan.training.lora) {
@@ -135,18 +137,20 @@ flatbuffers::Offset<wire::Trained> build_trained(flatbuffers::FlatBufferBuilder&
 flatbuffers::Offset<wire::EarlyStopping> build_early_stopping(flatbuffers::FlatBufferBuilder& builder,
                                                               const TrainingSettings& t, bool has_scalars) {
   if (!t.early_stopping) return 0;
-  const uint8_t loss = has_scalars || t.personal ? 0 : static_cast<uint8_t>(t.loss);
+  const uint8_t loss = has_scalars || t.personal || t.watch ? 0 : static_cast<uint8_t>(t.loss);
   return wire::CreateEarlyStopping(builder, loss, t.early_stopping->validation_share, t.early_stopping->patience);
 }
 
 // Likewise of those that know all these, and whose updates have nothing behind them.
 flatbuffers::Offset<wire::Scalars> build_scalars(flatbuffers::FlatBufferBuilder& builder, const Plan& plan) {
-  if (plan.update.scalars.empty()) return 0;
+  const size_t count = plan.update.scalars.size() - watch_lanes_of(plan.update.scalars);
+  if (count == 0) return 0;
   std::vector<flatbuffers::Offset<wire::Scalar>> scalars;
-  for (const ScalarRule& scalar : plan.update.scalars) {
+  for (const ScalarRule& scalar : std::span(plan.update.scalars).first(count)) {
     scalars.push_back(wire::CreateScalar(builder, static_cast<uint8_t>(scalar.kind), scalar.bound));
   }
-  const uint8_t loss = plan.training.personal ? 0 : static_cast<uint8_t>(plan.training.loss);
+  const bool is_later = plan.training.personal || plan.training.watch;
+  const uint8_t loss = is_later ? 0 : static_cast<uint8_t>(plan.training.loss);
   return wire::CreateScalars(builder, loss, builder.CreateVector(scalars), plan.update.fair.q,
                              plan.update.fair.loss_max);
 }
@@ -168,7 +172,8 @@ Status parse(const wire::Scalars& told, Plan& into) {
 
 // Likewise of those that know all these, and would send what is a device's own.
 flatbuffers::Offset<wire::Personal> build_personal(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t) {
-  return t.personal ? flat::build(builder, *t.personal, static_cast<uint8_t>(t.loss)) : 0;
+  const uint8_t loss = t.watch ? 0 : static_cast<uint8_t>(t.loss);
+  return t.personal ? flat::build(builder, *t.personal, loss) : 0;
 }
 
 // Behind all of them, and so is the loss.
@@ -178,6 +183,18 @@ Status parse(const wire::Personal& personal, TrainingSettings& into) {
   }
   into.loss = static_cast<Loss>(personal.loss());
   COT_ASSIGN(into.personal, flat::parse(personal));
+  return {};
+}
+
+// Likewise, of a plan whose devices would tell nothing of it. Its lanes follow from its checks.
+Status parse(const wire::Watch& watch, Plan& into) {
+  if (static_cast<uint8_t>(into.training.loss) != 0) {
+    return flat::out_of_range("loss", "must be 0 beside a watch, which says it");
+  }
+  into.training.loss = static_cast<Loss>(watch.loss());
+  COT_ASSIGN(WatchSettings settings, flat::parse(watch));
+  for (const ScalarRule& lane : watch_scalars(settings)) into.update.scalars.push_back(lane);
+  into.training.watch = std::move(settings);
   return {};
 }
 
@@ -313,7 +330,7 @@ Bytes encode(const Plan& message) {
   const TrainingSettings& t = message.training;
   // Whether a table behind that of the augmentation has the loss.
   const bool has_scalars = !message.update.scalars.empty();
-  const bool is_later = message.update.has_trained_alone() || t.early_stopping || has_scalars || t.personal;
+  const bool is_later = message.update.has_trained_alone() || t.early_stopping || has_scalars || t.personal || t.watch;
   const bool is_training = !message.analytics.has_value();  // else no table has a loss
   const auto objective = build_objective(builder, t, is_later);
   const uint8_t loss = objective.IsNull() && is_training ? static_cast<uint8_t>(t.loss) : 0;
@@ -322,7 +339,8 @@ Bytes encode(const Plan& message) {
       build_correction(builder, t, is_later), build_target(builder, t, is_later), build_augment(builder, t, is_later),
       build_trained(builder, message), build_early_stopping(builder, t, has_scalars), static_cast<uint8_t>(t.storage),
       build_scalars(builder, message), build_personal(builder, t),
-      t.widths.empty() ? 0 : builder.CreateVector(t.widths));
+      t.widths.empty() ? 0 : builder.CreateVector(t.widths),
+      t.watch ? flat::build(builder, *t.watch, static_cast<uint8_t>(t.loss)) : 0);
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -414,6 +432,7 @@ Result<Plan> decode_plan(ByteView bytes) {
     }
     plan.training.widths.assign(widths->begin(), widths->end());
   }
+  if (t.watch() != nullptr) COT_TRY(parse(*t.watch(), plan));
   plan.training.storage = static_cast<Storage>(t.storage());
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());

@@ -11,6 +11,7 @@
 #include "proto/messages/quantized_lanes.h"
 #include "proto/messages/state_kind.h"
 #include "proto/messages/training_rules.h"
+#include "proto/messages/watch_lanes.h"
 
 namespace coterie {
 namespace {
@@ -214,8 +215,8 @@ Status validate_groups(const Plan& plan) {
   const auto count = static_cast<uint64_t>(std::ranges::count(scalars, ScalarKind::group_member, &ScalarRule::kind));
   if (count == 0 && std::ranges::find(scalars, ScalarKind::group_loss, &ScalarRule::kind) == scalars.end()) return {};
   const std::string groups = "[" + std::to_string(kGroupsMin) + ", " + std::to_string(kGroupsMax) + "]";
-  if (count < kGroupsMin || count > kGroupsMax || scalars.size() != 2 * count) {
-    return bad("scalars must be a group_member and a group_loss for each of " + groups + " groups, and no others");
+  if (count < kGroupsMin || count > kGroupsMax || scalars.size() - watch_lanes_of(scalars) != 2 * count) {
+    return bad("scalars must be a group_member and a group_loss for each of " + groups + " groups, and none but those of a watch");
   }
   for (size_t i = 0; i < count; ++i) {
     const ScalarRule &member = scalars[i], &loss = scalars[count + i];
@@ -225,9 +226,28 @@ Status validate_groups(const Plan& plan) {
       return bad("the second half must be group_loss, of one bound");
     }
   }
-  if (scalars.back().bound > kFairLossMax) return bad("the bound of group_loss must be in (0, 1e6]");
+  if (scalars[count].bound > kFairLossMax) return bad("the bound of group_loss must be in (0, 1e6]");
   if (plan.training.correction != DriftCorrection{}) return bad("correction must be absent with groups");
   return plan.training.personal ? bad("personal must be absent with groups") : Status();
+}
+
+// A watch's lanes are behind all other scalars, as many as its checks come to.
+Status validate_watch(const Plan& plan) {
+  const std::vector<ScalarRule>& scalars = plan.update.scalars;
+  const size_t found = watch_lanes_of(scalars);
+  if (!plan.training.watch) return found == 0 ? Status() : bad("scalars must have no watch_hit without a watch");
+  const WatchSettings& watch = *plan.training.watch;
+  for (const std::string& check : watch.checks) {
+    if (find_job_check(check) == nullptr) return bad("watch: its checks must be names that this version knows");
+  }
+  const size_t lanes = watch_lane_count(watch);
+  if (found != lanes || watch_lanes_of(std::span(scalars).last(std::min(lanes, scalars.size()))) != lanes) {
+    return bad("scalars must end with the watch's " + std::to_string(lanes) + " of kind watch_hit");
+  }
+  for (const ScalarRule& scalar : std::span(scalars).last(lanes)) {
+    if (scalar.bound != 1) return bad("the bound of watch_hit must be 1");
+  }
+  return {};
 }
 
 // Scalars are told as they are: what rounds, noises or delays an update would make other numbers of them.
@@ -235,7 +255,10 @@ Status validate_scalars(const Plan& plan) {
   const UpdateRules& update = plan.update;
   const FairWeight& fair = update.fair;
   bool has_fair_step = false;
-  if (update.scalars.size() > kScalarsMax) return bad("scalars must be at most " + std::to_string(kScalarsMax));
+  COT_TRY(validate_watch(plan));
+  if (update.scalars.size() - watch_lanes_of(update.scalars) > kScalarsMax) {
+    return bad("scalars must be at most " + std::to_string(kScalarsMax) + " beside those of a watch");
+  }
   if (update.value_count <= update.scalars.size()) return bad("value_count must be above that of the scalars");
   for (size_t i = 0; i < update.scalars.size(); ++i) {
     const ScalarRule& scalar = update.scalars[i];

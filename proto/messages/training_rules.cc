@@ -7,10 +7,17 @@
 
 #include "proto/messages/augmentation.h"
 #include "proto/messages/model_clusters.h"
+#include "proto/messages/watch_lanes.h"
 #include "proto/messages/width_share.h"
 
 namespace coterie {
 namespace {
+
+std::string job_check_names() {
+  std::string names;
+  for (const JobCheck& check : job_checks()) names += (names.empty() ? "" : ", ") + std::string(check.name);
+  return names;
+}
 
 class Rules {
  public:
@@ -226,6 +233,36 @@ void check_widths(const TrainingSettings& training, Rules& rules) {
                 "another one");
 }
 
+// Which of them are for something of the model is known by whoever has the model.
+void check_watch(const TrainingSettings& training, Rules& rules) {
+  if (!training.watch) return;
+  const WatchSettings& watch = *training.watch;
+  const bool is_recommended = watch.checks.size() == 1 && watch.checks.front() == kRecommendedChecks;
+  rules.require(!watch.checks.empty() && watch.checks.size() <= kJobWatchChecksMax, "/watch/checks",
+                "must be 1 to " + std::to_string(kJobWatchChecksMax) + " names");
+  for (size_t i = 0; i < watch.checks.size() && !is_recommended; ++i) {
+    const std::string& check = watch.checks[i];
+    if (find_job_check(check) == nullptr) {
+      rules.require(false, "/watch/checks",
+                    "must be `" + std::string(kRecommendedChecks) +
+                        "` by itself, or names of checks that need no "
+                        "settings: " +
+                        job_check_names());
+      break;
+    }
+    const bool is_again = std::find(watch.checks.begin(), watch.checks.begin() + static_cast<std::ptrdiff_t>(i),
+                                    check) != watch.checks.begin() + static_cast<std::ptrdiff_t>(i);
+    rules.require(!is_again, "/watch/checks", "must not name " + check + " twice");
+  }
+  rules.require(watch.every >= 1 && watch.every <= kJobWatchEveryMax, "/watch/every",
+                "must be in [1, " + std::to_string(kJobWatchEveryMax) + "]");
+  rules.require(!training.lora, "/watch", "must be absent with lora: companions are no layers of the job's model");
+  rules.require(training.widths.empty(), "/watch",
+                "must be absent with widths: layers of several sizes are not watched as one");
+  rules.require(cluster_count(training) == 1, "/watch",
+                "must be absent with personal of kind clusters: a hit would be of one model, and nobody knows which");
+}
+
 }  // namespace
 
 Problems problems_of(const TrainingSettings& training) {
@@ -248,6 +285,7 @@ Problems problems_of(const TrainingSettings& training) {
   check_early_stopping(training, rules);
   check_personal(training, rules);
   check_widths(training, rules);
+  check_watch(training, rules);
   return rules.take();
 }
 

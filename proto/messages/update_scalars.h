@@ -14,7 +14,8 @@ enum class ScalarKind : uint8_t {
   cluster_member = 3,  // 1 for the cluster that was trained, 0 for the others: one each, in their order
   group_member = 4,    // 1 for the group that the device is in, 0 for the others: likewise (group_weights.h)
   group_loss = 5,      // what the given model loses on the device's examples for its group, 0 for the others: likewise
-  width_holder = 6     // 1 where the device trained all that a width has, else 0: one each but for the narrowest
+  width_holder = 6,    // 1 where the device trained all that a width has, else 0: one each but for the narrowest
+  watch_hit = 7        // whether a check of the training fired: one each, in the order of watch_lanes.h
 };
 inline std::string_view to_string(ScalarKind kind) {
   switch (kind) {
@@ -24,6 +25,7 @@ inline std::string_view to_string(ScalarKind kind) {
     case ScalarKind::group_member: return "group_member";
     case ScalarKind::group_loss: return "group_loss";
     case ScalarKind::width_holder: return "width_holder";
+    case ScalarKind::watch_hit: return "watch_hit";
   }
   return "unknown";
 }
@@ -40,7 +42,7 @@ struct ScalarRule {
   friend bool operator==(const ScalarRule&, const ScalarRule&) = default;
 };
 
-inline constexpr size_t kScalarsMax = 16;
+inline constexpr size_t kScalarsMax = 16;  // beside those of a watch, whose number follows from its checks
 inline constexpr float kScalarBoundMax = 1e12f;
 
 }  // namespace coterie

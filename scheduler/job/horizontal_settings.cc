@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "proto/messages/training_rules.h"
+#include "proto/messages/watch_lanes.h"
 #include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/adaptive_mu_rules.h"
 #include "scheduler/job/aggregation_rules.h"
@@ -19,6 +20,7 @@
 #include "scheduler/job/scalar_rules.h"
 #include "scheduler/job/selection_rules.h"
 #include "scheduler/job/settings_checker.h"
+#include "scheduler/job/watch_rules.h"
 #include "scheduler/job/width_rules.h"
 #include "secure/dp/account/number_words.h"
 #include "secure/dp/distributed/device_noise.h"
@@ -220,6 +222,7 @@ Problems validate(const HorizontalSettings& settings) {
   check_adaptive_mu(settings, check);
   check_clusters(settings, check);
   check_widths(settings, check);
+  check_watch(settings, check);
   if (rounds_are_valid) check_analytics(settings, check);
   if (rounds_are_valid) check_buffered(settings, check);
   check_selection(settings, check);
@@ -303,6 +306,7 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelVa
   }
   TrainingSettings training = settings.training;
   training.correction = correction_of(settings.strategy);
+  if (training.watch) training.watch = named_checks(*training.watch);
   const bool has_control_part = has_control(training.correction.kind);
   std::optional<AnalyticsRules> analytics;
   if (settings.analytics) analytics = rules_of(*settings.analytics);

@@ -8,6 +8,7 @@
 #include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/compression_rules.h"
 #include "scheduler/job/round_release.h"
+#include "scheduler/job/watch_rules.h"
 #include "scheduler/job/width_rules.h"
 
 namespace coterie {
@@ -61,6 +62,7 @@ Problems validate_for_model(const HorizontalSettings& settings, const ModelGraph
   if (Problems problems = noise_problems(settings, values); !problems.empty()) return problems;
   if (Problems problems = validate_with_graph(settings, graph); !problems.empty()) return problems;
   if (Problems problems = compression_problems(settings, values.step_count()); !problems.empty()) return problems;
+  if (Problems problems = watch_problems(settings, graph); !problems.empty()) return problems;
   return validate_kept_updates(settings, values.step_count());
 }
 

@@ -13,6 +13,7 @@
 #include "proto/messages/ledger_head.h"
 #include "scheduler/job/adaptive_mu_settings.h"
 #include "scheduler/job/job_settings.h"
+#include "scheduler/job/watch_outcome.h"
 
 namespace coterie {
 
@@ -57,6 +58,7 @@ struct ModelRecord {
   std::optional<Digest> exact = {};            // a file of the same model before it was rounded; none: it was not
   std::vector<DeltaFile> deltas = {};          // to this version, as in DownloadRules
   std::optional<AdaptiveMu> adaptive_mu = {};  // where the job has it; none: the first version
+  std::optional<WatchOutcome> watch = {};      // of the round that made it, where the job is watched
 };
 
 // Sums over the updates of one round, none of which can be told apart.

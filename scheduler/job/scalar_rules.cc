@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "proto/messages/watch_lanes.h"
 #include "scheduler/job/cluster_rules.h"
 #include "scheduler/job/width_rules.h"
 
@@ -23,7 +24,8 @@ float bound_of(ScalarKind kind, const HorizontalSettings& settings) {
     case ScalarKind::fair_step: return kFairStepMax;
     case ScalarKind::cluster_member:
     case ScalarKind::group_member:
-    case ScalarKind::width_holder: return 1;
+    case ScalarKind::width_holder:
+    case ScalarKind::watch_hit: return 1;
     case ScalarKind::group_loss: return strategy.value_of("loss_max");
   }
   return 0;
@@ -49,6 +51,9 @@ std::vector<ScalarRule> scalars_of(const HorizontalSettings& settings) {
   }
   for (const ScalarRule& scalar : cluster_scalars(settings.training)) scalars.push_back(scalar);
   for (const ScalarRule& scalar : width_scalars(settings.training)) scalars.push_back(scalar);
+  if (settings.training.watch) {
+    for (const ScalarRule& lane : watch_scalars(named_checks(*settings.training.watch))) scalars.push_back(lane);
+  }
   return scalars;
 }
 

@@ -35,11 +35,22 @@ RoundReport parse_round(const nlohmann::json& json) {
     round.evaluation_accuracy = number_in(*model, "evaluation_accuracy");
     round.evaluation_mae = number_in(*model, "evaluation_mae");
     round.evaluation_r2 = number_in(*model, "evaluation_r2");
+    round.watch = watch_in(*model);
   }
   return round;
 }
 
 }  // namespace
+
+std::optional<WatchOutcome> watch_in(const nlohmann::json& json) {
+  const auto watch = json.find("watch");
+  if (watch == json.end()) return std::nullopt;
+  WatchOutcome outcome{.looked = watch->at("looked").get<double>(), .hits = {}};
+  for (const nlohmann::json& hit : watch->at("hits")) {
+    outcome.hits.push_back({hit.at("check").get<std::string>(), hit.value("layer", ""), hit.at("share").get<double>()});
+  }
+  return outcome;
+}
 
 Result<RoundsPage> parse_rounds(const nlohmann::json& json) {
   try {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "scheduler/job/watch_outcome.h"
 
 namespace coterie {
 
@@ -30,6 +31,7 @@ struct RoundReport {
   std::optional<double> clip_norm;                      // of a job with adaptive clipping
   std::optional<double> evaluation_mae, evaluation_r2;  // of a job whose targets are numbers
   std::optional<double> proximal_mu;                    // of a job whose mu adapts itself
+  std::optional<WatchOutcome> watch = {};               // of a job that is watched
   uint64_t model_version = 0;
 
   bool has_ended() const { return state == "done" || state == "failed"; }
@@ -43,6 +45,9 @@ struct RoundsPage {
   std::optional<double> epsilon_budget;    // of a job with noise
   std::optional<double> epsilon;           // spent by now; none: no noise, or nothing is protected
 };
+
+// What a model, a round's summary or an event has under `watch`; none: it has no such key. Throws what nlohmann does.
+std::optional<WatchOutcome> watch_in(const nlohmann::json& json);
 
 // An answer of /jobs/{job}/rounds. Errors: malformed.
 Result<RoundsPage> parse_rounds(const nlohmann::json& json);

@@ -17,6 +17,7 @@
 #include "tools/demo/schedule_text.h"
 #include "tools/demo/selection_option.h"
 #include "tools/demo/strategy_option.h"
+#include "tools/demo/watch_option.h"
 #include "tools/demo/width_option.h"
 
 namespace coterie {
@@ -200,6 +201,12 @@ void add_memory_and_stopping(CLI::App& demo, DemoOptions& options) {
           "second half of each hidden layer, and so on")
       ->type_name("SHARE,...")
       ->check(checked_by([](const std::string& text) { return parse_widths(text); }));
+  demo.add_option_function<std::string>(
+          "--watch", [&options](const std::string& text) { options.watch = parse_watch_option(text).value(); },
+          "checks that devices ask of one local step in 50 (,every=N) while they train: recommended, or names of "
+          "checks; what they found is told in their sum alone")
+      ->type_name("CHECK,...[,every=N]")
+      ->check(checked_by([](const std::string& text) { return parse_watch_option(text); }));
 }
 
 void add_training(CLI::App& demo, DemoOptions& options) {
@@ -338,7 +345,8 @@ void add_analytics(CLI::App& demo, DemoOptions& options) {
           ->check(checked_by([](const std::string& text) { return parse_analytics_choice(text); }));
   for (const char* of_a_training :
        {"--model", "--strategy", "--rounds", "--fraction", "--selection", "--optimizer", "--loss", "--lr",
-        "--local-epochs", "--batch-size", "--lora", "--augment", "--patience", "--personal", "--widths"}) {
+        "--local-epochs", "--batch-size", "--lora", "--augment", "--patience", "--personal", "--widths",
+        "--watch"}) {
     analytics->excludes(demo.get_option(of_a_training));
   }
 }

@@ -61,6 +61,21 @@ void print_rounds(const RoundsPage& page) {
   print_text(table.text());
 }
 
+// What devices of the newest watched round found; nothing, where none was watched.
+void print_watch(const RoundsPage& page) {
+  const auto watched = std::ranges::find_if(page.rounds, [](const auto& round) { return round.watch.has_value(); });
+  if (watched == page.rounds.end()) return;
+  const WatchOutcome& outcome = *watched->watch;
+  const std::string of = "\nwatch of round " + std::to_string(watched->number) + ": devices with " +
+                         format_percent(outcome.looked) + " of its weight looked at a step; ";
+  if (outcome.hits.empty()) return print_text(of + "nothing found\n");
+  Table table({{"CHECK"}, {"LAYER"}, {"SHARE", Table::Align::right}});
+  for (const WatchShare& hit : outcome.hits) {
+    table.add({printable(hit.check), hit.layer.empty() ? "-" : printable(hit.layer), format_percent(hit.share)});
+  }
+  print_text(of + counted(outcome.hits.size(), "hit") + "\n\n" + table.text());
+}
+
 // A job in one line each: what it is, how far it is, how it trains.
 void print_job(const nlohmann::json& job) {
   const auto line = [&](const char* title, const std::string& text) {
@@ -222,8 +237,12 @@ ExitCode list_rounds(const AdminCommand& command, const std::string& job, uint32
     const std::string target = "jobs/" + path_segment(job) + "/rounds?limit=" + std::to_string(limit);
     COT_ASSIGN(const nlohmann::json answer, admin.get(target));
     COT_ASSIGN(const RoundsPage page, parse_rounds(answer));
-    if (command.wants_json()) print_json(answer);
-    else print_rounds(page);
+    if (command.wants_json()) {
+      print_json(answer);
+      return {};
+    }
+    print_rounds(page);
+    print_watch(page);
     return {};
   });
 }

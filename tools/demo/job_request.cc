@@ -200,6 +200,7 @@ TrainingSettings training_of(const DemoOptions& options) {
   training.early_stopping = options.early_stopping;
   training.personal = options.personal;
   training.widths = options.widths;
+  training.watch = options.watch;
   training.freeze = options.freeze;
   training.train_only = options.train_only;
   training.train_last = options.train_last;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "fl_server/json/watch_json.h"
 #include "tools/cli/table.h"
 #include "tools/demo/chart_page.h"
 #include "tools/demo/compression_option.h"
@@ -232,6 +233,8 @@ std::string summary_json(const DemoResult& result, int indent) {
                        {"accountant", privacy->accountant}, {"noise_multiplier", privacy->noise_multiplier},
                        {"clip_l2", privacy->clip},          {"ledger_head", privacy->ledger_head}};
   }
+  // What devices of the last round found; a job is watched in all of them or in none.
+  if (!rounds.empty() && rounds.back().watch) json["watch"] = to_json(*rounds.back().watch);
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

@@ -7,6 +7,7 @@
 #include "device_sdk/agent/device_width.h"
 #include "device_sdk/agent/given_pass.h"
 #include "device_sdk/agent/own_training.h"
+#include "device_sdk/agent/plan_watch.h"
 #include "device_sdk/agent/update_layout.h"
 #include "device_sdk/runtime/example_part.h"
 #include "device_sdk/runtime/lora.h"
@@ -93,8 +94,13 @@ Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& downloa
   }
   COT_ASSIGN(const Model trained, model_to_train(model, plan.training));
   COT_ASSIGN(const UpdateLayout layout, UpdateLayout::of(trained, model.value_count(), plan));
-  COT_ASSIGN(const TrainingMemory memory, Trainer::plan(trained, layout.options(plan.training, 0, {}, {}), examples));
+  const TrainOptions options = layout.options(plan.training, 0, {}, {});
+  COT_ASSIGN(const TrainingMemory memory, Trainer::plan(trained, options, examples));
   device.memory_bytes = memory.bytes();
+  if (plan.training.watch) {
+    COT_ASSIGN(const auto watch, PlanWatch::create(trained, plan, options, examples, {}));
+    device.memory_bytes += watch->bytes_max();
+  }
   device.micro_batch_size = memory.micro_batch_size;
   // Early stopping may end it before; what it takes at most is told.
   const uint64_t held_out =

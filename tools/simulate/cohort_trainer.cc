@@ -11,6 +11,7 @@
 #include "device_sdk/agent/late_update.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/own_training.h"
+#include "device_sdk/agent/plan_watch.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/agent/update_layout.h"
 #include "device_sdk/runtime/example_part.h"
@@ -40,7 +41,16 @@ Status train_to_end(Trainer& trainer) {
 // Whether all devices that are asked begin alike, but for seed and examples.
 bool begin_alike(const AskedWork& asked, const std::vector<float>& state) {
   return state.empty() && asked.control.empty() && asked.clusters.empty() && !asked.widths &&
-         !asked.plan.training.personal;
+         !asked.plan.training.personal && !asked.plan.training.watch;
+}
+
+// The same, looked at as the plan asks. `watched`: what it tells of that.
+Status train_watched(Trainer& trainer, PlanWatch& watch) {
+  while (!trainer.finished()) {
+    if (Interrupt::requested()) return interrupted_error();
+    COT_TRY(watch.step(trainer));
+  }
+  return {};
 }
 
 }  // namespace
@@ -171,6 +181,7 @@ Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for,
   }
   const WidthWork* width = work.widths ? &work.widths->at(width_class_of(device, work.widths->size())) : nullptr;
   const UpdateLayout& layout = width ? *width->layout : *work.layout;
+  std::unique_ptr<PlanWatch> watch;
   const bool is_alike = begin_alike(work, state);
   if (!is_alike || worker.asked != asked_for.asked || !worker.trainer->restart(examples, seed)) {
     COT_ASSIGN(Model start, model_of_update(work.model, *work.layout, training, state));
@@ -183,13 +194,22 @@ Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for,
     worker.trainer.reset();  // before the next one is there: at most one takes memory
     const TrainOptions options = layout.options(training, seed, state, work.control);
     COT_ASSIGN(worker.trainer, Trainer::create(start, options, examples));
+    if (training.watch) {
+      COT_ASSIGN(watch, PlanWatch::create(start, work.plan, options, examples.size(), worker.trainer->summary()));
+    }
     if (is_alike) worker.asked = asked_for.asked;
   }
   Trainer& trainer = *worker.trainer;
-  COT_TRY(train_to_end(trainer));
+  std::vector<float> watched;
+  if (watch) {
+    COT_TRY(train_watched(trainer, *watch));
+    watched = watch->lanes();
+  } else {
+    COT_TRY(train_to_end(trainer));
+  }
   COT_ASSIGN(TrainedUpdate update, make_update(layout, trainer, examples.size(), training, work.plan.update,
                                                {work.digest, seed, work.control, state, &given,
-                                                virtual_group(device, group_count(work.plan.update))}));
+                                                virtual_group(device, group_count(work.plan.update)), watched}));
   if (training.personal) {
     state = next_own(*work.layout, training, trainer, std::move(state));
   } else if (keeps_state(work.plan)) {

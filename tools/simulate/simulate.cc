@@ -54,6 +54,7 @@ DemoOptions demo_options(const SimulateOptions& options, const SimulationInputs&
   demo.loss = job.training.loss;
   demo.personal = job.training.personal;
   demo.widths = job.training.widths;
+  demo.watch = job.training.watch;
   demo.adaptive_mu = job.adaptive_mu;
   demo.strategy = job.strategy.rule;
   demo.security = job.privacy.level;

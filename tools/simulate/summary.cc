@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "fl_server/json/watch_json.h"
 #include "scheduler/selection/selection_registry.h"
 #include "tools/cli/table.h"
 #include "tools/demo/personal_option.h"
@@ -94,10 +95,11 @@ std::string score_text(const ModelScore& score, const DemoResult& result) {
 std::string summary_of(const DemoResult& result, const SimulationStory& tally, const SimulateOptions& options,
                        const SimulationInputs& inputs, double seconds, int indent) {
   const HorizontalSettings& job = inputs.job.horizontal();
+  const std::vector<RoundReport> rounds = done_rounds(result);
   const double rate = seconds > 0 ? static_cast<double>(tally.counted) / seconds : 0;
   nlohmann::ordered_json json = {{"schema", "coterie.simulate.v1"},
-                                 {"rounds", done_rounds(result).size()},
-                                 {"attempts_failed", result.attempts.size() - done_rounds(result).size()},
+                                 {"rounds", rounds.size()},
+                                 {"attempts_failed", result.attempts.size() - rounds.size()},
                                  {"devices", result.options.devices},
                                  {"shards", result.label_counts.size()},
                                  {"drawn", tally.drawn},
@@ -134,6 +136,7 @@ std::string summary_of(const DemoResult& result, const SimulationStory& tally, c
   json["update_bytes"] = result.update_bytes;
   json["download_bytes"] = result.download_bytes;
   json["model_digest"] = result.model_digest;
+  if (!rounds.empty() && rounds.back().watch) json["watch"] = to_json(*rounds.back().watch);
   json["run_dir"] = result.run_dir;
   return json.dump(indent);
 }
@@ -166,6 +169,7 @@ std::string event_of(const RoundReport& round, const VirtualRound& plan) {
       event["evaluation_accuracy"] = or_null(round.evaluation_accuracy);
     }
     event["train_seconds"] = or_null(std::optional(round.train_seconds));
+    if (round.watch) event["watch"] = to_json(*round.watch);
   }
   return event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

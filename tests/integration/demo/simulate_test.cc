@@ -348,6 +348,27 @@ TEST_F(Simulate, HasTheModelOfGroupsThatAreServedAlikeAtItsLevels) {
   EXPECT_EQ(simulate("resumed", rest)["model_digest"], *models.begin());
 }
 
+// What devices find is a part of the same exact sum at every level, and moves no model.
+TEST_F(Simulate, HasTheHitsOfWatchedDevicesAtItsLevels) {
+  const nlohmann::json plain = demo({"--security", "none", "--lr", "0.5"}, "plain");
+  std::set<std::string> models, found;
+  for (const std::string& level : kLevels) {
+    const nlohmann::json real = demo(
+        {"--lr", "0.5", "--watch", "weight_change_too_large,dead_relu,every=2", "--security", level}, "run-" + level);
+    const nlohmann::json simulated = simulate("as-" + level, {"--devices", "4"});
+    for (const nlohmann::json& run : {real, simulated}) {
+      models.insert(run["model_digest"]);
+      found.insert(run["watch"].dump());
+    }
+    if (level == "none") EXPECT_EQ(real["update_bytes"], plain["update_bytes"].get<double>() + 17 * sizeof(float));
+  }
+  EXPECT_EQ(models, std::set<std::string>{plain["model_digest"]});
+  ASSERT_EQ(found.size(), 1u);
+  const nlohmann::json watch = nlohmann::json::parse(*found.begin());
+  EXPECT_GT(watch["looked"], 0);
+  EXPECT_FALSE(watch["hits"].empty()) << "such a rate moves weights by more than themselves";
+}
+
 // mu follows the loss on the held-out data, which is the same at every level, and in a simulation that goes on.
 TEST_F(Simulate, HasTheModelOfAMuThatFollowsTheLossAtItsLevels) {
   rounds_ = "4";

@@ -48,6 +48,7 @@ TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
       [](Plan& p) {
         p.update.scalars.push_back({ScalarKind::group_member, 1});
       },
+      [](Plan& p) { p.training.watch.emplace(); },
   };
   PlanFeatures all = 0;
   for (const Change& change : newer) {

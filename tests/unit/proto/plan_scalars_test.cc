@@ -144,9 +144,10 @@ TEST(PlanScalars, AreLimitedByName) {
   for (const float bound : {0.0f, -1.0f, 1.1e12f, kNaN, kInf}) {
     expect_refused("bound", [bound](Plan& p) { p.update.scalars[0].bound = bound; });
   }
-  for (const int kind : {0, 6, 255}) {
+  for (const int kind : {0, 8, 255}) {
     expect_refused("kind", [kind](Plan& p) { p.update.scalars[0].kind = static_cast<ScalarKind>(kind); });
   }
+  expect_refused("without a watch", [](Plan& p) { p.update.scalars[0].kind = ScalarKind::watch_hit; });
   expect_refused("different kinds", [](Plan& p) { p.update.scalars[0].kind = ScalarKind::fair_step; });
   expect_refused("value_count must be above", [](Plan& p) { p.update.value_count = 2; });
   expect_refused("together", [](Plan& p) { p.update.fair = {}; });

@@ -27,6 +27,9 @@ TEST(EventJson, HasTheWordsOfTheAdminPlane) {
   EXPECT_EQ(done["updates"], 5);
   EXPECT_EQ(done["model_version"], 7);
   EXPECT_EQ(done["evaluation_accuracy"], 0.25);
+  EXPECT_FALSE(done.contains("watch"));
+  const WatchOutcome found{.looked = 1, .hits = {{"dead_relu", "conv1", 0.5}}};
+  EXPECT_EQ(shown(event::RoundDone{.round = round, .watch = found})["watch"]["hits"][0]["layer"], "conv1");
   EXPECT_FALSE(shown(event::RoundDone{.round = round}).contains("evaluation_loss"));
   EXPECT_FALSE(shown(event::ServerLeads{3}, JobId()).contains("job"));
 }

@@ -38,6 +38,8 @@ std::string exposition() {
   metrics.set_bytes_in_flight(7);
   metrics.add_connections("admin", 1);
   metrics.set_evaluation(JobId("j1"), 0.5, 0.9);
+  metrics.set_watch(JobId("j1"), {.looked = 1, .hits = {{"label_drift", "", 0.75}}});
+  metrics.set_watch(JobId("j1"), {.looked = 0.5, .hits = {{"dead_relu", "a", 0.25}, {"dead_relu", "b", 0.125}}});
   return metrics.exposition();
 }
 
@@ -52,6 +54,9 @@ TEST(Metrics, CountWhatHappened) {
         "coterie_queue_delay_seconds{queue=\"store\"} 0.25\n",
         "coterie_secagg_devices_dropped_total{phase=\"sharing\"} 2\n",
         "coterie_secagg_sessions_failed_total{reason=\"other\"} 1\n", "coterie_devices_waiting 5\n",
+        "coterie_watch_looked_ratio{job=\"j1\"} 0.5\n",
+        "coterie_watch_hit_ratio{check=\"dead_relu\",job=\"j1\"} 0.25\n",
+        "coterie_watch_hit_ratio{check=\"label_drift\",job=\"j1\"} 0\n",
         "coterie_evaluation_accuracy_ratio{job=\"j1\"} 0.9"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }

@@ -1,0 +1,55 @@
+#include "scheduler/job/watch_rules.h"
+
+#include <algorithm>
+#include <string>
+
+#include "proto/messages/watch_lanes.h"
+
+namespace coterie {
+namespace {
+
+bool is_for(std::string_view check, const ModelGraph& graph) {
+  const auto has_op = [&](std::initializer_list<OpKind> kinds) {
+    return std::ranges::any_of(graph.ops,
+                               [&](const OpInfo& op) { return std::ranges::find(kinds, op.kind) != kinds.end(); });
+  };
+  if (check == "dead_relu") return has_op({OpKind::relu, OpKind::relu6});
+  if (check == "activation_range") return has_op({OpKind::tanh, OpKind::sigmoid});
+  if (check != "weight_initial") return true;
+  return std::ranges::any_of(graph.tensors, [](const TensorInfo& tensor) {
+    return tensor.role == TensorRole::parameter && tensor.shape.size() >= 2;
+  });
+}
+
+}  // namespace
+
+void check_watch(const HorizontalSettings& settings, SettingsChecker& check) {
+  if (!settings.training.watch) return;
+  check.require(!settings.privacy.has_noise(), "/privacy/noise_multiplier",
+                "must be 0 with training.watch: the clip and the account are of updates, and what devices found is "
+                "released with them");
+  check.require(
+      !settings.update.compression.is_on(), "/update/compression",
+      "must be absent with training.watch: whether a check fired is a number, and in few bits it says nothing");
+  check.require(!settings.aggregation.keeps_updates(), "/aggregation/rule",
+                "must be mean with training.watch: what devices found is a part of their sum");
+  check.require(!settings.rounds.is_buffered(), "/rounds/policy",
+                "must be synchronous with training.watch: what comes late was found in another model");
+  const bool has_labels = settings.training.target == TargetKind::labels;
+  const auto& checks = settings.training.watch->checks;
+  check.require(has_labels || std::ranges::find(checks, "label_drift") == checks.end(), "/training/watch/checks",
+                "must not name label_drift where training.target is values: it reads classes");
+}
+
+Problems watch_problems(const HorizontalSettings& settings, const ModelGraph& graph) {
+  if (!settings.training.watch) return {};
+  Problems problems;
+  for (const std::string& check : settings.training.watch->checks) {
+    if (is_for(check, graph)) continue;
+    problems.push_back({"/training/watch/checks", "must not name " + check + ", which is for nothing of this model; `" +
+                                                      std::string(kRecommendedChecks) + "` is for all models"});
+  }
+  return problems;
+}
+
+}  // namespace coterie
