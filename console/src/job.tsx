@@ -11,6 +11,7 @@ import { attempts, Told } from "./phases";
 import { Act, Facts, Said, Save, Table, useAsked } from "./parts";
 import { number, percent, shown, time } from "./text";
 import { Funnel, Timeline } from "./timeline";
+import { newest_hits, worst_shares } from "./watch_hits";
 
 const kAttemptsShown = 20;
 
@@ -70,9 +71,21 @@ function Figures({ job, rounds, told }: { job: Json; rounds: Json[]; told: Told[
       <Chart name="Loss" xs={xs} lines={[["held out", of((r) => r.model?.evaluation_loss)], ["on devices", of((r) => r.train_loss)]]} />
       <Chart name="Accuracy" xs={xs} lines={[["held out", of((r) => r.model?.evaluation_accuracy)], ["on devices", of((r) => r.train_accuracy)]]} />
       <Chart name="Updates accepted" xs={xs} lines={[["accepted", of((r) => r.accepted)]]} />
-      <Chart name="Seconds" xs={xs} lines={[["round", of((r) => r.seconds)], ["training", of((r) => r.train_seconds)]]} /></div>}
+      <Chart name="Seconds" xs={xs} lines={[["round", of((r) => r.seconds)], ["training", of((r) => r.train_seconds)]]} />
+      {done.some((r) => r.model?.watch?.hits.length) && <Chart name="Watchpoint hits" xs={xs} lines={worst_shares(done)} />}</div>}
+    <Watched rounds={rounds} />
     {rounds.length > 0 && <Timeline attempts={attempts(rounds.slice(0, kAttemptsShown), told, Date.now())} />}
     <Forecast job={job} />
+  </>;
+}
+
+function Watched({ rounds }: { rounds: Json[] }) {
+  const found = newest_hits(rounds);
+  if (!found) return null;
+  return <>
+    <Table name="Watchpoint hits by layer" head={["layer", ...found.checks]}
+      rows={found.layers.map((layer) => [layer.name, ...layer.shares.map((share) => share === null ? "" : percent(share))])} />
+    <p><small>Of round {found.round}, by the weight of the devices; those with {percent(found.looked)} of it looked at a step.</small></p>
   </>;
 }
 

@@ -61,8 +61,8 @@ class ModelStep {
   std::shared_ptr<MeanReader> means_;
   StrategyState* state_ = nullptr;
   uint64_t updates_ = 0;
-  uint64_t taken_ = 0;                 // values of the mean
-  std::vector<WidthBlock> blocks_;     // of a job with widths; places in an update
+  uint64_t taken_ = 0;              // values of the mean
+  std::vector<WidthBlock> blocks_;  // of a job with widths; places in an update
   std::vector<double> cluster_shares_;
   std::vector<ValueRange> untouched_;  // places that nobody has trained; rising
   double clip_scale_ = 1;

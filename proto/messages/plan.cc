@@ -216,7 +216,8 @@ Status validate_groups(const Plan& plan) {
   if (count == 0 && std::ranges::find(scalars, ScalarKind::group_loss, &ScalarRule::kind) == scalars.end()) return {};
   const std::string groups = "[" + std::to_string(kGroupsMin) + ", " + std::to_string(kGroupsMax) + "]";
   if (count < kGroupsMin || count > kGroupsMax || scalars.size() - watch_lanes_of(scalars) != 2 * count) {
-    return bad("scalars must be a group_member and a group_loss for each of " + groups + " groups, and none but those of a watch");
+    return bad("scalars must be a group_member and a group_loss for each of " + groups +
+               " groups, and none but those of a watch");
   }
   for (size_t i = 0; i < count; ++i) {
     const ScalarRule &member = scalars[i], &loss = scalars[count + i];

@@ -112,7 +112,7 @@ struct TrainingSettings {
   // HeteroFL (Diao et al. 2021): the widths that devices may train the model at (model_widths.h), in millionths,
   // falling from the whole one; empty: all train all of it.
   std::vector<uint32_t> widths = {};
-  std::optional<WatchSettings> watch = {};           // none: nobody looks at the training
+  std::optional<WatchSettings> watch = {};  // none: nobody looks at the training
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 

@@ -119,6 +119,35 @@ try {
     await examine("compare");
   };
 
+  // A watched job, as its rounds would say it: the job of this server has noise, with which none is watched.
+  const watched_job = async (address) => {
+    const shown = await browser.newPage();
+    await shown.setViewport(page.viewport());
+    shown.on("pageerror", (error) => wrongs.push(error.message));
+    await shown.evaluateOnNewDocument(() => {
+      const real = window.fetch;
+      const hits = [{ check: "dead_relu", layer: "conv1<b>", share: 0.25 }, { check: "label_drift", share: 0.5 }];
+      window.fetch = async (path, ...rest) => {
+        const answer = await real(path, ...rest);
+        if (!String(path).includes("/rounds?")) return answer;
+        const page = await answer.json();
+        for (const round of page.rounds) if (round.model) round.model.watch = { looked: 0.4, hits };
+        return new Response(JSON.stringify(page), { status: answer.status, headers: answer.headers });
+      };
+    });
+    await shown.goto(address);
+    await shown.waitForSelector("[aria-label='Watchpoint hits by layer'] tbody tr:nth-child(2)");
+    const cells = (selector) => shown.$$eval(`[aria-label='Watchpoint hits by layer'] ${selector}`, (found) => found.map((one) => one.textContent));
+    assert.deepEqual(await cells("th"), ["layer", "dead_relu", "label_drift"]);
+    assert.deepEqual(await cells("td"), ["conv1<b>", "25.0 %", "", "the training as a whole", "", "50.0 %"]);
+    assert.equal((await shown.$$("figure canvas")).length, 6);
+    assert.ok(await shown.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${look} a watched job is wider than the screen`);
+    assert.deepEqual(await shown.evaluate(`${axe}; axe.run(document).then((told) => told.violations.map((v) => v.id + " " + v.nodes[0].target))`), [],
+      `${look} watched`);
+    await shown.screenshot({ path: join(folder, `${look}-watched.png`), fullPage: true });
+    await shown.close();
+  };
+
   const post = (path, body = "") => new Promise((done, failed) => {
     const asked = request(`${base}/admin/v1/${path}`, { method: "POST", rejectUnauthorized: false, headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" } }, (answer) => {
       let text = "";
@@ -243,6 +272,7 @@ try {
     assert.ok((await page.$$("figure svg rect")).length >= 2 + 3); // a bar of each attempt, and the last round's funnel
     assert.deepEqual(await texts("[aria-label=Rounds] td:first-child"), ["2", "1"]);
     await examine("job-that-is-over");
+    await watched_job(over);
     await page.reload();
     await headed("demo-digits"); // the session outlives a reload
     await page.goto(`${base}/#/models/${over.split("/").at(-1)}`);
@@ -250,9 +280,9 @@ try {
     await page.waitForFunction(() => document.querySelectorAll("[aria-label=Models] tbody tr").length === 3);
     assert.deepEqual(await texts("[aria-label=Models] td:nth-child(2)"), ["round 2, attempt 1", "round 1, attempt 1", "the upload"]);
     await examine("models-of-a-job");
-    await vertical();
     await canary(over.split("/").at(-1));
     await compare(base, [over, waits].map((link) => link.split("/").at(-1)));
+    await vertical();
     await sign_out();
   }
   // A token that the server does not know: the browser notes that 401, too.

@@ -47,6 +47,18 @@ assert.deepEqual(bars(both), [{ stage: "matching", role: "label", from: 0, to: 2
 assert.deepEqual([stage_now(both), stage_now(both.slice(0, 1)), stage_now([stage("matching", "label", "05", "05")]), stage_now([])], ["training: 2 of 4", "matching: all", "matching: begun", "none"]);
 assert.deepEqual(bars([stage("matching", "label", "09", "05"), stage("training", "label", "xx", "05")]), []); // times that are none draw nothing
 
+// ---- Hits of watched trainings
+const { kWholeTraining, newest_hits, worst_shares } = await load("watch_hits.ts");
+const seen = (number, hits) => ({ number, state: "done", model: { watch: { looked: 0.5, hits } } });
+const watched = [{ number: 4, state: "collecting" },
+  seen(3, [{ check: "dead_relu", layer: "conv1", share: 0.25 }, { check: "dead_relu", layer: "conv2..dense1", share: 1 }, { check: "label_drift", share: 0.5 }]),
+  seen(2, [{ check: "dead_relu", layer: "conv1", share: 0.75 }]), { number: 1, state: "done", model: {} }];
+assert.deepEqual(newest_hits(watched), { round: 3, looked: 0.5, checks: ["dead_relu", "label_drift"], layers: [
+  { name: "conv1", shares: [0.25, null] }, { name: "conv2..dense1", shares: [1, null] }, { name: kWholeTraining, shares: [null, 0.5] }] });
+assert.deepEqual(newest_hits([seen(1, [])]), { round: 1, looked: 0.5, checks: [], layers: [] });
+assert.equal(newest_hits([watched[0], watched[3]]), undefined);
+assert.deepEqual(worst_shares(watched.slice(1).reverse()), [["dead_relu", [null, 0.75, 1]], ["label_drift", [null, 0, 0.5]]]);
+
 // ---- Runs
 const { address, differing, kResults, kRunsMax, leaves, values_of, view_of } = await load("runs.ts");
 assert.deepEqual([...leaves({ a: { b: 1, c: [1, 2] }, d: "x" })], [["a.b", 1], ["a.c", "[1,2]"], ["d", "x"]]);

@@ -345,8 +345,7 @@ void add_analytics(CLI::App& demo, DemoOptions& options) {
           ->check(checked_by([](const std::string& text) { return parse_analytics_choice(text); }));
   for (const char* of_a_training :
        {"--model", "--strategy", "--rounds", "--fraction", "--selection", "--optimizer", "--loss", "--lr",
-        "--local-epochs", "--batch-size", "--lora", "--augment", "--patience", "--personal", "--widths",
-        "--watch"}) {
+        "--local-epochs", "--batch-size", "--lora", "--augment", "--patience", "--personal", "--widths", "--watch"}) {
     analytics->excludes(demo.get_option(of_a_training));
   }
 }

@@ -14,6 +14,7 @@
 #include "device_sdk/agent/plan_watch.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/agent/update_layout.h"
+#include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/example_part.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/codec/update/update_decoder.h"
@@ -44,7 +45,7 @@ bool begin_alike(const AskedWork& asked, const std::vector<float>& state) {
          !asked.plan.training.personal && !asked.plan.training.watch;
 }
 
-// The same, looked at as the plan asks. `watched`: what it tells of that.
+// To the end, looked at as the plan asks.
 Status train_watched(Trainer& trainer, PlanWatch& watch) {
   while (!trainer.finished()) {
     if (Interrupt::requested()) return interrupted_error();
@@ -64,6 +65,13 @@ DeviceId virtual_device(uint32_t device) {
 
 uint32_t virtual_group(uint32_t device, uint32_t groups) { return groups == 0 ? 0 : device % groups + 1; }
 
+// What a thread keeps from device to device.
+struct CohortTrainer::Worker {
+  std::vector<std::optional<DatasetSource>> sources;  // opened once: reading is one thread's
+  std::shared_ptr<const AskedWork> asked;             // whom `trainer` was made for; null: for nobody
+  std::optional<Trainer> trainer;
+};
+
 CohortTrainer::CohortTrainer(std::vector<std::string> shard_files, uint64_t seed, uint32_t threads,
                              std::function<void(uint64_t)> watch, const Drill& drill, float held_out_share)
     : shard_files_(std::move(shard_files)),
@@ -71,9 +79,13 @@ CohortTrainer::CohortTrainer(std::vector<std::string> shard_files, uint64_t seed
       watch_(std::move(watch)),
       drill_(drill),
       held_out_share_(held_out_share) {
-  workers_.resize(threads);
-  for (Worker& worker : workers_) worker.sources.resize(shard_files_.size());
+  for (uint32_t i = 0; i < threads; ++i) {
+    workers_.push_back(std::make_unique<Worker>());
+    workers_.back()->sources.resize(shard_files_.size());
+  }
 }
+
+CohortTrainer::~CohortTrainer() = default;
 
 Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& sum) {
   outcomes_.assign(work.size(), {});
@@ -83,9 +95,9 @@ Result<RoundTotals> CohortTrainer::train(const CohortWork& work, Accumulator& su
   {
     std::atomic<size_t> working{workers_.size()};
     std::vector<std::jthread> threads;
-    for (Worker& worker : workers_) {
+    for (const std::unique_ptr<Worker>& worker : workers_) {
       threads.emplace_back([this, &work, &worker, &sum, &working] {
-        work_off(work, worker, sum);
+        work_off(work, *worker, sum);
         --working;
       });
     }

@@ -1,0 +1,27 @@
+// What devices of a watched job found in their trainings: which checks, at which layers, on which share of a round. No page and no
+// request.
+import type { Json } from "./api";
+
+export type WatchHits = { round: number; looked: number; checks: string[]; layers: { name: string; shares: (number | null)[] }[] };
+
+export const kWholeTraining = "the training as a whole";
+
+// Of the newest round that is done and watched; undefined: there is none. `rounds` are newest first. A share that is null: the check
+// fired nowhere at that layer.
+export function newest_hits(rounds: Json[]): WatchHits | undefined {
+  const round = rounds.find((one) => one.state === "done" && one.model?.watch);
+  if (!round) return undefined;
+  const hits: Json[] = round.model.watch.hits;
+  const of_a_layer = (hit: Json) => hit.layer ?? kWholeTraining;
+  const checks = [...new Set(hits.map((hit) => String(hit.check)))];
+  const layers = [...new Set(hits.map(of_a_layer))];
+  return { round: round.number, looked: round.model.watch.looked, checks, layers: layers.map((name) => ({ name,
+    shares: checks.map((check) => hits.find((hit) => hit.check === check && of_a_layer(hit) === name)?.share ?? null) })) };
+}
+
+// For each check that fired in one of these rounds, its largest share in each; null: the round was not watched.
+export function worst_shares(done: Json[]): [string, (number | null)[]][] {
+  const checks = new Set(done.flatMap((round) => (round.model?.watch?.hits ?? []).map((hit: Json) => String(hit.check))));
+  return [...checks].map((check) => [check, done.map((round) => !round.model?.watch ? null :
+    Math.max(0, ...round.model.watch.hits.filter((hit: Json) => hit.check === check).map((hit: Json) => hit.share)))]);
+}
