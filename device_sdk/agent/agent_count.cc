@@ -9,19 +9,6 @@
 #include "secure/crypto/digest.h"
 
 namespace coterie {
-namespace {
-
-constexpr uint64_t kModelBytesMax = 1ull << 34;
-
-// What was verified as it came may have been damaged since.
-Result<Model> load_evaluated(const std::string& path, const Digest& digest) {
-  COT_ASSIGN(Bytes file, os::read_file(path, kModelBytesMax));
-  if (content_digest(file) == digest) return Model::load(std::move(file));
-  return Error(ErrorCode::data_loss, "model: the file on this device has been damaged");
-}
-
-}  // namespace
-
 // The other models of a plan that evaluates several, behind the first one, which is there.
 Result<ParticipantEvent> Agent::fetch_further(const DoFetchModel& action) {
   ModelFetched fetched{Outcome<Digest>(action.model)};
@@ -43,7 +30,7 @@ Result<std::unique_ptr<ExampleReader>> Agent::begin_counting(const DoTrain& acti
   std::vector<Model> models;
   for (const EvaluatedModel& named : rules.evaluation->models) {
     const std::string path = model_path(action.plan.job, action.plan.download, named.digest);
-    COT_ASSIGN(Model model, load_evaluated(path, named.digest));
+    COT_ASSIGN(Model model, load_downloaded(path, named.digest));
     models.push_back(std::move(model));
   }
   COT_ASSIGN(ExampleEvaluator evaluator, ExampleEvaluator::create(rules, models, examples_.size(), seed));

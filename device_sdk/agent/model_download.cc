@@ -10,6 +10,8 @@
 namespace coterie {
 namespace {
 
+constexpr uint64_t kModelBytesMax = 1ull << 34;
+
 Result<Digest> digest_of_file(const std::string& path) {
   COT_ASSIGN(const os::File file, os::File::open_read(path));
   COT_ASSIGN(const uint64_t size, file.size());
@@ -75,6 +77,12 @@ Result<Outcome<Digest>> download_model(DeviceApi& api, const DeviceId& device, c
   // Otherwise every later attempt would go on from the damaged part and fail in the same way.
   else COT_TRY(os::remove_file(part_path));
   return Outcome<Digest>(digest);
+}
+
+Result<Model> load_downloaded(const std::string& path, const Digest& model) {
+  COT_ASSIGN(Bytes file, os::read_file(path, kModelBytesMax));
+  if (content_digest(file) == model) return Model::load(std::move(file));
+  return Error(ErrorCode::data_loss, "model: the file on this device has been damaged");
 }
 
 Result<Outcome<Digest>> download_control(DeviceApi& api, const DeviceId& device, const Digest& control, uint64_t values,
