@@ -17,7 +17,6 @@
 namespace coterie {
 namespace {
 
-constexpr uint64_t kTableBytesMax = 64ull << 20;
 
 // An order for each round that whoever asks devices cannot know beforehand: of the canary's salt.
 uint64_t seed_of(const CanaryRecord& canary, ModelVersion table) {

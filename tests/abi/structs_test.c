@@ -51,6 +51,15 @@ void test_options(void) {
   options.use_p256 = -1;
   CHECK_STATUS(open_and_close(&options, &dataset, error, sizeof error), COTERIE_OK);
 
+  for (options.group = 0; options.group <= 8; ++options.group) {
+    CHECK_STATUS(open_and_close(&options, &dataset, error, sizeof error), COTERIE_OK);
+  }
+  CHECK_STATUS(open_and_close(&options, &dataset, error, sizeof error), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(error, "group must be at most 8");
+  options.group = UINT64_MAX;
+  CHECK_STATUS(open_and_close(&options, &dataset, error, sizeof error), COTERIE_INVALID_ARGUMENT);
+  options.group = 0;
+
   coterie_dataset half = dataset;
   half.size = NULL;
   CHECK_STATUS(open_and_close(&options, &half, error, sizeof error), COTERIE_INVALID_ARGUMENT);

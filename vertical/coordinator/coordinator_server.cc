@@ -13,8 +13,6 @@
 
 #include "base/assert.h"
 #include "base/os/clock.h"
-#include "secure/crypto/domain_fields.h"
-#include "secure/crypto/hkdf.h"
 #include "vertical/coordinator/coordinator_connection.h"
 #include "vertical/coordinator/dealt_frames.h"
 #include "vertical/coordinator/relay_pipe.h"
@@ -26,30 +24,6 @@ namespace {
 constexpr Millis kStopCheckEvery{100};
 constexpr int kRoundsMax = 16;  // of a pair before the others have their turn
 constexpr int kPiecesMax = 16;  // TLS records of a dealing, likewise
-
-// The same for the same two parties with the same journals, so that a training that goes on hears the same words.
-// A product's also depends on the shape, which says where a mask lies: no mask is used under two.
-Secret<32> party_seed(const Secret<32>& secret, const CoordinatorEffects::Deal& deal, PartyIndex party) {
-  DomainFields name(deal.is_product ? "coterie/v1/product-dealing" : "coterie/v1/regression-dealing");
-  name.add(deal.session.view()).add(uint64_t{party});
-  if (deal.is_product) {
-    for (const uint32_t count : {deal.shape.rows, deal.shape.label_columns, deal.shape.feature_columns}) {
-      name.add(uint64_t{count});
-    }
-  }
-  return hkdf<32>({}, secret.reveal(), name.view());
-}
-
-Result<DealtFrames::AnyDealing> make_dealing(const CoordinatorEffects::Deal& deal, PartyIndex party,
-                                             const Secret<32>& secret) {
-  Secret<32> label = party_seed(secret, deal, 0), feature = party_seed(secret, deal, 1);
-  if (deal.is_product) {
-    COT_ASSIGN(ProductDealing product, ProductDealing::make(deal.shape, party, std::move(label), std::move(feature)));
-    return DealtFrames::AnyDealing(std::move(product));
-  }
-  COT_ASSIGN(Dealing steps, Dealing::make(deal.shape, party, std::move(label), std::move(feature), deal.first_step));
-  return DealtFrames::AnyDealing(std::move(steps));
-}
 
 Now now() { return {.instant = os::monotonic_now(), .wall = os::wall_now()}; }
 

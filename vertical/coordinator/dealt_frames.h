@@ -5,6 +5,9 @@
 #include <variant>
 
 #include "base/bytes.h"
+#include "base/result.h"
+#include "secure/crypto/secret.h"
+#include "vertical/coordinator/coordinator_machine.h"
 #include "vertical/regression/dealing.h"
 #include "vertical/regression/product_dealing.h"
 
@@ -28,5 +31,10 @@ class DealtFrames {
   uint64_t sequence_ = 0;
   bool is_over_ = false;
 };
+
+// One party's half of what the machine wants dealt. `secret`: the job's, JobStore::dealing_secret(). Errors as those of
+// Dealing::make() and ProductDealing::make(), for a shape that none may be dealt.
+Result<DealtFrames::AnyDealing> make_dealing(const CoordinatorEffects::Deal& deal, PartyIndex party,
+                                             const Secret<32>& secret);
 
 }  // namespace coterie::vertical

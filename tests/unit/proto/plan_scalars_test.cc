@@ -101,7 +101,7 @@ TEST(PlanScalars, OfGroupsAreTwoForEachAndGoWithAControl) {
   expect_refused("and no others", with_groups(2, [](Plan& p) {
                    p.update.scalars.push_back({ScalarKind::squared_norm, 1});
                  }));
-  expect_refused("the first half",
+  expect_refused("the second half",
                  with_groups(2, [](Plan& p) { std::swap(p.update.scalars[1], p.update.scalars[2]); }));
   expect_refused("the first half", with_groups(2, [](Plan& p) { p.update.scalars[1].bound = 2; }));
   expect_refused("of one bound", with_groups(2, [](Plan& p) { p.update.scalars[3].bound = 2; }));

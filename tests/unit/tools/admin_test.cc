@@ -116,6 +116,20 @@ TEST(ParseRounds, ReadsNumbersAndLeavesOutWhatIsNull) {
   EXPECT_EQ(page->rounds[0].evaluation_accuracy, 0.9);
 }
 
+TEST(ParseRounds, ReadsWhatDevicesFound) {
+  json done = round(3, 1, "done");
+  const json hits = {{{"check", "dead_relu"}, {"layer", "conv1"}, {"share", 0.25}},
+                     {{"check", "label_drift"}, {"share", 1}}};
+  done["model"] = {{"version", 3}, {"watch", {{"looked", 0.5}, {"hits", hits}}}};
+  const auto page = parse_rounds({{"state", "running"}, {"rounds", {done, round(2, 1, "done")}}});
+  ASSERT_OK(page);
+  EXPECT_EQ(page->rounds[0].watch,
+            (WatchOutcome{.looked = 0.5, .hits = {{"dead_relu", "conv1", 0.25}, {"label_drift", "", 1}}}));
+  EXPECT_FALSE(page->rounds[1].watch);
+  done["model"]["watch"]["hits"] = 3;
+  EXPECT_ERROR(parse_rounds({{"state", "running"}, {"rounds", {done}}}), ErrorCode::malformed, "not what was expected");
+}
+
 TEST(ParseRounds, RefusesAnAnswerOfAnotherShape) {
   for (const json& answer :
        {json(), json::array(), json{{"state", "running"}}, json{{"state", 1}, {"rounds", json::array()}},

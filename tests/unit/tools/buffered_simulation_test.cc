@@ -9,6 +9,7 @@
 #include "device_sdk/agent/late_update.h"
 #include "device_sdk/agent/make_update.h"
 #include "device_sdk/agent/training_seed.h"
+#include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/update/update_decoder.h"
