@@ -1,0 +1,49 @@
+#include "tests/simulation/vertical/frame_whitelist.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace coterie::simulation {
+namespace {
+
+using vertical::StageId;
+
+bool among(uint16_t kind, std::initializer_list<uint16_t> kinds) { return std::ranges::count(kinds, kind) > 0; }
+
+// Numbers of trees/tree_messages.h, regression/regression_messages.h and split/split_messages.h: on the wire, so that
+// they stay.
+bool is_training(VerticalModel model, bool is_label, uint16_t kind) {
+  switch (model) {
+    case VerticalModel::trees: return is_label ? among(kind, {100, 102, 104, 106}) : among(kind, {101, 103, 105});
+    case VerticalModel::logistic: return is_label ? among(kind, {1, 2, 3, 5, 7, 9}) : among(kind, {1, 2, 4, 6, 8});
+    case VerticalModel::linear: return is_label ? among(kind, {1, 2, 9, 13}) : among(kind, {1, 2, 11, 12});
+    case VerticalModel::split: return is_label ? kind == 2 : kind == 1;
+  }
+  return false;
+}
+
+bool is_prediction(VerticalModel model, bool is_label, uint16_t kind) {
+  switch (model) {
+    case VerticalModel::trees: return is_label ? kind == 110 : kind == 111;
+    case VerticalModel::logistic:
+    case VerticalModel::linear: return !is_label && kind == 10;
+    case VerticalModel::split: return !is_label && kind == 3;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_on_list(VerticalModel model, vertical::PartyIndex from, StageId stage, uint16_t kind) {
+  const bool is_label = from == 0;
+  switch (stage) {
+    case StageId::hello: return among(kind, {1, 2});
+    case StageId::matching: return is_label ? among(kind, {1, 2, 4, 5}) : among(kind, {1, 2, 3, 5});
+    case StageId::training: return is_training(model, is_label, kind);
+    case StageId::prediction: return is_prediction(model, is_label, kind);
+    case StageId::farewell: return kind == 1;
+  }
+  return false;
+}
+
+}  // namespace coterie::simulation

@@ -1,0 +1,267 @@
+#include "tests/simulation/vertical/simulated_coordinator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "tests/simulation/vertical/simulated_process.h"
+#include "tests/simulation/vertical/vertical_world.h"
+#include "vertical/coordinator/dealt_frames.h"
+
+namespace coterie::simulation {
+
+using namespace vertical;
+
+namespace {
+
+Result<JobTerms> terms_of(std::string_view text) {
+  COT_ASSIGN(const VerticalManifest manifest, parse_manifest(text));
+  return JobTerms{.job = manifest.job, .manifest = manifest_digest(text), .parties = manifest.parties};
+}
+
+}  // namespace
+
+SimulatedCoordinator::SimulatedCoordinator(VerticalWorld& world, std::string folder)
+    : world_(world), folder_(std::move(folder)) {}
+
+Now SimulatedCoordinator::when() const { return {.instant = world_.queue().now(), .wall = world_.queue().wall()}; }
+
+template <typename Step>
+void SimulatedCoordinator::guarded(Step step) {
+  if (!is_up()) return;
+  try {
+    const Surrounded surrounded(*this);
+    step();
+  } catch (const Killed&) {
+    kill();
+    return;
+  }
+  set_alarm();
+}
+
+void SimulatedCoordinator::start() {
+  ++life_;
+  effects_ = 0;
+  effects_until_killed_ = world_.effects_of_coordinator();
+  Result<std::vector<JobRecord>> records = folder_.read_all();
+  COT_ASSERT(records);
+  machine_ = std::make_unique<CoordinatorMachine>(world_.limits(), terms_of, std::move(*records));
+  guarded([this] { perform(machine_->begin(when())); });
+}
+
+void SimulatedCoordinator::kill() {
+  if (!is_up()) return;
+  world_.coordinator_killed();
+  machine_.reset();
+  alarm_ = Instant::max();
+  storing_ = nullptr;
+  refused_.reset();
+  for (auto& [id, held] : std::exchange(held_, {})) {
+    held.connection->attach(Connection::kCoordinator, {});
+    held.connection->cut();
+  }
+}
+
+void SimulatedCoordinator::effect() {
+  if (++effects_ == effects_until_killed_) die();
+}
+
+void SimulatedCoordinator::die() { throw Killed(); }
+
+void SimulatedCoordinator::set_alarm() {
+  const std::optional<Instant> next = machine_->next_deadline();
+  if (!next || *next >= alarm_) return;
+  alarm_ = *next;
+  world_.queue().at(*next, [this, life = life_, at = *next] {
+    if (life != life_ || at != alarm_) return;
+    alarm_ = Instant::max();
+    guarded([this] { perform(machine_->advance(when())); });
+  });
+}
+
+std::shared_ptr<Connection> SimulatedCoordinator::take(const SimulatedProcess& from,
+                                                       std::shared_ptr<Connection> connection) {
+  if (!is_up()) return nullptr;
+  const Id id = ++last_id_;
+  connection->attach(Connection::kCoordinator,
+                     {.heard = [this, id](ByteView bytes) { guarded([&] { heard(id, bytes); }); },
+                      .ended = [this, id] { guarded([&] { ended(id); }); }});
+  held_.emplace(id, Held{.connection = connection,
+                         .identity = from.terms().identity,
+                         .job = from.terms().job,
+                         .party = from.terms().party.value_or(0),
+                         .asked = {}});
+  // Not at once: it is the process that runs now.
+  world_.queue().after(Millis(0), [this, life = life_, id] {
+    if (life == life_) guarded([&] { perform(machine_->opened(id, when())); });
+  });
+  return connection;
+}
+
+std::shared_ptr<Connection> SimulatedCoordinator::pair_of(size_t job) const {
+  for (const auto& [id, held] : held_) {
+    if (held.phase == Phase::paired && held.job == job) return held.connection;
+  }
+  return nullptr;
+}
+
+void SimulatedCoordinator::heard(Id id, ByteView bytes) {
+  const auto found = held_.find(id);
+  if (found == held_.end()) return;
+  Held& held = found->second;
+  switch (held.phase) {
+    case Phase::asking: held.asked.insert(held.asked.end(), bytes.begin(), bytes.end()); return ask(id, held);
+    case Phase::waiting:
+    case Phase::dealing: return perform(machine_->spoke_early(id, when()));
+    case Phase::paired: return carry(id, held, bytes);
+  }
+}
+
+void SimulatedCoordinator::ask(Id id, Held& held) {
+  if (held.asked.size() < kCoordinatorHeaderBytes) return;
+  const ByteView asked(held.asked);
+  const std::span<const uint8_t, kCoordinatorHeaderBytes> bytes(asked.data(), kCoordinatorHeaderBytes);
+  const Result<RequestHeader> header = read_request_header(bytes);
+  COT_ASSERT(header);
+  if (asked.size() < kCoordinatorHeaderBytes + header->length) return;
+  const Result<Request> request = read_request(header->kind, asked.subspan(kCoordinatorHeaderBytes, header->length));
+  held.phase = Phase::waiting;
+  const PeerIdentity identity = held.identity;
+  perform(machine_->asked(id, identity, request ? std::optional(*request) : std::nullopt, when()));
+}
+
+void SimulatedCoordinator::carry(Id id, Held& held, ByteView bytes) {
+  machine_->relayed(id, bytes.size(), when());
+  const auto other = held_.find(held.other);
+  if (other == held_.end()) return;
+  std::optional<size_t> to_job = other->second.job;
+  if (world_.options().mutant == VerticalMutant::pairs_crossed) {
+    for (const auto& [listener, listening] : held_) {
+      if (listening.phase == Phase::paired && listening.job != held.job) to_job = listening.job;
+    }
+  }
+  if (refused_ && held_.contains(*refused_)) to_job.reset();
+  world_.oracle().carried(held.job, held.party, bytes, to_job);
+  other->second.connection->send(Connection::kCoordinator, bytes);
+  world_.piece_carried();
+}
+
+void SimulatedCoordinator::ended(Id id) {
+  const auto found = held_.find(id);
+  if (found == held_.end() || refused_ == id) return;
+  const bool is_paired = found->second.phase == Phase::paired;
+  const Id other = found->second.other;
+  drop(id);
+  if (is_paired) drop(other);
+  perform(machine_->closed(id, when()));
+  // All that one side has said is through, and there is nobody for the other one.
+  if (is_paired && is_up()) perform(machine_->closed(other, when()));
+}
+
+void SimulatedCoordinator::drop(Id id) {
+  const auto found = held_.find(id);
+  if (found == held_.end()) return;
+  found->second.connection->close(Connection::kCoordinator);
+  held_.erase(found);
+}
+
+void SimulatedCoordinator::store(const CoordinatorEffects& effects) {
+  for (const VerticalJobId& job : effects.remove) COT_ASSERT(folder_.remove(job));
+  for (const JobRecord& record : effects.store) {
+    storing_ = &record;
+    COT_ASSERT(folder_.put(record));
+  }
+}
+
+void SimulatedCoordinator::answer(const CoordinatorEffects& effects) {
+  for (const CoordinatorEffects::Answer& answer : effects.answers) {
+    const auto found = held_.find(answer.to);
+    if (found == held_.end()) continue;
+    world_.oracle().told(answer.bytes);
+    found->second.connection->send(Connection::kCoordinator, answer.bytes);
+    effect();
+    if (!answer.is_last) continue;
+    const bool is_stranger = answer.bytes == write_refusal(vertical::Refusal::not_a_party);
+    if (is_stranger && world_.options().mutant == VerticalMutant::refused_kept) {
+      refused_ = answer.to;
+    } else {
+      drop(answer.to);
+    }
+  }
+}
+
+void SimulatedCoordinator::join_pair(Id label, Id feature) {
+  Held &first = held_.at(label), &second = held_.at(feature);
+  first.phase = second.phase = Phase::paired;
+  first.other = feature;
+  second.other = label;
+  first.party = 0;
+  second.party = 1;
+  world_.oracle().paired(first.job);
+}
+
+void SimulatedCoordinator::perform(const CoordinatorEffects& effects) {
+  const bool is_early = world_.options().mutant == VerticalMutant::told_before_stored;
+  if (is_early) answer(effects);
+  store(effects);
+  if (!is_early) answer(effects);
+  for (const CoordinatorEffects::Pair& two : effects.pairs) join_pair(two.label, two.feature);
+  for (const CoordinatorEffects::Deal& two : effects.deals) deal(two);
+  if (world_.options().mutant != VerticalMutant::close_ignored) {
+    for (const Id id : effects.closes) drop(id);
+  }
+  machine_->check();
+}
+
+void SimulatedCoordinator::deal(CoordinatorEffects::Deal deal) {
+  dealt_job_ = held_.at(deal.label).job;
+  const Result<Secret<32>> stored = folder_.dealing_secret(deal.job);
+  COT_ASSERT(stored);
+  Secret<32> secret;
+  std::ranges::copy(stored->reveal(), secret.mutable_bytes().begin());
+  if (world_.options().mutant == VerticalMutant::dealt_anew) {
+    secret.mutable_bytes()[0] ^= static_cast<uint8_t>(life_ - 1);
+  }
+  if (world_.options().mutant == VerticalMutant::dealt_alike) {
+    deal.session = {};
+    std::ranges::fill(secret.mutable_bytes(), uint8_t{0});
+  }
+  for (const auto& [id, party] : {std::pair(deal.label, PartyIndex{0}), {deal.feature, PartyIndex{1}}}) {
+    Result<DealtFrames::AnyDealing> dealing = make_dealing(deal, party, secret);
+    COT_ASSERT(dealing);
+    DealtFrames frames(std::move(*dealing));
+    Held& held = held_.at(id);
+    held.phase = Phase::dealing;
+    bool is_first = true;
+    while (!frames.waiting().empty()) {
+      const ByteView frame = frames.waiting();
+      if (std::exchange(is_first, false)) world_.oracle().dealt(held.job, party, frame);
+      held.connection->send(Connection::kCoordinator, frame);
+      frames.sent(frame.size());
+    }
+  }
+}
+
+Result<std::unique_ptr<ByteStream>> SimulatedCoordinator::dial(const LinkPatience&) {
+  return Error(ErrorCode::unavailable, "a coordinator dials nobody");
+}
+
+Instant SimulatedCoordinator::now() { return world_.queue().now(); }
+
+void SimulatedCoordinator::draw(std::span<uint8_t> bytes) {
+  constexpr PartyIndex kCoordinator = 2;
+  world_.draw(dealt_job_, kCoordinator, bytes);
+}
+
+bool SimulatedCoordinator::begin_file(const std::string&, ByteView) {
+  effect();
+  return true;
+}
+
+void SimulatedCoordinator::end_file() {
+  // A record's own file is the first that is written for it.
+  if (const JobRecord* const record = std::exchange(storing_, nullptr)) world_.oracle().stored(*record);
+  effect();
+}
+
+}  // namespace coterie::simulation
