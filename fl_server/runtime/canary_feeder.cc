@@ -17,7 +17,6 @@
 namespace coterie {
 namespace {
 
-
 // An order for each round that whoever asks devices cannot know beforehand: of the canary's salt.
 uint64_t seed_of(const CanaryRecord& canary, ModelVersion table) {
   uint64_t seed = table.value();

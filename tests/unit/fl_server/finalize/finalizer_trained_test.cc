@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "proto/messages/lora_pairs.h"
 #include "scheduler/job/central_noise.h"
 #include "tests/unit/fl_server/finalize/kept_updates_fixture.h"
 
