@@ -96,9 +96,10 @@ TEST(PlanScalars, OfGroupsAreTwoForEachAndGoWithAControl) {
   };
   expect_refused("[2, 8] groups", with_groups(1));
   expect_refused("", with_groups(kGroupsMax + 1));
-  expect_refused("and no others", with_groups(2, [](Plan& p) { p.update.scalars.pop_back(); }));
-  expect_refused("and no others", with_groups(2, [](Plan& p) { p.update.scalars[0].kind = ScalarKind::group_loss; }));
-  expect_refused("and no others", with_groups(2, [](Plan& p) {
+  expect_refused("and none but those of a watch", with_groups(2, [](Plan& p) { p.update.scalars.pop_back(); }));
+  expect_refused("and none but those of a watch",
+                 with_groups(2, [](Plan& p) { p.update.scalars[0].kind = ScalarKind::group_loss; }));
+  expect_refused("and none but those of a watch", with_groups(2, [](Plan& p) {
                    p.update.scalars.push_back({ScalarKind::squared_norm, 1});
                  }));
   expect_refused("the second half",
