@@ -79,11 +79,12 @@ Result<PartyJournal> PartyJournal::open(const std::string& folder, const Journal
   return journal;
 }
 
-// Zeros: an erase() that was cut off between the bytes and the name, or a disk that had not yet what it was given.
+// A zero in front: an erase() that was cut off among the bytes, or between them and the name, or a disk that had not
+// yet what it was given.
 Result<bool> PartyJournal::has_begun() const {
   if (!has(kRunFile)) return false;
   COT_ASSIGN(const Bytes bytes, os::read_file(folder_ + "/" + kRunFile, kJournalFileBytesMax));
-  return std::ranges::any_of(bytes, [](uint8_t byte) { return byte != 0; });
+  return !bytes.empty() && bytes.front() != 0;
 }
 
 Status PartyJournal::open_heard() {

@@ -121,6 +121,20 @@ TEST_F(PartyJournalTest, ARunFileOfZerosIsNoJournal) {
   }
 }
 
+// A process that was killed among the bytes, as seeds 1004 and 1551 of the simulated vertical jobs have it.
+TEST_F(PartyJournalTest, ARunFileThatBeginsWithZerosIsNoJournal) {
+  for (const size_t erased : {1, 2, 104}) {
+    ASSERT_OK(open()->put_peer(peer()));
+    Result<Bytes> bytes = os::read_file(folder_ + "/run", 1 << 16);
+    ASSERT_OK(bytes);
+    std::fill_n(bytes->begin(), erased, uint8_t{0});
+    ASSERT_OK(os::write_file_atomically(folder_ + "/run", *bytes));
+    const Result<PartyJournal> journal = open();
+    ASSERT_OK(journal);
+    EXPECT_FALSE(journal->peer()) << erased;
+  }
+}
+
 TEST_F(PartyJournalTest, LeavesNothingWhenItIsErased) {
   Result<PartyJournal> journal = open();
   ASSERT_OK(journal);
