@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "aggregation/strategy/strategy.h"
+#include "aggregation/strategy/mean_step.h"
 #include "proto/messages/group_weights.h"
 
 namespace coterie::strategy {
@@ -63,12 +63,6 @@ float step_factor(const StrategyRound& round) {
   return mean >= kFactorsMeanMin ? static_cast<float>(1 / mean) : 0;
 }
 
-// w <- w + eta factor mean
-void apply(const StrategyTile& tile) {
-  const float rate = tile.settings[0] * tile.factor;
-  for (size_t i = 0; i < tile.weights.size(); ++i) tile.weights[i] += rate * tile.mean[i];
-}
-
 // The nearest of all vectors that are nowhere below 0 and whose sum is `sum`: all are lowered by the same, as far as 0.
 void project(std::span<double> values, double sum) {
   std::vector<double> sorted(values.begin(), values.end());
@@ -124,7 +118,7 @@ extern const StrategyRule kAfl = {
     .settings = kSettings,
     .state_vectors = 1,
     .state_start = state_start,
-    .apply = apply,
+    .apply = mean_step,
     .scalars = kScalars,
     .step_factor = step_factor,
     .round_values = round_values,

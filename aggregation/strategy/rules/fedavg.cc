@@ -1,4 +1,4 @@
-#include "aggregation/strategy/strategy.h"
+#include "aggregation/strategy/mean_step.h"
 
 namespace coterie::strategy {
 namespace {
@@ -9,12 +9,6 @@ constexpr StrategySetting kSettings[] = {
 
 // Jobs were stored with FedAdam's settings whatever their strategy was.
 constexpr const char* kIgnored[] = {"beta1", "beta2", "tau"};
-
-// w <- w + eta mean
-void apply(const StrategyTile& tile) {
-  const float rate = tile.settings[0];
-  for (size_t i = 0; i < tile.weights.size(); ++i) tile.weights[i] += rate * tile.mean[i];
-}
 
 }  // namespace
 
@@ -27,7 +21,7 @@ extern const StrategyRule kFedAvg = {
     .settings = kSettings,
     .ignored = kIgnored,
     .is_linear = true,
-    .apply = apply,
+    .apply = mean_step,
 };
 
 }  // namespace coterie::strategy

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "aggregation/strategy/strategy.h"
+#include "aggregation/strategy/mean_step.h"
 
 namespace coterie::strategy {
 namespace {
@@ -25,12 +25,6 @@ float step_factor(const StrategyRound& round) {
   return static_cast<float>(std::clamp(factor, 1.0, most));
 }
 
-// w <- w + eta factor mean
-void apply(const StrategyTile& tile) {
-  const float rate = tile.settings[0] * tile.factor;
-  for (size_t i = 0; i < tile.weights.size(); ++i) tile.weights[i] += rate * tile.mean[i];
-}
-
 constexpr ScalarKind kScalars[] = {ScalarKind::squared_norm};
 
 }  // namespace
@@ -42,7 +36,7 @@ extern const StrategyRule kFedExp = {
     .source = "Jhunjhunwala et al. 2023, equation 3",
     .learning_rate_advised = 1.0,
     .settings = kSettings,
-    .apply = apply,
+    .apply = mean_step,
     .scalars = kScalars,
     .step_factor = step_factor,
 };

@@ -1,4 +1,4 @@
-#include "aggregation/strategy/strategy.h"
+#include "aggregation/strategy/mean_step.h"
 
 namespace coterie::strategy {
 namespace {
@@ -7,12 +7,6 @@ constexpr StrategySetting kSettings[] = {
     {"server_learning_rate", 1.0f, kAboveZero, "factor of the mean"},
     {"momentum", 0.9f, kFromZeroBelowOne, "share of the gradients so far in each step of the devices"},
 };
-
-// w <- w + eta mean
-void apply(const StrategyTile& tile) {
-  const float rate = tile.settings[0];
-  for (size_t i = 0; i < tile.weights.size(); ++i) tile.weights[i] += rate * tile.mean[i];
-}
 
 // With m the momentum of SGD over the rounds' gradients g, m <- beta m + g, the state is s = beta m: what devices add
 // to each gradient (proto/messages/drift_correction.h).
@@ -33,7 +27,7 @@ extern const StrategyRule kMimeLite = {
     .settings = kSettings,
     .correction = CorrectionKind::mime_lite,
     .state_vectors = 1,
-    .apply = apply,
+    .apply = mean_step,
     .apply_control = apply_control,
 };
 

@@ -1,4 +1,4 @@
-#include "aggregation/strategy/strategy.h"
+#include "aggregation/strategy/mean_step.h"
 #include "proto/messages/fair_weight.h"
 
 namespace coterie::strategy {
@@ -19,12 +19,6 @@ float step_factor(const StrategyRound& round) {
   return step > 0 ? static_cast<float>(1 / step) : 0;
 }
 
-// w <- w + eta factor mean
-void apply(const StrategyTile& tile) {
-  const float rate = tile.settings[0] * tile.factor;
-  for (size_t i = 0; i < tile.weights.size(); ++i) tile.weights[i] += rate * tile.mean[i];
-}
-
 constexpr ScalarKind kScalars[] = {ScalarKind::fair_step};
 
 }  // namespace
@@ -36,7 +30,7 @@ extern const StrategyRule kQffl = {
     .source = "Li et al. 2020, algorithm 2",
     .learning_rate_advised = 1.0,
     .settings = kSettings,
-    .apply = apply,
+    .apply = mean_step,
     .scalars = kScalars,
     .counts_alike = true,
     .step_factor = step_factor,

@@ -1,4 +1,4 @@
-#include "aggregation/strategy/strategy.h"
+#include "aggregation/strategy/mean_step.h"
 
 namespace coterie::strategy {
 namespace {
@@ -11,12 +11,6 @@ constexpr StrategySetting kSettings[] = {
     {"population_size", 0.0f, kFromZero, "devices that the population has"},
     {"option", 2.0f, kOption, "what a device keeps: 1, the gradient at the given model; 2, the mean of its steps"},
 };
-
-// w <- w + eta mean
-void apply(const StrategyTile& tile) {
-  const float rate = tile.settings[0];
-  for (size_t i = 0; i < tile.weights.size(); ++i) tile.weights[i] += rate * tile.mean[i];
-}
 
 // c <- c + |S| / N mean: the sum of what the counted devices move theirs by, over all N. So c stays the mean of all
 // devices' own, those that have not trained yet with 0.
@@ -38,7 +32,7 @@ extern const StrategyRule kScaffold = {
     .settings = kSettings,
     .correction = CorrectionKind::scaffold,
     .state_vectors = 1,
-    .apply = apply,
+    .apply = mean_step,
     .apply_control = apply_control,
 };
 
