@@ -4,32 +4,17 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "fl_server/finalize/told_shares.h"
 #include "proto/messages/model_clusters.h"
 
 namespace coterie {
-namespace {
-
-constexpr double kWeightLeast = 0.5;
-
-// What the scalars say, as shares of the round's weight.
-Result<std::vector<double>> told_shares(const MeanSource& mean, const Plan& plan) {
-  const size_t count = plan.update.scalars.size();
-  COT_ASSIGN(std::vector<double> shares, mean.peek(plan.update.vector_value_count(), count));
-  for (double& share : shares) {
-    share = std::min(1.0, share / static_cast<double>(plan.update.fixed_point.value_abs_max));
-    if (!(share * static_cast<double>(mean.totals().weight) >= kWeightLeast)) share = 0;
-  }
-  return shares;
-}
-
-}  // namespace
 
 Result<std::vector<HeldValues>> held_values(const MeanSource& mean, const Plan& plan,
                                             const std::vector<WidthBlock>& blocks) {
   std::vector<HeldValues> held;
   const uint32_t clusters = cluster_count(plan.training);
   if (clusters == 1 && plan.training.widths.empty()) return held;
-  COT_ASSIGN(std::vector<double> shares, told_shares(mean, plan));
+  COT_ASSIGN(std::vector<double> shares, told_shares(mean, plan, 0, plan.update.scalars.size()));
   if (clusters > 1) {
     COT_ASSERT(shares.size() == clusters && plan.update.vector_value_count() % clusters == 0);
     const uint64_t slot = plan.update.vector_value_count() / clusters;

@@ -5,6 +5,7 @@
 
 #include "aggregation/strategy/mean_step.h"
 #include "proto/messages/group_weights.h"
+#include "proto/messages/told_weight.h"
 
 namespace coterie::strategy {
 namespace {
@@ -26,8 +27,6 @@ float state_start(size_t, std::span<const float> settings) { return 1 / settings
 
 // Rounds over which a group's share is averaged: long enough that who happens to come does not sway it.
 constexpr uint64_t kShareRounds = 16;
-// A share below is no device's, whose least weight is 1: lies alone make it.
-constexpr double kWeightLeast = 0.5;
 // Where all devices that came are of groups whose weight is next to nothing, nothing is left of their updates to go by.
 constexpr double kFactorsMeanMin = 1e-6;
 
@@ -45,7 +44,7 @@ std::vector<Group> groups_in(const StrategyRound& round) {
   double all = 0;
   for (size_t g = 0; g < count; ++g) {
     const double share = std::min(round.scalars[g], 1.0);
-    if (!(share * round.weight >= kWeightLeast)) continue;
+    if (!is_of_a_device(share * round.weight)) continue;
     groups[g] = {share, std::clamp(round.scalars[count + g] / share, 0.0, loss_max)};
     all += share;
   }
