@@ -188,6 +188,8 @@ Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64
   if (horizontal.privacy.has_noise()) {
     COT_ASSIGN(job.spending, plan_spending(horizontal, values.step_count()));
   }
+  const uint64_t apart = std::min<uint64_t>(horizontal.rounds.separation_min, job.rounds_done());
+  if (apart > 1) job.population_min = times(job.round.goal, apart);
   // The first round's model is whole, and so is a round's that begins with a keyframe.
   const uint64_t rounds = job.rounds_done(), every = horizontal.download.keyframe_every;
   const bool has_deltas = horizontal.download.is_on() && rounds > 0;

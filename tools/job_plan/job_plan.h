@@ -79,6 +79,8 @@ struct JobPlan {
   PlannedRound round;
   std::optional<SpendingPlan> spending;  // with noise
   std::optional<MuPlan> mu;              // adaptive
+  // Devices that all rounds take, where one that was counted rests for some (rounds.separation_min); else 0.
+  uint64_t population_min = 0;
   // Until the job or its budget ends; at most 2^64 - 1. With deltas: if each device is in each round.
   uint64_t down_bytes = 0, up_bytes = 0;
   uint64_t rounds_done() const { return spending ? spending->rounds : rounds; }

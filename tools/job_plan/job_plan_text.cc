@@ -105,6 +105,9 @@ std::string job_plan_text(const JobPlan& plan) {
   const bool is_cut = plan.rounds_done() < plan.rounds;
   lines.heading(is_cut ? "All rounds: " + format_count(plan.rounds_done()) + ", then the budget is spent"
                        : "All rounds");
+  if (plan.population_min > 0) {
+    lines.line("devices", format_count(plan.population_min) + " at least: who is counted rests for some rounds");
+  }
   lines.line("down", format_bytes(plan.down_bytes));
   lines.line("up", format_bytes(plan.up_bytes));
   if (plan.spending) add_spending(*plan.spending, plan.rounds, lines);
@@ -145,6 +148,7 @@ nlohmann::json job_plan_json(const JobPlan& plan) {
                                         {"memory_bytes", width.memory_bytes},
                                         {"operations", width.operations}});
   }
+  if (plan.population_min > 0) json["population_min"] = plan.population_min;
   if (plan.mu) json["mu"] = {{"first", readable(plan.mu->first)}, {"max", readable(plan.mu->most)}};
   if (plan.spending) {
     const bool is_finite = std::isfinite(plan.spending->epsilon);

@@ -202,6 +202,21 @@ TEST(JobPlan, SaysHowFarMuMayGo) {
   EXPECT_FALSE(job_plan_json(fixed).contains("mu"));
 }
 
+TEST(JobPlan, SaysHowManyDevicesAreNeededWhereTheyRest) {
+  nlohmann::json job = job_at(SecurityLevel::none);
+  job["rounds"]["count"] = 5;
+  EXPECT_EQ(plan_of_job(job).population_min, 0u);
+  job["rounds"]["separation_min"] = 1;
+  EXPECT_FALSE(job_plan_json(plan_of_job(job)).contains("population_min"));
+  job["rounds"]["separation_min"] = 3;
+  EXPECT_EQ(plan_of_job(job).population_min, 30u);
+  job["rounds"]["separation_min"] = 400;
+  const JobPlan plan = plan_of_job(job);
+  EXPECT_EQ(plan.population_min, 50u) << "five rounds have no more";
+  EXPECT_EQ(job_plan_json(plan)["population_min"], 50u);
+  EXPECT_THAT(job_plan_text(plan), HasSubstr("50 at least"));
+}
+
 TEST(JobPlan, CountsVersionsThatComeAsDeltas) {
   nlohmann::json job = job_at(SecurityLevel::none);
   job["rounds"]["count"] = 10;
