@@ -8,6 +8,9 @@ namespace {
 
 constexpr std::array<std::string_view, kJobStages.size()> kStageNames = {"matching", "training", "prediction"};
 
+// Nobody waits for a century. What a coordinator says may come to more than there are milliseconds.
+constexpr double kTimeLeftMsMax = 100.0 * 365.25 * 86'400'000;
+
 size_t place_of(JobStage stage) { return static_cast<size_t>(stage) - 1; }
 
 }  // namespace
@@ -40,7 +43,7 @@ std::optional<Millis> time_left(const StageRecord& record) {
   if (last.is_over || last.units <= record.units_since) return std::nullopt;
   const double millis = static_cast<double>((record.heard - record.since).count());
   const double each = millis / (last.units - record.units_since);
-  return Millis(static_cast<int64_t>(each * (last.units_all - last.units)));
+  return Millis(static_cast<int64_t>(std::min(each * (last.units_all - last.units), kTimeLeftMsMax)));
 }
 
 }  // namespace coterie::vertical

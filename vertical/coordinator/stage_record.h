@@ -45,8 +45,8 @@ using StageRecords = std::array<std::optional<StageRecord>, kJobStages.size()>; 
 // begins, or is over.
 bool hear_stage(StageRecords& records, const StageProgress& report, bool is_new_run, WallTime now);
 
-// From `heard` on, as long as units take what they took in this run. None: the stage is over, or has no units, or none
-// is done in this run.
+// From `heard` on, as long as units take what they took in this run; a century at most. None: the stage is over, or has
+// no units, or none is done in this run.
 std::optional<Millis> time_left(const StageRecord& record);
 
 }  // namespace coterie::vertical

@@ -43,6 +43,15 @@ TEST(StageRecord, TakesAClockThatIsSetBack) {
   EXPECT_EQ(time_left(*records[1]), Millis(0));
 }
 
+// A coordinator that lies says times and units that no number of milliseconds holds together.
+TEST(StageRecord, SaysACenturyAtMost) {
+  StageRecord record{.begun = at(0), .since = at(0), .heard = at(1'000'000'000'000), .units_since = 0, .last = {}};
+  record.last = {.stage = JobStage::training, .units = 1, .units_all = UINT32_MAX};
+  const std::optional<Millis> left = time_left(record);
+  ASSERT_TRUE(left);
+  EXPECT_EQ(*left, Millis(36'525ll * 86'400'000));
+}
+
 TEST(StageRecord, RefusesMoreUnitsThanAll) {
   ASSERT_OK(check_stage_progress(training(10)));
   EXPECT_ERROR(check_stage_progress(training(11)), ErrorCode::invalid_argument, "10 units cannot have 11 done");
