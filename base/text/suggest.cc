@@ -41,6 +41,11 @@ std::string did_you_mean(std::string_view typed, const std::vector<std::string>&
   return meant.empty() ? "." : ". Did you mean `" + meant + "`?";
 }
 
+std::string or_meant(std::string_view typed, const std::vector<std::string>& words) {
+  const std::string meant = closest_word(typed, words);
+  return meant.empty() ? "" : "; did you mean `" + meant + "`?";
+}
+
 std::string listed(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;

@@ -18,6 +18,9 @@ std::string closest_word(std::string_view typed, const std::vector<std::string>&
 // The end of a sentence that says that there is no `typed`: ". Did you mean `list`?", or ".".
 std::string did_you_mean(std::string_view typed, const std::vector<std::string>& words);
 
+// The same behind half of a sentence: "; did you mean `list`?", or nothing.
+std::string or_meant(std::string_view typed, const std::vector<std::string>& words);
+
 // "pause, resume, cancel"
 std::string listed(const std::vector<std::string>& words);
 

@@ -3,23 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/json/json_pointer.h"
 #include "base/json/json_scanner.h"
 #include "base/text/number_from_chars.h"
 #include "base/text/suggest.h"
 
 namespace coterie {
 namespace {
-
-// A key as one step of a JSON pointer (RFC 6901 section 3).
-std::string pointer_step(std::string_view key) {
-  std::string step = "/";
-  for (const char c : key) {
-    if (c == '~') step += "~0";
-    else if (c == '/') step += "~1";
-    else step += c;
-  }
-  return step;
-}
 
 bool is_number(std::string_view text) {
   return !text.empty() && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9'));
@@ -125,7 +115,7 @@ std::vector<std::string_view> JsonMembers::list(std::string_view key, size_t mos
 
 void JsonMembers::finish() {
   for (const auto& [key, value] : members_) {
-    if (std::ranges::find(known_, key) == known_.end()) problem(key, "unknown key" + meant(key, known_));
+    if (std::ranges::find(known_, key) == known_.end()) problem(key, "unknown key" + or_meant(key, known_));
   }
 }
 
@@ -134,11 +124,6 @@ Status check_json(std::string_view text) {
   std::string_view all;
   if (scanner.skip(all) && scanner.end()) return {};
   return scanner.error();
-}
-
-std::string meant(const std::string& typed, const std::vector<std::string>& names) {
-  const std::string closest = closest_word(typed, names);
-  return closest.empty() ? "" : "; did you mean `" + closest + "`?";
 }
 
 }  // namespace coterie

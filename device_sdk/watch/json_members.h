@@ -51,7 +51,4 @@ class JsonMembers {
 // malformed where `text` is no JSON.
 Status check_json(std::string_view text);
 
-// Names that somebody may have meant: "; did you mean `every`?", or nothing.
-std::string meant(const std::string& typed, const std::vector<std::string>& names);
-
 }  // namespace coterie

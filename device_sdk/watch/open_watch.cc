@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/os/file.h"
+#include "base/text/suggest.h"
 #include "device_sdk/runtime/lora.h"
 #include "device_sdk/runtime/train_options.h"
 #include "device_sdk/runtime/trainer.h"
@@ -17,7 +18,7 @@ Result<WatchPlan> plan_of(const std::string& asked) {
   Result<WatchPlan> plan = read_watch_file(asked);
   if (plan || os::exists(asked)) return plan;
   return plan.error().with_context("a watch is `" + std::string(kRecommendedWatch) + "`, or a file of checks" +
-                                   meant(asked, {std::string(kRecommendedWatch)}));
+                                   or_meant(asked, {std::string(kRecommendedWatch)}));
 }
 
 // A check that looks at nothing would say that all is well.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/os/file.h"
+#include "base/text/suggest.h"
 #include "device_sdk/watch/json_members.h"
 
 namespace coterie {
@@ -33,7 +34,7 @@ const Check* read_check(JsonMembers& reader) {
   if (const Check* const check = find_check(name)) return check;
   std::vector<std::string> names;
   for (const Check& check : all_checks()) names.emplace_back(check.name);
-  reader.problem("check", "there is no such check" + meant(name, names));
+  reader.problem("check", "there is no such check" + or_meant(name, names));
   return nullptr;
 }
 
@@ -43,7 +44,7 @@ void read_op(JsonMembers& reader, std::string& op) {
   std::vector<std::string> names;
   for (size_t kind = 1; kind <= kOpKinds; ++kind) names.emplace_back(to_string(static_cast<OpKind>(kind)));
   if (std::find(names.begin(), names.end(), op) == names.end()) {
-    reader.problem("op", "there is no such kind of op" + meant(op, names));
+    reader.problem("op", "there is no such kind of op" + or_meant(op, names));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "base/json/json_pointer.h"
 #include "base/text/suggest.h"
 
 namespace coterie {
@@ -20,17 +21,6 @@ const nlohmann::json& empty_object() {
 constexpr double kInfiniteFrom = 0x1.ffffffp127;  // half a step above the largest float
 
 bool is_float(double value) { return value > -kInfiniteFrom && value < kInfiniteFrom; }
-
-// A key as one step of a JSON pointer (RFC 6901 section 3).
-std::string pointer_step(std::string_view key) {
-  std::string step = "/";
-  for (char c : key) {
-    if (c == '~') step += "~0";
-    else if (c == '/') step += "~1";
-    else step += c;
-  }
-  return step;
-}
 
 }  // namespace
 
@@ -205,8 +195,7 @@ JsonReader JsonReader::object(const char* key) {
 void JsonReader::finish() {
   for (const auto& [key, value] : json_->items()) {
     if (known_.contains(key)) continue;
-    const std::string meant = closest_word(key, {known_.begin(), known_.end()});
-    problem(key, "unknown key" + (meant.empty() ? "" : "; did you mean `" + meant + "`?"));
+    problem(key, "unknown key" + or_meant(key, {known_.begin(), known_.end()}));
   }
 }
 

@@ -33,6 +33,8 @@ TEST(Suggest, FindsTheWordThatWasMeant) {
 TEST(Suggest, EndsTheSentenceWithOrWithoutAnIdea) {
   EXPECT_EQ(did_you_mean("shwo", kVerbs), ". Did you mean `show`?");
   EXPECT_EQ(did_you_mean("frobnicate", kVerbs), ".");
+  EXPECT_EQ(or_meant("shwo", kVerbs), "; did you mean `show`?");
+  EXPECT_EQ(or_meant("frobnicate", kVerbs), "");
   EXPECT_EQ(listed({"a", "b"}), "a, b");
 }
 
