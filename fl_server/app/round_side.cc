@@ -21,8 +21,8 @@ constexpr Millis kOrphanAgeMin{3'600'000};  // of a fleet: a batch is committed 
 RoundSide::RoundSide(const ServerConfig& config, const ServerKeys& keys, ServerStores& stores, Observers& observers)
     : noise_(std::make_unique<RoundNoiseMaker>(keys.noise)) {
   SqlTrainingStore& training = stores.training();
-  finalizer_ =
-      std::make_unique<Finalizer>(training, training, stores.blobs(), stores.partials(), *noise_, &evaluate_model);
+  finalizer_ = std::make_unique<Finalizer>(training, training, stores.blobs(), stores.partials(), *noise_,
+                                           &evaluate_model, &observers.traces);
   feeder_ = std::make_unique<CanaryFeeder>(
       CanaryFeeder::Parts{training, training, training, stores.blobs(), observers.events});
   const RoundSchedulerSettings settings{.pool_threads = config.threads,

@@ -12,6 +12,7 @@
 #include "fl_server/finalize/kept_round.h"
 #include "fl_server/finalize/model_step.h"
 #include "fl_server/finalize/next_statistics.h"
+#include "fl_server/finalize/probed_blobs.h"
 #include "fl_server/finalize/published_model.h"
 #include "fl_server/finalize/round_sum.h"
 #include "fl_server/finalize/strategy_state.h"
@@ -75,9 +76,12 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   const HorizontalSettings& settings = job.spec.horizontal();
   const Plan plan = with_terms(plan_of(settings, job.id, job.values()), terms_of(settings, facts_of(round, base)));
   const StrategySettings strategy = strategy_of_round(settings, round.number);
+  const AttemptCalls calls(probe_, round.key);
+  ProbedBlobs blobs(blobs_, calls, {.read = "read blob", .write = "write blob"});
+  ProbedBlobs partials(partials_, calls, {.read = "read partial sum", .write = "write partial sum"});
   // Where versions are published as deltas, devices trained from a rounded model. Their mean moves the exact one, so
   // that what rounding left out of one version is in the next.
-  COT_ASSIGN(FrameStream model, FrameStream::open(blobs_, base.exact.value_or(base.digest), FrameKind::model));
+  COT_ASSIGN(FrameStream model, FrameStream::open(blobs, base.exact.value_or(base.digest), FrameKind::model));
   const uint64_t value_count = job.value_count;
   // The payload is the model's values as float32, [value_count], in the order of the graph's tensors. All offsets below
   // are places in that vector.
@@ -89,7 +93,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   if (!graph) return does_not_fit("the base model cannot be read: " + graph.error().message());
   const std::vector<ValueRange> never_negative = variances(*graph);
   COT_ASSIGN(ModelStep step, ModelStep::of(plan, *graph, base.version));
-  COT_ASSIGN(StrategyState state, StrategyState::open(blobs_, base.optimizer_state, strategy,
+  COT_ASSIGN(StrategyState state, StrategyState::open(blobs, base.optimizer_state, strategy,
                                                       plan.update.step_value_count(), cluster_count(plan.training)));
 
   std::optional<RoundNoise> noise;
@@ -97,13 +101,13 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   std::unique_ptr<MeanSource> source;
   if (settings.aggregation.keeps_updates()) {
     COT_ASSIGN(KeptRound kept,
-               KeptRound::open(round.key, plan, settings.aggregation, step.parameters(), accepts_, partials_));
+               KeptRound::open(round.key, plan, settings.aggregation, step.parameters(), accepts_, partials, calls));
     source = std::make_unique<KeptRound>(std::move(kept));
   } else {
-    COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, base.digest, accepts_, partials_, masks));
+    COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, base.digest, accepts_, partials, masks, calls));
     // Behind all that can be wrong with what is stored: noise that is reserved is paid for.
     if (settings.privacy.has_central_noise()) {
-      COT_ASSIGN(noise, noise_.reserve(ledger_, job, round.key, now));
+      COT_ASSIGN(noise, calls.timed("reserve release", [&] { return noise_.reserve(ledger_, job, round.key, now); }));
       os::crash_point(os::CrashPoint::finalize_noise_reserved);
     }
     // With noise the divisor is the plan's, whoever came: how many came is a fact that the noise does not cover
@@ -130,7 +134,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
 
   // From here on values are used before their digests are known. That is safe as nothing is named by them until every
   // verify() below has passed: a writer that is not finished leaves no blob.
-  COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs_.create());
+  COT_ASSIGN(const std::unique_ptr<BlobWriter> writer, blobs.create());
   COT_ASSIGN(const Bytes head, unsealed(model));
   COT_TRY(writer->append(head));
   COT_TRY(step.begin(*source, state));
@@ -169,18 +173,18 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   COT_ASSIGN(finalized.model.digest, writer->finish());
   // May put the digest of a rounded model in the place of the computed one: the evaluation below is of what devices
   // will get.
-  COT_TRY(publish(blobs_, settings.download, base, finalized.model));
+  COT_TRY(publish(blobs, settings.download, base, finalized.model));
   if (settings.analytics && settings.analytics->asks_anew()) {
-    COT_ASSIGN(const Bytes table, blobs_.get(finalized.model.digest, kTableBytesMax));
+    COT_ASSIGN(const Bytes table, blobs.get(finalized.model.digest, kTableBytesMax));
     COT_ASSIGN(const CountBlocks blocks, read_blocks(rules_of(*settings.analytics), blocks_of(settings), table));
     finalized.is_last = nothing_is_left(settings, std::span(blocks).first(finalized.model.version.value()));
   }
   // A crash from here until the row is committed leaves blobs that no row names. The next try writes the same bytes
   // under the same names.
-  COT_ASSIGN(finalized.model.optimizer_state, state.save(blobs_));
+  COT_ASSIGN(finalized.model.optimizer_state, state.save(blobs));
   if (settings.evaluation && evaluate_) {
-    COT_ASSIGN(const Bytes file, blobs_.get(finalized.model.digest, kEvaluationBytesMax));
-    COT_ASSIGN(const Bytes dataset, blobs_.get(*settings.evaluation, kEvaluationBytesMax));
+    COT_ASSIGN(const Bytes file, blobs.get(finalized.model.digest, kEvaluationBytesMax));
+    COT_ASSIGN(const Bytes dataset, blobs.get(*settings.evaluation, kEvaluationBytesMax));
     COT_ASSIGN(const ModelEvaluation evaluation, evaluate_(file, dataset, settings.training));
     if (!std::isfinite(evaluation.loss) || !std::isfinite(evaluation.accuracy.value_or(0)) ||
         !std::isfinite(evaluation.mae.value_or(0)) || !std::isfinite(evaluation.r2.value_or(0))) {

@@ -41,6 +41,7 @@
 namespace coterie {
 
 class RoundNoiseMaker;
+class RoundProbe;
 
 struct ModelEvaluation {
   double loss = 0;
@@ -54,14 +55,16 @@ using EvaluateModel =
 class Finalizer {
  public:
   // `blobs` holds models, strategy state and data sets, `partials` the partial sums. `evaluate` may be empty.
+  // `probe`: hears of the calls of the stores, on the thread of finalize(); null: nobody does.
   Finalizer(AcceptStore& accepts, LedgerStore& ledger, BlobStore& blobs, BlobStore& partials, RoundNoiseMaker& noise,
-            EvaluateModel evaluate)
+            EvaluateModel evaluate, RoundProbe* probe = nullptr)
       : accepts_(accepts),
         ledger_(ledger),
         blobs_(blobs),
         partials_(partials),
         noise_(noise),
-        evaluate_(std::move(evaluate)) {}
+        evaluate_(std::move(evaluate)),
+        probe_(probe) {}
 
   // data_loss if what is stored does not fit together: the round cannot be finalized from it. invalid_argument if the
   // next model may not be released: a value or its evaluation is not finite, a batch norm's variance is below 0, or the
@@ -79,6 +82,7 @@ class Finalizer {
   BlobStore& partials_;
   RoundNoiseMaker& noise_;
   EvaluateModel evaluate_;
+  RoundProbe* const probe_;
 };
 
 }  // namespace coterie

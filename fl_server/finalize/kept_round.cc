@@ -6,6 +6,7 @@
 #include <string>
 
 #include "aggregation/robust/registry.h"
+#include "fl_server/telemetry/attempt_calls.h"
 #include "proto/codec/codec.h"
 
 namespace coterie {
@@ -28,10 +29,11 @@ Status check_digest(FrameStream& partial) {
 }  // namespace
 
 Result<KeptRound> KeptRound::open(const RoundKey& key, const Plan& plan, const AggregationSettings& aggregation,
-                                  std::span<const ValueRange> parameters, AcceptStore& accepts, BlobStore& partials) {
+                                  std::span<const ValueRange> parameters, AcceptStore& accepts, BlobStore& partials,
+                                  const AttemptCalls& calls) {
   KeptRound round(plan, aggregation);
-  COT_TRY(round.open_partials(key, accepts, partials));
-  COT_TRY(round.check_devices(key, accepts));
+  COT_TRY(round.open_partials(key, accepts, partials, calls));
+  COT_TRY(round.check_devices(key, accepts, calls));
   const uint32_t least = aggregation.updates_min();
   if (round.updates_.size() < least) {
     return Error(ErrorCode::invalid_argument, "finalize: " + std::string(aggregation.name()) + " needs " +
@@ -42,8 +44,10 @@ Result<KeptRound> KeptRound::open(const RoundKey& key, const Plan& plan, const A
   return round;
 }
 
-Status KeptRound::open_partials(const RoundKey& key, AcceptStore& accepts, BlobStore& store) {
-  COT_ASSIGN(const std::vector<PartialRecord> records, accepts.list_partials(key));
+Status KeptRound::open_partials(const RoundKey& key, AcceptStore& accepts, BlobStore& store,
+                                const AttemptCalls& calls) {
+  COT_ASSIGN(const std::vector<PartialRecord> records,
+             calls.timed("list partial sums", [&] { return accepts.list_partials(key); }));
   for (const PartialRecord& record : records) {
     COT_ASSIGN(FrameStream stream, FrameStream::open(store, record.blob, FrameKind::partial_sum));
     COT_ASSIGN(const PartialSumHeader header, decode_partial_sum_head(stream.prelude(), stream.header()));
@@ -81,8 +85,8 @@ Status KeptRound::list_updates(size_t partial, uint64_t updates) {
 }
 
 // Exactly once, seen from the other end: who has a receipt is among these updates, and nobody else is.
-Status KeptRound::check_devices(const RoundKey& key, AcceptStore& accepts) const {
-  COT_ASSIGN(std::vector<DeviceId> accepted, accepts.list_accepted(key));
+Status KeptRound::check_devices(const RoundKey& key, AcceptStore& accepts, const AttemptCalls& calls) const {
+  COT_ASSIGN(std::vector<DeviceId> accepted, calls.timed("list accepted", [&] { return accepts.list_accepted(key); }));
   std::ranges::sort(accepted);
   uint64_t weight = 0;
   for (const Update& update : updates_) weight += update.weight;

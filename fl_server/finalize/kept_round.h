@@ -16,6 +16,8 @@
 
 namespace coterie {
 
+class AttemptCalls;
+
 class KeptRound final : public MeanSource {
  public:
   // Values of all updates that are in memory at a time.
@@ -25,8 +27,10 @@ class KeptRound final : public MeanSource {
   // accepted, each once. Then measures what the rule needs of whole updates; `parameters` are the values that count for
   // it, as padding is nobody's word and running statistics have another scale. data_loss if anything does not fit,
   // invalid_argument if there are fewer updates than the rule needs. `aggregation` has a rule, and outlives this.
+  // `calls` hears of the questions about rows.
   static Result<KeptRound> open(const RoundKey& key, const Plan& plan, const AggregationSettings& aggregation,
-                                std::span<const ValueRange> parameters, AcceptStore& accepts, BlobStore& partials);
+                                std::span<const ValueRange> parameters, AcceptStore& accepts, BlobStore& partials,
+                                const AttemptCalls& calls);
 
   const RoundTotals& totals() const override { return totals_; }
   Status read(std::span<float> mean) override;
@@ -51,9 +55,9 @@ class KeptRound final : public MeanSource {
   KeptRound(const Plan& plan, const AggregationSettings& aggregation)
       : plan_(plan), aggregation_(aggregation), layout_{plan.update.value_count} {}
 
-  Status open_partials(const RoundKey& key, AcceptStore& accepts, BlobStore& store);
+  Status open_partials(const RoundKey& key, AcceptStore& accepts, BlobStore& store, const AttemptCalls& calls);
   Status list_updates(size_t partial, uint64_t updates);
-  Status check_devices(const RoundKey& key, AcceptStore& accepts) const;
+  Status check_devices(const RoundKey& key, AcceptStore& accepts, const AttemptCalls& calls) const;
   Status choose(std::span<const ValueRange> parameters);
   Status load(uint64_t first, Window& window) const;
   void make(const Window& window, uint64_t first, std::span<float> result) const;

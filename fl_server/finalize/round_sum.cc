@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fl_server/finalize/value_bytes.h"
+#include "fl_server/telemetry/attempt_calls.h"
 #include "proto/codec/codec.h"
 #include "proto/ring/ring_vector.h"
 #include "secure/dp/distributed/device_noise.h"
@@ -65,7 +66,7 @@ uint64_t sign_extended(uint64_t lane, uint32_t ring_bits) {
 }  // namespace
 
 Result<RoundSum> RoundSum::open(const RoundKey& key, const Plan& plan, const Digest& model, AcceptStore& accepts,
-                                BlobStore& partials, const SumMasks* masks) {
+                                BlobStore& partials, const SumMasks* masks, const AttemptCalls& calls) {
   RoundSum sum(plan, model, masks);
   // A sum's lanes, one behind the other:
   //
@@ -85,13 +86,14 @@ Result<RoundSum> RoundSum::open(const RoundKey& key, const Plan& plan, const Dig
       sum.rotation_signs_ = std::make_unique<KeyStreamSource>(std::move(signs));
     }
   }
-  COT_TRY(sum.open_partials(key, accepts, partials));
+  COT_TRY(sum.open_partials(key, accepts, partials, calls));
   if (masks != nullptr) COT_TRY(sum.open_weight());
   return sum;
 }
 
-Status RoundSum::open_partials(const RoundKey& key, AcceptStore& accepts, BlobStore& store) {
-  COT_ASSIGN(const std::vector<PartialRecord> records, accepts.list_partials(key));
+Status RoundSum::open_partials(const RoundKey& key, AcceptStore& accepts, BlobStore& store, const AttemptCalls& calls) {
+  COT_ASSIGN(const std::vector<PartialRecord> records,
+             calls.timed("list partial sums", [&] { return accepts.list_partials(key); }));
   for (const PartialRecord& record : records) {
     COT_ASSIGN(FrameStream stream, FrameStream::open(store, record.blob, FrameKind::partial_sum));
     COT_ASSIGN(const PartialSumHeader header, decode_partial_sum_head(stream.prelude(), stream.header()));
@@ -104,7 +106,7 @@ Status RoundSum::open_partials(const RoundKey& key, AcceptStore& accepts, BlobSt
     partials_.push_back(std::move(stream));
   }
   // Exactly once, seen from the other end: a device with a receipt is in one of these sums, and nobody else is.
-  COT_ASSIGN(const uint64_t accepted, accepts.count_accepted(key));
+  COT_ASSIGN(const uint64_t accepted, calls.timed("count accepted", [&] { return accepts.count_accepted(key); }));
   if (totals_.updates != accepted || accepted == 0) {
     return does_not_fit("the partial sums hold " + std::to_string(totals_.updates) + " updates, " +
                         std::to_string(accepted) + " are accepted");

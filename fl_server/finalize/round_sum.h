@@ -20,6 +20,8 @@
 
 namespace coterie {
 
+class AttemptCalls;
+
 class RoundSum {
  public:
   // Means are asked for in pieces of so many values: whole blocks of a rotation.
@@ -27,9 +29,10 @@ class RoundSum {
 
   // Opens the partials and checks them against their rows: that they hold as many updates as are accepted. With `masks`
   // (which outlive this) the lanes behind the values are opened, too: the sum of the weights, and the check lanes.
-  // `model` is what the updates were trained from. data_loss if anything does not fit.
+  // `model` is what the updates were trained from. `calls` hears of the questions about rows. data_loss if anything
+  // does not fit.
   static Result<RoundSum> open(const RoundKey& key, const Plan& plan, const Digest& model, AcceptStore& accepts,
-                               BlobStore& partials, const SumMasks* masks);
+                               BlobStore& partials, const SumMasks* masks, const AttemptCalls& calls);
 
   // As the rows have them; of a masked sum the weight is what the lanes say.
   const RoundTotals& totals() const { return totals_; }
@@ -47,7 +50,7 @@ class RoundSum {
  private:
   RoundSum(const Plan& plan, const Digest& model, const SumMasks* masks) : plan_(plan), model_(model), masks_(masks) {}
 
-  Status open_partials(const RoundKey& key, AcceptStore& accepts, BlobStore& store);
+  Status open_partials(const RoundKey& key, AcceptStore& accepts, BlobStore& store, const AttemptCalls& calls);
   Status open_weight();
   // The sum of the next sum.size() lanes, without masks.
   Status read_lanes(std::span<uint64_t> sum);

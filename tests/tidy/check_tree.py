@@ -87,7 +87,7 @@ MAY_INCLUDE = {
     "fl_server/https/": ["base/"],
     "fl_server/store/sql/": ["base/"],
     "fl_server/store/s3/": ["base/", "secure/crypto/", "fl_server/settings/", "fl_server/store/blob_store.h"],
-    "fl_server/finalize/": OUTSIDE + STORES + ["fl_server/privacy/"],
+    "fl_server/finalize/": OUTSIDE + STORES + ["fl_server/privacy/", "fl_server/telemetry/"],
     # What may go is decided apart from its removal.
     "fl_server/retention/": ["base/", "scheduler/"] + STORES,
     "fl_server/retention/retention_plan.": ["base/", "scheduler/", "fl_server/records/", "fl_server/settings/"],
