@@ -81,6 +81,7 @@ try {
 
   let look = "";
   const examine = async (name) => {
+    await page.waitForFunction(() => !document.body.innerText.includes("Asking the server")); // what is looked at is there
     await page.screenshot({ path: join(folder, `${look}-${name}.png`), fullPage: true });
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${look} ${name} is wider than the screen`);
     assert.deepEqual(await page.evaluate(`${axe}; axe.run(document).then((told) => told.violations.map((v) => v.id + " " + v.nodes[0].target))`), [],
