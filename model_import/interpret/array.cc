@@ -17,6 +17,12 @@ Result<Array> zeros(Element element, Shape shape) {
   return Array{element, std::move(shape), std::vector<double>(count, 0.0)};
 }
 
+Result<Array> zeros_like(const Array& array, Shape shape) {
+  COT_ASSIGN(Array made, zeros(array.element, std::move(shape)));
+  made.width = array.width;
+  return made;
+}
+
 Result<Array> array_of(const HostTensor& tensor) {
   COT_ASSIGN(Array array, zeros(tensor.element, tensor.shape));
   if (tensor.is_uniform || tensor.stored() != array.values.size())

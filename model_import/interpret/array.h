@@ -26,6 +26,8 @@ struct Array {
 
 // An array of zeros. Errors: malformed (a negative dimension), too_large.
 Result<Array> zeros(Element element, Shape shape);
+// The same of another array's type.
+Result<Array> zeros_like(const Array& array, Shape shape);
 // Errors: malformed (elements and shape disagree; a multiple of the batch), too_large.
 Result<Array> array_of(const HostTensor& tensor);
 

@@ -50,6 +50,7 @@ Pair variadic(const std::string& op) {
 Result<Array> combined(const Array& a, const Array& b, Pair function, Element element) {
   COT_ASSIGN(Shape shape, broadcast_shape(a.shape, b.shape));
   COT_ASSIGN(Array y, zeros(element, std::move(shape)));
+  if (element == a.element) y.width = a.width;
   for_each_index(y.shape, [&](const Index& index, size_t i) {
     y.values[i] = function(a.values[broadcast_offset(a.shape, index)], b.values[broadcast_offset(b.shape, index)]);
   });
@@ -107,7 +108,7 @@ Result<Outputs> compute_where(const Call& call) {
   const Array &condition = call.operand(0), &a = call.operand(1), &b = call.operand(2);
   COT_ASSIGN(Shape shape, broadcast_shape(a.shape, b.shape));
   COT_ASSIGN(shape, broadcast_shape(shape, condition.shape));
-  COT_ASSIGN(Array y, zeros(a.element, std::move(shape)));
+  COT_ASSIGN(Array y, zeros_like(a, std::move(shape)));
   for_each_index(y.shape, [&](const Index& index, size_t i) {
     const Array& from = condition.values[broadcast_offset(condition.shape, index)] != 0 ? a : b;
     y.values[i] = from.values[broadcast_offset(from.shape, index)];

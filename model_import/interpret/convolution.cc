@@ -1,5 +1,6 @@
 // Conv and ConvTranspose, of images and sequences.
 #include <algorithm>
+#include <array>
 
 #include "model_import/interpret/frame.h"
 
@@ -8,7 +9,7 @@ namespace {
 
 Shape output_shape(const Array& x, int64_t channels, const Frames& frames) {
   Shape shape{x.shape[0], channels};
-  for (size_t i = 4 - x.rank(); i < 2; ++i) shape.push_back(frames[i].count);
+  for (size_t i = 5 - x.rank(); i < 3; ++i) shape.push_back(frames[i].count);
   return shape;
 }
 
@@ -23,17 +24,30 @@ Status add_bias(const Call& call, Array& y) {
   return {};
 }
 
-// What both directions do: visit(position of the image, of the windows, of the kernel) for each pair that meets.
+using Place = std::array<int64_t, 3>;
+
+int64_t flat(const Place& at, const Place& sizes) { return (at[0] * sizes[1] + at[1]) * sizes[2] + at[2]; }
+Place sizes_of(const Frames& frames) { return {frames[0].size, frames[1].size, frames[2].size}; }
+Place counts_of(const Frames& frames) { return {frames[0].count, frames[1].count, frames[2].count}; }
+int64_t product(const Place& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+
+// What both directions do: visit(element of the image, of the windows, of the kernel) for each that meet.
 template <typename Visit>
-void meet(const Frames& frames, int64_t windows_high, int64_t windows_wide, Visit&& visit) {
-  for (int64_t oh = 0; oh < windows_high; ++oh) {
-    for (int64_t kh = 0; kh < frames[0].kernel; ++kh) {
-      const int64_t h = frames[0].position(oh, kh);
-      if (h < 0) continue;
-      for (int64_t kw = 0; kw < frames[1].kernel; ++kw) {
-        for (int64_t ow = 0; ow < windows_wide; ++ow) {
-          const int64_t w = frames[1].position(ow, kw);
-          if (w >= 0) visit(h, w, oh, ow, kh * frames[1].kernel + kw);
+void meet(const Frames& frames, const Place& image, const Place& windows, Visit&& visit) {
+  const auto is_inside = [&](size_t k, int64_t at) { return at >= 0 && at < image[k]; };
+  for (int64_t od = 0; od < windows[0]; ++od) {
+    for (int64_t kd = 0; kd < frames[0].kernel; ++kd) {
+      const int64_t d = frames[0].position(od, kd);
+      for (int64_t oh = 0; oh < windows[1] && is_inside(0, d); ++oh) {
+        for (int64_t kh = 0; kh < frames[1].kernel; ++kh) {
+          const int64_t h = frames[1].position(oh, kh), tap = (kd * frames[1].kernel + kh) * frames[2].kernel;
+          if (!is_inside(1, h)) continue;
+          for (int64_t kw = 0; kw < frames[2].kernel; ++kw) {
+            for (int64_t ow = 0; ow < windows[2]; ++ow) {
+              const int64_t w = frames[2].position(ow, kw);
+              if (is_inside(2, w)) visit(flat({d, h, w}, image), flat({od, oh, ow}, windows), tap + kw);
+            }
+          }
         }
       }
     }
@@ -46,15 +60,15 @@ Result<Outputs> compute_conv(const Call& call) {
   const Array &x = call.operand(0), &weights = call.operand(1);
   if (weights.rank() != x.rank() || x.rank() < 3) return bad_form("weights of another rank than the operand's");
   COT_ASSIGN(Frames frames, frames_of(call, Shape(weights.shape.begin() + 2, weights.shape.end())));
-  for (size_t i = 4 - x.rank(); i < 2; ++i) COT_TRY(lay_windows(call, frames[i], false));
+  for (size_t i = 5 - x.rank(); i < 3; ++i) COT_TRY(lay_windows(call, frames[i], false));
   const int64_t groups = call.node.integer("group", 1), channels = x.shape[1], filters = weights.shape[0];
   if (groups < 1 || groups > channels || filters < 1 || filters % groups != 0 ||
       weights.shape[1] != channels / groups || channels % groups != 0) {
     return bad_form("channels, groups and weights that do not fit");
   }
   COT_ASSIGN(Array y, zeros(Element::real, output_shape(x, filters, frames)));
-  const int64_t inner = channels / groups, taps = frames[0].kernel * frames[1].kernel;
-  const int64_t pixels = frames[0].size * frames[1].size, windows = frames[0].count * frames[1].count;
+  const int64_t inner = channels / groups, taps = frames[0].kernel * frames[1].kernel * frames[2].kernel;
+  const int64_t pixels = product(sizes_of(frames)), windows = product(counts_of(frames));
   for (int64_t b = 0; b < x.shape[0]; ++b) {
     for (int64_t o = 0; o < filters; ++o) {
       double* to = y.values.data() + (b * filters + o) * windows;
@@ -62,10 +76,8 @@ Result<Outputs> compute_conv(const Call& call) {
         const int64_t channel = o / (filters / groups) * inner + c;
         const double* image = x.values.data() + (b * channels + channel) * pixels;
         const double* kernel = weights.values.data() + (o * inner + c) * taps;
-        meet(frames, frames[0].count, frames[1].count, [&](int64_t h, int64_t w, int64_t oh, int64_t ow, int64_t tap) {
-          if (h >= frames[0].size || w >= frames[1].size) return;
-          to[oh * frames[1].count + ow] += image[h * frames[1].size + w] * kernel[tap];
-        });
+        meet(frames, sizes_of(frames), counts_of(frames),
+             [&](int64_t pixel, int64_t window, int64_t tap) { to[window] += image[pixel] * kernel[tap]; });
       }
     }
   }
@@ -102,24 +114,22 @@ Result<Outputs> compute_conv_transpose(const Call& call) {
   if (weights.rank() != x.rank() || x.rank() < 3) return bad_form("weights of another rank than the operand's");
   COT_ASSIGN(Frames frames, frames_of(call, Shape(weights.shape.begin() + 2, weights.shape.end())));
   const size_t spatial = x.rank() - 2;
-  for (size_t i = 0; i < spatial; ++i) COT_TRY(lay_transposed(call, frames[2 - spatial + i], i, spatial));
+  for (size_t i = 0; i < spatial; ++i) COT_TRY(lay_transposed(call, frames[3 - spatial + i], i, spatial));
   const int64_t groups = call.node.integer("group", 1), channels = x.shape[1];
   if (groups < 1 || channels < 1 || channels % groups != 0 || weights.shape[0] != channels || weights.shape[1] < 1)
     return bad_form("channels, groups and weights that do not fit");
   const int64_t per_group = weights.shape[1], filters = per_group * groups;
   COT_ASSIGN(Array y, zeros(Element::real, output_shape(x, filters, frames)));
-  const int64_t taps = frames[0].kernel * frames[1].kernel, pixels = frames[0].count * frames[1].count;
-  const int64_t windows = frames[0].size * frames[1].size;
+  const int64_t taps = frames[0].kernel * frames[1].kernel * frames[2].kernel;
+  const int64_t pixels = product(counts_of(frames)), windows = product(sizes_of(frames));
   for (int64_t b = 0; b < x.shape[0]; ++b) {
     for (int64_t c = 0; c < channels; ++c) {
       const double* from = x.values.data() + (b * channels + c) * windows;
       for (int64_t o = 0; o < per_group; ++o) {
         double* image = y.values.data() + (b * filters + c / (channels / groups) * per_group + o) * pixels;
         const double* kernel = weights.values.data() + (c * per_group + o) * taps;
-        meet(frames, frames[0].size, frames[1].size, [&](int64_t h, int64_t w, int64_t oh, int64_t ow, int64_t tap) {
-          if (h >= frames[0].count || w >= frames[1].count) return;
-          image[h * frames[1].count + w] += from[oh * frames[1].size + ow] * kernel[tap];
-        });
+        meet(frames, counts_of(frames), sizes_of(frames),
+             [&](int64_t pixel, int64_t window, int64_t tap) { image[pixel] += from[window] * kernel[tap]; });
       }
     }
   }

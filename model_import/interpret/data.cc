@@ -21,7 +21,7 @@ Result<Outputs> compute_concat(const Call& call) {
     if (rest != shape) return bad_form("operands that differ in another dimension than the axis");
     shape[axis] += part->shape[axis];
   }
-  COT_ASSIGN(Array y, zeros(first.element, shape));
+  COT_ASSIGN(Array y, zeros_like(first, shape));
   int64_t before = 0;
   for (const Array* part : call.operands) {
     for_each_index(part->shape, [&](Index index, size_t i) {
@@ -37,7 +37,7 @@ Result<Outputs> compute_concat(const Call& call) {
 Result<Array> part_of(const Array& x, size_t axis, int64_t start, int64_t count, int64_t step) {
   Shape shape = x.shape;
   shape[axis] = count;
-  COT_ASSIGN(Array y, zeros(x.element, shape));
+  COT_ASSIGN(Array y, zeros_like(x, shape));
   for_each_index(shape, [&](Index index, size_t i) {
     index[axis] = start + index[axis] * step;
     y.values[i] = x.values[offset_of(x.shape, index)];
@@ -132,7 +132,7 @@ Result<Outputs> compute_pad(const Call& call) {
     before[axis] = pads[i];
     shape[axis] += pads[i] + pads[i + axes.size()];
   }
-  COT_ASSIGN(Array y, zeros(x.element, shape));
+  COT_ASSIGN(Array y, zeros_like(x, shape));
   if (mode != "constant") {
     for (size_t k = 0; k < x.rank(); ++k) {
       const int64_t most = std::max(before[k], shape[k] - x.shape[k] - before[k]);
@@ -175,7 +175,7 @@ Result<Outputs> compute_gather(const Call& call) {
       return bad_form("index " + std::to_string(row) + " of a dimension of " + std::to_string(x.shape[axis]));
     rows.push_back(row < 0 ? row + x.shape[axis] : row);
   }
-  COT_ASSIGN(Array y, zeros(x.element, shape));
+  COT_ASSIGN(Array y, zeros_like(x, shape));
   const auto more = static_cast<std::ptrdiff_t>(indices.rank());
   for_each_index(shape, [&](const Index& index, size_t i) {
     const Index of_indices(index.begin() + at, index.begin() + at + more);

@@ -20,13 +20,13 @@ Result<int64_t> number(const Call& call, const char* key, size_t i, size_t expec
 
 Result<Frames> frames_of(const Call& call, const Shape& kernel) {
   const Array& x = call.operand(0);
-  if (x.rank() != 3 && x.rank() != 4) return unknown_form("an operand of rank " + std::to_string(x.rank()));
+  if (x.rank() < 3 || x.rank() > 5) return unknown_form("an operand of rank " + std::to_string(x.rank()));
   const size_t spatial = x.rank() - 2;
   if (!kernel.empty() && kernel.size() != spatial) return bad_form("weights of another rank than the operand's");
   if (kernel.empty() && call.node.integers("kernel_shape").empty()) return bad_form("no kernel_shape");
   Frames frames;
   for (size_t i = 0; i < spatial; ++i) {
-    Frame& frame = frames[2 - spatial + i];
+    Frame& frame = frames[3 - spatial + i];
     frame.size = x.shape[2 + i];
     COT_ASSIGN(frame.kernel, number(call, "kernel_shape", i, spatial, kernel.empty() ? 1 : kernel[i], 1));
     if (!kernel.empty() && frame.kernel != kernel[i]) return bad_form("kernel_shape and weights disagree");

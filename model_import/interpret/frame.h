@@ -20,10 +20,10 @@ struct Frame {
   bool is_inside(int64_t at) const { return at >= 0 && at < size; }
 };
 
-// Height and width; a sequence is an image of height 1. Kernel sizes from `kernel_shape`, or `kernel` where the
-// attribute is absent. `count` is not set. Errors: malformed; invalid_argument (other than one or two spatial
-// dimensions).
-using Frames = std::array<Frame, 2>;
+// Depth, height and width; an image has depth 1, a sequence height 1, too. Kernel sizes from `kernel_shape`, or
+// `kernel` where the attribute is absent. `count` is not set. Errors: malformed; invalid_argument (other than one to
+// three spatial dimensions).
+using Frames = std::array<Frame, 3>;
 Result<Frames> frames_of(const Call& call, const Shape& kernel);
 
 // Sets pads and count as `auto_pad` and `pads` have it. Errors: malformed, invalid_argument.

@@ -35,7 +35,7 @@ Result<Outputs> compute_depth_to_space(const Call& call) {
   const Array& x = call.operand(0);
   if (x.shape[1] % (block * block) != 0) return bad_form("channels that are no multiple of the block's");
   COT_ASSIGN(Array y,
-             zeros(x.element, {x.shape[0], x.shape[1] / (block * block), x.shape[2] * block, x.shape[3] * block}));
+             zeros_like(x, {x.shape[0], x.shape[1] / (block * block), x.shape[2] * block, x.shape[3] * block}));
   COT_TRY(for_each_block_element(call, x, y, block, [&](size_t from, size_t to) { y.values[to] = x.values[from]; }));
   return one(std::move(y));
 }
@@ -44,8 +44,7 @@ Result<Outputs> compute_space_to_depth(const Call& call) {
   COT_ASSIGN(const int64_t block, block_of(call));
   const Array& x = call.operand(0);
   if (x.shape[2] % block != 0 || x.shape[3] % block != 0) return bad_form("a size that is no multiple of the block's");
-  COT_ASSIGN(Array y,
-             zeros(x.element, {x.shape[0], x.shape[1] * block * block, x.shape[2] / block, x.shape[3] / block}));
+  COT_ASSIGN(Array y, zeros_like(x, {x.shape[0], x.shape[1] * block * block, x.shape[2] / block, x.shape[3] / block}));
   COT_TRY(for_each_block_element(call, y, x, block, [&](size_t to, size_t from) { y.values[to] = x.values[from]; }));
   return one(std::move(y));
 }

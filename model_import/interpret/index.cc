@@ -49,7 +49,7 @@ Result<Outputs> compute_one_hot(const Call& call) {
   const int64_t depth = whole(call.operand(1).values[0]);
   Shape shape = indices.shape;
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), depth);
-  COT_ASSIGN(Array y, zeros(values.element, shape));
+  COT_ASSIGN(Array y, zeros_like(values, shape));
   for_each_index(shape, [&](Index index, size_t i) {
     const int64_t place = index[axis];
     index.erase(index.begin() + static_cast<std::ptrdiff_t>(axis));

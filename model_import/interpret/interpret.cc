@@ -8,9 +8,13 @@ namespace coterie::model_import {
 namespace {
 
 Operator operator_of(const std::string& op) {
-  for (const auto family : {unary_operator, binary_operator, reduce_operator, matrix_operator, convolution_operator,
-                            pool_operator, resize_operator, norm_operator, shape_operator, data_operator, fill_operator,
-                            recurrent_operator, image_block_operator, index_operator, quantise_operator}) {
+  for (const auto family : {unary_operator,       binary_operator,      reduce_operator,   matrix_operator,
+                            convolution_operator, pool_operator,        resize_operator,   norm_operator,
+                            shape_operator,       data_operator,        fill_operator,     recurrent_operator,
+                            image_block_operator, index_operator,       quantise_operator, integer_product_operator,
+                            special_operator,     bits_operator,        scatter_operator,  select_operator,
+                            detection_operator,   grid_sample_operator, einsum_operator,   signal_operator,
+                            loss_operator,        unpool_operator,      n_gram_operator}) {
     if (const Operator found = family(op)) return found;
   }
   return nullptr;
@@ -41,11 +45,25 @@ std::map<std::string, size_t> last_readers(const std::vector<const Node*>& nodes
   return last;
 }
 
-Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& values) {
+// The number that is left in so many bits.
+void wrap_around(Array& array) {
+  if (array.element != Element::integer || array.width == Width::any) return;
+  for (double& value : array.values) {
+    const auto bits = static_cast<uint64_t>(whole(value));
+    switch (array.width) {
+      case Width::int8: value = static_cast<double>(static_cast<int8_t>(bits)); break;
+      case Width::uint8: value = static_cast<double>(static_cast<uint8_t>(bits)); break;
+      case Width::int32: value = static_cast<double>(static_cast<int32_t>(bits)); break;
+      case Width::any: break;
+    }
+  }
+}
+
+Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& values, Intent intent) {
   const Operator function = operator_of(node.op);
   if (function == nullptr)
     return Error(ErrorCode::invalid_argument, "the interpreter does not know operator " + node.op);
-  Call call{node, graph.opset, {}};
+  Call call{node, graph.opset, {}, intent};
   // Constants become arrays for this node alone.
   std::vector<Array> constants;
   constants.reserve(node.inputs.size());
@@ -64,18 +82,25 @@ Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& val
     }
   }
   COT_TRY(needs_operands(call, 1));
-  return function(call);
+  COT_ASSIGN(Outputs outputs, function(call));
+  for (Array& output : outputs) {
+    wrap_around(output);
+    if (intent == Intent::specification && output.element == Element::real) {
+      for (double& value : output.values) value = static_cast<double>(static_cast<float>(value));
+    }
+  }
+  return outputs;
 }
 
 }  // namespace
 
-Result<Arrays> interpret(const Graph& graph, const Arrays& inputs, const std::set<std::string>& wanted) {
+Result<Arrays> interpret(const Graph& graph, const Arrays& inputs, const std::set<std::string>& wanted, Intent intent) {
   Arrays values = inputs;
   const std::vector<const Node*> nodes = needed_nodes(graph, wanted);
   const std::map<std::string, size_t> last = last_readers(nodes);
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = *nodes[i];
-    auto outputs = computed(graph, node, values);
+    auto outputs = computed(graph, node, values, intent);
     if (!outputs) return outputs.error().with_context(node.what());
     for (size_t k = 0; k < std::min(node.outputs.size(), outputs->size()); ++k) {
       if (!node.outputs[k].empty()) values[node.outputs[k]] = std::move((*outputs)[k]);

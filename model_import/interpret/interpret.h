@@ -4,9 +4,8 @@
 // converter, which folds, fuses, reorders and renames, nor with the kernels: it reads the graph as the reader of the
 // format handed it over, and does one node after the other (ADR 91).
 //
-// It computes what a model predicts: Dropout does nothing, and BatchNormalization uses its running statistics,
-// whatever the node says about training. Floats of every width are doubles, so that a Cast between them changes
-// nothing.
+// Floats of every width are doubles; integers of 8 bits and int32 wrap around as they do in a program, others are held
+// as int64 (ADR 163). An intent says what nodes do that train.
 #pragma once
 
 #include <map>
@@ -16,6 +15,7 @@
 #include "base/result.h"
 #include "model_import/graph/graph.h"
 #include "model_import/interpret/array.h"
+#include "model_import/interpret/intent.h"
 
 namespace coterie::model_import {
 
@@ -24,7 +24,8 @@ using Arrays = std::map<std::string, Array>;  // by the name that the value has 
 // The wanted values for these inputs; nodes that they do not need are not computed. `graph` is sorted. Errors name
 // the node: invalid_argument (an operator, or a form of one, that is not known here; a wanted value that is not in the
 // graph), malformed (shapes that do not fit), too_large.
-Result<Arrays> interpret(const Graph& graph, const Arrays& inputs, const std::set<std::string>& wanted);
+Result<Arrays> interpret(const Graph& graph, const Arrays& inputs, const std::set<std::string>& wanted,
+                         Intent intent = Intent::prediction);
 
 bool is_interpreted(const std::string& op);  // whether the interpreter knows the operator
 

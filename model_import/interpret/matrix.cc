@@ -1,4 +1,7 @@
 // Products of matrices.
+#include <algorithm>
+#include <cmath>
+
 #include "model_import/interpret/operator.h"
 
 namespace coterie::model_import {
@@ -18,7 +21,7 @@ Result<Outputs> compute_matmul(const Call& call) {
   COT_ASSIGN(const Shape leading, broadcast_shape(leading_a, leading_b));
   Shape shape = leading;
   shape.insert(shape.end(), {m, n});
-  COT_ASSIGN(Array y, zeros(a.element, shape));
+  COT_ASSIGN(Array y, zeros_like(a, shape));
   if (y.values.empty() || k == 0) return bad_form("an operand without elements");
   const auto rows = static_cast<size_t>(m), inner = static_cast<size_t>(k), columns = static_cast<size_t>(n);
   for_each_index(leading, [&](const Index& index, size_t number) {
@@ -46,7 +49,7 @@ Result<Outputs> compute_gemm(const Call& call) {
              beta = static_cast<double>(call.node.real("beta", 1));
   const int64_t m = a.shape[turns_a ? 1 : 0], k = a.shape[turns_a ? 0 : 1], n = b.shape[turns_b ? 0 : 1];
   if (b.shape[turns_b ? 1 : 0] != k) return bad_form("inner dimensions that differ");
-  COT_ASSIGN(Array y, zeros(Element::real, {m, n}));
+  COT_ASSIGN(Array y, zeros_like(a, {m, n}));
   if (call.has(2)) {
     COT_ASSIGN(const Shape shape, broadcast_shape(y.shape, call.operand(2).shape));
     if (shape != y.shape) return bad_form("an addend that does not broadcast to the product");
@@ -64,9 +67,45 @@ Result<Outputs> compute_gemm(const Call& call) {
   return one(std::move(y));
 }
 
+// By elimination with the largest pivot.
+double determinant_of(std::vector<double> m, size_t n) {
+  double product = 1;
+  for (size_t k = 0; k < n; ++k) {
+    size_t pivot = k;
+    for (size_t i = k + 1; i < n; ++i) {
+      if (std::fabs(m[i * n + k]) > std::fabs(m[pivot * n + k])) pivot = i;
+    }
+    if (m[pivot * n + k] == 0) return 0;
+    if (pivot != k) {
+      std::swap_ranges(&m[k * n], &m[k * n] + n, &m[pivot * n]);
+      product = -product;
+    }
+    product *= m[k * n + k];
+    for (size_t i = k + 1; i < n; ++i) {
+      const double factor = m[i * n + k] / m[k * n + k];
+      for (size_t j = k; j < n; ++j) m[i * n + j] -= factor * m[k * n + j];
+    }
+  }
+  return product;
+}
+
+Result<Outputs> compute_determinant(const Call& call) {
+  const Array& x = call.operand(0);
+  if (x.rank() < 2 || x.shape.back() != x.shape[x.rank() - 2] || x.shape.back() < 1 || x.shape.back() > 1 << 10)
+    return bad_form("an operand that is no square matrix of at most 1024 rows");
+  COT_ASSIGN(Array y, zeros_like(x, Shape(x.shape.begin(), x.shape.end() - 2)));
+  const auto n = static_cast<size_t>(x.shape.back());
+  for (size_t i = 0; i < y.values.size(); ++i) {
+    const auto first = x.values.begin() + static_cast<std::ptrdiff_t>(i * n * n);
+    y.values[i] = determinant_of({first, first + static_cast<std::ptrdiff_t>(n * n)}, n);
+  }
+  return one(std::move(y));
+}
+
 }  // namespace
 
 Operator matrix_operator(const std::string& op) {
+  if (op == "Det") return compute_determinant;
   if (op == "MatMul") return compute_matmul;
   return op == "Gemm" ? compute_gemm : nullptr;
 }

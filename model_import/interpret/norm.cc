@@ -24,19 +24,6 @@ Result<Planes> planes_of(const Call& call, size_t operands) {
   return Planes{channels, x.values.size() / channels / static_cast<size_t>(x.shape[0])};
 }
 
-// (x - mean) / sqrt(variance + epsilon) scale + bias: x, scale, bias, mean, variance
-Result<Outputs> compute_batch_norm(const Call& call) {
-  COT_ASSIGN(const Planes planes, planes_of(call, 5));
-  Array y = call.operand(0);
-  for (size_t i = 0; i < y.values.size(); ++i) {
-    const size_t c = i / planes.pixels % planes.channels;
-    const auto of_channel = [&](size_t operand) { return call.operand(operand).values[c]; };
-    y.values[i] =
-        (y.values[i] - of_channel(3)) / std::sqrt(of_channel(4) + epsilon_of(call)) * of_channel(1) + of_channel(2);
-  }
-  return one(std::move(y));
-}
-
 // Mean and variance of `count` elements from `first` on.
 struct Moments {
   double mean = 0, variance = 0;
@@ -50,6 +37,48 @@ Moments moments_of(const Array& x, size_t first, size_t count) {
     moments.variance += apart * apart / static_cast<double>(count);
   }
   return moments;
+}
+
+// Moments of the batch in place of the running ones, which move towards them by 1 - momentum.
+Result<Outputs> compute_batch_norm_training(const Call& call, const Planes& planes) {
+  const Array& x = call.operand(0);
+  Array mean = call.operand(3), variance = call.operand(4), y = x;
+  const size_t batch = static_cast<size_t>(x.shape[0]);
+  const auto momentum = static_cast<double>(call.node.real("momentum", 0.9f));
+  for (size_t c = 0; c < planes.channels; ++c) {
+    Array channel;
+    for (size_t b = 0; b < batch; ++b) {
+      const auto first = x.values.begin() + static_cast<std::ptrdiff_t>((b * planes.channels + c) * planes.pixels);
+      channel.values.insert(channel.values.end(), first, first + static_cast<std::ptrdiff_t>(planes.pixels));
+    }
+    const Moments moments = moments_of(channel, 0, channel.values.size());
+    for (size_t i = 0; i < channel.values.size(); ++i) {
+      const double apart = (channel.values[i] - moments.mean) / std::sqrt(moments.variance + epsilon_of(call));
+      y.values[(i / planes.pixels * planes.channels + c) * planes.pixels + i % planes.pixels] =
+          apart * call.operand(1).values[c] + call.operand(2).values[c];
+    }
+    mean.values[c] = mean.values[c] * momentum + moments.mean * (1 - momentum);
+    variance.values[c] = variance.values[c] * momentum + moments.variance * (1 - momentum);
+  }
+  Outputs outputs = one(std::move(y));
+  outputs.push_back(std::move(mean));
+  outputs.push_back(std::move(variance));
+  return outputs;
+}
+
+// (x - mean) / sqrt(variance + epsilon) scale + bias: x, scale, bias, mean, variance
+Result<Outputs> compute_batch_norm(const Call& call) {
+  COT_ASSIGN(const Planes planes, planes_of(call, 5));
+  if (call.intent == Intent::specification && call.node.integer("training_mode", 0) != 0)
+    return compute_batch_norm_training(call, planes);
+  Array y = call.operand(0);
+  for (size_t i = 0; i < y.values.size(); ++i) {
+    const size_t c = i / planes.pixels % planes.channels;
+    const auto of_channel = [&](size_t operand) { return call.operand(operand).values[c]; };
+    y.values[i] =
+        (y.values[i] - of_channel(3)) / std::sqrt(of_channel(4) + epsilon_of(call)) * of_channel(1) + of_channel(2);
+  }
+  return one(std::move(y));
 }
 
 // Each channel of each example by itself: x, scale, bias

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "model_import/graph/graph.h"
 #include "model_import/interpret/array.h"
+#include "model_import/interpret/intent.h"
 
 namespace coterie::model_import {
 
@@ -16,6 +17,7 @@ struct Call {
   const Node& node;
   int64_t opset;
   std::vector<const Array*> operands;  // null: absent
+  Intent intent = Intent::prediction;
 
   bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
   const Array& operand(size_t i) const { return *operands[i]; }  // that has(i)
@@ -42,6 +44,18 @@ Operator recurrent_operator(const std::string& op);
 Operator image_block_operator(const std::string& op);
 Operator index_operator(const std::string& op);
 Operator quantise_operator(const std::string& op);
+Operator integer_product_operator(const std::string& op);
+Operator special_operator(const std::string& op);
+Operator bits_operator(const std::string& op);
+Operator scatter_operator(const std::string& op);
+Operator select_operator(const std::string& op);
+Operator detection_operator(const std::string& op);
+Operator grid_sample_operator(const std::string& op);
+Operator einsum_operator(const std::string& op);
+Operator signal_operator(const std::string& op);
+Operator loss_operator(const std::string& op);
+Operator unpool_operator(const std::string& op);
+Operator n_gram_operator(const std::string& op);
 
 // --- for the families
 Error bad_form(const std::string& why);                 // malformed

@@ -48,7 +48,10 @@ Result<Outputs> quantise(const Call& call) {
   y.element = Element::integer;
   y.width = width;
   for (size_t i = 0; i < y.values.size(); ++i) {
-    y.values[i] = std::clamp(std::nearbyint(y.values[i] / grids.scales[i]) + grids.zeros[i], low, high);
+    double quotient = y.values[i] / grids.scales[i];
+    // Ties are those of float32.
+    if (call.intent == Intent::specification) quotient = static_cast<double>(static_cast<float>(quotient));
+    y.values[i] = std::clamp(std::nearbyint(quotient) + grids.zeros[i], low, high);
   }
   return one(std::move(y));
 }

@@ -69,10 +69,16 @@ void advance(const Layer& layer, size_t direction, const double* x, double* h, d
     return;
   }
   if (layer.call.node.op == "LSTM") {
+    // Peepholes, of gates i o f: the input and the forget gate see the cell as it was, the output gate as it becomes.
+    const double* peepholes =
+        layer.call.has(7) ? layer.call.operand(7).values.data() + direction * 3 * hidden : nullptr;
+    const auto seen = [&](size_t row, double state) { return peepholes == nullptr ? 0 : peepholes[row] * state; };
     for (size_t i = 0; i < hidden; ++i) {  // gates i o f c
-      const double in = functions[0](whole_sum(i)), out = functions[0](whole_sum(hidden + i));
-      const double forget = functions[0](whole_sum(2 * hidden + i)), cell = functions[1](whole_sum(3 * hidden + i));
+      const double in = functions[0](whole_sum(i) + seen(i, c[i]));
+      const double forget = functions[0](whole_sum(2 * hidden + i) + seen(2 * hidden + i, c[i]));
+      const double cell = functions[1](whole_sum(3 * hidden + i));
       c[i] = forget * c[i] + in * cell;
+      const double out = functions[0](whole_sum(hidden + i) + seen(hidden + i, c[i]));
       h[i] = out * functions[2](c[i]);
     }
     return;
@@ -131,15 +137,47 @@ Status check_form(const Layer& layer) {
     if (std::ranges::any_of(lengths.values, [&](double n) { return n != static_cast<double>(layer.steps); }))
       return unknown_form("sequences of different lengths");
   }
-  if (call.has(7)) return unknown_form("peepholes");
-  for (const char* key : {"layout", "input_forget"}) {
-    if (call.node.integer(key, 0) != 0) return unknown_form(key);
-  }
+  if (call.has(7) && call.operand(7).shape != Shape{directions, 3 * size(layer.hidden)})
+    return bad_form("P of the wrong shape");
+  if (call.node.integer("input_forget", 0) != 0) return unknown_form("input_forget");
   if (call.node.attributes.contains("clip")) return unknown_form("clip");
   return {};
 }
 
+// The dimensions before the last in the other order: `places` are of which each is made.
+Array turned(const Array& x, const std::vector<size_t>& places) {
+  Shape shape;
+  for (const size_t place : places) shape.push_back(x.shape[place]);
+  Array y{x.element, shape, std::vector<double>(x.values.size()), x.width};
+  Index from(places.size());
+  for_each_index(shape, [&](const Index& index, size_t i) {
+    for (size_t k = 0; k < places.size(); ++k) from[places[k]] = index[k];
+    y.values[i] = x.values[offset_of(x.shape, from)];
+  });
+  return y;
+}
+
+Result<Outputs> compute_steps_first(const Call& call);
+
+// With layout 1 the batch comes first everywhere.
 Result<Outputs> compute_recurrent(const Call& call) {
+  if (call.node.integer("layout", 0) == 0) return compute_steps_first(call);
+  std::vector<Array> turns;
+  turns.reserve(3);
+  Call inner = call;
+  for (const size_t i : {0u, 5u, 6u}) {
+    if (!call.has(i)) continue;
+    if (call.operand(i).rank() != 3) return bad_form("an operand that has not three dimensions");
+    turns.push_back(turned(call.operand(i), {1, 0, 2}));
+    inner.operands[i] = &turns.back();
+  }
+  COT_ASSIGN(Outputs outputs, compute_steps_first(inner));
+  outputs[0] = turned(outputs[0], {2, 0, 1, 3});
+  for (size_t i = 1; i < outputs.size(); ++i) outputs[i] = turned(outputs[i], {1, 0, 2});
+  return outputs;
+}
+
+Result<Outputs> compute_steps_first(const Call& call) {
   COT_TRY(needs_operands(call, 3));
   const Array &x = call.operand(0), &r = call.operand(2);
   if (x.rank() != 3 || r.rank() != 3 || x.values.empty() || r.values.empty())

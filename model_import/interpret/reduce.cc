@@ -18,6 +18,12 @@ struct Reduction {
 
 double as_it_is(double value, double) { return value; }
 
+// log(exp(a) + exp(b)), which no large number breaks
+double log_of_sum(double a, double b) {
+  const double larger = std::max(a, b);
+  return std::isinf(larger) ? larger : larger + std::log1p(std::exp(std::min(a, b) - larger));
+}
+
 const Reduction* reduction(const std::string& op) {
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   static const std::map<std::string, Reduction> table = {
@@ -28,6 +34,8 @@ const Reduction* reduction(const std::string& op) {
       {"ReduceMin", {kInfinity, [](double y, double x) { return x < y || std::isnan(x) ? x : y; }, as_it_is}},
       {"ReduceL1", {0, [](double y, double x) { return y + std::fabs(x); }, as_it_is}},
       {"ReduceL2", {0, [](double y, double x) { return y + x * x; }, [](double y, double) { return std::sqrt(y); }}},
+      {"ReduceLogSum", {0, [](double y, double x) { return y + x; }, [](double y, double) { return std::log(y); }}},
+      {"ReduceLogSumExp", {-kInfinity, log_of_sum, as_it_is}},
       {"ReduceSumSquare", {0, [](double y, double x) { return y + x * x; }, as_it_is}},
   };
   const auto found = table.find(op);
@@ -51,7 +59,7 @@ Result<Outputs> compute_reduction(const Call& call) {
     kept.push_back(is_reduced[i] ? 1 : x.shape[i]);
     if (is_reduced[i]) count *= static_cast<double>(x.shape[i]);
   }
-  COT_ASSIGN(Array y, zeros(x.element, kept));
+  COT_ASSIGN(Array y, zeros_like(x, kept));
   std::ranges::fill(y.values, rule.first);
   for_each_index(x.shape, [&](const Index& index, size_t i) {
     double& to = y.values[broadcast_offset(kept, index)];

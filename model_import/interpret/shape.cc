@@ -11,10 +11,10 @@ namespace {
 // The same elements in another shape.
 Result<Outputs> with_shape(const Call& call, Shape shape) {
   const Array& x = call.operand(0);
-  COT_ASSIGN(const Array same, zeros(x.element, shape));
+  COT_ASSIGN(const Array same, zeros_like(x, shape));
   if (same.values.size() != x.values.size())
     return bad_form(std::to_string(x.values.size()) + " elements do not fill " + std::to_string(same.values.size()));
-  return one(Array{x.element, std::move(shape), x.values});
+  return one(Array{x.element, std::move(shape), x.values, x.width});
 }
 
 // 0 copies a dimension (unless allowzero), one -1 is what is left.
@@ -96,7 +96,7 @@ Result<Outputs> compute_transpose(const Call& call) {
   }
   Shape shape;
   for (const int64_t axis : order) shape.push_back(x.shape[static_cast<size_t>(axis)]);
-  COT_ASSIGN(Array y, zeros(x.element, shape));
+  COT_ASSIGN(Array y, zeros_like(x, shape));
   Index from(x.rank());
   for_each_index(shape, [&](const Index& index, size_t i) {
     for (size_t k = 0; k < order.size(); ++k) from[static_cast<size_t>(order[k])] = index[k];
@@ -110,7 +110,7 @@ Result<Outputs> compute_expand(const Call& call) {
   const Array& x = call.operand(0);
   COT_ASSIGN(const Shape wanted, integers_of(call.operand(1)));
   COT_ASSIGN(const Shape shape, broadcast_shape(x.shape, wanted));
-  COT_ASSIGN(Array y, zeros(x.element, shape));
+  COT_ASSIGN(Array y, zeros_like(x, shape));
   for_each_index(shape,
                  [&](const Index& index, size_t i) { y.values[i] = x.values[broadcast_offset(x.shape, index)]; });
   return one(std::move(y));
@@ -126,7 +126,7 @@ Result<Outputs> compute_tile(const Call& call) {
     if (repeats[i] < 0 || __builtin_mul_overflow(shape[i], repeats[i], &shape[i]))
       return bad_form("repeats out of range");
   }
-  COT_ASSIGN(Array y, zeros(x.element, shape));
+  COT_ASSIGN(Array y, zeros_like(x, shape));
   for_each_index(shape, [&](Index index, size_t i) {
     for (size_t k = 0; k < index.size(); ++k) index[k] %= x.shape[k];
     y.values[i] = x.values[offset_of(x.shape, index)];

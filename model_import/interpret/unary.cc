@@ -13,6 +13,18 @@ using Real = double (*)(double);
 // Operators without attributes.
 Real plain(const std::string& op) {
   static const std::map<std::string, Real> table = {
+      {"Acos", [](double x) { return std::acos(x); }},
+      {"Acosh", [](double x) { return std::acosh(x); }},
+      {"Asin", [](double x) { return std::asin(x); }},
+      {"Asinh", [](double x) { return std::asinh(x); }},
+      {"Atan", [](double x) { return std::atan(x); }},
+      {"Atanh", [](double x) { return std::atanh(x); }},
+      {"Cosh", [](double x) { return std::cosh(x); }},
+      {"Sign", [](double x) { return x > 0   ? 1.0
+                                     : x < 0 ? -1.0
+                                             : x; }},
+      {"Sinh", [](double x) { return std::sinh(x); }},
+      {"Tan", [](double x) { return std::tan(x); }},
       {"Abs", [](double x) { return std::fabs(x); }},
       {"Ceil", [](double x) { return std::ceil(x); }},
       {"Cos", [](double x) { return std::cos(x); }},
@@ -106,20 +118,38 @@ Result<Outputs> compute_prelu(const Call& call) {
 
 // As a model predicts: nothing is dropped, and the mask says so.
 Result<Outputs> compute_dropout(const Call& call) {
+  const bool trains = call.has(2) && call.operand(2).size() == 1 && call.operand(2).values[0] != 0;
+  const bool drops = !call.has(1) || call.operand(1).size() != 1 || call.operand(1).values[0] != 0;
+  if (call.intent == Intent::specification && trains && drops) return unknown_form("Dropout that trains, at random");
   Array mask = call.operand(0);
   mask.element = Element::boolean;
+  mask.width = Width::any;
   std::ranges::fill(mask.values, 1.0);
   Outputs outputs = one(call.operand(0));
   outputs.push_back(std::move(mask));
   return outputs;
 }
 
+// To the nearest that a half holds, ties to even.
+void round_to_half(double& x) {
+  constexpr int kBits = 11, kExponentMin = -14;
+  if (x == 0 || !std::isfinite(x)) return;
+  const int exponent = std::max(std::ilogb(x), kExponentMin);
+  x = std::ldexp(std::nearbyint(std::ldexp(x, kBits - 1 - exponent)), exponent - kBits + 1);
+  if (std::fabs(x) > 65504) x = std::copysign(INFINITY, x);
+}
+
 Result<Outputs> compute_cast(const Call& call) {
-  constexpr int64_t kFloat = 1, kBool = 9, kFloat16 = 10, kDouble = 11, kBfloat16 = 16;  // TensorProto.DataType
+  constexpr int64_t kFloat = 1, kUint8 = 2, kInt8 = 3, kInt32 = 6, kBool = 9, kFloat16 = 10, kDouble = 11,
+                    kBfloat16 = 16;  // TensorProto.DataType
   Array y = call.operand(0);
+  y.width = Width::any;
   const int64_t to = call.node.integer("to", 0);
+  // ONNX's reference cuts the bits off in some releases, and rounds in others.
+  if (call.intent == Intent::specification && to == kBfloat16) return unknown_form("a cast to bfloat16");
   if (to == kFloat || to == kFloat16 || to == kDouble || to == kBfloat16) {
     y.element = Element::real;
+    if (call.intent == Intent::specification && to == kFloat16) std::ranges::for_each(y.values, round_to_half);
   } else if (to == kBool) {
     y.element = Element::boolean;
     for (double& x : y.values) x = x != 0 ? 1 : 0;
@@ -128,6 +158,8 @@ Result<Outputs> compute_cast(const Call& call) {
     if (!(to >= 2 && to <= 7) && to != 12 && to != 13) return unknown_form("a cast to type " + std::to_string(to));
     y.element = Element::integer;
     for (double& x : y.values) x = std::trunc(x);
+    if (to == kInt8 || to == kUint8 || to == kInt32)
+      y.width = to == kInt8 ? Width::int8 : to == kUint8 ? Width::uint8 : Width::int32;
   }
   return one(std::move(y));
 }

@@ -1,4 +1,4 @@
-// ONNX models, opset 11 to 22, as model files. What becomes what: model_import/convert/import_graph.h.
+// ONNX models, opset 1 to 22, as model files. What becomes what: model_import/convert/import_graph.h.
 #pragma once
 
 #include "base/bytes.h"

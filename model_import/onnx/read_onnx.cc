@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "model_import/graph/small_floats.h"
+#include "model_import/onnx/upgrade.h"
 #include "proto/codec/limits.h"
 
 namespace coterie::model_import {
@@ -88,6 +89,9 @@ bool read_integers(const TensorProto& proto, uint64_t count, HostTensor& tensor)
       return is_raw ? from_raw<uint16_t>(raw, count, add) : from_field(proto.int32_data(), count, add);
     case TensorProto::UINT32:
       return is_raw ? from_raw<uint32_t>(raw, count, add) : from_field(proto.uint64_data(), count, add);
+    case TensorProto::UINT64:
+      return (is_raw ? from_raw<uint64_t>(raw, count, add) : from_field(proto.uint64_data(), count, add)) &&
+             std::ranges::none_of(tensor.integers, [](const Integer& integer) { return integer.value < 0; });
     default: return is_raw ? from_raw<uint8_t>(raw, count, add_bool) : from_field(proto.int32_data(), count, add_bool);
   }
 }
@@ -104,7 +108,8 @@ std::optional<Element> element_of(int type) {
     case TensorProto::INT8:
     case TensorProto::UINT8:
     case TensorProto::UINT16:
-    case TensorProto::UINT32: return Element::integer;
+    case TensorProto::UINT32:
+    case TensorProto::UINT64: return Element::integer;
     case TensorProto::BOOL: return Element::boolean;
     default: return std::nullopt;
   }
@@ -230,9 +235,9 @@ Result<GraphValue> read_value(const ::onnx::ValueInfoProto& proto) {
 Result<int64_t> opset_of(const ::onnx::ModelProto& proto) {
   for (const auto& import : proto.opset_import()) {
     if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
-    if (import.version() >= kOpsetMin && import.version() <= kOpsetMax) return import.version();
+    if (import.version() >= kOpsetReadMin && import.version() <= kOpsetMax) return import.version();
     return Error(ErrorCode::invalid_argument, "the model uses opset " + std::to_string(import.version()) +
-                                                  ", it must be 11 to 22: export it with opset_version=17");
+                                                  ", it must be 1 to 22: export it with opset_version=17");
   }
   return Error(ErrorCode::malformed, "the model does not say which opset it uses");
 }
@@ -297,6 +302,7 @@ Result<Graph> read_onnx(ByteView file) {
       return Error(ErrorCode::malformed, node.what() + " writes " + node.outputs[0] + ", which is already written");
     }
   }
+  COT_TRY(upgrade(graph));
   COT_TRY(sort_nodes(graph));
   return graph;
 }

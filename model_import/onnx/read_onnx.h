@@ -6,7 +6,8 @@
 
 namespace coterie::model_import {
 
-inline constexpr int64_t kOpsetMin = 11, kOpsetMax = 22;
+inline constexpr int64_t kOpsetMin = 11, kOpsetMax = 22;  // of a graph that was read
+inline constexpr int64_t kOpsetReadMin = 1;               // of a file
 
 // Limits of what is read; a model over one of them is `too_large`.
 inline constexpr uint64_t kOnnxFileBytesMax = (1ull << 31) - 1;  // protobuf's own
@@ -14,8 +15,8 @@ inline constexpr int kNestingMax = 32;                           // messages ins
 inline constexpr size_t kNodesMax = 16'384;
 
 // Errors: malformed (not protobuf; tensors whose data and shape disagree; nodes that form a cycle),
-// too_large, invalid_argument (an opset outside 11..22, weights in other files, sparse or string tensors:
-// each says what to do). Nodes come out sorted.
+// too_large, invalid_argument (an opset outside 1..22, one before 11 with an operator that meant something else,
+// weights in other files, sparse or string tensors: each says what to do). Nodes come out sorted, of opset 11 or later.
 Result<Graph> read_onnx(ByteView file);
 
 // The tensor of a file such as test_data_set_0/input_0.pb.

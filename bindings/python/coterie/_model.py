@@ -79,7 +79,7 @@ class Model(Handle):
     @classmethod
     def from_onnx(cls, path: StrPath, *, dims: Mapping[str, int] | None = None, output: str | None = None,
                   constant: Sequence[str] = (), trainable: Sequence[str] = (), program: StrPath | None = None) -> Model:
-        """An ONNX model (opset 11 to 22), converted by the program `coterie model convert`, which must be installed:
+        """An ONNX model (opset 1 to 22), converted by the program `coterie model convert`, which must be installed:
         `program`, $COTERIE_PROGRAM or `coterie` on PATH. `dims`: sizes of dimensions that the model leaves open.
         FileNotFoundError: there is no such program. CoterieError: what it says."""
         return cls.from_bytes(_onnx.convert(path, dims or {}, output, constant, trainable, program))
