@@ -2,6 +2,7 @@
 // they are.
 #include <cstdio>
 
+#include "tools/cli/model_run.h"
 #include "tools/cli/onnx_commands.h"
 
 namespace coterie {
@@ -20,6 +21,8 @@ ExitCode not_in_this_build(const char* command) {
 ExitCode convert_model(const ConvertOptions&) { return not_in_this_build("convert"); }
 
 ExitCode export_model(const ExportOptions&) { return not_in_this_build("export"); }
+
+ExitCode run_model_graph(const ModelRunOptions&) { return not_in_this_build("run"); }
 
 bool is_foreign_model(const std::string& path) { return path.ends_with(".onnx") || path.ends_with(".tflite"); }
 

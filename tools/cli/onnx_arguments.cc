@@ -1,6 +1,7 @@
-// coterie model convert: its grammar.
+// coterie model convert, coterie model run: their grammar.
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
+#include "tools/cli/model_run.h"
 #include "tools/cli/onnx_commands.h"
 
 namespace coterie {
@@ -21,7 +22,7 @@ CLI::Validator dimension_binding() {
 }
 
 void add_convert(CLI::App& model, Invocation& invocation) {
-  CLI::App* convert = add_command(model, "convert", "make a model file of an ONNX (opset 11 to 22) or TFLite model",
+  CLI::App* convert = add_command(model, "convert", "make a model file of an ONNX (opset 1 to 22) or TFLite model",
                                   "  coterie model convert net.onnx -o net.cotf --verify\n"
                                   "  coterie model convert net.tflite -o net.cotf --verify\n"
                                   "  coterie model convert bert.onnx -o bert.cotf --dim seq=64\n");
@@ -59,8 +60,24 @@ void add_convert(CLI::App& model, Invocation& invocation) {
   });
 }
 
+void add_run(CLI::App& model, Invocation& invocation) {
+  CLI::App* run = add_command(model, "run", "compute an ONNX graph as it stands, converted or not",
+                              "  coterie model run net.onnx --input input_0.pb\n"
+                              "  coterie model run net.onnx --input image.pb --input size.pb --json\n");
+  const auto options = std::make_shared<ModelRunOptions>();
+  run->add_option("FILE", options->from, "ONNX model")->required()->type_name("");
+  run->add_option("--input", options->inputs, "tensor (TensorProto) of the graph's next input; may be given again")
+      ->type_name("FILE")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  run->add_flag("--json", options->as_json, "print JSON, with all values");
+  run->callback([&invocation, options] { invocation.run = [options] { return run_model_graph(*options); }; });
+}
+
 }  // namespace
 
-void add_onnx(CLI::App& model, Invocation& invocation) { add_convert(model, invocation); }
+void add_onnx(CLI::App& model, Invocation& invocation) {
+  add_convert(model, invocation);
+  add_run(model, invocation);
+}
 
 }  // namespace coterie

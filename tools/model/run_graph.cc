@@ -1,0 +1,60 @@
+#include "tools/model/run_graph.h"
+
+#include <set>
+
+#include "model_import/onnx/read_onnx.h"
+
+namespace coterie {
+namespace {
+
+using model_import::Array;
+using model_import::GraphValue;
+
+Status check_declared(const GraphValue& declared, const Array& given) {
+  if (given.element != declared.element)
+    return Error(ErrorCode::invalid_argument, "is of another type than the graph declares");
+  if (declared.shape.empty()) return {};  // a scalar, or not said
+  if (given.rank() != declared.shape.size()) {
+    return Error(ErrorCode::invalid_argument, "has " + std::to_string(given.rank()) +
+                                                  " dimensions, the graph declares " +
+                                                  std::to_string(declared.shape.size()));
+  }
+  for (size_t i = 0; i < given.rank(); ++i) {
+    const int64_t size = declared.shape[i].value;
+    if (size == 0 || size == given.shape[i]) continue;
+    return Error(ErrorCode::invalid_argument, "has " + std::to_string(given.shape[i]) + " in dimension " +
+                                                  std::to_string(i) + ", the graph declares " + std::to_string(size));
+  }
+  return {};
+}
+
+Result<Array> input_of(const GraphValue& declared, ByteView file) {
+  COT_ASSIGN(const model_import::HostTensor tensor, model_import::read_onnx_tensor(file));
+  COT_ASSIGN(Array array, model_import::array_of(tensor));
+  COT_TRY(check_declared(declared, array));
+  return array;
+}
+
+}  // namespace
+
+Result<GraphOutputs> run_graph(const model_import::Graph& graph, const std::vector<Bytes>& inputs) {
+  if (inputs.size() != graph.inputs.size()) {
+    return Error(ErrorCode::invalid_argument, "the graph has " + std::to_string(graph.inputs.size()) + " inputs, " +
+                                                  std::to_string(inputs.size()) + " are given");
+  }
+  model_import::Arrays values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Result<Array> input = input_of(graph.inputs[i], inputs[i]);
+    if (!input) return input.error().with_context("input " + graph.inputs[i].name);
+    values[graph.inputs[i].name] = std::move(*input);
+  }
+  std::set<std::string> wanted;
+  for (const GraphValue& output : graph.outputs) wanted.insert(output.name);
+  COT_ASSIGN(const model_import::Arrays computed,
+             model_import::interpret(graph, values, wanted, model_import::Intent::specification));
+  GraphOutputs outputs;
+  for (const GraphValue& output : graph.outputs) outputs.emplace_back(output.name, computed.at(output.name));
+  return outputs;
+}
+
+}  // namespace coterie
