@@ -56,6 +56,7 @@ std::vector<std::string> cells_of(const ContractColumn& column) {
   if (column.is_category) {
     return {name, "category", counted(column.values.size(), "value") + ": " + listed_some(column.values, 3), "", ""};
   }
+  if (column.text_bytes > 0) return {name, "text", counted(column.text_bytes, "byte"), "", ""};
   const bool is_constant = column.deviation == 0;
   return {name, is_constant ? "constant" : "number",
           is_constant ? number_text(column.low) : number_text(column.low) + " to " + number_text(column.high),

@@ -105,9 +105,13 @@ bool looks_like_number(const std::vector<std::string>& values) {
 struct Encoder {
   const ContractColumn& column;
   size_t index;  // in the file
-  uint64_t missing = 0, unseen = 0;
+  uint64_t missing = 0, unseen = 0, cut = 0;
 
   std::string note() const {
+    if (cut > 0) {
+      return "column " + column.name + ": " + std::to_string(cut) + (cut == 1 ? " text is" : " texts are") +
+             " longer than " + std::to_string(column.text_bytes) + " bytes, and cut to that";
+    }
     if (missing > 0) {
       return "column " + column.name + ": " + std::to_string(missing) + (missing == 1 ? " value is" : " values are") +
              " missing, taken as the mean";
@@ -144,6 +148,16 @@ Status add_category(const CsvRows& rows, size_t row, const InputContract& contra
   }
   codes.push_back(static_cast<int32_t>(place));
   return {};
+}
+
+// Each number is a byte, so that whoever counts strings reads the text back.
+void add_text(const CsvRows& rows, size_t row, Encoder& encoder, std::vector<float>& numbers) {
+  const std::string_view text = rows.field(row, encoder.index);
+  const size_t room = encoder.column.text_bytes;
+  encoder.cut += text.size() > room;
+  for (size_t i = 0; i < room; ++i) {
+    numbers.push_back(i < text.size() ? static_cast<float>(static_cast<uint8_t>(text[i])) : 0.f);
+  }
 }
 
 }  // namespace
@@ -209,6 +223,7 @@ Result<InputContract> fit_csv(const CsvRows& rows, const CsvOptions& options, Co
                               std::span<const uint32_t> fitted) {
   COT_TRY(check_columns_exist(rows, options.dropped));
   COT_TRY(check_columns_exist(rows, options.categories));
+  COT_TRY(check_columns_exist(rows, options.texts));
   InputContract contract{.kind = "table", .name = "csv"};
   contract.standardise = options.standardise;
   contract.one_hot = options.one_hot;
@@ -216,6 +231,10 @@ Result<InputContract> fit_csv(const CsvRows& rows, const CsvOptions& options, Co
   for (size_t i = 0; i < rows.columns().size(); ++i) {
     const std::string& name = rows.columns()[i];
     if (name == target.column || contains(options.dropped, name)) continue;
+    if (contains(options.texts, name)) {
+      contract.columns.push_back({.name = name, .text_bytes = options.text_bytes});
+      continue;
+    }
     const std::optional<size_t> text =
         contains(options.categories, name) ? std::optional<size_t>(0) : first_text(rows, i);
     if (text) {
@@ -242,7 +261,8 @@ Result<ExampleTable> encode_csv(const CsvRows& rows, const InputContract& contra
   std::vector<int32_t> codes;
   for (size_t row = 0; row < rows.size(); ++row) {
     for (Encoder& encoder : encoders) {
-      if (encoder.column.is_category) COT_TRY(add_category(rows, row, contract, encoder, numbers, codes));
+      if (encoder.column.text_bytes > 0) add_text(rows, row, encoder, numbers);
+      else if (encoder.column.is_category) COT_TRY(add_category(rows, row, contract, encoder, numbers, codes));
       else COT_TRY(add_number(rows, row, contract, encoder, numbers));
     }
   }

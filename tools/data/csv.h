@@ -22,6 +22,8 @@ struct CsvOptions {
   bool refuses_missing = false;               // of numbers: an error, instead of the mean
   std::vector<std::string> dropped = {};      // columns that are no input
   std::vector<std::string> categories = {};   // columns whose numbers are names
+  std::vector<std::string> texts = {};        // columns whose fields are bytes, as the contract says of a text
+  uint32_t text_bytes = 16;                   // of each of them, 1 to kTextBytesMax
 };
 
 inline constexpr size_t kClassesGuessedMax = 20;

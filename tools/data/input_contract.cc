@@ -24,6 +24,7 @@ Error bad(const std::string& where, const std::string& what) {
 
 ordered_json json_of(const ContractColumn& column) {
   if (column.is_category) return {{"name", column.name}, {"kind", "category"}, {"values", column.values}};
+  if (column.text_bytes > 0) return {{"name", column.name}, {"kind", "text"}, {"bytes", column.text_bytes}};
   return {{"name", column.name}, {"kind", "number"},    {"mean", column.mean},      {"deviation", column.deviation},
           {"low", column.low},   {"high", column.high}, {"missing", column.missing}};
 }
@@ -122,8 +123,12 @@ Result<ContractColumn> parse_column(const ordered_json& json, const std::string&
     column.high = reader.number("high");
     column.missing = reader.count("missing");
     if (column.deviation < 0) reader.fail("deviation", "no negative number");
+  } else if (kind == "text") {
+    const uint64_t bytes = reader.count("bytes");
+    if (bytes < 1 || bytes > kTextBytesMax) reader.fail("bytes", "1 to " + std::to_string(kTextBytesMax));
+    else column.text_bytes = static_cast<uint32_t>(bytes);
   } else {
-    reader.fail("kind", "number or category");
+    reader.fail("kind", "number, category or text");
   }
   COT_TRY(reader.status());
   return column;
@@ -184,6 +189,7 @@ Result<ContractTarget> parse_target(const ordered_json& json) {
 
 size_t ContractColumn::width(bool one_hot) const {
   if (is_category) return one_hot ? values.size() : 1;
+  if (text_bytes > 0) return text_bytes;
   return missing > 0 ? 2 : 1;
 }
 

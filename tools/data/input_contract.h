@@ -17,12 +17,15 @@
 
 namespace coterie {
 
+inline constexpr uint32_t kTextBytesMax = 64;
+
 // A column of a table, or a number of each row of an array.
 //   number     (value - mean) / deviation, or the value itself where the contract does not standardise. A constant
 //              column (deviation 0) is 0 whatever comes. A missing value is the mean. Where values were missing at the
 //              fit, one more number says 1 for missing and 0 otherwise.
 //   category   as many numbers as it has values, all 0 but one; all 0 for a value that the fit did not see. Or, without
 //              one-hot, the value's place, and an error for a value that the fit did not see.
+//   text       its bytes as numbers, and 0 behind the last (proto/messages/hitter_lanes.h). Longer ones are cut.
 struct ContractColumn {
   std::string name;
   bool is_category = false;
@@ -31,6 +34,7 @@ struct ContractColumn {
   double low = 0, high = 0;         // seen at the fit
   uint64_t missing = 0;             // at the fit
   std::vector<std::string> values;  // of a category: those seen at the fit, in the order of comes_before
+  uint32_t text_bytes = 0;          // of a text, kTextBytesMax at most; 0: it is none
 
   size_t width(bool one_hot) const;  // of numbers that it becomes
   friend bool operator==(const ContractColumn&, const ContractColumn&) = default;

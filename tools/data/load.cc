@@ -221,7 +221,9 @@ Result<CsvOptions> csv_options(DataName& name) {
   COT_ASSIGN(options.refuses_missing, is_second(name, "missing", "mean", "refuse"));
   options.dropped = words_of(name.take("drop"));
   options.categories = words_of(name.take("category"));
-  COT_TRY(name.check_all_taken("target, as, numbers, categories, missing, drop, category and contract"));
+  options.texts = words_of(name.take("text"));
+  COT_ASSIGN(options.text_bytes, name.take_number("length", options.text_bytes, 1, kTextBytesMax));
+  COT_TRY(name.check_all_taken("target, as, numbers, categories, missing, drop, category, text, length and contract"));
   options.standardise = !is_raw;
   options.one_hot = !is_coded;
   return options;

@@ -105,6 +105,9 @@ Status take_column(const InputContract& contract, const ContractColumn& column, 
     analytics.categories = column.values;
     return {};
   }
+  if (column.text_bytes > 0) {
+    return wrong("--analytics: column " + column.name + " is a text; a job of kind heavy_hitters counts its strings");
+  }
   if (column.missing > 0) analytics.rules.missing_feature = static_cast<uint32_t>(place + 1);
   return take_number({column.low, column.high, column.mean, column.deviation, contract.standardise}, bins, analytics);
 }

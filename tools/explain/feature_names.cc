@@ -16,6 +16,7 @@ void add_names(const ContractColumn& column, bool one_hot, std::vector<std::stri
   const size_t width = column.width(one_hot);
   for (size_t i = 0; i < width; ++i) {
     if (column.is_category && one_hot) names.push_back(column.name + "=" + column.values[i]);
+    else if (column.text_bytes > 0) names.push_back(column.name + "[" + std::to_string(i) + "]");
     else names.push_back(i == 0 ? column.name : column.name + " is missing");
   }
 }

@@ -92,6 +92,10 @@ std::string contract(const ModelAudit& audit) {
   if (!audit.contract || audit.contract->columns.empty()) return {};
   std::string rows;
   for (const ContractColumn& column : audit.contract->columns) {
+    if (column.text_bytes > 0) {
+      rows += row({column.name, "text of " + counted(column.text_bytes, "byte"), "", "", ""});
+      continue;
+    }
     rows += row({column.name, column.is_category ? counted(column.values.size(), "value") : "number",
                  column.is_category ? "" : format_digits(column.low) + " to " + format_digits(column.high),
                  column.is_category ? "" : format_digits(column.mean), format_count(column.missing)});

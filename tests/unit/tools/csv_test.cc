@@ -187,6 +187,31 @@ TEST(Csv, LeavesColumnsOutAndTakesNumbersAsNames) {
   EXPECT_THAT(numbers_of<float>(table->columns[0]), ElementsAre(1, 0, 0, 0, 1, 0, 1, 0, 0));
 }
 
+TEST(Csv, GivesTextsAsTheirBytes) {
+  const auto rows = CsvRows::parse("n,word,y\n3,ab,u\n5,\"h\xc3\xa9llo\",v\n4,,u\n");
+  const CsvOptions options{.target = "y", .texts = {"word"}, .text_bytes = 3};
+  const uint32_t all[] = {0, 1, 2};
+  const auto contract = fit_csv(*rows, options, *csv_target(*rows, options), all);
+  ASSERT_OK(contract);
+  std::vector<std::string> notes;
+  const auto table = encode_csv(*rows, *contract, notes);
+  ASSERT_OK(table);
+  EXPECT_THAT(table->header.inputs[0].shape, ElementsAre(4));
+  const std::vector<float> numbers = numbers_of<float>(table->columns[0]);
+  EXPECT_THAT(std::vector<float>(numbers.begin() + 1, numbers.begin() + 4), ElementsAre('a', 'b', 0));
+  EXPECT_THAT(std::vector<float>(numbers.begin() + 5, numbers.begin() + 8), ElementsAre('h', 0xc3, 0xa9));
+  EXPECT_THAT(std::vector<float>(numbers.begin() + 9, numbers.end()), ElementsAre(0, 0, 0));
+  EXPECT_THAT(notes, ElementsAre("column word: 1 text is longer than 3 bytes, and cut to that"));
+  const auto again = parse_contract(to_json_text(*contract));
+  ASSERT_OK(again);
+  EXPECT_EQ(*again, *contract);
+  std::string larger = to_json_text(*contract);
+  larger.replace(larger.find("\"bytes\": 3"), 10, "\"bytes\": 65");
+  EXPECT_ERROR(parse_contract(larger), ErrorCode::malformed, "/columns/1/bytes: expected 1 to 64");
+  EXPECT_ERROR(csv_table("x,y\n1,2\n", "t", {.target = "y", .texts = {"z"}}), ErrorCode::invalid_argument,
+               "has no column z");
+}
+
 TEST(InputContract, IsReadAsItIsWritten) {
   const auto rows = CsvRows::parse("x,c,y\n0.1,\"a, \"\"b\"\"\",1.5\n?,é,2\n");
   const CsvOptions options{.target = "y", .standardise = false, .one_hot = false};
@@ -214,7 +239,8 @@ TEST(InputContract, SaysWhereItIsWrong) {
   EXPECT_ERROR(changed("contract.v1", "contract.v2"), ErrorCode::unsupported_version, "/schema: expected");
   EXPECT_ERROR(changed("\"mean\": 1.5", "\"mean\": \"1\""), ErrorCode::malformed, "/columns/0/mean: expected a number");
   EXPECT_ERROR(changed("\"deviation\": 0.5", "\"deviation\": -1"), ErrorCode::malformed, "/columns/0/deviation");
-  EXPECT_ERROR(changed("\"kind\": \"category\"", "\"kind\": \"text\""), ErrorCode::malformed, "number or category");
+  EXPECT_ERROR(changed("\"kind\": \"category\"", "\"kind\": \"bytes\""), ErrorCode::malformed,
+               "number, category or text");
   EXPECT_ERROR(changed("\"u\"", "\"w\""), ErrorCode::malformed, "/columns/1/values");
   EXPECT_ERROR(changed("3\n", "4\n"), ErrorCode::malformed, "/inputs: expected the shape that the columns become");
   EXPECT_ERROR(changed("\"a\",", "\"b\","), ErrorCode::malformed,

@@ -137,7 +137,7 @@ TEST_F(LoadData, NamesTheOptionItCannotTake) {
   expect("csv:f?target=a&target=b", "gives target twice");
   expect("csv:f?target=a&colour=b",
          "csv: has no option colour; it has target, as, numbers, categories, missing, drop, "
-         "category and contract");
+         "category, text, length and contract");
   expect("csv:f?target=a&as=text", "csv: as must be class or number, is \"text\"");
   expect("text:f?length=0", "text: length must be a number in [1, 65536], is \"0\"");
   expect("text:f?length=9x", "is \"9x\"");
