@@ -16,9 +16,7 @@
 #include "fl_server/store/model_store.h"
 #include "fl_server/store/round_store.h"
 #include "proto/codec/analytics_table.h"
-#include "scheduler/job/analytics_result.h"
 #include "scheduler/job/analytics_rules.h"
-#include "scheduler/job/round_question.h"
 
 namespace coterie::admin_handlers {
 namespace {
@@ -59,21 +57,6 @@ Result<CountedRounds> add_rounds(AdminContext& context, const JobRecord& job, ui
   return counted;
 }
 
-// `counts`: the blocks of the rounds that are done, or one.
-nlohmann::json said_by(const HorizontalSettings& settings, const CountBlocks& counts, const CountedRounds& rounds) {
-  const AnalyticsSettings& analytics = *settings.analytics;
-  if (analytics.rules.evaluation) return to_json(analytics, evaluation_result_of(analytics, counts.front()));
-  if (analytics.rules.hitters) {
-    return to_json(analytics, heavy_hitters_of(settings, counts), rounds.noise_largest);
-  }
-  if (!analytics.asks_anew()) {
-    return to_json(analytics, result_of(analytics, counts.front(), std::sqrt(rounds.noise_variance)));
-  }
-  // The newest round's edges are the closest.
-  const RefinedResult refined = refined_result(settings, counts, rounds.noise_largest);
-  return to_json(refined.asked, refined.result);
-}
-
 Result<nlohmann::json> result_in(AdminContext& context, const JobRecord& job) {
   const HorizontalSettings& settings = job.spec.horizontal();
   if (!settings.analytics) {
@@ -87,7 +70,7 @@ Result<nlohmann::json> result_in(AdminContext& context, const JobRecord& job) {
   COT_ASSIGN(CountBlocks counts, read_blocks(rules_of(*settings.analytics), blocks_of(settings), file));
   COT_ASSIGN(const CountedRounds rounds, add_rounds(context, job, newest[0].version.value()));
   if (counts.size() > newest[0].version.value()) counts.resize(std::max<uint64_t>(1, newest[0].version.value()));
-  nlohmann::json json = said_by(settings, counts, rounds);
+  nlohmann::json json = analytics_answer(settings, counts, std::sqrt(rounds.noise_variance), rounds.noise_largest);
   json["job"] = job.id.value();
   json["state"] = to_string(job.state);
   json["rounds"] = newest[0].version.value();

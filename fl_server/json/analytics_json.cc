@@ -7,6 +7,7 @@
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/evaluation_lanes.h"
 #include "scheduler/job/analytics_rules.h"
+#include "scheduler/job/round_question.h"
 
 namespace coterie {
 namespace {
@@ -251,6 +252,17 @@ nlohmann::json to_json(const AnalyticsSettings& analytics, const AnalyticsResult
         {{"quantile", range.quantile}, {"from", or_null(range.from)}, {"to", or_null(range.to)}});
   }
   return json;
+}
+
+nlohmann::json analytics_answer(const HorizontalSettings& settings, std::span<const std::vector<float>> blocks,
+                                double noise, double noise_of_round) {
+  const AnalyticsSettings& analytics = *settings.analytics;
+  if (analytics.rules.evaluation) return to_json(analytics, evaluation_result_of(analytics, blocks.front()));
+  if (analytics.rules.hitters) return to_json(analytics, heavy_hitters_of(settings, blocks), noise_of_round);
+  if (!analytics.asks_anew()) return to_json(analytics, result_of(analytics, blocks.front(), noise));
+  // The newest round's edges are the closest.
+  const RefinedResult refined = refined_result(settings, blocks, noise_of_round);
+  return to_json(refined.asked, refined.result);
 }
 
 }  // namespace coterie

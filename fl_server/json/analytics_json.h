@@ -2,6 +2,8 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <vector>
 
 #include "fl_server/json/json_reader.h"
 #include "scheduler/job/analytics_result.h"
@@ -23,5 +25,11 @@ nlohmann::json to_json(const AnalyticsSettings& analytics, const HeavyHitters& f
 
 // "schema": "coterie.analytics_result.v1", of the others
 nlohmann::json to_json(const AnalyticsSettings& analytics, const AnalyticsResult& result);
+
+// What the counts of rounds say, one of these. `blocks`: of the rounds that are done, at least one; one for all of them
+// where no round asks anew. Noise of a count: `noise` of all rounds together, `noise_of_round` of the noisiest one.
+// Precondition: the settings are valid, and there are analytics.
+nlohmann::json analytics_answer(const HorizontalSettings& settings, std::span<const std::vector<float>> blocks,
+                                double noise, double noise_of_round);
 
 }  // namespace coterie

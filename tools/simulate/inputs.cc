@@ -12,6 +12,7 @@
 #include "scheduler/selection/selection_registry.h"
 #include "secure/crypto/digest.h"
 #include "tools/cli/interrupt.h"
+#include "tools/simulate/options.h"
 
 namespace coterie {
 namespace {

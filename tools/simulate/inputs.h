@@ -4,10 +4,11 @@
 #include "base/result.h"
 #include "scheduler/job/job_settings.h"
 #include "tools/demo/demo_data.h"
-#include "tools/simulate/options.h"
 #include "tools/simulate/virtual_round.h"
 
 namespace coterie {
+
+struct SimulateOptions;
 
 struct SimulationInputs {
   JobSettings job;

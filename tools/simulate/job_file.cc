@@ -15,17 +15,8 @@ bool leaves_files_open(const nlohmann::json& json) {
   return json.is_object() && !json.contains("model") && !json.contains("evaluation");
 }
 
-}  // namespace
-
-Result<nlohmann::json> read_job_json(const std::string& path) {
-  COT_ASSIGN(const Bytes file, os::read_file(path, kJobBytesMax));
-  Problems problems;
-  std::optional<nlohmann::json> json = parse_json(as_text(file), problems);
-  if (!json) return Error(ErrorCode::malformed, path + ": " + listed(problems));
-  return *std::move(json);
-}
-
-Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string& where) {
+// A job that trains, or counts.
+Result<JobSettings> read_settings(const nlohmann::json& json, const std::string& where) {
   Problems problems;
   nlohmann::json whole = json;
   if (leaves_files_open(json)) {
@@ -41,18 +32,33 @@ Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string&
                      ": /privacy/noise_multiplier: a simulation has no privacy ledger to release noisy sums from, so "
                      "jobs with noise are not simulated; set it to 0, or use `coterie demo`");
   }
+  return job;
+}
+
+}  // namespace
+
+Result<nlohmann::json> read_job_json(const std::string& path) {
+  COT_ASSIGN(const Bytes file, os::read_file(path, kJobBytesMax));
+  Problems problems;
+  std::optional<nlohmann::json> json = parse_json(as_text(file), problems);
+  if (!json) return Error(ErrorCode::malformed, path + ": " + listed(problems));
+  return *std::move(json);
+}
+
+Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string& where) {
+  COT_ASSIGN(JobSettings job, read_settings(json, where));
   if (job.horizontal().analytics) {
     return Error(ErrorCode::invalid_argument,
                  where +
-                     ": /analytics: a simulation trains; a table of counts needs no repetition to be known, so that "
-                     "jobs with analytics are not simulated; take `coterie demo --analytics`");
+                     ": /analytics: variants are compared by how well their models do, and counts make none: take "
+                     "`coterie simulate`");
   }
   return job;
 }
 
 Result<SimulatedJob> read_job(const std::string& path) {
   COT_ASSIGN(const nlohmann::json json, read_job_json(path));
-  COT_ASSIGN(JobSettings settings, job_from_json(json, path));
+  COT_ASSIGN(JobSettings settings, read_settings(json, path));
   return SimulatedJob{std::move(settings), leaves_files_open(json)};
 }
 

@@ -15,10 +15,10 @@ struct SimulatedJob {
 };
 
 // Errors name the file: malformed (no JSON), invalid_argument (what is wrong with the job, by JSON pointers: an unknown
-// kind is among it; a job with noise, analytics or buffered rounds), and those of reading it.
+// kind is among it; a job with noise), and those of reading it.
 Result<SimulatedJob> read_job(const std::string& path);
-// The same in two steps: the file as JSON, and what it says; `where` is named by errors. The model
-// of a job that leaves it open is a digest of zeros.
+// The same in two steps: the file as JSON, and what it says; `where` is named by errors. The model of a job that leaves
+// it open is a digest of zeros. A job with analytics is refused in the second, as no model comes of it.
 Result<nlohmann::json> read_job_json(const std::string& path);
 Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string& where);
 

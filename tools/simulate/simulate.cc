@@ -24,6 +24,7 @@
 #include "tools/model/evaluate.h"
 #include "tools/simulate/agreement.h"
 #include "tools/simulate/checkpoint.h"
+#include "tools/simulate/counting.h"
 #include "tools/simulate/inputs.h"
 #include "tools/simulate/job_file.h"
 #include "tools/simulate/last_models.h"
@@ -264,6 +265,8 @@ Status Run::leave(const Simulation& simulation, DemoResult& result) const {
   return folder_.write("summary.json", as_bytes(summary_of(result, tally_, options_, inputs_, seconds_, 2) + "\n"));
 }
 
+constexpr const char* kCountsInOneProcess =
+    "a job with /analytics counts in one process; mpirun has started several: start one";
 constexpr const char* kStart =
     "simulation (job, seed, devices, data, trace and whether there is a --checkpoint have to be the same)";
 
@@ -366,6 +369,13 @@ ExitCode run_simulate(const SimulateOptions& asked, const std::string& program) 
   SimulateOptions options = asked;
   options.adopts_files = job->leaves_files_open;
   ProgressLine progress(human, options.demo.quiet || !tells);
+  if (job->settings.horizontal().analytics) {
+    ExitCode code = ExitCode::usage;
+    if ((*ranks)->count() == 1) code = run_counting(options, job->settings, progress, human);
+    else if (tells) print_error("simulate", Error(ErrorCode::invalid_argument, kCountsInOneProcess));
+    (*ranks)->end();
+    return code;
+  }
   SimulatedRun done;
   const ExitCode code = run_simulation(options, job->settings, program, progress, **ranks, done);
   progress.clear();

@@ -10,14 +10,25 @@
 namespace coterie {
 namespace {
 
+uint32_t waiting_of(const VirtualFleet& fleet, const std::vector<uint32_t>* among) {
+  return among ? static_cast<uint32_t>(among->size()) : fleet.devices;
+}
+
 // As the desk draws with all devices waiting: among all of them, in random order, by what is known of each. The first
 // round trains version 0.
 std::vector<uint32_t> choose(const SelectionSettings& selection, uint32_t tickets, const VirtualFleet& fleet,
-                             uint64_t round, uint32_t attempt, const ReportOf& report_of) {
+                             uint64_t round, uint32_t attempt, const ReportOf& report_of,
+                             const std::vector<uint32_t>* among) {
   Prng chance = chance_of(fleet.seed, ChanceOf::draw, round, attempt);
-  if (selection.is_uniform() || tickets >= fleet.devices) return draw_numbers(tickets, fleet.devices, chance);
-  std::vector<uint32_t> order(fleet.devices);
+  const uint32_t waiting = waiting_of(fleet, among);
+  if (selection.is_uniform() || tickets >= waiting) {
+    std::vector<uint32_t> drawn = draw_numbers(tickets, waiting, chance);
+    for (uint32_t& device : drawn) device = among ? (*among)[device] : device;
+    return drawn;
+  }
+  std::vector<uint32_t> order(waiting);
   std::iota(order.begin(), order.end(), 0u);
+  if (among) order = *among;
   chance_of(fleet.seed, ChanceOf::order, round, attempt).shuffle(order);
   std::vector<const TrainedReport*> reports;
   for (const uint32_t device : order) reports.push_back(report_of ? report_of(device) : nullptr);
@@ -36,11 +47,11 @@ double training_seconds(const VirtualFleet& fleet, const HorizontalSettings& job
 }
 
 VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round, uint32_t attempt,
-                        const ReportOf& report_of) {
+                        const ReportOf& report_of, const std::vector<uint32_t>* among) {
   const RoundSettings& rules = job.rounds;
-  const uint32_t tickets = std::min(rules.ticket_count(), fleet.devices);
+  const uint32_t tickets = std::min(rules.ticket_count(), waiting_of(fleet, among));
   VirtualRound result;
-  result.asked = choose(rules.selection, tickets, fleet, round, attempt, report_of);
+  result.asked = choose(rules.selection, tickets, fleet, round, attempt, report_of, among);
   result.drawn = result.asked.size();
   Prng losses = chance_of(fleet.seed, ChanceOf::loss, round, attempt);
   std::vector<std::pair<double, uint32_t>> arrivals;

@@ -55,8 +55,8 @@ double training_seconds(const VirtualFleet& fleet, const HorizontalSettings& job
 
 // A round takes the first goal_count updates that come before collecting_max; a thin one waits beyond it until it has
 // goal_count_min (docs/adr/0004).
-// Without `report_of`, nothing is known of anybody.
+// Without `report_of`, nothing is known of anybody. `among`: those who may be drawn, ascending; null: all.
 VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round, uint32_t attempt,
-                        const ReportOf& report_of = {});
+                        const ReportOf& report_of = {}, const std::vector<uint32_t>* among = nullptr);
 
 }  // namespace coterie

@@ -59,8 +59,11 @@ TEST_F(JobFile, IsRefusedByName) {
   EXPECT_THAT(vertical.error().message(), testing::HasSubstr("/kind"));
   const Result<SimulatedJob> counting = read(R"({"name": "a", "privacy": {"level": "none"}, "analytics":
       {"kind": "distinct", "source": "label", "input_values": 2, "buckets": 64}})");
-  ASSERT_FALSE(counting);
-  EXPECT_THAT(counting.error().message(), testing::HasSubstr("jobs with analytics are not simulated"));
+  ASSERT_TRUE(counting) << counting.error().message();
+  const nlohmann::json json = read_job_json(directory_.path() + "/job.json").value();
+  const Result<JobSettings> variant = job_from_json(json, "variant");
+  ASSERT_FALSE(variant);
+  EXPECT_THAT(variant.error().message(), testing::HasSubstr("counts make none"));
 }
 
 TEST_F(JobFile, MayHaveBufferedRounds) {

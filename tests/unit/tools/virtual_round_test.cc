@@ -56,6 +56,19 @@ TEST(VirtualRound, FollowsFromSeedRoundAndAttempt) {
   EXPECT_NE(draw_round(fleet, job_for(5), 1, 1).counted, first);
 }
 
+TEST(VirtualRound, DrawsAmongThoseWhoMayBeAsked) {
+  const std::vector<uint32_t> waiting = {2, 5, 6, 9};
+  std::set<uint32_t> drawn;
+  for (uint64_t number = 1; number <= 50; ++number) {
+    const VirtualRound round = draw_round(fleet_of(10), job_for(3), number, 1, {}, &waiting);
+    ASSERT_EQ(round.counted.size(), 3u);
+    drawn.insert(round.counted.begin(), round.counted.end());
+  }
+  EXPECT_EQ(drawn, std::set(waiting.begin(), waiting.end()));
+  const std::vector<uint32_t> one = {7};
+  EXPECT_TRUE(draw_round(fleet_of(10), job_for(3), 1, 1, {}, &one).is_failed);
+}
+
 TEST(VirtualRound, TakesTheFirstUpdatesAndCountsTheRest) {
   HorizontalSettings job = job_for(3);
   job.rounds.over_selection = 2;  // 6 of 6, at 0.01 s to 0.06 s
