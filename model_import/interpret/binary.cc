@@ -21,8 +21,7 @@ Pair comparison(const std::string& op) {
       {"Greater", [](double a, double b) { return truth(a > b); }},
       {"GreaterOrEqual", [](double a, double b) { return truth(a >= b); }},
   };
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : found->second;
+  return entry_of(table, op);
 }
 
 Pair arithmetic(const std::string& op) {
@@ -31,8 +30,7 @@ Pair arithmetic(const std::string& op) {
       {"Mul", [](double a, double b) { return a * b; }},          {"Div", [](double a, double b) { return a / b; }},
       {"Pow", [](double a, double b) { return std::pow(a, b); }},
   };
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : found->second;
+  return entry_of(table, op);
 }
 
 // Any number of operands, one after the other.
@@ -43,8 +41,7 @@ Pair variadic(const std::string& op) {
       {"Min", [](double a, double b) { return b < a || std::isnan(b) ? b : a; }},
       {"Max", [](double a, double b) { return b > a || std::isnan(b) ? b : a; }},
   };
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : found->second;
+  return entry_of(table, op);
 }
 
 Result<Array> combined(const Array& a, const Array& b, Pair function, Element element) {

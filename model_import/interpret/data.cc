@@ -208,8 +208,7 @@ Operator data_operator(const std::string& op) {
       {"Concat", compute_concat}, {"Split", compute_split},   {"Slice", compute_slice},
       {"Pad", compute_pad},       {"Gather", compute_gather}, {"Trilu", compute_trilu},
   };
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : found->second;
+  return entry_of(table, op);
 }
 
 }  // namespace coterie::model_import

@@ -1,5 +1,7 @@
 #include "model_import/interpret/operator.h"
 
+#include <cmath>
+
 namespace coterie::model_import {
 
 Error bad_form(const std::string& why) { return Error(ErrorCode::malformed, why); }
@@ -38,6 +40,12 @@ Outputs one(Array array) {
   Outputs outputs;
   outputs.push_back(std::move(array));
   return outputs;
+}
+
+void become_whole(Array& array, Element element, Width width) {
+  array.element = element;
+  array.width = width;
+  for (double& x : array.values) x = element == Element::boolean ? (x != 0 ? 1 : 0) : std::trunc(x);
 }
 
 }  // namespace coterie::model_import

@@ -2,6 +2,7 @@
 // documentation (onnx/docs/Operators.md and Changelog.md, opset 11 to 22): plain loops over doubles.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -67,5 +68,14 @@ Result<size_t> axis_of(int64_t axis, size_t rank);  // negative: from the end. E
 // The attribute `axes` before opset `since`, operand `i` from there on; empty where neither is there.
 Result<std::vector<int64_t>> axes_given(const Call& call, size_t i, int64_t since);
 Outputs one(Array array);
+// What a cast makes of the values: 0 and 1 for `boolean`, else their whole parts; interpret() wraps them to the width.
+void become_whole(Array& array, Element element, Width width);
+
+// What a family's table has for the operator; null: nothing.
+template <typename Function>
+Function entry_of(const std::map<std::string, Function>& table, const std::string& op) {
+  const auto found = table.find(op);
+  return found == table.end() ? nullptr : found->second;
+}
 
 }  // namespace coterie::model_import

@@ -151,8 +151,7 @@ Operator scatter_operator(const std::string& op) {
       {"Scatter", compute_scatter_elements},
       {"ScatterND", compute_scatter_nd},
   };
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : found->second;
+  return entry_of(table, op);
 }
 
 }  // namespace coterie::model_import

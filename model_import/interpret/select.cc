@@ -170,8 +170,7 @@ Operator select_operator(const std::string& op) {
       {"Compress", compute_compress},
       {"ReverseSequence", compute_reverse_sequence},
   };
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : found->second;
+  return entry_of(table, op);
 }
 
 }  // namespace coterie::model_import

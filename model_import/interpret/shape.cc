@@ -157,8 +157,7 @@ Operator shape_operator(const std::string& op) {
       {"Unsqueeze", compute_unsqueeze}, {"Transpose", compute_transpose}, {"Expand", compute_expand},
       {"Tile", compute_tile},           {"Shape", compute_shape},         {"Size", compute_size},
   };
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : found->second;
+  return entry_of(table, op);
 }
 
 }  // namespace coterie::model_import

@@ -106,9 +106,7 @@ Result<Outputs> compute_cast_like(const Call& call) {
   const Array &x = call.operand(0), &like = call.operand(1);
   if (like.element == Element::real) return unknown_form("a cast to the float type of an operand");
   Array y = x;
-  y.element = like.element;
-  y.width = like.width;
-  for (double& value : y.values) value = like.element == Element::boolean ? (value != 0 ? 1 : 0) : std::trunc(value);
+  become_whole(y, like.element, like.width);
   return one(std::move(y));
 }
 
@@ -124,8 +122,7 @@ Operator special_operator(const std::string& op) {
       {"MeanVarianceNormalization", compute_mean_variance},
       {"CastLike", compute_cast_like},
   };
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : found->second;
+  return entry_of(table, op);
 }
 
 }  // namespace coterie::model_import

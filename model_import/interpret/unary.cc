@@ -47,13 +47,13 @@ Real plain(const std::string& op) {
       {"Sqrt", [](double x) { return std::sqrt(x); }},
       {"Tanh", [](double x) { return std::tanh(x); }},
   };
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : found->second;
+  return entry_of(table, op);
 }
 
 Result<Outputs> compute_plain(const Call& call) {
   Array y = call.operand(0);
-  for (double& value : y.values) value = plain(call.node.op)(value);
+  const Real function = plain(call.node.op);
+  for (double& value : y.values) value = function(value);
   return one(std::move(y));
 }
 
@@ -151,15 +151,15 @@ Result<Outputs> compute_cast(const Call& call) {
     y.element = Element::real;
     if (call.intent == Intent::specification && to == kFloat16) std::ranges::for_each(y.values, round_to_half);
   } else if (to == kBool) {
-    y.element = Element::boolean;
-    for (double& x : y.values) x = x != 0 ? 1 : 0;
+    become_whole(y, Element::boolean, Width::any);
   } else {
     // TensorProto.DataType: 2 to 7 and 12, 13 are integers.
     if (!(to >= 2 && to <= 7) && to != 12 && to != 13) return unknown_form("a cast to type " + std::to_string(to));
-    y.element = Element::integer;
-    for (double& x : y.values) x = std::trunc(x);
-    if (to == kInt8 || to == kUint8 || to == kInt32)
-      y.width = to == kInt8 ? Width::int8 : to == kUint8 ? Width::uint8 : Width::int32;
+    const Width width = to == kInt8    ? Width::int8
+                        : to == kUint8 ? Width::uint8
+                        : to == kInt32 ? Width::int32
+                                       : Width::any;
+    become_whole(y, Element::integer, width);
   }
   return one(std::move(y));
 }
@@ -206,8 +206,7 @@ Operator unary_operator(const std::string& op) {
       {"LogSoftmax", compute_softmax},
   };
   if (plain(op) != nullptr) return compute_plain;
-  const auto found = table.find(op);
-  return found == table.end() ? nullptr : found->second;
+  return entry_of(table, op);
 }
 
 }  // namespace coterie::model_import
