@@ -3,7 +3,7 @@
 
 * What CMake looks for (find_package, pkg_check_modules, coterie_headers) and each -dev package of tools/dev/packages.sh has a
   row, and each row is of something that is looked for or installed.
-* A library is used where its row says, and nowhere else: by the include patterns of check_tree.py.
+* A library is used where its row says, and nowhere else: by the include patterns of tree_rules.py.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ import check_tree  # noqa: E402
 import dependency_tables  # noqa: E402
 
 PAGE = "docs/DEPENDENCIES.md"
-# Where check_tree.py has another name for a library, or several libraries in a row.
+# Where tree_rules.py has another name for a library, or several libraries in a row.
 INCLUDED_AS = {"Asio": ["Boost"], "Beast": ["Boost"], "Boost.CRC": ["Boost"], "JNI": ["OpenJDK"], "protobuf and ONNX": ["ONNX", "protobuf"],
                "Coterie as installed": []}
 
@@ -109,7 +109,7 @@ def check(root):
     for name, _, _ in check_tree.THIRD_PARTY:
         for library in INCLUDED_AS.get(name, [name]):
             if library not in names:
-                yield f"tests/tidy/check_tree.py: {library} may be included and has no row in {PAGE}"
+                yield f"tests/tidy/tree_rules.py: {library} may be included and has no row in {PAGE}"
 
 
 def main():
