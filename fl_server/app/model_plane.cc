@@ -38,9 +38,9 @@ ModelServerSettings settings_of(const ServingConfig& config, ModelAccess& access
                                .bytes_max = config.bytes_max};
   settings.service.version = kVersion;
   settings.service.body_bytes_max = config.body_bytes_max;
-  settings.service.canary_percent = config.canary_percent;
-  settings.service.has_shadow = config.has_shadow;
-  settings.service.wait_max = config.wait_max;
+  settings.service.router.canary_percent = config.canary_percent;
+  settings.service.router.has_shadow = config.has_shadow;
+  settings.service.router.wait_max = config.wait_max;
   settings.service.access = &access;
   return settings;
 }

@@ -11,19 +11,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "binary tensors are copied as they are");
 
-constexpr size_t kNameBytesShown = 64;
 constexpr size_t kShapeRankMax = 16;
 
 Error wrong(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
-
-// Cut where a character begins.
-std::string shown(std::string_view name) {
-  size_t bytes = std::min(name.size(), kNameBytesShown);
-  while (bytes < name.size() && bytes > 0 && (static_cast<uint8_t>(name[bytes]) & 0xc0) == 0x80) --bytes;
-  std::string text;
-  append_json_string(text, name.substr(0, bytes));
-  return text;
-}
 
 // An input as it is written; `data` is read once name, datatype and shape are known.
 struct WrittenTensor {
@@ -49,7 +39,6 @@ class Reader {
   bool read_parameters(const std::function<bool(std::string_view)>& on_known);
   bool read_shape(std::vector<uint64_t>& shape);
   Status take_tensor(const WrittenTensor& tensor);
-  Status take_rows(const TensorInterface& input, const std::vector<uint64_t>& shape);
   Result<size_t> place_of(const WrittenTensor& tensor);
   bool read_data(WrittenTensor& tensor);
   Status take_data(const TensorInterface& input, JsonScanner& json, std::vector<float>& values);
@@ -142,26 +131,6 @@ class DataReader {
   std::vector<float>& to_;
 };
 
-Status Reader::take_rows(const TensorInterface& input, const std::vector<uint64_t>& shape) {
-  const bool fits = shape.size() == input.shape.size() + 1 &&
-                    std::equal(input.shape.begin(), input.shape.end(), shape.begin() + 1,
-                               [](int64_t a, uint64_t b) { return static_cast<uint64_t>(a) == b; });
-  if (!fits || shape[0] == 0) {
-    std::string seen;
-    for (const uint64_t size : shape) seen += (seen.empty() ? "" : ",") + std::to_string(size);
-    return wrong("shape is [" + seen + "], the model takes " + protocol_shape(input.shape) + ", at least one example");
-  }
-  if (shape[0] > limits_.rows_max) {
-    return Error(ErrorCode::too_large, "it has " + std::to_string(shape[0]) + " examples, a request at most " +
-                                           std::to_string(limits_.rows_max) + ": send several");
-  }
-  if (request_.rows != 0 && request_.rows != shape[0]) {
-    return wrong("it has " + std::to_string(shape[0]) + " examples, the input before " + std::to_string(request_.rows));
-  }
-  request_.rows = shape[0];
-  return {};
-}
-
 Status Reader::take_data(const TensorInterface& input, JsonScanner& json, std::vector<float>& values) {
   const uint64_t count = request_.rows * input.elements;
   // A number and what parts it from the next take two characters: so the text pays for the memory.
@@ -193,7 +162,7 @@ Result<size_t> Reader::place_of(const WrittenTensor& tensor) {
   const auto found = std::ranges::find_if(model_.inputs, named);
   if (found == model_.inputs.end()) {
     std::string names;
-    for (const TensorInterface& input : model_.inputs) names += (names.empty() ? "" : ", ") + shown(input.name);
+    for (const TensorInterface& input : model_.inputs) names += (names.empty() ? "" : ", ") + shown_name(input.name);
     return wrong("the model has no such input; it takes " + names);
   }
   const auto index = static_cast<size_t>(found - model_.inputs.begin());
@@ -201,11 +170,11 @@ Result<size_t> Reader::place_of(const WrittenTensor& tensor) {
   given_[index] = true;
   if (!tensor.datatype) return wrong("it has no datatype; the model takes " + std::string(protocol_name(found->type)));
   if (*tensor.datatype != protocol_name(found->type)) {
-    return wrong("datatype is " + shown(*tensor.datatype) + ", the model takes " +
+    return wrong("datatype is " + shown_name(*tensor.datatype) + ", the model takes " +
                  std::string(protocol_name(found->type)));
   }
   if (!tensor.shape) return wrong("it has no shape; the model takes " + protocol_shape(found->shape));
-  COT_TRY(take_rows(*found, *tensor.shape));
+  COT_TRY(take_rows(*found, *tensor.shape, limits_, request_.rows));
   return index;
 }
 
@@ -226,10 +195,10 @@ Status Reader::take_tensor(const WrittenTensor& tensor) {
 bool Reader::read_data(WrittenTensor& tensor) {
   if (!tensor.name || !tensor.datatype || !tensor.shape) return json_.skip(tensor.data.emplace());
   const Result<size_t> place = place_of(tensor);
-  if (!place) return refuse(place.error().with_context("input " + shown(*tensor.name)));
+  if (!place) return refuse(place.error().with_context("input " + shown_name(*tensor.name)));
   tensor.is_read = true;
   const Status taken = take_data(model_.inputs[*place], json_, request_.inputs[*place]);
-  return taken ? true : refuse(taken.error().with_context("input " + shown(*tensor.name)));
+  return taken ? true : refuse(taken.error().with_context("input " + shown_name(*tensor.name)));
 }
 
 bool Reader::read_shape(std::vector<uint64_t>& shape) {
@@ -261,7 +230,8 @@ bool Reader::read_input_member(std::string_view key, WrittenTensor& tensor) {
       return name == "binary_data_size" && json_.unsigned_integer(tensor.binary_bytes.emplace());
     });
   }
-  return refuse(wrong("an input has name, shape, datatype, parameters and data, each once, and not " + shown(key)));
+  return refuse(
+      wrong("an input has name, shape, datatype, parameters and data, each once, and not " + shown_name(key)));
 }
 
 bool Reader::read_input() {
@@ -269,7 +239,7 @@ bool Reader::read_input() {
   if (!json_.object([&](std::string_view key) { return read_input_member(key, tensor); })) return false;
   if (!tensor.name) return refuse(wrong("an input has no name"));
   const Status taken = take_tensor(tensor);
-  return taken ? true : refuse(taken.error().with_context("input " + shown(*tensor.name)));
+  return taken ? true : refuse(taken.error().with_context("input " + shown_name(*tensor.name)));
 }
 
 bool Reader::read_output() {
@@ -286,13 +256,14 @@ bool Reader::read_output() {
         return parameter == "binary_data" && json_.boolean(request_.wants_binary);
       });
     }
-    return refuse(wrong("an output has name and parameters, and not " + shown(key)));
+    return refuse(wrong("an output has name and parameters, and not " + shown_name(key)));
   };
   if (!json_.object(on_member)) return false;
   if (!has_name || name != model_.output.name) {
-    return refuse(wrong("output " + shown(name) + ": the model has " + shown(model_.output.name) + " alone"));
+    return refuse(wrong("output " + shown_name(name) + ": the model has " + shown_name(model_.output.name) + " alone"));
   }
-  if (is_classified) return refuse(wrong("output " + shown(name) + ": the classification extension is not offered"));
+  if (is_classified)
+    return refuse(wrong("output " + shown_name(name) + ": the classification extension is not offered"));
   return true;
 }
 
@@ -310,7 +281,7 @@ bool Reader::read_member(std::string_view key) {
              return name == "binary_data_output" && json_.boolean(request_.wants_binary);
            });
   }
-  return refuse(wrong("a request has id, parameters, inputs and outputs, and not " + shown(key)));
+  return refuse(wrong("a request has id, parameters, inputs and outputs, and not " + shown_name(key)));
 }
 
 Result<InferRequest> Reader::read() {
@@ -319,7 +290,7 @@ Result<InferRequest> Reader::read() {
   if (refusal_) return *std::move(refusal_);
   if (!good) return json_.error().with_context("the request's JSON");
   for (size_t i = 0; i < given_.size(); ++i) {
-    if (!given_[i]) return wrong("input " + shown(model_.inputs[i].name) + " is missing");
+    if (!given_[i]) return wrong("input " + shown_name(model_.inputs[i].name) + " is missing");
   }
   if (!binary_.empty()) {
     return wrong(std::to_string(binary_.size()) + " bytes of the body belong to no input's binary_data_size");

@@ -15,15 +15,12 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "fl_server/serving/infer_rows.h"
 #include "fl_server/serving/model_interface.h"
 
 namespace coterie {
 
 inline constexpr size_t kInferIdBytesMax = 256;
-
-struct InferLimits {
-  uint64_t rows_max = 1024;  // examples of one request
-};
 
 struct InferRequest {
   std::optional<std::string> id;           // comes back with the answer

@@ -23,7 +23,8 @@ ModelServer::ModelServer(ModelServerSettings settings, const Metrics& http_metri
       bytes_max_(settings.bytes_max),
       models_(settings.versions_kept),
       workers_(sessions_.workers, {sessions_.batch_sizes, settings.waiting_max}, metrics_),
-      service_(std::move(settings.service), models_, workers_, metrics_, http_metrics) {}
+      router_(settings.service.router, models_, workers_, metrics_),
+      service_(std::move(settings.service), models_, router_, metrics_, http_metrics) {}
 
 uint64_t ModelServer::room_beside(uint64_t file_bytes) const {
   const uint64_t held = models_.bytes() + file_bytes;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "fl_server/serving/inference_workers.h"
+#include "fl_server/serving/inference_router.h"
 #include "fl_server/serving/served_models.h"
 #include "fl_server/serving/serving_service.h"
 
@@ -44,6 +44,7 @@ class ModelServer {
   void tell_loaded();
   ServedModels& models() { return models_; }
   ServingMetrics& metrics() { return metrics_; }
+  InferenceRouter& router() { return router_; }
   HttpService& service() { return service_; }
   const ServingMetrics& metrics() const { return metrics_; }
   // Ends what waits. Before the listener's threads stop, so that they hear of it.
@@ -58,6 +59,7 @@ class ModelServer {
   ServingMetrics metrics_;
   ServedModels models_;
   InferenceWorkers workers_;
+  InferenceRouter router_;
   ServingService service_;
 };
 

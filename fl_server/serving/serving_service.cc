@@ -1,15 +1,12 @@
 #include "fl_server/serving/serving_service.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "base/json/json_scanner.h"
-#include "base/os/clock.h"
 #include "fl_server/net/retry_after.h"
 #include "fl_server/net/route_pattern.h"
 #include "fl_server/serving/infer_answer.h"
 #include "fl_server/serving/model_access.h"
-#include "fl_server/serving/shadow.h"
 #include "secure/crypto/secret.h"
 #include "secure/identity/bearer_token.h"
 
@@ -188,78 +185,34 @@ Result<std::string> ServingService::describe(const Target& target) const {
   return text + "}}";
 }
 
-// The same id has the same share: whoever asks again is answered by the same version. Fowler, Noll and Vo's hash, mixed
-// as SplitMix64 does.
-Result<ServedModels::Choice> ServingService::choose(const Target& target, const std::optional<std::string>& id) {
-  uint64_t hash = id ? 0xcbf29ce484222325u : unnamed_++;
-  if (id) {
-    for (const char c : *id) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  }
-  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
-  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
-  return models_.choose(target.model, hash ^ (hash >> 31), settings_.canary_percent, target.caller);
-}
-
-// Behind the answer: nobody waits for it, and it has no place where the queue is half full.
-void ServingService::shadow(std::shared_ptr<ServedVersion> candidate, InferRequest request, std::vector<float> shown,
-                            Instant deadline) {
-  const uint64_t row_values = candidate->interface().output.elements;
-  workers_.submit_if_quiet(std::move(candidate), std::move(request), deadline,
-                           [this, shown = std::move(shown), row_values](const InferenceWorkers::Outcome& outcome) {
-                             if (!outcome)
-                               return metrics_.request_failed("shadow_" + std::string(outcome.error().name()));
-                             const ShadowComparison compared = compare_answers(shown, *outcome, row_values);
-                             metrics_.shadow_compared(compared.rows, compared.agreeing, compared.difference_max);
-                           });
-}
-
 Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, const Target& target) {
   // Before the body is read: who asks for what is not there need not send it.
   const auto found = models_.find(target.model, target.version, target.caller);
   if (!found) co_return failed(found.error());
-  ServedModels::Choice chosen{*found, nullptr};  // for the whole request
   const Result<std::optional<uint64_t>> json_bytes = json_bytes_of(exchange.head());
   if (!json_bytes) co_return failed(json_bytes.error());
   Result<InferRequest> request = Error(ErrorCode::internal, "not read");
   {
     Result<RequestBody> body = co_await exchange.read_body(settings_.body_bytes_max);
     if (!body) co_return failed(body.error());
-    request = parse_infer_request(body->bytes, *json_bytes, chosen.version->interface(), settings_.limits);
+    request = parse_infer_request(body->bytes, *json_bytes, (*found)->interface(), settings_.limits);
   }
   if (!request) co_return failed(request.error());
-  if (target.version.empty() && (settings_.canary_percent > 0 || settings_.has_shadow)) {
-    Result<ServedModels::Choice> share = choose(target, request->id);
-    if (!share) co_return failed(share.error());
-    // All versions of a model take the same. A population's name may stand for another model by now, which need not
-    // take what was read.
-    if (share->version->interface() == chosen.version->interface()) chosen = *std::move(share);
-  }
   const std::optional<std::string> id = request->id;
   const bool wants_binary = request->wants_binary;
   const uint64_t rows = request->rows;
-  Millis wait = settings_.wait_max;
-  if (request->timeout_us) {
-    const auto asked = std::chrono::ceil<Millis>(std::chrono::microseconds(
-        std::min<uint64_t>(*request->timeout_us, static_cast<uint64_t>(wait.count()) * 1000)));
-    wait = std::min(wait, asked);
-  }
-  const bool is_shadowed = settings_.has_shadow && chosen.candidate != nullptr;
-  std::optional<InferRequest> copy;
-  if (is_shadowed) copy = *request;
-  const Instant deadline = os::monotonic_now() + wait;
-  const auto start = [&](InferenceWorkers::Done done) {
-    workers_.submit(chosen.version, std::move(*request), deadline, std::move(done));
+  const auto start = [&](InferenceRouter::Done done) {
+    router_.answer({target.model, target.version, target.caller}, *found, *std::move(request), std::move(done));
   };
-  const InferenceWorkers::Outcome outcome = co_await await_callback<InferenceWorkers::Outcome>(start);
-  if (!outcome) co_return failed(outcome.error());
-  if (is_shadowed) shadow(chosen.candidate, *std::move(copy), *outcome, deadline);
+  const Result<InferenceRouter::Computed> computed = co_await await_callback<Result<InferenceRouter::Computed>>(start);
+  if (!computed) co_return failed(computed.error());
   InferAnswer answer{.model = target.model,
-                     .version = chosen.version->name(),
-                     .digest = chosen.version->digest_text(),
+                     .version = computed->version->name(),
+                     .digest = computed->version->digest_text(),
                      .id = {},
-                     .output = chosen.version->interface().output,
+                     .output = computed->version->interface().output,
                      .rows = rows,
-                     .values = *outcome};
+                     .values = computed->values};
   if (id) answer.id = *id;
   HttpResponse response{.content_type = "application/json"};
   if (wants_binary) {

@@ -14,7 +14,7 @@
 
 #include "base/bytes.h"
 #include "fl_server/net/exchange.h"
-#include "fl_server/serving/inference_workers.h"
+#include "fl_server/serving/inference_router.h"
 #include "fl_server/serving/served_models.h"
 #include "fl_server/telemetry/metrics.h"
 
@@ -26,9 +26,7 @@ struct ServingServiceSettings {
   std::string version;                    // of the program
   uint64_t body_bytes_max = 16ull << 20;  // of a request
   InferLimits limits;
-  uint32_t canary_percent = 0;  // of requests that name no version: to the latest, where another is promoted
-  bool has_shadow = false;      // the latest computes beside the promoted one; it is compared, and never returned
-  Millis wait_max{10'000};      // of a request for a worker, unless its parameter "timeout" says less
+  InferenceRouterSettings router;
   // Who may ask: whoever has the bearer token of this token_digest, all models; without one, whoever reaches the port.
   std::optional<Digest> token;
   // Not null: this decides instead, and outlives the service.
@@ -38,11 +36,11 @@ struct ServingServiceSettings {
 class ServingService final : public HttpService {
  public:
   // What is referred to outlives the service.
-  ServingService(ServingServiceSettings settings, ServedModels& models, InferenceWorkers& workers,
+  ServingService(ServingServiceSettings settings, ServedModels& models, InferenceRouter& router,
                  ServingMetrics& metrics, const Metrics& http_metrics)
       : settings_(std::move(settings)),
         models_(models),
-        workers_(workers),
+        router_(router),
         metrics_(metrics),
         http_metrics_(http_metrics) {}
 
@@ -59,17 +57,12 @@ class ServingService final : public HttpService {
   Result<std::string> describe(const Target& target) const;
   Awaitable<HttpResponse> infer(Exchange& exchange, const Target& target);
   HttpResponse failed(const Error& error);
-  // For requests that name no version.
-  Result<ServedModels::Choice> choose(const Target& target, const std::optional<std::string>& id);
-  void shadow(std::shared_ptr<ServedVersion> candidate, InferRequest request, std::vector<float> shown,
-              Instant deadline);
 
   const ServingServiceSettings settings_;
   ServedModels& models_;
-  InferenceWorkers& workers_;
+  InferenceRouter& router_;
   ServingMetrics& metrics_;
   const Metrics& http_metrics_;
-  std::atomic<uint64_t> unnamed_{0};  // requests without an id
   std::atomic<bool> is_ready_{true};
 };
 

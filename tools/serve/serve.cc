@@ -63,9 +63,9 @@ ModelServerSettings settings_of(const ServeOptions& options, const ServingKeys& 
       .workers = options.workers, .batch_max = options.batch_max, .waiting_max = options.waiting_max};
   settings.service.version = COTERIE_VERSION;
   settings.service.body_bytes_max = static_cast<uint64_t>(options.body_mib_max) << 20;
-  settings.service.wait_max = Millis(options.wait_ms_max);
-  settings.service.canary_percent = options.canary_percent;
-  settings.service.has_shadow = options.has_shadow;
+  settings.service.router.wait_max = Millis(options.wait_ms_max);
+  settings.service.router.canary_percent = options.canary_percent;
+  settings.service.router.has_shadow = options.has_shadow;
   if (!options.is_insecure) settings.service.token = keys.token;
   return settings;
 }

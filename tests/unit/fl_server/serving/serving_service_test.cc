@@ -172,7 +172,7 @@ class ComparedServing : public test::ServingWorld {
 };
 
 TEST_F(ComparedServing, GivesAShareToTheLatestAndTheSameIdTheSameVersion) {
-  serve_two({.canary_percent = 40});
+  serve_two({.router = {.canary_percent = 40}});
   auto client = this->client();
   uint64_t latest = 0;
   constexpr int kIds = 100;
@@ -189,7 +189,7 @@ TEST_F(ComparedServing, GivesAShareToTheLatestAndTheSameIdTheSameVersion) {
 }
 
 TEST_F(ComparedServing, ComparesTheLatestAndNeverReturnsIt) {
-  serve_two({.has_shadow = true});
+  serve_two({.router = {.has_shadow = true}});
   auto client = this->client();
   for (int i = 0; i < 5; ++i) EXPECT_EQ(ask_as(client, std::to_string(i)).json()["model_version"], "1");
   const auto is_compared = [&] {
@@ -256,7 +256,7 @@ class ServingOfTenants : public test::ServingWorld {
   void SetUp() override {
     ModelServerSettings settings{.workers = 1, .batch_max = 1};
     settings.service.access = &access_;
-    settings.service.canary_percent = 50;
+    settings.service.router.canary_percent = 50;
     serve(std::move(settings));
     ASSERT_OK(server_->publish("digits", digits_model(1), 1, Standing::promoted, "acme"));
     server_->models().set_aliases({{"phones", "digits"}});

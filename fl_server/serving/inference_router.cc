@@ -1,0 +1,71 @@
+#include "fl_server/serving/inference_router.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/os/clock.h"
+#include "fl_server/serving/shadow.h"
+
+namespace coterie {
+
+// The same id has the same share: whoever asks again is answered by the same version. Fowler, Noll and Vo's hash, mixed
+// as SplitMix64 does.
+Result<ServedModels::Choice> InferenceRouter::choose(const Question& question, const std::optional<std::string>& id) {
+  uint64_t hash = id ? 0xcbf29ce484222325u : unnamed_++;
+  if (id) {
+    for (const char c : *id) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+  }
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
+  return models_.choose(question.model, hash ^ (hash >> 31), settings_.canary_percent, question.caller);
+}
+
+// Behind the answer: nobody waits for it, and it has no place where the queue is half full.
+void InferenceRouter::shadow(std::shared_ptr<ServedVersion> candidate, InferRequest request, std::vector<float> shown,
+                             Instant deadline) {
+  const uint64_t row_values = candidate->interface().output.elements;
+  workers_.submit_if_quiet(std::move(candidate), std::move(request), deadline,
+                           [this, shown = std::move(shown), row_values](const InferenceWorkers::Outcome& outcome) {
+                             if (!outcome)
+                               return metrics_.request_failed("shadow_" + std::string(outcome.error().name()));
+                             const ShadowComparison compared = compare_answers(shown, *outcome, row_values);
+                             metrics_.shadow_compared(compared.rows, compared.agreeing, compared.difference_max);
+                           });
+}
+
+void InferenceRouter::answer(const Question& question, std::shared_ptr<ServedVersion> found, InferRequest request,
+                             Done done) {
+  ServedModels::Choice chosen{std::move(found), nullptr};  // for the whole request
+  if (question.version.empty() && (settings_.canary_percent > 0 || settings_.has_shadow)) {
+    Result<ServedModels::Choice> share = choose(question, request.id);
+    if (!share) return done(share.error());
+    // All versions of a model take the same. A population's name may stand for another model by now, which need not
+    // take what was read.
+    if (share->version->interface() == chosen.version->interface()) chosen = *std::move(share);
+  }
+  Millis wait = settings_.wait_max;
+  if (request.timeout_us) {
+    const auto asked = std::chrono::ceil<Millis>(
+        std::chrono::microseconds(std::min<uint64_t>(*request.timeout_us, static_cast<uint64_t>(wait.count()) * 1000)));
+    wait = std::min(wait, asked);
+  }
+  const Instant deadline = os::monotonic_now() + wait;
+  std::optional<InferRequest> copy;
+  if (settings_.has_shadow && chosen.candidate != nullptr) copy = request;
+  // What a std::function holds is copied with it: so what is not to be copied is behind a pointer.
+  struct Rest {
+    ServedModels::Choice chosen;
+    std::optional<InferRequest> copy;
+    Done done;
+  };
+  const auto rest = std::make_shared<Rest>(Rest{std::move(chosen), std::move(copy), std::move(done)});
+  workers_.submit(rest->chosen.version, std::move(request), deadline,
+                  [this, rest, deadline](InferenceWorkers::Outcome outcome) {
+                    if (!outcome) return rest->done(outcome.error());
+                    if (rest->copy) shadow(rest->chosen.candidate, *std::move(rest->copy), *outcome, deadline);
+                    rest->done(Computed{rest->chosen.version, *std::move(outcome)});
+                  });
+}
+
+}  // namespace coterie
