@@ -163,6 +163,8 @@ class CheckTreeTest(unittest.TestCase):
                 ("<jpeglib.h>", "tools/data/a.cc", "device_sdk/runtime/a.cc"),
                 ("<png.h>", "tools/data/a.cc", "device_sdk/runtime/a.cc"),
                 ("<google/protobuf/message_lite.h>", "model_import/onnx/a.cc", "model_import/convert/a.cc"),
+                ("<onnx.pb.h>", "model_import/onnx/a.cc", "model_import/convert/a.cc"),
+                ("<grpcpp/grpcpp.h>", "fl_server/serving/grpc/a.cc", "fl_server/serving/a.cc"),
                 ("coterie.h", "device_sdk/c_api/a.cc", "fl_server/core/a.cc"),
                 ("<coterie.h>", "examples/a.cc", "device_sdk/runtime/a.cc"),
                 ("<coterie_train.hpp>", "device_sdk/bindings/a.cc", "device_sdk/client/a.cc"),

@@ -102,6 +102,7 @@ MAY_INCLUDE = {
                                                       "!fl_server/admin_api/handlers.h"],
     "fl_server/vertical_jobs/": ["base/", "fl_server/events/", "fl_server/settings/", "vertical/coordinator/", "vertical/link/tls_link.h"],
     # What answers is decided apart from the threads and sockets that do it.
+    "fl_server/serving/grpc/": ["base/", "fl_server/serving/", "secure/crypto/secret.h", "secure/identity/bearer_token.h"],
     "fl_server/serving/": ["base/", "proto/messages/", "device_sdk/runtime/", "fl_server/net/", "fl_server/telemetry/",
                            "secure/crypto/", "secure/identity/", "fl_server/core/token_buckets.h", "fl_server/records/tenant.h",
                            "fl_server/store/admin_store.h", "fl_server/store/blob_store.h", "fl_server/store/job_store.h",
@@ -142,7 +143,9 @@ THIRD_PARTY = [
     ("libjpeg-turbo", r"j(peglib|error)\.h", ["tools/data/", "tests/unit/tools/"]),
     ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
     ("zlib", r"zlib\.h", ["model_import/weights/", "tools/data/"]),
-    ("protobuf and ONNX", r"google/protobuf/|onnx\.pb\.h", ["model_import/onnx/"]),
+    ("ONNX", r"onnx\.pb\.h", ["model_import/onnx/"]),
+    ("protobuf", r"google/protobuf/", ["fl_server/serving/grpc/", "model_import/onnx/"]),
+    ("gRPC", r"grpc(pp)?/|open_inference\.(grpc\.)?pb\.h", ["fl_server/serving/grpc/", "tests/unit/fl_server/serving/grpc/"]),
     ("Coterie as installed", r"coterie(/|(_train)?\.h)", ["device_sdk/c_api/", "device_sdk/include/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),
     ("JNI", r"jni\.h", ["device_sdk/bindings/java/"]),
     ("GoogleTest", r"(gtest|gmock)/", ["tests/"]),
@@ -157,7 +160,7 @@ PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)",  # key files are read and 
                r"secure/tls/",  # sockets, for those who have a network
                r"aggregation/accumulate/",  # several threads add to one sum; which comes first changes no bit
                r"fl_server/events/(event_hub|log_subscriber)\.(cc|h)",  # the shell around the log of events, and log lines
-               r"fl_server/serving/(background_loader|inference_router|inference_workers|model_follower|model_server|served_models|served_version|serving_service)\.(cc|h)",
+               r"fl_server/serving/(background_loader|grpc/grpc_door|inference_router|inference_workers|model_follower|model_server|served_models|served_version|serving_service)\.(cc|h)",
                r"fl_server/tracing/(otlp_post|round_traces|span_exporter)\.(cc|h)",  # the shell that sends spans
                r"vertical/coordinator/coordinator_(client|connection|server)\.(cc|h)",  # the shells of a coordinator's machine
                r"fl_server/oidc/(bearer_verifier|code_exchange|https_get|https_question)\.(cc|h)"]  # the shell that fetches an issuer's keys

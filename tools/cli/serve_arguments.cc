@@ -19,7 +19,8 @@ constexpr const char* kExamples =
     "       -H \"Authorization: Bearer $(cat coterie-serving/token)\" \\\n"
     "       https://127.0.0.1:8500/v2/models/model\n\n"
     "Clients speak the Open Inference Protocol v2 over REST, with its extension\n"
-    "for binary tensors. docs/SERVING.md shows requests, versions and limits.\n\n"
+    "for binary tensors, and over gRPC (--grpc). docs/SERVING.md shows requests,\n"
+    "versions and limits.\n\n"
     "Exit codes: 1 failed, 2 usage or no such model, 3 connection settings,\n"
     "4 network or access, 130 interrupted: requests under way were answered.";
 
@@ -85,6 +86,9 @@ void add_serve(CLI::App& app, Invocation& invocation) {
   serve->add_option("--address", options->address, "to listen on")->capture_default_str();
   serve->add_option("--port", options->port, "0 lets the system choose")
       ->capture_default_str()
+      ->check(between<uint16_t>(0, 65535));
+  serve->add_option("--grpc", options->grpc_port, "answer over gRPC, too, at this port; 0 lets the system choose")
+      ->type_name("PORT")
       ->check(between<uint16_t>(0, 65535));
   add_limits(*serve, *options);
   add_comparison(*serve, *options);

@@ -10,10 +10,12 @@ coterie_demo_packages=(
   libhwy-dev                                                    # arithmetic
 )
 
-# What the whole build needs (preset release): ONNX and the programs behind ./bench, whose build has the tests.
+# What the whole build needs (preset release): ONNX, gRPC (without it the build leaves `coterie serve --grpc` out) and the programs
+# behind ./bench, whose build has the tests.
 coterie_packages=(
   "${coterie_demo_packages[@]}"
   libprotobuf-dev protobuf-compiler libonnx-dev                 # ONNX: of the last only onnx.proto
+  libgrpc++-dev protobuf-compiler-grpc
   python3 libgtest-dev libgmock-dev
 )
 

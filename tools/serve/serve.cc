@@ -10,6 +10,7 @@
 #include "base/os/clock.h"
 #include "base/os/file.h"
 #include "fl_server/net/http_server.h"
+#include "fl_server/serving/grpc/grpc_door.h"
 #include "fl_server/serving/model_server.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
@@ -22,6 +23,7 @@ namespace {
 constexpr const char* kCommand = "serve";
 constexpr Millis kLookEvery{500};
 constexpr Millis kDrainMax{20'000};
+constexpr uint64_t kPemBytesMax = 64 * 1024;
 
 void tell(const std::string& text) { std::fputs((text + "\n").c_str(), stderr); }
 
@@ -68,6 +70,23 @@ ModelServerSettings settings_of(const ServeOptions& options, const ServingKeys& 
   settings.service.router.has_shadow = options.has_shadow;
   if (!options.is_insecure) settings.service.token = keys.token;
   return settings;
+}
+
+// The second door, with the keys and limits of the first. Null: nobody asked for it.
+Result<std::unique_ptr<GrpcDoor>> open_grpc(const ServeOptions& options, const ServingKeys& keys, ModelServer& server) {
+  if (!options.grpc_port) return std::unique_ptr<GrpcDoor>();
+  GrpcDoorSettings settings{.version = COTERIE_VERSION, .address = options.address, .port = *options.grpc_port};
+  settings.message_bytes_max = static_cast<uint64_t>(options.body_mib_max) << 20;
+  if (!options.is_insecure) {
+    settings.token = keys.token;
+    COT_ASSIGN(const Bytes certificate, os::read_file(keys.certificate_file, kPemBytesMax));
+    COT_ASSIGN(const Bytes key, os::read_file(keys.key_file, kPemBytesMax));
+    settings.certificate_pem = as_text(certificate);
+    settings.key_pem = as_text(key);
+  }
+  auto door = GrpcDoor::open(settings, server);
+  if (!door) return door.error().with_context("--grpc");
+  return door;
 }
 
 // Has what the source says next answer; whether anything was new.
@@ -125,15 +144,18 @@ Status serve(const ServeOptions& options, const AdminCommand& admin) {
   HttpServer http(std::max(1u, std::thread::hardware_concurrency()), metrics);
   COT_ASSIGN(const uint16_t port,
              http.listen({"serving", options.address, options.port, {}}, keys.tls, server.service()));
+  COT_ASSIGN(const auto grpc, open_grpc(options, keys, server));
   http.start();
   const std::string host =
       options.address.find(':') == std::string::npos ? options.address : "[" + options.address + "]";
   const std::string url = (options.is_insecure ? "http://" : "https://") + host + ":" + std::to_string(port);
   if (options.is_insecure) tell("INSECURE: no TLS and no token. Every process of this machine may ask.");
   print_text(url + "\n");
+  if (grpc) tell("gRPC: " + host + ":" + std::to_string(grpc->port()));
   tell("Ask it:\n" + how_to_ask(url, name, options, keys));
   const Status ended = run(*source, server, name);
   http.stop_accepting();
+  if (grpc) grpc->stop(kDrainMax);
   (void)http.wait_until_quiet(kDrainMax);
   server.stop();
   http.stop();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace coterie {
@@ -11,8 +12,9 @@ struct ServeOptions {
   std::string job;     // of a server: its models, as rounds publish them
   std::string name;    // that clients ask by; empty: of the file, or the job's id
   std::string address = "127.0.0.1";
-  uint16_t port = 8500;  // 0: the system chooses
-  uint32_t workers = 0;  // 0: one a core
+  uint16_t port = 8500;               // 0: the system chooses
+  std::optional<uint16_t> grpc_port;  // a second door; 0: the system chooses
+  uint32_t workers = 0;               // 0: one a core
   uint32_t batch_max = 32;
   uint64_t waiting_max = 4096;
   uint32_t wait_ms_max = 10'000;

@@ -1,5 +1,7 @@
 #include "tools/serve/serving_keys.h"
 
+#include <utility>
+
 #include "base/os/file.h"
 #include "secure/crypto/dev_ca.h"
 #include "secure/identity/bearer_token.h"
@@ -59,6 +61,8 @@ Result<ServingKeys> open_serving_keys(const ServeOptions& options, WallTime now)
     keys.ca_file = options.state_dir + "/ca.pem";
   }
   COT_ASSIGN(keys.tls, make_server_tls(certificate, key));
+  keys.certificate_file = std::move(certificate);
+  keys.key_file = std::move(key);
   return keys;
 }
 

@@ -16,7 +16,8 @@ struct ServingKeys {
   TlsContext tls;
   Digest token;  // token_digest of the client's token
   std::string token_file;
-  std::string ca_file;  // that clients trust; empty: the user brought the certificate
+  std::string certificate_file, key_file;  // of `tls`
+  std::string ca_file;                     // that clients trust; empty: the user brought the certificate
 };
 
 // Errors name the file.

@@ -1,0 +1,44 @@
+// GrpcDoor: a served model's second door: the Open Inference Protocol v2 over gRPC, before the same versions, queue and
+// deadlines as REST. Built where CMake finds gRPC (COTERIE_GRPC); elsewhere open() says so.
+//
+// A message is bounded before it is received, and the number of its fields before they are read. A message that is
+// compressed is refused: what it would grow to is nowhere said.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "fl_server/serving/infer_rows.h"
+
+namespace coterie {
+
+class ModelServer;
+
+struct GrpcDoorSettings {
+  std::string version;  // of the program
+  std::string address = "127.0.0.1";
+  uint16_t port = 0;                      // 0: the system chooses
+  std::string certificate_pem, key_pem;   // empty: no TLS
+  std::optional<Digest> token;            // token_digest that callers must show; none: whoever reaches the port may ask
+  uint64_t message_bytes_max = 16 << 20;  // of a request
+  InferLimits limits;
+};
+
+class GrpcDoor {
+ public:
+  // Listens and answers from now on. `server` outlives it. Errors: unavailable (the port is taken, or the certificate
+  // is none), unsupported_version (this program was built without gRPC).
+  static Result<std::unique_ptr<GrpcDoor>> open(const GrpcDoorSettings& settings, ModelServer& server);
+
+  virtual ~GrpcDoor() = default;
+  virtual uint16_t port() const = 0;
+  // Calls under way are answered, for at most so long; new ones are refused. Before the model server stops.
+  virtual void stop(Millis patience) = 0;
+};
+
+}  // namespace coterie

@@ -1,0 +1,205 @@
+#include "fl_server/serving/grpc/infer_message.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace coterie {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+using inference::ModelInferRequest;
+
+Error wrong(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
+
+// Counts fields without keeping anything.
+class FieldCount {
+ public:
+  explicit FieldCount(CodedInputStream& in) : in_(in) {}
+
+  bool count() { return count_within(kRequest); }
+  bool has_too_many() const { return fields_ > kInferFieldsMax; }
+
+ private:
+  static constexpr int kRequest = 0;  // no field has this number
+  static constexpr int kOther = -1;
+
+  // `part`: the field of the request that is read; kRequest, or what is below such a field: kOther.
+  bool count_within(int part) {
+    for (;;) {
+      const uint32_t tag = in_.ReadTag();
+      if (tag == 0) return in_.ConsumedEntireMessage();
+      if (++fields_ > kInferFieldsMax) return false;
+      const int number = WireFormatLite::GetTagFieldNumber(tag);
+      const bool is_part =
+          WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED && has_fields(number, part);
+      if (!is_part) {
+        if (!WireFormatLite::SkipField(&in_, tag)) return false;
+        continue;
+      }
+      uint32_t bytes = 0;
+      if (!in_.ReadVarint32(&bytes) || bytes > INT32_MAX) return false;
+      const auto limit = in_.PushLimit(static_cast<int>(bytes));
+      if (!count_within(part == kRequest ? number : kOther)) return false;
+      in_.PopLimit(limit);
+    }
+  }
+  // Whether this field has fields of its own.
+  static bool has_fields(int number, int part) {
+    using Input = ModelInferRequest::InferInputTensor;
+    switch (part) {
+      case kRequest:
+        return number == ModelInferRequest::kParametersFieldNumber || number == ModelInferRequest::kInputsFieldNumber ||
+               number == ModelInferRequest::kOutputsFieldNumber;
+      case ModelInferRequest::kInputsFieldNumber:
+        return number == Input::kParametersFieldNumber || number == Input::kContentsFieldNumber;
+      case ModelInferRequest::kOutputsFieldNumber:
+        return number == ModelInferRequest::InferRequestedOutputTensor::kParametersFieldNumber;
+      default: return false;
+    }
+  }
+
+  CodedInputStream& in_;
+  uint32_t fields_ = 0;
+};
+
+// Takes the field for the input's type; all others have to be empty.
+Status take_contents(const TensorInterface& input, uint64_t rows, const inference::InferTensorContents& contents,
+                     std::vector<float>& values) {
+  const bool is_float = input.type == DataType::float32;
+  const auto count = static_cast<uint64_t>(is_float ? contents.fp32_contents_size() : contents.int_contents_size());
+  const uint64_t expected = rows * input.elements;
+  if (count != expected) {
+    return wrong(std::string(is_float ? "fp32_contents" : "int_contents") + " has " + std::to_string(count) +
+                 " values, its shape has " + std::to_string(expected));
+  }
+  values.resize(count);
+  const void* const from =
+      is_float ? static_cast<const void*>(contents.fp32_contents().data()) : contents.int_contents().data();
+  if (count > 0) std::memcpy(values.data(), from, count * kElementBytes);
+  return {};
+}
+
+Status take_raw(const TensorInterface& input, uint64_t rows, std::string_view raw, std::vector<float>& values) {
+  const uint64_t expected = rows * input.elements * kElementBytes;
+  if (raw.size() != expected) {
+    return wrong("its raw_input_contents has " + std::to_string(raw.size()) + " bytes, its shape has " +
+                 std::to_string(expected));
+  }
+  values.resize(rows * input.elements);
+  if (expected > 0) std::memcpy(values.data(), raw.data(), expected);
+  return {};
+}
+
+Result<size_t> place_of(const ModelInferRequest::InferInputTensor& tensor, const ModelInterface& model) {
+  const auto found = std::ranges::find(model.inputs, tensor.name(), &TensorInterface::name);
+  if (found == model.inputs.end()) {
+    std::string names;
+    for (const TensorInterface& input : model.inputs) names += (names.empty() ? "" : ", ") + shown_name(input.name);
+    return wrong("the model has no such input; it takes " + names);
+  }
+  if (tensor.datatype() != protocol_name(found->type)) {
+    return wrong("datatype is " + shown_name(tensor.datatype()) + ", the model takes " +
+                 std::string(protocol_name(found->type)));
+  }
+  return static_cast<size_t>(found - model.inputs.begin());
+}
+
+Status take_input(const ModelInferRequest& message, int at, const ModelInterface& model, const InferLimits& limits,
+                  InferRequest& request, std::vector<bool>& given) {
+  const ModelInferRequest::InferInputTensor& tensor = message.inputs(at);
+  COT_ASSIGN(const size_t place, place_of(tensor, model));
+  if (given[place]) return wrong("it is given twice");
+  given[place] = true;
+  const TensorInterface& input = model.inputs[place];
+  const std::vector<uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
+  COT_TRY(take_rows(input, shape, limits, request.rows));
+  if (!request.wants_binary) return take_contents(input, request.rows, tensor.contents(), request.inputs[place]);
+  if (tensor.has_contents()) return wrong("it has contents beside raw_input_contents: one of them");
+  return take_raw(input, request.rows, message.raw_input_contents(at), request.inputs[place]);
+}
+
+Status take_parameters(const ModelInferRequest& message, InferRequest& request) {
+  const auto timeout = message.parameters().find("timeout");
+  if (timeout == message.parameters().end()) return {};
+  const inference::InferParameter& value = timeout->second;
+  if (!value.has_int64_param() || value.int64_param() < 0)
+    return wrong("the parameter timeout is an int64_param of microseconds, at least 0");
+  request.timeout_us = static_cast<uint64_t>(value.int64_param());
+  return {};
+}
+
+}  // namespace
+
+Result<ModelInferRequest> decode_infer_message(ByteView bytes) {
+  const Error malformed(ErrorCode::malformed, "the bytes are no ModelInferRequest");
+  if (bytes.size() > INT32_MAX) return malformed;
+  const int size = static_cast<int>(bytes.size());
+  CodedInputStream in(bytes.data(), size);
+  FieldCount fields(in);
+  const bool is_good = fields.count();
+  if (fields.has_too_many()) {
+    return Error(ErrorCode::too_large, "a request has at most " + std::to_string(kInferFieldsMax) +
+                                           " fields: send values packed, or as raw_input_contents");
+  }
+  ModelInferRequest message;
+  if (!is_good || !message.ParseFromArray(bytes.data(), size)) return malformed;
+  return message;
+}
+
+Result<InferRequest> read_infer_message(const ModelInferRequest& message, const ModelInterface& model,
+                                        const InferLimits& limits) {
+  InferRequest request;
+  if (!message.id().empty()) request.id = message.id();
+  if (message.id().size() > kInferIdBytesMax) {
+    return Error(ErrorCode::too_large, "id has more than " + std::to_string(kInferIdBytesMax) + " bytes");
+  }
+  COT_TRY(take_parameters(message, request));
+  for (const auto& output : message.outputs()) {
+    if (output.name() != model.output.name) {
+      return wrong("output " + shown_name(output.name()) + ": the model has " + shown_name(model.output.name) +
+                   " alone");
+    }
+    if (output.parameters().contains("classification"))
+      return wrong("output " + shown_name(output.name()) + ": the classification extension is not offered");
+  }
+  request.wants_binary = message.raw_input_contents_size() > 0;
+  if (request.wants_binary && message.raw_input_contents_size() != message.inputs_size()) {
+    return wrong("there are " + std::to_string(message.raw_input_contents_size()) + " raw_input_contents for " +
+                 std::to_string(message.inputs_size()) + " inputs");
+  }
+  request.inputs.resize(model.inputs.size());
+  std::vector<bool> given(model.inputs.size());
+  for (int i = 0; i < message.inputs_size(); ++i) {
+    const Status taken = take_input(message, i, model, limits, request, given);
+    if (!taken) return taken.error().with_context("input " + shown_name(message.inputs(i).name()));
+  }
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]) return wrong("input " + shown_name(model.inputs[i].name) + " is missing");
+  }
+  return request;
+}
+
+inference::ModelInferResponse infer_message(const InferAnswer& answer, bool is_raw) {
+  inference::ModelInferResponse message;
+  message.set_model_name(std::string(answer.model));
+  message.set_model_version(std::string(answer.version));
+  if (answer.id) message.set_id(std::string(*answer.id));
+  (*message.mutable_parameters())["coterie_digest"].set_string_param(std::string(answer.digest));
+  auto& output = *message.add_outputs();
+  output.set_name(answer.output.name);
+  output.set_datatype("FP32");
+  output.add_shape(static_cast<int64_t>(answer.rows));
+  for (const int64_t size : answer.output.shape) output.add_shape(size);
+  if (is_raw) {
+    message.add_raw_output_contents(answer.values.data(), answer.values.size_bytes());
+  } else {
+    output.mutable_contents()->mutable_fp32_contents()->Add(answer.values.begin(), answer.values.end());
+  }
+  return message;
+}
+
+}  // namespace coterie

@@ -1,0 +1,251 @@
+// Calls of a client of the protocol through a port, and what is refused before a message is read.
+#include "fl_server/serving/grpc/grpc_door.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <thread>
+
+#include "fl_server/serving/grpc/grpc_status.h"
+#include "fl_server/serving/model_server.h"
+#include "open_inference.grpc.pb.h"
+#include "secure/crypto/dev_ca.h"
+#include "secure/identity/bearer_token.h"
+#include "tests/support/matchers.h"
+#include "tools/model/zoo.h"
+
+namespace coterie {
+namespace {
+
+using Stub = inference::GRPCInferenceService::Stub;
+
+constexpr const char* kToken = "cot_of_the_test";
+
+Bytes model_of(uint64_t seed) { return *make_model(ModelKind::logistic, {8, 8, 1}, 10, seed); }
+
+class GrpcDoorTest : public testing::Test {
+ protected:
+  void open(GrpcDoorSettings settings = {}, ModelServerSettings served = {.workers = 2, .versions_kept = 1}) {
+    server_ = std::make_unique<ModelServer>(std::move(served), metrics_);
+    ASSERT_OK(server_->publish("digits", model_of(0), 1));
+    settings.version = "test";
+    settings.token = token_digest(kToken);
+    auto door = GrpcDoor::open(settings, *server_);
+    ASSERT_OK(door);
+    door_ = *std::move(door);
+  }
+  void TearDown() override {
+    if (door_) door_->stop(Millis(5'000));
+    if (server_) server_->stop();
+  }
+
+  std::unique_ptr<Stub> stub(
+      const std::shared_ptr<grpc::ChannelCredentials>& credentials = grpc::InsecureChannelCredentials()) const {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    return inference::GRPCInferenceService::NewStub(
+        grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(door_->port()), credentials, arguments));
+  }
+  static void show(grpc::ClientContext& context, const std::string& token = kToken) {
+    context.AddMetadata("authorization", "Bearer " + token);
+  }
+  static inference::ModelInferRequest request_of(uint64_t rows, bool is_raw = false) {
+    inference::ModelInferRequest request;
+    request.set_model_name("digits");
+    auto& input = *request.add_inputs();
+    input.set_name("input");
+    input.set_datatype("FP32");
+    for (const uint64_t size : {rows, uint64_t{8}, uint64_t{8}, uint64_t{1}})
+      input.add_shape(static_cast<int64_t>(size));
+    const std::vector<float> values = values_of(rows);
+    if (is_raw) request.add_raw_input_contents(values.data(), values.size() * sizeof(float));
+    else input.mutable_contents()->mutable_fp32_contents()->Add(values.begin(), values.end());
+    return request;
+  }
+  static std::vector<float> values_of(uint64_t rows) {
+    std::vector<float> values(rows * 64);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7 % 17) / 16;
+    return values;
+  }
+  static std::vector<float> right_for(const Bytes& file, uint64_t rows) {
+    const auto version = ServedVersion::load(file, 1, {});
+    std::vector<float> output(rows * 10);
+    const std::vector<float> input = values_of(rows);
+    EXPECT_OK((*version)->run(0, {{std::span<const float>(input)}}, rows, output));
+    return output;
+  }
+  grpc::Status ask(const inference::ModelInferRequest& request, inference::ModelInferResponse& response) const {
+    grpc::ClientContext context;
+    show(context);
+    return stub()->ModelInfer(&context, request, &response);
+  }
+
+  Metrics metrics_{"test"};
+  std::unique_ptr<ModelServer> server_;
+  std::unique_ptr<GrpcDoor> door_;
+};
+
+TEST_F(GrpcDoorTest, AnswersAreTheModelsInEitherForm) {
+  open();
+  const std::vector<float> right = right_for(model_of(0), 3);
+  inference::ModelInferResponse plain, raw;
+  ASSERT_TRUE(ask(request_of(3), plain).ok());
+  EXPECT_THAT(plain.outputs(0).contents().fp32_contents(), testing::ElementsAreArray(right));
+  EXPECT_EQ(plain.model_version(), "1");
+  ASSERT_TRUE(ask(request_of(3, true), raw).ok());
+  EXPECT_EQ(raw.raw_output_contents(0),
+            std::string(reinterpret_cast<const char*>(right.data()), right.size() * sizeof(float)));
+}
+
+TEST_F(GrpcDoorTest, SaysWhatItServes) {
+  open();
+  grpc::ClientContext live, ready, model, metadata, server;
+  inference::ServerLiveResponse is_live;
+  EXPECT_TRUE(stub()->ServerLive(&live, {}, &is_live).ok());
+  EXPECT_TRUE(is_live.live());
+  inference::ServerReadyResponse is_ready;
+  EXPECT_TRUE(stub()->ServerReady(&ready, {}, &is_ready).ok());
+  EXPECT_TRUE(is_ready.ready());
+  inference::ServerMetadataResponse what;
+  EXPECT_TRUE(stub()->ServerMetadata(&server, {}, &what).ok());
+  EXPECT_EQ(what.name(), "coterie");
+  show(model);
+  inference::ModelReadyRequest asked;
+  asked.set_name("digits");
+  inference::ModelReadyResponse is_model_ready;
+  EXPECT_TRUE(stub()->ModelReady(&model, asked, &is_model_ready).ok());
+  EXPECT_TRUE(is_model_ready.ready());
+  show(metadata);
+  inference::ModelMetadataRequest of;
+  of.set_name("digits");
+  inference::ModelMetadataResponse described;
+  ASSERT_TRUE(stub()->ModelMetadata(&metadata, of, &described).ok());
+  EXPECT_THAT(described.inputs(0).shape(), testing::ElementsAre(-1, 8, 8, 1));
+  EXPECT_THAT(described.versions(), testing::ElementsAre("1"));
+}
+
+TEST_F(GrpcDoorTest, NobodyAsksWithoutTheToken) {
+  open();
+  inference::ModelInferResponse response;
+  grpc::ClientContext none, wrong;
+  EXPECT_EQ(stub()->ModelInfer(&none, request_of(1), &response).error_code(), grpc::UNAUTHENTICATED);
+  show(wrong, "cot_of_another");
+  EXPECT_EQ(stub()->ModelInfer(&wrong, request_of(1), &response).error_code(), grpc::UNAUTHENTICATED);
+}
+
+TEST_F(GrpcDoorTest, ErrorsHaveCodes) {
+  open({.message_bytes_max = 100'000});
+  inference::ModelInferResponse response;
+  inference::ModelInferRequest request = request_of(1);
+  request.set_model_name("letters");
+  EXPECT_EQ(ask(request, response).error_code(), grpc::NOT_FOUND);
+  request = request_of(1);
+  request.set_model_version("4");
+  EXPECT_EQ(ask(request, response).error_code(), grpc::NOT_FOUND);
+  request = request_of(1);
+  request.mutable_inputs(0)->set_shape(1, 9);
+  const grpc::Status wrong = ask(request, response);
+  EXPECT_EQ(wrong.error_code(), grpc::INVALID_ARGUMENT);
+  EXPECT_THAT(wrong.error_message(), testing::HasSubstr("input \"input\": shape is [1,9,8,1]"));
+  // Refused by its size, before it is received.
+  EXPECT_EQ(ask(request_of(1000), response).error_code(), grpc::RESOURCE_EXHAUSTED);
+  request = request_of(1);
+  (*request.mutable_parameters())["timeout"].set_int64_param(0);
+  EXPECT_EQ(ask(request, response).error_code(), grpc::DEADLINE_EXCEEDED);
+}
+
+TEST_F(GrpcDoorTest, WhatIsCompressedIsRefused) {
+  open();
+  grpc::ClientContext context;
+  show(context);
+  context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  inference::ModelInferResponse response;
+  EXPECT_EQ(stub()->ModelInfer(&context, request_of(8), &response).error_code(), grpc::UNIMPLEMENTED);
+}
+
+TEST(GrpcStatus, SaysWhetherTheRequestMayComeAgain) {
+  EXPECT_EQ(grpc_status_of(Error(ErrorCode::overloaded, "full")).error_code(), grpc::UNAVAILABLE);
+  EXPECT_EQ(grpc_status_of(Error(ErrorCode::unavailable, "not here")).error_code(), grpc::UNAVAILABLE);
+  EXPECT_EQ(grpc_status_of(Error(ErrorCode::not_found, "no such model")).error_message(), "no such model");
+  for (const ErrorTraits& traits : all_error_traits()) {
+    const grpc::StatusCode code = grpc_status_of(Error(traits.code, "x")).error_code();
+    EXPECT_EQ(code == grpc::INTERNAL, traits.code == ErrorCode::internal) << traits.name;
+    EXPECT_NE(code, grpc::OK) << traits.name;
+  }
+}
+
+TEST_F(GrpcDoorTest, APortThatIsTakenIsAnError) {
+  open();
+  const auto second = GrpcDoor::open({.port = door_->port()}, *server_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code(), ErrorCode::unavailable);
+}
+
+TEST_F(GrpcDoorTest, TlsShowsTheCertificateOfTheFirstDoor) {
+  const WallTime now =
+      WallTime(std::chrono::duration_cast<WallTime::duration>(std::chrono::system_clock::now().time_since_epoch()));
+  const auto ca = make_dev_ca(now, 10);
+  ASSERT_OK(ca);
+  const auto leaf = make_server_certificate(*ca, {"127.0.0.1"}, now, 5);
+  ASSERT_OK(leaf);
+  open({.certificate_pem = leaf->certificate, .key_pem = leaf->private_key});
+  grpc::SslCredentialsOptions trust;
+  trust.pem_root_certs = ca->certificate;
+  grpc::ClientContext good, clear;
+  show(good);
+  show(clear);
+  inference::ModelInferResponse response;
+  const grpc::Status status = stub(grpc::SslCredentials(trust))->ModelInfer(&good, request_of(1), &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_FALSE(stub()->ModelInfer(&clear, request_of(1), &response).ok());
+}
+
+TEST_F(GrpcDoorTest, HotSwitchesGiveNoWrongAnswer) {
+  open();
+  constexpr uint64_t kModels = 4, kSwitches = 200, kClients = 2;
+  std::vector<Bytes> files;
+  std::vector<std::vector<float>> right;
+  for (uint64_t seed = 0; seed < kModels; ++seed) {
+    files.push_back(model_of(seed));
+    right.push_back(right_for(files.back(), kClients + 1));
+  }
+  // Version 1 is of the first model.
+  const auto model_of_version = [&](uint64_t number) { return (number - 1) % kModels; };
+  std::atomic<bool> is_over{false};
+  std::atomic<uint64_t> answers{0}, wrong{0}, refused{0};
+  std::vector<std::thread> clients;
+  for (uint64_t c = 1; c <= kClients; ++c) {
+    clients.emplace_back([&, c] {
+      const auto asker = stub();
+      while (!is_over) {
+        grpc::ClientContext context;
+        show(context);
+        inference::ModelInferResponse response;
+        if (!asker->ModelInfer(&context, request_of(c), &response).ok()) {
+          ++refused;
+          ++answers;
+          continue;
+        }
+        const auto& seen = response.outputs(0).contents().fp32_contents();
+        const std::vector<float>& expected = right[model_of_version(std::stoull(response.model_version()))];
+        wrong +=
+            !std::equal(seen.begin(), seen.end(), expected.begin(), expected.begin() + static_cast<int64_t>(c) * 10);
+        ++answers;
+      }
+    });
+  }
+  for (uint64_t number = 2; number <= kSwitches; ++number) {
+    const uint64_t before = answers;
+    EXPECT_OK(server_->publish("digits", files[model_of_version(number)], number));
+    while (answers == before) std::this_thread::yield();
+  }
+  is_over = true;
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(refused, 0u);
+  EXPECT_GE(answers, kSwitches - 1);
+}
+
+}  // namespace
+}  // namespace coterie
