@@ -68,6 +68,7 @@ void tell_where_it_is(const Server& server, const ServerConfig& config) {
   if (!server.device_url().empty()) text += "  devices  " + server.device_url() + "\n";
   text += "  admin    " + server.admin_url() + "\n  data     " + config.data_dir + "\n";
   if (!server.serving_url().empty()) text += "  models   " + server.serving_url() + "/v2\n";
+  if (!server.serving_grpc().empty()) text += "  gRPC     " + server.serving_grpc() + "\n";
   if (!server.ca_file().empty()) text += "  CA       " + server.ca_file() + " (development; clients need this file)\n";
   text += "  token    " + server.admin_token_file() + "\n";
   if (!config.may_lead()) {

@@ -18,6 +18,7 @@
 #include "fl_server/fleet/fleet_member.h"
 #include "fl_server/net/http_server.h"
 #include "fl_server/serving/background_loader.h"
+#include "fl_server/serving/grpc/grpc_door.h"
 #include "fl_server/serving/model_follower.h"
 #include "fl_server/serving/model_server.h"
 #include "fl_server/store/sql_admin_store.h"
@@ -43,6 +44,18 @@ ModelServerSettings settings_of(const ServingConfig& config, ModelAccess& access
   settings.service.router.wait_max = config.wait_max;
   settings.service.access = &access;
   return settings;
+}
+
+GrpcDoorSettings grpc_of(const ServingConfig& config, const TlsFiles& files, ModelAccess& access) {
+  return {.version = kVersion,
+          .address = config.listen.address,
+          .port = *config.grpc_port,
+          .certificate_file = files.certificate,
+          .key_file = files.key,
+          .token = {},
+          .access = &access,
+          .message_bytes_max = config.body_bytes_max,
+          .limits = {}};
 }
 
 // Events of every tenant; the serving plane knows whose each model is.
@@ -84,6 +97,12 @@ Result<std::unique_ptr<ModelPlane>> ModelPlane::open(const ServerConfig& config,
   COT_ASSIGN(const uint16_t port, plane->http_->listen({"serving", listen.address, listen.port, listen.limits},
                                                        parts.keys.tls, plane->server_->service()));
   plane->url_ = url_of(listen.address, port);
+  if (serving.grpc_port) {
+    auto door = GrpcDoor::open(grpc_of(serving, parts.keys.tls_files, *plane->gate_), *plane->server_);
+    if (!door) return door.error().with_context("serving.grpc_port");
+    plane->grpc_door_ = *std::move(door);
+    plane->grpc_ = authority_of(listen.address, plane->grpc_door_->port());
+  }
   return plane;
 }
 
@@ -136,8 +155,10 @@ void ModelPlane::stop(Millis patience) {
   if (thread_.joinable()) thread_.join();
   if (loader_) loader_->stop();
   if (http_) {
+    const Instant until = os::monotonic_now() + patience;
     http_->stop_accepting();
-    (void)http_->wait_until_quiet(patience);
+    if (grpc_door_) grpc_door_->stop(patience);
+    (void)http_->wait_until_quiet(std::max(until - os::monotonic_now(), Millis(0)));
   }
   if (server_) server_->stop();
   if (gate_) gate_->stop();

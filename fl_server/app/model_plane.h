@@ -17,6 +17,7 @@ namespace coterie {
 
 class BackgroundLoader;
 class FleetSide;
+class GrpcDoor;
 class HttpServer;
 class ModelFollower;
 class ModelGate;
@@ -54,6 +55,7 @@ class ModelPlane {
   // Requests under way are answered, for at most so long; then nothing is answered or followed any more.
   void stop(Millis patience);
   const std::string& url() const { return url_; }
+  const std::string& grpc() const { return grpc_; }  // HOST:PORT; empty: it does not answer over gRPC
   const std::string& token_file() const { return token_file_; }
 
  private:
@@ -66,11 +68,12 @@ class ModelPlane {
   std::unique_ptr<ModelGate> gate_;
   std::unique_ptr<ModelServer> server_;
   std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<GrpcDoor> grpc_door_;  // null: the configuration wants none
   std::unique_ptr<BackgroundLoader> loader_;
   std::unique_ptr<ModelFollower> follower_;
   std::unique_ptr<RemoteNews> remote_;  // null: this server is alone
   Instant begins_at_{};                 // a stream of the node that leads, if there is none
-  std::string url_, token_file_;
+  std::string url_, grpc_, token_file_;
   std::thread thread_;
   bool is_stopped_ = false;
 };

@@ -115,6 +115,7 @@ Server::~Server() { stop(); }
 const std::string& Server::device_url() const { return running_->endpoints->endpoints().device_url; }
 const std::string& Server::admin_url() const { return running_->endpoints->endpoints().admin_url; }
 const std::string& Server::serving_url() const { return running_->endpoints->endpoints().serving_url; }
+const std::string& Server::serving_grpc() const { return running_->endpoints->endpoints().serving_grpc; }
 const std::string& Server::ca_file() const { return running_->endpoints->endpoints().ca_file; }
 const std::string& Server::admin_token_file() const { return running_->endpoints->endpoints().admin_token_file; }
 
@@ -215,7 +216,8 @@ Result<std::unique_ptr<Server::Running>> Server::Running::begin(Parts& p, WallTi
                             .admin_token_file = p.keys->data.admin_token_path(),
                             .pid = getpid(),
                             .serving_url = p.models ? p.models->url() : std::string(),
-                            .serving_token_file = p.models ? p.models->token_file() : std::string()};
+                            .serving_token_file = p.models ? p.models->token_file() : std::string(),
+                            .serving_grpc = p.models ? p.models->grpc() : std::string()};
   COT_ASSIGN(auto file, EndpointsFile::write(p.keys->data.path("endpoints.json"), endpoints));
   log(LogLevel::info, "server_started", {{"device_url", endpoints.device_url}, {"admin_url", endpoints.admin_url}});
   std::unique_ptr<Leading> leading;

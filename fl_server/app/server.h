@@ -21,8 +21,9 @@ class Server {
 
   const std::string& device_url() const;
   const std::string& admin_url() const;
-  const std::string& serving_url() const;  // empty: it answers with no model
-  const std::string& ca_file() const;      // empty if the operator brought a certificate
+  const std::string& serving_url() const;   // empty: it answers with no model
+  const std::string& serving_grpc() const;  // HOST:PORT; empty: not over gRPC
+  const std::string& ca_file() const;       // empty if the operator brought a certificate
   const std::string& admin_token_file() const;
 
   // Takes what an operator has replaced: certificate and key, the admin token. Done every few seconds anyhow. How many

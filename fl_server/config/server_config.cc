@@ -250,6 +250,7 @@ void read_peer(JsonReader reader, PeerConfig& peer) {
 ServingConfig read_serving(JsonReader reader) {
   ServingConfig serving;
   read_listener(reader, serving.listen);
+  if (reader.has("grpc_port")) reader.read("grpc_port", serving.grpc_port.emplace());
   reader.read("jobs", serving.jobs);
   reader.read("populations", serving.populations);
   reader.read("models_max", serving.models_max);

@@ -58,6 +58,7 @@ struct PeerConfig {
 // The plane on which this process answers with its jobs' models (docs/SERVING.md).
 struct ServingConfig {
   ListenConfig listen{.address = "127.0.0.1", .port = 8500, .limits = {}};
+  std::optional<uint16_t> grpc_port;      // a second door at the same address; 0: the system chooses; none: no gRPC
   std::vector<std::string> jobs;          // by id; with the next none: all
   std::vector<std::string> populations;   // all of their jobs
   uint32_t models_max = 8;                // of those jobs: released ones, then the newest

@@ -40,6 +40,7 @@ class ModelServer {
                  std::string_view tenant = kDefaultTenant);
   // What /v2/health/ready says, if a model answers at all; true, until it is told otherwise. Thread-safe.
   void set_ready(bool is_ready) { service_.set_ready(is_ready); }
+  bool is_ready() const { return service_.is_ready(); }
   // After models were published, removed or withdrawn: what the metrics say of them.
   void tell_loaded();
   ServedModels& models() { return models_; }

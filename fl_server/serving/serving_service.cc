@@ -6,9 +6,6 @@
 #include "fl_server/net/retry_after.h"
 #include "fl_server/net/route_pattern.h"
 #include "fl_server/serving/infer_answer.h"
-#include "fl_server/serving/model_access.h"
-#include "secure/crypto/secret.h"
-#include "secure/identity/bearer_token.h"
 
 namespace coterie {
 namespace {
@@ -84,17 +81,10 @@ HttpResponse ServingService::failed(const Error& error) {
 }
 
 Awaitable<Result<std::string>> ServingService::authenticate(Exchange& exchange) {
-  if (settings_.access == nullptr && !settings_.token) co_return std::string(kEveryTenant);
-  const std::optional<std::string_view> token = bearer_token(exchange.head().header("authorization"));
-  if (!token) co_return bearer_token_needed();
-  if (settings_.access == nullptr) {
-    const Digest shown = token_digest(*token);
-    if (!equal_in_constant_time(shown.bytes, settings_.token->bytes)) co_return bearer_token_needed();
-    co_return std::string(kEveryTenant);
-  }
-  if (std::optional<ModelAccess::Answer> known = settings_.access->recall(*token)) co_return *std::move(known);
+  const std::string_view authorization = exchange.head().header("authorization");
+  if (std::optional<ModelAccess::Answer> known = caller_check_.recall(authorization)) co_return *std::move(known);
   const auto verify = [&](std::function<void(ModelAccess::Answer)> done) {
-    settings_.access->verify(std::string(*token), exchange.origin().address, std::move(done));
+    caller_check_.verify(authorization, exchange.origin().address, std::move(done));
   };
   co_return co_await await_callback<ModelAccess::Answer>(verify);
 }

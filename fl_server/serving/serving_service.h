@@ -14,13 +14,12 @@
 
 #include "base/bytes.h"
 #include "fl_server/net/exchange.h"
+#include "fl_server/serving/caller_check.h"
 #include "fl_server/serving/inference_router.h"
 #include "fl_server/serving/served_models.h"
 #include "fl_server/telemetry/metrics.h"
 
 namespace coterie {
-
-class ModelAccess;
 
 struct ServingServiceSettings {
   std::string version;                    // of the program
@@ -39,6 +38,7 @@ class ServingService final : public HttpService {
   ServingService(ServingServiceSettings settings, ServedModels& models, InferenceRouter& router,
                  ServingMetrics& metrics, const Metrics& http_metrics)
       : settings_(std::move(settings)),
+        caller_check_(settings_.token, settings_.access),
         models_(models),
         router_(router),
         metrics_(metrics),
@@ -48,6 +48,8 @@ class ServingService final : public HttpService {
   HttpResponse refuse(const Error& error, int status) override;
   // While false, /v2/health/ready answers 503 though there are models: more are being loaded.
   void set_ready(bool is_ready) { is_ready_ = is_ready; }
+  // What /v2/health/ready says.
+  bool is_ready() const { return is_ready_ && !models_.empty(); }
 
  private:
   struct Target;
@@ -59,6 +61,7 @@ class ServingService final : public HttpService {
   HttpResponse failed(const Error& error);
 
   const ServingServiceSettings settings_;
+  const CallerCheck caller_check_;
   ServedModels& models_;
   InferenceRouter& router_;
   ServingMetrics& metrics_;

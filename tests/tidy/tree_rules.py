@@ -102,7 +102,7 @@ MAY_INCLUDE = {
                                                       "!fl_server/admin_api/handlers.h"],
     "fl_server/vertical_jobs/": ["base/", "fl_server/events/", "fl_server/settings/", "vertical/coordinator/", "vertical/link/tls_link.h"],
     # What answers is decided apart from the threads and sockets that do it.
-    "fl_server/serving/grpc/": ["base/", "fl_server/serving/", "secure/crypto/secret.h", "secure/identity/bearer_token.h"],
+    "fl_server/serving/grpc/": ["base/", "fl_server/serving/", "fl_server/core/token_buckets.h", "fl_server/net/peer_address.h"],
     "fl_server/serving/": ["base/", "proto/messages/", "device_sdk/runtime/", "fl_server/net/", "fl_server/telemetry/",
                            "secure/crypto/", "secure/identity/", "fl_server/core/token_buckets.h", "fl_server/records/tenant.h",
                            "fl_server/store/admin_store.h", "fl_server/store/blob_store.h", "fl_server/store/job_store.h",
@@ -145,7 +145,7 @@ THIRD_PARTY = [
     ("zlib", r"zlib\.h", ["model_import/weights/", "tools/data/"]),
     ("ONNX", r"onnx\.pb\.h", ["model_import/onnx/"]),
     ("protobuf", r"google/protobuf/", ["fl_server/serving/grpc/", "model_import/onnx/"]),
-    ("gRPC", r"grpc(pp)?/|open_inference\.(grpc\.)?pb\.h", ["fl_server/serving/grpc/", "tests/unit/fl_server/serving/grpc/"]),
+    ("gRPC", r"grpc(pp)?/|open_inference\.(grpc\.)?pb\.h", ["fl_server/serving/grpc/", "tests/integration/server/serving_grpc_test.cc", "tests/unit/fl_server/serving/grpc/"]),
     ("Coterie as installed", r"coterie(/|(_train)?\.h)", ["device_sdk/c_api/", "device_sdk/include/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),
     ("JNI", r"jni\.h", ["device_sdk/bindings/java/"]),
     ("GoogleTest", r"(gtest|gmock)/", ["tests/"]),

@@ -23,7 +23,6 @@ namespace {
 constexpr const char* kCommand = "serve";
 constexpr Millis kLookEvery{500};
 constexpr Millis kDrainMax{20'000};
-constexpr uint64_t kPemBytesMax = 64 * 1024;
 
 void tell(const std::string& text) { std::fputs((text + "\n").c_str(), stderr); }
 
@@ -79,10 +78,8 @@ Result<std::unique_ptr<GrpcDoor>> open_grpc(const ServeOptions& options, const S
   settings.message_bytes_max = static_cast<uint64_t>(options.body_mib_max) << 20;
   if (!options.is_insecure) {
     settings.token = keys.token;
-    COT_ASSIGN(const Bytes certificate, os::read_file(keys.certificate_file, kPemBytesMax));
-    COT_ASSIGN(const Bytes key, os::read_file(keys.key_file, kPemBytesMax));
-    settings.certificate_pem = as_text(certificate);
-    settings.key_pem = as_text(key);
+    settings.certificate_file = keys.certificate_file;
+    settings.key_file = keys.key_file;
   }
   auto door = GrpcDoor::open(settings, server);
   if (!door) return door.error().with_context("--grpc");

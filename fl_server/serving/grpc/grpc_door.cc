@@ -3,16 +3,17 @@
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/security/tls_certificate_provider.h>
 
 #include <algorithm>
 #include <chrono>
 
+#include "fl_server/serving/caller_check.h"
+#include "fl_server/serving/grpc/grpc_peer.h"
 #include "fl_server/serving/grpc/grpc_status.h"
 #include "fl_server/serving/grpc/infer_message.h"
 #include "fl_server/serving/model_server.h"
 #include "open_inference.grpc.pb.h"
-#include "secure/crypto/secret.h"
-#include "secure/identity/bearer_token.h"
 
 namespace coterie {
 namespace {
@@ -25,15 +26,16 @@ using Protocol = inference::GRPCInferenceService;
 constexpr int kMetadataBytesMax = 16 * 1024;
 constexpr int kStreamsOfConnectionMax = 128;
 constexpr size_t kBufferedBytesMax = 256u << 20;  // of all connections' messages
+constexpr unsigned kCertificateEverySeconds = 60;
 
 // Each call returns at once; what waits for a worker is answered by the worker.
 using Methods = Protocol::WithCallbackMethod_ServerLive<Protocol::WithCallbackMethod_ServerReady<
     Protocol::WithCallbackMethod_ServerMetadata<Protocol::WithCallbackMethod_ModelReady<
         Protocol::WithCallbackMethod_ModelMetadata<Protocol::WithRawCallbackMethod_ModelInfer<Protocol::Service>>>>>>;
 
-ServerUnaryReactor* finish(CallbackServerContext& context, const grpc::Status& status = grpc::Status::OK) {
+ServerUnaryReactor* finish(CallbackServerContext& context) {
   ServerUnaryReactor* const reactor = context.DefaultReactor();
-  reactor->Finish(status);
+  reactor->Finish(grpc::Status::OK);
   return reactor;
 }
 
@@ -63,7 +65,10 @@ std::optional<uint64_t> patience_of(const CallbackServerContext& context) {
 class GrpcService final : public Methods {
  public:
   GrpcService(const GrpcDoorSettings& settings, ModelServer& server)
-      : program_version_(settings.version), token_(settings.token), limits_(settings.limits), server_(server) {}
+      : program_version_(settings.version),
+        caller_check_(settings.token, settings.access),
+        limits_(settings.limits),
+        server_(server) {}
 
   // ---- Open to all, as the same routes of REST
   ServerUnaryReactor* ServerLive(CallbackServerContext* context, const inference::ServerLiveRequest* /*request*/,
@@ -73,7 +78,7 @@ class GrpcService final : public Methods {
   }
   ServerUnaryReactor* ServerReady(CallbackServerContext* context, const inference::ServerReadyRequest* /*request*/,
                                   inference::ServerReadyResponse* response) override {
-    response->set_ready(!server_.models().empty());
+    response->set_ready(server_.is_ready());
     return finish(*context);
   }
   ServerUnaryReactor* ServerMetadata(CallbackServerContext* context,
@@ -84,68 +89,78 @@ class GrpcService final : public Methods {
     return finish(*context);
   }
 
-  // ---- For who shows the token
+  // ---- For who may ask
   ServerUnaryReactor* ModelReady(CallbackServerContext* context, const inference::ModelReadyRequest* request,
                                  inference::ModelReadyResponse* response) override {
-    if (const Status known = authenticate(*context); !known) return refuse(*context, known.error());
-    const auto version = server_.models().find(request->name(), request->version());
-    if (!version && version.error().code() != ErrorCode::unavailable) return refuse(*context, version.error());
-    response->set_ready(version.has_value());
-    return finish(*context);
+    return with_caller(*context, [=, this](ServerUnaryReactor& call, const std::string& caller) {
+      const auto version = server_.models().find(request->name(), request->version(), caller);
+      if (!version && version.error().code() != ErrorCode::unavailable) return call.Finish(failed(version.error()));
+      response->set_ready(version.has_value());
+      call.Finish(grpc::Status::OK);
+    });
   }
   ServerUnaryReactor* ModelMetadata(CallbackServerContext* context, const inference::ModelMetadataRequest* request,
                                     inference::ModelMetadataResponse* response) override {
-    if (const Status known = authenticate(*context); !known) return refuse(*context, known.error());
-    const Status described = describe_model(*request, *response);
-    return described ? finish(*context) : refuse(*context, described.error());
+    return with_caller(*context, [=, this](ServerUnaryReactor& call, const std::string& caller) {
+      const Status described = describe_model(*request, caller, *response);
+      call.Finish(described ? grpc::Status::OK : failed(described.error()));
+    });
   }
   ServerUnaryReactor* ModelInfer(CallbackServerContext* context, const ByteBuffer* request,
                                  ByteBuffer* response) override {
-    if (const Status known = authenticate(*context); !known) return refuse(*context, known.error());
-    grpc::Slice bytes;
-    if (!request->DumpToSingleSlice(&bytes).ok())
-      return refuse(*context, Error(ErrorCode::malformed, "the bytes are no ModelInferRequest"));
-    const Result<inference::ModelInferRequest> message = decode_infer_message({bytes.begin(), bytes.size()});
-    if (!message) return refuse(*context, message.error());
-    const auto found = server_.models().find(message->model_name(), message->model_version());
-    if (!found) return refuse(*context, found.error());
-    Result<InferRequest> read = read_infer_message(*message, (*found)->interface(), limits_);
-    if (!read) return refuse(*context, read.error());
-    if (const auto patience = patience_of(*context))
-      read->timeout_us = std::min(*patience, read->timeout_us.value_or(UINT64_MAX));
-    ServerUnaryReactor* const reactor = context->DefaultReactor();
-    const InferenceRouter::Question question{message->model_name(), message->model_version(), kEveryTenant};
-    auto done = [this, reactor, response, model = message->model_name(), id = read->id, rows = read->rows,
-                 is_raw = read->wants_binary](const Result<InferenceRouter::Computed>& computed) {
-      reactor->Finish(computed ? write(*computed, model, id, rows, is_raw, *response) : failed(computed.error()));
-    };
-    server_.router().answer(question, *found, *std::move(read), std::move(done));
-    return reactor;
+    return with_caller(*context, [=, this](ServerUnaryReactor& call, const std::string& caller) {
+      const Status asked = infer(*request, *context, caller, call, *response);
+      if (!asked) call.Finish(failed(asked.error()));
+    });
   }
 
  private:
+  // Calls `then(call, tenant)` once it is known who asks, on this thread or another; it finishes the call.
+  template <typename Then>
+  ServerUnaryReactor* with_caller(CallbackServerContext& context, Then then) {
+    ServerUnaryReactor* const call = context.DefaultReactor();
+    const auto& metadata = context.client_metadata();
+    const auto found = metadata.find("authorization");
+    const std::string_view shown =
+        found == metadata.end() ? std::string_view() : std::string_view(found->second.data(), found->second.size());
+    auto known = [this, call, then = std::move(then)](const ModelAccess::Answer& caller) {
+      if (caller) then(*call, *caller);
+      else call->Finish(failed(caller.error()));
+    };
+    if (const auto recalled = caller_check_.recall(shown)) known(*recalled);
+    else caller_check_.verify(shown, caller_of_peer(context.peer()), std::move(known));
+    return call;
+  }
+
+  // Success: a worker finishes the call.
+  Status infer(const ByteBuffer& request, const CallbackServerContext& context, const std::string& caller,
+               ServerUnaryReactor& call, ByteBuffer& response) {
+    grpc::Slice bytes;
+    if (!request.DumpToSingleSlice(&bytes).ok())
+      return Error(ErrorCode::malformed, "the bytes are no ModelInferRequest");
+    COT_ASSIGN(const inference::ModelInferRequest message, decode_infer_message({bytes.begin(), bytes.size()}));
+    COT_ASSIGN(const auto version, server_.models().find(message.model_name(), message.model_version(), caller));
+    COT_ASSIGN(InferRequest read, read_infer_message(message, version->interface(), limits_));
+    if (const auto patience = patience_of(context))
+      read.timeout_us = std::min(*patience, read.timeout_us.value_or(UINT64_MAX));
+    const InferenceRouter::Question question{message.model_name(), message.model_version(), caller};
+    auto done = [this, &call, &response, model = message.model_name(), id = read.id, rows = read.rows,
+                 is_raw = read.wants_binary](const Result<InferenceRouter::Computed>& computed) {
+      call.Finish(computed ? write(*computed, model, id, rows, is_raw, response) : failed(computed.error()));
+    };
+    server_.router().answer(question, version, std::move(read), std::move(done));
+    return {};
+  }
+
   grpc::Status failed(const Error& error) {
     server_.metrics().request_failed(std::string(error.name()));
     return grpc_status_of(error);
   }
-  ServerUnaryReactor* refuse(CallbackServerContext& context, const Error& error) {
-    return finish(context, failed(error));
-  }
 
-  Status authenticate(const CallbackServerContext& context) const {
-    if (!token_) return {};
-    const auto& metadata = context.client_metadata();
-    const auto found = metadata.find("authorization");
-    if (found == metadata.end()) return bearer_token_needed();
-    const std::optional<std::string_view> shown = bearer_token({found->second.data(), found->second.size()});
-    if (!shown || !equal_in_constant_time(token_digest(*shown).bytes, token_->bytes)) return bearer_token_needed();
-    return {};
-  }
-
-  Status describe_model(const inference::ModelMetadataRequest& request,
+  Status describe_model(const inference::ModelMetadataRequest& request, const std::string& caller,
                         inference::ModelMetadataResponse& response) const {
-    COT_ASSIGN(const auto version, server_.models().find(request.name(), request.version()));
-    COT_ASSIGN(const ServedModels::Listing listing, server_.models().list(request.name()));
+    COT_ASSIGN(const auto version, server_.models().find(request.name(), request.version(), caller));
+    COT_ASSIGN(const ServedModels::Listing listing, server_.models().list(request.name(), caller));
     response.set_name(request.name());
     for (const auto& one : listing.versions) {
       response.add_versions(listing.is_population ? one->digest_text() : one->name());
@@ -172,7 +187,7 @@ class GrpcService final : public Methods {
   }
 
   const std::string program_version_;
-  const std::optional<Digest> token_;
+  const CallerCheck caller_check_;
   const InferLimits limits_;
   ModelServer& server_;
 };
@@ -202,7 +217,7 @@ class OpenGrpcDoor final : public GrpcDoor {
     if (server_ == nullptr || port <= 0) {
       server_.reset();
       return Error(ErrorCode::unavailable,
-                   "gRPC cannot listen on " + where + ": the port is taken, or certificate and key are no pair");
+                   "gRPC cannot listen on " + where + ": the address is none of this machine's, or the port is taken");
     }
     port_ = static_cast<uint16_t>(port);
     return {};
@@ -218,10 +233,13 @@ class OpenGrpcDoor final : public GrpcDoor {
 
  private:
   static std::shared_ptr<grpc::ServerCredentials> credentials_of(const GrpcDoorSettings& settings) {
-    if (settings.certificate_pem.empty()) return grpc::InsecureServerCredentials();
-    grpc::SslServerCredentialsOptions options(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-    options.pem_key_cert_pairs.push_back({settings.key_pem, settings.certificate_pem});
-    return grpc::SslServerCredentials(options);
+    using namespace grpc::experimental;
+    if (settings.certificate_file.empty()) return grpc::InsecureServerCredentials();
+    TlsServerCredentialsOptions options(std::make_shared<FileWatcherCertificateProvider>(
+        settings.key_file, settings.certificate_file, kCertificateEverySeconds));
+    options.watch_identity_key_cert_pairs();
+    options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+    return TlsServerCredentials(options);
   }
 
   GrpcService service_;

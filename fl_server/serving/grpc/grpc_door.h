@@ -17,22 +17,25 @@
 
 namespace coterie {
 
+class ModelAccess;
 class ModelServer;
 
 struct GrpcDoorSettings {
   std::string version;  // of the program
   std::string address = "127.0.0.1";
-  uint16_t port = 0;                      // 0: the system chooses
-  std::string certificate_pem, key_pem;   // empty: no TLS
-  std::optional<Digest> token;            // token_digest that callers must show; none: whoever reaches the port may ask
+  uint16_t port = 0;  // 0: the system chooses
+  // PEM; empty: no TLS. They are looked at each minute: new connections get what they hold by then.
+  std::string certificate_file, key_file;
+  std::optional<Digest> token;            // CallerCheck
+  ModelAccess* access = nullptr;          // likewise
   uint64_t message_bytes_max = 16 << 20;  // of a request
   InferLimits limits;
 };
 
 class GrpcDoor {
  public:
-  // Listens and answers from now on. `server` outlives it. Errors: unavailable (the port is taken, or the certificate
-  // is none), unsupported_version (this program was built without gRPC).
+  // Listens and answers from now on. `server` and the settings' access outlive it. Errors: unavailable (the port is
+  // taken), unsupported_version (this program was built without gRPC).
   static Result<std::unique_ptr<GrpcDoor>> open(const GrpcDoorSettings& settings, ModelServer& server);
 
   virtual ~GrpcDoor() = default;

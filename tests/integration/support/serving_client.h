@@ -15,6 +15,7 @@ namespace coterie::integration {
 // Where a server answers with models, as its data directory says.
 struct ServingPlace {
   std::string url, token, ca_pem;
+  std::string grpc;  // HOST:PORT; empty: not over gRPC
 
   static ServingPlace of(const ServerProcess& server, const std::string& data_dir) {
     const auto text = os::read_file(data_dir + "/endpoints.json", 1 << 16);
@@ -26,7 +27,7 @@ struct ServingPlace {
     if (!token) return {};
     const std::string_view line = as_text(*token);
     return {endpoints.value("serving_url", std::string()), std::string(line.substr(0, line.find('\n'))),
-            server.ca_pem()};
+            server.ca_pem(), endpoints.value("serving_grpc", std::string())};
   }
 };
 

@@ -68,7 +68,7 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
                "handshake_ms_max": 4, "head_ms_max": 5, "idle_ms_max": 6, "body_grace_ms": 7,
                "body_bytes_per_second_min": 8, "answer_ms_max": 9, "bodies_bytes_max": 4194304},
     "admin": {"address": "::1", "port": 65535, "upload_bytes_max": 1048576},
-    "serving": {"address": "0.0.0.0", "port": 8501, "jobs": ["j7k2q"], "populations": ["phones"],
+    "serving": {"address": "0.0.0.0", "port": 8501, "grpc_port": 8502, "jobs": ["j7k2q"], "populations": ["phones"],
                 "models_max": 3, "threads": 2, "bytes_max": 2097152, "workers": 4, "batch_max": 5,
                 "waiting_max": 6, "wait_ms_max": 7, "body_bytes_max": 8, "version_bytes_max": 1048576,
                 "canary_percent": 9, "shadow": true},
@@ -126,6 +126,7 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.vertical->look_every, Millis(200));
   ASSERT_TRUE(config.serving);
   EXPECT_EQ(config.serving->listen.port, 8501);
+  EXPECT_EQ(config.serving->grpc_port, 8502);
   EXPECT_THAT(config.serving->jobs, ElementsAre("j7k2q"));
   EXPECT_THAT(config.serving->populations, ElementsAre("phones"));
   EXPECT_EQ(config.serving->models_max, 3u);

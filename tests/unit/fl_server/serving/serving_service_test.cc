@@ -6,7 +6,7 @@
 #include <chrono>
 #include <future>
 
-#include "fl_server/serving/model_access.h"
+#include "tests/unit/fl_server/serving/scripted_access.h"
 #include "tests/unit/fl_server/serving/serving_world.h"
 
 namespace coterie {
@@ -238,19 +238,6 @@ TEST_F(FullServing, AnswersThatTheTimeOfARequestIsOver) {
   EXPECT_THAT(late.error(), HasSubstr("its time was over"));
 }
 
-// Says what the test says; `acme` is known at once, every other tenant has to be looked up.
-struct ScriptedAccess final : ModelAccess {
-  std::optional<Answer> recall(std::string_view token) override {
-    if (token == "of-acme") return "acme";
-    if (token == "wrong") return Error(ErrorCode::unauthenticated, "a valid bearer token is needed");
-    return std::nullopt;
-  }
-  void verify(std::string token, const CallerKey&, std::function<void(Answer)> done) override {
-    if (token == "of-a-viewer") return done(Error(ErrorCode::permission_denied, "asking models is for application"));
-    done(token == "of-all" ? std::string(kEveryTenant) : std::string("other"));
-  }
-};
-
 class ServingOfTenants : public test::ServingWorld {
  protected:
   void SetUp() override {
@@ -265,7 +252,7 @@ class ServingOfTenants : public test::ServingWorld {
     const std::string own = std::string("Bearer ") + test::kServingToken;
     return request.replace(request.find(own), own.size(), "Bearer " + token);
   }
-  ScriptedAccess access_;
+  test::ScriptedAccess access_;
 };
 
 TEST_F(ServingOfTenants, WhatIsAnotherTenantsDoesNotExist) {

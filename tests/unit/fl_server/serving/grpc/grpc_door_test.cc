@@ -7,12 +7,16 @@
 #include <atomic>
 #include <thread>
 
+#include "base/os/file.h"
+#include "fl_server/net/peer_address.h"
 #include "fl_server/serving/grpc/grpc_status.h"
 #include "fl_server/serving/model_server.h"
 #include "open_inference.grpc.pb.h"
 #include "secure/crypto/dev_ca.h"
 #include "secure/identity/bearer_token.h"
 #include "tests/support/matchers.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/unit/fl_server/serving/scripted_access.h"
 #include "tools/model/zoo.h"
 
 namespace coterie {
@@ -30,7 +34,7 @@ class GrpcDoorTest : public testing::Test {
     server_ = std::make_unique<ModelServer>(std::move(served), metrics_);
     ASSERT_OK(server_->publish("digits", model_of(0), 1));
     settings.version = "test";
-    settings.token = token_digest(kToken);
+    if (settings.access == nullptr) settings.token = token_digest(kToken);
     auto door = GrpcDoor::open(settings, *server_);
     ASSERT_OK(door);
     door_ = *std::move(door);
@@ -134,6 +138,39 @@ TEST_F(GrpcDoorTest, NobodyAsksWithoutTheToken) {
   EXPECT_EQ(stub()->ModelInfer(&wrong, request_of(1), &response).error_code(), grpc::UNAUTHENTICATED);
 }
 
+TEST_F(GrpcDoorTest, ATenantAsksItsOwnModels) {
+  test::ScriptedAccess access;
+  open({.access = &access});
+  ASSERT_OK(server_->publish("faces", model_of(1), 1, Standing::latest, "acme"));
+  const auto ask_as = [&](const std::string& token, const std::string& model) {
+    grpc::ClientContext context;
+    show(context, token);
+    inference::ModelInferRequest request = request_of(1);
+    request.set_model_name(model);
+    inference::ModelInferResponse response;
+    return stub()->ModelInfer(&context, request, &response).error_code();
+  };
+  EXPECT_EQ(ask_as("of-acme", "faces"), grpc::OK);
+  EXPECT_EQ(ask_as("of-acme", "digits"), grpc::NOT_FOUND) << "another tenant's does not exist";
+  EXPECT_EQ(ask_as("of-somebody", "faces"), grpc::NOT_FOUND) << "looked up, and of the tenant `other`";
+  EXPECT_EQ(access.asked_from, caller_of(*read_address("127.0.0.1")));
+  EXPECT_EQ(ask_as("of-all", "faces"), grpc::OK);
+  EXPECT_EQ(ask_as("of-a-viewer", "faces"), grpc::PERMISSION_DENIED);
+  EXPECT_EQ(ask_as("wrong", "faces"), grpc::UNAUTHENTICATED);
+}
+
+TEST_F(GrpcDoorTest, IsReadyWhenTheServerIs) {
+  open();
+  server_->set_ready(false);
+  inference::ServerReadyResponse response;
+  grpc::ClientContext before, after;
+  ASSERT_TRUE(stub()->ServerReady(&before, {}, &response).ok());
+  EXPECT_FALSE(response.ready());
+  server_->set_ready(true);
+  ASSERT_TRUE(stub()->ServerReady(&after, {}, &response).ok());
+  EXPECT_TRUE(response.ready());
+}
+
 TEST_F(GrpcDoorTest, ErrorsHaveCodes) {
   open({.message_bytes_max = 100'000});
   inference::ModelInferResponse response;
@@ -189,7 +226,11 @@ TEST_F(GrpcDoorTest, TlsShowsTheCertificateOfTheFirstDoor) {
   ASSERT_OK(ca);
   const auto leaf = make_server_certificate(*ca, {"127.0.0.1"}, now, 5);
   ASSERT_OK(leaf);
-  open({.certificate_pem = leaf->certificate, .key_pem = leaf->private_key});
+  const test::TemporaryDirectory directory;
+  const std::string certificate = directory / "tls.pem", key = directory / "tls.key";
+  ASSERT_OK(os::write_file_atomically(certificate, as_bytes(leaf->certificate)));
+  ASSERT_OK(os::write_file_atomically(key, as_bytes(leaf->private_key)));
+  open({.certificate_file = certificate, .key_file = key});
   grpc::SslCredentialsOptions trust;
   trust.pem_root_certs = ca->certificate;
   grpc::ClientContext good, clear;
