@@ -254,6 +254,11 @@ ChannelRange GraphCompiler::channels_of(uint32_t tensor) const {
   return settings_.channels.empty() ? ChannelRange{} : settings_.channels[tensor];
 }
 
+bool GraphCompiler::is_table(uint32_t parameter) const {
+  return std::ranges::any_of(index_.consumers[parameter],
+                             [&](uint32_t op) { return op != kNoOp && graph_.ops[op].kind == OpKind::embedding; });
+}
+
 ChannelMatrix GraphCompiler::matrix_of(uint32_t tensor) const {
   return channel_matrix(types_[tensor].shape, channels_of(tensor));
 }
@@ -365,7 +370,9 @@ void GraphCompiler::emit_update_of(uint32_t parameter, Phase phase, BufferId gra
     buffers.gradient =
         emit_offset(program_, phase, count, buffers.gradient, constant_of(parameter, settings_.gradient_offset));
   }
-  emit_update(program_, phase, optimizer, learning_rate_scale, count, buffers);
+  const ChannelMatrix matrix = matrix_of(parameter);
+  emit_update(program_, phase, optimizer, learning_rate_scale, {matrix.rows, matrix.width, is_table(parameter)},
+              buffers);
 }
 
 BufferId GraphCompiler::constant_of(uint32_t parameter, std::span<const float> all) {
@@ -397,7 +404,8 @@ void GraphCompiler::emit_channel_update(uint32_t parameter, Phase phase, const O
     emit_take_channels(program_, phase, matrix, constant_of(parameter, settings_.gradient_offset), offset);
     narrow.gradient = emit_offset(program_, phase, matrix.narrow_elements(), narrow.gradient, offset);
   }
-  emit_update(program_, phase, optimizer, learning_rate_scale, matrix.narrow_elements(), narrow);
+  emit_update(program_, phase, optimizer, learning_rate_scale, {matrix.rows, matrix.range.count, is_table(parameter)},
+              narrow);
   for (BufferId UpdateBuffers::*part : {&UpdateBuffers::values, &UpdateBuffers::slot0, &UpdateBuffers::slot1}) {
     if (whole.*part != kNoBuffer) emit_put_channels(program_, phase, matrix, narrow.*part, whole.*part);
   }

@@ -99,6 +99,7 @@ class GraphCompiler {
   BufferId new_whole_gradient(uint32_t tensor);
   ChannelRange channels_of(uint32_t tensor) const;
   ChannelMatrix matrix_of(uint32_t tensor) const;
+  bool is_table(uint32_t parameter) const;            // an embedding reads it
   uint64_t gradient_elements(uint32_t tensor) const;  // of a parameter: those of its trained channels
   BufferId new_narrow_gradient(uint32_t tensor);      // of those
   BufferId new_gradient(uint32_t tensor);

@@ -3,10 +3,11 @@
 #include <cmath>
 #include <string>
 
+#include "device_sdk/runtime/muon_step.h"
+#include "device_sdk/runtime/tensor_norm.h"
+
 namespace coterie {
 namespace {
-
-using kernels::kSquaresBlock;
 
 struct Settings {
   OptimizerSettings optimizer;
@@ -97,17 +98,10 @@ void run_lion(const Step& step, const StepContext& context) {
 
 constexpr StepKindOf<Settings> kLionStep{"update.lion", run_lion, describe};
 
-double norm(const StepContext& context, size_t count, const float* x, double* blocks) {
-  context.kernels.sum_of_squares(count, x, blocks);
-  double sum = 0;
-  for (size_t k = 0; k < (count + kSquaresBlock - 1) / kSquaresBlock; ++k) sum += blocks[k];
-  return std::sqrt(sum);
-}
-
 void run_lamb(const Step& step, const StepContext& context) {
   const auto& s = step.as<Settings>();
   const auto& o = s.optimizer;
-  const auto& [g, w, m, v, direction, scratch] = step.take<6>();
+  const auto& [g, w, m, v, direction, blocks] = step.take<6>();
   const kernels::LambStep lamb{o.beta1,
                                o.beta2,
                                o.epsilon,
@@ -115,8 +109,8 @@ void run_lamb(const Step& step, const StepContext& context) {
                                to_float(1 / context.optimizer.correction1),
                                to_float(1 / std::sqrt(context.optimizer.correction2))};
   context.kernels.lamb_direction(s.count, lamb, g, w, m, v, direction);
-  auto* blocks = reinterpret_cast<double*>(scratch);
-  const double w_norm = norm(context, s.count, w, blocks), u_norm = norm(context, s.count, direction, blocks);
+  const double w_norm = norm_of(context, s.count, w, blocks);
+  const double u_norm = norm_of(context, s.count, direction, blocks);
   // The trust ratio (You et al. 2020, algorithm 2). Without the 1 a tensor of zeros would never move.
   const double ratio = w_norm > 0 && u_norm > 0 ? w_norm / u_norm : 1;
   context.kernels.add_scaled(s.count, to_float(-static_cast<double>(s.learning_rate(context)) * ratio), direction, w);
@@ -136,6 +130,7 @@ bool is_in_build(OptimizerKind kind) {
     case OptimizerKind::adadelta: return kernels.adadelta_step != nullptr;
     case OptimizerKind::lamb: return kernels.lamb_direction != nullptr;
     case OptimizerKind::lion: return kernels.lion_step != nullptr;
+    case OptimizerKind::muon: return kernels.adamw_step != nullptr && kernels.matmul != nullptr;
   }
   return false;
 }
@@ -151,7 +146,8 @@ uint32_t optimizer_slots(const OptimizerSettings& settings) {
     case OptimizerKind::adam:
     case OptimizerKind::adamw:
     case OptimizerKind::adadelta:
-    case OptimizerKind::lamb: return 2;
+    case OptimizerKind::lamb:
+    case OptimizerKind::muon: return 2;
   }
   return 0;
 }
@@ -172,7 +168,8 @@ Status check_optimizer(const OptimizerSettings& s) {
     if (!std::isfinite(number)) return Error(ErrorCode::invalid_argument, "an optimizer setting is not finite");
   }
   const bool has_betas = s.kind == OptimizerKind::adam || s.kind == OptimizerKind::adamw ||
-                         s.kind == OptimizerKind::lamb || s.kind == OptimizerKind::lion;
+                         s.kind == OptimizerKind::lamb || s.kind == OptimizerKind::lion ||
+                         s.kind == OptimizerKind::muon;
   if (has_betas && (s.beta1 < 0 || s.beta1 >= 1 || s.beta2 < 0 || s.beta2 >= 1)) {
     return Error(ErrorCode::invalid_argument, "beta1 and beta2 must be in [0, 1)");
   }
@@ -184,11 +181,18 @@ Status check_optimizer(const OptimizerSettings& s) {
 }
 
 void emit_update(Program& program, Phase phase, const OptimizerSettings& settings, float learning_rate_scale,
-                 uint64_t count, const UpdateBuffers& b) {
-  const Settings s{settings, learning_rate_scale, count};
+                 const UpdatedMatrix& matrix, const UpdateBuffers& b) {
+  const uint64_t count = matrix.rows * matrix.columns;
+  if (settings.kind == OptimizerKind::muon && matrix.is_linear_map()) {
+    return emit_muon(program, phase, settings, learning_rate_scale, {matrix.rows, matrix.columns},
+                     {b.gradient, b.values, b.slot0});
+  }
+  Settings s{settings, learning_rate_scale, count};
+  if (settings.kind == OptimizerKind::muon) s.optimizer.kind = OptimizerKind::adamw;  // what is no linear map
   const Split split = by_elements(count);
-  switch (settings.kind) {
+  switch (s.optimizer.kind) {
     case OptimizerKind::sgd: return program.emit(phase, kSgdStep, s, {b.gradient, b.values, b.slot0}, split);
+    case OptimizerKind::muon:
     case OptimizerKind::adam:
     case OptimizerKind::adamw:
       return program.emit(phase, kAdamStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
@@ -201,8 +205,7 @@ void emit_update(Program& program, Phase phase, const OptimizerSettings& setting
     case OptimizerKind::lamb: {
       // No split: both norms are of the whole tensor, and must be there before a value changes.
       const BufferId direction = program.add_planned(count * sizeof(float));
-      const BufferId blocks = program.add_planned((count + kSquaresBlock - 1) / kSquaresBlock * sizeof(double));
-      program.holds(blocks, {.type = ElementType::float64});
+      const BufferId blocks = add_norm_blocks(program, count);
       return program.emit(phase, kLambStep, s, {b.gradient, b.values, b.slot0, b.slot1, direction, blocks});
     }
   }

@@ -20,8 +20,17 @@ struct UpdateBuffers {
   BufferId slot0, slot1;  // kNoBuffer beyond optimizer_slots()
 };
 
-// Emits the update of `count` values from their gradient, the learning rate times `learning_rate_scale`.
+// The values that are updated: the last dimension of a parameter are the columns, as channels.h has it.
+struct UpdatedMatrix {
+  size_t rows, columns;
+  bool is_table = false;  // of an embedding, whose rows are looked up
+
+  bool is_linear_map() const { return rows > 1 && columns > 1 && !is_table; }
+};
+
+// Emits the update of a parameter from its gradient, the learning rate times `learning_rate_scale`. Muon updates linear
+// maps; everything else is AdamW's there.
 void emit_update(Program& program, Phase phase, const OptimizerSettings& settings, float learning_rate_scale,
-                 uint64_t count, const UpdateBuffers& buffers);
+                 const UpdatedMatrix& matrix, const UpdateBuffers& buffers);
 
 }  // namespace coterie

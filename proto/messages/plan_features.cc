@@ -21,6 +21,7 @@ PlanFeatures features_of(const Plan& plan) {
   if (!plan.training.widths.empty()) features |= plan_feature::kWidths;
   if (cluster_count(plan.training) > 1) features |= plan_feature::kClusters;
   if (group_count(plan.update) > 0) features |= plan_feature::kGroups;
+  if (plan.training.optimizer.kind == OptimizerKind::muon) features |= plan_feature::kMuon;
   if (plan.training.watch) features |= plan_feature::kWatch;
   return features;
 }

@@ -11,7 +11,8 @@ float default_learning_rate(OptimizerKind kind) {
     case OptimizerKind::lion: return 1e-4f;
     case OptimizerKind::adam:
     case OptimizerKind::adamw:
-    case OptimizerKind::lamb: break;
+    case OptimizerKind::lamb:
+    case OptimizerKind::muon: break;
   }
   return 1e-3f;
 }

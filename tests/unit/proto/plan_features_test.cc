@@ -49,6 +49,7 @@ TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
         p.update.scalars.push_back({ScalarKind::group_member, 1});
       },
       [](Plan& p) { p.training.watch.emplace(); },
+      [](Plan& p) { p.training.optimizer.kind = OptimizerKind::muon; },
   };
   PlanFeatures all = 0;
   for (const Change& change : newer) {

@@ -288,7 +288,7 @@ TEST(Optimizers, AllLowerTheLossOfASmallNet) {
   Examples examples(16, 64, 10);
   for (const OptimizerKind kind :
        {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw, OptimizerKind::adagrad, OptimizerKind::rmsprop,
-        OptimizerKind::adadelta, OptimizerKind::lamb, OptimizerKind::lion}) {
+        OptimizerKind::adadelta, OptimizerKind::lamb, OptimizerKind::lion, OptimizerKind::muon}) {
     SCOPED_TRACE(to_string(kind));
     TrainOptions options = plain(16);
     options.epochs = 60;
