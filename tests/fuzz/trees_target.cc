@@ -100,6 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   settings.rounds = 2;
   settings.depth = 1 + bytes.below(3);
   settings.label_party_first = bytes.one_in(4);
+  if (bytes.one_in(3)) settings.goss = Goss{.top_rate = 0.25, .other_rate = 0.25};
   settings.min_child_weight = 0;
   const std::vector<float> labels = {0, 1, 1, 0, 1, 0, 0, 1};
   LabelTreeCheckpoint label_from;

@@ -34,6 +34,8 @@ constexpr const char* kDemoExamples =
     "  coterie vertical demo                 breast cancer (UCI): 10 columns and the\n"
     "                        label at one party, 20 columns at the other\n"
     "  coterie vertical demo --trees 20 --depth 4\n"
+    "  coterie vertical demo --trees 20 --goss 0.2,0.1   each round looks at the fifth\n"
+    "                        with the largest gradients and a tenth of all besides\n"
     "  coterie vertical demo --model logistic --epochs 100\n"
     "  coterie vertical demo --model linear  ridge regression in closed form\n"
     "  coterie vertical demo --model split --network deepfm --in-flight 4\n"
@@ -177,6 +179,17 @@ std::vector<CLI::Option*> add_split_options(CLI::App& demo, vertical::SplitSetti
               ->check(between<double>(0, kActivationNoiseMax))};
 }
 
+CLI::Option* add_goss_option(CLI::App& demo, std::optional<vertical::Goss>& goss) {
+  return demo
+      .add_option_function<std::vector<double>>(
+          "--goss",
+          [&goss](const std::vector<double>& rates) { goss = {.top_rate = rates[0], .other_rate = rates[1]}; },
+          "shares of people that a round of trees looks at; all people unless said")
+      ->delimiter(',')
+      ->expected(2)
+      ->type_name("TOP,OTHER");
+}
+
 // What it returns settles the model once all is parsed: settings of one are refused beside the other.
 std::function<void()> add_demo_models(CLI::App& demo, VerticalDemoOptions& options) {
   const auto model = std::make_shared<std::string>("trees");
@@ -186,7 +199,8 @@ std::function<void()> add_demo_models(CLI::App& demo, VerticalDemoOptions& optio
   const std::vector<CLI::Option*> of_trees = {
       demo.add_option("--trees", options.trees, "trees to train")->check(between<uint32_t>(1, 1000)),
       demo.add_option("--depth", options.depth, "of a tree")->check(between<uint32_t>(1, 8)),
-      demo.add_option("--bins", options.bins, "of a column, for trees")->check(between<uint32_t>(2, 256))};
+      demo.add_option("--bins", options.bins, "of a column, for trees")->check(between<uint32_t>(2, 256)),
+      add_goss_option(demo, options.goss)};
   vertical::RegressionSettings& logistic = options.logistic;
   const std::vector<CLI::Option*> of_logistic = {
       demo.add_option("--epochs", logistic.epochs, "of a regression; 20 for a network unless said")
@@ -223,10 +237,10 @@ std::function<void()> add_demo_models(CLI::App& demo, VerticalDemoOptions& optio
       if (option->count() == 0) continue;
       throw CLI::ValidationError(option->get_name(), "is no setting of --model " + *model);
     }
-    if (!is_split) return;
-    if (const Status status = vertical::check_split_settings(options.split); !status) {
-      throw CLI::ValidationError("--model split", std::string(status.error().message()));
-    }
+    const Status status = is_split   ? vertical::check_split_settings(options.split)
+                          : is_trees ? vertical::check_tree_settings({.goss = options.goss})
+                                     : Status();
+    if (!status) throw CLI::ValidationError("--model " + *model, std::string(status.error().message()));
   };
 }
 

@@ -25,10 +25,12 @@ class NoKey final : public AdditiveKey {
 
 }  // namespace
 
-Result<std::vector<float>> plain_scores(const PlainData& data, const vertical::TreeSettings& settings, uint32_t bins) {
+Result<std::vector<float>> plain_scores(const PlainData& data, const vertical::TreeSettings& settings, uint32_t bins,
+                                        Secret<32> sample_seed) {
   COT_ASSIGN(vertical::BinnedColumns columns, vertical::bin_columns(data.train, bins));
   COT_ASSIGN(const std::unique_ptr<vertical::LabelTraining> training,
-             vertical::LabelTraining::start(std::move(columns), data.labels, settings, {}, std::make_unique<NoKey>()));
+             vertical::LabelTraining::start(std::move(columns), data.labels, settings, {}, std::make_unique<NoKey>(),
+                                            {}, std::move(sample_seed)));
   COT_ASSERT(training->done());
   const auto rows = static_cast<uint32_t>(data.held_out.empty() ? 0 : data.held_out[0].size());
   COT_ASSIGN(const std::unique_ptr<vertical::LabelPrediction> prediction,

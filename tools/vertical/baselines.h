@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "secure/crypto/secret.h"
 #include "vertical/regression/regression_settings.h"
 #include "vertical/regression/ridge.h"
 #include "vertical/trees/tree_settings.h"
@@ -17,8 +18,9 @@ struct PlainData {
   std::vector<float> labels;                        // of the training rows
 };
 
-// Trains on all of these columns and scores the held-out rows.
-Result<std::vector<float>> plain_scores(const PlainData& data, const vertical::TreeSettings& settings, uint32_t bins);
+// Trains on all of these columns and scores the held-out rows. `sample_seed` as in LabelTraining.
+Result<std::vector<float>> plain_scores(const PlainData& data, const vertical::TreeSettings& settings, uint32_t bins,
+                                        Secret<32> sample_seed);
 
 Result<std::vector<float>> plain_linear_scores(const PlainData& data, const vertical::RidgeSettings& settings);
 

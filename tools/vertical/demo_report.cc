@@ -162,6 +162,9 @@ std::string demo_metrics(const VerticalDemoResult& result) {
     json["feature_party_bytes_dealt"] = result.feature.dealt_bytes;
   } else {
     json["trees"] = result.terms.trees.trees();
+    if (const auto& goss = result.terms.trees.goss) {
+      json["goss"] = {{"top_rate", goss->top_rate}, {"other_rate", goss->other_rate}};
+    }
     json["scores_equal_to_pooled"] = result.equal_scores;
   }
   return json.dump(2) + "\n";

@@ -68,6 +68,13 @@ void read_trees(JsonReader& reader, VerticalManifest& manifest) {
   trees.read("lambda", manifest.trees.lambda);
   trees.read("min_child_weight", manifest.trees.min_child_weight);
   trees.read("label_party_first", manifest.trees.label_party_first);
+  if (trees.has("goss")) {
+    JsonReader goss = trees.object("goss");
+    vertical::Goss& rates = manifest.trees.goss.emplace();
+    goss.read("top_rate", rates.top_rate);
+    goss.read("other_rate", rates.other_rate);
+    goss.finish();
+  }
   trees.read("bins", manifest.bins);
   if (manifest.bins < 2 || manifest.bins > kVerticalBinsMax) {
     trees.problem("bins", "must be from 2 to " + std::to_string(kVerticalBinsMax));
@@ -93,7 +100,9 @@ std::span<const std::string_view> leakage_of(const VerticalManifest& manifest) {
     const bool is_protected = manifest.split.hides_labels() || manifest.split.hides_features();
     return is_protected ? kProtectedSplitLeakage : kSplitLeakage;
   }
-  return manifest.is_regression() ? kRegressionLeakage : kVerticalLeakage;
+  if (manifest.is_regression()) return kRegressionLeakage;
+  if (manifest.trees.goss) return kSampledTreesLeakage;
+  return kVerticalLeakage;
 }
 
 Result<VerticalManifest> parse_manifest(std::string_view text) {
@@ -181,6 +190,9 @@ std::string write_manifest(const VerticalManifest& manifest) {
                      {"min_child_weight", manifest.trees.min_child_weight},
                      {"label_party_first", manifest.trees.label_party_first},
                      {"bins", manifest.bins}};
+    if (const auto& goss = manifest.trees.goss) {
+      json["trees"]["goss"] = {{"top_rate", goss->top_rate}, {"other_rate", goss->other_rate}};
+    }
   } else {
     json["logistic"] = {{"epochs", manifest.logistic.epochs},
                         {"batch", manifest.logistic.batch},

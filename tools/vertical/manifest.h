@@ -22,6 +22,7 @@ namespace coterie {
 
 // Rows of the leakage ledger (docs/VERTICAL.md) that a training implies, and a prediction with a model of before.
 inline constexpr std::array<std::string_view, 3> kVerticalLeakage = {"L1", "L3", "L4"};
+inline constexpr std::array<std::string_view, 4> kSampledTreesLeakage = {"L1", "L3", "L13", "L4"};
 inline constexpr std::array<std::string_view, 3> kRegressionLeakage = {"L1", "L6", "L10"};
 inline constexpr std::array<std::string_view, 3> kLinearLeakage = {"L1", "L11", "L10"};
 inline constexpr std::array<std::string_view, 3> kSplitLeakage = {"L1", "L8", "L12"};

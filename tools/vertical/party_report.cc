@@ -44,6 +44,14 @@ LedgerRow split_training_row(const PartyReport& report, const vertical::SplitSet
   return {is_protected ? "L9" : "L8", "training", on + of_features, on + of_labels};
 }
 
+LedgerRow sampling_row(const PartyReport& report, const vertical::Goss& goss) {
+  const vertical::SampleSize size = vertical::sample_size(goss, static_cast<uint32_t>(report.trained));
+  return counted_row("L13", "",
+                     "which " + format_count(size.rows()) + " of " + format_count(report.trained) +
+                         " people each round looks at: the " + format_count(size.top) +
+                         " with the largest gradients are among them, and so mostly those who have a rare label");
+}
+
 LedgerRow split_prediction_row(const VerticalManifest& manifest, const std::string& of, const std::string& who) {
   if (manifest.is_prediction()) {
     return {"L12", "prediction", of + "the numbers at the cut, with noise if the model was trained so", who};
@@ -80,9 +88,10 @@ std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, 
     const std::string on = "on " + format_count(report.trained) + " people: ";
     return {matching, counted_row("L6", on), prediction};
   }
-  const std::string trees = counted(manifest.trees.trees(), "tree");
-  return {matching, counted_row("L3", "on " + format_count(report.trained) + " people and " + trees + ": "),
-          prediction};
+  const std::string on =
+      "on " + format_count(report.trained) + " people and " + counted(manifest.trees.trees(), "tree") + ": ";
+  if (!manifest.trees.goss) return {matching, counted_row("L3", on), prediction};
+  return {matching, counted_row("L3", on), sampling_row(report, *manifest.trees.goss), prediction};
 }
 
 std::string write_report(const PartyReport& report) {

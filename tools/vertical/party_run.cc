@@ -32,6 +32,7 @@ namespace {
 using namespace vertical;
 
 constexpr PartyIndex kLabelParty = 0, kFeatureParty = 1;
+constexpr std::string_view kSampleSeed = "goss";
 
 std::string shortest(float value) {
   char text[40];
@@ -206,6 +207,10 @@ class PartyRun {
     COT_TRY(manifest_.is_split()        ? train_split_network()
             : manifest_.is_regression() ? train_regression()
                                         : train_trees());
+    if (config_.is_label_party && is_sampled()) {
+      COT_TRY(os::write_file_atomically(out(kSampleSeedFile), journal_.seed(kSampleSeed).reveal()));
+      COT_TRY(os::make_private(out(kSampleSeedFile)));
+    }
     const ModelPart part{.training = config_.approved,
                          .model = manifest_.model,
                          .is_label_party = config_.is_label_party,
@@ -213,6 +218,8 @@ class PartyRun {
                          .machine = *journal_.model()};
     return os::write_file_atomically(out(kModelPartFile), write_model_part(part));
   }
+
+  bool is_sampled() const { return manifest_.model == VerticalModel::trees && manifest_.trees.goss.has_value(); }
 
   void say_where(uint32_t unit, const char* name) const {
     if (unit == 0) return;
@@ -251,7 +258,7 @@ class PartyRun {
       }
       return run_trees(LabelTraining::start(std::move(columns), rows_of({table_.labels}, trained_)[0], manifest_.trees,
                                             {kFeatureParty}, make_paillier_key(PaillierBits::k2048, seed_of_meeting()),
-                                            std::move(checkpoint)));
+                                            std::move(checkpoint), journal_.seed(kSampleSeed)));
     });
   }
 

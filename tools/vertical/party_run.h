@@ -15,6 +15,10 @@
 
 namespace coterie {
 
+// In the label party's folder of results, behind a training with `goss`: the 32 bytes that drew its samples, for
+// whoever trains the same once more. A secret of the label party, as its labels are.
+inline constexpr const char* kSampleSeedFile = "sample.seed";
+
 // `journal` has the model of a prediction. Prints a line a stage. When it returns a report, all results are durable,
 // and so are the peer's. After an error of the connection the same journal serves the next meeting.
 Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, const PartyTable& table,

@@ -23,6 +23,7 @@
 #include "tools/vertical/loss_chart.h"
 #include "tools/vertical/manifest.h"
 #include "tools/vertical/party_config.h"
+#include "tools/vertical/party_run.h"
 #include "tools/vertical/party_table.h"
 #include "tools/vertical/split_baseline.h"
 
@@ -124,6 +125,7 @@ class Demo {
     manifest_.linear.lambda = options_.logistic.lambda;
     manifest_.trees.rounds = options_.trees;
     manifest_.trees.depth = options_.depth;
+    manifest_.trees.goss = options_.goss;
     manifest_.bins = options_.bins;
     manifest_.parties = {"label-party", "feature-party"};
     const std::string text = write_manifest(manifest_);
@@ -292,7 +294,20 @@ class Demo {
     if (manifest_.is_split()) return plain_split_scores(data, manifest_.split, parties);
     if (manifest_.is_linear()) return plain_linear_scores(data, manifest_.linear);
     if (manifest_.model == VerticalModel::logistic) return plain_regression_scores(data, manifest_.logistic);
-    return plain_scores(data, manifest_.trees, manifest_.bins);
+    COT_ASSIGN(Secret<32> seed, sample_seed());
+    return plain_scores(data, manifest_.trees, manifest_.bins, std::move(seed));
+  }
+
+  // One table is sampled as both parties' were: their scores then are the same bits.
+  Result<Secret<32>> sample_seed() const {
+    Secret<32> seed;
+    if (!manifest_.trees.goss) return seed;
+    COT_ASSIGN(Bytes bytes,
+               os::read_file(folder_.path(std::string("label_party/") + kSampleSeedFile), Secret<32>::kSize));
+    if (bytes.size() != Secret<32>::kSize) return Error(ErrorCode::data_loss, "the label party's sample.seed is cut");
+    std::ranges::copy(bytes, seed.mutable_bytes().begin());
+    wipe(bytes);
+    return seed;
   }
 
   const VerticalDemoOptions& options_;

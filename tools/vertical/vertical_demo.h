@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tools/cli/exit_code.h"
 #include "vertical/regression/regression_settings.h"
 #include "vertical/split/split_settings.h"
+#include "vertical/trees/tree_settings.h"
 
 namespace coterie {
 
@@ -20,6 +22,7 @@ struct VerticalDemoOptions {
   std::string label_table, feature_table;  // CSV files; empty: the built-in ones
   VerticalModel model{};                   // trees
   uint32_t trees = 4, depth = 3, bins = 32;
+  std::optional<vertical::Goss> goss;
   vertical::RegressionSettings logistic;  // a linear regression has its lambda, too
   vertical::SplitSettings split;
   std::string out;  // empty: runs/demo-DATE-TIME

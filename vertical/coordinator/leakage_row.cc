@@ -31,6 +31,10 @@ constexpr LeakageRow kRows[] = {
      "deals random numbers: how many people and columns; together with one party it could read the other's columns and "
      "labels"},
     {"L12", "prediction", "the numbers at the cut, with noise if the model was trained so", "which people are scored"},
+    {"L13", "training", "nothing more",
+     "which people each round looks at: those with the largest gradients are among them, and so mostly those who have "
+     "a "
+     "rare label"},
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <deque>
+#include <numeric>
 #include <string>
 #include <utility>
 
 #include "secure/crypto/digest.h"
 #include "secure/crypto/hkdf.h"
 #include "vertical/trees/frontier.h"
+#include "vertical/trees/gradient_sample.h"
 #include "vertical/trees/gradients.h"
 #include "vertical/trees/left_sums.h"
 #include "vertical/trees/secret_order.h"
@@ -26,9 +28,14 @@ class FeatureMachine : public FeatureTraining {
         candidates_(candidates_of(columns_)),
         seed_(std::move(seed)),
         make_cipher_(make_cipher),
+        terms_(columns_.rows),
         frontier_(columns_.rows) {
     model_.settings = settings;
     model_.columns = columns_.columns();
+    if (!settings.goss) {
+      sampled_.resize(columns_.rows);
+      std::iota(sampled_.begin(), sampled_.end(), 0u);
+    }
     if (settings.label_party_first) model_.trees.resize(settings.classes, Tree(1));
     if (!from.trees.empty()) {
       model_.trees = std::move(from.trees);
@@ -53,7 +60,7 @@ class FeatureMachine : public FeatureTraining {
       return unexpected_peer(message);
     }
     if (!cipher_) return take_hello(message);
-    if (terms_.size() < columns_.rows) return take_gradients(message);
+    if (!in_tree_) return sampled_.empty() ? take_sample(message) : take_gradients(message);
     if (message.kind == static_cast<uint16_t>(TreeMessage::choice)) return take_choice(message);
     return take_level(message);
   }
@@ -96,20 +103,42 @@ class FeatureMachine : public FeatureTraining {
     return {};
   }
 
+  Status take_sample(const Message& message) {
+    COT_TRY(expect_kind(message, TreeMessage::sample));
+    WireReader reader(message.payload);
+    COT_TRY(expect_number("sample", "tree", reader.u32(), tree()));
+    const ByteView bitmap = reader.rest();
+    if (!reader.ok() || !is_bitmap_of(bitmap, columns_.rows)) {
+      return Error(ErrorCode::malformed, "trees: a sample has " + std::to_string(bitmap.size()) +
+                                             " bytes or bits behind its rows, expected a bit for each of " +
+                                             std::to_string(columns_.rows) + " rows");
+    }
+    std::vector<uint32_t> rows;
+    for (uint32_t row = 0; row < columns_.rows; ++row) {
+      if (bit_of(bitmap, row)) rows.push_back(row);
+    }
+    // As many as was approved: with fewer the sums would be of fewer people.
+    COT_TRY(expect_number("sample", "rows", static_cast<uint32_t>(rows.size()),
+                          sample_size(*model_.settings.goss, columns_.rows).rows()));
+    sampled_ = std::move(rows);
+    return {};
+  }
+
   Status take_gradients(const Message& message) {
     COT_TRY(expect_kind(message, TreeMessage::gradients));
     WireReader reader(message.payload);
     COT_TRY(expect_number("gradients", "tree", reader.u32(), tree()));
-    COT_TRY(expect_number("gradients", "first row", reader.u32(), static_cast<uint32_t>(terms_.size())));
+    COT_TRY(expect_number("gradients", "first row", reader.u32(), arrived_));
     COT_ASSIGN(std::vector<CiphertextPtr> terms, cipher_->read(reader.rest()));
-    if (!reader.ok() || terms.empty() || terms.size() > columns_.rows - terms_.size()) {
+    const size_t missing = sampled_.size() - arrived_;
+    if (!reader.ok() || terms.empty() || terms.size() > missing) {
       return Error(ErrorCode::malformed, "trees: gradients of " + std::to_string(terms.size()) +
-                                             " rows, expected 1 to " + std::to_string(columns_.rows - terms_.size()));
+                                             " rows, expected 1 to " + std::to_string(missing));
     }
-    std::ranges::move(terms, std::back_inserter(terms_));
-    if (terms_.size() < columns_.rows) return {};
+    for (CiphertextPtr& term : terms) terms_[sampled_[arrived_++]] = std::move(term);
+    if (arrived_ < sampled_.size()) return {};
     // Another order in each tree: the label party learns which numbers were best, and not which columns they are of.
-    order_ = secret_order(seed_, tree(), static_cast<uint32_t>(candidates_.size()));
+    order_ = secret_order(seed_, "coterie tree candidates", tree(), static_cast<uint32_t>(candidates_.size()));
     model_.trees.emplace_back(1);
     in_tree_ = true;
     level_ = 0;
@@ -244,7 +273,9 @@ class FeatureMachine : public FeatureTraining {
       return {};
     }
     in_tree_ = false;
-    terms_.clear();
+    arrived_ = 0;
+    for (CiphertextPtr& term : terms_) term.reset();
+    if (model_.settings.goss) sampled_.clear();
     own_.assign(1, {});
     model_.shape = std::exchange(shape_, {}).finish();
     const size_t trees = model_.trees.size();
@@ -259,7 +290,9 @@ class FeatureMachine : public FeatureTraining {
   std::unique_ptr<AdditiveCipher> cipher_;
   std::optional<PairPacking> packing_;
 
-  std::vector<CiphertextPtr> terms_;  // of the tree: a row's gradients
+  std::vector<uint32_t> sampled_;     // rows that the tree looks at; empty until they are known
+  uint32_t arrived_ = 0;              // of them, those whose gradients are here
+  std::vector<CiphertextPtr> terms_;  // of the tree: a row's gradients, null where it is not looked at
   std::vector<uint32_t> order_;       // of the tree
   Frontier frontier_;
   bool in_tree_ = false;

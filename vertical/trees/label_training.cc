@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <numeric>
 #include <string>
 #include <utility>
 
 #include "secure/crypto/digest.h"
 #include "vertical/trees/frontier.h"
+#include "vertical/trees/gradient_sample.h"
 #include "vertical/trees/gradients.h"
 #include "vertical/trees/left_sums.h"
 #include "vertical/trees/settings_wire.h"
@@ -47,16 +49,19 @@ struct Best {
 class LabelMachine : public LabelTraining {
  public:
   LabelMachine(BinnedColumns columns, std::vector<float> labels, TreeSettings settings, std::vector<PartyIndex> peers,
-               std::unique_ptr<AdditiveKey> key, LabelTreeCheckpoint from)
+               std::unique_ptr<AdditiveKey> key, LabelTreeCheckpoint from, Secret<32> sample_seed)
       : columns_(std::move(columns)),
         candidates_(candidates_of(columns_)),
         labels_(std::move(labels)),
         key_(std::move(key)),
         packing_(sum_bits(settings.objective, rows()), key_->plaintext_bits()),
+        sample_seed_(std::move(sample_seed)),
         margins_(size_t{rows()} * settings.classes, base_margin(settings.objective)),
+        sampled_(rows()),
         frontier_(rows()) {
     model_.settings = settings;
     model_.columns = columns_.columns();
+    std::iota(sampled_.begin(), sampled_.end(), 0u);
     if (!from.model.trees.empty()) {
       model_.trees = std::move(from.model.trees);
       model_.shape = from.model.shape;
@@ -77,7 +82,7 @@ class LabelMachine : public LabelTraining {
   }
 
   std::optional<Message> next() override {
-    if (outbox_.empty() && encrypted_ < rows() && in_tree_ && shared()) encrypt_some();
+    if (outbox_.empty() && encrypted_ < sampled_.size() && in_tree_ && shared()) encrypt_some();
     if (outbox_.empty()) return std::nullopt;
     Message message = std::move(outbox_.front());
     outbox_.pop_front();
@@ -142,11 +147,34 @@ class LabelMachine : public LabelTraining {
     if (shared()) shape_.update(model_.shape.view());
     frontier_ = Frontier(rows());
     // The trees of all classes of one round have the gradients of one moment, as in XGBoost.
-    if (class_of_tree() == 0) gradients_ = gradients(model_.settings, labels_, margins_);
+    if (class_of_tree() == 0) begin_round();
+    if (shared() && model_.settings.goss) send_sample();
     own_sums_.assign(1, left_sums<PlainSums>(columns_, candidates_, frontier_.nodes()[0].rows, terms(), {}));
     for (Peer& peer : peers_) {
       peer.sums.assign(1, {});
       peer.arrived = 0;
+    }
+  }
+
+  void begin_round() {
+    gradients_ = gradients(model_.settings, labels_, margins_);
+    if (!model_.settings.goss) return;
+    sampled_ = sample_gradients(*model_.settings.goss, sample_seed_, tree() / model_.settings.classes, gradients_);
+  }
+
+  void send_sample() {
+    Bitmap bitmap(bitmap_bytes(rows()));
+    for (const uint32_t row : sampled_) set_bit(bitmap, row);
+    WireWriter writer;
+    writer.u32(tree());
+    writer.raw(bitmap);
+    send_to_all(tree_message(0, TreeMessage::sample, writer));
+  }
+
+  void send_to_all(const Message& message) {
+    for (const Peer& peer : peers_) {
+      outbox_.push_back(message);
+      outbox_.back().peer = peer.index;
     }
   }
 
@@ -162,25 +190,24 @@ class LabelMachine : public LabelTraining {
 
   void encrypt_some() {
     const size_t bytes = key_->ciphertext_bytes();
-    const auto end = static_cast<uint32_t>(std::min<size_t>(rows(), encrypted_ + ciphertexts_of_message(bytes)));
+    const auto end =
+        static_cast<uint32_t>(std::min<size_t>(sampled_.size(), encrypted_ + ciphertexts_of_message(bytes)));
     WireWriter writer;
     writer.u32(tree());
     writer.u32(encrypted_);
     std::vector<PlainNumber> numbers;
-    for (; encrypted_ < end; ++encrypted_) numbers.push_back(packing_.encode(std::span(&terms()[encrypted_], 1)));
+    for (; encrypted_ < end; ++encrypted_) {
+      numbers.push_back(packing_.encode(std::span(&terms()[sampled_[encrypted_]], 1)));
+    }
     Bytes ciphertexts(numbers.size() * bytes);
     key_->encrypt_each(numbers, ciphertexts);
     writer.raw(ciphertexts);
-    const Message message = tree_message(0, TreeMessage::gradients, writer);
-    for (const Peer& peer : peers_) {
-      outbox_.push_back(message);
-      outbox_.back().peer = peer.index;
-    }
+    send_to_all(tree_message(0, TreeMessage::gradients, writer));
   }
 
   Status take_splits(const Message& message, Peer& peer) {
     COT_TRY(expect_kind(message, TreeMessage::splits));
-    if (encrypted_ < rows()) return unexpected_peer(message);
+    if (encrypted_ < sampled_.size()) return unexpected_peer(message);
     const size_t position = frontier_.computed()[peer.arrived];
     const size_t pairs_max = packing_.pairs_max();
     WireReader reader(message.payload);
@@ -311,10 +338,7 @@ class LabelMachine : public LabelTraining {
       writer.raw(write_level(splits_));
       const Message message = tree_message(0, TreeMessage::level, writer);
       shape_.update(message.payload);
-      for (const Peer& peer : peers_) {
-        outbox_.push_back(message);
-        outbox_.back().peer = peer.index;
-      }
+      send_to_all(message);
     }
     for (size_t i = 0; i < splits_.size(); ++i) {
       if (splits_[i].empty()) make_leaf(frontier_.nodes()[i]);
@@ -378,15 +402,17 @@ class LabelMachine : public LabelTraining {
   std::vector<float> labels_;
   std::unique_ptr<AdditiveKey> key_;
   PairPacking packing_;
+  Secret<32> sample_seed_;
   std::vector<Peer> peers_;
 
   std::vector<float> margins_;                   // row by row, a class after the other
   std::vector<std::vector<SumPair>> gradients_;  // of the round
+  std::vector<uint32_t> sampled_;                // rows that the round looks at
   Frontier frontier_;
   bool in_tree_ = false;
   bool finished_ = false;
   uint32_t level_ = 0;
-  uint32_t encrypted_ = 0;          // rows of the tree
+  uint32_t encrypted_ = 0;          // of sampled_, in the tree
   std::vector<LeftSums> own_sums_;  // [node of the frontier]
   LevelSplits splits_;              // of the level, while it is decided
   LeftSums expected_;               // [node]: what is to be left of a peer's split
@@ -418,8 +444,8 @@ Status check_labels(const TreeSettings& settings, const std::vector<float>& labe
 
 Result<std::unique_ptr<LabelTraining>> LabelTraining::start(BinnedColumns columns, std::vector<float> labels,
                                                             TreeSettings settings, std::vector<PartyIndex> peers,
-                                                            std::unique_ptr<AdditiveKey> key,
-                                                            LabelTreeCheckpoint from) {
+                                                            std::unique_ptr<AdditiveKey> key, LabelTreeCheckpoint from,
+                                                            Secret<32> sample_seed) {
   COT_TRY(check_tree_settings(settings));
   COT_TRY(check_labels(settings, labels));
   COT_TRY(check_trees_so_far(settings, from.model.settings, from.model.trees.size()));
@@ -440,8 +466,9 @@ Result<std::unique_ptr<LabelTraining>> LabelTraining::start(BinnedColumns column
   if (std::ranges::adjacent_find(peers) != peers.end() || std::ranges::find(peers, 0u) != peers.end()) {
     return Error(ErrorCode::invalid_argument, "trees: a feature party twice, or the label party as one");
   }
-  return std::unique_ptr<LabelTraining>(std::make_unique<LabelMachine>(
-      std::move(columns), std::move(labels), settings, std::move(peers), std::move(key), std::move(from)));
+  return std::unique_ptr<LabelTraining>(std::make_unique<LabelMachine>(std::move(columns), std::move(labels), settings,
+                                                                       std::move(peers), std::move(key),
+                                                                       std::move(from), std::move(sample_seed)));
 }
 
 }  // namespace coterie::vertical

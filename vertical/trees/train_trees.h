@@ -16,6 +16,9 @@
 // A training that was cut off goes on from both parties' checkpoints of the same round, and ends with the same bits.
 // The parties must say to each other which round that is.
 //
+// Settings with `goss` have each round look at a sample of the rows (gradient_sample.h). A feature party then also
+// learns which rows those are (row L13), and nobody has ciphertexts of others.
+//
 // Not thread-safe: one thread at a time. Stages hold their arguments by value.
 #pragma once
 
@@ -38,10 +41,12 @@ class LabelTraining : public Stage {
  public:
   // `labels` has one value a row; `peers` are the feature parties: of equal splits the label party's wins, then that of
   // the lowest index. `key` encrypts gradients, and comes from make_paillier_key (secure/he/paillier.h).
-  // A key is for one start: what goes on from a checkpoint has another one. invalid_argument names what does not fit.
+  // A key is for one start: what goes on from a checkpoint has another one. `sample_seed` draws the samples of settings
+  // with `goss`: secret, and the same in each start of one training. invalid_argument names what does not fit.
   static Result<std::unique_ptr<LabelTraining>> start(BinnedColumns columns, std::vector<float> labels,
                                                       TreeSettings settings, std::vector<PartyIndex> peers,
-                                                      std::unique_ptr<AdditiveKey> key, LabelTreeCheckpoint from = {});
+                                                      std::unique_ptr<AdditiveKey> key, LabelTreeCheckpoint from = {},
+                                                      Secret<32> sample_seed = {});
 
   // Once behind each round but the last: before next() is called again. The one before it may still be needed: a
   // feature party may be one round behind.

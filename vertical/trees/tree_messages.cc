@@ -12,6 +12,7 @@ std::string name_of(uint16_t kind) {
     case TreeMessage::choice: return "choice";
     case TreeMessage::partition: return "partition";
     case TreeMessage::level: return "level";
+    case TreeMessage::sample: return "sample";
     case TreeMessage::ask: return "ask";
     case TreeMessage::reach: return "reach";
   }

@@ -4,6 +4,7 @@
 //   hello: settings, rows, key  ----------->
 //                               <-----------  ready: how many candidates
 //   for each tree that feature parties have a part in:
+//   sample: which rows, if it samples ----->
 //   gradients: a ciphertext a row  -------->
 //     for each level:
 //                               <-----------  splits: what is left of each candidate, in a secret order, for one node
@@ -24,11 +25,12 @@ namespace coterie::vertical {
 enum class TreeMessage : uint16_t {
   hello = 100,      // u32 version, settings, u32 rows, u32 bits of a sum, the public key
   ready = 101,      // u32 candidates
-  gradients = 102,  // u32 tree, u32 first row, ciphertexts
+  gradients = 102,  // u32 tree, u32 first of the rows that are looked at, ciphertexts
   splits = 103,     // u32 tree, u32 node, u32 first ciphertext, ciphertexts
   choice = 104,     // u32 tree, u32 node, u32 candidates...
   partition = 105,  // u32 tree, u32 node, bitmap
   level = 106,      // u32 tree, u32 level, frontier.h's write_level
+  sample = 107,     // u32 tree, a bit a row
   ask = 110,        // prediction: u32 version, the model's shape, u32 rows
   reach = 111,      // u32 first row, leaves that are open, whole bytes a row
 };

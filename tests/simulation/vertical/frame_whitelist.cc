@@ -14,7 +14,7 @@ bool among(uint16_t kind, std::initializer_list<uint16_t> kinds) { return std::r
 // they stay.
 bool is_training(VerticalModel model, bool is_label, uint16_t kind) {
   switch (model) {
-    case VerticalModel::trees: return is_label ? among(kind, {100, 102, 104, 106}) : among(kind, {101, 103, 105});
+    case VerticalModel::trees: return is_label ? among(kind, {100, 102, 104, 106, 107}) : among(kind, {101, 103, 105});
     case VerticalModel::logistic: return is_label ? among(kind, {1, 2, 3, 5, 7, 9}) : among(kind, {1, 2, 4, 6, 8});
     case VerticalModel::linear: return is_label ? among(kind, {1, 2, 9, 13}) : among(kind, {1, 2, 11, 12});
     case VerticalModel::split: return is_label ? kind == 2 : kind == 1;

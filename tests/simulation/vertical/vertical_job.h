@@ -9,7 +9,7 @@
 
 namespace coterie::simulation {
 
-// Four of each kind: trees, logistic and linear regression, split networks (one of each network).
+// Four of each kind: trees (two of them sample), logistic and linear regression, split networks (one of each network).
 constexpr uint32_t kVerticalJobs = 16;
 
 struct VerticalJob {

@@ -77,6 +77,31 @@ TEST(VerticalManifest, ReadsWhatItWrites) {
   EXPECT_EQ(manifest_digest("abc").hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+TEST(VerticalManifest, MaySampleAndSaysWhatThatTells) {
+  VerticalManifest manifest;
+  manifest.trees.goss = {.top_rate = 0.25, .other_rate = 0.125};
+  const std::string text = write_manifest(manifest);
+  const Result<VerticalManifest> read = parse_manifest(text);
+  ASSERT_OK(read);
+  EXPECT_EQ(read->trees, manifest.trees);
+  const auto changed = [&text](const std::string& from, const std::string& to) {
+    std::string other = text;
+    return parse_manifest(other.replace(other.find(from), from.size(), to));
+  };
+  EXPECT_ERROR(changed("\"other_rate\": 0.125", "\"other_rate\": 0.9"), ErrorCode::invalid_argument,
+               "goss top_rate + ");
+  EXPECT_ERROR(changed("\"other_rate\"", "\"rate\""), ErrorCode::invalid_argument, "/trees/goss/rate");
+  EXPECT_ERROR(changed("\"L13\"", "\"L12\""), ErrorCode::invalid_argument, "\"L3\", \"L13\", \"L4\"");
+  const PartyReport report{.matched = 125, .trained = 100, .held_out = 25};
+  const std::vector<LedgerRow> rows = ledger_rows(report, true, manifest);
+  ASSERT_EQ(rows.size(), kSampledTreesLeakage.size());
+  for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].id, kSampledTreesLeakage[i]);
+  EXPECT_EQ(
+      rows[2].feature_party,
+      "which 37 of 100 people each round looks at: the 25 with the largest gradients are among them, and so mostly "
+      "those who have a rare label");
+}
+
 TEST(VerticalManifest, MayBeARegressionsWithADealer) {
   VerticalManifest manifest{.parties = {"a", "b"}, .model = VerticalModel::logistic};
   manifest.logistic = {.epochs = 3, .batch = 50, .rate = 0.25, .lambda = 0.125 / 2};

@@ -115,6 +115,22 @@ TEST_P(TreeParties, PredictAsOnePartyWithAllColumns) {
   }
 }
 
+// The same of a sample of the rows, which is the label party's alone to draw.
+TEST_P(TreeParties, PredictAsOnePartyThatSamplesAlike) {
+  const Table table = made_table(GetParam());
+  TreeSettings settings = settings_of(GetParam());
+  settings.goss = Goss{.top_rate = 0.2, .other_rate = 0.2};
+  const std::vector<size_t> borders = {2, 4};
+  const Parties parties = start(table, settings, borders);
+  EXPECT_OK(test::run_stages(parties.stages()));
+  const Parties pooled = start(table, settings, {});
+  EXPECT_OK(test::run_stages(pooled.stages()));
+  EXPECT_EQ(predicted(table, parties, borders), predicted(table, pooled, {}));
+  const Parties whole = start(table, settings_of(GetParam()), {});
+  EXPECT_OK(test::run_stages(whole.stages()));
+  EXPECT_NE(predicted(table, pooled, {}), predicted(table, whole, {}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Objectives, TreeParties,
                          ::testing::Values(TreeObjective::binary_logistic, TreeObjective::multi_softprob,
                                            TreeObjective::squared_error));

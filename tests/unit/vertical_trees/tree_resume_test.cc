@@ -91,9 +91,10 @@ class ResumableTrees {
 class TreeResume : public ::testing::TestWithParam<TreeObjective> {};
 
 TEST_P(TreeResume, EndsWithTheSameBitsWhereverItWasCutOff) {
-  for (const bool label_party_first : {false, true}) {
+  for (const auto& [label_party_first, is_sampled] : {std::pair(false, false), {true, false}, {true, true}}) {
     ResumedJob job = resumed_job(GetParam());
     job.settings.label_party_first = label_party_first;
+    if (is_sampled) job.settings.goss = Goss{};
     ResumableTrees whole(job);
     ASSERT_OK(whole.run());
     ASSERT_TRUE(whole.label().done() && whole.feature().done());
