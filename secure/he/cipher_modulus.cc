@@ -1,13 +1,22 @@
-#include "secure/he/paillier_modulus.h"
+#include "secure/he/cipher_modulus.h"
 
+#include <algorithm>
 #include <string>
 
 namespace coterie::he {
+namespace {
 
-PaillierModulus::PaillierModulus(Big key, const BigContext& context)
-    : n(std::move(key)), square(product(n, n, context)), n_bytes(static_cast<size_t>(BN_num_bytes(n.get()))) {}
+constexpr size_t kPublicKeyBits[] = {2048, 3072};
 
-Result<std::vector<Big>> PaillierModulus::numbers(ByteView ciphertexts) const {
+}  // namespace
+
+CipherModulus::CipherModulus(Big key, Modulo ciphertexts, const BigContext& context)
+    : modulo(ciphertexts),
+      n(std::move(key)),
+      ring(modulo == Modulo::n ? copy_of(n) : product(n, n, context)),
+      n_bytes(static_cast<size_t>(BN_num_bytes(n.get()))) {}
+
+Result<std::vector<Big>> CipherModulus::numbers(ByteView ciphertexts) const {
   if (ciphertexts.size() % ciphertext_bytes() != 0) {
     return Error(ErrorCode::malformed, "ciphertexts have " + std::to_string(ciphertexts.size()) +
                                            " bytes, expected a multiple of " + std::to_string(ciphertext_bytes()));
@@ -15,15 +24,16 @@ Result<std::vector<Big>> PaillierModulus::numbers(ByteView ciphertexts) const {
   std::vector<Big> all;
   for (size_t i = 0; i < ciphertexts.size() / ciphertext_bytes(); ++i) {
     all.push_back(big_from(ciphertexts.subspan(i * ciphertext_bytes(), ciphertext_bytes())));
-    if (BN_is_zero(all[i].get()) != 0 || BN_cmp(all[i].get(), square.get()) >= 0) {
-      return Error(ErrorCode::malformed, "ciphertext " + std::to_string(i) + " is not in (0, n^2)");
+    if (BN_is_zero(all[i].get()) != 0 || BN_cmp(all[i].get(), ring.get()) >= 0) {
+      return Error(ErrorCode::malformed,
+                   "ciphertext " + std::to_string(i) + " is not in " + (modulo == Modulo::n ? "(0, n)" : "(0, n^2)"));
     }
   }
   return all;
 }
 
-Status PaillierModulus::check_invertible(const Big& product, std::span<const Big> numbers,
-                                         const BigContext& context) const {
+Status CipherModulus::check_invertible(const Big& product, std::span<const Big> numbers,
+                                       const BigContext& context) const {
   const auto is_invertible = [&](const Big& number) {
     Big divisor = big();
     must(BN_gcd(divisor.get(), number.get(), n.get(), context.get()) == 1);
@@ -39,6 +49,23 @@ Status PaillierModulus::check_invertible(const Big& product, std::span<const Big
 
 Error not_invertible(size_t ciphertext) {
   return Error(ErrorCode::malformed, "ciphertext " + std::to_string(ciphertext) + " is not invertible modulo n");
+}
+
+Result<Big> read_public_modulus(ByteView public_key, std::string_view scheme) {
+  const auto refused = [&scheme](const std::string& what) {
+    return Error(ErrorCode::invalid_argument, "the " + std::string(scheme) + " key " + what);
+  };
+  Big n = big_from(public_key);
+  const auto bits = static_cast<size_t>(BN_num_bits(n.get()));
+  if (public_key.size() * 8 != bits || std::ranges::find(kPublicKeyBits, bits) == std::end(kPublicKeyBits)) {
+    return refused("has " + std::to_string(bits) + " bits in " + std::to_string(public_key.size()) +
+                   " bytes, expected 2048 or 3072");
+  }
+  if (BN_is_odd(n.get()) == 0) return refused("is an even number");
+  // A prime n would make every ciphertext as good as its plaintext to whoever has it. That n is a product of the right
+  // form cannot be seen from here.
+  if (BN_check_prime(n.get(), big_context().get(), nullptr) != 0) return refused("is a prime, expected a product");
+  return n;
 }
 
 }  // namespace coterie::he

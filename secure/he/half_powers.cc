@@ -63,7 +63,10 @@ class SinglePowers : public HalfPowers {
 class LanePowers : public HalfPowers {
  public:
   LanePowers(const Big& p, const Big& generator, const LaneKernel& kernel, const BigContext& context)
-      : exponent_bits_(bits_of(p)), order_(minus_one(p), exponent_bits_), lanes_(kernel, p, context), tables_(lanes_) {
+      : exponent_bits_(bits_of(p)),
+        order_(minus_one(p), exponent_bits_),
+        lanes_(kernel, p, Modulo::square_of_n, context),
+        tables_(lanes_) {
     const Big base = residue_base(p, generator, product(p, p, context), context);
     tables_.add_powers(lanes_.rows_of({&base, 1}, context)[0], exponent_bits_);
   }
@@ -107,7 +110,7 @@ class LanePowers : public HalfPowers {
 
   size_t exponent_bits_;
   PowerDigits order_;  // p - 1
-  LaneSquare lanes_;
+  LaneRing lanes_;
   LaneTables tables_;
 };
 

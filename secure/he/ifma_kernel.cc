@@ -66,8 +66,17 @@ COT_LANES inline Vector add_and_shift(const LaneModulus& m, Vector a, const uint
   return q;
 }
 
+COT_LANES void multiply_low(const LaneModulus& m, const uint64_t* a, const uint64_t* b, uint64_t* out) {
+  Columns low;
+  for (size_t j = 0; j < m.digits; ++j) low[j] = _mm512_setzero_si512();
+  for (size_t i = 0; i < m.digits; ++i) {
+    add_and_shift<false>(m, load(a + 8 * i), b, _mm512_setzero_si512(), nullptr, low);
+  }
+  write_digits(m.digits, low, out);
+}
+
 // low = t of a b, high = -q + R - 1 + offset, which is -q modulo n: what the other half begins with.
-COT_LANES void multiply_low(const LaneModulus& m, const uint64_t* a, const uint64_t* b, Vector* low, Vector* high) {
+COT_LANES void begin_pair(const LaneModulus& m, const uint64_t* a, const uint64_t* b, Vector* low, Vector* high) {
   for (size_t j = 0; j < m.digits; ++j) low[j] = _mm512_setzero_si512();
   for (size_t i = 0; i < m.digits; ++i) {
     const Vector q = add_and_shift<false>(m, load(a + 8 * i), b, _mm512_setzero_si512(), nullptr, low);
@@ -78,7 +87,7 @@ COT_LANES void multiply_low(const LaneModulus& m, const uint64_t* a, const uint6
 COT_LANES void multiply(const LaneModulus& m, const uint64_t* a, const uint64_t* b, uint64_t* out) {
   Columns low, high;
   const uint64_t *a_high = a + 8 * m.digits, *b_high = b + 8 * m.digits;
-  multiply_low(m, a, b, low, high);
+  begin_pair(m, a, b, low, high);
   for (size_t i = 0; i < m.digits; ++i) {
     add_and_shift<true>(m, load(a + 8 * i), b_high, load(a_high + 8 * i), b, high);
   }
@@ -91,7 +100,7 @@ COT_LANES void square(const LaneModulus& m, const uint64_t* a, uint64_t* out) {
   alignas(64) uint64_t twice[8 * kDigitsMax];
   for (size_t j = 0; j < m.digits; ++j) low[j] = add(load(a + 8 * j), load(a + 8 * j));
   write_digits(m.digits, low, twice);
-  multiply_low(m, a, a, low, high);
+  begin_pair(m, a, a, low, high);
   for (size_t i = 0; i < m.digits; ++i) {
     add_and_shift<false>(m, load(twice + 8 * i), a + 8 * m.digits, _mm512_setzero_si512(), nullptr, high);
   }
@@ -177,7 +186,8 @@ COT_LANES void select_rows(size_t words, const uint64_t* table, size_t entries, 
 
 }  // namespace
 
-const LaneKernel kIfmaKernel = {"avx512-ifma", multiply, square, to_lanes, to_rows, select_rows, select_lanes};
+const LaneKernel kIfmaKernel = {"avx512-ifma", multiply, square,      multiply_low,
+                                to_lanes,      to_rows,  select_rows, select_lanes};
 
 }  // namespace coterie::he
 #endif

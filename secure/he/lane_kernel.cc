@@ -6,13 +6,13 @@
 
 #include "secure/crypto/cpu_ifma.h"
 #include "secure/he/ifma_kernel.h"
-#include "secure/he/lane_square.h"
+#include "secure/he/lane_ring.h"
 #include "secure/he/seed_stream.h"
 
 namespace coterie::he {
 namespace {
 
-// The moduli whose squares keys compute with, and tests' small ones.
+// The moduli that keys compute with, whose squares or themselves, and tests' small ones.
 constexpr size_t kTestBits[] = {256, 512, 1024, 1536, 2048, 3072};
 constexpr size_t kTestEntries = 5;
 
@@ -48,20 +48,23 @@ std::vector<LaneWords> counting_rows(size_t count, size_t words) {
   return rows;
 }
 
-Status check_products(const LaneKernel& kernel, size_t bits, SeedStream& random, const BigContext& context) {
+Status check_products(const LaneKernel& kernel, size_t bits, Modulo modulo, SeedStream& random,
+                      const BigContext& context) {
   Big n = random.bits(bits);
   must(BN_set_bit(n.get(), 0) == 1 && BN_set_bit(n.get(), static_cast<int>(bits) - 1) == 1);
-  const Big square = product(n, n, context);
-  const LaneSquare lanes(kernel, n, context);
+  const bool is_square = modulo == Modulo::square_of_n;
+  const Big ring = is_square ? product(n, n, context) : copy_of(n);
+  const LaneRing lanes(kernel, n, modulo, context);
   std::vector<Big> a, b;
   for (size_t i = 0; i < kLanes; ++i) {
-    a.push_back(random.below(square, context));
-    b.push_back(random.below(square, context));
+    a.push_back(random.below(ring, context));
+    b.push_back(random.below(ring, context));
   }
   // 0, 1, n and the largest numbers there are: carries that random numbers hardly ever have.
-  must(BN_set_word(a[0].get(), 0) == 1 && BN_set_word(a[1].get(), 1) == 1 && BN_copy(a[2].get(), n.get()) != nullptr);
-  a[3] = minus_one(square);
-  b[3] = minus_one(square);
+  must(BN_set_word(a[0].get(), 0) == 1 && BN_set_word(a[1].get(), 1) == 1);
+  if (is_square) must(BN_copy(a[2].get(), n.get()) != nullptr);
+  a[3] = minus_one(ring);
+  b[3] = minus_one(ring);
   a[4] = minus_one(n);
   const auto lanes_of = [&](const std::vector<Big>& numbers) {
     const std::vector<LaneWords> rows = lanes.rows_of(numbers, context);
@@ -70,14 +73,14 @@ Status check_products(const LaneKernel& kernel, size_t bits, SeedStream& random,
     return eight;
   };
   LaneWords product = lanes_of(a), factor = lanes_of(b);
-  const std::string of_bits = " modulo the square of " + std::to_string(bits) + " bits";
+  const std::string of_bits = (is_square ? " modulo the square of " : " modulo ") + std::to_string(bits) + " bits";
   if (!equal(lanes.numbers_of(product, kLanes, context), a)) return wrong(kernel, "numbers" + of_bits);
   // Unreduced digits go on into the second product and the square.
-  std::vector<Big> expected = products(products(a, b, square, context), b, square, context);
+  std::vector<Big> expected = products(products(a, b, ring, context), b, ring, context);
   lanes.multiply(product, factor, product);
   lanes.multiply(product, factor, product);
   if (!equal(lanes.numbers_of(product, kLanes, context), expected)) return wrong(kernel, "products" + of_bits);
-  expected = products(expected, expected, square, context);
+  expected = products(expected, expected, ring, context);
   lanes.square(product);
   if (!equal(lanes.numbers_of(product, kLanes, context), expected)) return wrong(kernel, "squares" + of_bits);
   return {};
@@ -142,7 +145,10 @@ Status lane_self_test(const LaneKernel& kernel) {
   COT_TRY(check_selections(kernel));
   SeedStream random(Secret<32>(), "coterie lane self test");
   const BigContext context = big_context();
-  for (const size_t bits : kTestBits) COT_TRY(check_products(kernel, bits, random, context));
+  for (const size_t bits : kTestBits) {
+    COT_TRY(check_products(kernel, bits, Modulo::square_of_n, random, context));
+    COT_TRY(check_products(kernel, bits, Modulo::n, random, context));
+  }
   return {};
 }
 

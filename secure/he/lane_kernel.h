@@ -1,4 +1,4 @@
-// LaneKernel: products modulo the square of an odd number n, eight at a time, in one vector instruction's lanes.
+// LaneKernel: products modulo an odd number n or its square, eight at a time, in one vector instruction's lanes.
 // Private to secure/he, its tests and its benchmarks.
 //
 // A number x modulo n^2 is a pair: x = low + high n, both of `digits` digits of 52 bits, the least first, and below
@@ -42,6 +42,8 @@ struct LaneKernel {
   // out = a b / R in each lane. `out` may be an operand.
   void (*multiply)(const LaneModulus& modulus, const uint64_t* a, const uint64_t* b, uint64_t* out);
   void (*square)(const LaneModulus& modulus, const uint64_t* a, uint64_t* out);
+  // The same of numbers modulo n alone, which have low and no high: 4 digits^2 multiply-adds.
+  void (*multiply_low)(const LaneModulus& modulus, const uint64_t* a, const uint64_t* b, uint64_t* out);
   // Eight rows of `words` words, a multiple of 8, to lanes and back.
   void (*to_lanes)(size_t words, const uint64_t* const* rows, uint64_t* lanes);
   void (*to_rows)(size_t words, const uint64_t* lanes, uint64_t* const* rows);

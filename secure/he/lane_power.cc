@@ -17,7 +17,7 @@ PowerDigits::PowerDigits(const Big& number, size_t bits) : digits_(power_digits(
   wipe(bytes);
 }
 
-void raise_lanes(const LaneSquare& modulus, LaneWords& base, const PowerDigits& exponent) {
+void raise_lanes(const LaneRing& modulus, LaneWords& base, const PowerDigits& exponent) {
   const size_t words = kLanes * modulus.words();
   LaneWords table(kPowerEntries * words), entry = modulus.lanes(), result = modulus.lanes();
   modulus.load({}, entry);

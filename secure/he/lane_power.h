@@ -1,4 +1,4 @@
-// Powers modulo a LaneSquare, eight at a time. Private to secure/he.
+// Powers modulo a LaneRing, eight at a time. Private to secure/he.
 //
 // Constant time: both forms. Each digit of an exponent costs a pass over the whole table and a product, whatever it is.
 #pragma once
@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "secure/he/lane_square.h"
+#include "secure/he/lane_ring.h"
 
 namespace coterie::he {
 
@@ -30,14 +30,14 @@ class PowerDigits {
 };
 
 // base^exponent in each lane, with one exponent for all.
-void raise_lanes(const LaneSquare& modulus, LaneWords& base, const PowerDigits& exponent);
+void raise_lanes(const LaneRing& modulus, LaneWords& base, const PowerDigits& exponent);
 
 // Tables from which each lane takes one entry a window: powers of one base by an exponent's digits (E. Brickell et al.,
 // Eurocrypt 1992), or products of subsets of five rows.
 class LaneTables {
  public:
   // `modulus` stays as long as this object.
-  explicit LaneTables(const LaneSquare& modulus) : modulus_(modulus) {}
+  explicit LaneTables(const LaneRing& modulus) : modulus_(modulus) {}
 
   // Windows for the exponents of `base` with at most `bits` bits, the least digit first.
   void add_powers(const LaneWords& base, size_t bits);
@@ -51,7 +51,7 @@ class LaneTables {
  private:
   void set_entry(LaneWords& table, size_t number, const LaneWords& row) const;
 
-  const LaneSquare& modulus_;
+  const LaneRing& modulus_;
   std::vector<LaneWords> windows_;  // kPowerEntries rows each, as select_rows() reads them
 };
 

@@ -1,4 +1,4 @@
-#include "secure/he/lane_square.h"
+#include "secure/he/lane_ring.h"
 
 #include <algorithm>
 
@@ -42,12 +42,13 @@ uint64_t inverse_of(uint64_t odd) {
 
 }  // namespace
 
-LaneSquare::LaneSquare(const LaneKernel& kernel, const Big& n, const BigContext& context)
+LaneRing::LaneRing(const LaneKernel& kernel, const Big& n, Modulo modulo, const BigContext& context)
     : kernel_(kernel),
       n_(copy_of(n)),
-      square_(product(n, n, context)),
+      has_high_(modulo == Modulo::square_of_n),
+      ring_(has_high_ ? product(n, n, context) : copy_of(n)),
       digits_((static_cast<size_t>(BN_num_bits(n.get())) + kSlackBits + kDigitBits - 1) / kDigitBits),
-      words_((2 * digits_ + 7) / 8 * 8),
+      words_(((has_high_ ? 2 : 1) * digits_ + 7) / 8 * 8),
       one_(words_) {
   COT_ASSERT(BN_is_odd(n.get()) != 0 && digits_ <= kDigitsMax);
   Big r = big();
@@ -59,11 +60,11 @@ LaneSquare::LaneSquare(const LaneKernel& kernel, const Big& n, const BigContext&
   offset_lanes_ = eight_times(offset);
   modulus_ = {digits_, inverse_of(n_lanes_.data()[0]), n_lanes_.data(), offset_lanes_.data()};
 
-  write_pair(r, one_.data(), context);
+  write_row(r, one_.data(), context);
   Big r_square = big();
-  must(BN_mod_sqr(r_square.get(), r.get(), square_.get(), context.get()) == 1);
+  must(BN_mod_sqr(r_square.get(), r.get(), ring_.get(), context.get()) == 1);
   LaneWords row(words_), plain_one(words_);
-  write_pair(r_square, row.data(), context);
+  write_row(r_square, row.data(), context);
   plain_one.data()[0] = 1;
   to_form_ = lanes();
   from_form_ = lanes();
@@ -73,29 +74,29 @@ LaneSquare::LaneSquare(const LaneKernel& kernel, const Big& n, const BigContext&
   }
 }
 
-LaneWords LaneSquare::eight_times(const Big& number) const {
+LaneWords LaneRing::eight_times(const Big& number) const {
   LaneWords digits(digits_), all(kLanes * digits_);
   write_digits(number, digits.span());
   for (size_t i = 0; i < kLanes * digits_; ++i) all.data()[i] = digits.data()[i / kLanes];
   return all;
 }
 
-void LaneSquare::write_pair(const Big& number, uint64_t* row, const BigContext& context) const {
+void LaneRing::write_row(const Big& number, uint64_t* row, const BigContext& context) const {
   Big low = secret_big(), high = secret_big();
   // A number modulo n^2 is kept as low + high n, both below n: products then need digits of n alone, half as many.
   must(BN_div(high.get(), low.get(), number.get(), n_.get(), context.get()) == 1);
   write_digits(low, {row, digits_});
-  write_digits(high, {row + digits_, digits_});
+  if (has_high_) write_digits(high, {row + digits_, digits_});
 }
 
-void LaneSquare::load(std::span<const uint64_t* const> rows, LaneWords& lanes) const {
+void LaneRing::load(std::span<const uint64_t* const> rows, LaneWords& lanes) const {
   std::array<const uint64_t*, kLanes> eight;
   eight.fill(one_.data());
   std::ranges::copy(rows, eight.begin());
   kernel_.to_lanes(words_, eight.data(), lanes.data());
 }
 
-void LaneSquare::store(const LaneWords& lanes, std::span<uint64_t* const> rows) const {
+void LaneRing::store(const LaneWords& lanes, std::span<uint64_t* const> rows) const {
   // The kernel writes eight rows: lanes that nobody wants go here.
   LaneWords unused = rows.size() < kLanes ? row() : LaneWords();
   std::array<uint64_t*, kLanes> eight;
@@ -104,17 +105,17 @@ void LaneSquare::store(const LaneWords& lanes, std::span<uint64_t* const> rows) 
   kernel_.to_rows(words_, lanes.data(), eight.data());
 }
 
-void LaneSquare::set_lane(LaneWords& lanes, size_t lane, const uint64_t* row) const {
+void LaneRing::set_lane(LaneWords& lanes, size_t lane, const uint64_t* row) const {
   for (size_t j = 0; j < words_; ++j) lanes.data()[kLanes * j + lane] = row[j];
 }
 
-LaneWords LaneSquare::lane_of(const LaneWords& lanes, size_t lane) const {
+LaneWords LaneRing::lane_of(const LaneWords& lanes, size_t lane) const {
   LaneWords row(words_);
   for (size_t j = 0; j < words_; ++j) row.data()[j] = lanes.data()[kLanes * j + lane];
   return row;
 }
 
-std::vector<LaneWords> LaneSquare::rows_of(std::span<const Big> numbers, const BigContext& context) const {
+std::vector<LaneWords> LaneRing::rows_of(std::span<const Big> numbers, const BigContext& context) const {
   std::vector<LaneWords> rows;
   rows.reserve(numbers.size());
   LaneWords eight = lanes();
@@ -124,7 +125,7 @@ std::vector<LaneWords> LaneSquare::rows_of(std::span<const Big> numbers, const B
     for (size_t i = 0; i < count; ++i) {
       rows.push_back(row());
       pointers[i] = rows.back().data();
-      write_pair(numbers[first + i], pointers[i], context);
+      write_row(numbers[first + i], pointers[i], context);
     }
     load(std::span<const uint64_t* const>(pointers.data(), count), eight);
     multiply(eight, to_form_, eight);
@@ -133,18 +134,21 @@ std::vector<LaneWords> LaneSquare::rows_of(std::span<const Big> numbers, const B
   return rows;
 }
 
-std::vector<Big> LaneSquare::numbers_of(const LaneWords& lanes, size_t count, const BigContext& context) const {
+std::vector<Big> LaneRing::numbers_of(const LaneWords& lanes, size_t count, const BigContext& context) const {
   LaneWords plain = this->lanes();
   multiply(lanes, from_form_, plain);
   std::vector<Big> numbers;
   for (size_t i = 0; i < count; ++i) {
     const LaneWords row = lane_of(plain, i);
-    // Both are as the last product left them, below 2 n, so that the sum is reduced here.
-    const Big low = read_digits(row.span().first(digits_)), high = read_digits(row.span().subspan(digits_, digits_));
+    // Both halves are as the last product left them, below 2 n, so that the sum is reduced here.
     Big number = secret_big();
-    must(BN_mul(number.get(), high.get(), n_.get(), context.get()) == 1 &&
-         BN_add(number.get(), number.get(), low.get()) == 1 &&
-         BN_nnmod(number.get(), number.get(), square_.get(), context.get()) == 1);
+    if (has_high_) {
+      const Big high = read_digits(row.span().subspan(digits_, digits_));
+      must(BN_mul(number.get(), high.get(), n_.get(), context.get()) == 1);
+    }
+    const Big low = read_digits(row.span().first(digits_));
+    must(BN_add(number.get(), number.get(), low.get()) == 1 &&
+         BN_nnmod(number.get(), number.get(), ring_.get(), context.get()) == 1);
     numbers.push_back(std::move(number));
   }
   return numbers;

@@ -1,5 +1,5 @@
-// LaneSquare: arithmetic modulo the square of an odd number by a LaneKernel. Rows are in Montgomery's form: x is held
-// as x R. Private to secure/he.
+// LaneRing: arithmetic modulo an odd number or its square by a LaneKernel. Rows are in Montgomery's form: x is held as
+// x R. Private to secure/he.
 //
 // Constant time but for the sizes: products, powers and what is selected from tables. Divisions at the border, from and
 // to libcrypto's integers, are as constant in time as libcrypto's own.
@@ -15,12 +15,14 @@
 
 namespace coterie::he {
 
-class LaneSquare {
+enum class Modulo : uint8_t { n = 0, square_of_n = 1 };
+
+class LaneRing {
  public:
   // `kernel` stays where it is as long as this object.
-  LaneSquare(const LaneKernel& kernel, const Big& n, const BigContext& context);
-  LaneSquare(const LaneSquare&) = delete;
-  LaneSquare& operator=(const LaneSquare&) = delete;
+  LaneRing(const LaneKernel& kernel, const Big& n, Modulo modulo, const BigContext& context);
+  LaneRing(const LaneRing&) = delete;
+  LaneRing& operator=(const LaneRing&) = delete;
 
   const LaneKernel& kernel() const { return kernel_; }
   size_t words() const { return words_; }
@@ -29,15 +31,18 @@ class LaneSquare {
   // The neutral row.
   const LaneWords& one() const { return one_; }
 
-  // Numbers below n^2 as rows.
+  // Numbers below the modulus as rows.
   std::vector<LaneWords> rows_of(std::span<const Big> numbers, const BigContext& context) const;
   // The first `count` lanes as such numbers.
   std::vector<Big> numbers_of(const LaneWords& lanes, size_t count, const BigContext& context) const;
 
   void multiply(const LaneWords& a, const LaneWords& b, LaneWords& out) const {
-    kernel_.multiply(modulus_, a.data(), b.data(), out.data());
+    (has_high_ ? kernel_.multiply : kernel_.multiply_low)(modulus_, a.data(), b.data(), out.data());
   }
-  void square(LaneWords& lanes) const { kernel_.square(modulus_, lanes.data(), lanes.data()); }
+  void square(LaneWords& lanes) const {
+    if (!has_high_) return multiply(lanes, lanes, lanes);
+    kernel_.square(modulus_, lanes.data(), lanes.data());
+  }
 
   // At most eight rows into lanes; lanes without a row hold one().
   void load(std::span<const uint64_t* const> rows, LaneWords& lanes) const;
@@ -47,12 +52,13 @@ class LaneSquare {
   LaneWords lane_of(const LaneWords& lanes, size_t lane) const;
 
  private:
-  void write_pair(const Big& number, uint64_t* row, const BigContext& context) const;
+  void write_row(const Big& number, uint64_t* row, const BigContext& context) const;
   LaneWords eight_times(const Big& number) const;
 
   const LaneKernel& kernel_;
   Big n_;
-  Big square_;
+  bool has_high_;  // modulo n^2
+  Big ring_;       // n or n^2
   size_t digits_;
   size_t words_;
   LaneWords n_lanes_, offset_lanes_;

@@ -16,7 +16,7 @@ struct Part {
   LaneWords* product = nullptr;
 };
 
-void multiply_parts(const LaneSquare& modulus, std::vector<Part> parts) {
+void multiply_parts(const LaneRing& modulus, std::vector<Part> parts) {
   // The longest first: lanes that are free at the end then wait for short parts only.
   std::ranges::stable_sort(parts, std::ranges::greater{}, [](const Part& part) { return part.rows.size(); });
   LaneWords products = modulus.lanes(), factors = modulus.lanes();
@@ -57,7 +57,7 @@ void multiply_parts(const LaneSquare& modulus, std::vector<Part> parts) {
 
 }  // namespace
 
-std::vector<LaneWords> products_of(const LaneSquare& modulus, std::vector<RowList> lists) {
+std::vector<LaneWords> products_of(const LaneRing& modulus, std::vector<RowList> lists) {
   const size_t rows = std::accumulate(lists.begin(), lists.end(), size_t{0},
                                       [](size_t sum, const RowList& list) { return sum + list.size(); });
   const size_t part_max = std::max(kPartMin, rows / (kLanes * kPartsOfLane));

@@ -1,36 +1,33 @@
-#include <algorithm>
-#include <optional>
-#include <string>
+#include "secure/he/residue_cipher.h"
 
+#include <optional>
+
+#include "secure/he/cipher_modulus.h"
 #include "secure/he/fixed_base.h"
-#include "secure/he/paillier.h"
-#include "secure/he/paillier_key.h"
-#include "secure/he/paillier_lanes.h"
-#include "secure/he/paillier_modulus.h"
+#include "secure/he/residue_lanes.h"
 #include "secure/he/seed_stream.h"
 
-namespace coterie {
-namespace he {
+namespace coterie::he {
 namespace {
 
 constexpr size_t kWindowBits = 6;
 
 // In Montgomery form.
-class PaillierCiphertext : public Ciphertext {
+class ResidueCiphertext : public Ciphertext {
  public:
-  explicit PaillierCiphertext(Big number) : number(std::move(number)) {}
+  explicit ResidueCiphertext(Big number) : number(std::move(number)) {}
   Big number;
 };
 
-const Big& number_of(const Ciphertext& ciphertext) { return static_cast<const PaillierCiphertext&>(ciphertext).number; }
+const Big& number_of(const Ciphertext& ciphertext) { return static_cast<const ResidueCiphertext&>(ciphertext).number; }
 
-class PaillierCipher : public AdditiveCipher {
+class ResidueCipher : public AdditiveCipher {
  public:
-  PaillierCipher(Big n, const Secret<32>& seed)
+  ResidueCipher(Big n, Modulo modulo, const Secret<32>& seed, std::string_view purpose)
       : context_(big_context()),
-        random_(seed, "coterie paillier sums"),
-        modulus_(std::move(n), context_),
-        form_(montgomery(modulus_.square, context_)) {}
+        random_(seed, purpose),
+        modulus_(std::move(n), modulo, context_),
+        form_(montgomery(modulus_.ring, context_)) {}
 
   size_t ciphertext_bytes() const override { return modulus_.ciphertext_bytes(); }
   size_t plaintext_bits() const override { return modulus_.plaintext_bits(); }
@@ -44,7 +41,7 @@ class PaillierCipher : public AdditiveCipher {
       Big c = big();
       must(BN_mod_mul(together.get(), together.get(), number.get(), modulus_.n.get(), context_.get()) == 1 &&
            BN_to_montgomery(c.get(), number.get(), form_.get(), context_.get()) == 1);
-      all.push_back(std::make_unique<PaillierCiphertext>(std::move(c)));
+      all.push_back(std::make_unique<ResidueCiphertext>(std::move(c)));
     }
     // One gcd of the product of all instead of one each. A factor of n in a ciphertext would be found there, and no
     // honest party sends one.
@@ -61,11 +58,11 @@ class PaillierCipher : public AdditiveCipher {
   CiphertextPtr zero() const override {
     Big one = big();
     must(BN_one(one.get()) == 1 && BN_to_montgomery(one.get(), one.get(), form_.get(), context_.get()) == 1);
-    return std::make_unique<PaillierCiphertext>(std::move(one));
+    return std::make_unique<ResidueCiphertext>(std::move(one));
   }
 
   CiphertextPtr copy(const Ciphertext& ciphertext) const override {
-    return std::make_unique<PaillierCiphertext>(copy_of(number_of(ciphertext)));
+    return std::make_unique<ResidueCiphertext>(copy_of(number_of(ciphertext)));
   }
 
   void add(Ciphertext& sum, const Ciphertext& term) const override { multiply(sum, number_of(term)); }
@@ -95,7 +92,7 @@ class PaillierCipher : public AdditiveCipher {
   Big random_residue() {
     Big residue = big();
     must(BN_mod_exp_mont(residue.get(), random_.below(modulus_.n, context_).get(), modulus_.n.get(),
-                         modulus_.square.get(), context_.get(), form_.get()) == 1);
+                         modulus_.ring.get(), context_.get(), form_.get()) == 1);
     return residue;
   }
   void draw_residues() {
@@ -109,7 +106,7 @@ class PaillierCipher : public AdditiveCipher {
 
   BigContext context_;
   SeedStream random_;
-  PaillierModulus modulus_;
+  CipherModulus modulus_;
   Montgomery form_;
   std::optional<FixedBase> residues_;  // drawn when the first sum goes out
   std::vector<Big> subset_;
@@ -117,31 +114,10 @@ class PaillierCipher : public AdditiveCipher {
 
 }  // namespace
 
-std::unique_ptr<AdditiveCipher> paillier_cipher_of(Big n, Secret<32> seed, const LaneKernel* kernel) {
-  if (kernel != nullptr) return paillier_lane_cipher(std::move(n), seed, *kernel);
-  return std::make_unique<PaillierCipher>(std::move(n), seed);
+std::unique_ptr<AdditiveCipher> residue_cipher(Big n, Modulo modulo, const Secret<32>& seed, std::string_view purpose,
+                                               const LaneKernel* kernel) {
+  if (kernel != nullptr) return residue_lane_cipher(std::move(n), modulo, seed, purpose, *kernel);
+  return std::make_unique<ResidueCipher>(std::move(n), modulo, seed, purpose);
 }
 
-}  // namespace he
-
-Result<std::unique_ptr<AdditiveCipher>> paillier_cipher(ByteView public_key, Secret<32> seed) {
-  he::Big n = he::big_from(public_key);
-  const int bits = BN_num_bits(n.get());
-  const auto is = [&](PaillierBits size) {
-    return public_key.size() * 8 == static_cast<size_t>(size) && bits == static_cast<int>(size);
-  };
-  if (!is(PaillierBits::k2048) && !is(PaillierBits::k3072)) {
-    return Error(ErrorCode::invalid_argument, "the Paillier key has " + std::to_string(bits) + " bits in " +
-                                                  std::to_string(public_key.size()) + " bytes, expected 2048 or 3072");
-  }
-  if (BN_is_odd(n.get()) == 0) return Error(ErrorCode::invalid_argument, "the Paillier key is an even number");
-  const he::BigContext context = he::big_context();
-  // A prime n would make every ciphertext as good as its plaintext to whoever has it. That n is a product of two cannot
-  // be seen from here.
-  if (BN_check_prime(n.get(), context.get(), nullptr) != 0) {
-    return Error(ErrorCode::invalid_argument, "the Paillier key is a prime, expected a product of two");
-  }
-  return he::paillier_cipher_of(std::move(n), std::move(seed));
-}
-
-}  // namespace coterie
+}  // namespace coterie::he

@@ -1,8 +1,9 @@
-#include "secure/he/paillier_lanes.h"
+#include "secure/he/residue_lanes.h"
 
 #include <algorithm>
 #include <optional>
 
+#include "secure/he/cipher_modulus.h"
 #include "secure/he/lane_power.h"
 #include "secure/he/lane_sums.h"
 #include "secure/he/seed_stream.h"
@@ -24,13 +25,13 @@ const uint64_t* row_of(const Ciphertext& ciphertext) {
 uint64_t* row_of(Ciphertext& ciphertext) { return static_cast<LaneCiphertext&>(ciphertext).row.data(); }
 CiphertextPtr ciphertext_of(LaneWords row) { return std::make_unique<LaneCiphertext>(std::move(row)); }
 
-class PaillierLaneCipher : public AdditiveCipher {
+class ResidueLaneCipher : public AdditiveCipher {
  public:
-  PaillierLaneCipher(Big n, const Secret<32>& seed, const LaneKernel& kernel)
+  ResidueLaneCipher(Big n, Modulo modulo, const Secret<32>& seed, std::string_view purpose, const LaneKernel& kernel)
       : context_(big_context()),
-        random_(seed, "coterie paillier sums"),
-        modulus_(std::move(n), context_),
-        lanes_(kernel, modulus_.n, context_),
+        random_(seed, purpose),
+        modulus_(std::move(n), modulo, context_),
+        lanes_(kernel, modulus_.n, modulo, context_),
         exponent_bits_(8 * modulus_.n_bytes + kStatisticalBits),
         tables_(lanes_) {}
 
@@ -97,7 +98,7 @@ class PaillierLaneCipher : public AdditiveCipher {
       }
       lanes_.load(std::span<const uint64_t* const>(of_sums.data(), eight.size()), sums);
       lanes_.load(std::span(of_terms).first(eight.size()), terms);
-      // The product of ciphertexts is one of the sum of their plaintexts (Paillier 1999).
+      // The product of ciphertexts is one of the sum of their plaintexts.
       lanes_.multiply(sums, terms, sums);
       lanes_.store(sums, std::span(of_sums).first(eight.size()));
     }
@@ -176,16 +177,17 @@ class PaillierLaneCipher : public AdditiveCipher {
 
   BigContext context_;
   SeedStream random_;
-  PaillierModulus modulus_;
-  LaneSquare lanes_;
+  CipherModulus modulus_;
+  LaneRing lanes_;
   size_t exponent_bits_;
   LaneTables tables_;  // drawn when the first sum goes out
 };
 
 }  // namespace
 
-std::unique_ptr<AdditiveCipher> paillier_lane_cipher(Big n, const Secret<32>& seed, const LaneKernel& kernel) {
-  return std::make_unique<PaillierLaneCipher>(std::move(n), seed, kernel);
+std::unique_ptr<AdditiveCipher> residue_lane_cipher(Big n, Modulo modulo, const Secret<32>& seed,
+                                                    std::string_view purpose, const LaneKernel& kernel) {
+  return std::make_unique<ResidueLaneCipher>(std::move(n), modulo, seed, purpose, kernel);
 }
 
 }  // namespace coterie::he

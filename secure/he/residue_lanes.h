@@ -1,14 +1,17 @@
-// What sums under a Paillier key with a LaneKernel: the same bytes as libcrypto's way gives. Private to secure/he.
+// residue_cipher.h with a LaneKernel: the same bytes as libcrypto's way gives. Private to secure/he.
 #pragma once
+
+#include <memory>
+#include <string_view>
 
 #include "secure/crypto/secret.h"
 #include "secure/he/additive_cipher.h"
-#include "secure/he/lane_kernel.h"
-#include "secure/he/paillier_modulus.h"
+#include "secure/he/lane_ring.h"
 
 namespace coterie::he {
 
 // `kernel` stays where it is as long as the cipher.
-std::unique_ptr<AdditiveCipher> paillier_lane_cipher(Big n, const Secret<32>& seed, const LaneKernel& kernel);
+std::unique_ptr<AdditiveCipher> residue_lane_cipher(Big n, Modulo modulo, const Secret<32>& seed,
+                                                    std::string_view purpose, const LaneKernel& kernel);
 
 }  // namespace coterie::he

@@ -1,29 +1,32 @@
+// Ciphertexts and keys that no honest party sends: both ends of each cipher refuse them, and say which one it was.
 #include <gtest/gtest.h>
 
-#include "secure/he/paillier.h"
-#include "secure/he/paillier_key.h"
+#include <string>
+
 #include "tests/support/matchers.h"
+#include "tests/unit/secure/he/schemes.h"
 
 namespace coterie {
 namespace {
 
-struct Small {
-  he::Big p;
-  he::Big square;
-  std::unique_ptr<AdditiveKey> key;
-  std::unique_ptr<AdditiveCipher> cipher;
-};
+using he::test::KnownKey;
 
-Small small() {
-  he::PaillierKey key = he::generate_paillier_key(he::kPaillierTestBits, Secret<32>());
-  const he::BigContext context = he::big_context();
-  Small made;
-  made.p = he::copy_of(key.p.p);
-  made.square = he::product(key.n, key.n, context);
-  made.cipher = he::paillier_cipher_of(he::copy_of(key.n), Secret<32>());
-  made.key = he::paillier_key_of(std::move(key), Secret<32>());
-  return made;
-}
+class HostileCiphertexts : public testing::TestWithParam<const he::test::Scheme*> {
+ protected:
+  static KnownKey known() { return GetParam()->known(he::kTestKeyBits, 0, he::lane_kernel()); }
+  static size_t bytes() { return known().side.key->ciphertext_bytes(); }
+  static std::string out_of_range() { return std::string("ciphertext 1 is not in ") + GetParam()->range; }
+
+  // Both ends refuse `bad` behind a good ciphertext, and say which one it was.
+  static void expect_refused(const Bytes& bad, std::string_view words) {
+    const he::test::Side side = known().side;
+    Bytes both(side.key->ciphertext_bytes());
+    side.key->encrypt({1, 0}, both);
+    both.insert(both.end(), bad.begin(), bad.end());
+    EXPECT_ERROR(side.cipher->read(both), ErrorCode::malformed, words);
+    EXPECT_ERROR(side.key->decrypt(both), ErrorCode::malformed, words);
+  }
+};
 
 Bytes bytes_of(const he::Big& number, size_t count) {
   Bytes bytes(count);
@@ -31,48 +34,44 @@ Bytes bytes_of(const he::Big& number, size_t count) {
   return bytes;
 }
 
-// Both ends refuse `bad` behind a good ciphertext, and say which one it was.
-void expect_refused(const Bytes& bad, std::string_view words) {
-  Small s = small();
-  Bytes both(s.key->ciphertext_bytes());
-  s.key->encrypt({1, 0}, both);
-  both.insert(both.end(), bad.begin(), bad.end());
-  EXPECT_ERROR(s.cipher->read(both), ErrorCode::malformed, words);
-  EXPECT_ERROR(s.key->decrypt(both), ErrorCode::malformed, words);
+TEST_P(HostileCiphertexts, ZeroIsRefused) { expect_refused(Bytes(bytes(), 0), out_of_range()); }
+
+TEST_P(HostileCiphertexts, TheModulusIsRefused) { expect_refused(bytes_of(known().modulus, bytes()), out_of_range()); }
+
+TEST_P(HostileCiphertexts, AllOnesAreRefused) { expect_refused(Bytes(bytes(), 0xff), out_of_range()); }
+
+TEST_P(HostileCiphertexts, AMultipleOfAPrimeIsRefused) {
+  expect_refused(bytes_of(known().prime, bytes()), "ciphertext 1 is not invertible modulo n");
 }
 
-TEST(PaillierHostile, ZeroIsRefused) {
-  expect_refused(Bytes(2 * he::kPaillierTestBits / 8, 0), "ciphertext 1 is not in (0, n^2)");
+TEST_P(HostileCiphertexts, APieceIsRefused) {
+  expect_refused(Bytes(5, 1), "expected a multiple of " + std::to_string(bytes()));
 }
 
-TEST(PaillierHostile, TheModulusIsRefused) {
-  expect_refused(bytes_of(small().square, 2 * he::kPaillierTestBits / 8), "ciphertext 1 is not in (0, n^2)");
+TEST_P(HostileCiphertexts, NothingIsNoCiphertexts) {
+  EXPECT_OK(known().side.cipher->read({}));
+  EXPECT_TRUE(known().side.key->decrypt({})->empty());
 }
 
-TEST(PaillierHostile, AllOnesAreRefused) {
-  expect_refused(Bytes(2 * he::kPaillierTestBits / 8, 0xff), "ciphertext 1 is not in (0, n^2)");
-}
-
-TEST(PaillierHostile, AMultipleOfAPrimeIsRefused) {
-  expect_refused(bytes_of(small().p, 2 * he::kPaillierTestBits / 8), "ciphertext 1 is not invertible modulo n");
-}
-
-TEST(PaillierHostile, APieceIsRefused) { expect_refused(Bytes(5, 1), "expected a multiple of 128"); }
-
-TEST(PaillierHostile, NothingIsNoCiphertexts) {
-  EXPECT_OK(small().cipher->read({}));
-  EXPECT_TRUE(small().key->decrypt({})->empty());
-}
-
-TEST(PaillierHostile, SmallKeysAreRefused) {
-  EXPECT_ERROR(paillier_cipher(small().key->public_key(), Secret<32>()), ErrorCode::invalid_argument, "512 bits");
-  EXPECT_ERROR(paillier_cipher({}, Secret<32>()), ErrorCode::invalid_argument, "0 bits");
+TEST_P(HostileCiphertexts, KeysThatCannotBeAreRefused) {
+  const auto refuse = [](ByteView key, std::string_view words) {
+    EXPECT_ERROR(GetParam()->cipher(key, Secret<32>()), ErrorCode::invalid_argument, words);
+  };
+  refuse(known().side.key->public_key(), "512 bits");
+  refuse({}, "0 bits");
   Bytes padded(256, 0);
   padded[255] = 3;
-  EXPECT_ERROR(paillier_cipher(padded, Secret<32>()), ErrorCode::invalid_argument, "2 bits in 256 bytes");
-  Bytes even(256, 0xfe);
-  EXPECT_ERROR(paillier_cipher(even, Secret<32>()), ErrorCode::invalid_argument, "even");
+  refuse(padded, "2 bits in 256 bytes");
+  refuse(Bytes(128, 0xff), "1024 bits");
+  refuse(Bytes(256, 0xfe), "even");
+  he::Big prime = he::big();
+  he::must(BN_generate_prime_ex(prime.get(), 2048, 0, nullptr, nullptr, nullptr) == 1);
+  refuse(bytes_of(prime, 256), "is a prime");
 }
+
+INSTANTIATE_TEST_SUITE_P(Schemes, HostileCiphertexts,
+                         testing::Values(&he::test::kPaillierScheme, &he::test::kOkamotoUchiyamaScheme),
+                         [](const auto& one) { return std::string(one.param->name); });
 
 }  // namespace
 }  // namespace coterie

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "secure/he/lane_power.h"
-#include "secure/he/lane_square.h"
+#include "secure/he/lane_ring.h"
 #include "secure/he/lane_sums.h"
 #include "secure/he/seed_stream.h"
 #include "tests/support/matchers.h"
@@ -32,7 +32,7 @@ Big odd_number(SeedStream& random, size_t bits) {
   return n;
 }
 
-// Digits as the kernel takes them, without LaneSquare between.
+// Digits as the kernel takes them, without LaneRing between.
 uint64_t digit_of(const Big& number, size_t i) {
   Big shifted = copy_of(number);
   must(BN_rshift(shifted.get(), shifted.get(), static_cast<int>(i * kDigitBits)) == 1);
@@ -106,6 +106,16 @@ TEST_P(EachLaneKernel, MultipliesPairsUpToTwiceTheModulus) {
         EXPECT_EQ(BN_cmp(number.get(), expected.get()), 0) << "lane " << lane;
       }
     }
+    // The low halves alone, modulo n.
+    GetParam().multiply_low(modulus, a.data(), b.data(), out.data());
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      const Big low = got(out, 0, digits, lane);
+      EXPECT_LT(BN_cmp(low.get(), twice.get()), 0);
+      Big number = big(), expected = big();
+      must(BN_mod_mul(number.get(), low.get(), r.get(), n.get(), context().get()) == 1 &&
+           BN_mod_mul(expected.get(), of_a[lane].get(), of_b[lane].get(), n.get(), context().get()) == 1);
+      EXPECT_EQ(BN_cmp(number.get(), expected.get()), 0) << "lane " << lane;
+    }
     // Onto an operand.
     LaneWords expected(16 * digits);
     GetParam().multiply(modulus, a.data(), b.data(), expected.data());
@@ -120,7 +130,7 @@ TEST_P(EachLaneKernel, RaisesToPowersAsLibcryptoDoes) {
   SeedStream random(Secret<32>(), "powers");
   const Big n = odd_number(random, 512);
   const Big square = product(n, n, context());
-  const LaneSquare modulus(GetParam(), n, context());
+  const LaneRing modulus(GetParam(), n, Modulo::square_of_n, context());
   std::vector<Big> bases;
   for (size_t i = 0; i < kLanes; ++i) bases.push_back(random.below(square, context()));
   const std::vector<LaneWords> rows = modulus.rows_of(bases, context());
@@ -167,7 +177,7 @@ TEST_P(EachLaneKernel, SumsListsOfAnyLength) {
   SeedStream random(Secret<32>(), "lists");
   const Big n = odd_number(random, 256);
   const Big square = product(n, n, context());
-  const LaneSquare modulus(GetParam(), n, context());
+  const LaneRing modulus(GetParam(), n, Modulo::square_of_n, context());
   std::vector<Big> numbers;
   for (size_t i = 0; i < 7; ++i) numbers.push_back(random.below(square, context()));
   const std::vector<LaneWords> rows = modulus.rows_of(numbers, context());
@@ -223,6 +233,10 @@ void wrong_square(const LaneModulus& m, const uint64_t* a, uint64_t* out) {
   right().square(m, a, out);
   out[8 * m.digits] ^= 1;
 }
+void wrong_low(const LaneModulus& m, const uint64_t* a, const uint64_t* b, uint64_t* out) {
+  right().multiply_low(m, a, b, out);
+  out[8 * (m.digits - 1)] ^= 1;
+}
 void wrong_lanes(size_t words, const uint64_t* const* rows, uint64_t* lanes) {
   right().to_lanes(words, rows, lanes);
   std::swap(lanes[8 * (words - 1)], lanes[8 * (words - 1) + 1]);
@@ -241,7 +255,7 @@ void wrong_entry(size_t words, const uint64_t* table, size_t entries, uint64_t i
 
 TEST(LaneKernels, OnesThatAreWrongAreNamedAndNotChosen) {
   if (lane_kernels().empty()) GTEST_SKIP() << "this CPU has no kernel";
-  std::vector<std::pair<LaneKernel, const char*>> broken(6, {right(), ""});
+  std::vector<std::pair<LaneKernel, const char*>> broken(7, {right(), ""});
   broken[0] = {right(), "numbers"};
   broken[0].first.multiply = wrong_carry;
   broken[1] = {right(), "squares"};
@@ -254,6 +268,8 @@ TEST(LaneKernels, OnesThatAreWrongAreNamedAndNotChosen) {
   broken[4].first.select_rows = wrong_selection;
   broken[5] = {right(), "a selection for all lanes"};
   broken[5].first.select_lanes = wrong_entry;
+  broken[6] = {right(), "numbers modulo 256 bits"};
+  broken[6].first.multiply_low = wrong_low;
   std::vector<LaneKernel> all;
   for (const auto& [kernel, what] : broken) {
     EXPECT_ERROR(lane_self_test(kernel), ErrorCode::internal, what);

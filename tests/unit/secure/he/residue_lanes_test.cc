@@ -3,35 +3,17 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
-#include "secure/he/paillier_key.h"
 #include "tests/support/matchers.h"
+#include "tests/unit/secure/he/schemes.h"
 
 namespace coterie::he {
 namespace {
 
-Secret<32> seed_of(uint8_t value) {
-  Secret<32> seed;
-  seed.mutable_bytes()[0] = value;
-  return seed;
-}
-
-struct Side {
-  std::unique_ptr<AdditiveKey> key;
-  std::unique_ptr<AdditiveCipher> cipher;
-};
-
-PaillierKey copy_of_key(const PaillierKey& key) {
-  return {{copy_of(key.p.p), copy_of(key.p.generator)}, {copy_of(key.q.p), copy_of(key.q.generator)}, copy_of(key.n)};
-}
-
-Side side_of(const PaillierKey& primes, const LaneKernel* kernel) {
-  PaillierKey key = copy_of_key(primes);
-  Side side;
-  side.cipher = paillier_cipher_of(copy_of(key.n), seed_of(2), kernel);
-  side.key = paillier_key_of(std::move(key), seed_of(3), kernel);
-  return side;
-}
+using test::KnownKey;
+using test::Scheme;
+using test::Side;
 
 std::vector<PlainNumber> some_numbers(size_t count) {
   std::vector<PlainNumber> numbers;
@@ -77,14 +59,19 @@ Bytes computed(AdditiveCipher& cipher, ByteView ciphertexts) {
   return said;
 }
 
-class PaillierByLanes : public testing::TestWithParam<LaneKernel> {};
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PaillierByLanes);
+using SchemeByKernel = std::tuple<const Scheme*, LaneKernel>;
 
-TEST_P(PaillierByLanes, SaysTheSameBytesAsByLibcrypto) {
-  for (const size_t bits : {kPaillierTestBits, size_t{2048}}) {
+class CipherByLanes : public testing::TestWithParam<SchemeByKernel> {
+ protected:
+  static KnownKey single(size_t bits) { return std::get<0>(GetParam())->known(bits, 1, nullptr); }
+  static KnownKey lanes(size_t bits) { return std::get<0>(GetParam())->known(bits, 1, &std::get<1>(GetParam())); }
+};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CipherByLanes);
+
+TEST_P(CipherByLanes, SaysTheSameBytesAsByLibcrypto) {
+  for (const size_t bits : {kTestKeyBits, size_t{2048}}) {
     SCOPED_TRACE(bits);
-    const PaillierKey key = generate_paillier_key(bits, seed_of(1));
-    Side single = side_of(key, nullptr), lanes = side_of(key, &GetParam());
+    const Side single = this->single(bits).side, lanes = this->lanes(bits).side;
     const std::vector<PlainNumber> numbers = some_numbers(19);
     const Bytes ciphertexts = encrypted(*single.key, numbers);
     ASSERT_EQ(encrypted(*lanes.key, numbers), ciphertexts);
@@ -101,10 +88,9 @@ TEST_P(PaillierByLanes, SaysTheSameBytesAsByLibcrypto) {
   }
 }
 
-TEST_P(PaillierByLanes, RefusesWhatLibcryptosWayRefuses) {
-  const PaillierKey key = generate_paillier_key(kPaillierTestBits, seed_of(1));
-  const Side single = side_of(key, nullptr), lanes = side_of(key, &GetParam());
-  const BigContext context = big_context();
+TEST_P(CipherByLanes, RefusesWhatLibcryptosWayRefuses) {
+  const KnownKey known = single(kTestKeyBits);
+  const Side &single = known.side, lanes = this->lanes(kTestKeyBits).side;
   const size_t bytes = single.key->ciphertext_bytes();
   const auto bytes_of = [&](const Big& number) {
     Bytes out(bytes);
@@ -112,8 +98,8 @@ TEST_P(PaillierByLanes, RefusesWhatLibcryptosWayRefuses) {
     return out;
   };
   const Bytes good = encrypted(*single.key, some_numbers(9));
-  for (const Bytes& bad : {Bytes(bytes, 0), Bytes(bytes, 0xff), bytes_of(product(key.n, key.n, context)),
-                           bytes_of(key.n), bytes_of(key.q.p), Bytes(3, 1)}) {
+  for (const Bytes& bad : {Bytes(bytes, 0), Bytes(bytes, 0xff), bytes_of(known.modulus),
+                           bytes_of(big_from(single.key->public_key())), bytes_of(known.prime), Bytes(3, 1)}) {
     Bytes both = good;
     both.insert(both.end(), bad.begin(), bad.end());
     const auto expected = single.cipher->read(both);
@@ -125,9 +111,12 @@ TEST_P(PaillierByLanes, RefusesWhatLibcryptosWayRefuses) {
   EXPECT_TRUE(lanes.key->decrypt({})->empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(, PaillierByLanes, testing::ValuesIn(lane_kernels().begin(), lane_kernels().end()),
+INSTANTIATE_TEST_SUITE_P(, CipherByLanes,
+                         testing::Combine(testing::Values(&test::kPaillierScheme, &test::kOkamotoUchiyamaScheme),
+                                          testing::ValuesIn(lane_kernels().begin(), lane_kernels().end())),
                          [](const auto& one) {
-                           std::string name(one.param.name);
+                           std::string name = std::get<0>(one.param)->name + std::string("_") +
+                                              std::string(std::get<1>(one.param).name);
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
