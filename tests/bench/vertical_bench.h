@@ -10,26 +10,13 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "secure/crypto/secret.h"
-#include "secure/he/lane_kernel.h"
 #include "tests/bench/thread_time.h"
 #include "vertical/stage/stage.h"
 
 namespace coterie::bench {
 
-// What the operations of Paillier-2048 are made of, a second: OpenSSL's own operations, or with a kernel the
-// multiply-adds of its products.
-struct PaillierLimits {
-  double encryptions = 0;
-  double additions = 0;
-  double decryptions = 0;
-  double rerandomizations = 0;
-};
-
 // Each prints one JSON object.
 void measure_psi();
-// `kernel`: null for libcrypto's way.
-PaillierLimits measure_paillier(const he::LaneKernel* kernel);
-void measure_tree(const PaillierLimits& limits, const he::LaneKernel* kernel);
 void measure_regression();
 void measure_split();
 

@@ -1,14 +1,16 @@
 """./bench vertical: jobs between organisations that hold different columns of the same people."""
 from rows import BIN, rows_of, verdict
 
-# Operations of Paillier-2048 a second and core: by libcrypto, by a kernel.
-PAILLIER_GOALS = {"encryptions": 3400, "additions": 280_000, "decryptions": 560}
-KERNEL_GOALS = {"encryptions": 3400, "additions": 1_600_000, "decryptions": 560}
+# Operations of a cipher a second and core: by libcrypto, by a kernel.
+GOALS = {"Paillier-2048": {"encryptions": 3400, "additions": 280_000, "decryptions": 560},
+         "Okamoto-Uchiyama-2048": {"encryptions": 6800, "additions": 860_000, "decryptions": 3600}}
+KERNEL_GOALS = {"Paillier-2048": {"encryptions": 3400, "additions": 1_600_000, "decryptions": 560},
+                "Okamoto-Uchiyama-2048": {"encryptions": 6800, "additions": 4_900_000, "decryptions": 3600}}
 
 
 def vertical():
     for row in rows_of([BIN / "coterie-bench-vertical"]):
-        yield from {"psi": psi, "paillier": paillier, "vertical_tree": tree, "vertical_regression": regression, "vertical_split": split}[row["bench"]](row)
+        yield from {"psi": psi, "cipher": cipher, "vertical_tree": tree, "vertical_regression": regression, "vertical_split": split}[row["bench"]](row)
 
 
 def regression(row):
@@ -49,18 +51,20 @@ def psi(row):
     yield None, ("    sent by both, a pair of ids", f"{bytes_a_pair} bytes", "", "goal 80 bytes", verdict(bytes_a_pair <= 80))
 
 
-def paillier(row):
+def cipher(row):
     by_libcrypto = row["kernel"] == "libcrypto"
-    parts = {"encryptions": f"{row['encrypt_products']} products of 2048 bits", "additions": "a product of 4096 bits",
-             "decryptions": "two powers of 2048 bits", "rerandomizations": f"{row['rerandomize_products']} products of 4096 bits"}
+    powers = "two powers" if row["powers"] == 2 else "a power"
+    parts = {"encryptions": f"{row['encrypt_products']} products of {row['half_bits']} bits", "additions": f"a product of {row['ring_bits']} bits",
+             "decryptions": f"{powers} of {row['half_bits']} bits",
+             "rerandomizations": f"{row['rerandomize_products']} products of {row['ring_bits']} bits"}
     for name, part in parts.items():
         rate, limit = row[name + "_per_s"], row[name + "_limit"]
-        goal = (PAILLIER_GOALS if by_libcrypto else KERNEL_GOALS).get(name)
+        goal = (GOALS if by_libcrypto else KERNEL_GOALS)[row["scheme"]].get(name)
         of_goal = f"; goal {goal} a second" if goal else ""
         beside = f"OpenSSL, {part}: {limit:.0f}" if by_libcrypto else f"multiply-adds alone {limit:.0f}"
         share = f"{rate / limit:.2f} of it" if by_libcrypto else f"{rate / row[name + '_openssl']:.1f} of OpenSSL's limit"
         yield (row if name == "encryptions" else None), (
-            f"Paillier-2048, {name} a second, " + ("one core" if by_libcrypto else "by " + row["kernel"]), f"{rate:.0f}", beside,
+            f"{row['scheme']}, {name} a second, " + ("one core" if by_libcrypto else "by " + row["kernel"]), f"{rate:.0f}", beside,
             share + of_goal, verdict(rate >= goal) if goal else "")
     yield None, ("    tables of whoever rerandomizes, once a job", f"{row['rerandomize_setup_s']:.2f} CPU s", "", "", "")
 
@@ -68,7 +72,7 @@ def paillier(row):
 def tree(row):
     both, limit = row["label_s"] + row["feature_s"], row["label_limit_s"] + row["feature_limit_s"]
     by = "" if row["kernel"] == "libcrypto" else f", by {row['kernel']}"
-    yield row, (f"a tree, {row['rows']} rows, {row['label_columns']} + {row['feature_columns']} columns, depth {row['depth']}{by}",
+    yield row, (f"a tree, {row['rows']} rows, {row['label_columns']} + {row['feature_columns']} columns, depth {row['depth']}, {row['scheme']}{by}",
                 f"{both:.2f} CPU s", f"operations alone {limit:.2f} s", f"{both / limit:.2f} times", "")
     yield None, ("    label party", f"{row['label_s']:.2f} CPU s", f"operations alone {row['label_limit_s']:.2f} s",
                  f"{row['encryptions']} encryptions, {row['decryptions']} decryptions", "")

@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "secure/he/paillier.h"
-#include "secure/he/paillier_key.h"
 #include "tests/bench/vertical_bench.h"
+#include "tests/bench/vertical_schemes.h"
 #include "vertical/trees/train_trees.h"
 
 namespace coterie::bench {
@@ -21,6 +20,7 @@ struct Operations {
 };
 // A CipherMaker is a function without state.
 Operations operations;
+const CipherScheme* scheme_of_ciphers = nullptr;
 const he::LaneKernel* kernel_of_ciphers = nullptr;
 
 class CountedKey : public AdditiveKey {
@@ -89,7 +89,7 @@ class CountedCipher : public AdditiveCipher {
 };
 
 Result<std::unique_ptr<AdditiveCipher>> counted_cipher(ByteView public_key, Secret<32> seed) {
-  auto cipher = he::paillier_cipher_of(he::big_from(public_key), std::move(seed), kernel_of_ciphers);
+  auto cipher = scheme_of_ciphers->cipher(public_key, std::move(seed), kernel_of_ciphers);
   return std::unique_ptr<AdditiveCipher>(std::make_unique<CountedCipher>(std::move(cipher)));
 }
 
@@ -121,16 +121,16 @@ BinnedColumns binned(const Table& table, size_t first, size_t count) {
 
 }  // namespace
 
-void measure_tree(const PaillierLimits& limits, const he::LaneKernel* kernel) {
+void measure_tree(const CipherScheme& scheme, const CipherLimits& limits, const he::LaneKernel* kernel) {
   operations = {};
+  scheme_of_ciphers = &scheme;
   kernel_of_ciphers = kernel;
   const Table table = make_table();
   TreeSettings settings;
   settings.rounds = 1;
   settings.depth = kDepth;
 
-  auto key = std::make_unique<CountedKey>(
-      he::paillier_key_of(he::generate_paillier_key(2048, seed_of(3)), seed_of(3), kernel));
+  auto key = std::make_unique<CountedKey>(scheme.key(3, kernel));
   std::array<PartyWork, 2> work;
   double begin = thread_cpu_seconds();
   const auto label =
@@ -142,7 +142,7 @@ void measure_tree(const PaillierLimits& limits, const he::LaneKernel* kernel) {
   work[1].cpu_s = thread_cpu_seconds() - begin;
   run_pair({label.get(), feature.get()}, work);
 
-  auto unused_key = make_paillier_key(PaillierBits::k2048, seed_of(3));
+  auto unused_key = scheme.key(3, kernel);
   begin = thread_cpu_seconds();
   const auto pooled = value_of(
       LabelTraining::start(binned(table, 0, table.columns.size()), table.labels, settings, {}, std::move(unused_key)));
@@ -155,15 +155,16 @@ void measure_tree(const PaillierLimits& limits, const he::LaneKernel* kernel) {
   const double feature_limit_s =
       seconds(operations.additions, limits.additions) + seconds(operations.rerandomizations, limits.rerandomizations);
   std::printf(
-      "{\"bench\":\"vertical_tree\",\"kernel\":\"%s\",\"rows\":%u,\"label_columns\":%u,\"feature_columns\":%u,\"bins\":"
+      "{\"bench\":\"vertical_tree\",\"scheme\":\"%s\",\"kernel\":\"%s\",\"rows\":%u,\"label_columns\":%u,\"feature_"
+      "columns\":%u,\"bins\":"
       "%u,\"depth\":%u,"
       "\"label_s\":%.2f,\"feature_s\":%.2f,\"label_limit_s\":%.2f,\"feature_limit_s\":%.2f,\"pooled_s\":%.4f,"
       "\"label_sent_mb\":%.3f,\"feature_sent_mb\":%.3f,\"encryptions\":%zu,\"additions\":%zu,\"decryptions\":%zu,"
       "\"rerandomizations\":%zu}\n",
-      kernel == nullptr ? "libcrypto" : std::string(kernel->name).c_str(), kRows, kLabelColumns, kFeatureColumns, kBins,
-      kDepth, work[0].cpu_s, work[1].cpu_s, label_limit_s, feature_limit_s, pooled_s, work[0].sent_bytes / 1e6,
-      work[1].sent_bytes / 1e6, operations.encryptions, operations.additions, operations.decryptions,
-      operations.rerandomizations);
+      scheme.name, kernel == nullptr ? "libcrypto" : std::string(kernel->name).c_str(), kRows, kLabelColumns,
+      kFeatureColumns, kBins, kDepth, work[0].cpu_s, work[1].cpu_s, label_limit_s, feature_limit_s, pooled_s,
+      work[0].sent_bytes / 1e6, work[1].sent_bytes / 1e6, operations.encryptions, operations.additions,
+      operations.decryptions, operations.rerandomizations);
 }
 
 }  // namespace coterie::bench

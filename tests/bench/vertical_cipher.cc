@@ -6,27 +6,34 @@
 #include <string>
 #include <vector>
 
-#include "secure/he/paillier_key.h"
 #include "tests/bench/madd52_peak.h"
 #include "tests/bench/vertical_bench.h"
+#include "tests/bench/vertical_schemes.h"
 
 namespace coterie::bench {
 namespace {
 
 constexpr int kTurns = 7;
 constexpr size_t kTerms = 512;
-// Tables of powers by digits of 8 bits, of two exponents of 1,024 bits (secure/he/paillier_holder.cc).
-constexpr int kEncryptProducts = 2 * (1024 / 8 - 1);
-// Digits of 6 bits of an exponent of 2048 + 128 bits, half of 40 residues, the sum itself (paillier_cipher.cc).
+// Tables of powers by digits of 8 bits, modulo the square of each prime (secure/he/half_powers.cc).
+int encrypt_products(const CipherScheme& scheme) { return scheme.primes * ((scheme.prime_bits + 7) / 8 - 1); }
+// Digits of 6 bits of an exponent of 2048 + 128 bits, half of 40 residues, the sum itself (residue_cipher.cc).
 constexpr int kRerandomizeProducts = (2048 + 128 + 5) / 6 + 40 / 2;
 
-// Multiply-adds of a kernel (secure/he/lane_kernel.h): 10 digits^2 a product, 8 a square; 40 digits modulo n^2, 20
-// modulo p^2. Exponents have digits of 5 bits (lane_power.h).
-constexpr double kProduct = 10.0 * 40 * 40, kHalfProduct = 10.0 * 20 * 20, kHalfSquare = 8.0 * 20 * 20;
-constexpr double kPowerDigits = (1024 + 4) / 5;
-constexpr double kEncryptMadds = 2 * kPowerDigits * kHalfProduct;
-constexpr double kDecryptMadds = 2 * (kPowerDigits * (kHalfProduct + 5 * kHalfSquare) + 32 * kHalfProduct);
-constexpr double kRerandomizeMadds = ((2048 + 128 + 4) / 5 + 40 / 5) * kProduct;
+// Multiply-adds of a kernel (secure/he/lane_kernel.h). Modulo p^2: 10 digits^2 a product, 8 a square. Exponents have
+// digits of 5 bits (lane_power.h).
+constexpr double lane_digits(int bits) { return (bits + 4 + 51) / 52; }
+CipherLimits limits_by_madds(const CipherScheme& scheme, double madds) {
+  const double of_ring = lane_digits(2048), of_prime = lane_digits(scheme.prime_bits);
+  const double product = scheme.madds_of_digit_pairs * of_ring * of_ring;
+  const double half_product = 10 * of_prime * of_prime, half_square = 8 * of_prime * of_prime;
+  const double power_digits = (scheme.prime_bits + 4) / 5;
+  return {
+      .encryptions = madds / (scheme.primes * power_digits * half_product),
+      .additions = madds / product,
+      .decryptions = madds / (scheme.primes * (power_digits * (half_product + 5 * half_square) + 32 * half_product)),
+      .rerandomizations = madds / (((2048 + 128 + 4) / 5 + 40 / 5) * product)};
+}
 
 struct Free {
   void operator()(BIGNUM* number) const { BN_free(number); }
@@ -98,10 +105,9 @@ std::vector<double> rates(const std::vector<Work>& works) {
 
 }  // namespace
 
-PaillierLimits measure_paillier(const he::LaneKernel* kernel) {
-  he::PaillierKey primes = he::generate_paillier_key(2048, seed_of(1));
-  const auto cipher = he::paillier_cipher_of(he::copy_of(primes.n), seed_of(2), kernel);
-  const auto key = he::paillier_key_of(std::move(primes), seed_of(1), kernel);
+CipherLimits measure_cipher(const CipherScheme& scheme, const he::LaneKernel* kernel) {
+  const auto key = scheme.key(1, kernel);
+  const auto cipher = scheme.cipher(key->public_key(), seed_of(2), kernel);
   const size_t bytes = cipher->ciphertext_bytes();
   std::vector<uint8_t> encrypted(kTerms * bytes);
   std::vector<PlainNumber> numbers;
@@ -120,10 +126,11 @@ PaillierLimits measure_paillier(const he::LaneKernel* kernel) {
   for (size_t i = 0; i < 96; ++i) some.push_back(terms[i].get());
   const std::span<uint8_t> first_bytes = std::span(encrypted).first(96 * bytes);
 
-  OpenSsl sums(4096, 2048), halves(2048, 1024);
+  OpenSsl sums(scheme.ring_bits, 2048), halves(2 * scheme.prime_bits, scheme.prime_bits);
+  const int products = encrypt_products(scheme);
   const auto rate = rates({
       {1, [&] { key->encrypt_each(std::span(numbers).first(96), first_bytes); }},
-      {300 * kEncryptProducts, [&] { halves.multiply(); }},
+      {300 * products, [&] { halves.multiply(); }},
       {1, [&] { cipher->sums(lists); }},
       {30'000, [&] { sums.multiply(); }},
       {1, [&] { value_of(key->decrypt(first_bytes)); }},
@@ -131,25 +138,22 @@ PaillierLimits measure_paillier(const he::LaneKernel* kernel) {
       {1, [&] { cipher->rerandomize_each(some); }},
       {1, [&] { cipher->shift_left_each(some, 100); }},
   });
-  const PaillierLimits by_openssl{.encryptions = rate[1] / kEncryptProducts,
-                                  .additions = rate[3],
-                                  .decryptions = rate[5] / 2,
-                                  .rerandomizations = rate[3] / kRerandomizeProducts};
-  const double madds = madd52_peak();
-  const PaillierLimits by_madds{.encryptions = madds / kEncryptMadds,
-                                .additions = madds / kProduct,
-                                .decryptions = madds / kDecryptMadds,
-                                .rerandomizations = madds / kRerandomizeMadds};
-  const PaillierLimits& limits = kernel == nullptr ? by_openssl : by_madds;
+  const CipherLimits by_openssl{.encryptions = rate[1] / products,
+                                .additions = rate[3],
+                                .decryptions = rate[5] / scheme.primes,
+                                .rerandomizations = rate[3] / kRerandomizeProducts};
+  const CipherLimits limits = kernel == nullptr ? by_openssl : limits_by_madds(scheme, madd52_peak());
   const std::string name(kernel == nullptr ? "libcrypto" : kernel->name);
   std::printf(
-      "{\"bench\":\"paillier\",\"bits\":2048,\"kernel\":\"%s\",\"encryptions_per_s\":%.0f,\"encryptions_limit\":%.0f,"
+      "{\"bench\":\"cipher\",\"scheme\":\"%s\",\"ring_bits\":%d,\"half_bits\":%d,\"powers\":%d,"
+      "\"kernel\":\"%s\",\"encryptions_per_s\":%.0f,\"encryptions_limit\":%.0f,"
       "\"encryptions_openssl\":%.0f,\"encrypt_products\":%d,\"additions_per_s\":%.0f,\"additions_limit\":%.0f,"
       "\"additions_openssl\":%.0f,\"decryptions_per_s\":%.0f,\"decryptions_limit\":%.0f,\"decryptions_openssl\":%.0f,"
       "\"rerandomizations_per_s\":%.0f,\"rerandomizations_limit\":%.0f,\"rerandomizations_openssl\":%.0f,"
       "\"rerandomize_products\":%d,\"rerandomize_setup_s\":%.2f,\"doublings_per_s\":%.0f}\n",
-      name.c_str(), 96 * rate[0], limits.encryptions, by_openssl.encryptions, kEncryptProducts, kAdditions * rate[2],
-      limits.additions, by_openssl.additions, 96 * rate[4], limits.decryptions, by_openssl.decryptions, 96 * rate[6],
+      scheme.name, scheme.ring_bits, 2 * scheme.prime_bits, scheme.primes, name.c_str(), 96 * rate[0],
+      limits.encryptions, by_openssl.encryptions, products, kAdditions * rate[2], limits.additions,
+      by_openssl.additions, 96 * rate[4], limits.decryptions, by_openssl.decryptions, 96 * rate[6],
       limits.rerandomizations, by_openssl.rerandomizations, kRerandomizeProducts, setup_s, 9600 * rate[7]);
   std::fflush(stdout);
   return limits;
