@@ -200,6 +200,8 @@ std::function<void()> add_demo_models(CLI::App& demo, VerticalDemoOptions& optio
       demo.add_option("--trees", options.trees, "trees to train")->check(between<uint32_t>(1, 1000)),
       demo.add_option("--depth", options.depth, "of a tree")->check(between<uint32_t>(1, 8)),
       demo.add_option("--bins", options.bins, "of a column, for trees")->check(between<uint32_t>(2, 256)),
+      add_choice(demo, "--cipher", options.cipher, {"paillier", "okamoto_uchiyama"},
+                 "of gradients of trees: paillier or okamoto_uchiyama"),
       add_goss_option(demo, options.goss)};
   vertical::RegressionSettings& logistic = options.logistic;
   const std::vector<CLI::Option*> of_logistic = {

@@ -162,6 +162,7 @@ std::string demo_metrics(const VerticalDemoResult& result) {
     json["feature_party_bytes_dealt"] = result.feature.dealt_bytes;
   } else {
     json["trees"] = result.terms.trees.trees();
+    json["cipher"] = vertical_cipher_name(result.terms.cipher);
     if (const auto& goss = result.terms.trees.goss) {
       json["goss"] = {{"top_rate", goss->top_rate}, {"other_rate", goss->other_rate}};
     }

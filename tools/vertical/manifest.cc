@@ -29,6 +29,7 @@ void read_hex(JsonReader& reader, const char* key, std::array<uint8_t, kBytes>& 
 }
 
 constexpr std::array<std::string_view, kVerticalModels> kModelNames = {"trees", "logistic", "linear", "split"};
+constexpr std::string_view kCipherNames[] = {"paillier", "okamoto_uchiyama"};
 // A kind's number: the model, and kVerticalModels more for a prediction.
 constexpr std::array<std::string_view, 2 * kVerticalModels> kKinds = {"vertical_trees",
                                                                       "vertical_logistic",
@@ -76,6 +77,9 @@ void read_trees(JsonReader& reader, VerticalManifest& manifest) {
     goss.finish();
   }
   trees.read("bins", manifest.bins);
+  auto cipher = static_cast<size_t>(manifest.cipher);
+  trees.read_choice("cipher", kCipherNames, cipher);
+  manifest.cipher = static_cast<VerticalCipher>(cipher);
   if (manifest.bins < 2 || manifest.bins > kVerticalBinsMax) {
     trees.problem("bins", "must be from 2 to " + std::to_string(kVerticalBinsMax));
   }
@@ -85,6 +89,8 @@ void read_trees(JsonReader& reader, VerticalManifest& manifest) {
 }  // namespace
 
 std::string_view vertical_model_name(VerticalModel model) { return kModelNames[static_cast<size_t>(model)]; }
+
+std::string_view vertical_cipher_name(VerticalCipher cipher) { return kCipherNames[static_cast<size_t>(cipher)]; }
 
 std::string_view manifest_kind(const VerticalManifest& manifest) {
   return kKinds[static_cast<size_t>(manifest.model) + (manifest.is_prediction() ? kVerticalModels : 0)];
@@ -190,6 +196,8 @@ std::string write_manifest(const VerticalManifest& manifest) {
                      {"min_child_weight", manifest.trees.min_child_weight},
                      {"label_party_first", manifest.trees.label_party_first},
                      {"bins", manifest.bins}};
+    // Versions before know one cipher and no key of this name.
+    if (manifest.cipher != VerticalCipher::paillier) json["trees"]["cipher"] = vertical_cipher_name(manifest.cipher);
     if (const auto& goss = manifest.trees.goss) {
       json["trees"]["goss"] = {{"top_rate", goss->top_rate}, {"other_rate", goss->other_rate}};
     }

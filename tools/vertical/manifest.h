@@ -36,11 +36,16 @@ enum class VerticalModel : uint8_t { trees = 0, logistic = 1, linear = 2, split 
 inline constexpr size_t kVerticalModels = 4;
 std::string_view vertical_model_name(VerticalModel model);
 
+// What gradients of trees are encrypted with (secure/he/paillier.h, okamoto_uchiyama.h).
+enum class VerticalCipher : uint8_t { paillier = 0, okamoto_uchiyama = 1 };
+std::string_view vertical_cipher_name(VerticalCipher cipher);
+
 struct VerticalManifest {
   std::array<uint8_t, 16> job{};
   vertical::PsiSettings matching;
   vertical::TreeSettings trees;
   uint32_t bins = 32;  // of a column of trees
+  VerticalCipher cipher = VerticalCipher::paillier;
   // DNS names in the parties' certificates, the label party's first; empty: parties that reach each other need none. A
   // regression has a coordinator as its dealer, so that its parties always have names.
   std::array<std::string, 2> parties;

@@ -9,6 +9,7 @@
 #include "base/os/file.h"
 #include "secure/crypto/random.h"
 #include "secure/crypto/sha256.h"
+#include "secure/he/okamoto_uchiyama.h"
 #include "secure/he/paillier.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/table.h"
@@ -45,6 +46,12 @@ Secret<32> seed_of_meeting() {
   Secret<32> seed;
   fill_random(seed.mutable_bytes());
   return seed;
+}
+
+std::unique_ptr<AdditiveKey> key_of_meeting(VerticalCipher cipher) {
+  const Secret<32> seed = seed_of_meeting();
+  return cipher == VerticalCipher::paillier ? make_paillier_key(PaillierBits::k2048, seed)
+                                            : make_okamoto_uchiyama_key(OkamotoUchiyamaBits::k2048, seed);
 }
 
 class PartyRun {
@@ -249,16 +256,18 @@ class PartyRun {
         if (from != nullptr) {
           COT_ASSIGN(trees, read_feature_tree_model(from->bytes, TreesOf::training_so_far));
         }
-        return run_trees(FeatureTraining::start(std::move(columns), manifest_.trees, seed_of_meeting(), paillier_cipher,
-                                                std::move(trees)));
+        const CipherMaker cipher =
+            manifest_.cipher == VerticalCipher::paillier ? paillier_cipher : okamoto_uchiyama_cipher;
+        return run_trees(
+            FeatureTraining::start(std::move(columns), manifest_.trees, seed_of_meeting(), cipher, std::move(trees)));
       }
       LabelTreeCheckpoint checkpoint;
       if (from != nullptr) {
         COT_ASSIGN(checkpoint, read_tree_checkpoint(from->bytes));
       }
       return run_trees(LabelTraining::start(std::move(columns), rows_of({table_.labels}, trained_)[0], manifest_.trees,
-                                            {kFeatureParty}, make_paillier_key(PaillierBits::k2048, seed_of_meeting()),
-                                            std::move(checkpoint), journal_.seed(kSampleSeed)));
+                                            {kFeatureParty}, key_of_meeting(manifest_.cipher), std::move(checkpoint),
+                                            journal_.seed(kSampleSeed)));
     });
   }
 

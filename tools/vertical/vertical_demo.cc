@@ -126,6 +126,7 @@ class Demo {
     manifest_.trees.rounds = options_.trees;
     manifest_.trees.depth = options_.depth;
     manifest_.trees.goss = options_.goss;
+    manifest_.cipher = options_.cipher;
     manifest_.bins = options_.bins;
     manifest_.parties = {"label-party", "feature-party"};
     const std::string text = write_manifest(manifest_);
@@ -318,6 +319,18 @@ class Demo {
   VerticalDemoResult result_;
 };
 
+const char* what_passes(const VerticalDemoOptions& options) {
+  switch (options.model) {
+    case VerticalModel::trees:
+      return options.cipher == VerticalCipher::paillier ? "Gradients under Paillier-2048"
+                                                        : "Gradients under Okamoto-Uchiyama-2048";
+    case VerticalModel::logistic: return "Weights and margins in shares, the coordinator deals";
+    case VerticalModel::linear: return "Products of columns in shares, the coordinator deals";
+    case VerticalModel::split: return "A network cut in two, numbers at the cut pass between them";
+  }
+  return "";
+}
+
 ExitCode fail(const Error& error, ExitCode code) {
   std::fprintf(stderr, "coterie vertical demo: %s\n", printable(error.message()).c_str());
   return code;
@@ -335,11 +348,7 @@ ExitCode run_vertical_demo(const VerticalDemoOptions& options) {
                "Two parties meet at a coordinator: three processes, mutual TLS 1.3 from party to\n"
                "party. Label party: %zu columns and the label; feature party: %zu columns.\n"
                "%s ...\n\n",
-               tables->label.columns.size(), tables->feature.columns.size(),
-               options.model == VerticalModel::split      ? "A network cut in two, numbers at the cut pass between them"
-               : options.model == VerticalModel::trees    ? "Gradients under Paillier-2048"
-               : options.model == VerticalModel::logistic ? "Weights and margins in shares, the coordinator deals"
-                                                          : "Products of columns in shares, the coordinator deals");
+               tables->label.columns.size(), tables->feature.columns.size(), what_passes(options));
   const Result<VerticalDemoResult> result = Demo(options, *tables, *folder).run();
   if (result) {
     folder->finished();

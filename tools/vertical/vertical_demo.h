@@ -16,13 +16,15 @@
 
 namespace coterie {
 
-enum class VerticalModel : uint8_t;  // manifest.h
+enum class VerticalModel : uint8_t;   // manifest.h
+enum class VerticalCipher : uint8_t;  // likewise
 
 struct VerticalDemoOptions {
   std::string label_table, feature_table;  // CSV files; empty: the built-in ones
   VerticalModel model{};                   // trees
   uint32_t trees = 4, depth = 3, bins = 32;
   std::optional<vertical::Goss> goss;
+  VerticalCipher cipher{};                // paillier
   vertical::RegressionSettings logistic;  // a linear regression has its lambda, too
   vertical::SplitSettings split;
   std::string out;  // empty: runs/demo-DATE-TIME

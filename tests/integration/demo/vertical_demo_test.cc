@@ -79,14 +79,15 @@ TEST_F(VerticalDemo, EqualsOneTableAndSaysWhatWasLearned) {
 }
 
 TEST_F(VerticalDemo, ASampleOfPeopleEqualsOneTableThatSamplesAlike) {
-  DemoProcess demo(directory_.path(),
-                   {"vertical", "demo", "--trees", "2", "--bins", "4", "--goss", "0.1,0.05", "--out", run()});
+  DemoProcess demo(directory_.path(), {"vertical", "demo", "--trees", "2", "--bins", "4", "--goss", "0.1,0.05",
+                                       "--cipher", "okamoto_uchiyama", "--out", run()});
   ASSERT_EQ(demo.wait(), 0) << demo.errors() << demo.output();
   const nlohmann::json metrics = file("metrics.json");
   EXPECT_EQ(metrics["scores_equal_to_pooled"], metrics["held_out"]);
   EXPECT_EQ(metrics["goss"]["top_rate"], 0.1);
-  // Ciphertexts of 512 bytes of 15 people in a hundred, and little else, for each of two trees.
-  EXPECT_LT(metrics["stages"][1]["label_party_bytes_sent"], metrics["trained"].get<int>() * 512 / 2);
+  EXPECT_EQ(metrics["cipher"], "okamoto_uchiyama");
+  // Ciphertexts of 256 bytes of 15 people in a hundred, and little else, for each of two trees.
+  EXPECT_LT(metrics["stages"][1]["label_party_bytes_sent"], metrics["trained"].get<int>() * 256 / 2);
   const nlohmann::json ledger = file("ledger.json");
   ASSERT_EQ(ledger.size(), kSampledTreesLeakage.size());
   for (size_t i = 0; i < ledger.size(); ++i) EXPECT_EQ(ledger[i]["id"], kSampledTreesLeakage[i]);

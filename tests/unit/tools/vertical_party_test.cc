@@ -102,6 +102,19 @@ TEST(VerticalManifest, MaySampleAndSaysWhatThatTells) {
       "those who have a rare label");
 }
 
+TEST(VerticalManifest, NamesItsCipherIfItIsNotPailliers) {
+  EXPECT_EQ(write_manifest({}).find("cipher"), std::string::npos) << "parties of earlier versions refuse it";
+  VerticalManifest manifest;
+  manifest.cipher = VerticalCipher::okamoto_uchiyama;
+  const std::string text = write_manifest(manifest);
+  const Result<VerticalManifest> read = parse_manifest(text);
+  ASSERT_OK(read);
+  EXPECT_EQ(read->cipher, VerticalCipher::okamoto_uchiyama);
+  std::string other = text;
+  other.replace(other.find("okamoto_uchiyama"), 16, "rot13");
+  EXPECT_ERROR(parse_manifest(other), ErrorCode::invalid_argument, "/trees/cipher");
+}
+
 TEST(VerticalManifest, MayBeARegressionsWithADealer) {
   VerticalManifest manifest{.parties = {"a", "b"}, .model = VerticalModel::logistic};
   manifest.logistic = {.epochs = 3, .batch = 50, .rate = 0.25, .lambda = 0.125 / 2};

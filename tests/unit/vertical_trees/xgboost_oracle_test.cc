@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "secure/he/okamoto_uchiyama.h"
 #include "secure/he/paillier.h"
 #include "tests/support/matchers.h"
 #include "tests/support/paths.h"
@@ -104,6 +105,8 @@ BinnedColumns part(const Variant& variant, size_t first, size_t end) {
   return std::move(*binned);
 }
 
+enum class Encryption : uint8_t { none, paillier, okamoto_uchiyama };
+
 struct Trained {
   LabelTreeModel label;
   std::vector<FeatureTreeModel> feature;
@@ -112,15 +115,22 @@ struct Trained {
 };
 
 // `borders`: where each feature party's columns begin; the label party's are before.
-Trained train(const Variant& variant, std::vector<size_t> borders, TreeSettings settings, bool encrypted,
+Trained train(const Variant& variant, std::vector<size_t> borders, TreeSettings settings, Encryption encryption,
               uint8_t seed_byte = 1) {
   Secret<32> seed;
   seed.mutable_bytes()[0] = seed_byte;
   std::unique_ptr<AdditiveKey> key;
-  if (encrypted) {
-    key = make_paillier_key(PaillierBits::k2048, seed);
-  } else {
-    key = std::make_unique<test::PlainKey>();
+  CipherMaker cipher = test::plain_cipher;
+  switch (encryption) {
+    case Encryption::none: key = std::make_unique<test::PlainKey>(); break;
+    case Encryption::paillier:
+      key = make_paillier_key(PaillierBits::k2048, seed);
+      cipher = paillier_cipher;
+      break;
+    case Encryption::okamoto_uchiyama:
+      key = make_okamoto_uchiyama_key(OkamotoUchiyamaBits::k2048, seed);
+      cipher = okamoto_uchiyama_cipher;
+      break;
   }
   std::vector<PartyIndex> peers;
   for (PartyIndex i = 1; i <= borders.size(); ++i) peers.push_back(i);
@@ -132,8 +142,7 @@ Trained train(const Variant& variant, std::vector<size_t> borders, TreeSettings 
   trained.first_columns = {0};
   for (size_t i = 0; i < borders.size(); ++i) {
     const size_t end = i + 1 < borders.size() ? borders[i + 1] : variant.columns.size();
-    auto feature = FeatureTraining::start(part(variant, borders[i], end), settings, Secret<32>(seed.reveal()),
-                                          encrypted ? paillier_cipher : test::plain_cipher);
+    auto feature = FeatureTraining::start(part(variant, borders[i], end), settings, Secret<32>(seed.reveal()), cipher);
     EXPECT_OK(feature);
     features.push_back(std::move(*feature));
     stages.push_back(features.back().get());
@@ -194,45 +203,54 @@ void expect_trees(const Trained& trained, const Variant& variant) {
 TEST(XgboostOracle, PrebinnedOneFeatureParty) {
   NEEDS_ORACLE();
   const Variant variant = prebinned();
-  expect_trees(train(variant, {10}, {}, false), variant);
+  expect_trees(train(variant, {10}, {}, Encryption::none), variant);
 }
 
 TEST(XgboostOracle, PrebinnedTwoFeatureParties) {
   NEEDS_ORACLE();
   const Variant variant = prebinned();
-  expect_trees(train(variant, {10, 23}, {}, false), variant);
+  expect_trees(train(variant, {10, 23}, {}, Encryption::none), variant);
 }
 
 TEST(XgboostOracle, EveryValueABin) {
   NEEDS_ORACLE();
   const Variant variant = all_values(false);
-  expect_trees(train(variant, {10}, {}, false), variant);
+  expect_trees(train(variant, {10}, {}, Encryption::none), variant);
 }
 
 TEST(XgboostOracle, MissingValues) {
   NEEDS_ORACLE();
   const Variant variant = all_values(true);
-  expect_trees(train(variant, {10, 20}, {}, false), variant);
+  expect_trees(train(variant, {10, 20}, {}, Encryption::none), variant);
 }
 
-TEST(XgboostOracle, EncryptedEndToEnd) {
+class EncryptedTrees : public ::testing::TestWithParam<std::pair<Encryption, size_t>> {};
+
+TEST_P(EncryptedTrees, AreXgboostsAndNoCiphertextComesTwice) {
   NEEDS_ORACLE();
+  const auto [encryption, bytes] = GetParam();
   const Variant variant = prebinned();
   TreeSettings settings;
   settings.rounds = 2;
-  const Trained trained = train(variant, {10}, settings, true);
+  const Trained trained = train(variant, {10}, settings, encryption);
   expect_trees(trained, variant);
-  // No ciphertext of a gradient comes twice, in no tree.
   std::set<Bytes> seen;
   for (const Said& said : trained.transcript) {
     if (said.kind != 102) continue;
-    for (size_t at = 8; at < said.payload.size(); at += 512) {
+    for (size_t at = 8; at < said.payload.size(); at += bytes) {
       const auto begin = said.payload.begin() + static_cast<ptrdiff_t>(at);
-      EXPECT_TRUE(seen.insert(Bytes(begin, begin + 512)).second);
+      EXPECT_TRUE(seen.insert(Bytes(begin, begin + static_cast<ptrdiff_t>(bytes))).second);
     }
   }
   EXPECT_EQ(seen.size(), 2 * oracle()->labels.size());
 }
+
+INSTANTIATE_TEST_SUITE_P(Ciphers, EncryptedTrees,
+                         ::testing::Values(std::pair(Encryption::paillier, size_t{512}),
+                                           std::pair(Encryption::okamoto_uchiyama, size_t{256})),
+                         [](const auto& one) {
+                           return one.param.first == Encryption::paillier ? "Paillier" : "OkamotoUchiyama";
+                         });
 
 }  // namespace
 }  // namespace coterie::vertical
