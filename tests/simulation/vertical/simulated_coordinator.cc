@@ -1,18 +1,31 @@
 #include "tests/simulation/vertical/simulated_coordinator.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/assert.h"
 #include "tests/simulation/vertical/simulated_process.h"
 #include "tests/simulation/vertical/vertical_world.h"
 #include "vertical/coordinator/dealt_frames.h"
+#include "vertical/psi/psi_wire.h"
 
 namespace coterie::simulation {
 
 using namespace vertical;
 
 namespace {
+
+// A mutant's: the label party's masked ids, as if they were the feature party's answer to them.
+Bytes with_kind_changed(ByteView piece) {
+  constexpr std::array<uint8_t, 4> kMasked = {static_cast<uint8_t>(StageId::matching), 0,
+                                              static_cast<uint8_t>(PsiKind::masked), 0};
+  Bytes changed(piece.begin(), piece.end());
+  if (changed.size() >= kMasked.size() && std::ranges::equal(ByteView(changed).first(kMasked.size()), kMasked)) {
+    changed[2] = static_cast<uint8_t>(PsiKind::doubled);
+  }
+  return changed;
+}
 
 Result<JobTerms> terms_of(std::string_view text) {
   COT_ASSIGN(const VerticalManifest manifest, parse_manifest(text));
@@ -112,6 +125,7 @@ void SimulatedCoordinator::heard(Id id, ByteView bytes) {
   switch (held.phase) {
     case Phase::asking: held.asked.insert(held.asked.end(), bytes.begin(), bytes.end()); return ask(id, held);
     case Phase::waiting:
+    case Phase::refused:
     case Phase::dealing: return perform(machine_->spoke_early(id, when()));
     case Phase::paired: return carry(id, held, bytes);
   }
@@ -126,6 +140,7 @@ void SimulatedCoordinator::ask(Id id, Held& held) {
   if (asked.size() < kCoordinatorHeaderBytes + header->length) return;
   const Result<Request> request = read_request(header->kind, asked.subspan(kCoordinatorHeaderBytes, header->length));
   held.phase = Phase::waiting;
+  if (request && request->kind == RequestKind::join) held.joins = request->job;
   const PeerIdentity identity = held.identity;
   perform(machine_->asked(id, identity, request ? std::optional(*request) : std::nullopt, when()));
 }
@@ -141,6 +156,11 @@ void SimulatedCoordinator::carry(Id id, Held& held, ByteView bytes) {
     }
   }
   if (refused_ && held_.contains(*refused_)) to_job.reset();
+  Bytes changed;
+  if (world_.options().mutant == VerticalMutant::kind_changed && held.party == 0) {
+    changed = with_kind_changed(bytes);
+    bytes = changed;
+  }
   world_.oracle().carried(held.job, held.party, bytes, to_job);
   other->second.connection->send(Connection::kCoordinator, bytes);
   world_.piece_carried();
@@ -168,15 +188,18 @@ void SimulatedCoordinator::drop(Id id) {
 void SimulatedCoordinator::store(const CoordinatorEffects& effects) {
   for (const VerticalJobId& job : effects.remove) COT_ASSERT(folder_.remove(job));
   for (const JobRecord& record : effects.store) {
-    storing_ = &record;
-    COT_ASSERT(folder_.put(record));
+    JobRecord stored = record;
+    const bool is_put_back = world_.options().mutant == VerticalMutant::state_put_back;
+    if (is_put_back && record.reason == "party_lost") stored.state = JobState::approved;
+    storing_ = &stored;
+    COT_ASSERT(folder_.put(stored));
   }
 }
 
 void SimulatedCoordinator::answer(const CoordinatorEffects& effects) {
   for (const CoordinatorEffects::Answer& answer : effects.answers) {
     const auto found = held_.find(answer.to);
-    if (found == held_.end()) continue;
+    if (found == held_.end() || pairs_unapproved(answer)) continue;
     world_.oracle().told(answer.bytes);
     found->second.connection->send(Connection::kCoordinator, answer.bytes);
     effect();
@@ -198,6 +221,23 @@ void SimulatedCoordinator::join_pair(Id label, Id feature) {
   first.party = 0;
   second.party = 1;
   world_.oracle().paired(first.job);
+}
+
+bool SimulatedCoordinator::pairs_unapproved(const CoordinatorEffects::Answer& answer) {
+  if (world_.options().mutant != VerticalMutant::unapproved_paired) return false;
+  Held& held = held_.at(answer.to);
+  if (!held.joins || answer.bytes != write_refusal(vertical::Refusal::not_approved)) return false;
+  held.phase = Phase::refused;
+  for (const auto& [other, kept] : held_) {
+    if (kept.phase != Phase::refused || kept.joins != held.joins || kept.party == held.party) continue;
+    JobView view = view_of(*machine_->find(*held.joins));
+    view.state = JobState::running;
+    for (const Id id : {answer.to, other}) held_.at(id).connection->send(Connection::kCoordinator, write_answer(view));
+    const bool is_label = held.party == 0;
+    join_pair(is_label ? answer.to : other, is_label ? other : answer.to);
+    break;
+  }
+  return true;
 }
 
 void SimulatedCoordinator::perform(const CoordinatorEffects& effects) {

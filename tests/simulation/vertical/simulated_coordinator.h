@@ -41,7 +41,8 @@ class SimulatedCoordinator final : public Surroundings {
 
  private:
   using Id = vertical::ConnectionId;
-  enum class Phase : uint8_t { asking, waiting, paired, dealing };
+  // refused: for want of an approval, and kept (a mutant).
+  enum class Phase : uint8_t { asking, waiting, refused, paired, dealing };
   struct Held {
     std::shared_ptr<Connection> connection;
     vertical::PeerIdentity identity;
@@ -49,7 +50,8 @@ class SimulatedCoordinator final : public Surroundings {
     vertical::PartyIndex party = 0;  // of `job`, if it is a party's
     Phase phase = Phase::asking;
     Bytes asked;
-    Id other = 0;  // of a pair
+    std::optional<vertical::VerticalJobId> joins;  // it asked to be paired for this job
+    Id other = 0;                                  // of a pair
   };
 
   // Runs what may kill it.
@@ -65,6 +67,8 @@ class SimulatedCoordinator final : public Surroundings {
   void answer(const vertical::CoordinatorEffects& effects);
   void deal(vertical::CoordinatorEffects::Deal deal);
   void join_pair(Id label, Id feature);
+  // A mutant: keeps who was refused, and pairs both when both were. Whether it is kept.
+  bool pairs_unapproved(const vertical::CoordinatorEffects::Answer& answer);
   void drop(Id id);
   void set_alarm();
   Now when() const;

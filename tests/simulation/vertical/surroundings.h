@@ -6,6 +6,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -41,5 +43,12 @@ class Surrounded {
   Surrounded(const Surrounded&) = delete;
   Surrounded& operator=(const Surrounded&) = delete;
 };
+
+// How often code that has surroundings has called what the linker wraps, in the life of this program.
+struct WrapperCalls {
+  std::string_view function;
+  uint64_t calls = 0;
+};
+std::vector<WrapperCalls> wrapper_calls();
 
 }  // namespace coterie::simulation

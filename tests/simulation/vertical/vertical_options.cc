@@ -19,6 +19,9 @@ constexpr std::pair<VerticalMutant, std::string_view> kNames[] = {
     {VerticalMutant::pairs_crossed, "pairs_crossed"},
     {VerticalMutant::dealt_anew, "dealt_anew"},
     {VerticalMutant::dealt_alike, "dealt_alike"},
+    {VerticalMutant::kind_changed, "kind_changed"},
+    {VerticalMutant::state_put_back, "state_put_back"},
+    {VerticalMutant::unapproved_paired, "unapproved_paired"},
 };
 
 }  // namespace

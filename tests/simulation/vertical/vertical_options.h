@@ -23,6 +23,9 @@ enum class VerticalMutant : uint8_t {
   pairs_crossed,           // the shell carries a party's words to another job's
   dealt_anew,              // the coordinator has another secret for its dealing behind each start
   dealt_alike,             // the dealing knows neither the job nor the journals
+  kind_changed,            // the shell carries a frame as one of another kind
+  state_put_back,          // the shell stores a job that lost a party as one that never ran
+  unapproved_paired,       // the shell pairs parties that were refused for want of an approval
 };
 std::span<const VerticalMutant> all_vertical_mutants();
 std::string_view to_string(VerticalMutant mutant);

@@ -38,6 +38,7 @@ VerticalVerdict& VerticalVerdict::operator+=(const VerticalVerdict& other) {
         &VerticalVerdict::dealt_alike}) {
     this->*field += other.*field;
   }
+  said.insert(other.said.begin(), other.said.end());
   trace = (trace ^ other.trace) * 0x100000001b3;
   if (first_problem.empty()) first_problem = other.first_problem;
   return *this;
@@ -129,6 +130,7 @@ void VerticalOracle::read_frames(size_t job, PartyIndex from, Words& words) {
                                                      std::string(stage_name(stage)));
     }
     if (words.unread.size() < size) return;
+    verdict_.said.insert({.model = jobs_[job].manifest.model, .from = from, .stage = stage, .kind = kind});
     words.unread.erase(words.unread.begin(), words.unread.begin() + static_cast<ptrdiff_t>(size));
   }
 }

@@ -15,6 +15,15 @@
 
 namespace coterie::simulation {
 
+// A type of message, and who said it in what.
+struct SaidType {
+  VerticalModel model = VerticalModel::trees;
+  vertical::PartyIndex from = 0;
+  vertical::StageId stage = vertical::StageId::hello;
+  uint16_t kind = 0;
+  friend auto operator<=>(const SaidType&, const SaidType&) = default;
+};
+
 struct VerticalVerdict {
   uint64_t jobs = 0, done = 0, cancelled = 0, given_up = 0;
   uint64_t kills = 0, coordinator_kills = 0, cuts = 0, stalls = 0, pauses = 0;
@@ -31,6 +40,7 @@ struct VerticalVerdict {
   uint64_t untrue = 0;        // somebody was told what is not stored
   uint64_t leaked = 0;        // words of a job outside of its pair, or while it does not run
   uint64_t dealt_alike = 0;   // the same random numbers in two jobs
+  std::set<SaidType> said;    // types of messages that were on the list
   std::string first_problem;
 
   uint64_t problems() const {
