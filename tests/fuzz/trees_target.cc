@@ -1,6 +1,6 @@
 // Both parties of a training of trees and of a prediction with what came of it, and somebody between them who changes
 // messages. Whatever comes is an error or is taken; honest parties end with parts of one model. Then the training goes
-// on once more from the checkpoints of its first tree, which somebody may have changed.
+// on once more from the checkpoints of its first level, which somebody may have changed.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -63,7 +63,7 @@ bool run_parties(const std::array<Stage*, 2>& party, EventBytes& bytes, bool& is
   return party[0]->done() && party[1]->done();
 }
 
-// A training, and the checkpoint of its first round.
+// A training, and the checkpoint of its first level.
 template <typename Training, typename Checkpoint>
 class Checkpointed final : public Stage {
  public:
@@ -82,13 +82,16 @@ class Checkpointed final : public Stage {
   Training& training_;
 };
 
-// What a disk gives back, with the digest of what it is now: the file's own is no seal.
-Bytes changed(Bytes file, EventBytes& bytes) {
+// A checkpoint as a disk gives it back: its model with the digest of what that is now, which is no seal.
+template <typename Checkpoint>
+Bytes changed(const Checkpoint& checkpoint, EventBytes& bytes) {
+  Bytes file = write_tree_checkpoint(checkpoint);
   if (!bytes.one_in(4)) return file;
-  const size_t digest = Digest{}.bytes.size();
-  file[bytes.below(std::min<size_t>(256, file.size() - digest))] = bytes.next();
-  const Digest again = content_digest(ByteView(file).first(file.size() - digest));
-  std::ranges::copy(again.bytes, file.end() - static_cast<ptrdiff_t>(digest));
+  constexpr size_t kDigest = sizeof(Digest::bytes);
+  const size_t model = file.size() - write_tree_model(checkpoint.model).size();
+  file[bytes.below(std::min<size_t>(256, file.size() - kDigest))] = bytes.next();
+  const Digest again = content_digest(ByteView(file).subspan(model, file.size() - model - kDigest));
+  std::ranges::copy(again.bytes, file.end() - static_cast<ptrdiff_t>(kDigest));
   return file;
 }
 
@@ -104,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   settings.min_child_weight = 0;
   const std::vector<float> labels = {0, 1, 1, 0, 1, 0, 0, 1};
   LabelTreeCheckpoint label_from;
-  FeatureTreeModel feature_from;
+  FeatureTreeCheckpoint feature_from;
   bool is_honest = true;
   for (const bool goes_on : {false, true}) {
     auto label_started = LabelTraining::start(*bin_columns(columns_from(1), 4), labels, settings, {1},
@@ -118,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto& label = *label_started;
     const auto& feature = *feature_started;
     Checkpointed<LabelTraining, LabelTreeCheckpoint> one(*label);
-    Checkpointed<FeatureTraining, FeatureTreeModel> other(*feature);
+    Checkpointed<FeatureTraining, FeatureTreeCheckpoint> other(*feature);
     if (!run_parties({&one, &other}, bytes, is_honest)) return 0;
     COT_ASSERT(label->model().shape == feature->model().shape || !is_honest);
     const auto asks = LabelPrediction::start(columns_from(1), label->model(), kTreeRows, {1});
@@ -128,14 +131,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       COT_ASSERT((*asks)->scores().size() == kTreeRows);
     }
     if (goes_on || !one.first || !other.first) return 0;
-    const auto label_kept =
-        read_label_tree_model(changed(write_tree_model(one.first->model), bytes), TreesOf::training_so_far);
-    const auto feature_kept =
-        read_feature_tree_model(changed(write_tree_model(*other.first), bytes), TreesOf::training_so_far);
+    auto label_kept = read_label_tree_checkpoint(changed(*one.first, bytes));
+    auto feature_kept = read_feature_tree_checkpoint(changed(*other.first, bytes));
     if (!label_kept || !feature_kept) return 0;
-    label_from = {.model = *label_kept, .margins = one.first->margins};
-    if (bytes.one_in(8)) label_from.margins[bytes.below(label_from.margins.size())] = bytes.next();
-    feature_from = *feature_kept;
+    label_from = std::move(*label_kept);
+    feature_from = std::move(*feature_kept);
     is_honest = is_honest && label_from == *one.first && feature_from == *other.first;
   }
   return 0;

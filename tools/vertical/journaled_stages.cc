@@ -84,13 +84,11 @@ JournalCheckpoint kept(const RegressionCheckpoint& checkpoint) {
 }
 
 JournalCheckpoint kept(const LabelTreeCheckpoint& checkpoint) {
-  return {.unit = static_cast<uint32_t>(checkpoint.model.trees.size()),
-          .state = checkpoint.model.shape,
-          .bytes = write_tree_checkpoint(checkpoint)};
+  return {.unit = levels_done(checkpoint), .state = state_of(checkpoint), .bytes = write_tree_checkpoint(checkpoint)};
 }
 
-JournalCheckpoint kept(const FeatureTreeModel& trees) {
-  return {.unit = static_cast<uint32_t>(trees.trees.size()), .state = trees.shape, .bytes = write_tree_model(trees)};
+JournalCheckpoint kept(const FeatureTreeCheckpoint& checkpoint) {
+  return {.unit = levels_done(checkpoint), .state = state_of(checkpoint), .bytes = write_tree_checkpoint(checkpoint)};
 }
 
 }  // namespace coterie

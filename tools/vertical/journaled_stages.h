@@ -96,7 +96,7 @@ class JournaledSplit final : public vertical::Stage {
 JournalCheckpoint kept(const vertical::SplitCheckpoint& checkpoint);
 JournalCheckpoint kept(const vertical::RegressionCheckpoint& checkpoint);
 JournalCheckpoint kept(const vertical::LabelTreeCheckpoint& checkpoint);
-JournalCheckpoint kept(const vertical::FeatureTreeModel& trees);
+JournalCheckpoint kept(const vertical::FeatureTreeCheckpoint& checkpoint);
 
 // A party's training of trees. Each meeting draws anew, so that nothing has to be the same but the trees.
 template <typename Training>

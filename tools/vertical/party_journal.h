@@ -41,7 +41,7 @@ struct JournalMatching {
   std::vector<uint32_t> rows;  // of the party's table, in the matched order
 };
 
-// A training behind so many units: a regression's steps, or trees.
+// A training behind so many units: steps, or levels of trees.
 struct JournalCheckpoint {
   uint32_t unit = 0;
   Digest state;  // the same at both parties

@@ -148,11 +148,11 @@ class PartyRun {
     return {};
   }
 
-  // What checkpoints count: trees, or steps. 0: it has none.
+  // What checkpoints count: levels of trees, or steps. 0: it has none.
   uint32_t training_units() const {
     const auto rows = static_cast<uint32_t>(trained_.size());
     switch (manifest_.model) {
-      case VerticalModel::trees: return manifest_.trees.trees();
+      case VerticalModel::trees: return manifest_.trees.trees() * manifest_.trees.depth;
       case VerticalModel::logistic:
         return RingPlan({.rows = rows,
                          .label_columns = 1,
@@ -250,20 +250,20 @@ class PartyRun {
     return report_stage(StageId::training, [&]() -> Status {
       COT_ASSIGN(BinnedColumns columns, bin_columns(rows_of(table_.columns, trained_), manifest_.bins));
       const JournalCheckpoint* const from = journal_.checkpoint(start_.unit);
-      say_where(start_.unit, "tree");
+      say_where(start_.unit, "level");
       if (!config_.is_label_party) {
-        FeatureTreeModel trees;
+        FeatureTreeCheckpoint checkpoint;
         if (from != nullptr) {
-          COT_ASSIGN(trees, read_feature_tree_model(from->bytes, TreesOf::training_so_far));
+          COT_ASSIGN(checkpoint, read_feature_tree_checkpoint(from->bytes));
         }
         const CipherMaker cipher =
             manifest_.cipher == VerticalCipher::paillier ? paillier_cipher : okamoto_uchiyama_cipher;
-        return run_trees(
-            FeatureTraining::start(std::move(columns), manifest_.trees, seed_of_meeting(), cipher, std::move(trees)));
+        return run_trees(FeatureTraining::start(std::move(columns), manifest_.trees, seed_of_meeting(), cipher,
+                                                std::move(checkpoint)));
       }
       LabelTreeCheckpoint checkpoint;
       if (from != nullptr) {
-        COT_ASSIGN(checkpoint, read_tree_checkpoint(from->bytes));
+        COT_ASSIGN(checkpoint, read_label_tree_checkpoint(from->bytes));
       }
       return run_trees(LabelTraining::start(std::move(columns), rows_of({table_.labels}, trained_)[0], manifest_.trees,
                                             {kFeatureParty}, key_of_meeting(manifest_.cipher), std::move(checkpoint),

@@ -13,7 +13,7 @@ namespace coterie::vertical {
 
 // A point of a training that both parties can go on from.
 struct CommittedUnit {
-  uint32_t unit = 0;  // how many are done: steps of a regression, or trees
+  uint32_t unit = 0;  // how many are done: steps, or levels of trees
   Digest state;       // the same at both parties
   friend bool operator==(const CommittedUnit&, const CommittedUnit&) = default;
 };

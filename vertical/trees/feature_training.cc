@@ -23,13 +23,13 @@ constexpr PartyIndex kLabelParty = 0;
 class FeatureMachine : public FeatureTraining {
  public:
   FeatureMachine(BinnedColumns columns, TreeSettings settings, Secret<32> seed, CipherMaker make_cipher,
-                 FeatureTreeModel from)
+                 FeatureTreeCheckpoint from, Frontier frontier)
       : columns_(std::move(columns)),
         candidates_(candidates_of(columns_)),
         seed_(std::move(seed)),
         make_cipher_(make_cipher),
         terms_(columns_.rows),
-        frontier_(columns_.rows) {
+        frontier_(std::move(frontier)) {
     model_.settings = settings;
     model_.columns = columns_.columns();
     if (!settings.goss) {
@@ -37,9 +37,11 @@ class FeatureMachine : public FeatureTraining {
       std::iota(sampled_.begin(), sampled_.end(), 0u);
     }
     if (settings.label_party_first) model_.trees.resize(settings.classes, Tree(1));
-    if (!from.trees.empty()) {
-      model_.trees = std::move(from.trees);
-      model_.shape = from.shape;
+    if (!from.model.trees.empty()) {
+      model_.trees = std::move(from.model.trees);
+      model_.shape = from.model.shape;
+      levels_ = std::move(from.levels);
+      if (!levels_.empty()) enter_tree();
     }
   }
 
@@ -60,7 +62,8 @@ class FeatureMachine : public FeatureTraining {
       return unexpected_peer(message);
     }
     if (!cipher_) return take_hello(message);
-    if (!in_tree_) return sampled_.empty() ? take_sample(message) : take_gradients(message);
+    if (sampled_.empty()) return take_sample(message);
+    if (arrived_ < sampled_.size()) return take_gradients(message);
     if (message.kind == static_cast<uint16_t>(TreeMessage::choice)) return take_choice(message);
     return take_level(message);
   }
@@ -70,7 +73,7 @@ class FeatureMachine : public FeatureTraining {
     return nothing_to_do && cipher_ != nullptr && outbox_.empty();
   }
   const FeatureTreeModel& model() const override { return model_; }
-  std::optional<FeatureTreeModel> take_checkpoint() override { return std::exchange(checkpoint_, std::nullopt); }
+  std::optional<FeatureTreeCheckpoint> take_checkpoint() override { return std::exchange(checkpoint_, std::nullopt); }
   uint32_t trees_done() const override { return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0); }
 
  private:
@@ -139,13 +142,21 @@ class FeatureMachine : public FeatureTraining {
     if (arrived_ < sampled_.size()) return {};
     // Another order in each tree: the label party learns which numbers were best, and not which columns they are of.
     order_ = secret_order(seed_, "coterie tree candidates", tree(), static_cast<uint32_t>(candidates_.size()));
-    model_.trees.emplace_back(1);
-    in_tree_ = true;
-    level_ = 0;
-    shape_.update(model_.shape.view());
-    frontier_ = Frontier(columns_.rows);
+    if (!in_tree_) {
+      model_.trees.emplace_back(1);
+      frontier_ = Frontier(columns_.rows);
+      enter_tree();
+    }
     compute_frontier();
     return {};
+  }
+
+  // Behind those of its levels that are done: none, or what a checkpoint has.
+  void enter_tree() {
+    in_tree_ = true;
+    level_ = static_cast<uint32_t>(levels_.size());
+    shape_ = shape_of(model_.shape, tree(), levels_);
+    own_.assign(frontier_.nodes().size(), {});
   }
 
   void compute_frontier() {
@@ -254,7 +265,8 @@ class FeatureMachine : public FeatureTraining {
     COT_TRY(expect_number("level", "tree", reader.u32(), tree()));
     COT_TRY(expect_number("level", "level", reader.u32(), level_));
     if (!reader.ok()) return Error(ErrorCode::malformed, "trees: level ends before its numbers");
-    COT_ASSIGN(const LevelSplits splits, read_level(reader.rest(), frontier_));
+    const ByteView level = reader.rest();
+    COT_ASSIGN(const LevelSplits splits, read_level(level, frontier_));
     for (size_t i = 0; i < splits.size(); ++i) {
       // Both hold the same tree, or a later level is computed on other rows than the label party thinks.
       if (!own_[i].empty() && own_[i] != splits[i]) {
@@ -264,22 +276,23 @@ class FeatureMachine : public FeatureTraining {
     }
     // The digest of all levels so far is the name of what both have trained: resuming compares it.
     shape_.update(message.payload);
+    levels_.emplace_back(level.begin(), level.end());
     frontier_.split(splits, model_.trees.back());
     ++level_;
     own_.clear();
     if (!frontier_.nodes().empty() && level_ < model_.settings.depth) {
       compute_frontier();
       own_.resize(frontier_.nodes().size());
+      checkpoint_ = {.model = model_, .levels = levels_};
       return {};
     }
     in_tree_ = false;
     arrived_ = 0;
     for (CiphertextPtr& term : terms_) term.reset();
     if (model_.settings.goss) sampled_.clear();
-    own_.assign(1, {});
+    levels_.clear();
     model_.shape = std::exchange(shape_, {}).finish();
-    const size_t trees = model_.trees.size();
-    if (trees < model_.settings.trees() && trees % model_.settings.classes == 0) checkpoint_ = model_;
+    if (model_.trees.size() < model_.settings.trees()) checkpoint_ = {.model = model_, .levels = {}};
     return {};
   }
 
@@ -297,12 +310,13 @@ class FeatureMachine : public FeatureTraining {
   Frontier frontier_;
   bool in_tree_ = false;
   uint32_t level_ = 0;
-  std::vector<Bitmap> own_{Bitmap{}};  // [node of the frontier]: this party's split of it, or none
-  std::deque<size_t> to_compute_;      // nodes of the frontier whose sums are still to be sent
+  TreeLevels levels_;              // of the tree, as all parties know them
+  std::vector<Bitmap> own_;        // [node of the frontier]: this party's split of it, or none
+  std::deque<size_t> to_compute_;  // nodes of the frontier whose sums are still to be sent
 
   ContentDigester shape_;  // of the tree, behind the shape of those before
   FeatureTreeModel model_;
-  std::optional<FeatureTreeModel> checkpoint_;
+  std::optional<FeatureTreeCheckpoint> checkpoint_;
   std::deque<Message> outbox_;
 };
 
@@ -310,11 +324,11 @@ class FeatureMachine : public FeatureTraining {
 
 Result<std::unique_ptr<FeatureTraining>> FeatureTraining::start(BinnedColumns columns, TreeSettings settings,
                                                                 Secret<32> seed, CipherMaker make_cipher,
-                                                                FeatureTreeModel from) {
+                                                                FeatureTreeCheckpoint from) {
   COT_TRY(check_tree_settings(settings));
-  COT_TRY(check_trees_so_far(settings, from.settings, from.trees.size()));
-  if (!from.trees.empty() && from.columns != columns.columns()) {
-    return Error(ErrorCode::invalid_argument, "trees: the checkpoint is of " + std::to_string(from.columns) +
+  COT_TRY(check_trees_so_far(settings, from.model.settings, from.model.trees.size(), from.levels));
+  if (!from.model.trees.empty() && from.model.columns != columns.columns()) {
+    return Error(ErrorCode::invalid_argument, "trees: the checkpoint is of " + std::to_string(from.model.columns) +
                                                   " columns, expected " + std::to_string(columns.columns()));
   }
   const size_t candidates = candidates_of(columns).size();
@@ -323,8 +337,10 @@ Result<std::unique_ptr<FeatureTraining>> FeatureTraining::start(BinnedColumns co
                  "trees: " + std::to_string(columns.rows) + " rows with " + std::to_string(candidates) +
                      " candidates for splits, expected 1 to " + std::to_string(kTreeCandidatesMax));
   }
-  return std::unique_ptr<FeatureTraining>(
-      std::make_unique<FeatureMachine>(std::move(columns), settings, std::move(seed), make_cipher, std::move(from)));
+  COT_ASSIGN(Frontier frontier,
+             frontier_behind(columns.rows, from.levels, from.levels.empty() ? Tree(1) : from.model.trees.back()));
+  return std::unique_ptr<FeatureTraining>(std::make_unique<FeatureMachine>(
+      std::move(columns), settings, std::move(seed), make_cipher, std::move(from), std::move(frontier)));
 }
 
 }  // namespace coterie::vertical

@@ -1,5 +1,6 @@
 #include "vertical/trees/frontier.h"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <string>
@@ -48,6 +49,11 @@ void Frontier::split(const LevelSplits& splits, Tree& tree) {
   nodes_ = std::move(next);
 }
 
+void Frontier::compute_all() {
+  computed_.resize(nodes_.size());
+  std::iota(computed_.begin(), computed_.end(), size_t{0});
+}
+
 Bytes write_level(const LevelSplits& splits) {
   Bytes bytes;
   for (const Bitmap& split : splits) bytes.push_back(split.empty() ? 0 : 1);
@@ -78,6 +84,21 @@ Result<LevelSplits> read_level(ByteView bytes, const Frontier& frontier) {
   }
   if (!rest.empty()) return wrong("has " + std::to_string(rest.size()) + " bytes more than its nodes");
   return splits;
+}
+
+Result<Frontier> frontier_behind(uint32_t rows, std::span<const Bytes> levels, const Tree& tree) {
+  Frontier frontier(rows);
+  Tree grown(1);
+  for (const Bytes& level : levels) {
+    COT_ASSIGN(const LevelSplits splits, read_level(level, frontier));
+    frontier.split(splits, grown);
+  }
+  if (frontier.nodes().empty() || !std::ranges::equal(grown, tree, {}, &TreeNode::left, &TreeNode::left)) {
+    return Error(ErrorCode::malformed, "a tree's " + std::to_string(levels.size()) + " levels are not those of its " +
+                                           std::to_string(tree.size()) + " nodes, or leave nothing to split");
+  }
+  frontier.compute_all();
+  return frontier;
 }
 
 }  // namespace coterie::vertical

@@ -38,6 +38,10 @@ class Frontier {
   // one of equals). What is left of them, the label party subtracts.
   const std::vector<size_t>& computed() const { return computed_; }
 
+  // Whether those are all: of the root, and where nobody has the sums of the parents any more.
+  bool computes_all() const { return computed_.size() == nodes_.size(); }
+  void compute_all();
+
   // Splits as `splits` says, one entry a node, empty for a leaf. Numbers the children in `tree`, where the split nodes
   // get `left` and a kind other than leaf has been set by the caller or becomes peer_split.
   void split(const LevelSplits& splits, Tree& tree);
@@ -51,5 +55,9 @@ class Frontier {
 Bytes write_level(const LevelSplits& splits);
 // malformed if it does not fit the frontier, or leaves a child empty.
 Result<LevelSplits> read_level(ByteView bytes, const Frontier& frontier);
+
+// The frontier of an unfinished tree behind its levels, as bytes, where the sums of all nodes are computed. malformed if
+// the levels are not those of `tree`, or leave nothing to split.
+Result<Frontier> frontier_behind(uint32_t rows, std::span<const Bytes> levels, const Tree& tree);
 
 }  // namespace coterie::vertical

@@ -49,7 +49,7 @@ struct Best {
 class LabelMachine : public LabelTraining {
  public:
   LabelMachine(BinnedColumns columns, std::vector<float> labels, TreeSettings settings, std::vector<PartyIndex> peers,
-               std::unique_ptr<AdditiveKey> key, LabelTreeCheckpoint from, Secret<32> sample_seed)
+               std::unique_ptr<AdditiveKey> key, LabelTreeCheckpoint from, Secret<32> sample_seed, Frontier frontier)
       : columns_(std::move(columns)),
         candidates_(candidates_of(columns_)),
         labels_(std::move(labels)),
@@ -57,8 +57,9 @@ class LabelMachine : public LabelTraining {
         packing_(sum_bits(settings.objective, rows()), key_->plaintext_bits()),
         sample_seed_(std::move(sample_seed)),
         margins_(size_t{rows()} * settings.classes, base_margin(settings.objective)),
+        round_margins_(margins_),
         sampled_(rows()),
-        frontier_(rows()) {
+        frontier_(std::move(frontier)) {
     model_.settings = settings;
     model_.columns = columns_.columns();
     std::iota(sampled_.begin(), sampled_.end(), 0u);
@@ -66,6 +67,9 @@ class LabelMachine : public LabelTraining {
       model_.trees = std::move(from.model.trees);
       model_.shape = from.model.shape;
       margins_ = std::move(from.margins);
+      round_margins_ = std::move(from.round_margins);
+      levels_ = std::move(from.levels);
+      begin_round();
     }
     for (const PartyIndex index : peers) {
       peers_.emplace_back();
@@ -102,7 +106,9 @@ class LabelMachine : public LabelTraining {
   bool done() const override { return finished_ && outbox_.empty(); }
   const LabelTreeModel& model() const override { return model_; }
   std::optional<LabelTreeCheckpoint> take_checkpoint() override { return std::exchange(checkpoint_, std::nullopt); }
-  uint32_t trees_done() const override { return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0); }
+  uint32_t trees_done() const override {
+    return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ || !levels_.empty() ? 1 : 0);
+  }
 
  private:
   uint32_t rows() const { return static_cast<uint32_t>(labels_.size()); }
@@ -134,30 +140,39 @@ class LabelMachine : public LabelTraining {
   }
 
   void begin_trees() {
-    begin_tree();
+    levels_.empty() ? begin_tree() : enter_tree();
     // Trees of this party alone need nobody's answer.
     run_alone();
   }
 
   void begin_tree() {
     model_.trees.emplace_back(1);
-    in_tree_ = true;
-    level_ = 0;
-    encrypted_ = 0;
-    if (shared()) shape_.update(model_.shape.view());
     frontier_ = Frontier(rows());
     // The trees of all classes of one round have the gradients of one moment, as in XGBoost.
     if (class_of_tree() == 0) begin_round();
+    enter_tree();
+  }
+
+  // Behind those of its levels that are done: none, or what a checkpoint has.
+  void enter_tree() {
+    in_tree_ = true;
+    level_ = static_cast<uint32_t>(levels_.size());
+    encrypted_ = 0;
+    if (shared()) shape_ = shape_of(model_.shape, tree(), levels_);
     if (shared() && model_.settings.goss) send_sample();
-    own_sums_.assign(1, left_sums<PlainSums>(columns_, candidates_, frontier_.nodes()[0].rows, terms(), {}));
+    own_sums_.clear();
+    for (const FrontierNode& node : frontier_.nodes()) own_sums_.push_back(own_left_sums(node));
     for (Peer& peer : peers_) {
-      peer.sums.assign(1, {});
+      peer.sums.assign(frontier_.nodes().size(), {});
       peer.arrived = 0;
     }
   }
+  LeftSums own_left_sums(const FrontierNode& node) const {
+    return left_sums<PlainSums>(columns_, candidates_, node.rows, terms(), {});
+  }
 
   void begin_round() {
-    gradients_ = gradients(model_.settings, labels_, margins_);
+    gradients_ = gradients(model_.settings, labels_, round_margins_);
     if (!model_.settings.goss) return;
     sampled_ = sample_gradients(*model_.settings.goss, sample_seed_, tree() / model_.settings.classes, gradients_);
   }
@@ -230,7 +245,7 @@ class LabelMachine : public LabelTraining {
     if (peer.arriving.size() < peer.candidates) return {};
     // The sibling's sums are what is left of the parent's; both lie side by side in the frontier.
     LeftSums& computed = peer.sums[position];
-    if (level_ > 0) {
+    if (!frontier_.computes_all()) {
       const size_t sibling = position ^ 1;
       peer.sums[sibling] = difference(peer.sums[position], peer.arriving);
     }
@@ -332,13 +347,10 @@ class LabelMachine : public LabelTraining {
 
   void finish_level() {
     if (shared()) {
-      WireWriter writer;
-      writer.u32(tree());
-      writer.u32(level_);
-      writer.raw(write_level(splits_));
-      const Message message = tree_message(0, TreeMessage::level, writer);
-      shape_.update(message.payload);
-      send_to_all(message);
+      levels_.push_back(write_level(splits_));
+      const Bytes payload = level_payload(tree(), level_, levels_.back());
+      shape_.update(payload);
+      send_to_all({0, static_cast<uint16_t>(TreeMessage::level), payload});
     }
     for (size_t i = 0; i < splits_.size(); ++i) {
       if (splits_[i].empty()) make_leaf(frontier_.nodes()[i]);
@@ -354,10 +366,17 @@ class LabelMachine : public LabelTraining {
       return;
     }
     for (const size_t position : frontier_.computed()) {
-      LeftSums small = left_sums<PlainSums>(columns_, candidates_, frontier_.nodes()[position].rows, terms(), {});
+      LeftSums small = own_left_sums(frontier_.nodes()[position]);
       own_sums_[position ^ 1] = difference(own_sums_[position], small);
       own_sums_[position] = std::move(small);
     }
+    keep_checkpoint();
+  }
+
+  // What no feature party has a part in is done again, so that no party has a point which its peers lack.
+  void keep_checkpoint() {
+    if (!shared()) return;
+    checkpoint_ = {.model = model_, .levels = levels_, .margins = margins_, .round_margins = round_margins_};
   }
 
   // Each two children begin with a copy of their parent's sums, in both places.
@@ -386,10 +405,10 @@ class LabelMachine : public LabelTraining {
 
   void end_tree() {
     if (shared()) model_.shape = std::exchange(shape_, {}).finish();
+    levels_.clear();
+    if (model_.trees.size() % model_.settings.classes == 0) round_margins_ = margins_;
     if (model_.trees.size() < model_.settings.trees()) {
-      if (model_.trees.size() % model_.settings.classes == 0) {
-        checkpoint_ = LabelTreeCheckpoint{.model = model_, .margins = margins_};
-      }
+      keep_checkpoint();
       begin_tree();
       return;
     }
@@ -406,12 +425,14 @@ class LabelMachine : public LabelTraining {
   std::vector<Peer> peers_;
 
   std::vector<float> margins_;                   // row by row, a class after the other
+  std::vector<float> round_margins_;             // at the round's begin
   std::vector<std::vector<SumPair>> gradients_;  // of the round
   std::vector<uint32_t> sampled_;                // rows that the round looks at
   Frontier frontier_;
   bool in_tree_ = false;
   bool finished_ = false;
   uint32_t level_ = 0;
+  TreeLevels levels_;               // of the tree, as all parties know them
   uint32_t encrypted_ = 0;          // of sampled_, in the tree
   std::vector<LeftSums> own_sums_;  // [node of the frontier]
   LevelSplits splits_;              // of the level, while it is decided
@@ -448,9 +469,10 @@ Result<std::unique_ptr<LabelTraining>> LabelTraining::start(BinnedColumns column
                                                             Secret<32> sample_seed) {
   COT_TRY(check_tree_settings(settings));
   COT_TRY(check_labels(settings, labels));
-  COT_TRY(check_trees_so_far(settings, from.model.settings, from.model.trees.size()));
+  COT_TRY(check_trees_so_far(settings, from.model.settings, from.model.trees.size(), from.levels));
   if (!from.model.trees.empty() &&
-      (from.model.columns != columns.columns() || from.margins.size() != labels.size() * settings.classes)) {
+      (from.model.columns != columns.columns() || from.margins.size() != labels.size() * settings.classes ||
+       from.round_margins.size() != from.margins.size())) {
     return Error(ErrorCode::invalid_argument, "trees: the checkpoint is of " + std::to_string(from.model.columns) +
                                                   " columns and " + std::to_string(from.margins.size()) +
                                                   " margins, expected other ones");
@@ -466,9 +488,11 @@ Result<std::unique_ptr<LabelTraining>> LabelTraining::start(BinnedColumns column
   if (std::ranges::adjacent_find(peers) != peers.end() || std::ranges::find(peers, 0u) != peers.end()) {
     return Error(ErrorCode::invalid_argument, "trees: a feature party twice, or the label party as one");
   }
-  return std::unique_ptr<LabelTraining>(std::make_unique<LabelMachine>(std::move(columns), std::move(labels), settings,
-                                                                       std::move(peers), std::move(key),
-                                                                       std::move(from), std::move(sample_seed)));
+  COT_ASSIGN(Frontier frontier, frontier_behind(static_cast<uint32_t>(labels.size()), from.levels,
+                                                from.levels.empty() ? Tree(1) : from.model.trees.back()));
+  return std::unique_ptr<LabelTraining>(
+      std::make_unique<LabelMachine>(std::move(columns), std::move(labels), settings, std::move(peers), std::move(key),
+                                     std::move(from), std::move(sample_seed), std::move(frontier)));
 }
 
 }  // namespace coterie::vertical

@@ -13,8 +13,8 @@
 // a feature party's cuts under numbers that are drawn anew for each tree, and who of the rows went left; a feature
 // party which rows share a node, and which of its cuts won.
 //
-// A training that was cut off goes on from both parties' checkpoints of the same round, and ends with the same bits.
-// The parties must say to each other which round that is.
+// A training that was cut off goes on from both parties' checkpoints of the same level, and ends with the same bits.
+// The parties must say to each other which level that is (levels_done() of tree_checkpoint.h).
 //
 // Settings with `goss` have each round look at a sample of the rows (gradient_sample.h). A feature party then also
 // learns which rows those are (row L13), and nobody has ciphertexts of others.
@@ -48,8 +48,8 @@ class LabelTraining : public Stage {
                                                       std::unique_ptr<AdditiveKey> key, LabelTreeCheckpoint from = {},
                                                       Secret<32> sample_seed = {});
 
-  // Once behind each round but the last: before next() is called again. The one before it may still be needed: a
-  // feature party may be one round behind.
+  // Once behind each level but the last of the training: before next() is called again. The one before it may still be
+  // needed: a feature party may be one level behind. None behind levels that feature parties have no part in.
   virtual std::optional<LabelTreeCheckpoint> take_checkpoint() = 0;
 
   // When done().
@@ -66,10 +66,10 @@ class FeatureTraining : public Stage {
   // `seed` draws the secret order of candidates and what hides sums; it is for one start. `make_cipher` is
   // paillier_cipher but in tests.
   static Result<std::unique_ptr<FeatureTraining>> start(BinnedColumns columns, TreeSettings settings, Secret<32> seed,
-                                                        CipherMaker make_cipher, FeatureTreeModel from = {});
+                                                        CipherMaker make_cipher, FeatureTreeCheckpoint from = {});
 
-  // Likewise: the trees so far.
-  virtual std::optional<FeatureTreeModel> take_checkpoint() = 0;
+  // Likewise.
+  virtual std::optional<FeatureTreeCheckpoint> take_checkpoint() = 0;
 
   virtual const FeatureTreeModel& model() const = 0;
   virtual uint32_t trees_done() const = 0;

@@ -1,6 +1,6 @@
-// LabelTreeCheckpoint: what the label party keeps between two rounds of a training, to go on from there. A feature
-// party keeps its model so far. Trees are the same whatever key and order are drawn, so that a training that goes on
-// draws new ones: no number is encrypted twice under the same randomness.
+// What the parties of a training of trees keep between two levels of a tree, to go on from there. Trees are the same
+// whatever key and order are drawn, so that a training that goes on draws new ones: no number is encrypted twice under
+// the same randomness. The sums of nodes are not kept: a level that is done again is summed in all of its nodes.
 #pragma once
 
 #include <vector>
@@ -11,19 +11,41 @@
 
 namespace coterie::vertical {
 
+// A tree's levels so far, the root's first, as all parties know them (frontier.h's write_level). Empty between trees.
+using TreeLevels = std::vector<Bytes>;
+
 struct LabelTreeCheckpoint {
-  LabelTreeModel model;        // the trees so far; `shape` is the same at all parties
-  std::vector<float> margins;  // row by row, a class after the other; empty before the first tree
+  LabelTreeModel model;  // the trees so far: of the last one `levels`, and `shape` without it, if there are levels
+  TreeLevels levels;
+  std::vector<float> margins;        // row by row, a class after the other; empty before the first level
+  std::vector<float> round_margins;  // those of the round's begin, which its gradients are made of
   friend bool operator==(const LabelTreeCheckpoint&, const LabelTreeCheckpoint&) = default;
 };
 
-// The number of margins (4 bytes), the margins, then the model as write_tree_model() has it; little-endian. Secret, as
-// labels are.
-Bytes write_tree_checkpoint(const LabelTreeCheckpoint& checkpoint);
-// data_loss or malformed.
-Result<LabelTreeCheckpoint> read_tree_checkpoint(ByteView bytes);
+struct FeatureTreeCheckpoint {
+  FeatureTreeModel model;  // likewise
+  TreeLevels levels;
+  friend bool operator==(const FeatureTreeCheckpoint&, const FeatureTreeCheckpoint&) = default;
+};
 
-// invalid_argument unless trees so far fit a training: whole rounds of it, but not all.
-Status check_trees_so_far(const TreeSettings& settings, const TreeSettings& so_far, size_t trees);
+// How many levels are done; a tree that ended early counts as settings.depth of them.
+uint32_t levels_done(const LabelTreeCheckpoint& checkpoint);
+uint32_t levels_done(const FeatureTreeCheckpoint& checkpoint);
+
+// The name of all that they have trained, the same at all parties.
+Digest state_of(const LabelTreeCheckpoint& checkpoint);
+Digest state_of(const FeatureTreeCheckpoint& checkpoint);
+
+// Of the label party the number of margins (4 bytes), margins and the round's; then of both the number of levels, each
+// with its size in front (4 bytes), and the model as write_tree_model() has it; little-endian. Secret, as labels are.
+Bytes write_tree_checkpoint(const LabelTreeCheckpoint& checkpoint);
+Bytes write_tree_checkpoint(const FeatureTreeCheckpoint& checkpoint);
+// data_loss or malformed.
+Result<LabelTreeCheckpoint> read_label_tree_checkpoint(ByteView bytes);
+Result<FeatureTreeCheckpoint> read_feature_tree_checkpoint(ByteView bytes);
+
+// invalid_argument unless trees so far, the last of them with `levels`, fit a training: some of it, but not all.
+Status check_trees_so_far(const TreeSettings& settings, const TreeSettings& so_far, size_t trees,
+                          const TreeLevels& levels);
 
 }  // namespace coterie::vertical

@@ -36,6 +36,23 @@ Error unexpected_peer(const Message& message) {
                                          ", expected nothing of it now");
 }
 
+Bytes level_payload(uint32_t tree, uint32_t level, ByteView splits) {
+  WireWriter writer;
+  writer.u32(tree);
+  writer.u32(level);
+  writer.raw(splits);
+  return writer.take();
+}
+
+ContentDigester shape_of(const Digest& trees_before, uint32_t tree, std::span<const Bytes> levels) {
+  ContentDigester shape;
+  shape.update(trees_before.view());
+  for (size_t level = 0; level < levels.size(); ++level) {
+    shape.update(level_payload(tree, static_cast<uint32_t>(level), levels[level]));
+  }
+  return shape;
+}
+
 Status expect_number(const char* message, const char* name, uint32_t came, uint32_t expected) {
   if (came == expected) return {};
   return Error(ErrorCode::malformed, std::string("trees: ") + message + " is of " + name + " " + std::to_string(came) +

@@ -13,9 +13,11 @@
 //     level: each node's partition, to all -->
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "base/result.h"
+#include "secure/crypto/digest.h"
 #include "vertical/stage/stage.h"
 #include "vertical/stage/wire.h"
 
@@ -47,6 +49,12 @@ inline Message tree_message(PartyIndex peer, TreeMessage kind, WireWriter& write
 Status expect_kind(const Message& message, TreeMessage expected);
 Error unexpected_peer(const Message& message);
 Status expect_number(const char* message, const char* name, uint32_t came, uint32_t expected);
+
+// What `level` says: a level of a tree as write_level() has it (frontier.h).
+Bytes level_payload(uint32_t tree, uint32_t level, ByteView splits);
+
+// The digest of the trees before, and of a tree's levels so far: the next level goes on from it.
+ContentDigester shape_of(const Digest& trees_before, uint32_t tree, std::span<const Bytes> levels);
 
 // How many ciphertexts one message takes.
 constexpr size_t ciphertexts_of_message(size_t ciphertext_bytes) {

@@ -232,7 +232,7 @@ TEST_F(VerticalTreesResume, EndsWithTheSameModelWhoeverIsKilled) {
   coordinator = start_coordinator();
   ASSERT_EQ(label->wait(), 0) << label->errors();
   ASSERT_EQ(feature->wait(), 0) << feature->errors();
-  EXPECT_NE(label->output().find("goes on behind tree"), std::string::npos) << label->output();
+  EXPECT_NE(label->output().find("goes on behind level"), std::string::npos) << label->output();
   EXPECT_EQ(status()["state"], "done");
   EXPECT_EQ(to_hex(model("label")), to_hex(label_model));
   EXPECT_EQ(to_hex(model("feature")), to_hex(feature_model));

@@ -24,7 +24,7 @@ ResumedJob resumed_job(TreeObjective objective) {
   job.settings.objective = objective;
   job.settings.classes = objective == TreeObjective::multi_softprob ? 3 : 1;
   job.settings.rounds = 3;
-  job.settings.depth = 2;
+  job.settings.depth = 3;
   job.label_columns.assign(1, std::vector<float>(60));
   job.feature_columns.assign(2, std::vector<float>(60));
   for (uint32_t row = 0; row < 60; ++row) {
@@ -37,10 +37,10 @@ ResumedJob resumed_job(TreeObjective objective) {
   return job;
 }
 
-// Both parties with what they kept, by the number of trees.
+// Both parties with what they kept, by the number of levels.
 class ResumableTrees {
  public:
-  explicit ResumableTrees(const ResumedJob& job, LabelTreeCheckpoint label = {}, FeatureTreeModel feature = {},
+  explicit ResumableTrees(const ResumedJob& job, LabelTreeCheckpoint label = {}, FeatureTreeCheckpoint feature = {},
                           uint8_t seed = 1) {
     Secret<32> secret;
     secret.mutable_bytes()[0] = seed;
@@ -63,10 +63,10 @@ class ResumableTrees {
           message->peer = from;
           COT_TRY(stages[1 - from]->receive(*message));
           if (auto kept = label_->take_checkpoint()) {
-            label_kept_[static_cast<uint32_t>(kept->model.trees.size())] = std::move(*kept);
+            label_kept_[levels_done(*kept)] = std::move(*kept);
           }
           if (auto kept = feature_->take_checkpoint()) {
-            feature_kept_[static_cast<uint32_t>(kept->trees.size())] = std::move(*kept);
+            feature_kept_[levels_done(*kept)] = std::move(*kept);
           }
         }
       }
@@ -78,14 +78,14 @@ class ResumableTrees {
   const LabelTraining& label() const { return *label_; }
   const FeatureTraining& feature() const { return *feature_; }
   const std::map<uint32_t, LabelTreeCheckpoint>& label_kept() const { return label_kept_; }
-  const std::map<uint32_t, FeatureTreeModel>& feature_kept() const { return feature_kept_; }
+  const std::map<uint32_t, FeatureTreeCheckpoint>& feature_kept() const { return feature_kept_; }
 
  private:
   std::unique_ptr<LabelTraining> label_;
   std::unique_ptr<FeatureTraining> feature_;
   size_t messages_ = 0;
   std::map<uint32_t, LabelTreeCheckpoint> label_kept_;
-  std::map<uint32_t, FeatureTreeModel> feature_kept_;
+  std::map<uint32_t, FeatureTreeCheckpoint> feature_kept_;
 };
 
 class TreeResume : public ::testing::TestWithParam<TreeObjective> {};
@@ -98,25 +98,26 @@ TEST_P(TreeResume, EndsWithTheSameBitsWhereverItWasCutOff) {
     ResumableTrees whole(job);
     ASSERT_OK(whole.run());
     ASSERT_TRUE(whole.label().done() && whole.feature().done());
-    size_t resumed = 0;
+    size_t resumed_in_tree = 0;
     for (size_t cut = 1; cut < whole.messages(); ++cut) {
       ResumableTrees first(job);
       ASSERT_OK(first.run(cut));
       LabelTreeCheckpoint label;
-      FeatureTreeModel feature;
+      FeatureTreeCheckpoint feature;
       if (!first.feature_kept().empty()) {
-        // Both know it, and the label party is at most one round ahead. As they come back from a disk.
-        const auto& [trees, kept] = *first.feature_kept().rbegin();
-        ASSERT_TRUE(first.label_kept().contains(trees)) << cut;
-        EXPECT_LE(first.label_kept().rbegin()->first, trees + job.settings.classes);
-        EXPECT_EQ(first.label_kept().at(trees).model.shape, kept.shape);
-        const auto label_read = read_tree_checkpoint(write_tree_checkpoint(first.label_kept().at(trees)));
-        const auto feature_read = read_feature_tree_model(write_tree_model(kept), TreesOf::training_so_far);
+        // Both know it, and the label party is at most one level ahead. As they come back from a disk.
+        const auto& [levels, kept] = *first.feature_kept().rbegin();
+        const auto labels = first.label_kept().find(levels);
+        ASSERT_NE(labels, first.label_kept().end()) << cut;
+        EXPECT_LE(std::distance(labels, first.label_kept().end()), 2);
+        EXPECT_EQ(state_of(labels->second), state_of(kept));
+        const auto label_read = read_label_tree_checkpoint(write_tree_checkpoint(labels->second));
+        const auto feature_read = read_feature_tree_checkpoint(write_tree_checkpoint(kept));
         ASSERT_OK(label_read);
         ASSERT_OK(feature_read);
         label = *label_read;
         feature = *feature_read;
-        ++resumed;
+        resumed_in_tree += kept.levels.empty() ? 0 : 1;
       }
       // With another secret order: it changes no tree.
       ResumableTrees second(job, label, feature, 2);
@@ -124,9 +125,9 @@ TEST_P(TreeResume, EndsWithTheSameBitsWhereverItWasCutOff) {
       ASSERT_TRUE(second.label().done() && second.feature().done());
       EXPECT_EQ(write_tree_model(second.label().model()), write_tree_model(whole.label().model())) << cut;
       EXPECT_EQ(write_tree_model(second.feature().model()), write_tree_model(whole.feature().model())) << cut;
-      EXPECT_TRUE(label.model.trees.empty() || second.messages() < whole.messages()) << "a round is not done again";
+      EXPECT_TRUE(label.model.trees.empty() || second.messages() < whole.messages()) << "a level is not done again";
     }
-    EXPECT_GT(resumed, 5u);
+    EXPECT_GT(resumed_in_tree, 5u);
   }
 }
 
@@ -137,27 +138,42 @@ TEST(TreeResumeChecks, RefuseACheckpointThatDoesNotFit) {
   const ResumedJob job = resumed_job(TreeObjective::multi_softprob);
   ResumableTrees whole(job);
   ASSERT_OK(whole.run());
-  const LabelTreeCheckpoint good = whole.label_kept().at(3);
+  // Behind the first round, and behind a tree's first level.
+  const LabelTreeCheckpoint good = whole.label_kept().at(9), in_tree = whole.label_kept().at(10);
+  ASSERT_EQ(in_tree.levels.size(), 1u);
   const auto start = [&job](const LabelTreeCheckpoint& from) {
     return LabelTraining::start(*bin_columns(job.label_columns, 8), job.labels, job.settings, {1},
                                 std::make_unique<test::PlainKey>(), from);
   };
   ASSERT_OK(start(good));
-  LabelTreeCheckpoint within = good, whole_model = good, narrow = good, wide = good;
-  within.model.trees.resize(2);
+  ASSERT_OK(start(in_tree));
+  LabelTreeCheckpoint deep = in_tree, other_tree = in_tree, whole_model = good, narrow = good, unlike = good,
+                      wide = good;
+  deep.levels.resize(3);
+  other_tree.model.trees.back() = Tree(1);
+  unlike.round_margins.pop_back();
   whole_model.model = whole.label().model();
   narrow.margins.pop_back();
   wide.model.columns = 7;
-  EXPECT_ERROR(start(within), ErrorCode::invalid_argument, "checkpoint of 2 trees");
+  EXPECT_ERROR(start(deep), ErrorCode::invalid_argument, "3 levels of the last one");
+  EXPECT_ERROR(start(other_tree), ErrorCode::malformed, "not those of its 1 nodes");
   EXPECT_ERROR(start(whole_model), ErrorCode::invalid_argument, "checkpoint of 9 trees");
   EXPECT_ERROR(start(narrow), ErrorCode::invalid_argument, "179 margins");
+  EXPECT_ERROR(start(unlike), ErrorCode::invalid_argument, "180 margins");
   EXPECT_ERROR(start(wide), ErrorCode::invalid_argument, "7 columns");
   Bytes bytes = write_tree_checkpoint(good);
   EXPECT_ERROR(read_label_tree_model(write_tree_model(good.model)), ErrorCode::malformed, "3 trees");
   bytes.pop_back();
-  EXPECT_ERROR(read_tree_checkpoint(bytes), ErrorCode::data_loss, "");
+  EXPECT_ERROR(read_label_tree_checkpoint(bytes), ErrorCode::data_loss, "");
   bytes.resize(20);
-  EXPECT_ERROR(read_tree_checkpoint(bytes), ErrorCode::malformed, "no checkpoint");
+  EXPECT_ERROR(read_label_tree_checkpoint(bytes), ErrorCode::malformed, "no checkpoint");
+  // A feature party's has no margins in front: here the number of levels, and how long the first one is.
+  Bytes feature = write_tree_checkpoint(whole.feature_kept().at(10));
+  for (const auto& [at, value] : {std::pair(0, 9), {7, 255}}) {
+    Bytes changed = feature;
+    changed[static_cast<size_t>(at)] = static_cast<uint8_t>(value);
+    EXPECT_ERROR(read_feature_tree_checkpoint(changed), ErrorCode::malformed, "no checkpoint");
+  }
 }
 
 }  // namespace
