@@ -54,7 +54,7 @@ std::array<PartyWork, 2> match() {
     const double begin = thread_cpu_seconds();
     auto set = value_of(vertical::IdSet::make(std::move(ids), vertical::Duplicates::refuse));
     auto stage =
-        value_of(start(std::move(set), settings, static_cast<vertical::PartyIndex>(1 - party), seed_of(party)));
+        value_of(start(std::move(set), settings, static_cast<vertical::PartyIndex>(1 - party), seed_of(party), {}));
     work[party].cpu_s = thread_cpu_seconds() - begin;
     return stage;
   };

@@ -11,6 +11,16 @@ KERNEL_GOALS = {"Paillier-2048": {"encryptions": 3400, "additions": 1_600_000, "
 def vertical():
     for row in rows_of([BIN / "coterie-bench-vertical"]):
         yield from {"psi": psi, "cipher": cipher, "vertical_tree": tree, "vertical_regression": regression, "vertical_split": split}[row["bench"]](row)
+    for row in rows_of([BIN / "coterie-bench-vertical-resume"]):
+        yield from resume(row)
+
+
+def resume(row):
+    share = row["journals_s"] / row["machines_s"]
+    unit = {"matching": "bucket", "trees": "level"}[row["stage"]]
+    yield row, (f"journals of both parties, {row['stage']} of {row['units']} {unit}s", f"{1e3 * row['journals_s']:.1f} ms",
+                f"their machines {row['machines_s']:.2f} s", f"{100 * share:.2f} % of it; goal 2 %", verdict(share <= 0.02))
+    yield None, (f"    going on before the last {unit}", f"{row['last_unit_s']:.2f} s", f"a {unit} of the whole {row['machines_s'] / row['units']:.2f} s", "", "")
 
 
 def regression(row):

@@ -61,7 +61,7 @@ def vertical_wire():
     job = bytes(16) + bytes(32) + b"\x01\x00" + parties + b"\x04tree" + b"\x02\x02L1\x03L10" + b"\x01" + struct.pack("<Q", 9) + b"\x01" + b"\x00" + stage + bytes(4)
     yield "surveyed", b"\x08" + b"CTR\x02" + bytes([66, 0, 0, 0]) + struct.pack("<I", 2 + len(job)) + b"\x01\x00" + job
     yield "frame", b"\x02\x02" + struct.pack("<HHIQ", 3, 1, 5, 0)
-    yield "position", b"\x03" + bytes(64) + bytes([1, 1, 0, 1]) + struct.pack("<I", 16) + bytes(32)
+    yield "position", b"\x03" + bytes(64) + bytes([1, 1, 0, 1]) + struct.pack("<I", 16) + bytes(32) + b"\x01" + struct.pack("<I", 3) + bytes(32)
     settings = struct.pack("<BIIIfddB", 0, 1, 1, 1, 0.25, 1, 1, 0)
     for number, magic in enumerate([b"CTL1", b"CTF1"]):
         leaf = struct.pack("<BIIfBf", 0, 0, 0, 0, 0, 0.5 - number / 2)

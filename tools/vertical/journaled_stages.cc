@@ -1,5 +1,7 @@
 #include "tools/vertical/journaled_stages.h"
 
+#include <algorithm>
+
 #include "secure/crypto/sha256.h"
 #include "vertical/regression/regression_messages.h"
 #include "vertical/stage/wire.h"
@@ -10,14 +12,29 @@ namespace {
 
 using namespace vertical;
 
-}  // namespace
-
-Status HeardStage::receive(const Message& message) {
-  COT_TRY(stage_.receive(message));
+Status hear_message(const Message& message, StageId stage, uint32_t number, PartyJournal& journal) {
   WireWriter said;
   said.u16(message.kind);
   said.raw(message.payload);
-  return journal_.hear({.stage = id_, .part = 0, .unit = heard_++}, said.take());
+  return journal.hear({.stage = stage, .part = 0, .unit = number}, said.take());
+}
+
+}  // namespace
+
+Status JournaledMatching::receive(const Message& message) {
+  COT_TRY(matching_.receive(message));
+  COT_TRY(hear_message(message, StageId::matching, heard_, journal_));
+  // Behind the peer's hello, which comes in each meeting, the messages have the numbers that they had before.
+  heard_ = std::max(heard_ + 1, heard_before_);
+  if (const auto checkpoint = matching_.take_checkpoint()) {
+    return journal_.put_bucket({.matched = *checkpoint, .heard = heard_});
+  }
+  return {};
+}
+
+Status HeardStage::receive(const Message& message) {
+  COT_TRY(stage_.receive(message));
+  return hear_message(message, id_, heard_++, journal_);
 }
 
 Status hear_shape(const RegressionShape& shape, PartyJournal& journal) {

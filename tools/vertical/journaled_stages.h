@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tools/vertical/party_journal.h"
+#include "vertical/psi/matching.h"
 #include "vertical/regression/train_regression.h"
 #include "vertical/split/train_split.h"
 #include "vertical/stage/stage.h"
@@ -13,7 +14,25 @@
 
 namespace coterie {
 
-// A stage that says the same in each repetition, as long as the peer does: a matching. "replay_differs" if it does not.
+// A matching. It says the same in each repetition, as long as the peer does: "replay_differs" if it does not. What was
+// matched in a bucket is durable before the party says anything more.
+class JournaledMatching final : public vertical::Stage {
+ public:
+  // Both outlive it. `heard`: how many messages of the peer came before the point where the matching goes on.
+  JournaledMatching(vertical::Matching& matching, uint32_t heard, PartyJournal& journal)
+      : matching_(matching), heard_before_(heard), journal_(journal) {}
+
+  std::optional<vertical::Message> next() override { return matching_.next(); }
+  Status receive(const vertical::Message& message) override;
+  bool done() const override { return matching_.done(); }
+
+ private:
+  vertical::Matching& matching_;
+  uint32_t heard_before_, heard_ = 0;
+  PartyJournal& journal_;
+};
+
+// A stage that says the same in each repetition, likewise, and is begun anew.
 class HeardStage final : public vertical::Stage {
  public:
   // Both outlive it.

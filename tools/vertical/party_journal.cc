@@ -16,21 +16,21 @@ namespace {
 using namespace vertical;
 
 constexpr uint64_t kJournalFileBytesMax = uint64_t{5} << 30;  // a matching of as many ids as there may be
-constexpr std::array<uint8_t, 4> kJournalMagic{'C', 'V', 'J', '1'};
+constexpr std::array<uint8_t, 4> kJournalMagic{'C', 'V', 'J', '2'};
 constexpr size_t kDigestBytes = 32;
 constexpr size_t kTermsBytes = 16 + 2 * kDigestBytes;
 // `run` is written first and makes a journal of a folder.
 constexpr const char *kRunFile = "run", *kPeerFile = "peer", *kMatchingFile = "matching", *kModelFile = "model",
                      *kPredictedFile = "predicted", *kMeetingsFile = "meetings", *kHeardFile = "heard",
-                     *kLockFile = "lock";
+                     *kBucketsFile = "buckets", *kLockFile = "lock";
 constexpr std::array<const char*, kCommittedUnitsMax> kTrainingFiles = {"training.0", "training.1"};
 // What was heard behind the checkpoint in the file of this number; before the first one, which is in 0, those of 1.
 constexpr std::array<const char*, kCommittedUnitsMax> kHeardStepsFiles = {"heard.0", "heard.1"};
 constexpr size_t kFirstHeardSteps = 1;
 // The secret first: without it the rest says nothing, and without `run` a folder is no journal.
-constexpr std::array kErasedFiles = {kRunFile,      kTrainingFiles[0],   kTrainingFiles[1],  kModelFile,
-                                     kMatchingFile, kPeerFile,           kPredictedFile,     kMeetingsFile,
-                                     kHeardFile,    kHeardStepsFiles[0], kHeardStepsFiles[1]};
+constexpr std::array kErasedFiles = {kRunFile,      kTrainingFiles[0],   kTrainingFiles[1],   kModelFile,
+                                     kMatchingFile, kPeerFile,           kPredictedFile,      kMeetingsFile,
+                                     kHeardFile,    kHeardStepsFiles[0], kHeardStepsFiles[1], kBucketsFile};
 constexpr std::string_view kUnfinished = ".unfinished.";  // base/os/temporary_file.h
 
 Bytes terms_bytes(const JournalTerms& terms) {
@@ -88,6 +88,7 @@ Result<bool> PartyJournal::has_begun() const {
 }
 
 Status PartyJournal::open_heard() {
+  COT_ASSIGN(buckets_, BucketLog::open(folder_ + "/" + kBucketsFile));
   COT_ASSIGN(heard_, HeardLog::open(folder_ + "/" + kHeardFile));
   for (size_t file = 0; file < heard_steps_.size(); ++file) {
     COT_ASSIGN(heard_steps_[file], HeardLog::open(folder_ + "/" + kHeardStepsFiles[file]));
@@ -199,7 +200,7 @@ Secret<32> PartyJournal::seed(std::string_view purpose) const {
 }
 
 RunPosition PartyJournal::position() const {
-  RunPosition position{.journal = digest_of(seed("name").reveal())};
+  RunPosition position{.journal = digest_of(seed("name").reveal()), .buckets = buckets_.newest()};
   if (matching_) position.matched = matching_->root;
   for (const KeptCheckpoint& kept : checkpoints_) {
     position.units.push_back({.unit = kept.checkpoint.unit, .state = kept.checkpoint.state});
@@ -251,6 +252,12 @@ Status PartyJournal::put_peer(const Digest& journal) {
   return {};
 }
 
+Status PartyJournal::put_bucket(const KeptBuckets& bucket) {
+  COT_TRY(buckets_.put(bucket));
+  if (watch_) watch_(bucket.matched.buckets, bucket.matched.buckets_all);
+  return {};
+}
+
 Status PartyJournal::put_matching(JournalMatching matching) {
   if (matching_ && (matching_->root != matching.root || matching_->rows != matching.rows)) {
     return Error(ErrorCode::data_loss, folder_ + ": the matching came out otherwise than before");
@@ -285,7 +292,7 @@ Status PartyJournal::put_checkpoint(JournalCheckpoint checkpoint) {
   const uint32_t unit = checkpoint.unit;
   checkpoints_.push_back({.checkpoint = std::move(checkpoint), .file = file});
   sort_checkpoints();
-  if (watch_) watch_(unit);
+  if (watch_) watch_(unit, 0);
   return {};
 }
 

@@ -1,11 +1,12 @@
 // PartyJournal: what a party keeps of a job that runs, so that a run which is cut off anywhere goes on: the seed of all
-// that it draws, which other party it met and how often, what that one said, what was matched, checkpoints of the
-// training, its part of the model.
+// that it draws, which other party it met and how often, what that one said, what was matched in each bucket and in
+// all, checkpoints of the training, its part of the model.
 //
 // A folder, readable by the owner alone, of files that are written whole and durably, each with a digest of its own;
-// only what was heard grows (heard_log.h). It holds secrets: with what the other party has seen, the seed and the
-// shares would say what they hide. erase() ends it: what is there then is overwritten. A checkpoint that another one
-// has replaced before is only removed, and its bytes are gone when the file system takes their place.
+// only what was heard and what was matched grow (heard_log.h, bucket_log.h). It holds secrets: with what the other
+// party has seen, the seed and the shares would say what they hide. erase() ends it: what is there then is overwritten.
+// A checkpoint that another one has replaced before is only removed, and its bytes are gone when the file system takes
+// their place.
 #pragma once
 
 #include <array>
@@ -19,6 +20,7 @@
 #include "base/os/file.h"
 #include "base/result.h"
 #include "secure/crypto/secret.h"
+#include "tools/vertical/bucket_log.h"
 #include "tools/vertical/heard_log.h"
 #include "vertical/resume/run_position.h"
 
@@ -62,6 +64,8 @@ class PartyJournal {
 
   const std::optional<Digest>& peer() const { return peer_; }  // the other party's journal, once they met
   const std::optional<JournalMatching>& matching() const { return matching_; }
+  // BucketLog::behind()'s.
+  Result<KeptBuckets> buckets_behind(uint32_t buckets) const { return buckets_.behind(buckets); }
   // The one behind so many units, which position() names; null for 0.
   const JournalCheckpoint* checkpoint(uint32_t unit) const;
   const std::optional<Bytes>& model() const { return model_; }
@@ -75,10 +79,13 @@ class PartyJournal {
   // reason "meetings_full" for one meeting more than kMeetingsMax.
   Status put_meeting();
   Status put_peer(const Digest& journal);
+  Status put_bucket(const KeptBuckets& bucket);
   Status put_matching(JournalMatching matching);
   Status put_checkpoint(JournalCheckpoint checkpoint);
-  // Hears of each checkpoint that was put, by its unit. Called on the thread that puts it.
-  void watch_checkpoints(std::function<void(uint32_t unit)> watch) { watch_ = std::move(watch); }
+  // Hears of each bucket and of each checkpoint that was put, by its unit; `units_all` is of a matching, 0 of a
+  // training, which knew it before. Called on the thread that puts it.
+  using Watch = std::function<void(uint32_t unit, uint32_t units_all)>;
+  void watch_checkpoints(Watch watch) { watch_ = std::move(watch); }
   Status put_model(Bytes model);
   Status put_predicted();
 
@@ -110,7 +117,8 @@ class PartyJournal {
   std::vector<KeptCheckpoint> checkpoints_;  // at most two, the later one last
   std::optional<Bytes> model_;
   uint32_t meetings_ = 0;
-  std::function<void(uint32_t)> watch_;
+  Watch watch_;
+  BucketLog buckets_;
   HeardLog heard_;
   std::array<HeardLog, vertical::kCommittedUnitsMax> heard_steps_;  // behind each checkpoint, by its file
 };

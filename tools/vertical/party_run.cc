@@ -115,25 +115,27 @@ class PartyRun {
   Result<std::unique_ptr<StageType>> run_stage(StageId id,
                                                const std::function<Result<std::unique_ptr<StageType>>()>& begin) {
     std::unique_ptr<StageType> stage;
-    COT_TRY(report_stage(id, [&]() -> Status {
+    COT_TRY(report_stage(id, {}, [&]() -> Status {
       COT_ASSIGN(stage, begin());
-      if (id != StageId::matching) return link_.run(*stage, id, peer());
-      HeardStage heard(*stage, id, journal_);
-      return link_.run(heard, id, peer());
+      return link_.run(*stage, id, peer());
     }));
     return stage;
   }
 
-  Status report_stage(StageId id, const std::function<Status()>& run) {
+  struct StageUnits {
+    uint32_t done = 0, all = 0;  // before this meeting, and of the stage as far as it is known
+  };
+  Status report_stage(StageId id, StageUnits units, const std::function<Status()>& run) {
     const Instant started = os::monotonic_now();
     const LinkBytes before = link_.bytes();
-    if (id == StageId::training) {
-      teller_.begin(JobStage::training, start_.unit, training_units());
-    } else {
-      teller_.begin(id == StageId::matching ? JobStage::matching : JobStage::prediction, 0, 0);
-    }
+    const JobStage stage = id == StageId::training   ? JobStage::training
+                           : id == StageId::matching ? JobStage::matching
+                                                     : JobStage::prediction;
+    teller_.begin(stage, units.done, units.all);
     const auto sent = [&] { return link_.bytes().sent - before.sent; };
-    journal_.watch_checkpoints([&](uint32_t unit) { teller_.advance(unit, sent()); });
+    journal_.watch_checkpoints([&](uint32_t unit, uint32_t units_all) {
+      teller_.advance(unit, units_all > 0 ? units_all : units.all, sent());
+    });
     const Status status = run();
     journal_.watch_checkpoints({});
     COT_TRY(status);
@@ -148,8 +150,9 @@ class PartyRun {
     return {};
   }
 
-  // What checkpoints count: levels of trees, or steps. 0: it has none.
-  uint32_t training_units() const {
+  // What checkpoints count: levels of trees, or steps. All are 0: it has none.
+  StageUnits units_of_training() const { return {.done = start_.unit, .all = all_units_of_training()}; }
+  uint32_t all_units_of_training() const {
     const auto rows = static_cast<uint32_t>(trained_.size());
     switch (manifest_.model) {
       case VerticalModel::trees: return manifest_.trees.trees() * manifest_.trees.depth;
@@ -178,14 +181,7 @@ class PartyRun {
     if (start_.is_matched) {
       report_skipped(StageId::matching);
     } else {
-      COT_ASSIGN(const auto matching, run_stage<Matching>(StageId::matching, [&] {
-                   const Secret<32> seed = journal_.seed("matching");
-                   return config_.is_label_party
-                              ? start_label_matching(std::move(ids), manifest_.matching, peer(), seed)
-                              : start_feature_matching(std::move(ids), manifest_.matching, peer(), seed);
-                 }));
-      COT_TRY(journal_.put_matching(
-          {.peer_ids = matching->peer_items(), .root = matching->outcome().root, .rows = matching->matched_rows()}));
+      COT_TRY(match_ids(std::move(ids)));
     }
     const JournalMatching& matching = *journal_.matching();
     report_.peer_ids = matching.peer_ids;
@@ -203,6 +199,22 @@ class PartyRun {
                                            ", too few to train on some and to judge by others");
     }
     return {};
+  }
+
+  Status match_ids(IdSet ids) {
+    COT_ASSIGN(KeptBuckets from, journal_.buckets_behind(start_.buckets));
+    const StageUnits units{.done = start_.buckets, .all = from.matched.buckets_all};
+    std::unique_ptr<Matching> matching;
+    COT_TRY(report_stage(StageId::matching, units, [&]() -> Status {
+      say_where(StageId::matching, start_.buckets, "bucket");
+      const Secret<32> seed = journal_.seed("matching");
+      const auto start = config_.is_label_party ? start_label_matching : start_feature_matching;
+      COT_ASSIGN(matching, start(std::move(ids), manifest_.matching, peer(), seed, std::move(from.matched)));
+      JournaledMatching journaled(*matching, from.heard, journal_);
+      return link_.run(journaled, StageId::matching, peer());
+    }));
+    return journal_.put_matching(
+        {.peer_ids = matching->peer_items(), .root = matching->outcome().root, .rows = matching->matched_rows()});
   }
 
   Status check_scored() const {
@@ -228,9 +240,9 @@ class PartyRun {
 
   bool is_sampled() const { return manifest_.model == VerticalModel::trees && manifest_.trees.goss.has_value(); }
 
-  void say_where(uint32_t unit, const char* name) const {
+  static void say_where(StageId stage, uint32_t unit, const char* name) {
     if (unit == 0) return;
-    std::printf("training: goes on behind %s %u\n", name, unit);
+    std::printf("%s: goes on behind %s %u\n", std::string(stage_name(stage)).c_str(), name, unit);
     std::fflush(stdout);
   }
 
@@ -247,10 +259,10 @@ class PartyRun {
       report_skipped(StageId::training);
       return {};
     }
-    return report_stage(StageId::training, [&]() -> Status {
+    return report_stage(StageId::training, units_of_training(), [&]() -> Status {
       COT_ASSIGN(BinnedColumns columns, bin_columns(rows_of(table_.columns, trained_), manifest_.bins));
       const JournalCheckpoint* const from = journal_.checkpoint(start_.unit);
-      say_where(start_.unit, "level");
+      say_where(StageId::training, start_.unit, "level");
       if (!config_.is_label_party) {
         FeatureTreeCheckpoint checkpoint;
         if (from != nullptr) {
@@ -323,7 +335,7 @@ class PartyRun {
     COT_ASSIGN(std::unique_ptr<ByteStream> stream,
                ask_dealer(*config_.coordinator, manifest_.job, config_.approved,
                           {.shape = shape, .session = session_, .first_step = from.steps}, patience));
-    say_where(from.steps, "step");
+    say_where(StageId::training, from.steps, "step");
     Link dealer(std::move(stream));
     JournaledTraining journaled(*training, config_.is_label_party ? shape.label_columns : shape.feature_columns,
                                 journal_);
@@ -359,7 +371,7 @@ class PartyRun {
       report_skipped(StageId::training);
       return {};
     }
-    return report_stage(StageId::training, [&]() -> Status {
+    return report_stage(StageId::training, units_of_training(), [&]() -> Status {
       const RegressionColumns columns = rows_of(table_.columns, trained_);
       COT_ASSIGN(const RegressionModel model, manifest_.is_linear() ? solve(columns) : regress(columns));
       return journal_.put_model(write_regression_model(model));
@@ -380,8 +392,8 @@ class PartyRun {
       report_skipped(StageId::training);
       return {};
     }
-    return report_stage(StageId::training, [&]() -> Status {
-      say_where(start_.unit, "step");
+    return report_stage(StageId::training, units_of_training(), [&]() -> Status {
+      say_where(StageId::training, start_.unit, "step");
       COT_ASSIGN(TrainedSplit trained, train_split(split_side(trained_), manifest_.split, start_.unit));
       report_.losses = std::move(trained.losses);
       return journal_.put_model(std::move(trained.model));
@@ -393,7 +405,7 @@ class PartyRun {
       report_skipped(StageId::prediction);
       return {};
     }
-    return report_stage(StageId::prediction, [&]() -> Status {
+    return report_stage(StageId::prediction, {}, [&]() -> Status {
       COT_ASSIGN(const std::vector<float> scores, predict_split(split_side(scored_), *journal_.model()));
       return config_.is_label_party ? write_scores(scores) : Status();
     });

@@ -21,7 +21,8 @@ void ProgressTeller::begin(vertical::JobStage stage, uint32_t units, uint32_t un
   tell();
 }
 
-void ProgressTeller::advance(uint32_t units, uint64_t sent_bytes) {
+void ProgressTeller::advance(uint32_t units, uint32_t units_all, uint64_t sent_bytes) {
+  progress_.units_all = units_all;
   progress_.units = std::min(units, progress_.units_all);
   progress_.sent_bytes = sent_bytes;
   if (os::monotonic_now() - told_ >= kTellEvery) tell();

@@ -20,7 +20,8 @@ class ProgressTeller {
   // `units` of `units_all` were done before; 0 of 0: of this stage none are counted.
   void begin(vertical::JobStage stage, uint32_t units, uint32_t units_all);
   // So many units of the stage that was begun are done now, and so many bytes were sent in it.
-  void advance(uint32_t units, uint64_t sent_bytes);
+  // `units_all`: a matching knows them behind its peer's first word.
+  void advance(uint32_t units, uint32_t units_all, uint64_t sent_bytes);
   void end(uint64_t sent_bytes);
 
  private:

@@ -23,7 +23,7 @@ std::string_view job_stage_name(JobStage stage);
 struct StageProgress {
   JobStage stage = JobStage::matching;
   bool is_over = false;
-  uint32_t units = 0;       // that are done: trees, or steps
+  uint32_t units = 0;       // that are done: buckets, levels of trees, or steps
   uint32_t units_all = 0;   // of the stage; 0: it has none that are counted
   uint64_t sent_bytes = 0;  // of frames to the other party, in this stage of this run
   friend bool operator==(const StageProgress&, const StageProgress&) = default;

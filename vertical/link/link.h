@@ -16,7 +16,7 @@
 
 namespace coterie::vertical {
 
-constexpr uint32_t kLinkVersion = 2;
+constexpr uint32_t kLinkVersion = 3;
 
 // What both parties must mean before any byte of their data moves.
 struct LinkHello {

@@ -13,8 +13,8 @@ constexpr size_t kMatchBytes = 8;
 
 class FeatureMatching final : public MatchingParty {
  public:
-  FeatureMatching(IdSet ids, PsiSettings settings, PartyIndex peer, const Secret<32>& seed)
-      : MatchingParty(std::move(ids), std::move(settings), peer, seed) {}
+  FeatureMatching(IdSet ids, PsiSettings settings, PartyIndex peer, const Secret<32>& seed, MatchedBuckets from)
+      : MatchingParty(std::move(ids), std::move(settings), peer, seed, std::move(from)) {}
 
   std::optional<Message> next() override {
     switch (state_) {
@@ -113,6 +113,7 @@ class FeatureMatching final : public MatchingParty {
       add_match(rows_[own], tags_[theirs]);
     }
     if (!reader_->done()) return {};
+    end_bucket();
     if (is_last_bucket()) {
       COT_TRY(close());
       state_ = State::hear_result;
@@ -139,9 +140,10 @@ class FeatureMatching final : public MatchingParty {
 }  // namespace
 
 Result<std::unique_ptr<Matching>> start_feature_matching(IdSet ids, PsiSettings settings, PartyIndex peer,
-                                                         const Secret<32>& seed) {
+                                                         const Secret<32>& seed, MatchedBuckets from) {
   COT_TRY(check_psi_settings(settings));
-  return std::unique_ptr<Matching>(new FeatureMatching(std::move(ids), std::move(settings), peer, seed));
+  return std::unique_ptr<Matching>(
+      new FeatureMatching(std::move(ids), std::move(settings), peer, seed, std::move(from)));
 }
 
 }  // namespace coterie::vertical

@@ -13,8 +13,8 @@ constexpr size_t kMatchBytes = 8;
 
 class LabelMatching final : public MatchingParty {
  public:
-  LabelMatching(IdSet ids, PsiSettings settings, PartyIndex peer, const Secret<32>& seed)
-      : MatchingParty(std::move(ids), std::move(settings), peer, seed) {}
+  LabelMatching(IdSet ids, PsiSettings settings, PartyIndex peer, const Secret<32>& seed, MatchedBuckets from)
+      : MatchingParty(std::move(ids), std::move(settings), peer, seed, std::move(from)) {}
 
   std::optional<Message> next() override {
     switch (state_) {
@@ -135,6 +135,7 @@ class LabelMatching final : public MatchingParty {
         ++a, ++b;
       }
     }
+    end_bucket();
     writer_.emplace(PsiKind::matches, bucket_, static_cast<uint32_t>(matches_.size()), kMatchBytes);
     // A small intersection is known before its last matches leave: they do not.
     if (is_last_bucket()) COT_TRY(close());
@@ -162,9 +163,9 @@ class LabelMatching final : public MatchingParty {
 }  // namespace
 
 Result<std::unique_ptr<Matching>> start_label_matching(IdSet ids, PsiSettings settings, PartyIndex peer,
-                                                       const Secret<32>& seed) {
+                                                       const Secret<32>& seed, MatchedBuckets from) {
   COT_TRY(check_psi_settings(settings));
-  return std::unique_ptr<Matching>(new LabelMatching(std::move(ids), std::move(settings), peer, seed));
+  return std::unique_ptr<Matching>(new LabelMatching(std::move(ids), std::move(settings), peer, seed, std::move(from)));
 }
 
 }  // namespace coterie::vertical

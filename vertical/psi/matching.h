@@ -17,6 +17,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -28,8 +29,21 @@
 
 namespace coterie::vertical {
 
+// A matching behind some of its buckets, which goes on from there: both parties from the same one.
+struct MatchedBuckets {
+  uint32_t buckets = 0;        // that are done
+  uint32_t buckets_all = 0;    // of the matching
+  uint64_t peer_items = 0;     // that the peer has shown in them
+  Digest root;                 // over the tags that matched in them: the same at both parties
+  std::vector<uint32_t> rows;  // of the party's table, in the matched order
+  friend bool operator==(const MatchedBuckets&, const MatchedBuckets&) = default;
+};
+
 class Matching : public Stage {
  public:
+  // Once behind each bucket but the last: before next() is called again. Its `rows` are that bucket's alone. The one
+  // before it may still be needed: the feature party may be one bucket behind.
+  virtual std::optional<MatchedBuckets> take_checkpoint() = 0;
   // When done(): rows of this party's table. Place i is the same person at both parties.
   virtual const std::vector<uint32_t>& matched_rows() const = 0;
   // When done(): what both agree on.
@@ -38,10 +52,11 @@ class Matching : public Stage {
   virtual uint64_t peer_items() const = 0;
 };
 
-// `seed`: uniform and secret, another one for each job and party; the same seed sends the same bytes.
+// `seed`: uniform and secret, another one for each job and party; the same seed sends the same bytes. `from`: with the
+// rows of all of its buckets; of the same ids, settings and seed.
 Result<std::unique_ptr<Matching>> start_label_matching(IdSet ids, PsiSettings settings, PartyIndex peer,
-                                                       const Secret<32>& seed);
+                                                       const Secret<32>& seed, MatchedBuckets from = {});
 Result<std::unique_ptr<Matching>> start_feature_matching(IdSet ids, PsiSettings settings, PartyIndex peer,
-                                                         const Secret<32>& seed);
+                                                         const Secret<32>& seed, MatchedBuckets from = {});
 
 }  // namespace coterie::vertical

@@ -33,6 +33,13 @@ Status MatchingParty::take_hello(const Message& message) {
   peer_items_ = hello.items;
   tag_bytes_ = psi_tag_bytes(ids_.items(), peer_items_);
   buckets_ = psi_bucket_count(settings_, ids_.items(), peer_items_);
+  // The journal of a party that goes on is held to its table by whoever keeps it.
+  if (bucket_ >= buckets_ || peer_items_seen_ > peer_items_) {
+    return Error(ErrorCode::data_loss, "a matching of " + std::to_string(buckets_) + " buckets and " +
+                                           std::to_string(peer_items_) + " ids of the peer cannot go on behind " +
+                                           std::to_string(bucket_) + " buckets with " +
+                                           std::to_string(peer_items_seen_));
+  }
   ids_.cut(settings_, buckets_);
   return {};
 }
@@ -80,6 +87,21 @@ void MatchingParty::add_match(uint32_t row, const PsiTag& tag) {
   tags_.update(ByteView(tag).first(tag_bytes_));
 }
 
+void MatchingParty::end_bucket() {
+  // A digest of the matched tags in their order: both parties must come to the same rows, or training would pair
+  // strangers. Each bucket's goes on from the one before, so that a matching can.
+  root_ = std::exchange(tags_, {}).finish();
+  tags_.update(root_.view());
+  if (!is_last_bucket()) {
+    checkpoint_ = MatchedBuckets{.buckets = bucket_ + 1,
+                                 .buckets_all = buckets_,
+                                 .peer_items = peer_items_seen_,
+                                 .root = root_,
+                                 .rows = {matched_.begin() + static_cast<ptrdiff_t>(bucket_begin_), matched_.end()}};
+  }
+  bucket_begin_ = matched_.size();
+}
+
 uint64_t MatchingParty::peer_bucket_max() const {
   // What is reserved for a bucket is bounded by what the peer said it has, and by what chance makes of a fair hash.
   return std::min(peer_items_ - peer_items_seen_, psi_bucket_size_max(peer_items_, buckets_));
@@ -90,9 +112,7 @@ Status MatchingParty::close() {
     return Error(ErrorCode::malformed, "the peer said that it has " + std::to_string(peer_items_) + " ids, " +
                                            std::to_string(peer_items_seen_) + " came");
   }
-  // A digest of the matched tags in their order: both parties must come to the same rows, or training would pair
-  // strangers.
-  outcome_ = PsiOutcome{.count = matched_.size(), .root = tags_.finish()};
+  outcome_ = PsiOutcome{.count = matched_.size(), .root = root_};
   if (outcome_.count >= settings_.intersection_min) return {};
   return Error(ErrorCode::refused, "the parties share " + std::to_string(outcome_.count) +
                                        " ids, and the job asks for at least " +

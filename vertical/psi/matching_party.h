@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "secure/crypto/digest.h"
 #include "vertical/psi/blinding.h"
@@ -14,10 +15,21 @@ class MatchingParty : public Matching {
   const std::vector<uint32_t>& matched_rows() const override { return matched_; }
   const PsiOutcome& outcome() const override { return outcome_; }
   uint64_t peer_items() const override { return peer_items_; }
+  std::optional<MatchedBuckets> take_checkpoint() override { return std::exchange(checkpoint_, std::nullopt); }
 
  protected:
-  MatchingParty(IdSet ids, PsiSettings settings, PartyIndex peer, const Secret<32>& seed)
-      : peer_(peer), settings_(std::move(settings)), ids_(std::move(ids)), blinding_(seed) {}
+  MatchingParty(IdSet ids, PsiSettings settings, PartyIndex peer, const Secret<32>& seed, MatchedBuckets from)
+      : peer_(peer),
+        settings_(std::move(settings)),
+        ids_(std::move(ids)),
+        blinding_(seed),
+        peer_items_seen_(from.peer_items),
+        bucket_(from.buckets),
+        matched_(std::move(from.rows)),
+        bucket_begin_(matched_.size()),
+        root_(from.root) {
+    tags_.update(root_.view());
+  }
 
   Message hello() const;
   // Compares, and cuts the ids into buckets.
@@ -31,6 +43,8 @@ class MatchingParty : public Matching {
   // one.
   Result<std::vector<RistrettoElement>> doubled(ByteView elements, size_t place) const;
   void add_match(uint32_t row, const PsiTag& tag);
+  // Behind all matches of a bucket.
+  void end_bucket();
 
   // Behind the last bucket. malformed unless the peer has shown as many ids as it said, `refused` if the parties share
   // too few.
@@ -55,7 +69,10 @@ class MatchingParty : public Matching {
 
  private:
   std::vector<uint32_t> matched_;
-  ContentDigester tags_;
+  size_t bucket_begin_;   // in matched_
+  Digest root_;           // of the buckets that are done
+  ContentDigester tags_;  // of the bucket, behind those
+  std::optional<MatchedBuckets> checkpoint_;
   PsiOutcome outcome_;
 };
 

@@ -6,6 +6,9 @@
 //   matches  slice, place at the feature party u32, at the label u32   label party, ascending by tag
 //   result   count u64, root of the tags (32)                          both
 //
+// The root of a bucket's tags is the digest (secure/crypto/digest.h) of the root of the buckets before it, of the first
+// one 32 zeros, and its matched tags, ascending.
+//
 // A slice says what of a bucket's list follows: bucket u32, entries of the whole list u32, first entry here u32. A list
 // without entries is one message.
 #pragma once
@@ -19,7 +22,7 @@
 
 namespace coterie::vertical {
 
-constexpr uint32_t kPsiVersion = 1;
+constexpr uint32_t kPsiVersion = 2;
 
 enum class PsiKind : uint16_t { hello = 1, masked = 2, doubled = 3, matches = 4, result = 5 };
 std::string_view psi_kind_name(uint16_t kind);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "vertical/stage/wire.h"
 
@@ -12,14 +13,52 @@ constexpr uint16_t kPositionKind = 2, kFarewellKind = 1;
 
 Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "resume: " + what); }
 
-// A party makes a point of its training durable before it says what its peer needs for the next one.
+// A party makes a point durable before it says what its peer needs for the next one.
 bool is_too_far_back(const RunPosition& position, const RunStart& start) {
-  if (start.is_trained || position.units.empty()) return false;
-  return !start.is_matched || (position.units.size() == kCommittedUnitsMax && start.unit < position.units[0].unit);
+  const auto is_behind = [](uint32_t unit, const std::vector<CommittedUnit>& kept) {
+    return kept.size() == kCommittedUnitsMax && unit < kept[0].unit;
+  };
+  if (start.is_trained) return false;
+  if (start.is_matched) return is_behind(start.unit, position.units);
+  return !position.units.empty() || is_behind(start.buckets, position.buckets);
 }
 
 Error differs(const std::string& what) {
   return Error(ErrorCode::data_loss, "resume: the parties have " + what + " that are not the same");
+}
+
+void write_units(WireWriter& writer, const std::vector<CommittedUnit>& units) {
+  writer.u8(static_cast<uint8_t>(units.size()));
+  for (const CommittedUnit& unit : units) {
+    writer.u32(unit.unit);
+    writer.digest(unit.state);
+  }
+}
+
+std::optional<std::vector<CommittedUnit>> read_units(WireReader& reader) {
+  std::vector<CommittedUnit> units;
+  const uint8_t count = reader.u8();
+  if (!reader.ok() || count > kCommittedUnitsMax) return std::nullopt;
+  for (uint8_t i = 0; i < count; ++i) {
+    const CommittedUnit unit{.unit = reader.u32(), .state = reader.digest()};
+    if (unit.unit == 0 || (i > 0 && unit.unit <= units.back().unit)) return std::nullopt;
+    units.push_back(unit);
+  }
+  return units;
+}
+
+// The newest unit that both have, or 0: each keeps its last few, as one may have died before its write of the newest.
+Result<uint32_t> newest_of_both(const std::vector<CommittedUnit>& own, const std::vector<CommittedUnit>& peers,
+                                const std::string& what) {
+  uint32_t newest = 0;
+  for (const CommittedUnit& unit : own) {
+    const auto same = std::ranges::find(peers, unit.unit, &CommittedUnit::unit);
+    if (same == peers.end()) continue;
+    // Equal numbers with other states would go on into two results that belong to no run.
+    if (same->state != unit.state) return differs(what + " " + std::to_string(unit.unit));
+    newest = unit.unit;
+  }
+  return newest;
 }
 
 Bytes write_position(const RunPosition& position) {
@@ -29,11 +68,8 @@ Bytes write_position(const RunPosition& position) {
   for (const bool flag : {position.matched.has_value(), position.is_trained, position.is_predicted}) {
     writer.u8(flag ? 1 : 0);
   }
-  writer.u8(static_cast<uint8_t>(position.units.size()));
-  for (const CommittedUnit& unit : position.units) {
-    writer.u32(unit.unit);
-    writer.digest(unit.state);
-  }
+  write_units(writer, position.units);
+  write_units(writer, position.buckets);
   return writer.take();
 }
 
@@ -42,19 +78,16 @@ Result<RunPosition> read_position(ByteView bytes) {
   WireReader reader(bytes);
   RunPosition position{.journal = reader.digest()};
   const Digest matched = reader.digest();
-  const uint8_t is_matched = reader.u8(), is_trained = reader.u8(), is_predicted = reader.u8(), units = reader.u8();
-  if (!reader.ok() || is_matched > 1 || is_trained > 1 || is_predicted > 1 || units > kCommittedUnitsMax) return wrong;
+  const uint8_t is_matched = reader.u8(), is_trained = reader.u8(), is_predicted = reader.u8();
+  if (!reader.ok() || is_matched > 1 || is_trained > 1 || is_predicted > 1) return wrong;
+  auto units = read_units(reader), buckets = read_units(reader);
   // A training comes behind a matching.
-  if (units > 0 && is_matched == 0) return wrong;
+  if (!reader.ended() || !units || !buckets || (!units->empty() && is_matched == 0)) return wrong;
   if (is_matched == 1) position.matched = matched;
   position.is_trained = is_trained == 1;
   position.is_predicted = is_predicted == 1;
-  for (uint8_t i = 0; i < units; ++i) {
-    const CommittedUnit unit{.unit = reader.u32(), .state = reader.digest()};
-    if (unit.unit == 0 || (i > 0 && unit.unit <= position.units.back().unit)) return wrong;
-    position.units.push_back(unit);
-  }
-  if (!reader.ended()) return wrong;
+  position.units = std::move(*units);
+  position.buckets = std::move(*buckets);
   return position;
 }
 
@@ -73,16 +106,10 @@ Result<RunStart> common_start(const RunPosition& own, const RunPosition& peers,
   if (own.matched && peers.matched) {
     if (*own.matched != *peers.matched) return differs("matchings");
     start.is_matched = true;
-  }
-  // What comes later was done on the same matching.
-  for (const CommittedUnit& unit : own.units) {
-    if (!start.is_matched) break;
-    // The newest unit that both have: each keeps its last few, as one may have died before its write of the newest.
-    const auto same = std::ranges::find(peers.units, unit.unit, &CommittedUnit::unit);
-    if (same == peers.units.end()) continue;
-    // Equal numbers with other states would go on into two models that belong to no training.
-    if (same->state != unit.state) return differs("trainings up to step " + std::to_string(unit.unit));
-    start.unit = unit.unit;
+    // What comes later was done on the same matching.
+    COT_ASSIGN(start.unit, newest_of_both(own.units, peers.units, "trainings up to step"));
+  } else {
+    COT_ASSIGN(start.buckets, newest_of_both(own.buckets, peers.buckets, "matchings up to bucket"));
   }
   start.is_trained = start.is_matched && own.is_trained && peers.is_trained;
   start.is_predicted = start.is_trained && own.is_predicted && peers.is_predicted;

@@ -11,9 +11,9 @@
 
 namespace coterie::vertical {
 
-// A point of a training that both parties can go on from.
+// A point of a stage that both parties can go on from.
 struct CommittedUnit {
-  uint32_t unit = 0;  // how many are done: steps, or levels of trees
+  uint32_t unit = 0;  // how many are done: buckets of a matching; of a training steps, or levels of trees
   Digest state;       // the same at both parties
   friend bool operator==(const CommittedUnit&, const CommittedUnit&) = default;
 };
@@ -21,9 +21,10 @@ struct CommittedUnit {
 constexpr size_t kCommittedUnitsMax = 2;  // parties are never more than one apart
 
 struct RunPosition {
-  Digest journal;                    // names what the party keeps: another one if it begins anew
-  std::optional<Digest> matched;     // the matching is done; the same at both parties
-  std::vector<CommittedUnit> units;  // of the training, at most kCommittedUnitsMax, the later one last
+  Digest journal;                      // names what the party keeps: another one if it begins anew
+  std::vector<CommittedUnit> buckets;  // of the matching, at most kCommittedUnitsMax, the later one last
+  std::optional<Digest> matched;       // the matching is done; the same at both parties
+  std::vector<CommittedUnit> units;    // of the training, likewise
   bool is_trained = false;
   bool is_predicted = false;  // all that the job is for is durable
   friend bool operator==(const RunPosition&, const RunPosition&) = default;
@@ -31,6 +32,7 @@ struct RunPosition {
 
 // What is not done again.
 struct RunStart {
+  uint32_t buckets = 0;  // behind which the matching goes on, unless it is done; 0: its begin
   bool is_matched = false;
   uint32_t unit = 0;  // behind which the training goes on; 0: its begin
   bool is_trained = false;
@@ -39,7 +41,7 @@ struct RunStart {
 
 // `peer_journal`: the peer's of an earlier meeting. `refused` with the reason "journal_differs" if it has another one
 // now, as one that lost its folder has: what it would send under the same masks could be something else. Likewise if
-// one has less than the other one's earlier point, as no party that keeps its journal has: nobody can have a training
+// one has less than the other one's earlier point, as no party that keeps its journal has: nobody can have a stage
 // repeated from farther back. data_loss if both have something that must be the same and is not.
 Result<RunStart> common_start(const RunPosition& own, const RunPosition& peers,
                               const std::optional<Digest>& peer_journal);

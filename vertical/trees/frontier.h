@@ -56,8 +56,8 @@ Bytes write_level(const LevelSplits& splits);
 // malformed if it does not fit the frontier, or leaves a child empty.
 Result<LevelSplits> read_level(ByteView bytes, const Frontier& frontier);
 
-// The frontier of an unfinished tree behind its levels, as bytes, where the sums of all nodes are computed. malformed if
-// the levels are not those of `tree`, or leave nothing to split.
+// The frontier of an unfinished tree behind its levels, as bytes, where the sums of all nodes are computed. malformed
+// if the levels are not those of `tree`, or leave nothing to split.
 Result<Frontier> frontier_behind(uint32_t rows, std::span<const Bytes> levels, const Tree& tree);
 
 }  // namespace coterie::vertical

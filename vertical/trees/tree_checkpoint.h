@@ -36,8 +36,9 @@ uint32_t levels_done(const FeatureTreeCheckpoint& checkpoint);
 Digest state_of(const LabelTreeCheckpoint& checkpoint);
 Digest state_of(const FeatureTreeCheckpoint& checkpoint);
 
-// Of the label party the number of margins (4 bytes), margins and the round's; then of both the number of levels, each
-// with its size in front (4 bytes), and the model as write_tree_model() has it; little-endian. Secret, as labels are.
+// The label party's begins with the number of margins (4 bytes), the margins and the round's. Then both have the number
+// of levels, each level with its size in front (4 bytes), and the model as write_tree_model() has it; little-endian.
+// Secret, as labels are.
 Bytes write_tree_checkpoint(const LabelTreeCheckpoint& checkpoint);
 Bytes write_tree_checkpoint(const FeatureTreeCheckpoint& checkpoint);
 // data_loss or malformed.

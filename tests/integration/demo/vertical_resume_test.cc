@@ -39,7 +39,7 @@ class VerticalResume : public VerticalCoordinator {
     EXPECT_OK(bytes);
     return bytes ? *bytes : Bytes();
   }
-  // Until a party has a checkpoint of so many steps or trees.
+  // Until a party has a checkpoint of so many steps or levels of trees.
   void wait_for_unit(const std::string& name, uint32_t unit) const {
     const std::string results = directory_ / (name + "_results");
     for (;;) {
@@ -219,13 +219,14 @@ TEST_F(VerticalTreesResume, EndsWithTheSameModelWhoeverIsKilled) {
   copy("saved/", "");
   coordinator = start_coordinator();
   label = party("label"), feature = party("feature");
+  // Within the first tree, behind the second one, and within the fourth.
   wait_for_unit("feature", 1);
   kill(feature);
   feature = party("feature");
-  wait_for_unit("label", 2);
+  wait_for_unit("label", 4);
   kill(label);
   label = party("label");
-  wait_for_unit("feature", 3);
+  wait_for_unit("feature", 7);
   kill(coordinator);
   ASSERT_TRUE(label->wait_for("waiting to go on")) << label->errors() << label->output();
   ASSERT_TRUE(feature->wait_for("waiting to go on")) << feature->errors() << feature->output();
@@ -234,6 +235,74 @@ TEST_F(VerticalTreesResume, EndsWithTheSameModelWhoeverIsKilled) {
   ASSERT_EQ(feature->wait(), 0) << feature->errors();
   EXPECT_NE(label->output().find("goes on behind level"), std::string::npos) << label->output();
   EXPECT_EQ(status()["state"], "done");
+  EXPECT_EQ(to_hex(model("label")), to_hex(label_model));
+  EXPECT_EQ(to_hex(model("feature")), to_hex(feature_model));
+}
+
+// A matching of some sixty buckets, and a training that takes no time.
+class VerticalMatchingResume : public VerticalResume {
+ protected:
+  void SetUp() override {
+    VerticalResume::SetUp();
+    std::string label = "id,label,x\n", feature = "id,y\n";
+    for (int i = 0; i < 2'000; ++i) {
+      const std::string id = "p" + std::to_string(i);
+      label += id + "," + std::to_string(i % 2) + "," + std::to_string(i * 37 % 61) + "\n";
+      feature += id + "," + std::to_string(i * 23 % 59) + "\n";
+    }
+    write("label.csv", label);
+    write("feature.csv", feature);
+  }
+  void change(VerticalManifest& manifest) const override {
+    manifest.matching.bucket_items = 32;
+    manifest.model = VerticalModel::split;
+    manifest.split = {.hidden = 2, .cut = 2, .top = 2, .epochs = 1, .batch = 512};
+  }
+  // Until what a party has matched in buckets takes so many bytes.
+  void wait_for_buckets(const std::string& name, uint64_t bytes) const {
+    const std::string journal = directory_ / (name + "_results/journal");
+    for (;;) {
+      const Result<Bytes> buckets = os::read_file(journal + "/buckets", 1 << 20);
+      if (buckets && buckets->size() >= bytes) break;
+      ::sched_yield();
+    }
+    ASSERT_FALSE(os::exists(journal + "/matching")) << "it was over before";
+  }
+};
+
+TEST_F(VerticalMatchingResume, EndsWithTheSameModelWhoeverIsKilled) {
+  auto coordinator = start_coordinator();
+  submit_and_approve();
+  auto label = party("label"), feature = party("feature");
+  wait_for_buckets("feature", 1);
+  for (auto* process : {&label, &feature, &coordinator}) kill(*process);
+  ASSERT_TRUE(os::make_directories(directory_ / "saved"));
+  copy("", "saved/");
+
+  coordinator = start_coordinator();
+  label = party("label"), feature = party("feature");
+  ASSERT_EQ(label->wait(), 0) << label->errors();
+  ASSERT_EQ(feature->wait(), 0) << feature->errors();
+  EXPECT_NE(label->output().find("matching: goes on behind bucket"), std::string::npos) << label->output();
+  const Bytes label_model = model("label"), feature_model = model("feature");
+  kill(coordinator);
+
+  copy("saved/", "");
+  coordinator = start_coordinator();
+  label = party("label"), feature = party("feature");
+  wait_for_buckets("feature", 1'500);
+  kill(feature);
+  feature = party("feature");
+  wait_for_buckets("label", 3'000);
+  kill(label);
+  label = party("label");
+  wait_for_buckets("feature", 4'500);
+  kill(coordinator);
+  ASSERT_TRUE(label->wait_for("waiting to go on")) << label->errors() << label->output();
+  ASSERT_TRUE(feature->wait_for("waiting to go on")) << feature->errors() << feature->output();
+  coordinator = start_coordinator();
+  ASSERT_EQ(label->wait(), 0) << label->errors();
+  ASSERT_EQ(feature->wait(), 0) << feature->errors();
   EXPECT_EQ(to_hex(model("label")), to_hex(label_model));
   EXPECT_EQ(to_hex(model("feature")), to_hex(feature_model));
 }

@@ -36,7 +36,7 @@ class SimulatedCoordinator final : public Surroundings {
   void draw(std::span<uint8_t> bytes) override;
   bool begin_file(const std::string&, ByteView) override;
   void end_file() override;
-  size_t appended(size_t bytes) override { return bytes; }
+  std::optional<size_t> appended(const std::string&, size_t bytes) override { return bytes; }
   [[noreturn]] void die() override;
 
  private:

@@ -133,8 +133,9 @@ bool SimulatedProcess::begin_file(const std::string& path, ByteView bytes) {
   return !terms_.party || world_.party_writes(terms_.job, *terms_.party, path, bytes);
 }
 
-size_t SimulatedProcess::appended(size_t bytes) {
+std::optional<size_t> SimulatedProcess::appended(const std::string& path, size_t bytes) {
   if (bytes == 0) return 0;
+  if (world_.options().mutant == VerticalMutant::buckets_forgotten && path.ends_with("/buckets")) return std::nullopt;
   return ++effects_ == terms_.effects_until_killed ? world_.prng().below(bytes) : bytes;
 }
 

@@ -40,7 +40,7 @@ class SimulatedProcess final : public Surroundings {
   void draw(std::span<uint8_t> bytes) override;
   bool begin_file(const std::string& path, ByteView bytes) override;
   void end_file() override { effect(); }
-  size_t appended(size_t bytes) override;
+  std::optional<size_t> appended(const std::string& path, size_t bytes) override;
   [[noreturn]] void die() override { actor_.die(); }
 
   // ---- For its connections

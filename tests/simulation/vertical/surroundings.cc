@@ -16,8 +16,8 @@ namespace {
 
 thread_local Surroundings* around = nullptr;
 
-// Which of the wrapped functions were called by what has surroundings: a name that the compiler no longer gives would be
-// a wrapper that nobody calls, and the system's own would be used unseen.
+// What the linker wraps, whose calls by what has surroundings are counted: a name that the compiler no longer gives
+// would be a wrapper that nobody calls, and the system's own would be used unseen.
 enum class Wrapped : uint8_t {
   write_file,
   erase_file,
@@ -121,9 +121,10 @@ Status wrap_remove(const std::string& path) {
 Status wrap_append(os::File* file, ByteView bytes) COT_WRAP("_ZN7coterie2os4File9write_allE" COT_BYTES);
 Status wrap_append(os::File* file, ByteView bytes) {
   if (around_call(Wrapped::append) == nullptr) return real_append(file, bytes);
-  const size_t kept = around->appended(bytes.size());
-  COT_TRY(real_append(file, bytes.first(kept)));
-  if (kept < bytes.size()) around->die();
+  const std::optional<size_t> kept = around->appended(file->path(), bytes.size());
+  if (!kept) return {};
+  COT_TRY(real_append(file, bytes.first(*kept)));
+  if (*kept < bytes.size()) around->die();
   return {};
 }
 

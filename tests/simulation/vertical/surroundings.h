@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,8 +31,9 @@ class Surroundings {
   // begin_file() false: it stays undone though the process takes it for done (a mutant).
   virtual bool begin_file(const std::string& path, ByteView bytes) = 0;
   virtual void end_file() = 0;
-  // How many of so many bytes get to a file's end: fewer than all, and the process is killed behind them.
-  virtual size_t appended(size_t bytes) = 0;
+  // How many of so many bytes get to a file's end: fewer than all, and the process is killed behind them. None: it
+  // stays as it was, likewise.
+  virtual std::optional<size_t> appended(const std::string& path, size_t bytes) = 0;
   [[noreturn]] virtual void die() = 0;
 };
 

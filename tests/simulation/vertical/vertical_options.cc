@@ -12,6 +12,7 @@ constexpr std::pair<VerticalMutant, std::string_view> kNames[] = {
     {VerticalMutant::none, "none"},
     {VerticalMutant::checkpoint_after_words, "checkpoint_after_words"},
     {VerticalMutant::checkpoints_forgotten, "checkpoints_forgotten"},
+    {VerticalMutant::buckets_forgotten, "buckets_forgotten"},
     {VerticalMutant::stale_position, "stale_position"},
     {VerticalMutant::told_before_stored, "told_before_stored"},
     {VerticalMutant::close_ignored, "close_ignored"},

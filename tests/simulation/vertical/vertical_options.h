@@ -16,6 +16,7 @@ enum class VerticalMutant : uint8_t {
   none,
   checkpoint_after_words,  // a checkpoint is durable when the words of two more units are said
   checkpoints_forgotten,   // both parties keep a third of their checkpoints
+  buckets_forgotten,       // no party keeps what it has matched in a bucket
   stale_position,          // a party that is started again has its checkpoints of before
   told_before_stored,      // the shell answers before it stores
   close_ignored,           // the shell goes on carrying what a cancelled or paused job's parties say

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/simulation/vertical/frame_whitelist.h"
+#include "vertical/psi/psi_wire.h"
 
 namespace coterie::simulation {
 
@@ -96,7 +97,10 @@ void VerticalOracle::told(ByteView answer) {
   }
 }
 
-void VerticalOracle::paired(size_t job) { words_[job] = {}; }
+void VerticalOracle::paired(size_t job) {
+  words_[job] = {};
+  buckets_[job].repeated.clear();
+}
 
 void VerticalOracle::carried(size_t job, PartyIndex from, ByteView bytes, std::optional<size_t> to_job) {
   if (to_job != job) problem(&VerticalVerdict::leaked, name(job) + ": words reach somebody outside of the job");
@@ -131,7 +135,24 @@ void VerticalOracle::read_frames(size_t job, PartyIndex from, Words& words) {
     }
     if (words.unread.size() < size) return;
     verdict_.said.insert({.model = jobs_[job].manifest.model, .from = from, .stage = stage, .kind = kind});
+    const bool is_masked = stage == StageId::matching && kind == static_cast<uint16_t>(PsiKind::masked);
+    if (is_masked && from == 0) said_bucket(job, static_cast<uint32_t>(number(kFrameHeaderBytes, 4)));
     words.unread.erase(words.unread.begin(), words.unread.begin() + static_cast<ptrdiff_t>(size));
+  }
+}
+
+void VerticalOracle::said_bucket(size_t job, uint32_t bucket) {
+  // The one that was cut off, and the one before it, whose end the feature party may have missed.
+  constexpr size_t kRepeatedMax = 2;
+  Buckets& buckets = buckets_[job];
+  if (bucket >= buckets.begun) {
+    buckets.begun = bucket + 1;
+    return;
+  }
+  if (!buckets.repeated.insert(bucket).second) return;
+  ++verdict_.replayed;
+  if (buckets.repeated.size() > kRepeatedMax) {
+    problem(&VerticalVerdict::replayed_far, name(job) + ": its matching repeats more than one finished bucket");
   }
 }
 

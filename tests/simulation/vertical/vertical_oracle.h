@@ -86,7 +86,13 @@ class VerticalOracle {
   struct Progress {
     uint32_t unit_max = 0, replayed = 0;
   };
+  // Buckets whose masked ids the label party has said.
+  struct Buckets {
+    uint32_t begun = 0;
+    std::set<uint32_t> repeated;  // in this meeting
+  };
   void read_frames(size_t job, vertical::PartyIndex from, Words& words);
+  void said_bucket(size_t job, uint32_t bucket);
   std::optional<size_t> index_of(const vertical::VerticalJobId& job) const;
   std::string name(size_t job) const;
 
@@ -94,6 +100,7 @@ class VerticalOracle {
   const std::vector<VerticalJob>& jobs_;
   std::map<size_t, vertical::JobRecord> records_;
   std::map<size_t, std::array<Words, 2>> words_;
+  std::map<size_t, Buckets> buckets_;
   std::map<std::pair<size_t, vertical::PartyIndex>, Progress> progress_;
   std::map<size_t, std::set<std::pair<vertical::JobState, std::string>>> explained_;
   std::map<Bytes, size_t> dealt_;  // first words -> whose

@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(Parties, JournaledStagesTest, ::testing::Values(0u, 1u)
                          [](const auto& info) { return info.param == 0 ? "Label" : "Feature"; });
 
 // A peer that brings other ids to a matching which was cut off asks whether this party has them, too.
-TEST(HeardStage, AnswersOneSetOfIdsInAJob) {
+TEST(JournaledMatching, AnswersOneSetOfIdsInAJob) {
   coterie::test::TemporaryDirectory directory{coterie::test::memory_disk()};
   const auto match = [&](bool is_label_honest, const std::vector<std::string>& theirs) -> Status {
     COT_ASSIGN(PartyJournal journal, PartyJournal::open(directory / (is_label_honest ? "label" : "feature"),
@@ -145,7 +145,7 @@ TEST(HeardStage, AnswersOneSetOfIdsInAJob) {
                                 coterie::test::psi_settings());
     Matching& honest = is_label_honest ? *pair.label : *pair.feature;
     Matching& other = is_label_honest ? *pair.feature : *pair.label;
-    HeardStage heard(honest, StageId::matching, journal);
+    JournaledMatching heard(honest, 0, journal);
     while (!heard.done() || !other.done()) {
       bool moved = false;
       while (std::optional<Message> message = heard.next()) {

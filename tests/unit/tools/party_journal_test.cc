@@ -48,12 +48,14 @@ TEST_F(PartyJournalTest, KnowsAgainWhatItKept) {
     seed = journal->seed("matching");
     EXPECT_FALSE(std::ranges::equal(seed.reveal(), journal->seed("training").reveal()));
     ASSERT_OK(journal->put_peer(peer()));
+    ASSERT_OK(journal->put_bucket({.matched = {.buckets = 1, .rows = {4}}, .heard = 3}));
     ASSERT_OK(journal->put_matching({.peer_ids = 99, .root = peer(), .rows = {4, 0, 3}}));
     for (const uint32_t steps : {16, 32, 48}) ASSERT_OK(journal->put_checkpoint(checkpoint(steps)));
     ASSERT_OK(journal->put_checkpoint(checkpoint(48))) << "once more, as a replay does";
     ASSERT_OK(journal->put_model({1, 2, 3}));
     ASSERT_OK(journal->put_predicted());
     position = journal->position();
+    ASSERT_EQ(position.buckets.size(), 1u);
     ASSERT_EQ(position.units.size(), 2u);
     EXPECT_EQ(position.units[0].unit, 32u);
     EXPECT_EQ(position.units[1], (vertical::CommittedUnit{.unit = 48, .state = checkpoint(48).state}));
@@ -203,7 +205,7 @@ TEST_F(PartyJournalTest, WhatWasHeardAndNotYetDurableWasNotAnswered) {
 TEST_F(PartyJournalTest, CountsMeetings) {
   ASSERT_OK(open()->put_peer(peer()));
   // Most of them at once: the file says how many there were.
-  Bytes bytes{'C', 'V', 'J', '1', static_cast<uint8_t>((kMeetingsMax - 1) & 0xff), (kMeetingsMax - 1) >> 8, 0, 0};
+  Bytes bytes{'C', 'V', 'J', '2', static_cast<uint8_t>((kMeetingsMax - 1) & 0xff), (kMeetingsMax - 1) >> 8, 0, 0};
   const Digest digest = sha256(bytes);
   bytes.insert(bytes.end(), digest.bytes.begin(), digest.bytes.end());
   ASSERT_OK(os::write_file_atomically(folder_ + "/meetings", bytes));

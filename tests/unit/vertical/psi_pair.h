@@ -39,13 +39,16 @@ inline vertical::PsiSettings psi_settings(uint64_t bucket_items = 1 << 16) {
 struct PsiPair {
   std::unique_ptr<Matching> label, feature;
   std::vector<Passed> transcript;
+  std::array<std::vector<vertical::MatchedBuckets>, 2> checkpoints;  // the label party's first
 
-  PsiPair(std::vector<std::string> x, std::vector<std::string> y, const vertical::PsiSettings& settings) {
+  PsiPair(std::vector<std::string> x, std::vector<std::string> y, const vertical::PsiSettings& settings,
+          std::array<vertical::MatchedBuckets, 2> from = {}) {
     auto ids = [](std::vector<std::string> list) {
       return std::move(*vertical::IdSet::make(std::move(list), vertical::Duplicates::refuse));
     };
-    label = std::move(*vertical::start_label_matching(ids(std::move(x)), settings, 1, psi_seed(1)));
-    feature = std::move(*vertical::start_feature_matching(ids(std::move(y)), settings, 0, psi_seed(2)));
+    label = std::move(*vertical::start_label_matching(ids(std::move(x)), settings, 1, psi_seed(1), std::move(from[0])));
+    feature =
+        std::move(*vertical::start_feature_matching(ids(std::move(y)), settings, 0, psi_seed(2), std::move(from[1])));
   }
 
   // Until both are done, or one errs, or `messages_max` have passed.
@@ -61,6 +64,9 @@ struct PsiPair {
           message->peer = static_cast<vertical::PartyIndex>(from);
           transcript.push_back({from, *message});
           COT_TRY(party[static_cast<size_t>(1 - from)]->receive(*message));
+          if (auto checkpoint = party[static_cast<size_t>(1 - from)]->take_checkpoint()) {
+            checkpoints[static_cast<size_t>(1 - from)].push_back(std::move(*checkpoint));
+          }
         }
       }
       if (transcript.size() >= messages_max) return {};

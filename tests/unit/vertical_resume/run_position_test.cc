@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "tests/support/matchers.h"
 
 namespace coterie::vertical {
@@ -17,10 +19,12 @@ RunPosition position() {
   return {.journal = digest(1), .matched = digest(2), .units = {{16, digest(3)}, {32, digest(4)}}};
 }
 
+RunPosition matching() { return {.journal = digest(1), .buckets = {{4, digest(5)}, {5, digest(6)}}}; }
+
 TEST(RunPosition, TellsThePeerWhatItIs) {
   RunPosition later = position();
   later.is_trained = later.is_predicted = true;
-  for (const RunPosition& said : {RunPosition{}, position(), later}) {
+  for (const RunPosition& said : {RunPosition{}, matching(), position(), later}) {
     PositionExchange one(said, 1), other(RunPosition{}, 0);
     const Message message = *one.next();
     EXPECT_FALSE(one.next());
@@ -44,8 +48,15 @@ TEST(RunPosition, RefusesWhatDoesNotDecode) {
     message.payload.resize(size);
     refuse(message);
   }
-  for (const auto& [at, value] :
-       {std::pair<size_t, uint8_t>(64, 2), {64, 0}, {65, 2}, {66, 9}, {67, 1}, {67, 3}, {104, 16}}) {
+  for (const auto& [at, value] : {std::pair<size_t, uint8_t>(64, 2),
+                                  {64, 0},
+                                  {65, 2},
+                                  {66, 9},
+                                  {67, 1},
+                                  {67, 3},
+                                  {104, 16},
+                                  {140, 1},
+                                  {140, 3}}) {
     Message message = good;
     message.payload[at] = value;
     refuse(message);
@@ -78,6 +89,16 @@ TEST(RunPosition, GoesOnFromWhatBothHave) {
   EXPECT_FALSE(start(trained, position())->is_trained) << "the other one still needs it";
   EXPECT_EQ(start(trained, position())->unit, 32u);
   EXPECT_TRUE(start(trained, trained)->is_predicted);
+  // Within a matching, which one of them may have finished.
+  RunPosition early = matching(), all_matched = matching();
+  early.buckets.pop_back();
+  all_matched.matched = digest(2);
+  for (const auto& [own, peers, buckets] :
+       {std::tuple(matching(), matching(), 5u), {matching(), early, 4u}, {early, all_matched, 4u}}) {
+    EXPECT_EQ(start(own, peers)->buckets, buckets);
+    EXPECT_FALSE(start(own, peers)->is_matched);
+  }
+  EXPECT_TRUE(start(all_matched, all_matched)->is_matched);
   // One that had not even matched durably begins; so does the other one.
   const RunPosition fresh{.journal = digest(1)}, matched{.journal = digest(1), .matched = digest(2)};
   const Result<RunStart> anew = start(matched, fresh);
@@ -90,6 +111,10 @@ TEST(RunPosition, GoesBackNoFartherThanAPartyWithItsJournalCanBe) {
   RunPosition none = position(), long_ago = position(), unmatched{.journal = digest(1)};
   none.units.clear();
   long_ago.units = {{4, digest(8)}, {8, digest(9)}};
+  RunPosition bucket_long_ago = matching();
+  bucket_long_ago.buckets = {{2, digest(8)}, {3, digest(9)}};
+  EXPECT_EQ(common_start(matching(), bucket_long_ago, {}).error().reason(), "journal_differs");
+  EXPECT_EQ(common_start(RunPosition{.journal = digest(1)}, matching(), {}).error().reason(), "journal_differs");
   for (const RunPosition& less : {none, long_ago, unmatched}) {
     EXPECT_EQ(common_start(position(), less, {}).error().reason(), "journal_differs");
     EXPECT_EQ(common_start(less, position(), {}).error().reason(), "journal_differs") << "both end by one name";
@@ -106,6 +131,9 @@ TEST(RunPosition, RefusesAPeerThatIsAnotherOneThanBefore) {
   EXPECT_ERROR(common_start(position(), matched, {}), ErrorCode::data_loss, "matchings");
   trained.units[1].state = digest(7);
   EXPECT_ERROR(common_start(position(), trained, {}), ErrorCode::data_loss, "step 32");
+  RunPosition bucket = matching();
+  bucket.buckets[0].state = digest(7);
+  EXPECT_ERROR(common_start(matching(), bucket, {}), ErrorCode::data_loss, "bucket 4");
 }
 
 TEST(Farewell, IsSaidAndHeardOnce) {
