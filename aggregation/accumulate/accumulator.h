@@ -2,8 +2,8 @@
 //
 // An update is added whole or not at all, and lanes of two accumulators of one kind and size are merged by merge(): how
 // updates are shared out to accumulators, threads and nodes changes nothing. What lanes mean is the kind's own affair:
-// RingSum has one of them a value, KeptUpdates the updates themselves; what counts into a histogram or weighs updates
-// by their age has others.
+// RingSum has one of them a value, KeptUpdates the updates themselves, CohortSums a sum for each cohort; what counts
+// into a histogram or weighs updates by their age has others.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,9 @@ class Accumulator {
   // Adds what is lanes already: those of another accumulator, or a masked update, which is a sum of one. Thread-safe as
   // add(). Precondition: as many as lane_count().
   virtual void merge(const AnyLanes& lanes) = 0;
+  // Adds a masked update of this session of secure aggregation: the name of its cohort. Whoever keeps one sum of all
+  // forgets it. Thread-safe as add(). Precondition: as many lanes as a masked update has.
+  virtual void merge_masked(const AnyLanes& lanes, const Digest& /*session*/) { merge(lanes); }
 
   // For the one who spills: nobody adds meanwhile.
   virtual std::span<const uint64_t> lanes() const = 0;

@@ -19,7 +19,7 @@ struct AggregationSettings {
   // The same with one setting changed. Precondition: the rule has it.
   AggregationSettings with(std::string_view setting, float value) const;
 
-  // Single updates are kept until the round is finalized.
+  // Single updates, or behind masks sums of cohorts, are kept until the round is finalized.
   bool keeps_updates() const { return rule != nullptr; }
   std::string_view name() const;
   // 1 for the mean.

@@ -26,7 +26,8 @@ RoundCohortsSettings settings_of(const BeginCohorts& event, Instant now) {
           .adverts_least = rules.adverts_least,
           .cohort = {.advertising_max = time_to_advertise(rules.deadline - now, rules.cohort_phase_max),
                      .phase_max = rules.cohort_phase_max,
-                     .dropout_share = event.session.dropout_share}};
+                     .dropout_share = event.session.dropout_share},
+          .draw = event.draw};
 }
 
 bool is_not_yet(const Result<CohortReply>& reply) { return reply && std::holds_alternative<NotYet>(*reply); }

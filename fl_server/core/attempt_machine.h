@@ -37,10 +37,11 @@ using CohortCall = StrongId<struct CohortCallTag, uint64_t>;  // of a device, wa
 // clang-format off
 // The round collects; said again, it changes nothing. `session`: as terms_of() says (attempt_terms.h). `goal_count` is
 // the round's. `has_accepted`: accept rows were there before this process served it. `ring_seeds`: one for each of
-// `rules.cohort_count`, random and secret.
+// `rules.cohort_count`, random and secret. `draw`: where `rules.draws_cohorts`.
 struct BeginCohorts {
   secagg::SessionParameters session; AttemptRules rules; uint32_t goal_count; bool has_accepted;
   std::vector<uint64_t> ring_seeds; secagg::CertificateCheck certificate_is_good;
+  std::optional<secagg::CohortDraw> draw = {};
 };
 struct CohortMessageCame { CohortCall call; DeviceId device; Bytes public_key; CohortMessage message; };
 struct CohortAsked { CohortCall call; DeviceId device; CohortQuestion question; Millis hold; };  // held at most so long

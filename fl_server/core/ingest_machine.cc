@@ -93,10 +93,13 @@ bool IngestMachine::is_full(const Lane& lane) {
   return lane.accepted.size() + lane.in_batch.size() >= lane.notice.plan.update.fixed_point.contributors_max;
 }
 
-// Kept updates lie in memory until their batch is spilled.
+// Kept updates lie in memory until their batch is spilled; so do sums of cohorts, of which there are no more than
+// updates.
 uint32_t IngestMachine::batch_updates_max(const RoundNotice& notice) const {
   if (!notice.keeps_updates) return limits_.batch_updates_max;
-  const uint64_t update_bytes = std::max<uint64_t>(1, notice.plan.update.value_count * sizeof(float));
+  const bool is_masked = notice.plan.privacy.level != SecurityLevel::none;
+  const uint64_t value_bytes = is_masked ? sizeof(uint64_t) : sizeof(float);
+  const uint64_t update_bytes = std::max<uint64_t>(1, notice.plan.update.value_count * value_bytes);
   const uint64_t fit = std::max<uint64_t>(1, limits_.kept_batch_bytes_max / update_bytes);
   return static_cast<uint32_t>(std::min<uint64_t>(fit, limits_.batch_updates_max));
 }

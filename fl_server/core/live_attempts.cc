@@ -45,8 +45,11 @@ void LiveAttempts::handle(const AttemptServed& event) {
   if (seeds_needed(event.served) == 0) return;
   const RoundNotice& notice = event.served.round.notice;
   attempt_of(notice.key, notice.job, notice.plan.privacy.level);
-  tell(notice.key, BeginCohorts{*terms_of(notice).session, event.served.round.rules, notice.goal_count,
-                                event.served.has_accepted, event.ring_seeds, event.certificate_is_good});
+  const AttemptRules& rules = event.served.round.rules;
+  std::optional<secagg::CohortDraw> draw;
+  if (rules.draws_cohorts) draw = secagg::CohortDraw{notice.assignment.model, notice.key.attempt};
+  tell(notice.key, BeginCohorts{*terms_of(notice).session, rules, notice.goal_count, event.served.has_accepted,
+                                event.ring_seeds, event.certificate_is_good, draw});
 }
 
 void LiveAttempts::handle(const StopServing& event) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "fl_server/core/waiting_adverts.h"
 
 namespace coterie {
 namespace {
@@ -10,6 +11,9 @@ namespace {
 using Phase = CohortMachine::Phase;
 
 Error closed(const std::string& why) { return Error(ErrorCode::round_closed, "secure aggregation: " + why); }
+
+// Longer than any round: cohorts that are drawn end their advertising when their devices are placed.
+constexpr Millis kUntilPlaced = std::chrono::hours(24 * 3650);
 
 // Adverts that close the rosters of cohorts 0 to index - 1. Differences of these are goals that differ by 1 at most and
 // add up to adverts_goal.
@@ -19,6 +23,17 @@ uint32_t filled_before(const RoundCohortsSettings& settings, uint64_t index) {
 
 }  // namespace
 
+RoundCohorts::RoundCohorts(std::vector<Cohort> cohorts, const RoundCohortsSettings& settings, uint32_t survivors_min,
+                           Instant now)
+    : cohorts_(std::move(cohorts)),
+      settings_(settings),
+      survivors_min_(survivors_min),
+      began_(now),
+      place_at_(now + settings.cohort.advertising_max) {}
+RoundCohorts::RoundCohorts(RoundCohorts&&) noexcept = default;
+RoundCohorts& RoundCohorts::operator=(RoundCohorts&&) noexcept = default;
+RoundCohorts::~RoundCohorts() = default;
+
 Result<RoundCohorts> RoundCohorts::make(const secagg::SessionParameters& parameters,
                                         const RoundCohortsSettings& settings, std::span<const uint64_t> ring_seeds,
                                         const secagg::CertificateCheck& certificate_is_good, Instant now) {
@@ -27,6 +42,7 @@ Result<RoundCohorts> RoundCohorts::make(const secagg::SessionParameters& paramet
   std::vector<Cohort> cohorts;
   for (size_t i = 0; i < ring_seeds.size(); ++i) {
     CohortSettings own = settings.cohort;
+    if (settings.draw) own.advertising_max = kUntilPlaced;
     own.adverts_goal = filled_before(settings, i + 1) - filled_before(settings, i);
     if (settings.cohort_count == 1 && settings.adverts_least > 0) {
       own.adverts_least = std::min(own.adverts_goal, std::max(settings.adverts_least, parameters.survivors_min));
@@ -34,7 +50,9 @@ Result<RoundCohorts> RoundCohorts::make(const secagg::SessionParameters& paramet
     COT_ASSIGN(CohortMachine machine, CohortMachine::make(parameters, own, ring_seeds[i], certificate_is_good, now));
     cohorts.push_back({std::move(machine)});
   }
-  return RoundCohorts(std::move(cohorts), settings, now);
+  RoundCohorts round(std::move(cohorts), settings, parameters.survivors_min, now);
+  if (settings.draw) round.waiting_ = std::make_unique<WaitingAdverts>(parameters, certificate_is_good);
+  return round;
 }
 
 // ---- Who is where
@@ -56,29 +74,62 @@ size_t RoundCohorts::next_to_fill() const {
 
 Status RoundCohorts::receive(const DeviceId& device, const Bytes& public_key, const CohortMessage& message,
                              Instant now) {
-  if (!std::holds_alternative<KeyAdvert>(message) || placed_.contains(device)) {
-    COT_ASSIGN(CohortMachine * cohort, cohort_of(device));
-    return cohort->receive(device, public_key, message, now);
+  const auto* const advert = std::get_if<KeyAdvert>(&message);
+  // A cohort whose time is over takes no more adverts; and whoever waits may be placed by it.
+  if (advert != nullptr && !placed_.contains(device)) time_passed(now);
+  if (advert != nullptr && !placed_.contains(device)) return receive_advert(device, public_key, *advert, now);
+  COT_ASSIGN(CohortMachine * cohort, cohort_of(device));
+  return cohort->receive(device, public_key, message, now);
+}
+
+Status RoundCohorts::receive_advert(const DeviceId& device, const Bytes& public_key, const KeyAdvert& advert,
+                                    Instant now) {
+  if (waiting_) {
+    COT_TRY(waiting_->receive(device, public_key, advert));
+  } else {
+    const size_t index = next_to_fill();
+    COT_TRY(cohorts_[index].machine.receive(device, public_key, advert, now));
+    placed_.emplace(device, index);
   }
-  time_passed(now);  // a cohort whose time is over takes no more adverts
-  const size_t index = next_to_fill();
-  COT_TRY(cohorts_[index].machine.receive(device, public_key, message, now));
-  placed_.emplace(device, index);
   shorten_wait(now);
-  if (step_check_.is_due(placed_.size())) check();
+  if (waiting_ && waiting_->size() >= settings_.adverts_goal) place_waiting(now);
+  if (step_check_.is_due(device_count())) check();
   return {};
+}
+
+// What they advertised was looked at when it came: a machine that refuses it now, as a certificate has ended meanwhile,
+// goes on without its device. Fewer cohorts than planned leave the last ones empty, which fail by themselves.
+void RoundCohorts::place_waiting(Instant now) {
+  const std::unique_ptr<const WaitingAdverts> waiting = std::move(waiting_);
+  const std::vector<std::vector<DeviceId>> drawn =
+      secagg::drawn_cohorts(*settings_.draw, waiting->devices(), settings_.cohort_count, survivors_min_);
+  for (size_t index = 0; index < cohorts_.size(); ++index) {
+    CohortMachine& machine = cohorts_[index].machine;
+    if (index < drawn.size()) {
+      for (const DeviceId& device : drawn[index]) {
+        const WaitingAdverts::Entry& entry = waiting->of(device);
+        if (machine.receive(device, entry.public_key, entry.advert, now)) placed_.emplace(device, index);
+      }
+    }
+    machine.advertise_until(now);
+    machine.time_passed(now);
+  }
 }
 
 // Looked at with each advert: once there are enough, others have as long again.
 void RoundCohorts::shorten_wait(Instant now) {
   const uint32_t enough = settings_.adverts_enough;
   const PhasePatience patience{.planned = enough, .least = enough, .min = settings_.cohort.patience_min};
-  const auto wait = patience.after(static_cast<uint32_t>(placed_.size()), now - began_);
+  const auto wait = patience.after(static_cast<uint32_t>(device_count()), now - began_);
   if (!wait) return;
+  place_at_ = std::min(place_at_, now + *wait);
+  if (waiting_) return;  // the cohorts' time begins when they are placed
   for (Cohort& cohort : cohorts_) cohort.machine.advertise_until(now + *wait);
 }
 
 Result<CohortReply> RoundCohorts::ask(const DeviceId& device, CohortQuestion question, Instant now) {
+  if (waiting_ && now >= place_at_) place_waiting(now);
+  if (waiting_ && waiting_->contains(device)) return CohortReply(NotYet{waiting_->size()});
   COT_ASSIGN(CohortMachine * cohort, cohort_of(device));
   return cohort->ask(device, question, now);
 }
@@ -150,6 +201,8 @@ bool RoundCohorts::is_ready() const {
          });
 }
 
+size_t RoundCohorts::device_count() const { return placed_.size() + (waiting_ ? waiting_->size() : 0); }
+
 std::vector<const secagg::Server*> RoundCohorts::sessions() const {
   std::vector<const secagg::Server*> sessions;
   for (const Cohort& cohort : cohorts_) {
@@ -178,6 +231,7 @@ uint32_t RoundCohorts::progress() const {
 // ---- Time
 
 void RoundCohorts::time_passed(Instant now) {
+  if (waiting_ && now >= place_at_) place_waiting(now);
   for (Cohort& cohort : cohorts_) {
     if (!cohort.is_left_out) cohort.machine.time_passed(now);
   }
@@ -185,6 +239,7 @@ void RoundCohorts::time_passed(Instant now) {
 }
 
 std::optional<Instant> RoundCohorts::next_deadline() const {
+  if (waiting_) return place_at_;  // the cohorts have begun nothing
   std::optional<Instant> next;
   for (const Cohort& cohort : cohorts_) {
     if (cohort.is_left_out) continue;
@@ -195,6 +250,7 @@ std::optional<Instant> RoundCohorts::next_deadline() const {
 
 void RoundCohorts::check() const {
   COT_INVARIANT(!cohorts_.empty(), "a round has one cohort at least");
+  COT_INVARIANT(!waiting_ || placed_.empty(), "devices wait until all are placed");
   for (const auto& [device, index] : placed_) {
     COT_INVARIANT(index < cohorts_.size(), "every device is placed in a cohort of the round");
   }

@@ -2,17 +2,21 @@
 // added up. Pure.
 //
 // Devices are placed as their adverts come: the first cohort is filled, then the next. So a cohort goes on as soon as
-// it is full, and if devices are missing they are missing in one. A cohort that fails before the round is frozen has no
+// it is full, and if devices are missing they are missing in one. With a draw they wait until all are there, or the
+// time is up, and are placed at once; if devices are missing all cohorts are smaller, and fewer where they would be too
+// small for a sum. A cohort that fails before the round is frozen has no
 // update in the sum, and the round goes on without it; one that fails later takes the round's sum with it, as what it
 // added cannot be taken off any more.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "fl_server/core/cohort_machine.h"
+#include "secure/secagg/cohort_draw.h"
 
 namespace coterie {
 
@@ -22,7 +26,10 @@ struct RoundCohortsSettings {
   uint32_t adverts_enough = 0;  // with which to go on if others are late; at most adverts_goal
   uint32_t adverts_least = 0;   // for so many a round's only cohort waits past its time; several wait for nobody
   CohortSettings cohort = {};   // of each, but for its own adverts_goal
+  std::optional<secagg::CohortDraw> draw = {};  // none: placed as they come
 };
+
+class WaitingAdverts;
 
 class RoundCohorts {
  public:
@@ -30,6 +37,10 @@ class RoundCohorts {
   static Result<RoundCohorts> make(const secagg::SessionParameters& parameters, const RoundCohortsSettings& settings,
                                    std::span<const uint64_t> ring_seeds,
                                    const secagg::CertificateCheck& certificate_is_good, Instant now);
+
+  RoundCohorts(RoundCohorts&&) noexcept;
+  RoundCohorts& operator=(RoundCohorts&&) noexcept;
+  ~RoundCohorts();
 
   // These are CohortMachine's, for the cohort that the device is in.
   Status receive(const DeviceId& device, const Bytes& public_key, const CohortMessage& message, Instant now);
@@ -55,7 +66,7 @@ class RoundCohorts {
   std::vector<const secagg::Server*> sessions() const;
   // Why cohorts are missing in the sum: a reason for each that failed by itself.
   std::vector<Error> left_out() const;
-  size_t device_count() const { return placed_.size(); }  // whose adverts were taken
+  size_t device_count() const;  // whose adverts were taken
   // Grows whenever a cohort enters a phase, or fails.
   uint32_t progress() const;
 
@@ -68,18 +79,22 @@ class RoundCohorts {
     bool is_left_out = false;
   };
 
-  RoundCohorts(std::vector<Cohort> cohorts, const RoundCohortsSettings& settings, Instant now)
-      : cohorts_(std::move(cohorts)), settings_(settings), began_(now) {}
+  RoundCohorts(std::vector<Cohort> cohorts, const RoundCohortsSettings& settings, uint32_t survivors_min, Instant now);
 
   Result<CohortMachine*> cohort_of(const DeviceId& device);
   size_t next_to_fill() const;
   std::optional<uint32_t> total_of(std::optional<uint32_t> (CohortMachine::*what)() const) const;
+  Status receive_advert(const DeviceId& device, const Bytes& public_key, const KeyAdvert& advert, Instant now);
   void shorten_wait(Instant now);
+  void place_waiting(Instant now);
 
   std::vector<Cohort> cohorts_;  // one at least
   RoundCohortsSettings settings_;
+  uint32_t survivors_min_;
   Instant began_;
-  std::map<DeviceId, size_t> placed_;  // whose adverts were taken
+  Instant place_at_;                         // those who wait
+  std::unique_ptr<WaitingAdverts> waiting_;  // with a draw, until it is done
+  std::map<DeviceId, size_t> placed_;        // whose adverts were taken
   bool is_frozen_ = false;
   std::optional<Error> failure_;  // of all together
   StepCheck step_check_;

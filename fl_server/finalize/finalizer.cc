@@ -7,13 +7,15 @@
 
 #include "base/os/crash_point.h"
 #include "fl_server/finalize/cluster_restarts.h"
+#include "fl_server/finalize/cohort_rows.h"
 #include "fl_server/finalize/divided_sum.h"
 #include "fl_server/finalize/frame_stream.h"
-#include "fl_server/finalize/kept_round.h"
+#include "fl_server/finalize/kept_rows.h"
 #include "fl_server/finalize/model_step.h"
 #include "fl_server/finalize/next_statistics.h"
 #include "fl_server/finalize/probed_blobs.h"
 #include "fl_server/finalize/published_model.h"
+#include "fl_server/finalize/robust_mean.h"
 #include "fl_server/finalize/round_sum.h"
 #include "fl_server/finalize/strategy_state.h"
 #include "fl_server/finalize/value_bytes.h"
@@ -69,6 +71,17 @@ Result<Bytes> unsealed(const FrameStream& model) {
   return head;
 }
 
+// What a robust rule looks at: updates, or where masks hide them the means of cohorts.
+Result<std::unique_ptr<const RuleRows>> rows_of(const RoundKey& key, const Plan& plan,
+                                                const AggregationSettings& aggregation, AcceptStore& accepts,
+                                                BlobStore& partials, const SumMasks* masks, const AttemptCalls& calls) {
+  if (plan.privacy.level == SecurityLevel::none) {
+    return KeptRows::open(key, plan, aggregation, accepts, partials, calls);
+  }
+  if (masks == nullptr) return does_not_fit("a rule over cohorts needs the masks of each");
+  return CohortRows::open(key, plan, aggregation, *masks, accepts, partials, calls);
+}
+
 }  // namespace
 
 Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundRecord& round, const ModelRecord& base,
@@ -100,9 +113,11 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   uint64_t divisor = 0;  // of the sum
   std::unique_ptr<MeanSource> source;
   if (settings.aggregation.keeps_updates()) {
-    COT_ASSIGN(KeptRound kept,
-               KeptRound::open(round.key, plan, settings.aggregation, step.parameters(), accepts_, partials, calls));
-    source = std::make_unique<KeptRound>(std::move(kept));
+    COT_ASSIGN(std::unique_ptr<const RuleRows> rows,
+               rows_of(round.key, plan, settings.aggregation, accepts_, partials, masks, calls));
+    COT_ASSIGN(RobustMean mean,
+               RobustMean::of(std::move(rows), settings.aggregation, plan.update.value_count, step.parameters()));
+    source = std::make_unique<RobustMean>(std::move(mean));
   } else {
     COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, base.digest, accepts_, partials, masks, calls));
     // Behind all that can be wrong with what is stored: noise that is reserved is paid for.

@@ -6,8 +6,8 @@
 // many updates as there are accept rows), writes the new model and the strategy's state as blobs. Commits nothing:
 // doing it twice, or on two nodes, gives the same bytes under the same names.
 //
-// Where the job has a robust aggregation rule the partials hold the updates themselves, and what the rule makes of them
-// is what the strategy gets as their mean (kept_round.h).
+// Where the job has a robust aggregation rule the partials hold the updates themselves, or the sums of cohorts. What
+// the rule makes of them is what the strategy gets as their mean (robust_mean.h).
 //
 // The model's graph says which values are whose: parameters are moved by the job's strategy, running statistics as
 // proto/messages/running_statistics.h says, and all else (frozen statistics, padding, parameters that the job does not

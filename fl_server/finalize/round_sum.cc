@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "fl_server/finalize/masked_lanes.h"
+#include "fl_server/finalize/stored_partials.h"
 #include "fl_server/finalize/value_bytes.h"
 #include "fl_server/telemetry/attempt_calls.h"
 #include "proto/codec/codec.h"
@@ -33,29 +35,6 @@ class Later final : public ByteSource {
   const ByteSource& source_;
   uint64_t first_byte_;
 };
-
-// Masks of 16- and 32-bit lanes cancel modulo 2^16 and 2^32, while partial sums were added in 64 bits. So the low bits
-// are taken out first; what is above them are carries and means nothing.
-template <typename Lane>
-void unmask_narrow(const MaskSum& masks, uint64_t first_lane, std::span<uint64_t> sum) {
-  std::vector<Lane> narrow(sum.begin(), sum.end());
-  masks.apply(first_lane, std::span(narrow));
-  std::copy(narrow.begin(), narrow.end(), sum.begin());
-}
-
-template <typename Lane>
-Status verify_narrow(const SumMasks& masks, std::span<const uint64_t> checks) {
-  const std::vector<Lane> narrow(checks.begin(), checks.end());
-  return secagg::verify_check_lanes<Lane>(masks.parameters, masks.sessions, std::span(narrow));
-}
-
-Status verify_checks(const SumMasks& masks, std::span<const uint64_t> checks) {
-  switch (secagg::lane_bits(masks.parameters)) {
-    case 16: return verify_narrow<uint16_t>(masks, checks);
-    case 32: return verify_narrow<uint32_t>(masks, checks);
-    default: return secagg::verify_check_lanes<uint64_t>(masks.parameters, masks.sessions, checks);
-  }
-}
 
 // A lane of an encoded sum is a signed number of ring_bits bits.
 uint64_t sign_extended(uint64_t lane, uint32_t ring_bits) {
@@ -92,19 +71,10 @@ Result<RoundSum> RoundSum::open(const RoundKey& key, const Plan& plan, const Dig
 }
 
 Status RoundSum::open_partials(const RoundKey& key, AcceptStore& accepts, BlobStore& store, const AttemptCalls& calls) {
-  COT_ASSIGN(const std::vector<PartialRecord> records,
-             calls.timed("list partial sums", [&] { return accepts.list_partials(key); }));
-  for (const PartialRecord& record : records) {
-    COT_ASSIGN(FrameStream stream, FrameStream::open(store, record.blob, FrameKind::partial_sum));
-    COT_ASSIGN(const PartialSumHeader header, decode_partial_sum_head(stream.prelude(), stream.header()));
-    // Row and blob were written at different times, perhaps to different machines: neither is believed alone.
-    if (header.round != key || header.partial != record.id || header.value_count != lane_count_ ||
-        header.updates != record.totals.updates || header.weight_sum != record.totals.weight) {
-      return does_not_fit("partial " + record.id + " is not what its row says");
-    }
-    totals_ += record.totals;
-    partials_.push_back(std::move(stream));
-  }
+  const auto fits = [this](const PartialSumHeader& header) { return header.value_count == lane_count_; };
+  COT_ASSIGN(StoredPartials stored, coterie::open_partials(key, accepts, store, calls, fits));
+  totals_ = stored.totals;
+  partials_ = std::move(stored.streams);
   // Exactly once, seen from the other end: a device with a receipt is in one of these sums, and nobody else is.
   COT_ASSIGN(const uint64_t accepted, calls.timed("count accepted", [&] { return accepts.count_accepted(key); }));
   if (totals_.updates != accepted || accepted == 0) {
@@ -131,10 +101,10 @@ Status RoundSum::open_weight() {
     COT_TRY(partial.peek(value_lanes_ * sizeof(uint64_t), as_writable(one)));
     add_lanes(one, tail);
   }
-  unmask(value_lanes_, tail);
+  unmask(masks_->parameters, masks_->masks, value_lanes_, tail);
   // Before anything is made of the sum: with one mask too many or too few it is noise that looks like values.
   const size_t weight_lanes = masks_->parameters.lane_count - value_lanes_;
-  COT_TRY(verify_checks(*masks_, std::span<const uint64_t>(tail).subspan(weight_lanes)));
+  COT_TRY(verify_checks(masks_->parameters, masks_->sessions, std::span<const uint64_t>(tail).subspan(weight_lanes)));
   if (is_quantized()) {
     const auto weight = summed_weight_of(std::span(tail).first(weight_lanes), masks_->updates(), plan_.update);
     if (!weight) return does_not_fit(weight.error().message());
@@ -142,23 +112,8 @@ Status RoundSum::open_weight() {
     return {};
   }
   totals_.weight = tail[0];
-  // No single weight could be looked at, as each came masked. What is left is to ask whether their sum is possible.
   const uint64_t weight_max = is_encoded() ? encoding_.weight_max : plan_.update.fixed_point.weight_max;
-  if (totals_.weight >= 1 && totals_.weight <= masks_->updates() * weight_max) return {};
-  return does_not_fit("the updates' weights sum to " + std::to_string(totals_.weight) +
-                      ", which no devices that follow the plan can have");
-}
-
-void RoundSum::unmask(uint64_t first_lane, std::span<uint64_t> sum) const {
-  const uint32_t ring_bits = masks_->parameters.ring_bits;
-  switch (secagg::lane_bits(masks_->parameters)) {
-    case 16: unmask_narrow<uint16_t>(masks_->masks, first_lane, sum); break;
-    case 32: unmask_narrow<uint32_t>(masks_->masks, first_lane, sum); break;
-    default: masks_->masks.apply(first_lane, sum);
-  }
-  // A ring may be narrower than its lanes. The bits above it are carries of the addition.
-  if (ring_bits == 64) return;
-  for (uint64_t& lane : sum) lane &= (uint64_t{1} << ring_bits) - 1;
+  return check_weight_sum(totals_.weight, masks_->updates(), weight_max);
 }
 
 Status RoundSum::read_lanes(std::span<uint64_t> sum) {
@@ -168,7 +123,7 @@ Status RoundSum::read_lanes(std::span<uint64_t> sum) {
     COT_TRY(partial.read(as_writable(one_)));
     add_lanes(one_, sum);
   }
-  if (masks_ != nullptr) unmask(lanes_read_, sum);
+  if (masks_ != nullptr) unmask(masks_->parameters, masks_->masks, lanes_read_, sum);
   lanes_read_ += sum.size();
   return {};
 }
@@ -227,7 +182,7 @@ Result<std::vector<double>> RoundSum::peek_mean(uint64_t first, uint64_t count, 
     COT_TRY(partial.peek(first * sizeof(uint64_t), as_writable(one)));
     add_lanes(one, lanes);
   }
-  if (masks_ != nullptr) unmask(first, lanes);
+  if (masks_ != nullptr) unmask(masks_->parameters, masks_->masks, first, lanes);
   // In double, not float: a pooled variance is a difference of large numbers (proto/messages/running_statistics.h).
   const double unit =
       std::ldexp(1.0 / static_cast<double>(divisor), -static_cast<int>(plan_.update.fixed_point.fraction_bits));

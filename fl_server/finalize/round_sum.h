@@ -54,7 +54,6 @@ class RoundSum {
   Status open_weight();
   // The sum of the next sum.size() lanes, without masks.
   Status read_lanes(std::span<uint64_t> sum);
-  void unmask(uint64_t first_lane, std::span<uint64_t> sum) const;
   Status read_quantized(uint64_t divisor);
   uint32_t updates_max() const;
   bool is_encoded() const { return plan_.privacy.level == SecurityLevel::active_dp; }

@@ -15,7 +15,7 @@ namespace coterie {
 struct SumMasks {
   secagg::SessionParameters parameters;         // of every session
   std::vector<secagg::SummedSession> sessions;  // of all cohorts in the sum
-  MaskSum masks;                                // of all of them
+  std::vector<MaskSum> masks;                   // of each of them
 
   uint64_t updates() const;
   // SHA-256 of "coterie/v1/summed-sessions" and the sessions' names and updates, in order

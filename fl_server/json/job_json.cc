@@ -70,12 +70,12 @@ void read_training(JsonReader reader, HorizontalSettings& settings) {
   reader.finish();
 }
 
-// A sum of fewer than cohort_min updates is never unmasked, so no round may count on one.
+// A sum of fewer than cohort_min updates is never unmasked, so no round may count on one. A rule compares updates, or
+// such sums.
 uint32_t default_goal_count_min(const HorizontalSettings& settings) {
-  if (settings.privacy.level == SecurityLevel::none) {
-    return std::max(1u, std::min(settings.aggregation.updates_min(), settings.rounds.goal_count));
-  }
-  return std::max(1u, std::min(settings.privacy.cohort_min, settings.rounds.goal_count));
+  const uint64_t updates = settings.privacy.level == SecurityLevel::none ? 1 : settings.privacy.cohort_min;
+  const uint64_t least = updates * settings.aggregation.updates_min();
+  return std::max(1u, static_cast<uint32_t>(std::min<uint64_t>(least, settings.rounds.goal_count)));
 }
 
 // After the privacy and the aggregation settings: they say what the default of goal_count_min is.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "aggregation/accumulate/cohort_sums.h"
 #include "aggregation/accumulate/kept_updates.h"
 #include "base/log.h"
 #include "fl_server/runtime/seconds.h"
@@ -23,7 +24,8 @@ constexpr const char* kIsServed = "an update is added to a round that is served"
 Status add_to(Accumulator& sum, UploadBody& body, const UpdateRules& rules,
               const std::optional<AnalyticsRules>& analytics, const DeviceId& device) {
   if (body.masked) {
-    sum.merge(body.lanes);  // behind masks there is nothing to judge: the sum's check lanes are, when it is opened
+    // Behind masks there is nothing to judge: the sum's check lanes are, when it is opened.
+    sum.merge_masked(body.lanes, body.masked->session);
     return {};
   }
   if (body.eden) {
@@ -71,7 +73,10 @@ void BatchSums::give_up(const RoundKey& key) {
 
 std::shared_ptr<Accumulator> BatchSums::make_sum(const Round& round) {
   const FixedPointSpec spec = summed_as(round.plan.update);
-  if (round.keeps_updates) return std::make_shared<KeptUpdates>(round.lane_count, spec);
+  if (round.keeps_updates) {
+    if (round.plan.privacy.level != SecurityLevel::none) return std::make_shared<CohortSums>(round.lane_count);
+    return std::make_shared<KeptUpdates>(round.lane_count, spec);
+  }
   const std::shared_ptr<RingSum> spare = std::exchange(spare_, nullptr);
   if (spare && spare->lane_count() == round.lane_count && spare->spec() == spec) return spare;
   return std::make_shared<RingSum>(round.lane_count, spec);

@@ -60,7 +60,8 @@ class BatchSums {
     Plan plan;
     uint64_t lane_count = 0;
     bool keeps_updates = false;
-    std::shared_ptr<Accumulator> sum = {};  // of the open batch: a RingSum, or where the round keeps them its updates
+    // The open batch's: a RingSum, or where the round keeps them its updates or the sums of its cohorts.
+    std::shared_ptr<Accumulator> sum = {};
   };
 
   std::shared_ptr<Accumulator> make_sum(const Round& round);

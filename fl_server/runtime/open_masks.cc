@@ -46,12 +46,16 @@ Result<SumMasks> open_masks(std::span<const secagg::Server* const> sessions,
   std::vector<std::optional<Result<OpenedPart>>> opened(parts.size());
   pool.run_parts(parts.size(), [&](size_t part) { opened[part] = open_part(parts[part], parameters.suite); });
 
-  COT_ASSIGN(MaskSum masks, MaskSum::make(parameters.suite));
+  std::vector<MaskSum> masks;
+  for (size_t session = 0; session < sessions.size(); ++session) {
+    COT_ASSIGN(MaskSum own, MaskSum::make(parameters.suite));
+    masks.push_back(std::move(own));
+  }
   std::set<std::pair<size_t, uint32_t>> blamed;  // a device of a session
   for (size_t part = 0; part < parts.size(); ++part) {
     COT_ASSIGN(OpenedPart done, std::move(*opened[part]));
     for (const uint32_t device : done.blamed) blamed.emplace(parts[part].session, device);
-    masks.take(std::move(done.masks));
+    masks[parts[part].session].take(std::move(done.masks));
   }
   // Corrected, so the sum is right all the same; but honest devices send no wrong shares.
   if (!blamed.empty()) log(LogLevel::warning, "wrong_shares", {{"devices", blamed.size()}});

@@ -1,4 +1,4 @@
-// From the shares of a round's sessions to the masks of its sum.
+// From the shares of a round's sessions to the masks of their sums.
 #pragma once
 
 #include <span>

@@ -176,9 +176,9 @@ void check_secure_aggregation(const HorizontalSettings& settings, SettingsChecke
 }
 
 FixedPointSpec fixed_point_of(const HorizontalSettings& settings) {
-  const uint32_t contributors = settings.aggregation.keeps_updates()
-                                    ? kept_updates_max(settings.rounds)
-                                    : std::max<uint32_t>(1024, counted_max(settings.rounds));
+  const bool keeps_single = settings.aggregation.keeps_updates() && !compares_cohorts(settings);
+  const uint32_t contributors =
+      keeps_single ? kept_updates_max(settings.rounds) : std::max<uint32_t>(1024, counted_max(settings.rounds));
   return FixedPointSpec::finest(settings.update.value_abs_max, settings.update.weight_max, contributors);
 }
 

@@ -15,6 +15,7 @@ struct AttemptRules {
   uint32_t cohort_count = 1;   // with secure aggregation
   uint32_t adverts_goal = 0;   // devices that close the rosters of all cohorts
   uint32_t adverts_least = 0;  // for so many rosters stay open however long it takes; 0: for nobody
+  bool draws_cohorts = false;  // a rule compares them
   Millis cohort_phase_max{0};  // how long each phase of a session waits for devices
   // Buffered rounds: the attempt was collecting before the machine was started anew. Devices may have been in sessions
   // of it that are gone for good.

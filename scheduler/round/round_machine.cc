@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/round_terms.h"
 
 namespace coterie {
@@ -449,6 +450,7 @@ PublishRound RoundMachine::published() const {
           .rules = {.cohort_count = cohort_count(settings()),
                     .adverts_goal = adverts_goal(settings()),
                     .adverts_least = adverts_least(settings()),
+                    .draws_cohorts = compares_cohorts(settings()),
                     .cohort_phase_max = settings().privacy.phase_max,
                     .is_resumed = is_resumed_ && settings().rounds.is_buffered(),
                     .deadline = round_->state == RoundState::collecting ? collect_until_ : deadline_.value_or(now_)}};

@@ -36,7 +36,7 @@ struct RoundNotice {
   uint32_t ticket_count = 0;                 // to give while collecting: of the round, or this node's share of them
   uint32_t extensions = 0;                   // how often its deadline has moved, as too few updates had come
   uint32_t goal_count = 0;                   // accepted updates that close the round
-  bool keeps_updates = false;                // single updates are stored, not their sum (aggregation/accumulate)
+  bool keeps_updates = false;                // single updates are stored, or sums of cohorts
   SelectionSettings selection = {};          // who of those who wait gets the tickets
   std::optional<uint64_t> updates_due = {};  // no more than so many will be accepted in all; not set: not known
 

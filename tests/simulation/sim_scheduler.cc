@@ -19,7 +19,7 @@ constexpr Millis kOrphanAgeMin{3'600'000};  // as the server's
 
 // What the server's open_masks does with many threads. A session of a sum that is opened has shares enough.
 Result<SumMasks> open_masks(const OpenSum& sum, Oracle& oracle) {
-  COT_ASSIGN(MaskSum masks, MaskSum::make(sum.parameters.suite));
+  std::vector<MaskSum> masks;
   std::vector<secagg::SummedSession> summed;
   for (const secagg::Server* session : sum.cohorts->sessions()) {
     const Result<secagg::OpenedMasks> opened = session->opening().open();
@@ -29,7 +29,7 @@ Result<SumMasks> open_masks(const OpenSum& sum, Oracle& oracle) {
     }
     if (!opened->blamed.empty()) oracle.problem(&Verdict::lost, "shares of honest devices are wrong");
     COT_ASSIGN(MaskSum own, secagg::to_mask_sum(sum.parameters.suite, opened->masks));
-    masks.take(std::move(own));
+    masks.push_back(std::move(own));
     summed.push_back({session->session(), session->survivors().size()});
   }
   return SumMasks{sum.parameters, std::move(summed), std::move(masks)};

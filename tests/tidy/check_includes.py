@@ -34,7 +34,7 @@ BUDGETS_KIB = {
     "device_sdk/agent/": 334,
     "fl_server/": 202,
     "fl_server/core/": 123,
-    "fl_server/core/live_attempts.": 188,
+    "fl_server/core/live_attempts.": 191,
     "fl_server/net/": 150,
     "fl_server/evaluation/": 160,
     "fl_server/finalize/": 180,

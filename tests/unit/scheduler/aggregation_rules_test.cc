@@ -39,11 +39,61 @@ TEST(AggregationRules, EveryRuleGoesWithALevelThatShowsUpdates) {
   }
 }
 
-TEST(AggregationRules, NoneGoesWithALevelThatHidesThem) {
+// 25 devices in 5 cohorts of 5.
+HorizontalSettings cohorts_of(const AggregationSettings& aggregation, SecurityLevel level = SecurityLevel::masked) {
+  HorizontalSettings settings = settings_of(aggregation);
+  settings.privacy.level = level;
+  settings.privacy.cohort_min = 4;
+  settings.privacy.cohort_max = 5;
+  settings.privacy.dropout_share = 0;
+  return settings;
+}
+
+TEST(AggregationRules, WhereMasksHideUpdatesTheyCompareCohorts) {
   for (const SecurityLevel level : {SecurityLevel::masked, SecurityLevel::active}) {
-    EXPECT_THAT(problems_after([&](HorizontalSettings& s) { s.privacy.level = level; }),
-                ElementsAre(problem("/aggregation/rule", "trimmed_mean needs single updates")));
+    for (const char* rule : {"median", "trimmed_mean", "geometric_median", "centred_clip", "krum", "multi_krum"}) {
+      const HorizontalSettings settings = cohorts_of(AggregationSettings::of(rule), level);
+      EXPECT_THAT(validate(settings), IsEmpty()) << rule;
+      EXPECT_TRUE(compares_cohorts(settings));
+    }
   }
+  EXPECT_FALSE(compares_cohorts(settings_of(AggregationSettings::of("median"))));
+  EXPECT_FALSE(compares_cohorts(cohorts_of(AggregationSettings())));
+}
+
+TEST(AggregationRules, SayHowManyCohortsTheyNeed) {
+  EXPECT_THAT(validate(cohorts_of(AggregationSettings::of("bulyan"))),
+              ElementsAre(problem("/privacy/cohort_max", "at least 7 with bulyan (4 liars_max + 3)"),
+                          problem("/rounds/goal_count_min", "at least 28 with bulyan")));
+  HorizontalSettings one = cohorts_of(AggregationSettings::of("geometric_median"));
+  one.privacy.cohort_max = 0;
+  EXPECT_THAT(validate(one), ElementsAre(problem("/privacy/cohort_max", "there would be 1")));
+  HorizontalSettings thin = cohorts_of(AggregationSettings::of("geometric_median"));
+  thin.rounds.goal_count_min = 11;
+  EXPECT_THAT(validate(thin), ElementsAre(problem("/rounds/goal_count_min", "at least 12 with geometric_median")));
+}
+
+TEST(AggregationRules, NoneGoesWithNoiseOfTheDevices) {
+  HorizontalSettings settings = cohorts_of(AggregationSettings::of("median"), SecurityLevel::active_dp);
+  settings.privacy.noise_multiplier = 1;
+  settings.privacy.target_delta = 1e-6;
+  settings.privacy.epsilon_budget = 8;
+  settings.update.clip_l2 = 1;
+  EXPECT_THAT(validate(settings), testing::Contains(problem("/aggregation/rule", "median does not go with")));
+}
+
+TEST(AggregationRules, SumsOfCohortsTakeEightBytesAValue) {
+  const HorizontalSettings settings = cohorts_of(AggregationSettings::of("median"));
+  EXPECT_THAT(validate_kept_updates(settings, 40'000'000), IsEmpty());
+  EXPECT_THAT(validate_kept_updates(settings, 45'000'000), ElementsAre(problem("/rounds/goal_count", "16384 MiB")));
+  EXPECT_EQ(plan_of(settings, JobId("j"), 10).update.fixed_point.contributors_max, 1024u) << "as of any masked sum";
+}
+
+TEST(AggregationRules, ComparingAllPairsOfCohortsIsCheap) {
+  HorizontalSettings settings = cohorts_of(AggregationSettings::of("krum"));
+  settings.rounds.goal_count = settings.rounds.goal_count_min = 500;
+  settings.privacy.cohort_max = 50;
+  EXPECT_THAT(validate_kept_updates(settings, 1'000'000), IsEmpty());
 }
 
 TEST(AggregationRules, NoneGoesWithNoise) {

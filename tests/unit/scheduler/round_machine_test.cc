@@ -112,13 +112,30 @@ TEST(RoundMachine, PublishesEverythingANodeMustKnow) {
   EXPECT_EQ(due, std::nullopt) << "known once masks are";
   EXPECT_FALSE(keeps);
   EXPECT_EQ(selection, SelectionSettings::of("utility"));
-  const auto& [cohorts, adverts, least, phase_max, is_resumed, deadline] = rules;
+  const auto& [cohorts, adverts, least, draws_cohorts, phase_max, is_resumed, deadline] = rules;
+  EXPECT_FALSE(draws_cohorts) << "no rule compares them";
   EXPECT_EQ(least, 0u) << "rounds are synchronous";
   EXPECT_FALSE(is_resumed);
   EXPECT_EQ(cohorts, cohort_count(job.job.spec.horizontal()));
   EXPECT_EQ(adverts, adverts_goal(job.job.spec.horizontal()));
   EXPECT_EQ(phase_max, job.job.spec.horizontal().privacy.phase_max);
   EXPECT_EQ(deadline, Instant(Millis(10'020)));
+}
+
+TEST(RoundMachine, HasCohortsDrawnWhereARuleComparesThem) {
+  RoundMachine machine(JobId("j"));
+  machine.start();
+  JobProgress job = fresh_job();
+  HorizontalSettings& settings = job.job.spec.horizontal();
+  settings.aggregation = AggregationSettings::of("median");
+  settings.privacy.level = SecurityLevel::masked;
+  machine.step(ProgressLoaded{1, job}, Instant(Millis(10)));
+  RoundRecord round;
+  round.key = {RoundId(3), Attempt(2)};
+  const RoundEffects effects = machine.step(RoundOpened{2, round}, Instant(Millis(20)));
+  ASSERT_EQ(effects.size(), 1u);
+  EXPECT_TRUE(std::get<PublishRound>(effects[0]).rules.draws_cohorts);
+  EXPECT_TRUE(std::get<PublishRound>(effects[0]).notice.keeps_updates);
 }
 
 // The plan of a round is the same in each attempt, and with whoever leads then.

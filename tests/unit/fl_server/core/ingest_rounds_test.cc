@@ -102,6 +102,20 @@ TEST(IngestMachine, EndsABatchOfKeptUpdatesWhereItsBytesDo) {
   EXPECT_THAT(ingest.released(1), ElementsAre("add 3 to 2"));
 }
 
+// A sum has 8 bytes a value, and each update may be of a cohort of its own.
+TEST(IngestMachine, EndsABatchOfCohortsSumsWhereTheirBytesDo) {
+  IngestLimits limits;
+  limits.kept_batch_bytes_max = 2 * 800 - 1;
+  Ingest ingest(limits);
+  ingest.keeps_updates_ = true;
+  ingest.level_ = SecurityLevel::masked;
+  ingest.value_count_ = 100;
+  ingest.publish();
+  ingest.offer(1);
+  EXPECT_THAT(ingest.received(1), ElementsAre("add 1 to 1"));
+  EXPECT_THAT(ingest.added(1), ElementsAre("spill 1 of 1"));
+}
+
 TEST(IngestMachine, TakesAKeptUpdateThatIsLargerThanABatchAlone) {
   IngestLimits limits;
   limits.kept_batch_bytes_max = 1;

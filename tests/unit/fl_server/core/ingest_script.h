@@ -66,6 +66,7 @@ class Ingest {
     notice.plan.update.fixed_point.contributors_max = contributors_max_;
     if (value_count_ > 0) notice.plan.update.value_count = value_count_;
     notice.keeps_updates = keeps_updates_;
+    notice.plan.privacy.level = level_;
     if (quantized_values_ > 0) {
       notice.plan.update.encoding = UpdateEncoding::quantized;
       notice.plan.update.value_count = quantized_values_;
@@ -120,6 +121,7 @@ class Ingest {
   uint32_t contributors_max_ = 1'000;
   uint64_t value_count_ = 0;
   bool keeps_updates_ = false;
+  SecurityLevel level_ = SecurityLevel::none;
   uint64_t quantized_values_ = 0;  // of an update; 0: updates are as they are
 
  private:

@@ -75,7 +75,7 @@ class FinalizeEncoded : public testing::Test {
     header.value_count = sum.size();
     round_.accept(header, round_.put_partial(header, sum), devices.size());
   }
-  SumMasks masks() const { return {parameters_, {{session_, kDevices}}, mask(MaskSign::minus)}; }
+  SumMasks masks() const { return {parameters_, {{session_, kDevices}}, test::masks_of_one(mask(MaskSign::minus))}; }
   Result<FinalizedRound> finalize() {
     const SumMasks masks = this->masks();
     return Finalizer(round_.rounds_, round_.rounds_, round_.blobs_, round_.partials_, round_.noise_, {})

@@ -43,6 +43,13 @@ std::vector<T> values_of(ByteView bytes) {
   return values;
 }
 
+// The masks of a round whose only session has these.
+inline std::vector<MaskSum> masks_of_one(MaskSum masks) {
+  std::vector<MaskSum> all;
+  all.push_back(std::move(masks));
+  return all;
+}
+
 class FrozenRound {
  public:
   FrozenRound(

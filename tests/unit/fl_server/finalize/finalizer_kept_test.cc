@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "aggregation/robust/registry.h"
-#include "fl_server/finalize/kept_round.h"
 #include "tests/unit/fl_server/finalize/kept_updates_fixture.h"
 
 namespace coterie {

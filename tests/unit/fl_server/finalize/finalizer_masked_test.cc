@@ -49,7 +49,7 @@ class FinalizeMasked : public testing::Test {
     return sum;
   }
   Result<FinalizedRound> finalize(FrozenRound& round, uint64_t survivors = 3) const {
-    const SumMasks masks{parameters_, {{session_, survivors}}, mask(MaskSign::minus)};
+    const SumMasks masks{parameters_, {{session_, survivors}}, test::masks_of_one(mask(MaskSign::minus))};
     return Finalizer(round.rounds_, round.rounds_, round.blobs_, round.partials_, round.noise_, {})
         .finalize(round.job_, round.round_, round.base_, wall_time_from_unix_ms(7), &masks);
   }
@@ -88,8 +88,8 @@ TEST_F(FinalizeMasked, CohortsAreAddedUp) {
   session_.bytes.fill(6);
   add(masked, "p/1/2", {updates_[2]}, true);
   const auto finalize_as = [&](std::vector<secagg::SummedSession> sessions) {
-    MaskSum masks = mask(MaskSign::minus);
-    masks.take(mask(MaskSign::minus));
+    std::vector<MaskSum> masks = test::masks_of_one(mask(MaskSign::minus));
+    masks.push_back(mask(MaskSign::minus));
     const SumMasks of_all{parameters_, std::move(sessions), std::move(masks)};
     return Finalizer(masked.rounds_, masked.rounds_, masked.blobs_, masked.partials_, masked.noise_, {})
         .finalize(masked.job_, masked.round_, masked.base_, wall_time_from_unix_ms(7), &of_all);

@@ -101,7 +101,7 @@ class FinalizeQuantized : public testing::TestWithParam<uint32_t> {
     round.accept(header, round.put_partial(header, sum), devices.size());
   }
   Result<FinalizedRound> finalize_masked(FrozenRound& round) const {
-    const SumMasks masks{parameters_of(round), {{session_, 3}}, mask(MaskSign::minus)};
+    const SumMasks masks{parameters_of(round), {{session_, 3}}, test::masks_of_one(mask(MaskSign::minus))};
     return Finalizer(round.rounds_, round.rounds_, round.blobs_, round.partials_, round.noise_, {})
         .finalize(round.job_, round.round_, round.base_, wall_time_from_unix_ms(7), &masks);
   }

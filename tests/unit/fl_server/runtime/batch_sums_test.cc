@@ -12,6 +12,7 @@
 #include <limits>
 #include <mutex>
 
+#include "aggregation/accumulate/cohort_sums.h"
 #include "proto/codec/codec.h"
 #include "tests/support/matchers.h"
 #include "tests/support/memory_blob_store.h"
@@ -66,15 +67,22 @@ class BatchSumsTest : public testing::Test {
     return std::get<Event>(event);
   }
 
-  Status add(BatchId batch, uint8_t who, std::vector<float> values) {
-    at_core([&] {
-      UploadBody body;
-      body.decoded = std::move(values);
-      body.values = body.decoded;
-      body.weight = 1;
-      sums_.add({UploadId(who), batch}, {notice_.key, device(who), std::move(body)});
-    });
+  Status add(BatchId batch, uint8_t who, UploadBody body) {
+    at_core([&] { sums_.add({UploadId(who), batch}, {notice_.key, device(who), std::move(body)}); });
     return next<UpdateAdded>().added;
+  }
+  Status add(BatchId batch, uint8_t who, std::vector<float> values) {
+    UploadBody body;
+    body.decoded = std::move(values);
+    body.values = body.decoded;
+    body.weight = 1;
+    return add(batch, who, std::move(body));
+  }
+  Status add_masked(BatchId batch, uint8_t who, uint8_t session, const std::vector<uint64_t>& lanes) {
+    UploadBody body;
+    body.masked.emplace().session.bytes.fill(session);
+    body.lanes = std::span(lanes);
+    return add(batch, who, std::move(body));
   }
   Status spill(BatchId batch, uint32_t updates) {
     at_core([&] { sums_.spill({batch, notice_.key, {.updates = updates, .weight = updates}}); });
@@ -92,10 +100,10 @@ class BatchSumsTest : public testing::Test {
     stored.get_future().wait();
   }
   // The lanes of the blob.
-  std::vector<uint64_t> lanes_of(const Digest& blob) {
+  std::vector<uint64_t> lanes_of(const Digest& blob, size_t count = kValues) {
     const Bytes& bytes = partials_.bytes_of(blob);
-    std::vector<uint64_t> lanes(kValues);
-    std::memcpy(lanes.data(), bytes.data() + bytes.size() - kValues * sizeof(uint64_t), kValues * sizeof(uint64_t));
+    std::vector<uint64_t> lanes(count);
+    std::memcpy(lanes.data(), bytes.data() + bytes.size() - count * sizeof(uint64_t), count * sizeof(uint64_t));
     return lanes;
   }
   uint64_t blobs() { return partials_.list(Millis(0)).value().size(); }
@@ -138,6 +146,21 @@ TEST_F(BatchSumsTest, TheNextBatchBeginsWithAnEmptySum) {
   ASSERT_OK(spill(kNextBatch, 1));
   commit(kNextBatch, {{device(2)}});
   EXPECT_THAT(lanes_of(store_.list_partials(notice_.key).value()[0].blob), testing::ElementsAre(0, 0, testing::Gt(0u)));
+}
+
+TEST_F(BatchSumsTest, OfARoundThatComparesCohortsHaveTheSumOfEach) {
+  notice_.keeps_updates = true;
+  notice_.plan.privacy.level = SecurityLevel::masked;
+  at_core([this] { sums_.take_up(notice_, {.session = {}, .lane_count = kValues}); });
+  ASSERT_OK(add_masked(kBatch, 1, 7, {1, 2, 3}));
+  ASSERT_OK(add_masked(kBatch, 2, 8, {10, 20, 30}));
+  ASSERT_OK(add_masked(kBatch, 3, 7, {1, 1, 1}));
+  ASSERT_OK(spill(kBatch, 3));
+  commit(kBatch, {{device(1)}, {device(2)}, {device(3)}});
+  const CohortSumLayout layout{kValues};
+  std::vector<uint64_t> lanes = lanes_of(store_.list_partials(notice_.key).value()[0].blob, 2 * layout.lanes());
+  EXPECT_THAT(std::span(lanes).subspan(CohortSumLayout::kUpdatesLane, 1 + kValues), testing::ElementsAre(2, 2, 3, 4));
+  EXPECT_THAT(std::span(lanes).last(1 + kValues), testing::ElementsAre(1, 10, 20, 30));
 }
 
 TEST_F(BatchSumsTest, AnUpdateThatIsNoNumberIsNotInTheSum) {

@@ -32,7 +32,8 @@ Result<std::vector<uint64_t>> opened(std::vector<const SecaggWorld*> worlds,
   COT_ASSIGN(const SumMasks masks, open_masks(sessions, parameters, pool));
   EXPECT_EQ(masks.sessions, summed);
   std::vector<uint64_t> lanes(kLanes);
-  masks.masks.apply(0, std::span(lanes));
+  EXPECT_EQ(masks.masks.size(), sessions.size());
+  for (const MaskSum& own : masks.masks) own.apply(0, std::span(lanes));
   return lanes;
 }
 
