@@ -76,14 +76,19 @@ Status check_aggregation(const DemoOptions& options) {
                  "--attack " + to_string(options.attack) + " of " + counted(options.devices, "device") + " is none");
   }
   if (!options.aggregation.keeps_updates()) return {};
-  if (options.security != SecurityLevel::none) {
-    return Error(ErrorCode::invalid_argument, "--aggregation " + name +
-                                                  " needs single updates: say --security none, and the server sees "
-                                                  "each of them");
-  }
   if (options.has_noise())
     return Error(ErrorCode::invalid_argument, "--aggregation " + name + " does not go with noise");
   const uint32_t least = options.aggregation.updates_min();
+  if (options.security != SecurityLevel::none) {
+    const uint32_t size = options.cohort_max == 0 ? options.goal_count() : options.cohort_max;
+    const uint32_t cohorts = (options.goal_count() + size - 1) / size;
+    if (cohorts >= least) return {};
+    return Error(ErrorCode::invalid_argument,
+                 "--aggregation " + name + " compares cohorts behind masks, and needs " + std::to_string(least) +
+                     " of them (" + options.aggregation.rule->updates_min_text + "); a round of " +
+                     counted(options.goal_count(), "device") + " has " + std::to_string(cohorts) +
+                     ": give --cohort-max, or say --security none, and the server sees each update");
+  }
   if (options.goal_count() >= least) return {};
   return Error(ErrorCode::invalid_argument, "--aggregation " + name + " needs " + std::to_string(least) +
                                                 " updates a round (" + options.aggregation.rule->updates_min_text +

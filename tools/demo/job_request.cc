@@ -102,6 +102,10 @@ HorizontalSettings settings_of(const DemoOptions& options) {
   settings.privacy.phase_max = kPhaseMax;
   // How many cohorts there are follows from the settings above, and how many updates each may be sure of from that.
   settings.privacy.cohort_min = least_of(options.goal_count() / cohort_count(settings), options);
+  if (options.aggregation.keeps_updates()) {  // it compares as many cohorts as it would updates
+    settings.rounds.goal_count_min =
+        std::max(settings.rounds.goal_count_min, options.aggregation.updates_min() * settings.privacy.cohort_min);
+  }
   return settings;
 }
 

@@ -2,8 +2,8 @@
 //
 // What decides a model's bits is shared with server and devices: the trainer, the device's seed, make_update, RingSum,
 // the finalizer. Where all devices are in each round the model is to have the digest that `coterie demo` comes to with
-// the same job, data and seed. Behind masks a sum has the same bits, so masks are not computed. Jobs with noise are
-// refused.
+// the same job, data and seed. Behind masks a sum has the same bits, so masks are not computed; cohorts are formed
+// where a rule compares them. Jobs with noise are refused.
 #pragma once
 
 #include <string>

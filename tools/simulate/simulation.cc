@@ -17,11 +17,13 @@
 #include "proto/messages/group_weights.h"
 #include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
+#include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/model_rules.h"
 #include "scheduler/selection/selection_registry.h"
 #include "tools/simulate/cohort_trainer.h"
 #include "tools/simulate/round_stores.h"
+#include "tools/simulate/virtual_cohorts.h"
 
 namespace coterie {
 namespace {
@@ -58,7 +60,11 @@ Result<Simulation> Simulation::begin(const HorizontalSettings& job, const Bytes&
   simulation.base_.bytes = model.size();
   const Plan plan = plan_of(job, simulation.record_.id, values);
   const FixedPointSpec spec = summed_as(plan.update);
-  if (job.aggregation.keeps_updates()) {
+  if (compares_cohorts(job)) {
+    auto cohorts = std::make_unique<VirtualCohorts>(plan, fleet.seed, cohort_count(job));
+    simulation.cohorts_ = cohorts.get();
+    simulation.sum_ = std::move(cohorts);
+  } else if (job.aggregation.keeps_updates()) {
     simulation.sum_ = std::make_unique<KeptUpdates>(plan.update.value_count, spec);
   } else {
     simulation.sum_ = std::make_unique<RingSum>(plan.update.value_count, spec);
@@ -120,6 +126,7 @@ Result<CohortWork> Simulation::work_of(const VirtualRound& plan) const {
 
 Result<PartialRecord> Simulation::sum_of(const VirtualRound& plan, const RoundKey& key) {
   sum_->clear();
+  if (cohorts_ != nullptr) cohorts_->begin(key, base_.digest, plan.counted);
   COT_ASSIGN(const CohortWork work, work_of(plan));
   COT_ASSIGN(const RoundTotals totals, workers_->train(work, *sum_));
   PartialRecord partial{
@@ -218,7 +225,10 @@ Result<SimulatedRound> Simulation::attempt() {
   record.base_model = base_.digest;
   record.examples_median = examples_median_;
   if (base_.adaptive_mu) record.proximal_mu = base_.adaptive_mu->mu;
-  COT_ASSIGN(const FinalizedRound finalized, finalizer.finalize(record_, record, base_, WallTime()));
+  std::optional<SumMasks> masks;
+  if (cohorts_ != nullptr) masks = cohorts_->masks();
+  COT_ASSIGN(const FinalizedRound finalized,
+             finalizer.finalize(record_, record, base_, WallTime(), masks ? &*masks : nullptr));
   workers_->round_is_done();
   remember_counted(round.plan);
   COT_TRY(blobs_->remove(partial.blob));

@@ -20,6 +20,7 @@
 namespace coterie {
 
 struct AskedWork;  // cohort_trainer.h
+class VirtualCohorts;
 
 // One attempt, in numbers.
 struct SimulatedRound {
@@ -89,8 +90,9 @@ class Simulation {
   std::map<uint64_t, Digest> older_;       // as in SimulationPosition
   std::optional<VirtualBuffers> buffers_;  // of a job with buffered rounds
   std::unique_ptr<Accumulator> sum_;
-  uint32_t attempts_ = 0;         // of the round under way
-  uint64_t examples_median_ = 0;  // of the last round
+  VirtualCohorts* cohorts_ = nullptr;  // the sum, where a rule compares cohorts
+  uint32_t attempts_ = 0;              // of the round under way
+  uint64_t examples_median_ = 0;       // of the last round
   uint64_t state_values_ = 0;
   TrainedReports reports_;  // for the draw, as the check-in desk has them
 };

@@ -13,6 +13,7 @@
 #include "tools/demo/width_scores.h"
 #include "tools/simulate/checkpoint.h"
 #include "tools/simulate/inputs.h"
+#include "tools/simulate/options.h"
 
 namespace coterie {
 namespace {

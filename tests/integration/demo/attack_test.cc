@@ -1,4 +1,5 @@
 // Drills with real processes: devices that lie, and rules that withstand them.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
@@ -12,9 +13,9 @@ class Attacks : public DemoTest {
  protected:
   nlohmann::json demo(const std::vector<std::string>& more, const std::string& name = "run") {
     std::vector<std::string> words = {
-        "demo",    "--json", "--devices",  "6",       "--rounds",   "3",     "--fraction",
-        "1",       "--seed", "5",          "--model", "mlp",        "--out", directory_ / name,
-        "--split", "iid",    "--security", "none",    "--print-job"};
+        "demo", "--json",  "--devices", "6",     "--rounds",        "3",       "--fraction", "1",          "--seed",
+        "5",    "--model", "mlp",       "--out", directory_ / name, "--split", "iid",        "--print-job"};
+    if (std::ranges::find(more, "--security") == more.end()) words.insert(words.end(), {"--security", "none"});
     words.insert(words.end(), more.begin(), more.end());
     DemoProcess process(directory_.path(), words);
     EXPECT_EQ(process.wait(), 0) << process.errors();
@@ -44,6 +45,14 @@ TEST_F(Attacks, ARuleOverKeptUpdatesHasTheModelOfASimulation) {
   const nlohmann::json simulated = simulate({"--threads", "2"});
   EXPECT_EQ(real["aggregation"], "trimmed_mean");
   EXPECT_EQ(simulated["aggregation"], "trimmed_mean");
+  EXPECT_EQ(simulated["model_digest"], real["model_digest"]);
+}
+
+// Six devices in three cohorts, who are the same in both: their keys follow from the seed.
+TEST_F(Attacks, ARuleOverCohortsHasTheModelOfASimulation) {
+  const nlohmann::json real =
+      demo({"--aggregation", "geometric_median", "--security", "masked", "--cohort-max", "2", "--quiet"});
+  const nlohmann::json simulated = simulate({"--threads", "2"});
   EXPECT_EQ(simulated["model_digest"], real["model_digest"]);
 }
 
