@@ -184,6 +184,9 @@ Result<JobPlan> plan_job(const JobSettings& settings, const Model& model, uint64
   }
   if (job.level != SecurityLevel::none) {
     COT_ASSIGN(job.round.cohort, plan_cohort(horizontal, plan));
+    if (compares_cohorts(horizontal)) {
+      job.round.rule = plan_rule(horizontal.aggregation, adverts_goal(horizontal), cohort_count(horizontal));
+    }
   }
   if (horizontal.privacy.has_noise()) {
     COT_ASSIGN(job.spending, plan_spending(horizontal, values.step_count()));

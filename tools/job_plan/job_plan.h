@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "proto/messages/secagg.h"
+#include "tools/job_plan/spoiled_cohorts.h"
 
 namespace coterie {
 
@@ -63,6 +64,7 @@ struct PlannedRound {
   uint64_t down_bytes = 0, up_bytes = 0;  // all tickets' models, the goal's updates
   uint64_t kept_bytes = 0;                // of updates, at most, where the rule needs each of them; else 0
   std::optional<CohortPlan> cohort;       // with secure aggregation
+  std::optional<RulePlan> rule;           // that compares cohorts
 };
 
 struct SpendingPlan {

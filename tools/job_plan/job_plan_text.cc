@@ -73,6 +73,12 @@ void add_cohort(const CohortPlan& cohort, const PlannedRound& round, Lines& line
   }
 }
 
+void add_rule(const RulePlan& rule, uint32_t cohorts, Lines& lines) {
+  lines.line("rule", "withstands " + counted(rule.withstands, "cohort") + " with liars of " + format_count(cohorts));
+  lines.line("liars", counted(rule.liars, "device") + " of a round: " + format_fixed(rule.spoiled, 1) +
+                          " cohorts on average; one more, and it is " + format_fixed(rule.spoiled_by_more, 1));
+}
+
 void add_spending(const SpendingPlan& spending, uint64_t rounds, Lines& lines) {
   const double epsilon = spending.epsilon;
   lines.line("epsilon", (std::isfinite(epsilon) ? format_digits(epsilon) : "without bound") + " for " +
@@ -102,6 +108,7 @@ std::string job_plan_text(const JobPlan& plan) {
     lines.line("kept", "up to " + format_bytes(plan.round.kept_bytes) + " of updates until it is done");
   }
   if (plan.round.cohort) add_cohort(*plan.round.cohort, plan.round, lines);
+  if (plan.round.rule) add_rule(*plan.round.rule, plan.round.cohort->cohorts, lines);
   const bool is_cut = plan.rounds_done() < plan.rounds;
   lines.heading(is_cut ? "All rounds: " + format_count(plan.rounds_done()) + ", then the budget is spent"
                        : "All rounds");
@@ -125,6 +132,12 @@ nlohmann::json job_plan_json(const JobPlan& plan) {
                        {"holders", cohort.holders},
                        {"threshold", cohort.threshold},
                        {"losses_max", cohort.losses_max}};
+  }
+  if (plan.round.rule) {
+    round["rule"] = {{"withstands", plan.round.rule->withstands},
+                     {"liars", plan.round.rule->liars},
+                     {"spoiled", plan.round.rule->spoiled},
+                     {"spoiled_by_one_more", plan.round.rule->spoiled_by_more}};
   }
   nlohmann::json json = {{"schema", "coterie.job_plan.v1"},
                          {"name", plan.name},

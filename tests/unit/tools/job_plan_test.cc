@@ -74,6 +74,32 @@ TEST(JobPlan, SaysWhatADeviceNeeds) {
   EXPECT_EQ(plan_of_job(job).device.examples, 32u) << "two batches of 16";
 }
 
+// Three of ten devices in five pairs: 5 (1 - C(8, 3) / C(10, 3)).
+TEST(JobPlan, SaysHowManyCohortsLiarsSpoil) {
+  EXPECT_NEAR(spoiled_cohorts(10, 5, 0), 0, 1e-12);
+  EXPECT_NEAR(spoiled_cohorts(10, 5, 1), 1, 1e-12);
+  EXPECT_NEAR(spoiled_cohorts(10, 5, 3), 5 * (1 - 56.0 / 120), 1e-12);
+  EXPECT_NEAR(spoiled_cohorts(10, 3, 10), 3, 1e-12) << "3, 3 and 4";
+  nlohmann::json job = job_at(SecurityLevel::masked);
+  job["rounds"]["over_selection"] = 1;
+  job["privacy"]["dropout_share"] = 0;
+  job["privacy"]["cohort_max"] = 2;
+  job["rounds"]["goal_count_min"] = 6;
+  job["update"]["weight_max"] = 1;
+  job["aggregation"] = {{"rule", "median"}};
+  const JobPlan plan = plan_of_job(job);
+  ASSERT_TRUE(plan.round.rule);
+  EXPECT_EQ(plan.round.rule->withstands, 2u);
+  EXPECT_EQ(plan.round.rule->liars, 2u);
+  EXPECT_NEAR(plan.round.rule->spoiled, 5 * (1 - 28.0 / 45), 1e-12);
+  EXPECT_NEAR(plan.round.rule->spoiled_by_more, 5 * (1 - 56.0 / 120), 1e-12);
+  EXPECT_THAT(job_plan_text(plan), HasSubstr("withstands 2 cohorts with liars of 5"));
+  EXPECT_THAT(job_plan_text(plan), HasSubstr("2 devices of a round: 1.9 cohorts on average; one more, and it is 2.7"));
+  job["aggregation"] = {{"rule", "trimmed_mean"}, {"liars_max", 1}};
+  EXPECT_EQ(plan_of_job(job).round.rule->liars, 1u);
+  EXPECT_FALSE(plan_of_job(job_at(SecurityLevel::masked)).round.rule);
+}
+
 TEST(JobPlan, CountsBothPartsOfAnUpdateAndTheControlThatIsHandedOut) {
   const uint64_t vector_bytes = Model::load(mlp())->value_count() * sizeof(float);
   const JobPlan plain = plan_of_job(job_at(SecurityLevel::none));
