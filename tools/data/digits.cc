@@ -4,7 +4,7 @@
 #include <string>
 
 #include "tools/data/digits_bytes.h"
-#include "tools/data/gzip.h"
+#include "tools/data/unpack.h"
 
 namespace coterie {
 namespace {
@@ -66,7 +66,7 @@ Result<LabelledImages> parse_digits(std::string_view csv) {
 }
 
 LabelledImages built_in_digits() {
-  const Result<Bytes> csv = gunzip(kDigitsBytes, kCsvBytesMax);
+  const Result<Bytes> csv = unpack(kDigitsBytes, kCsvBytesMax);
   return parse_digits(as_text(csv.value())).value();
 }
 

@@ -3,68 +3,56 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <string>
 
 namespace coterie {
 namespace {
 
-constexpr size_t kPieceBytes = 256 * 1024;
 constexpr size_t kInputBytesMax = 1 << 30;  // of one call: zlib counts in 32 bits
 constexpr int kGzipWindow = 15 + 16;        // the largest window, and a gzip header rather than zlib's
 
-class Inflater {
+class GzipUnpacker final : public Unpacker {
  public:
-  Inflater() : ready_(inflateInit2(&stream_, kGzipWindow) == Z_OK) {}
-  ~Inflater() { inflateEnd(&stream_); }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
+  explicit GzipUnpacker(uint64_t bytes_max)
+      : Unpacker("gzip", bytes_max), ready_(inflateInit2(&stream_, kGzipWindow) == Z_OK) {}
+  ~GzipUnpacker() override { inflateEnd(&stream_); }
 
   bool ready() const { return ready_; }
-  z_stream& stream() { return stream_; }
 
  private:
+  Step step(ByteView packed, std::span<uint8_t> room) override {
+    packed = packed.first(std::min(packed.size(), kInputBytesMax));
+    if (begins_anew_ && inflateReset(&stream_) != Z_OK) return {.damage = "zlib does not go on"};
+    stream_.next_in = const_cast<Bytef*>(packed.data());  // zlib's interface is not const, it does not write
+    stream_.avail_in = static_cast<uInt>(packed.size());
+    stream_.next_out = room.data();
+    stream_.avail_out = static_cast<uInt>(room.size());
+    const int code = inflate(&stream_, Z_NO_FLUSH);
+    begins_anew_ = code == Z_STREAM_END;
+    Step done{.read = packed.size() - stream_.avail_in,
+              .written = room.size() - stream_.avail_out,
+              .is_at_end = begins_anew_};
+    // Z_BUF_ERROR: there was nothing to read, or no room.
+    if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
+      done.damage = stream_.msg == nullptr ? "unknown reason" : stream_.msg;
+    }
+    return done;
+  }
+
   z_stream stream_{};
   bool ready_;
+  bool begins_anew_ = false;
 };
 
 }  // namespace
 
-bool is_gzip(ByteView bytes) { return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b; }
-
-Result<Bytes> gunzip(ByteView packed, uint64_t bytes_max) {
-  if (!is_gzip(packed)) return Error(ErrorCode::malformed, "is not a gzip file");
-  if (packed.size() > kInputBytesMax) return Error(ErrorCode::too_large, "is a gzip file of more than 1 GiB");
-  Inflater inflater;
-  if (!inflater.ready()) return Error(ErrorCode::internal, "zlib does not start");
-  z_stream& stream = inflater.stream();
-  stream.next_in = const_cast<Bytef*>(packed.data());  // zlib's interface is not const, it does not write
-  stream.avail_in = static_cast<uInt>(packed.size());
-  Bytes unpacked;
-  for (;;) {
-    const size_t filled = unpacked.size();
-    unpacked.resize(filled + std::min<uint64_t>(kPieceBytes, bytes_max + 1 - filled));
-    stream.next_out = unpacked.data() + filled;
-    stream.avail_out = static_cast<uInt>(unpacked.size() - filled);
-    const int code = inflate(&stream, Z_NO_FLUSH);
-    unpacked.resize(unpacked.size() - stream.avail_out);
-    if (unpacked.size() > bytes_max) {
-      return Error(ErrorCode::too_large, "unpacks to more than " + std::to_string(bytes_max) + " bytes");
-    }
-    if (code == Z_STREAM_END) {
-      if (stream.avail_in == 0) return unpacked;
-      if (inflateReset(&stream) != Z_OK) return Error(ErrorCode::internal, "zlib does not go on");
-    } else if (code == Z_BUF_ERROR || (code == Z_OK && stream.avail_in == 0 && stream.avail_out > 0)) {
-      return Error(ErrorCode::malformed, "is a gzip file that ends too early");
-    } else if (code != Z_OK) {
-      return Error(ErrorCode::malformed,
-                   std::string("is a damaged gzip file: ") + (stream.msg == nullptr ? "unknown reason" : stream.msg));
-    }
-  }
+bool is_gzip(ByteView file_begins) {
+  return file_begins.size() >= 2 && file_begins[0] == 0x1f && file_begins[1] == 0x8b;
 }
 
-Result<Bytes> gunzip_if_packed(Bytes bytes, uint64_t bytes_max) {
-  if (!is_gzip(bytes)) return bytes;
-  return gunzip(bytes, bytes_max);
+Result<std::unique_ptr<Unpacker>> make_gzip_unpacker(uint64_t bytes_max) {
+  auto unpacker = std::make_unique<GzipUnpacker>(bytes_max);
+  if (!unpacker->ready()) return Error(ErrorCode::internal, "zlib does not start");
+  return std::unique_ptr<Unpacker>(std::move(unpacker));
 }
 
 }  // namespace coterie

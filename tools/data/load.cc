@@ -9,11 +9,11 @@
 #include "tools/data/csv.h"
 #include "tools/data/data_name.h"
 #include "tools/data/digits.h"
-#include "tools/data/gzip.h"
 #include "tools/data/idx.h"
 #include "tools/data/image_folder.h"
 #include "tools/data/labelled_images.h"
 #include "tools/data/npy.h"
+#include "tools/data/packed_file.h"
 #include "tools/data/play.h"
 #include "tools/data/shard_folder.h"
 #include "tools/data/target_scale.h"
@@ -22,7 +22,7 @@
 namespace coterie {
 namespace {
 
-constexpr uint64_t kFileBytesMax = 1ull << 30;
+constexpr uint64_t kFileBytesMax = 1ull << 30;  // of a file, and of what it unpacks to
 constexpr uint32_t kMnistClasses = 10;
 constexpr uint32_t kSideMax = 1 << 14;    // of a resized image
 constexpr uint32_t kLengthMax = 1 << 16;  // of a piece of text
@@ -38,13 +38,6 @@ std::string find_file(const std::string& directory, const std::vector<std::strin
   return {};
 }
 
-Result<Bytes> read_unpacked(const std::string& path) {
-  COT_ASSIGN(Bytes bytes, os::read_file(path, kFileBytesMax));
-  Result<Bytes> unpacked = gunzip_if_packed(std::move(bytes), kFileBytesMax);
-  if (!unpacked) return unpacked.error().with_context(path);
-  return unpacked;
-}
-
 // The part "train" or "t10k" of MNIST; nothing if neither of its files is there.
 Result<std::optional<LabelledImages>> load_mnist_part(const std::string& directory, const std::string& part) {
   const std::string images_path = find_file(directory, {part + "-images-idx3-ubyte", part + "-images.idx3-ubyte"});
@@ -54,8 +47,8 @@ Result<std::optional<LabelledImages>> load_mnist_part(const std::string& directo
     const std::string missing = part + (images_path.empty() ? "-images-idx3-ubyte" : "-labels-idx1-ubyte");
     return Error(ErrorCode::not_found, directory + " lacks " + missing + " (or " + missing + ".gz)");
   }
-  COT_ASSIGN(const Bytes images_file, read_unpacked(images_path));
-  COT_ASSIGN(const Bytes labels_file, read_unpacked(labels_path));
+  COT_ASSIGN(const Bytes images_file, read_unpacked(images_path, kFileBytesMax));
+  COT_ASSIGN(const Bytes labels_file, read_unpacked(labels_path, kFileBytesMax));
   const Result<IdxImages> images = parse_idx_images(images_file);
   if (!images) return images.error().with_context(images_path);
   const Result<ByteView> labels = parse_idx_labels(labels_file);
@@ -72,7 +65,7 @@ Result<std::optional<LabelledImages>> load_cifar10_files(const std::string& dire
   for (const std::string& name : names) {
     const std::string path = find_file(directory, {name});
     if (path.empty()) continue;
-    COT_ASSIGN(const Bytes file, read_unpacked(path));
+    COT_ASSIGN(const Bytes file, read_unpacked(path, kFileBytesMax));
     Result<LabelledImages> images = parse_cifar10(file);
     if (!images) return images.error().with_context(path);
     if (all) append(*all, *images);
@@ -205,7 +198,8 @@ Result<Indices> fitted(const LoadRequest& request, std::span<const int32_t> labe
 
 std::string base_name(const std::string& path) {
   std::string name = path.substr(path.find_last_of('/') + 1);
-  for (const std::string& ending : {std::string(".gz"), std::string(".csv"), std::string(".npy")}) {
+  for (const std::string& ending :
+       {std::string(".gz"), std::string(".zst"), std::string(".csv"), std::string(".npy")}) {
     if (name.size() > ending.size() && name.ends_with(ending)) name.resize(name.size() - ending.size());
   }
   return name;
@@ -266,14 +260,14 @@ Result<TrainingData> load_csv(DataName& name, const LoadRequest& request) {
   if (!contract) {
     COT_ASSIGN(options, csv_options(name));
   }
-  COT_ASSIGN(const Bytes file, read_unpacked(name.path()));
+  COT_ASSIGN(const Bytes file, read_unpacked(name.path(), kFileBytesMax));
   Result<TrainingData> data = read_rows(as_text(file), name.path(), options, std::move(contract), request);
   if (!data) return data.error().with_context(name.path());
   return data;
 }
 
 Result<NpyArray> read_npy(const std::string& path) {
-  COT_ASSIGN(const Bytes file, read_unpacked(path));
+  COT_ASSIGN(const Bytes file, read_unpacked(path, kFileBytesMax));
   Result<NpyArray> array = parse_npy(file);
   if (!array) return array.error().with_context(path);
   return array;
@@ -413,7 +407,7 @@ Result<TrainingData> load_text(DataName& name, const LoadRequest& request) {
         ErrorCode::invalid_argument,
         "split group:" + request.group + ": a text has no columns; group:speaker goes by who speaks in a play");
   }
-  COT_ASSIGN(const Bytes file, read_unpacked(name.path()));
+  COT_ASSIGN(const Bytes file, read_unpacked(name.path(), kFileBytesMax));
   TrainingData data;
   const auto read = [&]() -> Status {
     if (options.alphabet.empty()) {

@@ -7,6 +7,7 @@ coterie_demo_packages=(
   libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev libcli11-dev
   libsodium-dev libsqlite3-dev libpq-dev prometheus-cpp-dev
   libjpeg-dev libpng-dev                                        # images
+  libzstd-dev                                                   # packed tables
   libhwy-dev                                                    # arithmetic
 )
 

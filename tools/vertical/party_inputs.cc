@@ -6,6 +6,7 @@
 #include "base/os/file.h"
 #include "secure/crypto/domain_fields.h"
 #include "secure/crypto/sha256.h"
+#include "tools/data/packed_file.h"
 #include "tools/vertical/model_part.h"
 
 namespace coterie {
@@ -18,7 +19,7 @@ struct ReadTable {
 
 // Once: a file that changes between two looks would be trained on as one table, and remembered as another.
 Result<ReadTable> read_table(const PartyConfig& config, const std::string& label_column, LabelValues values) {
-  COT_ASSIGN(const Bytes bytes, os::read_file(config.table_file, kPartyTableBytesMax));
+  COT_ASSIGN(const Bytes bytes, read_unpacked(config.table_file, kPartyTableBytesMax));
   ReadTable read;
   COT_ASSIGN(read.table, parse_party_table(as_text(bytes), config.table_file, config.id_column, label_column, values));
   read.bytes = sha256(bytes);

@@ -12,8 +12,8 @@ namespace coterie {
 struct PartyInputs {
   PartyTable table;  // for a prediction: without labels, and with just the model's columns, in the model's order
   Bytes model;       // for a prediction: what the machine that predicts reads; else empty
-  // Over the bytes of all files, and the columns of them that were taken: of ids, of labels, of a model. Who has the
-  // same has the same rows, labels and values.
+  // Over the bytes of all files, of a table as unpacked, and the columns of them that were taken: of ids, of labels, of
+  // a model. Who has the same has the same rows, labels and values.
   Digest digest;
 };
 

@@ -10,7 +10,7 @@
 
 namespace coterie {
 
-constexpr uint64_t kPartyTableBytesMax = uint64_t{1} << 30;  // of a file
+constexpr uint64_t kPartyTableBytesMax = uint64_t{1} << 30;  // of a file, and of what it unpacks to
 
 struct PartyTable {
   std::vector<std::string> ids;             // row by row

@@ -14,6 +14,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cli/table.h"
 #include "tools/data/csv_rows.h"
+#include "tools/data/packed_file.h"
 #include "tools/demo/child_process.h"
 #include "tools/demo/run_folder.h"
 #include "tools/vertical/baselines.h"
@@ -74,7 +75,7 @@ struct Tables {
 
 Result<std::string> text_of(const std::string& file, ByteView built_in) {
   if (file.empty()) return std::string(as_text(built_in));
-  COT_ASSIGN(const Bytes bytes, os::read_file(file, kPartyTableBytesMax));
+  COT_ASSIGN(const Bytes bytes, read_unpacked(file, kPartyTableBytesMax));
   return std::string(as_text(bytes));
 }
 

@@ -12,6 +12,7 @@
 #include "tests/unit/tools/idx_files.h"
 #include "tests/unit/tools/image_files.h"
 #include "tests/unit/tools/stored_gzip.h"
+#include "tests/unit/tools/stored_zstd.h"
 
 namespace coterie {
 namespace {
@@ -115,7 +116,7 @@ TEST_F(LoadData, ReadsTablesTextsAndFoldersWithTheirOptions) {
   EXPECT_THAT(csv->examples.labels(), ElementsAre(0, 1));
   const auto file = dataset_file(csv->examples);
   EXPECT_OK(DatasetSource::load(file));
-  put("t.txt", {'a', 'b', 'a', 'b', 'a'});
+  put("t.txt", test::stored_zstd(Bytes{'a', 'b', 'a', 'b', 'a'}));
   const auto text = load_data("text:" + directory_ / "t.txt?length=2&target=last");
   ASSERT_OK(text);
   EXPECT_THAT(text->examples.labels(), ElementsAre(0, 0));

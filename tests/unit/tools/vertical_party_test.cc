@@ -8,6 +8,7 @@
 #include "secure/crypto/signature.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/tools/stored_zstd.h"
 #include "tools/vertical/coordinator_config.h"
 #include "tools/vertical/demo_report.h"
 #include "tools/vertical/example_tables.h"
@@ -410,6 +411,15 @@ TEST(PartyInputs, AreKnownByTheirBytesAndByWhatIsTakenOfThem) {
   EXPECT_NE(digest(kNumbers, "b"), first) << "other labels of the same file";
   EXPECT_NE(digest(kNumbers, "a", "other"), first) << "other ids";
   EXPECT_NE(digest("id,other,a,b\n1,2,0,2\n", "a"), first);
+
+  // Packed, it is the same table.
+  config.label_column = "a";
+  config.id_column = "id";
+  ASSERT_OK(os::write_file_atomically(config.table_file, test::stored_zstd(as_bytes(kNumbers))));
+  const Result<PartyInputs> packed = read_party_inputs(config, {});
+  ASSERT_OK(packed);
+  EXPECT_EQ(packed->digest, first);
+  EXPECT_EQ(packed->table.ids, std::vector<std::string>{"1"});
 
   // A prediction is also known by the model's columns.
   VerticalManifest manifest{.predicts = manifest_digest("abc")};

@@ -1,0 +1,17 @@
+// Files that may be packed (unpack.h), read piece by piece: of a packed one only a piece is in memory beside what was
+// in it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace coterie {
+
+// The file's bytes, unpacked. `bytes_max` is of the file and of what it unpacks to. Errors name the file: what the
+// system says, too_large, and unpack.h's.
+Result<Bytes> read_unpacked(const std::string& path, uint64_t bytes_max);
+
+}  // namespace coterie
