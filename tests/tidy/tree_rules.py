@@ -143,6 +143,7 @@ THIRD_PARTY = [
     ("libjpeg-turbo", r"j(peglib|error)\.h", ["tools/data/", "tests/unit/tools/"]),
     ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
     ("zlib", r"zlib\.h", ["model_import/weights/", "tools/data/"]),
+    ("zstd", r"zstd\.h", ["tools/data/"]),
     ("ONNX", r"onnx\.pb\.h", ["model_import/onnx/"]),
     ("protobuf", r"google/protobuf/", ["fl_server/serving/grpc/", "model_import/onnx/"]),
     ("gRPC", r"grpc(pp)?/|open_inference\.(grpc\.)?pb\.h", ["fl_server/serving/grpc/", "tests/integration/server/serving_grpc_test.cc", "tests/unit/fl_server/serving/grpc/"]),

@@ -10,6 +10,7 @@
 #include "tools/cli/vertical_job_commands.h"
 #include "tools/vertical/coordinator.h"
 #include "tools/vertical/job_commands.h"
+#include "tools/vertical/make_bottom.h"
 #include "tools/vertical/manifest.h"
 #include "tools/vertical/party.h"
 
@@ -24,6 +25,9 @@ constexpr const char* kGroupExamples =
     "                        scores of people by a model that both have\n"
     "  coterie vertical coordinator --config coordinator.json\n"
     "                        where parties meet who cannot reach each other\n"
+    "  coterie vertical bottom --manifest manifest.json --contract contract.json \\\n"
+    "                        -o bottom.cotf\n"
+    "                        a model that a party's own devices train first\n"
     "  coterie vertical submit --config label.json\n"
     "                        a job for it; then approve, status, pause, resume,\n"
     "                        cancel\n"
@@ -79,6 +83,19 @@ constexpr const char* kPredictExamples =
     "person whom both tables have.\n\n"
     "Exit codes: 0 done, 1 failed or refused, 2 usage or bad data, 4 the other\n"
     "party is lost, 5 it said nothing in time, 130 interrupted.";
+
+constexpr const char* kBottomExamples =
+    "  coterie data make 'csv:devices.csv?target=digit' --devices 20 -o shards\n"
+    "  coterie vertical bottom --manifest manifest.json \\\n"
+    "      --contract shards/contract.json -o bottom.cotf\n"
+    "  coterie simulate job.json --data shards --model bottom.cotf --devices 20 \\\n"
+    "      --out run\n\n"
+    "The party's configuration then has\n"
+    "  \"bottom\": {\"model\": \"run/model.cotf\",\n"
+    "             \"contract\": \"shards/contract.json\"}\n"
+    "The manifest is of a split network mlp, and says how wide its layers are.\n"
+    "examples/hybrid runs all of it.\n\n"
+    "Exit codes: 0 written, 2 usage or bad data, 1 failed.";
 
 constexpr const char* kCoordinatorExamples =
     "  coterie vertical coordinator --config coordinator.json\n\n"
@@ -272,6 +289,15 @@ void add_vertical(CLI::App& app, Invocation& invocation) {
   add_party_task(*party, invocation, PartyTask::training);
   add_party_task(*add_command(*group, "predict", "score people of both parties with a trained model", kPredictExamples),
                  invocation, PartyTask::prediction);
+
+  CLI::App* bottom =
+      add_command(*group, "bottom", "make the model that a party's devices train first", kBottomExamples);
+  const auto made = std::make_shared<MakeBottomOptions>();
+  bottom->add_option("--manifest", made->manifest, "of the training that it is for")->required()->type_name("FILE");
+  bottom->add_option("--contract", made->contract, "contract.json of the devices' data")->required()->type_name("FILE");
+  bottom->add_option("-o,--file", made->to, "where to write it")->required()->type_name("FILE");
+  bottom->add_option("--seed", made->seed, "of the initial weights")->capture_default_str()->type_name("N");
+  bottom->callback([&invocation, made] { invocation.run = [made] { return run_make_bottom(*made); }; });
 
   CLI::App* coordinator =
       add_command(*group, "coordinator", "where parties meet who cannot reach each other", kCoordinatorExamples);

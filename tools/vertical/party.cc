@@ -77,8 +77,8 @@ namespace {
 // One party's job, from the first meeting to the last.
 class PartyJob {
  public:
-  PartyJob(const PartyConfig& config, const VerticalManifest& manifest, const PartyTable& table, PartyJournal journal)
-      : config_(config), manifest_(manifest), table_(table), journal_(std::move(journal)) {}
+  PartyJob(const PartyConfig& config, const VerticalManifest& manifest, const PartyInputs& inputs, PartyJournal journal)
+      : config_(config), manifest_(manifest), inputs_(inputs), journal_(std::move(journal)) {}
 
   Result<PartyReport> run() {
     Result<PartyReport> report = run_until_it_ends();
@@ -115,7 +115,7 @@ class PartyJob {
   Result<PartyReport> meet(bool& is_met) {
     COT_ASSIGN(std::unique_ptr<ByteStream> stream, connect(config_, manifest_.job));
     is_met = has_met_ = true;
-    return run_stages(config_, manifest_, table_, journal_, std::move(stream));
+    return run_stages(config_, manifest_, inputs_, journal_, std::move(stream));
   }
 
   // All is done here. Whether the other party is, too, which then has gone.
@@ -171,7 +171,7 @@ class PartyJob {
 
   const PartyConfig& config_;
   const VerticalManifest& manifest_;
-  const PartyTable& table_;
+  const PartyInputs& inputs_;
   PartyJournal journal_;
   bool has_met_ = false;
 };
@@ -203,7 +203,7 @@ Result<PartyReport> run_party(const PartyConfig& config, PartyTask task) {
              PartyJournal::open(config.coordinator ? config.out + "/journal" : "",
                                 {.job = manifest.job, .manifest = config.approved, .inputs = inputs.digest}));
   if (manifest.is_prediction()) COT_TRY(journal.put_model(std::move(inputs.model)));
-  return PartyJob(config, manifest, inputs.table, std::move(journal)).run();
+  return PartyJob(config, manifest, inputs, std::move(journal)).run();
 }
 
 ExitCode run_party_command(const std::string& config_file, PartyTask task) {

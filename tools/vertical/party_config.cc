@@ -67,6 +67,14 @@ Result<PartyConfig> parse_party_config(std::string_view text, const std::string&
   reader.read("approved", config.approved);
   path(reader, "table", config.table_file);
   if (reader.has("model")) path(reader, "model", config.model_file);
+  if (reader.has("bottom")) {
+    JsonReader bottom = reader.object("bottom");
+    BottomFiles& files = config.bottom.emplace();
+    path(bottom, "model", files.model);
+    path(bottom, "contract", files.contract);
+    bottom.read("digest", files.digest);
+    bottom.finish();
+  }
   reader.read("id_column", config.id_column);
   path(reader, "out", config.out);
   reader.read("patience_ms", config.patience);

@@ -15,12 +15,20 @@
 
 namespace coterie {
 
+// The model that this party's own devices trained, as the begin of its part of a split network.
+struct BottomFiles {
+  std::string model;             // as the horizontal job left it
+  std::string contract;          // contract.json, by which its devices read their data
+  std::optional<Digest> digest;  // of the model that is meant, as `coterie model inspect` says it; none: any
+};
+
 struct PartyConfig {
   bool is_label_party = false;
   std::string manifest_file;
   Digest approved;  // SHA-256 of the manifest that this party agrees to
   std::string table_file;
   std::string model_file;  // of a prediction: this party's part of the model; empty for a training
+  std::optional<BottomFiles> bottom;
   std::string id_column = "id";
   std::string label_column = "label";  // the label party's
   // Where both parties dial and meet, with this party's certificate; none: they reach each other.

@@ -76,12 +76,13 @@ Result<PartyInputs> read_prediction_inputs(const PartyConfig& config, const Vert
   fields.add(table.bytes.view()).add(config.id_column).add(read.bytes.view());
   for (const std::string& name : part.columns) fields.add(name);
   return PartyInputs{
-      .table = std::move(table.table), .model = std::move(part.machine), .digest = sha256(fields.view())};
+      .table = std::move(table.table), .model = std::move(part.machine), .bottom = {}, .digest = sha256(fields.view())};
 }
 
 }  // namespace
 
 Result<PartyInputs> read_party_inputs(const PartyConfig& config, const VerticalManifest& manifest) {
+  if (config.bottom) COT_TRY(check_takes_bottom(manifest));
   if (manifest.is_prediction()) return read_prediction_inputs(config, manifest);
   if (!config.model_file.empty()) {
     return Error(ErrorCode::invalid_argument, "the manifest is of a training, which makes a model and reads none",
@@ -92,7 +93,13 @@ Result<PartyInputs> read_party_inputs(const PartyConfig& config, const VerticalM
   COT_ASSIGN(ReadTable table, read_table(config, label_column, values));
   DomainFields fields("coterie/v1/party-inputs/training");
   fields.add(table.bytes.view()).add(config.id_column).add(label_column);
-  return PartyInputs{.table = std::move(table.table), .model = {}, .digest = sha256(fields.view())};
+  PartyInputs inputs{.table = std::move(table.table), .model = {}, .bottom = {}, .digest = {}};
+  if (config.bottom) {
+    COT_ASSIGN(inputs.bottom, read_trained_bottom(*config.bottom, manifest.split, inputs.table));
+    fields.add(inputs.bottom->model.view()).add(inputs.bottom->contract.view());
+  }
+  inputs.digest = sha256(fields.view());
+  return inputs;
 }
 
 }  // namespace coterie

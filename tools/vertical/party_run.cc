@@ -56,11 +56,12 @@ std::unique_ptr<AdditiveKey> key_of_meeting(VerticalCipher cipher) {
 
 class PartyRun {
  public:
-  PartyRun(const PartyConfig& config, const VerticalManifest& manifest, const PartyTable& table, PartyJournal& journal,
-           std::unique_ptr<ByteStream> stream)
+  PartyRun(const PartyConfig& config, const VerticalManifest& manifest, const PartyInputs& inputs,
+           PartyJournal& journal, std::unique_ptr<ByteStream> stream)
       : config_(config),
         manifest_(manifest),
-        table_(table),
+        table_(inputs.table),
+        bottom_(inputs.bottom),
         journal_(journal),
         link_(std::move(stream)),
         teller_(config, manifest.job) {}
@@ -383,6 +384,7 @@ class PartyRun {
             .session = session_,
             .table = table_,
             .rows = rows,
+            .bottom = bottom_ ? &*bottom_ : nullptr,
             .journal = journal_,
             .link = link_};
   }
@@ -394,6 +396,8 @@ class PartyRun {
     }
     return report_stage(StageId::training, units_of_training(), [&]() -> Status {
       say_where(StageId::training, start_.unit, "step");
+      if (bottom_ && start_.unit == 0)
+        std::printf("training: begins with the bottom of %s\n", config_.bottom->model.c_str());
       COT_ASSIGN(TrainedSplit trained, train_split(split_side(trained_), manifest_.split, start_.unit));
       report_.losses = std::move(trained.losses);
       return journal_.put_model(std::move(trained.model));
@@ -433,6 +437,7 @@ class PartyRun {
   const PartyConfig& config_;
   const VerticalManifest& manifest_;
   const PartyTable& table_;
+  const std::optional<TrainedBottom>& bottom_;
   PartyJournal& journal_;
   Link link_;
   ProgressTeller teller_;
@@ -444,9 +449,9 @@ class PartyRun {
 
 }  // namespace
 
-Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, const PartyTable& table,
+Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, const PartyInputs& inputs,
                                PartyJournal& journal, std::unique_ptr<ByteStream> stream) {
-  return PartyRun(config, manifest, table, journal, std::move(stream)).run();
+  return PartyRun(config, manifest, inputs, journal, std::move(stream)).run();
 }
 
 }  // namespace coterie

@@ -21,7 +21,7 @@ inline constexpr const char* kSampleSeedFile = "sample.seed";
 
 // `journal` has the model of a prediction. Prints a line a stage. When it returns a report, all results are durable,
 // and so are the peer's. After an error of the connection the same journal serves the next meeting.
-Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, const PartyTable& table,
+Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, const PartyInputs& inputs,
                                PartyJournal& journal, std::unique_ptr<vertical::ByteStream> stream);
 
 }  // namespace coterie

@@ -19,6 +19,19 @@ constexpr std::string_view kSplitSeed = "split";
 
 PartyIndex peer_of(const SplitSide& side) { return side.is_label_party ? kFeatureParty : kLabelParty; }
 
+// The party's part as it is before the first step.
+Result<Model> first_network(const SplitSide& side, const SplitSettings& settings, const SplitColumns& columns,
+                            uint64_t weights) {
+  const ColumnSchema schema = columns.schema();
+  COT_ASSIGN(Bytes file, side.is_label_party ? make_label_network(settings, schema, weights)
+                                             : make_feature_network(settings, schema, weights));
+  COT_ASSIGN(Model network, Model::load(std::move(file)));
+  if (side.bottom == nullptr) return network;
+  const size_t own_input = side.is_label_party ? 1 : 0;  // split_network.h
+  COT_ASSIGN(file, place_bottom(network, own_input, side.bottom->layers, side.bottom->columns, columns));
+  return Model::load(std::move(file));
+}
+
 }  // namespace
 
 Result<TrainedSplit> train_split(const SplitSide& side, const SplitSettings& settings, uint32_t unit) {
@@ -27,11 +40,10 @@ Result<TrainedSplit> train_split(const SplitSide& side, const SplitSettings& set
   COT_ASSIGN(model.columns, fit_columns(values, settings));
   COT_ASSIGN(SplitInputs inputs, encode_columns(model.columns, values, static_cast<uint32_t>(side.rows.size())));
   SplitRun run{.settings = settings, .order = side.session, .seed = side.journal.seed(kSplitSeed)};
-  // The first weights are the party's own: who knew them could read columns in the first numbers at the cut.
+  // The first weights are the party's own, or its devices': who knew them could read columns in the first numbers at
+  // the cut.
   const uint64_t weights = split_words(run.seed, SplitDraw::network, 0, 1)[0];
-  COT_ASSIGN(Bytes file, side.is_label_party ? make_label_network(settings, inputs.schema, weights)
-                                             : make_feature_network(settings, inputs.schema, weights));
-  COT_ASSIGN(const Model network, Model::load(std::move(file)));
+  COT_ASSIGN(const Model network, first_network(side, settings, model.columns, weights));
   if (const JournalCheckpoint* const checkpoint = side.journal.checkpoint(unit)) {
     COT_ASSIGN(run.from, read_split_checkpoint(checkpoint->bytes));
   }

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "tools/vertical/party_journal.h"
 #include "tools/vertical/party_table.h"
+#include "tools/vertical/trained_bottom.h"
 #include "vertical/link/link.h"
 #include "vertical/split/split_settings.h"
 
@@ -16,6 +17,7 @@ struct SplitSide {
   Digest session;  // the same at both parties
   const PartyTable& table;
   const std::vector<uint32_t>& rows;  // of the table, in the matched order
+  const TrainedBottom* bottom;        // of a training: what its part begins with; null: fresh weights
   PartyJournal& journal;
   vertical::Link& link;
 };
