@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "base/assert.h"
+#include "vertical/psi/blinded_lists.h"
 
 namespace coterie::vertical {
-namespace {
-
-constexpr size_t kBlindedAtOnce = 1024;  // hashes of 64 bytes beside a message
-
-}  // namespace
 
 Message MatchingParty::hello() const {
   return psi_message(peer_, PsiHello{.items = ids_.items(), .settings = psi_settings_digest(settings_)});
@@ -52,34 +47,11 @@ std::vector<uint32_t> MatchingParty::secret_rows(uint32_t bucket) const {
 }
 
 void MatchingParty::write_blinded(std::span<const uint32_t> rows, std::span<uint8_t> out) const {
-  std::vector<RistrettoHash> hashes;
-  std::vector<RistrettoElement> products;
-  for (size_t first = 0; first < rows.size(); first += kBlindedAtOnce) {
-    const size_t count = std::min(kBlindedAtOnce, rows.size() - first);
-    hashes.clear();
-    for (const uint32_t row : rows.subspan(first, count)) hashes.push_back(psi_hash(settings_.salt, ids_.id(row)));
-    products.resize(count);
-    COT_ASSERT(blinding_.blind_hashes(hashes, products) ==
-               count);  // neutral only if the key or a hash is, once in 2^252
-    for (size_t i = 0; i < count; ++i) {
-      std::ranges::copy(products[i].bytes, out.subspan((first + i) * products[i].bytes.size()).begin());
-    }
-  }
+  vertical::write_blinded(blinding_, settings_, ids_, rows, out);
 }
 
 Result<std::vector<RistrettoElement>> MatchingParty::doubled(ByteView elements, size_t place) const {
-  std::vector<RistrettoElement> received(elements.size() / sizeof(RistrettoElement)), products(received.size());
-  for (size_t i = 0; i < received.size(); ++i) {
-    std::ranges::copy(elements.subspan(i * sizeof(RistrettoElement), sizeof(RistrettoElement)),
-                      received[i].bytes.begin());
-  }
-  // Every element of the peer is decoded, which refuses what is no point of the group: a point of small order would
-  // show bits of this party's key.
-  const size_t good = blinding_.blind_each(received, products);
-  if (good == received.size()) return products;
-  const Result<RistrettoElement> bad = blinding_.blind(received[good]);
-  COT_ASSERT(!bad.has_value());  // both ways to multiply refuse the same elements
-  return bad.error().with_context("bucket " + std::to_string(bucket_) + ", entry " + std::to_string(place + good));
+  return multiplied(blinding_, elements, bucket_, place);
 }
 
 void MatchingParty::add_match(uint32_t row, const PsiTag& tag) {

@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kHelloBytes = 4 + 8 + 32;
 constexpr size_t kOutcomeBytes = 8 + 32;
+constexpr size_t kDeskBytes = 4 * 4 + 8;
 
 uint64_t read_u64(ByteView bytes) { return read_u32(bytes) | uint64_t{read_u32(bytes.subspan(4))} << 32; }
 
@@ -43,6 +44,8 @@ std::string_view psi_kind_name(uint16_t kind) {
     case PsiKind::doubled: return "doubled";
     case PsiKind::matches: return "matches";
     case PsiKind::result: return "result";
+    case PsiKind::desk: return "desk";
+    case PsiKind::tags: return "tags";
   }
   return "unknown";
 }
@@ -61,6 +64,31 @@ Message psi_message(PartyIndex peer, const PsiOutcome& outcome) {
   write_u64(message.payload, outcome.count);
   std::ranges::copy(outcome.root.bytes, message.payload.begin() + 8);
   return message;
+}
+
+Message psi_message(PartyIndex peer, const PsiDesk& desk) {
+  Message message = message_of(peer, PsiKind::desk, kDeskBytes);
+  const std::span<uint8_t> bytes(message.payload);
+  size_t at = 0;
+  for (const uint32_t number : {kPsiVersion, desk.parties, desk.buckets, desk.tag_bytes}) {
+    write_u32(bytes.subspan(at), number);
+    at += 4;
+  }
+  write_u64(bytes.subspan(at), desk.items_max);
+  return message;
+}
+
+Result<PsiDesk> read_psi_desk(const Message& message) {
+  COT_TRY(expect_size(message, kDeskBytes));
+  const ByteView bytes(message.payload);
+  if (read_u32(bytes) != kPsiVersion) {
+    return Error(ErrorCode::unsupported_version, "a party matches ids by version " + std::to_string(read_u32(bytes)) +
+                                                     ", the matcher by version " + std::to_string(kPsiVersion));
+  }
+  return PsiDesk{.parties = read_u32(bytes.subspan(4)),
+                 .buckets = read_u32(bytes.subspan(8)),
+                 .tag_bytes = read_u32(bytes.subspan(12)),
+                 .items_max = read_u64(bytes.subspan(16))};
 }
 
 Result<PsiHello> read_psi_hello(const Message& message) {

@@ -6,8 +6,14 @@
 //   matches  slice, place at the feature party u32, at the label u32   label party, ascending by tag
 //   result   count u64, root of the tags (32)                          both
 //
-// The root of a bucket's tags is the digest (secure/crypto/digest.h) of the root of the buckets before it, of the first
-// one 32 zeros, and its matched tags, ascending.
+// Between two parties the root of a bucket's tags is the digest (secure/crypto/digest.h) of the root of the buckets
+// before it, of the first one 32 zeros, and its matched tags, ascending.
+//
+// In a ring of more parties (ring_matching.h) hello and result go to all, masked to the party behind, and
+//
+//   desk     version, parties, buckets, bytes of a tag (u32 each), items of the largest set u64     to the matcher
+//   tags     slice, tags of the list that has gone around                                           to the matcher
+//   matches  slice, place u32, ascending by tag              of the matcher, and back from party to party
 //
 // A slice says what of a bucket's list follows: bucket u32, entries of the whole list u32, first entry here u32. A list
 // without entries is one message.
@@ -24,7 +30,7 @@ namespace coterie::vertical {
 
 constexpr uint32_t kPsiVersion = 2;
 
-enum class PsiKind : uint16_t { hello = 1, masked = 2, doubled = 3, matches = 4, result = 5 };
+enum class PsiKind : uint16_t { hello = 1, masked = 2, doubled = 3, matches = 4, result = 5, desk = 6, tags = 7 };
 std::string_view psi_kind_name(uint16_t kind);
 
 struct PsiHello {
@@ -37,6 +43,15 @@ struct PsiOutcome {
   friend bool operator==(const PsiOutcome&, const PsiOutcome&) = default;
 };
 
+// In a ring (ring_matching.h): what a party tells the matcher before its first tags, and all parties alike.
+struct PsiDesk {
+  uint32_t parties = 0, buckets = 0, tag_bytes = 0;
+  uint64_t items_max = 0;  // of the largest set
+  friend bool operator==(const PsiDesk&, const PsiDesk&) = default;
+};
+
+Message psi_message(PartyIndex peer, const PsiDesk& desk);
+Result<PsiDesk> read_psi_desk(const Message& message);
 Message psi_message(PartyIndex peer, const PsiHello& hello);
 Message psi_message(PartyIndex peer, const PsiOutcome& outcome);
 // unsupported_version, or malformed.
