@@ -19,7 +19,7 @@ export function VerticalJobs() {
   return <><h1>Vertical jobs</h1><Said error={error} />
     {!value.has ? <p>This server is the operator of no coordinator that is yours to see. <code>vertical</code> in its configuration names one.</p> :
       <Table name="Jobs of the coordinator" head={["job", "kind", "state", "label party", "feature party", "approved by", "stage", "changed"]} rows={jobs.map((job) =>
-        [<a href={`#/vertical/${encodeURIComponent(job.id)}`}>{shown(job.id)}</a>, job.manifest_kind ?? "–", state_of(job), job.parties[0].name, job.parties[1].name, approved_by(job), stage_now(job.stages), time(job.changed)])} />}</>;
+        [<a href={`#/vertical/${encodeURIComponent(job.id)}`}>{shown(job.id)}</a>, job.manifest_kind ?? "–", state_of(job), job.parties[0].name, job.parties.slice(1).map((one: Json) => one.name).join(", "), approved_by(job), stage_now(job.stages), time(job.changed)])} />}</>;
 }
 
 export function VerticalJob({ id, session }: { id: string; session: Session }) {
@@ -36,7 +36,7 @@ export function VerticalJob({ id, session }: { id: string; session: Session }) {
     <p class="bar">
       {is_open && job.state !== "created" && !job.paused_by_operator && stops && <Act text="Pause" path={`${path}:pause`} then={refresh} />}
       {is_open && job.paused_by_operator && may("operator", "ml_engineer") && <Act text="Resume" path={`${path}:resume`} then={refresh} />}
-      {is_open && stops && <Act text="Cancel" path={`${path}:cancel`} sure="End this job for both parties, for good?" then={refresh} />}
+      {is_open && stops && <Act text="Cancel" path={`${path}:cancel`} sure="End this job for all parties, for good?" then={refresh} />}
       <span>Parties approve by their own keys: <code>coterie vertical approve</code>. Nobody can here.</span>
     </p>
     <Table name="Parties" head={["role", "name", "approved", "paused", "done", "carried from it"]} rows={job.parties.map((one: Json) =>

@@ -18,14 +18,13 @@ namespace {
 using nlohmann::json;
 using vertical::JobSurvey;
 using vertical::JobView;
-using vertical::kJobParties;
 using vertical::kJobStages;
 using vertical::LeakageRow;
+using vertical::party_role;
+using vertical::PartyIndex;
 using vertical::StageRecord;
 using vertical::SurveyedJob;
 using vertical::VerticalJobId;
-
-constexpr std::array<const char*, kJobParties> kPartyRoles = {"label", "feature"};
 
 Result<VerticalJobId> vertical_id_from(const std::string& text) {
   VerticalJobId id;
@@ -38,7 +37,7 @@ Result<VerticalJobId> vertical_id_from(const std::string& text) {
   return id;
 }
 
-json to_json(const StageRecord& stage, const char* role) {
+json to_json(const StageRecord& stage, const std::string& role) {
   json shown = {{"stage", vertical::job_stage_name(stage.last.stage)},
                 {"role", role},
                 {"begun", rfc3339(stage.begun)},
@@ -66,9 +65,9 @@ json to_json(const LeakageRow& row) {
 
 json to_json(const SurveyedJob& job) {
   json parties = json::array(), stages = json::array(), leakage = json::array();
-  for (size_t i = 0; i < kJobParties; ++i) {
+  for (PartyIndex i = 0; i < job.view.parties.size(); ++i) {
     const JobView::Party& party = job.view.parties[i];
-    parties.push_back({{"role", kPartyRoles[i]},
+    parties.push_back({{"role", party_role(i)},
                        {"name", party.name},
                        {"approved", party.is_approved},
                        {"paused", party.is_paused},
@@ -76,8 +75,8 @@ json to_json(const SurveyedJob& job) {
                        {"relayed_bytes", party.relayed_bytes}});
   }
   for (size_t stage = 0; stage < kJobStages.size(); ++stage) {
-    for (size_t i = 0; i < kJobParties; ++i) {
-      if (job.stages[i][stage]) stages.push_back(to_json(*job.stages[i][stage], kPartyRoles[i]));
+    for (PartyIndex i = 0; i < job.stages.size(); ++i) {
+      if (job.stages[i][stage]) stages.push_back(to_json(*job.stages[i][stage], party_role(i)));
     }
   }
   for (const std::string& id : job.leakage) leakage.push_back(to_json(*vertical::leakage_row(id)));
@@ -86,7 +85,7 @@ json to_json(const SurveyedJob& job) {
                 {"manifest", job.view.manifest.hex()},
                 {"state", vertical::job_state_name(job.view.state)},
                 {"changed", rfc3339(job.changed)},
-                {"submitted_by", kPartyRoles[job.submitted_by]},
+                {"submitted_by", party_role(job.submitted_by)},
                 {"paused_by_operator", job.is_paused_by_operator},
                 {"parties", std::move(parties)},
                 {"stages", std::move(stages)},

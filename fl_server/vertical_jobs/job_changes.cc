@@ -1,5 +1,7 @@
 #include "fl_server/vertical_jobs/job_changes.h"
 
+#include <algorithm>
+
 namespace coterie {
 
 JobId name_of(const vertical::VerticalJobId& job) { return JobId(to_hex(job)); }
@@ -8,9 +10,11 @@ event::VerticalJobChanged told_of(const vertical::SurveyedJob& job) {
   event::VerticalJobChanged told{.state = std::string(vertical::job_state_name(job.view.state)),
                                  .reason = job.view.reason};
   for (const vertical::JobView::Party& party : job.view.parties) told.approvals += party.is_approved ? 1 : 0;
-  // The last stage that either party has begun.
+  // The last stage that any party has begun.
   for (size_t i = 0; i < vertical::kJobStages.size(); ++i) {
-    if (job.stages[0][i] || job.stages[1][i]) told.stage = vertical::job_stage_name(vertical::kJobStages[i]);
+    const bool has_begun =
+        std::ranges::any_of(job.stages, [i](const vertical::StageRecords& stages) { return stages[i].has_value(); });
+    if (has_begun) told.stage = vertical::job_stage_name(vertical::kJobStages[i]);
   }
   return told;
 }

@@ -16,11 +16,12 @@ using namespace coterie::vertical;
 
 constexpr int kEventsMax = 300;
 
-// Job byte, then both names: always the parties' own.
+// Job byte: the parties are always the same, and one more of job c.
 Result<JobTerms> read_terms(std::string_view text) {
   if (text.size() != 1) return Error(ErrorCode::malformed, "no manifest");
   JobTerms terms{.job = {}, .manifest = {}, .parties = {"label", "feature"}};
   terms.job[0] = static_cast<uint8_t>(text[0]);
+  if (text[0] == 'c') terms.parties.push_back("third");
   return terms;
 }
 
@@ -76,7 +77,7 @@ class World {
  private:
   static CoordinatorLimits limits() {
     return {.asking_max = 2,
-            .waiting_max = 2,
+            .waiting_max = 3,
             .pairs_max = 1,
             .jobs_max = 2,
             .party_jobs_max = 2,
@@ -94,9 +95,9 @@ class World {
   }
 
   void ask() {
-    static const std::array<Somebody, 4> people = {somebody("label"), somebody("feature"), somebody("operator"),
-                                                   somebody("stranger")};
-    const Somebody& who = people[std::min<size_t>(3, bytes_.below(8) / 2)];
+    static const std::array<Somebody, 5> people = {somebody("label"), somebody("feature"), somebody("third"),
+                                                   somebody("operator"), somebody("stranger")};
+    const Somebody& who = people[std::min<size_t>(4, bytes_.below(9) / 2)];
     const ConnectionId connection = ++last_;
     open_.insert(connection);
     take(machine_.opened(connection, now_));
@@ -104,6 +105,7 @@ class World {
     Request request{.kind = static_cast<RequestKind>(1 + bytes_.below(11)), .job = {}};
     request.job[0] = static_cast<uint8_t>('a' + bytes_.below(3));
     request.manifest = std::string(1, static_cast<char>(request.job[0]));
+    if (request.job[0] == 'c' && !bytes_.one_in(16)) request.peer = bytes_.one_in(4) ? kMatcher : bytes_.below(4);
     request.is_done = bytes_.one_in(2);
     request.reason = "lost";
     request.survey = static_cast<SurveyOf>(bytes_.below(3));
@@ -122,7 +124,10 @@ class World {
       COT_ASSERT(open_.contains(answer.to));
       if (answer.is_last) open_.erase(answer.to);
     }
-    for (const auto& pair : effects.pairs) COT_ASSERT(open_.contains(pair.label) && open_.contains(pair.feature));
+    for (const auto& pair : effects.pairs) COT_ASSERT(open_.contains(pair.first) && open_.contains(pair.second));
+    for (const auto& matching : effects.matchings) {
+      for (const ConnectionId party : matching.parties) COT_ASSERT(open_.contains(party));
+    }
     for (const auto& deal : effects.deals) COT_ASSERT(open_.contains(deal.label) && open_.contains(deal.feature));
     for (const ConnectionId connection : effects.closes) COT_ASSERT(open_.erase(connection) == 1);
     for (const auto& [job, record] : stored_) {

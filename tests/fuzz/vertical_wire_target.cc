@@ -67,7 +67,8 @@ void try_survey(ByteView input) {
                      .kind = job.kind,
                      .leakage = job.leakage,
                      .is_paused_by_operator = job.is_paused_by_operator};
-    for (size_t i = 0; i < kJobParties; ++i) {
+    record.parties.resize(job.view.parties.size());
+    for (size_t i = 0; i < record.parties.size(); ++i) {
       const JobView::Party& party = job.view.parties[i];
       record.parties[i] = {.name = party.name,
                            .approval = party.is_approved ? std::optional(PartyApproval{}) : std::nullopt,

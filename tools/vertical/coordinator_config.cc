@@ -57,6 +57,7 @@ Result<CoordinatorConfig> parse_coordinator_config(std::string_view text, const 
   limits.read("jobs_max", values.jobs_max);
   limits.read("party_jobs_max", values.party_jobs_max);
   limits.read("buffer_bytes", values.buffer_bytes);
+  limits.read("matching_entries_max", values.matching_entries_max);
   limits.read("ask_ms", values.ask_time);
   limits.read("wait_ms", values.wait_time);
   limits.read("idle_ms", values.idle_time);

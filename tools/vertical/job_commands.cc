@@ -5,6 +5,7 @@
 
 #include "tools/cli/interrupt.h"
 #include "tools/cli/table.h"
+#include "tools/vertical/job_folder.h"
 #include "tools/vertical/party.h"
 #include "vertical/coordinator/coordinator_client.h"
 
@@ -62,10 +63,10 @@ std::string job_text(const vertical::JobView& view) {
   if (!view.reason.empty()) text += " (" + view.reason + ")";
   text += "\nmanifest " + view.manifest.hex() + "\n\n";
   Table table({{"party"}, {"name"}, {"approved"}, {"paused"}, {"done"}, {"relayed", Table::Align::right}});
-  for (size_t i = 0; i < view.parties.size(); ++i) {
+  for (vertical::PartyIndex i = 0; i < view.parties.size(); ++i) {
     const vertical::JobView::Party& party = view.parties[i];
-    table.add({i == 0 ? "label" : "feature", party.name, party.is_approved ? "yes" : "no",
-               party.is_paused ? "yes" : "no", party.is_done ? "yes" : "no", format_bytes(party.relayed_bytes)});
+    table.add({vertical::party_role(i), party.name, party.is_approved ? "yes" : "no", party.is_paused ? "yes" : "no",
+               party.is_done ? "yes" : "no", format_bytes(party.relayed_bytes)});
   }
   return text + table.text();
 }
@@ -75,13 +76,13 @@ std::string job_view_json(const vertical::JobView& view) {
                                  {"manifest_sha256", view.manifest.hex()},
                                  {"state", vertical::job_state_name(view.state)},
                                  {"reason", view.reason}};
-  for (size_t i = 0; i < view.parties.size(); ++i) {
+  for (vertical::PartyIndex i = 0; i < view.parties.size(); ++i) {
     const vertical::JobView::Party& party = view.parties[i];
-    json[i == 0 ? "label_party" : "feature_party"] = {{"name", party.name},
-                                                      {"approved", party.is_approved},
-                                                      {"paused", party.is_paused},
-                                                      {"done", party.is_done},
-                                                      {"relayed_bytes", party.relayed_bytes}};
+    json[job_party_key(i)] = {{"name", party.name},
+                              {"approved", party.is_approved},
+                              {"paused", party.is_paused},
+                              {"done", party.is_done},
+                              {"relayed_bytes", party.relayed_bytes}};
   }
   return json.dump(2) + "\n";
 }

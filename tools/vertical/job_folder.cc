@@ -16,8 +16,7 @@ namespace {
 using namespace vertical;
 
 constexpr std::string_view kJobFileSuffix = ".job", kSecretFileSuffix = ".dealer";
-constexpr uint64_t kJobFileBytesMax = 1 << 14;
-constexpr std::array<const char*, kJobParties> kPartyKeys = {"label_party", "feature_party"};
+constexpr uint64_t kJobFileBytesMax = kJobPartiesMax << 13;
 
 bool read_bytes(JsonReader& reader, const char* key, Bytes& value) {
   std::string text;
@@ -101,6 +100,10 @@ void read_party(JsonReader reader, PartyRecord& party) {
 
 }  // namespace
 
+std::string job_party_key(PartyIndex party) {
+  return party < kJobPartiesMin ? party_role(party) + "_party" : "feature_party_" + std::to_string(party);
+}
+
 std::string write_job_record(const JobRecord& record) {
   nlohmann::ordered_json json = {{"job", to_hex(record.job)},
                                  {"manifest", record.manifest.hex()},
@@ -110,10 +113,10 @@ std::string write_job_record(const JobRecord& record) {
                                  {"kind", record.kind},
                                  {"leakage", record.leakage},
                                  {"paused_by_operator", record.is_paused_by_operator},
-                                 {"submitted_by", kPartyKeys[record.submitted_by]}};
-  for (size_t i = 0; i < kJobParties; ++i) {
+                                 {"submitted_by", job_party_key(record.submitted_by)}};
+  for (PartyIndex i = 0; i < record.parties.size(); ++i) {
     const PartyRecord& party = record.parties[i];
-    nlohmann::ordered_json& entry = json[kPartyKeys[i]];
+    nlohmann::ordered_json& entry = json[job_party_key(i)];
     entry = {{"name", party.name},
              {"done", party.is_done},
              {"paused", party.is_paused},
@@ -154,20 +157,27 @@ Result<JobRecord> parse_job_record(std::string_view text) {
   if (!record.reason.empty() && !is_job_reason(record.reason)) reader.problem("reason", "is no reason");
   reader.read("changed_unix_ms", changed);
   record.changed = wall_time_from_unix_ms(static_cast<int64_t>(changed));
-  reader.read_choice("submitted_by", {kPartyKeys[0], kPartyKeys[1]}, submitted_by);
+  std::vector<std::string> keys;
+  for (PartyIndex i = 0; i < kJobPartiesMax; ++i) {
+    if (i >= kJobPartiesMin && !reader.has(job_party_key(i).c_str())) break;
+    keys.push_back(job_party_key(i));
+  }
+  reader.read_choice("submitted_by", std::vector<std::string_view>(keys.begin(), keys.end()), submitted_by);
   record.submitted_by = static_cast<PartyIndex>(submitted_by);
   // These came later: an earlier version's file has none.
   reader.read("kind", record.kind);
   reader.read("leakage", record.leakage);
   reader.read("paused_by_operator", record.is_paused_by_operator);
-  for (size_t i = 0; i < kJobParties; ++i) read_party(reader.object(kPartyKeys[i]), record.parties[i]);
+  record.parties.resize(keys.size());
+  JobTerms terms{
+      .job = record.job, .manifest = record.manifest, .parties = {}, .kind = record.kind, .leakage = record.leakage};
+  for (size_t i = 0; i < keys.size(); ++i) {
+    read_party(reader.object(keys[i].c_str()), record.parties[i]);
+    terms.parties.push_back(record.parties[i].name);
+  }
   reader.finish();
   if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));
-  COT_TRY(check_terms({.job = record.job,
-                       .manifest = record.manifest,
-                       .parties = {record.parties[0].name, record.parties[1].name},
-                       .kind = record.kind,
-                       .leakage = record.leakage}));
+  COT_TRY(check_terms(terms));
   for (const PartyRecord& party : record.parties) {
     if (party.approval &&
         !signature_is_valid(party.approval->algorithm, party.approval->public_key,

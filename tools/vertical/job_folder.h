@@ -30,6 +30,9 @@ class JobFolder final : public vertical::JobStore {
   std::string path_;
 };
 
+// "label_party", "feature_party", "feature_party_2": what a party is in a record's file, and in `status --json`.
+std::string job_party_key(vertical::PartyIndex party);
+
 std::string write_job_record(const vertical::JobRecord& record);
 // malformed or invalid_argument; unauthenticated if an approval's signature is not valid.
 Result<vertical::JobRecord> parse_job_record(std::string_view text);

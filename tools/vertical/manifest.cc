@@ -86,6 +86,34 @@ void read_trees(JsonReader& reader, VerticalManifest& manifest) {
   trees.finish();
 }
 
+// "feature" is one party's name, "features" are several parties'.
+void read_parties(JsonReader& reader, VerticalManifest& manifest) {
+  JsonReader from = reader.object("parties");
+  std::string label, feature;
+  std::vector<std::string> features;
+  from.require("label");
+  from.read("label", label);
+  if (from.has("features")) {
+    from.read("features", features);
+    if (features.size() < 2) from.problem("features", "must be two names or more; one alone is `feature`");
+    if (manifest.model != VerticalModel::trees) {
+      from.problem("features", std::string(vertical_model_name(manifest.model)) +
+                                   " trains with one feature party alone, as its shares and its cut are of two "
+                                   "parties; trees train with more");
+    }
+  } else {
+    from.require("feature");
+    from.read("feature", feature);
+    features = {feature};
+  }
+  manifest.parties = {label};
+  manifest.parties.insert(manifest.parties.end(), features.begin(), features.end());
+  if (Status status = vertical::check_terms({.job = {}, .manifest = {}, .parties = manifest.parties}); !status) {
+    reader.problem("parties", status.error().message());
+  }
+  from.finish();
+}
+
 }  // namespace
 
 std::string_view vertical_model_name(VerticalModel model) { return kModelNames[static_cast<size_t>(model)]; }
@@ -99,7 +127,9 @@ std::string_view manifest_kind(const VerticalManifest& manifest) {
 std::span<const std::string_view> leakage_of(const VerticalManifest& manifest) {
   if (manifest.is_prediction()) {
     if (manifest.is_split()) return kSplitPredictionLeakage;
-    return manifest.is_regression() ? kRegressionPredictionLeakage : kTreesPredictionLeakage;
+    if (manifest.is_regression()) return kRegressionPredictionLeakage;
+    return manifest.is_ring() ? std::span<const std::string_view>(kRingTreesPredictionLeakage)
+                              : kTreesPredictionLeakage;
   }
   if (manifest.is_linear()) return kLinearLeakage;
   if (manifest.is_split()) {
@@ -107,8 +137,10 @@ std::span<const std::string_view> leakage_of(const VerticalManifest& manifest) {
     return is_protected ? kProtectedSplitLeakage : kSplitLeakage;
   }
   if (manifest.is_regression()) return kRegressionLeakage;
-  if (manifest.trees.goss) return kSampledTreesLeakage;
-  return kVerticalLeakage;
+  if (manifest.trees.goss) {
+    return manifest.is_ring() ? std::span<const std::string_view>(kSampledRingTreesLeakage) : kSampledTreesLeakage;
+  }
+  return manifest.is_ring() ? std::span<const std::string_view>(kRingTreesLeakage) : kVerticalLeakage;
 }
 
 Result<VerticalManifest> parse_manifest(std::string_view text) {
@@ -144,23 +176,13 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
                      "must be there: a regression needs a coordinator as its dealer, which knows the parties by name");
     }
   }
-  // Behind the settings, which say what is told.
+  if (reader.has("parties")) read_parties(reader, manifest);
+  // Behind the settings and the parties, which say what is told.
   std::vector<std::string> leakage;
   reader.read("leakage_ack", leakage);
   if (!std::ranges::equal(leakage, leakage_of(manifest))) {
     reader.problem("leakage_ack", "must be " + listed_rows(leakage_of(manifest)) +
                                       ", what such a job tells the parties of each other");
-  }
-  if (reader.has("parties")) {
-    JsonReader parties = reader.object("parties");
-    for (const auto& [key, name] : {std::pair("label", &manifest.parties[0]), {"feature", &manifest.parties[1]}}) {
-      parties.require(key);
-      parties.read(key, *name);
-    }
-    if (Status status = vertical::check_terms({.job = {}, .manifest = {}, .parties = manifest.parties}); !status) {
-      reader.problem("parties", status.error().message());
-    }
-    parties.finish();
   }
   reader.finish();
   if (!problems.empty()) return Error(ErrorCode::invalid_argument, listed(problems));
@@ -207,8 +229,13 @@ std::string write_manifest(const VerticalManifest& manifest) {
                         {"rate", manifest.logistic.rate},
                         {"lambda", manifest.logistic.lambda}};
   }
-  if (!manifest.parties[0].empty()) {
-    json["parties"] = {{"label", manifest.parties[0]}, {"feature", manifest.parties[1]}};
+  if (!manifest.parties.empty()) {
+    json["parties"] = {{"label", manifest.parties[0]}};
+    if (manifest.is_ring()) {
+      json["parties"]["features"] = std::vector(manifest.parties.begin() + 1, manifest.parties.end());
+    } else {
+      json["parties"]["feature"] = manifest.parties[1];
+    }
   }
   return json.dump(2) + "\n";
 }

@@ -23,11 +23,14 @@ namespace coterie {
 // Rows of the leakage ledger (docs/VERTICAL.md) that a training implies, and a prediction with a model of before.
 inline constexpr std::array<std::string_view, 3> kVerticalLeakage = {"L1", "L3", "L4"};
 inline constexpr std::array<std::string_view, 4> kSampledTreesLeakage = {"L1", "L3", "L13", "L4"};
+inline constexpr std::array<std::string_view, 3> kRingTreesLeakage = {"L2", "L3", "L4"};  // of more than two parties
+inline constexpr std::array<std::string_view, 4> kSampledRingTreesLeakage = {"L2", "L3", "L13", "L4"};
 inline constexpr std::array<std::string_view, 3> kRegressionLeakage = {"L1", "L6", "L10"};
 inline constexpr std::array<std::string_view, 3> kLinearLeakage = {"L1", "L11", "L10"};
 inline constexpr std::array<std::string_view, 3> kSplitLeakage = {"L1", "L8", "L12"};
 inline constexpr std::array<std::string_view, 3> kProtectedSplitLeakage = {"L1", "L9", "L12"};
 inline constexpr std::array<std::string_view, 2> kTreesPredictionLeakage = {"L1", "L4"};
+inline constexpr std::array<std::string_view, 2> kRingTreesPredictionLeakage = {"L2", "L4"};
 inline constexpr std::array<std::string_view, 2> kRegressionPredictionLeakage = {"L1", "L10"};
 inline constexpr std::array<std::string_view, 2> kSplitPredictionLeakage = {"L1", "L12"};
 inline constexpr uint32_t kVerticalBinsMax = 256;
@@ -46,9 +49,10 @@ struct VerticalManifest {
   vertical::TreeSettings trees;
   uint32_t bins = 32;  // of a column of trees
   VerticalCipher cipher = VerticalCipher::paillier;
-  // DNS names in the parties' certificates, the label party's first; empty: parties that reach each other need none. A
-  // regression has a coordinator as its dealer, so that its parties always have names.
-  std::array<std::string, 2> parties;
+  // DNS names in the parties' certificates, the label party's first; empty: two parties that reach each other need
+  // none. A regression has a coordinator as its dealer and more than two parties have it as their matcher, so that
+  // these always have names.
+  std::vector<std::string> parties;
   VerticalModel model = VerticalModel::trees;
   vertical::RegressionSettings logistic;
   vertical::RidgeSettings linear;
@@ -57,6 +61,8 @@ struct VerticalManifest {
   // all people whom both tables have. None: a training.
   std::optional<Digest> predicts;
 
+  // More than two parties: a ring, with a matcher.
+  bool is_ring() const { return parties.size() > 2; }
   bool is_prediction() const { return predicts.has_value(); }
   bool is_regression() const { return model == VerticalModel::logistic || is_linear(); }  // either has a dealer
   bool is_split() const { return model == VerticalModel::split; }

@@ -78,7 +78,8 @@ uint32_t length_in_header(std::span<const uint8_t, kCoordinatorHeaderBytes> byte
 void write_view(WireWriter& writer, const JobView& view) {
   writer.raw(view.job);
   writer.digest(view.manifest);
-  writer.u8(static_cast<uint8_t>(view.state));
+  // The upper half of a byte says how many parties there are beyond two: none to who knows of no more.
+  writer.u8(static_cast<uint8_t>(static_cast<size_t>(view.state) | (view.parties.size() - kJobPartiesMin) << 4));
   write_text(writer, view.reason);
   for (const JobView::Party& party : view.parties) {
     write_text(writer, party.name);
@@ -105,8 +106,10 @@ Result<JobView> read_view(WireReader& reader) {
   JobView view;
   read_into(reader, view.job);
   view.manifest = reader.digest();
-  const uint8_t state = reader.u8();
-  if (state < 1 || state > static_cast<uint8_t>(JobState::paused))
+  const uint8_t first = reader.u8();
+  const uint8_t state = first & 15;
+  const size_t parties = kJobPartiesMin + (first >> 4);
+  if (state < 1 || state > static_cast<uint8_t>(JobState::paused) || parties > kJobPartiesMax)
     return malformed_at_coordinator("an unknown state came");
   view.state = static_cast<JobState>(state);
   view.reason = read_text(reader);
@@ -114,12 +117,13 @@ Result<JobView> read_view(WireReader& reader) {
     return malformed_at_coordinator("a reason that is none came");
   JobTerms terms;
   bool is_wrong = false;
-  for (size_t i = 0; i < kJobParties; ++i) {
-    JobView::Party& party = view.parties[i];
+  terms.parties.clear();
+  view.parties.resize(parties);
+  for (JobView::Party& party : view.parties) {
     party.name = read_text(reader);
     for (bool* flag : {&party.is_approved, &party.is_done, &party.is_paused}) *flag = read_flag(reader, is_wrong);
     party.relayed_bytes = reader.u64();
-    terms.parties[i] = party.name;
+    terms.parties.push_back(party.name);
   }
   if (is_wrong || !reader.ok() || !check_terms(terms))
     return malformed_at_coordinator("an answer that does not decode came");

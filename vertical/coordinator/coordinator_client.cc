@@ -37,6 +37,19 @@ Result<std::unique_ptr<ByteStream>> dial(const CoordinatorDoor& door, const Link
   return stream;
 }
 
+// What is asked of a job that runs; the connection goes on behind the answer.
+Result<std::unique_ptr<ByteStream>> ask_in_run(const CoordinatorDoor& door, const Request& request,
+                                               const LinkPatience& patience) {
+  COT_ASSIGN(std::unique_ptr<ByteStream> stream, dial(door, patience));
+  COT_ASSIGN(const JobView view, ask(*stream, request));
+  // The coordinator relays; what this party has approved is not its to say. An answer about another job would have the
+  // party run that one.
+  if (view.state != JobState::running || view.job != request.job || view.manifest != request.digest) {
+    return Error(ErrorCode::malformed, "coordinator: it speaks of another job, or of one that does not run");
+  }
+  return stream;
+}
+
 }  // namespace
 
 Result<JobView> ask_coordinator(const CoordinatorDoor& door, const Request& request, const LinkPatience& patience) {
@@ -52,33 +65,31 @@ Result<JobSurvey> survey_coordinator(const CoordinatorDoor& door, SurveyOf of, c
 }
 
 Result<std::unique_ptr<ByteStream>> meet_at_coordinator(const CoordinatorDoor& door, const VerticalJobId& job,
-                                                        const Digest& manifest, const TlsIdentity& peer,
-                                                        bool is_label_party, const LinkPatience& patience) {
-  COT_ASSIGN(std::unique_ptr<ByteStream> stream, dial(door, patience));
-  COT_ASSIGN(const JobView view, ask(*stream, {.kind = RequestKind::join, .job = job, .digest = manifest}));
-  // The coordinator relays; what this party has approved is not its to say. An answer about another job would have the
-  // party run that one.
-  if (view.state != JobState::running || view.job != job || view.manifest != manifest) {
-    return Error(ErrorCode::malformed, "coordinator: it speaks of another job, or of one that does not run");
-  }
-  return secure_inside(std::move(stream), peer, is_label_party);
+                                                        const Digest& manifest, const TlsIdentity& peer, bool accepts,
+                                                        const LinkPatience& patience,
+                                                        std::optional<PartyIndex> number) {
+  COT_ASSIGN(std::unique_ptr<ByteStream> stream,
+             ask_in_run(door, {.kind = RequestKind::join, .job = job, .digest = manifest, .peer = number}, patience));
+  return secure_inside(std::move(stream), peer, accepts);
+}
+
+Result<std::unique_ptr<ByteStream>> ask_matcher(const CoordinatorDoor& door, const VerticalJobId& job,
+                                                const Digest& manifest, const LinkPatience& patience) {
+  return ask_in_run(door, {.kind = RequestKind::join, .job = job, .digest = manifest, .peer = kMatcher}, patience);
 }
 
 Result<std::unique_ptr<ByteStream>> ask_dealer(const CoordinatorDoor& door, const VerticalJobId& job,
                                                const Digest& manifest, const RegressionDeal& deal,
                                                const LinkPatience& patience) {
-  COT_ASSIGN(std::unique_ptr<ByteStream> stream, dial(door, patience));
-  COT_ASSIGN(const JobView view, ask(*stream, {.kind = RequestKind::deal,
-                                               .job = job,
-                                               .digest = manifest,
-                                               .shape = deal.shape,
-                                               .session = deal.session,
-                                               .first_step = deal.first_step,
-                                               .is_product = deal.is_product}));
-  if (view.state != JobState::running || view.job != job || view.manifest != manifest) {
-    return Error(ErrorCode::malformed, "coordinator: it speaks of another job, or of one that does not run");
-  }
-  return stream;
+  return ask_in_run(door,
+                    {.kind = RequestKind::deal,
+                     .job = job,
+                     .digest = manifest,
+                     .shape = deal.shape,
+                     .session = deal.session,
+                     .first_step = deal.first_step,
+                     .is_product = deal.is_product},
+                    patience);
 }
 
 Result<Bytes> sign_approval(const std::string& key_file, const VerticalJobId& job, const Digest& manifest) {

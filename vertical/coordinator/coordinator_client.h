@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/bytes.h"
@@ -26,10 +27,17 @@ Result<JobSurvey> survey_coordinator(const CoordinatorDoor& door, SurveyOf of, c
                                      const LinkPatience& patience);
 
 // Waits until the other party has come too, then does the parties' own TLS inside. `peer` says who the other one must
-// be; the label party accepts. The coordinator and the other party each have the time of `patience`.
+// be; one of the two accepts. The coordinator and the other party each have the time of `patience`. `number`: the other
+// party's, in a job of more than two; the links of such a job are opened in the order of (lower, higher number).
 Result<std::unique_ptr<ByteStream>> meet_at_coordinator(const CoordinatorDoor& door, const VerticalJobId& job,
-                                                        const Digest& manifest, const TlsIdentity& peer,
-                                                        bool is_label_party, const LinkPatience& patience);
+                                                        const Digest& manifest, const TlsIdentity& peer, bool accepts,
+                                                        const LinkPatience& patience,
+                                                        std::optional<PartyIndex> number = {});
+
+// The matcher of a job of more than two parties (vertical/psi/blind_matcher.h), as the frames of a Link; waits until
+// all parties have asked for it. The job must run.
+Result<std::unique_ptr<ByteStream>> ask_matcher(const CoordinatorDoor& door, const VerticalJobId& job,
+                                                const Digest& manifest, const LinkPatience& patience);
 
 // The dealer's words for a regression of this shape (vertical/regression/dealing.h), as the frames of a Link; waits
 // until the other party has asked for the same, too. The job must run.

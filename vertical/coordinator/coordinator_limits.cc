@@ -6,7 +6,7 @@
 namespace coterie::vertical {
 namespace {
 
-constexpr uint32_t kCountMax = 1 << 16;
+constexpr uint32_t kCountMax = 1 << 16, kEntriesMax = 1 << 28;
 constexpr uint32_t kBufferBytesMin = 4 << 10, kBufferBytesMax = 64 << 20;
 constexpr Millis kTimeMax{7 * 24 * 3'600'000};
 
@@ -23,6 +23,9 @@ Status check_limits(const CoordinatorLimits& limits) {
                                     {"jobs_max", limits.jobs_max},
                                     {"party_jobs_max", limits.party_jobs_max}}) {
     if (count == 0 || count > kCountMax) return out_of_range(name);
+  }
+  if (limits.matching_entries_max == 0 || limits.matching_entries_max > kEntriesMax) {
+    return out_of_range("matching_entries_max");
   }
   if (limits.buffer_bytes < kBufferBytesMin || limits.buffer_bytes > kBufferBytesMax) {
     return out_of_range("buffer_bytes");

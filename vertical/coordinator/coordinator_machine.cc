@@ -9,16 +9,21 @@ namespace coterie::vertical {
 namespace {
 
 // Which party of these the certificate is.
-Result<PartyIndex> party_of(const PeerIdentity& peer, const std::array<std::string, kJobParties>& parties) {
-  const bool label = std::ranges::count(peer.names, parties[0]) > 0;
-  const bool feature = std::ranges::count(peer.names, parties[1]) > 0;
-  if (label && feature) return refusal_error(Refusal::both_parties);
-  if (!label && !feature) return refusal_error(Refusal::not_a_party);
-  return label ? PartyIndex{0} : PartyIndex{1};
+Result<PartyIndex> party_of(const PeerIdentity& peer, const std::vector<std::string>& parties) {
+  std::optional<PartyIndex> found;
+  for (PartyIndex party = 0; party < parties.size(); ++party) {
+    if (std::ranges::count(peer.names, parties[party]) == 0) continue;
+    if (found) return refusal_error(Refusal::both_parties);
+    found = party;
+  }
+  if (!found) return refusal_error(Refusal::not_a_party);
+  return *found;
 }
 
-std::array<std::string, kJobParties> names_of(const JobRecord& record) {
-  return {record.parties[0].name, record.parties[1].name};
+std::vector<std::string> names_of(const JobRecord& record) {
+  std::vector<std::string> names;
+  for (const PartyRecord& party : record.parties) names.push_back(party.name);
+  return names;
 }
 
 Refusal refusal_for(const Error& error) {
@@ -140,7 +145,8 @@ CoordinatorEffects CoordinatorMachine::submit(ConnectionId connection, const Pee
                    .changed = now.wall,
                    .kind = terms->kind,
                    .leakage = terms->leakage};
-  for (size_t i = 0; i < kJobParties; ++i) record.parties[i].name = terms->parties[i];
+  record.parties.resize(terms->parties.size());
+  for (size_t i = 0; i < record.parties.size(); ++i) record.parties[i].name = terms->parties[i];
   effects.store.push_back(record);
   effects.answers.push_back(answer(connection, record).answers[0]);
   jobs_.emplace(record.job, std::move(record));
@@ -181,7 +187,7 @@ CoordinatorEffects CoordinatorMachine::report(ConnectionId connection, PartyInde
     end(record, JobState::failed, request.reason, now, effects);
   } else if (!record.parties[party].is_done) {
     record.parties[party].is_done = true;
-    if (record.parties[1 - party].is_done) {
+    if (record.is_done_at_all()) {
       end(record, JobState::done, "", now, effects);
     } else {
       effects.store.push_back(record);
@@ -198,7 +204,6 @@ void CoordinatorMachine::end(JobRecord& record, JobState state, std::string reas
   record.changed = now.wall;
   effects.store.push_back(record);
   lost_.erase(record.job);
-  close_run(record.job, effects);
   for (auto entry = waiting_.begin(); entry != waiting_.end();) {
     if (entry->second.job != record.job) {
       ++entry;
@@ -207,44 +212,66 @@ void CoordinatorMachine::end(JobRecord& record, JobState state, std::string reas
     effects.answers.push_back(refuse(entry->first, Refusal::job_over).answers[0]);
     entry = waiting_.erase(entry);
   }
+  close_run(record.job, effects);
 }
 
 CoordinatorEffects CoordinatorMachine::spoke_early(ConnectionId connection, Now) {
   if (waiting_.erase(connection) == 1) return checked(refuse(connection, Refusal::spoke_early));
-  if (!dealings_.contains(connection)) return {};
+  if (!dealings_.contains(connection) && !matchers_.contains(connection)) return {};
   forget_dealing(connection);
+  forget_matching(connection);
   CoordinatorEffects effects;
   effects.closes.push_back(connection);
   return checked(std::move(effects));
 }
 
 void CoordinatorMachine::relayed(ConnectionId from, uint64_t bytes, Now now) {
+  if (const auto asks = matchers_.find(from); asks != matchers_.end()) {
+    must_find(runs_, asks->second.first, kPairHasRun).until = now.instant + limits_.idle_time;
+    return;
+  }
   const auto found = paired_.find(from);
   if (found == paired_.end()) return;
-  const auto& [job, party] = found->second;
-  must_find(jobs_, job, kPairHasJob).parties[party].relayed_bytes += bytes;
+  const auto& [job, end] = found->second;
+  must_find(jobs_, job, kPairHasJob).parties[end.party].relayed_bytes += bytes;
   must_find(runs_, job, kPairHasRun).until = now.instant + limits_.idle_time;
 }
 
 CoordinatorEffects CoordinatorMachine::closed(ConnectionId connection, Now now) {
   asking_.erase(connection);
-  waiting_.erase(connection);
   forget_dealing(connection);
+  forget_matching(connection);
+  if (const auto waits = waiting_.find(connection); waits != waiting_.end()) {
+    JobRecord& record = must_find(jobs_, waits->second.job, kPairHasJob);
+    waiting_.erase(waits);
+    // Somebody who was to open one more link of a run is gone: the others would wait for it one after the other.
+    CoordinatorEffects effects;
+    if (record.state == JobState::running) suspend(record, "party_lost", now, effects);
+    return checked(std::move(effects));
+  }
   const auto found = paired_.find(connection);
   if (found == paired_.end()) return {};
-  const auto [job, party] = found->second;
+  const auto [job, end] = found->second;
   paired_.erase(found);
   Run& run = must_find(runs_, job, kPairHasRun);
-  run.connections[party].reset();
+  run.connections.erase(end);
   if (!run.is_connected()) run.until = now.instant + limits_.report_time;
   return checked({});
 }
 
 CoordinatorEffects CoordinatorMachine::dealer_lost(const VerticalJobId& job, Now now) {
+  return fail(job, "dealer_lost", now);
+}
+
+CoordinatorEffects CoordinatorMachine::matching_failed(const VerticalJobId& job, std::string reason, Now now) {
+  return fail(job, std::move(reason), now);
+}
+
+CoordinatorEffects CoordinatorMachine::fail(const VerticalJobId& job, std::string reason, Now now) {
   CoordinatorEffects effects;
   const auto found = jobs_.find(job);
   if (found != jobs_.end() && !is_over(found->second.state)) {
-    end(found->second, JobState::failed, "dealer_lost", now, effects);
+    end(found->second, JobState::failed, std::move(reason), now, effects);
   }
   return checked(std::move(effects));
 }
@@ -328,13 +355,15 @@ void CoordinatorMachine::check() const {
   COT_INVARIANT(running() <= limits_.pairs_max, "no more jobs run than have a place");
   for (const auto& [connection, waiting] : waiting_) {
     const JobRecord* const record = find(waiting.job);
-    COT_INVARIANT(record != nullptr && (record->state == JobState::approved || record->state == JobState::paused),
-                  "a party waits for a job that can run");
+    // One of two parties waits until the run begins; some of more wait for a link within it.
+    const bool can_run = record != nullptr && record->is_approved() && !is_over(record->state) &&
+                         (record->state != JobState::running || record->parties.size() > kJobPartiesMin);
+    COT_INVARIANT(can_run, "a party waits for a job that can run");
   }
   for (const auto& [job, run] : runs_) {
     const JobRecord* const record = find(job);
     COT_INVARIANT(record != nullptr && record->state == JobState::running, kRunHasJob);
-    COT_INVARIANT(record->is_approved(), "what runs was approved by both parties");
+    COT_INVARIANT(record->is_approved(), "what runs was approved by all parties");
   }
   for (const auto& [job, until] : lost_) {
     const JobRecord* const record = find(job);
@@ -344,15 +373,21 @@ void CoordinatorMachine::check() const {
   }
   for (const auto& [connection, place] : paired_) {
     const Run& run = must_find(runs_, place.first, kPairHasRun);
-    COT_INVARIANT(run.connections[place.second] == connection, "a run knows its connections");
+    const auto known = run.connections.find(place.second);
+    COT_INVARIANT(known != run.connections.end() && known->second == connection, "a run knows its connections");
   }
   for (const auto& [connection, place] : dealings_) {
     const Run& run = must_find(runs_, place.first, kPairHasRun);
     COT_INVARIANT(run.dealings[place.second] == connection, "a run knows whom it deals to");
   }
+  for (const auto& [connection, place] : matchers_) {
+    const Run& run = must_find(runs_, place.first, kPairHasRun);
+    const auto known = run.matchers.find(place.second);
+    COT_INVARIANT(known != run.matchers.end() && known->second == connection, "a run knows who is matched");
+  }
   for (const auto& [job, record] : jobs_) {
     COT_INVARIANT(record.state != JobState::running || runs_.contains(job), "a job that runs has a run");
-    COT_INVARIANT(record.state != JobState::created || !record.is_approved(), "two approvals make a job approved");
+    COT_INVARIANT(record.state != JobState::created || !record.is_approved(), "all approvals make a job approved");
     COT_INVARIANT(record.state != JobState::paused || record.is_approved(), "what is paused was approved");
     COT_INVARIANT(record.state != JobState::running || !record.is_held(), "what somebody has paused does not run");
   }

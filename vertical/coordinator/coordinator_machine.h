@@ -1,16 +1,18 @@
 // CoordinatorMachine: what a coordinator of vertical jobs does with what comes, as a pure machine. It decides who may
 // ask for what, when a job runs, and how long anybody waits; a shell stores, answers and carries bytes as it says.
 //
-// A job's two parties submit, approve and join it. They are paired when both have approved the same manifest and both
-// are there; if one is lost, the job is paused until both are there again. An operator looks at all jobs, pauses,
-// resumes and cancels them, and approves none. A certificate that neither the manifest nor the operators name gets
-// nothing of a job but a refusal.
+// A job's parties submit, approve and join it. They are paired when all have approved the same manifest and all are
+// there; if one is lost, the job is paused until all are there again. More than two parties open a link for each pair,
+// in the order of the pairs' numbers, and one to the matcher of their ids (vertical/psi/ring_matching.h). An operator
+// looks at all jobs, pauses, resumes and cancels them, and approves none. A certificate that neither the manifest nor
+// the operators name gets nothing of a job but a refusal.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +44,7 @@ struct CoordinatorEffects {
     bool is_last;  // the connection closes behind it; the machine has forgotten it
   };
   struct Pair {
-    ConnectionId label, feature;
+    ConnectionId first, second;  // in the parties' order
   };
   struct Deal {
     ConnectionId label, feature;
@@ -53,11 +55,17 @@ struct CoordinatorEffects {
     bool is_product;
   };
 
+  struct Matching {
+    VerticalJobId job;
+    std::vector<ConnectionId> parties;  // by their numbers
+  };
+
   std::vector<JobRecord> store;
   std::vector<VerticalJobId> remove;
   std::vector<Answer> answers;
   std::vector<Pair> pairs;           // behind their answers
   std::vector<Deal> deals;           // likewise: both connections get their dealing, of the job's and session's seeds
+  std::vector<Matching> matchings;   // likewise: each connection's frames go to one BlindMatcher, which answers
   std::vector<ConnectionId> closes;  // without a word; the machine has forgotten them
 };
 
@@ -79,13 +87,15 @@ class CoordinatorMachine {
   // It asks, after its handshake; nullopt for bytes that are no request.
   CoordinatorEffects asked(ConnectionId connection, const PeerIdentity& peer, const std::optional<Request>& request,
                            Now now);
-  // A party that waits for its peer, or is dealt to, has sent a byte.
+  // A party that waits for its peer or its matcher, or is dealt to, has sent a byte.
   CoordinatorEffects spoke_early(ConnectionId connection, Now now);
-  // A paired connection's party has sent so many bytes.
+  // The party of a paired connection, or of one to the matcher, has sent so many bytes.
   void relayed(ConnectionId from, uint64_t bytes, Now now);
   // What the job's dealing is made of is no more as it was written, so that no deal() of it can be kept: the job has
   // failed ("dealer_lost").
   CoordinatorEffects dealer_lost(const VerticalJobId& job, Now now);
+  // The job's parties told its matcher what no matching has: the job has failed, by this reason.
+  CoordinatorEffects matching_failed(const VerticalJobId& job, std::string reason, Now now);
   // A connection is gone, and nothing of it is left to carry. Unknown ones are nobody's.
   CoordinatorEffects closed(ConnectionId connection, Now now);
   // Ends what has had its time.
@@ -106,20 +116,29 @@ class CoordinatorMachine {
   static constexpr const char* kRunHasJob = "a run is of a job that runs";
   static constexpr const char* kLostHasJob = "a job that is to go on is known, and paused by nobody";
 
+  // A party's end of a link.
+  struct LinkEnd {
+    PartyIndex party = 0, peer = 0;
+    LinkEnd opposite() const { return {.party = peer, .peer = party}; }
+    friend auto operator<=>(const LinkEnd&, const LinkEnd&) = default;
+  };
   struct Waiting {
     VerticalJobId job;
-    PartyIndex party;
+    LinkEnd end;
     Instant until;
   };
-  // From the pairing until both parties have said how it ended.
+  // From the pairing until all parties have said how it ended.
   struct Run {
-    std::array<std::optional<ConnectionId>, kJobParties> connections;
-    std::array<std::optional<ConnectionId>, kJobParties> dealings;  // who asked for random numbers, and is here
-    std::optional<Request> asked;                                   // the first one's deal
-    bool is_dealt = false;                                          // both have asked: it happens once a run
-    Instant until;  // without a byte, or without a report once both connections are gone
-    std::array<std::array<bool, kJobStages.size()>, kJobParties> has_told{};  // a party of a stage, in this run
-    bool is_connected() const { return connections[0] || connections[1]; }
+    std::map<LinkEnd, ConnectionId> connections;                       // that are here
+    std::set<LinkEnd> opened;                                          // in this run, here or not
+    std::map<PartyIndex, ConnectionId> matchers;                       // who asked for the matcher, and is here
+    bool is_matched = false;                                           // all have asked: it happens once a run
+    std::array<std::optional<ConnectionId>, kJobPartiesMin> dealings;  // who asked for random numbers, and is here
+    std::optional<Request> asked;                                      // the first one's deal
+    bool is_dealt = false;                                             // both have asked: it happens once a run
+    Instant until;  // without a byte, or without a report once all connections are gone
+    std::vector<std::array<bool, kJobStages.size()>> has_told;  // a party of a stage, in this run
+    bool is_connected() const { return !connections.empty(); }
   };
 
   CoordinatorEffects decide(ConnectionId connection, const PeerIdentity& peer, const std::optional<Request>& request,
@@ -131,6 +150,7 @@ class CoordinatorMachine {
                              const Request& request, JobRecord& record, Now now);
   CoordinatorEffects join(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record,
                           Now now);
+  CoordinatorEffects join_matching(ConnectionId connection, PartyIndex party, JobRecord& record);
   CoordinatorEffects deal(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record);
   CoordinatorEffects report(ConnectionId connection, PartyIndex party, const Request& request, JobRecord& record,
                             Now now);
@@ -144,14 +164,21 @@ class CoordinatorMachine {
   // `is_paused`: whose pause it is, a field of the record.
   CoordinatorEffects pause(ConnectionId connection, bool& is_paused, JobRecord& record, Now now);
   CoordinatorEffects resume(ConnectionId connection, bool& is_paused, JobRecord& record, Now now);
-  std::optional<ConnectionId> waiting_for(const VerticalJobId& job, PartyIndex party) const;
-  // Both connections of parties that nothing keeps from running; neither waits any more.
-  void pair(JobRecord& record, const std::array<ConnectionId, kJobParties>& connections, Now now,
-            CoordinatorEffects& effects);
-  // The run is over, and its connections are; the job goes on when both come back.
+  std::optional<ConnectionId> waiting_for(const VerticalJobId& job, LinkEnd end) const;
+  // With which link a party comes: a run begins when all wait with theirs.
+  static LinkEnd first_link(PartyIndex party) { return {.party = party, .peer = party == 0 ? PartyIndex{1} : 0}; }
+  // Who waits with its first link, by party; nothing if somebody is missing.
+  std::optional<std::vector<ConnectionId>> all_waiting(const JobRecord& record) const;
+  // All parties wait, and nothing keeps them from running.
+  void start(JobRecord& record, Now now, CoordinatorEffects& effects);
+  // `first` and its opposite end both wait; neither does any more.
+  void pair(const JobRecord& record, LinkEnd first, Now now, CoordinatorEffects& effects);
+  CoordinatorEffects fail(const VerticalJobId& job, std::string reason, Now now);
+  // The run is over, and its connections are; the job goes on when all come back.
   void suspend(JobRecord& record, std::string reason, Now now, CoordinatorEffects& effects);
   void close_run(const VerticalJobId& job, CoordinatorEffects& effects);
   void forget_dealing(ConnectionId connection);
+  void forget_matching(ConnectionId connection);
   // Ends the job, and all that is connected for it.
   void end(JobRecord& record, JobState state, std::string reason, Now now, CoordinatorEffects& effects);
   size_t running() const;
@@ -166,7 +193,8 @@ class CoordinatorMachine {
   std::map<ConnectionId, Waiting> waiting_;
   std::map<VerticalJobId, Run> runs_;
   std::map<VerticalJobId, Instant> lost_;  // has run, and is to run again: until when both may stay away
-  std::map<ConnectionId, std::pair<VerticalJobId, PartyIndex>> paired_, dealings_;
+  std::map<ConnectionId, std::pair<VerticalJobId, LinkEnd>> paired_;
+  std::map<ConnectionId, std::pair<VerticalJobId, PartyIndex>> dealings_, matchers_;
   StepCheck step_check_;
 };
 

@@ -1,4 +1,5 @@
-// How a job comes to run, is dealt to, is paused and goes on: the part of the coordinator's machine that is about runs.
+// How a job comes to run, is matched and dealt to, is paused and goes on: the part of the coordinator's machine that is
+// about runs.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +10,7 @@ namespace {
 
 std::string paused_by(const JobRecord& record) {
   if (record.parties[0].is_paused) return "label_party_paused";
-  if (record.parties[1].is_paused) return "feature_party_paused";
+  if (std::ranges::any_of(record.parties, &PartyRecord::is_paused)) return "feature_party_paused";
   return record.is_paused_by_operator ? "operator_paused" : "";
 }
 
@@ -20,55 +21,109 @@ CoordinatorEffects CoordinatorMachine::join(ConnectionId connection, PartyIndex 
   if (request.digest != record.manifest) return refuse(connection, Refusal::manifest_differs);
   if (is_over(record.state)) return refuse(connection, Refusal::job_over);
   if (record.state == JobState::created) return refuse(connection, Refusal::not_approved);
+  const bool names_peer = record.parties.size() > kJobPartiesMin;
+  if (request.peer.has_value() != names_peer) return refuse(connection, Refusal::malformed_request);
+  if (request.peer == kMatcher) return join_matching(connection, party, record);
+  const LinkEnd end{.party = party, .peer = request.peer.value_or(1 - party)};
+  if (end.peer == party || end.peer >= record.parties.size()) return refuse(connection, Refusal::malformed_request);
   CoordinatorEffects effects;
   if (record.state == JobState::running) {
+    const Run& run = must_find(runs_, record.job, kRunHasJob);
     // Whoever comes back before the last run's reports are late has lost it.
-    if (must_find(runs_, record.job, kRunHasJob).is_connected()) return refuse(connection, Refusal::already_joined);
-    suspend(record, "party_lost", now, effects);
+    if (run.opened.contains(end) && run.is_connected()) return refuse(connection, Refusal::already_joined);
+    if (run.opened.contains(end)) suspend(record, "party_lost", now, effects);
   }
   const auto refused = [&](Refusal refusal) {
     effects.answers.push_back(refuse(connection, refusal).answers[0]);
     return effects;
   };
-  if (waiting_for(record.job, party)) return refused(Refusal::already_joined);
-  const std::optional<ConnectionId> other = waiting_for(record.job, 1 - party);
-  if (!other || record.is_held()) {
-    if (waiting_.size() >= limits_.waiting_max) return refused(Refusal::waiting_full);
-    waiting_.emplace(connection, Waiting{.job = record.job, .party = party, .until = now.instant + limits_.wait_time});
+  if (waiting_for(record.job, end)) return refused(Refusal::already_joined);
+  const bool is_running = record.state == JobState::running;
+  if (!is_running && end != first_link(party)) return refused(Refusal::not_running);
+  const auto waits =
+      waiting_.emplace(connection, Waiting{.job = record.job, .end = end, .until = now.instant + limits_.wait_time});
+  if (is_running && waiting_for(record.job, end.opposite())) {
+    pair(record, party < end.peer ? end : end.opposite(), now, effects);
     return effects;
   }
-  if (running() >= limits_.pairs_max) return refused(Refusal::pairs_full);
-  std::array<ConnectionId, kJobParties> both;
-  both[party] = connection;
-  both[1 - party] = *other;
-  pair(record, both, now, effects);
-  return effects;
+  const bool can_start = !is_running && !record.is_held() && all_waiting(record);
+  if (can_start && running() < limits_.pairs_max) {
+    start(record, now, effects);
+    return effects;
+  }
+  if (!can_start && waiting_.size() <= limits_.waiting_max) return effects;
+  waiting_.erase(waits.first);
+  return refused(can_start ? Refusal::pairs_full : Refusal::waiting_full);
 }
 
-std::optional<ConnectionId> CoordinatorMachine::waiting_for(const VerticalJobId& job, PartyIndex party) const {
+std::optional<ConnectionId> CoordinatorMachine::waiting_for(const VerticalJobId& job, LinkEnd end) const {
   const auto found = std::ranges::find_if(
-      waiting_, [&](const auto& entry) { return entry.second.job == job && entry.second.party == party; });
+      waiting_, [&](const auto& entry) { return entry.second.job == job && entry.second.end == end; });
   if (found == waiting_.end()) return std::nullopt;
   return found->first;
 }
 
-void CoordinatorMachine::pair(JobRecord& record, const std::array<ConnectionId, kJobParties>& connections, Now now,
-                              CoordinatorEffects& effects) {
+std::optional<std::vector<ConnectionId>> CoordinatorMachine::all_waiting(const JobRecord& record) const {
+  std::vector<ConnectionId> all;
+  for (PartyIndex party = 0; party < record.parties.size(); ++party) {
+    const std::optional<ConnectionId> one = waiting_for(record.job, first_link(party));
+    if (!one) return std::nullopt;
+    all.push_back(*one);
+  }
+  return all;
+}
+
+void CoordinatorMachine::start(JobRecord& record, Now now, CoordinatorEffects& effects) {
   record.state = JobState::running;
   record.reason.clear();
   record.changed = now.wall;
   lost_.erase(record.job);
   effects.store.push_back(record);
-  Run run{.connections = {}, .until = now.instant + limits_.idle_time};
-  const Bytes bytes = write_answer(view_of(record));
-  for (PartyIndex party = 0; party < kJobParties; ++party) {
-    waiting_.erase(connections[party]);
-    run.connections[party] = connections[party];
-    paired_.emplace(connections[party], std::pair(record.job, party));
-    effects.answers.push_back({.to = connections[party], .bytes = bytes, .is_last = false});
+  Run run;
+  run.has_told.resize(record.parties.size());
+  runs_.emplace(record.job, std::move(run));
+  // Those of more than two parties whose peer is still busy with another link have the time of a wait for it.
+  for (auto& [connection, waiting] : waiting_) {
+    if (waiting.job == record.job) waiting.until = now.instant + limits_.wait_time;
   }
-  effects.pairs.push_back({.label = connections[0], .feature = connections[1]});
-  runs_.emplace(record.job, run);
+  pair(record, first_link(0), now, effects);
+}
+
+void CoordinatorMachine::pair(const JobRecord& record, LinkEnd first, Now now, CoordinatorEffects& effects) {
+  Run& run = must_find(runs_, record.job, kRunHasJob);
+  run.until = now.instant + limits_.idle_time;
+  const Bytes bytes = write_answer(view_of(record));
+  std::vector<ConnectionId> both;
+  for (const LinkEnd end : {first, first.opposite()}) {
+    const std::optional<ConnectionId> connection = waiting_for(record.job, end);
+    COT_ASSERT(connection);
+    waiting_.erase(*connection);
+    run.connections.emplace(end, *connection);
+    run.opened.insert(end);
+    paired_.emplace(*connection, std::pair(record.job, end));
+    effects.answers.push_back({.to = *connection, .bytes = bytes, .is_last = false});
+    both.push_back(*connection);
+  }
+  effects.pairs.push_back({.first = both[0], .second = both[1]});
+}
+
+CoordinatorEffects CoordinatorMachine::join_matching(ConnectionId connection, PartyIndex party, JobRecord& record) {
+  if (record.state != JobState::running) return refuse(connection, Refusal::not_running);
+  Run& run = must_find(runs_, record.job, kRunHasJob);
+  if (run.is_matched || run.matchers.contains(party)) return refuse(connection, Refusal::already_joined);
+  run.matchers.emplace(party, connection);
+  matchers_.emplace(connection, std::pair(record.job, party));
+  CoordinatorEffects effects;
+  if (run.matchers.size() < record.parties.size()) return effects;
+  run.is_matched = true;
+  const Bytes bytes = write_answer(view_of(record));
+  CoordinatorEffects::Matching matching{.job = record.job, .parties = {}};
+  for (const auto& [one, to] : run.matchers) {
+    effects.answers.push_back({.to = to, .bytes = bytes, .is_last = false});
+    matching.parties.push_back(to);
+  }
+  effects.matchings.push_back(std::move(matching));
+  return effects;
 }
 
 CoordinatorEffects CoordinatorMachine::pause(ConnectionId connection, bool& is_paused, JobRecord& record, Now now) {
@@ -96,15 +151,15 @@ CoordinatorEffects CoordinatorMachine::resume(ConnectionId connection, bool& is_
     record.state = JobState::approved;
     // The time of a pause is over: from here on both must come back as after a loss.
     if (record.has_run()) lost_.emplace(record.job, now.instant + limits_.resume_time);
-    const std::optional<ConnectionId> label = waiting_for(record.job, 0), feature = waiting_for(record.job, 1);
-    if (label && feature && running() < limits_.pairs_max) {
-      pair(record, {*label, *feature}, now, effects);
+    const std::optional<std::vector<ConnectionId>> all = all_waiting(record);
+    if (all && running() < limits_.pairs_max) {
+      start(record, now, effects);
     } else {
       effects.store.push_back(record);
     }
-    if (label && feature && record.state != JobState::running) {
-      // No place is free. Whoever came last comes again, as it would have been told then; both would wait for nothing.
-      const ConnectionId last = std::max(*label, *feature);
+    if (all && record.state != JobState::running) {
+      // No place is free. Whoever came last comes again, as it would have been told then; all would wait for nothing.
+      const ConnectionId last = std::ranges::max(*all);
       waiting_.erase(last);
       effects.answers.push_back(refuse(last, Refusal::pairs_full).answers[0]);
     }
@@ -131,6 +186,8 @@ CoordinatorEffects CoordinatorMachine::deal(ConnectionId connection, PartyIndex 
   if (request.digest != record.manifest) return refuse(connection, Refusal::manifest_differs);
   if (is_over(record.state)) return refuse(connection, Refusal::job_over);
   if (record.state != JobState::running) return refuse(connection, Refusal::not_running);
+  // A regression has two parties.
+  if (record.parties.size() > kJobPartiesMin) return refuse(connection, Refusal::malformed_request);
   Run& run = must_find(runs_, record.job, kRunHasJob);
   if (run.is_dealt || run.dealings[party]) return refuse(connection, Refusal::already_joined);
   CoordinatorEffects effects;
@@ -180,10 +237,13 @@ void CoordinatorMachine::suspend(JobRecord& record, std::string reason, Now now,
 
 void CoordinatorMachine::close_run(const VerticalJobId& job, CoordinatorEffects& effects) {
   if (const auto run = runs_.find(job); run != runs_.end()) {
-    for (const std::optional<ConnectionId>& connection : run->second.connections) {
-      if (!connection) continue;
-      paired_.erase(*connection);
-      effects.closes.push_back(*connection);
+    for (const auto& [end, connection] : run->second.connections) {
+      paired_.erase(connection);
+      effects.closes.push_back(connection);
+    }
+    for (const auto& [party, connection] : run->second.matchers) {
+      matchers_.erase(connection);
+      effects.closes.push_back(connection);
     }
     for (const std::optional<ConnectionId>& connection : run->second.dealings) {
       if (!connection) continue;
@@ -191,6 +251,16 @@ void CoordinatorMachine::close_run(const VerticalJobId& job, CoordinatorEffects&
       effects.closes.push_back(*connection);
     }
     runs_.erase(run);
+  }
+  // Who waits for a later link of this run has lost it with the others, and comes again with its first.
+  for (auto entry = waiting_.begin(); entry != waiting_.end();) {
+    const Waiting& waiting = entry->second;
+    if (waiting.job != job || waiting.end == first_link(waiting.end.party)) {
+      ++entry;
+      continue;
+    }
+    effects.answers.push_back(refuse(entry->first, Refusal::not_running).answers[0]);
+    entry = waiting_.erase(entry);
   }
 }
 
@@ -200,6 +270,14 @@ void CoordinatorMachine::forget_dealing(ConnectionId connection) {
   const auto [job, party] = found->second;
   dealings_.erase(found);
   must_find(runs_, job, kPairHasRun).dealings[party].reset();
+}
+
+void CoordinatorMachine::forget_matching(ConnectionId connection) {
+  const auto found = matchers_.find(connection);
+  if (found == matchers_.end()) return;
+  const auto [job, party] = found->second;
+  matchers_.erase(found);
+  must_find(runs_, job, kPairHasRun).matchers.erase(party);
 }
 
 }  // namespace coterie::vertical

@@ -15,6 +15,7 @@
 #include "base/os/clock.h"
 #include "vertical/coordinator/coordinator_connection.h"
 #include "vertical/coordinator/dealt_frames.h"
+#include "vertical/coordinator/matching_frames.h"
 #include "vertical/coordinator/relay_pipe.h"
 #include "vertical/link/tls_context.h"
 
@@ -23,7 +24,8 @@ namespace {
 
 constexpr Millis kStopCheckEvery{100};
 constexpr int kRoundsMax = 16;  // of a pair before the others have their turn
-constexpr int kPiecesMax = 16;  // TLS records of a dealing, likewise
+constexpr int kPiecesMax = 16;  // TLS records of a dealing or a matching, likewise
+constexpr size_t kPieceBytes = 16 << 10;
 
 Now now() { return {.instant = os::monotonic_now(), .wall = os::wall_now()}; }
 
@@ -45,6 +47,7 @@ class Server final : public CoordinatorServer {
     const Status status = serve_all(stop);
     // Whoever is still here sees the end at once.
     pairs_.clear();
+    matchings_.clear();
     connections_.clear();
     return status;
   }
@@ -57,8 +60,8 @@ class Server final : public CoordinatorServer {
       std::vector<ConnectionId> ids;
       // A copy: serving one connection may close others.
       for (const auto& [id, connection] : connections_) ids.push_back(id);
-      for (const ConnectionId id : ids) COT_TRY(serve(id));
       is_busy_ = false;
+      for (const ConnectionId id : ids) COT_TRY(serve(id));
       for (auto& [label, pair] : pairs_) carry(pair);
       COT_TRY(close_ended());
       COT_TRY(perform(machine_.advance(now())));
@@ -66,11 +69,12 @@ class Server final : public CoordinatorServer {
     return {};
   }
 
-  enum class Phase : uint8_t { asking, waiting, paired, dealing };
+  enum class Phase : uint8_t { asking, waiting, paired, dealing, matching };
   struct Connected {
     std::unique_ptr<CoordinatorConnection> connection;
     Phase phase = Phase::asking;
-    ConnectionId pair = 0;                // the label party's connection, which names the pair
+    ConnectionId pair = 0;                // the first party's connection, which names the pair, or the matching
+    PartyIndex party = 0;                 // of a matching
     std::unique_ptr<DealtFrames> frames;  // of a dealing
   };
   // Two directions. `moves[i]` is from side i to the other one.
@@ -81,6 +85,13 @@ class Server final : public CoordinatorServer {
     bool is_over = false;
   };
 
+  struct Matching {
+    VerticalJobId job;
+    std::vector<ConnectionId> ids;
+    MatchingFrames frames;
+  };
+
+  static constexpr const char* kMatchingIsHeld = "a connection to a matcher names a matching that is held";
   static constexpr const char* kPairIsHeld = "a paired connection names a pair that is held";
 
   // The machine speaks only of connections whose end it was not told of, and those are held.
@@ -101,6 +112,10 @@ class Server final : public CoordinatorServer {
         if (!pair.takes_nothing[side] && !pair.moves[1 - side].waiting().empty()) events |= POLLOUT;
       }
       if (connected.phase == Phase::dealing && !connected.frames->is_over()) events |= POLLOUT;
+      if (connected.phase == Phase::matching &&
+          !must_find(matchings_, connected.pair, kMatchingIsHeld).frames.waiting(connected.party).empty()) {
+        events |= POLLOUT;
+      }
       if (connected.connection->wants_out()) events |= POLLOUT;
       // With nothing to look for poll() would still tell of a hang-up, again and again.
       entries.push_back({events == 0 ? -1 : connected.connection->fd(), events, 0});
@@ -134,6 +149,7 @@ class Server final : public CoordinatorServer {
     const auto found = connections_.find(id);
     if (found == connections_.end() || found->second.phase == Phase::paired) return {};
     if (found->second.phase == Phase::dealing) return deal(id, found->second);
+    if (found->second.phase == Phase::matching) return match(id, found->second);
     CoordinatorConnection& connection = *found->second.connection;
     if (found->second.phase == Phase::asking) {
       switch (connection.receive_request()) {
@@ -175,6 +191,62 @@ class Server final : public CoordinatorServer {
       }
     }
     return {};
+  }
+
+  // Likewise: what a party says to its matcher, and what it hears.
+  Status match(ConnectionId id, Connected& connected) {
+    Matching& matching = must_find(matchings_, connected.pair, kMatchingIsHeld);
+    std::array<uint8_t, kPieceBytes> bytes;
+    for (int piece = 0; piece < kPiecesMax; ++piece) {
+      bool moved = false;
+      size_t count = 0;
+      switch (connected.connection->read(bytes, count)) {
+        case Progress::moved:
+          machine_.relayed(id, count, now());
+          if (const Status status = matching.frames.take(connected.party, std::span(bytes).first(count)); !status) {
+            const Error& error = status.error();
+            const bool is_named = is_job_reason(error.reason());
+            return perform(
+                machine_.matching_failed(matching.job, std::string(is_named ? error.reason() : error.name()), now()));
+          }
+          moved = true;
+          break;
+        case Progress::ended: return leave_matching(connected.pair, id);
+        case Progress::blocked: break;
+      }
+      if (const ByteView waiting = matching.frames.waiting(connected.party); !waiting.empty()) {
+        switch (connected.connection->write(waiting, count)) {
+          case Progress::moved:
+            matching.frames.sent(connected.party, count);
+            moved = true;
+            break;
+          case Progress::ended: return leave_matching(connected.pair, id);
+          case Progress::blocked: break;
+        }
+      }
+      if (!moved) return {};
+    }
+    is_busy_ = true;
+    return {};
+  }
+
+  // Whoever has all that it asked for goes by itself; who goes before leaves the others without their matches.
+  Status leave_matching(ConnectionId name, ConnectionId id) {
+    const auto found = matchings_.find(name);
+    std::vector<ConnectionId> gone{id};
+    if (!found->second.frames.is_over()) gone = found->second.ids;
+    for (const ConnectionId one : gone) forget_matched(one);
+    for (const ConnectionId one : gone) COT_TRY(perform(machine_.closed(one, now())));
+    return {};
+  }
+
+  // The connection, and with the last one the matching.
+  void forget_matched(ConnectionId id) {
+    const ConnectionId name = connection_of(id).pair;
+    connections_.erase(id);
+    const auto found = matchings_.find(name);
+    std::erase(found->second.ids, id);
+    if (found->second.ids.empty()) matchings_.erase(found);
   }
 
   Status lose(ConnectionId id) {
@@ -257,15 +329,28 @@ class Server final : public CoordinatorServer {
       }
     }
     for (const CoordinatorEffects::Pair& two : effects.pairs) {
-      for (const ConnectionId id : {two.label, two.feature}) {
+      for (const ConnectionId id : {two.first, two.second}) {
         Connected& connected = connection_of(id);
         connected.phase = Phase::paired;
-        connected.pair = two.label;
+        connected.pair = two.first;
       }
-      pairs_.emplace(two.label, Pair{.ids = {two.label, two.feature},
+      pairs_.emplace(two.first, Pair{.ids = {two.first, two.second},
                                      .moves = {RelayPipe(limits_.buffer_bytes), RelayPipe(limits_.buffer_bytes)}});
       // One of the two could not be told: the other would wait for its words for ever.
-      if (!lost.empty()) must_find(pairs_, two.label, kPairIsHeld).is_over = true;
+      if (!lost.empty()) must_find(pairs_, two.first, kPairIsHeld).is_over = true;
+    }
+    for (const CoordinatorEffects::Matching& all : effects.matchings) {
+      const ConnectionId name = all.parties[0];
+      for (PartyIndex party = 0; party < all.parties.size(); ++party) {
+        Connected& connected = connection_of(all.parties[party]);
+        connected.phase = Phase::matching;
+        connected.pair = name;
+        connected.party = party;
+      }
+      matchings_.emplace(name, Matching{.job = all.job,
+                                        .ids = all.parties,
+                                        .frames = MatchingFrames(static_cast<uint32_t>(all.parties.size()),
+                                                                 limits_.matching_entries_max)});
     }
     std::vector<VerticalJobId> undealt;
     for (const CoordinatorEffects::Deal& two : effects.deals) {
@@ -289,7 +374,11 @@ class Server final : public CoordinatorServer {
       const auto found = connections_.find(id);
       if (found == connections_.end()) continue;
       if (found->second.phase == Phase::paired) pairs_.erase(found->second.pair);
-      connections_.erase(found);
+      if (found->second.phase == Phase::matching) {
+        forget_matched(id);
+      } else {
+        connections_.erase(found);
+      }
     }
     // At the end: what the machine does about it may close what was looked at above.
     for (const VerticalJobId& job : undealt) COT_TRY(perform(machine_.dealer_lost(job, now())));
@@ -303,7 +392,8 @@ class Server final : public CoordinatorServer {
   JobStore& store_;
   ConnectionId last_id_ = 0;
   std::map<ConnectionId, Connected> connections_;
-  std::map<ConnectionId, Pair> pairs_;  // by the label party's connection
+  std::map<ConnectionId, Pair> pairs_;          // by the first party's connection
+  std::map<ConnectionId, Matching> matchings_;  // likewise
   bool is_busy_ = false;
 };
 

@@ -1,5 +1,6 @@
 // CoordinatorServer: the shell of the coordinator's machine. One thread with poll(): it takes connections, does their
-// TLS, hands requests to the machine, stores before it answers, and carries bytes between the two of a pair.
+// TLS, hands requests to the machine, stores before it answers, carries bytes between the two of a pair, and
+// compares what more than two parties have blinded.
 //
 // It cannot read what it carries: that is the TLS of the parties inside (secure_inside()). What it deals goes to each
 // party in the TLS of its own connection. If a record cannot be stored,

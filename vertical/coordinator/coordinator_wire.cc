@@ -25,7 +25,7 @@ size_t request_bytes_max(RequestKind kind) {
     case RequestKind::cancel:
     case RequestKind::pause:
     case RequestKind::resume: return job;
-    case RequestKind::join: return job + digest;
+    case RequestKind::join: return job + digest + 1;
     case RequestKind::report: return job + 2 + kJobReasonBytesMax;
     case RequestKind::deal: return job + digest + kDealBytes;
     case RequestKind::progress: return job + kProgressBytes;
@@ -45,6 +45,7 @@ Bytes write_request(const Request& request) {
   }
   if (has_digest(request.kind)) writer.digest(request.digest);
   if (request.kind == RequestKind::approve) writer.raw(request.signature);
+  if (request.kind == RequestKind::join && request.peer) writer.u8(static_cast<uint8_t>(*request.peer));
   if (request.kind == RequestKind::report) {
     writer.u8(request.is_done ? 1 : 0);
     write_text(writer, request.reason);
@@ -91,6 +92,7 @@ Result<Request> read_request(RequestKind kind, ByteView payload) {
     const ByteView signature = reader.raw(reader.rest().size());
     request.signature.assign(signature.begin(), signature.end());
   }
+  if (kind == RequestKind::join && !reader.rest().empty()) request.peer = reader.u8();
   if (kind == RequestKind::report) {
     request.is_done = read_flag(reader, is_wrong);
     request.reason = read_text(reader);
@@ -128,13 +130,13 @@ Result<Request> read_request(RequestKind kind, ByteView payload) {
 
 JobView view_of(const JobRecord& record) {
   JobView view{.job = record.job, .manifest = record.manifest, .state = record.state, .reason = record.reason};
-  for (size_t i = 0; i < kJobParties; ++i) {
-    const PartyRecord& party = record.parties[i];
-    view.parties[i] = {.name = party.name,
-                       .is_approved = party.approval.has_value(),
-                       .is_done = party.is_done,
-                       .is_paused = party.is_paused,
-                       .relayed_bytes = party.relayed_bytes};
+  view.parties.clear();
+  for (const PartyRecord& party : record.parties) {
+    view.parties.push_back({.name = party.name,
+                            .is_approved = party.approval.has_value(),
+                            .is_done = party.is_done,
+                            .is_paused = party.is_paused,
+                            .relayed_bytes = party.relayed_bytes});
   }
   return view;
 }

@@ -8,9 +8,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -57,6 +59,8 @@ struct Request {
   bool is_product = false;  // one product of tables (product_dealing.h) in place of a training's steps; first_step is 0
   StageProgress progress;   // progress
   SurveyOf survey = SurveyOf::all_from_first;  // survey: `job` is the one, or the one that the answer begins behind
+  // join, of a job of more than two parties: to whom, another party or kMatcher. None where there is just one other.
+  std::optional<PartyIndex> peer = {};
 };
 
 Bytes write_request(const Request& request);
@@ -80,7 +84,7 @@ struct JobView {
   Digest manifest;
   JobState state = JobState::created;
   std::string reason;
-  std::array<Party, kJobParties> parties;
+  std::vector<Party> parties = std::vector<Party>(kJobPartiesMin);
   friend bool operator==(const JobView&, const JobView&) = default;
 };
 JobView view_of(const JobRecord& record);

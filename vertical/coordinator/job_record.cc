@@ -1,6 +1,7 @@
 #include "vertical/coordinator/job_record.h"
 
 #include <algorithm>
+#include <set>
 
 #include "vertical/coordinator/leakage_row.h"
 
@@ -22,6 +23,25 @@ std::optional<JobState> job_state_from_name(std::string_view name) {
   return static_cast<JobState>(found - kStateNames.begin() + 1);
 }
 
+std::string party_role(PartyIndex party) {
+  if (party == 0) return "label";
+  return party == 1 ? "feature" : "feature_" + std::to_string(party);
+}
+
+bool JobRecord::is_approved() const {
+  return std::ranges::all_of(parties, [](const PartyRecord& party) { return party.approval.has_value(); });
+}
+
+bool JobRecord::is_done_at_all() const { return std::ranges::all_of(parties, &PartyRecord::is_done); }
+
+bool JobRecord::has_run() const {
+  return std::ranges::any_of(parties, [](const PartyRecord& party) { return party.relayed_bytes > 0; });
+}
+
+bool JobRecord::is_held() const {
+  return is_paused_by_operator || std::ranges::any_of(parties, &PartyRecord::is_paused);
+}
+
 bool is_party_name(std::string_view name) {
   return !name.empty() && name.size() <= kPartyNameBytesMax &&
          std::ranges::all_of(name, [](char c) { return c > ' ' && c < 127; });
@@ -36,11 +56,16 @@ bool is_over(JobState state) {
 }
 
 Status check_terms(const JobTerms& terms) {
+  if (terms.parties.size() < kJobPartiesMin || terms.parties.size() > kJobPartiesMax) {
+    return Error(ErrorCode::invalid_argument, "a job has " + std::to_string(kJobPartiesMin) + " to " +
+                                                  std::to_string(kJobPartiesMax) + " parties, not " +
+                                                  std::to_string(terms.parties.size()));
+  }
   for (const std::string& name : terms.parties) {
     if (!is_party_name(name)) return Error(ErrorCode::invalid_argument, "a party's name " + party_name_rule());
   }
-  if (terms.parties[0] == terms.parties[1]) {
-    return Error(ErrorCode::invalid_argument, "the two parties must have different names");
+  if (std::set<std::string_view>(terms.parties.begin(), terms.parties.end()).size() != terms.parties.size()) {
+    return Error(ErrorCode::invalid_argument, "the parties must have different names");
   }
   if (!terms.kind.empty() && !is_job_reason(terms.kind)) {
     return Error(ErrorCode::invalid_argument, "a job's kind must be a word of a-z and _");

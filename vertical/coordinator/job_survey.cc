@@ -48,14 +48,18 @@ std::optional<StageRecord> read_stage(WireReader& reader, JobStage stage, bool& 
 Result<SurveyedJob> read_job(WireReader& reader) {
   SurveyedJob job;
   COT_ASSIGN(job.view, read_view(reader));
-  JobTerms terms{.parties = {job.view.parties[0].name, job.view.parties[1].name}};
+  JobTerms terms;
+  terms.parties.clear();
+  for (const JobView::Party& party : job.view.parties) terms.parties.push_back(party.name);
   bool is_wrong = false;
   terms.kind = read_text(reader);
   const uint8_t rows = reader.u8();
   for (uint8_t row = 0; row < rows && reader.ok(); ++row) terms.leakage.push_back(read_text(reader));
-  job.submitted_by = read_flag(reader, is_wrong) ? 1 : 0;
+  job.submitted_by = reader.u8();
+  is_wrong = is_wrong || job.submitted_by >= terms.parties.size();
   job.changed = read_time(reader, is_wrong);
   job.is_paused_by_operator = read_flag(reader, is_wrong);
+  job.stages.resize(terms.parties.size());
   for (StageRecords& stages : job.stages) {
     for (size_t i = 0; i < stages.size(); ++i) stages[i] = read_stage(reader, kJobStages[i], is_wrong);
   }
@@ -70,13 +74,15 @@ Result<SurveyedJob> read_job(WireReader& reader) {
 }  // namespace
 
 SurveyedJob surveyed(const JobRecord& record) {
-  return {.view = view_of(record),
-          .kind = record.kind,
-          .leakage = record.leakage,
-          .submitted_by = record.submitted_by,
-          .changed = record.changed,
-          .is_paused_by_operator = record.is_paused_by_operator,
-          .stages = {record.parties[0].stages, record.parties[1].stages}};
+  SurveyedJob job{.view = view_of(record),
+                  .kind = record.kind,
+                  .leakage = record.leakage,
+                  .submitted_by = record.submitted_by,
+                  .changed = record.changed,
+                  .is_paused_by_operator = record.is_paused_by_operator,
+                  .stages = {}};
+  for (const PartyRecord& party : record.parties) job.stages.push_back(party.stages);
+  return job;
 }
 
 Bytes write_survey(std::span<const JobRecord* const> records) {

@@ -21,7 +21,7 @@ struct SurveyedJob {
   PartyIndex submitted_by = 0;
   WallTime changed;  // when the state did
   bool is_paused_by_operator = false;
-  std::array<StageRecords, kJobParties> stages;
+  std::vector<StageRecords> stages = std::vector<StageRecords>(kJobPartiesMin);  // of each party
   friend bool operator==(const SurveyedJob&, const SurveyedJob&) = default;
 };
 SurveyedJob surveyed(const JobRecord& record);

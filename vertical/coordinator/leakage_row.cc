@@ -8,6 +8,9 @@ namespace {
 constexpr LeakageRow kRows[] = {
     {"L1", "matching", "which of its ids the other has; how many ids the other has, by bucket",
      "which of its ids the other has; how many ids the other has, by bucket"},
+    {"L2", "matching", "which of its ids all others have; how many ids each other party has, by bucket",
+     "which of its ids all others have; how many ids each other party has, by bucket",
+     "compares blinded ids: how many any of the parties share, by bucket"},
     {"L3", "training",
      "for each node the sums (G, H) left of each cut of the other, without names or order; who goes left at the "
      "other's splits",

@@ -19,9 +19,6 @@
 
 namespace coterie::vertical {
 
-// The matcher, as a party of a ring calls it.
-constexpr PartyIndex kMatcher = 255;
-
 constexpr uint32_t kRingPartiesMin = 3, kRingPartiesMax = 8;
 
 class BlindMatcher final : public Stage {

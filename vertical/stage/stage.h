@@ -18,6 +18,9 @@ namespace coterie::vertical {
 // A party's place in the job's manifest, from 0; the label party is 0.
 using PartyIndex = uint32_t;
 
+// Who compares what parties have blinded (vertical/psi/blind_matcher.h), as a party calls it: none of them.
+constexpr PartyIndex kMatcher = 255;
+
 // What a message may hold at most. A stage that has more to say cuts it: no party keeps more than one message of a
 // peer.
 constexpr size_t kMessageBytesMax = size_t{1} << 20;

@@ -245,7 +245,7 @@ void SimulatedCoordinator::perform(const CoordinatorEffects& effects) {
   if (is_early) answer(effects);
   store(effects);
   if (!is_early) answer(effects);
-  for (const CoordinatorEffects::Pair& two : effects.pairs) join_pair(two.label, two.feature);
+  for (const CoordinatorEffects::Pair& two : effects.pairs) join_pair(two.first, two.second);
   for (const CoordinatorEffects::Deal& two : effects.deals) deal(two);
   if (world_.options().mutant != VerticalMutant::close_ignored) {
     for (const Id id : effects.closes) drop(id);

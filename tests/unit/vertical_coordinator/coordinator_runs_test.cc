@@ -42,8 +42,8 @@ TEST_F(CoordinatorMachineTest, GoesOnWhenBothHaveComeBack) {
   EXPECT_EQ(job().parties[0].relayed_bytes, 5u);
 
   // Nobody comes back: it fails by the reason that it was paused for.
-  machine_.closed(effects_.pairs[0].label, now_);
-  machine_.closed(effects_.pairs[0].feature, now_);
+  machine_.closed(effects_.pairs[0].first, now_);
+  machine_.closed(effects_.pairs[0].second, now_);
   pass(small().report_time);
   EXPECT_EQ(machine_.next_deadline(), now_.instant + small().resume_time);
   pass(small().resume_time);
@@ -98,7 +98,7 @@ TEST_F(CoordinatorMachineTest, ResumingPairsWhoWait) {
   EXPECT_EQ(refusal(label_, about(RequestKind::resume)), "accepted");
   EXPECT_TRUE(heard(label) && heard(feature));
   ASSERT_EQ(effects_.pairs.size(), 1u);
-  EXPECT_EQ(effects_.pairs[0].feature, feature);
+  EXPECT_EQ(effects_.pairs[0].second, feature);
   EXPECT_EQ(job().state, JobState::running);
 }
 

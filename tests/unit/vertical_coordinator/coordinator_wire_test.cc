@@ -37,6 +37,10 @@ TEST(CoordinatorWire, CarriesEachRequest) {
   const Result<Request> join = again({.kind = RequestKind::join, .job = {3}, .digest = digest});
   ASSERT_OK(join);
   EXPECT_EQ(join->digest, digest);
+  EXPECT_FALSE(join->peer) << "there is one other party";
+  const Result<Request> link = again({.kind = RequestKind::join, .job = {3}, .digest = digest, .peer = kMatcher});
+  ASSERT_OK(link);
+  EXPECT_EQ(link->peer, kMatcher);
   const Result<Request> report = again({.kind = RequestKind::report, .job = {3}, .reason = "peer_silent"});
   ASSERT_OK(report);
   EXPECT_EQ(report->reason, "peer_silent");
@@ -115,6 +119,19 @@ TEST(CoordinatorWire, CarriesAJobAndEachRefusal) {
   for (size_t size = 0; size < payload_of(bytes).size(); ++size) {
     EXPECT_ERROR(read_answer(header_of(bytes), payload_of(bytes).first(size)), ErrorCode::malformed, "");
   }
+  // More than two parties, of which a reader that knows two alone makes no job.
+  JobView ring = view;
+  ring.parties.push_back({.name = "c", .relayed_bytes = 7});
+  const Bytes three = write_answer(ring);
+  const Result<JobView> read_ring = read_answer(header_of(three), payload_of(three));
+  ASSERT_OK(read_ring);
+  EXPECT_EQ(*read_ring, ring);
+  constexpr size_t kState = 16 + 32;
+  EXPECT_EQ(payload_of(bytes)[kState], static_cast<uint8_t>(JobState::failed)) << "as it was before there were more";
+  EXPECT_GT(payload_of(three)[kState], static_cast<uint8_t>(JobState::paused));
+  Bytes many = three;
+  many[kCoordinatorHeaderBytes + kState] = 0x70 | static_cast<uint8_t>(JobState::failed);
+  EXPECT_FALSE(read_answer(header_of(many), payload_of(many))) << "nine parties";
   // A terminal sees these texts: a name or a reason that could steer it is no answer.
   JobView steering = view;
   steering.parties[0].name = "\x1b[2J";

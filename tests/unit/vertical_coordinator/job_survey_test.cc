@@ -45,6 +45,21 @@ TEST(JobSurvey, CarriesAJobWithAllThatIsKnownOfIt) {
   EXPECT_TRUE(survey->jobs[0].view.parties[0].is_approved);
 }
 
+TEST(JobSurvey, CarriesAJobOfMoreThanTwoParties) {
+  JobRecord record = typical(7);
+  record.parties.push_back({.name = "third", .is_done = true});
+  record.submitted_by = 2;
+  hear_stage(record.parties[2].stages, {.stage = JobStage::matching, .sent_bytes = 3}, true, wall_time_from_unix_ms(9));
+  const JobRecord* const list[] = {&record};
+  const Result<JobSurvey> survey = read(write_survey(list));
+  ASSERT_OK(survey);
+  ASSERT_EQ(survey->jobs.size(), 1u);
+  EXPECT_EQ(survey->jobs[0], surveyed(record));
+  EXPECT_EQ(survey->jobs[0].stages[2][0]->last.sent_bytes, 3u);
+  record.submitted_by = 3;
+  EXPECT_FALSE(read(write_survey(list)));
+}
+
 TEST(JobSurvey, HasAsManyJobsAsAnAnswerHolds) {
   std::vector<JobRecord> records;
   for (int i = 0; i < 200; ++i) records.push_back(typical(static_cast<uint8_t>(i)));

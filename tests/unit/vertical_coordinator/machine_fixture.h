@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,14 +14,16 @@
 
 namespace coterie::vertical::test {
 
-// A manifest of these tests: job byte, digest byte, label party's name, a space, feature party's name.
+// A manifest of these tests: job byte, digest byte, label party's name, a space, feature parties' names, likewise.
 inline Result<JobTerms> read_terms(std::string_view text) {
   const size_t space = text.find(' ');
   if (space == text.npos || space < 3) return Error(ErrorCode::malformed, "no manifest");
   JobTerms terms;
   terms.job[0] = static_cast<uint8_t>(text[0]);
   terms.manifest.bytes[0] = static_cast<uint8_t>(text[1]);
-  terms.parties = {std::string(text.substr(2, space - 2)), std::string(text.substr(space + 1))};
+  terms.parties.clear();
+  std::istringstream names{std::string(text.substr(2))};
+  for (std::string name; std::getline(names, name, ' ');) terms.parties.push_back(name);
   terms.kind = "vertical_trees";
   terms.leakage = {"L1", "L3", "L4"};
   return terms;
@@ -93,7 +96,7 @@ class CoordinatorMachineTest : public ::testing::Test {
     EXPECT_EQ(refusal(feature_, about(RequestKind::join, job)), "waits");
     EXPECT_EQ(refusal(label_, about(RequestKind::join, job)), "accepted");
     EXPECT_EQ(effects_.pairs.size(), 1u);
-    return {effects_.pairs[0].label, effects_.pairs[0].feature};
+    return {effects_.pairs[0].first, effects_.pairs[0].second};
   }
   const JobRecord& job(char id = 'J') const { return *machine_.find({static_cast<uint8_t>(id)}); }
   void pass(Millis time) {
