@@ -13,6 +13,7 @@
 #include "tools/vertical/make_bottom.h"
 #include "tools/vertical/manifest.h"
 #include "tools/vertical/party.h"
+#include "vertical/coordinator/job_record.h"
 
 namespace coterie {
 namespace {
@@ -276,12 +277,19 @@ void add_vertical(CLI::App& app, Invocation& invocation) {
           ->type_name("FILE");
   CLI::Option* feature =
       demo->add_option("--feature-table", options.feature_table, "the feature party's, likewise")->type_name("FILE");
+  CLI::Option* parties =
+      demo->add_option("--parties", options.parties, "the feature table's columns are cut among all but one (trees)")
+          ->capture_default_str()
+          ->check(between<uint32_t>(vertical::kJobPartiesMin, vertical::kJobPartiesMax));
   label->needs(feature);
   feature->needs(label);
   demo->add_option("-o,--out", options.out, "folder for the results, new or empty (default runs/demo-DATE-TIME)")
       ->type_name("DIR");
-  demo->callback([&invocation, settle] {
+  demo->callback([&invocation, settle, parties] {
     settle();
+    if (invocation.vertical.parties > vertical::kJobPartiesMin && invocation.vertical.model != VerticalModel::trees) {
+      throw CLI::ValidationError(parties->get_name(), "more than two parties train trees alone");
+    }
     invocation.run = [&invocation] { return run_vertical_demo(invocation.vertical); };
   });
 

@@ -13,14 +13,42 @@ namespace {
 
 constexpr int kColumns = 80;
 
+// What all feature parties sent in a stage.
+uint64_t feature_bytes_sent(const VerticalDemoResult& result, size_t stage) {
+  uint64_t sent = 0;
+  for (const PartyReport& feature : result.features) sent += feature.stages[stage].bytes.sent;
+  return sent;
+}
+
+// What the coordinator carried from them.
+uint64_t feature_bytes_relayed(const VerticalDemoResult& result) {
+  uint64_t relayed = 0;
+  for (size_t i = 1; i < result.job.parties.size(); ++i) relayed += result.job.parties[i].relayed_bytes;
+  return relayed;
+}
+
+std::string people_text(const VerticalDemoResult& result) {
+  std::string features;
+  for (const PartyReport& feature : result.features) {
+    features += (features.empty() ? "" : " and ") + format_count(feature.ids);
+  }
+  const bool is_ring = result.terms.is_ring();
+  const std::string text = "people: the label party has " + format_count(result.label.ids) + ", the feature " +
+                           (is_ring ? "parties " : "party ") + features + ", " + (is_ring ? "all " : "both ") +
+                           format_count(result.label.matched);
+  return wrapped(text, kColumns, 8) + "\n        trained on " + format_count(result.label.trained) + ", held out " +
+         format_count(result.label.held_out) + "\n\n";
+}
+
 std::string stages_table(const VerticalDemoResult& result) {
   Table table({{"stage"},
                {"time", Table::Align::right},
                {"label party sent", Table::Align::right},
-               {"feature party sent", Table::Align::right}});
-  for (const StageReport& stage : result.label.stages) {
+               {result.terms.is_ring() ? "feature parties sent" : "feature party sent", Table::Align::right}});
+  for (size_t i = 0; i < result.label.stages.size(); ++i) {
+    const StageReport& stage = result.label.stages[i];
     table.add({stage.name, format_seconds(stage.seconds), format_bytes(stage.bytes.sent),
-               format_bytes(stage.bytes.received)});
+               format_bytes(feature_bytes_sent(result, i))});
   }
   return table.text();
 }
@@ -38,6 +66,7 @@ std::string quality_table(const VerticalDemoResult& result) {
   };
   add(result.terms.is_split()        ? "both parties, split"
       : result.terms.is_regression() ? "both parties, on shares"
+      : result.terms.is_ring()       ? "all parties, encrypted"
                                      : "both parties, encrypted",
       result.together);
   add("one table of all columns", result.pooled);
@@ -100,26 +129,26 @@ bool VerticalDemoResult::is_pooled() const {
 }
 
 std::string demo_text(const VerticalDemoResult& result, const std::string& folder) {
-  const uint64_t held_out = result.label.held_out;
-  std::string text = "people: the label party has " + format_count(result.label.ids) + ", the feature party " +
-                     format_count(result.feature.ids) + ", both " + format_count(result.label.matched) +
-                     "\n        trained on " + format_count(result.label.trained) + ", held out " +
-                     format_count(held_out) + "\n\n";
+  std::string text = people_text(result);
   text += stages_table(result) + "\n" + quality_table(result) + comparison_text(result);
   if (result.terms.is_split()) text += split_bytes_text(result);
   text += "\nWhat each party learned of the other, by row of the ledger\n";
   for (const LedgerRow& row : ledger_rows(result.label, true, result.terms)) {
     text += row.id + " " + row.stage + "\n";
     text += "   " + wrapped("label party: " + row.label_party, kColumns - 3, 5) + "\n";
-    text += "   " + wrapped("feature party: " + row.feature_party, kColumns - 3, 5) + "\n";
+    text += "   " +
+            wrapped((result.terms.is_ring() ? "each feature party: " : "feature party: ") + row.feature_party,
+                    kColumns - 3, 5) +
+            "\n";
     if (!row.coordinator.empty()) text += "   " + wrapped("coordinator: " + row.coordinator, kColumns - 3, 5) + "\n";
   }
   text += "\nThe coordinator carried " + format_bytes(result.job.parties[0].relayed_bytes) +
-          " from the label party and " + format_bytes(result.job.parties[1].relayed_bytes) +
-          "\nfrom the feature party, sealed; the job is " + std::string(job_state_name(result.job.state)) + ".\n";
+          " from the label party and " + format_bytes(feature_bytes_relayed(result)) + "\nfrom the feature " +
+          (result.terms.is_ring() ? "parties" : "party") + ", sealed; the job is " +
+          std::string(job_state_name(result.job.state)) + ".\n";
   if (result.terms.is_regression()) {
     text += "It dealt " + format_bytes(result.label.dealt_bytes) + " to the label party and " +
-            format_bytes(result.feature.dealt_bytes) + " to the feature party.\n";
+            format_bytes(result.features[0].dealt_bytes) + " to the feature party.\n";
   }
   return text + "\nmanifest.json, ledger.json, metrics.json and each party's part of the model\nare in " + folder +
          " (" + format_seconds(result.seconds) + ")\n";
@@ -127,15 +156,16 @@ std::string demo_text(const VerticalDemoResult& result, const std::string& folde
 
 std::string demo_metrics(const VerticalDemoResult& result) {
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
-  for (const StageReport& stage : result.label.stages) {
+  for (size_t i = 0; i < result.label.stages.size(); ++i) {
+    const StageReport& stage = result.label.stages[i];
     stages.push_back({{"name", stage.name},
                       {"seconds", stage.seconds},
                       {"label_party_bytes_sent", stage.bytes.sent},
-                      {"feature_party_bytes_sent", stage.bytes.received}});
+                      {"feature_party_bytes_sent", feature_bytes_sent(result, i)}});
   }
   nlohmann::ordered_json json = {{"manifest_sha256", result.manifest.hex()},
                                  {"label_party_ids", result.label.ids},
-                                 {"feature_party_ids", result.feature.ids},
+                                 {"feature_party_ids", result.features[0].ids},
                                  {"matched", result.label.matched},
                                  {"trained", result.label.trained},
                                  {"held_out", result.label.held_out},
@@ -143,11 +173,12 @@ std::string demo_metrics(const VerticalDemoResult& result) {
                                  {"stages", stages},
                                  {"job_state", job_state_name(result.job.state)},
                                  {"label_party_bytes_relayed", result.job.parties[0].relayed_bytes},
-                                 {"feature_party_bytes_relayed", result.job.parties[1].relayed_bytes},
+                                 {"feature_party_bytes_relayed", feature_bytes_relayed(result)},
                                  {"together", quality_json(result, result.together)},
                                  {"pooled", quality_json(result, result.pooled)},
                                  {"label_party_alone", quality_json(result, result.alone)},
                                  {"seconds", result.seconds}};
+  if (result.terms.is_ring()) json["party_ids"] = result.label.party_ids;
   if (result.terms.is_split()) {
     json["network"] = split_network_name(result.terms.split.network);
     json["epochs"] = result.terms.split.epochs;
@@ -159,7 +190,7 @@ std::string demo_metrics(const VerticalDemoResult& result) {
       json["epochs"] = result.terms.logistic.epochs;
     }
     json["label_party_bytes_dealt"] = result.label.dealt_bytes;
-    json["feature_party_bytes_dealt"] = result.feature.dealt_bytes;
+    json["feature_party_bytes_dealt"] = result.features[0].dealt_bytes;
   } else {
     json["trees"] = result.terms.trees.trees();
     json["cipher"] = vertical_cipher_name(result.terms.cipher);

@@ -12,8 +12,9 @@ namespace coterie {
 
 struct VerticalDemoResult {
   Digest manifest;
-  PartyReport label, feature;
-  vertical::JobView job;  // as the coordinator knows it at the end
+  PartyReport label;
+  std::vector<PartyReport> features = std::vector<PartyReport>(1);  // of each feature party
+  vertical::JobView job;                                            // as the coordinator knows it at the end
   VerticalManifest terms;
   uint32_t label_columns = 0, feature_columns = 0;
   ScoreQuality together, pooled, alone;

@@ -2,6 +2,7 @@
 // of a training before the party says anything more.
 #pragma once
 
+#include <concepts>
 #include <optional>
 
 #include "tools/vertical/party_journal.h"
@@ -50,16 +51,17 @@ class HeardStage final : public vertical::Stage {
   uint32_t heard_ = 0;
 };
 
-// The same for a stage that also hears a dealer, whose words are the same in each meeting, too.
+// The same for a stage with several peers. `peer` is the one that is heard: a dealer's words are the same in each
+// meeting, too. None: all are.
 class HeardOrderedStage final : public vertical::OrderedStage {
  public:
-  HeardOrderedStage(vertical::OrderedStage& stage, vertical::StageId id, vertical::PartyIndex peer,
+  HeardOrderedStage(vertical::OrderedStage& stage, vertical::StageId id, std::optional<vertical::PartyIndex> peer,
                     PartyJournal& journal)
       : stage_(stage), heard_(stage, id, journal), peer_(peer) {}
 
   std::optional<vertical::Message> next() override { return stage_.next(); }
   Status receive(const vertical::Message& message) override {
-    return message.peer == peer_ ? heard_.receive(message) : stage_.receive(message);
+    return message.peer == peer_.value_or(message.peer) ? heard_.receive(message) : stage_.receive(message);
   }
   bool done() const override { return stage_.done(); }
   vertical::PartyIndex awaits() const override { return stage_.awaits(); }
@@ -67,7 +69,7 @@ class HeardOrderedStage final : public vertical::OrderedStage {
  private:
   vertical::OrderedStage& stage_;
   HeardStage heard_;
-  vertical::PartyIndex peer_;
+  std::optional<vertical::PartyIndex> peer_;
 };
 
 // Before the dealer is asked: the peer must agree to the same shape in each meeting, "replay_differs" otherwise. Which
@@ -119,7 +121,7 @@ JournalCheckpoint kept(const vertical::FeatureTreeCheckpoint& checkpoint);
 
 // A party's training of trees. Each meeting draws anew, so that nothing has to be the same but the trees.
 template <typename Training>
-class JournaledTrees final : public vertical::Stage {
+class JournaledTrees final : public vertical::OrderedStage {
  public:
   JournaledTrees(Training& training, PartyJournal& journal) : training_(training), journal_(journal) {}
 
@@ -130,6 +132,13 @@ class JournaledTrees final : public vertical::Stage {
     return {};
   }
   bool done() const override { return training_.done(); }
+  vertical::PartyIndex awaits() const override {
+    if constexpr (std::derived_from<Training, vertical::OrderedStage>) {
+      return training_.awaits();
+    } else {
+      return 0;  // a feature party hears the label party alone
+    }
+  }
 
  private:
   Training& training_;

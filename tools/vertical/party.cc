@@ -11,6 +11,7 @@
 #include "tools/vertical/model_part.h"
 #include "tools/vertical/party_inputs.h"
 #include "tools/vertical/party_journal.h"
+#include "tools/vertical/party_links.h"
 #include "tools/vertical/party_run.h"
 #include "vertical/coordinator/coordinator_client.h"
 
@@ -40,22 +41,6 @@ Result<ApprovedManifest> read_approved_manifest(const PartyConfig& config) {
 
 namespace {
 
-Result<std::unique_ptr<ByteStream>> connect(const PartyConfig& config, const VerticalJobId& job) {
-  const LinkPatience patience{.time = config.patience, .cancel = Interrupt::flag()};
-  if (config.coordinator) {
-    return meet_at_coordinator(*config.coordinator, job, config.approved, config.tls, config.is_label_party, patience);
-  }
-  if (!config.is_label_party) return dial_party(config.host, config.port, config.tls, patience);
-  COT_ASSIGN(const PartyListener listener, PartyListener::open(config.host, config.port));
-  const std::string port = std::to_string(listener.port());
-  if (!config.port_file.empty()) {
-    COT_TRY(os::write_file_atomically(config.port_file, as_bytes(port + "\n"), os::Durability::process));
-  }
-  std::printf("listening on %s:%s\n", config.host.c_str(), port.c_str());
-  std::fflush(stdout);
-  return listener.accept(config.tls, patience);
-}
-
 // A lost connection, or what a coordinator says while it has not seen that one is lost. A party that was in a run waits
 // for the next one.
 bool may_come_back(const Error& error) {
@@ -77,8 +62,9 @@ namespace {
 // One party's job, from the first meeting to the last.
 class PartyJob {
  public:
-  PartyJob(const PartyConfig& config, const VerticalManifest& manifest, const PartyInputs& inputs, PartyJournal journal)
-      : config_(config), manifest_(manifest), inputs_(inputs), journal_(std::move(journal)) {}
+  PartyJob(const PartyConfig& config, const VerticalManifest& manifest, PartyIndex self, const PartyInputs& inputs,
+           PartyJournal journal)
+      : config_(config), manifest_(manifest), self_(self), inputs_(inputs), journal_(std::move(journal)) {}
 
   Result<PartyReport> run() {
     Result<PartyReport> report = run_until_it_ends();
@@ -111,11 +97,10 @@ class PartyJob {
     }
   }
 
-  // `is_met`: the peer was there.
+  // `is_met`: a peer was there.
   Result<PartyReport> meet(bool& is_met) {
-    COT_ASSIGN(std::unique_ptr<ByteStream> stream, connect(config_, manifest_.job));
-    is_met = has_met_ = true;
-    return run_stages(config_, manifest_, inputs_, journal_, std::move(stream));
+    COT_ASSIGN(PartyLinks links, open_links(config_, manifest_, self_, [&] { is_met = has_met_ = true; }));
+    return run_stages(config_, manifest_, inputs_, journal_, std::move(links));
   }
 
   // All is done here. Whether the other party is, too, which then has gone.
@@ -139,7 +124,7 @@ class PartyJob {
     if (!view) return refused;
     if (Status erased = journal_.erase(); !erased) return erased.error();
     if (view->state == JobState::done) {
-      std::printf("the job is done: both parties had said so before\n");
+      std::printf("the job is done: all parties had said so before\n");
       return report_of_before();
     }
     return Error(refused.code(),
@@ -171,6 +156,7 @@ class PartyJob {
 
   const PartyConfig& config_;
   const VerticalManifest& manifest_;
+  PartyIndex self_;
   const PartyInputs& inputs_;
   PartyJournal journal_;
   bool has_met_ = false;
@@ -191,6 +177,7 @@ Result<PartyReport> run_party(const PartyConfig& config, PartyTask task) {
     return Error(ErrorCode::invalid_argument,
                  "a regression needs a coordinator as its dealer, and this configuration has none", "dealer_missing");
   }
+  COT_ASSIGN(const PartyIndex self, place_of(config, manifest));
   COT_ASSIGN(PartyInputs inputs, read_party_inputs(config, manifest));
   if (manifest.is_prediction() && os::exists(config.out + "/" + kModelPartFile)) {
     return Error(ErrorCode::refused,
@@ -203,7 +190,7 @@ Result<PartyReport> run_party(const PartyConfig& config, PartyTask task) {
              PartyJournal::open(config.coordinator ? config.out + "/journal" : "",
                                 {.job = manifest.job, .manifest = config.approved, .inputs = inputs.digest}));
   if (manifest.is_prediction()) COT_TRY(journal.put_model(std::move(inputs.model)));
-  return PartyJob(config, manifest, inputs, std::move(journal)).run();
+  return PartyJob(config, manifest, self, inputs, std::move(journal)).run();
 }
 
 ExitCode run_party_command(const std::string& config_file, PartyTask task) {

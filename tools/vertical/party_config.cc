@@ -62,6 +62,8 @@ Result<PartyConfig> parse_party_config(std::string_view text, const std::string&
   reader.require("role");
   reader.read_choice("role", {"label", "feature"}, role);
   config.is_label_party = role == 0;
+  reader.read("name", config.name);
+  if (reader.has("name") && config.name.empty()) reader.problem("name", "must not be empty");
   path(reader, "manifest", config.manifest_file);
   reader.require("approved");
   reader.read("approved", config.approved);
@@ -108,10 +110,13 @@ Result<PartyConfig> parse_party_config(std::string_view text, const std::string&
   path(tls, "ca", config.tls.ca_file);
   path(tls, "certificate", config.tls.certificate_file);
   path(tls, "key", config.tls.key_file);
-  tls.require("peer_name");
-  tls.read("peer_name", config.tls.peer_name);
-  // OpenSSL takes an empty name for "any".
-  if (config.tls.peer_name.empty()) tls.problem("peer_name", "must not be empty");
+  // With a name of its own a party knows the others' by the manifest.
+  if (config.name.empty()) {
+    tls.require("peer_name");
+    tls.read("peer_name", config.tls.peer_name);
+    // OpenSSL takes an empty name for "any".
+    if (config.tls.peer_name.empty()) tls.problem("peer_name", "must not be empty");
+  }
   tls.finish();
   reader.finish();
   if (config.coordinator) {

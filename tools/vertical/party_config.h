@@ -24,6 +24,7 @@ struct BottomFiles {
 
 struct PartyConfig {
   bool is_label_party = false;
+  std::string name;  // this party's in the manifest, where it has more than one feature party; empty where it has one
   std::string manifest_file;
   Digest approved;  // SHA-256 of the manifest that this party agrees to
   std::string table_file;

@@ -44,12 +44,15 @@ Bytes terms_bytes(const JournalTerms& terms) {
 Error damaged(const std::string& file) { return Error(ErrorCode::data_loss, file + ": it is not as it was written"); }
 
 constexpr size_t kMatchingHeaderBytes = 8 + kDigestBytes;
+constexpr int kPartiesShift = 56;
 
 Bytes matching_bytes(const JournalMatching& matching) {
   WireWriter writer;
   writer.reserve(kMatchingHeaderBytes + matching.rows.size() * 4);
-  writer.u64(matching.peer_ids);
+  // The count stands in the upper byte, as no party has so many ids: 0 of two parties.
+  writer.u64(matching.peer_ids | uint64_t{matching.party_ids.size()} << kPartiesShift);
   writer.digest(matching.root);
+  for (const uint64_t ids : matching.party_ids) writer.u64(ids);
   for (const uint32_t row : matching.rows) writer.u32(row);
   return writer.take();
 }
@@ -134,8 +137,11 @@ Status PartyJournal::read_all(const JournalTerms& terms) {
     }
     WireReader reader(bytes);
     JournalMatching& matching = matching_.emplace();
-    matching.peer_ids = reader.u64();
+    const uint64_t first = reader.u64();
+    matching.peer_ids = first & ((uint64_t{1} << kPartiesShift) - 1);
     matching.root = reader.digest();
+    for (uint64_t party = 0; party < first >> kPartiesShift; ++party) matching.party_ids.push_back(reader.u64());
+    if (!reader.ok()) return damaged(folder_ + "/" + kMatchingFile);
     while (!reader.rest().empty()) matching.rows.push_back(reader.u32());
   }
   for (size_t file = 0; file < kTrainingFiles.size(); ++file) {

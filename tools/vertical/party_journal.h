@@ -38,9 +38,10 @@ struct JournalTerms {
 };
 
 struct JournalMatching {
-  uint64_t peer_ids = 0;
-  Digest root;                 // the same at both parties
-  std::vector<uint32_t> rows;  // of the party's table, in the matched order
+  uint64_t peer_ids = 0;            // of two parties: how many the other one has
+  std::vector<uint64_t> party_ids;  // of more: how many each has, by its number
+  Digest root;                      // the same at all parties
+  std::vector<uint32_t> rows;       // of the party's table, in the matched order
 };
 
 // A training behind so many units: steps, or levels of trees.
@@ -62,7 +63,8 @@ class PartyJournal {
   Secret<32> seed(std::string_view purpose) const;
   vertical::RunPosition position() const;
 
-  const std::optional<Digest>& peer() const { return peer_; }  // the other party's journal, once they met
+  // The other party's journal, or the digest of all others', once they met.
+  const std::optional<Digest>& peer() const { return peer_; }
   const std::optional<JournalMatching>& matching() const { return matching_; }
   // BucketLog::behind()'s.
   Result<KeptBuckets> buckets_behind(uint32_t buckets) const { return buckets_.behind(buckets); }

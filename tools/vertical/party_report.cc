@@ -62,16 +62,27 @@ LedgerRow split_prediction_row(const VerticalManifest& manifest, const std::stri
           who};
 }
 
+LedgerRow ring_matching_row(const PartyReport& report) {
+  std::string ids;
+  for (const uint64_t one : report.party_ids) ids += (ids.empty() ? "" : ", ") + format_count(one);
+  const std::string learns = "which " + format_count(report.matched) +
+                             " of its ids all others have; that the parties have " + ids + ", by bucket";
+  return {"L2", "matching", learns, learns, std::string(vertical::leakage_row("L2")->coordinator)};
+}
+
 }  // namespace
 
 std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, const VerticalManifest& manifest) {
   const uint64_t label_ids = label_party ? report.ids : report.peer_ids;
   const uint64_t feature_ids = label_party ? report.peer_ids : report.ids;
   const std::string matched = format_count(report.matched);
-  const LedgerRow matching{
-      "L1", "matching",
-      "which " + matched + " of its ids the other has; that the other has " + format_count(feature_ids) + ", by bucket",
-      "which " + matched + " of its ids the other has; that the other has " + format_count(label_ids) + ", by bucket"};
+  const LedgerRow matching = manifest.is_ring()
+                                 ? ring_matching_row(report)
+                                 : LedgerRow{"L1", "matching",
+                                             "which " + matched + " of its ids the other has; that the other has " +
+                                                 format_count(feature_ids) + ", by bucket",
+                                             "which " + matched + " of its ids the other has; that the other has " +
+                                                 format_count(label_ids) + ", by bucket"};
   const uint64_t scored = manifest.is_prediction() ? report.matched : report.held_out;
   const std::string of = "of " + format_count(scored) + " people: ";
   const std::string who = "which " + format_count(scored) + " people are scored";
@@ -102,10 +113,11 @@ std::string write_report(const PartyReport& report) {
                       {"bytes_sent", stage.bytes.sent},
                       {"bytes_received", stage.bytes.received}});
   }
-  const nlohmann::ordered_json json = {{"ids", report.ids},           {"peer_ids", report.peer_ids},
-                                       {"matched", report.matched},   {"trained", report.trained},
-                                       {"held_out", report.held_out}, {"dealt_bytes", report.dealt_bytes},
-                                       {"losses", report.losses},     {"stages", stages}};
+  nlohmann::ordered_json json = {{"ids", report.ids},           {"peer_ids", report.peer_ids},
+                                 {"matched", report.matched},   {"trained", report.trained},
+                                 {"held_out", report.held_out}, {"dealt_bytes", report.dealt_bytes},
+                                 {"losses", report.losses},     {"stages", stages}};
+  if (!report.party_ids.empty()) json["party_ids"] = report.party_ids;
   return json.dump(2) + "\n";
 }
 
@@ -121,6 +133,11 @@ Result<PartyReport> parse_report(std::string_view text) {
   reader.read("trained", report.trained);
   reader.read("held_out", report.held_out);
   reader.read("dealt_bytes", report.dealt_bytes);
+  if (const auto ids = json->find("party_ids"); ids != json->end() && ids->is_array()) {
+    for (const nlohmann::json& one : *ids) {
+      if (one.is_number_unsigned()) report.party_ids.push_back(one.get<uint64_t>());
+    }
+  }
   if (const auto losses = json->find("losses"); losses != json->end() && losses->is_array()) {
     for (const nlohmann::json& loss : *losses) {
       if (loss.is_number()) report.losses.push_back(loss.get<double>());

@@ -20,8 +20,9 @@ struct StageReport {
 
 struct PartyReport {
   uint64_t ids = 0, peer_ids = 0, matched = 0, trained = 0, held_out = 0;  // the last two are 0 of a prediction
-  uint64_t dealt_bytes = 0;                                                // frames that this party had of its dealer
-  std::vector<double> losses;  // the label party's of a split network: of each epoch
+  std::vector<uint64_t> party_ids;  // of more than two parties: how many ids each has, by number; then peer_ids is 0
+  uint64_t dealt_bytes = 0;         // frames that this party had of its dealer
+  std::vector<double> losses;       // the label party's of a split network: of each epoch
   std::vector<StageReport> stages;
 };
 

@@ -1,9 +1,12 @@
 #include "tools/vertical/party_run.h"
 
 #include <charconv>
+#include <concepts>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <optional>
+#include <ranges>
 
 #include "base/os/clock.h"
 #include "base/os/file.h"
@@ -19,6 +22,7 @@
 #include "tools/vertical/split_run.h"
 #include "vertical/coordinator/coordinator_client.h"
 #include "vertical/psi/matching.h"
+#include "vertical/psi/ring_matching.h"
 #include "vertical/regression/predict_regression.h"
 #include "vertical/regression/ridge.h"
 #include "vertical/regression/ring_plan.h"
@@ -32,7 +36,6 @@ namespace {
 
 using namespace vertical;
 
-constexpr PartyIndex kLabelParty = 0, kFeatureParty = 1;
 constexpr std::string_view kSampleSeed = "goss";
 
 std::string shortest(float value) {
@@ -54,20 +57,33 @@ std::unique_ptr<AdditiveKey> key_of_meeting(VerticalCipher cipher) {
                                             : make_okamoto_uchiyama_key(OkamotoUchiyamaBits::k2048, seed);
 }
 
+// What names several parties' journals together, in the parties' order.
+Digest digest_of_journals(std::span<const RunPosition> positions) {
+  Bytes journals;
+  for (const RunPosition& position : positions) {
+    journals.insert(journals.end(), position.journal.bytes.begin(), position.journal.bytes.end());
+  }
+  return sha256(journals);
+}
+
 class PartyRun {
  public:
   PartyRun(const PartyConfig& config, const VerticalManifest& manifest, const PartyInputs& inputs,
-           PartyJournal& journal, std::unique_ptr<ByteStream> stream)
+           PartyJournal& journal, PartyLinks links)
       : config_(config),
         manifest_(manifest),
         table_(inputs.table),
         bottom_(inputs.bottom),
         journal_(journal),
-        link_(std::move(stream)),
+        self_(links.self),
+        links_(links_over(std::move(links))),
+        link_(links_.begin()->second),
         teller_(config, manifest.job) {}
 
   Result<PartyReport> run() {
-    COT_TRY(link_.agree({.job = manifest_.job, .manifest = config_.approved, .party = self()}, peer()));
+    for (auto& [peer, link] : links_) {
+      COT_TRY(link.agree({.job = manifest_.job, .manifest = config_.approved, .party = self()}, peer));
+    }
     COT_TRY(meet());
     COT_TRY(match());
     if (!manifest_.is_prediction()) COT_TRY(train());
@@ -76,15 +92,43 @@ class PartyRun {
                                         : predict_trees());
     COT_TRY(write_reports());
     COT_TRY(journal_.put_predicted());
-    // Whoever goes before the other one has all that it needs would leave it alone for ever.
-    Farewell farewell(peer());
-    COT_TRY(link_.run(farewell, StageId::farewell, peer()));
+    // Whoever goes before the others have all that they need would leave them alone for ever.
+    for (auto& [peer, link] : links_) {
+      Farewell farewell(peer);
+      COT_TRY(link.run(farewell, StageId::farewell, peer));
+    }
     return report_;
   }
 
  private:
-  PartyIndex self() const { return config_.is_label_party ? kLabelParty : kFeatureParty; }
-  PartyIndex peer() const { return config_.is_label_party ? kFeatureParty : kLabelParty; }
+  static std::map<PartyIndex, Link> links_over(PartyLinks links) {
+    std::map<PartyIndex, Link> over;
+    for (auto& [peer, stream] : links.streams) over.emplace(peer, Link(std::move(stream)));
+    return over;
+  }
+
+  PartyIndex self() const { return self_; }
+  // The other one of two parties; of more a feature party's label party.
+  PartyIndex peer() const { return links_.begin()->first; }
+  std::map<PartyIndex, Link*> links() {
+    std::map<PartyIndex, Link*> all;
+    for (auto& [peer, link] : links_) all.emplace(peer, &link);
+    if (matcher_) all.emplace(kMatcher, &*matcher_);
+    return all;
+  }
+  LinkBytes link_bytes() {
+    LinkBytes bytes;
+    for (const auto& [peer, link] : links()) {
+      bytes.sent += link->bytes().sent;
+      bytes.received += link->bytes().received;
+    }
+    return bytes;
+  }
+  std::vector<PartyIndex> peers() const {
+    std::vector<PartyIndex> all;
+    for (const auto& [peer, link] : links_) all.push_back(peer);
+    return all;
+  }
   std::string out(const std::string& name) const { return config_.out + "/" + name; }
   uint32_t scored_rows() const { return static_cast<uint32_t>(scored_.size()); }
 
@@ -94,20 +138,24 @@ class PartyRun {
     return os::write_file_atomically(out("report.json"), as_bytes(write_report(report_)));
   }
 
-  // Where both go on, and what the dealer knows them by.
+  // Where all go on, and what the dealer knows them by.
   Status meet() {
     const RunPosition own = journal_.position();
-    PositionExchange exchange(own, peer());
-    COT_TRY(link_.run(exchange, StageId::hello, peer()));
-    const RunPosition& peers = exchange.peers();
-    COT_ASSIGN(start_, common_start(own, peers, journal_.peer()));
+    std::map<PartyIndex, RunPosition> all = {{self(), own}};
+    std::vector<RunPosition> peers;
+    for (auto& [peer, link] : links_) {
+      PositionExchange exchange(own, peer);
+      COT_TRY(link.run(exchange, StageId::hello, peer));
+      all.emplace(peer, exchange.peers());
+      peers.push_back(exchange.peers());
+    }
+    const Digest journal = peers.size() == 1 ? peers[0].journal : digest_of_journals(peers);
+    COT_ASSIGN(const RunPosition theirs, common_position(peers, journal));
+    COT_ASSIGN(start_, common_start(own, theirs, journal_.peer()));
     COT_TRY(journal_.put_meeting());
-    if (!journal_.peer()) COT_TRY(journal_.put_peer(peers.journal));
-    const auto& first = config_.is_label_party ? own.journal : peers.journal;
-    const auto& second = config_.is_label_party ? peers.journal : own.journal;
-    Bytes both(first.bytes.begin(), first.bytes.end());
-    both.insert(both.end(), second.bytes.begin(), second.bytes.end());
-    session_ = sha256(both);
+    if (!journal_.peer()) COT_TRY(journal_.put_peer(journal));
+    const auto positions = std::views::values(all);
+    session_ = digest_of_journals(std::vector<RunPosition>(positions.begin(), positions.end()));
     return {};
   }
 
@@ -118,6 +166,7 @@ class PartyRun {
     std::unique_ptr<StageType> stage;
     COT_TRY(report_stage(id, {}, [&]() -> Status {
       COT_ASSIGN(stage, begin());
+      if constexpr (std::derived_from<StageType, OrderedStage>) return Link::run(*stage, id, links());
       return link_.run(*stage, id, peer());
     }));
     return stage;
@@ -128,12 +177,12 @@ class PartyRun {
   };
   Status report_stage(StageId id, StageUnits units, const std::function<Status()>& run) {
     const Instant started = os::monotonic_now();
-    const LinkBytes before = link_.bytes();
+    const LinkBytes before = link_bytes();
     const JobStage stage = id == StageId::training   ? JobStage::training
                            : id == StageId::matching ? JobStage::matching
                                                      : JobStage::prediction;
     teller_.begin(stage, units.done, units.all);
-    const auto sent = [&] { return link_.bytes().sent - before.sent; };
+    const auto sent = [&] { return link_bytes().sent - before.sent; };
     journal_.watch_checkpoints([&](uint32_t unit, uint32_t units_all) {
       teller_.advance(unit, units_all > 0 ? units_all : units.all, sent());
     });
@@ -144,7 +193,7 @@ class PartyRun {
     StageReport& report = report_.stages.emplace_back();
     report.name = stage_name(id);
     report.seconds = std::chrono::duration<double>(os::monotonic_now() - started).count();
-    report.bytes = {.sent = sent(), .received = link_.bytes().received - before.received};
+    report.bytes = {.sent = sent(), .received = link_bytes().received - before.received};
     std::printf("%s: %s, sent %s, received %s\n", report.name.c_str(), format_seconds(report.seconds).c_str(),
                 format_bytes(report.bytes.sent).c_str(), format_bytes(report.bytes.received).c_str());
     std::fflush(stdout);
@@ -181,11 +230,14 @@ class PartyRun {
     report_.ids = ids.items();
     if (start_.is_matched) {
       report_skipped(StageId::matching);
+    } else if (manifest_.is_ring()) {
+      COT_TRY(match_ring(std::move(ids)));
     } else {
       COT_TRY(match_ids(std::move(ids)));
     }
     const JournalMatching& matching = *journal_.matching();
     report_.peer_ids = matching.peer_ids;
+    report_.party_ids = matching.party_ids;
     report_.matched = matching.rows.size();
     for (const uint32_t row : matching.rows) {
       if (row >= table_.ids.size()) return Error(ErrorCode::data_loss, "the journal's matching is of another table");
@@ -214,8 +266,29 @@ class PartyRun {
       JournaledMatching journaled(*matching, from.heard, journal_);
       return link_.run(journaled, StageId::matching, peer());
     }));
-    return journal_.put_matching(
-        {.peer_ids = matching->peer_items(), .root = matching->outcome().root, .rows = matching->matched_rows()});
+    return journal_.put_matching({.peer_ids = matching->peer_items(),
+                                  .party_ids = {},
+                                  .root = matching->outcome().root,
+                                  .rows = matching->matched_rows()});
+  }
+
+  // With the coordinator as the matcher, on a connection of its own.
+  Status match_ring(IdSet ids) {
+    return report_stage(StageId::matching, {}, [&]() -> Status {
+      COT_ASSIGN(const std::unique_ptr<RingMatching> matching,
+                 start_ring_matching(std::move(ids), manifest_.matching, self(),
+                                     static_cast<uint32_t>(manifest_.parties.size()), journal_.seed("matching")));
+      COT_ASSIGN(std::unique_ptr<ByteStream> stream,
+                 ask_matcher(*config_.coordinator, manifest_.job, config_.approved,
+                             {.time = config_.patience, .cancel = Interrupt::flag()}));
+      matcher_.emplace(std::move(stream));
+      HeardOrderedStage heard(*matching, StageId::matching, std::nullopt, journal_);
+      COT_TRY(Link::run(heard, StageId::matching, links()));
+      return journal_.put_matching({.peer_ids = 0,
+                                    .party_ids = matching->items(),
+                                    .root = matching->outcome().root,
+                                    .rows = matching->matched_rows()});
+    });
   }
 
   Status check_scored() const {
@@ -251,7 +324,7 @@ class PartyRun {
   Status run_trees(Result<std::unique_ptr<Training>> started) {
     COT_ASSIGN(const std::unique_ptr<Training> training, std::move(started));
     JournaledTrees<Training> journaled(*training, journal_);
-    COT_TRY(link_.run(journaled, StageId::training, peer()));
+    COT_TRY(Link::run(journaled, StageId::training, links()));
     return journal_.put_model(write_tree_model(training->model()));
   }
 
@@ -279,7 +352,7 @@ class PartyRun {
         COT_ASSIGN(checkpoint, read_label_tree_checkpoint(from->bytes));
       }
       return run_trees(LabelTraining::start(std::move(columns), rows_of({table_.labels}, trained_)[0], manifest_.trees,
-                                            {kFeatureParty}, key_of_meeting(manifest_.cipher), std::move(checkpoint),
+                                            peers(), key_of_meeting(manifest_.cipher), std::move(checkpoint),
                                             journal_.seed(kSampleSeed)));
     });
   }
@@ -299,7 +372,7 @@ class PartyRun {
     COT_ASSIGN(LabelTreeModel model, read_label_tree_model(*journal_.model()));
     COT_ASSIGN(const auto prediction, run_stage<LabelPrediction>(StageId::prediction, [&] {
                  return LabelPrediction::start(rows_of(table_.columns, scored_), std::move(model), scored_rows(),
-                                               {kFeatureParty});
+                                               peers());
                }));
     return write_scores(prediction->scores());
   }
@@ -439,7 +512,10 @@ class PartyRun {
   const PartyTable& table_;
   const std::optional<TrainedBottom>& bottom_;
   PartyJournal& journal_;
-  Link link_;
+  PartyIndex self_;
+  std::map<PartyIndex, Link> links_;
+  Link& link_;                   // to peer()
+  std::optional<Link> matcher_;  // of more than two parties, once they are matched
   ProgressTeller teller_;
   RunStart start_;
   Digest session_;
@@ -450,8 +526,8 @@ class PartyRun {
 }  // namespace
 
 Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, const PartyInputs& inputs,
-                               PartyJournal& journal, std::unique_ptr<ByteStream> stream) {
-  return PartyRun(config, manifest, inputs, journal, std::move(stream)).run();
+                               PartyJournal& journal, PartyLinks links) {
+  return PartyRun(config, manifest, inputs, journal, std::move(links)).run();
 }
 
 }  // namespace coterie

@@ -1,6 +1,6 @@
-// One meeting of a party with its peer: agreement, matching, training, prediction of held-out people, farewell; without
-// the training, and for all matched people, if the job is a prediction. What the journal says that both have done
-// before is not done again.
+// One meeting of a party with its peers: agreement, matching, training, prediction of held-out people, farewell;
+// without the training, and for all matched people, if the job is a prediction. What the journal says that all have
+// done before is not done again.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 #include "tools/vertical/party_config.h"
 #include "tools/vertical/party_inputs.h"
 #include "tools/vertical/party_journal.h"
+#include "tools/vertical/party_links.h"
 #include "tools/vertical/party_report.h"
-#include "vertical/link/byte_stream.h"
 
 namespace coterie {
 
@@ -20,8 +20,8 @@ namespace coterie {
 inline constexpr const char* kSampleSeedFile = "sample.seed";
 
 // `journal` has the model of a prediction. Prints a line a stage. When it returns a report, all results are durable,
-// and so are the peer's. After an error of the connection the same journal serves the next meeting.
+// and so are the peers'. After an error of the connection the same journal serves the next meeting.
 Result<PartyReport> run_stages(const PartyConfig& config, const VerticalManifest& manifest, const PartyInputs& inputs,
-                               PartyJournal& journal, std::unique_ptr<vertical::ByteStream> stream);
+                               PartyJournal& journal, PartyLinks links);
 
 }  // namespace coterie

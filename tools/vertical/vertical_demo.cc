@@ -1,5 +1,6 @@
 #include "tools/vertical/vertical_demo.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -18,9 +19,11 @@
 #include "tools/demo/child_process.h"
 #include "tools/demo/run_folder.h"
 #include "tools/vertical/baselines.h"
+#include "tools/vertical/cut_table.h"
 #include "tools/vertical/demo_report.h"
 #include "tools/vertical/example_tables.h"
 #include "tools/vertical/job_commands.h"
+#include "tools/vertical/job_folder.h"
 #include "tools/vertical/loss_chart.h"
 #include "tools/vertical/manifest.h"
 #include "tools/vertical/party_config.h"
@@ -50,12 +53,13 @@ class Certificates {
   Certificates& operator=(const Certificates&) = delete;
   ~Certificates() { remove_tree(folder_); }
 
-  Status make() const {
+  // A certificate for each name, with a file `<name>.pem` and a key.
+  Status make(const std::vector<std::string>& names) const {
     COT_TRY(os::make_directories(folder_));
     const WallTime now = os::wall_now();
     COT_ASSIGN(const PemPair ca, make_dev_ca(now, kCertificateDays));
     COT_TRY(os::write_file_atomically(folder_ + "/ca.pem", as_bytes(ca.certificate)));
-    for (const std::string name : {"coordinator", "label-party", "feature-party"}) {
+    for (const std::string& name : names) {
       COT_ASSIGN(const PemPair pair, make_peer_certificate(ca, {name}, now, kCertificateDays));
       COT_TRY(os::write_file_atomically(folder_ + "/" + name + ".pem", as_bytes(pair.certificate)));
       COT_TRY(os::write_file_atomically(folder_ + "/" + name + ".key", as_bytes(pair.private_key)));
@@ -67,10 +71,15 @@ class Certificates {
   std::string folder_;
 };
 
-// Both tables as this process reads them, for the comparison.
+// A party's table, as its file has it and as this process reads it for the comparison.
+struct DemoTable {
+  std::string text;
+  PartyTable table;
+};
+
 struct Tables {
-  std::string label_text, feature_text;
-  PartyTable label, feature;
+  DemoTable label;
+  std::vector<DemoTable> features;  // by party, from the first feature party on
 };
 
 Result<std::string> text_of(const std::string& file, ByteView built_in) {
@@ -81,15 +90,36 @@ Result<std::string> text_of(const std::string& file, ByteView built_in) {
 
 Result<Tables> read_tables(const VerticalDemoOptions& options) {
   const LabelValues values = options.model == VerticalModel::linear ? LabelValues::numbers : LabelValues::binary;
-  Tables tables;
-  COT_ASSIGN(tables.label_text, text_of(options.label_table, kLabelPartyBytes));
-  COT_ASSIGN(tables.feature_text, text_of(options.feature_table, kFeaturePartyBytes));
   const auto name = [](const std::string& file, const char* built_in) { return file.empty() ? built_in : file; };
-  COT_ASSIGN(tables.label,
-             parse_party_table(tables.label_text, name(options.label_table, "label_party.csv"), "id", "label", values));
-  COT_ASSIGN(tables.feature,
-             parse_party_table(tables.feature_text, name(options.feature_table, "feature_party.csv"), "id", ""));
+  Tables tables;
+  COT_ASSIGN(tables.label.text, text_of(options.label_table, kLabelPartyBytes));
+  COT_ASSIGN(tables.label.table,
+             parse_party_table(tables.label.text, name(options.label_table, "label_party.csv"), "id", "label", values));
+  COT_ASSIGN(const std::string feature, text_of(options.feature_table, kFeaturePartyBytes));
+  std::vector<std::string> cut{feature};
+  if (options.parties > 2) {
+    COT_ASSIGN(cut, cut_table(feature, options.parties - 1));
+  }
+  for (std::string& text : cut) {
+    COT_ASSIGN(PartyTable table, parse_party_table(text, name(options.feature_table, "feature_party.csv"), "id", ""));
+    tables.features.push_back({.text = std::move(text), .table = std::move(table)});
+  }
   return tables;
+}
+
+// A party's folder, its name in its certificate, and what it is called.
+std::string folder_of(vertical::PartyIndex party) { return job_party_key(party); }
+
+std::string name_of(vertical::PartyIndex party) {
+  std::string name = job_party_key(party);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+std::string called(vertical::PartyIndex party) {
+  std::string name = job_party_key(party);
+  std::ranges::replace(name, '_', ' ');
+  return "the " + name;
 }
 
 class Demo {
@@ -115,7 +145,10 @@ class Demo {
 
  private:
   Status prepare() {
-    COT_TRY(certificates_.make());
+    for (vertical::PartyIndex party = 0; party < options_.parties; ++party) manifest_.parties.push_back(name_of(party));
+    std::vector<std::string> names = manifest_.parties;
+    names.push_back("coordinator");
+    COT_TRY(certificates_.make(names));
     fill_random(manifest_.job);
     fill_random(manifest_.matching.salt);
     manifest_.matching.id_type = "id";
@@ -129,34 +162,43 @@ class Demo {
     manifest_.trees.goss = options_.goss;
     manifest_.cipher = options_.cipher;
     manifest_.bins = options_.bins;
-    manifest_.parties = {"label-party", "feature-party"};
     const std::string text = write_manifest(manifest_);
     result_.manifest = manifest_digest(text);
     result_.terms = manifest_;
-    result_.label_columns = static_cast<uint32_t>(tables_.label.columns.size());
-    result_.feature_columns = static_cast<uint32_t>(tables_.feature.columns.size());
-    COT_TRY(folder_.write("manifest.json", as_bytes(text)));
-    for (const char* name : {"coordinator", "label_party", "feature_party"}) {
-      COT_TRY(os::make_directories(folder_.path(name)));
+    result_.label_columns = static_cast<uint32_t>(tables_.label.table.columns.size());
+    for (const DemoTable& feature : tables_.features) {
+      result_.feature_columns += static_cast<uint32_t>(feature.table.columns.size());
     }
-    COT_TRY(folder_.write("devices/label_party.csv", as_bytes(tables_.label_text)));
-    return folder_.write("devices/feature_party.csv", as_bytes(tables_.feature_text));
+    COT_TRY(folder_.write("manifest.json", as_bytes(text)));
+    COT_TRY(os::make_directories(folder_.path("coordinator")));
+    for (vertical::PartyIndex party = 0; party < options_.parties; ++party) {
+      COT_TRY(os::make_directories(folder_.path(folder_of(party))));
+      COT_TRY(folder_.write("devices/" + folder_of(party) + ".csv", as_bytes(table_of(party).text)));
+    }
+    return {};
   }
 
-  Status write_party_config(bool is_label, const std::string& port) const {
-    const std::string self = is_label ? "label" : "feature", other = is_label ? "feature" : "label";
-    const nlohmann::ordered_json json = {{"role", self},
-                                         {"manifest", "../manifest.json"},
-                                         {"approved", result_.manifest.hex()},
-                                         {"table", "../devices/" + self + "_party.csv"},
-                                         {"coordinator", {{"address", "127.0.0.1:" + port}, {"name", "coordinator"}}},
-                                         {"tls",
-                                          {{"ca", "../certificates/ca.pem"},
-                                           {"certificate", "../certificates/" + self + "-party.pem"},
-                                           {"key", "../certificates/" + self + "-party.key"},
-                                           {"peer_name", other + "-party"}}},
-                                         {"out", "."}};
-    return folder_.write(self + "_party/config.json", as_bytes(json.dump(2) + "\n"));
+  const DemoTable& table_of(vertical::PartyIndex party) const {
+    return party == 0 ? tables_.label : tables_.features[party - 1];
+  }
+
+  Status write_party_config(vertical::PartyIndex party, const std::string& port) const {
+    const std::string self = folder_of(party), certificate = "../certificates/" + name_of(party);
+    nlohmann::ordered_json json = {
+        {"role", party == 0 ? "label" : "feature"},
+        {"manifest", "../manifest.json"},
+        {"approved", result_.manifest.hex()},
+        {"table", "../devices/" + self + ".csv"},
+        {"coordinator", {{"address", "127.0.0.1:" + port}, {"name", "coordinator"}}},
+        {"tls",
+         {{"ca", "../certificates/ca.pem"}, {"certificate", certificate + ".pem"}, {"key", certificate + ".key"}}},
+        {"out", "."}};
+    if (manifest_.is_ring()) {
+      json["name"] = name_of(party);
+    } else {
+      json["tls"]["peer_name"] = name_of(1 - party);
+    }
+    return folder_.write(self + "/config.json", as_bytes(json.dump(2) + "\n"));
   }
 
   Status write_coordinator_config() const {
@@ -183,10 +225,9 @@ class Demo {
 
   // What the operator of each party would do by hand.
   Status submit_and_approve() const {
-    for (const auto& [party, command] : {std::pair("label_party", JobCommand::submit),
-                                         {"label_party", JobCommand::approve},
-                                         {"feature_party", JobCommand::approve}}) {
-      COT_TRY(ask(party, command));
+    COT_TRY(ask(folder_of(0), JobCommand::submit));
+    for (vertical::PartyIndex party = 0; party < options_.parties; ++party) {
+      COT_TRY(ask(folder_of(party), JobCommand::approve));
     }
     return {};
   }
@@ -208,32 +249,43 @@ class Demo {
     }
     COT_ASSIGN(const Bytes bytes, os::read_file(port_file, 16));
     const std::string port(as_text(bytes).substr(0, as_text(bytes).find('\n')));
-    for (const bool is_label : {true, false}) COT_TRY(write_party_config(is_label, port));
+    for (vertical::PartyIndex party = 0; party < options_.parties; ++party) COT_TRY(write_party_config(party, port));
     COT_TRY(submit_and_approve());
     COT_TRY(run_parties());
-    COT_ASSIGN(result_.job, ask("label_party", JobCommand::status));
+    COT_ASSIGN(result_.job, ask(folder_of(0), JobCommand::status));
     stop_children({&coordinator}, kGrace);
     return {};
   }
 
-  // Both to their end. A party that fails takes the other one with it: each sees the connection end.
+  // All to their end. A party that fails takes the others with it: each sees the connection end.
   Status run_parties() const {
-    COT_ASSIGN(Child label, start("the label party", "party", "label_party"));
-    COT_ASSIGN(Child feature, start("the feature party", "party", "feature_party"));
+    std::vector<Child> parties;
+    for (vertical::PartyIndex party = 0; party < options_.parties; ++party) {
+      COT_ASSIGN(Child child, start(called(party), "party", folder_of(party)));
+      parties.push_back(std::move(child));
+    }
+    std::vector<Child*> all;
+    for (Child& child : parties) all.push_back(&child);
     for (;;) {
-      const bool label_ended = label.has_ended(), feature_ended = feature.has_ended();
-      if (label_ended && feature_ended) break;
-      if ((label_ended && !label.succeeded()) || (feature_ended && !feature.succeeded())) {
-        stop_children({&label, &feature}, kGrace);
+      size_t ended = 0;
+      bool has_failed = false;
+      for (Child* child : all) {
+        if (!child->has_ended()) continue;
+        ++ended;
+        has_failed = has_failed || !child->succeeded();
+      }
+      if (ended == all.size()) break;
+      if (has_failed) {
+        stop_children(all, kGrace);
         break;
       }
       if (Status status = Interrupt::wait(kLook); !status) {
-        stop_children({&label, &feature}, kGrace);
+        stop_children(all, kGrace);
         return status;
       }
     }
     std::string failed;
-    for (Child* child : {&label, &feature}) {
+    for (Child* child : all) {
       if (!child->has_ended() || child->succeeded()) continue;
       failed += (failed.empty() ? "" : "; ") + child->name() + " " + child->obituary();
     }
@@ -242,15 +294,20 @@ class Demo {
   }
 
   Status read_reports() {
-    for (const auto& [name, report] :
-         {std::pair("label_party", &result_.label), std::pair("feature_party", &result_.feature)}) {
-      COT_ASSIGN(const Bytes bytes, os::read_file(folder_.path(std::string(name) + "/report.json"), kResultBytesMax));
-      COT_ASSIGN(*report, parse_report(as_text(bytes)));
+    result_.features.clear();
+    for (vertical::PartyIndex party = 0; party < options_.parties; ++party) {
+      COT_ASSIGN(const Bytes bytes, os::read_file(folder_.path(folder_of(party) + "/report.json"), kResultBytesMax));
+      COT_ASSIGN(PartyReport report, parse_report(as_text(bytes)));
+      if (party == 0) {
+        result_.label = std::move(report);
+      } else {
+        result_.features.push_back(std::move(report));
+      }
     }
     return {};
   }
 
-  // Who was held out is in the label party's scores; everybody else whom both have was trained on.
+  // Who was held out is in the label party's scores; everybody else whom all have was trained on.
   Status compare() {
     COT_ASSIGN(const Bytes bytes, os::read_file(folder_.path("label_party/scores.csv"), kResultBytesMax));
     COT_ASSIGN(const CsvRows scored, CsvRows::parse(as_text(bytes)));
@@ -260,29 +317,40 @@ class Demo {
       place.emplace(scored.field(i, 0), i);
       scores.push_back(static_cast<float>(number_in(scored.field(i, 2)).value_or(0)));
     }
-    std::unordered_map<std::string, uint32_t> feature_row;
-    for (uint32_t row = 0; row < tables_.feature.ids.size(); ++row) feature_row.emplace(tables_.feature.ids[row], row);
-    std::vector<uint32_t> label_train, feature_train, label_held(scores.size()), feature_held(scores.size());
-    for (uint32_t row = 0; row < tables_.label.ids.size(); ++row) {
-      const std::string& id = tables_.label.ids[row];
-      const auto theirs = feature_row.find(id);
-      if (theirs == feature_row.end()) continue;
+    std::vector<std::unordered_map<std::string, uint32_t>> feature_row(tables_.features.size());
+    for (size_t i = 0; i < feature_row.size(); ++i) {
+      const std::vector<std::string>& ids = tables_.features[i].table.ids;
+      for (uint32_t row = 0; row < ids.size(); ++row) feature_row[i].emplace(ids[row], row);
+    }
+    const PartyTable& own = tables_.label.table;
+    std::vector<uint32_t> label_train, label_held(scores.size());
+    std::vector<std::string> train_ids, held_ids(scores.size());
+    for (uint32_t row = 0; row < own.ids.size(); ++row) {
+      const std::string& id = own.ids[row];
+      if (std::ranges::any_of(feature_row, [&](const auto& rows) { return !rows.contains(id); })) continue;
       if (const auto held = place.find(id); held != place.end()) {
         label_held[held->second] = row;
-        feature_held[held->second] = theirs->second;
+        held_ids[held->second] = id;
       } else {
         label_train.push_back(row);
-        feature_train.push_back(theirs->second);
+        train_ids.push_back(id);
       }
     }
-    PlainData alone{.train = rows_of(tables_.label.columns, label_train),
-                    .held_out = rows_of(tables_.label.columns, label_held),
-                    .labels = rows_of({tables_.label.labels}, label_train)[0]};
-    const std::vector<float> labels = rows_of({tables_.label.labels}, label_held)[0];
+    PlainData alone{.train = rows_of(own.columns, label_train),
+                    .held_out = rows_of(own.columns, label_held),
+                    .labels = rows_of({own.labels}, label_train)[0]};
+    const std::vector<float> labels = rows_of({own.labels}, label_held)[0];
     COT_ASSIGN(const std::vector<float> alone_scores, one_table_scores(alone, 1));
     PlainData pooled = std::move(alone);
-    for (auto& column : rows_of(tables_.feature.columns, feature_train)) pooled.train.push_back(std::move(column));
-    for (auto& column : rows_of(tables_.feature.columns, feature_held)) pooled.held_out.push_back(std::move(column));
+    for (size_t i = 0; i < feature_row.size(); ++i) {
+      const auto columns_of = [&](const std::vector<std::string>& ids) {
+        std::vector<uint32_t> rows;
+        for (const std::string& id : ids) rows.push_back(feature_row[i].at(id));
+        return rows_of(tables_.features[i].table.columns, rows);
+      };
+      for (auto& column : columns_of(train_ids)) pooled.train.push_back(std::move(column));
+      for (auto& column : columns_of(held_ids)) pooled.held_out.push_back(std::move(column));
+    }
     COT_ASSIGN(const std::vector<float> pooled_scores, one_table_scores(pooled, 2));
     for (size_t i = 0; i < scores.size(); ++i) result_.equal_scores += scores[i] == pooled_scores[i] ? 1 : 0;
     result_.score_gap = score_gap(scores, pooled_scores, labels);
@@ -345,11 +413,14 @@ ExitCode run_vertical_demo(const VerticalDemoOptions& options) {
   Result<RunFolder> folder =
       options.out.empty() ? RunFolder::create_default(false) : RunFolder::create(options.out, false);
   if (!folder) return fail(folder.error(), ExitCode::usage);
+  size_t feature_columns = 0;
+  for (const DemoTable& feature : tables->features) feature_columns += feature.table.columns.size();
   std::fprintf(stderr,
-               "Two parties meet at a coordinator: three processes, mutual TLS 1.3 from party to\n"
-               "party. Label party: %zu columns and the label; feature party: %zu columns.\n"
+               "%u parties meet at a coordinator: %u processes, mutual TLS 1.3 from party to\n"
+               "party. Label party: %zu columns and the label; feature %s: %zu columns.\n"
                "%s ...\n\n",
-               tables->label.columns.size(), tables->feature.columns.size(), what_passes(options));
+               options.parties, options.parties + 1, tables->label.table.columns.size(),
+               options.parties > 2 ? "parties" : "party", feature_columns, what_passes(options));
   const Result<VerticalDemoResult> result = Demo(options, *tables, *folder).run();
   if (result) {
     folder->finished();
@@ -357,8 +428,10 @@ ExitCode run_vertical_demo(const VerticalDemoOptions& options) {
     return result->is_pooled() ? ExitCode::ok : ExitCode::failure;
   }
   if (result.error().code() == ErrorCode::cancelled) {
-    for (const char* name : {"coordinator", "label_party", "feature_party", "manifest.json"})
-      remove_tree(folder->path(name));
+    for (const char* name : {"coordinator", "manifest.json"}) remove_tree(folder->path(name));
+    for (vertical::PartyIndex party = 0; party < options.parties; ++party) {
+      remove_tree(folder->path(folder_of(party)));
+    }
     folder->interrupted();
     return fail(result.error(), ExitCode::interrupted);
   }

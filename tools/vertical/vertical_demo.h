@@ -1,7 +1,7 @@
-// `coterie vertical demo`: a job between two organisations that meet at a coordinator, three processes on this machine.
+// `coterie vertical demo`: a job between organisations that meet at a coordinator, each a process on this machine.
 //
-// This process makes the certificates, the manifest and the configurations, submits the job and approves it for both,
-// starts the parties, and compares what comes of it with a model of one table. It sees both tables, which nobody
+// This process makes the certificates, the manifest and the configurations, submits the job and approves it for all,
+// starts the parties, and compares what comes of it with a model of one table. It sees all tables, which nobody
 // would outside of a demo.
 #pragma once
 
@@ -22,6 +22,8 @@ enum class VerticalCipher : uint8_t;  // likewise
 struct VerticalDemoOptions {
   std::string label_table, feature_table;  // CSV files; empty: the built-in ones
   VerticalModel model{};                   // trees
+  // One has the label, the others a share each of the feature table's columns. More than two train trees alone.
+  uint32_t parties = 2;
   uint32_t trees = 4, depth = 3, bins = 32;
   std::optional<vertical::Goss> goss;
   VerticalCipher cipher{};                // paillier

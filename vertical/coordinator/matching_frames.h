@@ -1,5 +1,5 @@
 // MatchingFrames: the matcher of a job's parties as the bytes of their connections. They come in, in any pieces, and
-// the bytes for each party go out. Pure: the shell reads and writes. vertical/psi/blind_matcher.h says what is compared.
+// the bytes for each party go out. Pure: the shell reads and writes. blind_matcher.h says what is compared.
 #pragma once
 
 #include <array>

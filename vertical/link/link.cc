@@ -84,6 +84,20 @@ Status Link::run(OrderedStage& stage, StageId id, PartyIndex peer, Link& other) 
   return {};
 }
 
+Status Link::run(OrderedStage& stage, StageId id, const std::map<PartyIndex, Link*>& links) {
+  const auto link_to = [&links](PartyIndex peer) {
+    return must_find(links, peer, "a stage speaks with the parties that its job has");
+  };
+  while (!stage.done()) {
+    while (std::optional<Message> message = stage.next()) COT_TRY(link_to(message->peer)->send(id, *message));
+    if (stage.done()) break;
+    const PartyIndex from = stage.awaits();
+    COT_ASSIGN(const Message message, link_to(from)->receive(id, from));
+    if (Status status = stage.receive(message); !status) return status.error().with_context(stage_name(id));
+  }
+  return {};
+}
+
 Status Link::send(StageId stage, const Message& message) {
   COT_ASSERT(message.payload.size() <= kMessageBytesMax);
   const auto header = write_frame_header({.stage = stage,

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 
 #include "base/bytes.h"
@@ -43,6 +44,10 @@ class Link {
   // The same for a stage with two peers; the other one is at the end of `other`, and says nothing but what the stage
   // waits for. Messages to it are not sent: there is no such stage.
   Status run(OrderedStage& stage, StageId id, PartyIndex peer, Link& other);
+
+  // The same for a stage with several peers, each at the end of its own link: messages go to and come from the one that
+  // the stage names.
+  static Status run(OrderedStage& stage, StageId id, const std::map<PartyIndex, Link*>& links);
 
   const LinkBytes& bytes() const { return bytes_; }
 

@@ -122,6 +122,27 @@ Result<RunStart> common_start(const RunPosition& own, const RunPosition& peers,
   return start;
 }
 
+Result<RunPosition> common_position(std::span<const RunPosition> positions, const Digest& journal) {
+  COT_ASSERT(!positions.empty());
+  RunPosition common = positions[0];
+  common.journal = journal;
+  for (const RunPosition& position : positions.subspan(1)) {
+    if (common.matched && position.matched && *common.matched != *position.matched) return differs("matchings");
+    if (!position.matched) common.matched.reset();
+    std::vector<CommittedUnit> units;
+    for (const CommittedUnit& unit : common.units) {
+      const auto same = std::ranges::find(position.units, unit.unit, &CommittedUnit::unit);
+      if (same == position.units.end()) continue;
+      if (same->state != unit.state) return differs("trainings up to step " + std::to_string(unit.unit));
+      units.push_back(unit);
+    }
+    common.units = std::move(units);
+    common.is_trained = common.is_trained && position.is_trained;
+    common.is_predicted = common.is_predicted && position.is_predicted;
+  }
+  return common;
+}
+
 PositionExchange::PositionExchange(const RunPosition& own, PartyIndex peer) : own_(own), peer_(peer) {
   COT_ASSERT(own.units.size() <= kCommittedUnitsMax);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/bytes.h"
@@ -45,6 +46,10 @@ struct RunStart {
 // repeated from farther back. data_loss if both have something that must be the same and is not.
 Result<RunStart> common_start(const RunPosition& own, const RunPosition& peers,
                               const std::optional<Digest>& peer_journal);
+
+// What all of these parties have, as if they were one whose journal is called so: a party of more than two goes on from
+// what it and all others have. data_loss as above.
+Result<RunPosition> common_position(std::span<const RunPosition> positions, const Digest& journal);
 
 // Both say their positions.
 class PositionExchange final : public Stage {

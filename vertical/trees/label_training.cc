@@ -103,6 +103,12 @@ class LabelMachine : public LabelTraining {
     return unexpected_peer(message);
   }
 
+  // Feature parties answer the label party alone, so that their answers may be taken one party after the other.
+  PartyIndex awaits() const override {
+    const auto peer = std::ranges::find_if(peers_, [this](const Peer& one) { return owes(one); });
+    return peer == peers_.end() ? 0 : peer->index;
+  }
+
   bool done() const override { return finished_ && outbox_.empty(); }
   const LabelTreeModel& model() const override { return model_; }
   std::optional<LabelTreeCheckpoint> take_checkpoint() override { return std::exchange(checkpoint_, std::nullopt); }
@@ -199,8 +205,10 @@ class LabelMachine : public LabelTraining {
   }
   bool waits() const {
     if (!shared()) return false;
-    return std::ranges::any_of(
-        peers_, [this](const Peer& peer) { return !peer.asked.empty() || peer.arrived < frontier_.computed().size(); });
+    return std::ranges::any_of(peers_, [this](const Peer& peer) { return owes(peer); });
+  }
+  bool owes(const Peer& peer) const {
+    return !peer.ready || !peer.asked.empty() || peer.arrived < frontier_.computed().size();
   }
 
   void encrypt_some() {

@@ -117,6 +117,11 @@ class LabelScorer : public LabelPrediction {
     return all_here() ? score() : Status();
   }
 
+  PartyIndex awaits() const override {
+    const auto peer = std::ranges::find_if(peers_, [this](const Peer& one) { return one.rows < rows_; });
+    return peer == peers_.end() ? 0 : peer->index;
+  }
+
   bool done() const override { return scored_ && outbox_.empty(); }
   const std::vector<float>& scores() const override { return scores_; }
 

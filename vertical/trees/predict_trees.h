@@ -14,7 +14,7 @@ namespace coterie::vertical {
 
 using RawColumns = std::vector<std::vector<float>>;  // [column][row], NaN where missing; rows in the matched order
 
-class LabelPrediction : public Stage {
+class LabelPrediction : public OrderedStage {
  public:
   // invalid_argument names what does not fit the model.
   static Result<std::unique_ptr<LabelPrediction>> start(RawColumns columns, LabelTreeModel model, uint32_t rows,

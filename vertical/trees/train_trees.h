@@ -37,7 +37,7 @@
 
 namespace coterie::vertical {
 
-class LabelTraining : public Stage {
+class LabelTraining : public OrderedStage {
  public:
   // `labels` has one value a row; `peers` are the feature parties: of equal splits the label party's wins, then that of
   // the lowest index. `key` encrypts gradients, and comes from make_paillier_key (secure/he/paillier.h).

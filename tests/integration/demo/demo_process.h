@@ -12,8 +12,9 @@ namespace coterie::integration {
 
 class DemoProcess {
  public:
-  // `arguments` come behind `coterie`. It runs in `directory`.
-  DemoProcess(const std::string& directory, const std::vector<std::string>& arguments);
+  // `arguments` come behind `coterie`. It runs in `directory`, and in the network namespace of this file if it has one.
+  DemoProcess(const std::string& directory, const std::vector<std::string>& arguments,
+              const std::string& network_namespace = "");
   ~DemoProcess();  // kills it
   DemoProcess(const DemoProcess&) = delete;
   DemoProcess& operator=(const DemoProcess&) = delete;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/os/file.h"
 #include "tests/integration/demo/demo_process.h"
@@ -94,6 +95,33 @@ TEST_F(VerticalDemo, ASampleOfPeopleEqualsOneTableThatSamplesAlike) {
   EXPECT_TRUE(os::exists(directory_ / "run/label_party/sample.seed"));
   EXPECT_FALSE(os::exists(directory_ / "run/feature_party/sample.seed"));
   expect_told_stages(2);
+}
+
+TEST_F(VerticalDemo, ThreePartiesHaveTheScoresOfOneTable) {
+  DemoProcess demo(directory_.path(),
+                   {"vertical", "demo", "--parties", "3", "--trees", "2", "--bins", "8", "--out", run()});
+  ASSERT_EQ(demo.wait(), 0) << demo.errors() << demo.output();
+  const nlohmann::json metrics = file("metrics.json");
+  EXPECT_EQ(metrics["matched"], 534);
+  EXPECT_EQ(metrics["party_ids"], (std::vector<int>{549, 554, 554}));
+  EXPECT_EQ(metrics["scores_equal_to_pooled"], metrics["held_out"]);
+  EXPECT_EQ(metrics["job_state"], "done");
+  const nlohmann::json ledger = file("ledger.json");
+  ASSERT_EQ(ledger.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(ledger[i]["id"], kRingTreesLeakage[i]);
+  EXPECT_TRUE(ledger[0].contains("coordinator")) << "it compares";
+  for (const std::string party : {"label_party", "feature_party", "feature_party_2"}) {
+    EXPECT_EQ(file(party + "/ledger.json"), ledger);
+    EXPECT_TRUE(os::exists(directory_ / ("run/" + party + "/model.part"))) << party;
+    EXPECT_FALSE(os::exists(directory_ / ("run/" + party + "/journal/run"))) << party;
+  }
+  const nlohmann::json job = file("coordinator/jobs/" + file("manifest.json")["job"].get<std::string>() + ".job");
+  EXPECT_GT(job["feature_party_2"]["relayed_bytes"], 0);
+  std::istringstream lines(demo.output());
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  DemoProcess mixed(directory_.path(), {"vertical", "demo", "--model", "split", "--parties", "3"});
+  EXPECT_EQ(mixed.wait(), 2);
+  EXPECT_NE(mixed.errors().find("--parties"), std::string::npos) << mixed.errors();
 }
 
 TEST_F(VerticalDemo, ARegressionIsAsGoodAsOneTable) {

@@ -1,4 +1,4 @@
-// VerticalCoordinator: a small vertical job, as the operators of its two parties and of its coordinator run it.
+// VerticalCoordinator: a small vertical job, as the operators of its parties and of its coordinator run it.
 #pragma once
 
 #include <array>
@@ -15,13 +15,15 @@
 
 namespace coterie::integration {
 
-// Two parties and a coordinator as their operators start them.
+// Parties, two of them unless said, and a coordinator as their operators start them.
 class VerticalCoordinator : public DemoTest {
  protected:
   void SetUp() override {
     const PemPair ca = *make_dev_ca(os::wall_now(), 1);
     write("ca.pem", ca.certificate);
-    for (const std::string name : {"coordinator", "label", "feature"}) {
+    std::vector<std::string> names = parties();
+    names.push_back("coordinator");
+    for (const std::string& name : names) {
       const PemPair pair = *make_peer_certificate(ca, {name}, os::wall_now(), 1);
       write(name + ".pem", pair.certificate);
       write(name + ".key", pair.private_key);
@@ -34,7 +36,12 @@ class VerticalCoordinator : public DemoTest {
     }
     write("label.csv", label);
     write("feature.csv", feature);
-    VerticalManifest manifest{.job = kJob, .matching = {}, .trees = {}, .bins = 4, .parties = {"label", "feature"}};
+    for (size_t more = 2; more < parties().size(); ++more) {
+      std::string table = "id,z" + std::to_string(more) + "\n";
+      for (size_t i = 0; i < 60; ++i) table += "p" + std::to_string(i) + "," + std::to_string(i * more % 11) + "\n";
+      write(parties()[more] + ".csv", table);
+    }
+    VerticalManifest manifest{.job = kJob, .matching = {}, .trees = {}, .bins = 4, .parties = parties()};
     manifest.matching.intersection_min = 10;
     manifest.matching.id_type = "id";
     manifest.trees.rounds = 1;
@@ -43,8 +50,13 @@ class VerticalCoordinator : public DemoTest {
     manifest_ = write_manifest(manifest);
     write("manifest.json", manifest_);
   }
+  // Names of the parties, of their certificates and of their configurations; the label party's first.
+  virtual std::vector<std::string> parties() const { return {"label", "feature"}; }
   // What the job is, unless a small tree.
   virtual void change(VerticalManifest&) const {}
+
+  // What is in each party's configuration beside.
+  virtual void change_config(nlohmann::json&) const {}
 
   static constexpr std::array<uint8_t, 16> kJob{9};
   void write(const std::string& name, const std::string& text) const {
@@ -54,12 +66,12 @@ class VerticalCoordinator : public DemoTest {
     return {{"ca", "ca.pem"}, {"certificate", name + ".pem"}, {"key", name + ".key"}};
   }
 
-  // A fresh coordinator, which both parties' configurations then name.
-  std::unique_ptr<DemoProcess> start_coordinator() {
+  // A fresh coordinator, which all parties' configurations then name.
+  std::unique_ptr<DemoProcess> start_coordinator(const std::string& host = "127.0.0.1") {
     // One that is started again listens where the last one did: parties that run know no other place.
     write("coordinator.json",
           nlohmann::json{
-              {"listen", "127.0.0.1:" + port_}, {"port_file", "port"}, {"jobs", "jobs"}, {"tls", tls("coordinator")}}
+              {"listen", host + ":" + port_}, {"port_file", "port"}, {"jobs", "jobs"}, {"tls", tls("coordinator")}}
               .dump());
     EXPECT_TRUE(os::remove_file(directory_ / "port"));
     auto coordinator = std::make_unique<DemoProcess>(
@@ -68,18 +80,27 @@ class VerticalCoordinator : public DemoTest {
     const Result<Bytes> bytes = os::read_file(directory_ / "port", 16);
     const std::string text = bytes ? std::string(as_text(*bytes)) : "\n";
     port_ = text.substr(0, text.find('\n'));
-    for (const std::string self : {"label", "feature"}) {
-      nlohmann::json config = {{"role", self},
+    for (const std::string& self : parties()) {
+      nlohmann::json config = {{"role", self == "label" ? "label" : "feature"},
                                {"manifest", "manifest.json"},
                                {"approved", manifest_digest(manifest_).hex()},
                                {"table", self + ".csv"},
                                {"out", self + "_results"},
-                               {"coordinator", {{"address", "127.0.0.1:" + port_}, {"name", "coordinator"}}},
+                               {"coordinator", {{"address", host + ":" + port_}, {"name", "coordinator"}}},
                                {"tls", tls(self)}};
-      config["tls"]["peer_name"] = self == "label" ? "feature" : "label";
+      if (parties().size() > 2) {
+        config["name"] = self;
+      } else {
+        config["tls"]["peer_name"] = self == "label" ? "feature" : "label";
+      }
+      change_config(config);
       write(self + ".json", config.dump());
     }
     return coordinator;
+  }
+  void submit_and_approve() {
+    ASSERT_EQ(vertical("submit", "label"), 0) << said_;
+    for (const std::string& party : parties()) ASSERT_EQ(vertical("approve", party), 0) << said_;
   }
   // The exit status; what it printed is in said_.
   int vertical(const std::string& command, const std::string& party, const std::vector<std::string>& more = {}) {

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
@@ -20,11 +21,6 @@ class VerticalResume : public VerticalCoordinator {
   std::unique_ptr<DemoProcess> party(const std::string& name) const {
     return std::make_unique<DemoProcess>(directory_.path(),
                                          std::vector<std::string>{"vertical", "party", "--config", name + ".json"});
-  }
-  void submit_and_approve() {
-    ASSERT_EQ(vertical("submit", "label"), 0) << said_;
-    ASSERT_EQ(vertical("approve", "label"), 0) << said_;
-    ASSERT_EQ(vertical("approve", "feature"), 0) << said_;
   }
   nlohmann::json status() {
     EXPECT_EQ(vertical("status", "label", {"--json"}), 0) << said_;
@@ -54,7 +50,9 @@ class VerticalResume : public VerticalCoordinator {
     }
   }
   void copy(const std::string& from, const std::string& to) const {
-    for (const char* name : {"jobs", "label_results", "feature_results"}) {
+    std::vector<std::string> names = {"jobs"};
+    for (const std::string& party : parties()) names.push_back(party + "_results");
+    for (const std::string& name : names) {
       std::filesystem::remove_all(directory_ / (to + name));
       std::filesystem::copy(directory_ / (from + name), directory_ / (to + name),
                             std::filesystem::copy_options::recursive);
@@ -127,6 +125,53 @@ TEST_F(VerticalRegressionResume, EndsWithTheSameModelWhoeverIsKilled) {
   EXPECT_NE(said_.find("the job is done"), std::string::npos) << said_;
   EXPECT_FALSE(os::exists(directory_ / "label_results/journal/run"));
   EXPECT_EQ(to_hex(model("label")), to_hex(label_model));
+}
+
+class VerticalRingResume : public VerticalResume {
+ protected:
+  std::vector<std::string> parties() const override { return {"label", "feature", "third"}; }
+  void change(VerticalManifest& manifest) const override {
+    manifest.trees.rounds = 8;
+    manifest.trees.depth = 2;
+  }
+};
+
+TEST_F(VerticalRingResume, ThreePartiesEndWithTheSameModelWhoeverIsKilled) {
+  auto coordinator = start_coordinator();
+  submit_and_approve();
+  auto label = party("label"), feature = party("feature"), third = party("third");
+  wait_for_unit("third", 1);
+  for (auto* process : {&label, &feature, &third, &coordinator}) kill(*process);
+  ASSERT_TRUE(os::make_directories(directory_ / "saved"));
+  copy("", "saved/");
+
+  coordinator = start_coordinator();
+  label = party("label"), feature = party("feature"), third = party("third");
+  for (auto* process : {&label, &feature, &third}) ASSERT_EQ((*process)->wait(), 0) << (*process)->errors();
+  EXPECT_EQ(status()["state"], "done");
+  EXPECT_EQ(status()["feature_party_2"]["done"], true);
+  std::map<std::string, Bytes> models;
+  for (const std::string& name : parties()) models[name] = model(name);
+  kill(coordinator);
+
+  copy("saved/", "");
+  coordinator = start_coordinator();
+  label = party("label"), feature = party("feature"), third = party("third");
+  wait_for_unit("feature", 3);
+  kill(third);
+  third = party("third");
+  wait_for_unit("third", 4);
+  kill(label);
+  label = party("label");
+  wait_for_unit("label", 5);
+  kill(coordinator);
+  for (auto* process : {&label, &feature, &third}) {
+    ASSERT_TRUE((*process)->wait_for("waiting to go on")) << (*process)->errors();
+  }
+  coordinator = start_coordinator();
+  for (auto* process : {&label, &feature, &third}) ASSERT_EQ((*process)->wait(), 0) << (*process)->errors();
+  EXPECT_EQ(status()["state"], "done");
+  for (const std::string& name : parties()) EXPECT_EQ(to_hex(model(name)), to_hex(models[name])) << name;
 }
 
 TEST_F(VerticalRegressionResume, AJournalServesTheSameTableAlone) {

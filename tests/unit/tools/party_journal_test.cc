@@ -74,6 +74,20 @@ TEST_F(PartyJournalTest, KnowsAgainWhatItKept) {
   EXPECT_EQ(again->model(), (Bytes{1, 2, 3}));
 }
 
+TEST_F(PartyJournalTest, KnowsHowManyIdsEachOfMoreThanTwoPartiesHas) {
+  {
+    Result<PartyJournal> journal = open();
+    ASSERT_OK(journal);
+    ASSERT_OK(journal->put_peer(peer()));
+    ASSERT_OK(journal->put_matching({.party_ids = {5, 6, 7}, .root = peer(), .rows = {4, 0}}));
+  }
+  const Result<PartyJournal> again = open();
+  ASSERT_OK(again);
+  EXPECT_EQ(again->matching()->party_ids, (std::vector<uint64_t>{5, 6, 7}));
+  EXPECT_EQ(again->matching()->peer_ids, 0u);
+  EXPECT_EQ(again->matching()->rows, (std::vector<uint32_t>{4, 0}));
+}
+
 TEST_F(PartyJournalTest, RefusesWhatDoesNotBelongToIt) {
   {
     Result<PartyJournal> journal = open();

@@ -10,6 +10,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/stored_zstd.h"
 #include "tools/vertical/coordinator_config.h"
+#include "tools/vertical/cut_table.h"
 #include "tools/vertical/demo_report.h"
 #include "tools/vertical/example_tables.h"
 #include "tools/vertical/job_folder.h"
@@ -18,6 +19,7 @@
 #include "tools/vertical/party.h"
 #include "tools/vertical/party_config.h"
 #include "tools/vertical/party_inputs.h"
+#include "tools/vertical/party_links.h"
 #include "tools/vertical/party_table.h"
 #include "tools/vertical/scores.h"
 
@@ -289,6 +291,78 @@ TEST(VerticalManifest, NamesItsParties) {
   EXPECT_ERROR(parse_manifest(write_manifest(manifest)), ErrorCode::invalid_argument, "/parties");
 }
 
+TEST(VerticalManifest, MayHaveMoreThanOneFeaturePartyOfTrees) {
+  VerticalManifest manifest;
+  manifest.parties = {"a", "b", "c"};
+  const std::string text = write_manifest(manifest);
+  const Result<VerticalManifest> read = parse_manifest(text);
+  ASSERT_OK(read);
+  EXPECT_EQ(read->parties, manifest.parties);
+  EXPECT_EQ(leakage_of(*read)[0], "L2") << "matched by the coordinator";
+  const auto refuses = [&text](const std::string& from, const std::string& to, const char* what) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    EXPECT_ERROR(parse_manifest(other), ErrorCode::invalid_argument, what);
+  };
+  refuses("\"c\"", "\"b\"", "/parties");
+  refuses("\"L2\"", "\"L1\"", "/leakage_ack");
+  refuses("\"b\",\n", "", "/parties/features");
+  for (size_t party = 3; party < 9; ++party) manifest.parties.push_back(std::to_string(party));
+  EXPECT_ERROR(parse_manifest(write_manifest(manifest)), ErrorCode::invalid_argument, "2 to 8 parties, not 9");
+  manifest.parties.resize(3);
+  for (const VerticalModel model : {VerticalModel::logistic, VerticalModel::linear, VerticalModel::split}) {
+    manifest.model = model;
+    EXPECT_ERROR(parse_manifest(write_manifest(manifest)), ErrorCode::invalid_argument, "one feature party alone");
+  }
+  manifest.model = VerticalModel::trees;
+  manifest.predicts.emplace();
+  ASSERT_OK(parse_manifest(write_manifest(manifest)));
+}
+
+TEST(PartyLinks, KnowsWhichOfSeveralPartiesItIs) {
+  PartyConfig config;
+  config.coordinator.emplace();
+  VerticalManifest manifest;
+  EXPECT_EQ(*place_of(config, manifest), 1u) << "a role is enough where there are two";
+  manifest.parties = {"a", "b", "c"};
+  EXPECT_EQ(place_of(config, manifest).error().reason(), "name_missing");
+  config.name = "c";
+  EXPECT_EQ(*place_of(config, manifest), 2u);
+  config.name = "a";
+  EXPECT_EQ(place_of(config, manifest).error().reason(), "not_a_party") << "that is the label party's";
+  config.is_label_party = true;
+  EXPECT_EQ(*place_of(config, manifest), 0u);
+  config.coordinator.reset();
+  EXPECT_EQ(place_of(config, manifest).error().reason(), "coordinator_missing");
+}
+
+TEST(PartyConfig, TakesPeersOfTheManifestWhereItHasANameOfItsOwn) {
+  const std::string address = R"("coordinator": {"address": "h:7", "name": "meeting"}, "name": "a")";
+  std::string text = config_text("label", address);
+  EXPECT_ERROR(parse_party_config(text, "."), ErrorCode::invalid_argument, "/tls/peer_name");
+  const std::string peer = ",\n    \"peer_name\": \"other\"";
+  text.erase(text.find(peer), peer.size());
+  const Result<PartyConfig> config = parse_party_config(text, ".");
+  ASSERT_OK(config);
+  EXPECT_EQ(config->name, "a");
+}
+
+TEST(CutTable, GivesEachPartyTheIdsAndAShareOfTheColumns) {
+  const auto cut = cut_table("a,id,b,\"c,d\"\n1,\"x,\"\"y\",2,3\n4,z,5,6\n", 2);
+  ASSERT_OK(cut);
+  ASSERT_EQ(cut->size(), 2u);
+  const Result<PartyTable> first = parse_party_table((*cut)[0], "1", "id", "");
+  const Result<PartyTable> second = parse_party_table((*cut)[1], "2", "id", "");
+  ASSERT_OK(first);
+  ASSERT_OK(second);
+  EXPECT_EQ(first->names, (std::vector<std::string>{"a"}));
+  EXPECT_EQ(second->names, (std::vector<std::string>{"b", "c,d"}));
+  EXPECT_EQ(first->ids, (std::vector<std::string>{"x,\"y", "z"}));
+  EXPECT_EQ(second->ids, first->ids);
+  EXPECT_EQ(second->columns[1], (std::vector<float>{3, 6}));
+  EXPECT_ERROR(cut_table("a,id\n1,x\n", 2), ErrorCode::invalid_argument, "for 2 parties");
+}
+
 TEST(VerticalDemoResult, JudgesTheWorseSideOfARegressionAlone) {
   VerticalDemoResult result;
   result.terms.model = VerticalModel::logistic;
@@ -357,6 +431,13 @@ TEST(JobFolder, ReadsWhatItWrote) {
   EXPECT_EQ((*read)[1], other);
   ASSERT_OK(folder.remove(record.job));
   EXPECT_EQ(folder.read_all()->size(), 1u);
+  // A third party has a key of its own.
+  vertical::JobRecord ring = other;
+  ring.parties.push_back({.name = "c", .is_paused = true});
+  ring.submitted_by = 2;
+  const Result<vertical::JobRecord> read_ring = parse_job_record(write_job_record(ring));
+  ASSERT_OK(read_ring);
+  EXPECT_EQ(*read_ring, ring);
   // An earlier version wrote neither kind, leakage, an operator's pause nor stages.
   auto old = nlohmann::json::parse(write_job_record(record));
   for (const char* key : {"kind", "leakage", "paused_by_operator"}) EXPECT_EQ(old.erase(key), 1u);

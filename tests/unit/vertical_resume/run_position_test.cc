@@ -37,6 +37,29 @@ TEST(RunPosition, TellsThePeerWhatItIs) {
   }
 }
 
+TEST(RunPosition, SeveralPartiesHaveWhatAllOfThemHave) {
+  RunPosition behind = position();
+  behind.units.pop_back();
+  RunPosition done = position();
+  done.is_trained = true;
+  const std::vector<RunPosition> positions = {position(), behind, done};
+  const Result<RunPosition> common = common_position(positions, digest(7));
+  ASSERT_OK(common);
+  behind.journal = digest(7);
+  EXPECT_EQ(*common, behind);
+  EXPECT_EQ(common_start(position(), *common, digest(7))->unit, 16u);
+  const std::vector<RunPosition> fresh = {position(), RunPosition{.journal = digest(9)}};
+  EXPECT_EQ(*common_position(fresh, digest(7)), RunPosition{.journal = digest(7)});
+  RunPosition other = position();
+  other.units[1].state = digest(5);
+  const std::vector<RunPosition> trained_apart = {position(), other};
+  EXPECT_ERROR(common_position(trained_apart, {}), ErrorCode::data_loss, "step 32");
+  other = position();
+  other.matched = digest(5);
+  const std::vector<RunPosition> matched_apart = {position(), other};
+  EXPECT_ERROR(common_position(matched_apart, {}), ErrorCode::data_loss, "matchings");
+}
+
 TEST(RunPosition, RefusesWhatDoesNotDecode) {
   const Message good = *PositionExchange(position(), 1).next();
   const auto refuse = [](const Message& message) {
