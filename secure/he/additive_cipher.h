@@ -53,6 +53,9 @@ class AdditiveCipher {
   virtual CiphertextPtr copy(const Ciphertext& ciphertext) const = 0;
   // The sum of the plaintexts.
   virtual void add(Ciphertext& sum, const Ciphertext& term) const = 0;
+  // Adds a number that whoever sums knows, of a magnitude below 2^plaintext_bits. The result hides it from nobody who
+  // has seen `sum` before: rerandomize. Precondition: the cipher is Paillier's; another one's key names no generator.
+  virtual void add_number(Ciphertext& sum, const PlainNumber& number) const = 0;
   // The plaintext times 2^bits.
   virtual void shift_left(Ciphertext& ciphertext, size_t bits) const = 0;
   // Multiplies by an encryption of zero that nobody else knows. A sum needs it before it goes back: whoever encrypted

@@ -47,6 +47,14 @@ Status CipherModulus::check_invertible(const Big& product, std::span<const Big> 
   return {};
 }
 
+Big CipherModulus::open_ciphertext(const PlainNumber& number, const BigContext& context) const {
+  COT_ASSERT(modulo == Modulo::square_of_n);
+  // (1 + n)^m = 1 + m n modulo n^2: all other terms of the binomial have n^2 in them.
+  Big ciphertext = product(residue_of(number, n), n, context);
+  must(BN_add_word(ciphertext.get(), 1) == 1);
+  return ciphertext;
+}
+
 Error not_invertible(size_t ciphertext) {
   return Error(ErrorCode::malformed, "ciphertext " + std::to_string(ciphertext) + " is not invertible modulo n");
 }

@@ -29,6 +29,10 @@ struct CipherModulus {
   // modulo n but for a factor that is invertible, has none.
   Status check_invertible(const Big& product, std::span<const Big> numbers, const BigContext& context) const;
 
+  // 1 + number n modulo n^2: the ciphertext of a number that needs no secret. Paillier's alone: of Okamoto and Uchiyama's
+  // only whoever has the key knows a generator.
+  Big open_ciphertext(const PlainNumber& number, const BigContext& context) const;
+
   Modulo modulo;
   Big n;
   Big ring;  // n or n^2

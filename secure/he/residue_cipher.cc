@@ -67,6 +67,12 @@ class ResidueCipher : public AdditiveCipher {
 
   void add(Ciphertext& sum, const Ciphertext& term) const override { multiply(sum, number_of(term)); }
 
+  void add_number(Ciphertext& sum, const PlainNumber& number) const override {
+    Big term = modulus_.open_ciphertext(number, context_);
+    must(BN_to_montgomery(term.get(), term.get(), form_.get(), context_.get()) == 1);
+    multiply(sum, term);
+  }
+
   void shift_left(Ciphertext& ciphertext, size_t bits) const override {
     // Squaring a ciphertext doubles its plaintext.
     for (size_t i = 0; i < bits; ++i) multiply(ciphertext, number_of(ciphertext));

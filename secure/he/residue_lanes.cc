@@ -64,6 +64,12 @@ class ResidueLaneCipher : public AdditiveCipher {
     const CiphertextAddition one{&sum, &term};
     add_each({&one, 1});
   }
+  void add_number(Ciphertext& sum, const PlainNumber& number) const override {
+    std::vector<Big> numbers;
+    numbers.push_back(modulus_.open_ciphertext(number, context_));
+    const LaneCiphertext term(std::move(lanes_.rows_of(numbers, context_)[0]));
+    add(sum, term);
+  }
   void shift_left(Ciphertext& ciphertext, size_t bits) const override {
     Ciphertext* const one = &ciphertext;
     shift_left_each({&one, 1}, bits);

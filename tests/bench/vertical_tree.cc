@@ -59,6 +59,7 @@ class CountedCipher : public AdditiveCipher {
     ++operations.additions;
     cipher_->add(sum, term);
   }
+  void add_number(Ciphertext& sum, const PlainNumber& number) const override { cipher_->add_number(sum, number); }
   void shift_left(Ciphertext& ciphertext, size_t bits) const override {
     operations.additions += bits;  // each bit adds the ciphertext to itself
     cipher_->shift_left(ciphertext, bits);

@@ -156,7 +156,7 @@ BEAST_FILES_MAX = 3  # a file that includes it costs 12-23 CPU-seconds
 # Decisions are made here: the same input gives the same output, in a test, in the simulator and on a phone.
 PURE = ["proto/", "train_kernels/", "secure/", "aggregation/", "scheduler/", "fl_server/core/", "fl_server/events/",
         "fl_server/oidc/", "fl_server/retention/retention_plan.", "fl_server/serving/", "fl_server/tracing/", "device_sdk/client/", "fl_server/vertical_jobs/job_changes.", "vertical/coordinator/", "vertical/psi/", "vertical/stage/",
-        "vertical/regression/", "vertical/resume/", "vertical/split/", "vertical/trees/"]
+        "vertical/exact/", "vertical/regression/", "vertical/resume/", "vertical/split/", "vertical/trees/"]
 PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)",  # key files are read and written there
                r"secure/tls/",  # sockets, for those who have a network
                r"aggregation/accumulate/",  # several threads add to one sum; which comes first changes no bit

@@ -51,6 +51,11 @@ class PlainCipher : public AdditiveCipher {
       carry = static_cast<uint64_t>(limb >> 64);
     }
   }
+  void add_number(Ciphertext& sum, const PlainNumber& number) const override {
+    Bytes bytes(ciphertext_bytes());
+    plain_write(number, bytes);
+    add(sum, PlainCiphertext(plain_from(bytes)));
+  }
   void shift_left(Ciphertext& ciphertext, size_t bits) const override {
     PlainNumber& number = static_cast<PlainCiphertext&>(ciphertext).number;
     PlainNumber shifted(kPlainLimbs, 0);
