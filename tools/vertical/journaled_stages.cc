@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "secure/crypto/sha256.h"
+#include "vertical/exact/exact_messages.h"
 #include "vertical/regression/regression_messages.h"
 #include "vertical/stage/wire.h"
 
@@ -90,6 +91,23 @@ Status JournaledSplit::receive(const Message& message) {
   COT_TRY(journal_.hear_step({.stage = StageId::training, .part = message.kind, .unit = step}, message.payload));
   if (const auto checkpoint = training_.take_checkpoint()) return journal_.put_checkpoint(kept(*checkpoint));
   return {};
+}
+
+Status JournaledExact::receive(const Message& message) {
+  const uint32_t step = training_.steps_done();
+  COT_TRY(training_.receive(message));
+  if (message.kind == static_cast<uint16_t>(ExactMessage::ready)) {
+    COT_TRY(journal_.hear({.stage = StageId::training, .part = message.kind}, message.payload));
+  }
+  if (message.kind == static_cast<uint16_t>(ExactMessage::margins)) {
+    COT_TRY(journal_.hear_step({.stage = StageId::training, .part = message.kind, .unit = step}, message.payload));
+  }
+  if (const auto checkpoint = training_.take_checkpoint()) return journal_.put_checkpoint(kept(*checkpoint));
+  return {};
+}
+
+JournalCheckpoint kept(const ExactCheckpoint& checkpoint) {
+  return {.unit = checkpoint.steps, .state = checkpoint.said, .bytes = write_exact_checkpoint(checkpoint)};
 }
 
 JournalCheckpoint kept(const SplitCheckpoint& checkpoint) {

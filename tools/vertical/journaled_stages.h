@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tools/vertical/party_journal.h"
+#include "vertical/exact/train_exact.h"
 #include "vertical/psi/matching.h"
 #include "vertical/regression/train_regression.h"
 #include "vertical/split/train_split.h"
@@ -114,6 +115,23 @@ class JournaledSplit final : public vertical::Stage {
   PartyJournal& journal_;
 };
 
+// A training on exact residuals. Each meeting has a new key and new masks, so that no ciphertext is the same; but a
+// feature party that could repeat a step with other margins would have gradients of residuals that it chose.
+class JournaledExact final : public vertical::Stage {
+ public:
+  // Both outlive it.
+  JournaledExact(vertical::ExactTraining& training, PartyJournal& journal) : training_(training), journal_(journal) {}
+
+  std::optional<vertical::Message> next() override { return training_.next(); }
+  Status receive(const vertical::Message& message) override;
+  bool done() const override { return training_.done(); }
+
+ private:
+  vertical::ExactTraining& training_;
+  PartyJournal& journal_;
+};
+
+JournalCheckpoint kept(const vertical::ExactCheckpoint& checkpoint);
 JournalCheckpoint kept(const vertical::SplitCheckpoint& checkpoint);
 JournalCheckpoint kept(const vertical::RegressionCheckpoint& checkpoint);
 JournalCheckpoint kept(const vertical::LabelTreeCheckpoint& checkpoint);

@@ -28,6 +28,7 @@ void read_hex(JsonReader& reader, const char* key, std::array<uint8_t, kBytes>& 
   std::ranges::copy(*bytes, value.begin());
 }
 
+constexpr std::array<std::string_view, 2> kModeNames = {"shares", "exact"};
 constexpr std::array<std::string_view, kVerticalModels> kModelNames = {"trees", "logistic", "linear", "split"};
 constexpr std::string_view kCipherNames[] = {"paillier", "okamoto_uchiyama"};
 // A kind's number: the model, and kVerticalModels more for a prediction.
@@ -46,8 +47,12 @@ std::string listed_rows(std::span<const std::string_view> rows) {
   return "[" + text + "]";
 }
 
-void read_logistic(JsonReader& reader, vertical::RegressionSettings& logistic) {
+void read_logistic(JsonReader& reader, VerticalManifest& manifest) {
+  vertical::RegressionSettings& logistic = manifest.logistic;
   JsonReader from = reader.object("logistic");
+  auto mode = static_cast<size_t>(manifest.mode);
+  from.read_choice("mode", kModeNames, mode);
+  manifest.mode = static_cast<RegressionMode>(mode);
   from.read("epochs", logistic.epochs);
   from.read("batch", logistic.batch);
   from.read("rate", logistic.rate);
@@ -132,6 +137,7 @@ std::span<const std::string_view> leakage_of(const VerticalManifest& manifest) {
                               : kTreesPredictionLeakage;
   }
   if (manifest.is_linear()) return kLinearLeakage;
+  if (manifest.is_exact()) return kExactLeakage;
   if (manifest.is_split()) {
     const bool is_protected = manifest.split.hides_labels() || manifest.split.hides_features();
     return is_protected ? kProtectedSplitLeakage : kSplitLeakage;
@@ -167,13 +173,14 @@ Result<VerticalManifest> parse_manifest(std::string_view text) {
   if (!manifest.is_prediction()) {
     switch (manifest.model) {
       case VerticalModel::trees: read_trees(reader, manifest); break;
-      case VerticalModel::logistic: read_logistic(reader, manifest.logistic); break;
+      case VerticalModel::logistic: read_logistic(reader, manifest); break;
       case VerticalModel::linear: read_linear(reader, manifest.linear); break;
       case VerticalModel::split: read_split(reader, manifest.split); break;
     }
-    if (manifest.is_regression() && !reader.has("parties")) {
-      reader.problem("parties",
-                     "must be there: a regression needs a coordinator as its dealer, which knows the parties by name");
+    if (manifest.has_dealer() && !reader.has("parties")) {
+      reader.problem(
+          "parties",
+          "must be there: such a regression needs a coordinator as its dealer, which knows the parties by name");
     }
   }
   if (reader.has("parties")) read_parties(reader, manifest);
@@ -224,7 +231,8 @@ std::string write_manifest(const VerticalManifest& manifest) {
       json["trees"]["goss"] = {{"top_rate", goss->top_rate}, {"other_rate", goss->other_rate}};
     }
   } else {
-    json["logistic"] = {{"epochs", manifest.logistic.epochs},
+    json["logistic"] = {{"mode", kModeNames[static_cast<size_t>(manifest.mode)]},
+                        {"epochs", manifest.logistic.epochs},
                         {"batch", manifest.logistic.batch},
                         {"rate", manifest.logistic.rate},
                         {"lambda", manifest.logistic.lambda}};

@@ -26,6 +26,7 @@ inline constexpr std::array<std::string_view, 4> kSampledTreesLeakage = {"L1", "
 inline constexpr std::array<std::string_view, 3> kRingTreesLeakage = {"L2", "L3", "L4"};  // of more than two parties
 inline constexpr std::array<std::string_view, 4> kSampledRingTreesLeakage = {"L2", "L3", "L13", "L4"};
 inline constexpr std::array<std::string_view, 3> kRegressionLeakage = {"L1", "L6", "L10"};
+inline constexpr std::array<std::string_view, 3> kExactLeakage = {"L1", "L7", "L10"};
 inline constexpr std::array<std::string_view, 3> kLinearLeakage = {"L1", "L11", "L10"};
 inline constexpr std::array<std::string_view, 3> kSplitLeakage = {"L1", "L8", "L12"};
 inline constexpr std::array<std::string_view, 3> kProtectedSplitLeakage = {"L1", "L9", "L12"};
@@ -43,6 +44,10 @@ std::string_view vertical_model_name(VerticalModel model);
 enum class VerticalCipher : uint8_t { paillier = 0, okamoto_uchiyama = 1 };
 std::string_view vertical_cipher_name(VerticalCipher cipher);
 
+// How a logistic regression hides what passes: in shares of a dealer's random numbers, or as residuals under the label
+// party's key, which are exact and tell more.
+enum class RegressionMode : uint8_t { shares = 0, exact = 1 };
+
 struct VerticalManifest {
   std::array<uint8_t, 16> job{};
   vertical::PsiSettings matching;
@@ -50,11 +55,11 @@ struct VerticalManifest {
   uint32_t bins = 32;  // of a column of trees
   VerticalCipher cipher = VerticalCipher::paillier;
   // DNS names in the parties' certificates, the label party's first; empty: two parties that reach each other need
-  // none. A regression has a coordinator as its dealer and more than two parties have it as their matcher, so that
-  // these always have names.
+  // none. With a dealer and with a matcher they always have names, as it is their coordinator.
   std::vector<std::string> parties;
   VerticalModel model = VerticalModel::trees;
   vertical::RegressionSettings logistic;
+  RegressionMode mode = RegressionMode::shares;  // of a logistic regression
   vertical::RidgeSettings linear;
   vertical::SplitSettings split;
   // A prediction: the SHA-256 of the manifest that the model was trained by, whose parts both parties have. It scores
@@ -64,7 +69,9 @@ struct VerticalManifest {
   // More than two parties: a ring, with a matcher.
   bool is_ring() const { return parties.size() > 2; }
   bool is_prediction() const { return predicts.has_value(); }
-  bool is_regression() const { return model == VerticalModel::logistic || is_linear(); }  // either has a dealer
+  bool is_regression() const { return model == VerticalModel::logistic || is_linear(); }
+  bool is_exact() const { return model == VerticalModel::logistic && mode == RegressionMode::exact; }
+  bool has_dealer() const { return is_regression() && !is_exact() && !is_prediction(); }
   bool is_split() const { return model == VerticalModel::split; }
   bool is_linear() const { return model == VerticalModel::linear; }
 };

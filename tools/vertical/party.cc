@@ -14,6 +14,7 @@
 #include "tools/vertical/party_links.h"
 #include "tools/vertical/party_run.h"
 #include "vertical/coordinator/coordinator_client.h"
+#include "vertical/exact/exact_settings.h"
 
 namespace coterie {
 namespace {
@@ -173,9 +174,10 @@ Result<PartyReport> run_party(const PartyConfig& config, PartyTask task) {
                                           : "the manifest is of a training: run it by `coterie vertical party`",
                  "kind_differs");
   }
-  if (manifest.is_regression() && !manifest.is_prediction() && !config.coordinator) {
+  if (manifest.has_dealer() && !config.coordinator) {
     return Error(ErrorCode::invalid_argument,
-                 "a regression needs a coordinator as its dealer, and this configuration has none", "dealer_missing");
+                 "such a regression needs a coordinator as its dealer, and this configuration has none",
+                 "dealer_missing");
   }
   COT_ASSIGN(const PartyIndex self, place_of(config, manifest));
   COT_ASSIGN(PartyInputs inputs, read_party_inputs(config, manifest));
@@ -184,6 +186,11 @@ Result<PartyReport> run_party(const PartyConfig& config, PartyTask task) {
                  config.out + " has the results of a training, " + kModelPartFile +
                      " among them; give the prediction another `out`",
                  "out_in_use");
+  }
+  if (manifest.is_exact() && !config.is_label_party) {
+    const PartyTable& table = inputs.table;
+    COT_TRY(check_exact_table(static_cast<uint32_t>(table.ids.size()), static_cast<uint32_t>(table.columns.size()),
+                              manifest.logistic));
   }
   COT_TRY(os::make_directories(config.out));
   COT_ASSIGN(PartyJournal journal,

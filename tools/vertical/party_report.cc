@@ -97,7 +97,7 @@ std::vector<LedgerRow> ledger_rows(const PartyReport& report, bool label_party, 
   }
   if (manifest.is_regression()) {
     const std::string on = "on " + format_count(report.trained) + " people: ";
-    return {matching, counted_row("L6", on), prediction};
+    return {matching, counted_row(manifest.is_exact() ? "L7" : "L6", on), prediction};
   }
   const std::string on =
       "on " + format_count(report.trained) + " people and " + counted(manifest.trees.trees(), "tree") + ": ";

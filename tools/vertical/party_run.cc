@@ -16,6 +16,7 @@
 #include "secure/he/paillier.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/table.h"
+#include "tools/vertical/exact_run.h"
 #include "tools/vertical/journaled_stages.h"
 #include "tools/vertical/model_part.h"
 #include "tools/vertical/progress_teller.h"
@@ -43,8 +44,8 @@ std::string shortest(float value) {
   return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
-// Trees are the same whatever is drawn for them. A seed of its own for each meeting: with other answers of the peer the
-// gradients of a tree could be others, and must not be encrypted as the ones before were.
+// Trees are the same whatever is drawn for them, and so are exact residuals. A seed of its own for each meeting: with
+// other answers of the peer the gradients could be others, and must not be encrypted as the ones before were.
 Secret<32> seed_of_meeting() {
   Secret<32> seed;
   fill_random(seed.mutable_bytes());
@@ -418,6 +419,16 @@ class PartyRun {
     return training->model();
   }
 
+  Result<RegressionModel> regress_exactly() {
+    say_where(start_.unit, "step");
+    return train_exact({.is_label_party = config_.is_label_party,
+                        .table = table_,
+                        .rows = trained_,
+                        .journal = journal_,
+                        .link = link_},
+                       manifest_.logistic, start_.unit, seed_of_meeting());
+  }
+
   // In one product of both tables, which begins anew when it is cut off.
   Result<RegressionModel> solve(const RegressionColumns& columns) {
     const auto rows = static_cast<uint32_t>(trained_.size());
@@ -447,7 +458,9 @@ class PartyRun {
     }
     return report_stage(StageId::training, units_of_training(), [&]() -> Status {
       const RegressionColumns columns = rows_of(table_.columns, trained_);
-      COT_ASSIGN(const RegressionModel model, manifest_.is_linear() ? solve(columns) : regress(columns));
+      COT_ASSIGN(const RegressionModel model, manifest_.is_exact()    ? regress_exactly()
+                                              : manifest_.is_linear() ? solve(columns)
+                                                                      : regress(columns));
       return journal_.put_model(write_regression_model(model));
     });
   }

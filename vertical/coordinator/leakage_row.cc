@@ -22,6 +22,12 @@ constexpr LeakageRow kRows[] = {
      "how many columns the other has; the weights of its own columns",
      "deals random numbers: how many people, columns and steps; together with one party it could read the other's "
      "columns and labels"},
+    {"L7", "training",
+     "how many columns the other has; in each step what they add to each person's margin, from which their inner "
+     "products follow",
+     "how many columns the other has; in each step the exact gradient of the weights of its own columns, in which "
+     "labels "
+     "are mixed but not masked"},
     {"L8", "training", "numbers of each person and epoch at the cut, from which columns may be guessed",
      "the slope of the loss at the cut for each person, which says its label"},
     {"L9", "training", "numbers of each person and epoch at the cut, with noise if the manifest asks for it",

@@ -139,6 +139,31 @@ TEST(VerticalManifest, MayBeARegressionsWithADealer) {
   EXPECT_ERROR(parse_manifest(write_manifest(manifest)), ErrorCode::invalid_argument, "needs a coordinator");
 }
 
+TEST(VerticalManifest, MayBeAnExactRegressionsWithoutADealerIfItNamesWhatThatTells) {
+  VerticalManifest manifest{.model = VerticalModel::logistic, .mode = RegressionMode::exact};
+  const std::string text = write_manifest(manifest);
+  const Result<VerticalManifest> read = parse_manifest(text);
+  ASSERT_OK(read);
+  EXPECT_TRUE(read->is_exact() && !read->has_dealer());
+  EXPECT_EQ(leakage_of(*read)[1], "L7");
+  const auto changed = [&text](const std::string& from, const std::string& to) {
+    std::string other = text;
+    return parse_manifest(other.replace(other.find(from), from.size(), to));
+  };
+  EXPECT_ERROR(changed("\"L7\"", "\"L6\""), ErrorCode::invalid_argument,
+               "/leakage_ack: must be [\"L1\", \"L7\", \"L10\"]");
+  EXPECT_ERROR(changed("\"L7\",", ""), ErrorCode::invalid_argument, "/leakage_ack: must be [\"L1\", \"L7\"");
+  EXPECT_ERROR(changed("\"exact\"", "\"shares\""), ErrorCode::invalid_argument,
+               "/leakage_ack: must be [\"L1\", \"L6\"");
+  EXPECT_ERROR(changed("\"exact\"", "\"he\""), ErrorCode::invalid_argument, "/logistic/mode");
+  // A manifest of before says no mode.
+  std::string before = write_manifest({.parties = {"a", "b"}, .model = VerticalModel::logistic});
+  const std::string mode = "\"mode\": \"shares\",";
+  const Result<VerticalManifest> shares = parse_manifest(before.erase(before.find(mode), mode.size()));
+  ASSERT_OK(shares);
+  EXPECT_TRUE(shares->has_dealer());
+}
+
 TEST(VerticalManifest, MayBeALinearRegressionsWithNumbersAsLabels) {
   VerticalManifest manifest{.parties = {"a", "b"}, .model = VerticalModel::linear};
   manifest.linear.lambda = 0.25;
