@@ -42,6 +42,7 @@ constexpr const char* kDemoExamples =
     "  coterie vertical demo --trees 20 --goss 0.2,0.1   each round looks at the fifth\n"
     "                        with the largest gradients and a tenth of all besides\n"
     "  coterie vertical demo --model logistic --epochs 100\n"
+    "  coterie vertical demo --model logistic --mode exact --epochs 20\n"
     "  coterie vertical demo --model linear  ridge regression in closed form\n"
     "  coterie vertical demo --model split --network deepfm --in-flight 4\n"
     "  coterie vertical demo --model split --protection max_norm --activations int8\n"
@@ -51,9 +52,9 @@ constexpr const char* kDemoExamples =
     "(nothing, ? or NA: no value). One person in five is held out, by a hash of the\n"
     "id.\n\n"
     "Exit codes: 0 trained, and each score equals that of one table (a logistic\n"
-    "regression: the log loss is at most 0.003 above its; a linear one: but for\n"
-    "rounding; a split network: the AUC is at most 0.02 below its, and with noise or\n"
-    "turned labels it is not judged); 1 failed, 2 usage or bad data, 130\n"
+    "regression: the log loss is at most 0.003 above its; an exact or a linear one:\n"
+    "but for rounding; a split network: the AUC is at most 0.02 below its, and with\n"
+    "noise or turned labels it is not judged); 1 failed, 2 usage or bad data, 130\n"
     "interrupted (nothing is left behind).";
 
 constexpr const char* kPartyExamples =
@@ -231,11 +232,13 @@ std::function<void()> add_demo_models(CLI::App& demo, VerticalDemoOptions& optio
           ->check(between<double>(vertical::kRegressionRateMin, vertical::kRegressionRateMax)),
       demo.add_option("--lambda", logistic.lambda, "how much a regression's weights are pulled to 0")
           ->check(between<double>(0, vertical::kRegressionLambdaMax))};
+  CLI::Option* const mode = add_choice(demo, "--mode", options.mode, {"shares", "exact"},
+                                       "shares or exact: of a logistic regression; exact tells more (row L7)");
   const std::vector<CLI::Option*> of_split = add_split_options(demo, options.split);
   for (const auto& all : {of_trees, of_logistic, of_split}) {
     for (CLI::Option* option : all) option->capture_default_str();
   }
-  return [&options, model, of_trees, of_logistic, of_split] {
+  return [&options, model, mode, of_trees, of_logistic, of_split] {
     const bool is_trees = *model == "trees", is_linear = *model == "linear", is_split = *model == "split";
     options.model = is_split    ? VerticalModel::split
                     : is_trees  ? VerticalModel::trees
@@ -253,6 +256,7 @@ std::function<void()> add_demo_models(CLI::App& demo, VerticalDemoOptions& optio
     }
     // Without its last one, lambda.
     if (is_linear) of_others.insert(of_others.end(), of_logistic.begin(), of_logistic.end() - 1);
+    if (options.model != VerticalModel::logistic) of_others.push_back(mode);
     for (const CLI::Option* option : of_others) {
       if (option->count() == 0) continue;
       throw CLI::ValidationError(option->get_name(), "is no setting of --model " + *model);

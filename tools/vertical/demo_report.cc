@@ -64,10 +64,10 @@ std::string quality_table(const VerticalDemoResult& result) {
     if (is_linear) return table.add({name, format_fixed(quality.rmse, 6)});
     table.add({name, format_fixed(quality.auc, 4), format_fixed(quality.log_loss, 4)});
   };
-  add(result.terms.is_split()        ? "both parties, split"
-      : result.terms.is_regression() ? "both parties, on shares"
-      : result.terms.is_ring()       ? "all parties, encrypted"
-                                     : "both parties, encrypted",
+  add(result.terms.is_split()     ? "both parties, split"
+      : result.terms.has_dealer() ? "both parties, on shares"
+      : result.terms.is_ring()    ? "all parties, encrypted"
+                                  : "both parties, encrypted",
       result.together);
   add("one table of all columns", result.pooled);
   add("label party alone", result.alone);
@@ -107,6 +107,11 @@ std::string comparison_text(const VerticalDemoResult& result) {
     return "The AUC is " + gap + (auc_loss(result) > 0 ? " below" : " above") + " the one table's, at most " +
            format_fixed(kSplitAucLossMax, 2) + " below it is good:\neach network began at weights of its own.\n";
   }
+  if (result.terms.is_exact()) {
+    return "The largest difference of a score is " + format_fixed(result.score_gap, 6) +
+           " of the labels' deviation, at most\n" + format_fixed(kExactScoreGapMax, 3) +
+           " is good: columns of the feature party are rounded.\n";
+  }
   if (result.terms.is_regression()) {
     const double excess = log_loss_excess(result);
     return "The log loss is " + format_fixed(std::abs(excess), 4) + (excess > 0 ? " above" : " below") +
@@ -125,6 +130,7 @@ std::string comparison_text(const VerticalDemoResult& result) {
 bool VerticalDemoResult::is_pooled() const {
   if (terms.is_split()) return !is_compared() || auc_loss(*this) <= kSplitAucLossMax;
   if (terms.is_linear()) return score_gap <= kLinearScoreGapMax;
+  if (terms.is_exact()) return score_gap <= kExactScoreGapMax;
   return terms.is_regression() ? log_loss_excess(*this) <= kRegressionLogLossExcessMax : equal_scores == label.held_out;
 }
 
@@ -146,7 +152,7 @@ std::string demo_text(const VerticalDemoResult& result, const std::string& folde
           " from the label party and " + format_bytes(feature_bytes_relayed(result)) + "\nfrom the feature " +
           (result.terms.is_ring() ? "parties" : "party") + ", sealed; the job is " +
           std::string(job_state_name(result.job.state)) + ".\n";
-  if (result.terms.is_regression()) {
+  if (result.terms.has_dealer()) {
     text += "It dealt " + format_bytes(result.label.dealt_bytes) + " to the label party and " +
             format_bytes(result.features[0].dealt_bytes) + " to the feature party.\n";
   }
@@ -184,13 +190,12 @@ std::string demo_metrics(const VerticalDemoResult& result) {
     json["epochs"] = result.terms.split.epochs;
     json["losses"] = result.label.losses;
   } else if (result.terms.is_regression()) {
-    if (result.terms.is_linear()) {
-      json["score_gap"] = result.score_gap;
-    } else {
-      json["epochs"] = result.terms.logistic.epochs;
+    if (result.terms.is_linear() || result.terms.is_exact()) json["score_gap"] = result.score_gap;
+    if (!result.terms.is_linear()) json["epochs"] = result.terms.logistic.epochs;
+    if (result.terms.has_dealer()) {
+      json["label_party_bytes_dealt"] = result.label.dealt_bytes;
+      json["feature_party_bytes_dealt"] = result.features[0].dealt_bytes;
     }
-    json["label_party_bytes_dealt"] = result.label.dealt_bytes;
-    json["feature_party_bytes_dealt"] = result.features[0].dealt_bytes;
   } else {
     json["trees"] = result.terms.trees.trees();
     json["cipher"] = vertical_cipher_name(result.terms.cipher);

@@ -28,12 +28,14 @@ struct VerticalDemoResult {
   }
   // A split network begins at weights of its own: its AUC may be a little below. One with protection is not judged.
   // Trees give the same bits as one table. A logistic regression's sigmoid is not quite the exact one: it may be
-  // better, and a little worse. A linear regression's numbers are the same but for rounding.
+  // better, and a little worse. One on exact residuals and a linear one have the same scores but for rounding.
   bool is_pooled() const;
 };
 
 // How far a regression's log loss on held-out people may be above the pooled one's.
 inline constexpr double kRegressionLogLossExcessMax = 0.003;
+// The score_gap() of one on exact residuals at most: the feature party's columns are rounded to 2^-12 deviations.
+inline constexpr double kExactScoreGapMax = 1e-3;
 // How far a split network's AUC on held-out people may be below the one table's.
 inline constexpr double kSplitAucLossMax = 0.02;
 // The score_gap() of a linear regression at most.

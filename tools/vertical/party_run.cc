@@ -420,7 +420,7 @@ class PartyRun {
   }
 
   Result<RegressionModel> regress_exactly() {
-    say_where(start_.unit, "step");
+    say_where(StageId::training, start_.unit, "step");
     return train_exact({.is_label_party = config_.is_label_party,
                         .table = table_,
                         .rows = trained_,

@@ -155,6 +155,7 @@ class Demo {
     manifest_.matching.intersection_min = kIntersectionMin;
     manifest_.model = options_.model;
     manifest_.logistic = options_.logistic;
+    manifest_.mode = options_.mode;
     manifest_.split = options_.split;
     manifest_.linear.lambda = options_.logistic.lambda;
     manifest_.trees.rounds = options_.trees;
@@ -393,7 +394,9 @@ const char* what_passes(const VerticalDemoOptions& options) {
     case VerticalModel::trees:
       return options.cipher == VerticalCipher::paillier ? "Gradients under Paillier-2048"
                                                         : "Gradients under Okamoto-Uchiyama-2048";
-    case VerticalModel::logistic: return "Weights and margins in shares, the coordinator deals";
+    case VerticalModel::logistic:
+      return options.mode == RegressionMode::exact ? "Residuals under Paillier-2048"
+                                                   : "Weights and margins in shares, the coordinator deals";
     case VerticalModel::linear: return "Products of columns in shares, the coordinator deals";
     case VerticalModel::split: return "A network cut in two, numbers at the cut pass between them";
   }

@@ -18,6 +18,7 @@ namespace coterie {
 
 enum class VerticalModel : uint8_t;   // manifest.h
 enum class VerticalCipher : uint8_t;  // likewise
+enum class RegressionMode : uint8_t;  // likewise
 
 struct VerticalDemoOptions {
   std::string label_table, feature_table;  // CSV files; empty: the built-in ones
@@ -27,6 +28,7 @@ struct VerticalDemoOptions {
   uint32_t trees = 4, depth = 3, bins = 32;
   std::optional<vertical::Goss> goss;
   VerticalCipher cipher{};                // paillier
+  RegressionMode mode{};                  // shares
   vertical::RegressionSettings logistic;  // a linear regression has its lambda, too
   vertical::SplitSettings split;
   std::string out;  // empty: runs/demo-DATE-TIME

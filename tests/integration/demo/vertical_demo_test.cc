@@ -163,6 +163,31 @@ TEST_F(VerticalDemo, ARegressionIsAsGoodAsOneTable) {
   EXPECT_NE(mixed.errors().find("--trees"), std::string::npos) << mixed.errors();
 }
 
+TEST_F(VerticalDemo, AnExactRegressionHasTheScoresOfOneTableWithoutADealer) {
+  DemoProcess demo(directory_.path(), {"vertical", "demo", "--model", "logistic", "--mode", "exact", "--epochs", "4",
+                                       "--rate", "1", "--out", run()});
+  ASSERT_EQ(demo.wait(), 0) << demo.errors() << demo.output();
+  const nlohmann::json metrics = file("metrics.json");
+  EXPECT_LE(metrics["score_gap"], 1e-3);
+  EXPECT_NEAR(metrics["together"]["log_loss"], metrics["pooled"]["log_loss"], 1e-4);
+  EXPECT_NEAR(metrics["together"]["auc"], metrics["pooled"]["auc"], 1e-3);
+  EXPECT_LT(metrics["together"]["log_loss"], metrics["label_party_alone"]["log_loss"]);
+  expect_told_stages(4);
+  const nlohmann::json ledger = file("ledger.json");
+  ASSERT_EQ(ledger.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(ledger[i]["id"], kExactLeakage[i]);
+  EXPECT_FALSE(metrics.contains("label_party_bytes_dealt"));
+  EXPECT_EQ(demo.output().find("It dealt"), std::string::npos) << demo.output();
+  // Fewer people a step than 20 columns need: the feature party says so before it calls anybody.
+  DemoProcess few(directory_.path(), {"vertical", "demo", "--model", "logistic", "--mode", "exact", "--batch", "411"});
+  EXPECT_EQ(few.wait(), 1);
+  EXPECT_NE(few.errors().find("expected at least 412"), std::string::npos) << few.errors();
+  EXPECT_NE(few.errors().find("batch_reveals_labels"), std::string::npos) << few.errors();
+  DemoProcess mixed(directory_.path(), {"vertical", "demo", "--mode", "exact"});
+  EXPECT_EQ(mixed.wait(), 2);
+  EXPECT_NE(mixed.errors().find("--mode"), std::string::npos) << mixed.errors();
+}
+
 TEST_F(VerticalDemo, ALinearRegressionHasTheScoresOfOneTable) {
   DemoProcess demo(directory_.path(), {"vertical", "demo", "--model", "linear", "--lambda", "0.003", "--out", run()});
   ASSERT_EQ(demo.wait(), 0) << demo.errors() << demo.output();

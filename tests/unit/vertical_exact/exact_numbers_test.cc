@@ -87,7 +87,7 @@ TEST(MaskedSums, GiveBackWhatTheyHide) {
 
 TEST(ResidualSums, AreTheProductsOfTheColumns) {
   const Secret<32> seed;
-  he::PaillierKey made = he::generate_paillier_key(he::kPaillierTestBits, seed);
+  he::PaillierKey made = he::generate_paillier_key(he::kTestKeyBits, seed);
   const auto cipher = he::paillier_cipher_of(he::copy_of(made.n), Secret<32>());
   const auto key = he::paillier_key_of(std::move(made), Secret<32>());
   constexpr int64_t kRows = 40;

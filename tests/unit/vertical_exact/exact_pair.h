@@ -26,7 +26,7 @@ inline Secret<32> exact_seed(uint8_t first) {
 
 // paillier_cipher() of a key that is too short for it.
 inline Result<std::unique_ptr<AdditiveCipher>> test_cipher(ByteView key, Secret<32> seed) {
-  if (key.size() * 8 != he::kPaillierTestBits) return Error(ErrorCode::invalid_argument, "a key of another length");
+  if (key.size() * 8 != he::kTestKeyBits) return Error(ErrorCode::invalid_argument, "a key of another length");
   return he::paillier_cipher_of(he::big_from(key), std::move(seed));
 }
 
@@ -50,7 +50,7 @@ class ExactPair {
  public:
   ExactPair(const ExactJob& job, uint8_t seed, const std::array<ExactCheckpoint, 2>& from = {}) {
     auto key =
-        he::paillier_key_of(he::generate_paillier_key(he::kPaillierTestBits, exact_seed(seed)), exact_seed(seed));
+        he::paillier_key_of(he::generate_paillier_key(he::kTestKeyBits, exact_seed(seed)), exact_seed(seed));
     auto label = start_label_exact({.settings = job.settings, .rows = kExactRows, .from = from[0]}, job.label,
                                    job.labels, std::move(key));
     auto feature = start_feature_exact({.settings = job.settings, .rows = kExactRows, .from = from[1]}, job.feature,
