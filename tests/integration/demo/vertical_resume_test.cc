@@ -313,13 +313,13 @@ class VerticalExactResume : public VerticalKeysResume {
 
 TEST_F(VerticalExactResume, EndsWithTheSameModelWhoeverIsKilled) { expect_same_model({4, 8, 16}, "step"); }
 
-// A matching of some sixty buckets, and a training that takes no time.
+// A matching of some ninety buckets, and a training that takes no time.
 class VerticalMatchingResume : public VerticalResume {
  protected:
   void SetUp() override {
     VerticalResume::SetUp();
     std::string label = "id,label,x\n", feature = "id,y\n";
-    for (int i = 0; i < 2'000; ++i) {
+    for (int i = 0; i < 3'000; ++i) {
       const std::string id = "p" + std::to_string(i);
       label += id + "," + std::to_string(i % 2) + "," + std::to_string(i * 37 % 61) + "\n";
       feature += id + "," + std::to_string(i * 23 % 59) + "\n";
@@ -334,13 +334,15 @@ class VerticalMatchingResume : public VerticalResume {
   }
   // Until what a party has matched in buckets takes so many bytes.
   void wait_for_buckets(const std::string& name, uint64_t bytes) const {
-    const std::string journal = directory_ / (name + "_results/journal");
+    const std::string results = directory_ / (name + "_results");
     for (;;) {
-      const Result<Bytes> buckets = os::read_file(journal + "/buckets", 1 << 20);
-      if (buckets && buckets->size() >= bytes) break;
+      for (const char* file : {"/journal/matching", "/report.json"}) {
+        ASSERT_FALSE(os::exists(results + file)) << "it was over before";
+      }
+      const Result<Bytes> buckets = os::read_file(results + "/journal/buckets", 1 << 20);
+      if (buckets && buckets->size() >= bytes) return;
       ::sched_yield();
     }
-    ASSERT_FALSE(os::exists(journal + "/matching")) << "it was over before";
   }
 };
 
