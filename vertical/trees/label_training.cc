@@ -105,7 +105,9 @@ class LabelMachine : public LabelTraining {
 
   // Feature parties answer the label party alone, so that their answers may be taken one party after the other.
   PartyIndex awaits() const override {
-    const auto peer = std::ranges::find_if(peers_, [this](const Peer& one) { return owes(one); });
+    // No tree has begun before all are ready.
+    const bool are_ready = std::ranges::all_of(peers_, &Peer::ready);
+    const auto peer = std::ranges::find_if(peers_, [&](const Peer& one) { return are_ready ? owes(one) : !one.ready; });
     return peer == peers_.end() ? 0 : peer->index;
   }
 
@@ -207,9 +209,7 @@ class LabelMachine : public LabelTraining {
     if (!shared()) return false;
     return std::ranges::any_of(peers_, [this](const Peer& peer) { return owes(peer); });
   }
-  bool owes(const Peer& peer) const {
-    return !peer.ready || !peer.asked.empty() || peer.arrived < frontier_.computed().size();
-  }
+  bool owes(const Peer& peer) const { return !peer.asked.empty() || peer.arrived < frontier_.computed().size(); }
 
   void encrypt_some() {
     const size_t bytes = key_->ciphertext_bytes();

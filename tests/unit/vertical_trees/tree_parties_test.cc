@@ -1,8 +1,11 @@
 // Parties on made columns: what one party alone would get, prediction, the parts as files, and parties that lie.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <utility>
 
 #include "base/random.h"
 #include "tests/support/matchers.h"
@@ -149,6 +152,27 @@ TEST(TreeParty, FirstRoundOfTheLabelPartyAlone) {
     }
   }
   EXPECT_EQ(predicted(table, parties, {2}).size(), kRows);
+}
+
+// As a blocking link runs it: whoever is waited for has something to say.
+TEST(TreeParty, WaitsForThePartyWhoseAnswerIsToCome) {
+  const Table table = made_table(TreeObjective::binary_logistic);
+  const Parties parties = start(table, settings_of(TreeObjective::binary_logistic), {2, 4});
+  std::array<std::deque<Message>, 3> answers;  // by party
+  for (;;) {
+    while (std::optional<Message> message = parties.label->next()) {
+      const PartyIndex to = std::exchange(message->peer, 0);
+      FeatureTraining& feature = *parties.features[to - 1];
+      ASSERT_OK(feature.receive(*message));
+      while (std::optional<Message> answer = feature.next()) answers[to].push_back(std::move(*answer));
+    }
+    if (parties.label->done()) break;
+    const PartyIndex from = parties.label->awaits();
+    ASSERT_FALSE(answers[from].empty()) << "party " << from << " has nothing to say";
+    answers[from].front().peer = from;
+    ASSERT_OK(parties.label->receive(answers[from].front()));
+    answers[from].pop_front();
+  }
 }
 
 // What goes over the wire has these kinds, and sizes that follow from public numbers.
