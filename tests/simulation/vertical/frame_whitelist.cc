@@ -10,10 +10,11 @@ using vertical::StageId;
 
 bool among(uint16_t kind, std::initializer_list<uint16_t> kinds) { return std::ranges::count(kinds, kind) > 0; }
 
-// Numbers of trees/tree_messages.h, regression/regression_messages.h and split/split_messages.h: on the wire, so that
-// they stay.
-bool is_training(VerticalModel model, bool is_label, uint16_t kind) {
-  switch (model) {
+// Numbers of tree_messages.h, regression_messages.h, exact_messages.h and split_messages.h: on the wire, so that they
+// stay.
+bool is_training(const VerticalManifest& manifest, bool is_label, uint16_t kind) {
+  if (manifest.is_exact()) return is_label ? among(kind, {200, 203, 205}) : among(kind, {201, 202, 204});
+  switch (manifest.model) {
     case VerticalModel::trees: return is_label ? among(kind, {100, 102, 104, 106, 107}) : among(kind, {101, 103, 105});
     case VerticalModel::logistic: return is_label ? among(kind, {1, 2, 3, 5, 7, 9}) : among(kind, {1, 2, 4, 6, 8});
     case VerticalModel::linear: return is_label ? among(kind, {1, 2, 9, 13}) : among(kind, {1, 2, 11, 12});
@@ -34,13 +35,13 @@ bool is_prediction(VerticalModel model, bool is_label, uint16_t kind) {
 
 }  // namespace
 
-bool is_on_list(VerticalModel model, vertical::PartyIndex from, StageId stage, uint16_t kind) {
+bool is_on_list(const VerticalManifest& manifest, vertical::PartyIndex from, StageId stage, uint16_t kind) {
   const bool is_label = from == 0;
   switch (stage) {
     case StageId::hello: return among(kind, {1, 2});
     case StageId::matching: return is_label ? among(kind, {1, 2, 4, 5}) : among(kind, {1, 2, 3, 5});
-    case StageId::training: return is_training(model, is_label, kind);
-    case StageId::prediction: return is_prediction(model, is_label, kind);
+    case StageId::training: return is_training(manifest, is_label, kind);
+    case StageId::prediction: return is_prediction(manifest.model, is_label, kind);
     case StageId::farewell: return kind == 1;
   }
   return false;

@@ -8,6 +8,6 @@
 
 namespace coterie::simulation {
 
-bool is_on_list(VerticalModel model, vertical::PartyIndex from, vertical::StageId stage, uint16_t kind);
+bool is_on_list(const VerticalManifest& manifest, vertical::PartyIndex from, vertical::StageId stage, uint16_t kind);
 
 }  // namespace coterie::simulation

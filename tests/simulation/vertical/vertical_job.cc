@@ -3,21 +3,32 @@
 #include <vector>
 
 #include "base/random.h"
+#include "vertical/exact/exact_settings.h"
 
 namespace coterie::simulation {
 namespace {
 
 // People of whom each party lacks four of the other one's.
-constexpr uint32_t kPeople = 28, kOfOthers = 4;
-// A linear regression is refused with fewer than ten rows a column.
-constexpr uint32_t kPeopleOfLinear = 88, kTrainedOfLinear = 50;
+constexpr uint32_t kOfOthers = 4;
+constexpr uint32_t kFeatureColumns = 2;
 constexpr auto kKinds = static_cast<uint32_t>(kVerticalModels);
+// One logistic regression of four: more people than in any other job, and no dealer to be lied about.
+constexpr uint32_t kExactJob = kKinds + static_cast<uint32_t>(VerticalModel::logistic);
 
-std::vector<std::string> people_of(uint32_t number, bool is_linear) {
+struct Crowd {
+  uint32_t people, trained_min;
+};
+
+Crowd crowd_of(const VerticalManifest& manifest) {
+  if (manifest.is_linear()) return {.people = 88, .trained_min = 50};  // refused with fewer than ten rows a column
+  if (manifest.is_exact()) return {.people = 140, .trained_min = vertical::exact_rows_min(kFeatureColumns)};
+  return {.people = 28, .trained_min = 16};
+}
+
+std::vector<std::string> people_of(uint32_t number, const VerticalManifest& manifest) {
   // Some that give both something to train on and something to judge by: who is held out follows from the ids.
-  const uint32_t people = is_linear ? kPeopleOfLinear : kPeople;
+  const auto [people, trained_min] = crowd_of(manifest);
   const uint32_t both = people - 2 * kOfOthers;
-  const uint32_t trained_min = is_linear ? kTrainedOfLinear : both - 4;
   for (uint32_t attempt = 0;; ++attempt) {
     std::vector<std::string> ids;
     uint32_t held_out = 0;
@@ -35,6 +46,10 @@ void set_model(uint32_t number, VerticalManifest& manifest) {
   if (number / kKinds % 3 == 1) manifest.trees.goss = {.top_rate = 0.3, .other_rate = 0.3};
   manifest.bins = 4;
   manifest.logistic = {.epochs = 30, .batch = 16, .rate = 0.2, .lambda = 0.01};
+  if (number == kExactJob) {
+    manifest.mode = RegressionMode::exact;
+    manifest.logistic = {.epochs = 10, .batch = 1024, .rate = 0.2, .lambda = 0.01};
+  }
   manifest.split = {.network = static_cast<vertical::SplitNetwork>(number / kKinds),
                     .hidden = 3,
                     .cut = 2,
@@ -63,7 +78,7 @@ VerticalJob make_vertical_job(uint32_t number) {
   job.text = write_manifest(manifest);
   job.digest = manifest_digest(job.text);
 
-  const std::vector<std::string> ids = people_of(number, manifest.is_linear());
+  const std::vector<std::string> ids = people_of(number, manifest);
   job.tables = {"id,label,a\n", "id,b,c\n"};
   for (uint32_t i = 0; i < ids.size(); ++i) {
     const uint64_t a = prng.below(10), b = prng.below(10), c = prng.below(10);

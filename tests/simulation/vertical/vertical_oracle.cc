@@ -127,7 +127,7 @@ void VerticalOracle::read_frames(size_t job, PartyIndex from, Words& words) {
     const auto stage = static_cast<StageId>(number(0, 2));
     const auto kind = static_cast<uint16_t>(number(2, 2));
     const size_t size = kFrameHeaderBytes + number(4, 4);
-    if (!is_on_list(jobs_[job].manifest.model, from, stage, kind) || size > kFrameHeaderBytes + kMessageBytesMax) {
+    if (!is_on_list(jobs_[job].manifest, from, stage, kind) || size > kFrameHeaderBytes + kMessageBytesMax) {
       words.is_broken = true;
       return problem(&VerticalVerdict::off_list, name(job) + ": party " + std::to_string(from) + " says kind " +
                                                      std::to_string(kind) + " in the " +
