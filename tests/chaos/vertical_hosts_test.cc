@@ -30,7 +30,7 @@ TEST_F(VerticalHosts, PartiesThatReachTheirCoordinatorAloneGoOnWhenALinkIsMended
   for (const std::string& party : parties()) {
     processes.push_back(std::make_unique<DemoProcess>(
         directory_.path(), std::vector<std::string>{"vertical", "party", "--config", party + ".json"},
-        (*hosts)->host(party)->network_namespace));
+        integration::DemoSurroundings{.network_namespace = (*hosts)->host(party)->network_namespace}));
   }
   ASSERT_TRUE(processes[2]->wait_for_path(directory_ / "third_results/journal/training.0")) << processes[2]->errors();
   ASSERT_OK((*hosts)->set_link("third", false));

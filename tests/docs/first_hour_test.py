@@ -84,8 +84,7 @@ class FirstHour(unittest.TestCase):
 
     def job(self, words):
         """As `coterie demo --print-job` says it."""
-        said = self.site.shell(f"coterie demo --json --quiet --security none --print-job --rounds 3 --fraction 1 {words} 2>&1")
-        return json.loads(said[said.index("{\n"):said.index("\n}\n") + 2])
+        return json.loads(self.site.shell(f"coterie demo --security none --print-job --rounds 3 --fraction 1 {words}"))
 
 
 class OwnData(FirstHour):

@@ -49,6 +49,8 @@ constexpr const char* kExamples =
     "  coterie demo --data 'csv:adult.csv?target=income' --devices 50 \\\n"
     "          --analytics histogram:age\n"
     "                        counts of all devices together; nothing is trained\n"
+    "  coterie demo --print-job > job.json    the job alone, for a server or\n"
+    "                        coterie simulate\n"
     "  coterie demo --json --quiet | tail -1  for a script\n\n"
     "Exit codes: 0 trained, 1 failed, 2 usage or bad data, 5 timeout,\n"
     "130 interrupted (nothing is left behind).";
@@ -410,7 +412,7 @@ void add_output(CLI::App& demo, DemoOptions& options) {
   demo.add_flag("--json", options.json, "end standard output with one JSON object; the rest goes to standard error");
   demo.add_flag("--quiet", options.quiet, "no progress");
   demo.add_flag("--print-job", options.print_job,
-                "print the job that runs, as `coterie job create` takes it for a server of your own");
+                "print the job, as `coterie job create` and `coterie simulate` take it, and run nothing");
   demo.add_flag("--keep", options.keep, "keep the server's data, the devices' state and all logs");
 }
 

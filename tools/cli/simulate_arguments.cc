@@ -9,8 +9,8 @@ namespace coterie {
 namespace {
 
 constexpr const char* kExamples =
-    "  coterie demo --print-job --rounds 2 --fraction 1 --devices 6\n"
-    "                        prints a job to begin with\n"
+    "  coterie demo --print-job --rounds 2 --fraction 1 --devices 6 > job.json\n"
+    "                        a job to begin with\n"
     "  coterie simulate job.json --data digits --devices 6\n"
     "                        the same model, bit for bit, in one process\n"
     "  coterie simulate job.json --devices 1000000 --shards 100 --rounds 3\n"
@@ -25,7 +25,7 @@ constexpr const char* kExamples =
     "all attempts, 130 interrupted (nothing is left behind).";
 
 constexpr const char* kSweepExamples =
-    "  coterie demo --print-job --quiet --devices 6   prints a job to begin with\n"
+    "  coterie demo --print-job --devices 6 > job.json   a job to begin with\n"
     "  coterie sweep job.json --set strategy.kind=fedavg,fedadam \\\n"
     "          --set training.optimizer.learning_rate=0.01,0.05,0.1 --seeds 5\n"
     "                        six variants, five runs of each\n"
@@ -48,7 +48,8 @@ constexpr const char* kCompareExamples =
     "* where its interval is without 0.";
 
 void add_data_choice(CLI::App& simulate, SimulateOptions& options) {
-  simulate.add_option("job", options.job_file, "the job, as `coterie job create` takes it")
+  simulate
+      .add_option("job", options.job_file, "the job, as `coterie job create` takes it; - reads it from standard input")
       ->required()
       ->type_name("JOB.json");
   simulate

@@ -9,7 +9,6 @@
 
 #include "base/os/clock.h"
 #include "device_sdk/runtime/dataset_source.h"
-#include "fl_server/json/job_json.h"
 #include "proto/messages/analytics_lanes.h"
 #include "scheduler/job/analytics_result.h"
 #include "scheduler/job/analytics_rules.h"
@@ -130,12 +129,7 @@ class AnalyticsDemo {
     progress_.show("starting the server");
     COT_ASSIGN(server_, DemoServer::start(folder_, prepared_.options.seed));
     COT_TRY(start_devices());
-    const std::string request = to_json(prepared_.job).dump(2) + "\n";
-    if (prepared_.options.print_job) {
-      progress_.clear();
-      std::fputs(request.c_str(), prepared_.options.json ? stderr : stdout);
-    }
-    COT_ASSIGN(const std::string job, server_->create_job(request));
+    COT_ASSIGN(const std::string job, server_->create_job(to_text(prepared_.job)));
     COT_TRY(wait_for(job));
     return server_->admin().get("jobs/" + path_segment(job) + "/result");
   }
@@ -218,7 +212,7 @@ Status finish(const Prepared& prepared, const RunFolder& folder, const nlohmann:
   COT_ASSIGN(const std::vector<float> pooled, pooled_counts(prepared));
   COT_TRY(folder.write("result.json", as_bytes(answer.dump(2) + "\n")));
   COT_TRY(folder.write("chart.svg", as_bytes(draw_analytics(report))));
-  COT_TRY(folder.write("job.json", as_bytes(to_json(prepared.job).dump(2) + "\n")));
+  COT_TRY(folder.write("job.json", as_bytes(to_text(prepared.job))));
   std::fputs((analytics_text(report) + "\n" + verdict(prepared, answer, pooled) + "\n" + folder.path() +
               ": result.json, chart.svg, job.json\n")
                  .c_str(),
@@ -239,6 +233,10 @@ ExitCode run_analytics_demo(const DemoOptions& asked) {
   };
   const Result<Prepared> prepared = prepare(asked);
   if (!prepared) return give_up(prepared.error(), ExitCode::usage);
+  if (asked.print_job) {
+    std::fputs(to_text(prepared->job).c_str(), stdout);
+    return ExitCode::ok;
+  }
   Result<RunFolder> folder =
       asked.out.empty() ? RunFolder::create_default(asked.keep) : RunFolder::create(asked.out, asked.keep);
   if (!folder) return give_up(folder.error(), ExitCode::usage);

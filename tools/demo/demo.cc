@@ -220,10 +220,7 @@ Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& resu
   result.update_bytes = update_bytes(plan_of(settings, JobId("demo"), values));
   result.download_bytes = download_bytes(settings.download, data_.model);
   COT_ASSIGN(const std::string request, job_request(options_, values.step_count(), model, held_out));
-  if (options_.print_job) {
-    progress_.clear();
-    std::fputs(request.c_str(), options_.json ? stderr : stdout);
-  }
+  COT_TRY(folder_.write("job.json", as_bytes(request)));
   COT_ASSIGN(job_, server_->create_job(request));
   const auto get = [this](const std::string& target) { return server_->admin().get(target); };
   std::optional<GuessLevel> guess{{.accuracy = data_.majority_accuracy, .r2 = {}}};
@@ -333,6 +330,17 @@ Status check_training_settings(const DemoOptions& options, uint64_t value_count)
                "the training's " + problems[0].pointer.substr(1) + " " + problems[0].detail);
 }
 
+// To standard output, and nothing else goes there.
+Status print_job(const DemoOptions& options, const DemoData& data, uint64_t value_count) {
+  COT_ASSIGN(const JobSettings job,
+             demo_job(options, value_count, content_digest(data.model), content_digest(data.held_out)));
+  if (const Problems problems = validate(job); !problems.empty()) {
+    return Error(ErrorCode::invalid_argument, problems[0].pointer + " " + problems[0].detail);
+  }
+  std::fputs(to_text(job).c_str(), stdout);
+  return {};
+}
+
 // A sum of one is that device's update.
 Status check_round(const DemoOptions& options) {
   if (options.security == SecurityLevel::none || options.goal_count() >= 2) return {};
@@ -380,6 +388,10 @@ ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
   }
   const Status trains = check_training_settings(options, values->step_count());
   if (!trains) return give_up(trains.error(), ExitCode::usage);
+  if (options.print_job) {
+    const Status printed = print_job(options, *data, values->step_count());
+    return printed ? ExitCode::ok : give_up(printed.error(), ExitCode::usage);
+  }
   Result<RunFolder> folder =
       options.out.empty() ? RunFolder::create_default(options.keep) : RunFolder::create(options.out, options.keep);
   if (!folder) return give_up(folder.error(), ExitCode::usage);

@@ -246,8 +246,8 @@ Result<HorizontalSettings> job_settings(const DemoOptions& options, uint64_t val
   return settings;
 }
 
-Result<std::string> job_request(const DemoOptions& options, uint64_t value_count, const Digest& model,
-                                const Digest& evaluation) {
+Result<JobSettings> demo_job(const DemoOptions& options, uint64_t value_count, const Digest& model,
+                             const Digest& evaluation) {
   COT_ASSIGN(HorizontalSettings settings, job_settings(options, value_count));
   settings.model = model;
   settings.evaluation = evaluation;
@@ -255,7 +255,15 @@ Result<std::string> job_request(const DemoOptions& options, uint64_t value_count
   const size_t colon = options.data.find(':');
   const bool is_directory = colon == std::string::npos && options.data != "digits";
   job.common.name = is_directory ? "demo-shards" : "demo-" + options.data.substr(0, colon);
-  return to_json(job).dump(2) + "\n";
+  return job;
+}
+
+std::string to_text(const JobSettings& job) { return to_json(job).dump(2) + "\n"; }
+
+Result<std::string> job_request(const DemoOptions& options, uint64_t value_count, const Digest& model,
+                                const Digest& evaluation) {
+  COT_ASSIGN(const JobSettings job, demo_job(options, value_count, model, evaluation));
+  return to_text(job);
 }
 
 }  // namespace coterie

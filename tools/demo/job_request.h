@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "scheduler/job/horizontal_settings.h"
+#include "scheduler/job/job_settings.h"
 #include "tools/demo/options.h"
 
 namespace coterie {
@@ -29,8 +29,13 @@ uint32_t groups_of(const DemoOptions& options);
 // All but the model and the evaluation data, which are uploaded before.
 Result<HorizontalSettings> job_settings(const DemoOptions& options, uint64_t value_count);
 
-// As the admin plane takes it, with every setting spelt out; the digests are of files that were uploaded before. JSON
-// text.
+// With these files, which are uploaded before. Errors: those of job_settings.
+Result<JobSettings> demo_job(const DemoOptions& options, uint64_t value_count, const Digest& model,
+                             const Digest& evaluation);
+
+// As the admin plane takes it, with every setting spelt out: JSON, and a newline.
+std::string to_text(const JobSettings& job);
+// The same of demo_job.
 Result<std::string> job_request(const DemoOptions& options, uint64_t value_count, const Digest& model,
                                 const Digest& evaluation);
 

@@ -79,7 +79,7 @@ struct DemoOptions {
   std::string mlflow;      // address of a tracking server of MLflow; empty: none
   bool json = false;       // the last line of standard output is one JSON object, all else goes to standard error
   bool quiet = false;      // no progress
-  bool print_job = false;  // the job as the server gets it
+  bool print_job = false;  // prints the job as the server would get it, and runs nothing
   bool keep = false;       // the server's data, the devices' state and the logs stay in the run folder
 
   uint32_t goal_count() const;         // updates that close a round: fraction of the devices, at least one

@@ -298,7 +298,8 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
           "\n  chart.svg      " + (has_numbers ? "R2" : "accuracy") +
           ", loss, and who had what\n  chart.html     the same with every round's values\n  "
           "metrics.csv    every round in numbers\n"
-          "  held-out.cotf  the examples it was judged on\n  summary.json   all settings and results\n";
+          "  held-out.cotf  the examples it was judged on\n  job.json       the job, for a server of your own\n"
+          "  summary.json   all settings and results\n";
   text += "\nNext\n";
   const auto next = [&](const std::string& command, const std::string& what) {
     text += "  " + terminal.bold(command) + "\n" + terminal.dim("      " + what) + "\n";

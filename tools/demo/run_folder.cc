@@ -73,7 +73,8 @@ void RunFolder::interrupted() {
   if (std::exchange(settled_, true)) return;
   remove_work();
   remove_tree(path("logs"));
-  for (const char* name : {"model.cotf", "held-out.cotf", "metrics.csv", "chart.svg", "chart.html", "summary.json"}) {
+  for (const char* name : {"model.cotf", "held-out.cotf", "metrics.csv", "chart.svg", "chart.html", "summary.json",
+                           "job.json", "result.json"}) {
     (void)os::remove_file(path(name));
   }
   // Upwards, only what we made, and only while nobody else has put something there.

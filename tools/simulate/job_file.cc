@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "base/os/standard_input.h"
 #include "fl_server/json/job_json.h"
 #include "fl_server/json/json_reader.h"
 
@@ -37,11 +38,16 @@ Result<JobSettings> read_settings(const nlohmann::json& json, const std::string&
 
 }  // namespace
 
+std::string job_file_name(const std::string& path) {
+  return path == os::kStandardInputPath ? std::string(os::kStandardInputName) : path;
+}
+
 Result<nlohmann::json> read_job_json(const std::string& path) {
-  COT_ASSIGN(const Bytes file, os::read_file(path, kJobBytesMax));
+  const bool is_piped = path == os::kStandardInputPath;
+  COT_ASSIGN(const Bytes file, is_piped ? os::read_standard_input(kJobBytesMax) : os::read_file(path, kJobBytesMax));
   Problems problems;
   std::optional<nlohmann::json> json = parse_json(as_text(file), problems);
-  if (!json) return Error(ErrorCode::malformed, path + ": " + listed(problems));
+  if (!json) return Error(ErrorCode::malformed, job_file_name(path) + ": " + listed(problems));
   return *std::move(json);
 }
 
@@ -58,7 +64,7 @@ Result<JobSettings> job_from_json(const nlohmann::json& json, const std::string&
 
 Result<SimulatedJob> read_job(const std::string& path) {
   COT_ASSIGN(const nlohmann::json json, read_job_json(path));
-  COT_ASSIGN(JobSettings settings, read_settings(json, path));
+  COT_ASSIGN(JobSettings settings, read_settings(json, job_file_name(path)));
   return SimulatedJob{std::move(settings), leaves_files_open(json)};
 }
 

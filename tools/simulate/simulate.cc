@@ -367,6 +367,7 @@ ExitCode run_simulate(const SimulateOptions& asked, const std::string& program) 
   }
   const bool tells = (*ranks)->rank() == 0;
   SimulateOptions options = asked;
+  options.job_file = job_file_name(asked.job_file);
   options.adopts_files = job->leaves_files_open;
   ProgressLine progress(human, options.demo.quiet || !tells);
   if (job->settings.horizontal().analytics) {

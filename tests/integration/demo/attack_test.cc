@@ -14,7 +14,7 @@ class Attacks : public DemoTest {
   nlohmann::json demo(const std::vector<std::string>& more, const std::string& name = "run") {
     std::vector<std::string> words = {
         "demo", "--json",  "--devices", "6",     "--rounds",        "3",       "--fraction", "1",          "--seed",
-        "5",    "--model", "mlp",       "--out", directory_ / name, "--split", "iid",        "--print-job"};
+        "5",    "--model", "mlp",       "--out", directory_ / name, "--split", "iid"};
     if (std::ranges::find(more, "--security") == more.end()) words.insert(words.end(), {"--security", "none"});
     words.insert(words.end(), more.begin(), more.end());
     DemoProcess process(directory_.path(), words);
@@ -23,15 +23,9 @@ class Attacks : public DemoTest {
     return nlohmann::json::parse(process.output(), nullptr, false);
   }
   nlohmann::json simulate(const std::vector<std::string>& more) {
-    const size_t begin = said_.find("\n{") + 1, end = said_.find("\n}\n", begin);
-    EXPECT_TRUE(os::write_file_atomically(directory_ / "job.json", as_bytes(said_.substr(begin, end + 2 - begin))));
-    std::vector<std::string> words = {"simulate",  directory_ / "job.json",
-                                      "--json",    "--quiet",
-                                      "--devices", "6",
-                                      "--seed",    "5",
-                                      "--model",   "mlp",
-                                      "--split",   "iid",
-                                      "--out",     directory_ / "simulated"};
+    std::vector<std::string> words = {
+        "simulate", run() + "/job.json", "--json", "--quiet", "--devices", "6",     "--seed",
+        "5",        "--model",           "mlp",    "--split", "iid",       "--out", directory_ / "simulated"};
     words.insert(words.end(), more.begin(), more.end());
     DemoProcess process(directory_.path(), words);
     EXPECT_EQ(process.wait(), 0) << process.errors();

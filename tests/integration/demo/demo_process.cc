@@ -15,7 +15,7 @@
 namespace coterie::integration {
 
 DemoProcess::DemoProcess(const std::string& directory, const std::vector<std::string>& arguments,
-                         const std::string& network_namespace) {
+                         const DemoSurroundings& around) {
   // Beside the directory: what a demo leaves in it is what a test looks at.
   static int count = 0;
   output_path_ = directory + ".stdout." + std::to_string(++count);
@@ -32,9 +32,13 @@ DemoProcess::DemoProcess(const std::string& directory, const std::vector<std::st
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int output = ::open(output_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    const int network = network_namespace.empty() ? -1 : ::open(network_namespace.c_str(), O_RDONLY | O_CLOEXEC);
-    const bool is_there = network_namespace.empty() || ::setns(network, CLONE_NEWNET) == 0;
-    const bool is_set_up = ::getppid() == parent && output >= 0 && is_there && ::chdir(directory.c_str()) == 0;
+    const std::string& space = around.network_namespace;
+    const int network = space.empty() ? -1 : ::open(space.c_str(), O_RDONLY | O_CLOEXEC);
+    const bool is_there = space.empty() || ::setns(network, CLONE_NEWNET) == 0;
+    const int read = ::open(around.input.c_str(), O_RDONLY);
+    const bool is_set_up =
+        ::getppid() == parent && output >= 0 && read >= 0 && is_there && ::chdir(directory.c_str()) == 0;
+    ::dup2(read, STDIN_FILENO);
     ::dup2(output, STDOUT_FILENO);
     ::dup2(ends[1], STDERR_FILENO);
     if (is_set_up) ::execv(pointers[0], pointers.data());

@@ -10,11 +10,16 @@
 
 namespace coterie::integration {
 
+struct DemoSurroundings {
+  std::string network_namespace = {};  // the file of one that it runs in; empty: this process's
+  std::string input = "/dev/null";     // a file that it reads as its standard input
+};
+
 class DemoProcess {
  public:
-  // `arguments` come behind `coterie`. It runs in `directory`, and in the network namespace of this file if it has one.
+  // `arguments` come behind `coterie`. It runs in `directory`.
   DemoProcess(const std::string& directory, const std::vector<std::string>& arguments,
-              const std::string& network_namespace = "");
+              const DemoSurroundings& around = {});
   ~DemoProcess();  // kills it
   DemoProcess(const DemoProcess&) = delete;
   DemoProcess& operator=(const DemoProcess&) = delete;
@@ -28,6 +33,7 @@ class DemoProcess {
 
   const std::string& errors() const { return errors_; }  // what was read of standard error: all of it after wait()
   std::string output() const;                            // standard output so far
+  const std::string& output_path() const { return output_path_; }
 
  private:
   bool read_more();

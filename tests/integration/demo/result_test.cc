@@ -90,11 +90,11 @@ TEST_F(DemoResults, AgreeInJsonCsvAndModel) {
   EXPECT_GT(judged->accuracy, summary["accuracy_before"].get<double>());
 }
 
-TEST_F(DemoResults, AreFiveFilesAndNoProcess) {
+TEST_F(DemoResults, AreSevenFilesAndNoProcess) {
   DemoProcess demo(directory_.path(), small());
   ASSERT_EQ(demo.wait(), 0) << demo.errors();
-  EXPECT_THAT(names_in(run()),
-              ElementsAre("chart.html", "chart.svg", "held-out.cotf", "metrics.csv", "model.cotf", "summary.json"));
+  EXPECT_THAT(names_in(run()), ElementsAre("chart.html", "chart.svg", "held-out.cotf", "job.json", "metrics.csv",
+                                           "model.cotf", "summary.json"));
   EXPECT_THAT(processes_with(directory_.path()), IsEmpty());
 }
 

@@ -26,19 +26,18 @@ const Words kLevelsOfMasked = {"none", "masked"};                     // of the 
 class Simulate : public DemoTest {
  protected:
   std::string rounds_ = "2";  // of a demo
-  // Runs a demo that prints its job, and keeps the job. What the demo says of itself.
+  // Runs a demo, and keeps its job. What the demo says of itself.
   nlohmann::json demo(const std::vector<std::string>& more = {}, const std::string& out = "run") {
-    std::vector<std::string> words = {
-        "demo", "--json", "--quiet", "--devices", "4",   "--rounds", rounds_,          "--fraction",
-        "1",    "--seed", "5",       "--model",   "mlp", "--out",    directory_ / out, "--print-job"};
+    std::vector<std::string> words = {"demo",     "--json",  "--quiet",    "--devices", "4",
+                                      "--rounds", rounds_,   "--fraction", "1",         "--seed",
+                                      "5",        "--model", "mlp",        "--out",     directory_ / out};
     words.insert(words.end(), more.begin(), more.end());
     DemoProcess process(directory_.path(), words);
     EXPECT_EQ(process.wait(), 0) << process.errors();
-    const std::string& said = process.errors();  // with --json the job is told there
-    const size_t begin = said.find('{'), end = said.find("\n}\n", begin);
-    EXPECT_NE(end, said.npos) << said;
-    if (end == said.npos) return {};
-    EXPECT_TRUE(os::write_file_atomically(job(), as_bytes(said.substr(begin, end + 2 - begin))));
+    const Result<Bytes> own = os::read_file(directory_ / out + "/job.json", 1 << 20);
+    EXPECT_OK(own);
+    if (!own) return {};
+    EXPECT_OK(os::write_file_atomically(job(), *own));
     return nlohmann::json::parse(process.output());
   }
   nlohmann::json simulate(const std::string& out, const std::vector<std::string>& more) {

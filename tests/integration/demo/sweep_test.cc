@@ -12,14 +12,10 @@ class Sweep : public DemoTest {
  protected:
   void SetUp() override {
     DemoTest::SetUp();
-    DemoProcess demo(directory_.path(),
-                     {"demo", "--json", "--quiet", "--devices", "4", "--rounds", "1", "--fraction", "1", "--security",
-                      "none", "--model", "logistic", "--out", run(), "--print-job"});
+    DemoProcess demo(directory_.path(), {"demo", "--devices", "4", "--rounds", "1", "--fraction", "1", "--security",
+                                         "none", "--model", "logistic", "--print-job"});
     ASSERT_EQ(demo.wait(), 0) << demo.errors();
-    const std::string& said = demo.errors();  // with --json the job is told there
-    const size_t begin = said.find('{'), end = said.find("\n}\n", begin);
-    ASSERT_NE(end, said.npos) << said;
-    ASSERT_OK(os::write_file_atomically(job(), as_bytes(said.substr(begin, end + 2 - begin))));
+    ASSERT_OK(os::write_file_atomically(job(), as_bytes(demo.output())));
   }
   std::string job() const { return directory_ / "job.json"; }
   std::string folder() const { return directory_ / "sweep"; }

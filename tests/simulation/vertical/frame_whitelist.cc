@@ -15,7 +15,9 @@ bool among(uint16_t kind, std::initializer_list<uint16_t> kinds) { return std::r
 bool is_training(const VerticalManifest& manifest, bool is_label, uint16_t kind) {
   if (manifest.is_exact()) return is_label ? among(kind, {200, 203, 205}) : among(kind, {201, 202, 204});
   switch (manifest.model) {
-    case VerticalModel::trees: return is_label ? among(kind, {100, 102, 104, 106, 107}) : among(kind, {101, 103, 105});
+    case VerticalModel::trees:
+      if (kind == 107) return is_label && manifest.trees.goss.has_value();
+      return is_label ? among(kind, {100, 102, 104, 106}) : among(kind, {101, 103, 105});
     case VerticalModel::logistic: return is_label ? among(kind, {1, 2, 3, 5, 7, 9}) : among(kind, {1, 2, 4, 6, 8});
     case VerticalModel::linear: return is_label ? among(kind, {1, 2, 9, 13}) : among(kind, {1, 2, 11, 12});
     case VerticalModel::split: return is_label ? kind == 2 : kind == 1;

@@ -43,7 +43,7 @@ std::vector<std::string> people_of(uint32_t number, const VerticalManifest& mani
 void set_model(uint32_t number, VerticalManifest& manifest) {
   manifest.model = static_cast<VerticalModel>(number % kKinds);
   manifest.trees = {.rounds = 4, .depth = 2, .min_child_weight = 0.1, .label_party_first = number / kKinds % 2 == 1};
-  if (number / kKinds % 3 == 1) manifest.trees.goss = {.top_rate = 0.3, .other_rate = 0.3};
+  if (number / kKinds >= 2) manifest.trees.goss = {.top_rate = 0.3, .other_rate = 0.3};
   manifest.bins = 4;
   manifest.logistic = {.epochs = 30, .batch = 16, .rate = 0.2, .lambda = 0.01};
   if (number == kExactJob) {

@@ -45,30 +45,27 @@ TEST(VerticalSimulation, TheSameSeedGivesTheSameTrace) {
 
 // An oracle that reads no frame, or a list with what nobody says, would find nothing off it.
 TEST(VerticalSimulation, TheListOfMessagesIsJustWhatPartiesSay) {
-  std::set<SaidType> said;
-  for (uint32_t job = 0; job < kVerticalModels; ++job) {  // one of each kind
+  constexpr uint16_t kKindMax = 255;
+  size_t listed = 0;
+  for (const uint32_t job : {0u, 1u, 2u, 3u, 5u, 8u}) {  // one of each kind, an exact regression, trees that sample
     const VerticalVerdict verdict = simulate_vertical(undisturbed(job));
     EXPECT_TRUE(verdict.clean()) << verdict.first_problem;
-    said.insert(verdict.said.begin(), verdict.said.end());
-  }
-  constexpr uint16_t kKindMax = 200;
-  std::set<SaidType> listed;
-  for (uint8_t model = 0; model < kVerticalModels; ++model) {
+    const VerticalManifest manifest = make_vertical_job(job).manifest;
     for (const PartyIndex from : {0u, 1u}) {
       for (const StageId stage :
            {StageId::hello, StageId::matching, StageId::training, StageId::prediction, StageId::farewell}) {
         for (uint16_t kind = 0; kind <= kKindMax; ++kind) {
-          const SaidType type{.model = static_cast<VerticalModel>(model), .from = from, .stage = stage, .kind = kind};
-          if (is_on_list(type.model, from, stage, kind)) listed.insert(type);
+          const bool is_listed = is_on_list(manifest, from, stage, kind);
+          listed += is_listed ? 1 : 0;
           // Said by a regression that cannot go on; these can.
           if (stage == StageId::training && kind == static_cast<uint16_t>(RegressionMessage::stop)) continue;
-          EXPECT_EQ(said.contains(type), listed.contains(type)) << vertical_model_name(type.model) << ", party " << from
-                                                                << ", " << stage_name(stage) << ", kind " << kind;
+          EXPECT_EQ(verdict.said.contains({manifest.model, from, stage, kind}), is_listed)
+              << "job " << job << ", party " << from << ", " << stage_name(stage) << ", kind " << kind;
         }
       }
     }
   }
-  EXPECT_GT(listed.size(), 60u);
+  EXPECT_GT(listed, 90u);
 }
 
 class BrokenVerticalVariant : public testing::TestWithParam<VerticalMutant> {};

@@ -26,7 +26,7 @@ class RunFolderTest : public testing::Test {
     EXPECT_OK(folder);
     EXPECT_OK(os::make_directories(folder->device_dir(1)));
     for (const char* file : {"server/db", "devices/01/data.cotf", "logs/server.log", "model.cotf", "held-out.cotf",
-                             "metrics.csv", "chart.svg", "chart.html", "summary.json"}) {
+                             "metrics.csv", "chart.svg", "chart.html", "job.json", "summary.json"}) {
       EXPECT_OK(folder->write(file, Bytes{1}));
     }
     return std::move(*folder);
@@ -38,8 +38,8 @@ class RunFolderTest : public testing::Test {
 
 TEST_F(RunFolderTest, KeepsTheResultsAloneWhenTheRunIsFinished) {
   used("run").finished();
-  EXPECT_THAT(names("run"),
-              ElementsAre("chart.html", "chart.svg", "held-out.cotf", "metrics.csv", "model.cotf", "summary.json"));
+  EXPECT_THAT(names("run"), ElementsAre("chart.html", "chart.svg", "held-out.cotf", "job.json", "metrics.csv",
+                                        "model.cotf", "summary.json"));
 }
 
 TEST_F(RunFolderTest, KeepsTheLogsWhenTheRunFailed) {
