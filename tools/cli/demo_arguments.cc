@@ -11,6 +11,7 @@
 #include "tools/cli/onnx_commands.h"
 #include "tools/demo/adaptive_mu_option.h"
 #include "tools/demo/aggregation_option.h"
+#include "tools/demo/analytics_option.h"
 #include "tools/demo/compression_option.h"
 #include "tools/demo/demo.h"
 #include "tools/demo/personal_option.h"
@@ -338,11 +339,11 @@ void add_analytics(CLI::App& demo, DemoOptions& options) {
       demo.add_option_function<std::string>(
               "--analytics",
               [&options](const std::string& text) { options.analytics = parse_analytics_choice(text).value(); },
-              "devices count a column and train nothing: histogram:COLUMN or distinct:COLUMN, where target is a "
-              "column, "
-              "too; "
-              "behind it bins=N, buckets=N, values=N (examples of a device that count: all without noise, 1 with it). "
-              "--security and noise are as for a training, one round asks all devices")
+              "devices count a column and train nothing: histogram:COLUMN (bins=N; refine=ROUNDS comes closer to the "
+              "quantiles in each), distinct:COLUMN (buckets=N) or heavy_hitters:COLUMN, the strings of a text column "
+              "that most devices have (threshold=N, alphabet=BYTES, prefixes=N); target is a column, too. values=N: "
+              "examples of a device that count, all without noise, 1 with it. --security and noise are as for a "
+              "training, a round asks all devices")
           ->type_name("KIND:COLUMN[,...]")
           ->check(checked_by([](const std::string& text) { return parse_analytics_choice(text); }));
   for (const char* of_a_training :

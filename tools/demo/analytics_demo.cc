@@ -1,26 +1,25 @@
 #include "tools/demo/analytics_demo.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/os/clock.h"
-#include "device_sdk/runtime/dataset_source.h"
 #include "proto/messages/analytics_lanes.h"
-#include "scheduler/job/analytics_result.h"
 #include "scheduler/job/analytics_rules.h"
 #include "tools/admin/analytics_report.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/cli/wrap.h"
+#include "tools/demo/analytics_option.h"
 #include "tools/demo/demo_data.h"
 #include "tools/demo/demo_server.h"
 #include "tools/demo/fleet.h"
 #include "tools/demo/job_request.h"
+#include "tools/demo/pooled_counts.h"
 #include "tools/demo/progress.h"
 #include "tools/demo/round_watch.h"
 
@@ -36,16 +35,6 @@ struct Prepared {
   DemoData data;
   JobSettings job;
 };
-
-uint64_t most_examples(const DemoData& data) {
-  uint64_t most = 1;
-  for (const std::vector<uint32_t>& counts : data.label_counts) {
-    uint64_t own = 0;
-    for (const uint32_t count : counts) own += count;
-    most = std::max(most, own);
-  }
-  return most;
-}
 
 // What a job with analytics would be refused for, and what would be another demo. What is said of a training means
 // nothing here.
@@ -64,51 +53,34 @@ Status check_options(const DemoOptions& options) {
   return {};
 }
 
-// Each device is asked once: a second round would count the same examples again.
+// All devices are asked, in one round; in each, where rounds ask what those before leave open.
 Result<Prepared> prepare(const DemoOptions& asked) {
   COT_TRY(check_options(asked));
   Prepared prepared;
   COT_ASSIGN(prepared.data, prepare_data(asked));
   DemoOptions& options = prepared.options;
   options = settled(asked, prepared.data);
-  options.rounds = 1;
   options.fraction = 1;
   const AnalyticsChoice& choice = *options.analytics;
   const uint64_t all = std::min<uint64_t>(most_examples(prepared.data), kAnalyticsValuesMax);
   const auto values = static_cast<uint32_t>(choice.values > 0 ? choice.values : options.has_noise() ? 1 : all);
-  COT_ASSIGN(AnalyticsSettings analytics, analytics_of(choice, prepared.data.contract, values));
+  COT_ASSIGN(AnalyticsSettings analytics, analytics_of(choice, prepared.data.contract, values, options.devices));
   const AnalyticsRules rules = rules_of(analytics);
   if (const Status good = validate(rules); !good) return good.error().with_context("--analytics");
-  options.clip = static_cast<double>(clip_of(rules));
-  COT_ASSIGN(const HorizontalSettings trained, job_settings(options, lane_count(rules)));
   HorizontalSettings settings;
   set_defaults(analytics, settings);
   settings.analytics = std::move(analytics);
+  options.rounds = choice.rounds.value_or(settings.rounds.count);
+  options.clip = static_cast<double>(clip_of(rules));
+  COT_ASSIGN(const HorizontalSettings trained, job_settings(options, lane_count(rules)));
   settings.rounds = trained.rounds;
+  settings.rounds.separation_min = 1;  // unless said, rounds would ask other devices each
   settings.privacy = trained.privacy;
   prepared.job = {.common = {.name = "demo-analytics"}, .kind = std::move(settings)};
   if (const Problems problems = validate(prepared.job); !problems.empty()) {
     return Error(ErrorCode::invalid_argument, problems[0].pointer + " " + problems[0].detail);
   }
   return prepared;
-}
-
-// What all examples of all devices together say, one by one.
-Result<std::vector<float>> pooled_counts(const Prepared& prepared) {
-  const AnalyticsRules rules = rules_of(*prepared.job.horizontal().analytics);
-  std::vector<float> counts(lane_count(rules)), input(rules.input_values);
-  float target = 0;
-  const Example::Place places[] = {input};
-  const Example example(places, {&target, 1});
-  for (uint32_t device = 0; device < prepared.options.devices; ++device) {
-    COT_ASSIGN(Bytes file, prepared.data.shard_file(device));
-    COT_ASSIGN(DatasetSource source, DatasetSource::load(std::move(file)));
-    for (uint64_t i = 0; i < source.size(); ++i) {
-      COT_TRY(source.read(i, example));
-      if (const std::optional<uint64_t> lane = lane_of(rules, input, target)) ++counts[*lane];
-    }
-  }
-  return counts;
 }
 
 class AnalyticsDemo {
@@ -189,34 +161,15 @@ class AnalyticsDemo {
   std::optional<Fleet> fleet_;
 };
 
-// How far the table is from what all examples together say.
-std::string verdict(const Prepared& prepared, const nlohmann::json& answer, const std::vector<float>& pooled) {
-  const AnalyticsSettings& analytics = *prepared.job.horizontal().analytics;
-  const AnalyticsResult truth = result_of(analytics, pooled, 0);
-  if (truth.distinct) {
-    return "all examples together, in the same buckets: " + std::to_string(truth.distinct->occupied) + " occupied";
-  }
-  const bool has_all = analytics.rules.values_max >= most_examples(prepared.data);
-  if (!has_all) return "each device has counted " + counted(analytics.rules.values_max, "example") + " of its own";
-  double most = 0;
-  const auto& bins = answer.at("bins");
-  for (size_t i = 0; i < pooled.size() && i < bins.size(); ++i) {
-    most = std::max(most, std::abs(bins[i].value("count", 0.0) - static_cast<double>(pooled[i])));
-  }
-  return most == 0 ? "every count is that of all examples together"
-                   : "counts are at most " + format_digits(most) + " off those of all examples together";
-}
-
 Status finish(const Prepared& prepared, const RunFolder& folder, const nlohmann::json& answer, std::FILE* human) {
   COT_ASSIGN(const AnalyticsReport report, parse_analytics(answer));
-  COT_ASSIGN(const std::vector<float> pooled, pooled_counts(prepared));
+  COT_ASSIGN(const std::string verdict, verdict_on(answer, prepared.job.horizontal(), prepared.data));
   COT_TRY(folder.write("result.json", as_bytes(answer.dump(2) + "\n")));
   COT_TRY(folder.write("chart.svg", as_bytes(draw_analytics(report))));
   COT_TRY(folder.write("job.json", as_bytes(to_text(prepared.job))));
-  std::fputs((analytics_text(report) + "\n" + verdict(prepared, answer, pooled) + "\n" + folder.path() +
-              ": result.json, chart.svg, job.json\n")
-                 .c_str(),
-             human);
+  std::fputs(
+      (analytics_text(report) + "\n" + verdict + "\n" + folder.path() + ": result.json, chart.svg, job.json\n").c_str(),
+      human);
   std::fflush(human);
   if (prepared.options.json) std::printf("%s\n", answer.dump().c_str());
   std::fflush(stdout);

@@ -90,6 +90,29 @@ TEST_F(SimulatedCounts, AreTheTableOfRealProcesses) {
   EXPECT_EQ(other["quantiles"], one["quantiles"]);
 }
 
+// Rounds that ask what those before leave open, by a real server and in a simulation of the demo's own job.
+TEST_F(SimulatedCounts, OfSeveralRoundsAreThoseOfRealProcesses) {
+  const std::pair<const char*, const char*> demos[] = {
+      {"heavy_hitters:word,threshold=3", "every string that 3 devices or more have is told, with its count"},
+      {"histogram:age,refine=3,bins=15", "every count is that of all examples together"}};
+  for (const auto& [counted, verdict] : demos) {
+    const std::string folder = directory_ / counted;
+    DemoProcess real(directory_.path(), {"demo", "--json", "--quiet", "--data", data(), "--devices", "4", "--seed", "5",
+                                         "--split", "iid", "--out", folder, "--analytics", counted});
+    ASSERT_EQ(real.wait(), 0) << real.errors();
+    EXPECT_THAT(real.errors(), HasSubstr(verdict));
+    DemoProcess process(directory_.path(),
+                        {"simulate", folder + "/job.json", "--data", data(), "--devices", "4", "--split", "iid",
+                         "--seed", "5", "--json", "--quiet", "--out", folder + "-simulated"});
+    ASSERT_EQ(process.wait(), 0) << process.errors();
+    const nlohmann::json one = nlohmann::json::parse(real.output()), other = nlohmann::json::parse(process.output());
+    for (const char* key : {"rounds", "updates", "bins", "quantiles", "strings", "prefixes", "threshold", "left_out"}) {
+      EXPECT_EQ(other.value(key, nlohmann::json()), one.value(key, nlohmann::json())) << counted << " " << key;
+    }
+    EXPECT_GE(one["rounds"], 3) << counted;
+  }
+}
+
 TEST_F(SimulatedCounts, RefuseWhatTheyCannotCount) {
   nlohmann::json job = words_job();
   job["analytics"]["feature"] = 0;

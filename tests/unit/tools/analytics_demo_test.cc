@@ -11,7 +11,7 @@
 #include "tests/support/matchers.h"
 #include "tools/admin/analytics_report.h"
 #include "tools/data/input_contract.h"
-#include "tools/demo/analytics_choice.h"
+#include "tools/demo/analytics_option.h"
 #include "tools/job_plan/job_check.h"
 #include "tools/job_plan/job_plan.h"
 #include "tools/job_plan/job_plan_text.h"
@@ -23,22 +23,25 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// Inputs: age, whether it is missing, three colours, height.
+// Inputs: age, whether it is missing, three colours, height, four bytes of a city.
 InputContract people() {
   InputContract contract;
   contract.name = "people";
   contract.columns = {{.name = "age", .mean = 40, .deviation = 8, .low = 10, .high = 90, .missing = 3},
                       {.name = "colour", .is_category = true, .values = {"blue", "green", "red"}},
-                      {.name = "height", .mean = 170, .deviation = 10, .low = 150, .high = 200}};
-  contract.inputs = {{.name = "features", .type = ColumnType::float32, .shape = {6}}};
+                      {.name = "height", .mean = 170, .deviation = 10, .low = 150, .high = 200},
+                      {.name = "city", .text_bytes = 4}};
+  contract.inputs = {{.name = "features", .type = ColumnType::float32, .shape = {10}}};
   contract.target = {.column = "income", .classes = {"high", "low"}};
   return contract;
 }
 
+constexpr uint32_t kDevices = 30;
+
 AnalyticsSettings settings_for(std::string_view text, uint32_t values = 4) {
   const Result<AnalyticsChoice> choice = parse_analytics_choice(text);
   EXPECT_OK(choice);
-  const Result<AnalyticsSettings> settings = analytics_of(*choice, people(), values);
+  const Result<AnalyticsSettings> settings = analytics_of(*choice, people(), values, kDevices);
   EXPECT_OK(settings);
   EXPECT_OK(validate(rules_of(*settings)));
   return *settings;
@@ -48,14 +51,14 @@ TEST(AnalyticsChoice, FindsTheColumnInTheContract) {
   const AnalyticsSettings age = settings_for("histogram:age,bins=4");
   EXPECT_EQ(age.rules.feature, 0u);
   EXPECT_EQ(age.rules.missing_feature, 1u);
-  EXPECT_EQ(age.rules.input_values, 6u);
+  EXPECT_EQ(age.rules.input_values, 10u);
   ASSERT_EQ(age.edges.size(), 5u);
   EXPECT_EQ(age.edges[1], 30);
   // Somebody of 30, as the contract encodes it, is in the bin that 30 begins; the oldest is in the last one.
   for (const auto& [years, lane] : std::vector<std::pair<double, uint64_t>>{{29, 1}, {30, 2}, {90, 4}, {91, 5}}) {
     std::vector<float> input;
     add_standard(people().columns[0], true, years, input);
-    input.resize(6);
+    input.resize(10);
     EXPECT_EQ(lane_of(rules_of(age), input, 0), lane) << years;
   }
   EXPECT_EQ(settings_for("histogram:height").rules.feature, 5u);
@@ -74,8 +77,43 @@ TEST(AnalyticsChoice, NamesWhatIsWrong) {
   EXPECT_ERROR(parse_analytics_choice("histogram:age,bins=0"), ErrorCode::invalid_argument, "bins must be");
   EXPECT_ERROR(parse_analytics_choice("histogram:age,width=3"), ErrorCode::invalid_argument, "bins=N");
   EXPECT_ERROR(parse_analytics_choice("distinct:age,buckets=x"), ErrorCode::invalid_argument, "buckets must be");
-  EXPECT_ERROR(analytics_of(*parse_analytics_choice("histogram:size"), people(), 1), ErrorCode::invalid_argument,
-               "people has no column size; it has target, age, colour, height");
+  EXPECT_ERROR(parse_analytics_choice("distinct:age,bins=3"), ErrorCode::invalid_argument,
+               "distinct has buckets=N and values=N behind the column, not bins=3");
+  EXPECT_ERROR(parse_analytics_choice("histogram:age,refine=1"), ErrorCode::invalid_argument, "from 2 to 32, not 1");
+  EXPECT_ERROR(parse_analytics_choice("heavy_hitters:city,threshold=1"), ErrorCode::invalid_argument, "from 2 to");
+  EXPECT_ERROR(parse_analytics_choice("evaluation:age"), ErrorCode::invalid_argument, "or heavy_hitters:COLUMN, not");
+  const std::pair<const char*, const char*> refused[] = {
+      {"histogram:size", "people has no column size; it has target, age, colour, height, city"},
+      {"histogram:city", "column city is a text; take heavy_hitters:city"},
+      {"heavy_hitters:age", "column age is no text"},
+      {"heavy_hitters:target", "column target is no text"},
+      {"histogram:colour,refine", "refine comes closer to quantiles of numbers, and column colour has none"},
+      {"histogram:income,refine", "column income has none"}};
+  for (const auto& [text, why] : refused) {
+    EXPECT_ERROR(analytics_of(*parse_analytics_choice(text), people(), 1, kDevices), ErrorCode::invalid_argument, why);
+  }
+}
+
+TEST(AnalyticsChoice, OfSeveralRoundsIsAJobAsItStands) {
+  const AnalyticsSettings city = settings_for("heavy_hitters:city,alphabet=cab,prefixes=9");
+  EXPECT_EQ(city.rules.feature, 6u);
+  EXPECT_EQ(city.rules.hitters->length_max, 4u);
+  EXPECT_EQ(city.rules.hitters->alphabet, (std::vector<uint8_t>{'a', 'b', 'c'}));
+  EXPECT_EQ(city.rules.hitters->prefixes_max, 9u);
+  EXPECT_EQ(city.rules.values_max, 4u);
+  EXPECT_EQ(city.rules.lane_max, 1u) << "a device has a string or has it not";
+  EXPECT_EQ(city.threshold, 3u) << "a tenth of 30 devices";
+  EXPECT_EQ(settings_for("heavy_hitters:city,threshold=8").threshold, 8u);
+  const AnalyticsSettings age = settings_for("histogram:age,refine=4");
+  EXPECT_TRUE(age.refines);
+  EXPECT_EQ(parse_analytics_choice("histogram:age,refine=4")->rounds, 4u);
+  EXPECT_FALSE(parse_analytics_choice("histogram:age,refine")->rounds);
+  for (const AnalyticsSettings& analytics : {city, age}) {
+    JobSettings job{.common = {.name = "counts"}, .kind = HorizontalSettings{}};
+    set_defaults(analytics, job.horizontal());
+    job.horizontal().analytics = analytics;
+    EXPECT_THAT(validate(job), IsEmpty());
+  }
 }
 
 // The highest that was seen belongs to the last bin also where float32 has few steps left, as of times.
@@ -87,12 +125,13 @@ TEST(AnalyticsChoice, TheHighestBelongsToTheLastBin) {
     column.deviation = deviation;
     column.low = mean - 2 * deviation;
     column.high = mean + 3 * deviation;
-    const Result<AnalyticsSettings> settings = analytics_of(*parse_analytics_choice("histogram:age"), contract, 1);
+    const Result<AnalyticsSettings> settings =
+        analytics_of(*parse_analytics_choice("histogram:age"), contract, 1, kDevices);
     ASSERT_OK(settings);
     ASSERT_OK(validate(rules_of(*settings)));
     std::vector<float> input;
     add_standard(column, true, column.high, input);
-    input.resize(6);
+    input.resize(10);
     EXPECT_EQ(lane_of(rules_of(*settings), input, 0), 10u) << mean;
   }
 }
@@ -100,7 +139,7 @@ TEST(AnalyticsChoice, TheHighestBelongsToTheLastBin) {
 TEST(AnalyticsChoice, RefusesAStandardisedColumnOfOneValue) {
   InputContract contract = people();
   contract.columns[0].deviation = 0;
-  const auto choose = [&] { return analytics_of(*parse_analytics_choice("histogram:age"), contract, 1); };
+  const auto choose = [&] { return analytics_of(*parse_analytics_choice("histogram:age"), contract, 1, kDevices); };
   EXPECT_ERROR(choose(), ErrorCode::invalid_argument, "column age has one value only");
   contract.standardise = false;
   EXPECT_OK(choose());

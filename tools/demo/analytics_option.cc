@@ -1,4 +1,4 @@
-#include "tools/demo/analytics_choice.h"
+#include "tools/demo/analytics_option.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,14 +7,19 @@
 
 #include "base/text/suggest.h"
 #include "proto/messages/analytics_lanes.h"
+#include "proto/messages/hitter_lanes.h"
 #include "proto/messages/model.h"
 #include "scheduler/job/analytics_settings.h"
+#include "scheduler/job/quantile_refinement.h"
 #include "tools/data/input_contract.h"
 
 namespace coterie {
 namespace {
 
 constexpr std::string_view kTarget = "target";
+constexpr uint32_t kBins = 10, kRefinedBins = 20;  // unless said
+constexpr uint32_t kRefinedRoundsMin = 2;
+constexpr uint32_t kThresholdShare = 10, kThresholdMin = 2;  // a tenth of the devices; above what one adds to a lane
 
 Error wrong(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
 
@@ -26,18 +31,38 @@ Result<uint32_t> whole(std::string_view text, std::string_view name, uint32_t lo
                std::to_string(high) + ", not " + std::string(text));
 }
 
+std::string settings_of(AnalyticsKind kind) {
+  const std::string name(to_string(kind));
+  if (kind == AnalyticsKind::histogram) return name + " has bins=N, refine=ROUNDS and values=N";
+  if (kind == AnalyticsKind::distinct) return name + " has buckets=N and values=N";
+  return name + " has threshold=N, alphabet=BYTES, prefixes=N and values=N";
+}
+
 Status read_setting(std::string_view text, AnalyticsChoice& choice) {
   const size_t equals = std::min(text.find('='), text.size());
   const std::string_view name = text.substr(0, equals);
   const std::string_view value = equals < text.size() ? text.substr(equals + 1) : std::string_view();
-  if (name == "bins") {
-    COT_ASSIGN(choice.bins, whole(value, name, 1, kHistogramEdgesMax - 1));
-  } else if (name == "buckets") {
-    COT_ASSIGN(choice.buckets, whole(value, name, kDistinctBucketsMin, kDistinctBucketsMax));
-  } else if (name == "values") {
+  const auto is = [&](std::string_view wanted, AnalyticsKind kind) { return name == wanted && choice.kind == kind; };
+  if (name == "values") {
     COT_ASSIGN(choice.values, whole(value, name, 1, kAnalyticsValuesMax));
+  } else if (is("bins", AnalyticsKind::histogram)) {
+    COT_ASSIGN(choice.bins, whole(value, name, 1, kHistogramEdgesMax - 1));
+  } else if (is("refine", AnalyticsKind::histogram)) {
+    choice.refines = true;
+    if (equals < text.size()) {
+      COT_ASSIGN(choice.rounds, whole(value, name, kRefinedRoundsMin, kRefinedRoundsMax));
+    }
+  } else if (is("buckets", AnalyticsKind::distinct)) {
+    COT_ASSIGN(choice.buckets, whole(value, name, kDistinctBucketsMin, kDistinctBucketsMax));
+  } else if (is("alphabet", AnalyticsKind::heavy_hitters)) {
+    choice.alphabet.assign(value.begin(), value.end());
+    std::ranges::sort(choice.alphabet);
+  } else if (is("prefixes", AnalyticsKind::heavy_hitters)) {
+    COT_ASSIGN(choice.prefixes, whole(value, name, 1, kHitterPrefixesMax));
+  } else if (is("threshold", AnalyticsKind::heavy_hitters)) {
+    COT_ASSIGN(choice.threshold, whole(value, name, kThresholdMin, kTableCountMax));
   } else {
-    return wrong("--analytics has bins=N, buckets=N and values=N behind the column, not " + std::string(text));
+    return wrong("--analytics: " + settings_of(choice.kind) + " behind the column, not " + std::string(text));
   }
   return {};
 }
@@ -72,14 +97,16 @@ std::vector<double> equal_edges(const NumberColumn& column, uint32_t bins) {
 }
 
 // One value only is encoded as 0 in standardised examples, whatever it is: its edges have no place there.
-Status take_number(const NumberColumn& column, uint32_t bins, AnalyticsSettings& analytics) {
+Status take_number(const NumberColumn& column, const AnalyticsChoice& choice, AnalyticsSettings& analytics) {
   if (column.is_standardised && !(column.deviation > 0)) {
     return wrong("--analytics: column " + analytics.column + " has one value only, which is no number of the " +
                  "standardised examples; take another column");
   }
   if (analytics.rules.kind == AnalyticsKind::histogram) {
-    analytics.edges = equal_edges(column, bins);
+    const uint32_t bins = choice.refines ? kRefinedBins : kBins;
+    analytics.edges = equal_edges(column, choice.bins > 0 ? choice.bins : bins);
     analytics.quantiles = {0.25, 0.5, 0.75};
+    analytics.refines = choice.refines;
   }
   if (!column.is_standardised) return {};
   analytics.mean = column.mean;
@@ -87,29 +114,59 @@ Status take_number(const NumberColumn& column, uint32_t bins, AnalyticsSettings&
   return {};
 }
 
-Status take_target(const ContractTarget& target, uint32_t bins, AnalyticsSettings& analytics) {
+// What is no number has no quantiles for rounds to come closer to.
+Status check_refines(const AnalyticsChoice& choice) {
+  if (!choice.refines) return {};
+  return wrong("--analytics: refine comes closer to quantiles of numbers, and column " + choice.column + " has none");
+}
+
+Status take_target(const ContractTarget& target, const AnalyticsChoice& choice, AnalyticsSettings& analytics) {
   if (!target.is_number) {
+    COT_TRY(check_refines(choice));
     analytics.rules.source = AnalyticsSource::label;
     if (analytics.rules.kind == AnalyticsKind::histogram) analytics.categories = target.classes;
     return {};
   }
   analytics.rules.source = AnalyticsSource::target;
-  return take_number({target.low, target.high, target.mean, target.deviation, target.is_standardised}, bins, analytics);
+  return take_number({target.low, target.high, target.mean, target.deviation, target.is_standardised}, choice,
+                     analytics);
 }
 
-Status take_column(const InputContract& contract, const ContractColumn& column, size_t place, uint32_t bins,
-                   AnalyticsSettings& analytics) {
+// How many devices have a string, each of which counts it once.
+void take_text(const ContractColumn& column, const AnalyticsChoice& choice, uint32_t devices,
+               AnalyticsSettings& analytics) {
+  analytics.rules.lane_max = 1;
+  analytics.rules.hitters =
+      HitterRules{.length_max = column.text_bytes, .alphabet = choice.alphabet, .prefixes_max = choice.prefixes};
+  const uint32_t share = std::max(kThresholdMin, devices / kThresholdShare);
+  analytics.threshold = choice.threshold > 0 ? choice.threshold : share;
+}
+
+Error no_text(const std::string& column) {
+  return wrong("--analytics: column " + column + " is no text; heavy_hitters counts strings of a column that --data " +
+               "reads as one: csv:FILE?text=" + column + "&length=N");
+}
+
+Status take_column(const InputContract& contract, const ContractColumn& column, size_t place,
+                   const AnalyticsChoice& choice, uint32_t devices, AnalyticsSettings& analytics) {
   analytics.rules.source = AnalyticsSource::feature;
   analytics.rules.feature = static_cast<uint32_t>(place);
-  if (column.is_category) {
-    analytics.categories = column.values;
+  const bool counts_strings = choice.kind == AnalyticsKind::heavy_hitters;
+  if (counts_strings && column.text_bytes == 0) return no_text(column.name);
+  if (counts_strings) {
+    take_text(column, choice, devices, analytics);
     return {};
   }
   if (column.text_bytes > 0) {
-    return wrong("--analytics: column " + column.name + " is a text; a job of kind heavy_hitters counts its strings");
+    return wrong("--analytics: column " + column.name + " is a text; take heavy_hitters:" + column.name);
+  }
+  if (column.is_category) {
+    COT_TRY(check_refines(choice));
+    analytics.categories = column.values;
+    return {};
   }
   if (column.missing > 0) analytics.rules.missing_feature = static_cast<uint32_t>(place + 1);
-  return take_number({column.low, column.high, column.mean, column.deviation, contract.standardise}, bins, analytics);
+  return take_number({column.low, column.high, column.mean, column.deviation, contract.standardise}, choice, analytics);
 }
 
 Error no_column(const AnalyticsChoice& choice, const InputContract& contract) {
@@ -129,10 +186,9 @@ Result<AnalyticsChoice> parse_analytics_choice(std::string_view text) {
   const size_t colon = std::min(text.find(':'), text.size());
   const auto names = analytics_kind_names();
   const auto kind = std::ranges::find(names, text.substr(0, colon));
-  const bool is_of_columns = kind != names.end() && (*kind == to_string(AnalyticsKind::histogram) ||
-                                                     *kind == to_string(AnalyticsKind::distinct));
+  const bool is_of_columns = kind != names.end() && *kind != to_string(AnalyticsKind::evaluation);
   if (!is_of_columns || colon + 1 >= text.size()) {
-    return wrong("must be histogram:COLUMN or distinct:COLUMN, not " + std::string(text));
+    return wrong("must be histogram:COLUMN, distinct:COLUMN or heavy_hitters:COLUMN, not " + std::string(text));
   }
   choice.kind = static_cast<AnalyticsKind>(kind - names.begin() + 1);
   std::string_view rest = text.substr(colon + 1);
@@ -148,7 +204,8 @@ Result<AnalyticsChoice> parse_analytics_choice(std::string_view text) {
   return choice;
 }
 
-Result<AnalyticsSettings> analytics_of(const AnalyticsChoice& choice, const InputContract& contract, uint32_t values) {
+Result<AnalyticsSettings> analytics_of(const AnalyticsChoice& choice, const InputContract& contract, uint32_t values,
+                                       uint32_t devices) {
   AnalyticsSettings analytics;
   AnalyticsRules& rules = analytics.rules;
   rules.kind = choice.kind;
@@ -159,13 +216,14 @@ Result<AnalyticsSettings> analytics_of(const AnalyticsChoice& choice, const Inpu
   rules.input_values = static_cast<uint32_t>(numbers);
   analytics.column = choice.column;
   if (choice.column == kTarget || choice.column == contract.target.column) {
-    COT_TRY(take_target(contract.target, choice.bins, analytics));
+    if (choice.kind == AnalyticsKind::heavy_hitters) return no_text(choice.column);
+    COT_TRY(take_target(contract.target, choice, analytics));
     return analytics;
   }
   size_t place = 0;
   for (const ContractColumn& column : contract.columns) {
     if (column.name == choice.column) {
-      COT_TRY(take_column(contract, column, place, choice.bins, analytics));
+      COT_TRY(take_column(contract, column, place, choice, devices, analytics));
       return analytics;
     }
     place += column.width(contract.one_hot);
