@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "device_sdk/agent/count_examples.h"
@@ -21,6 +20,7 @@
 #include "tools/demo/progress.h"
 #include "tools/simulate/inputs.h"
 #include "tools/simulate/options.h"
+#include "tools/simulate/resting_devices.h"
 
 namespace coterie {
 namespace {
@@ -67,7 +67,11 @@ Status check_place(const AnalyticsSettings& analytics, const InputContract& cont
 class CountingRounds {
  public:
   CountingRounds(const SimulationInputs& inputs, ProgressLine& progress)
-      : inputs_(inputs), job_(inputs.job.horizontal()), progress_(progress), sources_(inputs.data.devices) {}
+      : inputs_(inputs),
+        job_(inputs.job.horizontal()),
+        progress_(progress),
+        sources_(inputs.data.devices),
+        resting_(job_.rounds.separation_min) {}
 
   Result<nlohmann::json> run() {
     const bool asks_anew = job_.analytics->asks_anew();
@@ -81,8 +85,7 @@ class CountingRounds {
       else std::ranges::transform(counts, blocks_[0], blocks_[0].begin(), std::plus());
       updates_ += counted.size();
       rounds_ = round;
-      resting_.push_back(counted);
-      if (resting_.size() >= std::max(1u, job_.rounds.separation_min)) resting_.pop_front();
+      resting_.add(counted);
     }
     nlohmann::json answer = analytics_answer(job_, blocks_, 0, 0);
     answer.update({{"job", "simulated"}, {"state", "completed"}, {"rounds", rounds_}, {"updates", updates_}});
@@ -92,23 +95,13 @@ class CountingRounds {
  private:
   // Those whom none of the last rounds has counted, as the server draws.
   Result<std::vector<uint32_t>> draw(uint32_t round) const {
-    std::vector<bool> rests(inputs_.fleet.devices);
-    for (const std::vector<uint32_t>& counted : resting_) {
-      for (const uint32_t device : counted) rests[device] = true;
-    }
-    std::vector<uint32_t> waiting;
-    for (uint32_t device = 0; device < rests.size(); ++device) {
-      if (!rests[device]) waiting.push_back(device);
-    }
-    for (uint32_t attempt = 1; attempt <= job_.rounds.attempts_max; ++attempt) {
-      const VirtualRound drawn = draw_round(inputs_.fleet, job_, round, attempt, {}, &waiting);
-      if (!drawn.is_failed) return drawn.counted;
-    }
-    return Error(ErrorCode::timed_out,
-                 "round " + std::to_string(round) + ": of " + std::to_string(inputs_.fleet.devices) + " devices " +
-                     std::to_string(waiting.size()) + " may be asked, as /rounds/separation_min is " +
-                     std::to_string(job_.rounds.separation_min) + ", and too few of them answer: goal_count_min is " +
-                     std::to_string(job_.rounds.goal_count_min) + "; take more --devices, or a smaller separation_min");
+    const VirtualRound drawn = draw_attempts(inputs_.fleet, job_, round, resting_.devices());
+    if (!drawn.is_failed) return drawn.counted;
+    return Error(ErrorCode::timed_out, "round " + std::to_string(round) + ": " +
+                                           who_may_be_asked(inputs_.fleet, job_.rounds, resting_.devices()) +
+                                           ", and too few of them answer: goal_count_min is " +
+                                           std::to_string(job_.rounds.goal_count_min) +
+                                           "; take more --devices, or a smaller separation_min");
   }
 
   Result<std::vector<float>> count(const AnalyticsRules& rules, const std::vector<uint32_t>& devices, uint32_t round) {
@@ -138,7 +131,7 @@ class CountingRounds {
   ProgressLine& progress_;
   std::vector<std::optional<DatasetSource>> sources_;
   std::vector<std::vector<float>> blocks_;
-  std::deque<std::vector<uint32_t>> resting_;
+  RestingDevices resting_;
   uint64_t updates_ = 0, rounds_ = 0;
 };
 

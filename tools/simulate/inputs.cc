@@ -34,18 +34,21 @@ Result<Digest> examples_digest(const DemoData& data) {
 // All that decides a bit of the simulation.
 Digest identity_of(const SimulateOptions& options, const SimulationInputs& inputs, const Digest& examples,
                    ByteView trace) {
-  const nlohmann::json json = {{"job", to_json(inputs.job)},
-                               {"seed", options.demo.seed},
-                               {"devices", options.devices},
-                               {"data", inputs.data.name()},
-                               {"split", to_string(options.demo.split)},
-                               {"label_counts", inputs.data.label_counts},
-                               {"examples", examples.hex()},
-                               {"dropout", options.dropout},
-                               {"speed_spread", options.speed_spread},
-                               {"held_out_share", options.held_out_share},
-                               {"attack", to_string(options.attack)},
-                               {"trace", content_digest(trace).hex()}};
+  nlohmann::json json = {{"job", to_json(inputs.job)},
+                         {"seed", options.demo.seed},
+                         {"devices", options.devices},
+                         {"data", inputs.data.name()},
+                         {"split", to_string(options.demo.split)},
+                         {"label_counts", inputs.data.label_counts},
+                         {"examples", examples.hex()},
+                         {"dropout", options.dropout},
+                         {"speed_spread", options.speed_spread},
+                         {"held_out_share", options.held_out_share},
+                         {"attack", to_string(options.attack)},
+                         {"trace", content_digest(trace).hex()}};
+  // Earlier versions drew from all devices there: their checkpoints are of other rounds.
+  const RoundSettings& rounds = inputs.job.horizontal().rounds;
+  if (rounds.separation_min > 1 && !rounds.is_buffered()) json["devices_rest"] = true;
   return content_digest(as_bytes(json.dump()));
 }
 

@@ -186,7 +186,7 @@ Result<SimulatedRound> Simulation::attempt() {
   SimulatedRound round;
   const ReportOf known = [this](uint32_t device) { return reports_.find(record_.id, virtual_device(device)); };
   ++attempts_;
-  round.plan = buffers_ ? buffers_->next() : draw_round(*fleet_, job, number, attempts_, known);
+  round.plan = buffers_ ? buffers_->next() : draw_round(*fleet_, job, number, attempts_, known, resting_.devices());
   remember_asked(round.plan);
   RoundReport& report = round.report;
   report.number = number;
@@ -199,6 +199,9 @@ Result<SimulatedRound> Simulation::attempt() {
     report.state = "failed";
     report.reason = std::to_string(round.plan.late) + " updates came, " + std::to_string(job.rounds.goal_count_min) +
                     " are needed at least";
+    if (!resting_.devices().empty()) {
+      report.reason += "; " + who_may_be_asked(*fleet_, job.rounds, resting_.devices());
+    }
     if (buffers_) {
       return Error(ErrorCode::timed_out, "round " + std::to_string(number) + " waits for ever: " + report.reason +
                                              ", all other devices are lost, and nobody is left to ask");
@@ -231,6 +234,7 @@ Result<SimulatedRound> Simulation::attempt() {
              finalizer.finalize(record_, record, base_, WallTime(), masks ? &*masks : nullptr));
   workers_->round_is_done();
   remember_counted(round.plan);
+  if (!buffers_) resting_.add(round.plan.counted);
   COT_TRY(blobs_->remove(partial.blob));
   COT_TRY(move_to(finalized.model));
   if (needs_examples_median(record_.spec)) examples_median_ = workers_->examples_median();
@@ -277,6 +281,8 @@ Status Simulation::go_on(const SimulationPosition& position, const std::vector<B
   if (buffers_) {
     for (uint64_t round = 0; round < position.rounds_done; ++round) buffers_->next();
     wanted = buffers_->versions_at_work();
+  } else {
+    COT_ASSIGN(resting_, resting_after(*fleet_, record_.spec.horizontal(), position.rounds_done));
   }
   for (const auto& [version, digest] : position.older) there.push_back(version);
   if (wanted != there) {

@@ -14,6 +14,7 @@
 #include "scheduler/selection/trained_reports.h"
 #include "tools/admin/round_report.h"
 #include "tools/simulate/cohort_workers.h"
+#include "tools/simulate/resting_devices.h"
 #include "tools/simulate/virtual_buffers.h"
 #include "tools/simulate/virtual_round.h"
 
@@ -61,12 +62,16 @@ class Simulation {
   // None where rounds are synchronous.
   std::optional<BufferedTotals> buffered() const { return buffers_ ? std::optional(buffers_->totals()) : std::nullopt; }
   // As if its rounds had been simulated here; `files` has those of files_of, in their order. Errors: malformed (the
-  // older versions are not those that devices have by then); those of the store.
+  // older versions are not those that devices have by then, or no rounds of the job are so many); those of the store.
   Status go_on(const SimulationPosition& position, const std::vector<Bytes>& files);
 
  private:
   Simulation(JobRecord record, const VirtualFleet& fleet, CohortWorkers& workers, bool evaluates)
-      : record_(std::move(record)), fleet_(&fleet), workers_(&workers), evaluates_(evaluates) {}
+      : record_(std::move(record)),
+        fleet_(&fleet),
+        workers_(&workers),
+        evaluates_(evaluates),
+        resting_(record_.spec.horizontal().rounds.separation_min) {}
   RoundFacts facts() const {
     return {.number = record_.rounds_done + 1,
             .examples_median = examples_median_,
@@ -94,6 +99,7 @@ class Simulation {
   uint32_t attempts_ = 0;              // of the round under way
   uint64_t examples_median_ = 0;       // of the last round
   uint64_t state_values_ = 0;
+  RestingDevices resting_;  // in the round under way; buffers_ has its own
   TrainedReports reports_;  // for the draw, as the check-in desk has them
 };
 

@@ -22,17 +22,6 @@ uint32_t full_count(const HorizontalSettings& job) {
   return job.privacy.level == SecurityLevel::none ? job.rounds.goal_count : adverts_goal(job);
 }
 
-// The numbers of ascending `ranks` among all that are not in `taken`.
-std::vector<uint32_t> among_others(std::vector<uint32_t> ranks, const std::set<uint32_t>& taken) {
-  auto next = taken.begin();
-  uint32_t skipped = 0;
-  for (uint32_t& rank : ranks) {
-    for (; next != taken.end() && *next <= rank + skipped; ++next) ++skipped;
-    rank += skipped;
-  }
-  return ranks;
-}
-
 }  // namespace
 
 void VirtualBuffers::begin() {

@@ -29,4 +29,15 @@ inline std::vector<uint32_t> draw_numbers(uint32_t count, uint32_t of, Prng& prn
   return numbers;
 }
 
+// The numbers of ascending `ranks` among all that are not in `taken`, which is ascending, too.
+std::vector<uint32_t> among_others(std::vector<uint32_t> ranks, const auto& taken) {
+  auto next = taken.begin();
+  uint32_t skipped = 0;
+  for (uint32_t& rank : ranks) {
+    for (; next != taken.end() && *next <= rank + skipped; ++next) ++skipped;
+    rank += skipped;
+  }
+  return ranks;
+}
+
 }  // namespace coterie

@@ -10,25 +10,23 @@
 namespace coterie {
 namespace {
 
-uint32_t waiting_of(const VirtualFleet& fleet, const std::vector<uint32_t>* among) {
-  return among ? static_cast<uint32_t>(among->size()) : fleet.devices;
+uint32_t waiting_of(const VirtualFleet& fleet, const std::vector<uint32_t>& resting) {
+  return fleet.devices - static_cast<uint32_t>(resting.size());
 }
 
-// As the desk draws with all devices waiting: among all of them, in random order, by what is known of each. The first
-// round trains version 0.
+// As the desk draws with all devices waiting: among those that do not rest, in random order, by what is known of each.
+// The first round trains version 0.
 std::vector<uint32_t> choose(const SelectionSettings& selection, uint32_t tickets, const VirtualFleet& fleet,
                              uint64_t round, uint32_t attempt, const ReportOf& report_of,
-                             const std::vector<uint32_t>* among) {
+                             const std::vector<uint32_t>& resting) {
   Prng chance = chance_of(fleet.seed, ChanceOf::draw, round, attempt);
-  const uint32_t waiting = waiting_of(fleet, among);
+  const uint32_t waiting = waiting_of(fleet, resting);
   if (selection.is_uniform() || tickets >= waiting) {
-    std::vector<uint32_t> drawn = draw_numbers(tickets, waiting, chance);
-    for (uint32_t& device : drawn) device = among ? (*among)[device] : device;
-    return drawn;
+    return among_others(draw_numbers(tickets, waiting, chance), resting);
   }
   std::vector<uint32_t> order(waiting);
   std::iota(order.begin(), order.end(), 0u);
-  if (among) order = *among;
+  order = among_others(std::move(order), resting);
   chance_of(fleet.seed, ChanceOf::order, round, attempt).shuffle(order);
   std::vector<const TrainedReport*> reports;
   for (const uint32_t device : order) reports.push_back(report_of ? report_of(device) : nullptr);
@@ -47,11 +45,11 @@ double training_seconds(const VirtualFleet& fleet, const HorizontalSettings& job
 }
 
 VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round, uint32_t attempt,
-                        const ReportOf& report_of, const std::vector<uint32_t>* among) {
+                        const ReportOf& report_of, const std::vector<uint32_t>& resting) {
   const RoundSettings& rules = job.rounds;
-  const uint32_t tickets = std::min(rules.ticket_count(), waiting_of(fleet, among));
+  const uint32_t tickets = std::min(rules.ticket_count(), waiting_of(fleet, resting));
   VirtualRound result;
-  result.asked = choose(rules.selection, tickets, fleet, round, attempt, report_of, among);
+  result.asked = choose(rules.selection, tickets, fleet, round, attempt, report_of, resting);
   result.drawn = result.asked.size();
   Prng losses = chance_of(fleet.seed, ChanceOf::loss, round, attempt);
   std::vector<std::pair<double, uint32_t>> arrivals;
@@ -80,6 +78,16 @@ VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job
   }
   std::sort(result.counted.begin(), result.counted.end());
   return result;
+}
+
+VirtualRound draw_attempts(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round,
+                           const std::vector<uint32_t>& resting) {
+  uint32_t attempt = 1;
+  VirtualRound drawn = draw_round(fleet, job, round, attempt, {}, resting);
+  while (drawn.is_failed && attempt < job.rounds.attempts_max) {
+    drawn = draw_round(fleet, job, round, ++attempt, {}, resting);
+  }
+  return drawn;
 }
 
 }  // namespace coterie

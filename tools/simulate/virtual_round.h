@@ -1,7 +1,8 @@
 // VirtualRound: who is drawn in an attempt of a round, whose update comes when, and which are counted: before anybody
 // trains, so that only what is counted is computed. Pure.
 //
-// The draw: ticket_count() of the devices (all, if there are no more), by the job's selection rule, as the desk draws.
+// The draw: ticket_count() of the devices that do not rest (all, if there are no more), by the job's selection rule, as
+// the desk draws.
 // Uniform: each set of them as likely as any other (virtual_chance.h). A device's time is its examples times the epochs
 // times kExampleSeconds times its speed, which is lognormal, the same in every round. Everything but what rules
 // remember of devices follows from the seed.
@@ -55,8 +56,13 @@ double training_seconds(const VirtualFleet& fleet, const HorizontalSettings& job
 
 // A round takes the first goal_count updates that come before collecting_max; a thin one waits beyond it until it has
 // goal_count_min (docs/adr/0004).
-// Without `report_of`, nothing is known of anybody. `among`: those who may be drawn, ascending; null: all.
+// Without `report_of`, nothing is known of anybody. `resting`: those who may not be drawn, ascending
+// (resting_devices.h).
 VirtualRound draw_round(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round, uint32_t attempt,
-                        const ReportOf& report_of = {}, const std::vector<uint32_t>* among = nullptr);
+                        const ReportOf& report_of = {}, const std::vector<uint32_t>& resting = {});
+
+// The same of the round's first attempt that does not fail; of its last one, if all do. Nothing is known of anybody.
+VirtualRound draw_attempts(const VirtualFleet& fleet, const HorizontalSettings& job, uint64_t round,
+                           const std::vector<uint32_t>& resting);
 
 }  // namespace coterie

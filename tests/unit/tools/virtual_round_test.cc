@@ -56,17 +56,17 @@ TEST(VirtualRound, FollowsFromSeedRoundAndAttempt) {
   EXPECT_NE(draw_round(fleet, job_for(5), 1, 1).counted, first);
 }
 
-TEST(VirtualRound, DrawsAmongThoseWhoMayBeAsked) {
-  const std::vector<uint32_t> waiting = {2, 5, 6, 9};
+TEST(VirtualRound, DrawsAmongThoseWhoDoNotRest) {
+  const std::vector<uint32_t> waiting = {2, 5, 6, 9}, resting = {0, 1, 3, 4, 7, 8};
   std::set<uint32_t> drawn;
   for (uint64_t number = 1; number <= 50; ++number) {
-    const VirtualRound round = draw_round(fleet_of(10), job_for(3), number, 1, {}, &waiting);
+    const VirtualRound round = draw_round(fleet_of(10), job_for(3), number, 1, {}, resting);
     ASSERT_EQ(round.counted.size(), 3u);
     drawn.insert(round.counted.begin(), round.counted.end());
   }
   EXPECT_EQ(drawn, std::set(waiting.begin(), waiting.end()));
-  const std::vector<uint32_t> one = {7};
-  EXPECT_TRUE(draw_round(fleet_of(10), job_for(3), 1, 1, {}, &one).is_failed);
+  const std::vector<uint32_t> all_but_one = {0, 1, 2, 3, 4, 5, 6, 8, 9};
+  EXPECT_TRUE(draw_round(fleet_of(10), job_for(3), 1, 1, {}, all_but_one).is_failed);
 }
 
 TEST(VirtualRound, TakesTheFirstUpdatesAndCountsTheRest) {
