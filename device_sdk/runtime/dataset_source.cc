@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "device_sdk/runtime/byte_numbers.h"
 #include "device_sdk/runtime/seal.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
@@ -81,7 +82,7 @@ Status DatasetSource::read_column(const Column& column, const DatasetColumn& inf
   }
   const ByteView row = column.bytes.subspan(index * column.row_bytes, column.row_bytes);
   if (info.type == ColumnType::uint8) {
-    for (size_t i = 0; i < row.size(); ++i) to[i] = static_cast<float>(row[i]) * info.scale + info.offset;
+    numbers_of_bytes(row, info.scale, info.offset, to);
   } else {
     std::memcpy(to.data(), row.data(), row.size());
   }

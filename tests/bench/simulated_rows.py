@@ -37,6 +37,15 @@ def rate(folder, model, examples=80, batch=10, rounds=(1, 4), clients=1000, turn
             f"{share:.2f} of it ({min(shares):.2f} to {max(shares):.2f}); goal 0.85", verdict(share >= .85)))
 
 
+def cohorts():
+    """The trainer of a round's devices alone: what ends a round is not in it, nor what it takes to begin."""
+    for row in rows_of([BIN / "coterie-bench-cohort"]):
+        share = row["share"]
+        yield row, (f"a client's training and sum, {row['model']}", f"{row['client_us']:.0f} us",
+                    f"training steps alone {row['steps_us']:.0f} us",
+                    f"{share:.2f} of it ({row['share_low']:.2f} to {row['share_high']:.2f}); goal 0.85", verdict(share >= .85))
+
+
 def peak_bytes(folder, devices, goal_count):
     """The most memory that a simulation had, and how long its rounds took."""
     settings = job_of(Case("", None, weight_max=1), rounds=2, goal_count=goal_count, local_epochs=1)
@@ -64,6 +73,7 @@ def million(folder, few=20_000, more=1_000_000, goal_count=10_000):
 
 
 def simulated_clients():
+    yield from cohorts()
     if not MNIST.is_dir():
         yield None, ("simulated clients a second", "", f"{MNIST} is absent", "", "not compared")
         return
