@@ -53,7 +53,7 @@ struct AdminServiceSettings {
   std::string version;
   uint64_t upload_bytes_max = 512ull << 20;  // of a model or a data set
   size_t pool_threads = 2;
-  uint32_t event_streams_max = 16;  // at a time
+  uint32_t event_streams_max = kEventStreamsMax;  // at a time
   TenantQuotas quotas;
 };
 

@@ -99,8 +99,10 @@ Result<std::unique_ptr<AdminSide>> AdminSide::open(const ServerConfig& config, W
     side->vertical_follower_ =
         std::make_unique<VerticalJobFollower>(*side->vertical_, parts.observers.events, config.vertical->look_every);
   }
-  AdminServiceSettings settings{
-      .version = kVersion, .upload_bytes_max = config.upload_bytes_max, .quotas = config.quotas};
+  AdminServiceSettings settings{.version = kVersion,
+                                .upload_bytes_max = config.upload_bytes_max,
+                                .event_streams_max = config.event_streams_max,
+                                .quotas = config.quotas};
   if (side->sign_in_) settings.pool_threads += CodeExchange::kAtOnceMax;      // for handlers that wait for the provider
   if (side->vertical_) settings.pool_threads += CoordinatorJobs::kAtOnceMax;  // likewise for the coordinator
   side->service_ = std::make_unique<AdminService>(std::move(settings), side->service_parts(config, started, parts),

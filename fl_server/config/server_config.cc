@@ -67,6 +67,11 @@ void read_admin(JsonReader reader, ServerConfig& config) {
   if (config.upload_bytes_max == 0 || config.upload_bytes_max > config.admin.limits.bodies_bytes_max / 2) {
     reader.problem("upload_bytes_max", "must be at least 1, and at most half of bodies_bytes_max");
   }
+  reader.read("event_streams_max", config.event_streams_max);
+  constexpr uint32_t kStreamsMax = 10'000;
+  if (config.event_streams_max == 0 || config.event_streams_max > kStreamsMax) {
+    reader.problem("event_streams_max", "must be in [1, 10000]");
+  }
   if (reader.has("oidc")) config.oidc = read_oidc(reader.object("oidc"));
   reader.finish();
 }

@@ -92,6 +92,7 @@ struct ServerConfig {
   ListenConfig device{.address = "0.0.0.0", .port = 8443, .limits = {}};
   ListenConfig admin{.address = "127.0.0.1", .port = 8444, .limits = {.bodies_bytes_max = 1ull << 30}};
   uint64_t upload_bytes_max = 512ull << 20;  // of a model or a data set
+  uint32_t event_streams_max = kEventStreamsMax;
   std::optional<ServingConfig> serving;      // none: it answers with no model
   std::optional<TracingConfig> tracing;      // none: nobody's collector
   std::optional<VerticalSettings> vertical;  // whose vertical jobs the admin plane shows; none: nobody's

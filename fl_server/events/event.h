@@ -83,6 +83,8 @@ struct Event {
   JobId job;  // empty: of the server
   event::What what;
   std::string tenant = {};  // that has the job; empty: nobody has said, or it is of the server
+  // What readers are told (event_json). The log makes it once, and all streams share it.
+  std::string json = {};
 };
 
 }  // namespace coterie

@@ -2,15 +2,20 @@
 
 #include <utility>
 
+#include "fl_server/events/event_json.h"
+
 namespace coterie {
 
 size_t EventLog::bytes_of(const Event& event) {
-  return sizeof(Event) + event.job.value().size() + event.tenant.size() + event::text(event.what).size();
+  return sizeof(Event) + event.job.value().size() + event.tenant.size() + event::text(event.what).size() +
+         event.json.size();
 }
 
 std::shared_ptr<const Event> EventLog::add(WallTime time, JobId job, event::What what, std::string tenant) {
-  auto event = std::make_shared<const Event>(Event{
-      .seq = ++newest_, .time = time, .job = std::move(job), .what = std::move(what), .tenant = std::move(tenant)});
+  Event made{
+      .seq = ++newest_, .time = time, .job = std::move(job), .what = std::move(what), .tenant = std::move(tenant)};
+  made.json = event_json(made);
+  auto event = std::make_shared<const Event>(std::move(made));
   bytes_ += bytes_of(*event);
   events_.push_back(event);
   while (events_.size() > 1 && (events_.size() > limits_.events_max || bytes_ > limits_.bytes_max)) {

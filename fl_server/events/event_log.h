@@ -15,7 +15,7 @@
 namespace coterie {
 
 inline constexpr size_t kEventsMax = 10'000;
-inline constexpr size_t kEventBytesMax = 4 << 20;  // of all events in the log, with their texts
+inline constexpr size_t kEventBytesMax = 8 << 20;  // of all events in the log, with their texts
 
 struct EventLimits {
   size_t events_max = kEventsMax;
@@ -43,7 +43,7 @@ class EventLog {
   size_t size() const { return events_.size(); }
   size_t bytes() const { return bytes_; }
 
-  // What an event counts in bytes(): itself and its texts.
+  // What an event counts in bytes(): itself and its texts, that of its readers among them.
   static size_t bytes_of(const Event& event);
 
  private:

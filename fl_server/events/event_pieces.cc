@@ -1,6 +1,5 @@
 #include "fl_server/events/event_pieces.h"
 
-#include "fl_server/events/event_json.h"
 #include "fl_server/net/event_source.h"
 
 namespace coterie {
@@ -11,7 +10,7 @@ EventPieces::Piece EventPieces::next() {
   if (page.missed) read_.epoch = hub_.epoch();
   for (const auto& event : page.events) {
     read_.seq = piece.told = event->seq;
-    piece.text += event_text(read_.text(), event::kind(event->what), event_json(*event));
+    piece.text += event_text(read_.text(), event::kind(event->what), event->json);
   }
   // Behind those that the filter passed over, too: they need not be looked at again.
   read_.seq = page.seq;

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/os/clock.h"
+#include "fl_server/net/event_pace.h"
 #include "fl_server/net/request_head.h"
 
 namespace coterie {
@@ -297,24 +298,28 @@ Awaitable<Status> Connection::write_events(EventSource& events) {
   events.when_ready([bell] { bell->ring(); });
   // A client of a stream says nothing more: when its socket has something to read, that is its end.
   stream_.when_readable([bell] { bell->ring(); });
+  const Counted open(context_.streams);
+  const Millis taken_within = std::min(kEventsTakenWithin, context_.settings.limits.answer_max);
   Instant wrote = os::monotonic_now();
   while (!context_.draining && !stream_.peer_is_gone()) {
     bell->hush();  // before looking: whatever happens from here on rings again
     std::optional<std::string> text = events.next();
     if (!text) break;
     const Instant now = os::monotonic_now();
-    if (text->empty() && now >= wrote + kHeartbeatEvery) *text = ":\n\n";
+    const Instant may_look = now + events_rest(context_.streams);
+    if (text->empty() && now >= heartbeat_due(wrote)) *text = ":\n\n";
     if (text->empty()) {
       extend_deadline(kHeartbeatEvery + context_.settings.limits.answer_max);
-      co_await bell->wait(std::chrono::ceil<Millis>(wrote + kHeartbeatEvery - now));
-      continue;
+      co_await bell->wait(std::chrono::ceil<Millis>(heartbeat_due(wrote) - now));
+    } else {
+      // A client that takes nothing is cut off at this deadline; until then the log keeps what it has yet to hear.
+      extend_deadline(taken_within);
+      wrote = now;
+      Status written = co_await stream_.write_all(as_bytes(*text));
+      if (!written) co_return written;
     }
-    // A client that takes nothing is cut off at this deadline; until then the source keeps what it has yet to say.
-    extend_deadline(context_.settings.limits.answer_max);
-    wrote = now;
-    Status written = co_await stream_.write_all(as_bytes(*text));
-    if (!written) co_return written;
-    co_await rest(kEventsRest);
+    const Millis left = std::chrono::ceil<Millis>(may_look - os::monotonic_now());
+    if (left > Millis(0)) co_await rest(left);
   }
   co_return Status();
 }

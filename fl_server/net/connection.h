@@ -34,6 +34,7 @@ struct ConnectionContext {
   const std::atomic<bool>& draining;
   std::atomic<uint32_t>& busy;
   std::atomic<uint32_t>& handshakes;  // of the listener, under way
+  std::atomic<uint32_t>& streams;     // of events, of the listener, that are open
   size_t thread;
   Turns& turns;  // the thread's, as the next
   const Punctuality& punctuality;

@@ -12,9 +12,6 @@
 
 namespace coterie {
 
-inline constexpr Millis kHeartbeatEvery{15'000};  // a comment, when nothing happens: so that nobody in between gives up
-inline constexpr Millis kEventsRest{50};          // behind each piece: so much may happen before the next is asked for
-
 class EventSource {
  public:
   virtual ~EventSource() = default;

@@ -68,6 +68,7 @@ struct HttpServer::Listener {
   HttpService& service;
   asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type> acceptor;
   std::atomic<uint32_t> handshakes{0};
+  std::atomic<uint32_t> streams{0};
   BodyBudget bodies;
   ConnectionDoor door;
 };
@@ -177,9 +178,10 @@ Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket soc
   metrics_.add_connections(listener.settings.plane, 1);
   try {
     const TlsContext tls = listener.present_tls();  // until the connection has made its own reference
-    Connection connection(std::move(socket), tls.get(), origin,
-                          {listener.settings, listener.service, metrics_, draining_, busy_, listener.handshakes,
-                           thread.index, thread.turns, thread.punctuality, listener.bodies, listener.door, id});
+    Connection connection(
+        std::move(socket), tls.get(), origin,
+        {listener.settings, listener.service, metrics_, draining_, busy_, listener.handshakes, listener.streams,
+         thread.index, thread.turns, thread.punctuality, listener.bodies, listener.door, id});
     const auto key = std::pair(static_cast<const Listener*>(&listener), id.value());
     const Listed listed(thread.connections, key, &connection);
     co_await connection.run();

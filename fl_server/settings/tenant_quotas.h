@@ -13,7 +13,10 @@ struct TenantQuotas {
   uint64_t admin_tokens_max = 200;          // also expired ones, until they are removed
   uint64_t enrollment_tokens_max = 10'000;  // likewise
   uint64_t idempotency_keys_max = 5'000;    // of the last day
-  uint64_t event_streams_max = 8;           // at a time, on each server
+  uint64_t event_streams_max = 256;         // at a time, on each server
 };
+
+// Streams of events at a time on a server, of all tenants: an open page of the console has at most one.
+inline constexpr uint32_t kEventStreamsMax = 512;
 
 }  // namespace coterie

@@ -4,6 +4,7 @@ from rows import BIN, rows_of, verdict
 REQUEST_GOALS = {"small": ("small TLS requests", 0.88), "handshake": ("full TLS handshakes", 0.95)}
 UPLOAD_GOAL = 0.85
 CONNECTION_KB_MAX = 80
+CONSOLE_CORES_MAX = 0.02  # of 200, at two events a second
 GOODPUT_MIN, P99_TIMES_MAX = 0.9, 2.0
 PHASES = {"enroll": "connecting and enrolling", "check_in": "check-ins, answered at once", "select": "check-ins, held until all are there",
           "download": "downloads", "upload": "uploads", "finalize": "new model"}
@@ -60,8 +61,20 @@ def overload():
                         verdict(row["of_peak"] >= goals[0] and row["of_baseline_p99"] <= goals[1] and row["without_window"] == 0))
 
 
+def consoles():
+    for rate in (2, 20):
+        for row in rows_of([BIN / "coterie-bench-consoles", "--events", rate]):
+            line = (f"{row['consoles']} open consoles, {rate} events a second", f"{row['cores']:.1%} of a core",
+                    f"the server without them {row['cores_without']:.1%}")
+            if rate == 2:
+                yield row, (*line, f"goal {CONSOLE_CORES_MAX:.0%}", verdict(row["cores"] <= CONSOLE_CORES_MAX))
+            else:
+                yield row, (*line, f"{row['kb_a_reader']:.0f} kB a console", "")
+
+
 def server():
     yield from requests()
     yield from accepts()
     yield from crowd()
+    yield from consoles()
     yield from overload()

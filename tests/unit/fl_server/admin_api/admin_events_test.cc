@@ -211,17 +211,22 @@ TEST_F(AdminEvents, OfAllJobsAreToldToTheTenantThatHasThem) {
   EXPECT_EQ(ask("GET", "/admin/v1/events?x=1").status, 400);
 }
 
-TEST_F(AdminEvents, HaveSoManyPlacesAndGiveThemBack) {
-  constexpr size_t kPlaces = 16;
+class AdminEventPlaces : public AdminEvents {
+ protected:
+  static constexpr uint32_t kPlaces = 3;
+  void configure(ServerConfig& config) override { config.event_streams_max = kPlaces; }
+};
+
+TEST_F(AdminEventPlaces, AreAsManyAsTheSettingSaysAndAreGivenBack) {
   const std::string job = create_job({{"name", "n"}});
   std::vector<std::unique_ptr<TlsSocket>> streams;
-  for (size_t i = 0; i < kPlaces; ++i) {
+  for (uint32_t i = 0; i < kPlaces; ++i) {
     streams.push_back(open(job));
     EXPECT_THAT(read_until(*streams.back(), "event:"), HasSubstr("200 OK"));
   }
   const Answer refused = ask("GET", "/admin/v1/jobs/" + job + "/events");
   EXPECT_EQ(refused.status, 429);
-  EXPECT_THAT(refused.body, HasSubstr("16 streams"));
+  EXPECT_THAT(refused.body, HasSubstr("3 streams"));
   streams.clear();
   // Their ends are noticed a moment later, also if nothing happens to the job.
   const Instant until = os::monotonic_now() + kPatience;
@@ -229,6 +234,18 @@ TEST_F(AdminEvents, HaveSoManyPlacesAndGiveThemBack) {
   while (answer.find("200 OK") == std::string::npos && os::monotonic_now() < until)
     answer = read_until(*open(job), "\r\n");
   EXPECT_THAT(answer, HasSubstr("200 OK"));
+}
+
+TEST_F(AdminEvents, LetTwoHundredConsolesIn) {
+  const std::string job = create_job({{"name", "n"}});
+  std::vector<std::unique_ptr<TlsSocket>> streams;
+  for (int i = 0; i < 200; ++i) streams.push_back(open_all(token_));
+  for (const auto& stream : streams) EXPECT_THAT(read_until(*stream, "event: begin"), HasSubstr("200 OK"));
+  pause_and_resume(job);
+  const std::string first = read_until(*streams.front(), "\"running\"");
+  const std::vector<Told> told = changes_in(first);
+  ASSERT_EQ(told.size(), 2u);
+  for (size_t i = 1; i < streams.size(); ++i) EXPECT_EQ(changes_in(read_until(*streams[i], "\"running\"")), told);
 }
 
 TEST_F(AdminEvents, EndWithTheTokenThatTheyWereAskedForWith) {

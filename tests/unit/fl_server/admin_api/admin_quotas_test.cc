@@ -76,7 +76,7 @@ TEST_F(AdminQuotas, OfEachThingAreRefusedAndShown) {
   EXPECT_EQ(own["acme"]["enrollment_tokens"]["used"], 1);
   EXPECT_EQ(own["acme"]["admin_tokens"]["used"], 2);
   EXPECT_EQ(own["acme"]["idempotency_keys"]["used"], 1);
-  EXPECT_EQ(own["acme"]["event_streams"], (json{{"used", 0}, {"max", 8}}));
+  EXPECT_EQ(own["acme"]["event_streams"], (json{{"used", 0}, {"max", 256}}));
   EXPECT_GT(own["acme"]["blob_bytes"]["used"], 100);
   EXPECT_EQ(all["other"]["uploads"]["used"], 1);
 }

@@ -67,7 +67,8 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
                "trusted_addresses": ["10.0.0.0/8"], "stranger_idle_ms_max": 21, "handshakes_max": 19,
                "handshake_ms_max": 4, "head_ms_max": 5, "idle_ms_max": 6, "body_grace_ms": 7,
                "body_bytes_per_second_min": 8, "answer_ms_max": 9, "bodies_bytes_max": 4194304},
-    "admin": {"address": "::1", "port": 65535, "upload_bytes_max": 1048576},
+    "admin": {"address": "::1", "port": 65535, "upload_bytes_max": 1048576,
+              "event_streams_max": 48},
     "serving": {"address": "0.0.0.0", "port": 8501, "grpc_port": 8502, "jobs": ["j7k2q"], "populations": ["phones"],
                 "models_max": 3, "threads": 2, "bytes_max": 2097152, "workers": 4, "batch_max": 5,
                 "waiting_max": 6, "wait_ms_max": 7, "body_bytes_max": 8, "version_bytes_max": 1048576,
@@ -207,6 +208,7 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.quotas.enrollment_tokens_max, 45u);
   EXPECT_EQ(config.quotas.idempotency_keys_max, 46u);
   EXPECT_EQ(config.quotas.event_streams_max, 47u);
+  EXPECT_EQ(config.event_streams_max, 48u);
 }
 
 TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
@@ -247,6 +249,8 @@ TEST(ServerConfig, NamesTheKeyOfEveryLimitThatIsBroken) {
       {R"({"device": {"bodies_bytes_max": 4194303}})", "/device/bodies_bytes_max", "at least 4194304"},
       {R"({"admin": {"upload_bytes_max": 536870913}})", "/admin/upload_bytes_max", "half of bodies_bytes_max"},
       {R"({"admin": {"upload_bytes_max": 0}})", "/admin/upload_bytes_max", "at least 1"},
+      {R"({"admin": {"event_streams_max": 0}})", "/admin/event_streams_max", "[1, 10000]"},
+      {R"({"admin": {"event_streams_max": 10001}})", "/admin/event_streams_max", "[1, 10000]"},
       {R"({"admin": {"head_ms_max": -1}})", "/admin/head_ms_max", "integer"},
       {R"({"tls": {"certificate_file": "c"}})", "/tls/key_file", "required"},
       {R"({"tls": {"key_file": "k"}})", "/tls/certificate_file", "required"},
