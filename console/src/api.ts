@@ -1,6 +1,7 @@
 // Requests to the server that the page came from, as the session's caller. Paths and JSON are those of docs/openapi.json.
 export type Json = Record<string, any>;
-export type Session = { who: string; roles: string[]; tenant: string; expires?: string; csrf_token: string };
+export type Session = { who: string; roles: string[]; tenant: string; expires?: string; csrf_token: string;
+  runs?: string };  // the name of a folder of runs that the page is over (`coterie console`): nobody signs in there
 
 export class Refused extends Error {
   constructor(readonly status: number, text: string) { super(text); }
@@ -37,7 +38,11 @@ export async function list(path: string, key: string, most = 2000, cursor = "aft
 const kMark = "coterie-signed-in";
 export const mark_signed_in = () => localStorage.setItem(kMark, "1");
 const keep = (session: Session) => { csrf = session.csrf_token; mark_signed_in(); return session; };
-export async function session(): Promise<Session | null> { return localStorage.getItem(kMark) ? keep(await get("session") as Session) : null; }
+export async function session(): Promise<Session | null> {
+  if (localStorage.getItem(kMark)) return keep(await get("session") as Session);
+  const { runs } = await sign_in_ways();
+  return runs ? { who: "", roles: [], tenant: "*", csrf_token: "", runs: String(runs.folder) } : null;
+}
 export const sign_in_ways = async (): Promise<Json> => (await send("GET", "/console/sign-in-ways")).json();
 export async function sign_in(token: string): Promise<Session> {
   const answer = await send("POST", "/admin/v1/session", { Authorization: `Bearer ${token.trim()}` }).catch((error) => {

@@ -62,17 +62,22 @@ export function Job({ id, session }: { id: string; session: Session }) {
   </>;
 }
 
-function Figures({ job, rounds, told }: { job: Json; rounds: Json[]; told: Told[] }) {
+// What came of the rounds, newest first, that are done.
+export function RoundCharts({ rounds }: { rounds: Json[] }) {
   const done = rounds.filter((r) => r.state === "done").reverse();
   const xs = done.map((r) => r.number as number);
   const of = (read: (r: Json) => unknown) => done.map((r) => { const v = read(r); return typeof v === "number" ? v : null; });
+  return xs.length === 0 ? null : <div class="charts">
+    <Chart name="Loss" xs={xs} lines={[["held out", of((r) => r.model?.evaluation_loss)], ["on devices", of((r) => r.train_loss)]]} />
+    <Chart name="Accuracy" xs={xs} lines={[["held out", of((r) => r.model?.evaluation_accuracy)], ["on devices", of((r) => r.train_accuracy)]]} />
+    <Chart name="Updates accepted" xs={xs} lines={[["accepted", of((r) => r.accepted)]]} />
+    <Chart name="Seconds" xs={xs} lines={[["round", of((r) => r.seconds)], ["training", of((r) => r.train_seconds)]]} />
+    {done.some((r) => r.model?.watch?.hits.length) && <Chart name="Watchpoint hits" xs={xs} lines={worst_shares(done)} />}</div>;
+}
+
+function Figures({ job, rounds, told }: { job: Json; rounds: Json[]; told: Told[] }) {
   return <>
-    {xs.length > 0 && <div class="charts">
-      <Chart name="Loss" xs={xs} lines={[["held out", of((r) => r.model?.evaluation_loss)], ["on devices", of((r) => r.train_loss)]]} />
-      <Chart name="Accuracy" xs={xs} lines={[["held out", of((r) => r.model?.evaluation_accuracy)], ["on devices", of((r) => r.train_accuracy)]]} />
-      <Chart name="Updates accepted" xs={xs} lines={[["accepted", of((r) => r.accepted)]]} />
-      <Chart name="Seconds" xs={xs} lines={[["round", of((r) => r.seconds)], ["training", of((r) => r.train_seconds)]]} />
-      {done.some((r) => r.model?.watch?.hits.length) && <Chart name="Watchpoint hits" xs={xs} lines={worst_shares(done)} />}</div>}
+    <RoundCharts rounds={rounds} />
     <Watched rounds={rounds} />
     {rounds.length > 0 && <Timeline attempts={attempts(rounds.slice(0, kAttemptsShown), told, Date.now())} />}
     <Forecast job={job} />

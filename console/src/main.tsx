@@ -10,12 +10,14 @@ import { Said } from "./parts";
 import { came_back, keep_place } from "./provider";
 import { Settings } from "./settings";
 import { shown } from "./text";
+import { Run, Runs } from "./run";
 import { VerticalJob, VerticalJobs } from "./vertical";
 
 const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["vertical", "Vertical jobs", []], ["compare", "Compare", []], ["models", "Models", []], ["devices", "Devices", ["operator", "security_admin"]],
   ["privacy", "Privacy", []], ["audit", "Audit", ["security_admin"]], ["tokens", "Tokens", ["operator", "security_admin"]], ["settings", "Settings", []]];
 
 function SignIn({ why, then }: { why: string; then: (session: Session) => void }) {
+const kRunPages: typeof kPages = [["", "Runs", []], ["compare", "Compare", []]];  // over a folder
   const [error, set_error] = useState(why);
   const [provider, set_provider] = useState("");
   useEffect(() => { sign_in_ways().then((ways) => set_provider(String(ways.provider?.name ?? "")), () => {}); }, []);
@@ -53,6 +55,7 @@ function Page({ session, page, id, parts }: { session: Session; page: string; id
   const has = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
   if (page === "jobs" && id) return <Job key={id} id={id} session={session} />;
   if (page === "jobs") return <Jobs />;
+  if (session.runs) return page === "jobs" && id ? <Run key={id} id={id} /> : page === "compare" ? <Compare parts={parts} /> : <Runs folder={session.runs} />;
   if (page === "vertical") return id ? <VerticalJob key={id} id={id} session={session} /> : <VerticalJobs />;
   if (page === "compare") return <Compare parts={parts} />;
   if (page === "models") return <Models id={id === "-" ? undefined : id} skip={Math.max(0, parseInt(parts[1] ?? "", 10) || 0)} session={session} />;
@@ -76,8 +79,8 @@ function App() {
   if (session === null) return <SignIn why={why} then={set} />;
   const leave = () => sign_out().finally(() => { set_why(""); set(null); });
   return <><header><nav aria-label="Pages"><strong>Coterie</strong>
-    {kPages.filter(([, , roles]) => !roles.length || roles.some((r) => session.roles.includes(r))).map(([path, name]) => <a href={`#/${path}`} aria-current={path === page ? "page" : undefined}>{name}</a>)}</nav>
-    <span>{shown(session.who)} <button class="plain" onClick={leave}>Sign out</button></span></header>
+    {(session.runs ? kRunPages : kPages).filter(([, , roles]) => !roles.length || roles.some((r) => session.roles.includes(r))).map(([path, name]) => <a href={`#/${path}`} aria-current={path === page ? "page" : undefined}>{name}</a>)}</nav>
+    <span>{session.runs ? `${shown(session.runs)}, read-only` : <>{shown(session.who)} <button class="plain" onClick={leave}>Sign out</button></>}</span></header>
     <main><Page session={session} page={page} id={id} parts={parts} /></main></>;
 }
 

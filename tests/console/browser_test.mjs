@@ -3,38 +3,20 @@
 // Usage: browser_test.mjs CHROMIUM FOLDER_OF_PROGRAMS JOB_JSON FOLDER; packages, server and screenshots go into FOLDER. 77: skipped.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { request } from "node:https";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { browser_of, examine_page, kLooks, page_of, set_look } from "./browser.mjs";
 import { open_provider } from "./oidc_provider.mjs";
 import { open_coordinator } from "./vertical_coordinator.mjs";
 
-const kWaitMs = 60_000; // for what a page shows; a build with sanitizers on a busy machine is slow
 // A job's name is a stranger's text: no markup, and its control characters are spelled out.
 const kName = "<b onclick=x>digits</b>\u202e =1", kNameShown = "<b onclick=x>digits</b>\\u{202e} =1";
-const here = dirname(fileURLToPath(import.meta.url));
 const [chromium, ...paths] = process.argv.slice(2);
 const [programs, job_file, folder] = paths.map((path) => resolve(path));
-const skip = (why) => { console.log(`SKIPPED: ${why}`); process.exit(77); };
-
-if (!existsSync(chromium)) skip("chromium is not installed");
-mkdirSync(folder, { recursive: true });
-const lock = join(here, "package-lock.json"), lock_there = join(folder, "package-lock.json");
-const is_installed = existsSync(join(folder, "node_modules/.package-lock.json")) && existsSync(lock_there) &&
-                     readFileSync(lock, "utf8") === readFileSync(lock_there, "utf8");
-if (!is_installed) {
-  for (const file of ["package.json", "package-lock.json"]) cpSync(join(here, file), join(folder, file));
-  try {
-    execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"], { cwd: folder, stdio: "pipe", timeout: 240_000 });
-  } catch (error) { skip(`npm ci failed: ${error.message}`); }
-}
-const from_folder = createRequire(join(folder, "package.json"));
-const puppeteer = from_folder("puppeteer-core");
-const axe = readFileSync(from_folder.resolve("axe-core/axe.min.js"), "utf8");
+const { axe, launch } = browser_of(chromium, folder);
 
 // The server that `coterie demo` kept: two rounds of three devices. Its ports are its own; the line about its token says that it is up.
 const work = mkdtempSync(join(tmpdir(), "console-test-"));
@@ -64,30 +46,12 @@ try {
   writeFileSync(join(work, "job.json"), JSON.stringify({ ...job, name: kName }));
   execFileSync(coterie, ["--data-dir", data, "job", "create", join(work, "job.json"), "--model", join(demo, "model.cotf")], { stdio: "pipe" });
 
-  browser = await puppeteer.launch({ executablePath: chromium, acceptInsecureCerts: true, protocolTimeout: 3 * kWaitMs,
-    args: ["--disable-dev-shm-usage", `--host-resolver-rules=MAP console.test:443 127.0.0.1:${new URL(base).port}`, ...(process.getuid() === 0 ? ["--no-sandbox"] : [])] });
-  const page = await browser.newPage();
-  page.setDefaultTimeout(kWaitMs);
-  const wrongs = [];
+  browser = await launch([`--host-resolver-rules=MAP console.test:443 127.0.0.1:${new URL(base).port}`]);
   // What the page has asked as its session ends is answered 401, and the browser notes that in its console.
   let is_signed_out = false;
-  page.on("console", (message) => {
-    const is_expected = is_signed_out && message.text().includes("401");
-    if (["error", "warn"].includes(message.type()) && !is_expected) wrongs.push(message.text());
-  });
-  page.on("pageerror", (error) => wrongs.push(error.message));
-  await page.evaluateOnNewDocument(() => document.addEventListener("securitypolicyviolation",
-    (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
-
+  const { page, wrongs } = await page_of(browser, (text) => is_signed_out && text.includes("401"));
   let look = "";
-  const examine = async (name) => {
-    await page.waitForFunction(() => !document.body.innerText.includes("Asking the server")); // what is looked at is there
-    await page.screenshot({ path: join(folder, `${look}-${name}.png`), fullPage: true });
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${look} ${name} is wider than the screen`);
-    assert.deepEqual(await page.evaluate(`${axe}; axe.run(document).then((told) => told.violations.map((v) => v.id + " " + v.nodes[0].target))`), [],
-      `${look} ${name}`);
-    assert.deepEqual(wrongs, [], `${look} ${name}`);
-  };
+  const examine = (name) => examine_page(page, { name: `${look}-${name}`, folder, axe, wrongs });
   const headed = (title) => page.waitForFunction((text) => document.querySelector("main h1")?.textContent === text, {}, title);
   const texts = (selector) => page.$$eval(selector, (found) => found.map((one) => one.textContent));
   const sign_in = async (what) => { await page.type("#token", what); await page.click("form button"); };
@@ -238,10 +202,8 @@ try {
     await page.waitForSelector("a.button");
   };
 
-  for (const [width, scheme] of [[1280, "light"], [360, "light"], [2560, "dark"]]) {
-    look = `${width}-${scheme}`;
-    await page.setViewport({ width, height: 800 });
-    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  for (const one of kLooks) {
+    look = await set_look(page, one);
     await sign_in_at_provider();
     await page.goto(`${base}/`);
     await page.waitForSelector("#token");

@@ -41,6 +41,7 @@ void add_vertical(CLI::App& app, Invocation& invocation);
 void add_data(CLI::App& app, Invocation& invocation);
 void add_job(CLI::App& app, Invocation& invocation);
 void add_model(CLI::App& app, Invocation& invocation);
+void add_console(CLI::App& app, Invocation& invocation);
 void add_serve(CLI::App& app, Invocation& invocation);
 void add_onnx(CLI::App& model, Invocation& invocation);      // of the group model
 void add_export(CLI::App& model, Invocation& invocation);    // likewise

@@ -129,6 +129,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments, Invocation&
   add_data(app, invocation);
   add_job(app, invocation);
   add_model(app, invocation);
+  add_console(app, invocation);
   add_serve(app, invocation);
   add_device(app, invocation);
   add_authority(app, invocation);

@@ -1,0 +1,97 @@
+// `coterie console` over a folder of runs, in a browser: whole runs, halves, a damaged one, a sweep, names of strangers, and links that lead out.
+// Usage: run_test.mjs CHROMIUM FOLDER_OF_PROGRAMS FOLDER; packages and screenshots go into FOLDER. 77: skipped.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { browser_of, examine_page, kLooks, page_of, set_look } from "./browser.mjs";
+
+const [chromium, ...paths] = process.argv.slice(2);
+const [programs, folder] = paths.map((path) => resolve(path));
+const { axe, launch } = browser_of(chromium, folder);
+
+// As demo and simulate leave them.
+const work = mkdtempSync(join(tmpdir(), "console-runs-")), runs = join(work, "runs");
+const write = (file, text) => { mkdirSync(dirname(join(work, file)), { recursive: true }); writeFileSync(join(work, file), text); };
+const summary = (more) => JSON.stringify({ schema: "coterie.demo.v1", rounds: 3, devices: 20, strategy: "fedavg", learning_rate: 0.1, security: "masked", seed: 7, accuracy: 0.9, loss: 0.3, ...more });
+const kHead = "round,attempts,selected,accepted,examples,train_loss,train_accuracy,evaluation_loss,evaluation_accuracy,seconds,train_seconds\n";
+const line = (round) => `${round},1,10,9,180,${2 / round},${0.3 * round},${1.5 / round},${0.25 * round},0.5,0.1\n`;
+const kName = "<img src=x onerror=alert(1)>\u202e", kNameShown = "<img src=x onerror=alert(1)>\\u{202e}", kSecret = "nobody-may-read-this";
+write("runs/demo-1/summary.json", summary());
+write("runs/demo-1/metrics.csv", kHead + line(1) + line(2) + line(3));
+write(`runs/${kName}/summary.json`, summary({ learning_rate: 0.2, strategy: "<b>" }));
+write(`runs/${kName}/metrics.csv`, kHead + line(1) + line(2));
+write("runs/half/metrics.csv", kHead + line(1) + "2,1,1");
+write("runs/broken/summary.json", "{");
+write("runs/sweep/sweep.json", JSON.stringify({ schema: "coterie.sweep.v1", variants: ["learning_rate=0.1"], seeds: [1, 2], request_digest: "d" }));
+write("runs/sweep/01/seed-1/summary.json", summary({ seed: 1 }));
+write("runs/sweep/01/seed-1/metrics.csv", kHead + line(1));
+write("elsewhere/summary.json", summary({ strategy: kSecret }));
+symlinkSync(join(work, "elsewhere"), join(runs, "linked"));
+symlinkSync(join(work, "elsewhere/summary.json"), join(runs, "half/summary.json"));
+
+const server = spawn(join(programs, "coterie"), ["console", "--run", runs], { stdio: ["ignore", "pipe", "inherit"] });
+let browser;
+try {
+  const url = await new Promise((up, down) => {
+    createInterface({ input: server.stdout }).once("line", up);
+    server.once("exit", (code) => down(new Error(`coterie console ended with ${code}`)));
+  });
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/$/);
+  assert.ok(!(await (await fetch(`${url}admin/v1/jobs`)).text()).includes(kSecret));
+  assert.equal((await fetch(`${url}admin/v1/jobs`, { method: "POST" })).status, 405);
+
+  browser = await launch();
+  const { page, wrongs } = await page_of(browser);
+  page.on("dialog", (dialog) => wrongs.push(`a dialog: ${dialog.message()}`));
+  const texts = (selector) => page.$$eval(selector, (found) => found.map((one) => one.textContent));
+  const headed = (title) => page.waitForFunction((text) => document.querySelector("main h1")?.textContent === text, {}, title);
+  const cells = (table, column) => texts(`[aria-label="${table}"] tbody td:nth-child(${column})`);
+  const rows = (count) => page.waitForFunction((want) => document.querySelectorAll("[aria-label='Runs in the folder'] tbody tr").length === want, {}, count);
+  let count = 6;
+  for (const one of kLooks) {
+    const look = await set_look(page, one);
+    const examine = (name) => examine_page(page, { name: `${look}-${name}`, folder, axe, wrongs });
+    await page.goto(`${url}#/`);
+    await headed("Runs");
+    await rows(count);
+    assert.deepEqual(await texts("nav a"), ["Runs", "Compare"]);
+    assert.deepEqual(await texts("header button"), []); // nobody signs in, and nobody out
+    const states = Object.fromEntries((await cells("Runs in the folder", 1)).map((name, i) => [name, i]));
+    const state = await cells("Runs in the folder", 2);
+    assert.deepEqual([kNameShown, "broken", "demo-1", "half", "learning_rate=0.1, seed 1", "learning_rate=0.1, seed 2"].map((name) => state[states[name]]),
+      ["completed", "damaged", "completed", "unfinished", "completed", "waiting"]);
+    await examine("runs");
+    const links = Object.fromEntries(await page.$$eval("td a", (found) => found.map((link) => [link.textContent, link.href])));
+    await page.goto(links[kNameShown]);
+    await headed(kNameShown);
+    await page.waitForFunction(() => document.querySelectorAll("figure canvas").length === 4);
+    assert.deepEqual(await cells("Rounds", 1), ["2", "1"]);
+    assert.ok((await cells("Settings", 2)).includes("<b>"));
+    await examine("run");
+    await page.goto(links.half);
+    await headed("half");
+    assert.match((await texts("[role=alert]"))[0], /its last line is not whole; there is no summary.json/);
+    assert.deepEqual(await cells("Rounds", 1), ["1"]);
+    await examine("run-half-written");
+    await page.goto(`${url}#/compare/${[links["demo-1"], links[kNameShown]].map((link) => link.split("/").at(-1)).join(",")}`);
+    await page.waitForSelector("[aria-label=Results] tbody tr:nth-child(2)");
+    assert.deepEqual(await cells("Settings that differ", 1), ["learning_rate", "strategy"]);
+    await examine("runs-compared");
+    // What is written while the page is open comes by itself.
+    await page.goto(`${url}#/`);
+    await rows(count);
+    write(`runs/later-${look}/metrics.csv`, kHead);
+    await rows(++count);
+  }
+  assert.deepEqual(wrongs, []);
+  console.log(`The screenshots are in ${folder}`);
+} finally {
+  await browser?.close();
+  server.removeAllListeners("exit");
+  const code = server.exitCode ?? await new Promise((ended) => { server.once("exit", ended); server.kill("SIGINT"); });
+  rmSync(work, { recursive: true, force: true });
+  assert.equal(code, 130);
+}

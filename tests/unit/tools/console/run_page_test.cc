@@ -1,0 +1,110 @@
+// What the console's page is answered over a folder of runs.
+#include "tools/console/run_page.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/os/file.h"
+#include "fl_server/net/http_types.h"
+#include "tests/support/matchers.h"
+#include "tests/support/temporary_directory.h"
+#include "tools/compare/sweep_folder.h"
+#include "tools/console/run_list.h"
+
+namespace coterie {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class RunPageTest : public ::testing::Test {
+ protected:
+  void write(const std::string& at, std::string_view text) {
+    fs::create_directories(fs::path(directory_ / at).parent_path());
+    ASSERT_OK(os::write_file_atomically(directory_ / at, as_bytes(text)));
+  }
+  HttpResponse ask(const std::string& path, const std::string& host = "127.0.0.1:8600",
+                   const std::string& method = "GET") {
+    const RunPage page(FolderFiles::open(directory_ / "runs").value());
+    RequestHead head{.method = method,
+                     .path = path,
+                     .query = "limit=500",
+                     .target = path + "?limit=500",
+                     .headers = {{"host", host}}};
+    return page.answer(head);
+  }
+  json get(const std::string& path) {
+    const HttpResponse answer = ask(path);
+    EXPECT_EQ(answer.status, 200) << as_text(answer.body);
+    return json::parse(as_text(answer.body));
+  }
+  std::vector<std::string> names() {
+    std::vector<std::string> all;
+    const json answer = get("/admin/v1/jobs");
+    for (const json& job : answer["jobs"])
+      all.push_back(job["spec"]["name"].get<std::string>() + " " + job["state"].get<std::string>());
+    return all;
+  }
+
+  test::TemporaryDirectory directory_{test::memory_disk()};
+};
+
+TEST_F(RunPageTest, ListsEachRunAndTellsItsRoundsNewestFirst) {
+  write("runs/one/summary.json", R"({"seed": 1})");
+  write("runs/one/metrics.csv", "round,accepted\n1,5\n2,6\n");
+  write("runs/two/metrics.csv", "round\n");
+  write("runs/notes/readme.txt", "no run");
+  EXPECT_THAT(names(), ElementsAre("one completed", "two unfinished"));
+  const std::string path = "/admin/v1/jobs/" + run_id("one");
+  EXPECT_EQ(get(path)["rounds_done"], 2);
+  const json rounds = get(path + "/rounds")["rounds"];
+  ASSERT_EQ(rounds.size(), 2u);
+  EXPECT_EQ(rounds[0]["number"], 2);
+  EXPECT_EQ(rounds[0]["accepted"], 6);
+  EXPECT_EQ(ask("/admin/v1/jobs/" + run_id("three")).status, 404);
+}
+
+TEST_F(RunPageTest, TakesAFolderThatIsItselfARunOrHasJustBegun) {
+  fs::create_directories(directory_ / "runs");
+  EXPECT_THAT(names(), ElementsAre("runs unfinished"));
+  write("runs/summary.json", R"({"seed": 1})");
+  write("runs/metrics.csv", "round\n1\n");
+  EXPECT_THAT(names(), ElementsAre("runs completed"));
+}
+
+TEST_F(RunPageTest, ListsAllRunsOfASweepAlsoThoseToCome) {
+  write("runs/sweep.json", sweep_json({.variants = {"rate=0.1", "<b>"}, .seeds = {7}, .request_digest = "d"}));
+  write("runs/01/seed-7/summary.json", "{}");
+  write("runs/01/seed-7/metrics.csv", "round\n1\n");
+  EXPECT_THAT(names(), ElementsAre("rate=0.1, seed 7 completed", "<b>, seed 7 waiting"));
+  EXPECT_EQ(get("/admin/v1/jobs/" + run_id("01/seed-7"))["spec"]["variant"], "rate=0.1");
+  write("runs/sweep.json", "{");
+  const json broken = get("/admin/v1/jobs");
+  EXPECT_THAT(broken["problem"], HasSubstr("sweep.json"));
+}
+
+TEST_F(RunPageTest, ReadsOnlyAndForThisMachineAlone) {
+  write("runs/metrics.csv", "round\n");
+  EXPECT_EQ(ask("/admin/v1/jobs", "localhost").status, 200);
+  for (const char* host : {"evil.example", "evil.example:8600", "127.0.0.1.evil.example", ""}) {
+    EXPECT_EQ(ask("/admin/v1/jobs", host).status, 403) << host;
+  }
+  for (const char* method : {"POST", "PUT", "DELETE"})
+    EXPECT_EQ(ask("/admin/v1/jobs", "localhost", method).status, 405);
+  for (const char* path : {"/metrics.csv", "/admin/v1/jobs/..", "/admin/v1/jobs/.", "/admin/v1/server", "/runs"}) {
+    EXPECT_EQ(ask(path).status, 404) << path;
+  }
+  EXPECT_EQ(get("/console/sign-in-ways")["runs"]["folder"], "runs");
+}
+
+TEST_F(RunPageTest, AnswersInJsonWhateverTheNamesAre) {
+  write("runs/\xff<b>\n/metrics.csv", "round\n");
+  EXPECT_THAT(get("/admin/v1/jobs")["jobs"][0]["spec"]["name"], HasSubstr("<b>\n"));
+}
+
+}  // namespace
+}  // namespace coterie

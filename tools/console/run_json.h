@@ -1,0 +1,31 @@
+// A run's files as the console's page has jobs and rounds (docs/openapi.json). Pure.
+//
+// What is there of a run that goes on, has ended early or was damaged is shown, and `reason` says what is not.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "tools/console/run_list.h"
+
+namespace coterie {
+
+inline constexpr uint64_t kShownSummaryBytesMax = 1 << 20;
+inline constexpr uint64_t kShownMetricsBytesMax = 8 << 20;
+inline constexpr size_t kShownRoundsMax = 20'000;  // the first so many
+
+struct RunFiles {
+  Result<Bytes> summary, metrics;   // summary.json, metrics.csv; not_found: there is none
+  bool has_table = false;           // result.json: of a job with analytics, which has no rounds to show
+  std::optional<WallTime> changed;  // the folder; none: there is no folder yet
+};
+
+// `state`: completed, unfinished, waiting (of a sweep: not begun), damaged.
+nlohmann::json shown_job(const ListedRun& run, const RunFiles& files);
+// Oldest first.
+nlohmann::json shown_rounds(const RunFiles& files);
+
+}  // namespace coterie

@@ -1,0 +1,92 @@
+#include "tools/console/run_page.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "fl_server/console/console_assets.h"
+#include "fl_server/net/route_pattern.h"
+#include "tools/console/run_json.h"
+#include "tools/console/run_list.h"
+
+namespace coterie {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kForbidden = 403, kNotFound = 404, kMethodNotAllowed = 405;
+
+HttpResponse json_response(const json& of, int status = 200) {
+  HttpResponse response{.status = status, .content_type = status == 200 ? "application/json" : kProblemType};
+  // Names of files are a stranger's texts, and need not be UTF-8.
+  const std::string text = of.dump(-1, ' ', false, json::error_handler_t::replace);
+  response.body.assign(text.begin(), text.end());
+  response.headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}};
+  return response;
+}
+
+HttpResponse refusal(int status, const std::string& why) {
+  return json_response({{"status", status}, {"detail", why}}, status);
+}
+
+bool is_this_machine(std::string_view host) {
+  const size_t port = host.rfind(':');
+  const std::string_view name = host.substr(0, port);
+  return name == "127.0.0.1" || name == "localhost";
+}
+
+std::string below(const ListedRun& run, const char* name) {
+  return run.folder.empty() ? name : run.folder + "/" + name;
+}
+
+RunFiles read_run_files(const FolderFiles& files, const ListedRun& run) {
+  const Result<WallTime> changed = files.modified(run.folder);
+  return {.summary = files.read(below(run, "summary.json"), kShownSummaryBytesMax),
+          .metrics = files.read(below(run, "metrics.csv"), kShownMetricsBytesMax),
+          .has_table = files.has(below(run, "result.json")),
+          .changed = changed ? std::optional(*changed) : std::nullopt};
+}
+
+}  // namespace
+
+HttpResponse RunPage::refuse(const Error& error, int status) { return refusal(status, error.message()); }
+
+HttpResponse RunPage::answer(const RequestHead& head) const {
+  if (!is_this_machine(head.header("host"))) {
+    return refusal(kForbidden, "this page is for http://127.0.0.1 and http://localhost alone");
+  }
+  if (head.method != "GET" && head.method != "HEAD") {
+    return refusal(kMethodNotAllowed, "a folder of runs is read here, and nothing is changed");
+  }
+  const auto is = [&](std::string_view path) { return head.path == path; };
+  if (is("/")) return console_asset(head, ConsoleAsset::page);
+  if (is("/console.js")) return console_asset(head, ConsoleAsset::script);
+  if (is("/console.css")) return console_asset(head, ConsoleAsset::style);
+  if (is("/console/sign-in-ways")) return json_response({{"runs", {{"folder", files_.name()}}}});
+  if (is("/admin/v1/jobs")) return json_response(jobs());
+  PathParameters parameters;
+  if (matches_pattern("/admin/v1/jobs/{job}", head.path, parameters)) return job(parameters["job"], false);
+  parameters = {};
+  if (matches_pattern("/admin/v1/jobs/{job}/rounds", head.path, parameters)) return job(parameters["job"], true);
+  return refusal(kNotFound, "there is nothing here by that path");
+}
+
+json RunPage::jobs() const {
+  const RunList list = list_runs(files_);
+  json answer = {{"jobs", json::array()}, {"left_out", list.left_out}};
+  if (!list.problem.empty()) answer["problem"] = list.problem;
+  for (const ListedRun& run : list.runs) answer["jobs"].push_back(shown_job(run, read_run_files(files_, run)));
+  return answer;
+}
+
+HttpResponse RunPage::job(std::string_view id, bool asks_for_rounds) const {
+  const RunList list = list_runs(files_);
+  const auto found = std::ranges::find(list.runs, id, &ListedRun::id);
+  if (found == list.runs.end()) return refusal(kNotFound, "the folder has no such run any more");
+  const RunFiles files = read_run_files(files_, *found);
+  if (!asks_for_rounds) return json_response(shown_job(*found, files));
+  json rounds = shown_rounds(files);
+  std::ranges::reverse(rounds);
+  return json_response({{"rounds", std::move(rounds)}});
+}
+
+}  // namespace coterie
