@@ -50,7 +50,8 @@ export async function sign_in(token: string): Promise<Session> {
   });
   return keep(await answer.json());
 }
-export async function sign_out(): Promise<void> {
+// Where the browser goes to sign out at the identity provider, too; empty: nowhere.
+export async function sign_out(): Promise<string> {
   localStorage.removeItem(kMark);
   await send("DELETE", "/admin/v1/session", { "Coterie-Csrf": csrf });
 }

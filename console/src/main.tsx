@@ -77,7 +77,8 @@ function App() {
   }, []);
   if (session === undefined) return <p role="status">Asking the server …</p>;
   if (session === null) return <SignIn why={why} then={set} />;
-  const leave = () => sign_out().finally(() => { set_why(""); set(null); });
+  const stay = () => { set_why(""); set(null); };
+  const leave = () => sign_out().then((away) => away.startsWith("https://") ? location.assign(away) : stay(), stay);
   return <><header><nav aria-label="Pages"><strong>Coterie</strong>
     {(session.runs ? kRunPages : kPages).filter(([, , roles]) => !roles.length || roles.some((r) => session.roles.includes(r))).map(([path, name]) => <a href={`#/${path}`} aria-current={path === page ? "page" : undefined}>{name}</a>)}</nav>
     <span>{session.runs ? `${shown(session.runs)}, read-only` : <>{shown(session.who)} <button class="plain" onClick={leave}>Sign out</button></>}</span></header>

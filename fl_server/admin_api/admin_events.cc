@@ -20,7 +20,6 @@ namespace coterie::admin_handlers {
 namespace {
 
 constexpr Millis kLifeMax{300'000};
-constexpr std::string_view kForeignIds = "oidc:";  // callers whose tokens are an identity provider's
 
 std::shared_ptr<EventSource> own_events(AdminContext& context, EventReader reader) {
   const auto* of = std::get_if<OfJob>(&reader.of);
@@ -56,7 +55,7 @@ std::shared_ptr<EventSource> bound_to_token(const AdminContext& context, const A
 HttpResponse open_stream(AdminContext& context, const AdminCaller& caller, EventReader reader) {
   const auto stands = context.authenticator.watch(caller.id);
   // It may have been removed since the request was authenticated.
-  const bool is_named = caller.id != kDataDirectoryTokenId && !caller.id.starts_with(kForeignIds);
+  const bool is_named = caller.id != kDataDirectoryTokenId && !is_of_provider(caller);
   if (const auto token = is_named ? context.admin.get_admin_token(caller.id) : Result<AdminTokenRecord>({}); !token) {
     const bool is_removed = token.error().code() == ErrorCode::not_found;
     return problem_response(is_removed ? Error(ErrorCode::unauthenticated, "this token was removed") : token.error());

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view kNobody = "-";
 constexpr size_t kRequestIdBytes = 8;
-constexpr std::string_view kForeignIds = "oidc:";  // callers whose tokens are an identity provider's
 constexpr std::string_view kCsrfHeader = "coterie-csrf";
 
 // The query as a map, with a problem for each key that is given twice: it is not for us to choose one of two values.
@@ -66,7 +65,7 @@ Result<AdminCaller> AdminService::caller_of_session(std::string_view session) {
 
 Status AdminService::check_session(const AdminCall& call) {
   const std::string& id = call.caller.id;
-  if (call.session.empty() || id == kDataDirectoryTokenId || id.starts_with(kForeignIds)) return {};
+  if (call.session.empty() || id == kDataDirectoryTokenId || is_of_provider(call.caller)) return {};
   const Result<AdminTokenRecord> token = context_.admin.get_admin_token(id);
   if (token) return {};
   if (token.error().code() != ErrorCode::not_found) return token.error();

@@ -9,6 +9,7 @@
 #include "fl_server/admin_api/admin_context.h"
 #include "fl_server/admin_api/handlers.h"
 #include "fl_server/admin_api/problem.h"
+#include "fl_server/admin_api/provider_sign_in.h"
 #include "fl_server/console/console_assets.h"
 #include "fl_server/console/session_cookie.h"
 #include "fl_server/json/rfc3339.h"
@@ -62,10 +63,15 @@ HttpResponse get_session(AdminContext& context, const AdminCall& call) {
   return response;
 }
 
+// Whoever the provider has said it is would be signed in again by the next press of the button: the browser signs out
+// there, too.
 HttpResponse sign_out(AdminContext& context, const AdminCall& call) {
   context.sessions.close(call.session);
+  const bool is_theirs = context.provider != nullptr && is_of_provider(call.caller);
+  const std::string away = is_theirs ? context.provider->end_session_url() : std::string();
   HttpResponse response;
-  response.status = 204;
+  if (away.empty()) response.status = 204;
+  else response = json_response({{"end_session_url", away}});
   response.headers.emplace_back("Set-Cookie", ended_session_cookie());
   return response;
 }

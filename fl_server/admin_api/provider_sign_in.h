@@ -29,6 +29,8 @@ class ProviderSignIn {
   // What people call the provider.
   virtual const std::string& name() const = 0;
   virtual Begun begin(WallTime now) = 0;
+  // Where a browser signs out at the provider; empty: it cannot.
+  virtual std::string end_session_url() const = 0;
   // Asks the provider; blocks for seconds at most. Each error has a reason, a word of [a-z_] that the console has a
   // sentence for; no message has what the provider or the browser wrote.
   virtual Result<AdminCaller> finish(const Back& back, Now now) = 0;

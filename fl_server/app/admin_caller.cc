@@ -6,7 +6,8 @@
 namespace coterie {
 
 Result<AdminCaller> caller_of(const OidcIdentity& identity, bool has_tenant) {
-  AdminCaller caller{.id = "oidc:" + identity.subject, .roles = {}, .expires = identity.expires};
+  AdminCaller caller{
+      .id = std::string(kProviderCallerPrefix) + identity.subject, .roles = {}, .expires = identity.expires};
   if (has_tenant) {
     if (!is_tenant_name(identity.tenant)) {
       return Error(ErrorCode::permission_denied,

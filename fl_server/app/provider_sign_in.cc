@@ -55,6 +55,8 @@ class OidcSignIn final : public CancellableSignIn {
     return {.cookie = cookie, .redirect = authorization_request(settings_, secrets_of(key_, cookie))};
   }
 
+  std::string end_session_url() const override { return end_session_request(settings_); }
+
   // First what costs nothing: whoever has not begun here gets no further.
   Result<AdminCaller> finish(const Back& back, Now now) override {
     COT_TRY(check_sign_in(key_, back.cookie, back.state, now.wall));

@@ -8,6 +8,7 @@ CodeFlowSettings read_sign_in(JsonReader reader) {
   reader.read("name", settings.name);
   reader.read("authorization_url", settings.authorization_url);
   reader.read("token_url", settings.token_url);
+  reader.read("end_session_url", settings.end_session_url);
   reader.read("client_id", settings.client_id);
   reader.read("client_secret_file", settings.client_secret_file);
   reader.read("redirect_url", settings.redirect_url);

@@ -28,6 +28,10 @@ void add(std::string& form, std::string_view name, std::string_view value) {
   form.append(form.empty() ? "" : "&").append(name).append("=").append(percent_encoded(value));
 }
 
+std::string with_query(const std::string& url, const std::string& query) {
+  return url + (url.find('?') == std::string::npos ? "?" : "&") + query;
+}
+
 // The provider's word where it is one, so that no text of a stranger is in our log.
 std::string shown(std::string_view error) {
   const bool is_word =
@@ -78,8 +82,16 @@ std::string authorization_request(const CodeFlowSettings& settings, const SignIn
   add(query, "nonce", secrets.nonce);
   add(query, "code_challenge", to_base64url(sha256(as_bytes(secrets.verifier)).view()));
   add(query, "code_challenge_method", "S256");
-  const bool has_query = settings.authorization_url.find('?') != std::string::npos;
-  return settings.authorization_url + (has_query ? "&" : "?") + query;
+  return with_query(settings.authorization_url, query);
+}
+
+std::string end_session_request(const CodeFlowSettings& settings) {
+  if (settings.end_session_url.empty()) return {};
+  const size_t origin_bytes = settings.redirect_url.size() - kCallbackPath.size();
+  std::string query;
+  add(query, "client_id", settings.client_id);
+  add(query, "post_logout_redirect_uri", settings.redirect_url.substr(0, origin_bytes) + "/");
+  return with_query(settings.end_session_url, query);
 }
 
 std::string token_request(const CodeFlowSettings& settings, std::string_view code, std::string_view verifier,

@@ -51,6 +51,11 @@ Status check_sign_in(const MacKey& key, std::string_view cookie, std::string_vie
 
 std::string authorization_request(const CodeFlowSettings& settings, const SignInSecrets& secrets);
 
+// Where a browser goes to sign out at the provider, too (OpenID Connect RP-Initiated Logout 1.0, section 2), and comes
+// back to the console's page from. The client is named by its id: an `id_token_hint` would show the browser a token.
+// Empty: the provider has no such place.
+std::string end_session_request(const CodeFlowSettings& settings);
+
 // The body of the question that gives a code for tokens; application/x-www-form-urlencoded. A public client names
 // itself in it; one with a secret does by HTTP's Basic scheme.
 std::string token_request(const CodeFlowSettings& settings, std::string_view code, std::string_view verifier,

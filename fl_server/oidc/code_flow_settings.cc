@@ -37,6 +37,10 @@ void check_urls(const CodeFlowSettings& settings, Problems& problems) {
     problems.push_back(
         {"/token_url", "must be an https:// URL: `token_endpoint` of the issuer's openid-configuration"});
   }
+  if (!settings.end_session_url.empty() && !is_url(settings.end_session_url)) {
+    problems.push_back(
+        {"/end_session_url", "must be an https:// URL: `end_session_endpoint` of the issuer's openid-configuration"});
+  }
   const bool comes_back =
       settings.redirect_url.ends_with(kCallbackPath) && settings.redirect_url.find_first_of("?#") == std::string::npos;
   if (!is_url(settings.redirect_url) || !comes_back) {
@@ -64,6 +68,7 @@ Problems validate(const CodeFlowSettings& settings) {
   }
   const std::pair<const char*, const std::string*> texts[] = {{"/authorization_url", &settings.authorization_url},
                                                               {"/token_url", &settings.token_url},
+                                                              {"/end_session_url", &settings.end_session_url},
                                                               {"/client_id", &settings.client_id},
                                                               {"/client_secret_file", &settings.client_secret_file},
                                                               {"/redirect_url", &settings.redirect_url},

@@ -45,6 +45,9 @@ struct AdminCaller {
   }
 };
 inline constexpr std::string_view kDataDirectoryTokenId = "admin-token";
+// Before the subject of an identity provider's token, in the id of its caller.
+inline constexpr std::string_view kProviderCallerPrefix = "oidc:";
+inline bool is_of_provider(const AdminCaller& caller) { return caller.id.starts_with(kProviderCallerPrefix); }
 
 struct NewAdminToken {
   std::string id;

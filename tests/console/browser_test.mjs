@@ -27,10 +27,10 @@ rmSync(join(data, "endpoints.json"), { force: true });
 // People may sign in at a provider, too. The server is https://console.test to the browser, so that the provider is another site.
 const kConsole = "https://console.test", kRedirect = `${kConsole}/console/callback`;
 const tls = (name) => join(data, "tls", name);
-const provider = await open_provider({ key: readFileSync(tls("server-key.pem")), cert: readFileSync(tls("server.pem")), client_id: "console", redirect_uri: kRedirect });
+const provider = await open_provider({ key: readFileSync(tls("server-key.pem")), cert: readFileSync(tls("server.pem")), client_id: "console", redirect_uri: kRedirect, signed_out_uri: `${kConsole}/` });
 const coordinator = await open_coordinator({ coterie, tables: join(dirname(job_file), "vertical"), folder: join(work, "vertical") });
 writeFileSync(join(work, "server.json"), JSON.stringify({ vertical: coordinator.settings, admin: { oidc: { issuer: `${provider.url}/fl`, audience: "coterie", jwks_url: `${provider.url}/keys`, ca_file: tls("ca.pem"),
-  role_map: { readers: "viewer" }, sign_in: { name: "Example <SSO>", client_id: "console", authorization_url: `${provider.url}/authorize`, token_url: `${provider.url}/token`, redirect_url: kRedirect } } } }));
+  role_map: { readers: "viewer" }, sign_in: { name: "Example <SSO>", client_id: "console", authorization_url: `${provider.url}/authorize`, token_url: `${provider.url}/token`, end_session_url: `${provider.url}/logout`, redirect_url: kRedirect } } } }));
 const server = spawn(join(programs, "fl_server"), ["--config", join(work, "server.json"), "--data-dir", data, "--device-address", "127.0.0.1", "--device-port", "0", "--admin-port", "0"],
   { stdio: ["ignore", "inherit", "pipe"] });
 let browser;
@@ -198,7 +198,8 @@ try {
     await page.reload();
     await headed("Settings"); // the session outlives a reload
     await examine("signed-in-at-provider");
-    await sign_out();
+    const signed_out = provider.seen.filter((path) => path === "/logout").length;
+    await Promise.all([page.waitForNavigation(), sign_out()]);
     await page.waitForSelector("a.button");
   };
 
@@ -218,6 +219,8 @@ try {
       await page.goto(`${base}/#/${title.toLowerCase()}`);
       await headed(title);
       await examine(title.toLowerCase());
+    assert.equal(provider.seen.filter((path) => path === "/logout").length, signed_out + 1);
+    assert.equal(await page.evaluate(() => location.href), `${kConsole}/`);
     }
     assert.deepEqual(await texts("tbody td:nth-child(3)"), ["running", "completed"]);
     const [waits, over] = await page.$$eval("td a", (links) => links.map((link) => link.href));

@@ -5,7 +5,7 @@ import { createServer } from "node:https";
 
 const base64url = (text) => Buffer.from(text).toString("base64url");
 
-export async function open_provider({ key, cert, client_id, redirect_uri }) {
+export async function open_provider({ key, cert, client_id, redirect_uri, signed_out_uri }) {
   const pair = generateKeyPairSync("ed25519");
   const grants = new Map(), seen = [], secrets = [], who = { sub: "anna", roles: ["readers"], says: "", lives_s: 600 };
   const token = (claims) => {
@@ -39,6 +39,9 @@ export async function open_provider({ key, cert, client_id, redirect_uri }) {
       let body = "";
       request.on("data", (piece) => { body += piece; });
       request.on("end", () => exchange(new URLSearchParams(body), answer));
+    } else if (pathname === "/logout") {  // RP-Initiated Logout 1.0: of a client that it knows, to a place that it knows
+      const is_ours = searchParams.get("client_id") === client_id && searchParams.get("post_logout_redirect_uri") === signed_out_uri;
+      answer.writeHead(is_ours ? 302 : 400, { Location: signed_out_uri }).end();
     } else answer.writeHead(404).end();
   });
   await new Promise((up) => server.listen(0, "127.0.0.1", up));

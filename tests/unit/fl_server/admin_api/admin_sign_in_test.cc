@@ -120,6 +120,40 @@ TEST_F(AdminSignIn, OpensASessionOfWhoTheProviderSaysItIs) {
   EXPECT_EQ(records.back()["outcome"], 201);
 }
 
+class AdminSignOut : public AdminSignIn {
+ protected:
+  void configure(ServerConfig& config) override {
+    AdminSignIn::configure(config);
+    config.oidc->sign_in->end_session_url = "https://sso.example/logout";
+  }
+  // Ends the session of this cookie; with its CSRF token.
+  Answer sign_out(const std::string& cookie) {
+    headers_ = {{"Cookie", cookie.substr(0, cookie.find(';'))}};
+    headers_.emplace_back("Coterie-Csrf", ask_as("", "GET", "/admin/v1/session").document().value("csrf_token", ""));
+    Answer answer = ask_as("", "DELETE", "/admin/v1/session");
+    EXPECT_EQ(cookie_of(answer, kSessionCookie), ended_session_cookie());
+    EXPECT_EQ(ask_as("", "GET", "/admin/v1/session").status, 401);
+    headers_.clear();
+    return answer;
+  }
+};
+
+TEST_F(AdminSignOut, SendsWhoSignedInAtTheProviderThere) {
+  const Answer in = sign_in([&](const Begun& begun) { return claims(begun.nonce); });
+  const Answer out = sign_out(cookie_of(in, kSessionCookie));
+  EXPECT_EQ(out.status, 200);
+  EXPECT_EQ(
+      out.document()["end_session_url"],
+      "https://sso.example/logout?client_id=coterie-console&post_logout_redirect_uri=https%3A%2F%2Ffl.example%2F");
+}
+
+TEST_F(AdminSignOut, SendsWhoCameWithATokenOfThisServerNowhere) {
+  const Answer in = ask("POST", "/admin/v1/session");
+  const Answer out = sign_out(cookie_of(in, kSessionCookie));
+  EXPECT_EQ(out.status, 204);
+  EXPECT_EQ(out.body, "");
+}
+
 TEST_F(AdminSignIn, IsNamedToWhoeverAsksForWays) {
   EXPECT_EQ(ask_as("", "GET", "/console/sign-in-ways").document(),
             (json{{"token", true}, {"provider", {{"name", "Example SSO"}}}}));

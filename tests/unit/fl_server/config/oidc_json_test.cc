@@ -48,7 +48,8 @@ TEST(OidcJson, SaysHowPeopleSignIn) {
   Problems problems;
   const ServerConfig config = server_config_from_json(around + R"({"name": "SSO", "authorization_url": "https://a/auth",
     "token_url": "https://a/token", "client_id": "console", "client_secret_file": "secret",
-    "redirect_url": "https://fl.example.org/console/callback", "scope": "openid roles"}}}})",
+    "redirect_url": "https://fl.example.org/console/callback", "scope": "openid roles",
+    "end_session_url": "https://a/logout"}}}})",
                                                       problems);
   EXPECT_THAT(problems, IsEmpty());
   ASSERT_TRUE(config.oidc->sign_in.has_value());
@@ -59,6 +60,7 @@ TEST(OidcJson, SaysHowPeopleSignIn) {
   EXPECT_EQ(config.oidc->sign_in->client_secret_file, "secret");
   EXPECT_EQ(config.oidc->sign_in->redirect_url, "https://fl.example.org/console/callback");
   EXPECT_EQ(config.oidc->sign_in->scope, "openid roles");
+  EXPECT_EQ(config.oidc->sign_in->end_session_url, "https://a/logout");
   server_config_from_json(around + R"({"name": "SSO", "client_secret": "hush"}}}})", problems);
   EXPECT_THAT(pointers_of(problems),
               UnorderedElementsAre("/admin/oidc/sign_in/authorization_url", "/admin/oidc/sign_in/token_url",

@@ -83,6 +83,16 @@ TEST_F(CodeFlow, SendsTheBrowserToTheProvider) {
               testing::StartsWith("https://sso.example/authorize?p=1&resp"));
 }
 
+TEST_F(CodeFlow, SignsTheBrowserOutAtTheProviderWithoutShowingItAToken) {
+  EXPECT_EQ(end_session_request(kSettings), "");
+  CodeFlowSettings settings = kSettings;
+  settings.end_session_url = "https://sso.example/logout";
+  const std::string query = "client_id=a%20client%26co&post_logout_redirect_uri=https%3A%2F%2Ffl.example%3A8444%2F";
+  EXPECT_EQ(end_session_request(settings), "https://sso.example/logout?" + query);
+  settings.end_session_url += "?p=1";
+  EXPECT_EQ(end_session_request(settings), "https://sso.example/logout?p=1&" + query);
+}
+
 TEST_F(CodeFlow, AsksForTokensWithTheVerifier) {
   EXPECT_EQ(token_request(kSettings, "c+d", "v", true),
             "grant_type=authorization_code&code=c%2Bd"
@@ -128,7 +138,8 @@ TEST(CodeFlowSettings, ReportEveryProblem) {
   settings.name = "a\nb";
   settings.client_id = "a b";
   settings.scope = "openidx email";
-  EXPECT_THAT(pointers(settings), ElementsAre("/name", "/client_id", "/scope"));
+  settings.end_session_url = "http://sso.example/logout";
+  EXPECT_THAT(pointers(settings), ElementsAre("/name", "/end_session_url", "/client_id", "/scope"));
 }
 
 TEST(CodeFlowSettings, ComeBackToTheConsoleAlone) {
