@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """A tracking server of MLflow for tests, over HTTP on 127.0.0.1: mlflow_server.py. Prints its port, then a line of JSON for each
-request (path, authorization, body, status; of large batches how many they have); serves until standard input ends.
+request (path, authorization, body, status; of large batches how many they have, of files their bytes in hexadecimal); serves until standard
+input ends.
 
 It keeps the limits that MLflow's REST API documents. What the first part of the path says goes wrong: /busy answers 503 to the first three
-requests and then well, /refusing answers 403, /strange answers with what is no JSON, /silent does not answer.
+requests and then well, /refusing answers 403, /strange answers with what is no JSON, /silent does not answer, /local has no proxy of artefacts, /small takes
+no file.
 """
 import http.server
 import json
@@ -30,7 +32,7 @@ def log_batch(body):
     return (200, {}) if good else (400, {"error_code": "INVALID_PARAMETER_VALUE"})
 
 
-def answer(path, query, body):
+def answer(wrong, path, query, body):
     if path == "experiments/get-by-name":
         known = state["experiments"].get(query)
         return (200, {"experiment": {"experiment_id": known}}) if known else (404, {"error_code": "RESOURCE_DOES_NOT_EXIST"})
@@ -39,7 +41,10 @@ def answer(path, query, body):
     if path == "runs/create":
         run = f"run-{len(state['runs']) + 1}"
         state["runs"][run] = body
-        return 200, {"run": {"info": {"run_id": run}}}
+        uri = f"file:///mlruns/{run}" if wrong == "/local" else f"mlflow-artifacts:/1/{run}/artifacts"
+        return 200, {"run": {"info": {"run_id": run, "artifact_uri": uri}}}
+    if path.startswith("artifacts/1/"):
+        return (413, {}) if wrong == "/small" else (200, {})
     if path == "runs/log-batch":
         return log_batch(body)
     return (200, {}) if path == "runs/update" else (404, {})
@@ -52,11 +57,13 @@ class Server(http.server.BaseHTTPRequestHandler):
         pass
 
     def serve(self):
-        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "null")
+        sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         target, _, query = self.path.partition("?")
-        wrong, _, path = target.partition("/api/2.0/mlflow/")
+        is_file = self.command == "PUT"
+        body = sent.hex() if is_file else json.loads(sent or "null")
+        wrong, _, path = target.partition("/api/2.0/mlflow-artifacts/" if is_file else "/api/2.0/mlflow/")
         with lock:
-            status, said = answer(path, query.partition("=")[2], body)
+            status, said = answer(wrong, path, query.partition("=")[2], body)
             if wrong == "/busy" and state["busy"] > 0:
                 state["busy"] -= 1
                 status, said = 503, {}
@@ -74,7 +81,7 @@ class Server(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    do_GET = do_POST = serve
+    do_GET = do_POST = do_PUT = serve
 
 
 if __name__ == "__main__":

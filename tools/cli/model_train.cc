@@ -309,6 +309,7 @@ ExitCode train_model(const TrainCommand& command) {
     return fail_on_output(kCommand, logged.error());
   }
   report(command, *options, *trainer, training.moment(), *held_out, watch->get());
+  log->leave(command.to);
   log->finished();
   return ExitCode::ok;
 }

@@ -69,6 +69,8 @@ class Demo {
 
   // Fills what happened into `result`; everything is stopped when it returns without an error.
   Status run(DemoResult& result);
+  // Behind run(), when the results are in the folder: whoever else shows the run has them, too.
+  void finish_log();
 
  private:
   Status upload(Digest& model, Digest& held_out);
@@ -132,7 +134,6 @@ Status Demo::run(DemoResult& result) {
   COT_TRY(fetch_model(result));
   progress_.show("stopping devices and server");
   fleet_->stop(kDevicesGrace);
-  log_.finished();
   result.rounds_trained = fleet_->rounds_trained();
   result.devices_restarted = fleet_->restarts();
   result.dropouts = fleet_->dropouts();
@@ -260,11 +261,25 @@ Status Demo::fetch_model(DemoResult& result) {
   return folder_.write("model.cotf", model);
 }
 
+void Demo::finish_log() {
+  for (const char* name : kKeptResults) log_.leave(folder_.path(name));
+  log_.finished();
+}
+
 Status write_results(const DemoResult& result, const RunFolder& folder) {
   COT_TRY(folder.write("metrics.csv", as_bytes(metrics_csv(result))));
   COT_TRY(folder.write("chart.svg", as_bytes(draw_chart(chart_of(result)))));
   COT_TRY(folder.write("chart.html", as_bytes(draw_chart_page(chart_of(result)))));
   return folder.write("summary.json", as_bytes(summary_json(result, 2) + "\n"));
+}
+
+// From data to results.
+Status run_whole(const DemoData& data, const RunFolder& folder, ProgressLine& progress, DemoResult& result) {
+  Demo demo(result.options, folder, data, progress);
+  COT_TRY(demo.run(result));
+  COT_TRY(write_results(result, folder));
+  demo.finish_log();
+  return {};
 }
 
 // The same without liars: what they cost is the difference.
@@ -276,9 +291,7 @@ Status run_without_attack(const DemoResult& begun, const RunFolder& folder, cons
   COT_ASSIGN(RunFolder honest, RunFolder::create(folder.path("without-attack"), result.options.keep));
   result.run_dir = honest.path();
   progress.print("first without the attack:");
-  Demo demo(result.options, honest, data, progress);
-  COT_TRY(demo.run(result));
-  COT_TRY(write_results(result, honest));
+  COT_TRY(run_whole(data, honest, progress, result));
   honest.finished();
   accuracy = result.after.accuracy;
   const uint32_t liars = begun.options.attack.liars_of(begun.options.devices);
@@ -421,11 +434,7 @@ ExitCode run_demo(const DemoOptions& asked, const std::string& program) {
     if (options.attack.is_on()) {
       done = run_without_attack(result, *folder, *data, progress, result.accuracy_without_attack);
     }
-    if (done) {
-      Demo demo(options, *folder, *data, progress);
-      done = demo.run(result);
-    }
-    if (done) done = write_results(result, *folder);
+    if (done) done = run_whole(*data, *folder, progress, result);
     if (Interrupt::requested()) done = interrupted_error();
   }
   if (done) {

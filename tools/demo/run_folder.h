@@ -18,6 +18,9 @@
 
 namespace coterie {
 
+// The results that say what a run was and what came of it: for whoever keeps runs elsewhere.
+inline constexpr const char* kKeptResults[] = {"summary.json", "metrics.csv", "chart.svg", "model.cotf"};
+
 class RunFolder {
  public:
   // Creates `path`, which must be empty if it exists (conflict).

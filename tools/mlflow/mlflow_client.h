@@ -3,8 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "tools/mlflow/mlflow_json.h"
@@ -26,15 +29,22 @@ Result<MlflowServer> mlflow_server(std::string url);
 class MlflowClient {
  public:
   static constexpr Millis kTotalMax{10'000};
+  static constexpr Millis kFileTotalMax{60'000};  // for a file to be taken
   static constexpr size_t kAnswerBytesMax = 1 << 20;
 
   // `cancelled` outlives this.
   MlflowClient(MlflowServer server, const std::atomic<bool>& cancelled)
       : server_(std::move(server)), cancelled_(cancelled) {}
 
-  // The experiment of the server's settings, made if there is none; and a run of it. Its id.
-  Result<std::string> create_run(const std::string& name, WallTime start);
+  struct Run {
+    std::string id;
+    std::optional<std::string> artifact_path;  // mlflow_artifact_path; none: the server takes no files
+  };
+  // The experiment of the server's settings, made if there is none; and a run of it.
+  Result<Run> create_run(const std::string& name, WallTime start);
   Status log_batch(const std::string& run, std::span<const MlflowMetric> metrics, const MlflowParams& params);
+  // Under the run's path; `name` is one part of a path.
+  Status put_file(const std::string& artifact_path, const std::string& name, ByteView bytes);
   Status update_run(const std::string& run, MlflowEnd how, WallTime end);
 
  private:
@@ -42,9 +52,13 @@ class MlflowClient {
     long status = 0;
     std::string body;
   };
-  // Below /api/2.0/mlflow/. An empty body: a GET.
-  Result<Answer> ask(const std::string& path, const std::string& body);
-  Result<std::string> ask_well(const std::string& path, const std::string& body);
+  struct Question {
+    std::string path;            // below /api/2.0/
+    std::string_view body = {};  // empty: a GET, but of a file
+    bool is_file = false;        // a PUT
+  };
+  Result<Answer> ask(const Question& question);
+  Result<std::string> ask_well(const Question& question);
   Result<std::string> experiment_id();
 
   const MlflowServer server_;

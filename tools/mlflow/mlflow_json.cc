@@ -58,6 +58,16 @@ std::string mlflow_update_run(const std::string& run_id, MlflowEnd how, WallTime
       {{"run_id", run_id}, {"status", how == MlflowEnd::finished ? "FINISHED" : "FAILED"}, {"end_time", unix_ms(end)}});
 }
 
+std::optional<std::string> mlflow_artifact_path(std::string_view artifact_uri) {
+  constexpr std::string_view kProxied = "mlflow-artifacts:/";
+  if (!artifact_uri.starts_with(kProxied)) return std::nullopt;
+  const std::string_view path = artifact_uri.substr(kProxied.size());
+  const bool is_plain = std::ranges::all_of(path, [](char c) { return is_of_key(c) && c != ' '; });
+  const bool is_whole = !path.empty() && !path.starts_with('/') && !path.ends_with('/') &&
+                        path.find("//") == std::string_view::npos && path.find("..") == std::string_view::npos;
+  return is_plain && is_whole ? std::optional(std::string(path)) : std::nullopt;
+}
+
 Result<std::string> mlflow_text_at(std::string_view answer, const char* pointer) {
   const json read = json::parse(answer, nullptr, /*allow_exceptions=*/false);
   const json::json_pointer at(pointer);

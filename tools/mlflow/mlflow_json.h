@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -41,6 +42,11 @@ std::string mlflow_create_run(const std::string& experiment_id, const std::strin
 std::string mlflow_log_batch(const std::string& run_id, std::span<const MlflowMetric> metrics,
                              const MlflowParams& params);
 std::string mlflow_update_run(const std::string& run_id, MlflowEnd how, WallTime end);
+
+// Where a run's files go by the server's proxy of artefacts (`mlflow server --serve-artifacts`, its default), by the
+// run's `artifact_uri`: "1/ab12/artifacts" of "mlflow-artifacts:/1/ab12/artifacts". None: clients are to write into a
+// store of the server's, which is not for us; or it is no path of plain names.
+std::optional<std::string> mlflow_artifact_path(std::string_view artifact_uri);
 
 // The text at a JSON pointer of an answer, as "/run/info/run_id". malformed: there is none, or not of 1 to 256 bytes.
 Result<std::string> mlflow_text_at(std::string_view answer, const char* pointer);

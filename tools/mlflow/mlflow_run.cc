@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/os/clock.h"
+#include "base/os/file.h"
 
 namespace coterie {
 
@@ -21,7 +22,8 @@ MlflowRun::~MlflowRun() {
   std::unique_lock lock(mutex_);
   is_ending_ = true;
   wake_.notify_all();
-  idle_.wait_for(lock, kEndMax, [this] { return is_told_ || is_refused_; });
+  const auto is_over = [this] { return is_told_ || is_refused_; };
+  idle_.wait_for(lock, files_.empty() ? kEndMax : kEndMax + kEndOfFilesMax, is_over);
   const size_t left = waiting_.size();
   const bool was_told = is_told_;
   cancelled_ = true;
@@ -44,6 +46,13 @@ void MlflowRun::take(WallTime time, uint64_t step, std::span<const Scalar> scala
   wake_.notify_all();
 }
 
+void MlflowRun::take_file(std::string path) {
+  const std::lock_guard lock(mutex_);
+  if (is_refused_ || files_.size() >= kFilesMax) return;
+  files_.push_back(std::move(path));
+  wake_.notify_all();
+}
+
 void MlflowRun::finished() {
   const std::lock_guard lock(mutex_);
   has_finished_ = true;
@@ -63,11 +72,11 @@ void MlflowRun::run() {
 }
 
 bool MlflowRun::send_some(std::unique_lock<std::mutex>& lock) {
-  if (!run_id_) {
+  if (!run_) {
     lock.unlock();
-    const Result<std::string> made = client_.create_run(name_, began_);
+    Result<MlflowClient::Run> made = client_.create_run(name_, began_);
     lock.lock();
-    if (made) run_id_ = *made;
+    if (made) run_ = std::move(*made);
     else failed(made.error());
     return true;
   }
@@ -79,7 +88,7 @@ bool MlflowRun::send_some(std::unique_lock<std::mutex>& lock) {
     const std::vector<MlflowMetric> sent(waiting_.begin(), waiting_.begin() + metrics);
     const uint64_t dropped_before = dropped_;
     lock.unlock();
-    const Status logged = client_.log_batch(*run_id_, sent, some);
+    const Status logged = client_.log_batch(run_->id, sent, some);
     lock.lock();
     if (!logged) {
       failed(logged.error());
@@ -91,14 +100,37 @@ bool MlflowRun::send_some(std::unique_lock<std::mutex>& lock) {
     waiting_.erase(waiting_.begin(), waiting_.begin() + (metrics - gone));
     return true;
   }
+  if (!files_.empty()) {
+    send_file(lock);
+    return true;
+  }
   if (!is_ending_) return false;
   const MlflowEnd how = has_finished_ ? MlflowEnd::finished : MlflowEnd::failed;
   lock.unlock();
-  const Status updated = client_.update_run(*run_id_, how, os::wall_now());
+  const Status updated = client_.update_run(run_->id, how, os::wall_now());
   lock.lock();
   if (updated) is_told_ = true;
   else failed(updated.error());
   return true;
+}
+
+// A file that cannot be sent is left out, and the run goes on: its metrics are worth more.
+void MlflowRun::send_file(std::unique_lock<std::mutex>& lock) {
+  const std::string path = files_.front(), name = path.substr(path.rfind('/') + 1);
+  lock.unlock();
+  Status sent = Error(ErrorCode::invalid_argument, "this server takes no files (mlflow server --serve-artifacts)");
+  if (run_->artifact_path) {
+    const Result<Bytes> bytes = os::read_file(path, kFileBytesMax);
+    sent = bytes ? client_.put_file(*run_->artifact_path, name, *bytes) : Status(bytes.error());
+  }
+  lock.lock();
+  if (!sent && sent.error().code() == ErrorCode::unavailable) return failed(sent.error());
+  files_.pop_front();
+  if (!sent) say_once("MLflow: " + name + " was not sent: " + sent.error().message() + ". The run goes on.");
+}
+
+void MlflowRun::say_once(const std::string& sentence) {
+  if (!std::exchange(has_said_, true) && !cancelled_) say_(sentence);
 }
 
 // What will not pass ends the sending; what may is tried again.
@@ -106,10 +138,12 @@ void MlflowRun::failed(const Error& error) {
   const bool may_pass = error.code() == ErrorCode::unavailable;
   waits_for_retry_ = may_pass;
   is_refused_ = !may_pass || (is_ending_ && ++failures_at_end_ >= kFailuresAtEndMax);
-  if (is_refused_) waiting_.clear();
-  if (std::exchange(has_said_, true) || cancelled_) return;
-  say_("MLflow: " + error.message() +
-       (may_pass ? ". The run goes on, and it is tried again." : ". The run goes on, and nothing more is sent."));
+  if (is_refused_) {
+    waiting_.clear();
+    files_.clear();
+  }
+  say_once("MLflow: " + error.message() +
+           (may_pass ? ". The run goes on, and it is tried again." : ". The run goes on, and nothing more is sent."));
 }
 
 Result<std::shared_ptr<ScalarSink>> start_mlflow(const std::string& url, std::string name, MlflowParams params) {

@@ -1,4 +1,5 @@
-// MlflowRun: a run that a tracking server of MLflow hears of as it goes: parameters, metrics by step, and how it ended.
+// MlflowRun: a run that a tracking server of MLflow hears of as it goes: parameters, metrics by step, the files that it
+// left, and how it ended.
 //
 // It is sent on a thread of its own. A training never waits for it and never fails by it: what cannot be sent is kept
 // for the next try, the oldest goes beyond kWaitingMax, and that something is wrong is said once.
@@ -23,8 +24,11 @@ class MlflowRun final : public ScalarSink {
  public:
   static constexpr size_t kWaitingMax = 100'000;  // metrics
   static constexpr Millis kRetryAfter{2'000};
-  // How long the end of the run waits for what is left, and after how many failures by then it does not any more.
-  static constexpr Millis kEndMax{10'000}, kRetryAtEndAfter{500};
+  static constexpr size_t kFilesMax = 16;
+  static constexpr uint64_t kFileBytesMax = 64 << 20;  // a larger one is not sent
+  // How long the end of the run waits for what is left, and after how many failures by then it does not any more. Files
+  // have a minute besides.
+  static constexpr Millis kEndMax{10'000}, kEndOfFilesMax{60'000}, kRetryAtEndAfter{500};
   static constexpr uint32_t kFailuresAtEndMax = 3;
 
   // `say`: a sentence for a person, at most once; on any thread.
@@ -34,13 +38,16 @@ class MlflowRun final : public ScalarSink {
   ~MlflowRun() override;
 
   void take(WallTime time, uint64_t step, std::span<const Scalar> scalars) override;
+  void take_file(std::string path) override;
   void finished() override;
 
  private:
   void run();
   // One question or none; false: there is nothing to do.
   bool send_some(std::unique_lock<std::mutex>& lock);
+  void send_file(std::unique_lock<std::mutex>& lock);
   void failed(const Error& error);
+  void say_once(const std::string& sentence);
 
   const std::string name_;
   const Say say_;
@@ -51,8 +58,9 @@ class MlflowRun final : public ScalarSink {
   std::mutex mutex_;  // of all below
   std::condition_variable wake_, idle_;
   std::deque<MlflowMetric> waiting_;
-  MlflowParams params_;  // not sent yet
-  std::optional<std::string> run_id_;
+  MlflowParams params_;            // not sent yet
+  std::deque<std::string> files_;  // paths, not sent yet
+  std::optional<MlflowClient::Run> run_;
   bool has_finished_ = false, is_ending_ = false, is_told_ = false, has_said_ = false, is_refused_ = false;
   bool waits_for_retry_ = false;
   uint64_t dropped_ = 0;

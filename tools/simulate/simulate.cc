@@ -224,6 +224,7 @@ Status Run::run(DemoResult& result) {
     COT_ASSIGN(tally_.own, own_scores(model, job.training, trainer.states(), shard_files, options_.held_out_share));
   }
   COT_TRY(tells() ? leave(simulation, result) : Status());
+  for (const char* name : kKeptResults) log_.leave(folder_.path(name));
   log_.finished();
   return {};
 }

@@ -24,6 +24,10 @@ class ScalarLog {
   static Result<ScalarLog> create(const std::string& directory);
   // From now on `sink` takes what is added, too, also where no file is written. Null: nobody.
   void tell(std::shared_ptr<ScalarSink> sink) { sink_ = std::move(sink); }
+  // Shows the sink a file that the run has left and that outlives this log. It is no part of the event file.
+  void leave(std::string path) {
+    if (sink_) sink_->take_file(std::move(path));
+  }
   // The run is over, as it should be.
   void finished() {
     if (sink_) sink_->finished();

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/os/clock.h"
+#include "base/os/file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/python_double.h"
+#include "tests/support/temporary_directory.h"
 #include "tools/mlflow/mlflow_run.h"
 #include "tools/tensorboard/scalar_log.h"
 
@@ -43,6 +46,16 @@ TEST(MlflowJson, TakesNoIdThatIsNone) {
   }
 }
 
+TEST(MlflowJson, SendsFilesByTheServersProxyAlone) {
+  EXPECT_EQ(mlflow_artifact_path("mlflow-artifacts:/1/ab12/artifacts"), "1/ab12/artifacts");
+  for (const char* uri : {"", "file:///mlruns/1", "s3://bucket/1", "mlflow-artifacts:/", "mlflow-artifacts:1/a",
+                          "mlflow-artifacts://elsewhere/1/a", "mlflow-artifacts:/../a", "mlflow-artifacts:/1//a",
+                          "mlflow-artifacts:/1/a/", "mlflow-artifacts:/1/a?b", "mlflow-artifacts:/1/a%2f..",
+                          "mlflow-artifacts:/1/a\r\nb"}) {
+    EXPECT_EQ(mlflow_artifact_path(uri), std::nullopt) << uri;
+  }
+}
+
 TEST(MlflowServerUrl, IsHttpsOrThisMachine) {
   EXPECT_EQ(mlflow_server("http://127.0.0.1:5000/")->url, "http://127.0.0.1:5000");
   EXPECT_OK(mlflow_server("https://mlflow.example.org"));
@@ -74,8 +87,15 @@ class MlflowRunTest : public testing::Test {
     return all;
   }
 
+  // A file that a run leaves; its path.
+  std::string file(const std::string& name, std::string_view text) {
+    EXPECT_OK(os::write_file_atomically(directory_ / name, as_bytes(text)));
+    return directory_ / name;
+  }
+
   static size_t count_of(const json& of) { return of.is_number() ? of.get<size_t>() : of.size(); }
 
+  test::TemporaryDirectory directory_{test::memory_disk()};
   std::vector<std::string> said_;
   test::PythonDouble double_{"tests/doubles/mlflow_server.py", {}};
 };
@@ -133,6 +153,49 @@ TEST_F(MlflowRunTest, KeepsTheServersLimits) {
 TEST_F(MlflowRunTest, IsFailedWhereNobodySaysThatItIsOver) {
   begin(server()).reset();
   EXPECT_EQ(until("runs/update").back()["body"]["status"], "FAILED");
+}
+
+TEST_F(MlflowRunTest, SendsTheFilesThatItLeft) {
+  std::shared_ptr<MlflowRun> run = begin(server());
+  run->take_file(file("a chart.svg", "<svg/>"));
+  run->take_file(file("empty", ""));
+  run->finished();
+  run.reset();
+  json files = json::array();
+  for (const json& request : until("runs/update")) {
+    if (!request["path"].get<std::string>().starts_with("artifacts/")) continue;
+    EXPECT_EQ(request["authorization"], "Bearer t-1");
+    files.push_back({request["path"], request["body"], request["status"]});
+  }
+  EXPECT_EQ(files, (json{{"artifacts/1/run-1/artifacts/a%20chart.svg", "3c7376672f3e", 200},
+                         {"artifacts/1/run-1/artifacts/empty", "", 200}}));
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(MlflowRunTest, EndsAsItShouldAlsoWhereAFileIsNotTaken) {
+  for (const char* wrong : {"/small", "/local"}) {
+    said_.clear();
+    std::shared_ptr<MlflowRun> run = begin(server(wrong));
+    run->take_file(file("model.cotf", "COTF"));
+    run->take_file(file("chart.svg", "<svg/>"));
+    run->finished();
+    run.reset();
+    EXPECT_EQ(until("runs/update").back()["body"]["status"], "FINISHED");
+    EXPECT_THAT(said_, ElementsAre(HasSubstr("model.cotf was not sent"))) << "once";
+  }
+}
+
+TEST_F(MlflowRunTest, SendsNoFileThatIsTooLargeOrGone) {
+  std::shared_ptr<MlflowRun> run = begin(server());
+  const std::string large = file("large", "");
+  std::filesystem::resize_file(large, MlflowRun::kFileBytesMax + 1);
+  run->take_file(large);
+  run->take_file(directory_ / "gone");
+  for (size_t i = 0; i < 2 * MlflowRun::kFilesMax; ++i) run->take_file(large);
+  run.reset();
+  for (const json& request : until("runs/update"))
+    EXPECT_FALSE(request["path"].get<std::string>().starts_with("artifacts/"));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("large was not sent")));
 }
 
 TEST_F(MlflowRunTest, SaysOnceThatAServerRefusesAndGoesOn) {
