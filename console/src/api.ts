@@ -53,5 +53,6 @@ export async function sign_in(token: string): Promise<Session> {
 // Where the browser goes to sign out at the identity provider, too; empty: nowhere.
 export async function sign_out(): Promise<string> {
   localStorage.removeItem(kMark);
-  await send("DELETE", "/admin/v1/session", { "Coterie-Csrf": csrf });
+  const answer = await send("DELETE", "/admin/v1/session", { "Coterie-Csrf": csrf });
+  return answer.status === 204 ? "" : String((await answer.json()).end_session_url);
 }

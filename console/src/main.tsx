@@ -2,22 +2,24 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Session, session as ask_session, sign_in, sign_in_ways, sign_out, when_session_ends } from "./api";
+import { Audit } from "./audit";
 import { Compare } from "./compare";
 import { Job } from "./job";
 import { Models } from "./models";
-import { Audit, Devices, Jobs, Overview, Privacy, Tokens } from "./pages";
+import { Devices, Jobs, Overview, Privacy, Tokens } from "./pages";
 import { Said } from "./parts";
+import { Populations } from "./populations_page";
 import { came_back, keep_place } from "./provider";
+import { Run, Runs } from "./run";
 import { Settings } from "./settings";
 import { shown } from "./text";
-import { Run, Runs } from "./run";
 import { VerticalJob, VerticalJobs } from "./vertical";
 
-const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["vertical", "Vertical jobs", []], ["compare", "Compare", []], ["models", "Models", []], ["devices", "Devices", ["operator", "security_admin"]],
+const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["vertical", "Vertical jobs", []], ["compare", "Compare", []], ["models", "Models", []], ["populations", "Populations", []], ["devices", "Devices", ["operator", "security_admin"]],
   ["privacy", "Privacy", []], ["audit", "Audit", ["security_admin"]], ["tokens", "Tokens", ["operator", "security_admin"]], ["settings", "Settings", []]];
+const kRunPages: typeof kPages = [["", "Runs", []], ["compare", "Compare", []]];  // over a folder
 
 function SignIn({ why, then }: { why: string; then: (session: Session) => void }) {
-const kRunPages: typeof kPages = [["", "Runs", []], ["compare", "Compare", []]];  // over a folder
   const [error, set_error] = useState(why);
   const [provider, set_provider] = useState("");
   useEffect(() => { sign_in_ways().then((ways) => set_provider(String(ways.provider?.name ?? "")), () => {}); }, []);
@@ -53,12 +55,13 @@ function useRoute() {
 
 function Page({ session, page, id, parts }: { session: Session; page: string; id?: string; parts: string[] }) {
   const has = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
+  if (session.runs) return page === "jobs" && id ? <Run key={id} id={id} /> : page === "compare" ? <Compare parts={parts} /> : <Runs folder={session.runs} />;
   if (page === "jobs" && id) return <Job key={id} id={id} session={session} />;
   if (page === "jobs") return <Jobs />;
-  if (session.runs) return page === "jobs" && id ? <Run key={id} id={id} /> : page === "compare" ? <Compare parts={parts} /> : <Runs folder={session.runs} />;
   if (page === "vertical") return id ? <VerticalJob key={id} id={id} session={session} /> : <VerticalJobs />;
   if (page === "compare") return <Compare parts={parts} />;
   if (page === "models") return <Models id={id === "-" ? undefined : id} skip={Math.max(0, parseInt(parts[1] ?? "", 10) || 0)} session={session} />;
+  if (page === "populations") return <Populations session={session} />;
   if (page === "devices") return <Devices />;
   if (page === "privacy") return <Privacy officer={has("privacy_officer")} />;
   if (page === "settings") return <Settings session={session} />;

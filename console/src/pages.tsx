@@ -54,13 +54,6 @@ export function Privacy({ officer }: { officer: boolean }) {
       <p>The ledger is for a privacy_officer.</p>}</>;
 }
 
-export function Audit() {
-  const { value, error } = useAsked(() => list("audit", "records"), "audit");
-  if (!value) return <Said error={error} waits />;
-  return <><h1>Audit</h1><Table name="What callers did" head={["seq", "time", "who", "roles", "action", "target", "outcome", "request"]} rows={[...value].reverse().map((r) =>
-    [String(r.seq), time(r.time), r.who, r.roles, r.action, r.target, r.outcome ? String(r.outcome) : "begun", r.request])} /></>;
-}
-
 export function Tokens({ security, shut_out }: { security: boolean; shut_out: boolean }) {
   const { value, error } = useAsked(async () => ({ admin: security ? await list("tokens", "tokens") : null,
     enrollment: shut_out ? await list("enrollment-tokens", "tokens") : null }), "tokens");

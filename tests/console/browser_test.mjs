@@ -137,6 +137,24 @@ try {
     console.log(`${look}: ${(performance.now() - began).toFixed(0)} ms from the request that ends a canary to the page that says so`);
   };
 
+  // All records are checked in the page: they hold, and do not behind one that the server tells otherwise.
+  const audit = async () => {
+    await page.goto(`${base}/#/audit`);
+    await page.reload();
+    await headed("Audit");
+    const verify = () => page.click("form.verify button");
+    await verify();
+    await page.waitForSelector(".holds");
+    assert.match((await texts(".holds"))[0], /^The chain holds. [0-9,]+ records, one behind the other/);
+    const [head] = await texts("section code");
+    await examine("audit-that-holds");
+    await page.type("form.verify input", head.replace(/^\d+/, "1"));
+    await verify();
+    await page.waitForSelector(".broken");
+    assert.match((await texts(".broken"))[0], /^The chain is broken: record 1, or one before it, was written anew/);
+    await examine("audit-that-is-broken");
+  };
+
   // A coordinator's jobs: one is done, one waits for its parties, and one lacks an approval, which no button of the page gives.
   const vertical = async () => {
     const cell = (table, column) => texts(`[aria-label="${table}"] tbody td:nth-child(${column})`);
@@ -201,6 +219,8 @@ try {
     const signed_out = provider.seen.filter((path) => path === "/logout").length;
     await Promise.all([page.waitForNavigation(), sign_out()]);
     await page.waitForSelector("a.button");
+    assert.equal(provider.seen.filter((path) => path === "/logout").length, signed_out + 1);
+    assert.equal(await page.evaluate(() => location.href), `${kConsole}/`);
   };
 
   for (const one of kLooks) {
@@ -212,16 +232,18 @@ try {
     await sign_in(token);
     await headed("Overview");
     is_signed_out = false;
-    assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Vertical jobs", "Compare", "Models", "Devices", "Privacy", "Audit", "Tokens", "Settings"]);
+    assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Vertical jobs", "Compare", "Models", "Populations", "Devices", "Privacy", "Audit", "Tokens", "Settings"]);
     assert.deepEqual(await texts("nav [aria-current=page]"), ["Overview"]);
     await examine("overview");
-    for (const title of ["Models", "Devices", "Privacy", "Audit", "Tokens", "Settings", "Jobs"]) {
+    for (const title of ["Models", "Populations", "Devices", "Privacy", "Audit", "Tokens", "Settings", "Jobs"]) {
       await page.goto(`${base}/#/${title.toLowerCase()}`);
       await headed(title);
       await examine(title.toLowerCase());
-    assert.equal(provider.seen.filter((path) => path === "/logout").length, signed_out + 1);
-    assert.equal(await page.evaluate(() => location.href), `${kConsole}/`);
     }
+    await audit();
+    await page.goto(`${base}/#/jobs`);
+    await headed("Jobs");
+    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 2);
     assert.deepEqual(await texts("tbody td:nth-child(3)"), ["running", "completed"]);
     const [waits, over] = await page.$$eval("td a", (links) => links.map((link) => link.href));
     await page.goto(waits);

@@ -144,3 +144,12 @@ const numbered = (from, to) => Array.from({ length: from - to + 1 }, (_, i) => (
 assert.deepEqual(renewed(numbered(900, 1), numbered(901, 402)), numbered(901, 1));
 assert.equal(renewed(numbered(900, 1), numbered(2000, 1501)), null); // more has happened than a page has
 assert.deepEqual(renewed(numbered(3, 1), numbered(4, 1)), numbered(4, 1));
+
+// ---- Populations
+const { populations } = await load("populations.ts");
+const job_in = (id, population, state) => ({ id, state, spec: { name: id, ...(population && { population }) } });
+const named = (of) => of.map(({ name, waiting, enrolled, jobs, budget }) => [name, waiting, enrolled, jobs.map((one) => one.id).join(), budget?.epsilon ?? null]);
+const some = [job_in("a", "phones", "running"), job_in("b", undefined, "completed"), job_in("c", "phones", "failed")];
+assert.deepEqual(named(populations(some, { phones: 3 }, [{ population: "cars", epsilon: 2 }], [{ population: "phones" }, { population: "phones", revoked: "2026" }, { population: "tvs" }])),
+  [["cars", 0, 0, "", 2], ["default", 0, 0, "b", null], ["phones", 3, 1, "a,c", null], ["tvs", 0, 1, "", null]]);
+assert.deepEqual(named(populations([], { __proto__: { x: 1 }, phones: 1 }, [], null)), [["phones", 1, null, "", null]]);
