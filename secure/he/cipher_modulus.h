@@ -29,8 +29,8 @@ struct CipherModulus {
   // modulo n but for a factor that is invertible, has none.
   Status check_invertible(const Big& product, std::span<const Big> numbers, const BigContext& context) const;
 
-  // 1 + number n modulo n^2: the ciphertext of a number that needs no secret. Paillier's alone: of Okamoto and Uchiyama's
-  // only whoever has the key knows a generator.
+  // 1 + number n modulo n^2: the ciphertext of a number that needs no secret. Paillier's alone: whoever has no key of
+  // Okamoto and Uchiyama knows no generator.
   Big open_ciphertext(const PlainNumber& number, const BigContext& context) const;
 
   Modulo modulo;

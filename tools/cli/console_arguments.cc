@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kExamples =
     "  coterie console --run runs/demo-20261121-063000\n"
-    "  coterie console --run sweep           all runs of a sweep, also while it goes on\n"
+    "  coterie console --run sweep           all runs of a sweep, as it goes on\n"
     "  coterie console --run runs --port 8600\n"
     "                        whatever demo, simulate and sweep have left in runs/\n\n"
     "The page shows loss, accuracy, rounds and settings, and compares runs. What is\n"

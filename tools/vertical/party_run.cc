@@ -1,6 +1,5 @@
 #include "tools/vertical/party_run.h"
 
-#include <charconv>
 #include <concepts>
 #include <cstdio>
 #include <functional>
@@ -20,14 +19,14 @@
 #include "tools/vertical/journaled_stages.h"
 #include "tools/vertical/model_part.h"
 #include "tools/vertical/progress_teller.h"
+#include "tools/vertical/regression_run.h"
+#include "tools/vertical/scores.h"
 #include "tools/vertical/split_run.h"
 #include "vertical/coordinator/coordinator_client.h"
 #include "vertical/psi/matching.h"
 #include "vertical/psi/ring_matching.h"
 #include "vertical/regression/predict_regression.h"
-#include "vertical/regression/ridge.h"
 #include "vertical/regression/ring_plan.h"
-#include "vertical/regression/train_regression.h"
 #include "vertical/split/batch_order.h"
 #include "vertical/trees/predict_trees.h"
 #include "vertical/trees/train_trees.h"
@@ -38,11 +37,6 @@ namespace {
 using namespace vertical;
 
 constexpr std::string_view kSampleSeed = "goss";
-
-std::string shortest(float value) {
-  char text[40];
-  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
-}
 
 // Trees are the same whatever is drawn for them, and so are exact residuals. A seed of its own for each meeting: with
 // other answers of the peer the gradients could be others, and must not be encrypted as the ones before were.
@@ -379,44 +373,8 @@ class PartyRun {
   }
 
   Status write_scores(const std::vector<float>& of_scored) const {
-    const bool has_labels = !manifest_.is_prediction();
-    std::string scores = has_labels ? "id,label,score\n" : "id,score\n";
-    for (size_t i = 0; i < scored_.size(); ++i) {
-      // Quoted, as an id may have commas.
-      std::string id;
-      for (const char c : table_.ids[scored_[i]]) id += c == '"' ? std::string("\"\"") : std::string(1, c);
-      scores += "\"" + id + "\"," + (has_labels ? shortest(table_.labels[scored_[i]]) + "," : "") +
-                shortest(of_scored[i]) + "\n";
-    }
-    return os::write_file_atomically(out("scores.csv"), as_bytes(scores));
-  }
-
-  // The coordinator deals, on a connection of its own for each party.
-  Result<RegressionModel> regress(const RegressionColumns& columns) {
-    const auto rows = static_cast<uint32_t>(trained_.size());
-    COT_ASSIGN(const auto agreement, start_shape(rows, columns, self(), manifest_.logistic));
-    COT_TRY(link_.run(*agreement, StageId::training, peer()));
-    const RegressionShape& shape = agreement->shape();
-    COT_TRY(hear_shape(shape, journal_));
-    RegressionCheckpoint from;
-    if (const JournalCheckpoint* const checkpoint = journal_.checkpoint(start_.unit)) {
-      COT_ASSIGN(from, read_regression_checkpoint(checkpoint->bytes));
-    }
-    COT_ASSIGN(std::unique_ptr<RegressionTraining> training,
-               config_.is_label_party ? start_label_regression(shape, manifest_.logistic, columns,
-                                                               rows_of({table_.labels}, trained_)[0], from)
-                                      : start_feature_regression(shape, manifest_.logistic, columns, from));
-    const LinkPatience patience{.time = config_.patience, .cancel = Interrupt::flag()};
-    COT_ASSIGN(std::unique_ptr<ByteStream> stream,
-               ask_dealer(*config_.coordinator, manifest_.job, config_.approved,
-                          {.shape = shape, .session = session_, .first_step = from.steps}, patience));
-    say_where(StageId::training, from.steps, "step");
-    Link dealer(std::move(stream));
-    JournaledTraining journaled(*training, config_.is_label_party ? shape.label_columns : shape.feature_columns,
-                                journal_);
-    COT_TRY(link_.run(journaled, StageId::training, peer(), dealer));
-    report_.dealt_bytes = dealer.bytes().received;
-    return training->model();
+    return os::write_file_atomically(out("scores.csv"),
+                                     as_bytes(scores_csv(table_, scored_, of_scored, !manifest_.is_prediction())));
   }
 
   Result<RegressionModel> regress_exactly() {
@@ -429,26 +387,20 @@ class PartyRun {
                        manifest_.logistic, start_.unit, seed_of_meeting());
   }
 
-  // In one product of both tables, which begins anew when it is cut off.
-  Result<RegressionModel> solve(const RegressionColumns& columns) {
-    const auto rows = static_cast<uint32_t>(trained_.size());
-    COT_ASSIGN(const auto agreement, start_shape(rows, columns, self(), ridge_rounds()));
-    COT_TRY(link_.run(*agreement, StageId::training, peer()));
-    const RegressionShape& shape = agreement->shape();
-    COT_TRY(hear_shape(shape, journal_));
-    COT_ASSIGN(const std::unique_ptr<RidgeTraining> training,
-               config_.is_label_party
-                   ? start_label_ridge(shape, manifest_.linear, columns, rows_of({table_.labels}, trained_)[0])
-                   : start_feature_ridge(shape, columns));
-    COT_ASSIGN(std::unique_ptr<ByteStream> stream,
-               ask_dealer(*config_.coordinator, manifest_.job, config_.approved,
-                          {.shape = shape, .session = session_, .first_step = 0, .is_product = true},
-                          {.time = config_.patience, .cancel = Interrupt::flag()}));
-    Link dealer(std::move(stream));
-    HeardOrderedStage heard(*training, StageId::training, peer(), journal_);
-    COT_TRY(link_.run(heard, StageId::training, peer(), dealer));
-    report_.dealt_bytes = dealer.bytes().received;
-    return training->model();
+  Result<RegressionModel> regress_with_dealer() {
+    if (!manifest_.is_linear()) say_where(StageId::training, start_.unit, "step");
+    COT_ASSIGN(DealtRegression dealt, train_with_dealer({.config = config_,
+                                                         .manifest = manifest_,
+                                                         .table = table_,
+                                                         .rows = trained_,
+                                                         .session = session_,
+                                                         .self = self(),
+                                                         .peer = peer(),
+                                                         .journal = journal_,
+                                                         .link = link_},
+                                                        start_.unit));
+    report_.dealt_bytes = dealt.dealt_bytes;
+    return std::move(dealt.model);
   }
 
   Status train_regression() {
@@ -457,10 +409,7 @@ class PartyRun {
       return {};
     }
     return report_stage(StageId::training, units_of_training(), [&]() -> Status {
-      const RegressionColumns columns = rows_of(table_.columns, trained_);
-      COT_ASSIGN(const RegressionModel model, manifest_.is_exact()    ? regress_exactly()
-                                              : manifest_.is_linear() ? solve(columns)
-                                                                      : regress(columns));
+      COT_ASSIGN(const RegressionModel model, manifest_.is_exact() ? regress_exactly() : regress_with_dealer());
       return journal_.put_model(write_regression_model(model));
     });
   }

@@ -1,12 +1,23 @@
 #include "tools/vertical/scores.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <vector>
 
+#include "tools/vertical/party_table.h"
+
 namespace coterie {
+namespace {
+
+std::string shortest(float value) {
+  char text[40];
+  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+}  // namespace
 
 ScoreQuality judge_scores(std::span<const float> scores, std::span<const float> labels) {
   std::vector<uint32_t> order(scores.size());
@@ -45,6 +56,18 @@ double score_gap(std::span<const float> scores, std::span<const float> others, s
     gap = std::max(gap, std::abs(one - other) - kRounding * std::abs(other));
   }
   return squares > 0 ? gap / std::sqrt(squares / static_cast<double>(labels.size())) : gap;
+}
+
+std::string scores_csv(const PartyTable& table, std::span<const uint32_t> rows, std::span<const float> scores,
+                       bool has_labels) {
+  std::string csv = has_labels ? "id,label,score\n" : "id,score\n";
+  for (size_t i = 0; i < rows.size(); ++i) {
+    // Quoted, as an id may have commas.
+    std::string id;
+    for (const char c : table.ids[rows[i]]) id += c == '"' ? std::string("\"\"") : std::string(1, c);
+    csv += "\"" + id + "\"," + (has_labels ? shortest(table.labels[rows[i]]) + "," : "") + shortest(scores[i]) + "\n";
+  }
+  return csv;
 }
 
 }  // namespace coterie

@@ -1,9 +1,14 @@
-// How well scores tell people with label 1 from those with label 0, and how far they are from the labels.
+// How well scores tell people with label 1 from those with label 0, and how far they are from the labels; scores as a
+// file.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
 
 namespace coterie {
+
+struct PartyTable;
 
 struct ScoreQuality {
   double auc = 0;       // probability that a 1 scores above a 0, ties by half; NaN without both
@@ -17,5 +22,9 @@ ScoreQuality judge_scores(std::span<const float> scores, std::span<const float> 
 // The largest difference between two rows of scores, in deviations of the labels; what rounding to floats explains is
 // none.
 double score_gap(std::span<const float> scores, std::span<const float> others, std::span<const float> labels);
+
+// "id,label,score", or "id,score" without labels, a line for each of these rows of the table.
+std::string scores_csv(const PartyTable& table, std::span<const uint32_t> rows, std::span<const float> scores,
+                       bool has_labels);
 
 }  // namespace coterie

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <string>
 
 #include "base/assert.h"
 
@@ -34,6 +35,23 @@ void softmax(std::span<float> margins) {
 }
 
 }  // namespace
+
+Status check_labels(const TreeSettings& settings, std::span<const float> labels) {
+  for (size_t row = 0; row < labels.size(); ++row) {
+    const float label = labels[row];
+    const bool fits =
+        settings.objective == TreeObjective::squared_error
+            ? std::fabs(label) < kLabelMax
+            : label >= 0 && label == std::floor(label) &&
+                  label < (settings.objective == TreeObjective::multi_softprob ? static_cast<float>(settings.classes)
+                                                                               : 2.0f);
+    if (!fits) {
+      return Error(ErrorCode::invalid_argument,
+                   "trees: the label of row " + std::to_string(row) + " does not fit the objective");
+    }
+  }
+  return {};
+}
 
 float base_margin(TreeObjective objective) { return objective == TreeObjective::binary_logistic ? 0.0f : 0.5f; }
 

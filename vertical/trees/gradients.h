@@ -8,12 +8,16 @@
 #include <span>
 #include <vector>
 
+#include "base/result.h"
 #include "secure/he/pair_packing.h"
 #include "vertical/trees/tree_settings.h"
 
 namespace coterie::vertical {
 
 constexpr int kGradientScaleBits = 40;
+
+// invalid_argument with the first row whose label does not fit the objective.
+Status check_labels(const TreeSettings& settings, std::span<const float> labels);
 
 // The margin that each row begins with: base_score 0.5.
 float base_margin(TreeObjective objective);

@@ -452,23 +452,6 @@ class LabelMachine : public LabelTraining {
   std::deque<Message> outbox_;
 };
 
-Status check_labels(const TreeSettings& settings, const std::vector<float>& labels) {
-  for (size_t row = 0; row < labels.size(); ++row) {
-    const float label = labels[row];
-    const bool fits =
-        settings.objective == TreeObjective::squared_error
-            ? std::fabs(label) < kLabelMax
-            : label >= 0 && label == std::floor(label) &&
-                  label < (settings.objective == TreeObjective::multi_softprob ? static_cast<float>(settings.classes)
-                                                                               : 2.0f);
-    if (!fits) {
-      return Error(ErrorCode::invalid_argument,
-                   "trees: the label of row " + std::to_string(row) + " does not fit the objective");
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<LabelTraining>> LabelTraining::start(BinnedColumns columns, std::vector<float> labels,

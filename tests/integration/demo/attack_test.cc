@@ -13,7 +13,7 @@ class Attacks : public DemoTest {
  protected:
   nlohmann::json demo(const std::vector<std::string>& more, const std::string& name = "run") {
     std::vector<std::string> words = {
-        "demo", "--json",  "--devices", "6",     "--rounds",        "3",       "--fraction", "1",          "--seed",
+        "demo", "--json",  "--devices", "6",     "--rounds",        "3",       "--fraction", "1", "--seed",
         "5",    "--model", "mlp",       "--out", directory_ / name, "--split", "iid"};
     if (std::ranges::find(more, "--security") == more.end()) words.insert(words.end(), {"--security", "none"});
     words.insert(words.end(), more.begin(), more.end());

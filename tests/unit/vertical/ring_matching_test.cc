@@ -258,7 +258,8 @@ TEST(BlindMatcher, RefusesWhatDoesNotFit) {
 TEST(BlindMatcher, RefusesATagThatComesTwice) {
   vertical::BlindMatcher matcher(3, 1000);
   for (PartyIndex party = 0; party < 3; ++party) {
-    ASSERT_TRUE(matcher.receive(vertical::psi_message(party, vertical::PsiDesk{.parties = 3, .buckets = 1, .tag_bytes = 12, .items_max = 10})));
+    const vertical::PsiDesk desk{.parties = 3, .buckets = 1, .tag_bytes = 12, .items_max = 10};
+    ASSERT_TRUE(matcher.receive(vertical::psi_message(party, desk)));
   }
   Status last;
   for (PartyIndex party = 0; party < 3; ++party) {

@@ -49,8 +49,7 @@ struct ExactJob {
 class ExactPair {
  public:
   ExactPair(const ExactJob& job, uint8_t seed, const std::array<ExactCheckpoint, 2>& from = {}) {
-    auto key =
-        he::paillier_key_of(he::generate_paillier_key(he::kTestKeyBits, exact_seed(seed)), exact_seed(seed));
+    auto key = he::paillier_key_of(he::generate_paillier_key(he::kTestKeyBits, exact_seed(seed)), exact_seed(seed));
     auto label = start_label_exact({.settings = job.settings, .rows = kExactRows, .from = from[0]}, job.label,
                                    job.labels, std::move(key));
     auto feature = start_feature_exact({.settings = job.settings, .rows = kExactRows, .from = from[1]}, job.feature,
