@@ -39,8 +39,8 @@ constexpr const char* kDemoExamples =
     "  coterie vertical demo                 breast cancer (UCI): 10 columns and the\n"
     "                        label at one party, 20 columns at the other\n"
     "  coterie vertical demo --trees 20 --depth 4\n"
-    "  coterie vertical demo --trees 20 --goss 0.2,0.1   each round looks at the fifth\n"
-    "                        with the largest gradients and a tenth of all besides\n"
+    "  coterie vertical demo --goss 0.2,0.1  each round looks at the fifth with the\n"
+    "                        largest gradients and at a tenth of all besides\n"
     "  coterie vertical demo --model logistic --epochs 100\n"
     "  coterie vertical demo --model logistic --mode exact --epochs 20\n"
     "  coterie vertical demo --model linear  ridge regression in closed form\n"
@@ -199,13 +199,14 @@ std::vector<CLI::Option*> add_split_options(CLI::App& demo, vertical::SplitSetti
 }
 
 CLI::Option* add_goss_option(CLI::App& demo, std::optional<vertical::Goss>& goss) {
+  const auto set = [&goss](const std::vector<double>& rates) {
+    if (rates.size() != 2) throw CLI::ValidationError("--goss", "expected two shares, as in 0.2,0.1");
+    goss = {.top_rate = rates[0], .other_rate = rates[1]};
+  };
   return demo
       .add_option_function<std::vector<double>>(
-          "--goss",
-          [&goss](const std::vector<double>& rates) { goss = {.top_rate = rates[0], .other_rate = rates[1]}; },
-          "shares of people that a round of trees looks at; all people unless said")
+          "--goss", set, "shares of people that a round of trees looks at; all people unless said")
       ->delimiter(',')
-      ->expected(2)
       ->type_name("TOP,OTHER");
 }
 

@@ -94,6 +94,11 @@ TEST_F(VerticalDemo, ASampleOfPeopleEqualsOneTableThatSamplesAlike) {
   for (size_t i = 0; i < ledger.size(); ++i) EXPECT_EQ(ledger[i]["id"], kSampledTreesLeakage[i]);
   EXPECT_TRUE(os::exists(directory_ / "run/label_party/sample.seed"));
   EXPECT_FALSE(os::exists(directory_ / "run/feature_party/sample.seed"));
+  for (const char* rates : {"0.8", "0.1,0.2,0.3", "0.8,0.4"}) {
+    DemoProcess wrong(directory_.path(), {"vertical", "demo", "--goss", rates});
+    EXPECT_EQ(wrong.wait(), 2) << rates;
+    EXPECT_NE(wrong.errors().find("goss"), std::string::npos) << wrong.errors();
+  }
   expect_told_stages(2);
 }
 
