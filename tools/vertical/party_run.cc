@@ -297,7 +297,8 @@ class PartyRun {
                                         : train_trees());
     if (config_.is_label_party && is_sampled()) {
       COT_TRY(os::write_file_atomically(out(kSampleSeedFile), journal_.seed(kSampleSeed).reveal()));
-      COT_TRY(os::make_private(out(kSampleSeedFile)));
+      COT_TRY(os::write_file_atomically(out(kTrainedIdsFile), as_bytes(ids_csv(table_, trained_))));
+      for (const char* name : {kSampleSeedFile, kTrainedIdsFile}) COT_TRY(os::make_private(out(name)));
     }
     const ModelPart part{.training = config_.approved,
                          .model = manifest_.model,

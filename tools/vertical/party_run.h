@@ -15,9 +15,11 @@
 
 namespace coterie {
 
-// In the label party's folder of results, behind a training with `goss`: the 32 bytes that drew its samples, for
-// whoever trains the same once more. A secret of the label party, as its labels are.
+// In the label party's folder of results, behind a training with `goss`, for whoever trains the same once more: the 32
+// bytes that drew its samples, and a CSV file of the ids that it trained on, in the matched order, which samples depend
+// on. Secrets of the label party, as its labels are.
 inline constexpr const char* kSampleSeedFile = "sample.seed";
+inline constexpr const char* kTrainedIdsFile = "trained.csv";
 
 // `journal` has the model of a prediction. Prints a line a stage. When it returns a report, all results are durable,
 // and so are the peers'. After an error of the connection the same journal serves the next meeting.

@@ -17,6 +17,13 @@ std::string shortest(float value) {
   return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
+// As an id may have commas.
+std::string quoted(const std::string& id) {
+  std::string text = "\"";
+  for (const char c : id) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return text + "\"";
+}
+
 }  // namespace
 
 ScoreQuality judge_scores(std::span<const float> scores, std::span<const float> labels) {
@@ -62,11 +69,15 @@ std::string scores_csv(const PartyTable& table, std::span<const uint32_t> rows, 
                        bool has_labels) {
   std::string csv = has_labels ? "id,label,score\n" : "id,score\n";
   for (size_t i = 0; i < rows.size(); ++i) {
-    // Quoted, as an id may have commas.
-    std::string id;
-    for (const char c : table.ids[rows[i]]) id += c == '"' ? std::string("\"\"") : std::string(1, c);
-    csv += "\"" + id + "\"," + (has_labels ? shortest(table.labels[rows[i]]) + "," : "") + shortest(scores[i]) + "\n";
+    csv += quoted(table.ids[rows[i]]) + "," + (has_labels ? shortest(table.labels[rows[i]]) + "," : "") +
+           shortest(scores[i]) + "\n";
   }
+  return csv;
+}
+
+std::string ids_csv(const PartyTable& table, std::span<const uint32_t> rows) {
+  std::string csv = "id\n";
+  for (const uint32_t row : rows) csv += quoted(table.ids[row]) + "\n";
   return csv;
 }
 

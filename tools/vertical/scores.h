@@ -26,5 +26,7 @@ double score_gap(std::span<const float> scores, std::span<const float> others, s
 // "id,label,score", or "id,score" without labels, a line for each of these rows of the table.
 std::string scores_csv(const PartyTable& table, std::span<const uint32_t> rows, std::span<const float> scores,
                        bool has_labels);
+// "id", and those of these rows.
+std::string ids_csv(const PartyTable& table, std::span<const uint32_t> rows);
 
 }  // namespace coterie

@@ -337,6 +337,7 @@ class Demo {
         train_ids.push_back(id);
       }
     }
+    if (manifest_.trees.goss) COT_TRY(put_in_matched_order(label_train, train_ids));
     PlainData alone{.train = rows_of(own.columns, label_train),
                     .held_out = rows_of(own.columns, label_held),
                     .labels = rows_of({own.labels}, label_train)[0]};
@@ -358,6 +359,25 @@ class Demo {
     result_.together = judge_scores(scores, labels);
     result_.pooled = judge_scores(pooled_scores, labels);
     result_.alone = judge_scores(alone_scores, labels);
+    return {};
+  }
+
+  // What is sampled depends on the order of rows, which nothing else does. `rows` of the label table have these ids.
+  Status put_in_matched_order(std::vector<uint32_t>& rows, std::vector<std::string>& ids) const {
+    COT_ASSIGN(const Bytes bytes, os::read_file(folder_.path(folder_of(0) + "/" + kTrainedIdsFile), kResultBytesMax));
+    COT_ASSIGN(const CsvRows trained, CsvRows::parse(as_text(bytes)));
+    std::unordered_map<std::string, uint32_t> row_of;
+    for (size_t i = 0; i < rows.size(); ++i) row_of.emplace(ids[i], rows[i]);
+    if (trained.size() != rows.size()) {
+      return Error(ErrorCode::data_loss, "the label party trained on " + std::to_string(trained.size()) +
+                                             " people, expected " + std::to_string(rows.size()));
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      ids[i] = trained.field(i, 0);
+      const auto found = row_of.find(ids[i]);
+      if (found == row_of.end()) return Error(ErrorCode::data_loss, "trained.csv of the label party has a stranger");
+      rows[i] = found->second;
+    }
     return {};
   }
 
