@@ -14,7 +14,6 @@ constexpr size_t kRoomBytes = 256 * 1024;  // of a step
 }  // namespace
 
 Packing packing_of(ByteView file_begins) {
-  if (file_begins.size() < kPackingBytes) return Packing::none;
   if (is_gzip(file_begins)) return Packing::gzip;
   return is_zstd(file_begins) ? Packing::zstd : Packing::none;
 }
