@@ -62,7 +62,7 @@ TEST_F(VerticalDemo, EqualsOneTableAndSaysWhatWasLearned) {
   int sent = 0;
   for (const auto& stage : metrics["stages"]) sent += stage["label_party_bytes_sent"].get<int>();
   EXPECT_GT(metrics["label_party_bytes_relayed"].get<int>(), sent);
-  expect_told_stages(1);
+  expect_told_stages(3);  // levels
   EXPECT_NE(demo.output().find("The coordinator carried"), std::string::npos) << demo.output();
   for (const char* name : {"label_party/model.part", "feature_party/model.part", "label_party/scores.csv"}) {
     EXPECT_TRUE(os::exists(directory_ / "run/" + name)) << name;
@@ -99,7 +99,7 @@ TEST_F(VerticalDemo, ASampleOfPeopleEqualsOneTableThatSamplesAlike) {
     EXPECT_EQ(wrong.wait(), 2) << rates;
     EXPECT_NE(wrong.errors().find("goss"), std::string::npos) << wrong.errors();
   }
-  expect_told_stages(2);
+  expect_told_stages(6);
 }
 
 TEST_F(VerticalDemo, ThreePartiesHaveTheScoresOfOneTable) {
