@@ -1,22 +1,17 @@
-#include <algorithm>
-
-#include "secure/he/cipher_modulus.h"
 #include "secure/he/half_powers.h"
 #include "secure/he/key_arithmetic.h"
+#include "secure/he/key_holder.h"
 #include "secure/he/okamoto_uchiyama.h"
 #include "secure/he/okamoto_uchiyama_key.h"
-#include "secure/he/seed_stream.h"
 
 namespace coterie {
 namespace he {
 namespace {
 
-class OkamotoUchiyamaHolder : public AdditiveKey {
+class OkamotoUchiyamaHolder : public KeyHolder {
  public:
   OkamotoUchiyamaHolder(OkamotoUchiyamaKey key, const Secret<32>& seed, const LaneKernel* kernel)
-      : context_(big_context()),
-        random_(seed, "coterie okamoto-uchiyama ciphertexts"),
-        modulus_(std::move(key.n), Modulo::n, context_),
+      : KeyHolder(std::move(key.n), Modulo::n, seed, "coterie okamoto-uchiyama ciphertexts"),
         p_(std::move(key.p.p)),
         q_(std::move(key.q)),
         order_(minus_one(p_)),
@@ -28,36 +23,6 @@ class OkamotoUchiyamaHolder : public AdditiveKey {
         ciphertexts_(square_, q_, context_) {
     for (const Big* secret : {&p_, &q_, &order_, &units_}) BN_set_flags(secret->get(), BN_FLG_CONSTTIME);
     must(BN_rshift1(half_.get(), half_.get()) == 1);
-  }
-
-  size_t ciphertext_bytes() const override { return modulus_.ciphertext_bytes(); }
-  size_t plaintext_bits() const override { return modulus_.plaintext_bits(); }
-  Bytes public_key() const override {
-    Bytes bytes(modulus_.n_bytes);
-    write_big(modulus_.n, bytes);
-    return bytes;
-  }
-
-  void encrypt(const PlainNumber& number, std::span<uint8_t> out) override { encrypt_each({&number, 1}, out); }
-
-  void encrypt_each(std::span<const PlainNumber> numbers, std::span<uint8_t> out) override {
-    const size_t bytes = ciphertext_bytes();
-    COT_ASSERT(out.size() == numbers.size() * bytes);
-    for (size_t first = 0; first < numbers.size(); first += kLanes) {
-      const size_t count = std::min(kLanes, numbers.size() - first);
-      std::vector<Big> of_p, of_q;
-      for (size_t i = 0; i < count; ++i) {
-        of_p.push_back(random_.below(order_, context_));
-        // Modulo q each number but 0 is an n-th residue, and g is 1.
-        of_q.push_back(random_.below(units_, context_));
-        must(BN_add_word(of_q[i].get(), 1) == 1);
-      }
-      of_p = powers_->residues(of_p, context_);
-      for (size_t i = 0; i < count; ++i) {
-        const Big c_p = times_power(residue_of(numbers[first + i], p_), of_p[i], p_, square_, context_);
-        write_big(ciphertexts_.join(c_p, of_q[i], context_), out.subspan((first + i) * bytes, bytes));
-      }
-    }
   }
 
   Result<std::vector<PlainNumber>> decrypt(ByteView ciphertexts) const override {
@@ -81,9 +46,23 @@ class OkamotoUchiyamaHolder : public AdditiveKey {
   }
 
  private:
-  BigContext context_;
-  SeedStream random_;
-  CipherModulus modulus_;
+  std::vector<Big> encrypt_block(std::span<const PlainNumber> numbers) override {
+    std::vector<Big> of_p, of_q;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      of_p.push_back(random_.below(order_, context_));
+      // Modulo q each number but 0 is an n-th residue, and g is 1.
+      of_q.push_back(random_.below(units_, context_));
+      must(BN_add_word(of_q[i].get(), 1) == 1);
+    }
+    of_p = powers_->residues(of_p, context_);
+    std::vector<Big> ciphertexts;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const Big c_p = times_power(residue_of(numbers[i], p_), of_p[i], p_, square_, context_);
+      ciphertexts.push_back(ciphertexts_.join(c_p, of_q[i], context_));
+    }
+    return ciphertexts;
+  }
+
   Big p_;
   Big q_;
   Big order_;  // p - 1, which is -1 modulo p

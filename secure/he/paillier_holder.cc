@@ -1,12 +1,9 @@
-#include <algorithm>
-
 #include "secure/crypto/hkdf.h"
-#include "secure/he/cipher_modulus.h"
 #include "secure/he/half_powers.h"
 #include "secure/he/key_arithmetic.h"
+#include "secure/he/key_holder.h"
 #include "secure/he/paillier.h"
 #include "secure/he/paillier_key.h"
-#include "secure/he/seed_stream.h"
 
 namespace coterie {
 namespace he {
@@ -65,49 +62,16 @@ class Half {
   Big inverse_;
 };
 
-class PaillierHolder : public AdditiveKey {
+class PaillierHolder : public KeyHolder {
  public:
   PaillierHolder(PaillierKey key, const Secret<32>& seed, const LaneKernel* kernel)
-      : context_(big_context()),
-        random_(seed, "coterie paillier ciphertexts"),
-        modulus_(std::move(key.n), Modulo::square_of_n, context_),
+      : KeyHolder(std::move(key.n), Modulo::square_of_n, seed, "coterie paillier ciphertexts"),
         half_(copy_of(modulus_.n)),
         p_(std::move(key.p), modulus_.n, kernel, context_),
         q_(std::move(key.q), modulus_.n, kernel, context_),
         plaintexts_(p_.prime(), q_.prime(), context_),
         ciphertexts_(p_.square(), q_.square(), context_) {
     must(BN_rshift1(half_.get(), half_.get()) == 1);
-  }
-
-  size_t ciphertext_bytes() const override { return modulus_.ciphertext_bytes(); }
-  size_t plaintext_bits() const override { return modulus_.plaintext_bits(); }
-  Bytes public_key() const override {
-    Bytes bytes(modulus_.n_bytes);
-    write_big(modulus_.n, bytes);
-    return bytes;
-  }
-
-  void encrypt(const PlainNumber& number, std::span<uint8_t> out) override { encrypt_each({&number, 1}, out); }
-
-  void encrypt_each(std::span<const PlainNumber> numbers, std::span<uint8_t> out) override {
-    const size_t bytes = ciphertext_bytes();
-    COT_ASSERT(out.size() == numbers.size() * bytes);
-    for (size_t first = 0; first < numbers.size(); first += kLanes) {
-      const size_t count = std::min(kLanes, numbers.size() - first);
-      std::vector<Big> of_p, of_q;
-      for (size_t i = 0; i < count; ++i) {
-        of_p.push_back(p_.draw(random_, context_));
-        of_q.push_back(q_.draw(random_, context_));
-      }
-      of_p = p_.residues(of_p, context_);
-      of_q = q_.residues(of_q, context_);
-      for (size_t i = 0; i < count; ++i) {
-        const Big residue = ciphertexts_.join(of_p[i], of_q[i], context_);
-        const Big m = residue_of(numbers[first + i], modulus_.n);
-        write_big(times_power(m, residue, modulus_.n, modulus_.ring, context_),
-                  out.subspan((first + i) * bytes, bytes));
-      }
-    }
   }
 
   Result<std::vector<PlainNumber>> decrypt(ByteView ciphertexts) const override {
@@ -127,9 +91,23 @@ class PaillierHolder : public AdditiveKey {
   }
 
  private:
-  BigContext context_;
-  SeedStream random_;
-  CipherModulus modulus_;
+  std::vector<Big> encrypt_block(std::span<const PlainNumber> numbers) override {
+    std::vector<Big> of_p, of_q;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      of_p.push_back(p_.draw(random_, context_));
+      of_q.push_back(q_.draw(random_, context_));
+    }
+    of_p = p_.residues(of_p, context_);
+    of_q = q_.residues(of_q, context_);
+    std::vector<Big> ciphertexts;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const Big residue = ciphertexts_.join(of_p[i], of_q[i], context_);
+      ciphertexts.push_back(
+          times_power(residue_of(numbers[i], modulus_.n), residue, modulus_.n, modulus_.ring, context_));
+    }
+    return ciphertexts;
+  }
+
   Big half_;
   Half p_;
   Half q_;

@@ -23,6 +23,7 @@ BUDGETS_KIB = {
     "proto/messages/": 69,
     "secure/": 35,
     "secure/dp/": 72,
+    "secure/he/": 36,
     "secure/secagg/": 84,
     "train_kernels/": 76,
     "aggregation/": 20,
