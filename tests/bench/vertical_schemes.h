@@ -33,6 +33,10 @@ extern const CipherScheme kPaillier, kOkamotoUchiyama;
 
 // Each prints one JSON object.
 CipherLimits measure_cipher(const CipherScheme& scheme, const he::LaneKernel* kernel);
-void measure_tree(const CipherScheme& scheme, const CipherLimits& limits, const he::LaneKernel* kernel);
+struct TreeTable {
+  uint32_t rows, label_columns, feature_columns;
+};
+void measure_tree(const CipherScheme& scheme, const CipherLimits& limits, const he::LaneKernel* kernel,
+                  const TreeTable& size);
 
 }  // namespace coterie::bench

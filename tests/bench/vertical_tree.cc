@@ -12,7 +12,7 @@ namespace {
 
 using namespace coterie::vertical;
 
-constexpr uint32_t kRows = 5'000, kLabelColumns = 10, kFeatureColumns = 30, kBins = 32, kDepth = 3;
+constexpr uint32_t kBins = 32, kDepth = 3;
 
 // How often a training asks its cipher for what costs.
 struct Operations {
@@ -99,11 +99,11 @@ struct Table {
   std::vector<float> labels;                // a logistic model's of all columns
 };
 
-Table make_table() {
+Table make_table(const TreeTable& size) {
   Prng prng(5);
   Table table;
-  std::vector<double> margins(kRows, 0.0);
-  for (uint32_t column = 0; column < kLabelColumns + kFeatureColumns; ++column) {
+  std::vector<double> margins(size.rows, 0.0);
+  for (uint32_t column = 0; column < size.label_columns + size.feature_columns; ++column) {
     const double weight = 2 * prng.uniform() - 1;
     auto& values = table.columns.emplace_back();
     for (double& margin : margins) {
@@ -122,11 +122,12 @@ BinnedColumns binned(const Table& table, size_t first, size_t count) {
 
 }  // namespace
 
-void measure_tree(const CipherScheme& scheme, const CipherLimits& limits, const he::LaneKernel* kernel) {
+void measure_tree(const CipherScheme& scheme, const CipherLimits& limits, const he::LaneKernel* kernel,
+                  const TreeTable& size) {
   operations = {};
   scheme_of_ciphers = &scheme;
   kernel_of_ciphers = kernel;
-  const Table table = make_table();
+  const Table table = make_table(size);
   TreeSettings settings;
   settings.rounds = 1;
   settings.depth = kDepth;
@@ -135,11 +136,11 @@ void measure_tree(const CipherScheme& scheme, const CipherLimits& limits, const 
   std::array<PartyWork, 2> work;
   double begin = thread_cpu_seconds();
   const auto label =
-      value_of(LabelTraining::start(binned(table, 0, kLabelColumns), table.labels, settings, {1}, std::move(key)));
+      value_of(LabelTraining::start(binned(table, 0, size.label_columns), table.labels, settings, {1}, std::move(key)));
   work[0].cpu_s = thread_cpu_seconds() - begin;
   begin = thread_cpu_seconds();
-  const auto feature = value_of(
-      FeatureTraining::start(binned(table, kLabelColumns, kFeatureColumns), settings, seed_of(4), counted_cipher));
+  const auto feature = value_of(FeatureTraining::start(binned(table, size.label_columns, size.feature_columns),
+                                                       settings, seed_of(4), counted_cipher));
   work[1].cpu_s = thread_cpu_seconds() - begin;
   run_pair({label.get(), feature.get()}, work);
 
@@ -162,8 +163,8 @@ void measure_tree(const CipherScheme& scheme, const CipherLimits& limits, const 
       "\"label_s\":%.2f,\"feature_s\":%.2f,\"label_limit_s\":%.2f,\"feature_limit_s\":%.2f,\"pooled_s\":%.4f,"
       "\"label_sent_mb\":%.3f,\"feature_sent_mb\":%.3f,\"encryptions\":%zu,\"additions\":%zu,\"decryptions\":%zu,"
       "\"rerandomizations\":%zu}\n",
-      scheme.name, kernel == nullptr ? "libcrypto" : std::string(kernel->name).c_str(), kRows, kLabelColumns,
-      kFeatureColumns, kBins, kDepth, work[0].cpu_s, work[1].cpu_s, label_limit_s, feature_limit_s, pooled_s,
+      scheme.name, kernel == nullptr ? "libcrypto" : std::string(kernel->name).c_str(), size.rows, size.label_columns,
+      size.feature_columns, kBins, kDepth, work[0].cpu_s, work[1].cpu_s, label_limit_s, feature_limit_s, pooled_s,
       work[0].sent_bytes / 1e6, work[1].sent_bytes / 1e6, operations.encryptions, operations.additions,
       operations.decryptions, operations.rerandomizations);
 }
