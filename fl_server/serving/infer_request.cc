@@ -11,8 +11,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "binary tensors are copied as they are");
 
-constexpr size_t kShapeRankMax = 16;
-
 Error wrong(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
 
 // An input as it is written; `data` is read once name, datatype and shape are known.

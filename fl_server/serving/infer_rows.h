@@ -11,6 +11,8 @@
 
 namespace coterie {
 
+constexpr size_t kShapeRankMax = 16;  // dimensions of an input in a request
+
 struct InferLimits {
   uint64_t rows_max = 1024;  // examples of one request
 };

@@ -27,6 +27,8 @@ constexpr int kMetadataBytesMax = 16 * 1024;
 constexpr int kStreamsOfConnectionMax = 128;
 constexpr size_t kBufferedBytesMax = 256u << 20;  // of all connections' messages
 constexpr unsigned kCertificateEverySeconds = 60;
+constexpr int kHandshakeMsMax = 10'000;
+constexpr int kIdleMsMax = 60'000;  // of a connection without a call
 
 // Each call returns at once; what waits for a worker is answered by the worker.
 using Methods = Protocol::WithCallbackMethod_ServerLive<Protocol::WithCallbackMethod_ServerReady<
@@ -212,6 +214,8 @@ class OpenGrpcDoor final : public GrpcDoor {
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port that is taken is an error
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsOfConnectionMax);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMsMax);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMsMax);
     builder.SetResourceQuota(grpc::ResourceQuota("serving").Resize(kBufferedBytesMax));
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port <= 0) {

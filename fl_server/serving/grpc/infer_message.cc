@@ -12,6 +12,10 @@ namespace {
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 using inference::ModelInferRequest;
+using Input = ModelInferRequest::InferInputTensor;
+
+constexpr const char* kShapeTooLong = "a shape has at most 16 dimensions";
+static_assert(kShapeRankMax == 16);
 
 Error wrong(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
 
@@ -22,34 +26,53 @@ class FieldCount {
 
   bool count() { return count_within(kRequest); }
   bool has_too_many() const { return fields_ > kInferFieldsMax; }
+  // What a few bytes would become much memory by, in words; null: nothing.
+  const char* refused() const { return refused_; }
 
  private:
   static constexpr int kRequest = 0;  // no field has this number
-  static constexpr int kOther = -1;
+  static constexpr int kOther = -1, kContents = -2;
+  static constexpr uint32_t kVarintBytesMax = 10;
 
-  // `part`: the field of the request that is read; kRequest, or what is below such a field: kOther.
+  // `part`: the field of the request that is read; kRequest, an input's contents: kContents, or what else is below such
+  // a field: kOther.
   bool count_within(int part) {
     for (;;) {
       const uint32_t tag = in_.ReadTag();
       if (tag == 0) return in_.ConsumedEntireMessage();
       if (++fields_ > kInferFieldsMax) return false;
       const int number = WireFormatLite::GetTagFieldNumber(tag);
-      const bool is_part =
-          WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_LENGTH_DELIMITED && has_fields(number, part);
-      if (!is_part) {
+      if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
         if (!WireFormatLite::SkipField(&in_, tag)) return false;
         continue;
       }
       uint32_t bytes = 0;
-      if (!in_.ReadVarint32(&bytes) || bytes > INT32_MAX) return false;
+      if (!in_.ReadVarint32(&bytes) || bytes > INT32_MAX || grows(number, part, bytes)) return false;
+      if (!has_fields(number, part)) {
+        if (!in_.Skip(static_cast<int>(bytes))) return false;
+        continue;
+      }
       const auto limit = in_.PushLimit(static_cast<int>(bytes));
-      if (!count_within(part == kRequest ? number : kOther)) return false;
+      const bool is_contents = part == ModelInferRequest::kInputsFieldNumber && number == Input::kContentsFieldNumber;
+      if (!count_within(part == kRequest ? number : is_contents ? kContents : kOther)) return false;
       in_.PopLimit(limit);
     }
   }
+  // Packed numbers are one field, and each of their bytes may be a number of eight.
+  bool grows(int number, int part, uint32_t bytes) {
+    using Contents = inference::InferTensorContents;
+    if (part == ModelInferRequest::kInputsFieldNumber && number == Input::kShapeFieldNumber &&
+        bytes > kShapeRankMax * kVarintBytesMax) {
+      refused_ = kShapeTooLong;
+    }
+    if (part == kContents && number != Contents::kFp32ContentsFieldNumber &&
+        number != Contents::kIntContentsFieldNumber) {
+      refused_ = "models take fp32_contents, int_contents or raw_input_contents";
+    }
+    return refused_ != nullptr;
+  }
   // Whether this field has fields of its own.
   static bool has_fields(int number, int part) {
-    using Input = ModelInferRequest::InferInputTensor;
     switch (part) {
       case kRequest:
         return number == ModelInferRequest::kParametersFieldNumber || number == ModelInferRequest::kInputsFieldNumber ||
@@ -64,6 +87,7 @@ class FieldCount {
 
   CodedInputStream& in_;
   uint32_t fields_ = 0;
+  const char* refused_ = nullptr;
 };
 
 // Takes the field for the input's type; all others have to be empty.
@@ -115,6 +139,7 @@ Status take_input(const ModelInferRequest& message, int at, const ModelInterface
   if (given[place]) return wrong("it is given twice");
   given[place] = true;
   const TensorInterface& input = model.inputs[place];
+  if (tensor.shape_size() > static_cast<int>(kShapeRankMax)) return wrong(kShapeTooLong);
   const std::vector<uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
   COT_TRY(take_rows(input, shape, limits, request.rows));
   if (!request.wants_binary) return take_contents(input, request.rows, tensor.contents(), request.inputs[place]);
@@ -145,6 +170,7 @@ Result<ModelInferRequest> decode_infer_message(ByteView bytes) {
     return Error(ErrorCode::too_large, "a request has at most " + std::to_string(kInferFieldsMax) +
                                            " fields: send values packed, or as raw_input_contents");
   }
+  if (fields.refused() != nullptr) return wrong(fields.refused());
   ModelInferRequest message;
   if (!is_good || !message.ParseFromArray(bytes.data(), size)) return malformed;
   return message;

@@ -140,6 +140,26 @@ TEST(InferMessage, FieldsAreCountedBeforeTheyAreRead) {
   EXPECT_OK(decode_infer_message(as_bytes(bytes)));
 }
 
+// A packed number may be a byte and become eight.
+TEST(InferMessage, WhatAFewBytesWouldGrowToIsRefusedBeforeItIsRead) {
+  const auto refused = [](const ModelInferRequest& message, std::string_view why) {
+    const auto decoded = decode_infer_message(as_bytes(message.SerializeAsString()));
+    ASSERT_FALSE(decoded);
+    EXPECT_EQ(decoded.error().code(), ErrorCode::invalid_argument);
+    EXPECT_THAT(std::string(decoded.error().message()), HasSubstr(why));
+  };
+  ModelInferRequest message = two_rows();
+  for (int i = 0; i < 1000; ++i) message.mutable_inputs(0)->add_shape(0);
+  refused(message, "at most 16 dimensions");
+  message = two_rows();
+  for (int i = 0; i < 1000; ++i) message.mutable_inputs(0)->mutable_contents()->add_int64_contents(0);
+  refused(message, "models take fp32_contents");
+  message = two_rows();
+  for (int i = 0; i < 15; ++i) message.mutable_inputs(0)->add_shape(1);  // few bytes, and still too many
+  ASSERT_OK(decode_infer_message(as_bytes(message.SerializeAsString())));
+  expect_refused(message, "at most 16 dimensions");
+}
+
 TEST(InferMessage, WhatIsCutOrChangedIsRefusedOrRead) {
   const std::string whole = two_rows().SerializeAsString();
   size_t malformed = 0;
