@@ -43,7 +43,9 @@ Result<RoundCohorts> RoundCohorts::make(const secagg::SessionParameters& paramet
   for (size_t i = 0; i < ring_seeds.size(); ++i) {
     CohortSettings own = settings.cohort;
     if (settings.draw) own.advertising_max = kUntilPlaced;
-    own.adverts_goal = filled_before(settings, i + 1) - filled_before(settings, i);
+    // Drawn cohorts are closed as soon as they are placed: fewer ones may be larger than they were planned.
+    own.adverts_goal =
+        settings.draw ? settings.adverts_goal : filled_before(settings, i + 1) - filled_before(settings, i);
     if (settings.cohort_count == 1 && settings.adverts_least > 0) {
       own.adverts_least = std::min(own.adverts_goal, std::max(settings.adverts_least, parameters.survivors_min));
     }

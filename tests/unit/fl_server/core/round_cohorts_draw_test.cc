@@ -122,6 +122,17 @@ TEST_F(DrawnCohorts, AreFewerIfTheyWouldBeTooSmallForASum) {
   EXPECT_TRUE(cohorts_->is_ready());
 }
 
+TEST_F(DrawnCohorts, FewerOnesAreLargerThanPlannedAndLoseNobody) {
+  begin_drawn(4, 16, 16, 8);
+  for (uint32_t i = 0; i < 7; ++i) ASSERT_OK(advertise(i));
+  pass(kAdvertising);
+  expect_sessions_of(expected(7, 1));
+  mask_all(range(0, 7));
+  cohorts_->freeze(ids(range(0, 7)), now_);
+  open_all(range(0, 7));
+  EXPECT_TRUE(cohorts_->is_ready());
+}
+
 TEST_F(DrawnCohorts, OfTooFewDevicesFail) {
   begin_drawn(2, 8, 8, 2);
   ASSERT_OK(advertise(0));
