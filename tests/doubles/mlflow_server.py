@@ -4,8 +4,8 @@ request (path, authorization, body, status; of large batches how many they have,
 input ends.
 
 It keeps the limits that MLflow's REST API documents. What the first part of the path says goes wrong: /busy answers 503 to the first three
-requests and then well, /refusing answers 403, /strange answers with what is no JSON, /silent does not answer, /local has no proxy of artefacts, /small takes
-no file.
+requests and then well, /refusing answers 403, /strange answers with what is no JSON, /silent does not answer, /local has no proxy of artefacts, /small and
+/broken take no file (413, 500).
 """
 import http.server
 import json
@@ -44,7 +44,7 @@ def answer(wrong, path, query, body):
         uri = f"file:///mlruns/{run}" if wrong == "/local" else f"mlflow-artifacts:/1/{run}/artifacts"
         return 200, {"run": {"info": {"run_id": run, "artifact_uri": uri}}}
     if path.startswith("artifacts/1/"):
-        return (413, {}) if wrong == "/small" else (200, {})
+        return {"/small": 413, "/broken": 500}.get(wrong, 200), {}
     if path == "runs/log-batch":
         return log_batch(body)
     return (200, {}) if path == "runs/update" else (404, {})

@@ -124,8 +124,15 @@ void MlflowRun::send_file(std::unique_lock<std::mutex>& lock) {
     sent = bytes ? client_.put_file(*run_->artifact_path, name, *bytes) : Status(bytes.error());
   }
   lock.lock();
-  if (!sent && sent.error().code() == ErrorCode::unavailable) return failed(sent.error());
-  files_.pop_front();
+  const bool may_pass = !sent && sent.error().code() == ErrorCode::unavailable;
+  if (may_pass && ++file_failures_ < kFileFailuresMax) {
+    waits_for_retry_ = true;
+    return;
+  }
+  // What took none of this one after so many tries is not asked for the others.
+  if (may_pass) files_.clear();
+  else files_.pop_front();
+  file_failures_ = 0;
   if (!sent) say_once("MLflow: " + name + " was not sent: " + sent.error().message() + ". The run goes on.");
 }
 

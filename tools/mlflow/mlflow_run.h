@@ -25,6 +25,7 @@ class MlflowRun final : public ScalarSink {
   static constexpr size_t kWaitingMax = 100'000;  // metrics
   static constexpr Millis kRetryAfter{2'000};
   static constexpr size_t kFilesMax = 16;
+  static constexpr uint32_t kFileFailuresMax = 3;      // tries of one, behind which no file is sent any more
   static constexpr uint64_t kFileBytesMax = 64 << 20;  // a larger one is not sent
   // How long the end of the run waits for what is left, and after how many failures by then it does not any more. Files
   // have a minute besides.
@@ -64,7 +65,7 @@ class MlflowRun final : public ScalarSink {
   bool has_finished_ = false, is_ending_ = false, is_told_ = false, has_said_ = false, is_refused_ = false;
   bool waits_for_retry_ = false;
   uint64_t dropped_ = 0;
-  uint32_t failures_at_end_ = 0;
+  uint32_t failures_at_end_ = 0, file_failures_ = 0;
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -173,7 +173,7 @@ TEST_F(MlflowRunTest, SendsTheFilesThatItLeft) {
 }
 
 TEST_F(MlflowRunTest, EndsAsItShouldAlsoWhereAFileIsNotTaken) {
-  for (const char* wrong : {"/small", "/local"}) {
+  for (const char* wrong : {"/small", "/local", "/broken"}) {
     said_.clear();
     std::shared_ptr<MlflowRun> run = begin(server(wrong));
     run->take_file(file("model.cotf", "COTF"));
