@@ -18,7 +18,9 @@ Big Garner::join(const Big& a, const Big& b, const BigContext& context) const {
 
 Big inverse_of(const Big& a, const Big& modulus, const BigContext& context) {
   Big result = secret_big();
-  must(BN_mod_inverse(result.get(), a.get(), modulus.get(), context.get()) != nullptr);
+  const Big secret = copy_of(modulus);
+  BN_set_flags(secret.get(), BN_FLG_CONSTTIME);  // of an operand: libcrypto branches on no bit of either then
+  must(BN_mod_inverse(result.get(), a.get(), secret.get(), context.get()) != nullptr);
   return result;
 }
 
