@@ -27,10 +27,10 @@ constexpr uint32_t kMnistClasses = 10;
 constexpr uint32_t kSideMax = 1 << 14;    // of a resized image
 constexpr uint32_t kLengthMax = 1 << 16;  // of a piece of text
 
-// The first of DIR/name and DIR/name.gz that exists; empty if neither does.
+// The first of DIR/name, DIR/name.gz and DIR/name.zst that exists; empty if none does.
 std::string find_file(const std::string& directory, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    for (const char* suffix : {"", ".gz"}) {
+    for (const char* suffix : {"", ".gz", ".zst"}) {
       const std::string path = directory + "/" + name + suffix;
       if (os::exists(path)) return path;
     }
@@ -45,7 +45,7 @@ Result<std::optional<LabelledImages>> load_mnist_part(const std::string& directo
   if (images_path.empty() && labels_path.empty()) return std::optional<LabelledImages>();
   if (images_path.empty() || labels_path.empty()) {
     const std::string missing = part + (images_path.empty() ? "-images-idx3-ubyte" : "-labels-idx1-ubyte");
-    return Error(ErrorCode::not_found, directory + " lacks " + missing + " (or " + missing + ".gz)");
+    return Error(ErrorCode::not_found, directory + " lacks " + missing + " (or " + missing + ".gz, .zst)");
   }
   COT_ASSIGN(const Bytes images_file, read_unpacked(images_path, kFileBytesMax));
   COT_ASSIGN(const Bytes labels_file, read_unpacked(labels_path, kFileBytesMax));

@@ -32,11 +32,7 @@ Result<Bytes> read_unpacked(const std::string& path, uint64_t bytes_max) {
   Bytes begin(std::min<uint64_t>(size, kPackingBytes));
   COT_TRY(file.read_exact_at(0, begin));
   const Packing packing = packing_of(begin);
-  if (packing == Packing::none) {
-    Bytes bytes(size);
-    COT_TRY(file.read_exact_at(0, bytes));
-    return bytes;
-  }
+  if (packing == Packing::none) return os::read_file(path, bytes_max);
   COT_ASSIGN(const std::unique_ptr<Unpacker> unpacker, Unpacker::make(packing, bytes_max));
   COT_TRY(add_pieces(file, size, *unpacker));
   Result<Bytes> unpacked = unpacker->finish();

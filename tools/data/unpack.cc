@@ -33,6 +33,10 @@ Status Unpacker::add(ByteView piece) {
     const Step done = step(piece, room);
     read_ += done.read;
     if (done.damage != nullptr) return damaged("is damaged behind byte " + std::to_string(read_) + ": " + done.damage);
+    // Doubled as a vector does, but not beyond what may be held.
+    if (const uint64_t wanted = unpacked_.size() + done.written; wanted > unpacked_.capacity()) {
+      unpacked_.reserve(std::min(bytes_max_ + 1, std::max<uint64_t>(wanted, 2 * unpacked_.capacity())));
+    }
     unpacked_.insert(unpacked_.end(), room.begin(), room.begin() + static_cast<ptrdiff_t>(done.written));
     if (unpacked_.size() > bytes_max_) {
       return Error(ErrorCode::too_large, "unpacks to more than " + std::to_string(bytes_max_) + " bytes");
