@@ -5,8 +5,10 @@
 #include <string>
 
 #include "aggregation/robust/registry.h"
+#include "scheduler/job/horizontal_settings.h"
 #include "tools/cli/table.h"
 #include "tools/demo/compression_option.h"
+#include "tools/demo/job_request.h"
 
 namespace coterie {
 namespace {
@@ -80,8 +82,8 @@ Status check_aggregation(const DemoOptions& options) {
     return Error(ErrorCode::invalid_argument, "--aggregation " + name + " does not go with noise");
   const uint32_t least = options.aggregation.updates_min();
   if (options.security != SecurityLevel::none) {
-    const uint32_t size = options.cohort_max == 0 ? options.goal_count() : options.cohort_max;
-    const uint32_t cohorts = (options.goal_count() + size - 1) / size;
+    COT_ASSIGN(const HorizontalSettings job, job_settings(options, 1));
+    const uint32_t cohorts = cohort_count(job);
     if (cohorts >= least) return {};
     return Error(ErrorCode::invalid_argument,
                  "--aggregation " + name + " compares cohorts behind masks, and needs " + std::to_string(least) +

@@ -38,6 +38,10 @@ TEST(AggregationOption, IsRefusedWhereTheServerWould) {
                "needs 3 of them (3); a round of 10 devices has 1: give --cohort-max");
   options.cohort_max = 4;
   EXPECT_OK(check_aggregation(options));
+  options.cohort_max = 5;
+  EXPECT_ERROR(check_aggregation(options), ErrorCode::invalid_argument, "has 2: give --cohort-max");
+  options.dropout = 0.1;  // the server asks for more devices, who make a third cohort
+  EXPECT_OK(check_aggregation(options));
   EXPECT_ERROR(check_aggregation(options_with("bulyan:liars_max=2")), ErrorCode::invalid_argument,
                "needs 11 updates a round (4 liars_max + 3), and a round has 10");
   options = options_with("median");
