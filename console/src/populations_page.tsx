@@ -11,11 +11,13 @@ const link = (job: Json) => <a href={`#/jobs/${encodeURIComponent(job.id)}`}>{sh
 
 export function Populations({ session }: { session: Session }) {
   const sees_devices = session.roles.some((role) => ["operator", "security_admin"].includes(role));
-  const { value, error } = useAsked(async () => {
-    const [server, jobs, budgets, devices] = await Promise.all([get("server"), list("jobs", "jobs"), list("privacy-budgets", "privacy_budgets"), sees_devices ? list("devices", "devices", kDevicesMax) : null]);
-    return { of: populations(jobs, server.devices_waiting ?? {}, budgets, devices), is_part: devices !== null && devices.length >= kDevicesMax };
-  }, `populations ${sees_devices}`, kRefreshMs);
-  if (!value) return <><h1>Populations</h1><Said error={error} waits /></>;
+  // Devices are many requests, and change little: once for each visit.
+  const enrolled = useAsked(async () => sees_devices ? list("devices", "devices", kDevicesMax) : null, `enrolled ${sees_devices}`);
+  const asked = useAsked(async () => Promise.all([get("server"), list("jobs", "jobs"), list("privacy-budgets", "privacy_budgets")]), "populations", kRefreshMs);
+  const error = asked.error ?? enrolled.error;
+  if (!asked.value || enrolled.value === undefined) return <><h1>Populations</h1><Said error={error} waits /></>;
+  const [server, jobs, budgets] = asked.value, devices = enrolled.value;
+  const value = { of: populations(jobs, server.devices_waiting ?? {}, budgets, devices), is_part: devices !== null && devices.length >= kDevicesMax };
   const waiting = value.of.reduce((sum, one) => sum + one.waiting, 0);
   return <><h1>Populations</h1><Said error={error} />
     <Facts of={[["populations", number(value.of.length)], ["devices waiting", number(waiting)]]} />
@@ -23,5 +25,5 @@ export function Populations({ session }: { session: Session }) {
       [one.name, one.enrolled === null ? "–" : number(one.enrolled), number(one.waiting), count(one, "running"), count(one, "paused"), count(one, "completed", "failed", "cancelled"),
         one.budget ? epsilon(one.budget.epsilon, "unbounded") : "–", one.budget ? epsilon(one.budget.epsilon_budget, "none") : "–", one.budget ? String(one.budget.delta) : "–", number(one.budget?.releases),
         <>{one.jobs.slice(-3).reverse().map((job, i) => <>{i > 0 && ", "}{link(job)}</>)}</>])} />
-    {sees_devices ? <p>Enrolled devices are those that are not revoked{value.is_part ? `, among the first ${number(kDevicesMax)} by id` : ""}.</p> : <p>How many devices are enrolled is for an operator or a security_admin.</p>}</>;
+    {sees_devices ? <p>Enrolled devices are those that were not revoked when this page was opened{value.is_part ? `, among the first ${number(kDevicesMax)} by id` : ""}.</p> : <p>How many devices are enrolled is for an operator or a security_admin.</p>}</>;
 }

@@ -23,7 +23,8 @@ namespace coterie {
 
 class PeerEvents {
  public:
-  static constexpr uint32_t kQuestionsMax = 1024;  // at a time, of all nodes
+  static constexpr uint32_t kQuestionsMax =
+      8192;  // at a time, of all nodes: of sixteen with as many streams as they take
   using Look = std::function<std::optional<JobNow>(const JobId& job, const Population& population)>;
 
   // `hub`, and what `look` works on, outlive this. `look` must not block.

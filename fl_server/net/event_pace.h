@@ -1,6 +1,7 @@
 // When the streams of a listener look for events, and when each says that it is still there. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/time.h"
@@ -16,13 +17,15 @@ inline constexpr Millis kHeartbeatGrid{1'000};
 inline constexpr Millis kEventsTakenWithin{30'000};
 
 // Between two looks of a stream: so much may happen before the next. Behind kLooksAtOnce streams each further one adds
-// to everybody's rest, so that all of a listener's look at most kLooksPerSecondMax times a second, whatever happens.
-inline constexpr Millis kEventsRest{50};
+// to everybody's rest, so that all of a listener's look at most kLooksPerSecondMax times a second. Nobody rests longer
+// than kEventsRestMax, though: a stream that rests hears neither its reader's end nor the server's.
+inline constexpr Millis kEventsRest{50}, kEventsRestMax{2'000};
 inline constexpr uint32_t kLooksPerSecondMax = 400;
 inline constexpr uint32_t kLooksAtOnce = kLooksPerSecondMax * kEventsRest.count() / 1000;
 
 constexpr Millis events_rest(uint32_t streams) {
-  return streams <= kLooksAtOnce ? kEventsRest : Millis(int64_t{streams} * 1000 / kLooksPerSecondMax);
+  if (streams <= kLooksAtOnce) return kEventsRest;
+  return std::min(kEventsRestMax, Millis(int64_t{streams} * 1000 / kLooksPerSecondMax));
 }
 
 // When a stream that wrote last at `wrote` has its heartbeat.

@@ -13,7 +13,7 @@ namespace coterie {
 
 class FolderFiles {
  public:
-  static constexpr size_t kFoldersMax = 1'000;  // that one folder is looked into for
+  static constexpr size_t kFoldersMax = 100'000;  // that one folder is looked into for
 
   // not_found: there is no such folder. `folder` itself may be a link.
   static Result<FolderFiles> open(const std::string& folder);

@@ -53,8 +53,14 @@ class Lister {
       list_.problem = plan.error().with_context(file).message();
       return;
     }
+    size_t left = plan->variants.size() * plan->seeds.size();
     for (size_t variant = 0; variant < plan->variants.size(); ++variant) {
       for (const uint64_t seed : plan->seeds) {
+        if (list_.runs.size() == kRunsShownMax) {
+          list_.left_out += left;
+          return;
+        }
+        --left;
         const std::string& name = plan->variants[variant];
         std::string run = sweep_run_folder(folder, variant, seed);
         if (folder.empty()) run.erase(0, 1);
@@ -64,9 +70,12 @@ class Lister {
   }
 
   void add(ListedRun run) {
+    if (list_.runs.size() == kRunsShownMax) {
+      ++list_.left_out;
+      return;
+    }
     run.id = run_id(run.folder);
-    if (list_.runs.size() < kRunsShownMax) list_.runs.push_back(std::move(run));
-    else ++list_.left_out;
+    list_.runs.push_back(std::move(run));
   }
 
   const FolderFiles& files_;
