@@ -226,9 +226,18 @@ class RingParty final : public RingMatching {
       root_.update(ByteView(tag).first(tag_bytes_));
     }
     matched_in_bucket_ = places_.size();
+    // A small intersection is known before the last places go back: they do not.
+    if (bucket_ + 1 == buckets_) COT_TRY(check_count(matched_.size() + matched_in_bucket_));
     phase_ = Phase::backward;
     go_back();
     return {};
+  }
+
+  Status check_count(size_t count) const {
+    if (count >= settings_.intersection_min) return {};
+    return Error(ErrorCode::refused, "the parties share " + std::to_string(count) +
+                                         " ids, and the job asks for at least " +
+                                         std::to_string(settings_.intersection_min));
   }
 
   // `places_` are of a list as it left here; as it came here they go to the party before.
@@ -277,11 +286,6 @@ class RingParty final : public RingMatching {
                                              " came");
     }
     outcome_ = PsiOutcome{.count = matched_.size(), .root = root_.finish()};
-    if (outcome_.count < settings_.intersection_min) {
-      return Error(ErrorCode::refused, "the parties share " + std::to_string(outcome_.count) +
-                                           " ids, and the job asks for at least " +
-                                           std::to_string(settings_.intersection_min));
-    }
     phase_ = Phase::result;
     for (PartyIndex party = 0; party < parties_; ++party) has_said_[party] = party == self_;
     say_to_all([&](PartyIndex peer) { return psi_message(peer, outcome_); });

@@ -211,10 +211,15 @@ TEST(RingMatching, RefusesOtherSettingsSmallIntersectionsAndOddRings) {
   const Sets sets = {{"a", "b"}, {"b", "c"}, {"b"}};
   vertical::PsiSettings settings = psi_settings();
   settings.intersection_min = 2;
-  EXPECT_EQ(error_of(
-                sets, [](PartyIndex, Message&) {}, settings)
-                .code(),
-            ErrorCode::refused);
+  uint32_t given_back = 0;
+  const Error small = error_of(
+      sets,
+      [&](PartyIndex from, Message& message) {
+        given_back += from != kMatcher && message.kind == static_cast<uint16_t>(PsiKind::matches) ? 1 : 0;
+      },
+      settings);
+  EXPECT_EQ(small.code(), ErrorCode::refused);
+  EXPECT_EQ(given_back, 0u) << "nobody learns which of its people the few are";
   const Error other = error_of(sets, [](PartyIndex from, Message& message) {
     if (from == 1 && message.kind == static_cast<uint16_t>(PsiKind::hello)) message.payload[20] ^= 1;
   });
