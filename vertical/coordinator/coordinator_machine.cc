@@ -255,8 +255,17 @@ CoordinatorEffects CoordinatorMachine::closed(ConnectionId connection, Now now) 
   paired_.erase(found);
   Run& run = must_find(runs_, job, kPairHasRun);
   run.connections.erase(end);
-  if (!run.is_connected()) run.until = now.instant + limits_.report_time;
-  return checked({});
+  CoordinatorEffects effects;
+  if (!run.is_connected()) {
+    run.until = now.instant + limits_.report_time;
+    // A run without links has no place among those that run, and what its matcher holds goes with it.
+    for (const auto& [party, matcher] : run.matchers) {
+      matchers_.erase(matcher);
+      effects.closes.push_back(matcher);
+    }
+    run.matchers.clear();
+  }
+  return checked(std::move(effects));
 }
 
 CoordinatorEffects CoordinatorMachine::dealer_lost(const VerticalJobId& job, Now now) {

@@ -51,7 +51,8 @@ CoordinatorEffects CoordinatorMachine::join(ConnectionId connection, PartyIndex 
     start(record, now, effects);
     return effects;
   }
-  if (!can_start && waiting_.size() <= limits_.waiting_max) return effects;
+  // A job that runs has its place already, and so have its links.
+  if (!can_start && (is_running || waiting_.size() <= limits_.waiting_max)) return effects;
   waiting_.erase(waits.first);
   return refused(can_start ? Refusal::pairs_full : Refusal::waiting_full);
 }
@@ -110,6 +111,7 @@ void CoordinatorMachine::pair(const JobRecord& record, LinkEnd first, Now now, C
 CoordinatorEffects CoordinatorMachine::join_matching(ConnectionId connection, PartyIndex party, JobRecord& record) {
   if (record.state != JobState::running) return refuse(connection, Refusal::not_running);
   Run& run = must_find(runs_, record.job, kRunHasJob);
+  if (!run.is_connected()) return refuse(connection, Refusal::not_running);
   if (run.is_matched || run.matchers.contains(party)) return refuse(connection, Refusal::already_joined);
   run.matchers.emplace(party, connection);
   matchers_.emplace(connection, std::pair(record.job, party));

@@ -112,9 +112,10 @@ class Server final : public CoordinatorServer {
         if (!pair.takes_nothing[side] && !pair.moves[1 - side].waiting().empty()) events |= POLLOUT;
       }
       if (connected.phase == Phase::dealing && !connected.frames->is_over()) events |= POLLOUT;
-      if (connected.phase == Phase::matching &&
-          !must_find(matchings_, connected.pair, kMatchingIsHeld).frames.waiting(connected.party).empty()) {
-        events |= POLLOUT;
+      if (connected.phase == Phase::matching) {
+        const MatchingFrames& frames = must_find(matchings_, connected.pair, kMatchingIsHeld).frames;
+        if (!frames.may_say(connected.party)) events = 0;
+        if (!frames.waiting(connected.party).empty()) events |= POLLOUT;
       }
       if (connected.connection->wants_out()) events |= POLLOUT;
       // With nothing to look for poll() would still tell of a hang-up, again and again.
@@ -200,7 +201,8 @@ class Server final : public CoordinatorServer {
     for (int piece = 0; piece < kPiecesMax; ++piece) {
       bool moved = false;
       size_t count = 0;
-      switch (connected.connection->read(bytes, count)) {
+      const bool may_say = matching.frames.may_say(connected.party);
+      switch (may_say ? connected.connection->read(bytes, count) : Progress::blocked) {
         case Progress::moved:
           machine_.relayed(id, count, now());
           if (const Status status = matching.frames.take(connected.party, std::span(bytes).first(count)); !status) {

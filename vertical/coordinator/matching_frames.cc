@@ -41,7 +41,7 @@ Status MatchingFrames::take_message(PartyIndex from, Side& side) {
   side.message.payload = {};
   while (const std::optional<Message> message = matcher_.next()) {
     Side& to = sides_[message->peer];
-    // What has gone makes room; nobody is told more than the places of one bucket ahead.
+    // What has gone makes room.
     to.out.erase(to.out.begin(), to.out.begin() + static_cast<std::ptrdiff_t>(to.gone));
     to.gone = 0;
     const auto header = write_frame_header({.stage = StageId::matching,

@@ -22,6 +22,9 @@ class MatchingFrames {
   // What goes next to this party; empty: nothing for now.
   ByteView waiting(PartyIndex to) const;
   void sent(PartyIndex to, size_t bytes);  // of waiting()
+  // Whether this party may say more: it has taken what it was told but for a message. Otherwise what it does not read
+  // would be kept for it without end.
+  bool may_say(PartyIndex from) const { return waiting(from).size() <= kMessageBytesMax; }
   // All is compared, and told.
   bool is_over() const;
 
