@@ -58,4 +58,10 @@ bool comes_before(const std::string& a, const std::string& b) {
   return a < b;
 }
 
+std::string csv_quoted(const std::string& field) {
+  std::string text = "\"";
+  for (const char c : field) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return text + "\"";
+}
+
 }  // namespace coterie

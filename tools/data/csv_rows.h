@@ -39,4 +39,7 @@ bool is_missing(std::string_view field);
 // The order of categories and classes: numbers by size, then texts by bytes.
 bool comes_before(const std::string& a, const std::string& b);
 
+// A field in quotes, as one may have commas.
+std::string csv_quoted(const std::string& field);
+
 }  // namespace coterie

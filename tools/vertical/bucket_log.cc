@@ -13,10 +13,13 @@ using vertical::CommittedUnit;
 
 constexpr uint64_t kBucketBytesMax = uint64_t{5} << 30;  // rows of as many ids as there may be
 constexpr size_t kCheckBytes = 8;
+constexpr size_t kHeadBytes = 56;  // before the rows
+
+size_t entry_bytes(const KeptBuckets& bucket) { return kHeadBytes + 4 * bucket.matched.rows.size() + kCheckBytes; }
 
 Bytes write_entry(const KeptBuckets& bucket) {
   vertical::WireWriter writer;
-  writer.reserve(64 + bucket.matched.rows.size() * 4);
+  writer.reserve(entry_bytes(bucket));
   writer.u32(bucket.matched.buckets);
   writer.u32(bucket.matched.buckets_all);
   writer.u64(bucket.matched.peer_items);
@@ -63,7 +66,7 @@ Result<BucketLog> BucketLog::open(const std::string& file) {
   while (const std::optional<KeptBuckets> bucket = read_entry(ByteView(bytes).subspan(whole))) {
     if (bucket->matched.buckets != log.roots_.size() + 1) break;
     log.roots_.push_back(bucket->matched.root);
-    whole += write_entry(*bucket).size();
+    whole += entry_bytes(*bucket);
   }
   if (whole < bytes.size()) COT_TRY(os::write_file_atomically(file, ByteView(bytes).first(whole)));
   COT_ASSIGN(log.end_, os::File::open_append(file));
@@ -103,7 +106,7 @@ Result<KeptBuckets> BucketLog::behind(uint32_t buckets) const {
   while (all.matched.buckets < buckets) {
     std::optional<KeptBuckets> bucket = read_entry(rest);
     if (!bucket) return Error(ErrorCode::data_loss, file_ + ": it is not as it was written");
-    rest = rest.subspan(write_entry(*bucket).size());
+    rest = rest.subspan(entry_bytes(*bucket));
     std::vector<uint32_t> rows = std::move(all.matched.rows);
     rows.insert(rows.end(), bucket->matched.rows.begin(), bucket->matched.rows.end());
     all = std::move(*bucket);

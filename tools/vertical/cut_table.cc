@@ -3,17 +3,6 @@
 #include "tools/data/csv_rows.h"
 
 namespace coterie {
-namespace {
-
-// With quotes, as a field may have commas.
-std::string quoted(const std::string& field) {
-  std::string text = "\"";
-  for (const char c : field) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return text + "\"";
-}
-
-}  // namespace
-
 Result<std::vector<std::string>> cut_table(std::string_view text, uint32_t tables) {
   COT_ASSIGN(const CsvRows rows, CsvRows::parse(text));
   COT_ASSIGN(const size_t id, rows.find("id"));
@@ -29,11 +18,11 @@ Result<std::vector<std::string>> cut_table(std::string_view text, uint32_t table
   for (uint32_t table = 0; table < tables; ++table) {
     const size_t first = columns.size() * table / tables, end = columns.size() * (table + 1) / tables;
     cut[table] = "id";
-    for (size_t i = first; i < end; ++i) cut[table] += "," + quoted(rows.columns()[columns[i]]);
+    for (size_t i = first; i < end; ++i) cut[table] += "," + csv_quoted(rows.columns()[columns[i]]);
     cut[table] += "\n";
     for (size_t row = 0; row < rows.size(); ++row) {
-      cut[table] += quoted(rows.field(row, id));
-      for (size_t i = first; i < end; ++i) cut[table] += "," + quoted(rows.field(row, columns[i]));
+      cut[table] += csv_quoted(rows.field(row, id));
+      for (size_t i = first; i < end; ++i) cut[table] += "," + csv_quoted(rows.field(row, columns[i]));
       cut[table] += "\n";
     }
   }

@@ -227,6 +227,7 @@ class PartyRun {
       report_skipped(StageId::matching);
     } else if (manifest_.is_ring()) {
       COT_TRY(match_ring(std::move(ids)));
+      matcher_.reset();  // it has told all, and keeps a place at the coordinator
     } else {
       COT_TRY(match_ids(std::move(ids)));
     }
@@ -298,7 +299,9 @@ class PartyRun {
     if (config_.is_label_party && is_sampled()) {
       COT_TRY(os::write_file_atomically(out(kSampleSeedFile), journal_.seed(kSampleSeed).reveal()));
       COT_TRY(os::write_file_atomically(out(kTrainedIdsFile), as_bytes(ids_csv(table_, trained_))));
-      for (const char* name : {kSampleSeedFile, kTrainedIdsFile}) COT_TRY(os::make_private(out(name)));
+    } else {
+      // Those of a job before would be taken for this one's.
+      for (const char* name : {kSampleSeedFile, kTrainedIdsFile}) COT_TRY(os::erase_file(out(name)));
     }
     const ModelPart part{.training = config_.approved,
                          .model = manifest_.model,

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "tools/data/csv_rows.h"
 #include "tools/vertical/party_table.h"
 
 namespace coterie {
@@ -15,13 +16,6 @@ namespace {
 std::string shortest(float value) {
   char text[40];
   return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
-}
-
-// As an id may have commas.
-std::string quoted(const std::string& id) {
-  std::string text = "\"";
-  for (const char c : id) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return text + "\"";
 }
 
 }  // namespace
@@ -69,7 +63,7 @@ std::string scores_csv(const PartyTable& table, std::span<const uint32_t> rows, 
                        bool has_labels) {
   std::string csv = has_labels ? "id,label,score\n" : "id,score\n";
   for (size_t i = 0; i < rows.size(); ++i) {
-    csv += quoted(table.ids[rows[i]]) + "," + (has_labels ? shortest(table.labels[rows[i]]) + "," : "") +
+    csv += csv_quoted(table.ids[rows[i]]) + "," + (has_labels ? shortest(table.labels[rows[i]]) + "," : "") +
            shortest(scores[i]) + "\n";
   }
   return csv;
@@ -77,7 +71,7 @@ std::string scores_csv(const PartyTable& table, std::span<const uint32_t> rows, 
 
 std::string ids_csv(const PartyTable& table, std::span<const uint32_t> rows) {
   std::string csv = "id\n";
-  for (const uint32_t row : rows) csv += quoted(table.ids[row]) + "\n";
+  for (const uint32_t row : rows) csv += csv_quoted(table.ids[row]) + "\n";
   return csv;
 }
 

@@ -126,6 +126,7 @@ Result<RunPosition> common_position(std::span<const RunPosition> positions, cons
   COT_ASSERT(!positions.empty());
   RunPosition common = positions[0];
   common.journal = journal;
+  if (positions.size() > 1) common.buckets.clear();  // a ring's matching goes on behind none
   for (const RunPosition& position : positions.subspan(1)) {
     if (common.matched && position.matched && *common.matched != *position.matched) return differs("matchings");
     if (!position.matched) common.matched.reset();

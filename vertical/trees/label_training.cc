@@ -69,7 +69,8 @@ class LabelMachine : public LabelTraining {
       margins_ = std::move(from.margins);
       round_margins_ = std::move(from.round_margins);
       levels_ = std::move(from.levels);
-      begin_round();
+      // Between rounds begin_tree() does.
+      if (!levels_.empty() || model_.trees.size() % settings.classes != 0) begin_round();
     }
     for (const PartyIndex index : peers) {
       peers_.emplace_back();
