@@ -6,7 +6,7 @@
 
 namespace coterie {
 
-// Moments kept for each value: 0 (plain SGD) to 2.
+// Moments kept for each value: 0 (plain SGD) to 2. Muon has 2 everywhere, though only what AdamW updates reads both.
 uint32_t optimizer_slots(const OptimizerSettings& settings);
 
 // What every parameter's update at step `step` (from 1) shares, computed once, in double.

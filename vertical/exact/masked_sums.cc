@@ -60,7 +60,7 @@ Result<int128> unmask(const MaskedSum& masked, const MaskedSum& mask) {
     return static_cast<uint8_t>(difference + 256 * borrow);
   };
   for (size_t i = 0; i < kSumBits / 8; ++i) low |= int128{digit(i)} << (8 * i);
-  // What is above them is the sign, or +1 for 2^80 itself.
+  // What is above them is the sign.
   std::array<uint8_t, kMaskedSumBytes - kSumBits / 8> high{};
   for (size_t i = 0; i < high.size(); ++i) high[i] = digit(i + kSumBits / 8);
   const bool is_negative = borrow != 0;

@@ -1,8 +1,8 @@
 // Masked sums: several signed sums in one plaintext, each hidden by a random number.
 //
-// A slot has 152 bits. It holds sum + 2^80 + mask, where |sum| <= 2^80 and the mask is uniform below 2^150: whoever
-// decrypts it sees a number that is within 2^-69 of a uniform one, whatever the sum is. Slots are never negative and
-// never carry. Slot k of a plaintext is at bit 152 k.
+// A slot has 152 bits. It holds sum + 2^80 + mask, where -2^80 <= sum < 2^80 and the mask is uniform below 2^150:
+// whoever decrypts it sees a number that is within 2^-69 of a uniform one, whatever the sum is. Slots are never
+// negative and never carry. Slot k of a plaintext is at bit 152 k.
 #pragma once
 
 #include <array>
