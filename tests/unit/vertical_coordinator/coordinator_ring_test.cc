@@ -1,4 +1,5 @@
 // How a job of three parties comes to run: a link for each pair, and one to the matcher.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/matchers.h"
@@ -114,6 +115,19 @@ TEST_F(CoordinatorRingTest, MatchesAllOnceARun) {
   EXPECT_EQ(job().state, JobState::failed);
   EXPECT_EQ(job().reason, "desk_differs");
   EXPECT_EQ(effects_.closes.size(), 9u) << "six ends of links, and three to the matcher";
+}
+
+TEST_F(CoordinatorRingTest, ClosesTheMatcherWithTheLastLink) {
+  approve_by_all();
+  const auto ends = run_ring();
+  EXPECT_EQ(refusal(third_, to(kMatcher)), "waits");
+  const ConnectionId third = connection_;
+  for (const auto& [end, connection] : ends) {
+    EXPECT_THAT(effects_.closes, testing::Not(testing::Contains(third)));
+    effects_ = machine_.closed(connection, now_);
+  }
+  EXPECT_THAT(effects_.closes, testing::ElementsAre(third)) << "what it holds would have no place among the runs";
+  EXPECT_EQ(refusal(label_, to(kMatcher)), "not_running");
 }
 
 TEST_F(CoordinatorRingTest, GoesOnWhenAllHaveComeBack) {
