@@ -33,10 +33,13 @@ def regression(row):
 
 
 def split(row):
+    # Four batches in flight are four steps a round trip at the most, however fast a step is.
+    hidden_max = 1 - (max(row["step_ms"], row["far_step_ms"] / 4) - row["near_4_step_ms"]) / row["round_trip_ms"]
     yield row, (f"a step of a split network, {row['label_columns']} + {row['feature_columns']} columns, batch {row['batch']}",
                 f"{row['step_ms']:.1f} ms", f"label party {row['label_ms']:.1f} CPU ms, feature party {row['feature_ms']:.1f}", "", "")
     yield None, (f"    with {row['round_trip_ms']:.0f} ms of round trip, one and four batches in flight",
-                 f"{row['far_step_ms']:.1f}, {row['far_4_step_ms']:.1f} ms", f"four without it {row['near_4_step_ms']:.1f} ms",
+                 f"{row['far_step_ms']:.1f}, {row['far_4_step_ms']:.1f} ms",
+                 f"four without it {row['near_4_step_ms']:.1f} ms, could hide {hidden_max:.2f}",
                  f"{row['hidden']:.2f} of it hidden; goal 0.8", verdict(row["hidden"] >= 0.8))
     for name in ("float32", "int8", "bit1"):
         forward, formula = row[name + "_forward"], row[name + "_formula"]
