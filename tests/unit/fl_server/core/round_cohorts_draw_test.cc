@@ -123,13 +123,13 @@ TEST_F(DrawnCohorts, AreFewerIfTheyWouldBeTooSmallForASum) {
 }
 
 TEST_F(DrawnCohorts, FewerOnesAreLargerThanPlannedAndLoseNobody) {
-  begin_drawn(4, 16, 16, 8);
-  for (uint32_t i = 0; i < 7; ++i) ASSERT_OK(advertise(i));
+  begin_drawn(4, 16, 16, 5);
+  for (uint32_t i = 0; i < 5; ++i) ASSERT_OK(advertise(i));
   pass(kAdvertising);
-  expect_sessions_of(expected(7, 1));
-  mask_all(range(0, 7));
-  cohorts_->freeze(ids(range(0, 7)), now_);
-  open_all(range(0, 7));
+  expect_sessions_of(expected(5, 1));
+  mask_all(range(0, 5));
+  cohorts_->freeze(ids(range(0, 5)), now_);
+  open_all(range(0, 5));
   EXPECT_TRUE(cohorts_->is_ready());
 }
 
