@@ -1,4 +1,4 @@
-// CsvRows: a table with a header row, and how its fields are named in errors.
+// Tables with a header row, and how their fields are named in errors.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,45 @@
 
 namespace coterie {
 
-class CsvRows {
+class CsvHeader {
  public:
-  // Errors: malformed (what parse_csv says; no rows below the header; two columns of one name).
-  static Result<CsvRows> parse(std::string_view text);
+  // Errors: malformed (two columns of one name).
+  static Result<CsvHeader> make(CsvRow row);
 
-  size_t size() const { return file_.size() - 1; }  // rows below the header
-  const std::vector<std::string>& columns() const { return file_[0].fields; }
-  const std::string& field(size_t row, size_t column) const { return file_[row + 1].fields[column]; }
-
+  const std::vector<std::string>& columns() const { return columns_; }
   // Its place. invalid_argument, with the names there are, if there is none of this name.
   Result<size_t> find(const std::string& column) const;
   // "line 4, column age: WHAT"; the line is the file's, the header being line 1.
-  Error error(size_t row, size_t column, const std::string& what) const;
+  Error error(size_t line, size_t column, const std::string& what) const;
 
  private:
-  explicit CsvRows(std::vector<CsvRow> file) : file_(std::move(file)) {}
-  std::vector<CsvRow> file_;
+  explicit CsvHeader(std::vector<std::string> columns) : columns_(std::move(columns)) {}
+  std::vector<std::string> columns_;
+};
+
+// What is said of a table without any row.
+Error no_rows_below_header();
+
+// A whole table in memory.
+class CsvRows {
+ public:
+  // Errors: malformed (what parse_csv and CsvHeader say; no rows below the header).
+  static Result<CsvRows> parse(std::string_view text);
+
+  size_t size() const { return rows_.size(); }  // below the header
+  const std::vector<std::string>& columns() const { return header_.columns(); }
+  const std::string& field(size_t row, size_t column) const { return rows_[row].fields[column]; }
+
+  // As CsvHeader has them.
+  Result<size_t> find(const std::string& column) const { return header_.find(column); }
+  Error error(size_t row, size_t column, const std::string& what) const {
+    return header_.error(rows_[row].line, column, what);
+  }
+
+ private:
+  CsvRows(CsvHeader header, std::vector<CsvRow> rows) : header_(std::move(header)), rows_(std::move(rows)) {}
+  CsvHeader header_;
+  std::vector<CsvRow> rows_;
 };
 
 // A finite number and nothing else: 3, -0.5, 1e6.
@@ -40,6 +62,6 @@ bool is_missing(std::string_view field);
 bool comes_before(const std::string& a, const std::string& b);
 
 // A field in quotes, as one may have commas.
-std::string csv_quoted(const std::string& field);
+std::string csv_quoted(std::string_view field);
 
 }  // namespace coterie

@@ -189,7 +189,7 @@ Result<PartyReport> run_party(const PartyConfig& config, PartyTask task) {
   }
   if (manifest.is_exact() && !config.is_label_party) {
     const PartyTable& table = inputs.table;
-    COT_TRY(check_exact_table(static_cast<uint32_t>(table.ids.size()), static_cast<uint32_t>(table.columns.size()),
+    COT_TRY(check_exact_table(static_cast<uint32_t>(table.ids->size()), static_cast<uint32_t>(table.columns.size()),
                               manifest.logistic));
   }
   COT_TRY(os::make_directories(config.out));

@@ -236,8 +236,8 @@ class PartyRun {
     report_.party_ids = matching.party_ids;
     report_.matched = matching.rows.size();
     for (const uint32_t row : matching.rows) {
-      if (row >= table_.ids.size()) return Error(ErrorCode::data_loss, "the journal's matching is of another table");
-      const bool is_scored = manifest_.is_prediction() || is_held_out(table_.ids[row]);
+      if (row >= table_.ids->size()) return Error(ErrorCode::data_loss, "the journal's matching is of another table");
+      const bool is_scored = manifest_.is_prediction() || is_held_out((*table_.ids)[row]);
       (is_scored ? scored_ : trained_).push_back(row);
     }
     if (manifest_.is_prediction()) return check_scored();

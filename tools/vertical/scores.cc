@@ -63,7 +63,7 @@ std::string scores_csv(const PartyTable& table, std::span<const uint32_t> rows, 
                        bool has_labels) {
   std::string csv = has_labels ? "id,label,score\n" : "id,score\n";
   for (size_t i = 0; i < rows.size(); ++i) {
-    csv += csv_quoted(table.ids[rows[i]]) + "," + (has_labels ? shortest(table.labels[rows[i]]) + "," : "") +
+    csv += csv_quoted((*table.ids)[rows[i]]) + "," + (has_labels ? shortest(table.labels[rows[i]]) + "," : "") +
            shortest(scores[i]) + "\n";
   }
   return csv;
@@ -71,7 +71,7 @@ std::string scores_csv(const PartyTable& table, std::span<const uint32_t> rows, 
 
 std::string ids_csv(const PartyTable& table, std::span<const uint32_t> rows) {
   std::string csv = "id\n";
-  for (const uint32_t row : rows) csv += csv_quoted(table.ids[row]) + "\n";
+  for (const uint32_t row : rows) csv += csv_quoted((*table.ids)[row]) + "\n";
   return csv;
 }
 

@@ -320,14 +320,14 @@ class Demo {
     }
     std::vector<std::unordered_map<std::string, uint32_t>> feature_row(tables_.features.size());
     for (size_t i = 0; i < feature_row.size(); ++i) {
-      const std::vector<std::string>& ids = tables_.features[i].table.ids;
+      const vertical::IdList& ids = *tables_.features[i].table.ids;
       for (uint32_t row = 0; row < ids.size(); ++row) feature_row[i].emplace(ids[row], row);
     }
     const PartyTable& own = tables_.label.table;
     std::vector<uint32_t> label_train, label_held(scores.size());
     std::vector<std::string> train_ids, held_ids(scores.size());
-    for (uint32_t row = 0; row < own.ids.size(); ++row) {
-      const std::string& id = own.ids[row];
+    for (uint32_t row = 0; row < own.ids->size(); ++row) {
+      const std::string id((*own.ids)[row]);
       if (std::ranges::any_of(feature_row, [&](const auto& rows) { return !rows.contains(id); })) continue;
       if (const auto held = place.find(id); held != place.end()) {
         label_held[held->second] = row;

@@ -37,7 +37,8 @@ std::string row_name(uint32_t row) { return "row " + std::to_string(row); }
 
 }  // namespace
 
-Result<IdSet> IdSet::make(std::vector<std::string> ids, Duplicates duplicates) {
+Result<IdSet> IdSet::make(std::shared_ptr<const IdList> ids_given, Duplicates duplicates) {
+  const IdList& ids = *ids_given;
   if (ids.size() > kPsiItemsMax) {
     return Error(ErrorCode::too_large, "a party has at most " + std::to_string(kPsiItemsMax) + " ids, this one has " +
                                            std::to_string(ids.size()));
@@ -50,17 +51,10 @@ Result<IdSet> IdSet::make(std::vector<std::string> ids, Duplicates duplicates) {
     if (!is_utf8(ids[row])) return Error(ErrorCode::malformed, row_name(row) + ": an id must be UTF-8");
   }
   IdSet set;
-  set.ids_ = std::move(ids);
-  std::vector<uint32_t> order(set.ids_.size());
-  std::iota(order.begin(), order.end(), 0u);
-  // The first row of equal ids comes first.
-  // Sorted, not hashed: memory is one number a row, and equal ids lie side by side.
-  std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
-    const int compared = set.ids_[a].compare(set.ids_[b]);
-    return compared != 0 ? compared < 0 : a < b;
-  });
+  set.ids_ = std::move(ids_given);
+  const std::vector<uint32_t> order = rows_by_id(ids);  // the first row of equal ids comes first
   for (size_t i = 0; i < order.size(); ++i) {
-    if (i == 0 || set.ids_[order[i - 1]] != set.ids_[order[i]]) {
+    if (i == 0 || ids[order[i - 1]] != ids[order[i]]) {
       set.rows_.push_back(order[i]);
     } else if (duplicates == Duplicates::refuse) {
       return Error(ErrorCode::invalid_argument, row_name(order[i]) + " has the id of " + row_name(order[i - 1]) +
@@ -81,10 +75,11 @@ void IdSet::cut(const PsiSettings& settings, uint32_t count) {
   // By the salt, which both parties have: the same id falls into the same bucket on both sides. Ids that a stranger has
   // chosen cannot fill one bucket without knowing the salt.
   const ShortHash hash(key);
-  std::vector<uint32_t> bucket_of(ids_.size());
+  const IdList& ids = *ids_;
+  std::vector<uint32_t> bucket_of(ids.size());
   offsets_.assign(size_t{count} + 1, 0);
   for (const uint32_t row : rows_) {
-    bucket_of[row] = static_cast<uint32_t>(hash(as_bytes(ids_[row])) % count);
+    bucket_of[row] = static_cast<uint32_t>(hash(as_bytes(ids[row])) % count);
     ++offsets_[bucket_of[row] + 1];
   }
   std::partial_sum(offsets_.begin(), offsets_.end(), offsets_.begin());

@@ -31,7 +31,7 @@ Result<PartyTable> table(const std::string& text) { return parse_party_table(tex
 TEST(PartyTable, HasIdsLabelsAndColumnsInAnyOrder) {
   const Result<PartyTable> read = table("age,label,id,income\n3,1,a,1.5\n,0,b,2\n");
   ASSERT_OK(read);
-  EXPECT_EQ(read->ids, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(*read->ids, vertical::IdList({"a", "b"}));
   EXPECT_EQ(read->names, (std::vector<std::string>{"age", "income"}));
   EXPECT_EQ(read->labels, (std::vector<float>{1, 0}));
   EXPECT_EQ(read->columns[0][0], 3);
@@ -48,6 +48,10 @@ TEST(PartyTable, NamesFileLineAndColumnOfWhatIsWrong) {
   EXPECT_ERROR(table("id,label,x\na,2,2\n"), ErrorCode::malformed, "line 2, column label: a label must be 0 or 1");
   EXPECT_ERROR(table("id,label,x\na,,2\n"), ErrorCode::malformed, "line 2, column label");
   EXPECT_ERROR(table("id,label,x\na,1,2\na,1,2\n"), ErrorCode::malformed, "line 3, column id: this id was there");
+  EXPECT_ERROR(table("id,label,x\n\nb,1,2\n\"a\n\",1,2\nc,1,2\nb,1,2\n\"a\n\",1,2\n"), ErrorCode::malformed,
+               "line 7, column id: this id was there before, in row 1 below the header");
+  EXPECT_ERROR(table("id,label,x\n"), ErrorCode::malformed, "no rows below its header");
+  EXPECT_ERROR(table(""), ErrorCode::malformed, "no rows below its header");
   EXPECT_ERROR(table("id,label,x\n\"\",1,2\n"), ErrorCode::malformed, "line 2, column id");
   EXPECT_ERROR(table("key,label,x\na,1,2\n"), ErrorCode::invalid_argument, "id");
   EXPECT_ERROR(table("id,x\na,2\n"), ErrorCode::invalid_argument, "label");
@@ -60,8 +64,8 @@ TEST(PartyTable, TheExamplesOverlap) {
   ASSERT_OK(feature);
   EXPECT_EQ(label->columns.size(), 10u);
   EXPECT_EQ(feature->columns.size(), 20u);
-  EXPECT_EQ(label->ids.size(), 549u);
-  EXPECT_EQ(feature->ids.size(), 554u);
+  EXPECT_EQ(label->ids->size(), 549u);
+  EXPECT_EQ(feature->ids->size(), 554u);
 }
 
 std::string config_text(const std::string& role, const std::string& address) {
@@ -155,8 +159,8 @@ TEST(CutTable, GivesEachPartyTheIdsAndAShareOfTheColumns) {
   ASSERT_OK(second);
   EXPECT_EQ(first->names, (std::vector<std::string>{"a"}));
   EXPECT_EQ(second->names, (std::vector<std::string>{"b", "c,d"}));
-  EXPECT_EQ(first->ids, (std::vector<std::string>{"x,\"y", "z"}));
-  EXPECT_EQ(second->ids, first->ids);
+  EXPECT_EQ(*first->ids, vertical::IdList({"x,\"y", "z"}));
+  EXPECT_EQ(*second->ids, *first->ids);
   EXPECT_EQ(second->columns[1], (std::vector<float>{3, 6}));
   EXPECT_ERROR(cut_table("a,id\n1,x\n", 2), ErrorCode::invalid_argument, "for 2 parties");
 }
@@ -298,7 +302,7 @@ TEST(PartyInputs, AreKnownByTheirBytesAndByWhatIsTakenOfThem) {
   const Result<PartyInputs> packed = read_party_inputs(config, {});
   ASSERT_OK(packed);
   EXPECT_EQ(packed->digest, first);
-  EXPECT_EQ(packed->table.ids, std::vector<std::string>{"1"});
+  EXPECT_EQ(*packed->table.ids, vertical::IdList({"1"}));
 
   // A prediction is also known by the model's columns.
   VerticalManifest manifest{.predicts = manifest_digest("abc")};
