@@ -19,6 +19,8 @@ constexpr size_t kNodesNamed = 3;  // of each unknown operator
 Status bind_dimensions(Graph& graph, const ImportOptions& options) {
   std::set<std::string> open;
   for (GraphValue& input : graph.inputs) {
+    if (input.form != Form::tensor)
+      return Error(ErrorCode::invalid_argument, "input " + input.name + " is not a tensor of numbers");
     if (input.shape.empty())
       return Error(ErrorCode::invalid_argument,
                    "input " + input.name + " has no dimensions: the first must be the batch");

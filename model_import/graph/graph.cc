@@ -49,18 +49,20 @@ Status sort_nodes(Graph& graph) {
       }
     }
   }
-  std::map<std::string, bool> given;
+  std::set<std::string> given = graph.captures;
   for (const GraphValue& input : graph.inputs) {
     if (producer.contains(input.name)) {
       return Error(ErrorCode::malformed, "the input " + input.name + " is also written by a node");
     }
-    given[input.name] = true;
+    given.insert(input.name);
   }
   std::vector<std::vector<size_t>> readers(graph.nodes.size());
   std::vector<size_t> missing(graph.nodes.size());
   std::deque<size_t> ready;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    for (const std::string& input : graph.nodes[i].inputs) {
+    std::vector<std::string> reads = graph.nodes[i].inputs;
+    reads.insert(reads.end(), graph.nodes[i].captures.begin(), graph.nodes[i].captures.end());
+    for (const std::string& input : reads) {
       if (input.empty() || graph.constants.contains(input) || given.contains(input)) continue;
       const auto found = producer.find(input);
       if (found == producer.end()) {

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -27,8 +29,8 @@ struct Integer {
 // Floats of every width are held as float32, integers of every width as int64.
 enum class Element : uint8_t { real, integer, boolean };
 DataType data_type(Element element);  // booleans become int32
-// The width that integers have in a file, where an operator asks for it.
-enum class Width : uint8_t { any, int8, uint8, int32 };
+// The width that numbers have in a file, where an operator asks for it; any: another one, or it is not known.
+enum class Width : uint8_t { any, int8, uint8, int32, float16, bfloat16, float32, float64 };
 
 struct HostTensor {
   Element element = Element::real;
@@ -42,14 +44,17 @@ struct HostTensor {
 };
 HostTensor host_integers(std::vector<Integer> values);  // of rank 1
 
+struct Graph;
+using Body = std::shared_ptr<const Graph>;  // what a node such as If or Loop runs; never null
 using Attribute = std::variant<std::monostate, float, int64_t, std::string, std::vector<float>, std::vector<int64_t>,
-                               std::vector<std::string>, HostTensor>;  // monostate: of a kind no supported op has
+                               std::vector<std::string>, HostTensor, Body>;  // monostate: of a kind no supported op has
 
 struct Node {
   std::string op;  // "domain.op" unless the domain is ONNX's own
   std::string name;
   std::vector<std::string> inputs, outputs;  // an empty name: an optional one that is absent
   std::map<std::string, Attribute> attributes;
+  std::set<std::string> captures = {};  // values around the node that its bodies read by name
 
   // The attribute, or the default where it is absent or of another type.
   int64_t integer(const std::string& key, int64_t absent) const;
@@ -67,10 +72,14 @@ struct Dimension {
   std::string symbol;  // the name it has in the model, or "input.axis" where it has none
 };
 
+// What a value is. All but tensors are for the interpreter alone.
+enum class Form : uint8_t { tensor, text, sequence, optional };
+
 struct GraphValue {
   std::string name;
-  Element element = Element::real;
-  std::vector<Dimension> shape;
+  Element element = Element::real;  // of a tensor
+  std::vector<Dimension> shape;     // of a tensor
+  Form form = Form::tensor;
 };
 
 struct Constant {
@@ -83,10 +92,11 @@ struct Graph {
   int64_t opset = 17;                       // which edition of the operators the nodes follow
   std::vector<GraphValue> inputs, outputs;  // inputs: without those that are only an initializer's default
   std::map<std::string, Constant> constants;
-  std::vector<Node> nodes;  // as the file has them; Constant nodes are among the constants
+  std::vector<Node> nodes;         // as the file has them; Constant nodes are among the constants
+  std::set<std::string> captures;  // of a body: the values around it that it reads by name
 };
 
-// Each node after those whose outputs it reads. Errors, malformed: a value written twice, read and never
+// Each node after those whose outputs it or its bodies read. Errors, malformed: a value written twice, read and never
 // written, or one that depends on itself.
 Status sort_nodes(Graph& graph);
 

@@ -39,6 +39,21 @@ Result<Array> array_of(const HostTensor& tensor) {
   return array;
 }
 
+Result<Array> array_of(const HostValue& value) {
+  if (value.form == Form::tensor) return array_of(value.tensor);
+  Array array;
+  array.form = value.form;
+  array.shape = value.tensor.shape;
+  array.texts = value.texts;
+  for (const HostValue& item : value.items) {
+    if (item.form == Form::optional || (item.form == Form::sequence && value.form == Form::sequence))
+      return Error(ErrorCode::invalid_argument, "a value that holds sequences of sequences or optional values");
+    COT_ASSIGN(Array held, array_of(item));
+    array.items.push_back(std::move(held));
+  }
+  return array;
+}
+
 void for_each_index(const Shape& shape, const std::function<void(const Index&, size_t)>& visit) {
   size_t count = 1;
   for (const int64_t dimension : shape) count *= static_cast<size_t>(dimension);

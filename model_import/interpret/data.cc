@@ -4,45 +4,15 @@
 #include <numeric>
 
 #include "model_import/interpret/operator.h"
+#include "model_import/interpret/parts.h"
 
 namespace coterie::model_import {
 namespace {
 
 Result<Outputs> compute_concat(const Call& call) {
   COT_TRY(needs_operands(call, call.node.inputs.size()));
-  const Array& first = call.operand(0);
-  COT_ASSIGN(const size_t axis, axis_of(call.node.integer("axis", 0), first.rank()));
-  Shape shape = first.shape;
-  shape[axis] = 0;
-  for (const Array* part : call.operands) {
-    Shape rest = part->shape;
-    if (rest.size() != shape.size()) return bad_form("operands of different ranks");
-    rest[axis] = shape[axis];
-    if (rest != shape) return bad_form("operands that differ in another dimension than the axis");
-    shape[axis] += part->shape[axis];
-  }
-  COT_ASSIGN(Array y, zeros_like(first, shape));
-  int64_t before = 0;
-  for (const Array* part : call.operands) {
-    for_each_index(part->shape, [&](Index index, size_t i) {
-      index[axis] += before;
-      y.values[offset_of(shape, index)] = part->values[i];
-    });
-    before += part->shape[axis];
-  }
+  COT_ASSIGN(Array y, concatenated(call.operands, call.node.integer("axis", 0)));
   return one(std::move(y));
-}
-
-// The part of a tensor that begins at `start` of an axis and has `count` positions, `step` apart.
-Result<Array> part_of(const Array& x, size_t axis, int64_t start, int64_t count, int64_t step) {
-  Shape shape = x.shape;
-  shape[axis] = count;
-  COT_ASSIGN(Array y, zeros_like(x, shape));
-  for_each_index(shape, [&](Index index, size_t i) {
-    index[axis] = start + index[axis] * step;
-    y.values[i] = x.values[offset_of(x.shape, index)];
-  });
-  return y;
 }
 
 // The sizes are an attribute before opset 13, then an operand; without them the parts are equal, where opset 18 lets

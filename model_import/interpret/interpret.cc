@@ -7,6 +7,14 @@
 namespace coterie::model_import {
 namespace {
 
+// Null: none of those that take operands of every form.
+Operator forms_operator_of(const std::string& op) {
+  for (const auto family : {sequence_operator, optional_operator, control_operator, text_operator}) {
+    if (const Operator found = family(op)) return found;
+  }
+  return nullptr;
+}
+
 Operator operator_of(const std::string& op) {
   for (const auto family : {unary_operator,       binary_operator,      reduce_operator,   matrix_operator,
                             convolution_operator, pool_operator,        resize_operator,   norm_operator,
@@ -14,7 +22,8 @@ Operator operator_of(const std::string& op) {
                             image_block_operator, index_operator,       quantise_operator, integer_product_operator,
                             special_operator,     bits_operator,        scatter_operator,  select_operator,
                             detection_operator,   grid_sample_operator, einsum_operator,   signal_operator,
-                            loss_operator,        unpool_operator,      n_gram_operator}) {
+                            loss_operator,        unpool_operator,      n_gram_operator,   roi_operator,
+                            training_operator}) {
     if (const Operator found = family(op)) return found;
   }
   return nullptr;
@@ -29,6 +38,7 @@ std::vector<const Node*> needed_nodes(const Graph& graph, const std::set<std::st
         node->outputs, [&](const std::string& name) { return !name.empty() && needed.contains(name); });
     if (!is_needed) continue;
     needed.insert(node->inputs.begin(), node->inputs.end());
+    needed.insert(node->captures.begin(), node->captures.end());
     nodes.push_back(&*node);
   }
   std::ranges::reverse(nodes);
@@ -40,6 +50,7 @@ std::map<std::string, size_t> last_readers(const std::vector<const Node*>& nodes
   std::map<std::string, size_t> last;
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (const std::string& name : nodes[i]->inputs) last[name] = i;
+    for (const std::string& name : nodes[i]->captures) last[name] = i;
     for (const std::string& name : nodes[i]->outputs) last.try_emplace(name, i);
   }
   return last;
@@ -54,16 +65,59 @@ void wrap_around(Array& array) {
       case Width::int8: value = static_cast<double>(static_cast<int8_t>(bits)); break;
       case Width::uint8: value = static_cast<double>(static_cast<uint8_t>(bits)); break;
       case Width::int32: value = static_cast<double>(static_cast<int32_t>(bits)); break;
-      case Width::any: break;
+      default: break;
     }
   }
 }
 
-Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& values, Intent intent) {
-  const Operator function = operator_of(node.op);
+// As the specification has it: integers wrap around, and floats are rounded to float32.
+void finish(Array& array, Intent intent) {
+  for (Array& item : array.items) finish(item, intent);
+  wrap_around(array);
+  if (intent != Intent::specification || array.element != Element::real) return;
+  for (double& value : array.values) value = static_cast<double>(static_cast<float>(value));
+}
+
+uint64_t work_of(const Array& array) {
+  constexpr uint64_t kElementsOfItem = 64;
+  uint64_t elements = array.values.size() + array.texts.size();
+  for (const Array& item : array.items) elements += kElementsOfItem + work_of(item);
+  return elements;
+}
+
+Status charge(uint64_t& work_left, uint64_t elements) {
+  constexpr uint64_t kElementsOfUnit = 4096;
+  const uint64_t work = 1 + elements / kElementsOfUnit;
+  if (work > work_left) return Error(ErrorCode::too_large, "the graph computes more than the interpreter does");
+  work_left -= work;
+  return {};
+}
+
+// A value, or a constant that becomes one.
+Result<Array> value_of(const Graph& graph, const Arrays& values, const std::string& name) {
+  if (const auto value = values.find(name); value != values.end()) return value->second;
+  const auto constant = graph.constants.find(name);
+  if (constant == graph.constants.end()) return Error(ErrorCode::invalid_argument, "no node computes " + name);
+  auto array = array_of(constant->second.tensor);
+  if (!array) return array.error().with_context(name);
+  return array;
+}
+
+Status fits_forms(const Call& call) {
+  COT_TRY(needs_operands(call, 1));
+  for (const Array* operand : call.operands) {
+    if (operand != nullptr && operand->form != Form::tensor) return bad_form("an operand that is no tensor of numbers");
+  }
+  return {};
+}
+
+Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& values, Intent intent,
+                         uint64_t& work_left) {
+  const Operator forms_function = forms_operator_of(node.op);
+  const Operator function = forms_function != nullptr ? forms_function : operator_of(node.op);
   if (function == nullptr)
     return Error(ErrorCode::invalid_argument, "the interpreter does not know operator " + node.op);
-  Call call{node, graph.opset, {}, intent};
+  Call call{node, graph.opset, {}, intent, nullptr, &work_left};
   // Constants become arrays for this node alone.
   std::vector<Array> constants;
   constants.reserve(node.inputs.size());
@@ -72,54 +126,79 @@ Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& val
       call.operands.push_back(nullptr);
     } else if (const auto value = values.find(name); value != values.end()) {
       call.operands.push_back(&value->second);
-    } else if (const auto constant = graph.constants.find(name); constant != graph.constants.end()) {
-      auto array = array_of(constant->second.tensor);
-      if (!array) return array.error().with_context(name);
-      constants.push_back(std::move(*array));
+    } else if (graph.constants.contains(name)) {
+      COT_ASSIGN(Array array, value_of(graph, values, name));
+      constants.push_back(std::move(array));
       call.operands.push_back(&constants.back());
     } else {
       return Error(ErrorCode::malformed, "nothing computes its operand " + name);
     }
   }
-  COT_TRY(needs_operands(call, 1));
-  COT_ASSIGN(Outputs outputs, function(call));
-  for (Array& output : outputs) {
-    wrap_around(output);
-    if (intent == Intent::specification && output.element == Element::real) {
-      for (double& value : output.values) value = static_cast<double>(static_cast<float>(value));
-    }
+  Arrays captures;
+  for (const std::string& name : node.captures) {
+    COT_ASSIGN(captures[name], value_of(graph, values, name));
   }
+  call.captures = &captures;
+  if (forms_function == nullptr) COT_TRY(fits_forms(call));
+  COT_ASSIGN(Outputs outputs, function(call));
+  uint64_t elements = 0;
+  for (Array& output : outputs) {
+    finish(output, intent);
+    elements += work_of(output);
+  }
+  COT_TRY(charge(work_left, elements));
   return outputs;
+}
+
+Result<Arrays> interpreted(const Graph& graph, Arrays values, const std::set<std::string>& wanted, Intent intent,
+                           uint64_t& work_left) {
+  const std::vector<const Node*> nodes = needed_nodes(graph, wanted);
+  const std::map<std::string, size_t> last = last_readers(nodes);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = *nodes[i];
+    auto outputs = computed(graph, node, values, intent, work_left);
+    if (!outputs) return outputs.error().with_context(node.what());
+    for (size_t k = 0; k < std::min(node.outputs.size(), outputs->size()); ++k) {
+      if (!node.outputs[k].empty()) values[node.outputs[k]] = std::move((*outputs)[k]);
+    }
+    const auto forget = [&](const std::string& name) {
+      if (last.at(name) == i && !wanted.contains(name)) values.erase(name);
+    };
+    std::ranges::for_each(node.inputs, forget);
+    std::ranges::for_each(node.captures, forget);
+    std::ranges::for_each(node.outputs, forget);
+  }
+  Arrays result;
+  for (const std::string& name : wanted) {
+    COT_ASSIGN(result[name], value_of(graph, values, name));
+  }
+  return result;
 }
 
 }  // namespace
 
 Result<Arrays> interpret(const Graph& graph, const Arrays& inputs, const std::set<std::string>& wanted, Intent intent) {
-  Arrays values = inputs;
-  const std::vector<const Node*> nodes = needed_nodes(graph, wanted);
-  const std::map<std::string, size_t> last = last_readers(nodes);
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const Node& node = *nodes[i];
-    auto outputs = computed(graph, node, values, intent);
-    if (!outputs) return outputs.error().with_context(node.what());
-    for (size_t k = 0; k < std::min(node.outputs.size(), outputs->size()); ++k) {
-      if (!node.outputs[k].empty()) values[node.outputs[k]] = std::move((*outputs)[k]);
-    }
-    for (const auto* names : {&node.inputs, &node.outputs}) {
-      for (const std::string& name : *names) {
-        if (last.at(name) == i && !wanted.contains(name)) values.erase(name);
-      }
-    }
-  }
-  Arrays result;
-  for (const std::string& name : wanted) {
-    const auto value = values.find(name);
-    if (value == values.end()) return Error(ErrorCode::invalid_argument, "no node computes " + name);
-    result[name] = std::move(value->second);
-  }
-  return result;
+  uint64_t work_left = kWorkMax;
+  return interpreted(graph, inputs, wanted, intent, work_left);
 }
 
-bool is_interpreted(const std::string& op) { return operator_of(op) != nullptr; }
+Result<Outputs> run_body(const Call& call, const Graph& body, std::vector<Array> inputs) {
+  if (inputs.size() != body.inputs.size()) {
+    return bad_form("a body of " + std::to_string(body.inputs.size()) + " inputs that is given " +
+                    std::to_string(inputs.size()));
+  }
+  COT_TRY(charge(*call.work_left, 0));
+  Arrays values;
+  for (const std::string& name : body.captures) values[name] = call.captures->at(name);
+  for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i].name] = std::move(inputs[i]);
+  std::set<std::string> wanted;
+  for (const GraphValue& output : body.outputs) wanted.insert(output.name);
+  COT_ASSIGN(const Arrays made, interpreted(body, std::move(values), wanted, call.intent, *call.work_left));
+  Outputs outputs;
+  for (const GraphValue& output : body.outputs) outputs.push_back(made.at(output.name));
+  return outputs;
+}
+
+bool is_interpreted(const std::string& op) { return forms_operator_of(op) != nullptr || operator_of(op) != nullptr; }
 
 }  // namespace coterie::model_import

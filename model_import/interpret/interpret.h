@@ -8,7 +8,6 @@
 // as int64 (ADR 163). An intent says what nodes do that train.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 
@@ -19,11 +18,13 @@
 
 namespace coterie::model_import {
 
-using Arrays = std::map<std::string, Array>;  // by the name that the value has in the graph
+// What a graph and its bodies compute at most: a unit for each node and each run of a body, and one for each 4,096
+// elements that it makes. What does not end, ends here.
+inline constexpr uint64_t kWorkMax = 1u << 20;
 
 // The wanted values for these inputs; nodes that they do not need are not computed. `graph` is sorted. Errors name
 // the node: invalid_argument (an operator, or a form of one, that is not known here; a wanted value that is not in the
-// graph), malformed (shapes that do not fit), too_large.
+// graph), malformed (shapes that do not fit), too_large (a tensor, or more work than kWorkMax).
 Result<Arrays> interpret(const Graph& graph, const Arrays& inputs, const std::set<std::string>& wanted,
                          Intent intent = Intent::prediction);
 

@@ -42,6 +42,19 @@ Outputs one(Array array) {
   return outputs;
 }
 
+Result<const Graph*> body_of(const Call& call, const std::string& key) {
+  const auto found = call.node.attributes.find(key);
+  const Body* body = found == call.node.attributes.end() ? nullptr : std::get_if<Body>(&found->second);
+  if (body == nullptr) return bad_form("no graph " + key);
+  return body->get();
+}
+
+Result<bool> is_true(const Array& array) {
+  if (array.form != Form::tensor || array.element != Element::boolean || array.size() != 1)
+    return bad_form("a condition that is not one boolean");
+  return array.values[0] != 0;
+}
+
 void become_whole(Array& array, Element element, Width width) {
   array.element = element;
   array.width = width;

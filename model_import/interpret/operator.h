@@ -19,6 +19,8 @@ struct Call {
   int64_t opset;
   std::vector<const Array*> operands;  // null: absent
   Intent intent = Intent::prediction;
+  const Arrays* captures = nullptr;  // of a node with bodies: what they read of the values around it
+  uint64_t* work_left = nullptr;
 
   bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }
   const Array& operand(size_t i) const { return *operands[i]; }  // that has(i)
@@ -57,6 +59,13 @@ Operator signal_operator(const std::string& op);
 Operator loss_operator(const std::string& op);
 Operator unpool_operator(const std::string& op);
 Operator n_gram_operator(const std::string& op);
+Operator roi_operator(const std::string& op);
+Operator training_operator(const std::string& op);
+// Those of the following take operands of every form, and may have none.
+Operator sequence_operator(const std::string& op);
+Operator optional_operator(const std::string& op);
+Operator control_operator(const std::string& op);
+Operator text_operator(const std::string& op);  // Cast and CastLike among them, where texts are cast
 
 // --- for the families
 Error bad_form(const std::string& why);                 // malformed
@@ -68,8 +77,16 @@ Result<size_t> axis_of(int64_t axis, size_t rank);  // negative: from the end. E
 // The attribute `axes` before opset `since`, operand `i` from there on; empty where neither is there.
 Result<std::vector<int64_t>> axes_given(const Call& call, size_t i, int64_t since);
 Outputs one(Array array);
+// What a body makes of these inputs, in its order. Errors: those of interpret(); malformed (another number of inputs).
+Result<Outputs> run_body(const Call& call, const Graph& body, std::vector<Array> inputs);
+// The body that the node has under that name. Errors: malformed.
+Result<const Graph*> body_of(const Call& call, const std::string& key);
+Result<bool> is_true(const Array& array);  // one boolean. Errors: malformed
 // What a cast makes of the values: 0 and 1 for `boolean`, else their whole parts; interpret() wraps them to the width.
 void become_whole(Array& array, Element element, Width width);
+
+// What a cast makes of them: rounded where the specification has halves; interpret() rounds to float32.
+void become_real(Array& array, Width width, Intent intent);
 
 // What a family's table has for the operator; null: nothing.
 template <typename Function>

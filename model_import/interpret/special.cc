@@ -100,13 +100,19 @@ Result<Outputs> compute_mean_variance(const Call& call) {
   return one(std::move(y));
 }
 
-// The type of the second operand. A float's width is not kept, so that what it would round is not known.
+// The type of the second operand. Where a float's width is not known, neither is what it would round.
 Result<Outputs> compute_cast_like(const Call& call) {
   COT_TRY(needs_operands(call, 2));
   const Array &x = call.operand(0), &like = call.operand(1);
-  if (like.element == Element::real) return unknown_form("a cast to the float type of an operand");
   Array y = x;
-  become_whole(y, like.element, like.width);
+  if (like.element != Element::real) {
+    become_whole(y, like.element, like.width);
+    return one(std::move(y));
+  }
+  if (call.intent == Intent::specification && like.width == Width::bfloat16) return unknown_form("a cast to bfloat16");
+  if (like.width != Width::float16 && like.width != Width::float32 && like.width != Width::float64)
+    return unknown_form("a cast to a float type that is not known");
+  become_real(y, like.width, call.intent);
   return one(std::move(y));
 }
 

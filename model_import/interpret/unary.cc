@@ -139,6 +139,16 @@ void round_to_half(double& x) {
   if (std::fabs(x) > 65504) x = std::copysign(INFINITY, x);
 }
 
+}  // namespace
+
+void become_real(Array& array, Width width, Intent intent) {
+  array.element = Element::real;
+  array.width = width;
+  if (intent == Intent::specification && width == Width::float16) std::ranges::for_each(array.values, round_to_half);
+}
+
+namespace {
+
 Result<Outputs> compute_cast(const Call& call) {
   constexpr int64_t kFloat = 1, kUint8 = 2, kInt8 = 3, kInt32 = 6, kBool = 9, kFloat16 = 10, kDouble = 11,
                     kBfloat16 = 16;  // TensorProto.DataType
@@ -148,8 +158,7 @@ Result<Outputs> compute_cast(const Call& call) {
   // ONNX's reference cuts the bits off in some releases, and rounds in others.
   if (call.intent == Intent::specification && to == kBfloat16) return unknown_form("a cast to bfloat16");
   if (to == kFloat || to == kFloat16 || to == kDouble || to == kBfloat16) {
-    y.element = Element::real;
-    if (call.intent == Intent::specification && to == kFloat16) std::ranges::for_each(y.values, round_to_half);
+    become_real(y, to == kFloat ? Width::float32 : to == kFloat16 ? Width::float16 : Width::float64, call.intent);
   } else if (to == kBool) {
     become_whole(y, Element::boolean, Width::any);
   } else {

@@ -1,152 +1,23 @@
 #include "model_import/onnx/read_onnx.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <onnx.pb.h>
-
 #include <algorithm>
-#include <cstring>
 
-#include "model_import/graph/small_floats.h"
+#include "model_import/onnx/read_proto.h"
 #include "model_import/onnx/upgrade.h"
 #include "proto/codec/limits.h"
 
 namespace coterie::model_import {
 namespace {
 
-using ::onnx::TensorProto;
+// What is the same in all graphs of a file.
+struct Reading {
+  int64_t opset = 0;
+  size_t nodes_left = kNodesMax;
+};
 
-template <typename T, typename Convert>
-bool from_raw(const std::string& raw, uint64_t count, Convert&& convert) {
-  if (raw.size() % sizeof(T) != 0 || raw.size() / sizeof(T) != count) return false;
-  for (uint64_t i = 0; i < count; ++i) {
-    T value;
-    std::memcpy(&value, raw.data() + i * sizeof(T), sizeof(T));
-    convert(value);
-  }
-  return true;
-}
+Result<Graph> read_graph(const ::onnx::GraphProto& proto, Reading& reading, bool is_body);
 
-template <typename Field, typename Convert>
-bool from_field(const Field& field, uint64_t count, Convert&& convert) {
-  if (static_cast<uint64_t>(field.size()) != count) return false;
-  for (const auto value : field) convert(value);
-  return true;
-}
-
-Result<uint64_t> count_of(const TensorProto& proto, Shape& shape) {
-  uint64_t count = 1;
-  if (proto.dims_size() > static_cast<int>(limits::kModelRankMax))
-    return Error(ErrorCode::too_large, "has more than 8 dimensions");
-  for (const int64_t dimension : proto.dims()) {
-    if (dimension < 0) return Error(ErrorCode::malformed, "has a negative dimension");
-    shape.push_back(dimension);
-    if (__builtin_mul_overflow(count, static_cast<uint64_t>(dimension), &count)) {
-      return Error(ErrorCode::malformed, "has a shape whose number of elements overflows");
-    }
-  }
-  return count;
-}
-
-bool read_reals(const TensorProto& proto, uint64_t count, HostTensor& tensor) {
-  const auto add = [&](auto value) { tensor.reals.push_back(static_cast<float>(value)); };
-  const auto add_half = [&](auto value) { tensor.reals.push_back(half_to_float(static_cast<uint16_t>(value))); };
-  const auto add_bfloat = [&](auto value) { tensor.reals.push_back(bfloat_to_float(static_cast<uint16_t>(value))); };
-  const bool is_raw = proto.has_raw_data();
-  const std::string& raw = proto.raw_data();
-  switch (proto.data_type()) {
-    case TensorProto::FLOAT:
-      if (!is_raw) return from_field(proto.float_data(), count, add);
-      if (raw.size() % sizeof(float) != 0 || raw.size() / sizeof(float) != count) return false;
-      tensor.reals.resize(count);
-      if (count != 0) std::memcpy(tensor.reals.data(), raw.data(), raw.size());
-      return true;
-    case TensorProto::DOUBLE:
-      return is_raw ? from_raw<double>(raw, count, add) : from_field(proto.double_data(), count, add);
-    case TensorProto::FLOAT16:
-      return is_raw ? from_raw<uint16_t>(raw, count, add_half) : from_field(proto.int32_data(), count, add_half);
-    default:
-      return is_raw ? from_raw<uint16_t>(raw, count, add_bfloat) : from_field(proto.int32_data(), count, add_bfloat);
-  }
-}
-
-bool read_integers(const TensorProto& proto, uint64_t count, HostTensor& tensor) {
-  const auto add = [&](auto value) { tensor.integers.push_back({static_cast<int64_t>(value), false}); };
-  const auto add_bool = [&](auto value) { tensor.integers.push_back({value != 0, false}); };
-  const bool is_raw = proto.has_raw_data();
-  const std::string& raw = proto.raw_data();
-  switch (proto.data_type()) {
-    case TensorProto::INT64:
-      return is_raw ? from_raw<int64_t>(raw, count, add) : from_field(proto.int64_data(), count, add);
-    case TensorProto::INT32:
-      return is_raw ? from_raw<int32_t>(raw, count, add) : from_field(proto.int32_data(), count, add);
-    case TensorProto::INT16:
-      return is_raw ? from_raw<int16_t>(raw, count, add) : from_field(proto.int32_data(), count, add);
-    case TensorProto::INT8:
-      return is_raw ? from_raw<int8_t>(raw, count, add) : from_field(proto.int32_data(), count, add);
-    case TensorProto::UINT8:
-      return is_raw ? from_raw<uint8_t>(raw, count, add) : from_field(proto.int32_data(), count, add);
-    case TensorProto::UINT16:
-      return is_raw ? from_raw<uint16_t>(raw, count, add) : from_field(proto.int32_data(), count, add);
-    case TensorProto::UINT32:
-      return is_raw ? from_raw<uint32_t>(raw, count, add) : from_field(proto.uint64_data(), count, add);
-    case TensorProto::UINT64:
-      return (is_raw ? from_raw<uint64_t>(raw, count, add) : from_field(proto.uint64_data(), count, add)) &&
-             std::ranges::none_of(tensor.integers, [](const Integer& integer) { return integer.value < 0; });
-    default: return is_raw ? from_raw<uint8_t>(raw, count, add_bool) : from_field(proto.int32_data(), count, add_bool);
-  }
-}
-
-std::optional<Element> element_of(int type) {
-  switch (type) {
-    case TensorProto::FLOAT:
-    case TensorProto::DOUBLE:
-    case TensorProto::FLOAT16:
-    case TensorProto::BFLOAT16: return Element::real;
-    case TensorProto::INT64:
-    case TensorProto::INT32:
-    case TensorProto::INT16:
-    case TensorProto::INT8:
-    case TensorProto::UINT8:
-    case TensorProto::UINT16:
-    case TensorProto::UINT32:
-    case TensorProto::UINT64: return Element::integer;
-    case TensorProto::BOOL: return Element::boolean;
-    default: return std::nullopt;
-  }
-}
-
-Width width_of(int type) {
-  switch (type) {
-    case TensorProto::INT8: return Width::int8;
-    case TensorProto::UINT8: return Width::uint8;
-    case TensorProto::INT32: return Width::int32;
-    default: return Width::any;
-  }
-}
-
-Result<HostTensor> read_tensor(const TensorProto& proto) {
-  if (proto.data_location() == TensorProto::EXTERNAL || proto.external_data_size() != 0) {
-    return Error(ErrorCode::invalid_argument,
-                 "keeps its data in another file: save the model with its weights inside "
-                 "(onnx.save_model(..., save_as_external_data=False))");
-  }
-  const std::optional<Element> element = element_of(proto.data_type());
-  if (!element) {
-    return Error(ErrorCode::invalid_argument,
-                 "is of type " + std::to_string(proto.data_type()) +
-                     " (TensorProto.DataType): only floats, integers and booleans are read");
-  }
-  HostTensor tensor;
-  tensor.element = *element;
-  tensor.width = width_of(proto.data_type());
-  COT_ASSIGN(const uint64_t count, count_of(proto, tensor.shape));
-  const bool read = *element == Element::real ? read_reals(proto, count, tensor) : read_integers(proto, count, tensor);
-  if (!read)
-    return Error(ErrorCode::malformed, "does not hold the " + std::to_string(count) + " elements of its shape");
-  return tensor;
-}
-
-Result<Attribute> read_attribute(const ::onnx::AttributeProto& proto) {
+Result<Attribute> read_attribute(const ::onnx::AttributeProto& proto, Reading& reading) {
   using ::onnx::AttributeProto;
   switch (proto.type()) {
     case AttributeProto::FLOAT: return Attribute(proto.f());
@@ -161,11 +32,16 @@ Result<Attribute> read_attribute(const ::onnx::AttributeProto& proto) {
       if (!tensor) return tensor.error().with_context("attribute " + proto.name());
       return Attribute(std::move(*tensor));
     }
+    case AttributeProto::GRAPH: {
+      auto body = read_graph(proto.g(), reading, true);
+      if (!body) return body.error().with_context("attribute " + proto.name());
+      return Attribute(std::make_shared<const Graph>(std::move(*body)));
+    }
     default: return Attribute();
   }
 }
 
-Result<Node> read_node(const ::onnx::NodeProto& proto) {
+Result<Node> read_node(const ::onnx::NodeProto& proto, Reading& reading) {
   Node node;
   const bool is_standard = proto.domain().empty() || proto.domain() == "ai.onnx";
   node.op = is_standard ? proto.op_type() : proto.domain() + "." + proto.op_type();
@@ -173,8 +49,10 @@ Result<Node> read_node(const ::onnx::NodeProto& proto) {
   node.inputs.assign(proto.input().begin(), proto.input().end());
   node.outputs.assign(proto.output().begin(), proto.output().end());
   for (const auto& attribute : proto.attribute()) {
-    auto read = read_attribute(attribute);
+    auto read = read_attribute(attribute, reading);
     if (!read) return read.error().with_context(node.what());
+    if (const auto* body = std::get_if<Body>(&*read))
+      node.captures.insert((*body)->captures.begin(), (*body)->captures.end());
     node.attributes[attribute.name()] = std::move(*read);
   }
   return node;
@@ -209,9 +87,17 @@ Result<HostTensor> constant_of(const Node& node) {
 }
 
 Result<GraphValue> read_value(const ::onnx::ValueInfoProto& proto) {
-  GraphValue value{.name = proto.name(), .element = Element::real, .shape = {}};
+  GraphValue value{.name = proto.name(), .element = Element::real, .shape = {}, .form = Form::tensor};
+  if (proto.type().has_sequence_type() || proto.type().has_optional_type()) {
+    value.form = proto.type().has_sequence_type() ? Form::sequence : Form::optional;
+    return value;
+  }
   if (!proto.type().has_tensor_type()) return Error(ErrorCode::invalid_argument, proto.name() + " is not a tensor");
   const auto& type = proto.type().tensor_type();
+  if (type.elem_type() == ::onnx::TensorProto::STRING) {
+    value.form = Form::text;
+    return value;
+  }
   const std::optional<Element> element = element_of(type.elem_type());
   if (!element) {
     return Error(ErrorCode::invalid_argument, proto.name() + " is neither of floats, integers nor booleans");
@@ -239,18 +125,11 @@ Result<int64_t> opset_of(const ::onnx::ModelProto& proto) {
     return Error(ErrorCode::invalid_argument, "the model uses opset " + std::to_string(import.version()) +
                                                   ", it must be 1 to 22: export it with opset_version=17");
   }
+  const auto is_foreign = [](const ::onnx::NodeProto& node) {
+    return !node.domain().empty() && node.domain() != "ai.onnx";
+  };
+  if (std::ranges::all_of(proto.graph().node(), is_foreign)) return kOpsetMax;  // no node is of those that have opsets
   return Error(ErrorCode::malformed, "the model does not say which opset it uses");
-}
-
-template <typename Message>
-Status parse(ByteView file, Message& message, const char* what) {
-  if (file.size() > kOnnxFileBytesMax) return Error(ErrorCode::too_large, std::string(what) + " is larger than 2 GiB");
-  google::protobuf::io::CodedInputStream stream(file.data(), static_cast<int>(file.size()));
-  stream.SetRecursionLimit(kNestingMax);
-  if (!message.ParsePartialFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
-    return Error(ErrorCode::malformed, std::string("not ") + what + ": the bytes are cut short or of another format");
-  }
-  return {};
 }
 
 Status read_constants(const ::onnx::GraphProto& proto, Graph& graph) {
@@ -267,31 +146,30 @@ Status read_constants(const ::onnx::GraphProto& proto, Graph& graph) {
   return {};
 }
 
-}  // namespace
+// What the nodes, their bodies and the outputs of a body read and nothing in it makes.
+std::set<std::string> captures_of(const Graph& body) {
+  std::set<std::string> made{""}, captures;
+  for (const GraphValue& input : body.inputs) made.insert(input.name);
+  for (const auto& [name, constant] : body.constants) made.insert(name);
+  for (const Node& node : body.nodes) made.insert(node.outputs.begin(), node.outputs.end());
+  const auto read = [&](const std::string& name) {
+    if (!made.contains(name)) captures.insert(name);
+  };
+  for (const Node& node : body.nodes) {
+    std::ranges::for_each(node.inputs, read);
+    std::ranges::for_each(node.captures, read);
+  }
+  for (const GraphValue& output : body.outputs) read(output.name);
+  return captures;
+}
 
-Result<Graph> read_onnx(ByteView file) {
-  ::onnx::ModelProto model;
-  COT_TRY(parse(file, model, "an ONNX model"));
-  if (!model.has_graph() || model.graph().node_size() == 0) {
-    return Error(ErrorCode::malformed, "not an ONNX model: it has no graph, or a graph without nodes");
-  }
-  const ::onnx::GraphProto& proto = model.graph();
-  if (static_cast<size_t>(proto.node_size()) > kNodesMax) {
-    return Error(ErrorCode::too_large, "the model has " + std::to_string(proto.node_size()) + " nodes, at most 16384");
-  }
-  Graph graph;
-  graph.name = proto.name();
-  COT_ASSIGN(graph.opset, opset_of(model));
-  COT_TRY(read_constants(proto, graph));
-  for (const auto& input : proto.input()) {
-    if (graph.constants.contains(input.name())) continue;
-    COT_ASSIGN(GraphValue value, read_value(input));
-    graph.inputs.push_back(std::move(value));
-  }
-  for (const auto& output : proto.output())
-    graph.outputs.push_back({.name = output.name(), .element = Element::real, .shape = {}});
+// Each Constant node is among the constants.
+Status read_nodes(const ::onnx::GraphProto& proto, Reading& reading, Graph& graph) {
+  const auto count = static_cast<size_t>(proto.node_size());
+  if (count > reading.nodes_left) return Error(ErrorCode::too_large, "the model has more than 16384 nodes");
+  reading.nodes_left -= count;
   for (const auto& node_proto : proto.node()) {
-    COT_ASSIGN(Node node, read_node(node_proto));
+    COT_ASSIGN(Node node, read_node(node_proto, reading));
     if (node.op != "Constant") {
       graph.nodes.push_back(std::move(node));
       continue;
@@ -302,15 +180,46 @@ Result<Graph> read_onnx(ByteView file) {
       return Error(ErrorCode::malformed, node.what() + " writes " + node.outputs[0] + ", which is already written");
     }
   }
+  return {};
+}
+
+Result<Graph> read_graph(const ::onnx::GraphProto& proto, Reading& reading, bool is_body) {
+  Graph graph;
+  graph.name = proto.name();
+  graph.opset = reading.opset;
+  COT_TRY(read_constants(proto, graph));
+  for (const auto& input : proto.input()) {
+    if (graph.constants.contains(input.name())) continue;
+    // What a body is given, its node says; many files leave its type out.
+    Result<GraphValue> value =
+        is_body ? GraphValue{.name = input.name(), .element = Element::real, .shape = {}} : read_value(input);
+    if (!value) return value.error();
+    graph.inputs.push_back(std::move(*value));
+  }
+  for (const auto& output : proto.output()) {
+    const Form form = output.type().has_sequence_type()   ? Form::sequence
+                      : output.type().has_optional_type() ? Form::optional
+                                                          : Form::tensor;
+    graph.outputs.push_back({.name = output.name(), .element = Element::real, .shape = {}, .form = form});
+  }
+  COT_TRY(read_nodes(proto, reading, graph));
   COT_TRY(upgrade(graph));
+  if (is_body) graph.captures = captures_of(graph);
   COT_TRY(sort_nodes(graph));
   return graph;
 }
 
-Result<HostTensor> read_onnx_tensor(ByteView file) {
-  TensorProto proto;
-  COT_TRY(parse(file, proto, "an ONNX tensor"));
-  return read_tensor(proto);
+}  // namespace
+
+Result<Graph> read_onnx(ByteView file) {
+  ::onnx::ModelProto model;
+  COT_TRY(parse(file, model, "an ONNX model"));
+  if (!model.has_graph() || model.graph().node_size() == 0) {
+    return Error(ErrorCode::malformed, "not an ONNX model: it has no graph, or a graph without nodes");
+  }
+  Reading reading;
+  COT_ASSIGN(reading.opset, opset_of(model));
+  return read_graph(model.graph(), reading, false);
 }
 
 }  // namespace coterie::model_import

@@ -25,7 +25,9 @@ int64_t same_since(const std::string& op) {
         "GlobalMaxPool",
         "Hardmax",
         "Identity",
+        "If",
         "LogSoftmax",
+        "Loop",
         "LRN",
         "LpNormalization",
         "MatMul",
@@ -75,6 +77,7 @@ int64_t same_since(const std::string& op) {
         "MeanVarianceNormalization",
         "NonZero",
         "OneHot",
+        "Scan",
         "Scatter",
         "Shrink",
         "Sign",
@@ -84,7 +87,7 @@ int64_t same_since(const std::string& op) {
         "Where"}},
       {10,
        {"ConvInteger", "DequantizeLinear", "IsInf", "MatMulInteger", "Mod", "NonMaxSuppression", "QLinearConv",
-        "QLinearMatMul", "QuantizeLinear", "ReverseSequence", "Slice", "ThresholdedRelu", "TopK"}},
+        "QLinearMatMul", "QuantizeLinear", "ReverseSequence", "Slice", "StringNormalizer", "ThresholdedRelu", "TopK"}},
   };
   for (const auto& [opset, operators] : table) {
     if (operators.contains(op)) return opset;

@@ -20,12 +20,11 @@ int type_of(Element element) {
 
 int type_of(const HostTensor& tensor) {
   switch (tensor.width) {
-    case Width::any: return type_of(tensor.element);
     case Width::int8: return TensorProto::INT8;
     case Width::uint8: return TensorProto::UINT8;
     case Width::int32: return TensorProto::INT32;
+    default: return type_of(tensor.element);  // floats of every width are written as float32
   }
-  return TensorProto::UNDEFINED;
 }
 
 template <typename T>
@@ -44,10 +43,10 @@ void write_tensor(const std::string& name, const HostTensor& tensor, TensorProto
     return;
   }
   switch (tensor.width) {
-    case Width::any: proto.set_raw_data(raw_integers<int64_t>(tensor)); return;
     case Width::int8: proto.set_raw_data(raw_integers<int8_t>(tensor)); return;
     case Width::uint8: proto.set_raw_data(raw_integers<uint8_t>(tensor)); return;
     case Width::int32: proto.set_raw_data(raw_integers<int32_t>(tensor)); return;
+    default: proto.set_raw_data(raw_integers<int64_t>(tensor)); return;
   }
 }
 

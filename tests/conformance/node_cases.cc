@@ -22,17 +22,25 @@ namespace fs = std::filesystem;
 constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
 constexpr uint64_t kFileBytesMax = 1 << 28;
 
-Result<Array> tensor_of(const fs::path& path) {
+Result<Array> value_of(const fs::path& path, Form form) {
   COT_ASSIGN(const Bytes bytes, os::read_file(path.string(), kFileBytesMax));
-  COT_ASSIGN(const HostTensor tensor, read_onnx_tensor(bytes));
-  return array_of(tensor);
+  COT_ASSIGN(const HostValue value, read_onnx_value(bytes, form));
+  return array_of(value);
 }
 
 // Empty: equal.
 std::string difference(const Array& seen, const Array& expected) {
+  if (seen.form != expected.form) return "another form";
+  if (seen.items.size() != expected.items.size()) return "another number of items";
+  for (size_t i = 0; i < seen.items.size(); ++i) {
+    const std::string apart = difference(seen.items[i], expected.items[i]);
+    if (!apart.empty()) return "item " + std::to_string(i) + ": " + apart;
+  }
   if (seen.shape != expected.shape) return "another shape";
+  if (seen.texts != expected.texts) return "other texts";
   if (seen.element != expected.element) return "another type of elements";
-  if (expected.width != Width::any && seen.width != expected.width) return "integers of another width";
+  if (expected.element == Element::integer && expected.width != Width::any && seen.width != expected.width)
+    return "integers of another width";
   double absolute = kAbsolute;
   for (const double value : expected.values) {
     if (std::isfinite(value)) absolute = std::max(absolute, std::fabs(value) * 0x1p-23);
@@ -64,7 +72,7 @@ std::string outcome(const fs::path& folder, std::string& op) {
   const Result<GraphOutputs> computed = run_graph(*graph, inputs);
   if (!computed) return refused(computed.error());
   for (size_t i = 0; i < graph->outputs.size(); ++i) {
-    const Result<Array> expected = tensor_of(data / ("output_" + std::to_string(i) + ".pb"));
+    const Result<Array> expected = value_of(data / ("output_" + std::to_string(i) + ".pb"), graph->outputs[i].form);
     if (!expected) return refused(expected.error().with_context("output " + graph->outputs[i].name));
     const std::string apart = difference((*computed)[i].second, *expected);
     if (!apart.empty()) return "wrong: output " + graph->outputs[i].name + ": " + apart;

@@ -42,17 +42,36 @@ def generate(folder):
         inputs, outputs = case.data_sets[0]
         for kind, values in (("input", inputs), ("output", outputs)):
             for i, value in enumerate(values):
+                type_of = getattr(case.model.graph, kind)[i].type
                 if isinstance(value, onnx.TensorProto):
                     proto = value
+                elif type_of.HasField("optional_type"):
+                    proto = optional_of(value, type_of.optional_type.elem_type)
+                elif isinstance(value, list):
+                    proto = numpy_helper.from_list(value, dtype=onnx.SequenceProto.TENSOR)
                 elif isinstance(value, numpy.ndarray) and declared(case.model, kind, i) == onnx.TensorProto.BFLOAT16:
                     # NumPy has no bfloat16: these are its bits as uint16.
                     proto = onnx.TensorProto(dims=value.shape, data_type=onnx.TensorProto.BFLOAT16, raw_data=value.tobytes())
-                elif isinstance(value, (numpy.ndarray, numpy.generic)):
-                    proto = numpy_helper.from_array(numpy.asarray(value))
                 else:
-                    continue  # a sequence, or nothing: its model is refused
+                    proto = numpy_helper.from_array(numpy.asarray(value))
                 (target / f"{kind}_{i}.pb").write_bytes(proto.SerializeToString())
     return onnx.__version__
+
+
+def optional_of(value, type_of):
+    """An optional value of that type; None holds nothing."""
+    import onnx
+    from onnx import numpy_helper
+    proto = onnx.OptionalProto()
+    if value is None:
+        return proto
+    if type_of.HasField("sequence_type"):
+        proto.elem_type = onnx.OptionalProto.SEQUENCE
+        proto.sequence_value.CopyFrom(numpy_helper.from_list(value, dtype=onnx.SequenceProto.TENSOR))
+    else:
+        proto.elem_type = onnx.OptionalProto.TENSOR
+        proto.tensor_value.CopyFrom(numpy_helper.from_array(value[0] if isinstance(value, list) else value))
+    return proto
 
 
 def declared(model, kind, i):

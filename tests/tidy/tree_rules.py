@@ -45,7 +45,7 @@ MAY_INCLUDE = {
     "model_import/mapping/": ["base/", "device_sdk/runtime/", "proto/messages/", "model_import/graph/order.h",
                               "model_import/weights/"],
     # It judges the converter, so that it may not see it.
-    "model_import/interpret/": ["base/", "proto/messages/", "model_import/graph/graph.h"],
+    "model_import/interpret/": ["base/", "proto/messages/", "model_import/graph/graph.h", "model_import/graph/host_value.h"],
     "model_import/onnx/": ["base/", "proto/", "device_sdk/runtime/", "model_import/convert/import_graph.h",
                            "model_import/export/export_graph.h", "model_import/export/grids.h", "model_import/graph/",
                            "model_import/quantised/"],
@@ -144,7 +144,7 @@ THIRD_PARTY = [
     ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
     ("zlib", r"zlib\.h", ["model_import/weights/", "tools/data/"]),
     ("zstd", r"zstd\.h", ["tools/data/"]),
-    ("ONNX", r"onnx\.pb\.h", ["model_import/onnx/"]),
+    ("ONNX", r"onnx(_value)?\.pb\.h", ["model_import/onnx/"]),
     ("protobuf", r"google/protobuf/", ["fl_server/serving/grpc/", "model_import/onnx/"]),
     ("gRPC", r"grpc(pp)?/|open_inference\.(grpc\.)?pb\.h", ["fl_server/serving/grpc/", "tests/integration/server/serving_grpc_test.cc", "tests/unit/fl_server/serving/grpc/"]),
     ("Coterie as installed", r"coterie(/|(_train)?\.h)", ["device_sdk/c_api/", "device_sdk/include/", "device_sdk/bindings/", "tools/device/", "examples/", "tests/"]),

@@ -8,9 +8,13 @@ namespace coterie {
 namespace {
 
 using model_import::Array;
+using model_import::Form;
 using model_import::GraphValue;
 
 Status check_declared(const GraphValue& declared, const Array& given) {
+  if (given.form != declared.form)
+    return Error(ErrorCode::invalid_argument, "is of another form than the graph declares");
+  if (declared.form != Form::tensor) return {};
   if (given.element != declared.element)
     return Error(ErrorCode::invalid_argument, "is of another type than the graph declares");
   if (declared.shape.empty()) return {};  // a scalar, or not said
@@ -29,8 +33,8 @@ Status check_declared(const GraphValue& declared, const Array& given) {
 }
 
 Result<Array> input_of(const GraphValue& declared, ByteView file) {
-  COT_ASSIGN(const model_import::HostTensor tensor, model_import::read_onnx_tensor(file));
-  COT_ASSIGN(Array array, model_import::array_of(tensor));
+  COT_ASSIGN(const model_import::HostValue value, model_import::read_onnx_value(file, declared.form));
+  COT_ASSIGN(Array array, model_import::array_of(value));
   COT_TRY(check_declared(declared, array));
   return array;
 }
