@@ -25,6 +25,7 @@ from secure_rows import secure
 from server_rows import UPLOAD_GOAL, server
 from serving_rows import serving
 from simulated_rows import simulated_clients
+from vertical_memory_rows import vertical_memory
 from vertical_rows import vertical
 
 PYTHON_WITH_TORCH = "/usr/bin/python3"  # the one Debian's python3-torch belongs to
@@ -152,6 +153,7 @@ def demo():
 GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, watch, bare_rounds, trace, secure, private_demo,
                                                  vertical, serving, compression, federated, robust, fairness, personal,
                                                  simulated_clients, simulation, int8, demo)}
+LONG_GROUPS = {function.__name__: function for function in (vertical_memory,)}  # only by name
 
 
 def print_table(lines):
@@ -164,12 +166,11 @@ def print_table(lines):
 def main():
     parser = argparse.ArgumentParser(prog="./bench", description="The figures of this machine, each beside its peer and its goal.")
     parser.add_argument("--json", action="store_true", help="one JSON object a row instead of the table")
-    parser.add_argument("group", nargs="?", choices=GROUPS, help="one group only")
+    parser.add_argument("group", nargs="?", choices=GROUPS | LONG_GROUPS, help="one group only")
     options = parser.parse_args()
     lines, failed = [], False
-    for name, group in GROUPS.items():
-        if options.group not in (None, name):
-            continue
+    groups = GROUPS if options.group is None else {options.group: (GROUPS | LONG_GROUPS)[options.group]}
+    for name, group in groups.items():
         try:
             for row, line in group():
                 lines.append(line)
