@@ -13,6 +13,7 @@ namespace coterie {
 namespace {
 
 struct ReadTable {
+  vertical::IdSet ids;
   PartyTable table;
   Digest bytes;
 };
@@ -22,6 +23,10 @@ Result<ReadTable> read_table(const PartyConfig& config, const std::string& label
   COT_ASSIGN(const Bytes bytes, read_unpacked(config.table_file, kPartyTableBytesMax));
   ReadTable read;
   COT_ASSIGN(read.table, parse_party_table(as_text(bytes), config.table_file, config.id_column, label_column, values));
+  // Here and not once parties have met: sorting many takes a while.
+  auto ids = vertical::IdSet::make(read.table.ids, vertical::Duplicates::refuse);
+  if (!ids) return ids.error().with_context(config.table_file);
+  read.ids = std::move(*ids);
   read.bytes = sha256(bytes);
   return read;
 }
@@ -75,8 +80,11 @@ Result<PartyInputs> read_prediction_inputs(const PartyConfig& config, const Vert
   DomainFields fields("coterie/v1/party-inputs/prediction");
   fields.add(table.bytes.view()).add(config.id_column).add(read.bytes.view());
   for (const std::string& name : part.columns) fields.add(name);
-  return PartyInputs{
-      .table = std::move(table.table), .model = std::move(part.machine), .bottom = {}, .digest = sha256(fields.view())};
+  return PartyInputs{.ids = std::move(table.ids),
+                     .table = std::move(table.table),
+                     .model = std::move(part.machine),
+                     .bottom = {},
+                     .digest = sha256(fields.view())};
 }
 
 }  // namespace
@@ -93,7 +101,8 @@ Result<PartyInputs> read_party_inputs(const PartyConfig& config, const VerticalM
   COT_ASSIGN(ReadTable table, read_table(config, label_column, values));
   DomainFields fields("coterie/v1/party-inputs/training");
   fields.add(table.bytes.view()).add(config.id_column).add(label_column);
-  PartyInputs inputs{.table = std::move(table.table), .model = {}, .bottom = {}, .digest = {}};
+  PartyInputs inputs{
+      .ids = std::move(table.ids), .table = std::move(table.table), .model = {}, .bottom = {}, .digest = {}};
   if (config.bottom) {
     COT_ASSIGN(inputs.bottom, read_trained_bottom(*config.bottom, manifest.split, inputs.table));
     fields.add(inputs.bottom->model.view()).add(inputs.bottom->contract.view());

@@ -1,5 +1,6 @@
 #include "tools/vertical/party_run.h"
 
+#include <algorithm>
 #include <concepts>
 #include <cstdio>
 #include <functional>
@@ -17,12 +18,14 @@
 #include "tools/cli/table.h"
 #include "tools/vertical/exact_run.h"
 #include "tools/vertical/journaled_stages.h"
+#include "tools/vertical/meeting_links.h"
 #include "tools/vertical/model_part.h"
 #include "tools/vertical/progress_teller.h"
 #include "tools/vertical/regression_run.h"
 #include "tools/vertical/scores.h"
 #include "tools/vertical/split_run.h"
 #include "vertical/coordinator/coordinator_client.h"
+#include "vertical/link/link_pulses.h"
 #include "vertical/psi/matching.h"
 #include "vertical/psi/ring_matching.h"
 #include "vertical/regression/predict_regression.h"
@@ -37,6 +40,12 @@ namespace {
 using namespace vertical;
 
 constexpr std::string_view kSampleSeed = "goss";
+
+// A peer's patience is its own affair: as often as a patience of 20 seconds needs, unless this party's is shorter.
+constexpr Millis kPulseMax{10'000};
+constexpr int kPulsesOfPatience = 4;
+// A matcher waits for the slowest party, and says nothing meanwhile.
+constexpr Millis kMatcherPatience{600'000};
 
 // Trees are the same whatever is drawn for them, and so are exact residuals. A seed of its own for each meeting: with
 // other answers of the peer the gradients could be others, and must not be encrypted as the ones before were.
@@ -67,18 +76,22 @@ class PartyRun {
            PartyJournal& journal, PartyLinks links)
       : config_(config),
         manifest_(manifest),
+        ids_(inputs.ids),
         table_(inputs.table),
         bottom_(inputs.bottom),
         journal_(journal),
         self_(links.self),
-        links_(links_over(std::move(links))),
-        link_(links_.begin()->second),
+        links_(std::move(links.streams)),
+        link_(links_.first()),
         teller_(config, manifest.job) {}
 
   Result<PartyReport> run() {
-    for (auto& [peer, link] : links_) {
+    for (auto& [peer, link] : links_.of_peers()) {
       COT_TRY(link.agree({.job = manifest_.job, .manifest = config_.approved, .party = self()}, peer));
     }
+    std::vector<Link*> pulsing;
+    for (auto& [peer, link] : links_.of_peers()) pulsing.push_back(&link);
+    const LinkPulses pulses(std::move(pulsing), std::min(kPulseMax, config_.patience / kPulsesOfPatience));
     COT_TRY(meet());
     COT_TRY(match());
     if (!manifest_.is_prediction()) COT_TRY(train());
@@ -88,42 +101,17 @@ class PartyRun {
     COT_TRY(write_reports());
     COT_TRY(journal_.put_predicted());
     // Whoever goes before the others have all that they need would leave them alone for ever.
-    for (auto& [peer, link] : links_) {
+    for (auto& [peer, link] : links_.of_peers()) {
       Farewell farewell(peer);
+      link.say_alive_no_more();
       COT_TRY(link.run(farewell, StageId::farewell, peer));
     }
     return report_;
   }
 
  private:
-  static std::map<PartyIndex, Link> links_over(PartyLinks links) {
-    std::map<PartyIndex, Link> over;
-    for (auto& [peer, stream] : links.streams) over.emplace(peer, Link(std::move(stream)));
-    return over;
-  }
-
   PartyIndex self() const { return self_; }
-  // The other one of two parties; of more a feature party's label party.
-  PartyIndex peer() const { return links_.begin()->first; }
-  std::map<PartyIndex, Link*> links() {
-    std::map<PartyIndex, Link*> all;
-    for (auto& [peer, link] : links_) all.emplace(peer, &link);
-    if (matcher_) all.emplace(kMatcher, &*matcher_);
-    return all;
-  }
-  LinkBytes link_bytes() {
-    LinkBytes bytes;
-    for (const auto& [peer, link] : links()) {
-      bytes.sent += link->bytes().sent;
-      bytes.received += link->bytes().received;
-    }
-    return bytes;
-  }
-  std::vector<PartyIndex> peers() const {
-    std::vector<PartyIndex> all;
-    for (const auto& [peer, link] : links_) all.push_back(peer);
-    return all;
-  }
+  PartyIndex peer() const { return links_.first_peer(); }
   std::string out(const std::string& name) const { return config_.out + "/" + name; }
   uint32_t scored_rows() const { return static_cast<uint32_t>(scored_.size()); }
 
@@ -138,7 +126,7 @@ class PartyRun {
     const RunPosition own = journal_.position();
     std::map<PartyIndex, RunPosition> all = {{self(), own}};
     std::vector<RunPosition> peers;
-    for (auto& [peer, link] : links_) {
+    for (auto& [peer, link] : links_.of_peers()) {
       PositionExchange exchange(own, peer);
       COT_TRY(link.run(exchange, StageId::hello, peer));
       all.emplace(peer, exchange.peers());
@@ -161,7 +149,7 @@ class PartyRun {
     std::unique_ptr<StageType> stage;
     COT_TRY(report_stage(id, {}, [&]() -> Status {
       COT_ASSIGN(stage, begin());
-      if constexpr (std::derived_from<StageType, OrderedStage>) return Link::run(*stage, id, links());
+      if constexpr (std::derived_from<StageType, OrderedStage>) return Link::run(*stage, id, links_.all());
       return link_.run(*stage, id, peer());
     }));
     return stage;
@@ -172,12 +160,12 @@ class PartyRun {
   };
   Status report_stage(StageId id, StageUnits units, const std::function<Status()>& run) {
     const Instant started = os::monotonic_now();
-    const LinkBytes before = link_bytes();
+    const LinkBytes before = links_.bytes();
     const JobStage stage = id == StageId::training   ? JobStage::training
                            : id == StageId::matching ? JobStage::matching
                                                      : JobStage::prediction;
     teller_.begin(stage, units.done, units.all);
-    const auto sent = [&] { return link_bytes().sent - before.sent; };
+    const auto sent = [&] { return links_.bytes().sent - before.sent; };
     journal_.watch_checkpoints([&](uint32_t unit, uint32_t units_all) {
       teller_.advance(unit, units_all > 0 ? units_all : units.all, sent());
     });
@@ -188,7 +176,7 @@ class PartyRun {
     StageReport& report = report_.stages.emplace_back();
     report.name = stage_name(id);
     report.seconds = std::chrono::duration<double>(os::monotonic_now() - started).count();
-    report.bytes = {.sent = sent(), .received = link_bytes().received - before.received};
+    report.bytes = {.sent = sent(), .received = links_.bytes().received - before.received};
     std::printf("%s: %s, sent %s, received %s\n", report.name.c_str(), format_seconds(report.seconds).c_str(),
                 format_bytes(report.bytes.sent).c_str(), format_bytes(report.bytes.received).c_str());
     std::fflush(stdout);
@@ -221,15 +209,14 @@ class PartyRun {
   }
 
   Status match() {
-    COT_ASSIGN(IdSet ids, IdSet::make(table_.ids, Duplicates::refuse));
-    report_.ids = ids.items();
+    report_.ids = ids_.items();
     if (start_.is_matched) {
       report_skipped(StageId::matching);
     } else if (manifest_.is_ring()) {
-      COT_TRY(match_ring(std::move(ids)));
-      matcher_.reset();  // it has told all, and keeps a place at the coordinator
+      COT_TRY(match_ring(ids_));
+      links_.close_matcher();
     } else {
-      COT_TRY(match_ids(std::move(ids)));
+      COT_TRY(match_ids(ids_));
     }
     const JournalMatching& matching = *journal_.matching();
     report_.peer_ids = matching.peer_ids;
@@ -276,10 +263,10 @@ class PartyRun {
                                      static_cast<uint32_t>(manifest_.parties.size()), journal_.seed("matching")));
       COT_ASSIGN(std::unique_ptr<ByteStream> stream,
                  ask_matcher(*config_.coordinator, manifest_.job, config_.approved,
-                             {.time = config_.patience, .cancel = Interrupt::flag()}));
-      matcher_.emplace(std::move(stream));
+                             {.time = std::max(config_.patience, kMatcherPatience), .cancel = Interrupt::flag()}));
+      links_.open_matcher(std::move(stream));
       HeardOrderedStage heard(*matching, StageId::matching, std::nullopt, journal_);
-      COT_TRY(Link::run(heard, StageId::matching, links()));
+      COT_TRY(Link::run(heard, StageId::matching, links_.all()));
       return journal_.put_matching({.peer_ids = 0,
                                     .party_ids = matching->items(),
                                     .root = matching->outcome().root,
@@ -323,7 +310,7 @@ class PartyRun {
   Status run_trees(Result<std::unique_ptr<Training>> started) {
     COT_ASSIGN(const std::unique_ptr<Training> training, std::move(started));
     JournaledTrees<Training> journaled(*training, journal_);
-    COT_TRY(Link::run(journaled, StageId::training, links()));
+    COT_TRY(Link::run(journaled, StageId::training, links_.all()));
     return journal_.put_model(write_tree_model(training->model()));
   }
 
@@ -351,7 +338,7 @@ class PartyRun {
         COT_ASSIGN(checkpoint, read_label_tree_checkpoint(from->bytes));
       }
       return run_trees(LabelTraining::start(std::move(columns), rows_of({table_.labels}, trained_)[0], manifest_.trees,
-                                            peers(), key_of_meeting(manifest_.cipher), std::move(checkpoint),
+                                            links_.peers(), key_of_meeting(manifest_.cipher), std::move(checkpoint),
                                             journal_.seed(kSampleSeed)));
     });
   }
@@ -371,7 +358,7 @@ class PartyRun {
     COT_ASSIGN(LabelTreeModel model, read_label_tree_model(*journal_.model()));
     COT_ASSIGN(const auto prediction, run_stage<LabelPrediction>(StageId::prediction, [&] {
                  return LabelPrediction::start(rows_of(table_.columns, scored_), std::move(model), scored_rows(),
-                                               peers());
+                                               links_.peers());
                }));
     return write_scores(prediction->scores());
   }
@@ -475,13 +462,13 @@ class PartyRun {
 
   const PartyConfig& config_;
   const VerticalManifest& manifest_;
+  const IdSet& ids_;
   const PartyTable& table_;
   const std::optional<TrainedBottom>& bottom_;
   PartyJournal& journal_;
   PartyIndex self_;
-  std::map<PartyIndex, Link> links_;
-  Link& link_;                   // to peer()
-  std::optional<Link> matcher_;  // of more than two parties, once they are matched
+  MeetingLinks links_;
+  Link& link_;  // to peer()
   ProgressTeller teller_;
   RunStart start_;
   Digest session_;

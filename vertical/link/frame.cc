@@ -26,8 +26,13 @@ std::string_view stage_name(StageId stage) {
     case StageId::training: return "training";
     case StageId::prediction: return "prediction";
     case StageId::farewell: return "farewell";
+    case StageId::alive: return "alive";
   }
   return "unknown";
+}
+
+StageId frame_stage(const std::array<uint8_t, kFrameHeaderBytes>& bytes) {
+  return static_cast<StageId>(get<uint16_t>(&bytes[0]));
 }
 
 std::array<uint8_t, kFrameHeaderBytes> write_frame_header(const FrameHeader& header) {
@@ -41,7 +46,7 @@ std::array<uint8_t, kFrameHeaderBytes> write_frame_header(const FrameHeader& hea
 
 Result<FrameHeader> read_frame_header(const std::array<uint8_t, kFrameHeaderBytes>& bytes, StageId stage,
                                       uint64_t sequence) {
-  const FrameHeader header{.stage = static_cast<StageId>(get<uint16_t>(&bytes[0])),
+  const FrameHeader header{.stage = frame_stage(bytes),
                            .kind = get<uint16_t>(&bytes[2]),
                            .length = get<uint32_t>(&bytes[4]),
                            .sequence = get<uint64_t>(&bytes[8])};

@@ -16,8 +16,9 @@ namespace coterie::vertical {
 
 constexpr size_t kFrameHeaderBytes = 16;
 
-// Which part of a job a frame belongs to, in the order in which parties go through them.
-enum class StageId : uint16_t { hello = 1, matching = 2, training = 3, prediction = 4, farewell = 5 };
+// Which part of a job a frame belongs to, in the order in which parties go through them; alive: no part, but a frame
+// that holds nothing and says that its sender is there.
+enum class StageId : uint16_t { hello = 1, matching = 2, training = 3, prediction = 4, farewell = 5, alive = 6 };
 std::string_view stage_name(StageId stage);
 
 struct FrameHeader {
@@ -26,6 +27,8 @@ struct FrameHeader {
   uint32_t length = 0;
   uint64_t sequence = 0;
 };
+
+StageId frame_stage(const std::array<uint8_t, kFrameHeaderBytes>& bytes);  // as the header has it, unchecked
 
 std::array<uint8_t, kFrameHeaderBytes> write_frame_header(const FrameHeader& header);
 

@@ -98,7 +98,26 @@ Status Link::run(OrderedStage& stage, StageId id, const std::map<PartyIndex, Lin
   return {};
 }
 
+void Link::say_alive() {
+  const std::unique_lock lock(*io_, std::try_to_lock);
+  if (!lock || !says_alive_ || !sound_) return;
+  sound_ = write_frame(StageId::alive, {});
+}
+
+void Link::say_alive_no_more() {
+  const std::lock_guard lock(*io_);
+  says_alive_ = false;
+}
+
 Status Link::send(StageId stage, const Message& message) {
+  const std::lock_guard lock(*io_);
+  if (sound_) sound_ = write_frame(stage, message);
+  if (!sound_) return sound_.error().with_context(stage_name(stage));
+  bytes_.sent += kFrameHeaderBytes + message.payload.size();
+  return {};
+}
+
+Status Link::write_frame(StageId stage, const Message& message) {
   COT_ASSERT(message.payload.size() <= kMessageBytesMax);
   const auto header = write_frame_header({.stage = stage,
                                           .kind = message.kind,
@@ -107,20 +126,33 @@ Status Link::send(StageId stage, const Message& message) {
   // One write: two would be two packets where the payload is small.
   Bytes frame(header.begin(), header.end());
   frame.insert(frame.end(), message.payload.begin(), message.payload.end());
-  if (Status status = stream_->write_all(frame); !status) return status.error().with_context(stage_name(stage));
-  bytes_.sent += frame.size();
-  return {};
+  return stream_->write_all(frame);
+}
+
+// The header of the next message, behind all that says alive.
+Result<FrameHeader> Link::read_header(StageId stage) {
+  for (;;) {
+    std::array<uint8_t, kFrameHeaderBytes> bytes;
+    if (Status status = stream_->read_exact(bytes); !status) return status.error().with_context(stage_name(stage));
+    const bool is_alive = frame_stage(bytes) == StageId::alive;
+    COT_ASSIGN(const FrameHeader header, read_frame_header(bytes, is_alive ? StageId::alive : stage, received_));
+    ++received_;
+    if (!is_alive) return header;
+    if (header.length != 0) {
+      return Error(ErrorCode::malformed,
+                   "link: a frame that says alive holds " + std::to_string(header.length) + " bytes", "frame_length");
+    }
+  }
 }
 
 Result<Message> Link::receive(StageId stage, PartyIndex peer) {
-  std::array<uint8_t, kFrameHeaderBytes> bytes;
-  if (Status status = stream_->read_exact(bytes); !status) return status.error().with_context(stage_name(stage));
-  COT_ASSIGN(const FrameHeader header, read_frame_header(bytes, stage, received_));
+  const std::lock_guard lock(*io_);
+  if (!sound_) return sound_.error().with_context(stage_name(stage));
+  COT_ASSIGN(const FrameHeader header, read_header(stage));
   Message message{.peer = peer, .kind = header.kind, .payload = std::vector<uint8_t>(header.length)};
   if (Status status = stream_->read_exact(message.payload); !status) {
     return status.error().with_context(stage_name(stage));
   }
-  ++received_;
   bytes_.received += kFrameHeaderBytes + header.length;
   return message;
 }

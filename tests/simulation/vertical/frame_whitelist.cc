@@ -45,6 +45,7 @@ bool is_on_list(const VerticalManifest& manifest, vertical::PartyIndex from, Sta
     case StageId::training: return is_training(manifest, is_label, kind);
     case StageId::prediction: return is_prediction(manifest.model, is_label, kind);
     case StageId::farewell: return kind == 1;
+    case StageId::alive: return false;  // a link's own: no stage has such a message
   }
   return false;
 }

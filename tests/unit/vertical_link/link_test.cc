@@ -8,6 +8,7 @@
 
 #include "tests/support/matchers.h"
 #include "tests/unit/vertical_link/socket_pair.h"
+#include "vertical/link/link_pulses.h"
 
 namespace coterie::vertical {
 namespace {
@@ -89,6 +90,62 @@ TEST(Link, TellsAFrameThatEndsEarlyFromOne) {
 struct Agreed {
   Status left, right;
 };
+
+FrameHeader alive(uint64_t sequence, uint32_t length = 0) {
+  return {.stage = StageId::alive, .kind = 0, .length = length, .sequence = sequence};
+}
+
+Bytes joined(Bytes first, const Bytes& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+TEST(Link, PassesOverWhatSaysAlive) {
+  FrameHeader behind = header(5);
+  behind.sequence = 2;
+  const Bytes two = joined(frame(alive(0), 0), frame(alive(1), 0));
+  EXPECT_OK(receive(joined(two, frame(behind, 5))));
+  EXPECT_EQ(receive(joined(two, frame(header(5), 5))).error().reason(), "frame_sequence");
+  EXPECT_EQ(receive(frame(alive(0, 1), 1)).error().reason(), "frame_length");
+  EXPECT_EQ(receive(frame(alive(1), 0)).error().reason(), "frame_sequence");
+}
+
+// Messages count on: the peer sees one sequence.
+TEST(LinkPulses, SayAliveUntilTheyGo) {
+  StreamPair pair;
+  Link link(std::move(pair.left));
+  std::array<uint8_t, kFrameHeaderBytes> heard{};
+  {
+    const LinkPulses pulses({&link}, Millis(1));
+    for (uint64_t i = 0; i < 3; ++i) {
+      ASSERT_OK(pair.right->read_exact(heard));
+      EXPECT_OK(read_frame_header(heard, StageId::alive, i));
+    }
+  }
+  EXPECT_EQ(link.bytes().sent, 0u);
+}
+
+TEST(LinkPulses, SayNothingMoreBeforeTheLastMessage) {
+  StreamPair pair;
+  Link link(std::move(pair.left));
+  link.say_alive();
+  link.say_alive_no_more();
+  link.say_alive();
+  pair.right->shut();
+  std::array<uint8_t, kFrameHeaderBytes> heard{};
+  EXPECT_OK(pair.right->read_exact(heard));
+  EXPECT_FALSE(pair.right->read_exact(heard));
+}
+
+TEST(LinkPulses, AStreamThatTheyFoundBrokenIsNotUsedAgain) {
+  StreamPair pair;
+  Link link(std::move(pair.left));
+  pair.right.reset();
+  link.say_alive();
+  link.say_alive();
+  Listener listener;
+  EXPECT_ERROR(link.run(listener, StageId::matching, 1), ErrorCode::unavailable, "gone");
+}
 
 // Both say their hello before either reads: the socket holds it.
 Agreed agree(const LinkHello& left, const LinkHello& right) {
