@@ -19,6 +19,7 @@ constexpr int kNameColumns = 40;  // a line of the table has at most 80
 
 struct Importance {
   std::vector<Feature> features;
+  bool is_classified = false;
   PermutationImportance found;
   uint64_t examples = 0;
 };
@@ -29,6 +30,7 @@ Result<Importance> importance_of(const ImportanceOptions& options) {
   InterruptibleSource examples(data.judges());
   const LossSettings loss = loss_for(data.judges().header(), options.loss);
   Importance made{.features = features_of(model.input_shape(), data.contract ? &*data.contract : nullptr),
+                  .is_classified = loss.target == TargetKind::labels,
                   .examples = examples.size()};
   Result<PermutationImportance> found =
       permutation_importance(model, loss, examples, made.features, options.repeats, options.seed);
@@ -57,6 +59,7 @@ ExitCode show_importance(const ImportanceOptions& options) {
       features.push_back({{"feature", printable(made->features[i].name)},
                           {"loss_rise", importances[i].loss_rise},
                           {"deviation", importances[i].deviation}});
+      if (made->is_classified) features.back()["error_rise"] = importances[i].error_rise;
     }
     print_json({{"method", kPermutation},
                 {"examples", made->examples},
@@ -64,13 +67,17 @@ ExitCode show_importance(const ImportanceOptions& options) {
                 {"features", std::move(features)}});
     return ExitCode::ok;
   }
-  Table table(
-      {{"FEATURE", Table::Align::left}, {"LOSS RISE", Table::Align::right}, {"DEVIATION", Table::Align::right}});
+  std::vector<Table::Column> columns = {
+      {"FEATURE"}, {"LOSS RISE", Table::Align::right}, {"DEVIATION", Table::Align::right}};
+  if (made->is_classified) columns.push_back({"ERROR RISE", Table::Align::right});
+  Table table(columns);
   std::vector<size_t> order = order_of(made->found);
   order.resize(std::min<size_t>(order.size(), options.top));
   for (const size_t i : order) {
-    table.add({shortened(made->features[i].name, kNameColumns), format_digits(importances[i].loss_rise),
-               format_digits(importances[i].deviation)});
+    std::vector<std::string> cells = {shortened(made->features[i].name, kNameColumns),
+                                      format_digits(importances[i].loss_rise), format_digits(importances[i].deviation)};
+    if (made->is_classified) cells.push_back(format_percent(importances[i].error_rise));
+    table.add(std::move(cells));
   }
   print_text("loss " + format_fixed(made->found.loss, 4) + " on " + counted(made->examples, "example") +
              "; it rises where a feature is shuffled\n\n" + table.text());

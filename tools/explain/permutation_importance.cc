@@ -4,60 +4,41 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/random.h"
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/permuted_inputs.h"
 
 namespace coterie {
 namespace {
 
 constexpr uint32_t kBatch = 64;
 
-// The examples, one feature of them taken from others.
-class ShuffledFeature final : public ExampleSource {
+// The examples as they are, which are kept on the way; with a feature its values are permuted among them.
+class PermutedSource final : public ExampleSource {
  public:
-  ShuffledFeature(ExampleSource& source, const std::vector<float>& values) : source_(source), values_(values) {}
-  void shuffle(const Feature& feature, const std::vector<uint64_t>& order) {
+  PermutedSource(ExampleSource& source, uint64_t example_values, uint64_t seed)
+      : source_(source), inputs_(source.size(), example_values, seed) {}
+  void shuffle(const Feature& feature) {
     feature_ = &feature;
-    order_ = &order;
+    inputs_.shuffle();
   }
   uint64_t size() const override { return source_.size(); }
   Status read(uint64_t index, const Example& to) override {
     COT_TRY(source_.read(index, to));
-    if (feature_ == nullptr) return {};
-    const std::span<float> features = to.features();
-    const auto other = std::span(values_).subspan((*order_)[index] * features.size(), features.size());
-    std::ranges::copy(other.subspan(feature_->first, feature_->count),
-                      features.begin() + static_cast<ptrdiff_t>(feature_->first));
+    if (feature_ == nullptr) std::ranges::copy(to.features(), inputs_.kept(index).begin());
+    else inputs_.permute(index, feature_->first, feature_->count, to.features());
     return {};
   }
 
  private:
   ExampleSource& source_;
-  const std::vector<float>& values_;
+  PermutedInputs inputs_;
   const Feature* feature_ = nullptr;
-  const std::vector<uint64_t>* order_ = nullptr;
 };
 
-// The inputs of all examples, as the evaluation below reads them.
-class KeptInputs final : public ExampleSource {
- public:
-  KeptInputs(ExampleSource& source, std::vector<float>& values) : source_(source), values_(values) {}
-  uint64_t size() const override { return source_.size(); }
-  Status read(uint64_t index, const Example& to) override {
-    COT_TRY(source_.read(index, to));
-    const std::span<float> features = to.features();
-    std::ranges::copy(features, values_.begin() + static_cast<ptrdiff_t>(index * features.size()));
-    return {};
-  }
-
- private:
-  ExampleSource& source_;
-  std::vector<float>& values_;
-};
-
-FeatureImportance importance_of(const std::vector<double>& rises) {
+FeatureImportance importance_of(const std::vector<double>& rises, double error_rise) {
   const auto count = static_cast<double>(rises.size());
-  FeatureImportance made{.loss_rise = std::accumulate(rises.begin(), rises.end(), 0.0) / count};
+  FeatureImportance made{.loss_rise = std::accumulate(rises.begin(), rises.end(), 0.0) / count,
+                         .error_rise = error_rise / count};
   double squares = 0;
   for (const double rise : rises) squares += (rise - made.loss_rise) * (rise - made.loss_rise);
   if (rises.size() > 1) made.deviation = std::sqrt(squares / (count - 1));
@@ -78,24 +59,20 @@ Result<PermutationImportance> permutation_importance(const Model& model, const L
                                            " features and 2^28 values of all examples");
   }
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch));
-  std::vector<float> values(examples.size() * size);
-  KeptInputs kept(examples, values);
+  PermutedSource permuted(examples, size, seed);
   PermutationImportance made;
-  COT_ASSIGN(const Evaluation whole, evaluator.run(model.parameters(), kept));
+  COT_ASSIGN(const Evaluation whole, evaluator.run(model.parameters(), permuted));
   made.loss = whole.loss_mean;
-  ShuffledFeature shuffled(examples, values);
-  Prng prng(seed);
-  std::vector<uint64_t> order(examples.size());
-  std::iota(order.begin(), order.end(), uint64_t{0});
   for (const Feature& feature : features) {
     std::vector<double> rises;
+    double error_rise = 0;
     for (uint32_t i = 0; i < repeats; ++i) {
-      prng.shuffle(order);
-      shuffled.shuffle(feature, order);
-      COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), shuffled));
+      permuted.shuffle(feature);
+      COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), permuted));
       rises.push_back(evaluation.loss_mean - whole.loss_mean);
+      error_rise += whole.accuracy - evaluation.accuracy;
     }
-    made.features.push_back(importance_of(rises));
+    made.features.push_back(importance_of(rises, error_rise));
   }
   return made;
 }

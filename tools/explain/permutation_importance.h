@@ -1,5 +1,6 @@
 // Permutation importance (Breiman 2001): by how much the loss on a data set rises where one feature is shuffled among
-// the examples, so that it says nothing about them any more.
+// the examples, so that it says nothing about them any more. What devices of a population say of it
+// (proto/messages/importance_lanes.h) is made of the same orders: device_sdk/runtime/permuted_inputs.h.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,9 @@ inline constexpr uint64_t kPermutedValuesMax = 1ull << 28;  // of all examples, 
 struct FeatureImportance {
   double loss_rise = 0;  // mean over the repeats
   double deviation = 0;  // standard deviation over them (divisor n - 1); 0 of one
+  // Share of examples that become wrong, less that of those which become right, mean over the repeats; 0 where targets
+  // are values.
+  double error_rise = 0;
 };
 
 struct PermutationImportance {

@@ -32,6 +32,7 @@ TEST(PermutationImportance, IsOfTheColumnsThatTheModelReads) {
   for (size_t i = 0; i < 8; ++i) {
     const double rise = made->features[i].loss_rise;
     EXPECT_TRUE(i == 2 || i == 5 ? rise > 0.1 : rise == 0) << i << " " << rise;
+    EXPECT_EQ(made->features[i].error_rise, 0) << "all answers stay the same";
   }
   EXPECT_GT(made->features[2].loss_rise, made->features[5].loss_rise);
   EXPECT_GT(made->features[2].deviation, 0);
