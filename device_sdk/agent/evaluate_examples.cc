@@ -14,13 +14,7 @@ namespace {
 constexpr uint32_t kBatch = 16;
 constexpr uint64_t kDifferenceStream = 0x64696666;  // "diff": no other draw of the seed has this name
 
-// -ln of the class's share; what is no number is the worst.
-uint64_t loss_units(double share) {
-  const double loss = -std::log(share);
-  constexpr uint64_t kMost = uint64_t{kLossMax} * kLossUnits;
-  if (!(loss < kLossMax)) return kMost;
-  return std::min(kMost, static_cast<uint64_t>(std::max(0.0, loss) * kLossUnits + 0.5));
-}
+uint64_t loss_units(double loss) { return static_cast<uint64_t>(loss * kLossUnits + 0.5); }
 
 }  // namespace
 
@@ -46,9 +40,20 @@ ExampleEvaluator::ExampleEvaluator(const AnalyticsRules& rules, std::vector<Pred
       lanes_(layout_.lanes()),
       inputs_(uint64_t{kBatch} * rules.input_values),
       outputs_(uint64_t{kBatch} * rules.evaluation->classes),
-      shares_(rules.evaluation->classes) {}
+      shares_(rules.evaluation->classes) {
+  if (rules.evaluation->importance) permuted_.emplace(rules, drawn_.size(), seed);
+}
+
+bool ExampleEvaluator::finished() const { return done_ == drawn_.size() && (!permuted_ || permuted_->finished()); }
 
 Status ExampleEvaluator::step(ExampleSource& examples) {
+  if (done_ < drawn_.size()) COT_TRY(answer_next(examples));
+  else COT_TRY(permuted_->step(models_.front(), kBatch));
+  if (finished()) finish();
+  return {};
+}
+
+Status ExampleEvaluator::answer_next(ExampleSource& examples) {
   const size_t count = std::min<size_t>(kBatch, drawn_.size() - done_);
   const size_t classes = rules_.evaluation->classes;
   float targets[kBatch] = {};
@@ -71,39 +76,27 @@ Status ExampleEvaluator::step(ExampleSource& examples) {
     const std::span<float> outputs = std::span(outputs_).first(count * classes);
     COT_TRY(models_[model].run({&inputs, 1}, count, outputs));
     for (size_t i = 0; i < count; ++i) {
-      size_t group = 0;
-      if (rules_.categories > 0) {
-        const auto own = inputs.subspan(i * rules_.input_values, rules_.input_values);
-        group = 1 + category_of(rules_, own, targets[i]);
-      }
-      add(model, labels[i], group, outputs.subspan(i * classes, classes));
+      const auto own = inputs.subspan(i * rules_.input_values, rules_.input_values);
+      const size_t group = rules_.categories > 0 ? 1 + category_of(rules_, own, targets[i]) : 0;
+      const ExampleAnswer answer = answer_of(outputs.subspan(i * classes, classes), labels[i], shares_);
+      add(model, labels[i], group, answer);
+      if (permuted_) permuted_->keep(own, labels[i], answer);
     }
   }
   done_ += count;
-  if (finished()) finish();
   return {};
 }
 
-void ExampleEvaluator::add(size_t model, uint32_t label, size_t group, std::span<const float> output) {
-  const auto classes = static_cast<uint32_t>(output.size());
-  const bool answers = std::ranges::all_of(output, [](float value) { return std::isfinite(value); });
-  const auto best = static_cast<uint32_t>(std::ranges::max_element(output) - output.begin());
-  // An answer with a NaN is wrong for every label: it is counted in a column of its own.
-  const uint32_t predicted = answers ? best : classes;
-  double sum = 0;
-  for (uint32_t c = 0; c < classes; ++c) {
-    shares_[c] = answers ? std::exp(static_cast<double>(output[c]) - static_cast<double>(output[best])) : 0;
-    sum += shares_[c];
-  }
-  for (double& share : shares_) share = answers ? share / sum : 0;
-  lanes_[layout_.confusion(model, label, predicted)] += 1;
+void ExampleEvaluator::add(size_t model, uint32_t label, size_t group, const ExampleAnswer& answer) {
+  lanes_[layout_.confusion(model, label, answer.predicted)] += 1;
   const uint32_t bins = rules_.evaluation->score_bins;
   for (size_t index = 0; index < layout_.scored_classes(); ++index) {
     const uint32_t scored = layout_.scored_class(index);
     const auto bin = std::min(bins - 1, static_cast<uint32_t>(shares_[scored] * bins));
     lanes_[layout_.score(model, index, label == scored, bin)] += 1;
   }
-  const ScoredExamples one{.examples = 1, .correct = predicted == label ? 1u : 0u, .loss = loss_units(shares_[label])};
+  const ScoredExamples one{
+      .examples = 1, .correct = answer.predicted == label ? 1u : 0u, .loss = loss_units(answer.loss)};
   const auto count = [&](size_t block) {
     ScoredExamples& all = scored_[model * layout_.groups() + block];
     all = {all.examples + one.examples, all.correct + one.correct, all.loss + one.loss};
@@ -119,6 +112,11 @@ void ExampleEvaluator::finish() {
     }
     const ScoredExamples& all = scored_[model * layout_.groups()];
     lanes_[layout_.accuracy(model, accuracy_bin(all.examples, all.correct))] = layout_.device_unit();
+  }
+  if (permuted_) {
+    for (size_t column = 0; column < permuted_->rises().size(); ++column) {
+      put_rises(layout_, column, drawn_.size(), permuted_->rises()[column], lanes_);
+    }
   }
   if (layout_.models() < 2) return;
   const ScoredExamples &before = scored_[0], &after = scored_[layout_.groups()];

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/utf8.h"
+#include "fl_server/json/importance_json.h"
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/evaluation_lanes.h"
 #include "scheduler/job/analytics_rules.h"
@@ -11,11 +12,6 @@
 
 namespace coterie {
 namespace {
-
-nlohmann::json or_null(const std::optional<double>& value) { return value ? nlohmann::json(*value) : nlohmann::json(); }
-
-// Examples of a device that an evaluation looks at, unless said: their number is the larger part of its error.
-constexpr uint32_t kEvaluatedValues = 256;
 
 // `model`, and `before` where it is compared with another; how long they are the server notes.
 EvaluationRules read_evaluation(JsonReader& own, std::vector<std::string>& classes) {
@@ -49,6 +45,7 @@ void add_evaluation(nlohmann::json& own, const AnalyticsSettings& analytics) {
   }
   own["classes"] = analytics.classes;
   own["score_bins"] = rules.score_bins;
+  add_importance(own, analytics);
   own.erase("source");
 }
 
@@ -91,11 +88,6 @@ nlohmann::json to_json(const CountedString& counted, double noise_deviation) {
   return json;
 }
 
-nlohmann::json to_json(const std::optional<RatioEstimate>& estimate) {
-  if (!estimate) return {};
-  return {{"value", estimate->value}, {"low", or_null(estimate->low)}, {"high", or_null(estimate->high)}};
-}
-
 nlohmann::json to_json(const ScoredGroup& group) {
   return {{"devices", group.devices},
           {"examples", group.examples},
@@ -104,7 +96,7 @@ nlohmann::json to_json(const ScoredGroup& group) {
           {"loss", to_json(group.loss)}};
 }
 
-nlohmann::json to_json(const EvaluatedModelResult& result) {
+nlohmann::json to_json(const AnalyticsSettings& analytics, const EvaluatedModelResult& result) {
   nlohmann::json json = to_json(result.all);
   json["model"] = result.model.hex();
   json["groups"] = nlohmann::json::array();
@@ -121,6 +113,7 @@ nlohmann::json to_json(const EvaluatedModelResult& result) {
   json["devices_by_accuracy"] = result.accuracies;
   json["worst_tenth"] = nlohmann::json();
   if (result.worst_tenth) json["worst_tenth"] = {{"from", result.worst_tenth->from}, {"to", result.worst_tenth->to}};
+  if (!result.importance.empty()) json["importance"] = to_json(analytics, result.importance);
   return json;
 }
 
@@ -149,6 +142,7 @@ void read_analytics(JsonReader& reader, HorizontalSettings& settings) {
   own.read("buckets", rules.buckets);
   if (evaluates) {
     rules.evaluation = read_evaluation(own, analytics.classes);
+    read_importance(own, analytics);
     rules.values_max = kEvaluatedValues;
   }
   own.read("refine", analytics.refines);
@@ -195,7 +189,7 @@ nlohmann::json to_json(const AnalyticsSettings& analytics, const EvaluationResul
                          {"confidence", 0.95},
                          {"models", nlohmann::json::array()},
                          {"comparison", nlohmann::json()}};
-  for (const EvaluatedModelResult& model : result.models) json["models"].push_back(to_json(model));
+  for (const EvaluatedModelResult& model : result.models) json["models"].push_back(to_json(analytics, model));
   if (const std::optional<Comparison>& compared = result.comparison) {
     json["comparison"] = {{"verdict", to_string(compared->verdict)},
                           {"devices", compared->devices},

@@ -192,6 +192,21 @@ JsonReader JsonReader::object(const char* key) {
   return JsonReader(json == nullptr ? empty_object() : *json, pointer_ + pointer_step(key), *problems_);
 }
 
+std::vector<JsonReader> JsonReader::objects(const char* key) {
+  std::vector<JsonReader> readers;
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return readers;
+  if (!json->is_array()) {
+    problem(key, "must be a list of objects");
+    return readers;
+  }
+  const std::string pointer = pointer_ + pointer_step(key) + "/";
+  for (const nlohmann::json& item : *json) {
+    readers.emplace_back(item, pointer + std::to_string(readers.size()), *problems_);
+  }
+  return readers;
+}
+
 void JsonReader::finish() {
   for (const auto& [key, value] : json_->items()) {
     if (known_.contains(key)) continue;

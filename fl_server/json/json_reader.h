@@ -57,6 +57,8 @@ class JsonReader {
   }
   // The object under `key`; an absent one reads as empty.
   JsonReader object(const char* key);
+  // The objects of the list under `key`, in its order; an absent list is empty.
+  std::vector<JsonReader> objects(const char* key);
 
   void require(const char* key);
   void problem(std::string_view key, std::string detail);

@@ -26,6 +26,25 @@ Result<EvaluationRules> parse(const wire::Evaluation& e) {
   return rules;
 }
 
+flatbuffers::Offset<wire::Importance> build(flatbuffers::FlatBufferBuilder& builder,
+                                            flatbuffers::Offset<wire::Evaluation> evaluation,
+                                            const ImportanceRules& i) {
+  std::vector<wire::PermutedColumn> columns;
+  for (const PermutedColumn& column : i.columns) columns.emplace_back(column.feature, column.width);
+  return wire::CreateImportance(builder, evaluation, builder.CreateVectorOfStructs(columns), i.repeats);
+}
+
+Result<EvaluationRules> parse(const wire::Importance& i) {
+  if (i.evaluation() == nullptr) return out_of_range("importance", "must have an evaluation");
+  COT_ASSIGN(EvaluationRules rules, parse(*i.evaluation()));
+  ImportanceRules& own = rules.importance.emplace();
+  own.repeats = i.repeats();
+  if (i.columns() == nullptr) return rules;
+  if (i.columns()->size() > kImportanceColumnsMax) return out_of_range("columns", "has too many columns");
+  for (const wire::PermutedColumn* column : *i.columns()) own.columns.push_back({column->feature(), column->width()});
+  return rules;
+}
+
 flatbuffers::Offset<wire::HeavyHitters> build(flatbuffers::FlatBufferBuilder& builder, const HitterRules& h) {
   std::vector<uint8_t> prefixes;
   for (const std::string& prefix : h.prefixes) prefixes.insert(prefixes.end(), prefix.begin(), prefix.end());
@@ -57,13 +76,18 @@ Result<HitterRules> parse(const wire::HeavyHitters& h) {
 
 flatbuffers::Offset<wire::Analytics> build(flatbuffers::FlatBufferBuilder& builder, const AnalyticsRules& a) {
   flatbuffers::Offset<wire::Evaluation> evaluation = 0;
+  flatbuffers::Offset<wire::Importance> importance = 0;
   if (a.evaluation) evaluation = build(builder, *a.evaluation);
+  if (a.evaluation && a.evaluation->importance) {
+    importance = build(builder, evaluation, *a.evaluation->importance);
+    evaluation = 0;
+  }
   flatbuffers::Offset<wire::HeavyHitters> hitters = 0;
   if (a.hitters) hitters = build(builder, *a.hitters);
   const auto edges = a.edges.empty() ? 0 : builder.CreateVector(a.edges);
   return wire::CreateAnalytics(builder, static_cast<uint8_t>(a.kind), static_cast<uint8_t>(a.source), a.input_values,
                                a.feature, a.missing_feature.has_value(), a.missing_feature.value_or(0), edges,
-                               a.categories, a.buckets, a.values_max, a.lane_max, evaluation, hitters);
+                               a.categories, a.buckets, a.values_max, a.lane_max, evaluation, hitters, importance);
 }
 
 Result<AnalyticsRules> parse(const wire::Analytics& a) {
@@ -82,6 +106,10 @@ Result<AnalyticsRules> parse(const wire::Analytics& a) {
   }
   if (a.evaluation() != nullptr) {
     COT_ASSIGN(rules.evaluation, parse(*a.evaluation()));
+  }
+  if (a.importance() != nullptr) {
+    if (rules.evaluation) return out_of_range("importance", "must not be beside an evaluation");
+    COT_ASSIGN(rules.evaluation, parse(*a.importance()));
   }
   if (a.hitters() != nullptr) {
     COT_ASSIGN(rules.hitters, parse(*a.hitters()));

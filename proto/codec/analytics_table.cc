@@ -29,6 +29,15 @@ std::string edges_text(std::span<const float> edges) {
   return text;
 }
 
+// Columns are numbered, so that a property has room for each.
+void add_permuted(const ImportanceRules& rules, std::map<std::string, std::string>& question) {
+  question["permuted.repeats"] = std::to_string(rules.repeats);
+  for (size_t i = 0; i < rules.columns.size(); ++i) {
+    question["permuted." + std::to_string(i)] =
+        std::to_string(rules.columns[i].feature) + " " + std::to_string(rules.columns[i].width);
+  }
+}
+
 // What is asked, so that tables of other questions have other names: a device counts by name how often it answers.
 std::map<std::string, std::string> question_of(const AnalyticsRules& rules) {
   std::map<std::string, std::string> question = {{"kind", std::string(to_string(rules.kind))},
@@ -41,6 +50,7 @@ std::map<std::string, std::string> question_of(const AnalyticsRules& rules) {
     for (size_t i = 0; i < rules.evaluation->models.size(); ++i) {
       question["model." + std::to_string(i)] = rules.evaluation->models[i].digest.hex();
     }
+    if (rules.evaluation->importance) add_permuted(*rules.evaluation->importance, question);
   }
   if (rules.hitters) {
     question["length_max"] = std::to_string(rules.hitters->length_max);

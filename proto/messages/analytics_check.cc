@@ -16,12 +16,9 @@ namespace {
 
 Error wrong(const std::string& what) { return Error(ErrorCode::malformed, "update: no examples give " + what); }
 
-// A lane in units; none: it is no whole number of them, from 0 to `most`.
-std::optional<uint64_t> whole(float lane, float unit, uint64_t most) {
-  if (!(lane >= 0) || static_cast<double>(lane) > static_cast<double>(unit) * static_cast<double>(most)) return {};
-  const float units = lane / unit;
-  const auto number = static_cast<uint64_t>(units);
-  return static_cast<float>(number) * unit == lane ? std::optional(number) : std::nullopt;
+Result<uint64_t> number_at(const EvaluationLayout& layout, const DigitRange& at, std::span<const float> lanes) {
+  const std::optional<uint64_t> number = digits_of_one(lanes.subspan(at.first, at.count), layout.digit_unit());
+  return number ? Result<uint64_t>(*number) : wrong("such digits from lane " + std::to_string(at.first) + " on");
 }
 
 // What a block of moments says of the device's examples. All lanes of none of them are 0.
@@ -30,12 +27,7 @@ Result<ScoredExamples> read_moments(const EvaluationLayout& layout, size_t model
   std::array<uint64_t, kMoments> values = {};
   for (size_t i = 0; i < kMoments; ++i) {
     const auto moment = static_cast<Moment>(i);
-    const uint64_t first = layout.digits(model, group, moment);
-    for (uint32_t digit = layout.digit_count(moment); digit-- > 0;) {
-      const auto value = whole(lanes[first + digit], layout.digit_unit(), kDigitBase - 1);
-      if (!value) return wrong("a digit of " + std::to_string(lanes[first + digit]));
-      values[i] = values[i] * kDigitBase + *value;
-    }
+    COT_ASSIGN(values[i], number_at(layout, {layout.digits(model, group, moment), layout.digit_count(moment)}, lanes));
   }
   const auto at = [&](Moment moment) { return values[static_cast<size_t>(moment)]; };
   const uint64_t n = at(Moment::n), y = at(Moment::y), l = at(Moment::l);
@@ -55,6 +47,7 @@ class EvaluationCheck {
 
   Status check() {
     for (size_t model = 0; model < layout_.models(); ++model) COT_TRY(check_model(model));
+    for (size_t column = 0; column < layout_.importance().columns(); ++column) COT_TRY(check_rises(column));
     if (layout_.models() < 2) return {};
     if (of_class_[0] != of_class_[1]) return wrong("other examples to the one model than to the other");
     return check_difference();
@@ -108,6 +101,25 @@ class EvaluationCheck {
     return {};
   }
 
+  // A rise of the loss is between those of no loss and of the most; one of errors between those of all right and of all
+  // wrong, in each order.
+  Status check_rises(size_t column) {
+    const ImportanceLayout& own = layout_.importance();
+    std::array<uint64_t, kRiseMoments> values = {};
+    for (size_t i = 0; i < kRiseMoments; ++i) {
+      COT_ASSIGN(values[i], number_at(layout_, layout_.rises(column, static_cast<RiseMoment>(i)), lanes_));
+    }
+    const auto at = [&](RiseMoment moment) { return values[static_cast<size_t>(moment)]; };
+    const uint64_t n = scored_[0].examples, l = at(RiseMoment::l), e = at(RiseMoment::e);
+    const uint64_t repeats = own.errors_offset();
+    if (l > 2 * n * own.loss_offset()) return wrong("such a rise of the loss");
+    if (e < repeats * scored_[0].correct || e > repeats * (n + scored_[0].correct))
+      return wrong("such a rise of errors");
+    const bool agree = at(RiseMoment::nl) == n * l && at(RiseMoment::ll) == l * l && at(RiseMoment::ne) == n * e &&
+                       at(RiseMoment::ee) == e * e;
+    return agree ? Status() : wrong("such squares of rises");
+  }
+
   // What a device rounds at random is next to the difference.
   Status check_difference() {
     const ScoredExamples &before = scored_[0], &after = scored_[1];
@@ -133,7 +145,7 @@ class EvaluationCheck {
   }
 
   Result<uint64_t> count_at(uint64_t lane) const {
-    const auto count = whole(lanes_[lane], 1, rules_.values_max);
+    const auto count = whole_units(lanes_[lane], 1, rules_.values_max);
     return count ? Result<uint64_t>(*count) : wrong("a count of " + std::to_string(lanes_[lane]));
   }
 
@@ -159,7 +171,7 @@ Status check_lanes(const AnalyticsRules& rules, std::span<const float> lanes) {
   if (rules.hitters) COT_TRY(check_asked(*rules.hitters, lanes));
   uint64_t examples = 0;
   for (const float lane : lanes) {
-    const auto count = whole(lane, 1, rules.lane_max);
+    const auto count = whole_units(lane, 1, rules.lane_max);
     if (!count) return wrong("a count of " + std::to_string(lane));
     examples += *count;
   }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/ids.h"
+#include "proto/messages/importance.h"
 
 namespace coterie {
 
@@ -22,6 +24,7 @@ struct EvaluationRules {
   uint32_t classes = 2;
   uint32_t score_bins = 64;  // of a class's probability; 0: no scores are counted
   float harm_max = 1;        // of two models: what a device's difference of accuracies counts at most
+  std::optional<ImportanceRules> importance = {};  // of one model: by how much it is worse without a column
   bool compares() const { return models.size() == 2; }
   friend bool operator==(const EvaluationRules&, const EvaluationRules&) = default;
 };

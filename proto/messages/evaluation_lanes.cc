@@ -7,16 +7,6 @@
 #include "base/assert.h"
 
 namespace coterie {
-namespace {
-
-uint32_t digits_for(uint64_t most) {
-  uint32_t digits = 1;
-  while (most >= kDigitBase) most /= kDigitBase, ++digits;
-  return digits;
-}
-
-}  // namespace
-
 uint32_t evaluation_lane_max(uint32_t values_max) { return std::max(values_max, kDigitBase - 1); }
 
 EvaluationLayout::EvaluationLayout(const AnalyticsRules& rules)
@@ -26,7 +16,8 @@ EvaluationLayout::EvaluationLayout(const AnalyticsRules& rules)
       score_bins_(rules.evaluation->score_bins),
       values_max_(rules.values_max),
       digit_unit_(static_cast<float>(evaluation_lane_max(rules.values_max) / (kDigitBase - 1))),
-      device_unit_(static_cast<float>(evaluation_lane_max(rules.values_max))) {
+      device_unit_(static_cast<float>(evaluation_lane_max(rules.values_max))),
+      importance_(rules) {
   const uint64_t n = values_max_, l = values_max_ * kLossUnits * kLossMax;
   const uint64_t most[kMoments] = {n, n, n * n, n * n, n * n, l, n * l, l * l};  // l^2 below 2^57
   for (size_t i = 0; i < kMoments; ++i) {
@@ -60,6 +51,11 @@ uint64_t EvaluationLayout::difference(int32_t step) const {
   return 2 * model_lanes_ + static_cast<uint64_t>(step + kDifferenceSteps);
 }
 
+DigitRange EvaluationLayout::rises(size_t column, RiseMoment moment) const {
+  const DigitRange own = importance_.digits(column, moment);
+  return {.first = evaluation_lanes() + own.first, .count = own.count};
+}
+
 // Counts of examples are longest where all of them are in one lane. Digits are bounded one by one: a device may have
 // every group, and lies at most so far.
 double EvaluationLayout::l2_sensitivity() const {
@@ -70,7 +66,8 @@ double EvaluationLayout::l2_sensitivity() const {
   const double of_model =
       static_cast<double>(groups_) * device * device + digits * digit * digit + counts * n * n + device * device;
   const double difference = models_ == 2 ? device * device : 0;
-  return std::sqrt(static_cast<double>(models_) * of_model + difference);
+  const double rises = static_cast<double>(importance_.lanes()) * digit * digit;
+  return std::sqrt(static_cast<double>(models_) * of_model + difference + rises);
 }
 
 void put_moments(const EvaluationLayout& layout, size_t model, size_t group, const ScoredExamples& scored,
@@ -82,11 +79,7 @@ void put_moments(const EvaluationLayout& layout, size_t model, size_t group, con
   for (size_t i = 0; i < kMoments; ++i) {
     const auto moment = static_cast<Moment>(i);
     const uint64_t first = layout.digits(model, group, moment);
-    uint64_t left = values[i];
-    for (uint32_t digit = 0; digit < layout.digit_count(moment); ++digit, left /= kDigitBase) {
-      lanes[first + digit] = static_cast<float>(left % kDigitBase) * layout.digit_unit();
-    }
-    COT_ASSERT(left == 0);
+    put_digits(values[i], layout.digit_unit(), lanes.subspan(first, layout.digit_count(moment)));
   }
 }
 
@@ -101,11 +94,7 @@ double devices_in(const EvaluationLayout& layout, size_t model, size_t group, st
 double moment_in(const EvaluationLayout& layout, size_t model, size_t group, Moment moment,
                  std::span<const float> table) {
   const uint64_t first = layout.digits(model, group, moment);
-  double sum = 0;
-  for (uint32_t digit = layout.digit_count(moment); digit-- > 0;) {
-    sum = sum * kDigitBase + static_cast<double>(table[first + digit]) / static_cast<double>(layout.digit_unit());
-  }
-  return sum;
+  return digits_of_all(table.subspan(first, layout.digit_count(moment)), layout.digit_unit());
 }
 
 Problems evaluation_problems(const AnalyticsRules& rules) {
@@ -140,6 +129,7 @@ Problems evaluation_problems(const AnalyticsRules& rules) {
   require(!rules.missing_feature, "/missing_feature", "must be absent: no number is counted");
   require(rules.lane_max == evaluation_lane_max(rules.values_max), "/lane_max",
           "must be absent: it follows from values_max");
+  for (Problem& problem : importance_problems(rules)) problems.push_back(std::move(problem));
   return problems;
 }
 

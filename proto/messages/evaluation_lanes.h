@@ -15,6 +15,8 @@
 // and, where two models are compared, in one of 2 kDifferenceSteps + 1 lanes the device's difference of accuracies,
 // before - new, cut to +-harm_max and rounded up or down at random, so that its mean is the difference.
 //
+// With importance the lanes of importance_lanes.h are behind all of these.
+//
 // **A device is one draw.** Moments say how far devices differ, squares and products included; nothing else of a table
 // does. They are exact sums of integers: a digit's sum has the room that a count has.
 //
@@ -28,6 +30,8 @@
 
 #include "base/problem.h"
 #include "proto/messages/analytics.h"
+#include "proto/messages/digit_lanes.h"
+#include "proto/messages/importance_lanes.h"
 
 namespace coterie {
 
@@ -37,7 +41,6 @@ inline constexpr uint32_t kEvaluatedClassesMax = 64, kEvaluationGroupsMax = 64;
 inline constexpr uint32_t kScoreBinsMax = 1'024;
 inline constexpr uint32_t kAccuracyBins = 20;
 inline constexpr int32_t kDifferenceSteps = 20;  // from no difference to harm_max
-inline constexpr uint32_t kDigitBase = 64;
 // A loss is a multiple of 1 / kLossUnits, and counts as kLossMax where it is more, or no number.
 inline constexpr uint32_t kLossUnits = 256, kLossMax = 16;
 
@@ -55,7 +58,7 @@ class EvaluationLayout {
  public:
   explicit EvaluationLayout(const AnalyticsRules& rules);
 
-  uint64_t lanes() const { return models_ * model_lanes_ + (models_ == 2 ? difference_lanes() : 0); }
+  uint64_t lanes() const { return evaluation_lanes() + importance_.lanes(); }
   size_t models() const { return models_; }
   // Blocks of moments: one, or that, one a group, and one of no group.
   size_t groups() const { return groups_; }
@@ -71,6 +74,8 @@ class EvaluationLayout {
   uint64_t score(size_t model, size_t index, bool is_of_class, uint32_t bin) const;
   uint64_t accuracy(size_t model, uint32_t bin) const { return accuracies_ + model * model_lanes_ + bin; }
   uint64_t difference(int32_t step) const;  // in [-kDifferenceSteps, kDifferenceSteps]
+  DigitRange rises(size_t column, RiseMoment moment) const;
+  const ImportanceLayout& importance() const { return importance_; }
 
   float digit_unit() const { return digit_unit_; }
   float device_unit() const { return device_unit_; }
@@ -78,12 +83,14 @@ class EvaluationLayout {
   double l2_sensitivity() const;
 
  private:
+  uint64_t evaluation_lanes() const { return models_ * model_lanes_ + (models_ == 2 ? difference_lanes() : 0); }
   static uint64_t difference_lanes() { return 2 * static_cast<uint64_t>(kDifferenceSteps) + 1; }
 
   uint64_t models_, classes_, groups_, score_bins_, values_max_;
   uint32_t digit_counts_[kMoments] = {};
   uint64_t moment_lanes_ = 1, confusion_ = 0, scores_ = 0, accuracies_ = 0, model_lanes_ = 0;
   float digit_unit_, device_unit_;
+  ImportanceLayout importance_;
 };
 
 // What a device adds for its examples; nothing where there are none.

@@ -11,6 +11,9 @@ PlanFeatures features_of(const Plan& plan) {
   const UpdateEncoding encoding = plan.update.encoding;
   PlanFeatures features = 0;
   if (plan.analytics && plan.analytics->kind == AnalyticsKind::evaluation) features |= plan_feature::kEvaluation;
+  if (plan.analytics && plan.analytics->evaluation && plan.analytics->evaluation->importance) {
+    features |= plan_feature::kImportance;
+  }
   if (plan.analytics && plan.analytics->kind == AnalyticsKind::heavy_hitters) features |= plan_feature::kHeavyHitters;
   if (encoding == UpdateEncoding::top_k) features |= plan_feature::kTopK;
   if (encoding == UpdateEncoding::eden) features |= plan_feature::kEden;

@@ -35,6 +35,8 @@ void check_names(const AnalyticsSettings& analytics, SettingsChecker& check) {
   const auto is_short = [](const std::string& name) { return name.size() <= kNameBytesMax; };
   check.require(std::ranges::all_of(analytics.classes, is_short), "/analytics/classes",
                 "must have at most " + std::to_string(kNameBytesMax) + " bytes each");
+  check.require(std::ranges::all_of(analytics.permuted, is_short), "/analytics/importance/columns",
+                "must have names of at most " + std::to_string(kNameBytesMax) + " bytes each");
 }
 
 void check_scale(const AnalyticsSettings& analytics, SettingsChecker& check) {

@@ -15,19 +15,6 @@ namespace {
 
 constexpr double kOneSided = 0.025;  // of an interval's end
 
-// Student's t at 97.5 %, by the expansion of Cornish and Fisher (Abramowitz and Stegun 26.7.5): within 1 % from 3
-// degrees of freedom on, within 4 % at 2.
-double student_975(double degrees) {
-  const double z = 1.959963984540054, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-  const double terms[] = {(z3 + z) / 4, (5 * z5 + 16 * z3 + 3 * z) / 96, (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / 384};
-  double t = z, power = degrees;
-  for (const double term : terms) {
-    t += term / power;
-    power *= degrees;
-  }
-  return t;
-}
-
 std::string name_of_class(const AnalyticsSettings& analytics, uint32_t index) {
   return index < analytics.classes.size() ? analytics.classes[index] : std::to_string(index);
 }
@@ -50,7 +37,7 @@ ScoredGroup group_in(const Table& table, size_t model, size_t group) {
       .name = {}, .devices = devices, .examples = n, .correct = moment(Moment::y), .accuracy = {}, .loss = {}};
   scored.accuracy = ratio_estimate(
       {.devices = devices, .n = n, .y = scored.correct, .nn = nn, .ny = moment(Moment::ny), .yy = moment(Moment::yy)},
-      1);
+      0, 1);
   constexpr double kUnits = kLossUnits;
   scored.loss = ratio_estimate({.devices = devices,
                                 .n = n,
@@ -58,7 +45,7 @@ ScoredGroup group_in(const Table& table, size_t model, size_t group) {
                                 .nn = nn,
                                 .ny = moment(Moment::nl) / kUnits,
                                 .yy = moment(Moment::ll) / (kUnits * kUnits)},
-                               kLossMax);
+                               0, kLossMax);
   return scored;
 }
 
@@ -114,6 +101,7 @@ EvaluatedModelResult model_in(const Table& table, size_t model) {
     result.accuracies.push_back(table.devices_at(table.layout.accuracy(model, bin)));
   }
   result.worst_tenth = worst_tenth_of(result.accuracies);
+  result.importance = importance_of(table.analytics, table.layout, table.counts);
   return result;
 }
 
@@ -144,23 +132,6 @@ double lower_end(std::span<const double> counts, bool mirrored) {
 }
 
 }  // namespace
-
-std::optional<RatioEstimate> ratio_estimate(const RatioSums& sums, double at_most) {
-  if (!(sums.n > 0)) return std::nullopt;
-  RatioEstimate estimate{.value = sums.y / sums.n, .low = {}, .high = {}};
-  const double p = estimate.value;
-  // The draws are devices, not examples: the error is made of sum (y - p n)^2 over devices, which the moments give
-  // without naming any of them (Cochran 1977, section 2.11).
-  const double residuals = std::max(0.0, sums.yy - 2 * p * sums.ny + p * p * sums.nn);
-  // What is left of sums that are exact, and cancel.
-  const bool differs = residuals > 1e-9 * sums.yy;
-  if (sums.devices < static_cast<double>(kIntervalDevicesMin) || !differs) return estimate;
-  const double error = std::sqrt(sums.devices / (sums.devices - 1) * residuals) / sums.n;
-  const double reach = student_975(sums.devices - 1) * error;
-  estimate.low = std::max(0.0, p - reach);
-  estimate.high = std::min(at_most, p + reach);
-  return estimate;
-}
 
 std::string_view to_string(ComparisonVerdict verdict) {
   constexpr std::string_view kNames[] = {"not_shown", "worse", "better"};

@@ -1,12 +1,6 @@
 // What a table of kind evaluation says (proto/messages/evaluation_lanes.h): how good the models are on all examples
-// together, with intervals in which devices are the draws; per group, per class; and which of two is better. Pure.
-//
-// An accuracy is a ratio of two sums over devices, p = sum y / sum n, and its standard error is of the devices'
-// residuals, not of the examples:
-//   se^2 = N / (N - 1) * sum (y - p n)^2 / (sum n)^2      of N devices
-// (ratio estimator; Cochran 1977, section 2.11). Examples of one device are alike: were each a draw of its own, the
-// interval would come out too narrow. The interval is p +- t se, with Student's t of N - 1 degrees, within [0, 1]. It
-// holds in 95 of 100 cases for the devices that could have been asked, and says nothing of those that never come.
+// together, with intervals in which devices are the draws; per group, per class; how much each column is worth; and
+// which of two is better. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +11,10 @@
 
 #include "base/ids.h"
 #include "scheduler/job/analytics_settings.h"
+#include "scheduler/job/importance_result.h"
+#include "scheduler/job/ratio_estimate.h"
 
 namespace coterie {
-
-struct RatioEstimate {
-  double value = 0;
-  // None: fewer than kIntervalDevicesMin devices, or they do not differ, and nothing tells how far others would.
-  std::optional<double> low, high;
-};
-inline constexpr uint64_t kIntervalDevicesMin = 3;
-
-// The sums that a ratio's error is made of: of the base n, of what is counted y, and of their products.
-struct RatioSums {
-  double devices = 0, n = 0, y = 0, nn = 0, ny = 0, yy = 0;
-};
-// None without a base. `at_most`: what the ratio is by its nature; it is never below 0.
-std::optional<RatioEstimate> ratio_estimate(const RatioSums& sums, double at_most);
 
 struct ScoredGroup {
   std::string name;  // of a category; "other"; empty: all examples
@@ -59,6 +41,7 @@ struct EvaluatedModelResult {
     double from = 0, to = 0;
   };
   std::optional<Range> worst_tenth;
+  std::vector<ColumnImportance> importance;  // in the job's order; empty where it asks for none
 };
 
 // better, worse: of the new model; each is wrong in 25 of 1,000 comparisons of models that are as good as each other,

@@ -173,7 +173,8 @@ def job_keys():
     sources = "".join(text(path.relative_to(ROOT)) for path in sorted((ROOT / "fl_server/json").glob("*_json.cc")))
     real = set(re.findall(r'\.read(?:_choice|_kind)?\("(\w+)"', sources))
     real |= {name for rule in robust_rows() + selection_rows() for name, _ in rule["settings"]}
-    real |= set(re.findall(r'(?:reader|update)\.object\("(\w+)"', sources)) | {"optimizer"}
+    real |= set(re.findall(r'(?:reader|update|analytics)\.object\("(\w+)"', sources)) | {"optimizer"}
+    real |= set(re.findall(r'\.objects\("(\w+)"', sources))
     real |= {setting for rule in strategy_rows() for setting, _, _ in rule["settings"]} | {"kind"}
 
     schemas = json.loads(text("docs/openapi.json"))["components"]["schemas"]
@@ -184,6 +185,8 @@ def job_keys():
         for name, value in schema.get("properties", {}).items():
             yield name
             yield from keys(value)
+        if isinstance(schema.get("items"), dict):
+            yield from keys(schema["items"])
 
     documented = set(keys(schemas["JobSettings"]))
     yield from differences("docs/openapi.json", documented, real, "job key")

@@ -190,6 +190,34 @@ TEST_F(EvaluationJobs, SayWhatAllExamplesTogetherSayAtEveryLevel) {
   EXPECT_EQ(model["groups"][2]["examples"], 0);
 }
 
+// The ruler reads the first number, says a little by parity, and does not look at the second number.
+TEST_F(EvaluationJobs, SayWhatColumnsAreWorthAtEveryLevel) {
+  start_judging();
+  const nlohmann::json columns = {{{"name", "second"}, {"feature", 1}, {"width", 1}},
+                                  {{"name", "parity"}, {"feature", 2}, {"width", 2}},
+                                  {{"name", "first"}, {"feature", 0}, {"width", 1}}};
+  const nlohmann::json asked = {{"model", upload(ruler(1))}, {"importance", {{"repeats", 4}, {"columns", columns}}}};
+  std::string table;
+  nlohmann::json result;
+  for (const char* level : {"none", "masked", "active"}) {
+    result = judge(job_for(asked, level));
+    ASSERT_FALSE(result.is_null()) << level;
+    if (table.empty()) table = result["table"];
+    EXPECT_EQ(result["table"], table) << level << ": the same to the bit";
+  }
+  EXPECT_EQ(result["models"][0]["correct"], pooled(ruler(1)).correct) << "examples as they are";
+  const nlohmann::json& found = result["models"][0]["importance"];
+  EXPECT_EQ(found["repeats"], 4);
+  ASSERT_EQ(found["columns"].size(), 3u);
+  const auto rise = [&](size_t column, const char* of) { return found["columns"][column]["loss_rise"][of]; };
+  EXPECT_EQ(found["columns"][2]["name"], "first");
+  EXPECT_GT(rise(2, "low").get<double>(), 0.1) << "the class follows from it";
+  EXPECT_GT(found["columns"][2]["error_rise"]["low"].get<double>(), 0.1);
+  EXPECT_EQ(rise(0, "value"), 0) << "nobody reads it";
+  EXPECT_TRUE(rise(0, "low").is_null());
+  EXPECT_LT(std::abs(rise(1, "value").get<double>()), rise(2, "value").get<double>() / 5);
+}
+
 TEST_F(EvaluationJobs, CompareTwoModelsOnTheSameExamples) {
   start_judging();
   const Bytes good = ruler(1), blunt = ruler(0);
@@ -266,6 +294,8 @@ TEST_F(EvaluationJobs, AreRefusedWhereAModelDoesNotFit) {
   refused({{"model", digest}, {"input_values", 5}}, "takes examples of 4 numbers");
   refused({{"model", digest}, {"classes", {"a", "b"}}}, "says 3 numbers of an example");
   refused({{"model", digest}, {"before", std::string(64, 'a')}}, "/analytics/before");
+  const nlohmann::json outside = {{"columns", {{{"name", "fifth"}, {"feature", 4}}}}};
+  refused({{"model", digest}, {"importance", outside}}, "within the 4 of an example");
   // What a job names stays.
   const auto created = admin_->ask("POST", "/admin/v1/jobs", job_for({{"model", digest}}, "none"));
   ASSERT_OK(created);

@@ -29,6 +29,21 @@ AnalyticsRules judging(size_t models) {
   return rules;
 }
 
+// One model, two of whose columns are permuted.
+AnalyticsRules permuting() {
+  AnalyticsRules rules = judging(1);
+  rules.evaluation->importance = ImportanceRules{.columns = {{0, 1}, {2, 4}}, .repeats = 3};
+  return rules;
+}
+
+// What a device may find of a column, of so many examples and so many of them right.
+RiseSums drawn_rises(const ImportanceLayout& layout, uint64_t examples, uint64_t correct, Prng& prng) {
+  const uint64_t most = examples * layout.loss_offset(), errors = examples * layout.errors_offset();
+  return {.loss = static_cast<int64_t>(prng.below(2 * most + 1)) - static_cast<int64_t>(most),
+          .errors = static_cast<int64_t>(prng.below(errors + 1)) -
+                    static_cast<int64_t>((examples - correct) * layout.errors_offset())};
+}
+
 // The table of a device with so many examples, about which its models say anything.
 std::vector<float> table_of(const AnalyticsRules& rules, uint64_t examples, Prng& prng) {
   const EvaluationLayout layout(rules);
@@ -55,6 +70,10 @@ std::vector<float> table_of(const AnalyticsRules& rules, uint64_t examples, Prng
     right.push_back(static_cast<double>(scored[0].correct));
     if (examples > 0) lanes[layout.accuracy(model, accuracy_bin(examples, scored[0].correct))] = layout.device_unit();
   }
+  for (size_t column = 0; column < layout.importance().columns(); ++column) {
+    const RiseSums rises = drawn_rises(layout.importance(), examples, static_cast<uint64_t>(right[0]), prng);
+    put_rises(layout, column, examples, rises, lanes);
+  }
   if (layout.models() < 2 || examples == 0) return lanes;
   const double share = std::clamp((right[0] - right[1]) / static_cast<double>(examples) / 0.5, -1.0, 1.0);
   lanes[layout.difference(static_cast<int32_t>(std::floor(share * kDifferenceSteps)))] = layout.device_unit();
@@ -63,10 +82,10 @@ std::vector<float> table_of(const AnalyticsRules& rules, uint64_t examples, Prng
 
 TEST(AnalyticsCheck, TakesWhatExamplesGive) {
   Prng prng(1);
-  for (const size_t models : {1, 2}) {
+  for (const AnalyticsRules& rules : {judging(1), judging(2), permuting()}) {
     for (int device = 0; device < 100; ++device) {
       const uint64_t examples = device == 0 ? 0 : device == 1 ? kMost : prng.below(kMost + 1);
-      EXPECT_OK(check_lanes(judging(models), table_of(judging(models), examples, prng))) << examples;
+      EXPECT_OK(check_lanes(rules, table_of(rules, examples, prng))) << examples;
     }
   }
 }
@@ -74,19 +93,39 @@ TEST(AnalyticsCheck, TakesWhatExamplesGive) {
 // Whatever lane of a table is changed alone, no examples give it.
 TEST(AnalyticsCheck, RefusesATableWithOneLaneThatIsAnother) {
   Prng prng(2);
-  const AnalyticsRules rules = judging(2);
-  const EvaluationLayout layout(rules);
-  for (const uint64_t examples : {uint64_t{0}, uint64_t{13}, uint64_t{kMost}}) {
-    const std::vector<float> honest = table_of(rules, examples, prng);
-    for (size_t lane = 0; lane < honest.size(); ++lane) {
-      for (const float change : {1.0f, -1.0f, 0.5f, layout.digit_unit(), layout.device_unit(), -layout.device_unit(),
-                                 std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
-        std::vector<float> lanes = honest;
-        lanes[lane] += change;
-        ASSERT_ERROR(check_lanes(rules, lanes), ErrorCode::malformed, "no examples give") << lane << " " << change;
+  for (const AnalyticsRules& rules : {judging(2), permuting()}) {
+    const EvaluationLayout layout(rules);
+    for (const uint64_t examples : {uint64_t{0}, uint64_t{13}, uint64_t{kMost}}) {
+      const std::vector<float> honest = table_of(rules, examples, prng);
+      for (size_t lane = 0; lane < honest.size(); ++lane) {
+        for (const float change : {1.0f, -1.0f, 0.5f, layout.digit_unit(), layout.device_unit(), -layout.device_unit(),
+                                   std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+          std::vector<float> lanes = honest;
+          lanes[lane] += change;
+          ASSERT_ERROR(check_lanes(rules, lanes), ErrorCode::malformed, "no examples give") << lane << " " << change;
+        }
       }
     }
   }
+}
+
+// No order of the examples makes more of them wrong than the model has right, nor more right than it has wrong.
+TEST(AnalyticsCheck, RefusesRisesThatNoOrderGives) {
+  Prng prng(5);
+  const AnalyticsRules rules = permuting();
+  const EvaluationLayout layout(rules);
+  std::vector<float> lanes = table_of(rules, 20, prng);
+  const auto correct = static_cast<int64_t>(moment_in(layout, 0, 0, Moment::y, lanes));
+  const auto with = [&](const RiseSums& rises) {
+    put_rises(layout, 1, 20, rises, lanes);
+    return check_lanes(rules, lanes);
+  };
+  constexpr int64_t kLoss = 3 * 20 * int64_t{kLossMax} * kLossUnits;
+  EXPECT_OK(with({.loss = kLoss, .errors = 3 * correct}));
+  EXPECT_OK(with({.loss = -kLoss, .errors = -3 * (20 - correct)}));
+  EXPECT_ERROR(with({.loss = kLoss + 1, .errors = 0}), ErrorCode::malformed, "a rise of the loss");
+  EXPECT_ERROR(with({.loss = 0, .errors = 3 * correct + 1}), ErrorCode::malformed, "a rise of errors");
+  EXPECT_ERROR(with({.loss = 0, .errors = -3 * (20 - correct) - 1}), ErrorCode::malformed, "a rise of errors");
 }
 
 TEST(AnalyticsCheck, RefusesTwoDevicesInOneTableAndMoreExamplesThanCount) {

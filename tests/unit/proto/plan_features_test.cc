@@ -50,15 +50,20 @@ TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
       },
       [](Plan& p) { p.training.watch.emplace(); },
       [](Plan& p) { p.training.optimizer.kind = OptimizerKind::muon; },
+      [](Plan& p) {
+        p.analytics = AnalyticsRules{.kind = AnalyticsKind::evaluation};
+        p.analytics->evaluation.emplace().importance.emplace();
+      },
   };
   PlanFeatures all = 0;
   for (const Change& change : newer) {
     Plan plan;
     change(plan);
     PlanFeatures features = features_of(plan);
-    // What clusters and groups are a kind of has a bit of its own, that is not theirs.
+    // What clusters, groups and importance are a kind of has a bit of its own, that is not theirs.
     if ((features & plan_feature::kClusters) != 0) features &= ~plan_feature::kPersonal;
     if ((features & plan_feature::kGroups) != 0) features &= ~plan_feature::kScalars;
+    if ((features & plan_feature::kImportance) != 0) features &= ~plan_feature::kEvaluation;
     EXPECT_TRUE(std::has_single_bit(features));
     EXPECT_EQ(features & all, 0u) << "a bit has one meaning";
     all |= features;

@@ -57,7 +57,7 @@ TEST(EvaluationResult, IntervalsHoldAsOftenAsTheySay) {
       for (double i = 0; i < n; ++i) y += prng.chance(own) ? 1 : 0;
       sums.add(n, y);
     }
-    const auto estimate = ratio_estimate(sums, 1);
+    const auto estimate = ratio_estimate(sums, 0, 1);
     held += *estimate->low <= kMean && kMean <= *estimate->high;
     const double error = 1.96 * std::sqrt(estimate->value * (1 - estimate->value) / sums.n);
     naive += std::abs(estimate->value - kMean) <= error;
@@ -70,15 +70,15 @@ TEST(EvaluationResult, IntervalsHoldAsOftenAsTheySay) {
 
 TEST(EvaluationResult, HaveNoIntervalWhereNothingTellsHowFarDevicesDiffer) {
   Sums sums;
-  EXPECT_EQ(ratio_estimate(sums, 1), std::nullopt);
+  EXPECT_EQ(ratio_estimate(sums, 0, 1), std::nullopt);
   sums.add(3, 3), sums.add(5, 1);
-  EXPECT_FALSE(ratio_estimate(sums, 1)->low) << "two devices";
+  EXPECT_FALSE(ratio_estimate(sums, 0, 1)->low) << "two devices";
   sums.add(4, 2);
-  EXPECT_TRUE(ratio_estimate(sums, 1)->low);
+  EXPECT_TRUE(ratio_estimate(sums, 0, 1)->low);
   Sums alike;
   for (int i = 0; i < 9; ++i) alike.add(7, 7);
-  EXPECT_EQ(ratio_estimate(alike, 1)->value, 1);
-  EXPECT_FALSE(ratio_estimate(alike, 1)->low) << "all of them have all right";
+  EXPECT_EQ(ratio_estimate(alike, 0, 1)->value, 1);
+  EXPECT_FALSE(ratio_estimate(alike, 0, 1)->low) << "all of them have all right";
 }
 
 // Scores of both classes: the exact area over all pairs lies between the bounds, and more bins bring these together.

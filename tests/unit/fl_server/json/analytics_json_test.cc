@@ -92,6 +92,59 @@ TEST(AnalyticsJson, ReadsEvaluationsAsItWritesThem) {
   EXPECT_EQ(rules.lane_max, 256u);
 }
 
+json permuting() {
+  json analytics = judging();
+  for (const char* key : {"before", "harm_max"}) analytics.erase(key);
+  analytics["importance"] = {
+      {"repeats", 3},
+      {"columns",
+       {{{"name", "age"}, {"feature", 0}, {"width", 1}}, {{"name", "workclass"}, {"feature", 2}, {"width", 5}}}}};
+  return analytics;
+}
+
+TEST(AnalyticsJson, ReadsImportanceAsItWritesIt) {
+  Problems problems;
+  json plain = permuting();
+  plain["importance"] = {{"columns", {{{"name", "age"}, {"feature", 6}}}}};
+  for (const json& analytics : {permuting(), plain}) {
+    const JobSettings read = read_counting(analytics, problems);
+    EXPECT_THAT(problems, IsEmpty()) << analytics;
+    EXPECT_EQ(job_settings_from_json(to_json(read), problems), read) << analytics;
+    EXPECT_EQ(*job_settings_from_stored_json(job_settings_to_json_text(read)), read);
+  }
+  EXPECT_EQ(to_json(read_counting(permuting(), problems))["analytics"]["importance"], permuting()["importance"]);
+  const JobSettings job = read_counting(plain, problems);
+  EXPECT_EQ(job.horizontal().analytics->rules.evaluation->importance->repeats, 5u) << "unless said";
+  EXPECT_EQ(job.horizontal().analytics->rules.evaluation->importance->columns[0], (PermutedColumn{6, 1}));
+}
+
+TEST(AnalyticsJson, NamesWhatIsWrongWithImportance) {
+  const auto pointers = [](const json& change) {
+    Problems problems;
+    json analytics = permuting();
+    analytics.merge_patch(change);
+    read_counting(analytics, problems);
+    return pointers_of(problems);
+  };
+  const auto columns = [](const json& list) { return json{{"importance", {{"columns", list}}}}; };
+  EXPECT_THAT(pointers(json::object()), IsEmpty());
+  EXPECT_THAT(pointers({{"importance", 3}}), Contains("/analytics/importance"));
+  EXPECT_THAT(pointers({{"importance", {{"repeats", 0}}}}), Contains("/analytics/importance/repeats"));
+  EXPECT_THAT(pointers({{"importance", {{"seed", 1}}}}), Contains("/analytics/importance/seed"));
+  EXPECT_THAT(pointers(columns(nullptr)), Contains("/analytics/importance/columns"));
+  EXPECT_THAT(pointers(columns("age")), Contains("/analytics/importance/columns"));
+  EXPECT_THAT(pointers(columns(json::array())), Contains("/analytics/importance/columns"));
+  EXPECT_THAT(pointers(columns({3})), Contains("/analytics/importance/columns/0"));
+  EXPECT_THAT(pointers(columns({{{"name", "a"}}})), Contains("/analytics/importance/columns/0/feature"));
+  EXPECT_THAT(pointers(columns({{{"feature", 1}}})), Contains("/analytics/importance/columns/0/name"));
+  EXPECT_THAT(pointers(columns({{{"name", "a"}, {"feature", -1}}})),
+              Contains("/analytics/importance/columns/0/feature"));
+  EXPECT_THAT(pointers(columns({{{"name", "a"}, {"feature", 7}}})), Contains("/analytics/importance/columns"));
+  EXPECT_THAT(pointers(columns({{{"name", "a"}, {"feature", 1}, {"last", 2}}})),
+              Contains("/analytics/importance/columns/0/last"));
+  EXPECT_THAT(pointers({{"before", std::string(64, 'b')}}), Contains("/analytics/importance"));
+}
+
 TEST(AnalyticsJson, NamesWhatIsWrongWithAnEvaluation) {
   const auto pointers = [](const char* key, const json& value) {
     Problems problems;
@@ -243,6 +296,24 @@ TEST(AnalyticsJson, WritesWhatAnEvaluationHasFound) {
   EXPECT_EQ(one["loss"]["value"], 0.5);
   EXPECT_EQ(one["groups"][2]["name"], "other");
   EXPECT_EQ(one["confusion"][0].size(), 3u);
+  EXPECT_FALSE(one.contains("importance"));
+}
+
+TEST(AnalyticsJson, WritesWhatColumnsAreWorth) {
+  Problems problems;
+  const AnalyticsSettings analytics = *read_counting(permuting(), problems).horizontal().analytics;
+  const EvaluationLayout layout(rules_of(analytics));
+  std::vector<float> table(layout.lanes());
+  put_moments(layout, 0, 0, {4, 3, 0}, table);
+  put_rises(layout, 1, 4, {.loss = 3 * 2 * kLossUnits, .errors = -3}, table);  // of 4 examples in 3 orders
+  const json model = to_json(analytics, evaluation_result_of(analytics, table))["models"][0];
+  EXPECT_EQ(model["importance"]["repeats"], 3);
+  EXPECT_EQ(model["importance"]["columns"][1],
+            (json{{"name", "workclass"},
+                  {"feature", 2},
+                  {"width", 5},
+                  {"loss_rise", {{"value", 0.5}, {"low", nullptr}, {"high", nullptr}}},
+                  {"error_rise", {{"value", -0.25}, {"low", nullptr}, {"high", nullptr}}}}));
 }
 
 }  // namespace
