@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "tools/admin/importance_report.h"
 #include "tools/cli/table.h"
 
 namespace coterie {
@@ -137,7 +138,7 @@ std::string comparison_text(const nlohmann::json& compared) {
 std::string model_text(const nlohmann::json& answer, const nlohmann::json& model, const std::string& title) {
   return "\n" + title + " " + shortened(text_in(model, "model"), kDigestDigits) + "\n" +
          groups_text(model, text_in(answer, "column")) + areas_text(model) +
-         confusion_text(model, list_in(answer, "classes")) + devices_text(model);
+         confusion_text(model, list_in(answer, "classes")) + importance_text(model) + devices_text(model);
 }
 
 }  // namespace
@@ -159,6 +160,13 @@ Result<std::string> evaluation_text(const nlohmann::json& answer) {
   const auto compared = answer.find("comparison");
   if (compared != answer.end() && compared->is_object()) text += "\n" + comparison_text(*compared);
   return text;
+}
+
+Result<std::string> draw_evaluation(const nlohmann::json& answer) {
+  const nlohmann::json models = list_in(answer, "models");
+  if (models.size() == 1 && has_importance(models[0])) return draw_importance(models[0]);
+  return Error(ErrorCode::invalid_argument,
+               "--svg draws counts, or what columns are worth; this job has evaluated models without `importance`");
 }
 
 }  // namespace coterie

@@ -15,4 +15,7 @@ bool is_evaluation(const nlohmann::json& answer);
 // malformed: not such an answer. Names are printable in it.
 Result<std::string> evaluation_text(const nlohmann::json& answer);
 
+// What columns are worth to the model. invalid_argument: the job asked for no importance.
+Result<std::string> draw_evaluation(const nlohmann::json& answer);
+
 }  // namespace coterie

@@ -22,7 +22,11 @@ constexpr const char* kCreateJob =
     "   \"training\": {\"local_epochs\": 2,\n"
     "                \"optimizer\": {\"kind\": \"sgd\", \"learning_rate\": 0.1}},\n"
     "   \"rounds\": {\"count\": 40, \"goal_count\": 10},\n"
-    "   \"strategy\": {\"kind\": \"fedavg\"}}\n";
+    "   \"strategy\": {\"kind\": \"fedavg\"}}\n\n"
+    "With \"analytics\" devices count, or run the model of --model on their examples\n"
+    "(docs/operating/analytics.md, evaluation.md). Which columns of a table that\n"
+    "model needs, asked of the devices of a demo, and the job of it:\n"
+    "  coterie demo --data SOURCE --model model.cotf --analytics importance\n";
 
 std::shared_ptr<std::string> add_job_argument(CLI::App* command) {
   const auto job = std::make_shared<std::string>();
@@ -128,13 +132,13 @@ void add_job(CLI::App& app, Invocation& invocation) {
   add_output_option(*show, admin);
   show->callback([&, shown] { invocation.run = [&admin, shown] { return show_job(admin, *shown); }; });
 
-  CLI::App* result = add_server_command(*job, "result", "what a job with analytics has counted",
+  CLI::App* result = add_server_command(*job, "result", "what a job with analytics has counted or evaluated",
                                         "  coterie job result jk2x9q4c\n"
                                         "  coterie job result jk2x9q4c --svg histogram.svg\n"
                                         "  coterie job result jk2x9q4c -o json | jq .bins\n");
   const auto told = add_job_argument(result);
   const auto svg = std::make_shared<std::string>();
-  result->add_option("--svg", *svg, "draw it there, too")->type_name("FILE");
+  result->add_option("--svg", *svg, "draw counts there, too, or what columns are worth to a model")->type_name("FILE");
   add_output_option(*result, admin);
   result->callback(
       [&, told, svg] { invocation.run = [&admin, told, svg] { return show_result(admin, *told, *svg); }; });

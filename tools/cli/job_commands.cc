@@ -216,9 +216,11 @@ ExitCode show_result(const AdminCommand& command, const std::string& job, const 
   return with_admin(command, "job result", [&](AdminClient& admin) -> Status {
     COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job) + "/result"));
     if (is_evaluation(answer)) {
-      if (!svg.empty())
-        return Error(ErrorCode::invalid_argument, "--svg draws counts, and this job has evaluated models");
       COT_ASSIGN(const std::string text, evaluation_text(answer));
+      if (!svg.empty()) {
+        COT_ASSIGN(const std::string drawn, draw_evaluation(answer));
+        COT_TRY(os::write_file_atomically(svg, as_bytes(drawn), os::Durability::content));
+      }
       if (command.wants_json()) print_json(answer);
       else print_text(text);
       return {};

@@ -9,15 +9,16 @@
 #include "base/os/clock.h"
 #include "proto/messages/analytics_lanes.h"
 #include "scheduler/job/analytics_rules.h"
-#include "tools/admin/analytics_report.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/cli/wrap.h"
 #include "tools/demo/analytics_option.h"
+#include "tools/demo/answer_files.h"
 #include "tools/demo/demo_data.h"
 #include "tools/demo/demo_server.h"
 #include "tools/demo/fleet.h"
+#include "tools/demo/importance_job.h"
 #include "tools/demo/job_request.h"
 #include "tools/demo/pooled_counts.h"
 #include "tools/demo/progress.h"
@@ -36,6 +37,9 @@ struct Prepared {
   JobSettings job;
 };
 
+// Not a column of the data, but a model on them.
+bool evaluates(const DemoOptions& options) { return options.analytics->kind == AnalyticsKind::evaluation; }
+
 // What a job with analytics would be refused for, and what would be another demo. What is said of a training means
 // nothing here.
 Status check_options(const DemoOptions& options) {
@@ -50,7 +54,30 @@ Status check_options(const DemoOptions& options) {
   for (const auto& [is_there, name] : others) {
     if (is_there) return Error(ErrorCode::invalid_argument, std::string("--analytics does not go with ") + name);
   }
-  return {};
+  if (!evaluates(options)) {
+    if (!options.model && options.model_file.empty()) return {};
+    return Error(ErrorCode::invalid_argument, "--analytics of a column does not go with --model: nothing is trained");
+  }
+  if (options.has_noise()) {
+    return Error(ErrorCode::invalid_argument,
+                 "--analytics importance does not go with noise: take --security active, masked or none");
+  }
+  if (!options.model_file.empty()) return {};
+  return Error(
+      ErrorCode::invalid_argument,
+      "--analytics importance is of a trained model: give its file, --model FILE, as `coterie demo` leaves one");
+}
+
+// What the devices of a job like this one look at, unless said.
+Result<AnalyticsSettings> asked_of(const DemoOptions& options, const DemoData& data) {
+  const AnalyticsChoice& choice = *options.analytics;
+  const uint64_t all = std::min<uint64_t>(most_examples(data), kAnalyticsValuesMax);
+  if (evaluates(options)) {
+    const uint64_t values = choice.values > 0 ? choice.values : std::min<uint64_t>(all, kEvaluatedValues);
+    return importance_of_columns(choice, data.contract, data.model, static_cast<uint32_t>(values));
+  }
+  const auto values = static_cast<uint32_t>(choice.values > 0 ? choice.values : options.has_noise() ? 1 : all);
+  return analytics_of(choice, data.contract, values, options.devices);
 }
 
 // All devices are asked, in one round; in each, where rounds ask what those before leave open.
@@ -61,16 +88,13 @@ Result<Prepared> prepare(const DemoOptions& asked) {
   DemoOptions& options = prepared.options;
   options = settled(asked, prepared.data);
   options.fraction = 1;
-  const AnalyticsChoice& choice = *options.analytics;
-  const uint64_t all = std::min<uint64_t>(most_examples(prepared.data), kAnalyticsValuesMax);
-  const auto values = static_cast<uint32_t>(choice.values > 0 ? choice.values : options.has_noise() ? 1 : all);
-  COT_ASSIGN(AnalyticsSettings analytics, analytics_of(choice, prepared.data.contract, values, options.devices));
+  COT_ASSIGN(AnalyticsSettings analytics, asked_of(options, prepared.data));
   const AnalyticsRules rules = rules_of(analytics);
   if (const Status good = validate(rules); !good) return good.error().with_context("--analytics");
   HorizontalSettings settings;
   set_defaults(analytics, settings);
   settings.analytics = std::move(analytics);
-  options.rounds = choice.rounds.value_or(settings.rounds.count);
+  options.rounds = options.analytics->rounds.value_or(settings.rounds.count);
   options.clip = static_cast<double>(clip_of(rules));
   COT_ASSIGN(const HorizontalSettings trained, job_settings(options, lane_count(rules)));
   settings.rounds = trained.rounds;
@@ -100,6 +124,7 @@ class AnalyticsDemo {
     COT_TRY(write_data(prepared_.data, folder_));
     progress_.show("starting the server");
     COT_ASSIGN(server_, DemoServer::start(folder_, prepared_.options.seed));
+    if (evaluates(prepared_.options)) COT_TRY(server_->upload("models", prepared_.data.model));
     COT_TRY(start_devices());
     COT_ASSIGN(const std::string job, server_->create_job(to_text(prepared_.job)));
     COT_TRY(wait_for(job));
@@ -162,14 +187,14 @@ class AnalyticsDemo {
 };
 
 Status finish(const Prepared& prepared, const RunFolder& folder, const nlohmann::json& answer, std::FILE* human) {
-  COT_ASSIGN(const AnalyticsReport report, parse_analytics(answer));
-  COT_ASSIGN(const std::string verdict, verdict_on(answer, prepared.job.horizontal(), prepared.data));
-  COT_TRY(folder.write("result.json", as_bytes(answer.dump(2) + "\n")));
-  COT_TRY(folder.write("chart.svg", as_bytes(draw_analytics(report))));
+  COT_ASSIGN(const LeftAnswer left, leave_answer(answer, folder));
   COT_TRY(folder.write("job.json", as_bytes(to_text(prepared.job))));
-  std::fputs(
-      (analytics_text(report) + "\n" + verdict + "\n" + folder.path() + ": result.json, chart.svg, job.json\n").c_str(),
-      human);
+  std::string text = left.text + "\n";
+  if (!evaluates(prepared.options)) {
+    COT_ASSIGN(const std::string verdict, verdict_on(answer, prepared.job.horizontal(), prepared.data));
+    text += verdict + "\n";
+  }
+  std::fputs((text + folder.path() + ": " + left.files + ", job.json\n").c_str(), human);
   std::fflush(human);
   if (prepared.options.json) std::printf("%s\n", answer.dump().c_str());
   std::fflush(stdout);

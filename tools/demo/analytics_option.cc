@@ -8,6 +8,7 @@
 #include "base/text/suggest.h"
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/hitter_lanes.h"
+#include "proto/messages/importance_lanes.h"
 #include "proto/messages/model.h"
 #include "scheduler/job/analytics_settings.h"
 #include "scheduler/job/quantile_refinement.h"
@@ -17,6 +18,7 @@ namespace coterie {
 namespace {
 
 constexpr std::string_view kTarget = "target";
+constexpr std::string_view kImportance = "importance";
 constexpr uint32_t kBins = 10, kRefinedBins = 20;  // unless said
 constexpr uint32_t kRefinedRoundsMin = 2;
 constexpr uint32_t kThresholdShare = 10, kThresholdMin = 2;  // a tenth of the devices; above what one adds to a lane
@@ -35,6 +37,7 @@ std::string settings_of(AnalyticsKind kind) {
   const std::string name(to_string(kind));
   if (kind == AnalyticsKind::histogram) return name + " has bins=N, refine=ROUNDS and values=N";
   if (kind == AnalyticsKind::distinct) return name + " has buckets=N and values=N";
+  if (kind == AnalyticsKind::evaluation) return std::string(kImportance) + " has repeats=N and values=N";
   return name + " has threshold=N, alphabet=BYTES, prefixes=N and values=N";
 }
 
@@ -57,12 +60,16 @@ Status read_setting(std::string_view text, AnalyticsChoice& choice) {
   } else if (is("alphabet", AnalyticsKind::heavy_hitters)) {
     choice.alphabet.assign(value.begin(), value.end());
     std::ranges::sort(choice.alphabet);
+  } else if (is("repeats", AnalyticsKind::evaluation)) {
+    COT_ASSIGN(choice.repeats, whole(value, name, 1, kImportanceRepeatsMax));
   } else if (is("prefixes", AnalyticsKind::heavy_hitters)) {
     COT_ASSIGN(choice.prefixes, whole(value, name, 1, kHitterPrefixesMax));
   } else if (is("threshold", AnalyticsKind::heavy_hitters)) {
     COT_ASSIGN(choice.threshold, whole(value, name, kThresholdMin, kTableCountMax));
   } else {
-    return wrong("--analytics: " + settings_of(choice.kind) + " behind the column, not " + std::string(text));
+    const bool has_column = choice.kind != AnalyticsKind::evaluation;
+    return wrong("--analytics: " + settings_of(choice.kind) + " behind " + (has_column ? "the column" : "it") +
+                 ", not " + std::string(text));
   }
   return {};
 }
@@ -169,6 +176,16 @@ Status take_column(const InputContract& contract, const ContractColumn& column, 
   return take_number({column.low, column.high, column.mean, column.deviation, contract.standardise}, choice, analytics);
 }
 
+// What stands behind the kind and its column, each behind a comma.
+Status read_settings(std::string_view text, AnalyticsChoice& choice) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    COT_TRY(read_setting(text.substr(0, end), choice));
+    text = end < text.size() ? text.substr(end + 1) : std::string_view();
+  }
+  return {};
+}
+
 Error no_column(const AnalyticsChoice& choice, const InputContract& contract) {
   std::vector<std::string_view> names = {kTarget};
   for (const ContractColumn& column : contract.columns) names.push_back(column.name);
@@ -183,23 +200,24 @@ Error no_column(const AnalyticsChoice& choice, const InputContract& contract) {
 
 Result<AnalyticsChoice> parse_analytics_choice(std::string_view text) {
   AnalyticsChoice choice;
+  if (text == kImportance || text.starts_with(std::string(kImportance) + ",")) {
+    choice.kind = AnalyticsKind::evaluation;
+    COT_TRY(read_settings(text.substr(std::min(kImportance.size() + 1, text.size())), choice));
+    return choice;
+  }
   const size_t colon = std::min(text.find(':'), text.size());
   const auto names = analytics_kind_names();
   const auto kind = std::ranges::find(names, text.substr(0, colon));
   const bool is_of_columns = kind != names.end() && *kind != to_string(AnalyticsKind::evaluation);
   if (!is_of_columns || colon + 1 >= text.size()) {
-    return wrong("must be histogram:COLUMN, distinct:COLUMN or heavy_hitters:COLUMN, not " + std::string(text));
+    return wrong("must be histogram:COLUMN, distinct:COLUMN, heavy_hitters:COLUMN or importance, not " +
+                 std::string(text));
   }
   choice.kind = static_cast<AnalyticsKind>(kind - names.begin() + 1);
   std::string_view rest = text.substr(colon + 1);
   const size_t comma = std::min(rest.find(','), rest.size());
   choice.column = rest.substr(0, comma);
-  rest = comma < rest.size() ? rest.substr(comma + 1) : std::string_view();
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(','), rest.size());
-    COT_TRY(read_setting(rest.substr(0, end), choice));
-    rest = end < rest.size() ? rest.substr(end + 1) : std::string_view();
-  }
+  COT_TRY(read_settings(comma < rest.size() ? rest.substr(comma + 1) : std::string_view(), choice));
   if (choice.column.empty()) return wrong("must name a column: histogram:COLUMN");
   return choice;
 }

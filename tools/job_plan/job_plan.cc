@@ -71,6 +71,18 @@ Status add_widths(const Model& model, const UpdateLayout& layout, const Training
   return {};
 }
 
+void add_evaluation(const AnalyticsRules& rules, DevicePlan& device) {
+  const EvaluationRules& evaluation = *rules.evaluation;
+  for (const EvaluatedModel& evaluated : evaluation.models) {
+    device.down_bytes += evaluated.bytes;
+    device.delta_down_bytes += evaluated.bytes;
+  }
+  device.answers = device.examples * evaluation.models.size();
+  if (!evaluation.importance) return;
+  device.answers += device.examples * evaluation.importance->columns.size() * evaluation.importance->repeats;
+  device.memory_bytes += device.examples * rules.input_values * sizeof(float);
+}
+
 Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& download, const Model& model,
                                uint64_t examples) {
   DevicePlan device;
@@ -82,13 +94,8 @@ Result<DevicePlan> plan_device(const Plan& plan, const DownloadSettings& downloa
   if (plan.analytics) {
     device.counts = true;
     device.examples = std::min<uint64_t>(examples, plan.analytics->values_max);
-    if (const std::optional<EvaluationRules>& evaluation = plan.analytics->evaluation) {
-      for (const EvaluatedModel& evaluated : evaluation->models) {
-        device.down_bytes += evaluated.bytes;
-        device.delta_down_bytes += evaluated.bytes;
-      }
-    }
     device.memory_bytes = (plan.update.value_count + plan.analytics->input_values) * sizeof(float);
+    if (plan.analytics->evaluation) add_evaluation(*plan.analytics, device);
     device.micro_batch_size = 1;
     return device;
   }

@@ -40,6 +40,7 @@ struct DevicePlan {
   uint32_t clusters = 1;   // models that it fetches and looks at, of which it trains one
   std::vector<WidthPlan> widths = {};  // of a job with some, all of them; what is above is of the whole model
   bool counts = false;                 // instead of training: so many examples once, with analytics
+  uint64_t answers = 0;                // of the models that it evaluates, with columns permuted and without
 };
 
 // FedProx's mu, where it follows the loss.

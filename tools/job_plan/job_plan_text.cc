@@ -49,6 +49,7 @@ void add_device(const DevicePlan& device, Lines& lines) {
   if (device.counts) {
     lines.line("memory", format_bytes(device.memory_bytes) + " to count");
     lines.line("counts", counted(device.examples, "example") + " of its own");
+    if (device.answers > 0) lines.line("answers", format_count(device.answers) + " of the model, to count them");
     return;
   }
   if (device.own_bytes > 0) lines.line("keeps", format_bytes(device.own_bytes) + " of its own, which it never sends");
@@ -154,6 +155,7 @@ nlohmann::json job_plan_json(const JobPlan& plan) {
                          {"round", std::move(round)},
                          {"down_bytes", plan.down_bytes},
                          {"up_bytes", plan.up_bytes}};
+  if (plan.device.answers > 0) json["device"]["answers"] = plan.device.answers;
   if (plan.device.clusters > 1) json["device"]["clusters"] = plan.device.clusters;
   for (const WidthPlan& width : plan.device.widths) {
     json["device"]["widths"].push_back({{"width", share_of(width.width)},

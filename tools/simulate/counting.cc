@@ -2,23 +2,29 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "device_sdk/agent/count_examples.h"
+#include "device_sdk/agent/evaluate_examples.h"
 #include "device_sdk/agent/training_seed.h"
 #include "device_sdk/runtime/dataset_source.h"
+#include "device_sdk/runtime/evaluation_fit.h"
 #include "fl_server/json/analytics_json.h"
 #include "fl_server/json/job_json.h"
 #include "proto/messages/analytics_lanes.h"
 #include "scheduler/job/analytics_rules.h"
 #include "scheduler/job/round_question.h"
-#include "tools/admin/analytics_report.h"
+#include "secure/crypto/digest.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/cli/wrap.h"
+#include "tools/demo/answer_files.h"
 #include "tools/demo/progress.h"
+#include "tools/explain/feature_names.h"
 #include "tools/simulate/inputs.h"
+#include "tools/simulate/job_file.h"
 #include "tools/simulate/options.h"
 #include "tools/simulate/resting_devices.h"
 
@@ -42,14 +48,19 @@ Status check_options(const SimulateOptions& options) {
   return {};
 }
 
-// Numbers of another column would be counted as well, and the result would look as if it were one.
-Status check_place(const AnalyticsSettings& analytics, const InputContract& contract) {
+Status check_numbers(const AnalyticsSettings& analytics, const InputContract& contract) {
   const AnalyticsRules& rules = analytics.rules;
   COT_ASSIGN(const uint64_t numbers, element_count(contract.inputs.at(0).shape));
   if (numbers != rules.input_values) {
     return wrong("/analytics/input_values is " + std::to_string(rules.input_values) + ", an example of " +
                  contract.name + " has " + counted(numbers, "number"));
   }
+  return {};
+}
+
+// Numbers of another column would be counted as well, and the result would look as if it were one.
+Status check_place(const AnalyticsSettings& analytics, const InputContract& contract) {
+  const AnalyticsRules& rules = analytics.rules;
   if (rules.source != AnalyticsSource::feature) return {};
   uint64_t place = 0;
   for (const ContractColumn& column : contract.columns) {
@@ -61,6 +72,37 @@ Status check_place(const AnalyticsSettings& analytics, const InputContract& cont
     }
     place += width;
   }
+  return {};
+}
+
+// Likewise of columns that are permuted, by their names.
+Status check_permuted(const AnalyticsSettings& analytics, const InputContract& contract) {
+  if (!analytics.rules.evaluation->importance) return {};
+  const std::vector<Feature> features = features_of(contract.inputs.at(0).shape, &contract);
+  const std::vector<PermutedColumn>& columns = analytics.rules.evaluation->importance->columns;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const auto named = std::ranges::find(features, analytics.permuted[i], &Feature::name);
+    if (named == features.end() || (named->first == columns[i].feature && named->count == columns[i].width)) continue;
+    return wrong("column " + named->name + " of " + contract.name + " has " + counted(named->count, "number") +
+                 " from " + std::to_string(named->first) + " on; /analytics/importance/columns/" + std::to_string(i) +
+                 " says " + std::to_string(columns[i].width) + " from " + std::to_string(columns[i].feature) + " on");
+  }
+  return {};
+}
+
+// The job names the model that is evaluated: it is this one, or the result would be of another job.
+Status take_model(const std::string& job_file, const Bytes& file, AnalyticsSettings& analytics) {
+  const auto refuse = [&](const std::string& what) { return wrong(job_file_name(job_file) + ": " + what); };
+  std::vector<EvaluatedModel>& models = analytics.rules.evaluation->models;
+  if (models.size() != 1) return refuse("/analytics/before: one model is simulated; take it out");
+  const Digest digest = content_digest(file);
+  if (models[0].digest != Digest{} && models[0].digest != digest) {
+    return Error(ErrorCode::conflict, job_file_name(job_file) + ": /analytics/model is " + models[0].digest.hex() +
+                                          ", and the model of --model is " + digest.hex());
+  }
+  models[0] = {digest, file.size()};
+  COT_ASSIGN(const Model model, Model::load(file));
+  if (const Status fits = check_evaluated(rules_of(analytics), model); !fits) return refuse(fits.error().message());
   return {};
 }
 
@@ -115,15 +157,22 @@ class CountingRounds {
       }
       // As the device of the demo draws, of the version that the round begins with.
       const uint64_t seed = repeated_seed(device_seed(inputs_.fleet.seed, device + 1), ModelVersion(round - 1));
-      ExampleCounter counter(rules, source->size(), seed);
-      while (!counter.finished()) COT_TRY(counter.step(*source));
-      for (size_t lane = 0; lane < sum.size(); ++lane) sum[lane] += static_cast<uint64_t>(counter.lanes()[lane]);
+      COT_ASSIGN(const std::unique_ptr<ExampleReader> reader, reader_of(rules, source->size(), seed));
+      while (!reader->finished()) COT_TRY(reader->step(*source));
+      for (size_t lane = 0; lane < sum.size(); ++lane) sum[lane] += static_cast<uint64_t>(reader->lanes()[lane]);
     }
     if (*std::ranges::max_element(sum) > kTableCountMax) {
       return wrong("a count of round " + std::to_string(round) + " is beyond " + format_count(kTableCountMax) +
                    ", which a table holds exactly");
     }
     return std::vector<float>(sum.begin(), sum.end());
+  }
+
+  Result<std::unique_ptr<ExampleReader>> reader_of(const AnalyticsRules& rules, uint64_t size, uint64_t seed) const {
+    if (!rules.evaluation) return std::unique_ptr<ExampleReader>(std::make_unique<ExampleCounter>(rules, size, seed));
+    COT_ASSIGN(const Model model, Model::load(inputs_.data.model));
+    COT_ASSIGN(ExampleEvaluator evaluator, ExampleEvaluator::create(rules, {&model, 1}, size, seed));
+    return std::unique_ptr<ExampleReader>(std::make_unique<ExampleEvaluator>(std::move(evaluator)));
   }
 
   const SimulationInputs& inputs_;
@@ -137,8 +186,9 @@ class CountingRounds {
 
 Result<SimulationInputs> prepare(const SimulateOptions& asked, const JobSettings& job) {
   COT_TRY(check_options(asked));
-  if (job.horizontal().analytics->rules.evaluation) {
-    return wrong(asked.job_file + ": /analytics/kind: devices that evaluate models are not simulated");
+  if (job.horizontal().analytics->rules.evaluation && asked.demo.model_file.empty()) {
+    return wrong(job_file_name(asked.job_file) +
+                 ": /analytics/kind evaluation: give the file of the model that devices run, --model FILE");
   }
   SimulateOptions options = asked;
   options.demo.devices = options.shards > 0 ? options.shards : options.devices;
@@ -147,15 +197,20 @@ Result<SimulationInputs> prepare(const SimulateOptions& asked, const JobSettings
   COT_ASSIGN(SimulationInputs inputs, prepare_simulation(options, job, 1));
   inputs.job = job;  // its model is a table, and not the data's
   if (options.rounds > 0) inputs.job.horizontal().rounds.count = options.rounds;
-  COT_TRY(check_place(*job.horizontal().analytics, inputs.data.contract));
+  AnalyticsSettings& analytics = *inputs.job.horizontal().analytics;
+  COT_TRY(check_numbers(analytics, inputs.data.contract));
+  if (analytics.rules.evaluation) {
+    COT_TRY(check_permuted(analytics, inputs.data.contract));
+    COT_TRY(take_model(asked.job_file, inputs.data.model, analytics));
+  } else {
+    COT_TRY(check_place(analytics, inputs.data.contract));
+  }
   return inputs;
 }
 
 Status leave(const nlohmann::json& answer, const RunFolder& folder, bool is_json, std::FILE* human) {
-  COT_ASSIGN(const AnalyticsReport report, parse_analytics(answer));
-  COT_TRY(folder.write("result.json", as_bytes(answer.dump(2) + "\n")));
-  COT_TRY(folder.write("chart.svg", as_bytes(draw_analytics(report))));
-  std::fputs((analytics_text(report) + "\n" + folder.path() + ": result.json, chart.svg\n").c_str(), human);
+  COT_ASSIGN(const LeftAnswer left, leave_answer(answer, folder));
+  std::fputs((left.text + "\n" + folder.path() + ": " + left.files + "\n").c_str(), human);
   if (is_json) std::printf("%s\n", answer.dump().c_str());
   return {};
 }

@@ -6,11 +6,19 @@
 #include "base/os/standard_input.h"
 #include "fl_server/json/job_json.h"
 #include "fl_server/json/json_reader.h"
+#include "proto/messages/analytics_lanes.h"
 
 namespace coterie {
 namespace {
 
 constexpr uint64_t kJobBytesMax = 1 << 20;
+
+bool leaves_evaluated_open(const nlohmann::json& json) {
+  const auto analytics = json.is_object() ? json.find("analytics") : json.end();
+  if (!json.is_object() || analytics == json.end() || !analytics->is_object()) return false;
+  return analytics->value("kind", nlohmann::json()) == to_string(AnalyticsKind::evaluation) &&
+         !analytics->contains("model");
+}
 
 bool leaves_files_open(const nlohmann::json& json) {
   return json.is_object() && !json.contains("model") && !json.contains("evaluation");
@@ -24,6 +32,7 @@ Result<JobSettings> read_settings(const nlohmann::json& json, const std::string&
     whole["model"] = Digest().hex();
     if (!json.contains("analytics")) whole["evaluation"] = Digest().hex();  // which do not go with it
   }
+  if (leaves_evaluated_open(json)) whole["analytics"]["model"] = Digest().hex();
   JobSettings job = job_settings_from_json(whole, problems);
   if (!problems.empty()) return Error(ErrorCode::invalid_argument, where + ": " + listed(problems));
   const PrivacySettings& privacy = job.horizontal().privacy;

@@ -113,6 +113,50 @@ TEST_F(SimulatedCounts, OfSeveralRoundsAreThoseOfRealProcesses) {
   }
 }
 
+// A model that was not trained reads every column: each permutation shows in the numbers.
+TEST_F(SimulatedCounts, OfColumnsThatArePermutedAreThoseOfRealProcesses) {
+  const std::string model = directory_ / "net.cotf", folder = directory_ / "real";
+  DemoProcess made(directory_.path(),
+                   {"model", "new", "mlp", "--input", "7", "--classes", "2", "--seed", "3", "-o", model});
+  ASSERT_EQ(made.wait(), 0) << made.errors();
+  const Words on = {"--data", data(), "--devices", "4",   "--split", "iid",
+                    "--seed", "5",    "--model",   model, "--json",  "--quiet"};
+  const auto with = [&](Words words, const Words& more) {
+    words.insert(words.end(), on.begin(), on.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const Words asked = {"--analytics", "importance,repeats=2,values=60"};
+  DemoProcess real(directory_.path(), with({"demo", "--out", folder}, asked));
+  ASSERT_EQ(real.wait(), 0) << real.errors();
+  EXPECT_THAT(real.errors(), HasSubstr("PERMUTED  LOSS RISES BY"));
+  DemoProcess printed(directory_.path(), with({"demo", "--print-job"}, asked));
+  ASSERT_EQ(printed.wait(), 0) << printed.errors();
+  DemoProcess process(directory_.path(), with({"simulate", "-", "--out", directory_ / "virtual"}, {}),
+                      {.input = printed.output_path()});
+  ASSERT_EQ(process.wait(), 0) << process.errors();
+  const nlohmann::json one = nlohmann::json::parse(real.output()), other = nlohmann::json::parse(process.output());
+  EXPECT_EQ(other["models"], one["models"]);
+  const nlohmann::json& columns = one["models"][0]["importance"]["columns"];
+  ASSERT_EQ(columns.size(), 2u);
+  EXPECT_EQ(columns[1]["name"], "word");
+  EXPECT_EQ(columns[1]["width"], 6);
+  EXPECT_NE(columns[0]["loss_rise"]["value"], 0);
+  for (const char* name : {"/result.json", "/chart.svg", "/importance.csv"}) {
+    EXPECT_TRUE(os::exists(folder + name)) << name;
+    EXPECT_TRUE(os::exists(directory_ / "virtual" + name)) << name;
+  }
+  // Another model than the job's, and columns that are none of the data's.
+  nlohmann::json job = nlohmann::json::parse(printed.output());
+  job["analytics"]["model"] = std::string(64, 'a');
+  expect_refused(job, "/analytics/model is aaaa", {"--model", model});
+  expect_refused(job, "give the file of the model that devices run, --model FILE");
+  job["analytics"].erase("model");
+  job["analytics"]["importance"]["columns"][1]["width"] = 5;
+  expect_refused(job, "column word of words has 6 numbers from 1 on; /analytics/importance/columns/1 says 5 from 1 on",
+                 {"--model", model});
+}
+
 TEST_F(SimulatedCounts, RefuseWhatTheyCannotCount) {
   nlohmann::json job = words_job();
   job["analytics"]["feature"] = 0;

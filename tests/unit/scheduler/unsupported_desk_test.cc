@@ -36,6 +36,18 @@ TEST(UnsupportedAtCheckin, AsksNobodyForAPlanThatItDoesNotKnow) {
       << "who knows more than this server knows that, too";
 }
 
+// A device of an SDK that evaluates models, and knows nothing of columns that are permuted.
+TEST(UnsupportedAtCheckin, AsksWhoEvaluatesForNoImportance) {
+  constexpr PlanFeatures kBefore = kKnownFeatures & ~plan_feature::kImportance;
+  Desk desk;
+  RoundNotice permuting = evaluating_round(2);
+  permuting.plan.analytics->evaluation->importance = ImportanceRules{.columns = {{0, 1}}};
+  desk.check_in_knowing(kBefore, 1, 1);
+  desk.check_in(2, 2);
+  EXPECT_EQ(tickets_in(desk.publish(permuting)), (std::set<std::string>{"2"}));
+  EXPECT_EQ(tickets_in(desk.publish(evaluating_round(1, 9, "plain"))), (std::set<std::string>{"1"}));
+}
+
 TEST(UnsupportedAtCheckin, AsksWhoeverKnowsLittleForOtherPlans) {
   Desk desk;
   desk.publish(evaluating_round(2));

@@ -81,7 +81,12 @@ TEST(AnalyticsChoice, NamesWhatIsWrong) {
                "distinct has buckets=N and values=N behind the column, not bins=3");
   EXPECT_ERROR(parse_analytics_choice("histogram:age,refine=1"), ErrorCode::invalid_argument, "from 2 to 32, not 1");
   EXPECT_ERROR(parse_analytics_choice("heavy_hitters:city,threshold=1"), ErrorCode::invalid_argument, "from 2 to");
-  EXPECT_ERROR(parse_analytics_choice("evaluation:age"), ErrorCode::invalid_argument, "or heavy_hitters:COLUMN, not");
+  EXPECT_ERROR(parse_analytics_choice("evaluation:age"), ErrorCode::invalid_argument,
+               "heavy_hitters:COLUMN or importance, not");
+  EXPECT_ERROR(parse_analytics_choice("importance:age"), ErrorCode::invalid_argument, "or importance, not");
+  EXPECT_ERROR(parse_analytics_choice("importance,repeats=33"), ErrorCode::invalid_argument, "from 1 to 32, not 33");
+  EXPECT_ERROR(parse_analytics_choice("importance,bins=3"), ErrorCode::invalid_argument,
+               "importance has repeats=N and values=N behind it, not bins=3");
   const std::pair<const char*, const char*> refused[] = {
       {"histogram:size", "people has no column size; it has target, age, colour, height, city"},
       {"histogram:city", "column city is a text; take heavy_hitters:city"},

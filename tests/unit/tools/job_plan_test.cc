@@ -152,6 +152,29 @@ TEST(JobPlan, CountsTheValuesThatTravelWhereOthersDoNotTrain) {
   EXPECT_GT(lora.device.operations, whole.device.operations) << "the companions' own";
 }
 
+// A device holds the examples whose columns it permutes, and has the model answer them again for each order.
+TEST(JobPlan, CountsTheAnswersOfAnEvaluation) {
+  nlohmann::json job = {{"name", "judge"},
+                        {"analytics",
+                         {{"kind", "evaluation"},
+                          {"model", std::string(64, 'a')},
+                          {"model_bytes", 5000},
+                          {"input_values", 64},
+                          {"classes", {"no", "yes"}}}},
+                        {"rounds", {{"goal_count", 10}}},
+                        {"privacy", {{"level", "none"}}}};
+  const DevicePlan plain = plan_of_job(job, 100).device;
+  EXPECT_EQ(plain.answers, 100u);
+  job["analytics"]["importance"] = {{"repeats", 3},
+                                    {"columns", {{{"name", "a"}, {"feature", 0}}, {{"name", "b"}, {"feature", 9}}}}};
+  const JobPlan plan = plan_of_job(job, 100);
+  EXPECT_EQ(plan.device.answers, 100u * (1 + 2 * 3));
+  EXPECT_GE(plan.device.memory_bytes, plain.memory_bytes + 100 * 64 * sizeof(float));
+  EXPECT_GT(plan.device.up_bytes, plain.up_bytes);
+  EXPECT_THAT(job_plan_text(plan), HasSubstr("700 of the model, to count them"));
+  EXPECT_EQ(job_plan_json(plan)["device"]["answers"], 700);
+}
+
 TEST(JobPlan, CountsWhatADeviceKeepsAndTrainsOfItsOwn) {
   const Model model = *Model::load(mlp());
   nlohmann::json job = job_at(SecurityLevel::none);
