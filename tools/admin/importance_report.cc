@@ -64,7 +64,9 @@ std::vector<Row> rows_of(const nlohmann::json& model) {
 // "0.123 (0.100 to 0.140)"
 std::string words(const Estimate& estimate, double scale, int digits) {
   if (!std::isfinite(estimate.value)) return kMissing;
-  const auto fixed = [&](double value) { return format_fixed(value * scale, digits); };
+  const auto fixed = [&](double value) {
+    return format_fixed(value * scale, std::abs(value * scale) < 10 ? digits : std::min(digits, 2));
+  };
   const std::string value = fixed(estimate.value);
   return estimate.has_interval() ? value + " (" + fixed(estimate.low) + " to " + fixed(estimate.high) + ")" : value;
 }

@@ -35,12 +35,12 @@ json model() {
 
 TEST(ImportanceReport, HasTheStrongestColumnFirstWithItsIntervalAndABar) {
   EXPECT_EQ(importance_text(model()), R"(
-PERMUTED          LOSS RISES BY            POINTS MORE WRONG
-age, ?[31m in ..  0.400 (0.300 to 0.500)   12.5 (10.5 to 14.5)  ##########
-half              0.200 (0.190 to 0.210)   5.0 (4.0 to 6.0)     #####
-unread            0.000                    -
+PERMUTED          LOSS RISES BY             POINTS MORE WRONG
+age, ?[31m in ..  0.400 (0.300 to 0.500)    12.5 (10.5 to 14.5)  ##########
+half              0.200 (0.190 to 0.210)    5.0 (4.0 to 6.0)     #####
+unread            0.000                     -
 noise             -0.001 (-0.005 to 0.003)  0.0 (-1.0 to 1.0)
-none              -                        -
+none              -                         -
 )");
 }
 
@@ -58,7 +58,7 @@ TEST(ImportanceReport, IsATableForPrograms) {
   const std::string csv = importance_csv(model());
   EXPECT_THAT(csv, StartsWith("column,loss_rise,loss_rise_low,loss_rise_high,error_rise,error_rise_low,"
                               "error_rise_high\n\"age, \x1b[31m in years and months\",0.4,0.3"));
-  EXPECT_THAT(csv, HasSubstr("\nunread,0,,,,,\n"));
+  EXPECT_THAT(csv, HasSubstr("\n\"unread\",0,,,,,\n"));
 }
 
 TEST(ImportanceReport, IsDrawnWithWhatIsBelowNothing) {
