@@ -52,6 +52,9 @@ HttpResponse upload_dataset(AdminContext& context, const AdminCall& call);
 HttpResponse list_models(AdminContext& context, const AdminCall& call);
 HttpResponse get_model(AdminContext& context, const AdminCall& call);
 HttpResponse get_model_content(AdminContext& context, const AdminCall& call);
+// model_view.cc
+HttpResponse get_model_graph(AdminContext& context, const AdminCall& call);
+HttpResponse list_model_parameters(AdminContext& context, const AdminCall& call);
 // analytics.cc
 HttpResponse get_analytics_result(AdminContext& context, const AdminCall& call);
 // deletion.cc

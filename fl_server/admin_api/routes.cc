@@ -1,5 +1,5 @@
 // The table of the admin plane. Who may what, by least privilege:
-//   viewer           sees how jobs, rounds and the server are; no model files, no devices, no tokens
+//   viewer           sees how jobs, rounds and the server are; no model files, no values of them, no devices, no tokens
 //   operator         keeps it running: pauses, resumes and cancels jobs, rolls a bad model back, lets devices in and
 //                    shuts them out
 //   ml_engineer      makes jobs from models and data sets, takes the models that come of them and promotes them
@@ -83,6 +83,10 @@ constexpr AdminRoute kRoutes[] = {
     {"GET", "/admin/v1/jobs/{job}/models/{version}", "getModel", "One version", kReaders, get_model},
     {"GET", "/admin/v1/jobs/{job}/models/{version}/content", "getModelContent", "The model file", kEngineer,
      get_model_content},
+    {"GET", "/admin/v1/jobs/{job}/models/{version}/graph", "getModelGraph",
+     "What the model computes: its ops, in blocks", kReaders, get_model_graph},
+    {"GET", "/admin/v1/jobs/{job}/models/{version}/parameters", "listModelParameters",
+     "What the values of its parameters are like, with histograms", kEngineer, list_model_parameters},
     {"GET", "/admin/v1/jobs/{job}/result", "getAnalyticsResult", "What a job with analytics has counted", kEngineer,
      get_analytics_result},
     {"DELETE", "/admin/v1/jobs/{job}/models/{version}", "deleteModel", "Remove a version that nothing needs", kEngineer,

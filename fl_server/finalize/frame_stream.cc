@@ -1,6 +1,9 @@
 #include "fl_server/finalize/frame_stream.h"
 
 #include <string>
+#include <utility>
+
+#include "fl_server/finalize/frame_head.h"
 
 namespace coterie {
 
@@ -8,15 +11,9 @@ Result<FrameStream> FrameStream::open(BlobStore& store, const Digest& digest, Fr
   FrameStream stream;
   stream.digest_ = digest;
   COT_ASSIGN(stream.reader_, store.open(digest));
-  Bytes prelude_bytes(kPreludeBytes);
-  COT_TRY(stream.reader_->read_at(0, prelude_bytes));
-  COT_ASSIGN(stream.prelude_, parse_prelude(prelude_bytes));
-  // A blob that was cut short is found here, before half a sum has been made of it.
-  if (stream.prelude_.kind != expected || stream.prelude_.frame_bytes() != stream.reader_->size()) {
-    return Error(ErrorCode::data_loss, "blob " + digest.hex() + " is not a whole " + std::string(to_string(expected)));
-  }
-  stream.head_.resize(stream.prelude_.payload_offset());
-  COT_TRY(stream.reader_->read_at(0, stream.head_));
+  COT_ASSIGN(FrameHead head, read_frame_head(*stream.reader_, expected, "blob " + digest.hex()));
+  stream.prelude_ = head.prelude;
+  stream.head_ = std::move(head.bytes);
   stream.position_ = stream.head_.size();
   stream.digester_.update(stream.head_);
   return stream;

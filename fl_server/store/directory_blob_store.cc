@@ -3,25 +3,11 @@
 #include <optional>
 
 #include "base/os/file.h"
+#include "fl_server/store/file_blob.h"
 #include "secure/crypto/digest.h"
 
 namespace coterie {
 namespace {
-
-class FileReader : public BlobReader {
- public:
-  FileReader(os::File file, uint64_t size) : file_(std::move(file)), size_(size) {}
-  uint64_t size() const override { return size_; }
-  Status read_at(uint64_t offset, std::span<uint8_t> into) const override {
-    if (offset > size_)
-      return Error(ErrorCode::data_loss, file_.path() + " ends before byte " + std::to_string(offset));
-    return file_.read_exact_at(offset, into);
-  }
-
- private:
-  os::File file_;
-  uint64_t size_;
-};
 
 class FileWriter : public BlobWriter {
  public:
@@ -98,7 +84,7 @@ Result<std::unique_ptr<BlobWriter>> DirectoryBlobStore::create() {
 Result<std::shared_ptr<const BlobReader>> DirectoryBlobStore::open(const Digest& digest) {
   COT_ASSIGN(os::File file, os::File::open_read(path_of(digest)));
   COT_ASSIGN(const uint64_t size, file.size());
-  return std::shared_ptr<const BlobReader>(std::make_shared<FileReader>(std::move(file), size));
+  return std::shared_ptr<const BlobReader>(std::make_shared<FileBlob>(std::move(file), size));
 }
 
 Status DirectoryBlobStore::remove(const Digest& digest) { return os::remove_file(path_of(digest)); }
