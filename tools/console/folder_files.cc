@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/os/file.h"
 #include "tools/cli/table.h"
 
 namespace coterie {
@@ -63,12 +62,17 @@ bool FolderFiles::has(const std::string& file) const {
   return fs::is_regular_file(fs::symlink_status(path, failed)) && fs::canonical(path, failed) == path;
 }
 
-Result<Bytes> FolderFiles::read(const std::string& file, uint64_t bytes_max) const {
+Result<os::File> FolderFiles::open_file(const std::string& file) const {
   // A pipe is not even opened, as that would wait.
   if (!has(file)) return no_file(file);
-  COT_ASSIGN(const os::File opened, os::File::open_read(path_of(file)));
+  COT_ASSIGN(os::File opened, os::File::open_read(path_of(file)));
   // A folder on the way may have become a link since.
   if (place_of(opened) != fs::path(path_of(file))) return no_file(file);
+  return opened;
+}
+
+Result<Bytes> FolderFiles::read(const std::string& file, uint64_t bytes_max) const {
+  COT_ASSIGN(const os::File opened, open_file(file));
   COT_ASSIGN(const uint64_t size, opened.size());
   if (size > bytes_max) {
     return Error(ErrorCode::too_large, printable(file) + " has " + std::to_string(size) + " bytes, at most " +

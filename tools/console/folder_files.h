@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/os/file.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -25,7 +26,9 @@ class FolderFiles {
   std::vector<std::string> folders(const std::string& in) const;
   bool has_folder(const std::string& folder) const;
   bool has(const std::string& file) const;  // a plain file, by a path without links
-  // not_found: it is not there, or is no plain file, or a link leads to it; too_large; data_loss: it shrank meanwhile.
+  // not_found: it is not there, or is no plain file, or a link leads to it.
+  Result<os::File> open_file(const std::string& file) const;
+  // As above; too_large; data_loss: it shrank meanwhile.
   Result<Bytes> read(const std::string& file, uint64_t bytes_max) const;
   // When a file or folder was changed last; not_found.
   Result<WallTime> modified(const std::string& at) const;

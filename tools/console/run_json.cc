@@ -112,6 +112,17 @@ ReadRounds read_rounds(const Result<Bytes>& metrics) {
   return {.rounds = json::array(), .problem = is_absent(metrics) ? std::string() : metrics.error().message()};
 }
 
+// Null: there is none.
+json model_json(const RunFiles& files, const json& summary, const json& rounds) {
+  if (!files.model) return {};
+  json model = {{"version", rounds.empty() ? json(0) : rounds.back()["number"]},
+                {"bytes", files.model->bytes},
+                {"created", rfc3339(files.model->written)}};
+  if (summary.is_object() && summary.value("model_digest", json()).is_string())
+    model["digest"] = summary["model_digest"];
+  return model;
+}
+
 }  // namespace
 
 json shown_job(const ListedRun& run, const RunFiles& files) {
@@ -155,9 +166,16 @@ json shown_job(const ListedRun& run, const RunFiles& files) {
   json job = {
       {"id", run.id},         {"state", state},    {"spec", std::move(spec)}, {"rounds_done", read.rounds.size()},
       {"folder", run.folder}, {"results", results}};
+  if (json model = model_json(files, summary, read.rounds); !model.is_null()) job["model"] = std::move(model);
   if (!reason.empty()) job["reason"] = reason;
   if (files.changed) job["created"] = rfc3339(*files.changed);
   return job;
+}
+
+json shown_model(const RunFiles& files) {
+  std::string problem;
+  return model_json(files, files.summary ? read_summary(*files.summary, problem) : json(),
+                    read_rounds(files.metrics).rounds);
 }
 
 json shown_rounds(const RunFiles& files) { return read_rounds(files.metrics).rounds; }

@@ -17,14 +17,22 @@ inline constexpr uint64_t kShownSummaryBytesMax = 1 << 20;
 inline constexpr uint64_t kShownMetricsBytesMax = 8 << 20;
 inline constexpr size_t kShownRoundsMax = 20'000;  // the first so many
 
+struct RunModelFile {  // model.cotf
+  uint64_t bytes = 0;
+  WallTime written;
+};
+
 struct RunFiles {
-  Result<Bytes> summary, metrics;   // summary.json, metrics.csv; not_found: there is none
-  bool has_table = false;           // result.json: of a job with analytics, which has no rounds to show
-  std::optional<WallTime> changed;  // the folder; none: there is no folder yet
+  Result<Bytes> summary, metrics;          // summary.json, metrics.csv; not_found: there is none
+  bool has_table = false;                  // result.json: of a job with analytics, which has no rounds to show
+  std::optional<WallTime> changed;         // the folder; none: there is no folder yet
+  std::optional<RunModelFile> model = {};  // none: the run has left none so far
 };
 
 // `state`: completed, unfinished, waiting (of a sweep: not begun), damaged.
 nlohmann::json shown_job(const ListedRun& run, const RunFiles& files);
+// What the job has under `model`: the version that model.cotf is, which is the last round's. Null: there is none.
+nlohmann::json shown_model(const RunFiles& files);
 // Oldest first.
 nlohmann::json shown_rounds(const RunFiles& files);
 

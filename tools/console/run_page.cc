@@ -7,13 +7,15 @@
 #include "fl_server/net/route_pattern.h"
 #include "tools/console/run_json.h"
 #include "tools/console/run_list.h"
+#include "tools/console/run_model.h"
 
 namespace coterie {
 namespace {
 
 using nlohmann::json;
 
-constexpr int kForbidden = 403, kNotFound = 404, kMethodNotAllowed = 405;
+constexpr const char* kModel = "model.cotf";
+constexpr int kBadRequest = 400, kForbidden = 403, kNotFound = 404, kMethodNotAllowed = 405;
 
 HttpResponse json_response(const json& of, int status = 200) {
   HttpResponse response{.status = status, .content_type = status == 200 ? "application/json" : kProblemType};
@@ -38,12 +40,21 @@ std::string below(const ListedRun& run, const char* name) {
   return run.folder.empty() ? name : run.folder + "/" + name;
 }
 
+std::optional<RunModelFile> model_file(const FolderFiles& files, const ListedRun& run) {
+  const Result<os::File> file = files.open_file(below(run, kModel));
+  if (!file) return std::nullopt;
+  const Result<uint64_t> size = file->size();
+  const Result<WallTime> written = file->modified();
+  return size && written ? std::optional(RunModelFile{*size, *written}) : std::nullopt;
+}
+
 RunFiles read_run_files(const FolderFiles& files, const ListedRun& run) {
   const Result<WallTime> changed = files.modified(run.folder);
   return {.summary = files.read(below(run, "summary.json"), kShownSummaryBytesMax),
           .metrics = files.read(below(run, "metrics.csv"), kShownMetricsBytesMax),
           .has_table = files.has(below(run, "result.json")),
-          .changed = changed ? std::optional(*changed) : std::nullopt};
+          .changed = changed ? std::optional(*changed) : std::nullopt,
+          .model = model_file(files, run)};
 }
 
 }  // namespace
@@ -67,6 +78,13 @@ HttpResponse RunPage::answer(const RequestHead& head) const {
   if (matches_pattern("/admin/v1/jobs/{job}", head.path, parameters)) return job(parameters["job"], false);
   parameters = {};
   if (matches_pattern("/admin/v1/jobs/{job}/rounds", head.path, parameters)) return job(parameters["job"], true);
+  for (const std::string_view view : {"", "graph", "parameters"}) {
+    parameters = {};
+    const std::string pattern = "/admin/v1/jobs/{job}/models/{version}" + (view.empty() ? "" : "/" + std::string(view));
+    if (matches_pattern(pattern, head.path, parameters)) {
+      return model(parameters["job"], parameters["version"], view, head.query);
+    }
+  }
   return refusal(kNotFound, "there is nothing here by that path");
 }
 
@@ -87,6 +105,21 @@ HttpResponse RunPage::job(std::string_view id, bool asks_for_rounds) const {
   json rounds = shown_rounds(files);
   std::ranges::reverse(rounds);
   return json_response({{"rounds", std::move(rounds)}});
+}
+
+HttpResponse RunPage::model(std::string_view id, std::string_view version, std::string_view view,
+                            std::string_view query) const {
+  const RunList list = list_runs(files_);
+  const auto found = std::ranges::find(list.runs, id, &ListedRun::id);
+  if (found == list.runs.end()) return refusal(kNotFound, "the folder has no such run any more");
+  const json shown = shown_model(read_run_files(files_, *found));
+  if (shown.is_null() || shown["version"].dump() != version) {
+    return refusal(kNotFound, "the run has no such version: its model.cotf is the last round's");
+  }
+  if (view.empty()) return json_response(shown);
+  const std::string file = below(*found, kModel);
+  const Result<json> told = view == "graph" ? run_model_graph(files_, file) : run_model_parameters(files_, file, query);
+  return told ? json_response(*told) : refusal(kBadRequest, told.error().message());
 }
 
 }  // namespace coterie

@@ -5,6 +5,8 @@
 //   GET /console/sign-in-ways              {"runs": {"folder": ...}}: nobody signs in here
 //   GET /admin/v1/jobs                     each run as a job
 //   GET /admin/v1/jobs/{job}, .../rounds   one of them; its rounds, newest first
+//   GET /admin/v1/jobs/{job}/models/{version}, .../graph, .../parameters
+//                                          its model.cotf, which is its last round's version
 //
 // A request is answered where its Host is this machine by name or address, so that no page of another site reaches the
 // folder by a name of its own (DNS rebinding).
@@ -32,6 +34,9 @@ class RunPage {
  private:
   nlohmann::json jobs() const;
   HttpResponse job(std::string_view id, bool asks_for_rounds) const;
+  // `view`: "", "graph", "parameters".
+  HttpResponse model(std::string_view id, std::string_view version, std::string_view view,
+                     std::string_view query) const;
 
   const FolderFiles files_;
 };

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/model_builder.h"
 #include "fl_server/net/http_types.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
@@ -85,6 +86,34 @@ TEST_F(RunPageTest, ListsAllRunsOfASweepAlsoThoseToCome) {
   write("runs/sweep.json", "{");
   const json broken = get("/admin/v1/jobs");
   EXPECT_THAT(broken["problem"], HasSubstr("sweep.json"));
+}
+
+TEST_F(RunPageTest, TellsWhatTheModelOfARunIsMadeOf) {
+  ModelBuilder build("small", {2}, 1);
+  const Bytes model = build.finish(build.dense(build.input(), 3)).value();
+  write("runs/one/metrics.csv", "round,accepted\n1,5\n2,6\n");
+  const std::string path = "/admin/v1/jobs/" + run_id("one");
+  EXPECT_FALSE(get(path).contains("model"));
+  EXPECT_EQ(ask(path + "/models/2").status, 404) << "it is written at the end";
+  write("runs/one/model.cotf", as_text(model));
+  EXPECT_EQ(get(path)["model"]["version"], 2);
+  EXPECT_EQ(get(path + "/models/2")["bytes"], model.size());
+  EXPECT_EQ(get(path + "/models/2/graph")["ops"][0]["kind"], "dense");
+  EXPECT_EQ(get(path + "/models/2/parameters")["parameters"][1]["zeros"], 3);
+  for (const char* other : {"/models/1", "/models/02", "/models/2/content", "/models/x/graph"}) {
+    EXPECT_EQ(ask(path + other).status, 404) << other;
+  }
+  write("runs/one/model.cotf", as_text(model).substr(0, model.size() - 1));
+  const HttpResponse broken = ask(path + "/models/2/graph");
+  EXPECT_EQ(broken.status, 400);
+  EXPECT_THAT(as_text(broken.body), HasSubstr("one/model.cotf is not a whole model"));
+}
+
+TEST_F(RunPageTest, ReadsNoModelThroughALink) {
+  write("elsewhere/model.cotf", "secret");
+  write("runs/one/metrics.csv", "round\n1\n");
+  fs::create_symlink(directory_ / "elsewhere/model.cotf", directory_ / "runs/one/model.cotf");
+  EXPECT_EQ(ask("/admin/v1/jobs/" + run_id("one") + "/models/1").status, 404);
 }
 
 TEST_F(RunPageTest, ReadsOnlyAndForThisMachineAlone) {
