@@ -11,10 +11,17 @@ const [packages, output] = process.argv.slice(2).map((path) => resolve(path));
 const source = join(dirname(fileURLToPath(import.meta.url)), "src");
 const esbuild = createRequire(join(packages, "package.json"))("esbuild");
 
+// The licences of what is bundled want to go with it. Not all packages have theirs in the files that are.
+function notices() {
+  const lock = JSON.parse(readFileSync(join(source, "../package-lock.json"), "utf8"));
+  const bundled = Object.entries(lock.packages).filter(([place, { dev }]) => place && !dev).map(([place]) => place).sort();
+  return bundled.map((place) => `/*! ${place.replace("node_modules/", "")}\n${readFileSync(join(packages, place, "LICENSE"), "utf8").trim()} */`).join("\n");
+}
+
 const built = esbuild.buildSync({
   absWorkingDir: source, entryPoints: ["main.tsx", "console.css"], outdir: "out", bundle: true, minify: true, write: false,
   format: "iife", target: "es2020", jsx: "automatic", jsxImportSource: "preact", nodePaths: [join(packages, "node_modules")],
-  legalComments: "inline", charset: "utf8", metafile: false,
+  legalComments: "inline", charset: "utf8", metafile: false, banner: { js: notices() },
 });
 const file = (end) => gzipSync(built.outputFiles.find((f) => f.path.endsWith(end)).contents, { level: 9 });
 const parts = { page: readFileSync(join(source, "index.html")), script: file(".js"), style: file(".css") };

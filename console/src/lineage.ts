@@ -17,3 +17,23 @@ export function lineage(jobs: Json[], models: Json[][], rounds: Json[][]): Versi
   });
   return found.sort((a, b) => a.model.created < b.model.created ? 1 : a.model.created > b.model.created ? -1 : b.model.version - a.model.version);
 }
+
+export const kFromJobs = 50;  // among whose versions an initial model is looked for
+// The version of `jobs` that is this very file; `models` are theirs, in their order.
+export function origin(model: Json, jobs: Json[], models: Json[][]): { job: Json; version: number } | undefined {
+  for (const [i, of] of models.entries()) {
+    const same = of.find((one) => one.version > 0 && one.digest === model.digest);
+    if (same) return { job: jobs[i], version: same.version };
+  }
+}
+
+// Where a version went: what, and which; `to` is the page of it. `jobs` and `canaries` are those that the caller sees, `version` is of `job`.
+export type Use = { what: string; which: string; since?: string; to?: string };
+export function uses(job: Json, model: Json, jobs: Json[], canaries: Json[]): Use[] {
+  const released = job.released?.version === model.version ? [{ what: "released to applications", which: `version ${model.version}`, since: job.released.time }] : [];
+  const shares = canaries.filter((canary) => canary.version === model.version)
+    .map((canary): Use => ({ what: `canary, ${canary.state}`, which: `${canary.percent} % of the devices`, since: canary.created }));
+  const begun = jobs.filter((other) => other.id !== job.id && other.spec.model === model.digest)
+    .map((other): Use => ({ what: "a job began from it", which: other.spec.name, since: other.created, to: `#/jobs/${encodeURIComponent(other.id)}` }));
+  return [...released, ...shares, ...begun];
+}

@@ -5,6 +5,7 @@ import { Session, session as ask_session, sign_in, sign_in_ways, sign_out, when_
 import { Audit } from "./audit";
 import { Compare } from "./compare";
 import { Job } from "./job";
+import { ModelPage } from "./model_page";
 import { Models } from "./models";
 import { Devices, Jobs, Overview, Privacy, Tokens } from "./pages";
 import { Said } from "./parts";
@@ -55,6 +56,8 @@ function useRoute() {
 
 function Page({ session, page, id, parts }: { session: Session; page: string; id?: string; parts: string[] }) {
   const has = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
+  const version = parseInt(parts[1] ?? "", 10), has_version = page === "models" && id !== undefined && id !== "-" && version >= 0;
+  if (has_version) return <ModelPage key={`${id} ${version}`} id={id} version={version} open={parts[2] ?? ""} session={session} />;
   if (session.runs) return page === "jobs" && id ? <Run key={id} id={id} /> : page === "compare" ? <Compare parts={parts} /> : <Runs folder={session.runs} />;
   if (page === "jobs" && id) return <Job key={id} id={id} session={session} />;
   if (page === "jobs") return <Jobs />;

@@ -15,8 +15,10 @@ export function size(bytes: unknown): string {
   return `${number(bytes / 1024 ** step, step ? 1 : 0)} ${["B", "KiB", "MiB", "GiB"][step]}`;
 }
 
+export const model_address = (job: string, version: number): string => `#/models/${encodeURIComponent(job)}/${version}`;
+
 // What may be done with a version, by whoever may.
-function Uses({ version: { job, model }, session, then }: { version: Version; session: Session; then: () => void }) {
+export function Uses({ version: { job, model }, session, then }: { version: Version; session: Session; then: () => void }) {
   const may = session.roles.includes("ml_engineer");
   const path = `${path_of(job.id)}/models/${model.version}`;
   return <>{!model.released && may && <Act text="Promote" path={`${path}:promote`} sure={`Have applications use version ${model.version} of ${shown(job.spec.name)}?`} then={then} />}
@@ -28,7 +30,7 @@ export function Versions({ versions, session, then, of_all = false }: { versions
     rows={versions.map((version) => {
       const { job, model, round, from } = version;
       const made_by = round ? `round ${round.number}, attempt ${round.attempt}` : from ? <>version {from.version} of {job_link(from.job)}</> : model.version === 0 ? "the upload" : "a round that is gone";
-      return [...(of_all ? [job_link(job), job.id] : []), String(model.version), made_by, number(round?.accepted), number(model.evaluation_loss), percent(model.evaluation_accuracy),
+      return [...(of_all ? [job_link(job), job.id] : []), <a href={model_address(job.id, model.version)} aria-label={`Version ${model.version} of ${shown(job.spec.name)}`}>{model.version}</a>, made_by, number(round?.accepted), number(model.evaluation_loss), percent(model.evaluation_accuracy),
         model.released ? "released" : "", time(model.created), size(model.bytes), model.digest, <Uses version={version} session={session} then={then} />];
     })} />;
 }

@@ -76,9 +76,13 @@ export function useWidth(place: RefObject<HTMLElement>, least = 240): number {
   return width;
 }
 
-// A drawing with a name, what it says in words, and its numbers as CSV.
-export function Drawing({ name, says, head, rows, children }: { name: string; says: string; head: string[]; rows: unknown[][]; children: ComponentChildren }) {
+// Something with a name, and its numbers as CSV.
+export function Figure({ name, head, rows, children }: { name: string; head: string[]; rows: unknown[][]; children: ComponentChildren }) {
   return <figure><figcaption class="bar"><span>{shown(name)}</span>
-    <button class="plain" aria-label={`CSV of ${name}`} onClick={() => save_csv(name, head, rows)}>CSV</button></figcaption>
-    <div role="img" aria-label={shown(`${name}: ${says}`)}>{children}</div></figure>;
+    <button class="plain" aria-label={shown(`CSV of ${name}`)} onClick={() => save_csv(name, head, rows)}>CSV</button></figcaption>{children}</figure>;
+}
+
+// A drawing, and what it says in words.
+export function Drawing({ says, children, ...figure }: { name: string; says: string; head: string[]; rows: unknown[][]; children: ComponentChildren }) {
+  return <Figure {...figure}><div role="img" aria-label={shown(`${figure.name}: ${says}`)}>{children}</div></Figure>;
 }

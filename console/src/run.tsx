@@ -1,6 +1,7 @@
 // Runs of a folder, without a server: what demo, simulate and sweep have written so far. Names and numbers are a stranger's texts.
 import { get, Json, list } from "./api";
 import { RoundCharts } from "./job";
+import { model_address } from "./models";
 import { Facts, Said, Table, useAsked } from "./parts";
 import { leaves } from "./runs";
 import { number, percent, shown, time } from "./text";
@@ -31,7 +32,7 @@ export function Run({ id }: { id: string }) {
   const said = (of: Json) => [...leaves(of)].map(([name, what]) => [name, what === null ? "–" : String(what)]);
   return <><h1>{shown(job.spec.name)}</h1><Said error={error ?? (kTold.includes(job.state) ? job.reason : undefined)} />
     <Facts of={[["folder", job.folder || "."], ["state", job.state], ["rounds", rounds_of(job)], ["changed", time(job.created)], ["result", result(job)]]} />
-    <p class="bar"><a href={`#/compare/${encodeURIComponent(id)}`}>Compare</a>{job.state === "completed" && job.reason && <span>{shown(job.reason)}</span>}</p>
+    <p class="bar"><a href={`#/compare/${encodeURIComponent(id)}`}>Compare</a>{job.model && <a href={model_address(id, job.model.version)}>Model</a>}{job.state === "completed" && job.reason && <span>{shown(job.reason)}</span>}</p>
     <RoundCharts rounds={rounds} />
     <Table name="Settings" head={["setting", "value"]} rows={said(job.spec).filter(([name]) => name !== "name")} />
     <Table name="Results" head={["result", "value"]} rows={said(job.results)} />

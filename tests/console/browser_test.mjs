@@ -9,6 +9,7 @@ import { dirname, join, resolve } from "node:path";
 import { request } from "node:https";
 import { createInterface } from "node:readline";
 import { browser_of, examine_page, kLooks, page_of, set_look } from "./browser.mjs";
+import { real_version } from "./model_page.mjs";
 import { open_provider } from "./oidc_provider.mjs";
 import { open_coordinator } from "./vertical_coordinator.mjs";
 
@@ -268,6 +269,14 @@ try {
     await page.waitForFunction(() => document.querySelectorAll("[aria-label=Models] tbody tr").length === 3);
     assert.deepEqual(await texts("[aria-label=Models] td:nth-child(2)"), ["round 2, attempt 1", "round 1, attempt 1", "the upload"]);
     await examine("models-of-a-job");
+    await page.goto(`${base}/#/models/${over.split("/").at(-1)}/2`);
+    await headed("demo-digits, version 2");
+    await real_version(page, { ops: ["conv1", "relu1", "conv2", "relu2", "max_pool2d1", "flatten1", "dense1", "relu3", "dense2"],
+      parameters: ["conv1", "conv2", "dense1", "dense2"].flatMap((layer) => [`${layer}.weight`, `${layer}.bias`]) });
+    assert.deepEqual(await texts("[aria-label=Lineage] li strong"), ["demo-digits", "2, attempt 1", "version 2", look === "1280-light" ? "a job began from it" : "canary, ended; a job began from it"]);
+    await examine("model");
+    await page.goto(`${base}/#/models/${over.split("/").at(-1)}`);
+    await headed("Models");
     await canary(over.split("/").at(-1));
     await compare(base, [over, waits].map((link) => link.split("/").at(-1)));
     await vertical();

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 const [sources, packages] = process.argv.slice(2).map((path) => resolve(path));
 const esbuild = createRequire(join(packages, "package.json"))("esbuild");
 const load = async (name) => {
-  const built = esbuild.buildSync({ entryPoints: [join(sources, "src", name)], bundle: true, write: false, format: "esm" });
+  const built = esbuild.buildSync({ entryPoints: [join(sources, "src", name)], bundle: true, write: false, format: "esm", nodePaths: [join(packages, "node_modules")] });
   return import("data:text/javascript," + encodeURIComponent(built.outputFiles[0].text));
 };
 
@@ -80,13 +80,53 @@ assert.deepEqual(view_of(["a,a,,%E0%A4%A"]), { jobs: ["a"], setting: "", result:
 assert.equal(view_of([Array.from({ length: 50 }, (_, i) => i).join(",")]).jobs.length, kRunsMax);
 
 // ---- Lineage of models
-const { lineage } = await load("lineage.ts");
+const { lineage, origin, uses } = await load("lineage.ts");
 const first = { id: "a" }, second = { id: "b" };
 const versions = lineage([first, second],
   [[{ version: 0, digest: "u", created: "1" }, { version: 1, digest: "m", created: "2" }], [{ version: 0, digest: "m", created: "3" }, { version: 1, digest: "n", created: "4" }]],
   [[{ number: 1, attempt: 2, model: { version: 1 } }, { number: 2, attempt: 1 }], []]);
 assert.deepEqual(versions.map(({ job, model, round, from }) => [job.id, model.version, round?.attempt, from?.job.id, from?.version]),
   [["b", 1, undefined, undefined, undefined], ["b", 0, undefined, "a", 1], ["a", 1, 2, undefined, undefined], ["a", 0, undefined, undefined, undefined]]);
+const began = { id: "c", spec: { name: "later", model: "m" }, created: "9" };
+assert.deepEqual(uses({ id: "a", spec: { model: "m" }, released: { version: 1, time: "5" } }, { version: 1, digest: "m" }, [{ id: "a", spec: { model: "m" } }, began], [
+  { version: 1, state: "running", percent: 5, created: "6" }, { version: 2, state: "ended", percent: 5, created: "7" }]), [
+  { what: "released to applications", which: "version 1", since: "5" }, { what: "canary, running", which: "5 % of the devices", since: "6" },
+  { what: "a job began from it", which: "later", since: "9", to: "#/jobs/c" }]);
+assert.deepEqual(origin({ digest: "m" }, [first, second], [[{ version: 0, digest: "m" }], [{ version: 3, digest: "m" }]]), { job: second, version: 3 });
+assert.equal(origin({ digest: "x" }, [first], [[{ version: 1, digest: "m" }]]), undefined);
+
+// ---- Graphs of models
+const { boxes_of, kBoxesMax, path_of_op, shape_text, toggled } = await load("model_boxes.ts");
+assert.deepEqual([[-1, 8, 8, 4], [-6, 2], [], null].map(shape_text), ["batch×8×8×4", "6·batch×2", "scalar", ""]);
+const op = (name, block, reads, more = {}) => ({ name, kind: "relu", ...(block !== undefined && { block }), reads, outputs: [[-1, 4]], parameters: [], values: 0, ...more });
+const from_op = (at, output = 0) => ({ op: at, output });
+const graph = { inputs: [{ name: "input", shape: [-1, 2], type: "float32" }], output: from_op(4), values: 7, ops_left_out: 0,
+  blocks: [{ name: "body", first: 1, ops: 3, values: 7 }, { name: "a", first: 1, ops: 2, values: 7, parent: 0 }],
+  ops: [op("stem", undefined, [{ input: 0 }]), op("a.one", 1, [from_op(0)], { values: 7, kind: "dense" }), op("a.two", 1, [from_op(1), from_op(0)]), op("b", 0, [from_op(2)]), op("head", undefined, [from_op(3), from_op(3)])] };
+const drawn = (open) => { const { boxes, arrows, open: frames } = boxes_of(graph, new Set(open)); return [boxes.map((box) => box.id).join(" "), arrows.map(({ from, to }) => `${from}>${to}`).join(" "), frames.join()]; };
+assert.deepEqual(drawn([]), ["input-0 op-0 block-0 op-4 output", "input-0>op-0 op-0>block-0 block-0>op-4 op-4>output", ""]);
+assert.deepEqual(drawn([0]), ["input-0 op-0 block-1 op-3 op-4 output", "input-0>op-0 op-0>block-1 block-1>op-3 op-3>op-4 op-4>output", "0"]);
+assert.deepEqual(drawn([0, 1])[0], "input-0 op-0 op-1 op-2 op-3 op-4 output");
+assert.deepEqual(drawn([1]), drawn([])); // what is in a closed block is not seen
+assert.equal(boxes_of(graph, new Set()).boxes[2].note, "3 ops, 7 parameters");
+assert.deepEqual(boxes_of(graph, new Set()).arrows[0].shapes, ["batch×2"]);
+assert.equal(path_of_op(graph, graph.ops[1]), "body > a");
+assert.deepEqual([...toggled(graph, new Set([0, 1]), 0)], []); // those in it close, too
+const broad = { ...graph, blocks: [{ name: "all", first: 0, ops: kBoxesMax, values: 0 }], output: from_op(0), ops: Array.from({ length: kBoxesMax }, (_, i) => op(`o${i}`, 0, [])) };
+assert.equal(toggled(broad, new Set(), 0), undefined);
+assert.deepEqual(boxes_of({ ...graph, output: from_op(9), ops_left_out: 5 }, new Set()).boxes.at(-1).id, "op-4"); // the last op is left out
+const { layout_of } = await load("model_layout.ts");
+const laid = layout_of(boxes_of(graph, new Set([0, 1])), { parent_of: (block) => graph.blocks[block].parent, name_of: (block) => graph.blocks[block].name, shown: (text) => text });
+const inside = (one, other) => one.x >= other.x && one.y >= other.y && one.x + one.width <= other.x + other.width && one.y + one.height <= other.y + other.height;
+assert.ok(inside(laid.frames[1], laid.frames[0]));
+const [outer, inner] = laid.frames.map((frame) => frame.head); // both blocks begin with the same op
+assert.ok(inner.x >= outer.x + outer.width || inner.y >= outer.y + outer.height);
+for (const place of laid.boxes) {
+  if (place.box.around !== undefined) assert.ok(inside(place, laid.frames[place.box.around]), place.box.id);
+  assert.ok(inside(place, { x: 0, y: 0, width: laid.width, height: laid.height }), place.box.id);
+}
+const tops = Object.fromEntries(laid.boxes.map((place) => [place.box.id, place.y]));
+for (const { arrow } of laid.arrows) assert.ok(tops[arrow.from] < tops[arrow.to], `${arrow.from} to ${arrow.to} leads down`);
 
 // ---- Phases of attempts
 const { attempts, funnel, joined, seconds_of, told_of } = await load("phases.ts");

@@ -1,12 +1,13 @@
 // `coterie console` over a folder of runs, in a browser: whole runs, halves, a damaged one, a sweep, names of strangers, and links that lead out.
 // Usage: run_test.mjs CHROMIUM FOLDER_OF_PROGRAMS FOLDER; packages and screenshots go into FOLDER. 77: skipped.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { browser_of, examine_page, kLooks, page_of, set_look } from "./browser.mjs";
+import { blocks_of_a_version, real_version } from "./model_page.mjs";
 
 const [chromium, ...paths] = process.argv.slice(2);
 const [programs, folder] = paths.map((path) => resolve(path));
@@ -28,6 +29,7 @@ write("runs/broken/summary.json", "{");
 write("runs/sweep/sweep.json", JSON.stringify({ schema: "coterie.sweep.v1", variants: ["learning_rate=0.1"], seeds: [1, 2], request_digest: "d" }));
 write("runs/sweep/01/seed-1/summary.json", summary({ seed: 1 }));
 write("runs/sweep/01/seed-1/metrics.csv", kHead + line(1));
+execFileSync(join(programs, "coterie"), ["model", "new", "lenet5", "--input", "28x28x1", "--seed", "7", "-o", join(runs, "demo-1/model.cotf")], { stdio: "pipe" });
 write("elsewhere/summary.json", summary({ strategy: kSecret }));
 symlinkSync(join(work, "elsewhere"), join(runs, "linked"));
 symlinkSync(join(work, "elsewhere/summary.json"), join(runs, "half/summary.json"));
@@ -80,6 +82,16 @@ try {
     await page.waitForSelector("[aria-label=Results] tbody tr:nth-child(2)");
     assert.deepEqual(await cells("Settings that differ", 1), ["learning_rate", "strategy"]);
     await examine("runs-compared");
+    // What the run left is looked at as a version of a server's job is.
+    await page.goto(links["demo-1"]);
+    await headed("demo-1");
+    const model = await page.waitForSelector("a[href*='#/models/']");
+    await model.click();
+    await headed("demo-1, version 3");
+    await real_version(page, { ops: ["conv1", "relu1", "max_pool2d1", "conv2", "relu2", "max_pool2d2", "flatten1", "dense1", "relu3", "dense2", "relu4", "dense3"],
+      parameters: ["conv1", "conv2", "dense1", "dense2", "dense3"].flatMap((layer) => [`${layer}.weight`, `${layer}.bias`]) });
+    await examine("run-model");
+    await blocks_of_a_version(browser, page.url(), { viewport: page.viewport(), scheme: one[1], folder, axe, name: `${look}-model-blocks` });
     // What is written while the page is open comes by itself.
     await page.goto(`${url}#/`);
     await rows(count);
