@@ -2,12 +2,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { Drawing } from "./parts";
-import { Line, thinned } from "./series";
+import { Line, thinned, with_edges } from "./series";
 import { number, shown } from "./text";
 
 const kColours = 6;  // --line-0 and on, in console.css; further lines are dashed
 export const colour = (line: number) => `--line-${line % kColours}`;
-const dash = (line: number) => line < kColours ? undefined : [8, 4];
+export const dash = (line: number) => line < kColours ? undefined : [8, 4];
 
 // What the longest label of an axis needs; uPlot asks first without labels.
 const label_width = (_: uPlot, labels: string[] | null) => Math.max(40, 18 + 7 * Math.max(...(labels ?? [""]).map((text) => text.length)));
@@ -24,22 +24,28 @@ function useDark(): boolean {
   return is_dark;
 }
 
-// A line for each of `lines` over `xs`; what is null is a gap, which `spans` draws over.
+const kBandOpacity = "33";  // of a colour, as its last two digits
+
+// A line for each of `lines` over `xs`, with its band if it has one; what is null is a gap, which `spans` draws over.
 export function Chart({ name, xs, lines, x_name = "round", spans = true, height = 220 }:
   { name: string; xs: number[]; lines: Line[]; x_name?: string; spans?: boolean; height?: number }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>();
   const is_dark = useDark();
-  const drawn = thinned(xs, lines);
+  const { all, bands } = with_edges(lines);
+  const drawn = thinned(xs, all);
   const data = [drawn.xs, ...drawn.lines.map(([, ys]) => ys)] as uPlot.AlignedData;
-  const names = lines.map(([label]) => shown(label));
+  const names = all.map(([label]) => shown(label));
   useEffect(() => {
     const style = getComputedStyle(document.documentElement);
     const ink = style.getPropertyValue("--ink"), grid = style.getPropertyValue("--line");
     const width = () => Math.max(240, place.current!.clientWidth);
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
     plot.current = new uPlot({ width: width(), height, scales: { x: { time: false } }, axes: [axis, { ...axis, size: label_width }],
-      series: [{ label: x_name }, ...names.map((label, i) => ({ label, stroke: style.getPropertyValue(colour(i)), width: 2, dash: dash(i), spanGaps: spans, points: { show: xs.length < 40 } }))] },
+      series: [{ label: x_name }, ...names.map((label, i) => i < lines.length ?
+        { label, stroke: style.getPropertyValue(colour(i)), width: 2, dash: dash(i), spanGaps: spans, points: { show: xs.length < 40 } } :
+        { label, class: "edge", stroke: "transparent", width: 0, spanGaps: spans, points: { show: false } })],
+      bands: bands.map(({ upper, lower, of }) => ({ series: [upper + 1, lower + 1], fill: style.getPropertyValue(colour(of)).trim() + kBandOpacity })) },
       data, place.current!);
     const watch = new ResizeObserver(() => plot.current!.setSize({ width: width(), height }));
     watch.observe(place.current!);
@@ -47,6 +53,6 @@ export function Chart({ name, xs, lines, x_name = "round", spans = true, height 
   }, [is_dark, names.join("\n")]);
   useEffect(() => plot.current?.setData(data), [xs, lines]);
   const last = lines.map(([label, ys]) => { const y = ys.filter((one) => one !== null).at(-1); return `${label} ${y === undefined ? "unknown" : number(y)}`; }).join(", ");
-  return <Drawing name={name} says={`${xs.length} ${x_name}s; last ${last}`} head={[x_name, ...lines.map(([label]) => label)]}
-    rows={xs.map((x, i) => [x, ...lines.map(([, ys]) => ys[i])])}><div ref={place} /></Drawing>;
+  return <Drawing name={name} says={`${xs.length} ${x_name}s; last ${last}`} head={[x_name, ...all.map(([label]) => label)]}
+    rows={xs.map((x, i) => [x, ...all.map(([, ys]) => ys[i])])}><div ref={place} /></Drawing>;
 }

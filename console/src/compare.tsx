@@ -1,7 +1,9 @@
 // Runs of several jobs beside each other. The address says which, so that a view is a link.
 import { useState } from "preact/hooks";
 import { get, list, Refused } from "./api";
+import { Alike, alike, bands } from "./bands";
 import { Chart } from "./chart";
+import { Parallel } from "./parallel_figure";
 import { Said, Table, useAsked } from "./parts";
 import { address, differing, done, is_held_out, kResults, kRunsMax, leaves, Run, values_of, View, view_of } from "./runs";
 import { Scatter } from "./scatter";
@@ -56,14 +58,16 @@ export function Compare({ parts }: { parts: string[] }) {
         {runs && runs.length > 0 && <Runs runs={runs} view={view} />}</>}</>;
 }
 
-function Overlay({ runs, what, name }: { runs: Run[]; what: "loss" | "accuracy"; name: string }) {
-  const names = names_of(runs);
-  const { xs, lines } = aligned(runs.map((run, i) => ({ name: names[i] + (is_held_out(run, what) ? "" : " (on devices)"), xs: done(run).map((r) => r.number), ys: values_of(run, what) })));
+// `groups` are drawn as one line each, all other runs by themselves.
+function Overlay({ runs, groups, what, name }: { runs: Run[]; groups: Alike[]; what: "loss" | "accuracy"; name: string }) {
+  const names = names_of(runs), grouped = new Set(groups.flatMap((group) => group.runs)), means = bands(runs, groups, what);
+  const { xs, lines } = aligned([...means.lines.map(([label, ys, spread]) => ({ name: label, xs: means.xs, ys, spread })),
+    ...runs.map((run, i) => ({ name: names[i] + (is_held_out(run, what) ? "" : " (on devices)"), xs: done(run).map((r) => r.number as number), ys: values_of(run, what) })).filter((_, i) => !grouped.has(i))]);
   return xs.length > 0 ? <Chart name={name} xs={xs} lines={lines} height={300} /> : null;
 }
 
 function Runs({ runs, view }: { runs: Run[]; view: View }) {
-  const names = names_of(runs), differ = differing(runs);
+  const names = names_of(runs), differ = differing(runs), groups = alike(runs), drawn = view.are_alike_one ? groups : [];
   const links = runs.map(({ job }, i) => <a href={`#/jobs/${encodeURIComponent(job.id)}`}>{shown(names[i])}</a>);
   // Any setting may be the axis; those in which the runs differ come first.
   const settings = [...differ.map(([path]) => path), ...[...new Set(runs.flatMap(({ job }) => [...leaves(job.spec).keys()]))].filter((path) => path !== "name" && !differ.some(([one]) => one === path)).sort()];
@@ -72,7 +76,10 @@ function Runs({ runs, view }: { runs: Run[]; view: View }) {
   const pick = (label: string, options: string[], value: string, then: (value: string) => void) => <label>{label} <select value={value}
     onChange={(event) => then((event.target as HTMLSelectElement).value)}>{options.map((one) => <option value={one} selected={one === value}>{shown(one)}</option>)}</select></label>;
   return <>
-    <div class="charts"><Overlay runs={runs} what="loss" name="Loss by round" /><Overlay runs={runs} what="accuracy" name="Accuracy by round" /></div>
+    {groups.length > 0 && <p><label class="alike"><input type="checkbox" checked={view.are_alike_one} onChange={() => go({ ...view, are_alike_one: !view.are_alike_one })} /> Draw runs with the same settings, but for seeds,
+      as their mean with a band of one standard deviation to each side</label></p>}
+    <div class="charts"><Overlay runs={runs} groups={drawn} what="loss" name="Loss by round" /><Overlay runs={runs} groups={drawn} what="accuracy" name="Accuracy by round" /></div>
+    {runs.length > 1 && <Parallel runs={runs} names={names} picked={view.picked} pick={(picked) => go({ ...view, picked })} />}
     <Table name="Results" head={["job", "state", ...kResults.map(([name]) => name)]}
       rows={runs.map((run, i) => [links[i], run.job.state, ...kResults.map(([, read]) => number(read(run)))])} />
     <Table name="Settings that differ" head={["setting", ...names]} rows={differ.map(([path, values]) =>

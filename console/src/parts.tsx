@@ -82,7 +82,8 @@ export function Figure({ name, head, rows, children }: { name: string; head: str
     <button class="plain" aria-label={shown(`CSV of ${name}`)} onClick={() => save_csv(name, head, rows)}>CSV</button></figcaption>{children}</figure>;
 }
 
-// A drawing, and what it says in words.
-export function Drawing({ says, children, ...figure }: { name: string; says: string; head: string[]; rows: unknown[][]; children: ComponentChildren }) {
-  return <Figure {...figure}><div role="img" aria-label={shown(`${figure.name}: ${says}`)}>{children}</div></Figure>;
+// A drawing, and what it says in words. One that `is_wide` is moved sideways where there is no room.
+export function Drawing({ says, is_wide, children, ...figure }: { name: string; says: string; head: string[]; rows: unknown[][]; is_wide?: boolean; children: ComponentChildren }) {
+  const drawn = <div role="img" aria-label={shown(`${figure.name}: ${says}`)}>{children}</div>;
+  return <Figure {...figure}>{is_wide ? <div class="sideways" tabIndex={0} role="region" aria-label={shown(`${figure.name}, to be moved sideways`)}>{drawn}</div> : drawn}</Figure>;
 }

@@ -51,13 +51,17 @@ const least = (ys: (number | null)[]) => known(ys).reduce<number | null>((a, b) 
 const last = (ys: (number | null)[]) => known(ys).at(-1) ?? null;
 const sum = (ys: (number | null)[]) => known(ys).reduce((a, b) => a + b, 0);
 
-// A view's address: which jobs, and which setting against which result.
-export type View = { jobs: string[]; setting: string; result: string };
-export const address = ({ jobs, setting, result }: View): string =>
-  "#/" + ["compare", jobs.map(encodeURIComponent).join(","), ...(setting || result ? [encodeURIComponent(setting), encodeURIComponent(result)] : [])].join("/");
+// A view's address: which jobs, which setting against which result, the job that is picked out, and whether runs with equal settings are one line.
+export type View = { jobs: string[]; setting: string; result: string; picked: string; are_alike_one: boolean };
+const kAlike = "alike";
+export function address({ jobs, setting, result, picked, are_alike_one }: View): string {
+  const parts = ["compare", jobs.map(encodeURIComponent).join(","), ...[setting, result, picked].map(encodeURIComponent), are_alike_one ? kAlike : ""];
+  while (parts.length > 2 && parts.at(-1) === "") parts.pop();
+  return "#/" + parts.join("/");
+}
 // `parts` are those of the address behind "compare", as they stand there.
 export function view_of(parts: string[]): View {
   const plain = (text: string) => { try { return decodeURIComponent(text); } catch { return ""; } };
   const jobs = [...new Set((parts[0] ?? "").split(",").map(plain).filter(Boolean))].slice(0, kRunsMax);
-  return { jobs, setting: plain(parts[1] ?? ""), result: plain(parts[2] ?? "") };
+  return { jobs, setting: plain(parts[1] ?? ""), result: plain(parts[2] ?? ""), picked: plain(parts[3] ?? ""), are_alike_one: parts[4] === kAlike };
 }

@@ -81,7 +81,20 @@ try {
     assert.equal((await page.$$("figure canvas")).length, 2);
     await page.select("section select", "rounds.count");
     await page.waitForFunction(() => decodeURIComponent(location.hash).endsWith("/rounds.count/best accuracy"));
-    assert.equal((await page.$$("figure circle")).length, 1); // the other has no accuracy yet
+    const points = "[aria-label^='rounds.count against'] circle";
+    assert.equal((await page.$$(points)).length, 1); // the other has no accuracy yet
+    // A line for each run: that of the one that waits ends where its results do. Picked out with the keyboard, in the address, and put back.
+    const drawn = (selector) => page.$$eval(`[aria-label^='Parallel coordinates:'] ${selector}`, (found) => found.map((one) => one.textContent));
+    assert.ok((await drawn("text")).includes("best accuracy") && (await drawn("text")).includes("count"));
+    const [whole, part] = await page.$$eval("[aria-label^='Parallel coordinates:'] svg > g:not(:has(.axis))", (lines) => lines.map((line) => line.querySelectorAll("circle").length));
+    assert.ok(whole > part && part > 1, `${whole} and ${part} points`);
+    const button = await page.waitForSelector("[aria-label='Pick a run out'] button:nth-child(2)");
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("[aria-label='Pick a run out'] [aria-pressed=true]");
+    assert.ok((await page.evaluate(() => location.hash)).endsWith(`/${ids[1]}`));
+    assert.ok((await texts(".now")).some((text) => text.startsWith(kNameShown) && text.includes("rounds done 0")));
+    assert.equal((await page.$$(".dimmed")).length, 1);
     await examine("compare");
   };
 

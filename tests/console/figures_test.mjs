@@ -11,7 +11,7 @@ const load = async (name) => {
 };
 
 // ---- Lines
-const { aligned, thinned } = await load("series.ts");
+const { aligned, thinned, with_edges } = await load("series.ts");
 assert.deepEqual(aligned([{ name: "a", xs: [1, 3], ys: [10, 30] }, { name: "b", xs: [2, 3], ys: [20, null] }]),
   { xs: [1, 2, 3], lines: [["a", [10, null, 30]], ["b", [null, 20, null]]] });
 const rounds = Array.from({ length: 5000 }, (_, i) => i + 1);
@@ -28,6 +28,11 @@ for (const [at, value] of [[1234, 99], [4321, -99]]) { // a peak is there, withi
 assert.equal(thin.lines[1][1][0], null);
 assert.deepEqual(thin.lines[1][1].slice(-2), [4991, 5000]);
 assert.deepEqual(thinned([1, 2], [["a", [1, 2]]], 2), { xs: [1, 2], lines: [["a", [1, 2]]] }); // few are left alone
+const band = { low: [0, null], high: [2, null] };
+assert.deepEqual(aligned([{ name: "a", xs: [1, 3], ys: [1, 5], spread: band }, { name: "b", xs: [2], ys: [7] }]).lines,
+  [["a", [1, null, 5], { low: [0, null, null], high: [2, null, null] }], ["b", [null, 7, null]]]);
+assert.deepEqual(with_edges([["a", [1, 5]], ["b", [3, 4], band]]),
+  { all: [["a", [1, 5]], ["b", [3, 4]], ["b, high", [2, null]], ["b, low", [0, null]]], bands: [{ upper: 2, lower: 3, of: 1 }] });
 
 // ---- Canaries
 const { changed, job_of } = await load("canary_events.ts");
@@ -74,10 +79,33 @@ assert.deepEqual(Object.fromEntries(kResults.map(([name, read]) => [name, read(r
   "last accuracy": 0.5, "rounds done": 2, "failed attempts": 1, updates: 17, epsilon: 2.5, seconds: 35 });
 assert.deepEqual(values_of(run, "accuracy"), [0.75, 0.5]);
 assert.deepEqual(kResults.slice(0, 4).map(([, read]) => read({ job: { spec: {} }, rounds: [] })), [null, null, null, null]); // unknown is not zero
-const view = { jobs: ["a,b/c", "%\u202e"], setting: "training.loss", result: "best loss" };
-assert.deepEqual(view_of(address(view).replace("#/compare/", "").split("/")), view);
-assert.deepEqual(view_of(["a,a,,%E0%A4%A"]), { jobs: ["a"], setting: "", result: "" });
+const view = { jobs: ["a,b/c", "%\u202e"], setting: "training.loss", result: "best loss", picked: "%\u202e", are_alike_one: true };
+const plain = { ...view, setting: "", result: "", picked: "", are_alike_one: false };
+for (const one of [view, plain, { ...plain, picked: "a,b/c" }, { ...plain, are_alike_one: true }])
+  assert.deepEqual(view_of(address(one).replace("#/compare/", "").split("/")), one);
+assert.deepEqual([address({ ...plain, jobs: ["a"] }), address({ ...plain, jobs: [] })], ["#/compare/a", "#/compare/"]);
+assert.deepEqual(view_of(["a,a,,%E0%A4%A"]), { ...plain, jobs: ["a"] });
 assert.equal(view_of([Array.from({ length: 50 }, (_, i) => i).join(",")]).jobs.length, kRunsMax);
+
+// ---- Runs with equal settings, and axes
+const { alike, bands, spread } = await load("bands.ts");
+const seeded = (seed, rate, losses) => ({ job: { id: `${seed}-${rate}`, spec: { name: `run ${seed}`, seed, learning_rate: rate } },
+  rounds: losses.map((loss, i) => ({ state: "done", number: i + 1, train_loss: loss })) });
+const sweep = [seeded(1, 0.1, [3, 1]), seeded(1, 0.2, [9]), seeded(2, 0.1, [5, 2]), seeded(3, 0.1, [7])];
+assert.deepEqual(alike(sweep), [{ name: "learning_rate 0.1, mean of 3", runs: [0, 2, 3] }]); // a run alone is in no group
+assert.deepEqual(alike(sweep.slice(0, 2)), []);
+assert.equal(alike([sweep[0], sweep[2]])[0].name, "run 1, mean of 2"); // nothing tells groups apart where there is one
+assert.deepEqual(bands(sweep, alike(sweep), "loss"), { xs: [1, 2], lines: [["learning_rate 0.1, mean of 3", [5, 1.5], { low: [3, 1.5 - Math.SQRT1_2], high: [7, 1.5 + Math.SQRT1_2] }]] });
+assert.deepEqual([spread([]), spread([4])], [{ mean: null, low: null, high: null }, { mean: 4, low: null, high: null }]); // one value has no spread
+const { axes_of, axis, kAxesMax } = await load("parallel.ts");
+const { axes, left_out } = axes_of(sweep);
+assert.deepEqual([axes.map((one) => one.name), left_out], [["learning_rate", "seed", "best loss", "last loss", "rounds done", "failed attempts", "updates", "seconds"], 0]);
+assert.deepEqual(axes[2], { name: "best loss", is_result: true, values: [1, 9, 2, 7], places: [0, 1, 0.125, 0.75], marks: [{ at: 0, value: 1 }, { at: 1, value: 9 }] });
+assert.deepEqual(axis("w", false, ["fedavg", null, true]), { name: "w", is_result: false, values: ["fedavg", null, true], places: [0, null, 1],
+  marks: [{ at: 0, value: "fedavg" }, { at: 1, value: "true" }] });
+assert.deepEqual([axis("same", true, [2, 2]).places, axis("none", true, [null]).marks], [[0.5, 0.5], []]);
+const many = [1, 2].map((x) => ({ job: { spec: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`s${i}`, x])) }, rounds: [] }));
+assert.deepEqual([axes_of(many).axes.length, axes_of(many).left_out], [kAxesMax, 40 - (kAxesMax - 4)]);
 
 // ---- Lineage of models
 const { lineage, origin, uses } = await load("lineage.ts");

@@ -18,7 +18,7 @@ const work = mkdtempSync(join(tmpdir(), "console-runs-")), runs = join(work, "ru
 const write = (file, text) => { mkdirSync(dirname(join(work, file)), { recursive: true }); writeFileSync(join(work, file), text); };
 const summary = (more) => JSON.stringify({ schema: "coterie.demo.v1", rounds: 3, devices: 20, strategy: "fedavg", learning_rate: 0.1, security: "masked", seed: 7, accuracy: 0.9, loss: 0.3, ...more });
 const kHead = "round,attempts,selected,accepted,examples,train_loss,train_accuracy,evaluation_loss,evaluation_accuracy,seconds,train_seconds\n";
-const line = (round) => `${round},1,10,9,180,${2 / round},${0.3 * round},${1.5 / round},${0.25 * round},0.5,0.1\n`;
+const line = (round, worse = 0) => `${round},1,10,9,180,${2 / round},${0.3 * round},${1.5 / round + worse},${0.25 * round},0.5,0.1\n`;
 const kName = "<img src=x onerror=alert(1)>\u202e", kNameShown = "<img src=x onerror=alert(1)>\\u{202e}", kSecret = "nobody-may-read-this";
 write("runs/demo-1/summary.json", summary());
 write("runs/demo-1/metrics.csv", kHead + line(1) + line(2) + line(3));
@@ -30,6 +30,10 @@ write("runs/sweep/sweep.json", JSON.stringify({ schema: "coterie.sweep.v1", vari
 write("runs/sweep/01/seed-1/summary.json", summary({ seed: 1 }));
 write("runs/sweep/01/seed-1/metrics.csv", kHead + line(1));
 execFileSync(join(programs, "coterie"), ["model", "new", "lenet5", "--input", "28x28x1", "--seed", "7", "-o", join(runs, "demo-1/model.cotf")], { stdio: "pipe" });
+for (const seed of [1, 2, 3]) {
+  write(`runs/alike-${seed}/summary.json`, summary({ seed, learning_rate: 0.4 }));
+  write(`runs/alike-${seed}/metrics.csv`, kHead + line(1, seed) + line(2, seed));
+}
 write("elsewhere/summary.json", summary({ strategy: kSecret }));
 symlinkSync(join(work, "elsewhere"), join(runs, "linked"));
 symlinkSync(join(work, "elsewhere/summary.json"), join(runs, "half/summary.json"));
@@ -52,7 +56,7 @@ try {
   const headed = (title) => page.waitForFunction((text) => document.querySelector("main h1")?.textContent === text, {}, title);
   const cells = (table, column) => texts(`[aria-label="${table}"] tbody td:nth-child(${column})`);
   const rows = (count) => page.waitForFunction((want) => document.querySelectorAll("[aria-label='Runs in the folder'] tbody tr").length === want, {}, count);
-  let count = 6;
+  let count = 9;
   for (const one of kLooks) {
     const look = await set_look(page, one);
     const examine = (name) => examine_page(page, { name: `${look}-${name}`, folder, axe, wrongs });
@@ -81,6 +85,7 @@ try {
     await page.goto(`${url}#/compare/${[links["demo-1"], links[kNameShown]].map((link) => link.split("/").at(-1)).join(",")}`);
     await page.waitForSelector("[aria-label=Results] tbody tr:nth-child(2)");
     assert.deepEqual(await cells("Settings that differ", 1), ["learning_rate", "strategy"]);
+    assert.deepEqual(await texts("label.alike"), []); // no two have the same settings
     await examine("runs-compared");
     // What the run left is looked at as a version of a server's job is.
     await page.goto(links["demo-1"]);
@@ -92,6 +97,15 @@ try {
       parameters: ["conv1", "conv2", "dense1", "dense2", "dense3"].flatMap((layer) => [`${layer}.weight`, `${layer}.bias`]) });
     await examine("run-model");
     await blocks_of_a_version(browser, page.url(), { viewport: page.viewport(), scheme: one[1], folder, axe, name: `${look}-model-blocks` });
+    await page.goto(`${url}#/compare/${Object.keys(links).filter((name) => /^alike/.test(name)).map((name) => links[name].split("/").at(-1)).join(",")}`);
+    await page.waitForSelector("[aria-label=Results] tbody tr:nth-child(3)");
+    await (await page.waitForSelector("label.alike input")).focus();
+    await page.keyboard.press("Space");
+    await page.waitForFunction(() => location.hash.endsWith("/alike"));
+    await page.reload();
+    await page.waitForFunction(() => document.querySelector("[aria-label^='Loss by round:']")?.ariaLabel.includes("mean of 3"));
+    assert.deepEqual(await texts("[aria-label^='Loss by round:'] .u-series:not(.edge) .u-label"), ["round", "alike-1, mean of 3"]);
+    await examine("runs-as-a-band");
     // What is written while the page is open comes by itself.
     await page.goto(`${url}#/`);
     await rows(count);
