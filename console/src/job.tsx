@@ -2,6 +2,7 @@
 import { useMemo, useRef } from "preact/hooks";
 import { get, Json, list, Session } from "./api";
 import { Chart } from "./chart";
+import { FairnessOfRounds, FairnessOfVersions } from "./fairness_figure";
 import { Forecast } from "./forecast_figure";
 import { useEvents } from "./job_events";
 import { rounds_of } from "./job_rounds";
@@ -36,7 +37,7 @@ export function Job({ id, session }: { id: string; session: Session }) {
     soon.current = setTimeout(asked.refresh, 150) as unknown as number;
   });
   // An update is accepted many times a second, and none of these show that.
-  const figures = useMemo(() => asked.value && <Figures {...asked.value} told={told} />, [asked.value, told]);
+  const figures = useMemo(() => asked.value && <Figures {...asked.value} told={told} sees_results={may("ml_engineer")} />, [asked.value, told]);
   const tables = useMemo(() => asked.value && <Tables {...asked.value} session={session} then={asked.refresh} />, [asked.value, session]);
   if (!asked.value) return <Said error={asked.error} waits />;
   const { job, rounds: [newest], codes } = asked.value;
@@ -75,9 +76,12 @@ export function RoundCharts({ rounds }: { rounds: Json[] }) {
     {done.some((r) => r.model?.watch?.hits.length) && <Chart name="Watchpoint hits" xs={xs} lines={worst_shares(done)} />}</div>;
 }
 
-function Figures({ job, rounds, told }: { job: Json; rounds: Json[]; told: Told[] }) {
+function Figures({ job, rounds, models, told, sees_results }: { job: Json; rounds: Json[]; models: Json[]; told: Told[]; sees_results: boolean }) {
+  const evaluates = job.spec.analytics?.kind === "evaluation";
   return <>
     <RoundCharts rounds={rounds} />
+    {sees_results && (evaluates ? <FairnessOfRounds job={job} /> : !job.spec.analytics && <FairnessOfVersions models={models} />)}
+    {!sees_results && evaluates && <p>What the job has found is for an ml_engineer.</p>}
     <Watched rounds={rounds} />
     {rounds.length > 0 && <Timeline attempts={attempts(rounds.slice(0, kAttemptsShown), told, Date.now())} />}
     <Forecast job={job} />

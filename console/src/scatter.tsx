@@ -1,6 +1,7 @@
 // Points of two values each, of which the first may be a word.
 import { useRef } from "preact/hooks";
 import { colour } from "./chart";
+import { marks, short } from "./marks";
 import { Drawing, useWidth } from "./parts";
 import { number, shown } from "./text";
 
@@ -40,11 +41,3 @@ function range(values: number[]): [number, number] {
   const low = Math.min(...values), high = Math.max(...values), margin = (high - low) * 0.08 || Math.abs(low) * 0.1 || 1;
   return [low - margin, high + margin];
 }
-// Round numbers between the two, at most about `most` of them.
-function marks(low: number, high: number, most: number): number[] {
-  const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough)!;
-  const first = Math.ceil(low / step);
-  return Array.from({ length: Math.max(0, Math.floor(high / step) - first + 1) }, (_, i) => (first + i) * step);
-}
-const short = (value: number) => Number(value.toPrecision(6)).toString();

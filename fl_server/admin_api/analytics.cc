@@ -9,6 +9,7 @@
 #include "fl_server/admin_api/admin_context.h"
 #include "fl_server/admin_api/handlers.h"
 #include "fl_server/admin_api/problem.h"
+#include "fl_server/admin_api/query_reader.h"
 #include "fl_server/json/analytics_json.h"
 #include "fl_server/net/entity_tag.h"
 #include "fl_server/store/blob_store.h"
@@ -57,34 +58,47 @@ Result<CountedRounds> add_rounds(AdminContext& context, const JobRecord& job, ui
   return counted;
 }
 
-Result<nlohmann::json> result_in(AdminContext& context, const JobRecord& job) {
+Result<ModelRecord> table_of(AdminContext& context, const JobId& job, std::optional<ModelVersion> version) {
+  if (version) return context.models.get_model(job, *version);
+  COT_ASSIGN(const std::vector<ModelRecord> newest,
+             context.models.list_models(job, {.limit = 1, .newest_first = true}));
+  if (newest.empty()) return Error(ErrorCode::not_found, "job " + job.value() + " has no table");
+  return newest[0];
+}
+
+// `version`: as many rounds are counted; none: all so far.
+Result<nlohmann::json> result_in(AdminContext& context, const JobRecord& job, std::optional<ModelVersion> version) {
   const HorizontalSettings& settings = job.spec.horizontal();
   if (!settings.analytics) {
     return Error(ErrorCode::invalid_argument,
                  "job " + job.id.value() + " trains a model and counts nothing; its versions are under /models");
   }
-  COT_ASSIGN(const std::vector<ModelRecord> newest,
-             context.models.list_models(job.id, {.limit = 1, .newest_first = true}));
-  if (newest.empty()) return Error(ErrorCode::not_found, "job " + job.id.value() + " has no table");
-  COT_ASSIGN(const Bytes file, context.blobs.get(newest[0].digest, kTableBytesMax));
+  COT_ASSIGN(const ModelRecord table, table_of(context, job.id, version));
+  COT_ASSIGN(const Bytes file, context.blobs.get(table.digest, kTableBytesMax));
   COT_ASSIGN(CountBlocks counts, read_blocks(rules_of(*settings.analytics), blocks_of(settings), file));
-  COT_ASSIGN(const CountedRounds rounds, add_rounds(context, job, newest[0].version.value()));
-  if (counts.size() > newest[0].version.value()) counts.resize(std::max<uint64_t>(1, newest[0].version.value()));
+  COT_ASSIGN(const CountedRounds rounds, add_rounds(context, job, table.version.value()));
+  if (counts.size() > table.version.value()) counts.resize(std::max<uint64_t>(1, table.version.value()));
   nlohmann::json json = analytics_answer(settings, counts, std::sqrt(rounds.noise_variance), rounds.noise_largest);
   json["job"] = job.id.value();
   json["state"] = to_string(job.state);
-  json["rounds"] = newest[0].version.value();
+  json["rounds"] = table.version.value();
   json["updates"] = rounds.updates ? nlohmann::json(*rounds.updates) : nlohmann::json();
-  json["table"] = newest[0].digest.hex();
+  json["table"] = table.digest.hex();
   return json;
 }
 
 }  // namespace
 
 HttpResponse get_analytics_result(AdminContext& context, const AdminCall& call) {
+  Problems problems;
+  QueryReader reader(call.query, problems);
+  std::optional<ModelVersion> version;
+  if (call.query.contains("version")) version = ModelVersion(reader.number("version", 0, 0, INT64_MAX));
+  reader.finish();
+  if (!problems.empty()) return query_problem(problems);
   const Result<JobRecord> job = context.jobs.get_job(JobId(call.path.at("job")));
   if (!job) return problem_response(job.error());
-  const Result<nlohmann::json> result = result_in(context, *job);
+  const Result<nlohmann::json> result = result_in(context, *job, version);
   if (!result) return problem_response(result.error());
   return with_entity_tag(call.head, json_response(*result));
 }

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { request } from "node:https";
 import { createInterface } from "node:readline";
+import { evaluate, kGroups } from "./evaluated_job.mjs";
 import { browser_of, examine_page, kLooks, page_of, set_look } from "./browser.mjs";
 import { real_version } from "./model_page.mjs";
 import { open_provider } from "./oidc_provider.mjs";
@@ -46,6 +47,7 @@ try {
   const job = JSON.parse(readFileSync(job_file, "utf8"));
   writeFileSync(join(work, "job.json"), JSON.stringify({ ...job, name: kName }));
   execFileSync(coterie, ["--data-dir", data, "job", "create", join(work, "job.json"), "--model", join(demo, "model.cotf")], { stdio: "pipe" });
+  const evaluated = await evaluate({ coterie, data, folder: join(work, "evaluated") });
 
   browser = await launch([`--host-resolver-rules=MAP console.test:443 127.0.0.1:${new URL(base).port}`]);
   // What the page has asked as its session ends is answered 401, and the browser notes that in its console.
@@ -125,6 +127,27 @@ try {
       `${look} watched`);
     await shown.screenshot({ path: join(folder, `${look}-watched.png`), fullPage: true });
     await shown.close();
+  };
+
+  // What devices have found by group: of a job that evaluates by round, of a job that trains by its versions.
+  const fairness = async () => {
+    const drawn = () => page.$$eval("[aria-label^='Accuracy by group, worst first'] svg > g", (rows) => rows.map((row) => [row.querySelector("title").textContent, row.querySelectorAll("path").length]));
+    await page.goto(`${base}/#/jobs/${evaluated.judge}`);
+    await page.waitForSelector("[aria-label=Groups] tbody tr:nth-child(5)");
+    assert.ok((await texts("h2")).includes("Fairness by kind, round 2"));
+    assert.deepEqual(await texts("[aria-label=Groups] td:first-child"), ["all examples", ...kGroups, "other"]);
+    assert.deepEqual((await texts("[aria-label=Groups] td:nth-child(2)")), ["6", "6", "6", "6", "0"]);
+    const rows = await drawn();
+    assert.deepEqual(rows.map(([text]) => kGroups.find((name) => text.startsWith(name))).sort(), [...kGroups].sort());
+    assert.deepEqual(rows.map(([, whiskers]) => whiskers), [1, 1, 1]);
+    assert.ok((await texts("dt")).includes("gap of accuracy"));
+    assert.equal((await page.$$("[aria-label^='Accuracy by round, all and the worst groups'] canvas")).length, 1);
+    assert.ok(rows[0][0].startsWith((await page.evaluate(() => [...document.querySelectorAll("dt")].find((one) => one.textContent === "worst accuracy").nextSibling.textContent))));
+    await examine("fairness");
+    await page.goto(`${base}/#/jobs/${evaluated.trained}`);
+    await page.waitForSelector("[aria-label=Groups] tbody tr:nth-child(5)");
+    assert.ok((await texts("h2")).includes("Fairness by kind, version 0"));
+    assert.equal((await drawn()).length, 3);
   };
 
   const post = (path, body = "") => new Promise((done, failed) => {
@@ -257,9 +280,9 @@ try {
     await audit();
     await page.goto(`${base}/#/jobs`);
     await headed("Jobs");
-    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 2);
-    assert.deepEqual(await texts("tbody td:nth-child(3)"), ["running", "completed"]);
-    const [waits, over] = await page.$$eval("td a", (links) => links.map((link) => link.href));
+    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 4);
+    assert.deepEqual(await texts("tbody td:nth-child(3)"), ["completed", "running", "running", "completed"]);
+    const [, , waits, over] = await page.$$eval("td a", (links) => links.map((link) => link.href));
     await page.goto(waits);
     await headed(kNameShown);
     await page.waitForFunction(() => document.querySelector(".now")?.textContent.startsWith("live"));
@@ -293,6 +316,7 @@ try {
     await canary(over.split("/").at(-1));
     await compare(base, [over, waits].map((link) => link.split("/").at(-1)));
     await vertical();
+    await fairness();
     await sign_out();
   }
   // A token that the server does not know: the browser notes that 401, too.

@@ -107,6 +107,28 @@ assert.deepEqual([axis("same", true, [2, 2]).places, axis("none", true, [null]).
 const many = [1, 2].map((x) => ({ job: { spec: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`s${i}`, x])) }, rounds: [] }));
 assert.deepEqual([axes_of(many).axes.length, axes_of(many).left_out], [kAxesMax, 40 - (kAxesMax - 4)]);
 
+// ---- Fairness by group
+const { by_harm, gap_of, group_lines, kGroupsDrawn, of_columns, versions_looked_at } = await load("fairness.ts");
+const scored = (name, accuracy, reach) => ({ name, accuracy: accuracy === null ? null : { value: accuracy, low: reach === null ? null : accuracy - reach, high: reach === null ? null : accuracy + reach } });
+const look_at = (x, ...groups) => ({ x, model: { ...scored("", 0.5, 0.25), groups } });
+const first_look = look_at(1, scored("a", 0.75, 0.125), scored("b", 0.25, 0.125), scored("c", null), scored("d", 0.5, null));
+assert.deepEqual(by_harm(first_look, "accuracy").map((group) => group.name), ["b", "d", "a"]); // who has no examples is not the worst
+assert.deepEqual(gap_of(first_look, "accuracy"), { worst: "b", best: "a", gap: 0.5, is_apart: true });
+assert.equal(gap_of(look_at(1, scored("a", 0.75, 0.25), scored("b", 0.25, 0.25)), "accuracy").is_apart, false); // they meet in one point
+assert.equal(gap_of(look_at(1, scored("a", 0.75, 0.125), scored("b", 0.25, null)), "accuracy").is_apart, null);
+assert.deepEqual([gap_of(look_at(1, scored("a", 0.75, 0.125)), "accuracy"), gap_of(first_look, "loss")], [null, null]);
+const losses = { x: 1, model: { groups: [{ name: "a", loss: { value: 3, low: 2.5, high: 3.5 } }, { name: "b", loss: { value: 1, low: 0.5, high: 1.5 } }] } };
+assert.deepEqual(gap_of(losses, "loss"), { worst: "a", best: "b", gap: 2, is_apart: true }); // the other way round
+const by_look = group_lines([look_at(1, scored("a", 0.5, 0.25)), look_at(3, scored("a", 0.75, null), scored("b", 0.25, 0.25))], "accuracy");
+assert.deepEqual(by_look, { xs: [1, 3], lines: [["all examples", [0.5, 0.5], { low: [0.25, 0.25], high: [0.75, 0.75] }], ["b", [null, 0.25], { low: [null, 0], high: [null, 0.5] }],
+  ["a", [0.5, 0.75], { low: [0.25, null], high: [0.75, null] }]] });
+assert.equal(group_lines([look_at(1, ...Array.from({ length: 20 }, (_, i) => scored(String(i), i / 20, 0)))], "accuracy").lines.length, kGroupsDrawn);
+assert.deepEqual([versions_looked_at(0, 5), versions_looked_at(3, 5), versions_looked_at(100, 5)], [[], [1, 2, 3], [1, 26, 51, 75, 100]]);
+const judged = (column, model, devices, ...groups) => ({ column, models: [{ model, devices, groups: groups.map((name) => ({ name })) }] });
+const looked = of_columns([judged("age", "m2", 5, "old"), judged("age", "m1", 5, "old"), judged("age", "m2", 9, "old"), judged("age", "m3", 0, "old"), judged("age", "m1", 5, "old", "young"), judged("sex", "other", 5)],
+  new Map([["m1", 1], ["m2", 2], ["m3", 3]]));
+assert.deepEqual(looked.map(({ column, looks }) => [column, looks.map(({ x, model }) => [x, model.devices])]), [["age", [[1, 5], [2, 9]]], ["age", [[1, 5]]]]);
+
 // ---- Lineage of models
 const { lineage, origin, uses } = await load("lineage.ts");
 const first = { id: "a" }, second = { id: "b" };

@@ -188,6 +188,15 @@ TEST_F(EvaluationJobs, SayWhatAllExamplesTogetherSayAtEveryLevel) {
   EXPECT_EQ(model["groups"][0]["name"], "even");
   EXPECT_EQ(model["groups"][0]["examples"].get<double>() + model["groups"][1]["examples"].get<double>(), all.examples);
   EXPECT_EQ(model["groups"][2]["examples"], 0);
+  // Likewise as it was after fewer rounds.
+  const std::string earlier = "/admin/v1/jobs/" + id_ + "/result?version=";
+  EXPECT_EQ(admin_->ask("GET", earlier + "1").value_or(nlohmann::json()), result);
+  const auto none = admin_->ask("GET", earlier + "0");
+  ASSERT_OK(none);
+  EXPECT_EQ((*none)["rounds"], 0);
+  EXPECT_EQ((*none)["models"][0]["accuracy"], nlohmann::json());
+  EXPECT_ERROR(admin_->ask("GET", earlier + "2"), ErrorCode::invalid_argument, "no such model: version 2");
+  EXPECT_ERROR(admin_->ask("GET", earlier + "x"), ErrorCode::invalid_argument, "?version");
 }
 
 // The ruler reads the first number, says a little by parity, and does not look at the second number.
