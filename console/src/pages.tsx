@@ -1,4 +1,5 @@
 // The pages that are a question and a table. What a caller's roles do not let them see, the server says.
+import { Alarms } from "./alarms";
 import { get, list } from "./api";
 import { Facts, Said, Table, useAsked } from "./parts";
 import { number, shown, time } from "./text";
@@ -14,9 +15,10 @@ export function Overview() {
   const count = (state: string) => jobs.filter((job) => job.state === state).length;
   const waiting = Object.values(server.devices_waiting as Record<string, number>).reduce((a, b) => a + b, 0);
   return <><h1>Overview</h1><Said error={error} />
-    <Facts of={[["version", server.version], ["ready", yes(server.ready)], ["leads", yes(server.leads)], ["started", time(server.started)],
+    <Facts of={[["version", server.version], ["ready", yes(server.ready)], ["leads", yes(server.leads)], ["nodes heard of", number(nodes.length)], ["started", time(server.started)],
       ["devices enrolled", number(server.devices)], ["devices waiting", number(waiting)],
       ...["running", "paused", "completed", "failed", "cancelled"].map((state) => [`jobs ${state}`, String(count(state))] as [string, string])]} />
+    <Alarms server={server} />
     <Table name="Rounds now" head={["job", "round", "attempt", "state", "drawn", "accepted"]} rows={server.jobs.map((j: any) =>
       [job_link(j.job), number(j.round), number(j.attempt), j.state ?? "between rounds", number(j.selected), number(j.accepted)])} />
     <Table name="Nodes" head={["node", "started", "heard s ago", "serves devices", "draining", "waiting", "load"]} rows={nodes.map((n: any) =>

@@ -25,6 +25,7 @@
 namespace coterie {
 
 struct AdminCaller;
+struct Alarm;
 class AdminAuthenticator;
 class AdminStore;
 class AuditLog;
@@ -95,6 +96,8 @@ struct AdminServiceParts {
   // What a round of the job took its time with, as a file for tracing tools; no round: the newest. not_found: it is not
   // kept. May be empty: nothing is.
   std::function<Result<std::string>(const JobId& job, std::optional<uint64_t> round)> round_trace = {};
+  // What somebody should look at. Must not block. May be empty: nobody watches.
+  std::function<std::vector<Alarm>()> alarms = {};
   // Where people may sign in to the console; null: nowhere but here, with a token.
   ProviderSignIn* provider = nullptr;
   // Jobs of a coordinator that this server is an operator of; null: of none.

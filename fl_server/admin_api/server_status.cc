@@ -15,7 +15,10 @@
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/admin_store.h"
 #include "fl_server/store/device_store.h"
+#include "fl_server/telemetry/alarm_watch.h"
+#include "fl_server/telemetry/collected_metrics.h"
 #include "fl_server/telemetry/metrics.h"
+#include "fl_server/telemetry/refusals.h"
 
 namespace coterie::admin_handlers {
 namespace {
@@ -63,6 +66,20 @@ Result<nlohmann::json> quotas_json(AdminContext& context, const AdminCaller& cal
     }
   }
   return tenants;
+}
+
+nlohmann::json alarms_json(const std::vector<Alarm>& alarms) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Alarm& alarm : alarms) {
+    list.push_back({{"name", alarm.rule->name},
+                    {"severity", to_string(alarm.rule->severity)},
+                    {"since", rfc3339(alarm.since)},
+                    {"summary", alarm.rule->summary},
+                    {"action", alarm.rule->action},
+                    {"guide", alarm.rule->guide}});
+    if (!alarm.of.empty()) list.back()["of"] = alarm.of;
+  }
+  return list;
 }
 
 // As metrics have it: of the store, not of this process.
@@ -118,8 +135,13 @@ HttpResponse get_server(AdminContext& context, const AdminCall& call) {
   if (call.caller.tenant == kEveryTenant) {
     const Result<DiskUse> use = context.disk_use();
     if (use) answer["store"] = disk_json(*use);
-    const Metrics::Refusals refusals = context.metrics.refusals();
-    answer["refusals"] = {{"plans", refusals.plans}, {"held", refusals.held}};
+    const Refusals refusals = refusals_of(context.metrics.collect());
+    answer["refusals"] = {{"plans", refusals.plans},
+                          {"held", refusals.held},
+                          {"requests", refusals.requests},
+                          {"checkins", refusals.checkins},
+                          {"updates", refusals.updates}};
+    answer["alarms"] = alarms_json(context.alarms ? context.alarms() : std::vector<Alarm>());
   }
   return json_response(answer);
 }

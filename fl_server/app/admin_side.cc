@@ -6,6 +6,7 @@
 #include "base/os/clock.h"
 #include "fl_server/admin_api/admin_service.h"
 #include "fl_server/app/admin_caller.h"
+#include "fl_server/app/alarm_bell.h"
 #include "fl_server/app/device_side.h"
 #include "fl_server/app/fleet_side.h"
 #include "fl_server/app/node_list.h"
@@ -73,6 +74,7 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
   all.round_trace = [&traces = parts.observers.traces](const JobId& job, std::optional<uint64_t> round) {
     return traces.file(job, round);
   };
+  all.alarms = [&bell = *alarms_] { return bell.alarms(); };
   all.verify_foreign = verify_foreign_;
   all.provider = sign_in_.get();
   all.vertical = vertical_.get();
@@ -99,6 +101,7 @@ Result<std::unique_ptr<AdminSide>> AdminSide::open(const ServerConfig& config, W
     side->vertical_follower_ =
         std::make_unique<VerticalJobFollower>(*side->vertical_, parts.observers.events, config.vertical->look_every);
   }
+  side->alarms_ = std::make_unique<AlarmBell>(parts.observers.metrics);
   AdminServiceSettings settings{.version = kVersion,
                                 .upload_bytes_max = config.upload_bytes_max,
                                 .event_streams_max = config.event_streams_max,

@@ -14,6 +14,7 @@ namespace coterie {
 struct AdminCaller;
 class AdminService;
 struct AdminServiceParts;
+class AlarmBell;
 class BearerVerifier;
 class CancellableSignIn;
 class CoordinatorJobs;
@@ -60,6 +61,7 @@ class AdminSide {
   VerifyForeign verify_foreign_;
   std::unique_ptr<CoordinatorJobs> vertical_;
   std::unique_ptr<VerticalJobFollower> vertical_follower_;
+  std::unique_ptr<AlarmBell> alarms_;
   std::unique_ptr<AdminService> service_;
   std::string url_;
 };

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <mutex>
 
+#include "fl_server/telemetry/collected_metrics.h"
 #include "fl_server/telemetry/metric_family.h"
 
 namespace coterie {
@@ -73,8 +73,6 @@ struct Metrics::Families {
                                                  "Plans that a device's policy refused, by reason");
   Family<Counter>& devices_held = metric_family(registry, BuildCounter(), "coterie_devices_held_total",
                                                 "Devices that were held back before they asked for work, by reason");
-  std::mutex refusals_mutex;
-  Refusals refusals;
   Histogram& batch_seconds = metric_family(registry, BuildHistogram(), "coterie_batch_commit_duration_seconds",
                                            "Time to make a batch of updates durable")
                                  .Add({}, kSeconds);
@@ -176,20 +174,13 @@ void Metrics::set_queue_delay(std::string_view queue, double seconds) {
 
 void Metrics::plan_refused(std::string_view reason) {
   families_->plans_refused.Add({{"reason", std::string(reason)}}).Increment();
-  const std::lock_guard lock(families_->refusals_mutex);
-  ++families_->refusals.plans[std::string(reason)];
 }
 
 void Metrics::device_held(std::string_view reason) {
   families_->devices_held.Add({{"reason", std::string(reason)}}).Increment();
-  const std::lock_guard lock(families_->refusals_mutex);
-  ++families_->refusals.held[std::string(reason)];
 }
 
-Metrics::Refusals Metrics::refusals() const {
-  const std::lock_guard lock(families_->refusals_mutex);
-  return families_->refusals;
-}
+CollectedMetrics Metrics::collect() const { return CollectedMetrics(families_->registry.Collect()); }
 
 void Metrics::batch_committed(double seconds) { families_->batch_seconds.Observe(seconds); }
 

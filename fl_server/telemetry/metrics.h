@@ -2,7 +2,6 @@
 // names a device. Thread-safe.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,8 @@
 #include "scheduler/job/records.h"
 
 namespace coterie {
+
+class CollectedMetrics;
 
 class Metrics {
  public:
@@ -37,11 +38,6 @@ class Metrics {
   void plan_refused(std::string_view reason);
   // Before it was assigned a plan; `reason` likewise.
   void device_held(std::string_view reason);
-  // How often, by reason, in the life of this process.
-  struct Refusals {
-    std::map<std::string, uint64_t> plans, held;
-  };
-  Refusals refusals() const;
   void batch_committed(double seconds);
   void round_ended(RoundState state, double seconds);
   void round_finalized(double seconds);
@@ -59,6 +55,8 @@ class Metrics {
   void set_evaluation(const JobId& job, double loss, std::optional<double> accuracy);
   void set_watch(const JobId& job, const WatchOutcome& outcome);
 
+  // All of them, as they are now.
+  CollectedMetrics collect() const;
   // The Prometheus text exposition format, version 0.0.4.
   std::string exposition() const;
 

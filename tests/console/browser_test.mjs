@@ -129,6 +129,30 @@ try {
     await shown.close();
   };
 
+  // A server with alarms, as it would tell of them.
+  const alarmed = async () => {
+    const wrong = { name: "CoterieSessionsFail", severity: "ticket", of: "<i>too_few\u202e", since: "2026-11-29T14:00:05.120Z", summary: "sessions come to nothing", action: "Lower cohort_min.", guide: "docs/operating/privacy.md#rounds-that-hide-updates" };
+    const shown = await browser.newPage();
+    await shown.setViewport(page.viewport());
+    shown.on("pageerror", (error) => wrongs.push(error.message));
+    await shown.evaluateOnNewDocument((more) => {
+      const real = window.fetch;
+      window.fetch = async (path, ...rest) => {
+        const answer = await real(path, ...rest);
+        return String(path).endsWith("/server") ? new Response(JSON.stringify({ ...await answer.json(), ...more }), { status: answer.status, headers: answer.headers }) : answer;
+      };
+    }, { alarms: [{ ...wrong, name: "CoterieStorageFull", severity: "page", of: undefined, summary: "the disk is full" }, wrong], refusals: { checkins: { resting: 1, not_drawn: 7 }, updates: { "<b>": 2 } } });
+    await shown.goto(`${base}/#/`);
+    await shown.waitForSelector("main .broken");
+    const told = (selector) => shown.$$eval(selector, (found) => found.map((one) => one.textContent));
+    assert.deepEqual(await told("main .broken h3"), ["the disk is full", "sessions come to nothing: <i>too_few\\u{202e}"]);
+    assert.match((await told("main .broken"))[1], /Lower cohort_min\. docs\/operating\/privacy\.md#rounds-that-hide-updates.*will get worse, since 2026-11-29 14:00:05Z/);
+    assert.deepEqual(await told("[aria-label='Alarms as a table'] td:nth-child(2)"), ["page", "ticket"]);
+    assert.deepEqual(await told("[aria-label='Refused since the server started'] td"), ["a check-in", "not_drawn", "7", "a check-in", "resting", "1", "an update", "<b>", "2"]);
+    await examine_page(shown, { name: `${look}-alarmed`, folder, axe, wrongs });
+    await shown.close();
+  };
+
   // What devices have found by group: of a job that evaluates by round, of a job that trains by its versions.
   const fairness = async () => {
     const drawn = () => page.$$eval("[aria-label^='Accuracy by group, worst first'] svg > g", (rows) => rows.map((row) => [row.querySelector("title").textContent, row.querySelectorAll("path").length]));
@@ -271,7 +295,11 @@ try {
     is_signed_out = false;
     assert.deepEqual(await texts("nav a"), ["Overview", "Jobs", "Vertical jobs", "Compare", "Models", "Populations", "Devices", "Privacy", "Audit", "Tokens", "Settings"]);
     assert.deepEqual(await texts("nav [aria-current=page]"), ["Overview"]);
+    await page.waitForSelector("main .holds");
+    assert.match((await texts("main .holds"))[0], /^There are none\. The server looks every 15 seconds/);
+    assert.ok((await texts("h2")).includes("Refused since the server started"));
     await examine("overview");
+    await alarmed();
     for (const title of ["Models", "Populations", "Devices", "Privacy", "Audit", "Tokens", "Settings", "Jobs"]) {
       await page.goto(`${base}/#/${title.toLowerCase()}`);
       await headed(title);

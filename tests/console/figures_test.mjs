@@ -129,6 +129,12 @@ const looked = of_columns([judged("age", "m2", 5, "old"), judged("age", "m1", 5,
   new Map([["m1", 1], ["m2", 2], ["m3", 3]]));
 assert.deepEqual(looked.map(({ column, looks }) => [column, looks.map(({ x, model }) => [x, model.devices])]), [["age", [[1, 5], [2, 9]]], ["age", [[1, 5]]]]);
 
+// ---- Refusals
+const { refusals } = await load("refusals.ts");
+assert.deepEqual(refusals({ refusals: { plans: { b: 1, a: 1 }, requests: { queue_delay: 2, device_rate: 5 }, held: {}, of_a_later_version: { x: 1 } } }).map((one) => [one.what, one.reason, one.times]),
+  [["a request", "device_rate", 5], ["a request", "queue_delay", 2], ["a plan, by the device", "a", 1], ["a plan, by the device", "b", 1]]);
+assert.deepEqual(refusals({}), []); // the caller is not told
+
 // ---- Lineage of models
 const { lineage, origin, uses } = await load("lineage.ts");
 const first = { id: "a" }, second = { id: "b" };

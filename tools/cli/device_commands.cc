@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/report.h"
+#include "tools/cli/server_alarms.h"
 #include "tools/cli/table.h"
 
 namespace coterie {
@@ -124,7 +125,7 @@ ExitCode show_server(const AdminCommand& command) {
                format_seconds(answer.value("uptime_seconds", 0.0)) +
                (answer.value("ready", false) ? "" : ", not ready") + "\n" +
                counted(answer.value("devices", uint64_t{0}), "device") + " enrolled, " + std::to_string(waiting) +
-               " waiting\n");
+               " waiting\n" + alarms_text(answer));
     Table table({{"JOB"},
                  {"ROUND", Table::Align::right},
                  {"ATTEMPT", Table::Align::right},
@@ -150,6 +151,7 @@ ExitCode show_server(const AdminCommand& command) {
     for (const auto& [kind, of] : store.items())
       kept.add({printable(kind), cell_of(of, "/rows"), cell_of(of, "/bytes")});
     if (!kept.empty()) print_text("\n" + kept.text());
+    print_text(refusals_text(answer));
     return {};
   });
 }

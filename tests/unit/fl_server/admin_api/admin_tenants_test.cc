@@ -111,7 +111,10 @@ TEST_F(AdminTenants, ListWhatIsTheirs) {
     EXPECT_THAT(ask_as(bearer, "GET", "/admin/v1/ledger").document()["records"], IsEmpty());
     const json server = ask_as(bearer, "GET", "/admin/v1/server").document();
     for (const json& job : server["jobs"]) EXPECT_EQ(job["job"], own.job);
+    EXPECT_FALSE(server.contains("alarms") || server.contains("refusals")) << "they are of all tenants";
   }
+  EXPECT_EQ(ask("GET", "/admin/v1/server").document()["alarms"], json::array());
+  EXPECT_TRUE(ask("GET", "/admin/v1/server").document()["refusals"]["requests"].is_object());
   EXPECT_EQ(ids("Bearer " + token_, "/admin/v1/jobs", "jobs").size(), 3u);
   EXPECT_EQ(ask("GET", "/admin/v1/jobs/" + of_acme.job).document()["tenant"], "acme");
   EXPECT_FALSE(ask("GET", "/admin/v1/jobs/" + of_default.job).document().contains("tenant"))

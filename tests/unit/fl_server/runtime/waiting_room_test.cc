@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "fl_server/telemetry/collected_metrics.h"
+#include "fl_server/telemetry/refusals.h"
 #include "secure/identity/ticket.h"
 #include "tests/support/matchers.h"
 
@@ -145,7 +147,7 @@ TEST_F(Waiting, SaysHowManyLackATicket) {
 TEST_F(Waiting, RefusalsAreCountedByTheirReason) {
   room_.note_refusal(device(1), {.round = kRound, .reason = "no such reason"});
   room_.note_refusal(device(1), {.round = {}, .reason = "no such reason"});
-  const Metrics::Refusals refusals = metrics_.refusals();
+  const Refusals refusals = refusals_of(metrics_.collect());
   EXPECT_EQ(refusals.plans.size(), 1u);
   EXPECT_EQ(refusals.held.size(), 1u);
 }

@@ -7,6 +7,8 @@
 #include <cstdlib>
 
 #include "base/os/file.h"
+#include "fl_server/telemetry/collected_metrics.h"
+#include "fl_server/telemetry/refusals.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 
@@ -41,6 +43,26 @@ std::string exposition() {
   metrics.set_watch(JobId("j1"), {.looked = 1, .hits = {{"label_drift", "", 0.75}}});
   metrics.set_watch(JobId("j1"), {.looked = 0.5, .hits = {{"dead_relu", "a", 0.25}, {"dead_relu", "b", 0.125}}});
   return metrics.exposition();
+}
+
+TEST(Metrics, TellRefusalsByReason) {
+  Metrics metrics("1.2.3");
+  metrics.update_accepted(10);
+  EXPECT_TRUE(refusals_of(metrics.collect()).updates.empty()) << "one that is taken is none";
+  metrics.update_refused(ErrorCode::overloaded);
+  metrics.request_refused("queue_delay");
+  metrics.checkins_ended("not_drawn", 3);
+  for (const char* gate : {"ticket", "ticket_again", "joined"}) metrics.checkins_ended(gate, 5);
+  metrics.plan_refused("cohort_min");
+  metrics.plan_refused("cohort_min");
+  metrics.device_held("charging");
+  const Refusals refusals = refusals_of(metrics.collect());
+  using Counts = std::map<std::string, uint64_t>;
+  EXPECT_EQ(refusals.updates, (Counts{{"overloaded", 1}}));
+  EXPECT_EQ(refusals.requests, (Counts{{"queue_delay", 1}}));
+  EXPECT_EQ(refusals.checkins, (Counts{{"not_drawn", 3}}));
+  EXPECT_EQ(refusals.plans, (Counts{{"cohort_min", 2}}));
+  EXPECT_EQ(refusals.held, (Counts{{"charging", 1}}));
 }
 
 TEST(Metrics, CountWhatHappened) {
