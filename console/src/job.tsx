@@ -10,8 +10,10 @@ import { lineage } from "./lineage";
 import { RollBack, Versions } from "./models";
 import { attempts, Told } from "./phases";
 import { Act, Facts, Said, Save, Table, useAsked } from "./parts";
+import { attempt_named } from "./round_devices";
+import { Round } from "./round_figure";
 import { number, percent, shown, time } from "./text";
-import { Funnel, Timeline } from "./timeline";
+import { Timeline } from "./timeline";
 import { newest_hits, worst_shares } from "./watch_hits";
 
 const kAttemptsShown = 20;
@@ -23,14 +25,15 @@ async function codes_of(path: string, newest: Json | undefined): Promise<Json[]>
   return why.attempts.find((one: Json) => one.attempt === newest.attempt)?.codes ?? [];
 }
 
-export function Job({ id, session }: { id: string; session: Session }) {
+// `chosen`: the attempt that the address names; empty: the newest.
+export function Job({ id, chosen, session }: { id: string; chosen: string; session: Session }) {
   const path = `jobs/${encodeURIComponent(id)}`;
   const may = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
   const known = useRef<Json[]>([]);
   const asked = useAsked(async () => {
     const rounds = known.current = await rounds_of(path, known.current);
-    return { job: await get(path), rounds, models: await list(`${path}/models`, "models"), codes: await codes_of(path, rounds[0]) };
-  }, id);
+    return { job: await get(path), rounds, models: await list(`${path}/models`, "models"), codes: await codes_of(path, attempt_named(rounds, chosen)) };
+  }, `${id} ${chosen}`);
   const soon = useRef(0);
   const { now, link, told } = useEvents(id, () => {
     clearTimeout(soon.current);
@@ -40,7 +43,7 @@ export function Job({ id, session }: { id: string; session: Session }) {
   const figures = useMemo(() => asked.value && <Figures {...asked.value} told={told} sees_results={may("ml_engineer")} />, [asked.value, told]);
   const tables = useMemo(() => asked.value && <Tables {...asked.value} session={session} then={asked.refresh} />, [asked.value, session]);
   if (!asked.value) return <Said error={asked.error} waits />;
-  const { job, rounds: [newest], codes } = asked.value;
+  const { job, rounds, codes } = asked.value, round = attempt_named(rounds, chosen);
   const privacy = job.privacy;
   return <>
     <h1>{shown(job.spec.name)}</h1><Said error={asked.error} />
@@ -58,7 +61,7 @@ export function Job({ id, session }: { id: string; session: Session }) {
     </p>
     <p role="status" class="now">{link}{now.round !== undefined && `: round ${now.round}, attempt ${now.attempt}, ${shown(now.state ?? "")}, ${number(now.accepted)} accepted of ${number(now.selected)} drawn`}
       {now.waiting !== undefined && `; ${number(now.waiting)} devices wait`}</p>
-    {newest && <Funnel round={newest.number === now.round && newest.attempt === now.attempt ? { ...newest, ...now } : newest} waiting={now.waiting} codes={codes} />}
+    {round && <Round job={id} rounds={rounds} chosen={chosen} round={round.number === now.round && round.attempt === now.attempt ? { ...round, ...now, round: round.round } : round} waiting={now.waiting} codes={codes} />}
     {figures}{tables}
   </>;
 }

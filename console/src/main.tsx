@@ -59,7 +59,7 @@ function Page({ session, page, id, parts }: { session: Session; page: string; id
   const version = parseInt(parts[1] ?? "", 10), has_version = page === "models" && id !== undefined && id !== "-" && version >= 0;
   if (has_version) return <ModelPage key={`${id} ${version}`} id={id} version={version} open={parts[2] ?? ""} session={session} />;
   if (session.runs) return page === "jobs" && id ? <Run key={id} id={id} /> : page === "compare" ? <Compare parts={parts} /> : <Runs folder={session.runs} />;
-  if (page === "jobs" && id) return <Job key={id} id={id} session={session} />;
+  if (page === "jobs" && id) return <Job key={id} id={id} chosen={parts[1] ?? ""} session={session} />;
   if (page === "jobs") return <Jobs />;
   if (page === "vertical") return id ? <VerticalJob key={id} id={id} session={session} /> : <VerticalJobs />;
   if (page === "compare") return <Compare parts={parts} />;

@@ -1,5 +1,6 @@
 // The phases of rounds' attempts, of what rounds and events say. No page and no request.
 import type { Json } from "./api";
+import { Step, steps_of } from "./round_devices";
 
 export type Told = { kind: string; at: number; round: number; attempt: number };  // at: ms
 export type Phase = { name: "selecting" | "collecting" | "closing" | "finalizing" | "whole"; seconds: number };
@@ -46,13 +47,13 @@ export function attempts(rounds: Json[], told: Told[], now: number): Attempt[] {
 export const seconds_of = (attempt: Attempt, name: Phase["name"]): number | null =>
   attempt.phases.reduce<number | null>((sum, phase) => phase.name === name ? (sum ?? 0) + phase.seconds : sum, null);
 
-// What became of the devices that asked in an attempt, by the codes that its server tells (`coterie job why`), which sum to them. Without codes, as
-// its nodes have told nothing yet, how many devices are left at each step. `waiting` is said of now, and so only of an attempt under way; what a failed one had
-// accepted nobody says.
+// How many of an attempt's devices are left at each step, by the codes that its server tells (`coterie job why`); without codes, as its nodes have told
+// nothing yet, by the round's row. `waiting` is said of now, and so only of an attempt under way; what a failed one had accepted that row does not say.
 export function funnel(round: Json, waiting: number | undefined, codes: Json[] = []): [string, number, string][] {
   if (codes.length > 0) {
     const goal = codes.some((one) => one.code === "counted" && one.devices >= round.goal_count) ? "reached" : "not reached";
-    return [...codes.map((one): [string, number, string] => [one.reason ? `${one.code}/${one.reason}` : one.code, one.devices, one.meaning ?? ""]), ["goal", round.goal_count, goal]];
+    const lost = (step: Step) => step.lost.map((one) => `${one.devices} ${one.reason ? `${one.code}/${one.reason}` : one.code}`).join(", ");
+    return [...steps_of(codes).map((step): [string, number, string] => [step.name, step.devices, step.lost.length > 0 ? `without ${lost(step)}` : ""]), ["goal", round.goal_count, goal]];
   }
   const is_over = ["done", "failed"].includes(round.state), lost = round.selected - round.accepted;
   const steps: [string, number, string][] = [["drawn", round.selected, "got a ticket"]];

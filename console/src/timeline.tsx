@@ -1,9 +1,8 @@
-// A job's last attempts as bars of their phases, and what became of the devices of one.
+// A job's last attempts as bars of their phases.
 import { useRef } from "preact/hooks";
-import type { Json } from "./api";
 import { Drawing, Table, useWidth } from "./parts";
-import { Attempt, funnel, Phase, seconds_of } from "./phases";
-import { number, shown } from "./text";
+import { Attempt, Phase, seconds_of } from "./phases";
+import { number } from "./text";
 
 const kNames: [Phase["name"], string][] = [["selecting", "0"], ["collecting", "1"], ["closing", "2"], ["finalizing", "3"], ["whole", "5"]];
 const kRow = 22, kLeft = 64, kRight = 70;
@@ -31,18 +30,4 @@ export function Timeline({ attempts }: { attempts: Attempt[] }) {
     <Table name="Attempts" head={["round", "attempt", "state", "selecting s", "collecting s", "closing s", "finalizing s", "deadline moved", "not accepted", "reason"]}
       rows={attempts.map((one) => [String(one.round), String(one.attempt), one.state, ...kNames.slice(0, 4).map(([name]) => number(seconds_of(one, name), 2)),
         number(one.extended), one.accepted === null ? "–" : number(one.drawn - one.accepted), one.reason])} /></>;
-}
-
-export function Funnel({ round, waiting, codes }: { round: Json; waiting?: number; codes?: Json[] }) {
-  const place = useRef<HTMLDivElement>(null);
-  const width = useWidth(place);
-  const steps = funnel(round, waiting, codes), most = Math.max(1, ...steps.map(([, count]) => count));
-  const name = `Devices of round ${round.number}, attempt ${round.attempt}`;
-  return <Drawing name={name} says={steps.map(([step, count, why]) => `${step} ${count}, ${why}`).join("; ") + (round.reason ? `; ${round.reason}` : "")}
-    head={["step", "devices", "note"]} rows={steps}>
-    <div ref={place}><svg width={width} height={steps.length * 40} class="drawn" aria-hidden="true">
-      {steps.map(([step, count, why], row) => <g><text x="0" y={row * 40 + 14}>{step} {number(count)} – {why}</text>
-        <rect x="0" y={row * 40 + 20} width={Math.max(1, count / most * width)} height="12" style={{ fill: `var(--line-${step === "goal" ? 5 : 0})` }} /></g>)}
-    </svg></div>
-    {round.reason && <p class="long">{shown(round.reason)}</p>}</Drawing>;
 }

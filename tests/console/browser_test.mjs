@@ -168,6 +168,16 @@ try {
     assert.equal((await page.$$("[aria-label^='Accuracy by round, all and the worst groups'] canvas")).length, 1);
     assert.ok(rows[0][0].startsWith((await page.evaluate(() => [...document.querySelectorAll("dt")].find((one) => one.textContent === "worst accuracy").nextSibling.textContent))));
     await examine("fairness");
+    // A round is chosen with the keyboard: the address has it, and is a link to its devices, to who is missing, and to their times.
+    await (await page.waitForSelector("section select")).focus();
+    await page.select("section select", "1.1");
+    await page.waitForFunction((id) => location.hash === `#/jobs/${id}/1.1`, {}, evaluated.judge);
+    await page.reload();
+    await page.waitForSelector("[aria-label^='Times of a sample of its devices'] svg g");
+    assert.match(await page.$eval("[aria-label^='Devices of round 1, attempt 1:']", (drawing) => drawing.ariaLabel), /drawn 3[;,].*downloaded 3; trained 3; accepted 3; goal 3, reached/);
+    assert.match(await page.$eval("[aria-label^='Times of a sample']", (drawing) => drawing.ariaLabel), /device [123] of 3 [0-9.]+ s; device [123] of 3/);
+    assert.ok((await texts("h2")).includes("Who is missing and why"));
+    await examine("round");
     await page.goto(`${base}/#/jobs/${evaluated.trained}`);
     await page.waitForSelector("[aria-label=Groups] tbody tr:nth-child(5)");
     assert.ok((await texts("h2")).includes("Fairness by kind, version 0"));

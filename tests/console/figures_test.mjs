@@ -205,10 +205,32 @@ assert.deepEqual(funnel({ ...attempt, state: "collecting", accepted: 3 }, 40)[0]
 // As the server tells them, each device at one code.
 const codes = [{ code: "not_drawn", devices: 5, meaning: "waited, and others were drawn" }, { code: "plan_refused", reason: "charging", devices: 2, meaning: "refused the plan" },
   { code: "counted", devices: 10, meaning: "are counted" }];
-assert.deepEqual(funnel(attempt, 40, codes), [["not_drawn", 5, "waited, and others were drawn"], ["plan_refused/charging", 2, "refused the plan"], ["counted", 10, "are counted"],
-  ["goal", 10, "reached"]]);
+assert.deepEqual(funnel(attempt, 40, codes), [["asked", 17, ""], ["drawn", 12, "without 5 not_drawn"], ["downloaded", 12, ""], ["trained", 10, "without 2 plan_refused/charging"],
+  ["accepted", 10, ""], ["goal", 10, "reached"]]);
 assert.equal(funnel(attempt, 40, codes.slice(0, 2)).at(-1)[2], "not reached");
 assert.ok(!funnel({ ...attempt, state: "failed", accepted: 0 }, 40).some(([step]) => step === "accepted"));
+
+// ---- Devices of a round
+const { attempt_named, missing_of, steps_of } = await load("round_devices.ts");
+const one_of_each = ["waiting", "not_drawn", "no_place", "resting", "unsupported", "other_round", "desk_full", "gone", "stopping", "unremembered", "ticket", "joined", "downloaded", "plan_refused", "uploading",
+  "update_refused", "late", "counted", "of_a_later_version"].map((code) => ({ code, devices: 1 }));
+assert.deepEqual(steps_of(one_of_each).map((step) => [step.name, step.devices, step.lost.length]), [["asked", 19, 0], ["drawn", 8, 11], ["downloaded", 6, 2], ["trained", 4, 2], ["accepted", 1, 3]]);
+assert.equal(missing_of(one_of_each).length, 18);
+assert.deepEqual(steps_of([]).map((step) => step.devices), [0, 0, 0, 0, 0]);
+const some_rounds = [{ number: 7, attempt: 2 }, { number: 7, attempt: 1 }, { number: 6, attempt: 1 }];
+assert.deepEqual(["", undefined, "7", "7.1", "6", "6.9", "x", "99"].map((name) => some_rounds.indexOf(attempt_named(some_rounds, name))), [0, 0, 0, 1, 2, 0, 0, 0]);
+assert.equal(attempt_named([], "7"), undefined);
+const { device_times, kUnended, straggling } = await load("round_trace.ts");
+const slice = (pid, tid, cat, name, ts, dur) => ({ ph: "X", pid, tid, cat, name, ts, dur });
+const thread = (pid, tid, name) => ({ ph: "M", name: "thread_name", pid, tid, args: { name } });
+const file = { traceEvents: [{ ph: "M", name: "process_name", pid: 1, args: { name: "round 2, attempt 1" } }, { ph: "M", name: "process_name", pid: 2, args: { name: "round 2, attempt 2" } },
+  slice(2, 1, "phase", "round", 5e6, 9e6), thread(2, 10000, "device 1 of 9"), thread(2, 10001, "device 2 of 9"), thread(2, 100, "store"), thread(1, 10000, "device 1 of 3"),
+  slice(2, 10000, "device", "downloads and trains", 6e6, 1e6), slice(2, 10000, "device", "uploads", 7e6, 5e5), slice(2, 10001, "device", `downloads and trains${kUnended}`, 6e6, 8e6),
+  slice(2, 100, "store", "move round", 5e6, 1), slice(1, 10000, "device", "uploads", 0, 9e9), { ph: "X", pid: 2, tid: 10001, cat: "device", name: "uploads", ts: "x" }] };
+assert.deepEqual(device_times(file, 2, 2), [{ name: "device 2 of 9", steps: [{ name: `downloads and trains${kUnended}`, from: 1, seconds: 8 }], ended: 9 },
+  { name: "device 1 of 9", steps: [{ name: "downloads and trains", from: 1, seconds: 1 }, { name: "uploads", from: 2, seconds: 0.5 }], ended: 2.5 }]);
+for (const other of [device_times(file, 3, 1), device_times({}, 2, 2), device_times({ traceEvents: 1 }, 2, 2)]) assert.deepEqual(other, []);
+assert.deepEqual([straggling(device_times(file, 2, 2)), straggling([9, 4, 3, 1].map((ended) => ({ ended })))], [null, { slowest: 9, middle: 3 }]);
 
 // ---- Forecast of epsilon. The values are those of tests/unit/secure/dp, which the server's accountant meets.
 const { delta_of, epsilon_of, forecast, mu_of, upper_tail } = await load("forecast.ts");
