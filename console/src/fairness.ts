@@ -57,3 +57,11 @@ export function of_columns(results: Json[], versions: Map<string, number>): { co
   }
   return [...found.values()].map(({ column, looks }) => ({ column, looks: [...looks.values()].sort((a, b) => a.x - b.x) }));
 }
+
+// All examples of the looks at `versions`, as a line with its interval; the first look at a version counts. Null: there is none.
+export function judged_line(columns: { looks: Look[] }[], versions: (number | undefined)[], what: Measure): Line | null {
+  const by_version = new Map([...columns].reverse().flatMap(({ looks }) => looks.map((look): [number, Json] => [look.x, look.model])));
+  const of = versions.map((version) => version === undefined ? undefined : by_version.get(version));
+  if (!of.some((model) => value(model, what) !== null)) return null;
+  return ["evaluated on devices", of.map((model) => value(model, what)), { low: of.map((model) => edge(model, what, "low")), high: of.map((model) => edge(model, what, "high")) }];
+}

@@ -31,17 +31,19 @@ export function FairnessOfRounds({ job }: { job: Json }) {
   return looks.length === 0 ? null : <Groups looks={looks} x_name="round" column={asked.value.at(-1)!.column} />;
 }
 
-// Of a job that trains: by its versions, as far as jobs evaluate them on devices.
-export function FairnessOfVersions({ models }: { models: Json[] }) {
-  const asked = useAsked(async () => {
+// What jobs that evaluate on devices have found of the versions in `models`, by what their groups are.
+export function useLooks(models: Json[], may_ask: boolean) {
+  return useAsked(async () => {
     const versions = new Map(models.map((model) => [model.digest as string, model.version as number]));
-    const judges = (await list("jobs", "jobs")).filter((job) => job.spec.analytics?.kind === "evaluation" && [job.spec.analytics.model, job.spec.analytics.before].some((digest) => versions.has(digest)));
+    const judges = !may_ask ? [] : (await list("jobs", "jobs")).filter((job) => job.spec.analytics?.kind === "evaluation" && [job.spec.analytics.model, job.spec.analytics.before].some((digest) => versions.has(digest)));
     const found = await Promise.all(judges.slice(-kLooksMax).map((job) => result_of(job.id)));
     return of_columns(found.filter((one): one is Json => one !== null), versions);
-  }, `fairness ${models.map((model) => model.digest).join(" ")}`);
-  if (!asked.value) return <Said error={asked.error} />;
-  return <>{asked.value.map(({ column, looks }) => <Groups looks={looks} x_name="version" column={column} />)}</>;
+  }, `fairness ${may_ask} ${models.map((model) => model.digest).join(" ")}`);
 }
+
+// Of a job that trains: by its versions.
+export const FairnessOfVersions = ({ asked }: { asked: ReturnType<typeof useLooks> }) => !asked.value ? <Said error={asked.error} /> :
+  <>{asked.value.map(({ column, looks }) => <Groups looks={looks} x_name="version" column={column} />)}</>;
 
 function Groups({ looks, x_name, column }: { looks: Look[]; x_name: string; column: string }) {
   const newest = looks.at(-1)!, groups = newest.model.groups as Json[];

@@ -2,7 +2,8 @@
 import { useMemo, useRef } from "preact/hooks";
 import { get, Json, list, Session } from "./api";
 import { Chart } from "./chart";
-import { FairnessOfRounds, FairnessOfVersions } from "./fairness_figure";
+import { judged_line, Look } from "./fairness";
+import { FairnessOfRounds, FairnessOfVersions, useLooks } from "./fairness_figure";
 import { Forecast } from "./forecast_figure";
 import { useEvents } from "./job_events";
 import { rounds_of } from "./job_rounds";
@@ -12,8 +13,10 @@ import { attempts, Told } from "./phases";
 import { Act, Facts, Said, Save, Table, useAsked } from "./parts";
 import { attempt_named } from "./round_devices";
 import { Round } from "./round_figure";
+import type { Line } from "./series";
 import { number, percent, shown, time } from "./text";
 import { Timeline } from "./timeline";
+import { UpdateNorms } from "./update_norms";
 import { newest_hits, worst_shares } from "./watch_hits";
 
 const kAttemptsShown = 20;
@@ -66,26 +69,30 @@ export function Job({ id, chosen, session }: { id: string; chosen: string; sessi
   </>;
 }
 
-// What came of the rounds, newest first, that are done.
-export function RoundCharts({ rounds }: { rounds: Json[] }) {
+// What came of the rounds, newest first, that are done; `judged`: what jobs that evaluate on devices say of their models.
+export function RoundCharts({ rounds, judged = [] }: { rounds: Json[]; judged?: { looks: Look[] }[] }) {
   const done = rounds.filter((r) => r.state === "done").reverse();
   const xs = done.map((r) => r.number as number);
   const of = (read: (r: Json) => unknown) => done.map((r) => { const v = read(r); return typeof v === "number" ? v : null; });
+  const versions = done.map((r) => r.model?.version as number | undefined);
+  const lines = (what: "loss" | "accuracy"): Line[] => [["held out", of((r) => r.model?.[`evaluation_${what}`])], ["on devices", of((r) => r[`train_${what}`])], ...[judged_line(judged, versions, what)].filter((one) => one !== null)];
   return xs.length === 0 ? null : <div class="charts">
-    <Chart name="Loss" xs={xs} lines={[["held out", of((r) => r.model?.evaluation_loss)], ["on devices", of((r) => r.train_loss)]]} />
-    <Chart name="Accuracy" xs={xs} lines={[["held out", of((r) => r.model?.evaluation_accuracy)], ["on devices", of((r) => r.train_accuracy)]]} />
+    <Chart name="Loss" xs={xs} lines={lines("loss")} />
+    <Chart name="Accuracy" xs={xs} lines={lines("accuracy")} />
     <Chart name="Updates accepted" xs={xs} lines={[["accepted", of((r) => r.accepted)]]} />
     <Chart name="Seconds" xs={xs} lines={[["round", of((r) => r.seconds)], ["training", of((r) => r.train_seconds)]]} />
     {done.some((r) => r.model?.watch?.hits.length) && <Chart name="Watchpoint hits" xs={xs} lines={worst_shares(done)} />}</div>;
 }
 
 function Figures({ job, rounds, models, told, sees_results }: { job: Json; rounds: Json[]; models: Json[]; told: Told[]; sees_results: boolean }) {
-  const evaluates = job.spec.analytics?.kind === "evaluation";
+  const evaluates = job.spec.analytics?.kind === "evaluation", looks = useLooks(models, sees_results && !job.spec.analytics);
   return <>
-    <RoundCharts rounds={rounds} />
-    {sees_results && (evaluates ? <FairnessOfRounds job={job} /> : !job.spec.analytics && <FairnessOfVersions models={models} />)}
+    <RoundCharts rounds={rounds} judged={looks.value} />
+    {sees_results && evaluates && <FairnessOfRounds job={job} />}
+    <FairnessOfVersions asked={looks} />
     {!sees_results && evaluates && <p>What the job has found is for an ml_engineer.</p>}
     <Watched rounds={rounds} />
+    {!job.spec.analytics && rounds.length > 0 && <UpdateNorms job={job} rounds={rounds} />}
     {rounds.length > 0 && <Timeline attempts={attempts(rounds.slice(0, kAttemptsShown), told, Date.now())} />}
     <Forecast job={job} />
   </>;

@@ -331,6 +331,7 @@ try {
     await page.waitForFunction(() => document.querySelector(".now")?.textContent === "the job is over");
     assert.equal((await page.$$("figure canvas")).length, 5);
     assert.ok((await texts("h2")).includes("Privacy forecast"));
+    assert.ok((await texts("main p")).some((text) => text.startsWith("The server looks at each update, holds its norm against the clip, and keeps neither")));
     assert.deepEqual(await texts("[aria-label=Attempts] td:nth-child(3)"), ["done", "done"]);
     assert.ok((await page.$$("figure svg rect")).length >= 2 + 3); // a bar of each attempt, and the last round's funnel
     assert.deepEqual(await texts("[aria-label=Rounds] td:first-child"), ["2", "1"]);

@@ -128,12 +128,25 @@ const judged = (column, model, devices, ...groups) => ({ column, models: [{ mode
 const looked = of_columns([judged("age", "m2", 5, "old"), judged("age", "m1", 5, "old"), judged("age", "m2", 9, "old"), judged("age", "m3", 0, "old"), judged("age", "m1", 5, "old", "young"), judged("sex", "other", 5)],
   new Map([["m1", 1], ["m2", 2], ["m3", 3]]));
 assert.deepEqual(looked.map(({ column, looks }) => [column, looks.map(({ x, model }) => [x, model.devices])]), [["age", [[1, 5], [2, 9]]], ["age", [[1, 5]]]]);
+const { judged_line } = await load("fairness.ts");
+const two_columns = [{ looks: [look_at(1), { x: 3, model: scored("", 0.75, null) }] }, { looks: [{ x: 3, model: scored("", 0.25, 0.125) }] }];
+assert.deepEqual(judged_line(two_columns, [1, 2, 3, undefined], "accuracy"), ["evaluated on devices", [0.5, null, 0.75, null], { low: [0.25, null, null, null], high: [0.75, null, null, null] }]);
+assert.deepEqual([judged_line(two_columns, [2], "accuracy"), judged_line([], [1], "accuracy"), judged_line(two_columns, [1], "loss")], [null, null, null]);
 
 // ---- Refusals
 const { refusals } = await load("refusals.ts");
 assert.deepEqual(refusals({ refusals: { plans: { b: 1, a: 1 }, requests: { queue_delay: 2, device_rate: 5 }, held: {}, of_a_later_version: { x: 1 } } }).map((one) => [one.what, one.reason, one.times]),
   [["a request", "device_rate", 5], ["a request", "queue_delay", 2], ["a plan, by the device", "a", 1], ["a plan, by the device", "b", 1]]);
 assert.deepEqual(refusals({}), []); // the caller is not told
+
+// ---- Norms of updates
+const { clip_line, why_no_norms } = await load("norms.ts");
+const at_level = (privacy) => ({ spec: { privacy } });
+assert.deepEqual(clip_line(at_level({ adaptive_clip: { quantile: 0.75 } }), [{ state: "failed", number: 3, clip_norm: 9 }, { state: "done", number: 2, clip_norm: 2 }, { state: "done", number: 1, clip_norm: 4 }]),
+  { xs: [1, 2], lines: [["a share of 0.75", [4, 2]]] });
+assert.equal(clip_line(at_level({}), [{ state: "done", number: 1 }]), null);
+assert.match(why_no_norms({ spec: {} }), /level active the server sees sums.*adaptive_clip/); // active is the default
+assert.match(why_no_norms(at_level({ level: "none", adaptive_clip: {} })), /keeps neither.*with noise/);
 
 // ---- Lineage of models
 const { lineage, origin, uses } = await load("lineage.ts");
