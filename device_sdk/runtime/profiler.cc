@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/random.h"
 #include "device_sdk/runtime/batch_program.h"
@@ -85,7 +86,7 @@ std::string algorithm_of(const OpInfo& op, const InferredTypes& inferred) {
 }  // namespace
 
 Result<TrainingProfile> profile_training(const Model& model, const TrainOptions& options, uint32_t steps,
-                                         double (*seconds_now)(), TrainingTrace* trace) {
+                                         double (*seconds_now)(), TrainingTrace* trace, uint64_t (*resident_bytes)()) {
   TrainOptions whole = options;
   whole.micro_batch_size = 0;
   TrainingProfile profile;
@@ -111,12 +112,8 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
   const std::vector<OpInfo>& ops = model.graph().ops;
   Times times(ops.size());
   std::vector<double> step_seconds;
-  if (trace != nullptr) {
-    trace->steps = program.steps();
-    std::erase_if(trace->steps, [](const StepInfo& step) { return step.phase == Phase::prepare; });
-    trace->times.clear();
-    trace->times.reserve(std::min(trace->steps.size() * steps, TrainingTrace::kTimesMax));
-  }
+  std::optional<StepTracer> tracer;
+  if (trace != nullptr) tracer.emplace(*trace, seconds_now, resident_bytes);
   for (uint32_t step = 0; step <= steps; ++step) {
     // Each step begins where the first did: none may diverge, and NaN and denormal numbers take another time.
     std::memcpy(arena.region(Region::parameters).data(), start.data(), start.size_bytes());
@@ -129,10 +126,8 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
     for (uint32_t i = 0; i < options.batch_size; ++i) COT_TRY(code.reader.read(examples, i, i));
     context.optimizer = optimizer_moment(options.optimizer, step + 1, 1);
     const bool is_measured = step > 0;
-    const bool is_traced =
-        is_measured && trace != nullptr && trace->times.size() + trace->steps.size() <= TrainingTrace::kTimesMax;
-    uint32_t position = 0;
     if (is_measured) times.begin_step();
+    if (is_measured && tracer) tracer->begin_step(program);
     const double begin = seconds_now();
     double last = begin;
     for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
@@ -140,7 +135,7 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
         program.run_step(phase, i, context);
         const double now = seconds_now();
         if (is_measured) times.add(phase, program.origin(phase, i), now - last);
-        if (is_traced) trace->times.push_back({step - 1, position++, last, now});
+        if (is_measured && tracer) tracer->ran(last, now);
         last = now;
       }
       if (fault != nullptr) return Error(ErrorCode::invalid_argument, std::string("profile: ") + fault);

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "device_sdk/runtime/model.h"
-#include "device_sdk/runtime/step_info.h"
+#include "device_sdk/runtime/step_tracer.h"
 #include "device_sdk/runtime/train_options.h"
 #include "device_sdk/runtime/trainer.h"
 
@@ -30,24 +30,11 @@ struct TrainingProfile {
   TrainingMemory memory;
 };
 
-// When a step of the program ran, in seconds of the clock; on the thread that trains, whoever computed parts of it.
-struct StepTime {
-  uint32_t training_step = 0;  // of those that were measured, from 0
-  uint32_t step = 0;           // of TrainingTrace::steps
-  double begin = 0, end = 0;
-};
-
-// Each step of the program in each step of training: one begins where the one before ended, so that they add up.
-struct TrainingTrace {
-  static constexpr size_t kTimesMax = 1 << 20;  // whole steps of training, no more
-
-  std::vector<StepInfo> steps;  // those that a step of training runs, in their order
-  std::vector<StepTime> times;
-};
-
 // Trains on random examples, options.batch_size at a time in one piece, `steps` times (at least 1) and once more before
-// them, unmeasured. `seconds_now` is a monotonic clock. `trace` is filled if there is one. Errors: as Trainer::create.
+// them, unmeasured. `seconds_now` is a monotonic clock. `trace` is filled
+// if there is one, with memory if `resident_bytes` is not null. Errors: as Trainer::create.
 Result<TrainingProfile> profile_training(const Model& model, const TrainOptions& options, uint32_t steps,
-                                         double (*seconds_now)(), TrainingTrace* trace = nullptr);
+                                         double (*seconds_now)(), TrainingTrace* trace = nullptr,
+                                         uint64_t (*resident_bytes)() = nullptr);
 
 }  // namespace coterie

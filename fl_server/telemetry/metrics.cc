@@ -5,10 +5,8 @@
 #include <prometheus/histogram.h>
 #include <prometheus/text_serializer.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <cstdio>
-
+#include "base/os/resident_memory.h"
 #include "fl_server/telemetry/collected_metrics.h"
 #include "fl_server/telemetry/metric_family.h"
 
@@ -25,15 +23,6 @@ using prometheus::Histogram;
 
 const Histogram::BucketBoundaries kSeconds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                            0.5,    1,     2.5,    5,     10,   30,    60,   300};
-
-double resident_bytes() {
-  long pages_total = 0, pages_resident = 0;
-  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%ld %ld", &pages_total, &pages_resident) != 2) pages_resident = 0;
-    std::fclose(file);
-  }
-  return static_cast<double>(pages_resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
 
 double cpu_seconds() {
   struct rusage usage {};
@@ -237,7 +226,7 @@ void Metrics::set_evaluation(const JobId& job, double loss, std::optional<double
 }
 
 std::string Metrics::exposition() const {
-  families_->resident.Set(resident_bytes());
+  families_->resident.Set(static_cast<double>(os::resident_bytes()));
   families_->cpu.Increment(cpu_seconds() - families_->cpu.Value());
   return prometheus::TextSerializer().Serialize(families_->registry.Collect());
 }

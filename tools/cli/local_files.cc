@@ -24,7 +24,31 @@ Result<Model> open_model(Bytes bytes, const std::string& file) {
   return model;
 }
 
-Result<LocalData> open_data(const std::string& name) {
+namespace {
+
+Result<DatasetSource> opened(const std::string& path, StageLog* stages) {
+  StageCall call(stages, DataStage::read);
+  Result<DatasetSource> source = DatasetSource::open(path);
+  if (source) call.add_bytes(source->size() * stored_bytes_of_example(source->header()));
+  return source;
+}
+
+// `table` as the trainer reads it.
+Result<DatasetSource> stored(const ExampleTable& table, StageLog* stages) {
+  StageCall call(stages, DataStage::store);
+  for (const Bytes& column : table.columns) call.add_bytes(column.size());
+  return DatasetSource::load(dataset_file(table));
+}
+
+}  // namespace
+
+uint64_t stored_bytes_of_example(const DatasetHeader& header) {
+  uint64_t bytes = example_bytes(header.target).value();
+  for (const DatasetColumn& input : header.inputs) bytes += example_bytes(input).value();
+  return bytes;
+}
+
+Result<LocalData> open_data(const std::string& name, StageLog* stages) {
   if (is_shard_folder(name)) {
     COT_ASSIGN(const ShardFolder folder, open_shards(name));
     const ShardRecord& record = folder.held_out ? *folder.held_out : folder.devices[0];
@@ -32,19 +56,19 @@ Result<LocalData> open_data(const std::string& name) {
                                                   " devices; name one file of it: " + folder.path_of(record));
   }
   if (os::exists(name)) {
-    COT_ASSIGN(DatasetSource source, DatasetSource::open(name));
+    COT_ASSIGN(DatasetSource source, opened(name, stages));
     return LocalData{std::move(source), std::nullopt, std::nullopt};
   }
-  Result<TrainingData> loaded = load_data(name);
+  Result<TrainingData> loaded = load_data(name, {.fit = nullptr, .group = {}, .stages = stages});
   if (!loaded && loaded.error().code() == ErrorCode::invalid_argument && name.find(':') == std::string::npos) {
     return Error(ErrorCode::invalid_argument,
                  std::string("the data must be a data set file, ") + kDataNames + "; there is no file " + name);
   }
   if (!loaded) return loaded.error();
-  COT_ASSIGN(DatasetSource examples, DatasetSource::load(dataset_file(loaded->examples)));
+  COT_ASSIGN(DatasetSource examples, stored(loaded->examples, stages));
   LocalData data{std::move(examples), std::nullopt, std::move(loaded->contract)};
   if (!loaded->held_out) return data;
-  COT_ASSIGN(data.held_out, DatasetSource::load(dataset_file(*loaded->held_out)));
+  COT_ASSIGN(data.held_out, stored(*loaded->held_out, stages));
   return data;
 }
 

@@ -9,6 +9,7 @@
 #include "tools/cli/exit_code.h"
 #include "tools/cli/interrupt.h"
 #include "tools/data/input_contract.h"
+#include "tools/data/stage_log.h"
 
 namespace coterie {
 
@@ -26,8 +27,12 @@ struct LocalData {
   DatasetSource& judges() { return held_out ? *held_out : examples; }
 };
 
-// A data set file, or a name that load_data knows. Errors name it.
-Result<LocalData> open_data(const std::string& name);
+// A data set file, or a name that load_data knows. Errors name it. `stages`, if it is not null, hears of what comes
+// before the first example can be read; of a data set file that is DataStage::read alone: it is read for its seal.
+Result<LocalData> open_data(const std::string& name, StageLog* stages = nullptr);
+
+// In a data set file that was opened.
+uint64_t stored_bytes_of_example(const DatasetHeader& header);
 
 // Examples that end with interrupted_error() once somebody asks for the end.
 class InterruptibleSource final : public ExampleSource {

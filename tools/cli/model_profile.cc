@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "base/os/resident_memory.h"
 #include "device_sdk/runtime/profiler.h"
 #include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
+#include "tools/cli/model_profile_data.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/model/training_trace.h"
@@ -94,17 +96,22 @@ nlohmann::json json_of(const std::vector<OpTime>& ops) {
 }  // namespace
 
 ExitCode profile_model(const ProfileOptions& options) {
-  if (const Status distinct = distinct_files({{"FILE", options.model}}, {{"--trace", options.trace}}); !distinct) {
+  if (const Status distinct =
+          distinct_files({{"FILE", options.model}, {"--data", options.data}}, {{"--trace", options.trace}});
+      !distinct) {
     return fail_on_input(kCommand, distinct.error());
   }
   const Result<Model> model = open_model(options.model);
   if (!model) return fail_on_input(kCommand, model.error());
+  if (!options.data.empty()) return profile_data(options, *model, &seconds_now);
   TrainingTrace trace;
-  const Result<TrainingProfile> profile =
-      profile_training(*model, options.training, options.steps, &seconds_now, options.trace.empty() ? nullptr : &trace);
+  TrainOptions training = options.training;
+  training.loss.kind = options.loss.value_or(Loss::softmax_cross_entropy);
+  const Result<TrainingProfile> profile = profile_training(
+      *model, training, options.steps, &seconds_now, options.trace.empty() ? nullptr : &trace, &os::resident_bytes);
   if (!profile) return fail_on_input(kCommand, profile.error().with_context(options.model));
   if (!options.trace.empty()) {
-    const std::string text = trace_json(*model, *profile, trace);
+    const std::string text = trace_json(*model, fixed_bytes(profile->memory), trace);
     const Status written = os::write_file_atomically(options.trace, as_bytes(text));
     if (!written) return fail_on_output(kCommand, written.error());
   }

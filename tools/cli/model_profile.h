@@ -1,6 +1,7 @@
 // coterie model profile: where the time and the memory of training go.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "device_sdk/runtime/train_options.h"
@@ -9,8 +10,10 @@
 namespace coterie {
 
 struct ProfileOptions {
-  std::string model;      // file
-  TrainOptions training;  // loss, optimizer, batch_size, freeze
+  std::string model;         // file
+  std::string data;          // a data set file or a name that load_data knows; empty: random examples
+  TrainOptions training;     // optimizer, batch_size, freeze; augment, with data alone
+  std::optional<Loss> loss;  // by the data unless given; without data softmax_cross_entropy
   uint32_t steps = 20;
   std::string trace;  // file of the timeline (tools/model/training_trace.h); empty: none
   bool as_json = false;

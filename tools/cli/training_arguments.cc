@@ -157,8 +157,10 @@ void add_early_stopping(CLI::App* train, TrainOptions& training) {
       ->check(between<uint32_t>(1, kPatienceMax));
 }
 
-void add_augment(CLI::App* command, std::string& augment, const char* description) {
-  command->add_option("--augment", augment, description)->type_name("LIST")->check(checked_by(&parse_augmentation));
+CLI::Option* add_augment(CLI::App* command, std::string& augment, const char* description) {
+  return command->add_option("--augment", augment, description)
+      ->type_name("LIST")
+      ->check(checked_by(&parse_augmentation));
 }
 
 void add_sparse_update(CLI::App* train, TrainOptions& training) {
@@ -390,27 +392,30 @@ void add_profile(CLI::App& model, Invocation& invocation) {
                                   "  coterie model profile net.cotf --batch 32\n"
                                   "  coterie model profile net.cotf --batch 8 --freeze 'features.*' \\\n"
                                   "      --optimizer adam\n"
-                                  "  coterie model profile net.cotf --trace trace.json\n");
+                                  "  coterie model profile net.cotf --trace trace.json\n"
+                                  "  coterie model profile net.cotf --data mnist:DIR --augment crop=4,flip\n");
   const auto options = std::make_shared<ProfileOptions>();
-  const auto loss = std::make_shared<std::optional<Loss>>();
   add_model_file(profile, options->model);
+  CLI::Option* const data =
+      profile
+          ->add_option("--data", options->data,
+                       std::string("show where the time until and between steps goes: a data set file, ") + kDataNames)
+          ->type_name("DATA");
   profile->add_option("--batch", options->training.batch_size, "examples a step")
       ->capture_default_str()
       ->check(between<uint32_t>(1, kBatchMax));
   profile->add_option("--steps", options->steps, "measured; their medians are shown")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 100'000));
-  add_loss(profile, *loss);
+  add_loss(profile, options->loss);
   add_optimizer(profile, options->training.optimizer);
   add_threads(profile, options->training.threads);
   add_patterns(profile, "--freeze", options->training.freeze, "parameters that stay as they are; may be given again");
+  add_augment(profile, options->training.augment, "of --data, as in training")->needs(data);
   profile->add_option("--trace", options->trace, "write the timeline of the measured steps there, for ui.perfetto.dev")
       ->type_name("FILE");
   profile->add_flag("--json", options->as_json, "print JSON");
-  profile->callback([&invocation, options, loss] {
-    options->training.loss.kind = loss->value_or(Loss::softmax_cross_entropy);
-    invocation.run = [options] { return profile_model(*options); };
-  });
+  profile->callback([&invocation, options] { invocation.run = [options] { return profile_model(*options); }; });
 }
 
 }  // namespace

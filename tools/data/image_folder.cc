@@ -55,10 +55,18 @@ struct Skipped {
   }
 };
 
+Result<Bytes> read_file(const std::string& path, StageLog* stages) {
+  StageCall call(stages, DataStage::read);
+  Result<Bytes> file = os::read_file(path, kFileBytesMax);
+  if (file) call.add_bytes(file->size());
+  return file;
+}
+
 // As an image of class `label`.
-Status add_image(LabelledImages& images, const std::string& path, int32_t label, bool is_resized, Skipped& skipped) {
-  COT_ASSIGN(const Bytes file, os::read_file(path, kFileBytesMax));
-  Result<Picture> picture = decode_image(file);
+Status add_image(LabelledImages& images, const std::string& path, int32_t label, bool is_resized, Skipped& skipped,
+                 StageLog* stages) {
+  COT_ASSIGN(const Bytes file, read_file(path, stages));
+  Result<Picture> picture = timed(stages, DataStage::parse, file.size(), [&] { return decode_image(file); });
   if (!picture) {
     skipped.add(picture.error().with_context(path));
     return {};
@@ -101,7 +109,8 @@ Result<int32_t> label_of(const std::string& name, const std::string& folder, con
 
 }  // namespace
 
-Result<LabelledImages> load_image_folder(const std::string& directory, const ImageFolderOptions& options) {
+Result<LabelledImages> load_image_folder(const std::string& directory, const ImageFolderOptions& options,
+                                         StageLog* stages) {
   const bool is_resized = options.height > 0;
   LabelledImages images{.name = "images", .shape = {options.height, options.width, options.channels}};
   images.class_names = options.classes;
@@ -117,7 +126,7 @@ Result<LabelledImages> load_image_folder(const std::string& directory, const Ima
     COT_ASSIGN(const std::vector<std::string> files, os::list_directory(folder));
     for (const std::string& file : files) {
       if (file.starts_with('.') || !is_image_name(file)) continue;
-      COT_TRY(add_image(images, folder + "/" + file, label, is_resized, skipped));
+      COT_TRY(add_image(images, folder + "/" + file, label, is_resized, skipped, stages));
     }
     if (images.size() > images_before) continue;
     if (skipped.count > skipped_before) {

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "tools/data/labelled_images.h"
+#include "tools/data/stage_log.h"
 
 namespace coterie {
 
@@ -23,7 +24,8 @@ struct ImageFolderOptions {
 // names the first. Where `classes` are given, a folder of another name is an error, and a class may lack its folder.
 // Resizing does not keep the aspect (bilinear_resize.h). Errors name the file: not_found (no folder, or one without an
 // image), malformed (no image of a folder decodes, another size, a folder that is no class), too_large (more than 4 GiB
-// of pixels).
-Result<LabelledImages> load_image_folder(const std::string& directory, const ImageFolderOptions& options);
+// of pixels). `stages`, if it is not null, hears of DataStage::read and parse.
+Result<LabelledImages> load_image_folder(const std::string& directory, const ImageFolderOptions& options,
+                                         StageLog* stages = nullptr);
 
 }  // namespace coterie

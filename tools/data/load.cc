@@ -39,7 +39,8 @@ std::string find_file(const std::string& directory, const std::vector<std::strin
 }
 
 // The part "train" or "t10k" of MNIST; nothing if neither of its files is there.
-Result<std::optional<LabelledImages>> load_mnist_part(const std::string& directory, const std::string& part) {
+Result<std::optional<LabelledImages>> load_mnist_part(const std::string& directory, const std::string& part,
+                                                      StageLog* stages) {
   const std::string images_path = find_file(directory, {part + "-images-idx3-ubyte", part + "-images.idx3-ubyte"});
   const std::string labels_path = find_file(directory, {part + "-labels-idx1-ubyte", part + "-labels.idx1-ubyte"});
   if (images_path.empty() && labels_path.empty()) return std::optional<LabelledImages>();
@@ -47,9 +48,10 @@ Result<std::optional<LabelledImages>> load_mnist_part(const std::string& directo
     const std::string missing = part + (images_path.empty() ? "-images-idx3-ubyte" : "-labels-idx1-ubyte");
     return Error(ErrorCode::not_found, directory + " lacks " + missing + " (or " + missing + ".gz, .zst)");
   }
-  COT_ASSIGN(const Bytes images_file, read_unpacked(images_path, kFileBytesMax));
-  COT_ASSIGN(const Bytes labels_file, read_unpacked(labels_path, kFileBytesMax));
-  const Result<IdxImages> images = parse_idx_images(images_file);
+  COT_ASSIGN(const Bytes images_file, read_unpacked(images_path, kFileBytesMax, stages));
+  COT_ASSIGN(const Bytes labels_file, read_unpacked(labels_path, kFileBytesMax, stages));
+  const Result<IdxImages> images =
+      timed(stages, DataStage::parse, images_file.size(), [&] { return parse_idx_images(images_file); });
   if (!images) return images.error().with_context(images_path);
   const Result<ByteView> labels = parse_idx_labels(labels_file);
   if (!labels) return labels.error().with_context(labels_path);
@@ -60,13 +62,13 @@ Result<std::optional<LabelledImages>> load_mnist_part(const std::string& directo
 }
 
 Result<std::optional<LabelledImages>> load_cifar10_files(const std::string& directory,
-                                                         const std::vector<std::string>& names) {
+                                                         const std::vector<std::string>& names, StageLog* stages) {
   std::optional<LabelledImages> all;
   for (const std::string& name : names) {
     const std::string path = find_file(directory, {name});
     if (path.empty()) continue;
-    COT_ASSIGN(const Bytes file, read_unpacked(path, kFileBytesMax));
-    Result<LabelledImages> images = parse_cifar10(file);
+    COT_ASSIGN(const Bytes file, read_unpacked(path, kFileBytesMax, stages));
+    Result<LabelledImages> images = timed(stages, DataStage::parse, file.size(), [&] { return parse_cifar10(file); });
     if (!images) return images.error().with_context(path);
     if (all) append(*all, *images);
     else all = std::move(*images);
@@ -101,18 +103,20 @@ Result<TrainingData> put_together(std::optional<LabelledImages> training, std::o
   return data;
 }
 
-Result<TrainingData> load_mnist(const std::string& directory) {
-  COT_ASSIGN(std::optional<LabelledImages> training, load_mnist_part(directory, "train"));
-  COT_ASSIGN(std::optional<LabelledImages> test, load_mnist_part(directory, "t10k"));
+Result<TrainingData> load_mnist(const std::string& directory, StageLog* stages) {
+  COT_ASSIGN(std::optional<LabelledImages> training, load_mnist_part(directory, "train", stages));
+  COT_ASSIGN(std::optional<LabelledImages> test, load_mnist_part(directory, "t10k", stages));
   return put_together(std::move(training), std::move(test), directory,
                       "MNIST file: expected train-images-idx3-ubyte or t10k-images-idx3-ubyte, gzipped or not");
 }
 
-Result<TrainingData> load_cifar10(const std::string& directory) {
+Result<TrainingData> load_cifar10(const std::string& directory, StageLog* stages) {
   COT_ASSIGN(std::optional<LabelledImages> training,
-             load_cifar10_files(directory, {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
-                                            "data_batch_4.bin", "data_batch_5.bin"}));
-  COT_ASSIGN(std::optional<LabelledImages> test, load_cifar10_files(directory, {"test_batch.bin"}));
+             load_cifar10_files(
+                 directory,
+                 {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
+                 stages));
+  COT_ASSIGN(std::optional<LabelledImages> test, load_cifar10_files(directory, {"test_batch.bin"}, stages));
   return put_together(std::move(training), std::move(test), directory,
                       "CIFAR-10 file: expected data_batch_1.bin (the binary version)");
 }
@@ -153,10 +157,10 @@ Result<ImageFolderOptions> image_options(DataName& name, const std::optional<Inp
   return options;
 }
 
-Result<TrainingData> load_images(DataName& name) {
+Result<TrainingData> load_images(DataName& name, StageLog* stages) {
   COT_ASSIGN(const std::optional<InputContract> contract, contract_of(name, "images"));
   COT_ASSIGN(const ImageFolderOptions options, image_options(name, contract));
-  COT_ASSIGN(LabelledImages images, load_image_folder(name.path(), options));
+  COT_ASSIGN(LabelledImages images, load_image_folder(name.path(), options, stages));
   if (contract) images.name = contract->name;
   return of_images(std::move(images));
 }
@@ -236,7 +240,8 @@ Result<InputContract> fit_rows(const CsvRows& rows, CsvOptions options, const Lo
 
 Result<TrainingData> read_rows(std::string_view text, const std::string& path, const CsvOptions& options,
                                std::optional<InputContract> contract, const LoadRequest& request) {
-  COT_ASSIGN(const CsvRows rows, CsvRows::parse(text));
+  COT_ASSIGN(const CsvRows rows,
+             timed(request.stages, DataStage::parse, text.size(), [&] { return CsvRows::parse(text); }));
   TrainingData data;
   if (!request.group.empty()) {
     COT_ASSIGN(const size_t column, rows.find(request.group));
@@ -260,15 +265,15 @@ Result<TrainingData> load_csv(DataName& name, const LoadRequest& request) {
   if (!contract) {
     COT_ASSIGN(options, csv_options(name));
   }
-  COT_ASSIGN(const Bytes file, read_unpacked(name.path(), kFileBytesMax));
+  COT_ASSIGN(const Bytes file, read_unpacked(name.path(), kFileBytesMax, request.stages));
   Result<TrainingData> data = read_rows(as_text(file), name.path(), options, std::move(contract), request);
   if (!data) return data.error().with_context(name.path());
   return data;
 }
 
-Result<NpyArray> read_npy(const std::string& path) {
-  COT_ASSIGN(const Bytes file, read_unpacked(path, kFileBytesMax));
-  Result<NpyArray> array = parse_npy(file);
+Result<NpyArray> read_npy(const std::string& path, StageLog* stages) {
+  COT_ASSIGN(const Bytes file, read_unpacked(path, kFileBytesMax, stages));
+  Result<NpyArray> array = timed(stages, DataStage::parse, file.size(), [&] { return parse_npy(file); });
   if (!array) return array.error().with_context(path);
   return array;
 }
@@ -279,15 +284,15 @@ struct NpyPair {
   NpyArray x, y;
 };
 
-Result<NpyPair> read_npy_pair(const std::string& paths, const char* expected) {
+Result<NpyPair> read_npy_pair(const std::string& paths, const char* expected, StageLog* stages) {
   const size_t comma = paths.find(',');
   if (comma == std::string::npos) {
     return Error(ErrorCode::invalid_argument,
                  "npy: give two files, the inputs and the targets: " + std::string(expected));
   }
   NpyPair pair{.x_path = paths.substr(0, comma), .y_path = paths.substr(comma + 1), .x = {}, .y = {}};
-  COT_ASSIGN(pair.x, read_npy(pair.x_path));
-  COT_ASSIGN(pair.y, read_npy(pair.y_path));
+  COT_ASSIGN(pair.x, read_npy(pair.x_path, stages));
+  COT_ASSIGN(pair.y, read_npy(pair.y_path, stages));
   return pair;
 }
 
@@ -333,7 +338,7 @@ Result<InputContract> fit_pair(const NpyPair& pair, const NpyOptions& options, c
 
 Result<TrainingData> load_npy(DataName& name, const LoadRequest& request) {
   COT_ASSIGN(const NpyOptions options, npy_options(name));
-  COT_ASSIGN(const NpyPair pair, read_npy_pair(name.path(), "npy:X.npy,Y.npy"));
+  COT_ASSIGN(const NpyPair pair, read_npy_pair(name.path(), "npy:X.npy,Y.npy", request.stages));
   TrainingData data;
   if (options.contract) {
     data.contract = *options.contract;
@@ -344,7 +349,7 @@ Result<TrainingData> load_npy(DataName& name, const LoadRequest& request) {
   COT_ASSIGN(data.examples, encoded(pair, data.contract));
   standardise_target(data.contract.target, data.examples);
   if (!options.test) return data;
-  COT_ASSIGN(const NpyPair test, read_npy_pair(*options.test, "test=X.npy,Y.npy"));
+  COT_ASSIGN(const NpyPair test, read_npy_pair(*options.test, "test=X.npy,Y.npy", request.stages));
   COT_ASSIGN(data.held_out, encoded(test, data.contract));
   standardise_target(data.contract.target, *data.held_out);
   return data;
@@ -407,11 +412,12 @@ Result<TrainingData> load_text(DataName& name, const LoadRequest& request) {
         ErrorCode::invalid_argument,
         "split group:" + request.group + ": a text has no columns; group:speaker goes by who speaks in a play");
   }
-  COT_ASSIGN(const Bytes file, read_unpacked(name.path(), kFileBytesMax));
+  COT_ASSIGN(const Bytes file, read_unpacked(name.path(), kFileBytesMax, request.stages));
   TrainingData data;
   const auto read = [&]() -> Status {
     if (options.alphabet.empty()) {
-      COT_ASSIGN(options.alphabet, alphabet_of(as_text(file)));
+      COT_ASSIGN(options.alphabet,
+                 timed(request.stages, DataStage::parse, file.size(), [&] { return alphabet_of(as_text(file)); }));
     }
     if (!request.group.empty()) return load_play(as_text(file), options, data);
     COT_ASSIGN(data.examples, text_table(as_text(file), "text", options));
@@ -430,6 +436,8 @@ Result<TrainingData> load_text(DataName& name, const LoadRequest& request) {
 }  // namespace
 
 Result<TrainingData> load_data(const std::string& text, const LoadRequest& request) {
+  // What is none of the calls inside of it makes examples of what they gave.
+  const StageCall encoding(request.stages, DataStage::encode);
   COT_ASSIGN(DataName name, DataName::parse(text));
   if (!request.group.empty() && name.kind() != "csv" && name.kind() != "text") {
     return Error(ErrorCode::invalid_argument,
@@ -437,14 +445,14 @@ Result<TrainingData> load_data(const std::string& text, const LoadRequest& reque
   }
   if (text == "digits") return of_images(built_in_digits());
   if (!name.path().empty()) {
-    if (name.kind() == "images") return load_images(name);
+    if (name.kind() == "images") return load_images(name, request.stages);
     if (name.kind() == "csv") return load_csv(name, request);
     if (name.kind() == "npy") return load_npy(name, request);
     if (name.kind() == "text") return load_text(name, request);
     const bool is_mnist = name.kind() == "mnist";
     if (is_mnist || name.kind() == "cifar10") {
       COT_TRY(name.check_all_taken("none"));
-      return is_mnist ? load_mnist(name.path()) : load_cifar10(name.path());
+      return is_mnist ? load_mnist(name.path(), request.stages) : load_cifar10(name.path(), request.stages);
     }
   }
   return Error(ErrorCode::invalid_argument, std::string("the data must be ") + kDataNames + ", is " + text);

@@ -12,6 +12,7 @@
 #include "tools/data/example_table.h"
 #include "tools/data/input_contract.h"
 #include "tools/data/partition.h"
+#include "tools/data/stage_log.h"
 
 namespace coterie {
 
@@ -29,8 +30,9 @@ struct TrainingData {
 using FitPart = std::function<Result<Indices>(std::span<const int32_t> labels, size_t examples, bool has_test_part)>;
 
 struct LoadRequest {
-  FitPart fit = nullptr;  // null: on all. Asked once, by kinds that fit: csv and npy without a contract.
-  std::string group;      // a column of csv, which is then no input; "speaker" of a text
+  FitPart fit = nullptr;       // null: on all. Asked once, by kinds that fit: csv and npy without a contract.
+  std::string group;           // a column of csv, which is then no input; "speaker" of a text
+  StageLog* stages = nullptr;  // hears how long read, unpack, parse and encode take; null: nobody does
 };
 
 // What load_data takes, for messages and help.

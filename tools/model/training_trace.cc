@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
 #include "base/json/json_scanner.h"
 #include "base/json/trace_event_writer.h"
+#include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/program.h"
+#include "device_sdk/runtime/step_tracer.h"
+#include "device_sdk/runtime/trainer.h"
 
 namespace coterie {
 namespace {
@@ -41,6 +45,7 @@ std::vector<Life> lives_of(const std::vector<StepInfo>& steps) {
 }
 
 constexpr TraceTrack kTraining;  // the thread that trains
+constexpr TraceTrack kData{kTraining.process, 2};
 
 std::string_view category_of(const StepInfo& step) {
   if (step.origin == kLossOrigin) return "loss";
@@ -62,6 +67,19 @@ std::string arguments_of(const StepInfo& step) {
     append_json_string(text, step.settings);
   }
   return text + ",\"operand_bytes\":" + std::to_string(step.bytes());
+}
+
+std::vector<StageSlice> outer_first(std::span<const StageSlice> data) {
+  std::vector<StageSlice> slices(data.begin(), data.end());
+  std::ranges::stable_sort(slices, {}, [](const StageSlice& slice) { return std::pair(slice.begin, -slice.end); });
+  return slices;
+}
+
+double begin_of(const TrainingTrace& trace, std::span<const StageSlice> data) {
+  double begin = trace.times.empty() ? std::numeric_limits<double>::infinity() : trace.times.front().begin;
+  for (const MemorySample& sample : trace.resident) begin = std::min(begin, sample.when);
+  for (const StageSlice& slice : data) begin = std::min(begin, slice.begin);
+  return std::isfinite(begin) ? begin : 0;
 }
 
 }  // namespace
@@ -86,19 +104,22 @@ std::vector<uint64_t> live_planned_bytes(const std::vector<StepInfo>& steps) {
   return live;
 }
 
-std::string trace_json(const Model& model, const TrainingProfile& profile, const TrainingTrace& trace) {
+uint64_t fixed_bytes(const TrainingMemory& memory) {
+  return memory.parameter_bytes + memory.optimizer_bytes + memory.gradient_bytes + memory.prepared_bytes;
+}
+
+std::string trace_json(const Model& model, uint64_t fixed_bytes, const TrainingTrace& trace,
+                       std::span<const StageSlice> data) {
   const std::vector<uint64_t> live = live_planned_bytes(trace.steps);
-  const uint64_t fixed = profile.memory.parameter_bytes + profile.memory.optimizer_bytes +
-                         profile.memory.gradient_bytes + profile.memory.prepared_bytes;
   TraceEventWriter events;
   events.name_process(kTraining.process, model.graph().name);
   events.name_thread(kTraining, "training");
-  const double origin = trace.times.empty() ? 0 : trace.times.front().begin;
+  const double origin = begin_of(trace, data);
   const auto at = [origin](double seconds) { return std::llround((seconds - origin) * 1e9); };
   const auto memory = [&](int64_t when, uint64_t bytes) {
     events.counter(kTraining.process, "memory", when,
                    "\"activations and gradients\":" + std::to_string(bytes) +
-                       ",\"parameters and optimizer\":" + std::to_string(fixed));
+                       ",\"parameters and optimizer\":" + std::to_string(fixed_bytes));
   };
   for (size_t first = 0; first < trace.times.size();) {
     const StepTime& begin = trace.times[first];
@@ -121,6 +142,15 @@ std::string trace_json(const Model& model, const TrainingProfile& profile, const
     }
     memory(at(trace.times[end - 1].end), 0);
     first = end;
+  }
+  for (const MemorySample& sample : trace.resident) {
+    events.counter(kTraining.process, "memory of the process", at(sample.when),
+                   "\"resident\":" + std::to_string(sample.resident_bytes));
+  }
+  if (!data.empty()) events.name_thread(kData, "data");
+  for (const StageSlice& slice : outer_first(data)) {
+    if (slice.stage == DataStage::step) continue;
+    events.slice(kData, to_string(slice.stage), "data", at(slice.begin), at(slice.end), "");
   }
   return std::move(events).finish();
 }

@@ -1,21 +1,32 @@
 // A training's timeline as tracing tools read it (ui.perfetto.dev, chrome://tracing): Trace Event Format, JSON. Pure.
 //
 // Slices ("ph": "X") nest: a step of training, its phases, the steps of the program under their op's name, their
-// category "forward", "loss", "backward" or "optimizer". A counter says how much memory the plan has in use at each of
-// them. Times are microseconds from the first slice on, in whole nanoseconds, so that durations add up.
+// category "forward", "loss", "backward" or "optimizer". Counters say how much memory the plan has in use at each step
+// of the program, and how much the process has in front of each step of training. Times are microseconds from the first
+// slice on, in whole nanoseconds, so that durations add up.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "device_sdk/runtime/model.h"
-#include "device_sdk/runtime/profiler.h"
+#include "tools/data/stage_log.h"
 
 namespace coterie {
 
-// `profile` and `trace` are of one profile_training of `model`.
-std::string trace_json(const Model& model, const TrainingProfile& profile, const TrainingTrace& trace);
+class Model;
+struct StepInfo;
+struct TrainingMemory;
+struct TrainingTrace;
+
+// What a training holds from its begin to its end: parameters, the optimizer's state and the like.
+uint64_t fixed_bytes(const TrainingMemory& memory);
+
+// `trace` is of `model`. `fixed_bytes`: of the same training. `data`, calls in any order, go to a
+// track of their own, "data", but for those of DataStage::step, which the training's track shows.
+std::string trace_json(const Model& model, uint64_t fixed_bytes, const TrainingTrace& trace,
+                       std::span<const StageSlice> data = {});
 
 // By step of the program: the bytes of planned memory that hold something which it, or one behind it, reads or writes.
 std::vector<uint64_t> live_planned_bytes(const std::vector<StepInfo>& steps);

@@ -8,6 +8,7 @@
 
 #include "base/os/file.h"
 #include "device_sdk/runtime/model_builder.h"
+#include "device_sdk/runtime/profiler.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/run_command.h"
@@ -27,6 +28,7 @@ double seconds_now() {
 }
 
 struct Traced {
+  Model model;
   TrainingProfile profile;
   TrainingTrace trace;
   json events;
@@ -42,11 +44,11 @@ Traced traced_training() {
   const Result<Model> model = Model::load(std::move(*file));
   EXPECT_OK(model);
   const TrainOptions options{.batch_size = 4};
-  Traced traced;
+  Traced traced{.model = *model, .profile = {}, .trace = {}, .events = {}};
   Result<TrainingProfile> profile = profile_training(*model, options, kSteps, &seconds_now, &traced.trace);
   EXPECT_OK(profile);
   traced.profile = std::move(*profile);
-  const json document = json::parse(trace_json(*model, traced.profile, traced.trace));
+  const json document = json::parse(trace_json(*model, fixed_bytes(traced.profile.memory), traced.trace));
   traced.events = document.at("traceEvents");
   return traced;
 }
@@ -157,6 +159,17 @@ TEST(TrainingTrace, LivesByHand) {
   EXPECT_EQ(live_planned_bytes(steps), (std::vector<uint64_t>{64, 96, 96, 80, 80}));
 }
 
+TEST(TrainingTrace, MemoryOfTheProcessIsACurve) {
+  Traced traced = traced_training();
+  traced.trace.resident = {{traced.trace.times[0].begin, 4711}, {traced.trace.times[4].begin, 4712}};
+  std::vector<uint64_t> curve;
+  const json document = json::parse(trace_json(traced.model, 0, traced.trace));
+  for (const json& event : document.at("traceEvents")) {
+    if (event["name"] == "memory of the process") curve.push_back(event["args"]["resident"]);
+  }
+  EXPECT_EQ(curve, (std::vector<uint64_t>{4711, 4712}));
+}
+
 TEST(TrainingTrace, TheCommandWritesIt) {
   const TemporaryDirectory folder;
   const std::string model = folder.path() + "/net.cotf", trace = folder.path() + "/trace.json";
@@ -165,7 +178,11 @@ TEST(TrainingTrace, TheCommandWritesIt) {
   ASSERT_EQ(made.code, ExitCode::ok) << made.err;
   const Result<Bytes> file = os::read_file(trace, 1 << 24);
   ASSERT_OK(file);
-  EXPECT_EQ(of_category(json::parse(as_text(*file))["traceEvents"], {"step"}).size(), 2u);
+  const json events = json::parse(as_text(*file))["traceEvents"];
+  EXPECT_EQ(of_category(events, {"step"}).size(), 2u);
+  size_t samples = 0;
+  for (const json& event : events) samples += event["name"] == "memory of the process" ? 1 : 0;
+  EXPECT_EQ(samples, 2u) << "one a step";
   const CommandOutcome told = run_command({"model", "profile", model, "--steps", "2", "--trace", trace, "--json"});
   EXPECT_EQ(json::parse(told.out)["traced_steps"], 2);
   EXPECT_NE(run_command({"model", "profile", model, "--steps", "2", "--trace", "/nowhere/trace.json"}).code,

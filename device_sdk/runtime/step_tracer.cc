@@ -1,0 +1,40 @@
+#include "device_sdk/runtime/step_tracer.h"
+
+#include <utility>
+
+#include "device_sdk/runtime/program.h"
+
+namespace coterie {
+
+StepTracer::StepTracer(TrainingTrace& trace, std::function<double()> now, std::function<uint64_t()> resident_bytes)
+    : trace_(trace), now_(std::move(now)), resident_bytes_(std::move(resident_bytes)) {
+  trace_ = {};
+}
+
+void StepTracer::begin_step(const Program& program) {
+  if (trace_.steps.empty()) {
+    trace_.steps = program.steps();
+    std::erase_if(trace_.steps, [](const StepInfo& step) { return step.phase == Phase::prepare; });
+  }
+  is_kept_ = trace_.times.size() + trace_.steps.size() <= TrainingTrace::kTimesMax;
+  ++training_step_;
+  step_ = 0;
+  if (is_kept_ && resident_bytes_) trace_.resident.push_back({now_(), resident_bytes_()});
+}
+
+void StepTracer::run(const Program& program, Phase phase, const StepContext& context) {
+  double last = now_();
+  for (size_t i = 0; i < program.step_count(phase); ++i) {
+    program.run_step(phase, i, context);
+    const double now = now_();
+    ran(last, now);
+    last = now;
+  }
+}
+
+void StepTracer::ran(double begin, double end) {
+  const uint32_t step = step_++;
+  if (is_kept_) trace_.times.push_back({training_step_ - 1, step, begin, end});
+}
+
+}  // namespace coterie
