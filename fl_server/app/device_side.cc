@@ -27,7 +27,7 @@ DeviceSide::DeviceSide(const ServerConfig& config, const std::string& incarnatio
   plane_ = std::make_unique<DevicePlane>(
       settings, incarnation,
       DevicePlaneParts{stores.accepts(), stores.gates(), stores.training(), stores.partials(), keys.ticket,
-                       observers.metrics, &observers.traces});
+                       observers.metrics, &observers.probes});
   guard_ = std::make_unique<OverloadGuard>(
       config.overload, config.pace, config.threads, observers.metrics,
       [this] { return Delays{.core = plane_->core_delay(), .store = plane_->store_delay()}; },

@@ -1,4 +1,5 @@
-// Observers: what hears of everything that this process does: metrics, and the log of events with its subscribers.
+// Observers: what hears of everything that this process does: metrics, the log of events with its subscribers, and
+// probes of what takes how long.
 #pragma once
 
 #include <string>
@@ -8,6 +9,7 @@
 #include "fl_server/events/log_subscriber.h"
 #include "fl_server/events/metrics_subscriber.h"
 #include "fl_server/telemetry/metrics.h"
+#include "fl_server/telemetry/round_probes.h"
 #include "fl_server/tracing/round_traces.h"
 
 namespace coterie {
@@ -18,12 +20,14 @@ struct Observers {
     events.subscribe(log_lines);
     events.subscribe(counts);
     events.subscribe(traces);
+    probes.add(traces);
   }
 
   Metrics metrics{kVersion};
   LogSubscriber log_lines;
   MetricsSubscriber counts{metrics};
   RoundTraces traces;
+  RoundProbes probes;
   EventHub events;
 };
 

@@ -22,7 +22,7 @@ RoundSide::RoundSide(const ServerConfig& config, const ServerKeys& keys, ServerS
     : noise_(std::make_unique<RoundNoiseMaker>(keys.noise)) {
   SqlTrainingStore& training = stores.training();
   finalizer_ = std::make_unique<Finalizer>(training, training, stores.blobs(), stores.partials(), *noise_,
-                                           &evaluate_model, &observers.traces);
+                                           &evaluate_model, &observers.probes);
   feeder_ = std::make_unique<CanaryFeeder>(
       CanaryFeeder::Parts{training, training, training, stores.blobs(), observers.events});
   const RoundSchedulerSettings settings{.pool_threads = config.threads,
@@ -40,7 +40,7 @@ RoundSide::RoundSide(const ServerConfig& config, const ServerKeys& keys, ServerS
                                                                               .metrics = observers.metrics,
                                                                               .events = observers.events,
                                                                               .feeder = feeder_.get(),
-                                                                              .probe = &observers.traces});
+                                                                              .probe = &observers.probes});
 }
 
 RoundSide::~RoundSide() = default;

@@ -34,9 +34,12 @@ Result<std::unique_ptr<SpanExporter>> begin_tracing(const ServerConfig& config, 
   const auto send = [collector = std::move(collector)](const std::string& body, const std::atomic<bool>& cancelled) {
     return otlp_post(collector, body, cancelled);
   };
+  TracedStores stores{.database = config.store.is_shared() ? "postgresql" : "sqlite"};
+  if (config.blobs.s3) stores.bucket = config.blobs.s3->bucket;
   auto spans = std::make_unique<SpanExporter>(incarnation, TracedService{.version = kVersion, .node = config.node},
-                                              send, observers.metrics);
+                                              std::move(stores), send, observers.metrics);
   observers.events.subscribe(*spans);
+  observers.probes.add(*spans);
   return spans;
 }
 

@@ -22,7 +22,8 @@ class RoundProbe {
  public:
   virtual ~RoundProbe() = default;
   // Both: any thread; they do not block.
-  // A call of a store has returned, that began then (since 1970). `call`: a literal.
+  // A call of a store has returned, that began then (since 1970). `call`: a literal; those of a blob store begin with
+  // "read " or "write ", and no others do.
   virtual void store_called(const RoundKey& key, std::string_view call, std::chrono::microseconds began,
                             std::chrono::microseconds took) = 0;
   // `device` is told, and is not kept.

@@ -40,11 +40,9 @@ class AttemptWriter {
                                        std::to_string(attempt.key.attempt.value()));
     write_phases(attempt);
     write_calls(attempt);
-    end_ = attempt.spans.empty() ? Micros(0) : since_1970(attempt.spans.front().end);
+    end_ = attempt.spans.empty() ? Micros(0) : attempt.spans.front().end;
     for (size_t i = 0; i < attempt.devices.size(); ++i) write_device(i, attempt);
   }
-
-  static Micros since_1970(WallTime time) { return Micros(unix_ms(time) * 1000); }
 
  private:
   int64_t at(Micros time) const { return (time - origin_).count() * 1000; }
@@ -53,20 +51,19 @@ class AttemptWriter {
     const TraceTrack track{process_, kPhases};
     events_.name_thread(track, "phases");
     for (const Span& span : attempt.spans) {
-      events_.slice(track, span.name, "phase", at(since_1970(span.begin)), at(since_1970(span.end)),
-                    arguments_of(span.attributes, span.error));
+      events_.slice(track, span.name, "phase", at(span.begin), at(span.end), arguments_of(span.attributes, span.error));
       for (const Span::Moment& moment : span.moments) {
-        events_.moment(track, moment.name, at(since_1970(moment.time)), arguments_of(moment.attributes));
+        events_.moment(track, moment.name, at(moment.time), arguments_of(moment.attributes));
       }
     }
   }
 
   // Slices of a thread may not cross each other: a call goes to the first thread that is free by then.
   void write_calls(const AttemptTrace& attempt) {
-    std::vector<AttemptTrace::StoreCall> calls = attempt.calls;
-    std::ranges::stable_sort(calls, {}, &AttemptTrace::StoreCall::began);
+    std::vector<StoreCall> calls = attempt.calls;
+    std::ranges::stable_sort(calls, {}, &StoreCall::began);
     std::vector<Micros> free_at;
-    for (const AttemptTrace::StoreCall& call : calls) {
+    for (const StoreCall& call : calls) {
       const auto free = std::ranges::find_if(free_at, [&](Micros time) { return time <= call.began; });
       const auto lane = static_cast<uint32_t>(free - free_at.begin());
       const TraceTrack track{process_, kStores + lane};
@@ -109,13 +106,13 @@ class AttemptWriter {
 Micros origin_of(std::span<const AttemptTrace> attempts) {
   Micros first = Micros::max();
   for (const AttemptTrace& attempt : attempts) {
-    for (const Span& span : attempt.spans) first = std::min(first, AttemptWriter::since_1970(span.begin));
-    for (const AttemptTrace::StoreCall& call : attempt.calls) first = std::min(first, call.began);
+    for (const Span& span : attempt.spans) first = std::min(first, span.begin);
+    for (const StoreCall& call : attempt.calls) first = std::min(first, call.began);
     for (const AttemptTrace::Device& device : attempt.devices) {
-      for (const auto& time : device.at) first = std::min(first, time ? AttemptWriter::since_1970(*time) : first);
+      for (const auto& time : device.at) first = std::min(first, time ? since_1970(*time) : first);
     }
     for (const Span& span : attempt.spans) {  // a wall clock that was set back in between
-      for (const Span::Moment& moment : span.moments) first = std::min(first, AttemptWriter::since_1970(moment.time));
+      for (const Span::Moment& moment : span.moments) first = std::min(first, moment.time);
     }
   }
   return first == Micros::max() ? Micros(0) : first;

@@ -12,18 +12,13 @@
 
 #include "base/ids.h"
 #include "fl_server/tracing/span.h"
+#include "fl_server/tracing/store_call.h"
 
 namespace coterie {
-
-using Micros = std::chrono::microseconds;
 
 struct AttemptTrace {
   static constexpr size_t kStepsOfDevice = 4;  // DeviceStep (telemetry/round_probe.h)
 
-  struct StoreCall {
-    std::string_view call;  // a literal
-    Micros began, took;     // `began` since 1970
-  };
   struct Device {
     uint64_t place = 0;                                           // in the draw of those that are shown
     std::array<std::optional<WallTime>, kStepsOfDevice> at = {};  // drawn, uploads, received, accepted

@@ -10,10 +10,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kInternal = 1;  // SpanKind: SPAN_KIND_INTERNAL
-constexpr int kError = 2;     // StatusCode: STATUS_CODE_ERROR
+constexpr int kError = 2;  // StatusCode: STATUS_CODE_ERROR
 
-std::string nanoseconds(WallTime time) { return std::to_string(unix_ms(time)) + "000000"; }
+std::string nanoseconds(Micros time) { return std::to_string(time.count()) + "000"; }
 
 json value_json(const std::variant<std::string, int64_t, double>& value) {
   return std::visit(
@@ -35,7 +34,7 @@ json span_json(const Span& span) {
   json out = {{"traceId", to_hex(span.trace)},
               {"spanId", to_hex(span.id)},
               {"name", span.name},
-              {"kind", kInternal},
+              {"kind", static_cast<int>(span.kind)},
               {"startTimeUnixNano", nanoseconds(span.begin)},
               {"endTimeUnixNano", nanoseconds(span.end)},
               {"attributes", attributes_json(span.attributes)}};

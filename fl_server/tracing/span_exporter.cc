@@ -7,10 +7,13 @@
 
 namespace coterie {
 
-SpanExporter::SpanExporter(const std::string& life, TracedService service, Send send, Metrics& metrics)
-    : service_(std::move(service)), send_(std::move(send)), metrics_(metrics), rounds_(life), thread_([this] {
-        run();
-      }) {}
+SpanExporter::SpanExporter(const std::string& life, TracedService service, TracedStores stores, Send send,
+                           Metrics& metrics)
+    : service_(std::move(service)),
+      send_(std::move(send)),
+      metrics_(metrics),
+      rounds_(life, std::move(stores)),
+      thread_([this] { run(); }) {}
 
 SpanExporter::~SpanExporter() {
   {
@@ -23,7 +26,15 @@ SpanExporter::~SpanExporter() {
 
 void SpanExporter::happened(const Event& event) {
   const std::lock_guard lock(mutex_);
-  std::vector<Span> spans = rounds_.take(event);
+  add(rounds_.take(event));
+}
+
+void SpanExporter::store_called(const RoundKey& key, std::string_view call, Micros began, Micros took) {
+  const std::lock_guard lock(mutex_);
+  add(rounds_.take_call(key, {call, began, took}));
+}
+
+void SpanExporter::add(std::vector<Span> spans) {
   if (spans.empty()) return;
   queue_.add(std::move(spans));
   metrics_.set_spans(queue_.exported(), queue_.dropped());

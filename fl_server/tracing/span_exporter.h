@@ -1,5 +1,5 @@
-// SpanExporter: the shell around RoundSpans and SpanQueue: it hears events and sends spans on a thread of its own.
-// Whoever adds an event never waits for a collector.
+// SpanExporter: the shell around RoundSpans and SpanQueue: it hears events and calls of stores, and sends spans on a
+// thread of its own. Whoever adds an event or makes a call never waits for a collector.
 #pragma once
 
 #include <atomic>
@@ -12,25 +12,29 @@
 #include "base/result.h"
 #include "fl_server/events/event_hub.h"
 #include "fl_server/telemetry/metrics.h"
+#include "fl_server/telemetry/round_probe.h"
 #include "fl_server/tracing/otlp_json.h"
 #include "fl_server/tracing/round_spans.h"
 #include "fl_server/tracing/span_queue.h"
 
 namespace coterie {
 
-class SpanExporter final : public EventSubscriber {
+class SpanExporter final : public EventSubscriber, public RoundProbe {
  public:
   // Sends a batch; blocks, but not for long once `cancelled` is set. unavailable: the same later; other errors: never.
   using Send = std::function<Status(const std::string& body, const std::atomic<bool>& cancelled)>;
 
   // `life`: RoundSpans. `metrics` outlives this.
-  SpanExporter(const std::string& life, TracedService service, Send send, Metrics& metrics);
+  SpanExporter(const std::string& life, TracedService service, TracedStores stores, Send send, Metrics& metrics);
   // What has not been sent is lost.
   ~SpanExporter();
 
   void happened(const Event& event) override;
+  void store_called(const RoundKey& key, std::string_view call, Micros began, Micros took) override;
+  void device_at(const RoundKey&, const DeviceId&, DeviceStep) override {}  // no collector hears of devices
 
  private:
+  void add(std::vector<Span> spans);  // mutex_ is held
   void run();
   Exported send(const std::vector<Span>& batch);
 

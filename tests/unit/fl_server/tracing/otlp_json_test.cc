@@ -14,13 +14,13 @@ TEST(OtlpJson, HasTheFormOfTheProtocol) {
   Span root{.trace = {0x5b, 0x8e},
             .id = {0xee, 0xe1},
             .name = "round",
-            .begin = wall_time_from_unix_ms(1'544'712'660'000),
-            .end = wall_time_from_unix_ms(1'544'712'661'001)};
+            .begin = Micros(1'544'712'660'000'000),
+            .end = Micros(1'544'712'661'001'000)};
   root.attributes = {{"coterie.job", "digits"}, {"coterie.round", int64_t{1} << 60}, {"coterie.evaluation_loss", 0.25}};
   root.error = "too few";
   Span phase{
       .trace = root.trace, .id = {1}, .parent = root.id, .name = "collecting", .begin = root.begin, .end = root.end};
-  phase.moments = {{wall_time_from_unix_ms(1'544'712'660'300), "updates accepted", {{"coterie.updates", int64_t{3}}}}};
+  phase.moments = {{Micros(1'544'712'660'300'000), "updates accepted", {{"coterie.updates", int64_t{3}}}}};
   const std::vector<Span> spans = {root, phase};
   EXPECT_EQ(json::parse(otlp_json(spans, {.version = "1.2.3", .node = "node-0"})), json::parse(R"({"resourceSpans": [{
     "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "coterie"}},

@@ -11,6 +11,7 @@ namespace {
 using testing::ElementsAre;
 
 WallTime at(int64_t ms) { return wall_time_from_unix_ms(1'750'000'000'000 + ms); }
+Micros micros_at(int64_t ms) { return since_1970(at(ms)); }
 
 event::RoundName name(uint64_t id, uint32_t attempt = 1) {
   return {.key = {RoundId(id), Attempt(attempt)}, .number = id + 100};
@@ -38,8 +39,8 @@ TEST_F(RoundSpansTest, AnAttemptIsARootWithItsPhases) {
   ASSERT_EQ(spans.size(), 4u);
   const auto expect = [&](size_t place, const char* said, int64_t begin, int64_t end) {
     EXPECT_EQ(spans[place].name, said);
-    EXPECT_EQ(spans[place].begin, at(begin)) << said;
-    EXPECT_EQ(spans[place].end, at(end)) << said;
+    EXPECT_EQ(spans[place].begin, micros_at(begin)) << said;
+    EXPECT_EQ(spans[place].end, micros_at(end)) << said;
     EXPECT_EQ(spans[place].trace, spans[0].trace);
     EXPECT_EQ(spans[place].parent, place == 0 ? std::nullopt : std::optional(spans[0].id));
   };
@@ -55,7 +56,7 @@ TEST_F(RoundSpansTest, AnAttemptIsARootWithItsPhases) {
   ASSERT_EQ(spans[2].moments.size(), 2u);
   EXPECT_EQ(spans[2].moments[0].name, "updates accepted");
   EXPECT_THAT(spans[2].moments[0].attributes, ElementsAre(Attribute("coterie.updates", int64_t{3})));
-  EXPECT_EQ(spans[2].moments[1].time, at(20));
+  EXPECT_EQ(spans[2].moments[1].time, micros_at(20));
   EXPECT_FALSE(spans[0].error);
   EXPECT_EQ(spans_.under_way(), 0u);
 }
@@ -68,7 +69,7 @@ TEST_F(RoundSpansTest, AFailureHasItsReasonAndEndsThePhaseThatItCameIn) {
   ASSERT_EQ(spans.size(), 3u);
   EXPECT_EQ(spans[0].error, "too few updates");
   EXPECT_EQ(spans[2].name, "collecting");
-  EXPECT_EQ(spans[2].end, at(9));
+  EXPECT_EQ(spans[2].end, micros_at(9));
   EXPECT_EQ(spans_.under_way(), 1u);
   EXPECT_TRUE(tell(10, event::RoundFailed{name(1), "again"}).empty()) << "it is told once";
 }
@@ -97,6 +98,67 @@ TEST_F(RoundSpansTest, IdsDifferByAttemptAndByLife) {
   }
   EXPECT_EQ(traces.size(), 4u);
   EXPECT_EQ(ids.size(), count);
+}
+
+TEST_F(RoundSpansTest, CallsOfStoresAreBelowThePhaseInWhichTheyBegan) {
+  const auto call = [&](const char* what, int64_t began_us) {
+    return spans_.take_call(name(1).key, {what, micros_at(0) + Micros(began_us), Micros(250)});
+  };
+  EXPECT_TRUE(call("open round", -300).empty()) << "nobody has heard of its attempt";
+  tell(0, event::RoundOpened{name(1)});
+  EXPECT_TRUE(call("open round", -300).empty());
+  tell(10, event::RoundCollecting{name(1)});
+  EXPECT_TRUE(call("write partial sum", 10'100).empty());
+  const std::vector<Span> spans = tell(40, event::RoundDone{.round = name(1)});
+  ASSERT_EQ(spans.size(), 5u);
+  EXPECT_EQ(spans[0].attributes.back(), Attribute("coterie.calls", int64_t{2}));
+  EXPECT_EQ(spans[3].name, "open round");
+  EXPECT_EQ(spans[3].parent, spans[0].id) << "it began before the first phase";
+  EXPECT_EQ(spans[4].parent, spans[2].id);
+  EXPECT_EQ(spans[4].begin, micros_at(0) + Micros(10'100));
+  EXPECT_EQ(spans[4].end, micros_at(0) + Micros(10'350));
+  EXPECT_EQ(spans[4].trace, spans[0].trace);
+  EXPECT_NE(spans[4].id, spans[3].id);
+  const std::vector<Span> late = call("commit round", 39'000);
+  ASSERT_EQ(late.size(), 1u) << "it returns after the event that says so";
+  EXPECT_EQ(late[0].trace, spans[0].trace);
+  EXPECT_EQ(late[0].parent, spans[2].id);
+}
+
+TEST_F(RoundSpansTest, ACallIsBelowNoPhaseThatBeganWhenItHadReturned) {
+  tell(0, event::RoundOpened{name(1)});
+  tell(10, event::RoundCollecting{name(1)});
+  spans_.take_call(name(1).key, {"accept batch", micros_at(20) + Micros(400), Micros(100)});
+  tell(20, event::RoundFrozen{name(1)});  // at 20.6 ms
+  spans_.take_call(name(1).key, {"write blob", micros_at(20) + Micros(700), Micros(50)});
+  const std::vector<Span> spans = tell(40, event::RoundDone{.round = name(1)});
+  ASSERT_EQ(spans.size(), 6u);
+  EXPECT_EQ(spans[4].parent, spans[2].id);
+  EXPECT_EQ(spans[5].parent, spans[3].id);
+}
+
+TEST_F(RoundSpansTest, KeepsTheLongestCallsAndCountsAll) {
+  tell(0, event::RoundOpened{name(1)});
+  for (int64_t took = 1; took <= 1'000; ++took)
+    spans_.take_call(name(1).key, {"accept batch", micros_at(1), Micros(took)});
+  const std::vector<Span> spans = tell(9, event::RoundDone{.round = name(1)});
+  ASSERT_EQ(spans.size(), 2 + RoundSpans::kCallsMax);
+  for (size_t i = 2; i < spans.size(); ++i)
+    EXPECT_GT(spans[i].end - spans[i].begin, Micros(1'000 - RoundSpans::kCallsMax));
+  EXPECT_EQ(spans[0].attributes.back(), Attribute("coterie.calls", int64_t{1'000}));
+  size_t late = 0;
+  for (int i = 0; i < 1'000; ++i)
+    late += spans_.take_call(name(1).key, {"accept batch", micros_at(8), Micros(1)}).size();
+  EXPECT_EQ(late, RoundSpans::kLateCallsMax);
+}
+
+TEST_F(RoundSpansTest, ForgetsTheAttemptsThatEndedLongAgo) {
+  for (uint64_t id = 1; id <= RoundSpans::kEndedMax + 1; ++id) {
+    tell(0, event::RoundOpened{name(id)});
+    tell(1, event::RoundDone{.round = name(id)});
+  }
+  EXPECT_TRUE(spans_.take_call(name(1).key, {"commit round", micros_at(0), Micros(1)}).empty());
+  EXPECT_EQ(spans_.take_call(name(2).key, {"commit round", micros_at(0), Micros(1)}).size(), 1u);
 }
 
 TEST_F(RoundSpansTest, NoSpanEndsBeforeItBeginsThoughTheClockIsSetBack) {

@@ -51,7 +51,7 @@ TEST_F(SpanExporterTest, SendsTheTraceOfEachAttemptThatEnds) {
   Metrics metrics("test");
   EventHub hub("0123456789abcdef");
   SpanExporter exporter(
-      "life", {.version = "1", .node = "node-0"},
+      "life", {.version = "1", .node = "node-0"}, {},
       [&](const std::string& body, const std::atomic<bool>& cancelled) {
         return otlp_post({.url = collector_.url("/v1/traces"), .ca_file = {}, .token = {}}, body, cancelled);
       },
@@ -69,7 +69,7 @@ TEST_F(SpanExporterTest, NobodyWaitsForACollectorThatIsSilent) {
   Metrics metrics("test");
   EventHub hub("0123456789abcdef");
   SpanExporter exporter(
-      "life", {},
+      "life", {}, {},
       [&](const std::string& body, const std::atomic<bool>& cancelled) {
         return otlp_post({.url = collector_.url("/silent"), .ca_file = {}, .token = {}, .total_max = Millis(3'600'000)},
                          body, cancelled);
