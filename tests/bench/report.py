@@ -120,6 +120,16 @@ def trace():
     for row in rows_of([BIN / "coterie-bench-trace"]):
         yield row, ("a round's trace, a device", f"{row['trace_us']:.2f} us", f"two signatures verified {row['signatures_us']:.0f} us",
                     f"{row['share'] * 100:.2f} % of it; goal 2 %", verdict(row["share"] <= 0.02))
+        yield None, ("    its spans for a collector, a device", f"{row['otlp_us']:.2f} us", "", f"{row['otlp_share'] * 100:.2f} % of it; goal 2 %",
+                     verdict(row["otlp_share"] <= 0.02))
+
+
+def train_trace():
+    """Steps traced and not traced, in pairs."""
+    for row in rows_of([BIN / "coterie-bench-train-trace"]):
+        yield row, (f"tracing a training step, {row['model']}", f"{row['share'] * 100:.2f} % of a step",
+                    f"a step {row['step_ms']:.3f} ms, traced {row['traced_ms']:.3f} ms, {row['program_steps']} times kept", "goal 2 %",
+                    verdict(row["share"] <= 0.02))
 
 
 def watch():
@@ -150,7 +160,7 @@ def demo():
         yield None, ("    " + what, f"{phases[name]:.2f} s", "", "", "")
 
 
-GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, watch, bare_rounds, trace, secure, private_demo,
+GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, train_trace, watch, bare_rounds, trace, secure, private_demo,
                                                  vertical, serving, compression, federated, robust, fairness, personal,
                                                  simulated_clients, simulation, int8, demo)}
 LONG_GROUPS = {function.__name__: function for function in (vertical_memory,)}  # only by name

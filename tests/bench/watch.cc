@@ -10,6 +10,7 @@
 #include "device_sdk/runtime/trainer.h"
 #include "device_sdk/watch/watch.h"
 #include "tests/bench/bench_models.h"
+#include "tests/bench/pixels.h"
 #include "tests/bench/thread_time.h"
 
 namespace coterie::bench {
@@ -17,24 +18,6 @@ namespace {
 
 constexpr std::string_view kModels[] = {"mlp", "lenet5", "fedavg_cnn", "resnet20", "mbv2@96"};
 constexpr int kSteps = 41;  // of each kind, in turn; medians are shown
-
-class Pixels final : public ExampleSource {
- public:
-  Pixels(uint32_t batch, uint32_t classes) : batch_(batch), classes_(classes) {}
-  uint64_t size() const override { return batch_; }
-  Status read(uint64_t index, const Example& to) override {
-    uint32_t state = static_cast<uint32_t>(index) * 2654435761u + 1;
-    for (float& value : to.features()) {
-      state = state * 1664525 + 1013904223;
-      value = static_cast<float>(state >> 8) / (1 << 24);
-    }
-    to.labels()[0] = static_cast<int32_t>(index % classes_);
-    return {};
-  }
-
- private:
-  uint32_t batch_, classes_;
-};
 
 double median(std::vector<double>& values) {
   std::ranges::nth_element(values, values.begin() + static_cast<ptrdiff_t>(values.size() / 2));
