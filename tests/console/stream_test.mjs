@@ -1,0 +1,88 @@
+// What the console makes of a job's stream of events: torn, damaged, endless. Usage: node stream_test.mjs SOURCES PACKAGES
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+
+const [sources, packages] = process.argv.slice(2).map((path) => resolve(path));
+const esbuild = createRequire(join(packages, "package.json"))("esbuild");
+const load = async (name) => {
+  const built = esbuild.buildSync({ entryPoints: [join(sources, "src", name)], bundle: true, write: false, format: "esm" });
+  return import("data:text/javascript," + encodeURIComponent(built.outputFiles[0].text));
+};
+const { replay } = await load("event_replay.ts");
+const { joined } = await load("phases.ts");
+
+const opened = (round, more = {}) => ({ kind: "round_opened", data: { time: `2026-01-01T00:00:${String(round % 60).padStart(2, "0")}Z`, round, attempt: 1, ...more } });
+const text_of = ({ kind, data }, id = "e-1") => `id: ${id}\nevent: ${kind}\ndata: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
+const present = text_of({ kind: "round", data: {} });
+
+// The answer of a server whose bytes come in these pieces; `asked` has the request, `taken` how many pieces were read.
+let asked, taken;
+function answer_with(pieces) {
+  const each = pieces[Symbol.iterator]();
+  taken = 0;
+  globalThis.fetch = async (path, options) => {
+    asked = { path, ...options };
+    return new Response(new ReadableStream({
+      start(stream) { options.signal.addEventListener("abort", () => stream.error(options.signal.reason)); },
+      pull(stream) {
+        const { done, value } = each.next();
+        if (done) return stream.close();
+        if (value instanceof Error) return stream.error(value);
+        ++taken;
+        stream.enqueue(value);
+      },
+    }, { highWaterMark: 0 }));
+  };
+}
+const never = new AbortController().signal;
+const rounds = async (pieces) => { answer_with(pieces); return (await replay("/events", "e-20000", never)).map((one) => one.round); };
+const bytes = (text) => new TextEncoder().encode(text);
+
+// ---- Torn: the same events from pieces of every size, also where a piece ends inside of a character.
+const whole = bytes(text_of(opened(1, { by: "Zoë 本" })) + ": beat\n\n" + text_of(opened(2)) + present + text_of(opened(3)));
+for (let size = 1; size <= whole.length; ++size) {
+  const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, i) => whole.slice(i * size, (i + 1) * size));
+  assert.deepEqual(await rounds(pieces), [1, 2], `pieces of ${size}`); // and nothing behind the present
+}
+assert.equal(asked.headers["Last-Event-ID"], "e-11000");
+
+// ---- Cut off: what has come whole is told, an event that has not is none.
+const half = text_of(opened(2)).slice(0, -1);
+assert.deepEqual(await rounds([bytes(text_of(opened(1)) + half)]), [1]);
+assert.deepEqual(await rounds([bytes(text_of(opened(1)) + half), new TypeError("network error")]), [1]);
+assert.deepEqual(await rounds([]), []);
+
+// ---- Damaged: such events are passed over.
+for (const data of ["", "{", "null", "[]", "7", { round: 1, attempt: 1 }, { time: "no time", round: 1, attempt: 1 }, { time: "2026-01-01", round: "1", attempt: 1 }]) {
+  assert.deepEqual(await rounds([bytes(text_of({ kind: "round_opened", data }) + text_of(opened(2)) + present)]), [2], JSON.stringify(data));
+}
+assert.deepEqual(await rounds([Uint8Array.of(0xff, 0xfe, 0x0a, 0x0a), bytes(text_of(opened(2)))]), [2]);
+for (const id of ["", "-", "e-x", "e"]) { // no id of a log: nothing is asked
+  answer_with([]);
+  asked = undefined;
+  assert.deepEqual(await replay("/events", id, never), []);
+  if (id !== "" && id !== "-") assert.equal(asked, undefined, id);
+}
+
+// ---- A million events, and one without an end: no more is read than 16 MiB, and the page keeps the newest 2,000.
+function* endless(piece, count) { for (let i = 0; i < count; ++i) yield piece(i); }
+const thousand = (i) => bytes(Array.from({ length: 1000 }, (_, n) => text_of(opened(i * 1000 + n))).join(""));
+const many = await rounds(endless(thousand, 1000));
+const piece_bytes = thousand(0).length;
+assert.ok(taken * piece_bytes < (16 << 20) + 3 * piece_bytes, `${taken} pieces were read`);
+assert.ok(many.length > 100_000 && many.every((round, i) => round === i));
+const kept = joined([], Array.from({ length: 1_000_000 }, (_, i) => ({ kind: "round_done", at: i, round: i, attempt: 1 })));
+assert.deepEqual([kept.length, kept[0].round, kept.at(-1).round], [2000, 998_000, 999_999]);
+const block = new Uint8Array(1 << 16).fill(0x78);
+assert.deepEqual(await rounds(endless(() => block, 100_000)), []);
+assert.ok(taken <= (16 << 20) / block.length + 2, `${taken} blocks were read`);
+
+// ---- Given up by the page in the middle of it.
+const stop = new AbortController();
+answer_with(function* () {
+  yield bytes(text_of(opened(1)));
+  stop.abort();
+  throw new Error("it is asked for more");
+}());
+assert.deepEqual((await replay("/events", "e-5", stop.signal)).map((one) => one.round), [1]);
