@@ -131,10 +131,12 @@ void add_report(CLI::App& model, Invocation& invocation) {
   CLI::App* report = add_command(model, "report", "what an auditor asks of a model, as one page",
                                  "  coterie model report net.cotf --data mnist:DIR\n"
                                  "  coterie model report runs/demo-1/model.cotf --run runs/demo-1 \\\n"
-                                 "      --data runs/demo-1/held-out.cotf -o report.html\n\n"
-                                 "The page has where the model comes from, privacy, accuracy by class,\n"
-                                 "calibration, robustness and explained examples. Exit code 1: the run made\n"
-                                 "another model, or a check of the explanations does not hold.");
+                                 "      --data runs/demo-1/held-out.cotf -o report.html\n"
+                                 "  coterie model report net.cotf --data 'csv:adult.csv?target=income' --group sex\n\n"
+                                 "The page has where the model comes from, privacy, accuracy by class, fairness\n"
+                                 "by group, calibration, robustness and explained examples. Exit code 1: the run\n"
+                                 "made another model, an answer is no number, or a check of the explanations\n"
+                                 "does not hold.");
   const auto options = std::make_shared<ReportOptions>();
   report->add_option("FILE", options->model, "model file")->required()->type_name("");
   report->add_option("--data", options->data, std::string("a data set file, ") + kDataNames)
@@ -142,6 +144,33 @@ void add_report(CLI::App& model, Invocation& invocation) {
       ->type_name("DATA");
   report->add_option("--run", options->run, "the folder of the run that made it, of `coterie demo` or `simulate`")
       ->type_name("DIR");
+  report
+      ->add_option(
+          "--drill", options->drills,
+          "the folder of a run in which devices lied (--attack), or of one to compare it with; may be given again")
+      ->type_name("DIR")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  CLI::Option* const group =
+      report
+          ->add_option(
+              "--group", options->group,
+              "also judge by group: a column that says of each example whose it is; it may be an input or none")
+          ->type_name("COLUMN");
+  report
+      ->add_option("--group-table", options->group_table,
+                   "the table that has this column, a row an example (default: that of csv: data)")
+      ->type_name("FILE")
+      ->needs(group);
+  report
+      ->add_option("--positive", options->settings.positive,
+                   "the class that is the good one to get (default: of two the second)")
+      ->type_name("CLASS")
+      ->needs(group);
+  report->add_option("--group-min", options->group_examples_min, "smaller groups are put together as (other)")
+      ->capture_default_str()
+      ->check(between<uint64_t>(1, 1'000'000))
+      ->needs(group);
   report
       ->add_option("-o,--file", options->to,
                    "where to write the page (default: beside the model, net.cotf gives net.report.html)")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tools/cli/exit_code.h"
 #include "tools/model_report/model_audit.h"
@@ -9,13 +10,17 @@
 namespace coterie {
 
 struct ReportOptions {
-  std::string model, data;  // files; of the data also a name that load_data knows
-  std::string run;          // folder of the run that made the model; empty: none
-  std::string to;           // the page; empty: beside the model
+  std::string model, data;          // files; of the data also a name that load_data knows
+  std::string run;                  // folder of the run that made the model; empty: none
+  std::vector<std::string> drills;  // folders of runs in which devices lied
+  std::string group;                // a column that says of each example whose it is; empty: none
+  std::string group_table;          // the file that has it; empty: the table that the data are
+  uint64_t group_examples_min = kGroupExamplesMin;
+  std::string to;  // the page; empty: beside the model
   AuditSettings settings;
   bool as_json = false;
 };
-// failure: the run names another model, or a check of the explanations does not hold; the page is written all the same.
+// failure: there is something to object to (objections()); the page is written all the same.
 ExitCode report_model(const ReportOptions& options);
 
 }  // namespace coterie

@@ -42,13 +42,23 @@ Result<std::vector<double>> AskedModel::scores(std::span<const float> inputs, ui
 }
 
 Result<std::vector<float>> AskedModel::gradients(std::span<const float> inputs, uint32_t picked) {
+  const uint64_t count = inputs.size() / input_size();
+  std::vector<float> ones(count * outputs());
+  for (uint64_t i = 0; i < count; ++i) ones[i * outputs() + picked] = 1;
+  return gradients(inputs, ones);
+}
+
+Result<std::vector<float>> AskedModel::gradients(std::span<const float> inputs,
+                                                 std::span<const float> output_gradients) {
   std::vector<float> slopes;
-  const size_t step = input_size() * kBatch;
-  for (size_t from = 0; from < inputs.size(); from += step) {
+  const uint64_t count = inputs.size() / input_size();
+  for (uint64_t from = 0; from < count; from += kBatch) {
     if (go_on_) {
       COT_TRY(go_on_());
     }
-    COT_TRY(gradients_.run(inputs.subspan(from, std::min(step, inputs.size() - from)), picked));
+    const uint64_t some = std::min<uint64_t>(kBatch, count - from);
+    COT_TRY(gradients_.run(inputs.subspan(from * input_size(), some * input_size()),
+                           output_gradients.subspan(from * outputs(), some * outputs())));
     const std::span<const float> made = gradients_.gradient(0);
     slopes.insert(slopes.end(), made.begin(), made.end());
   }

@@ -38,6 +38,8 @@ class AskedModel {
   Result<std::vector<double>> scores(std::span<const float> inputs, uint32_t picked);
   // The gradient of each one's output `picked` by it, in its shape.
   Result<std::vector<float>> gradients(std::span<const float> inputs, uint32_t picked);
+  // The gradient of a sum of each one's outputs, which count as much as `output_gradients` says, a row an input.
+  Result<std::vector<float>> gradients(std::span<const float> inputs, std::span<const float> output_gradients);
 
  private:
   AskedModel(const Model& model, Gradients gradients, Predictor predictor, GoOn go_on)

@@ -60,4 +60,15 @@ std::vector<Feature> features_of(const Shape& shape, const InputContract* contra
   return features;
 }
 
+std::vector<Feature> number_features(const Shape& shape, const InputContract* contract) {
+  std::vector<Feature> features = features_of(shape, contract);
+  if (!fits(shape, contract)) return features;
+  std::vector<Feature> numbers;
+  for (size_t i = 0; i < features.size(); ++i) {
+    const ContractColumn& column = contract->columns[i];
+    if (!column.is_category && column.text_bytes == 0) numbers.push_back(std::move(features[i]));
+  }
+  return numbers;
+}
+
 }  // namespace coterie

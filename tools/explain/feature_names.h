@@ -20,6 +20,9 @@ struct Feature {
 // is left out of account.
 std::vector<Feature> features_of(const Shape& shape, const InputContract* contract);
 
+// Those of features_of() that are numbers, of which the first value is the number itself; all where no contract fits.
+std::vector<Feature> number_features(const Shape& shape, const InputContract* contract);
+
 // A name for each value: "age", "job=clerk", "age is missing"; "3,4" for row 3 and column 4 of an image, counted from
 // 0, "3,4,0" with its channel where there are several; "x1", "x2" ...
 std::vector<std::string> value_names(const Shape& shape, const InputContract* contract);

@@ -64,6 +64,14 @@ Gradients::~Gradients() = default;
 uint32_t Gradients::batch_size() const { return state_->batch_size; }
 
 Status Gradients::run(std::span<const float> inputs, uint32_t picked) {
+  const uint64_t count = inputs.size() / elements(state_->model.input_shape());
+  const uint64_t width = elements(state_->model.output_shape());
+  std::vector<float> ones(count * width);
+  for (uint64_t i = 0; i < count; ++i) ones[i * width + picked] = 1;
+  return run(inputs, ones);
+}
+
+Status Gradients::run(std::span<const float> inputs, std::span<const float> output_gradients) {
   State& s = *state_;
   const Program& program = s.compiled.program;
   const uint64_t input_size = elements(s.model.input_shape()), width = elements(s.model.output_shape());
@@ -77,8 +85,8 @@ Status Gradients::run(std::span<const float> inputs, uint32_t picked) {
   // Slots that no example fills are zeros, and nothing is asked about them.
   std::fill(slots + inputs.size(), slots + s.batch_size * input_size, 0.0f);
   float* const seed = program.pointer(s.compiled.output_gradient);
-  std::fill_n(seed, s.batch_size * width, 0.0f);
-  for (uint64_t i = 0; i < s.count; ++i) seed[i * width + picked] = 1;
+  std::ranges::copy(output_gradients, seed);
+  std::fill(seed + output_gradients.size(), seed + s.batch_size * width, 0.0f);
   program.run(Phase::forward, context);
   program.run(Phase::backward, context);
   if (fault != nullptr) return Error(ErrorCode::invalid_argument, fault);

@@ -1,7 +1,7 @@
 // Gradients: how one of a model's outputs changes with its input, and with what it computes on the way.
 //
 // Forward as the model answers (dropout passes, batch norm has its running statistics), then backward from a gradient
-// that is 1 at the output that is asked about (Purpose::differentiate).
+// that is 1 at the output that is asked about, or that is given (Purpose::differentiate).
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,9 @@ class Gradients {
   // `inputs`: at most batch_size whole examples. `picked`: below the width of the output. Errors: invalid_argument (an
   // index outside a table).
   Status run(std::span<const float> inputs, uint32_t picked);
+  // Of a sum of outputs: `output_gradients` has how much each output of each example counts, as many rows as `inputs`
+  // has examples. Given a loss's gradient by the outputs, it is the loss's by the input.
+  Status run(std::span<const float> inputs, std::span<const float> output_gradients);
 
   // What those examples had, one behind the other, until the next run. All zeros where the output does not depend on
   // the tensor, or only by ops that have no slope.

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
 #include "device_sdk/runtime/evaluator.h"
+#include "tools/compare/statistics.h"
 
 namespace coterie {
 
@@ -25,8 +27,21 @@ struct ConfidenceBin {
   double confidence_sum = 0;
 
   double confidence() const { return examples > 0 ? confidence_sum / static_cast<double>(examples) : 0; }
-  double accuracy() const { return examples > 0 ? static_cast<double>(correct) / static_cast<double>(examples) : 0; }
+  double accuracy() const { return right().value().value_or(0); }
+  Share right() const { return {correct, examples}; }
 };
+
+// How far what is said of examples is from how often it is right.
+struct Calibration {
+  double expected_error =
+      0;  // the mean of |accuracy - confidence| over the bins, weighted by examples (Guo et al. 2017)
+  double largest_error = 0;      // the largest of them (ibid.)
+  double confidence_excess = 0;  // mean confidence less accuracy: above 0 the model is too sure
+  double brier = 0;  // the mean of the squared distance of all probabilities from the label's (Brier 1950), in [0, 2]
+};
+
+// The class with the highest probability, the first of equals; none where one of them is no number: that is no answer.
+std::optional<uint32_t> said_class(std::span<const double> probabilities);
 
 // Pure: shown a row after the other.
 class ClassAnswers {
@@ -35,24 +50,28 @@ class ClassAnswers {
 
   explicit ClassAnswers(uint32_t classes) : classes_(classes), bins_(kBins) {}
 
-  // `probabilities` has one for each class, `label` is below their count. The first of equals is said.
+  // `probabilities` has one for each class, `label` is below their count. Where there is no answer the example is wrong,
+  // its confidence 0, and it is in no Brier score.
   void add(std::span<const double> probabilities, uint32_t label);
 
   std::span<const ClassScore> classes() const { return classes_; }
   std::span<const ConfidenceBin> bins() const { return bins_; }
   uint64_t examples() const { return examples_; }
-  // The mean of |accuracy - confidence| over the bins, weighted by their examples (Guo et al. 2017); 0 without any.
-  double expected_calibration_error() const;
+  uint64_t unanswered() const { return unanswered_; }
+  // All 0 without an example.
+  Calibration calibration() const;
 
  private:
   std::vector<ClassScore> classes_;
   std::vector<ConfidenceBin> bins_;
-  uint64_t examples_ = 0;
+  uint64_t examples_ = 0, unanswered_ = 0;
+  double brier_sum_ = 0;
 };
 
-// What an Evaluator shows its outputs to, so that `answers` sees them; it must outlive the sink. The model has one row
-// of at least two scores an example, and the data labels. Scores become probabilities by softmax, unless the model's
-// last op made them such already. Errors: invalid_argument (another output).
-Result<OutputSink> class_sink(const Model& model, const LossSettings& loss, ClassAnswers& answers);
+// How the scores of a classifier become probabilities.
+enum class ScoreKind : uint8_t { logits, probabilities, logarithms };
+// By the model's last op.
+ScoreKind scores_of(const ModelGraph& graph);
+void to_probabilities(std::span<const float> scores, ScoreKind kind, std::vector<double>& probabilities);
 
 }  // namespace coterie

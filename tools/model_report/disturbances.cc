@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kBatch = 64;
 constexpr uint32_t kNoisePercents[] = {5, 10, 20, 40};
-constexpr int64_t kShiftsPixels[] = {1, 2};
+constexpr int64_t kShiftsPixels[] = {1, 2, 3};
 
 class NoisyExamples final : public ExampleSource {
  public:

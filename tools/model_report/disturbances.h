@@ -16,7 +16,7 @@ struct Disturbance {
 };
 
 // Noise is normal, its standard deviation a share of the range (largest - smallest) of the example's own values: 5, 10,
-// 20 and 40 %. A shift moves an image [height, width, channels] by 1 and by 2 pixels, up, down, left and right, and is
+// 20 and 40 %. A shift moves an image [height, width, channels] by 1, 2 and 3 pixels, up, down, left and right, and is
 // the mean of the four; pixels at the edge are repeated. The model has one float32 input. Errors: Evaluator's;
 // invalid_argument (another model).
 Result<std::vector<Disturbance>> disturbed(const Model& model, const LossSettings& loss, ExampleSource& examples,

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "device_sdk/runtime/dataset_source.h"
+#include "tools/explain/feature_names.h"
+#include "tools/model_report/answer_sink.h"
 
 namespace coterie {
 namespace {
@@ -44,9 +46,71 @@ Status explain_some(const Model& model, const DatasetSource& source, ExampleSour
   return {};
 }
 
+// The class that `name` names; of two classes the second if it is empty, of others none.
+Result<std::optional<uint32_t>> positive_class(const ModelAudit& audit, const std::string& name) {
+  const size_t classes = audit.classes->classes().size();
+  if (name.empty()) return classes == 2 ? std::optional<uint32_t>(1) : std::nullopt;
+  for (uint32_t i = 0; i < classes; ++i) {
+    if (audit.class_name(i) == name || std::to_string(i) == name) return std::optional<uint32_t>(i);
+  }
+  return Error(ErrorCode::invalid_argument, "there is no class \"" + name + "\" to be the positive one: classes are " +
+                                                audit.class_name(0) + ", " + audit.class_name(1) +
+                                                (classes > 2 ? " and so on, or numbers from 0" : ", or 0 and 1"));
+}
+
+// Those who are to see the answers; null where no groups were named.
+Result<std::optional<GroupAnswers>> group_answers(const ModelAudit& audit, bool is_of_numbers, uint64_t examples,
+                                                  const AuditSettings& settings) {
+  if (!settings.groups) return std::optional<GroupAnswers>();
+  const std::string column = "by " + settings.groups->column + ": ";
+  if (settings.groups->of.size() != examples) {
+    return Error(ErrorCode::invalid_argument, column + "there are groups for " +
+                                                  std::to_string(settings.groups->of.size()) + " examples, but " +
+                                                  std::to_string(examples) + " to judge");
+  }
+  if (!audit.classes && !is_of_numbers) {
+    return Error(ErrorCode::invalid_argument, column + "the model has neither classes nor one number to say");
+  }
+  std::optional<uint32_t> positive;
+  if (audit.classes) {
+    COT_ASSIGN(positive, positive_class(audit, settings.positive));
+  }
+  return std::optional<GroupAnswers>(std::in_place, *settings.groups, positive);
+}
+
 // What a model or its data do not allow is left out of the report; whatever else goes wrong ends it.
 bool is_left_out(const Error& error) {
   return error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::too_large;
+}
+
+Result<AdversarialSteps> attacked(const Model& model, const LossSettings& loss, ExampleSource& examples,
+                                  const AuditSettings& settings) {
+  COT_ASSIGN(AskedModel asked, AskedModel::create(model, settings.go_on));
+  return adversarial_steps(asked, loss, examples, settings.threads, settings.seed);
+}
+
+Status disturb(const Model& model, const LossSettings& loss, const DatasetSource& source, ExampleSource& examples,
+               const AuditSettings& settings, ModelAudit& audit) {
+  if (model.graph().inputs.size() != 1 || model.input_type() != DataType::float32) {
+    audit.not_attacked = "the model has several inputs, or one that is not of numbers";
+    return {};
+  }
+  COT_ASSIGN(audit.disturbances, disturbed(model, loss, examples, settings.threads, settings.seed));
+  if (model.input_shape().size() == 1) {
+    const std::vector<Feature> columns =
+        number_features(model.input_shape(), audit.contract ? &*audit.contract : nullptr);
+    audit.columns_left_out = columns.size() - std::min(columns.size(), kShiftedColumnsMax);
+    COT_ASSIGN(audit.column_shifts, shifted_columns(model, loss, examples, columns,
+                                                    elements(source.header().target.shape), settings.threads));
+  }
+  Result<AdversarialSteps> steps = attacked(model, loss, examples, settings);
+  if (steps) {
+    audit.adversarial = std::move(*steps);
+  } else {
+    if (!is_left_out(steps.error())) return steps.error();
+    audit.not_attacked = steps.error().message();
+  }
+  return {};
 }
 
 }  // namespace
@@ -69,19 +133,18 @@ Result<ModelAudit> audit_model(const Model& model, const DatasetSource& source, 
   audit.run = std::move(run);
   const LossSettings loss = loss_for(source.header(), settings.loss);
   audit.loss = to_string(loss.kind);
+  if (is_classifier(model, loss)) audit.classes.emplace(static_cast<uint32_t>(model.output_shape()[0]));
+  COT_ASSIGN(std::optional<GroupAnswers> groups,
+             group_answers(audit, says_a_number(model, loss), examples.size(), settings));
+  const auto unit = static_cast<double>(source.header().target.scale);
   OutputSink also;
-  if (loss.target == TargetKind::labels && model.output_shape().size() == 1 && model.output_shape()[0] > 1) {
-    audit.classes.emplace(static_cast<uint32_t>(model.output_shape()[0]));
-    COT_ASSIGN(also, class_sink(model, loss, *audit.classes));
-  }
-  COT_ASSIGN(Measured measured, measure(model, examples, loss, {"all"}, settings.threads,
-                                        static_cast<double>(source.header().target.scale), also));
+  if (audit.classes) also = class_sink(model, *audit.classes, groups ? &*groups : nullptr);
+  else if (groups) also = number_sink(unit, *groups);
+  COT_ASSIGN(Measured measured, measure(model, examples, loss, {"all"}, settings.threads, unit, also));
   audit.evaluation = measured.evaluation;
   audit.measures = std::move(measured.measures);
-  const bool has_one_input = model.graph().inputs.size() == 1 && model.input_type() == DataType::float32;
-  if (has_one_input) {
-    COT_ASSIGN(audit.disturbances, disturbed(model, loss, examples, settings.threads, settings.seed));
-  }
+  if (groups) audit.fairness = groups->judged(settings.seed);
+  COT_TRY(disturb(model, loss, source, examples, settings, audit));
   if (const Status explained = explain_some(model, source, examples, settings, audit); !explained) {
     if (!is_left_out(explained.error())) return explained.error();
     audit.explanations.clear();

@@ -10,8 +10,12 @@
 #include "tools/explain/attribution_checks.h"
 #include "tools/model/inspect.h"
 #include "tools/model/measure.h"
+#include "tools/model_report/adversarial.h"
 #include "tools/model_report/class_answers.h"
+#include "tools/model_report/column_shifts.h"
 #include "tools/model_report/disturbances.h"
+#include "tools/model_report/drills.h"
+#include "tools/model_report/group_fairness.h"
 #include "tools/model_report/run_facts.h"
 
 namespace coterie {
@@ -29,9 +33,15 @@ struct ModelAudit {
 
   std::string loss;
   Evaluation evaluation;
-  std::vector<Measure> measures;          // of numbers: mae, rmse, r2; of classes: f1, auc where there are two
-  std::optional<ClassAnswers> classes;    // of a classifier
-  std::vector<Disturbance> disturbances;  // empty: the model's input is not of numbers
+  std::vector<Measure> measures;           // of numbers: mae, rmse, r2; of classes: f1, auc where there are two
+  std::optional<ClassAnswers> classes;     // of a classifier
+  std::optional<GroupFairness> fairness;   // where the examples' groups were named
+  std::vector<Disturbance> disturbances;   // empty: the model's input is not of numbers
+  std::vector<ColumnShift> column_shifts;  // of rows of numbers
+  size_t columns_left_out = 0;             // beyond kShiftedColumnsMax
+  std::optional<AdversarialSteps> adversarial;
+  std::string not_attacked;               // why, where there are none
+  std::vector<Drill> drills;              // of the runs that were named
   std::string method;                     // of the explanations
   std::vector<Explanation> explanations;  // empty: why stands below
   std::optional<AttributionChecks> checks;
@@ -45,15 +55,18 @@ struct AuditSettings {
   AskedModel::GoOn go_on = nullptr;  // while examples are explained
   std::optional<Loss> loss;          // by the data unless given
   uint32_t threads = 1;
-  uint64_t seed = 0;  // of noise, random orders, shuffled weights
+  uint64_t seed = 0;  // of noise, random orders, shuffled weights and groups
   uint32_t explained = 6;
   std::string method = "integrated_gradients";
+  std::optional<ExampleGroups> groups = {};
+  std::string positive = {};  // class that is the positive one, its name or its number; empty: of two the second
 };
 
 // `source` has the data's header, `examples` reads it. What a model cannot be asked (several inputs, no classes) is
 // left out, and why its answers are not explained stands in not_explained: also where the method is not for it, or what
 // it answers is not finite. Each example is read once for all figures, and once for each disturbance. Errors:
-// Evaluator's, the source's and GoOn's.
+// Evaluator's, the source's and GoOn's; invalid_argument (groups of another number of examples, or of a model that has
+// neither classes nor one number to say; a positive class that there is not).
 Result<ModelAudit> audit_model(const Model& model, const DatasetSource& source, ExampleSource& examples,
                                std::optional<InputContract> contract, std::optional<RunFacts> run,
                                const AuditSettings& settings);

@@ -8,8 +8,6 @@
 
 namespace coterie {
 
-inline constexpr size_t kClassRowsMax = 1000;  // the rest is counted
-
 // Errors: too_large (pictures of the explained examples).
 Result<std::string> report_page(const ModelAudit& audit);
 

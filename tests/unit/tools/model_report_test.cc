@@ -61,7 +61,10 @@ TEST_F(ModelReportCommand, KnowsTheRunThatMadeTheModel) {
       nlohmann::json::parse(report({path("net.cotf"), "--data", "digits", "-o", path("a.html"), "--json"}).out);
   EXPECT_GT(figures["accuracy"], 0.5);
   EXPECT_EQ(figures["classes"].size(), 10u);
-  EXPECT_EQ(figures["robustness"].size(), 6u);
+  EXPECT_EQ(figures["robustness"].size(), 7u);
+  EXPECT_EQ(figures["adversarial"]["examples"], 1000);
+  const nlohmann::json& steps = figures["adversarial"]["steps"];
+  EXPECT_LT(steps[3]["by_gradient"]["accuracy"], steps[0]["by_gradient"]["accuracy"]);
   EXPECT_FALSE(figures.contains("is_of_run"));
   const auto with_run = [&](const std::string& digest) {
     const std::string summary = R"({"rounds":3,"security":"active","model_digest":")" + digest + "\"}";
@@ -87,9 +90,59 @@ TEST_F(ModelReportCommand, IsOfTablesAndNumbersToo) {
       report({path("t.cotf"), "--data", "csv:" + path("t.csv") + "?target=price&as=number", "-o", path("t.html")});
   EXPECT_TRUE(said.code == ExitCode::ok || said.code == ExitCode::failure) << said.err;
   const std::string page = text_of("t.html");
-  EXPECT_THAT(page, HasSubstr("<td>age</td>"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">age</th>"));
   EXPECT_THAT(page, HasSubstr("mae"));
   EXPECT_EQ(page.find("How sure it is"), std::string::npos);
+}
+
+TEST_F(ModelReportCommand, JudgesByAColumn) {
+  std::string text = "age,sex,risk\n";
+  for (int i = 0; i < 80; ++i) {
+    text += std::to_string(i % 40) + (i % 2 == 0 ? ",f," : ",m,") + (i % 40 > 19 ? "high\n" : "low\n");
+  }
+  ASSERT_OK(os::write_file_atomically(path("t.csv"), as_bytes(text)));
+  ModelBuilder build("two", {3}, 1);  // age, and sex in two
+  const Model two = load_or_die(build.finish(build.dense(build.input(), 2)));
+  ASSERT_OK(os::write_file_atomically(path("t.cotf"), two.file()));
+  const std::string data = "csv:" + path("t.csv") + "?target=risk";
+  const std::vector<std::string> words = {path("t.cotf"), "--data", data, "--group", "sex"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return report(all);
+  };
+  const CommandOutcome said = with({});
+  std::istringstream lines(said.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("written to") == line.npos) EXPECT_LE(line.size(), 80u) << line;
+  }
+  EXPECT_THAT(said.out, HasSubstr("sex  EXAMPLES  ACCURACY"));
+  EXPECT_THAT(said.out, HasSubstr("selected is said to be low"));
+  const nlohmann::json json = nlohmann::json::parse(with({"--json", "--positive", "high"}).out)["fairness"];
+  EXPECT_EQ(json["positive"], "high");
+  ASSERT_EQ(json["groups"].size(), 2u);
+  EXPECT_EQ(json["groups"][0]["group"], "f");
+  EXPECT_EQ(json["groups"][1]["examples"], 40);
+  EXPECT_TRUE(json["gaps"]["equalised_odds"].contains("p"));
+  EXPECT_THAT(text_of("t.report.html"), HasSubstr("Fairness by group"));
+  EXPECT_THAT(with({"--group-min", "50"}).out, HasSubstr("2 small groups in (other)"));
+  EXPECT_THAT(with({"--positive", "middle"}).err, HasSubstr("there is no class \"middle\""));
+  EXPECT_THAT(report({path("t.cotf"), "--data", data, "--group", "race"}).err, HasSubstr("age, sex, risk"));
+  ASSERT_OK(os::write_file_atomically(path("g.csv"), as_bytes("site\nnorth\n")));
+  EXPECT_THAT(report({path("t.cotf"), "--data", data, "--group", "site", "--group-table", path("g.csv")}).err,
+              HasSubstr("groups for 1 examples, but 80 to judge"));
+  const CommandOutcome digits = report({path("net.cotf"), "--data", "digits", "--group", "site"});
+  EXPECT_EQ(digits.code, ExitCode::usage);
+  EXPECT_THAT(digits.err, HasSubstr("--group-table FILE"));
+}
+
+TEST_F(ModelReportCommand, TellsOfDrills) {
+  const std::string summary = R"({"accuracy":0.42,"attack":"alie:0.2","aggregation":"median","accuracy_majority":0.1})";
+  ASSERT_OK(os::write_file_atomically(path("summary.json"), as_bytes(summary)));
+  const std::vector<std::string> words = {path("net.cotf"), "--data", "digits", "--limit", "1", "--drill", path(".")};
+  EXPECT_THAT(report(words).out, HasSubstr("alie:0.2  median  42.0 %        -  10.0 %"));
+  EXPECT_THAT(text_of("net.report.html"), HasSubstr("alie:0.2"));
+  EXPECT_EQ(report({path("net.cotf"), "--data", "digits", "--drill", path("no")}).code, ExitCode::usage);
 }
 
 TEST_F(ModelReportCommand, SaysWhatIsNotExplained) {
@@ -98,7 +151,8 @@ TEST_F(ModelReportCommand, SaysWhatIsNotExplained) {
       load_or_die(build.finish(build.dense(build.flatten(build.op(OpKind::log, {build.input()})), 10)));
   ASSERT_OK(os::write_file_atomically(path("broken.cotf"), broken.file()));
   const CommandOutcome said = report({path("broken.cotf"), "--data", "digits", "--limit", "2"});
-  EXPECT_EQ(said.code, ExitCode::ok) << said.err;
+  EXPECT_EQ(said.code, ExitCode::failure) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("what the model says of 1,797 examples is no number"));
   EXPECT_THAT(said.out, HasSubstr("\nnot explained: example 0, method integrated_gradients: the model's output is"));
   EXPECT_THAT(text_of("broken.report.html"), HasSubstr("Not explained: example 0, method integrated_gradients"));
   const nlohmann::json json =

@@ -45,5 +45,21 @@ TEST(Statistics, DifferencesArePairedBySeed) {
   EXPECT_FALSE(paired_difference(a, {{5, 1.0}}));
 }
 
+// 81 of 263 is Newcombe's example (1998, table I); the others are the formula by hand.
+TEST(Statistics, AShareHasWilsonsInterval) {
+  const ShareInterval known = wilson_interval({81, 263});
+  EXPECT_NEAR(known.low, 0.2553, 1e-4);
+  EXPECT_NEAR(known.high, 0.3662, 1e-4);
+  const ShareInterval half = wilson_interval({10, 20});
+  EXPECT_NEAR(half.low, 0.2993, 1e-4);
+  EXPECT_NEAR(half.high, 0.7007, 1e-4);
+  const ShareInterval none = wilson_interval({0, 10});
+  EXPECT_DOUBLE_EQ(none.low, 0);
+  EXPECT_NEAR(none.high, 0.2775, 1e-4);
+  EXPECT_NEAR(wilson_interval({10, 10}).low, 1 - none.high, 1e-12);
+  EXPECT_FALSE((Share{0, 0}.value()));
+  EXPECT_DOUBLE_EQ(wilson_interval({0, 0}).high, 1);
+}
+
 }  // namespace
 }  // namespace coterie

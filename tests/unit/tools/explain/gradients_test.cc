@@ -51,6 +51,17 @@ TEST(Gradients, AreWhatOutputsRiseBy) {
   EXPECT_GT(largest, 1e-3) << "nothing was seen";
 }
 
+TEST(Gradients, OfASumOfOutputsAreTheSumOfTheirs) {
+  AskedModel model = asked(mixed_net());
+  const std::vector<float> inputs = random_input(18 * model.input_size(), 7);  // more than fit into a batch
+  std::vector<float> weights;
+  for (int i = 0; i < 18; ++i) weights.insert(weights.end(), {2, 0, -1});
+  const std::vector<float> first = model.gradients(inputs, 0).value(), last = model.gradients(inputs, 2).value();
+  const std::vector<float> both = model.gradients(inputs, weights).value();
+  ASSERT_EQ(both.size(), inputs.size());
+  for (size_t i = 0; i < both.size(); i += 29) EXPECT_NEAR(both[i], 2 * first[i] - last[i], 1e-6) << i;
+}
+
 // In a sum each value's slope is its weight, to the bit; the answers are those of prediction.
 TEST(Gradients, OfASumAreItsWeights) {
   AskedModel model = asked(planted_sum({8}, 2, 5));

@@ -66,6 +66,10 @@ TEST(FeatureNames, AreColumnsPlacesOrNumbers) {
   EXPECT_EQ(features[1].name, "job");
   EXPECT_EQ(features[1].first, 2u);
   EXPECT_EQ(features[1].count, 2u);
+  const std::vector<Feature> numbers = number_features({4}, &contract);
+  ASSERT_EQ(numbers.size(), 1u);
+  EXPECT_EQ(numbers[0].name, "age");
+  EXPECT_EQ(number_features({3}, &contract).size(), 3u);
   EXPECT_THAT(value_names({3}, &contract), ElementsAre("x1", "x2", "x3")) << "it is of another table";
   EXPECT_THAT(value_names({2, 2, 1}, nullptr), ElementsAre("0,0", "0,1", "1,0", "1,1"));
   EXPECT_THAT(value_names({1, 2, 2}, nullptr), ElementsAre("0,0,0", "0,0,1", "0,1,0", "0,1,1"));

@@ -3,7 +3,7 @@
 
 #include "tests/unit/tools/explain/planted_models.h"
 #include "tools/model/measure.h"
-#include "tools/model_report/class_answers.h"
+#include "tools/model_report/answer_sink.h"
 
 namespace coterie::test {
 namespace {
@@ -23,20 +23,30 @@ TEST(ClassAnswers, CountsByClass) {
   EXPECT_EQ(answers.classes()[2].examples, 0u);
   EXPECT_EQ(answers.classes()[2].recall(), 0);
   // Half of those at 0.8 are right, all of those at 0.6.
-  EXPECT_NEAR(answers.expected_calibration_error(), (2 * 0.3 + 2 * 0.4) / 4, 1e-12);
+  const Calibration made = answers.calibration();
+  EXPECT_NEAR(made.expected_error, (2 * 0.3 + 2 * 0.4) / 4, 1e-12);
+  EXPECT_NEAR(made.largest_error, 0.4, 1e-12);
+  EXPECT_NEAR(made.confidence_excess, (2 * 0.3 - 2 * 0.4) / 4, 1e-12) << "too unsure";
+  // (.2^2 + .1^2 + .1^2), (.8^2 + .9^2 + .1^2), and twice (.2^2 + .4^2 + .2^2).
+  EXPECT_NEAR(made.brier, (0.06 + 1.46 + 2 * 0.24) / 4, 1e-12);
 }
 
 TEST(ClassAnswers, AreCalibratedWhereConfidenceIsAccuracy) {
   ClassAnswers answers(2);
   const std::vector<double> sure = {0.75, 0.25};
   for (int i = 0; i < 100; ++i) answers.add(sure, i % 4 == 0 ? 1 : 0);
-  EXPECT_NEAR(answers.expected_calibration_error(), 0, 1e-12);
+  EXPECT_NEAR(answers.calibration().expected_error, 0, 1e-12);
   EXPECT_EQ(answers.bins()[11].examples, 100u);
   const std::vector<double> certain = {1, 0}, broken = {std::nan(""), std::nan("")};
   answers.add(certain, 1);
   EXPECT_EQ(answers.bins()[ClassAnswers::kBins - 1].examples, 1u);
-  answers.add(broken, 1);
+  const double brier = answers.calibration().brier;
+  answers.add(broken, 0);
   EXPECT_EQ(answers.bins()[0].examples, 1u);
+  EXPECT_EQ(answers.unanswered(), 1u);
+  EXPECT_EQ(answers.classes()[0].correct, 75u) << "no answer is no right one";
+  EXPECT_DOUBLE_EQ(answers.calibration().brier, brier);
+  EXPECT_DOUBLE_EQ(ClassAnswers(2).calibration().expected_error, 0);
 }
 
 // Logits and their softmax are the same answers.
@@ -51,23 +61,23 @@ TEST(ClassAnswers, ScoresBecomeProbabilities) {
     const LossSettings loss{.kind = has_softmax ? Loss::mean_squared_error : Loss::softmax_cross_entropy,
                             .target = TargetKind::labels};
     ClassAnswers answers(2);
-    const Result<OutputSink> sink = class_sink(model, loss, answers);
-    EXPECT_OK(sink);
-    EXPECT_OK(measure(model, examples, loss, {}, 1, 1, *sink));
+    EXPECT_OK(measure(model, examples, loss, {}, 1, 1, class_sink(model, answers, nullptr)));
     return answers;
   };
   const ClassAnswers logits = judged(false), probabilities = judged(true);
   EXPECT_EQ(logits.examples(), 50u);
-  EXPECT_NEAR(logits.expected_calibration_error(), probabilities.expected_calibration_error(), 1e-6);
-  EXPECT_GT(logits.expected_calibration_error(), 0.01);
+  EXPECT_NEAR(logits.calibration().expected_error, probabilities.calibration().expected_error, 1e-6);
+  EXPECT_GT(logits.calibration().expected_error, 0.01);
   EXPECT_EQ(logits.classes()[1].correct, probabilities.classes()[1].correct);
 }
 
-TEST(ClassAnswers, ARegressionIsRefused) {
+TEST(ClassAnswers, AreOfClassifiersAlone) {
   const Model model = planted_sum({8}, 2, 5);
-  ClassAnswers answers(2);
-  const LossSettings values{.kind = Loss::mean_squared_error, .target = TargetKind::values};
-  EXPECT_EQ(class_sink(model, values, answers).error().code(), ErrorCode::invalid_argument);
+  const LossSettings labels{.kind = Loss::softmax_cross_entropy, .target = TargetKind::labels},
+      values{.kind = Loss::mean_squared_error, .target = TargetKind::values};
+  EXPECT_TRUE(is_classifier(model, labels));
+  EXPECT_FALSE(is_classifier(model, values));
+  EXPECT_FALSE(says_a_number(model, values)) << "it says two";
 }
 
 }  // namespace

@@ -36,10 +36,11 @@ TEST(Disturbances, AShiftMovesWhatTheModelLooksAt) {
   Dots dots;
   const Result<std::vector<Disturbance>> made = disturbed(looking_at(3 * 8 + 3), kLabels, dots, 1, 1);
   ASSERT_OK(made);
-  ASSERT_EQ(made->size(), 6u);
+  ASSERT_EQ(made->size(), 7u);
   EXPECT_EQ((*made)[4].what, "shifted by 1 pixel");
   EXPECT_DOUBLE_EQ((*made)[4].evaluation.accuracy, 0.5) << "the dot is gone from there";
   EXPECT_DOUBLE_EQ((*made)[5].evaluation.accuracy, 0.5);
+  EXPECT_EQ((*made)[6].what, "shifted by 3 pixels");
   EXPECT_EQ((*made)[0].what, "noise of 5 % of the range");
   EXPECT_DOUBLE_EQ((*made)[0].evaluation.accuracy, 1);
   EXPECT_LT((*made)[3].evaluation.accuracy, 1) << "with 40 % some pass the threshold";

@@ -27,7 +27,10 @@ TEST_F(Audit, ReadsEachExampleOnceForAllFigures) {
   const Result<ModelAudit> audit = audited({.explained = 1});
   ASSERT_OK(audit);
   ASSERT_EQ(audit->disturbances.size(), 4u);
-  EXPECT_EQ(examples_.reads().back(), 1u + 4);
+  ASSERT_EQ(audit->column_shifts.size(), 8u);
+  ASSERT_TRUE(audit->adversarial);
+  // Disturbed; columns' deviations, and each up and down; the attack's examples, their gradients, and four steps twice.
+  EXPECT_EQ(examples_.reads().back(), 1u + 4 + 1 + 16 + 2 + 8);
   ASSERT_TRUE(audit->classes);
   EXPECT_EQ(audit->classes->examples(), examples_.size());
   uint64_t correct = 0;
@@ -51,6 +54,31 @@ TEST_F(Audit, LeavesOutWhatCannotBeExplained) {
   const Result<ModelAudit> broken = audited({.explained = 1});
   ASSERT_OK(broken);
   EXPECT_THAT(broken->not_explained, HasSubstr("example 0, method integrated_gradients"));
+}
+
+TEST_F(Audit, JudgesByGroup) {
+  std::vector<std::string> values;
+  for (uint64_t i = 0; i < examples_.size(); ++i) values.emplace_back(i % 3 == 0 ? "a" : "b");
+  AuditSettings settings{.explained = 1, .groups = make_groups("which", values, 1)};
+  const Result<ModelAudit> audit = audited(settings);
+  ASSERT_OK(audit);
+  ASSERT_TRUE(audit->fairness);
+  EXPECT_EQ(audit->fairness->positive, 1u) << "of two classes the second";
+  uint64_t correct = 0, selected = 0;
+  for (const GroupScore& group : audit->fairness->groups) {
+    correct += group.correct.count;
+    selected += group.selection.count;
+  }
+  EXPECT_EQ(audit->fairness->groups[0].examples, 24u);
+  EXPECT_DOUBLE_EQ(audit->evaluation.accuracy, static_cast<double>(correct) / static_cast<double>(examples_.size()));
+  EXPECT_EQ(selected, audit->classes->classes()[1].predicted);
+  settings.positive = "0";
+  EXPECT_EQ(audited(settings)->fairness->positive, 0u);
+  settings.positive = "2";
+  EXPECT_THAT(audited(settings).error().message(), HasSubstr("there is no class \"2\" to be the positive one"));
+  values.pop_back();
+  settings.groups = make_groups("which", values, 1);
+  EXPECT_THAT(audited(settings).error().message(), HasSubstr("groups for 69 examples, but 70 to judge"));
 }
 
 TEST_F(Audit, EndsWhereItIsTold) {

@@ -12,7 +12,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kHostile = "</style><script>alert(1)</script> & \"x\" <img src='http://evil/'/>";
+// Elements, quotes, an override of the direction of text, half a character.
+constexpr const char* kHostile =
+    "</style><script>alert(1)</script> & \"x\" <img src='http://evil/'/>\u202egnp.\xe2\x80";
 
 Explanation explanation_of(const Shape& shape) {
   Explanation one{.input = std::vector<float>(elements(shape), 0.5f), .target = std::vector<float>(1), .picked = 1};
@@ -38,6 +40,10 @@ ModelAudit audit_of(const Shape& shape) {
   const std::vector<double> sure = {0.9, 0.1};
   audit.classes->add(sure, 0);
   audit.classes->add(sure, 1);
+  GroupAnswers groups(make_groups(kHostile, std::vector<std::string>{kHostile, "b"}, 1), 1);
+  groups.add(0, 0, 0.1);
+  groups.add(0, 1, std::nan(""));
+  audit.fairness = groups.judged(1);
   audit.disturbances = {{kHostile, audit.evaluation}};
   audit.method = "gradient";
   audit.explanations = {explanation_of(shape)};
@@ -50,7 +56,8 @@ Xml page_of(const ModelAudit& audit, std::string& policy) {
   EXPECT_OK(page);
   const std::string first = "<!DOCTYPE html>\n";
   EXPECT_TRUE(page->starts_with(first));
-  EXPECT_THAT(*page, Not(HasSubstr("<script")));
+  EXPECT_EQ(page->find("<script"), page->npos);
+  EXPECT_EQ(page->find("\u202e"), page->npos) << "nothing turns the text around it";
   const Xml xml = read_xml(std::string_view(*page).substr(first.size()));
   EXPECT_EQ(xml.error, "");
   for (const XmlElement& meta : xml.named("meta")) {
@@ -65,7 +72,7 @@ TEST(ReportPage, IsStrictWhateverNamesSay) {
     const Xml xml = page_of(audit_of(shape), policy);
     EXPECT_TRUE(xml.named("script").empty());
     EXPECT_TRUE(policy.starts_with("default-src 'none'; style-src 'sha256-")) << policy;
-    EXPECT_EQ(xml.named("style").size(), 2u) << "of the page, and of the diagram";
+    EXPECT_EQ(xml.named("style").size(), 4u) << "of the page, of the diagram, and of two groups' shares";
     for (const XmlElement& style : xml.named("style")) EXPECT_THAT(policy, HasSubstr(hash_source(style.text)));
     const bool is_image = shape.size() == 3;
     EXPECT_EQ(policy.find("img-src data:") != std::string::npos, is_image);
@@ -90,13 +97,28 @@ TEST(ReportPage, SaysWhatIsKnownOfTheRun) {
   audit.run.reset();
   const std::string alone = *report_page(audit);
   EXPECT_THAT(alone, HasSubstr("No folder of a run was given"));
-  EXPECT_THAT(alone, HasSubstr("Expected calibration error: 40.0 %"));
+  EXPECT_THAT(alone, HasSubstr("<td>40.0 %</td>"));
   audit.classes.reset();
   audit.explanations.clear();
   audit.not_explained = "several inputs";
   const std::string less = *report_page(audit);
   EXPECT_THAT(less, HasSubstr("Not explained: several inputs"));
   EXPECT_THAT(less, Not(HasSubstr("How sure it is")));
+}
+
+TEST(ReportPage, SaysWhatGroupsAreCompared) {
+  ModelAudit audit = audit_of({2});
+  GroupAnswers groups(make_groups("sex", std::vector<std::string>{"a", "a", "b", "b", "c"}, 2), 1);
+  for (const uint32_t said : {1u, 1u, 0u, 1u, 0u}) groups.add(said, 1, 0.1);
+  audit.fairness = groups.judged(1);
+  const std::string page = *report_page(audit);
+  EXPECT_THAT(page, HasSubstr("The positive class is other."));
+  EXPECT_THAT(page, HasSubstr("The group that is worst off is b."));
+  EXPECT_THAT(page, HasSubstr("50.0 % (9.5 to 90.5)")) << "Wilson's interval of 1 in 2";
+  EXPECT_THAT(page, HasSubstr("<td>50.0 points</td>"));
+  EXPECT_THAT(page, HasSubstr("1 group has too few examples"));
+  EXPECT_THAT(page, HasSubstr("Selection ratio, smallest by largest: 0.500"));
+  EXPECT_THAT(page, Not(HasSubstr("equalised odds:"))) << "nobody is labelled otherwise";
 }
 
 }  // namespace

@@ -1,0 +1,112 @@
+#include <string>
+
+#include "tools/cli/table.h"
+#include "tools/demo/svg.h"
+#include "tools/model_report/figure_text.h"
+#include "tools/model_report/page_parts.h"
+#include "tools/model_report/report_sections.h"
+
+namespace coterie {
+namespace {
+
+constexpr double kTrack = 130, kHeight = 16, kDot = 3.5;
+
+// A share and its interval on the way from 0 to 1.
+std::string draw_share(const Share& share) {
+  const ShareInterval interval = wilson_interval(share);
+  const auto at = [](double value) { return kDot + value * (kTrack - 2 * kDot); };
+  constexpr double middle = kHeight / 2;
+  Svg svg;
+  svg.line("track", {at(0), middle}, {at(1), middle});
+  svg.line("whisker", {at(interval.low), middle}, {at(interval.high), middle});
+  svg.circle("dot", {at(share.value().value_or(0)), middle}, kDot);
+  return svg.document(kTrack, kHeight, drawing_style(), share_text(share), "a share and its interval, from 0 to 1");
+}
+
+std::string class_rows(const GroupFairness& fairness) {
+  std::string rows;
+  for (size_t i = 0; i < fairness.groups.size(); ++i) {
+    const GroupScore& group = fairness.groups[i];
+    std::vector<std::string> cells = {group.name, format_count(group.examples), share_text(group.correct)};
+    if (fairness.positive) {
+      for (const Share& share : {group.selection, group.true_positives, group.false_positives}) {
+        cells.push_back(share_text(share));
+      }
+    }
+    cells.push_back(mean_text(group.error));
+    const std::string_view style = group.is_rest ? "rest" : fairness.worst == i ? "worst" : "";
+    rows += row(cells, style, draw_share(group.correct));
+  }
+  return rows;
+}
+
+std::string groups_table(const GroupFairness& fairness) {
+  if (!fairness.is_of_numbers) {
+    std::vector<std::string> heads = {fairness.column, "examples", "accuracy"};
+    if (fairness.positive) heads.insert(heads.end(), {"selection", "true positives", "false positives"});
+    heads.insert(heads.end(), {"error", "accuracy, 0 to 1"});
+    return table(heads, class_rows(fairness));
+  }
+  std::string rows;
+  for (size_t i = 0; i < fairness.groups.size(); ++i) {
+    const GroupScore& group = fairness.groups[i];
+    rows += row({group.name, format_count(group.examples), mean_text(group.error)}, group.is_rest         ? "rest"
+                                                                                    : fairness.worst == i ? "worst"
+                                                                                                          : "");
+  }
+  return table({fairness.column, "examples", "mean absolute error"}, rows);
+}
+
+std::string gaps_table(const GroupFairness& fairness) {
+  std::string rows;
+  for (const GapRow& kind : gap_rows()) {
+    const std::optional<Gap>& gap = fairness.gap(kind.kind);
+    if (!gap) continue;
+    rows += row({std::string(kind.title) + ": " + std::string(kind.source), gap_text(kind.kind, gap->value),
+                 gap_text(kind.kind, gap->chance), format_fixed(gap->p, 3)});
+  }
+  if (rows.empty()) return paragraph("No gap can be told: fewer than two groups have a figure to compare.");
+  return table({"gap between groups", "seen", "by chance", "p"}, rows);
+}
+
+std::string folded_text(const GroupFairness& fairness) {
+  if (fairness.folded == 0) return {};
+  return paragraph(counted(fairness.folded, "group") + (fairness.folded == 1 ? " has" : " have") +
+                   " too few examples to say anything, or more groups than are shown have more. They stand together as "
+                   "(other) and are in no gap.");
+}
+
+}  // namespace
+
+std::string fairness_section(const ModelAudit& audit) {
+  const GroupFairness& fairness = *audit.fairness;
+  std::string text;
+  if (fairness.positive) {
+    text +=
+        paragraph("The positive class is " + audit.class_name(*fairness.positive) +
+                  ". Selection is the share of a group that is said to be positive; true positives the same of those "
+                  "labelled positive, false positives of the others.");
+  } else if (!fairness.is_of_numbers) {
+    text += paragraph("No positive class was named (--positive): accuracy and error alone are compared.");
+  }
+  text += paragraph(
+      "In brackets: 95 % intervals, of shares by Wilson 1927, of means by Student's t. Error is " +
+      std::string(fairness.is_of_numbers ? "|said - target|" : "-log of the probability of the example's own class") +
+      (fairness.worst ? ". The group that is worst off is " + fairness.groups[*fairness.worst].name + "." : "."));
+  text += groups_table(fairness) + folded_text(fairness);
+  text += subsection("How far groups are apart", gaps_table(fairness));
+  if (fairness.selection_ratio) {
+    text += paragraph("Selection ratio, smallest by largest: " + format_fixed(*fairness.selection_ratio, 3) +
+                      ". The four-fifths rule (29 CFR 1607.4 D) asks for 0.8 at least.");
+  }
+  return section(
+      "Fairness by group",
+      text + paragraph("By chance is the same gap where the groups are shuffled among the examples, the mean "
+                       "of " +
+                           std::to_string(kGroupShuffles) +
+                           " shuffles; p is how often chance gives as large a one. Gaps that are small may "
+                           "still be unjust, and groups that are not in the data are not seen.",
+                       "soft"));
+}
+
+}  // namespace coterie
