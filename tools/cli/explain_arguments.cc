@@ -145,6 +145,14 @@ void add_report(CLI::App& model, Invocation& invocation) {
   report->add_option("--run", options->run, "the folder of the run that made it, of `coterie demo` or `simulate`")
       ->type_name("DIR");
   report
+      ->add_option("--ledger", options->ledger,
+                   "the privacy ledger, saved by `coterie privacy verify --save` (default: ledger.json of --run)")
+      ->type_name("FILE");
+  report
+      ->add_option("--evaluation", options->evaluation,
+                   "the result of an evaluation job, of `coterie job result JOB -o json`")
+      ->type_name("FILE");
+  report
       ->add_option(
           "--drill", options->drills,
           "the folder of a run in which devices lied (--attack), or of one to compare it with; may be given again")

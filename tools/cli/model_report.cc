@@ -6,6 +6,7 @@
 #include "base/os/file.h"
 #include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
+#include "tools/cli/model_report_json.h"
 #include "tools/cli/model_report_text.h"
 #include "tools/cli/report.h"
 #include "tools/data/data_name.h"
@@ -40,6 +41,26 @@ Result<std::optional<ExampleGroups>> groups_of(const ReportOptions& options) {
   return std::optional(make_groups(options.group, values, options.group_examples_min));
 }
 
+// The export of the ledger that is read; empty: there is none.
+std::string ledger_file(const ReportOptions& options) {
+  if (!options.ledger.empty() || options.run.empty()) return options.ledger;
+  const std::string of_run = options.run + "/" + kLedgerFile;
+  return os::exists(of_run) ? of_run : std::string();
+}
+
+// What other files say beside the model and the data.
+Status add_evidence(const ReportOptions& options, ModelAudit& audit) {
+  COT_ASSIGN(audit.drills, read_drills(options.drills));
+  if (const std::string file = ledger_file(options); !file.empty()) {
+    const double delta = audit.run ? audit.run->delta.value_or(kLedgerDelta) : kLedgerDelta;
+    COT_ASSIGN(audit.ledger, read_ledger_proof(file, delta, audit.run ? audit.run->ledger_head : std::string()));
+  }
+  if (!options.evaluation.empty()) {
+    COT_ASSIGN(audit.on_devices, read_device_fairness(options.evaluation, audit.model.digest));
+  }
+  return {};
+}
+
 Result<ModelAudit> audited(const ReportOptions& options) {
   COT_ASSIGN(const Model model, open_model(options.model));
   COT_ASSIGN(LocalData data, open_data(options.data));
@@ -47,7 +68,6 @@ Result<ModelAudit> audited(const ReportOptions& options) {
   if (!options.run.empty()) {
     COT_ASSIGN(run, read_run_facts(options.run));
   }
-  COT_ASSIGN(std::vector<Drill> drills, read_drills(options.drills));
   InterruptibleSource examples(data.judges());
   AuditSettings settings = options.settings;
   settings.go_on = go_on_unless_interrupted;
@@ -57,7 +77,7 @@ Result<ModelAudit> audited(const ReportOptions& options) {
   if (!audit) return audit.error().with_context(options.model + " on " + options.data);
   audit->model_file = std::filesystem::path(options.model).filename().string();
   audit->data_name = options.data;
-  audit->drills = std::move(drills);
+  COT_TRY(add_evidence(options, *audit));
   return audit;
 }
 
@@ -69,6 +89,8 @@ ExitCode report_model(const ReportOptions& options) {
           {{"FILE", options.model},
            {"--data", options.data},
            {"--group-table", options.group_table},
+           {"the ledger", ledger_file(options)},
+           {"--evaluation", options.evaluation},
            {"the summary of --run", options.run.empty() ? std::string() : run_summary_path(options.run)}},
           {{"-o", file}});
       !distinct) {

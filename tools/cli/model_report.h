@@ -12,6 +12,8 @@ namespace coterie {
 struct ReportOptions {
   std::string model, data;          // files; of the data also a name that load_data knows
   std::string run;                  // folder of the run that made the model; empty: none
+  std::string ledger;               // an export of the privacy ledger; empty: the run's, if its folder has one
+  std::string evaluation;           // the result of an evaluation job; empty: none
   std::vector<std::string> drills;  // folders of runs in which devices lied
   std::string group;                // a column that says of each example whose it is; empty: none
   std::string group_table;          // the file that has it; empty: the table that the data are

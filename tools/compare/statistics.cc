@@ -40,12 +40,12 @@ MeanInterval mean_interval(std::span<const double> values) {
   return interval;
 }
 
-std::optional<double> Share::value() const {
+std::optional<double> SeenShare::value() const {
   if (of == 0) return std::nullopt;
   return static_cast<double>(count) / static_cast<double>(of);
 }
 
-ShareInterval wilson_interval(const Share& share) {
+ShareInterval wilson_interval(const SeenShare& share) {
   COT_ASSERT(share.count <= share.of);
   if (share.of == 0) return {};
   constexpr double squared = kNormalQuantile * kNormalQuantile;

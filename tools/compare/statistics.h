@@ -25,19 +25,19 @@ MeanInterval mean_interval(std::span<const double> values);
 std::optional<MeanInterval> paired_difference(const std::map<uint64_t, double>& a, const std::map<uint64_t, double>& b);
 
 // A share of which `count` of `of` were seen, and its 95 % interval by Wilson's score (1927): the shares p whose own
-// deviation sqrt(p (1 - p) / of) puts what was seen at most 1.96 of it away. It lies in [0, 1], and has a width at 0 and
-// at 1, too.
-struct Share {
+// deviation sqrt(p (1 - p) / of) puts what was seen at most 1.96 of it away. It lies in [0, 1], and has a width at 0
+// and at 1, too.
+struct SeenShare {
   uint64_t count = 0, of = 0;
 
   std::optional<double> value() const;  // none: of nothing
-  friend bool operator==(const Share&, const Share&) = default;
+  friend bool operator==(const SeenShare&, const SeenShare&) = default;
 };
 struct ShareInterval {
   double low = 0, high = 1;
 };
 // Everything where `share` is of nothing.
-ShareInterval wilson_interval(const Share& share);
+ShareInterval wilson_interval(const SeenShare& share);
 
 // The .975 quantile of Student's t; `degrees` of freedom from 1.
 double student_t(size_t degrees);

@@ -249,7 +249,8 @@ Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& resu
   if (!options_.has_noise()) return {};
   COT_ASSIGN(const nlohmann::json job, server_->admin().get("jobs/" + path_segment(job_)));
   result.privacy = privacy_in(job);
-  return {};
+  COT_ASSIGN(const nlohmann::json ledger, server_->admin().get_pages("ledger?limit=1000", "records"));
+  return folder_.write("ledger.json", as_bytes(ledger.dump() + "\n"));
 }
 
 Status Demo::fetch_model(DemoResult& result) {

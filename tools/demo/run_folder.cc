@@ -74,7 +74,7 @@ void RunFolder::interrupted() {
   remove_work();
   remove_tree(path("logs"));
   for (const char* name : {"model.cotf", "held-out.cotf", "metrics.csv", "chart.svg", "chart.html", "summary.json",
-                           "job.json", "result.json"}) {
+                           "job.json", "ledger.json", "result.json"}) {
     (void)os::remove_file(path(name));
   }
   // Upwards, only what we made, and only while nobody else has put something there.

@@ -1,6 +1,7 @@
 // RunFolder: where a demo puts everything, and what is left of it at the end.
 //
 //   model.cotf held-out.cotf metrics.csv chart.svg chart.html summary.json job.json    the results
+//   ledger.json            likewise, with noise
 //   server/                the server's data directory
 //   devices/01/ ...        a device's data.cotf and its state/
 //   logs/                  server.log, device-01.log, ...

@@ -28,7 +28,7 @@ class Gradients {
   // `inputs`: at most batch_size whole examples. `picked`: below the width of the output. Errors: invalid_argument (an
   // index outside a table).
   Status run(std::span<const float> inputs, uint32_t picked);
-  // Of a sum of outputs: `output_gradients` has how much each output of each example counts, as many rows as `inputs`
+  // By a sum of outputs: `output_gradients` has how much each output of each example counts, as many rows as `inputs`
   // has examples. Given a loss's gradient by the outputs, it is the loss's by the input.
   Status run(std::span<const float> inputs, std::span<const float> output_gradients);
 

@@ -1,11 +1,11 @@
-// Robustness against an opponent that sees the model: inputs that move one step in the direction in which their own loss
-// rises (the fast gradient sign method, Goodfellow, Shlens and Szegedy 2015).
+// Robustness against an opponent that sees the model: inputs that move one step in the direction in which their own
+// loss rises (the fast gradient sign method, Goodfellow, Shlens and Szegedy 2015).
 //
 //   x' = x + step * range * sign(dL/dx)
 //
 // `range` is the largest of the example's own values less the smallest; an image stays within the two. L is the
-// cross-entropy of the label, whatever loss the report shows, of a model that says a number half the squared error. Only
-// the sign counts: the gradient of L by logits is divided by 1 - p(label), so that no answer is too sure to have a
+// cross-entropy of the label, whatever loss the report shows, of a model that says a number half the squared error. The
+// sign alone counts: the gradient of L by logits is divided by 1 - p(label), so that no answer is too sure to have a
 // direction. Behind a softmax of the model's own it may be.
 //
 // A step in a random direction is as long in each value: what it costs is what any disturbance of that size does. The

@@ -13,8 +13,8 @@ bool is_classifier(const Model& model, const LossSettings& loss);
 // Whether it says one number an example, and the loss is of numbers.
 bool says_a_number(const Model& model, const LossSettings& loss);
 
-// For a classifier. Scores become probabilities by softmax, unless the model's last op made them such already. `answers`
-// and `groups` (null: none) outlive the sink; of the groups an error is -log of the label's probability.
+// For a classifier. Scores become probabilities by softmax, unless the model's last op made them such already.
+// `answers` and `groups` (null: none) outlive the sink; of the groups an error is -log of the label's probability.
 OutputSink class_sink(const Model& model, ClassAnswers& answers, GroupAnswers* groups);
 
 // For a model that says a number: an error is |said - target| times `unit`.

@@ -58,7 +58,7 @@ std::string bins_table(const ClassAnswers& answers) {
 
 std::string calibration_section(const ModelAudit& audit) {
   const ClassAnswers& answers = *audit.classes;
-  const Calibration made = answers.calibration();
+  const ClassCalibration made = answers.calibration();
   const std::string excess = format_percent(std::fabs(made.confidence_excess));
   const std::string rows = row({"expected calibration error (Guo et al. 2017)", format_percent(made.expected_error)}) +
                            row({"largest of a bin", format_percent(made.largest_error)}) +

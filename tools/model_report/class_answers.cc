@@ -50,10 +50,10 @@ void ClassAnswers::add(std::span<const double> probabilities, uint32_t label) {
   }
 }
 
-Calibration ClassAnswers::calibration() const {
+ClassCalibration ClassAnswers::calibration() const {
   if (examples_ == 0) return {};
   const auto examples = static_cast<double>(examples_);
-  Calibration made;
+  ClassCalibration made;
   for (const ConfidenceBin& bin : bins_) {
     if (bin.examples == 0) continue;
     const double share = static_cast<double>(bin.examples) / examples, excess = bin.confidence() - bin.accuracy();

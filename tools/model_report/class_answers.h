@@ -28,11 +28,11 @@ struct ConfidenceBin {
 
   double confidence() const { return examples > 0 ? confidence_sum / static_cast<double>(examples) : 0; }
   double accuracy() const { return right().value().value_or(0); }
-  Share right() const { return {correct, examples}; }
+  SeenShare right() const { return {correct, examples}; }
 };
 
 // How far what is said of examples is from how often it is right.
-struct Calibration {
+struct ClassCalibration {
   double expected_error =
       0;  // the mean of |accuracy - confidence| over the bins, weighted by examples (Guo et al. 2017)
   double largest_error = 0;      // the largest of them (ibid.)
@@ -50,8 +50,8 @@ class ClassAnswers {
 
   explicit ClassAnswers(uint32_t classes) : classes_(classes), bins_(kBins) {}
 
-  // `probabilities` has one for each class, `label` is below their count. Where there is no answer the example is wrong,
-  // its confidence 0, and it is in no Brier score.
+  // `probabilities` has one for each class, `label` is below their count. Where there is no answer the example is
+  // wrong, its confidence 0, and it is in no Brier score.
   void add(std::span<const double> probabilities, uint32_t label);
 
   std::span<const ClassScore> classes() const { return classes_; }
@@ -59,7 +59,7 @@ class ClassAnswers {
   uint64_t examples() const { return examples_; }
   uint64_t unanswered() const { return unanswered_; }
   // All 0 without an example.
-  Calibration calibration() const;
+  ClassCalibration calibration() const;
 
  private:
   std::vector<ClassScore> classes_;

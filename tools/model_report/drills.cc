@@ -30,14 +30,14 @@ std::string folder_name(const std::string& folder) {
 
 }  // namespace
 
-Result<Drill> parse_drill(std::string_view summary) {
+Result<DrillOutcome> parse_drill(std::string_view summary) {
   Problems problems;
   const std::optional<nlohmann::json> json = parse_json(summary, problems);
   if (!json || !json->is_object()) return Error(ErrorCode::malformed, "is no JSON object: " + listed(problems));
-  Drill drill{.run = {},
-              .attack = text_in(*json, "attack", "none"),
-              .aggregation = text_in(*json, "aggregation", "mean"),
-              .security = text_in(*json, "security", "not said")};
+  DrillOutcome drill{.run = {},
+                     .attack = text_in(*json, "attack", "none"),
+                     .aggregation = text_in(*json, "aggregation", "mean"),
+                     .security = text_in(*json, "security", "not said")};
   std::optional<double> score = number_in(*json, "accuracy");
   if (!score) {
     drill.is_of_numbers = true;
@@ -52,16 +52,16 @@ Result<Drill> parse_drill(std::string_view summary) {
   return drill;
 }
 
-Result<std::vector<Drill>> read_drills(std::span<const std::string> folders) {
+Result<std::vector<DrillOutcome>> read_drills(std::span<const std::string> folders) {
   if (folders.size() > kDrillsMax) {
     return Error(ErrorCode::too_large, "there are " + std::to_string(folders.size()) + " drills, at most " +
                                            std::to_string(kDrillsMax) + " are told");
   }
-  std::vector<Drill> drills;
+  std::vector<DrillOutcome> drills;
   for (const std::string& folder : folders) {
     const std::string path = run_summary_path(folder);
     COT_ASSIGN(const Bytes bytes, os::read_file(path, kRunFactsBytesMax));
-    Result<Drill> drill = parse_drill(as_text(bytes));
+    Result<DrillOutcome> drill = parse_drill(as_text(bytes));
     if (!drill) return drill.error().with_context(path);
     drill->run = folder_name(folder);
     drills.push_back(std::move(*drill));

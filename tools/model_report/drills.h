@@ -13,7 +13,7 @@
 
 namespace coterie {
 
-struct Drill {
+struct DrillOutcome {
   std::string run;          // the folder's name
   std::string attack;       // "sign_flip:0.2"; "none" of a run to compare with
   std::string aggregation;  // the rule that was to withstand it
@@ -27,8 +27,8 @@ struct Drill {
 inline constexpr size_t kDrillsMax = 64;
 
 // `summary`: a run's summary.json. malformed: no object of a run that trained, or no score. Pure.
-Result<Drill> parse_drill(std::string_view summary);
-// Of these folders. Errors name the file; too_large (more than kDrillsMax).
-Result<std::vector<Drill>> read_drills(std::span<const std::string> folders);
+Result<DrillOutcome> parse_drill(std::string_view summary);
+// The drills of these folders. Errors name the file; too_large (more than kDrillsMax).
+Result<std::vector<DrillOutcome>> read_drills(std::span<const std::string> folders);
 
 }  // namespace coterie

@@ -12,7 +12,7 @@ namespace {
 constexpr double kTrack = 130, kHeight = 16, kDot = 3.5;
 
 // A share and its interval on the way from 0 to 1.
-std::string draw_share(const Share& share) {
+std::string draw_share(const SeenShare& share) {
   const ShareInterval interval = wilson_interval(share);
   const auto at = [](double value) { return kDot + value * (kTrack - 2 * kDot); };
   constexpr double middle = kHeight / 2;
@@ -29,7 +29,7 @@ std::string class_rows(const GroupFairness& fairness) {
     const GroupScore& group = fairness.groups[i];
     std::vector<std::string> cells = {group.name, format_count(group.examples), share_text(group.correct)};
     if (fairness.positive) {
-      for (const Share& share : {group.selection, group.true_positives, group.false_positives}) {
+      for (const SeenShare& share : {group.selection, group.true_positives, group.false_positives}) {
         cells.push_back(share_text(share));
       }
     }
@@ -76,9 +76,49 @@ std::string folded_text(const GroupFairness& fairness) {
                    "(other) and are in no gap.");
 }
 
-}  // namespace
+std::string figure_text(const std::optional<ScoredOnDevices::Figure>& figure, bool is_share) {
+  if (!figure) return "-";
+  const auto text = [&](double value) { return is_share ? format_fixed(100 * value, 1) : format_digits(value); };
+  const std::string value = is_share ? format_percent(figure->value) : format_digits(figure->value);
+  if (!figure->low || !figure->high) return value;
+  return value + " (" + text(*figure->low) + " to " + text(*figure->high) + ")";
+}
 
-std::string fairness_section(const ModelAudit& audit) {
+std::string on_devices(const DeviceFairness& made) {
+  const auto cells = [](const ScoredOnDevices& score) {
+    return row({score.name, format_digits(score.devices), format_digits(score.examples),
+                figure_text(score.accuracy, true), figure_text(score.loss, false)});
+  };
+  std::string rows = cells(made.all);
+  for (const ScoredOnDevices& group : made.groups) rows += cells(group);
+  std::string text = paragraph(
+      "What devices found on their own examples, told in sums alone. Intervals are of 95 %; here a device is a draw, "
+      "as "
+      "examples of one device are alike.");
+  if (!made.is_of_model) {
+    text += paragraph("They judged ANOTHER model than this one: " + made.model_digest + ".", "bad");
+  }
+  text += table({made.column.empty() ? "group" : made.column, "devices", "examples", "accuracy", "loss"}, rows);
+  if (made.accuracy_gap) {
+    text += paragraph(
+        "Largest accuracy of a group less the smallest: " + gap_text(GapKind::accuracy, *made.accuracy_gap) + ".");
+  }
+  if (made.worst_from && made.worst_to) {
+    text += paragraph("A tenth of the devices has at most so many right: " + format_percent(*made.worst_from) + " to " +
+                      format_percent(*made.worst_to) + ".");
+  }
+  return subsection("On devices", text);
+}
+
+std::string on_held_out(const RunFacts::OwnScores& own) {
+  return subsection("Devices of the run",
+                    paragraph("On what " + format_digits(own.devices) +
+                              " devices held out of their own examples, each counting alike: accuracy " +
+                              format_percent(own.accuracy) + ", the tenth that has it worst " +
+                              format_percent(own.worst_tenth) + "."));
+}
+
+std::string by_group(const ModelAudit& audit) {
   const GroupFairness& fairness = *audit.fairness;
   std::string text;
   if (fairness.positive) {
@@ -99,14 +139,23 @@ std::string fairness_section(const ModelAudit& audit) {
     text += paragraph("Selection ratio, smallest by largest: " + format_fixed(*fairness.selection_ratio, 3) +
                       ". The four-fifths rule (29 CFR 1607.4 D) asks for 0.8 at least.");
   }
-  return section(
-      "Fairness by group",
-      text + paragraph("By chance is the same gap where the groups are shuffled among the examples, the mean "
-                       "of " +
-                           std::to_string(kGroupShuffles) +
-                           " shuffles; p is how often chance gives as large a one. Gaps that are small may "
-                           "still be unjust, and groups that are not in the data are not seen.",
-                       "soft"));
+  return text + paragraph("By chance is the same gap where the groups are shuffled among the examples, the mean of " +
+                              std::to_string(kGroupShuffles) +
+                              " shuffles; p is how often chance gives as large a one. Gaps that are small may still be "
+                              "unjust, and groups that are not in the data are not seen.",
+                          "soft");
+}
+
+}  // namespace
+
+std::string fairness_section(const ModelAudit& audit) {
+  std::string body = audit.fairness ? by_group(audit)
+                                    : paragraph(
+                                          "Not measured here: no column was named that says whose an example is "
+                                          "(--group).");
+  if (audit.on_devices) body += on_devices(*audit.on_devices);
+  if (audit.run && audit.run->own) body += on_held_out(*audit.run->own);
+  return section("Fairness by group", body);
 }
 
 }  // namespace coterie

@@ -6,7 +6,7 @@
 
 namespace coterie {
 
-std::string share_text(const Share& share) {
+std::string share_text(const SeenShare& share) {
   if (share.of == 0) return "-";
   const ShareInterval interval = wilson_interval(share);
   return format_percent(*share.value()) + " (" + format_fixed(100 * interval.low, 1) + " to " +

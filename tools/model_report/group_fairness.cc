@@ -65,7 +65,7 @@ std::optional<double> ratio_of(const GroupFairness& fairness) {
 }  // namespace
 
 struct GroupAnswers::Tally {
-  Share correct, selection, true_positives, false_positives;
+  SeenShare correct, selection, true_positives, false_positives;
   double error_sum = 0;
 };
 
@@ -101,7 +101,7 @@ std::vector<GroupAnswers::Tally> GroupAnswers::tallies(std::span<const uint32_t>
     if (!positive_) continue;
     ++tally.selection.of;
     tally.selection.count += answer.is_selected ? 1 : 0;
-    Share& of_label = answer.is_positive ? tally.true_positives : tally.false_positives;
+    SeenShare& of_label = answer.is_positive ? tally.true_positives : tally.false_positives;
     ++of_label.of;
     of_label.count += answer.is_selected ? 1 : 0;
   }
@@ -174,7 +174,7 @@ GroupFairness GroupAnswers::judged(uint64_t seed) const {
         {.name = groups_.names[group],
          .is_rest = groups_.rest == group,
          .examples = tally.correct.of,
-         .correct = is_of_numbers_ ? Share{} : tally.correct,
+         .correct = is_of_numbers_ ? SeenShare{} : tally.correct,
          .selection = tally.selection,
          .true_positives = tally.true_positives,
          .false_positives = tally.false_positives,

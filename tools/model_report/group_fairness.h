@@ -1,6 +1,6 @@
 // Fairness by group: how a model answers examples of one group and of another, and how far that is apart.
 //
-// Of a classifier one class is the positive one, such as "gets the loan". With A the group, Y the label, R the answer:
+// A classifier has a positive class, such as "gets the loan". With A the group, Y the label, R the answer:
 //
 //   accuracy          P(R = Y | A)
 //   selection         P(R positive | A)
@@ -14,8 +14,8 @@
 //   error                   of error; of numbers the group with the largest is the worst
 //   demographic_parity      of selection: statistical parity (Dwork et al. 2012)
 //   equal_opportunity       of true positives (Hardt, Price and Srebro 2016, definition 2.2)
-//   equalised_odds          the larger of the gaps of true and of false positives (ibid., definition 2.1, where both are
-//                           to be 0)
+//   equalised_odds          the larger of the gaps of true and of false positives (ibid., definition 2.1, where both
+//                           are to be 0)
 //
 // The selection ratio is the smallest selection by the largest; "four fifths" is .8 (29 CFR 1607.4 D). A figure of no
 // examples (true positives where none is labelled so) is none, and its group is left out of that gap.
@@ -60,8 +60,8 @@ struct GroupScore {
   std::string name;
   bool is_rest = false;  // of folded groups: in no gap
   uint64_t examples = 0;
-  Share correct, selection, true_positives, false_positives;  // of nothing where they mean nothing
-  MeanInterval error;                                         // NaN where an error is not finite
+  SeenShare correct, selection, true_positives, false_positives;  // of nothing where they mean nothing
+  MeanInterval error;                                             // NaN where an error is not finite
 };
 
 struct GroupFairness {
@@ -83,9 +83,9 @@ class GroupAnswers {
   // `positive`: none: what needs a positive class is left out.
   explicit GroupAnswers(ExampleGroups groups, std::optional<uint32_t> positive = std::nullopt);
 
-  // Of a classifier: `said` is none where it gave no answer, which is wrong, and positive for no class.
+  // An answer of a classifier: `said` is none where it gave no answer, which is wrong, and positive for no class.
   void add(std::optional<uint32_t> said, uint32_t label, double error);
-  // Of a model of numbers.
+  // One of a model of numbers.
   void add(double error);
 
   size_t examples() const { return groups_.of.size(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device_sdk/runtime/dataset_source.h"
+#include "tools/cli/table.h"
 #include "tools/explain/feature_names.h"
 #include "tools/model_report/answer_sink.h"
 
@@ -152,6 +153,20 @@ Result<ModelAudit> audit_model(const Model& model, const DatasetSource& source, 
     audit.not_explained = explained.error().message();
   }
   return audit;
+}
+
+std::vector<std::string> objections(const ModelAudit& audit) {
+  std::vector<std::string> told;
+  if (audit.is_of_run && !*audit.is_of_run) told.emplace_back("the file is not the model that the run made");
+  if (audit.ledger && audit.ledger->has_runs_head == false) {
+    told.emplace_back("the ledger does not have the head that the run names");
+  }
+  if (audit.on_devices && !audit.on_devices->is_of_model) told.emplace_back("devices judged another model");
+  if (audit.classes && audit.classes->unanswered() > 0) {
+    told.push_back("what the model says of " + counted(audit.classes->unanswered(), "example") + " is no number");
+  }
+  if (audit.checks && !audit.checks->hold()) told.emplace_back("a check of the explanations does not hold");
+  return told;
 }
 
 }  // namespace coterie

@@ -15,7 +15,9 @@
 #include "tools/model_report/column_shifts.h"
 #include "tools/model_report/disturbances.h"
 #include "tools/model_report/drills.h"
+#include "tools/model_report/fairness_on_devices.h"
 #include "tools/model_report/group_fairness.h"
+#include "tools/model_report/ledger_proof.h"
 #include "tools/model_report/run_facts.h"
 
 namespace coterie {
@@ -30,18 +32,20 @@ struct ModelAudit {
   std::optional<InputContract> contract;
   std::optional<RunFacts> run;
   std::optional<bool> is_of_run;  // whether the run names this file's digest
+  std::optional<LedgerProof> ledger;
 
   std::string loss;
   Evaluation evaluation;
-  std::vector<Measure> measures;           // of numbers: mae, rmse, r2; of classes: f1, auc where there are two
-  std::optional<ClassAnswers> classes;     // of a classifier
-  std::optional<GroupFairness> fairness;   // where the examples' groups were named
-  std::vector<Disturbance> disturbances;   // empty: the model's input is not of numbers
-  std::vector<ColumnShift> column_shifts;  // of rows of numbers
-  size_t columns_left_out = 0;             // beyond kShiftedColumnsMax
+  std::vector<Measure> measures;             // of numbers: mae, rmse, r2; of classes: f1, auc where there are two
+  std::optional<ClassAnswers> classes;       // of a classifier
+  std::optional<DeviceFairness> on_devices;  // of an evaluation job that was named
+  std::optional<GroupFairness> fairness;     // where the examples' groups were named
+  std::vector<Disturbance> disturbances;     // empty: the model's input is not of numbers
+  std::vector<ColumnShift> column_shifts;    // of rows of numbers
+  size_t columns_left_out = 0;               // beyond kShiftedColumnsMax
   std::optional<AdversarialSteps> adversarial;
   std::string not_attacked;               // why, where there are none
-  std::vector<Drill> drills;              // of the runs that were named
+  std::vector<DrillOutcome> drills;       // of the runs that were named
   std::string method;                     // of the explanations
   std::vector<Explanation> explanations;  // empty: why stands below
   std::optional<AttributionChecks> checks;
@@ -50,6 +54,9 @@ struct ModelAudit {
   // The name of a class, or its number.
   std::string class_name(size_t i) const;
 };
+
+// What an auditor has to object to, whatever the figures are: a sentence each, without its full stop.
+std::vector<std::string> objections(const ModelAudit& audit);
 
 struct AuditSettings {
   AskedModel::GoOn go_on = nullptr;  // while examples are explained

@@ -14,6 +14,14 @@ std::string opened(std::string_view element, std::string_view style) {
   return "<" + std::string(element) + (style.empty() ? ">" : " class=\"" + std::string(style) + "\">");
 }
 
+// An interval in brackets goes to the line below where the screen is narrow.
+std::string cell(std::string_view text) {
+  const size_t bracket = text.ends_with(')') ? text.find(" (") : text.npos;
+  if (bracket == text.npos) return "<td>" + page_text(text) + "</td>";
+  return "<td class=\"pair\">" + page_text(text.substr(0, bracket)) + " <span>" + page_text(text.substr(bracket + 1)) +
+         "</span></td>";
+}
+
 }  // namespace
 
 std::string upright_text(std::string_view text) {
@@ -33,9 +41,7 @@ std::string fact(std::string_view name, std::string_view value) {
 std::string row(const std::vector<std::string>& cells, std::string_view style, const std::string& drawing) {
   std::string text = opened("tr", style);
   for (size_t i = 0; i < cells.size(); ++i) {
-    const std::string_view element = i == 0 ? "th" : "td";
-    text += i == 0 ? "<th scope=\"row\">" : "<td>";
-    text += page_text(cells[i]) + "</" + std::string(element) + ">";
+    text += i == 0 ? "<th scope=\"row\">" + page_text(cells[0]) + "</th>" : cell(cells[i]);
   }
   if (!drawing.empty()) text += "<td class=\"drawn\">" + drawing + "</td>";
   return text + "</tr>\n";

@@ -21,7 +21,7 @@ std::string row(const std::vector<std::string>& cells, std::string_view style = 
 // `rows` are made by the two above. Scrolls by itself where it is wider than the screen.
 std::string table(const std::vector<std::string>& heads, const std::string& rows);
 
-// Of facts alone.
+// A table of facts alone.
 std::string fact_table(const std::string& facts);
 std::string list_item(std::string_view text);
 std::string list(const std::string& items);

@@ -1,9 +1,12 @@
+#include "secure/crypto/digest.h"
 #include "tools/cli/table.h"
 #include "tools/model_report/page_parts.h"
 #include "tools/model_report/report_sections.h"
 
 namespace coterie {
 namespace {
+
+constexpr size_t kColumnsOpen = 20;  // more are folded up
 
 std::string provenance(const ModelAudit& audit) {
   std::string rows = fact("model file", audit.model_file) + fact("name in it", audit.model.name) +
@@ -13,7 +16,7 @@ std::string provenance(const ModelAudit& audit) {
                      fact("input", audit.model.input) + fact("output", audit.model.output) +
                      fact("judged on", audit.data_name + ", " + counted(audit.evaluation.examples, "example"));
   if (!audit.data_digest.empty()) rows += fact("digest of the data", audit.data_digest);
-  std::string text = table({}, rows);
+  std::string text = fact_table(rows);
   if (!audit.run) return text + paragraph("No folder of a run was given: what the model was trained on is not known.");
   if (!audit.is_of_run) {
     text += paragraph("The run names no model: whether this file is what it made is not known.", "bad");
@@ -25,7 +28,7 @@ std::string provenance(const ModelAudit& audit) {
   }
   rows.clear();
   for (const auto& [name, value] : audit.run->job) rows += fact(name, value);
-  return text + subsection("The run", table({}, rows));
+  return text + subsection("The run", fact_table(rows));
 }
 
 std::string contract(const ModelAudit& audit) {
@@ -40,7 +43,12 @@ std::string contract(const ModelAudit& audit) {
                  column.is_category ? "" : format_digits(column.low) + " to " + format_digits(column.high),
                  column.is_category ? "" : format_digits(column.mean), format_count(column.missing)});
   }
-  return subsection("The data's columns", table({"column", "kind", "range", "mean", "missing"}, rows));
+  const std::string digest = content_digest(as_bytes(to_json_text(*audit.contract))).hex();
+  const std::string columns = table({"column", "kind", "range", "mean", "missing"}, rows);
+  return subsection("The data's columns", fact_table(fact("digest of the contract by which they were read", digest)) +
+                                              (audit.contract->columns.size() > kColumnsOpen
+                                                   ? details(counted(audit.contract->columns.size(), "column"), columns)
+                                                   : columns));
 }
 
 }  // namespace

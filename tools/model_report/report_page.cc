@@ -15,12 +15,15 @@ h1 { font-size: 24px; overflow-wrap: anywhere; }
 h2 { margin-top: 36px; font-size: 18px; border-bottom: 1px solid #8885; }
 h3 { margin: 20px 0 6px; font-size: 15px; }
 p { max-width: 72ch; }
-.scroll { overflow-x: auto; }
+.scroll { margin: 8px 0; overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 4px 12px; text-align: right; vertical-align: top; font-weight: 400; border-bottom: 1px solid #8884; }
+td { white-space: nowrap; }
+td.pair { white-space: normal; }
+td.pair span { white-space: nowrap; color: #5d6778; font-weight: 400; }
 thead th { font-weight: 600; vertical-align: bottom; }
-th:first-child { padding-left: 0; text-align: left; overflow-wrap: anywhere; }
-td.text { text-align: left; overflow-wrap: anywhere; }
+th:first-child { padding-left: 0; min-width: 7em; text-align: left; overflow-wrap: anywhere; }
+td.text { min-width: 8em; text-align: left; white-space: normal; overflow-wrap: anywhere; }
 .drawn svg { display: block; }
 .worst th, .worst td { font-weight: 600; }
 .rest th, .rest td, .soft { color: #5d6778; }
@@ -34,7 +37,7 @@ summary { cursor: pointer; }
 @media (max-width: 480px) { th, td { padding: 4px 6px; } }
 @media screen and (prefers-color-scheme: dark) {
 body { background: #12161c; color: #e6eaf0; }
-.rest th, .rest td, .soft { color: #9aa5b5; }
+.rest th, .rest td, .soft, td.pair span { color: #9aa5b5; }
 .bad { color: #ff8a80; }
 svg text { fill: #e6eaf0; }
 svg .soft { fill: #9aa5b5; }
@@ -48,13 +51,14 @@ svg .track { stroke: #3a4553; }
 :root { color-scheme: light; }
 body { max-width: none; font-size: 10pt; }
 .scroll, pre { overflow: visible; }
+td { white-space: normal; }
 h2, h3, figcaption { break-after: avoid; }
 figure, tr, pre { break-inside: avoid; }
 }
 )";
 
 constexpr std::string_view kDrawingStyle = R"(.bar { fill: #2459c9; }
-.gap { fill: #c0392b; opacity: .35; }
+.gap { fill: #c0392b; opacity: .7; }
 .diagonal { stroke: #5d6778; stroke-dasharray: 3 3; }
 .whisker { stroke: #1b2330; stroke-width: 1.5; }
 .track { stroke: #d5dbe4; stroke-width: 2; }
@@ -70,8 +74,8 @@ std::string_view drawing_style() {
 
 Result<std::string> report_page(const ModelAudit& audit) {
   COT_ASSIGN(const std::string explained, explanation_section(audit));
-  std::string body = provenance_section(audit) + privacy_section(audit) + quality_section(audit);
-  if (audit.fairness) body += fairness_section(audit);
+  std::string body = glance_section(audit) + provenance_section(audit) + privacy_section(audit) +
+                     quality_section(audit) + fairness_section(audit);
   if (audit.classes) body += calibration_section(audit);
   body += robustness_section(audit) + explained;
   const std::string_view styles[] = {drawing_style()};

@@ -10,6 +10,8 @@ namespace coterie {
 
 inline constexpr size_t kClassRowsMax = 1000;  // the rest is counted
 
+// The figures that are asked for first, and what there is to object to.
+std::string glance_section(const ModelAudit& audit);
 std::string provenance_section(const ModelAudit& audit);
 std::string privacy_section(const ModelAudit& audit);
 std::string quality_section(const ModelAudit& audit);

@@ -73,7 +73,7 @@ std::string adversarial(const ModelAudit& audit) {
 std::string drills(const ModelAudit& audit) {
   if (audit.drills.empty()) return {};
   std::string rows;
-  for (const Drill& drill : audit.drills) {
+  for (const DrillOutcome& drill : audit.drills) {
     const auto score = [&](std::optional<double> value) {
       if (!value) return std::string("-");
       return drill.is_of_numbers ? "R2 " + format_fixed(*value, 3) : format_percent(*value);

@@ -15,6 +15,20 @@ std::string value_text(const nlohmann::json& value) {
   return value.dump();
 }
 
+std::optional<double> number_at(const nlohmann::json& json, const char* pointer) {
+  const nlohmann::json::json_pointer at(pointer);
+  if (!json.contains(at) || !json.at(at).is_number()) return std::nullopt;
+  return json.at(at).get<double>();
+}
+
+std::optional<RunFacts::OwnScores> own_scores(const nlohmann::json& summary) {
+  const std::optional<double> devices = number_at(summary, "/own/devices"),
+                              accuracy = number_at(summary, "/own/published/accuracy"),
+                              worst = number_at(summary, "/own/published/worst_tenth");
+  if (!devices || !accuracy || !worst) return std::nullopt;
+  return RunFacts::OwnScores{*devices, *accuracy, *worst};
+}
+
 bool is_left_out(const std::string& key) {
   return key.ends_with("_path") || key == "run_dir" || key == "seconds" || key == "schema" || key == "security" ||
          key == "model_digest";
@@ -37,8 +51,12 @@ Result<RunFacts> parse_run_facts(std::string_view summary) {
     if (!value.is_primitive() || value.is_null() || is_left_out(key) || facts.job.size() >= kRunFactsMax) continue;
     facts.job.emplace_back(key, value_text(value));
   }
+  facts.own = own_scores(*json);
   const auto privacy = json->find("privacy");
   if (privacy == json->end() || !privacy->is_object()) return facts;
+  facts.delta = number_at(*json, "/privacy/delta");
+  const auto head = privacy->find("ledger_head");
+  if (head != privacy->end() && head->is_string()) facts.ledger_head = head->get<std::string>();
   for (const auto& [key, value] : privacy->items()) {
     if (value.is_primitive() && facts.privacy.size() < kRunFactsMax) facts.privacy.emplace_back(key, value_text(value));
   }

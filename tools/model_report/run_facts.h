@@ -18,6 +18,14 @@ struct RunFacts {
   std::string security;                                      // the level; empty likewise
   std::vector<std::pair<std::string, std::string>> job;      // what else is one word or number, as it stands there
   std::vector<std::pair<std::string, std::string>> privacy;  // what the noise came to; empty: there was none
+  std::optional<double> delta;                               // that epsilon holds at
+  std::string ledger_head;                                   // of the privacy ledger when the run ended; or empty
+
+  // What the model is worth to each device on examples of its own, each counting alike, where the run looked.
+  struct OwnScores {
+    double devices = 0, accuracy = 0, worst_tenth = 0;  // the mean of the tenth that has it worst
+  };
+  std::optional<OwnScores> own;
 };
 
 inline constexpr uint64_t kRunFactsBytesMax = 1 << 20;

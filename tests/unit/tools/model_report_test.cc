@@ -18,13 +18,16 @@ using ::testing::HasSubstr;
 
 class ModelReportCommand : public ::testing::Test {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(run_command({"model", "new", "cnn", "--input", "8x8x1", "-o", path("new.cotf")}).code, ExitCode::ok);
-    ASSERT_EQ(run_command({"model", "train", path("new.cotf"), "--data", "digits", "--epochs", "1", "--quiet", "-o",
-                           path("net.cotf")})
-                  .code,
+  // All have the same network, trained once.
+  static void SetUpTestSuite() {
+    const TemporaryDirectory folder;
+    const std::string made = folder / "new.cotf", trained = folder / "net.cotf";
+    ASSERT_EQ(run_command({"model", "new", "cnn", "--input", "8x8x1", "-o", made}).code, ExitCode::ok);
+    ASSERT_EQ(run_command({"model", "train", made, "--data", "digits", "--epochs", "1", "--quiet", "-o", trained}).code,
               ExitCode::ok);
+    network_ = *os::read_file(trained, 1 << 24);
   }
+  void SetUp() override { ASSERT_OK(os::write_file_atomically(path("net.cotf"), network_)); }
   std::string path(const std::string& name) const { return folder_ / name; }
   std::string text_of(const std::string& name) const {
     const Result<Bytes> file = os::read_file(path(name), 1 << 26);
@@ -37,6 +40,7 @@ class ModelReportCommand : public ::testing::Test {
   }
 
  private:
+  inline static Bytes network_;
   TemporaryDirectory folder_;
 };
 
@@ -134,6 +138,28 @@ TEST_F(ModelReportCommand, JudgesByAColumn) {
   const CommandOutcome digits = report({path("net.cotf"), "--data", "digits", "--group", "site"});
   EXPECT_EQ(digits.code, ExitCode::usage);
   EXPECT_THAT(digits.err, HasSubstr("--group-table FILE"));
+}
+
+TEST_F(ModelReportCommand, SaysWhatItReadsOfOtherFiles) {
+  const std::vector<std::string> words = {path("net.cotf"), "--data", "digits", "--limit", "1"};
+  const auto with = [&](const std::string& option, const std::string& text) {
+    EXPECT_OK(os::write_file_atomically(path("more.json"), as_bytes(text)));
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {option, path("more.json")});
+    return report(all);
+  };
+  const CommandOutcome broken = with("--ledger", R"({"records":[{"seq":1}],"head":{}})");
+  EXPECT_EQ(broken.code, ExitCode::usage);
+  EXPECT_THAT(broken.err, HasSubstr("more.json: privacy ledger: /records/0"));
+  const CommandOutcome empty =
+      with("--ledger", R"({"records":[],"head":{"seq":0,"digest":")" + std::string(64, '0') + "\"}}");
+  EXPECT_THAT(empty.out, HasSubstr("ledger: 0 records, each follows the one before")) << empty.err;
+  const CommandOutcome other =
+      with("--evaluation",
+           R"({"schema":"coterie.evaluation_result.v1","models":[{"model":"ab","devices":3,"examples":9}]})");
+  EXPECT_EQ(other.code, ExitCode::failure) << other.err;
+  EXPECT_THAT(other.out, HasSubstr("devices judged another model"));
+  EXPECT_THAT(with("--evaluation", "{}").err, HasSubstr("coterie.evaluation_result.v1"));
 }
 
 TEST_F(ModelReportCommand, TellsOfDrills) {

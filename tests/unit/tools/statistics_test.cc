@@ -57,7 +57,7 @@ TEST(Statistics, AShareHasWilsonsInterval) {
   EXPECT_DOUBLE_EQ(none.low, 0);
   EXPECT_NEAR(none.high, 0.2775, 1e-4);
   EXPECT_NEAR(wilson_interval({10, 10}).low, 1 - none.high, 1e-12);
-  EXPECT_FALSE((Share{0, 0}.value()));
+  EXPECT_FALSE((SeenShare{0, 0}.value()));
   EXPECT_DOUBLE_EQ(wilson_interval({0, 0}).high, 1);
 }
 

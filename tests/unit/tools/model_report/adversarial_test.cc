@@ -60,7 +60,7 @@ TEST(Adversarial, ASoftmaxOfTheModelsOwnHasTheSameDirection) {
   EXPECT_DOUBLE_EQ(with(OpKind::log_softmax), logits);
 }
 
-// Of two logits that are 2000 apart the softmax is 1 and 0, to the last bit.
+// Where two logits are 2000 apart the softmax is 1 and 0, to the last bit.
 TEST(Adversarial, NoAnswerIsTooSureForADirection) {
   class Sure final : public ExampleSource {
    public:

@@ -23,7 +23,7 @@ TEST(ClassAnswers, CountsByClass) {
   EXPECT_EQ(answers.classes()[2].examples, 0u);
   EXPECT_EQ(answers.classes()[2].recall(), 0);
   // Half of those at 0.8 are right, all of those at 0.6.
-  const Calibration made = answers.calibration();
+  const ClassCalibration made = answers.calibration();
   EXPECT_NEAR(made.expected_error, (2 * 0.3 + 2 * 0.4) / 4, 1e-12);
   EXPECT_NEAR(made.largest_error, 0.4, 1e-12);
   EXPECT_NEAR(made.confidence_excess, (2 * 0.3 - 2 * 0.4) / 4, 1e-12) << "too unsure";

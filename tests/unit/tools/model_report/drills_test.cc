@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Drills, AreWhatSummariesSay) {
-  const Result<Drill> demo = parse_drill(
+  const Result<DrillOutcome> demo = parse_drill(
       R"({"schema":"coterie.demo.v1","accuracy":0.9,"accuracy_majority":0.11,"attack":"sign_flip:0.2",
           "accuracy_without_attack":0.95,"aggregation":"krum","security":"none"})");
   ASSERT_OK(demo);
@@ -22,7 +22,7 @@ TEST(Drills, AreWhatSummariesSay) {
   EXPECT_DOUBLE_EQ(demo->score, 0.9);
   EXPECT_DOUBLE_EQ(*demo->without_attack, 0.95);
   EXPECT_DOUBLE_EQ(*demo->chance, 0.11);
-  const Result<Drill> numbers = parse_drill(R"({"schema":"coterie.simulate.v1","r2":0.7,"attack":"none"})");
+  const Result<DrillOutcome> numbers = parse_drill(R"({"schema":"coterie.simulate.v1","r2":0.7,"attack":"none"})");
   ASSERT_OK(numbers);
   EXPECT_TRUE(numbers->is_of_numbers);
   EXPECT_EQ(numbers->aggregation, "mean");
@@ -44,7 +44,7 @@ TEST(Drills, AreNamedByTheirFolder) {
   const TemporaryDirectory folder;
   ASSERT_OK(os::write_file_atomically(folder / "summary.json", as_bytes("{\"accuracy\":0.5}")));
   const std::string path = (folder / ".");
-  const Result<std::vector<Drill>> read = read_drills(std::vector<std::string>{path});
+  const Result<std::vector<DrillOutcome>> read = read_drills(std::vector<std::string>{path});
   ASSERT_OK(read);
   ASSERT_EQ(read->size(), 1u);
   EXPECT_FALSE((*read)[0].run.empty());

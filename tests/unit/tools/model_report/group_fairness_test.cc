@@ -45,14 +45,14 @@ GroupFairness judged(const std::vector<Counts>& counts, uint64_t examples_min = 
 TEST(GroupFairness, IsWhatIsCountedByHand) {
   const GroupFairness fairness = judged({{"a", 4, 1, 1, 4}, {"b", 3, 7, 1, 9}});
   EXPECT_THAT(names_of(fairness), ElementsAre("a", "b"));
-  EXPECT_EQ(fairness.groups[0].correct, (Share{8, 10}));
-  EXPECT_EQ(fairness.groups[0].selection, (Share{5, 10}));
-  EXPECT_EQ(fairness.groups[0].true_positives, (Share{4, 5}));
-  EXPECT_EQ(fairness.groups[0].false_positives, (Share{1, 5}));
-  EXPECT_EQ(fairness.groups[1].correct, (Share{12, 20}));
-  EXPECT_EQ(fairness.groups[1].selection, (Share{4, 20}));
-  EXPECT_EQ(fairness.groups[1].true_positives, (Share{3, 10}));
-  EXPECT_EQ(fairness.groups[1].false_positives, (Share{1, 10}));
+  EXPECT_EQ(fairness.groups[0].correct, (SeenShare{8, 10}));
+  EXPECT_EQ(fairness.groups[0].selection, (SeenShare{5, 10}));
+  EXPECT_EQ(fairness.groups[0].true_positives, (SeenShare{4, 5}));
+  EXPECT_EQ(fairness.groups[0].false_positives, (SeenShare{1, 5}));
+  EXPECT_EQ(fairness.groups[1].correct, (SeenShare{12, 20}));
+  EXPECT_EQ(fairness.groups[1].selection, (SeenShare{4, 20}));
+  EXPECT_EQ(fairness.groups[1].true_positives, (SeenShare{3, 10}));
+  EXPECT_EQ(fairness.groups[1].false_positives, (SeenShare{1, 10}));
   EXPECT_NEAR(fairness.gap(GapKind::accuracy)->value, 0.2, 1e-12);
   EXPECT_NEAR(fairness.gap(GapKind::demographic_parity)->value, 0.3, 1e-12);
   EXPECT_NEAR(fairness.gap(GapKind::equal_opportunity)->value, 0.5, 1e-12);

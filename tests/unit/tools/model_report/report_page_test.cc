@@ -9,6 +9,7 @@
 namespace coterie::test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -44,6 +45,11 @@ ModelAudit audit_of(const Shape& shape) {
   groups.add(0, 0, 0.1);
   groups.add(0, 1, std::nan(""));
   audit.fairness = groups.judged(1);
+  audit.ledger =
+      LedgerProof{.file = kHostile, .head = kHostile, .populations = {{kHostile, kHostile}}, .assumptions = {kHostile}};
+  audit.on_devices = DeviceFairness{.column = kHostile, .model_digest = kHostile, .all = {.name = kHostile}};
+  audit.drills = {{.run = kHostile, .attack = kHostile, .aggregation = kHostile, .security = kHostile}};
+  audit.not_attacked = kHostile;
   audit.disturbances = {{kHostile, audit.evaluation}};
   audit.method = "gradient";
   audit.explanations = {explanation_of(shape)};
@@ -106,6 +112,32 @@ TEST(ReportPage, SaysWhatIsKnownOfTheRun) {
   EXPECT_THAT(less, Not(HasSubstr("How sure it is")));
 }
 
+TEST(ReportPage, SaysHowTheLedgerIsVerified) {
+  ModelAudit audit = audit_of({2});
+  audit.ledger->file = "my ledger.json";
+  audit.ledger->has_runs_head = true;
+  const std::string page = *report_page(audit);
+  EXPECT_THAT(page, HasSubstr("<code>coterie privacy verify --ledger 'my ledger.json'</code>"));
+  EXPECT_THAT(page, HasSubstr("The head that the run names is among its records."));
+  EXPECT_THAT(objections(audit), Not(Contains(HasSubstr("ledger"))));
+  audit.ledger->has_runs_head = false;
+  EXPECT_THAT(*report_page(audit), HasSubstr("NOT among its records"));
+  EXPECT_THAT(objections(audit), Contains("the ledger does not have the head that the run names"));
+  audit.ledger.reset();
+  audit.run->ledger_head = "abcd";
+  EXPECT_THAT(*report_page(audit), HasSubstr("<code>coterie --data-dir DIR privacy verify --save ledger.json</code>"));
+}
+
+TEST(ReportPage, ObjectsToWhatIsOfAnotherModel) {
+  ModelAudit audit = audit_of({2});
+  EXPECT_THAT(objections(audit), Contains("devices judged another model"));
+  EXPECT_THAT(*report_page(audit), HasSubstr("They judged ANOTHER model"));
+  EXPECT_THAT(*report_page(audit), HasSubstr("Objection: the file is not the model that the run made."));
+  audit.on_devices->is_of_model = true;
+  audit.on_devices->accuracy_gap = 0.25;
+  EXPECT_THAT(*report_page(audit), HasSubstr("less the smallest: 25.0 points."));
+}
+
 TEST(ReportPage, SaysWhatGroupsAreCompared) {
   ModelAudit audit = audit_of({2});
   GroupAnswers groups(make_groups("sex", std::vector<std::string>{"a", "a", "b", "b", "c"}, 2), 1);
@@ -114,7 +146,7 @@ TEST(ReportPage, SaysWhatGroupsAreCompared) {
   const std::string page = *report_page(audit);
   EXPECT_THAT(page, HasSubstr("The positive class is other."));
   EXPECT_THAT(page, HasSubstr("The group that is worst off is b."));
-  EXPECT_THAT(page, HasSubstr("50.0 % (9.5 to 90.5)")) << "Wilson's interval of 1 in 2";
+  EXPECT_THAT(page, HasSubstr("50.0 % <span>(9.5 to 90.5)</span>")) << "Wilson's interval of 1 in 2";
   EXPECT_THAT(page, HasSubstr("<td>50.0 points</td>"));
   EXPECT_THAT(page, HasSubstr("1 group has too few examples"));
   EXPECT_THAT(page, HasSubstr("Selection ratio, smallest by largest: 0.500"));
