@@ -9,7 +9,7 @@
 namespace coterie {
 namespace {
 
-constexpr double kTrack = 130, kHeight = 16, kDot = 3.5;
+constexpr double kTrack = 90, kHeight = 16, kDot = 3.5;
 
 // A share and its interval on the way from 0 to 1.
 std::string draw_share(const SeenShare& share) {

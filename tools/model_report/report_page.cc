@@ -9,7 +9,7 @@ namespace coterie {
 namespace {
 
 constexpr std::string_view kPageStyle = R"(:root { color-scheme: light dark; }
-body { margin: 16px auto; padding: 0 16px; max-width: 900px; line-height: 1.45; background: #ffffff; color: #1b2330; }
+body { margin: 16px auto; padding: 0 16px; max-width: 960px; line-height: 1.45; background: #ffffff; color: #1b2330; }
 body { font: 14px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 h1 { font-size: 24px; overflow-wrap: anywhere; }
 h2 { margin-top: 36px; font-size: 18px; border-bottom: 1px solid #8885; }
@@ -34,7 +34,7 @@ figcaption { overflow-wrap: anywhere; }
 figure svg { max-width: 100%; height: auto; }
 pre { padding: 8px 10px; overflow-x: auto; background: #8882; }
 summary { cursor: pointer; }
-@media (max-width: 480px) { th, td { padding: 4px 6px; } }
+@media (max-width: 480px) { th, td { padding: 4px 6px; } th:first-child { min-width: 4.5em; } }
 @media screen and (prefers-color-scheme: dark) {
 body { background: #12161c; color: #e6eaf0; }
 .rest th, .rest td, .soft, td.pair span { color: #9aa5b5; }
