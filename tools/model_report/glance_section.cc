@@ -52,7 +52,9 @@ std::string glance_section(const ModelAudit& audit) {
       fact("judged on", audit.data_name + ", " + counted(audit.evaluation.examples, "example")) + quality_facts(audit);
   if (audit.fairness) facts += fairness_facts(*audit.fairness);
   facts += adversarial_fact(audit);
-  if (audit.run) facts += fact("level", audit.run->security) + fact("epsilon", epsilon_of(*audit.run));
+  if (audit.run)
+    facts += fact("level", audit.run->security.empty() ? "not said" : audit.run->security) +
+             fact("epsilon", epsilon_of(*audit.run));
   std::string told;
   for (const std::string& objection : objections(audit)) told += paragraph("Objection: " + objection + ".", "bad");
   return section("At a glance", fact_table(facts) + told);

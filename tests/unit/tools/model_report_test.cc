@@ -150,7 +150,7 @@ TEST_F(ModelReportCommand, SaysWhatItReadsOfOtherFiles) {
   };
   const CommandOutcome broken = with("--ledger", R"({"records":[{"seq":1}],"head":{}})");
   EXPECT_EQ(broken.code, ExitCode::usage);
-  EXPECT_THAT(broken.err, HasSubstr("more.json: privacy ledger: /records/0"));
+  EXPECT_THAT(broken.err, HasSubstr("more.json: privacy ledger: record 1 is not what its digest says"));
   const CommandOutcome empty =
       with("--ledger", R"({"records":[],"head":{"seq":0,"digest":")" + std::string(64, '0') + "\"}}");
   EXPECT_THAT(empty.out, HasSubstr("ledger: 0 records, each follows the one before")) << empty.err;
