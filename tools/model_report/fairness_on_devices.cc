@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/os/file.h"
 #include "fl_server/json/json_reader.h"
@@ -39,9 +40,10 @@ Result<ScoredOnDevices> score_from(const nlohmann::json& json, const std::string
   return ScoredOnDevices{name, *devices, *examples, figure_in(json, "accuracy"), figure_in(json, "loss")};
 }
 
-std::optional<double> gap_of(const std::vector<ScoredOnDevices>& groups) {
+// The last group is of examples in none: it is compared with no other.
+std::optional<double> gap_of(std::span<const ScoredOnDevices> groups) {
   std::vector<double> values;
-  for (const ScoredOnDevices& group : groups) {
+  for (const ScoredOnDevices& group : groups.first(groups.empty() ? 0 : groups.size() - 1)) {
     if (group.accuracy) values.push_back(group.accuracy->value);
   }
   if (values.size() < 2) return std::nullopt;

@@ -27,7 +27,7 @@ struct DeviceFairness {
   bool is_of_model = false;  // whether that is the model of the report
   ScoredOnDevices all;
   std::vector<ScoredOnDevices> groups;
-  std::optional<double> accuracy_gap;          // largest less smallest of the groups that have one
+  std::optional<double> accuracy_gap;          // largest less smallest, without the last: it is of examples in none
   std::optional<double> worst_from, worst_to;  // a tenth of the devices has at most so many right
 };
 

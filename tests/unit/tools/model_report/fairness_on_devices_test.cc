@@ -24,6 +24,8 @@ json result() {
   now["worst_tenth"] = {{"from", 0.35}, {"to", 0.4}};
   for (const double accuracy : {0.7, 0.85, 0.6}) now["groups"].push_back(score(accuracy));
   now["groups"].push_back({{"name", "rare"}, {"devices", 1}, {"examples", 2}, {"accuracy", nullptr}});
+  now["groups"].push_back(score(0.1));
+  now["groups"].back()["name"] = "other";
   now["groups"][0]["name"] = "north";
   return {{"schema", "coterie.evaluation_result.v1"}, {"column", "region"}, {"models", {before, now}}};
 }
@@ -34,11 +36,11 @@ TEST(FairnessOnDevices, IsOfTheReportsModel) {
   EXPECT_TRUE(made->is_of_model);
   EXPECT_EQ(made->column, "region");
   EXPECT_DOUBLE_EQ(made->all.accuracy->value, 0.8);
-  ASSERT_EQ(made->groups.size(), 4u);
+  ASSERT_EQ(made->groups.size(), 5u);
   EXPECT_EQ(made->groups[0].name, "north");
   EXPECT_DOUBLE_EQ(*made->groups[0].accuracy->low, 0.5);
   EXPECT_FALSE(made->groups[3].accuracy);
-  EXPECT_NEAR(*made->accuracy_gap, 0.25, 1e-12) << "of the groups that have one";
+  EXPECT_NEAR(*made->accuracy_gap, 0.25, 1e-12) << "of the groups that have one, without the examples in none";
   EXPECT_DOUBLE_EQ(*made->worst_to, 0.4);
   EXPECT_DOUBLE_EQ(parse_device_fairness(result().dump(), "aa")->all.accuracy->value, 0.6);
   EXPECT_FALSE(parse_device_fairness(result().dump(), "cc")->is_of_model);
