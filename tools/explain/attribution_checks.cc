@@ -65,6 +65,19 @@ std::vector<double> ranks_of(std::span<const float> values) {
   return ranks;
 }
 
+void add_points(std::vector<double>& sum, const std::vector<double>& points, double share) {
+  sum.resize(points.size());
+  for (size_t i = 0; i < points.size(); ++i) sum[i] += share * points[i];
+}
+
+// All are of inputs of one size, and so of as many points.
+void add(OrderCurves& sum, const OrderCurves& curves, double share) {
+  sum.deletion += share * curves.deletion;
+  sum.insertion += share * curves.insertion;
+  add_points(sum.falling, curves.falling, share);
+  add_points(sum.rising, curves.rising, share);
+}
+
 }  // namespace
 
 Result<OrderCurves> order_curves(AskedModel& model, const Explanation& explanation, std::span<const size_t> order,
@@ -86,7 +99,7 @@ Result<OrderCurves> order_curves(AskedModel& model, const Explanation& explanati
   }
   COT_ASSIGN(const std::vector<double> falling, outputs_of(model, deleted, explanation.picked));
   COT_ASSIGN(const std::vector<double> rising, outputs_of(model, inserted, explanation.picked));
-  return OrderCurves{area(falling), area(rising)};
+  return OrderCurves{area(falling), area(rising), falling, rising};
 }
 
 Result<Model> with_shuffled_weights(const Model& model, uint64_t seed) {
@@ -120,10 +133,6 @@ Result<AttributionChecks> check_attributions(AskedModel& model, std::span<const 
   AttributionChecks checks;
   const auto count = static_cast<double>(explanations.size());
   Prng prng(settings.seed);
-  const auto add = [](OrderCurves& sum, const OrderCurves& curves, double share) {
-    sum.deletion += share * curves.deletion;
-    sum.insertion += share * curves.insertion;
-  };
   for (const Explanation& one : explanations) {
     const std::vector<float>& values = one.attribution.values;
     COT_TRY(must_be_finite(one, method.name));

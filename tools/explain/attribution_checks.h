@@ -20,7 +20,10 @@
 namespace coterie {
 
 struct OrderCurves {
-  double deletion = 0, insertion = 0;
+  double deletion = 0, insertion = 0;  // the areas
+  std::vector<double> falling,
+      rising;  // the output as pixels go, and as they come: the first and the last with none and
+               // with all of them, equally spaced
 };
 
 inline constexpr uint32_t kCurveSteps = 32;  // as many parts of the pixels, or a pixel at a time

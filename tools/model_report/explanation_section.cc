@@ -2,6 +2,7 @@
 
 #include "base/text/base64.h"
 #include "tools/cli/table.h"
+#include "tools/demo/svg.h"
 #include "tools/explain/attribution_picture.h"
 #include "tools/explain/feature_names.h"
 #include "tools/model_report/page_parts.h"
@@ -49,6 +50,46 @@ std::string checks_table(const AttributionChecks& checks) {
                         "below " + format_fixed(AttributionChecks::kCorrelationMax, 4), checks.randomisation_holds()));
 }
 
+constexpr double kCurveWidth = 150, kCurveHeight = 100, kCurveMargin = 8, kCurveBelow = 24;
+
+// One curve of the attribution's order, and dashed that of random orders; up is from the lowest to the highest output.
+std::string draw_curve(const std::string& title, const std::vector<double>& own, const std::vector<double>& random) {
+  double low = own.front(), high = low;
+  for (const auto* points : {&own, &random}) {
+    for (const double point : *points) {
+      low = std::min(low, point);
+      high = std::max(high, point);
+    }
+  }
+  Svg svg;
+  const auto path = [&](const char* style, const std::vector<double>& points) {
+    std::vector<Svg::Point> places;
+    for (size_t i = 0; i < points.size(); ++i) {
+      const double right = static_cast<double>(i) / static_cast<double>(points.size() - 1);
+      const double up = high > low ? (points[i] - low) / (high - low) : 0.5;
+      places.emplace_back(kCurveMargin + kCurveWidth * right, kCurveMargin + kCurveHeight * (1 - up));
+    }
+    svg.path(style, places);
+  };
+  const double floor = kCurveMargin + kCurveHeight;
+  svg.line("axis", {kCurveMargin, floor}, {kCurveMargin + kCurveWidth, floor});
+  svg.line("axis", {kCurveMargin, kCurveMargin}, {kCurveMargin, floor});
+  path("random", random);
+  path("own", own);
+  svg.text("soft", {kCurveMargin + kCurveWidth / 2, floor + 16}, title, Anchor::middle);
+  return svg.document(
+      kCurveWidth + 2 * kCurveMargin, floor + kCurveBelow, drawing_style(), title,
+      "the output from " + format_digits(low) + " to " + format_digits(high) + "; dashed: random orders");
+}
+
+std::string curves(const AttributionChecks& checks) {
+  if (checks.own.falling.size() < 2 || checks.random.falling.size() < 2) return {};
+  return "<figure>\n" + draw_curve("deletion", checks.own.falling, checks.random.falling) +
+         draw_curve("insertion", checks.own.rising, checks.random.rising) +
+         "<figcaption>The output as values go and as they come, the strongest first; dashed in random order. The mean "
+         "over the examples.</figcaption>\n</figure>\n";
+}
+
 Result<std::string> explanations(const ModelAudit& audit) {
   if (audit.explanations.empty()) return paragraph("Not explained: " + audit.not_explained);
   const bool is_image = audit.input.size() == 3;
@@ -64,7 +105,7 @@ Result<std::string> explanations(const ModelAudit& audit) {
     }
     text += "<figure>\n<figcaption>" + page_text(caption(audit, one)) + "</figcaption>\n" + shown + "</figure>\n";
   }
-  return text + subsection("Whether this says anything", checks_table(*audit.checks));
+  return text + subsection("Whether this says anything", checks_table(*audit.checks) + curves(*audit.checks));
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ svg .soft { fill: #9aa5b5; }
 svg .axis { stroke: #667085; }
 svg .bar, svg .dot { fill: #7aa7ff; }
 svg .gap { fill: #ff8a80; }
+svg .own { stroke: #7aa7ff; }
 svg .whisker { stroke: #e6eaf0; }
 svg .track { stroke: #3a4553; }
 }
@@ -63,6 +64,8 @@ constexpr std::string_view kDrawingStyle = R"(.bar { fill: #2459c9; }
 .whisker { stroke: #1b2330; stroke-width: 1.5; }
 .track { stroke: #d5dbe4; stroke-width: 2; }
 .dot { fill: #2459c9; }
+.own { fill: none; stroke: #2459c9; stroke-width: 2; }
+.random { fill: none; stroke: #5d6778; stroke-dasharray: 4 3; }
 )";
 
 }  // namespace

@@ -34,6 +34,14 @@ TEST(AttributionChecks, HoldForTheRightMap) {
   const Result<AttributionChecks> checks = check_attributions(model, std::span(&right, 1), method, {});
   ASSERT_OK(checks);
   EXPECT_TRUE(checks->deletion_holds()) << checks->own.deletion << " " << checks->random.deletion;
+  const std::vector<double>&falling = checks->own.falling, &rising = checks->own.rising;
+  ASSERT_EQ(falling.size(), checks->random.falling.size());
+  EXPECT_NEAR(falling.front(), rising.back(), 1e-6) << "nothing is gone where all is there";
+  EXPECT_NEAR(falling.back(), rising.front(), 1e-6);
+  EXPECT_NEAR(falling.front(), checks->random.falling.front(), 1e-6);
+  double area = -(falling.front() + falling.back()) / 2;
+  for (const double point : falling) area += point;
+  EXPECT_NEAR(area / static_cast<double>(falling.size() - 1), checks->own.deletion, 1e-9);
   EXPECT_TRUE(checks->insertion_holds()) << checks->own.insertion << " " << checks->random.insertion;
   EXPECT_TRUE(checks->randomisation_holds()) << checks->randomised_correlation;
 }

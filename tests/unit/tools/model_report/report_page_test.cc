@@ -54,6 +54,7 @@ ModelAudit audit_of(const Shape& shape) {
   audit.method = "gradient";
   audit.explanations = {explanation_of(shape)};
   audit.checks.emplace();
+  audit.checks->own = audit.checks->random = {.falling = {1, 0.5, 0}, .rising = {0, 0.5, 1}};
   return audit;
 }
 
@@ -78,7 +79,7 @@ TEST(ReportPage, IsStrictWhateverNamesSay) {
     const Xml xml = page_of(audit_of(shape), policy);
     EXPECT_TRUE(xml.named("script").empty());
     EXPECT_TRUE(policy.starts_with("default-src 'none'; style-src 'sha256-")) << policy;
-    EXPECT_EQ(xml.named("style").size(), 4u) << "of the page, of the diagram, and of two groups' shares";
+    EXPECT_EQ(xml.named("style").size(), 6u) << "of the page, the diagram, two groups' shares, two curves";
     for (const XmlElement& style : xml.named("style")) EXPECT_THAT(policy, HasSubstr(hash_source(style.text)));
     const bool is_image = shape.size() == 3;
     EXPECT_EQ(policy.find("img-src data:") != std::string::npos, is_image);
