@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
       "clock, a bad network, crashes, partitions, stopped leaders, wrong clocks and store outages. Device i adds 1 to "
       "coordinate i, so every model shows who was counted.\n"
       "With --sessions: sessions of secure aggregation instead, with hostile devices and hostile servers.\n"
-      "With --vertical: jobs of two organisations and their coordinator instead, killed between any two effects.\n\n"
+      "With --vertical: jobs of two to four parties and their coordinator instead, killed between any two effects.\n\n"
       "Examples:\n"
       "  coterie-simulation --rounds 200000 --seed 1 --json\n"
       "  coterie-simulation --seed 4711 --worlds 1            replay one seed\n"

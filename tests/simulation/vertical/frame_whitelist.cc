@@ -35,10 +35,23 @@ bool is_prediction(VerticalModel model, bool is_label, uint16_t kind) {
   return false;
 }
 
+// The lists go to the party behind, and the matches come back.
+bool is_ring_matching(Way way, vertical::PartyIndex parties, uint16_t kind) {
+  const bool is_behind = way.to == (way.from + 1) % parties, is_before = way.from == (way.to + 1) % parties;
+  return among(kind, {1, 5}) || (kind == 2 && is_behind) || (kind == 4 && is_before);
+}
+
 }  // namespace
 
-bool is_on_list(const VerticalManifest& manifest, vertical::PartyIndex from, StageId stage, uint16_t kind) {
-  const bool is_label = from == 0;
+bool is_on_list(const VerticalManifest& manifest, Way way, StageId stage, uint16_t kind) {
+  const auto parties = static_cast<vertical::PartyIndex>(manifest.parties.size());
+  const bool is_matched = stage == StageId::matching && manifest.is_ring();
+  if (way.to == vertical::kMatcher) return is_matched && among(kind, {6, 7});
+  if (way.from == vertical::kMatcher) return is_matched && kind == 4;
+  const bool is_label = way.from == 0;
+  const bool is_star = is_label || way.to == 0;
+  if (is_matched) return is_ring_matching(way, parties, kind);
+  if ((stage == StageId::training || stage == StageId::prediction) && !is_star) return false;
   switch (stage) {
     case StageId::hello: return among(kind, {1, 2});
     case StageId::matching: return is_label ? among(kind, {1, 2, 4, 5}) : among(kind, {1, 2, 3, 5});

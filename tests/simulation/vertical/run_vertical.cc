@@ -18,9 +18,11 @@ struct Field {
 };
 constexpr Field kFields[] = {
     {"done", &VerticalVerdict::done},
+    {"rings", &VerticalVerdict::rings},
     {"cancelled", &VerticalVerdict::cancelled},
     {"given_up", &VerticalVerdict::given_up},
     {"kills", &VerticalVerdict::kills},
+    {"ring_kills", &VerticalVerdict::ring_kills},
     {"coordinator_kills", &VerticalVerdict::coordinator_kills},
     {"cuts", &VerticalVerdict::cuts},
     {"stalls", &VerticalVerdict::stalls},
@@ -38,6 +40,7 @@ constexpr Field kFields[] = {
     {"untrue", &VerticalVerdict::untrue},
     {"leaked", &VerticalVerdict::leaked},
     {"dealt_alike", &VerticalVerdict::dealt_alike},
+    {"mismatched", &VerticalVerdict::mismatched},
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include "tests/simulation/vertical/vertical_world.h"
 #include "vertical/coordinator/dealt_frames.h"
 #include "vertical/psi/psi_wire.h"
+#include "vertical/stage/wire.h"
+#include "vertical/trees/tree_messages.h"
 
 namespace coterie::simulation {
 
@@ -24,6 +26,22 @@ Bytes with_kind_changed(ByteView piece) {
   if (changed.size() >= kMasked.size() && std::ranges::equal(ByteView(changed).first(kMasked.size()), kMasked)) {
     changed[2] = static_cast<uint8_t>(PsiKind::doubled);
   }
+  return changed;
+}
+
+// A mutant's: another round's sample in the place of this one's, if the piece is a whole one.
+Bytes with_stale_sample(ByteView piece, Bytes& before) {
+  constexpr size_t kTreeBytes = 4;
+  Bytes changed(piece.begin(), piece.end());
+  WireReader reader(piece);
+  const bool is_sample = reader.u16() == static_cast<uint16_t>(StageId::training) &&
+                         reader.u16() == static_cast<uint16_t>(TreeMessage::sample) &&
+                         reader.u32() + kFrameHeaderBytes == piece.size();
+  if (!is_sample) return changed;
+  const auto rows = changed.begin() + kFrameHeaderBytes + kTreeBytes;
+  Bytes now(rows, changed.end());
+  if (before.size() == now.size()) std::ranges::copy(before, rows);
+  before = std::move(now);
   return changed;
 }
 
@@ -69,6 +87,8 @@ void SimulatedCoordinator::kill() {
   alarm_ = Instant::max();
   storing_ = nullptr;
   refused_.reset();
+  matchings_.clear();
+  kept_.clear();
   for (auto& [id, held] : std::exchange(held_, {})) {
     held.connection->attach(Connection::kCoordinator, {});
     held.connection->cut();
@@ -111,11 +131,13 @@ std::shared_ptr<Connection> SimulatedCoordinator::take(const SimulatedProcess& f
   return connection;
 }
 
-std::shared_ptr<Connection> SimulatedCoordinator::pair_of(size_t job) const {
+std::vector<std::shared_ptr<Connection>> SimulatedCoordinator::links_of(size_t job) const {
+  std::vector<std::shared_ptr<Connection>> links;
   for (const auto& [id, held] : held_) {
-    if (held.phase == Phase::paired && held.job == job) return held.connection;
+    const bool is_link = held.phase == Phase::paired || held.phase == Phase::matching;
+    if (is_link && held.job == job) links.push_back(held.connection);
   }
-  return nullptr;
+  return links;
 }
 
 void SimulatedCoordinator::heard(Id id, ByteView bytes) {
@@ -128,6 +150,7 @@ void SimulatedCoordinator::heard(Id id, ByteView bytes) {
     case Phase::refused:
     case Phase::dealing: return perform(machine_->spoke_early(id, when()));
     case Phase::paired: return carry(id, held, bytes);
+    case Phase::matching: return match(id, held, bytes);
   }
 }
 
@@ -156,12 +179,17 @@ void SimulatedCoordinator::carry(Id id, Held& held, ByteView bytes) {
     }
   }
   if (refused_ && held_.contains(*refused_)) to_job.reset();
+  const Way way{.from = held.party, .to = other->second.party};
   Bytes changed;
-  if (world_.options().mutant == VerticalMutant::kind_changed && held.party == 0) {
+  if (world_.options().mutant == VerticalMutant::kind_changed && way.from == 0) {
     changed = with_kind_changed(bytes);
     bytes = changed;
   }
-  world_.oracle().carried(held.job, held.party, bytes, to_job);
+  if (world_.options().mutant == VerticalMutant::sample_stale && way.from == 0 && way.to == 2) {
+    changed = with_stale_sample(bytes, samples_[held.job]);
+    bytes = changed;
+  }
+  world_.oracle().carried(held.job, way, bytes, to_job);
   other->second.connection->send(Connection::kCoordinator, bytes);
   world_.piece_carried();
 }
@@ -171,6 +199,7 @@ void SimulatedCoordinator::ended(Id id) {
   if (found == held_.end() || refused_ == id) return;
   const bool is_paired = found->second.phase == Phase::paired;
   const Id other = found->second.other;
+  if (found->second.phase == Phase::matching) return leave_matching(other, id);
   drop(id);
   if (is_paired) drop(other);
   perform(machine_->closed(id, when()));
@@ -213,14 +242,76 @@ void SimulatedCoordinator::answer(const CoordinatorEffects& effects) {
   }
 }
 
-void SimulatedCoordinator::join_pair(Id label, Id feature) {
-  Held &first = held_.at(label), &second = held_.at(feature);
-  first.phase = second.phase = Phase::paired;
-  first.other = feature;
-  second.other = label;
-  first.party = 0;
-  second.party = 1;
-  world_.oracle().paired(first.job);
+void SimulatedCoordinator::join_pair(Id first, Id second) {
+  Held &one = held_.at(first), &other = held_.at(second);
+  one.phase = other.phase = Phase::paired;
+  one.other = second;
+  other.other = first;
+  world_.oracle().paired(one.job, {.from = one.party, .to = other.party});
+}
+
+void SimulatedCoordinator::begin_matching(const CoordinatorEffects::Matching& all) {
+  const Id name = all.parties[0];
+  for (const Id id : all.parties) {
+    held_.at(id).phase = Phase::matching;
+    held_.at(id).other = name;
+  }
+  MatchingFrames frames(static_cast<uint32_t>(all.parties.size()), world_.limits().matching_entries_max);
+  if (const auto kept = kept_.find(all.job); kept != kept_.end()) frames = kept->second;
+  matchings_.emplace(name, Matching{.job = all.job, .ids = all.parties, .frames = std::move(frames)});
+  world_.oracle().matcher_begins(held_.at(name).job);
+}
+
+void SimulatedCoordinator::match(Id id, const Held& held, ByteView bytes) {
+  Matching& matching = matchings_.at(held.other);
+  const size_t job = held.job;
+  machine_->relayed(id, bytes.size(), when());
+  world_.oracle().carried(job, {.from = held.party, .to = kMatcher}, bytes, job);
+  if (const Status status = tell_matcher(matching, held.party, bytes); !status) {
+    const Error& error = status.error();
+    const bool is_named = is_job_reason(error.reason());
+    return perform(
+        machine_->matching_failed(matching.job, std::string(is_named ? error.reason() : error.name()), when()));
+  }
+  for (const Id to : matching.ids) {
+    const Held& listener = held_.at(to);
+    const ByteView told = matching.frames.waiting(listener.party);
+    if (told.empty()) continue;
+    world_.oracle().carried(job, {.from = kMatcher, .to = listener.party}, told, listener.job);
+    listener.connection->send(Connection::kCoordinator, told);
+    matching.frames.sent(listener.party, told.size());
+    effect();
+  }
+  world_.piece_carried();
+}
+
+Status SimulatedCoordinator::tell_matcher(Matching& matching, PartyIndex from, ByteView bytes) {
+  if (world_.options().mutant == VerticalMutant::last_list_unheard) {
+    const auto last = static_cast<PartyIndex>(matching.ids.size() - 1);
+    if (from == last) return {};
+    if (from == 0) COT_TRY(matching.frames.take(last, bytes));
+  }
+  return matching.frames.take(from, bytes);
+}
+
+void SimulatedCoordinator::leave_matching(Id name, Id id) {
+  const Matching& matching = matchings_.at(name);
+  std::vector<Id> gone{id};
+  if (!matching.frames.is_over()) gone = matching.ids;
+  for (const Id one : gone) forget_matched(one);
+  for (const Id one : gone) {
+    if (is_up()) perform(machine_->closed(one, when()));
+  }
+}
+
+void SimulatedCoordinator::forget_matched(Id id) {
+  const auto matching = matchings_.find(held_.at(id).other);
+  drop(id);
+  std::erase(matching->second.ids, id);
+  if (world_.options().mutant == VerticalMutant::matcher_kept && !matching->second.frames.is_over()) {
+    kept_.insert_or_assign(matching->second.job, matching->second.frames);
+  }
+  if (matching->second.ids.empty()) matchings_.erase(matching);
 }
 
 bool SimulatedCoordinator::pairs_unapproved(const CoordinatorEffects::Answer& answer) {
@@ -246,9 +337,14 @@ void SimulatedCoordinator::perform(const CoordinatorEffects& effects) {
   store(effects);
   if (!is_early) answer(effects);
   for (const CoordinatorEffects::Pair& two : effects.pairs) join_pair(two.first, two.second);
+  for (const CoordinatorEffects::Matching& all : effects.matchings) begin_matching(all);
   for (const CoordinatorEffects::Deal& two : effects.deals) deal(two);
   if (world_.options().mutant != VerticalMutant::close_ignored) {
-    for (const Id id : effects.closes) drop(id);
+    for (const Id id : effects.closes) {
+      const auto found = held_.find(id);
+      if (found == held_.end()) continue;
+      found->second.phase == Phase::matching ? forget_matched(id) : drop(id);
+    }
   }
   machine_->check();
 }
@@ -288,10 +384,7 @@ Result<std::unique_ptr<ByteStream>> SimulatedCoordinator::dial(const LinkPatienc
 
 Instant SimulatedCoordinator::now() { return world_.queue().now(); }
 
-void SimulatedCoordinator::draw(std::span<uint8_t> bytes) {
-  constexpr PartyIndex kCoordinator = 2;
-  world_.draw(dealt_job_, kCoordinator, bytes);
-}
+void SimulatedCoordinator::draw(std::span<uint8_t> bytes) { world_.draw(dealt_job_, kVerticalParties.size(), bytes); }
 
 bool SimulatedCoordinator::begin_file(const std::string&, ByteView) {
   effect();

@@ -5,12 +5,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
+#include <vector>
 
 #include "tests/simulation/vertical/connection.h"
 #include "tests/simulation/vertical/surroundings.h"
 #include "tools/vertical/job_folder.h"
 #include "vertical/coordinator/coordinator_machine.h"
+#include "vertical/coordinator/matching_frames.h"
 
 namespace coterie::simulation {
 
@@ -26,8 +27,8 @@ class SimulatedCoordinator final : public Surroundings {
   bool is_up() const { return machine_ != nullptr; }
   // Null if it is down. `from`: whose certificate is shown.
   std::shared_ptr<Connection> take(const SimulatedProcess& from, std::shared_ptr<Connection> connection);
-  // A connection of the job's pair, if it has one.
-  std::shared_ptr<Connection> pair_of(size_t job) const;
+  // The connections of the job's pairs, and of its matcher.
+  std::vector<std::shared_ptr<Connection>> links_of(size_t job) const;
 
   // ---- Surroundings of its folder of jobs
   Result<std::unique_ptr<vertical::ByteStream>> dial(const vertical::LinkPatience&) override;
@@ -42,7 +43,7 @@ class SimulatedCoordinator final : public Surroundings {
  private:
   using Id = vertical::ConnectionId;
   // refused: for want of an approval, and kept (a mutant).
-  enum class Phase : uint8_t { asking, waiting, refused, paired, dealing };
+  enum class Phase : uint8_t { asking, waiting, refused, paired, dealing, matching };
   struct Held {
     std::shared_ptr<Connection> connection;
     vertical::PeerIdentity identity;
@@ -51,7 +52,12 @@ class SimulatedCoordinator final : public Surroundings {
     Phase phase = Phase::asking;
     Bytes asked;
     std::optional<vertical::VerticalJobId> joins;  // it asked to be paired for this job
-    Id other = 0;                                  // of a pair
+    Id other = 0;                                  // of a pair; of a matching the first party's
+  };
+  struct Matching {
+    vertical::VerticalJobId job;
+    std::vector<Id> ids;
+    vertical::MatchingFrames frames;
   };
 
   // Runs what may kill it.
@@ -62,11 +68,16 @@ class SimulatedCoordinator final : public Surroundings {
   void ended(Id id);
   void ask(Id id, Held& held);
   void carry(Id id, Held& held, ByteView bytes);
+  void match(Id id, const Held& held, ByteView bytes);
+  Status tell_matcher(Matching& matching, vertical::PartyIndex from, ByteView bytes);
+  void leave_matching(Id name, Id id);
+  void forget_matched(Id id);
+  void begin_matching(const vertical::CoordinatorEffects::Matching& all);
   void perform(const vertical::CoordinatorEffects& effects);
   void store(const vertical::CoordinatorEffects& effects);
   void answer(const vertical::CoordinatorEffects& effects);
   void deal(vertical::CoordinatorEffects::Deal deal);
-  void join_pair(Id label, Id feature);
+  void join_pair(Id first, Id second);
   // A mutant: keeps who was refused, and pairs both when both were. Whether it is kept.
   bool pairs_unapproved(const vertical::CoordinatorEffects::Answer& answer);
   void drop(Id id);
@@ -77,12 +88,16 @@ class SimulatedCoordinator final : public Surroundings {
   JobFolder folder_;
   std::unique_ptr<vertical::CoordinatorMachine> machine_;
   std::map<Id, Held> held_;
+  std::map<Id, Matching> matchings_;  // by the first party's connection
   Id last_id_ = 0;
   uint64_t life_ = 0, effects_ = 0, effects_until_killed_ = 0;
   Instant alarm_ = Instant::max();
   size_t dealt_job_ = 0;
   const vertical::JobRecord* storing_ = nullptr;  // until it is durable
-  std::optional<Id> refused_;                     // of a mutant
+  // What mutants keep.
+  std::optional<Id> refused_;
+  std::map<vertical::VerticalJobId, vertical::MatchingFrames> kept_;
+  std::map<size_t, Bytes> samples_;
 };
 
 }  // namespace coterie::simulation

@@ -23,6 +23,9 @@ constexpr std::pair<VerticalMutant, std::string_view> kNames[] = {
     {VerticalMutant::kind_changed, "kind_changed"},
     {VerticalMutant::state_put_back, "state_put_back"},
     {VerticalMutant::unapproved_paired, "unapproved_paired"},
+    {VerticalMutant::last_list_unheard, "last_list_unheard"},
+    {VerticalMutant::matcher_kept, "matcher_kept"},
+    {VerticalMutant::sample_stale, "sample_stale"},
 };
 
 }  // namespace
@@ -59,10 +62,11 @@ VerticalOptions vertical_options_from_seed(uint64_t seed, VerticalMutant mutant)
     // What ends a job is rarer than what it goes on from.
     const bool ends_it = fault == VerticalFault::cancel || fault == VerticalFault::abandon;
     if (ends_it && prng.chance(0.4)) fault = VerticalFault::cut;
+    const auto job = static_cast<uint32_t>(prng.below(2));
     options.faults.push_back({.at_piece = 1 + prng.below(pieces),
                               .fault = fault,
-                              .job = static_cast<uint32_t>(prng.below(2)),
-                              .party = static_cast<uint32_t>(prng.below(2))});
+                              .job = job,
+                              .party = static_cast<uint32_t>(prng.below(parties_of(options.jobs[job])))});
   }
   return options;
 }

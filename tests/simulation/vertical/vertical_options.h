@@ -27,11 +27,14 @@ enum class VerticalMutant : uint8_t {
   kind_changed,            // the shell carries a frame as one of another kind
   state_put_back,          // the shell stores a job that lost a party as one that never ran
   unapproved_paired,       // the shell pairs parties that were refused for want of an approval
+  last_list_unheard,       // the matcher of a ring compares without the last party's lists
+  matcher_kept,            // the matcher of a ring has what it had heard before a party was lost
+  sample_stale,            // a ring's second feature party looks at the rows of the round before
 };
 std::span<const VerticalMutant> all_vertical_mutants();
 std::string_view to_string(VerticalMutant mutant);
 
-enum class VerticalFault : uint8_t { cut, stall, kill_party, kill_both, kill_coordinator, pause, cancel, abandon };
+enum class VerticalFault : uint8_t { cut, stall, kill_party, kill_all, kill_coordinator, pause, cancel, abandon };
 constexpr uint64_t kVerticalFaults = 8;
 
 struct PlannedFault {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tests/simulation/vertical/frame_whitelist.h"
 #include "vertical/psi/psi_wire.h"
 
 namespace coterie::simulation {
@@ -36,7 +35,8 @@ VerticalVerdict& VerticalVerdict::operator+=(const VerticalVerdict& other) {
         &VerticalVerdict::wrong,        &VerticalVerdict::stuck,      &VerticalVerdict::unexplained,
         &VerticalVerdict::replayed_far, &VerticalVerdict::unapproved, &VerticalVerdict::off_list,
         &VerticalVerdict::illegal,      &VerticalVerdict::untrue,     &VerticalVerdict::leaked,
-        &VerticalVerdict::dealt_alike}) {
+        &VerticalVerdict::dealt_alike,  &VerticalVerdict::mismatched, &VerticalVerdict::rings,
+        &VerticalVerdict::ring_kills}) {
     this->*field += other.*field;
   }
   said.insert(other.said.begin(), other.said.end());
@@ -97,27 +97,33 @@ void VerticalOracle::told(ByteView answer) {
   }
 }
 
-void VerticalOracle::paired(size_t job) {
-  words_[job] = {};
+void VerticalOracle::paired(size_t job, Way way) {
+  for (const Way one : {way, Way{.from = way.to, .to = way.from}}) words_[{job, one}] = {};
   buckets_[job].repeated.clear();
 }
 
-void VerticalOracle::carried(size_t job, PartyIndex from, ByteView bytes, std::optional<size_t> to_job) {
+void VerticalOracle::matcher_begins(size_t job) {
+  const auto parties = static_cast<PartyIndex>(jobs_[job].manifest.parties.size());
+  for (PartyIndex party = 0; party < parties; ++party) paired(job, {.from = party, .to = kMatcher});
+  matchers_.insert_or_assign(job, MatcherOracle(parties));
+}
+
+void VerticalOracle::carried(size_t job, Way way, ByteView bytes, std::optional<size_t> to_job) {
   if (to_job != job) problem(&VerticalVerdict::leaked, name(job) + ": words reach somebody outside of the job");
   const JobRecord* const record = this->record(job);
   if (record == nullptr || !record->is_approved() || record->manifest != jobs_[job].digest) {
-    problem(&VerticalVerdict::unapproved, name(job) + ": a party says something before both have approved");
+    problem(&VerticalVerdict::unapproved, name(job) + ": a party says something before all have approved");
   } else if (record->state != JobState::running) {
     problem(&VerticalVerdict::leaked,
             name(job) + ": words are carried while it is " + std::string(job_state_name(record->state)));
   }
-  note(bytes.size() + 1'000'000 * (2 * job + from));
-  Words& words = words_[job][from];
+  note(bytes.size() + 1'000'000 * (job << 16 | way.from << 8 | way.to));
+  Words& words = words_[{job, way}];
   words.unread.insert(words.unread.end(), bytes.begin(), bytes.end());
-  read_frames(job, from, words);
+  read_frames(job, way, words);
 }
 
-void VerticalOracle::read_frames(size_t job, PartyIndex from, Words& words) {
+void VerticalOracle::read_frames(size_t job, Way way, Words& words) {
   const auto number = [&words](size_t at, size_t bytes) {
     uint64_t value = 0;
     for (size_t i = 0; i < bytes; ++i) value |= uint64_t{words.unread[at + i]} << (8 * i);
@@ -127,18 +133,31 @@ void VerticalOracle::read_frames(size_t job, PartyIndex from, Words& words) {
     const auto stage = static_cast<StageId>(number(0, 2));
     const auto kind = static_cast<uint16_t>(number(2, 2));
     const size_t size = kFrameHeaderBytes + number(4, 4);
-    if (!is_on_list(jobs_[job].manifest, from, stage, kind) || size > kFrameHeaderBytes + kMessageBytesMax) {
+    if (!is_on_list(jobs_[job].manifest, way, stage, kind) || size > kFrameHeaderBytes + kMessageBytesMax) {
       words.is_broken = true;
-      return problem(&VerticalVerdict::off_list, name(job) + ": party " + std::to_string(from) + " says kind " +
-                                                     std::to_string(kind) + " in the " +
-                                                     std::string(stage_name(stage)));
+      return problem(&VerticalVerdict::off_list, name(job) + ": party " + std::to_string(way.from) + " says kind " +
+                                                     std::to_string(kind) + " to " + std::to_string(way.to) +
+                                                     " in the " + std::string(stage_name(stage)));
     }
     if (words.unread.size() < size) return;
-    verdict_.said.insert({.model = jobs_[job].manifest.model, .from = from, .stage = stage, .kind = kind});
+    verdict_.said.insert({.model = jobs_[job].manifest.model, .way = way, .stage = stage, .kind = kind});
     const bool is_masked = stage == StageId::matching && kind == static_cast<uint16_t>(PsiKind::masked);
-    if (is_masked && from == 0) said_bucket(job, static_cast<uint32_t>(number(kFrameHeaderBytes, 4)));
+    // A ring's matching begins anew in each meeting.
+    if (is_masked && way.from == 0 && !jobs_[job].manifest.is_ring()) {
+      said_bucket(job, static_cast<uint32_t>(number(kFrameHeaderBytes, 4)));
+    }
+    if (stage == StageId::matching) {
+      read_matcher(job, way, kind, ByteView(words.unread).subspan(kFrameHeaderBytes, size - kFrameHeaderBytes));
+    }
     words.unread.erase(words.unread.begin(), words.unread.begin() + static_cast<ptrdiff_t>(size));
   }
+}
+
+void VerticalOracle::read_matcher(size_t job, Way way, uint16_t kind, ByteView payload) {
+  if (way.to == kMatcher) matchers_.at(job).told(way.from, kind, payload);
+  if (way.from != kMatcher || matchers_.at(job).is_answer_to(way.to, payload)) return;
+  problem(&VerticalVerdict::mismatched, name(job) + ": the matcher names party " + std::to_string(way.to) +
+                                            " other places than those of the tags that all lists have");
 }
 
 void VerticalOracle::said_bucket(size_t job, uint32_t bucket) {
@@ -193,6 +212,7 @@ void VerticalOracle::ended(size_t job, const Digest& model, const Digest& undist
   }
   if (record->state == JobState::done) {
     ++verdict_.done;
+    if (jobs_[job].manifest.is_ring()) ++verdict_.rings;
     if (model != undisturbed) problem(&VerticalVerdict::wrong, name(job) + " ends with another model");
     return;
   }

@@ -20,7 +20,7 @@ namespace {
 constexpr Millis kTimeMax{3 * 86'400'000};
 constexpr uint64_t kStepsMax = 3'000'000;
 constexpr Millis kCommandAgain{2'000};
-constexpr size_t kStranger = 2;
+constexpr size_t kStranger = kVerticalParties.size();
 constexpr uint64_t kResultBytesMax = 1 << 20;
 
 void write_plainly(const std::string& path, ByteView bytes) {
@@ -44,14 +44,15 @@ VerticalWorld::VerticalWorld(VerticalOptions options)
       parties_(made_.size()),
       coordinator_(*this, directory_ / "jobs") {
   COT_ASSERT(os::make_directories(directory_ / "jobs"));
-  for (uint8_t i = 0; i < 2; ++i) {
+  for (uint8_t i = 0; i < kVerticalParties.size(); ++i) {
     signers_[i] = std::move(*make_signer(KeyAlgorithm::ed25519, Bytes(32, static_cast<uint8_t>(i + 1))));
     identities_[i] = {
         .names = {kVerticalParties[i]}, .algorithm = KeyAlgorithm::ed25519, .public_key = signers_[i]->public_key()};
   }
   identities_[kStranger] = {.names = {"stranger"}, .algorithm = {}, .public_key = {}};
   for (size_t job = 0; job < made_.size(); ++job) {
-    for (PartyIndex party = 0; party < 2; ++party) {
+    parties_[job] = std::vector<Party>(made_[job].tables.size());
+    for (PartyIndex party = 0; party < parties_[job].size(); ++party) {
       Party& made = parties_[job][party];
       made.config = config_of(job, party);
       COT_ASSERT(os::make_directories(made.config.out));
@@ -67,6 +68,7 @@ PartyConfig VerticalWorld::config_of(size_t job, PartyIndex party) const {
   const std::string folder = directory_ / (std::to_string(job) + "." + kVerticalParties[party]);
   PartyConfig config;
   config.is_label_party = party == 0;
+  if (made_[job].manifest.is_ring()) config.name = kVerticalParties[party];
   config.manifest_file = folder + "/manifest.json";
   config.table_file = folder + "/table.csv";
   config.approved = made_[job].digest;
@@ -76,8 +78,8 @@ PartyConfig VerticalWorld::config_of(size_t job, PartyIndex party) const {
 }
 
 CoordinatorLimits VerticalWorld::limits() const {
-  // Three programs are each killed four times at most, and are away for a quarter of an hour each time: 3 hours.
-  return {.pairs_max = options_.pairs_max, .resume_time = Millis(4 * 3'600'000)};
+  // Five programs are each killed four times at most, and are away for a quarter of an hour each time: 5 hours.
+  return {.pairs_max = options_.pairs_max, .resume_time = Millis(6 * 3'600'000)};
 }
 
 Millis VerticalWorld::some_delay() {
@@ -131,11 +133,10 @@ void VerticalWorld::submit(size_t job) {
     queue_.after(Millis(prng_.below(5'000)),
                  [this, job, party, request] { command(job, identities_[party], request, [] {}); });
   };
-  const PartyIndex by = static_cast<PartyIndex>(prng_.below(2));
+  const PartyIndex by = static_cast<PartyIndex>(prng_.below(parties_[job].size()));
   command(job, identities_[by], {.kind = RequestKind::submit, .manifest = made.text, .job = made.manifest.job},
-          [approve_by] {
-            approve_by(0);
-            approve_by(1);
+          [this, job, approve_by] {
+            for (PartyIndex party = 0; party < parties_[job].size(); ++party) approve_by(party);
           });
 }
 
@@ -168,6 +169,7 @@ void VerticalWorld::party_ended(size_t job, PartyIndex party) {
   if (ended.life->is_killed()) {
     ++ended.kills;
     ++oracle_.verdict().kills;
+    if (made_[job].manifest.is_ring()) ++oracle_.verdict().ring_kills;
   }
   ended.life = nullptr;
   if (ended.has_ended) return;
@@ -206,27 +208,27 @@ void VerticalWorld::piece_carried() {
 void VerticalWorld::strike(const PlannedFault& fault) {
   const auto [at, what, job, party] = fault;
   VerticalVerdict& verdict = oracle_.verdict();
-  const std::shared_ptr<Connection> pair = coordinator_.pair_of(job);
+  const std::vector<std::shared_ptr<Connection>> links = coordinator_.links_of(job);
+  const std::shared_ptr<Connection> link = links.empty() ? nullptr : links[prng_.below(links.size())];
   const auto ask = [this, job = job, party = party](RequestKind kind, std::function<void()> then) {
     command(job, identities_[party], {.kind = kind, .job = made_[job].manifest.job}, std::move(then));
   };
   switch (what) {
     case VerticalFault::cut:
-      if (pair) {
-        pair->cut();
+      if (link) {
+        link->cut();
         ++verdict.cuts;
       }
       break;
     case VerticalFault::stall:
-      if (pair) {
-        pair->stall(Millis(1'000 + prng_.below(100'000)));
+      if (link) {
+        link->stall(Millis(1'000 + prng_.below(100'000)));
         ++verdict.stalls;
       }
       break;
     case VerticalFault::kill_party: kill(job, party); break;
-    case VerticalFault::kill_both:
-      kill(job, 0);
-      kill(job, 1);
+    case VerticalFault::kill_all:
+      for (PartyIndex one = 0; one < parties_[job].size(); ++one) kill(job, one);
       break;
     case VerticalFault::kill_coordinator: coordinator_.kill(); break;
     case VerticalFault::pause:
@@ -285,19 +287,40 @@ void VerticalWorld::restore_old_checkpoint(const Party& party) const {
 // ---- The whole
 
 bool VerticalWorld::is_over() const {
-  return std::ranges::all_of(parties_, [](const auto& two) { return two[0].has_ended && two[1].has_ended; });
+  return std::ranges::all_of(parties_, [](const auto& all) { return std::ranges::all_of(all, &Party::has_ended); });
 }
 
 Digest VerticalWorld::model_of(size_t job) const {
+  std::vector<std::string> files;
+  for (const Party& party : parties_[job]) files.push_back(party.config.out + "/model.part");
+  files.push_back(parties_[job][0].config.out + "/scores.csv");
   Bytes all;
-  for (const auto& [party, file] : {std::pair(0, "model.part"), {1, "model.part"}, {0, "scores.csv"}}) {
-    const Result<Bytes> bytes =
-        os::read_file(parties_[job][static_cast<size_t>(party)].config.out + "/" + file, kResultBytesMax);
+  for (const std::string& file : files) {
+    const Result<Bytes> bytes = os::read_file(file, kResultBytesMax);
     if (!bytes) return {};
     const Digest digest = sha256(*bytes);
     all.insert(all.end(), digest.bytes.begin(), digest.bytes.end());
   }
   return sha256(all);
+}
+
+std::vector<std::string> VerticalWorld::scores_of(size_t job) const {
+  std::vector<std::string> lines;
+  std::ifstream file(parties_[job][0].config.out + "/scores.csv");
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  std::ranges::sort(lines);
+  return lines;
+}
+
+void VerticalWorld::check_pooled(uint32_t job, const VerticalWorld& undisturbed_world) {
+  const VerticalManifest& manifest = undisturbed_world.made_[0].manifest;
+  if (!manifest.is_ring() || manifest.trees.goss) return;
+  VerticalWorld world(undisturbed(pooled(job)));
+  (void)world.run();
+  const std::vector<std::string> scores = world.scores_of(0);
+  if (scores.empty() || scores != undisturbed_world.scores_of(0)) {
+    oracle_.problem(&VerticalVerdict::wrong, "trees of several parties score otherwise than those of one table");
+  }
 }
 
 const Digest& VerticalWorld::undisturbed_model(uint32_t job) {
@@ -308,6 +331,7 @@ const Digest& VerticalWorld::undisturbed_model(uint32_t job) {
   VerticalWorld world(undisturbed(job));
   const VerticalVerdict verdict = world.run();
   if (!verdict.clean()) oracle_.problem(&VerticalVerdict::wrong, "undisturbed, of " + verdict.first_problem);
+  check_pooled(job, world);
   return models.emplace(job, world.model_of(0)).first->second;
 }
 
@@ -316,7 +340,7 @@ VerticalVerdict VerticalWorld::run() {
   coordinator_.start();
   for (size_t job = 0; job < made_.size(); ++job) {
     queue_.after(Millis(prng_.below(1'000)), [this, job] { submit(job); });
-    for (PartyIndex party = 0; party < 2; ++party) {
+    for (PartyIndex party = 0; party < parties_[job].size(); ++party) {
       queue_.after(Millis(prng_.below(10'000)), [this, job, party] { start_party(job, party); });
     }
   }

@@ -1,4 +1,4 @@
-// VerticalWorld: a coordinator, the two parties of a few jobs and the people who run them, under a virtual clock. What
+// VerticalWorld: a coordinator, the parties of a few jobs and the people who run them, under a virtual clock. What
 // runs is what ships: run_party() with its journal, all stages and the client of a coordinator; the coordinator's
 // machine and its folder of jobs.
 #pragma once
@@ -28,7 +28,7 @@ class VerticalWorld {
   explicit VerticalWorld(VerticalOptions options);
   ~VerticalWorld();
 
-  // Until all jobs are over and both parties know it, or stuck.
+  // Until all jobs are over and their parties know it, or stuck.
   VerticalVerdict run();
 
   // ---- For those in it
@@ -47,8 +47,10 @@ class VerticalWorld {
   void piece_carried();
   uint64_t effects_of_coordinator();
   void coordinator_killed();
-  // Over both parts of the model and the scores.
+  // Over all parts of the model and the scores.
   Digest model_of(size_t job) const;
+  // The lines of everybody who is scored, sorted; empty: there are none yet.
+  std::vector<std::string> scores_of(size_t job) const;
 
  private:
   struct Party {
@@ -73,6 +75,8 @@ class VerticalWorld {
   void kill(size_t job, vertical::PartyIndex party);
   bool is_over() const;
   const Digest& undisturbed_model(uint32_t job);
+  // Trees at more than two parties must score as those of the table that has all of their columns.
+  void check_pooled(uint32_t job, const VerticalWorld& undisturbed_world);
 
   VerticalOptions options_;
   EventQueue queue_;
@@ -80,9 +84,9 @@ class VerticalWorld {
   test::TemporaryDirectory directory_{test::memory_disk()};
   std::vector<VerticalJob> made_;
   VerticalOracle oracle_;
-  std::vector<std::array<Party, 2>> parties_;  // by job
-  std::unique_ptr<Signer> signers_[2];
-  vertical::PeerIdentity identities_[3];  // both parties', and a stranger's
+  std::vector<std::vector<Party>> parties_;  // by job
+  std::array<std::unique_ptr<Signer>, kVerticalParties.size()> signers_;
+  std::array<vertical::PeerIdentity, kVerticalParties.size() + 1> identities_;  // the parties', and a stranger's
   SimulatedCoordinator coordinator_;
   uint32_t coordinator_kills_ = 0;
   uint64_t pieces_ = 0;
