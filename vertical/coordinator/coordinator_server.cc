@@ -62,6 +62,7 @@ class Server final : public CoordinatorServer {
       for (const auto& [id, connection] : connections_) ids.push_back(id);
       is_busy_ = false;
       for (const ConnectionId id : ids) COT_TRY(serve(id));
+      COT_TRY(work_for_matchers());
       for (auto& [label, pair] : pairs_) carry(pair);
       COT_TRY(close_ended());
       COT_TRY(perform(machine_.advance(now())));
@@ -206,10 +207,7 @@ class Server final : public CoordinatorServer {
         case Progress::moved:
           machine_.relayed(id, count, now());
           if (const Status status = matching.frames.take(connected.party, std::span(bytes).first(count)); !status) {
-            const Error& error = status.error();
-            const bool is_named = is_job_reason(error.reason());
-            return perform(
-                machine_.matching_failed(matching.job, std::string(is_named ? error.reason() : error.name()), now()));
+            return fail_matching(matching, status.error());
           }
           moved = true;
           break;
@@ -229,6 +227,27 @@ class Server final : public CoordinatorServer {
       if (!moved) return {};
     }
     is_busy_ = true;
+    return {};
+  }
+
+  Status fail_matching(const Matching& matching, const Error& error) {
+    const bool is_named = is_job_reason(error.reason());
+    return perform(
+        machine_.matching_failed(matching.job, std::string(is_named ? error.reason() : error.name()), now()));
+  }
+
+  // A step of each matcher, and then the others have their turn: a bucket may have millions of tags.
+  Status work_for_matchers() {
+    std::vector<ConnectionId> names;
+    // A copy: one that fails takes its connections along.
+    for (const auto& [name, matching] : matchings_) {
+      if (matching.frames.has_work()) names.push_back(name);
+    }
+    for (const ConnectionId name : names) {
+      Matching& matching = must_find(matchings_, name, kMatchingIsHeld);
+      if (const Status status = matching.frames.work(); !status) COT_TRY(fail_matching(matching, status.error()));
+      is_busy_ = true;
+    }
     return {};
   }
 

@@ -6,8 +6,8 @@
 
 namespace coterie::vertical {
 
-MatchingFrames::MatchingFrames(uint32_t parties, uint64_t entries_max)
-    : matcher_(parties, entries_max), sides_(parties) {}
+MatchingFrames::MatchingFrames(uint32_t parties, uint64_t entries_max, size_t unread_bytes_max)
+    : matcher_(parties, entries_max), unread_bytes_max_(unread_bytes_max), sides_(parties) {}
 
 Status MatchingFrames::take(PartyIndex from, ByteView bytes) {
   Side& side = sides_[from];
@@ -39,18 +39,22 @@ Status MatchingFrames::take_message(PartyIndex from, Side& side) {
     return status.error().with_context("party " + std::to_string(from));
   }
   side.message.payload = {};
-  while (const std::optional<Message> message = matcher_.next()) {
-    Side& to = sides_[message->peer];
-    // What has gone makes room.
-    to.out.erase(to.out.begin(), to.out.begin() + static_cast<std::ptrdiff_t>(to.gone));
-    to.gone = 0;
-    const auto header = write_frame_header({.stage = StageId::matching,
-                                            .kind = message->kind,
-                                            .length = static_cast<uint32_t>(message->payload.size()),
-                                            .sequence = to.sent++});
-    to.out.insert(to.out.end(), header.begin(), header.end());
-    to.out.insert(to.out.end(), message->payload.begin(), message->payload.end());
-  }
+  return {};
+}
+
+Status MatchingFrames::work() {
+  const std::optional<Message> message = matcher_.next();
+  if (!message) return matcher_.compare();
+  Side& to = sides_[message->peer];
+  // What has gone makes room.
+  to.out.erase(to.out.begin(), to.out.begin() + static_cast<std::ptrdiff_t>(to.gone));
+  to.gone = 0;
+  const auto header = write_frame_header({.stage = StageId::matching,
+                                          .kind = message->kind,
+                                          .length = static_cast<uint32_t>(message->payload.size()),
+                                          .sequence = to.sent++});
+  to.out.insert(to.out.end(), header.begin(), header.end());
+  to.out.insert(to.out.end(), message->payload.begin(), message->payload.end());
   return {};
 }
 

@@ -14,17 +14,21 @@ namespace coterie::vertical {
 
 class MatchingFrames {
  public:
-  // As those of BlindMatcher.
-  MatchingFrames(uint32_t parties, uint64_t entries_max);
+  // `parties` and `entries_max` as those of BlindMatcher. `unread_bytes_max`: what a party may leave unread of what it
+  // is told, and still say more.
+  MatchingFrames(uint32_t parties, uint64_t entries_max, size_t unread_bytes_max = kMessageBytesMax);
 
   // BlindMatcher's errors, and read_frame_header()'s: the matching is over, for all.
   Status take(PartyIndex from, ByteView bytes);
+  // What came is compared and answered in steps, so that others have their turn in between: whether there is one to do.
+  bool has_work() const { return matcher_.is_telling() || matcher_.is_comparing(); }
+  // A step: some tags are compared, or one message is written. Errors likewise. Precondition: has_work().
+  Status work();
   // What goes next to this party; empty: nothing for now.
   ByteView waiting(PartyIndex to) const;
   void sent(PartyIndex to, size_t bytes);  // of waiting()
-  // Whether this party may say more: it has taken what it was told but for a message. Otherwise what it does not read
-  // would be kept for it without end.
-  bool may_say(PartyIndex from) const { return waiting(from).size() <= kMessageBytesMax; }
+  // Whether this party may say more. Without a bound what it does not read would be kept for it without end.
+  bool may_say(PartyIndex from) const { return waiting(from).size() <= unread_bytes_max_; }
   // All is compared, and told.
   bool is_over() const;
 
@@ -41,6 +45,7 @@ class MatchingFrames {
   Status take_message(PartyIndex from, Side& side);
 
   BlindMatcher matcher_;
+  size_t unread_bytes_max_;
   std::vector<Side> sides_;
 };
 

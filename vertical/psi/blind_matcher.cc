@@ -8,14 +8,24 @@
 
 namespace coterie::vertical {
 
-BlindMatcher::BlindMatcher(uint32_t parties, uint64_t entries_max) : entries_max_(entries_max), sides_(parties) {
-  COT_ASSERT(parties >= kRingPartiesMin && parties <= kRingPartiesMax);
+BlindMatcher::BlindMatcher(uint32_t parties, uint64_t entries_max, size_t step_entries)
+    : entries_max_(entries_max), sides_(parties), step_entries_(step_entries), telling_(parties) {
+  COT_ASSERT(parties >= kRingPartiesMin && parties <= kRingPartiesMax && step_entries > 0);
 }
 
 std::optional<Message> BlindMatcher::next() {
-  if (outbox_.empty()) return std::nullopt;
-  Message message = std::move(outbox_.front());
-  outbox_.pop_front();
+  if (!is_telling()) return std::nullopt;
+  const std::vector<uint32_t>& places = sides_[telling_].places;
+  // What is said is of the bucket that was ended last.
+  if (!writer_) {
+    writer_.emplace(PsiKind::matches, bucket_ - 1, static_cast<uint32_t>(places.size()), sizeof(uint32_t));
+  }
+  Message message = writer_->next(static_cast<PartyIndex>(telling_),
+                                  [&](uint32_t entry, std::span<uint8_t> bytes) { write_u32(bytes, places[entry]); });
+  if (writer_->done()) {
+    writer_.reset();
+    sides_[telling_++].places.clear();
+  }
   return message;
 }
 
@@ -26,7 +36,7 @@ Status BlindMatcher::receive(const Message& message) {
   }
   Side& side = sides_[message.peer];
   if (!side.desk) return take_desk(message, side);
-  if (!side.reader || side.reader->done()) {
+  if (side.reader->done()) {
     return Error(ErrorCode::malformed, "party " + std::to_string(message.peer) +
                                            " has nothing to say before the other parties' tags are here, " +
                                            std::string(psi_kind_name(message.kind)) + " came");
@@ -34,12 +44,15 @@ Status BlindMatcher::receive(const Message& message) {
   COT_ASSIGN(const ByteView bytes, side.reader->take(message, message.peer));
   const size_t width = side.desk->tag_bytes;
   for (size_t at = 0; at < bytes.size(); at += width) {
-    Entry entry{.tag = {}, .place = static_cast<uint32_t>(side.entries.size())};
-    std::ranges::copy(bytes.subspan(at, width), entry.tag.begin());
-    side.entries.push_back(entry);
+    PsiTag tag{};
+    std::ranges::copy(bytes.subspan(at, width), tag.begin());
+    side.tags.add(tag);
   }
-  const bool are_here = std::ranges::all_of(sides_, [](const Side& one) { return one.reader && one.reader->done(); });
-  return are_here ? match() : Status();
+  is_whole_ = std::ranges::all_of(sides_, [](const Side& one) { return one.reader && one.reader->done(); });
+  if (is_whole_) {
+    for (Side& one : sides_) one.tags.begin_reading();
+  }
+  return {};
 }
 
 Status BlindMatcher::take_desk(const Message& message, Side& side) {
@@ -65,63 +78,57 @@ Status BlindMatcher::take_desk(const Message& message, Side& side) {
     return Error(ErrorCode::refused, "the parties ask for matchings of different sizes", "desk_differs");
   }
   side.desk = desk;
-  if (std::ranges::all_of(sides_, [](const Side& one) { return one.desk.has_value(); })) begin_bucket();
+  // At once: its tags may overtake another party's desk, which comes on a connection of its own.
+  begin_list(side);
   return {};
 }
 
-void BlindMatcher::begin_bucket() {
-  for (Side& side : sides_) {
-    const PsiDesk& desk = *side.desk;
-    side.entries.clear();
-    side.reader.emplace(PsiKind::tags, bucket_, psi_bucket_size_max(desk.items_max, desk.buckets), desk.tag_bytes);
-  }
+void BlindMatcher::begin_list(Side& side) {
+  const PsiDesk& desk = *side.desk;
+  side.tags = SortedTags();
+  side.reader.emplace(PsiKind::tags, bucket_, psi_bucket_size_max(desk.items_max, desk.buckets), desk.tag_bytes);
 }
 
-Status BlindMatcher::match() {
-  for (PartyIndex party = 0; party < sides_.size(); ++party) {
-    std::vector<Entry>& entries = sides_[party].entries;
-    std::ranges::sort(entries, {}, &Entry::tag);
-    if (std::ranges::adjacent_find(entries, {}, &Entry::tag) != entries.end()) {
+Status BlindMatcher::compare() {
+  COT_ASSERT(is_comparing());
+  for (size_t seen = 0; seen < step_entries_;) {
+    // All lists at once: the smallest of their heads is in no more of them than have it there.
+    const PsiTag* smallest = nullptr;
+    for (const Side& side : sides_) {
+      if (side.tags.ended()) continue;
+      const PsiTag& head = side.tags.head().tag;
+      if (smallest == nullptr || head < *smallest) smallest = &head;
+    }
+    if (smallest == nullptr) {
+      end_bucket();
+      return {};
+    }
+    const PsiTag tag = *smallest;
+    const auto has_it = [&tag](const Side& side) { return !side.tags.ended() && side.tags.head().tag == tag; };
+    const bool all_have_it = std::ranges::all_of(sides_, has_it);
+    for (PartyIndex party = 0; party < sides_.size(); ++party) {
+      Side& side = sides_[party];
+      if (!has_it(side)) continue;
+      if (all_have_it) side.places.push_back(side.tags.head().place);
+      side.tags.advance();
+      ++seen;
+      if (!has_it(side)) continue;
       return Error(ErrorCode::malformed,
                    "party " + std::to_string(party) + " sent one tag twice in bucket " + std::to_string(bucket_));
     }
   }
-  // All lists at once, each from where it was: what is not the largest of the heads is in no more lists.
-  std::vector<std::vector<uint32_t>> places(sides_.size());
-  std::vector<size_t> at(sides_.size(), 0);
-  const auto has_more = [&] {
-    for (size_t i = 0; i < sides_.size(); ++i) {
-      if (at[i] == sides_[i].entries.size()) return false;
-    }
-    return true;
-  };
-  while (has_more()) {
-    std::array<uint8_t, 16> largest{};
-    for (size_t i = 0; i < sides_.size(); ++i) largest = std::max(largest, sides_[i].entries[at[i]].tag);
-    bool is_in_all = true;
-    for (size_t i = 0; i < sides_.size(); ++i) {
-      if (sides_[i].entries[at[i]].tag == largest) continue;
-      is_in_all = false;
-      ++at[i];
-    }
-    if (!is_in_all) continue;
-    for (size_t i = 0; i < sides_.size(); ++i) places[i].push_back(sides_[i].entries[at[i]++].place);
-  }
-  for (PartyIndex party = 0; party < sides_.size(); ++party) {
-    const std::vector<uint32_t>& list = places[party];
-    SliceWriter writer(PsiKind::matches, bucket_, static_cast<uint32_t>(list.size()), sizeof(uint32_t));
-    do {
-      outbox_.push_back(
-          writer.next(party, [&](uint32_t entry, std::span<uint8_t> bytes) { write_u32(bytes, list[entry]); }));
-    } while (!writer.done());
-  }
+  return {};
+}
+
+void BlindMatcher::end_bucket() {
+  telling_ = 0;
+  is_whole_ = false;
   if (++bucket_ == sides_[0].desk->buckets) {
     is_over_ = true;
-    for (Side& side : sides_) side.entries = {};
+    for (Side& side : sides_) side.tags = SortedTags();
   } else {
-    begin_bucket();
+    std::ranges::for_each(sides_, [this](Side& side) { begin_list(side); });
   }
-  return {};
 }
 
 }  // namespace coterie::vertical

@@ -291,7 +291,9 @@ Status SimulatedCoordinator::tell_matcher(Matching& matching, PartyIndex from, B
     if (from == last) return {};
     if (from == 0) COT_TRY(matching.frames.take(last, bytes));
   }
-  return matching.frames.take(from, bytes);
+  COT_TRY(matching.frames.take(from, bytes));
+  while (matching.frames.has_work()) COT_TRY(matching.frames.work());
+  return {};
 }
 
 void SimulatedCoordinator::leave_matching(Id name, Id id) {

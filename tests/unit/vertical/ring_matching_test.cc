@@ -234,48 +234,5 @@ TEST(RingMatching, RefusesOtherSettingsSmallIntersectionsAndOddRings) {
   EXPECT_TRUE(start(2, 3));
 }
 
-TEST(BlindMatcher, RefusesWhatDoesNotFit) {
-  const vertical::PsiDesk desk{.parties = 3, .buckets = 1, .tag_bytes = 12, .items_max = 10};
-  const auto told = [](vertical::BlindMatcher& matcher, PartyIndex party, const vertical::PsiDesk& what) {
-    return matcher.receive(psi_message(party, what));
-  };
-  vertical::BlindMatcher small(3, 29);
-  const Status large = told(small, 0, desk);
-  ASSERT_FALSE(large);
-  EXPECT_EQ(large.error().reason(), "bucket_too_large");
-  vertical::BlindMatcher matcher(3, 30);
-  EXPECT_TRUE(told(matcher, 0, desk));
-  vertical::PsiDesk other = desk;
-  other.items_max = 9;
-  const Status differs = told(matcher, 1, other);
-  ASSERT_FALSE(differs);
-  EXPECT_EQ(differs.error().reason(), "desk_differs");
-  vertical::BlindMatcher again(3, 30);
-  other = desk;
-  other.tag_bytes = 4;
-  EXPECT_FALSE(told(again, 0, other));
-  EXPECT_TRUE(told(again, 0, desk));
-  // Tags before all are here, a stranger, and a desk that comes twice.
-  EXPECT_FALSE(told(again, 0, desk));
-  EXPECT_FALSE(told(again, 3, desk));
-}
-
-TEST(BlindMatcher, RefusesATagThatComesTwice) {
-  vertical::BlindMatcher matcher(3, 1000);
-  for (PartyIndex party = 0; party < 3; ++party) {
-    const vertical::PsiDesk desk{.parties = 3, .buckets = 1, .tag_bytes = 12, .items_max = 10};
-    ASSERT_TRUE(matcher.receive(vertical::psi_message(party, desk)));
-  }
-  Status last;
-  for (PartyIndex party = 0; party < 3; ++party) {
-    vertical::SliceWriter writer(PsiKind::tags, 0, 2, 12);
-    last = matcher.receive(writer.next(party, [&](uint32_t entry, std::span<uint8_t> bytes) {
-      std::ranges::fill(bytes, static_cast<uint8_t>(party == 2 ? 9 : entry));
-    }));
-  }
-  ASSERT_FALSE(last);
-  EXPECT_NE(last.error().message().find("party 2 sent one tag twice"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace coterie

@@ -64,6 +64,7 @@ struct RingNet {
     wires[chosen].pop_front();
     vertical::Stage& to = chosen.second == kMatcher ? static_cast<vertical::Stage&>(matcher) : *parties[chosen.second];
     COT_TRY(to.receive(message));
+    while (matcher.is_comparing()) COT_TRY(matcher.compare());
     take_out(chosen.second, to);
     return true;
   }

@@ -39,6 +39,7 @@ TEST(MatchingFrames, ServesARingWhateverThePiecesOfItsBytes) {
       for (size_t at = 0; at < frame.size(); at += piece) {
         EXPECT_OK(frames.take(from, ByteView(frame).subspan(at, std::min(piece, frame.size() - at))));
       }
+      while (frames.has_work()) EXPECT_OK(frames.work());
     };
     // A whole frame of the frames, which has been asked for it.
     const auto hear = [&](PartyIndex to) {
@@ -79,6 +80,48 @@ TEST(MatchingFrames, ServesARingWhateverThePiecesOfItsBytes) {
     }
     EXPECT_TRUE(frames.is_over());
   }
+}
+
+// A desk, and the tags 0, 1, ... of one bucket.
+Bytes words_of(PartyIndex party, uint32_t entries) {
+  const PsiDesk desk{.parties = 3, .buckets = 1, .tag_bytes = 12, .items_max = entries};
+  Bytes words = frame_of(psi_message(party, desk), 0);
+  SliceWriter writer(PsiKind::tags, 0, entries, 12);
+  const Bytes tags =
+      frame_of(writer.next(party, [](uint32_t entry, std::span<uint8_t> bytes) { write_u32(bytes, entry); }), 1);
+  words.insert(words.end(), tags.begin(), tags.end());
+  return words;
+}
+
+TEST(MatchingFrames, ComparesInStepsOfItsOwn) {
+  MatchingFrames frames(3, 1'000'000);
+  constexpr uint32_t kEntries = 3 * BlindMatcher::kStepEntries;
+  for (PartyIndex party = 0; party < 3; ++party) {
+    EXPECT_FALSE(frames.has_work());
+    EXPECT_OK(frames.take(party, words_of(party, kEntries)));
+  }
+  size_t steps = 0;
+  for (; frames.has_work(); ++steps) {
+    EXPECT_FALSE(frames.is_over());
+    EXPECT_OK(frames.work());
+  }
+  EXPECT_GE(steps, 3 * kEntries / (BlindMatcher::kStepEntries + 2) + 3) << "and a message for each party";
+  for (PartyIndex party = 0; party < 3; ++party) EXPECT_GT(frames.waiting(party).size(), 4 * kEntries);
+}
+
+TEST(MatchingFrames, HearsNobodyMoreWhoLeavesTooMuchUnread) {
+  constexpr size_t kUnreadMax = 100;
+  MatchingFrames frames(3, 1000, kUnreadMax);
+  for (PartyIndex party = 0; party < 3; ++party) EXPECT_OK(frames.take(party, words_of(party, 50)));
+  for (PartyIndex party = 0; party < 3; ++party) EXPECT_TRUE(frames.may_say(party));
+  while (frames.has_work()) EXPECT_OK(frames.work());
+  // 50 places have 200 bytes.
+  for (PartyIndex party = 0; party < 3; ++party) EXPECT_FALSE(frames.may_say(party));
+  frames.sent(1, frames.waiting(1).size() - kUnreadMax - 1);
+  EXPECT_FALSE(frames.may_say(1));
+  frames.sent(1, 1);
+  EXPECT_TRUE(frames.may_say(1));
+  EXPECT_FALSE(frames.may_say(0)) << "each for itself";
 }
 
 TEST(MatchingFrames, RefusesFramesOutOfOrderAndOtherWords) {
