@@ -3,13 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/os/file.h"
 #include "base/result.h"
+#include "tools/vertical/checked_log.h"
 #include "vertical/psi/matching.h"
 #include "vertical/resume/run_position.h"
 
@@ -35,10 +34,7 @@ class BucketLog {
   Result<KeptBuckets> behind(uint32_t buckets) const;
 
  private:
-  explicit BucketLog(std::string file) : file_(std::move(file)) {}
-
-  std::string file_;
-  os::File end_;
+  CheckedLog log_;
   std::vector<Digest> roots_;  // [bucket]
 };
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "base/os/file.h"
 #include "base/result.h"
+#include "tools/vertical/checked_log.h"
 #include "vertical/link/frame.h"
 
 namespace coterie {
@@ -34,10 +34,7 @@ class HeardLog {
   Status clear();
 
  private:
-  explicit HeardLog(std::string file) : file_(std::move(file)) {}
-
-  std::string file_;
-  os::File end_;
+  CheckedLog log_;
   std::map<HeardName, Digest> heard_;
 };
 
