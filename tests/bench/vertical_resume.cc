@@ -72,6 +72,7 @@ class TimedTraining {
   Status receive(const Message& message) { return timed_.receive(message); }
   bool done() const { return training_.done(); }
   auto take_checkpoint() { return training_.take_checkpoint(); }
+  auto take_grown() { return training_.take_grown(); }
 
  private:
   Training& training_;
@@ -147,8 +148,10 @@ Spent train(const Journals& journals, uint32_t behind) {
   LabelTreeCheckpoint label_from;
   FeatureTreeCheckpoint feature_from;
   if (behind > 0) {
-    label_from = value_of(read_label_tree_checkpoint(label_journal.checkpoint(behind)->bytes));
-    feature_from = value_of(read_feature_tree_checkpoint(feature_journal.checkpoint(behind)->bytes));
+    label_from = value_of(
+        read_label_tree_checkpoint(label_journal.checkpoint(behind)->bytes, value_of(label_journal.grown()), kRows));
+    feature_from = value_of(
+        read_feature_tree_checkpoint(feature_journal.checkpoint(behind)->bytes, value_of(feature_journal.grown())));
   }
   Spent spent;
   const auto label = value_of(LabelTraining::start(binned(1, kRows, 10), labels, settings, {1},

@@ -71,24 +71,32 @@ class Checkpointed final : public Stage {
   std::optional<Message> next() override { return training_.next(); }
   Status receive(const Message& message) override {
     const Status status = training_.receive(message);
+    if (!first) {
+      for (const GrownTree& tree : training_.take_grown()) grown.push_back(write_grown_tree(tree));
+    }
     if (std::optional<Checkpoint> checkpoint = training_.take_checkpoint(); checkpoint && !first) first = checkpoint;
     return status;
   }
   bool done() const override { return training_.done(); }
 
   std::optional<Checkpoint> first;
+  std::vector<Bytes> grown;  // before it
 
  private:
   Training& training_;
 };
 
-// A checkpoint as a disk gives it back: its model with the digest of what that is now, which is no seal.
+// A checkpoint as a disk gives it back: its model, which is that of the unfinished tree and has a place behind the
+// levels, with the digest of what that is now, which is no seal.
 template <typename Checkpoint>
 Bytes changed(const Checkpoint& checkpoint, EventBytes& bytes) {
   Bytes file = write_tree_checkpoint(checkpoint);
   if (!bytes.one_in(4)) return file;
   constexpr size_t kDigest = sizeof(Digest::bytes);
-  const size_t model = file.size() - write_tree_model(checkpoint.model).size();
+  auto unfinished = checkpoint.model;
+  unfinished.trees.clear();
+  if (!checkpoint.levels.empty()) unfinished.trees = {checkpoint.model.trees.back()};
+  const size_t model = file.size() - write_tree_model(unfinished).size();
   file[bytes.below(std::min<size_t>(256, file.size() - kDigest))] = bytes.next();
   const Digest again = content_digest(ByteView(file).subspan(model, file.size() - model - kDigest));
   std::ranges::copy(again.bytes, file.end() - static_cast<ptrdiff_t>(kDigest));
@@ -131,8 +139,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       COT_ASSERT((*asks)->scores().size() == kTreeRows);
     }
     if (goes_on || !one.first || !other.first) return 0;
-    auto label_kept = read_label_tree_checkpoint(changed(*one.first, bytes));
-    auto feature_kept = read_feature_tree_checkpoint(changed(*other.first, bytes));
+    for (Bytes& tree : one.grown) {
+      if (bytes.one_in(8)) tree[bytes.below(static_cast<uint32_t>(tree.size()))] = bytes.next();
+    }
+    auto label_kept = read_label_tree_checkpoint(changed(*one.first, bytes), one.grown, kTreeRows);
+    auto feature_kept = read_feature_tree_checkpoint(changed(*other.first, bytes), other.grown);
     if (!label_kept || !feature_kept) return 0;
     label_from = std::move(*label_kept);
     feature_from = std::move(*feature_kept);

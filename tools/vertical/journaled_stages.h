@@ -146,6 +146,9 @@ class JournaledTrees final : public vertical::OrderedStage {
   std::optional<vertical::Message> next() override { return training_.next(); }
   Status receive(const vertical::Message& message) override {
     COT_TRY(training_.receive(message));
+    for (const vertical::GrownTree& tree : training_.take_grown()) {
+      COT_TRY(journal_.put_grown(tree.number, vertical::write_grown_tree(tree)));
+    }
     if (const auto checkpoint = training_.take_checkpoint()) return journal_.put_checkpoint(kept(*checkpoint));
     return {};
   }

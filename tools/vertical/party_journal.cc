@@ -22,7 +22,7 @@ constexpr size_t kTermsBytes = 16 + 2 * kDigestBytes;
 // `run` is written first and makes a journal of a folder.
 constexpr const char *kRunFile = "run", *kPeerFile = "peer", *kMatchingFile = "matching", *kModelFile = "model",
                      *kPredictedFile = "predicted", *kMeetingsFile = "meetings", *kHeardFile = "heard",
-                     *kBucketsFile = "buckets", *kLockFile = "lock";
+                     *kBucketsFile = "buckets", *kGrownFile = "grown", *kLockFile = "lock";
 constexpr std::array<const char*, kCommittedUnitsMax> kTrainingFiles = {"training.0", "training.1"};
 // What was heard behind the checkpoint in the file of this number; before the first one, which is in 0, those of 1.
 constexpr std::array<const char*, kCommittedUnitsMax> kHeardStepsFiles = {"heard.0", "heard.1"};
@@ -30,7 +30,8 @@ constexpr size_t kFirstHeardSteps = 1;
 // The secret first: without it the rest says nothing, and without `run` a folder is no journal.
 constexpr std::array kErasedFiles = {kRunFile,      kTrainingFiles[0],   kTrainingFiles[1],   kModelFile,
                                      kMatchingFile, kPeerFile,           kPredictedFile,      kMeetingsFile,
-                                     kHeardFile,    kHeardStepsFiles[0], kHeardStepsFiles[1], kBucketsFile};
+                                     kHeardFile,    kHeardStepsFiles[0], kHeardStepsFiles[1], kBucketsFile,
+                                     kGrownFile};
 constexpr std::string_view kUnfinished = ".unfinished.";  // base/os/temporary_file.h
 
 Bytes terms_bytes(const JournalTerms& terms) {
@@ -78,7 +79,7 @@ Result<PartyJournal> PartyJournal::open(const std::string& folder, const Journal
   }
   COT_ASSIGN(const bool has_begun, journal.has_begun());
   COT_TRY(has_begun ? journal.read_all(terms) : journal.begin(terms));
-  COT_TRY(journal.open_heard());
+  COT_TRY(journal.open_logs());
   return journal;
 }
 
@@ -90,7 +91,8 @@ Result<bool> PartyJournal::has_begun() const {
   return !bytes.empty() && bytes.front() != 0;
 }
 
-Status PartyJournal::open_heard() {
+Status PartyJournal::open_logs() {
+  COT_ASSIGN(grown_, GrownLog::open(folder_ + "/" + kGrownFile));
   COT_ASSIGN(buckets_, BucketLog::open(folder_ + "/" + kBucketsFile));
   COT_ASSIGN(heard_, HeardLog::open(folder_ + "/" + kHeardFile));
   for (size_t file = 0; file < heard_steps_.size(); ++file) {

@@ -1,12 +1,12 @@
 // PartyJournal: what a party keeps of a job that runs, so that a run which is cut off anywhere goes on: the seed of all
 // that it draws, which other party it met and how often, what that one said, what was matched in each bucket and in
-// all, checkpoints of the training, its part of the model.
+// all, checkpoints of the training and what it has finished before, its part of the model.
 //
 // A folder, readable by the owner alone, of files that are written whole and durably, each with a digest of its own;
-// only what was heard and what was matched grow (heard_log.h, bucket_log.h). It holds secrets: with what the other
-// party has seen, the seed and the shares would say what they hide. erase() ends it: what is there then is overwritten.
-// A checkpoint that another one has replaced before is only removed, and its bytes are gone when the file system takes
-// their place.
+// only what was heard, matched and finished grows (heard_log.h, bucket_log.h, grown_log.h). It holds secrets: with what
+// the other party has seen, the seed and the shares would say what they hide. erase() ends it: what is there then is
+// overwritten. A checkpoint that another one has replaced before is only removed, and its bytes are gone when the file
+// system takes their place.
 #pragma once
 
 #include <array>
@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "secure/crypto/secret.h"
 #include "tools/vertical/bucket_log.h"
+#include "tools/vertical/grown_log.h"
 #include "tools/vertical/heard_log.h"
 #include "vertical/resume/run_position.h"
 
@@ -70,6 +71,8 @@ class PartyJournal {
   Result<KeptBuckets> buckets_behind(uint32_t buckets) const { return buckets_.behind(buckets); }
   // The one behind so many units, which position() names; null for 0.
   const JournalCheckpoint* checkpoint(uint32_t unit) const;
+  // What the training has finished for good, by numbers from 0.
+  Result<std::vector<Bytes>> grown() const { return grown_.read(); }
   const std::optional<Bytes>& model() const { return model_; }
 
   // What the peer says, durable before this party answers; of the whole job, or of a regression's step, which is known
@@ -83,6 +86,8 @@ class PartyJournal {
   Status put_peer(const Digest& journal);
   Status put_bucket(const KeptBuckets& bucket);
   Status put_matching(JournalMatching matching);
+  // Before the first checkpoint that counts on it. GrownLog::put()'s.
+  Status put_grown(uint32_t number, ByteView bytes) { return grown_.put(number, bytes); }
   Status put_checkpoint(JournalCheckpoint checkpoint);
   // Hears of each bucket and of each checkpoint that was put, by its unit; `units_all` is of a matching, 0 of a
   // training, which knew it before. Called on the thread that puts it.
@@ -98,7 +103,7 @@ class PartyJournal {
   explicit PartyJournal(std::string folder) : folder_(std::move(folder)) {}
   Status begin(const JournalTerms& terms);
   Status read_all(const JournalTerms& terms);
-  Status open_heard();
+  Status open_logs();
   Status erase_files();
   Result<bool> has_begun() const;
   void sort_checkpoints();
@@ -121,6 +126,7 @@ class PartyJournal {
   uint32_t meetings_ = 0;
   Watch watch_;
   BucketLog buckets_;
+  GrownLog grown_;
   HeardLog heard_;
   std::array<HeardLog, vertical::kCommittedUnitsMax> heard_steps_;  // behind each checkpoint, by its file
 };

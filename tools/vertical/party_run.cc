@@ -322,11 +322,12 @@ class PartyRun {
     return report_stage(StageId::training, units_of_training(), [&]() -> Status {
       COT_ASSIGN(BinnedColumns columns, bin_columns(rows_of(table_.columns, trained_), manifest_.bins));
       const JournalCheckpoint* const from = journal_.checkpoint(start_.unit);
+      COT_ASSIGN(const std::vector<Bytes> grown, journal_.grown());
       say_where(StageId::training, start_.unit, "level");
       if (!config_.is_label_party) {
         FeatureTreeCheckpoint checkpoint;
         if (from != nullptr) {
-          COT_ASSIGN(checkpoint, read_feature_tree_checkpoint(from->bytes));
+          COT_ASSIGN(checkpoint, read_feature_tree_checkpoint(from->bytes, grown));
         }
         const CipherMaker cipher =
             manifest_.cipher == VerticalCipher::paillier ? paillier_cipher : okamoto_uchiyama_cipher;
@@ -335,7 +336,7 @@ class PartyRun {
       }
       LabelTreeCheckpoint checkpoint;
       if (from != nullptr) {
-        COT_ASSIGN(checkpoint, read_label_tree_checkpoint(from->bytes));
+        COT_ASSIGN(checkpoint, read_label_tree_checkpoint(from->bytes, grown, trained_.size()));
       }
       return run_trees(LabelTraining::start(std::move(columns), rows_of({table_.labels}, trained_)[0], manifest_.trees,
                                             links_.peers(), key_of_meeting(manifest_.cipher), std::move(checkpoint),

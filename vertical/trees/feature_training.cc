@@ -37,6 +37,9 @@ class FeatureMachine : public FeatureTraining {
       std::iota(sampled_.begin(), sampled_.end(), 0u);
     }
     if (settings.label_party_first) model_.trees.resize(settings.classes, Tree(1));
+    for (uint32_t number = 0; number < model_.trees.size() && from.model.trees.empty(); ++number) {
+      grown_.push_back({.number = number, .tree = model_.trees[number], .levels = {}});
+    }
     if (!from.model.trees.empty()) {
       model_.trees = std::move(from.model.trees);
       model_.shape = from.model.shape;
@@ -74,6 +77,7 @@ class FeatureMachine : public FeatureTraining {
   }
   const FeatureTreeModel& model() const override { return model_; }
   std::optional<FeatureTreeCheckpoint> take_checkpoint() override { return std::exchange(checkpoint_, std::nullopt); }
+  std::vector<GrownTree> take_grown() override { return std::exchange(grown_, {}); }
   uint32_t trees_done() const override { return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ ? 1 : 0); }
 
  private:
@@ -286,6 +290,7 @@ class FeatureMachine : public FeatureTraining {
       checkpoint_ = {.model = model_, .levels = levels_};
       return {};
     }
+    grown_.push_back({.number = tree(), .tree = model_.trees.back(), .levels = {}});
     in_tree_ = false;
     arrived_ = 0;
     for (CiphertextPtr& term : terms_) term.reset();
@@ -317,6 +322,7 @@ class FeatureMachine : public FeatureTraining {
   ContentDigester shape_;  // of the tree, behind the shape of those before
   FeatureTreeModel model_;
   std::optional<FeatureTreeCheckpoint> checkpoint_;
+  std::vector<GrownTree> grown_;
   std::deque<Message> outbox_;
 };
 

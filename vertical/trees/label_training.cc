@@ -115,6 +115,7 @@ class LabelMachine : public LabelTraining {
   bool done() const override { return finished_ && outbox_.empty(); }
   const LabelTreeModel& model() const override { return model_; }
   std::optional<LabelTreeCheckpoint> take_checkpoint() override { return std::exchange(checkpoint_, std::nullopt); }
+  std::vector<GrownTree> take_grown() override { return std::exchange(grown_, {}); }
   uint32_t trees_done() const override {
     return static_cast<uint32_t>(model_.trees.size()) - (in_tree_ || !levels_.empty() ? 1 : 0);
   }
@@ -355,8 +356,8 @@ class LabelMachine : public LabelTraining {
   }
 
   void finish_level() {
+    levels_.push_back(write_level(splits_));
     if (shared()) {
-      levels_.push_back(write_level(splits_));
       const Bytes payload = level_payload(tree(), level_, levels_.back());
       shape_.update(payload);
       send_to_all({0, static_cast<uint16_t>(TreeMessage::level), payload});
@@ -414,7 +415,7 @@ class LabelMachine : public LabelTraining {
 
   void end_tree() {
     if (shared()) model_.shape = std::exchange(shape_, {}).finish();
-    levels_.clear();
+    grown_.push_back({.number = tree(), .tree = model_.trees.back(), .levels = std::exchange(levels_, {})});
     if (model_.trees.size() % model_.settings.classes == 0) round_margins_ = margins_;
     if (model_.trees.size() < model_.settings.trees()) {
       keep_checkpoint();
@@ -441,7 +442,7 @@ class LabelMachine : public LabelTraining {
   bool in_tree_ = false;
   bool finished_ = false;
   uint32_t level_ = 0;
-  TreeLevels levels_;               // of the tree, as all parties know them
+  TreeLevels levels_;               // of the tree; of one that feature parties have a part in all parties know them
   uint32_t encrypted_ = 0;          // of sampled_, in the tree
   std::vector<LeftSums> own_sums_;  // [node of the frontier]
   LevelSplits splits_;              // of the level, while it is decided
@@ -450,6 +451,7 @@ class LabelMachine : public LabelTraining {
   ContentDigester shape_;  // of the tree, behind the shape of those before
   LabelTreeModel model_;
   std::optional<LabelTreeCheckpoint> checkpoint_;
+  std::vector<GrownTree> grown_;
   std::deque<Message> outbox_;
 };
 

@@ -51,6 +51,8 @@ class LabelTraining : public OrderedStage {
   // Once behind each level but the last of the training: before next() is called again. The one before it may still be
   // needed: a feature party may be one level behind. None behind levels that feature parties have no part in.
   virtual std::optional<LabelTreeCheckpoint> take_checkpoint() = 0;
+  // The trees that were finished since the last call: whoever keeps checkpoints keeps these first.
+  virtual std::vector<GrownTree> take_grown() = 0;
 
   // When done().
   virtual const LabelTreeModel& model() const = 0;
@@ -70,6 +72,7 @@ class FeatureTraining : public Stage {
 
   // Likewise.
   virtual std::optional<FeatureTreeCheckpoint> take_checkpoint() = 0;
+  virtual std::vector<GrownTree> take_grown() = 0;
 
   virtual const FeatureTreeModel& model() const = 0;
   virtual uint32_t trees_done() const = 0;

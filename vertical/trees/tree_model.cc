@@ -23,17 +23,7 @@ Bytes write_part(const Model& model, std::string_view magic) {
   writer.u32(model.columns);
   writer.raw(model.shape.view());
   writer.u32(static_cast<uint32_t>(model.trees.size()));
-  for (const Tree& tree : model.trees) {
-    writer.u32(static_cast<uint32_t>(tree.size()));
-    for (const TreeNode& node : tree) {
-      writer.u8(static_cast<uint8_t>(node.kind));
-      writer.u32(node.left);
-      writer.u32(node.column);
-      writer.f32(node.threshold);
-      writer.u8(node.missing_left ? 1 : 0);
-      writer.f32(node.weight);
-    }
-  }
+  for (const Tree& tree : model.trees) write_tree(writer, tree);
   Bytes bytes = writer.take();
   const Digest digest = content_digest(bytes);
   bytes.insert(bytes.end(), digest.bytes.begin(), digest.bytes.end());
@@ -88,24 +78,7 @@ Result<Model> read_part(ByteView bytes, std::string_view magic, TreesOf of) {
     return wrong("there are " + std::to_string(trees) + " trees, expected " + std::to_string(model.settings.trees()));
   }
   for (uint32_t number = 0; number < trees; ++number) {
-    const uint32_t nodes = reader.u32();
-    // A binary tree of depth d has at most 2^(d + 1) - 1 nodes: nothing larger is reserved.
-    if (nodes == 0 || nodes >= 2u << model.settings.depth) {
-      return wrong("tree " + std::to_string(number) + " has " + std::to_string(nodes) + " nodes");
-    }
-    Tree tree(nodes);
-    for (TreeNode& node : tree) {
-      const uint8_t kind = reader.u8();
-      if (kind > static_cast<uint8_t>(TreeNode::Kind::peer_split)) return wrong("a node is of no known kind");
-      node.kind = static_cast<TreeNode::Kind>(kind);
-      node.left = reader.u32();
-      node.column = reader.u32();
-      node.threshold = reader.f32();
-      node.missing_left = reader.u8() != 0;
-      node.weight = reader.f32();
-    }
-    if (!reader.ok()) return wrong("it ends in tree " + std::to_string(number));
-    COT_TRY(check_tree(tree, model.columns, number));
+    COT_ASSIGN(Tree tree, read_tree(reader, model.settings, model.columns, number));
     model.trees.push_back(std::move(tree));
   }
   if (!reader.ended()) return wrong("there is something behind its trees");
@@ -113,6 +86,40 @@ Result<Model> read_part(ByteView bytes, std::string_view magic, TreesOf of) {
 }
 
 }  // namespace
+
+void write_tree(WireWriter& writer, const Tree& tree) {
+  writer.u32(static_cast<uint32_t>(tree.size()));
+  for (const TreeNode& node : tree) {
+    writer.u8(static_cast<uint8_t>(node.kind));
+    writer.u32(node.left);
+    writer.u32(node.column);
+    writer.f32(node.threshold);
+    writer.u8(node.missing_left ? 1 : 0);
+    writer.f32(node.weight);
+  }
+}
+
+Result<Tree> read_tree(WireReader& reader, const TreeSettings& settings, uint32_t columns, uint32_t number) {
+  const uint32_t nodes = reader.u32();
+  // A binary tree of depth d has at most 2^(d + 1) - 1 nodes: nothing larger is reserved.
+  if (nodes == 0 || nodes >= 2u << settings.depth) {
+    return wrong("tree " + std::to_string(number) + " has " + std::to_string(nodes) + " nodes");
+  }
+  Tree tree(nodes);
+  for (TreeNode& node : tree) {
+    const uint8_t kind = reader.u8();
+    if (kind > static_cast<uint8_t>(TreeNode::Kind::peer_split)) return wrong("a node is of no known kind");
+    node.kind = static_cast<TreeNode::Kind>(kind);
+    node.left = reader.u32();
+    node.column = reader.u32();
+    node.threshold = reader.f32();
+    node.missing_left = reader.u8() != 0;
+    node.weight = reader.f32();
+  }
+  if (!reader.ok()) return wrong("it ends in tree " + std::to_string(number));
+  COT_TRY(check_tree(tree, columns, number));
+  return tree;
+}
 
 Bytes write_tree_model(const LabelTreeModel& model) { return write_part(model, kLabelMagic); }
 Bytes write_tree_model(const FeatureTreeModel& model) { return write_part(model, kFeatureMagic); }

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "vertical/stage/wire.h"
 #include "vertical/trees/tree_settings.h"
 
 namespace coterie::vertical {
@@ -42,6 +43,11 @@ struct FeatureTreeModel {
   std::vector<Tree> trees;  // a tree of which this party knows nothing (label_party_first) is one leaf
   friend bool operator==(const FeatureTreeModel&, const FeatureTreeModel&) = default;
 };
+
+// The nodes of one tree, as write_tree_model() has them: their number (4 bytes), then each.
+void write_tree(WireWriter& writer, const Tree& tree);
+// malformed if they can be no tree of these settings at a party with so many columns; errors name its `number`.
+Result<Tree> read_tree(WireReader& reader, const TreeSettings& settings, uint32_t columns, uint32_t number);
 
 enum class TreesOf : uint8_t { model = 0, training_so_far = 1 };  // of the latter, at most those of the settings
 

@@ -52,6 +52,7 @@ TEST_F(PartyJournalTest, KnowsAgainWhatItKept) {
     ASSERT_OK(journal->put_matching({.peer_ids = 99, .root = peer(), .rows = {4, 0, 3}}));
     for (const uint32_t steps : {16, 32, 48}) ASSERT_OK(journal->put_checkpoint(checkpoint(steps)));
     ASSERT_OK(journal->put_checkpoint(checkpoint(48))) << "once more, as a replay does";
+    ASSERT_OK(journal->put_grown(0, Bytes{5, 6}));
     ASSERT_OK(journal->put_model({1, 2, 3}));
     ASSERT_OK(journal->put_predicted());
     position = journal->position();
@@ -71,6 +72,7 @@ TEST_F(PartyJournalTest, KnowsAgainWhatItKept) {
   EXPECT_EQ(*again->checkpoint(32), checkpoint(32));
   EXPECT_EQ(*again->checkpoint(48), checkpoint(48));
   EXPECT_EQ(again->checkpoint(0), nullptr);
+  EXPECT_EQ(again->grown()->at(0), (Bytes{5, 6}));
   EXPECT_EQ(again->model(), (Bytes{1, 2, 3}));
 }
 

@@ -8,6 +8,7 @@
 #include "tests/support/matchers.h"
 #include "tests/unit/vertical_trees/plain_cipher.h"
 #include "tests/unit/vertical_trees/run_trees.h"
+#include "vertical/trees/grown_margins.h"
 
 namespace coterie::vertical {
 namespace {
@@ -62,6 +63,8 @@ class ResumableTrees {
           moved = true;
           message->peer = from;
           COT_TRY(stages[1 - from]->receive(*message));
+          for (const GrownTree& tree : label_->take_grown()) label_grown_.push_back(write_grown_tree(tree));
+          for (const GrownTree& tree : feature_->take_grown()) feature_grown_.push_back(write_grown_tree(tree));
           if (auto kept = label_->take_checkpoint()) {
             label_kept_[levels_done(*kept)] = std::move(*kept);
           }
@@ -79,6 +82,9 @@ class ResumableTrees {
   const FeatureTraining& feature() const { return *feature_; }
   const std::map<uint32_t, LabelTreeCheckpoint>& label_kept() const { return label_kept_; }
   const std::map<uint32_t, FeatureTreeCheckpoint>& feature_kept() const { return feature_kept_; }
+  // As a journal has them.
+  const std::vector<Bytes>& label_grown() const { return label_grown_; }
+  const std::vector<Bytes>& feature_grown() const { return feature_grown_; }
 
  private:
   std::unique_ptr<LabelTraining> label_;
@@ -86,6 +92,7 @@ class ResumableTrees {
   size_t messages_ = 0;
   std::map<uint32_t, LabelTreeCheckpoint> label_kept_;
   std::map<uint32_t, FeatureTreeCheckpoint> feature_kept_;
+  std::vector<Bytes> label_grown_, feature_grown_;
 };
 
 class TreeResume : public ::testing::TestWithParam<TreeObjective> {};
@@ -111,10 +118,14 @@ TEST_P(TreeResume, EndsWithTheSameBitsWhereverItWasCutOff) {
         ASSERT_NE(labels, first.label_kept().end()) << cut;
         EXPECT_LE(std::distance(labels, first.label_kept().end()), 2);
         EXPECT_EQ(state_of(labels->second), state_of(kept));
-        const auto label_read = read_label_tree_checkpoint(write_tree_checkpoint(labels->second));
-        const auto feature_read = read_feature_tree_checkpoint(write_tree_checkpoint(kept));
+        const auto label_read =
+            read_label_tree_checkpoint(write_tree_checkpoint(labels->second), first.label_grown(), job.labels.size());
+        const auto feature_read = read_feature_tree_checkpoint(write_tree_checkpoint(kept), first.feature_grown());
         ASSERT_OK(label_read);
         ASSERT_OK(feature_read);
+        // With the margins, to the bit, which no file has.
+        EXPECT_EQ(*label_read, labels->second);
+        EXPECT_EQ(*feature_read, kept);
         label = *label_read;
         feature = *feature_read;
         resumed_in_tree += kept.levels.empty() ? 0 : 1;
@@ -161,19 +172,71 @@ TEST(TreeResumeChecks, RefuseACheckpointThatDoesNotFit) {
   EXPECT_ERROR(start(narrow), ErrorCode::invalid_argument, "179 margins");
   EXPECT_ERROR(start(unlike), ErrorCode::invalid_argument, "180 margins");
   EXPECT_ERROR(start(wide), ErrorCode::invalid_argument, "7 columns");
-  Bytes bytes = write_tree_checkpoint(good);
   EXPECT_ERROR(read_label_tree_model(write_tree_model(good.model)), ErrorCode::malformed, "3 trees");
+}
+
+TEST(TreeResumeChecks, RefuseBytesThatAreNoCheckpoint) {
+  const ResumedJob job = resumed_job(TreeObjective::multi_softprob);
+  const size_t rows = job.labels.size();
+  ResumableTrees whole(job);
+  ASSERT_OK(whole.run());
+  const Bytes label = write_tree_checkpoint(whole.label_kept().at(10));
+  const Bytes feature = write_tree_checkpoint(whole.feature_kept().at(10));
+  const std::vector<Bytes>& grown = whole.label_grown();
+  ASSERT_OK(read_label_tree_checkpoint(label, grown, rows));
+  ASSERT_OK(read_feature_tree_checkpoint(feature, whole.feature_grown()));
+  Bytes bytes = label;
   bytes.pop_back();
-  EXPECT_ERROR(read_label_tree_checkpoint(bytes), ErrorCode::data_loss, "");
-  bytes.resize(20);
-  EXPECT_ERROR(read_label_tree_checkpoint(bytes), ErrorCode::malformed, "no checkpoint");
-  // A feature party's has no margins in front: here the number of levels, and how long the first one is.
-  Bytes feature = write_tree_checkpoint(whole.feature_kept().at(10));
-  for (const auto& [at, value] : {std::pair(0, 9), {7, 255}}) {
+  EXPECT_ERROR(read_label_tree_checkpoint(bytes, grown, rows), ErrorCode::data_loss, "");
+  bytes.resize(3);
+  EXPECT_ERROR(read_label_tree_checkpoint(bytes, grown, rows), ErrorCode::malformed, "no checkpoint");
+  // The number of levels, and how long the first one is.
+  for (const auto& [at, value] : {std::pair(8, 9), {15, 255}}) {
     Bytes changed = feature;
     changed[static_cast<size_t>(at)] = static_cast<uint8_t>(value);
-    EXPECT_ERROR(read_feature_tree_checkpoint(changed), ErrorCode::malformed, "no checkpoint");
+    EXPECT_ERROR(read_feature_tree_checkpoint(changed, whole.feature_grown()), ErrorCode::malformed, "no checkpoint");
   }
+  // One of the version that began with a number.
+  Bytes before = feature;
+  before[0] = 1;
+  EXPECT_ERROR(read_feature_tree_checkpoint(before, whole.feature_grown()), ErrorCode::unsupported_version,
+               "another version of this program");
+  // Trees that are not there, in another order, with other levels, of other rows.
+  std::vector<Bytes> few(grown.begin(), grown.begin() + 2), swapped = grown, levels = grown;
+  std::swap(swapped[0], swapped[1]);
+  levels[1] = grown[2];
+  levels[1][0] = 1;
+  EXPECT_ERROR(read_label_tree_checkpoint(label, few, rows), ErrorCode::data_loss, "behind 3 trees, and 2 are kept");
+  EXPECT_ERROR(read_label_tree_checkpoint(label, swapped, rows), ErrorCode::malformed, "no checkpoint");
+  EXPECT_ERROR(read_label_tree_checkpoint(label, grown, rows - 8), ErrorCode::malformed, "level");
+  EXPECT_NE(read_label_tree_checkpoint(label, levels, rows)->margins, whole.label_kept().at(10).margins);
+  // Leaves of three rounds' first trees that are finite, and their sum is not.
+  GrownMargins margins(job.settings, rows);
+  const Tree large = {TreeNode{.weight = 3e38f}};
+  for (int tree = 0; tree < 3; ++tree) ASSERT_OK(margins.add_finished(large, {}));
+  EXPECT_ERROR(margins.add_finished(large, {}), ErrorCode::malformed, "add up to no number");
+}
+
+// Whole models and margins in each level would be as many bytes as trees times trees.
+TEST(TreeResumeChecks, ALevelWritesNoMoreBehindManyTreesThanBehindFew) {
+  ResumedJob job = resumed_job(TreeObjective::binary_logistic);
+  job.settings.rounds = 50;
+  ResumableTrees whole(job);
+  ASSERT_OK(whole.run());
+  size_t largest = 0, all = 0, of_whole_states = 0;
+  for (const auto& [level, kept] : whole.label_kept()) {
+    const size_t bytes = write_tree_checkpoint(kept).size();
+    largest = std::max(largest, bytes);
+    all += bytes;
+    of_whole_states += write_tree_model(kept.model).size() + 2 * sizeof(float) * kept.margins.size();
+  }
+  for (const Bytes& tree : whole.label_grown()) all += tree.size();
+  EXPECT_EQ(whole.label_grown().size(), 50u);
+  // Settings and two digests, three levels of 60 rows, 15 nodes.
+  EXPECT_LT(largest, 600u);
+  EXPECT_LT(all, of_whole_states / 10);
+  RecordProperty("bytes", static_cast<int>(all));
+  RecordProperty("bytes_of_whole_states", static_cast<int>(of_whole_states));
 }
 
 }  // namespace
