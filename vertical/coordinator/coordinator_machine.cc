@@ -256,9 +256,10 @@ CoordinatorEffects CoordinatorMachine::closed(ConnectionId connection, Now now) 
   Run& run = must_find(runs_, job, kPairHasRun);
   run.connections.erase(end);
   CoordinatorEffects effects;
-  if (!run.is_connected()) {
-    run.until = now.instant + limits_.report_time;
-    // A run without links has no place among those that run, and what its matcher holds goes with it.
+  if (!run.is_connected()) run.until = now.instant + limits_.report_time;
+  // Whoever waits until all ask for the matcher looks at no link, and would wait in vain. A run without links has no
+  // place among those that run, and what its matcher holds goes with it.
+  if (!run.is_connected() || !run.is_matched) {
     for (const auto& [party, matcher] : run.matchers) {
       matchers_.erase(matcher);
       effects.closes.push_back(matcher);

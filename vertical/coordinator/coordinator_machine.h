@@ -139,6 +139,7 @@ class CoordinatorMachine {
     Instant until;  // without a byte, or without a report once all connections are gone
     std::vector<std::array<bool, kJobStages.size()>> has_told;  // a party of a stage, in this run
     bool is_connected() const { return !connections.empty(); }
+    bool has_lost_link() const { return connections.size() < opened.size(); }
   };
 
   CoordinatorEffects decide(ConnectionId connection, const PeerIdentity& peer, const std::optional<Request>& request,

@@ -111,7 +111,8 @@ void CoordinatorMachine::pair(const JobRecord& record, LinkEnd first, Now now, C
 CoordinatorEffects CoordinatorMachine::join_matching(ConnectionId connection, PartyIndex party, JobRecord& record) {
   if (record.state != JobState::running) return refuse(connection, Refusal::not_running);
   Run& run = must_find(runs_, record.job, kRunHasJob);
-  if (!run.is_connected()) return refuse(connection, Refusal::not_running);
+  // Somebody has gone, and would never ask.
+  if (run.has_lost_link()) return refuse(connection, Refusal::not_running);
   if (run.is_matched || run.matchers.contains(party)) return refuse(connection, Refusal::already_joined);
   run.matchers.emplace(party, connection);
   matchers_.emplace(connection, std::pair(record.job, party));
