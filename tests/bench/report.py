@@ -15,6 +15,7 @@ import tempfile
 
 from rows import BIN, ROOT, Failed, rows_of, verdict
 from compression_rows import compression
+from console_rows import console
 from fairness_rows import fairness
 from federated_rows import federated
 from int8_rows import int8
@@ -160,7 +161,7 @@ def demo():
         yield None, ("    " + what, f"{phases[name]:.2f} s", "", "", "")
 
 
-GROUPS = {function.__name__: function for function in (ingest, uploads, server, train, train_threads, train_trace, watch, bare_rounds, trace, secure, private_demo,
+GROUPS = {function.__name__: function for function in (ingest, uploads, server, console, train, train_threads, train_trace, watch, bare_rounds, trace, secure, private_demo,
                                                  vertical, serving, compression, federated, robust, fairness, personal,
                                                  simulated_clients, simulation, int8, demo)}
 LONG_GROUPS = {function.__name__: function for function in (vertical_memory,)}  # only by name

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const kWaitMs = 60_000; // for what a page shows; a build with sanitizers on a busy machine is slow
 const here = dirname(fileURLToPath(import.meta.url));
-const skip = (why) => { console.log(`SKIPPED: ${why}`); process.exit(77); };
+export const skip = (why) => { console.log(`SKIPPED: ${why}`); process.exit(77); };
 
 // puppeteer-core and axe-core as the lock file has them, installed into `folder` once. Ends the process with 77 where they cannot be had.
 function packages(folder) {

@@ -2,16 +2,16 @@
 // 1280 and 2560 px, light and dark, without an error of the console, a breach of its policy, a sideways scroll, or a rule of axe that is broken.
 // Usage: browser_test.mjs CHROMIUM FOLDER_OF_PROGRAMS JOB_JSON FOLDER; packages, server and screenshots go into FOLDER. 77: skipped.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { request } from "node:https";
-import { createInterface } from "node:readline";
 import { evaluate, kGroups } from "./evaluated_job.mjs";
 import { browser_of, examine_page, kLooks, page_of, set_look } from "./browser.mjs";
 import { real_version } from "./model_page.mjs";
 import { open_provider } from "./oidc_provider.mjs";
+import { start_server } from "./server.mjs";
 import { open_coordinator } from "./vertical_coordinator.mjs";
 
 // A job's name is a stranger's text: no markup, and its control characters are spelled out.
@@ -25,7 +25,6 @@ const work = mkdtempSync(join(tmpdir(), "console-test-"));
 const demo = join(work, "demo"), data = join(demo, "server"), coterie = join(programs, "coterie");
 execFileSync(coterie, ["demo", "--devices", "3", "--rounds", "2", "--security", "none", "--clip", "1", "--noise-multiplier", "1", "--target-epsilon", "1000", "--keep", "--quiet",
   "--out", demo], { stdio: "pipe" });
-rmSync(join(data, "endpoints.json"), { force: true });
 // People may sign in at a provider, too. The server is https://console.test to the browser, so that the provider is another site.
 const kConsole = "https://console.test", kRedirect = `${kConsole}/console/callback`;
 const tls = (name) => join(data, "tls", name);
@@ -33,17 +32,10 @@ const provider = await open_provider({ key: readFileSync(tls("server-key.pem")),
 const coordinator = await open_coordinator({ coterie, tables: join(dirname(job_file), "vertical"), folder: join(work, "vertical") });
 writeFileSync(join(work, "server.json"), JSON.stringify({ vertical: coordinator.settings, admin: { oidc: { issuer: `${provider.url}/fl`, audience: "coterie", jwks_url: `${provider.url}/keys`, ca_file: tls("ca.pem"),
   role_map: { readers: "viewer" }, sign_in: { name: "Example <SSO>", client_id: "console", authorization_url: `${provider.url}/authorize`, token_url: `${provider.url}/token`, end_session_url: `${provider.url}/logout`, redirect_url: kRedirect } } } }));
-const server = spawn(join(programs, "fl_server"), ["--config", join(work, "server.json"), "--data-dir", data, "--device-address", "127.0.0.1", "--device-port", "0", "--admin-port", "0"],
-  { stdio: ["ignore", "inherit", "pipe"] });
+const server = await start_server(programs, data, ["--config", join(work, "server.json")]);
 let browser;
 try {
-  const lines = createInterface({ input: server.stderr });
-  await new Promise((up, down) => {
-    lines.on("line", (line) => line.startsWith("  token") && up());
-    server.on("exit", (code) => down(new Error(`fl_server ended with ${code}`)));
-  });
-  const base = JSON.parse(readFileSync(join(data, "endpoints.json"), "utf8")).admin_url;
-  const token = readFileSync(join(data, "admin-token"), "utf8").trim();
+  const { admin_url: base, token } = server;
   const job = JSON.parse(readFileSync(job_file, "utf8"));
   writeFileSync(join(work, "job.json"), JSON.stringify({ ...job, name: kName }));
   execFileSync(coterie, ["--data-dir", data, "job", "create", join(work, "job.json"), "--model", join(demo, "model.cotf")], { stdio: "pipe" });
@@ -368,7 +360,6 @@ try {
   await browser?.close();
   provider.close();
   coordinator.close();
-  server.removeAllListeners("exit");
-  if (server.exitCode === null) await new Promise((ended) => { server.once("exit", ended); server.kill("SIGTERM"); });
+  await server.stop();
   rmSync(work, { recursive: true, force: true });
 }
