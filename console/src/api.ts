@@ -22,11 +22,12 @@ async function send(method: string, path: string, headers: Record<string, string
 export async function get(path: string): Promise<Json> { return (await send("GET", "/admin/v1/" + path)).json(); }
 export async function post(path: string): Promise<void> { await send("POST", "/admin/v1/" + path, { "Coterie-Csrf": csrf }); }
 
+const kPage = 1000;  // the most that the server tells at a time
 // All pages of a list, up to `most` records.
 export async function list(path: string, key: string, most = 2000, cursor = "after"): Promise<Json[]> {
   const all: Json[] = [];
   for (let next: string | undefined = ""; next !== undefined && all.length < most;) {
-    const query = `${path.includes("?") ? "&" : "?"}limit=500${next ? `&${cursor}=${encodeURIComponent(next)}` : ""}`;
+    const query = `${path.includes("?") ? "&" : "?"}limit=${kPage}${next ? `&${cursor}=${encodeURIComponent(next)}` : ""}`;
     const page = await get(path + query);
     all.push(...page[key]);
     next = page["next_" + cursor];

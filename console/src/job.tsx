@@ -1,12 +1,12 @@
 // One job as it goes: its rounds, and what the server tells of it meanwhile.
-import { useMemo, useRef } from "preact/hooks";
-import { get, Json, list, Session } from "./api";
+import { useMemo } from "preact/hooks";
+import { Json, Session } from "./api";
 import { Chart } from "./chart";
 import { judged_line, Look } from "./fairness";
 import { FairnessOfRounds, FairnessOfVersions, useLooks } from "./fairness_figure";
 import { Forecast } from "./forecast_figure";
+import { useCodes, useJob } from "./job_asked";
 import { useEvents } from "./job_events";
-import { rounds_of } from "./job_rounds";
 import { lineage } from "./lineage";
 import { RollBack, Versions } from "./models";
 import { attempts, Told } from "./phases";
@@ -21,32 +21,18 @@ import { newest_hits, worst_shares } from "./watch_hits";
 
 const kAttemptsShown = 20;
 
-// What became of the devices of an attempt; none, where there is no attempt, or a server of before tells it.
-async function codes_of(path: string, newest: Json | undefined): Promise<Json[]> {
-  if (!newest) return [];
-  const why = await get(`${path}/rounds/${newest.number}/why`).catch(() => ({ attempts: [] }) as Json);
-  return why.attempts.find((one: Json) => one.attempt === newest.attempt)?.codes ?? [];
-}
-
 // `chosen`: the attempt that the address names; empty: the newest.
 export function Job({ id, chosen, session }: { id: string; chosen: string; session: Session }) {
   const path = `jobs/${encodeURIComponent(id)}`;
   const may = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
-  const known = useRef<Json[]>([]);
-  const asked = useAsked(async () => {
-    const rounds = known.current = await rounds_of(path, known.current);
-    return { job: await get(path), rounds, models: await list(`${path}/models`, "models"), codes: await codes_of(path, attempt_named(rounds, chosen)) };
-  }, `${id} ${chosen}`);
-  const soon = useRef(0);
-  const { now, link, told } = useEvents(id, () => {
-    clearTimeout(soon.current);
-    soon.current = setTimeout(asked.refresh, 150) as unknown as number;
-  });
+  const asked = useJob(path), round = attempt_named(asked.value?.rounds ?? [], chosen);
+  const codes = useCodes(path, round, asked.value?.rounds);
+  const { now, link, told } = useEvents(id, asked.soon);
   // An update is accepted many times a second, and none of these show that.
   const figures = useMemo(() => asked.value && <Figures {...asked.value} told={told} sees_results={may("ml_engineer")} />, [asked.value, told]);
   const tables = useMemo(() => asked.value && <Tables {...asked.value} session={session} then={asked.refresh} />, [asked.value, session]);
   if (!asked.value) return <Said error={asked.error} waits />;
-  const { job, rounds, codes } = asked.value, round = attempt_named(rounds, chosen);
+  const { job, rounds } = asked.value;
   const privacy = job.privacy;
   return <>
     <h1>{shown(job.spec.name)}</h1><Said error={asked.error} />

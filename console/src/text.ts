@@ -2,8 +2,14 @@
 const kHidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 export const shown = (text: unknown): string =>
   String(text ?? "").replace(kHidden, (c) => `\\u{${c.charCodeAt(0).toString(16)}}`);
-export const number = (value: unknown, digits = 4): string =>
-  typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: digits }) : "–";
+// A format is made once for each count of digits: toLocaleString() makes one a call, which is most of a page with thousands of numbers.
+const formats = new Map<number, Intl.NumberFormat>();
+function format_of(digits: number): Intl.NumberFormat {
+  let format = formats.get(digits);
+  if (!format) formats.set(digits, format = new Intl.NumberFormat("en", { maximumFractionDigits: digits }));
+  return format;
+}
+export const number = (value: unknown, digits = 4): string => typeof value === "number" ? format_of(digits).format(value) : "–";
 export const percent = (value: unknown): string => typeof value === "number" ? `${(value * 100).toFixed(1)} %` : "–";
 export const time = (value: unknown): string => value ? shown(value).replace("T", " ").replace(/\.\d+Z$/, "Z") : "–";
 

@@ -270,11 +270,30 @@ assert.match(forecast(noisy(0, 0, 5)), /Nothing is released/);
 assert.match(forecast({ spec: { privacy: { mechanism: "tree" } }, privacy: {} }), /tree/);
 
 // ---- A job's rounds, asked for again
-const { renewed } = await load("job_rounds.ts");
+const { renewed, with_newer } = await load("job_rounds.ts");
 const numbered = (from, to) => Array.from({ length: from - to + 1 }, (_, i) => ({ number: from - i, attempt: 1 }));
-assert.deepEqual(renewed(numbered(900, 1), numbered(901, 402)), numbered(901, 1));
-assert.equal(renewed(numbered(900, 1), numbered(2000, 1501)), null); // more has happened than a page has
-assert.deepEqual(renewed(numbered(3, 1), numbered(4, 1)), numbered(4, 1));
+assert.deepEqual(renewed(numbered(900, 1), numbered(901, 882), 20), numbered(901, 1));
+assert.equal(renewed(numbered(900, 1), numbered(2000, 1981), 20), null); // more has happened than a page has
+assert.deepEqual(renewed(numbered(3, 1), numbered(4, 1), 20), numbered(4, 1));
+const marked = (released, ...of) => of.map((version) => ({ version, released: version === released }));
+assert.deepEqual(with_newer(marked(1, 0, 1), marked(1, 2), { released: { version: 2 } }), marked(2, 0, 1, 2)); // promoted since
+assert.deepEqual(with_newer(marked(1, 0, 1), [], {}), marked(null, 0, 1)); // rolled back since
+
+// ---- When a page asks again
+const { kRestMs, RefreshPace } = await load("refresh_pace.ts");
+const pace = new RefreshPace();
+assert.equal(pace.happened(1000), 0); // at once
+assert.equal(pace.happened(1000), null); // it is asked anyhow
+pace.begin(1000);
+assert.equal(pace.happened(1010), null); // not while a question is out,
+assert.equal(pace.happened(1020), null);
+assert.equal(pace.end(1030), kRestMs - 30); // but behind it
+pace.begin(1000 + kRestMs);
+assert.equal(pace.end(1000 + kRestMs + 10), null); // nothing has happened since
+assert.equal(pace.happened(1000 + kRestMs + 20), kRestMs - 20);
+pace.begin(1000 + 2 * kRestMs);
+assert.equal(pace.happened(1001 + 2 * kRestMs), null);
+assert.equal(pace.end(1000 + 9 * kRestMs), 0); // a slow answer is no reason to wait for longer, and is not thrown away
 
 // ---- Populations
 const { populations } = await load("populations.ts");

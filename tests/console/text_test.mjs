@@ -21,6 +21,7 @@ assert.equal(shown(undefined), "");
 assert.equal(shown("Zürich 東京"), "Zürich 東京");
 assert.equal(number(null), "–"); // what the server does not say is not a zero
 assert.equal(percent(0.975), "97.5 %");
+assert.deepEqual([number(12345.67891), number(12345.67891, 1), number(12345.67891), number(7, 0)], ["12,345.6789", "12,345.7", "12,345.6789", "7"]);
 
 save_csv("x", ["name", "loss"], [["=HYPERLINK(1)", -0.5], ['a "b",\nc', null]]);
 assert.equal(saved[0], '"name","loss"\r\n"\'=HYPERLINK(1)","-0.5"\r\n"a ""b"",\\u{a}c",""\r\n');
