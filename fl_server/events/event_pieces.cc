@@ -6,7 +6,7 @@ namespace coterie {
 
 EventPieces::Piece EventPieces::next() {
   const EventPage page = hub_.after(read_, filter_, kEventsPerPiece);
-  Piece piece{.text = {}, .told = 0, .missed = page.missed};
+  Piece piece{.text = {}, .told = 0, .missed = page.missed, .has_more = page.events.size() == kEventsPerPiece};
   if (page.missed) read_.epoch = hub_.epoch();
   for (const auto& event : page.events) {
     read_.seq = piece.told = event->seq;

@@ -15,9 +15,10 @@ class EventPieces {
       : hub_(hub), filter_(std::move(filter)), read_(std::move(read)) {}
 
   struct Piece {
-    std::string text;     // of at most kEventsPerPiece events; empty if there is none
-    uint64_t told = 0;    // the number of the last of them
-    bool missed = false;  // events behind `read` are gone: no text, and `read` is now the newest event
+    std::string text;       // of at most kEventsPerPiece events; empty if there is none
+    uint64_t told = 0;      // the number of the last of them
+    bool missed = false;    // events behind `read` are gone: no text, and `read` is now the newest event
+    bool has_more = false;  // the next piece may have text
   };
   // In one piece. More would only lie in memory until the reader has taken it: the log keeps the rest.
   static constexpr size_t kEventsPerPiece = 100;

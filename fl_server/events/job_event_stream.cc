@@ -20,11 +20,12 @@ std::optional<std::string> JobEventStream::next() {
   // tell of a job that the scheduler has no more, and no `round` is told before the events that led there.
   const std::optional<JobNow> now = look_();
   EventPieces::Piece piece = events_.next();
-  if (!piece.text.empty()) {
-    is_known_ = true;  // one of its events: if the scheduler does not have it, then not any more
-    return std::move(piece.text);
+  std::string text = piece.missed ? missed() : std::move(piece.text);
+  if (piece.told > 0) is_known_ = true;  // one of its events: if the scheduler does not have it, then not any more
+  if (piece.has_more) {
+    if (wake_) wake_();
+    return text;
   }
-  std::string text = piece.missed ? missed() : std::string();
   if (now) {
     is_known_ = true;
     return text + round(*now);

@@ -1,9 +1,9 @@
 // JobEventStream: what a job's stream of events says, one piece after the other.
 //
-// First every event that the reader has not had; then, when it has them all, `round`: where the round under way stands,
-// if that has changed (devices waiting, devices selected and updates accepted change too often to be events). Whoever
-// falls behind the log, or was connected to another process, gets `events_missed` and goes on from the next `round`.
-// When the scheduler has the job no more and all is told, `over`.
+// First every event that the reader has not had; behind the last of them, in the same piece, `round`: where the round
+// under way stands, if that has changed (devices waiting, devices selected and updates accepted change too often to be
+// events). Whoever falls behind the log, or was connected to another process, gets `events_missed` and goes on from the
+// next `round`. When the scheduler has the job no more and all is told, `over`.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,10 @@ class JobEventStream final : public EventSource {
   JobEventStream(EventHub& hub, EventReader reader, Look look);
 
   std::optional<std::string> next() override;
-  void when_ready(std::function<void()> wake) override { watch_ = hub_.watch(std::move(wake)); }
+  void when_ready(std::function<void()> wake) override {
+    wake_ = wake;
+    watch_ = hub_.watch(std::move(wake));
+  }
 
  private:
   std::string missed();
@@ -42,6 +45,7 @@ class JobEventStream final : public EventSource {
   std::string told_;  // the last `round`
   bool is_known_;
   bool is_over_ = false;
+  std::function<void()> wake_;  // none: nobody waits
   std::unique_ptr<EventHub::Watch> watch_;
 };
 

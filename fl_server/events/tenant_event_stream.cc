@@ -17,17 +17,19 @@ TenantEventStream::TenantEventStream(EventHub& hub, EventReader reader)
       told_seq_(events_.read().seq) {}
 
 std::optional<std::string> TenantEventStream::next() {
-  if (std::exchange(begins_, false)) return event_text(events_.read().text(), "begin", kNoData);
-  EventPieces::Piece piece = events_.next();
+  std::string text;
+  if (std::exchange(begins_, false)) text = event_text(events_.read().text(), "begin", kNoData);
+  const EventPieces::Piece piece = events_.next();
+  if (piece.has_more && wake_) wake_();
   const EventId& read = events_.read();
   if (!piece.text.empty()) {
     told_seq_ = piece.told;
-    return std::move(piece.text);
+    return text + piece.text;
   }
-  if (!piece.missed && read.seq - told_seq_ < kPassedOverMax) return std::string();
+  if (!piece.missed && read.seq - told_seq_ < kPassedOverMax) return text;
   told_seq_ = read.seq;
-  if (piece.missed) return event_text(read.text(), "events_missed", kNoData);
-  return "id: " + read.text() + "\n\n";  // without data it is no event: the client only keeps the id
+  if (piece.missed) return text + event_text(read.text(), "events_missed", kNoData);
+  return text + "id: " + read.text() + "\n\n";  // without data it is no event: the client only keeps the id
 }
 
 }  // namespace coterie

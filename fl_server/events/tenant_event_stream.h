@@ -27,14 +27,18 @@ class TenantEventStream final : public EventSource {
   TenantEventStream(EventHub& hub, EventReader reader);
 
   std::optional<std::string> next() override;
-  void when_ready(std::function<void()> wake) override { watch_ = hub_.watch(std::move(wake)); }
+  void when_ready(std::function<void()> wake) override {
+    wake_ = wake;
+    watch_ = hub_.watch(std::move(wake));
+  }
 
  private:
   EventHub& hub_;
   const std::shared_ptr<void> place_;
   bool begins_;
   EventPieces events_;
-  uint64_t told_seq_;  // of the last id that the reader has
+  uint64_t told_seq_;           // of the last id that the reader has
+  std::function<void()> wake_;  // none: nobody waits
   std::unique_ptr<EventHub::Watch> watch_;
 };
 

@@ -296,22 +296,24 @@ Awaitable<Status> Connection::write_events(EventSource& events) {
   const auto bell = std::make_shared<Bell>(executor);
   bell_ = bell;  // for the sweep, when the server drains
   events.when_ready([bell] { bell->ring(); });
-  // A client of a stream says nothing more: when its socket has something to read, that is its end.
-  stream_.when_readable([bell] { bell->ring(); });
+  // A client of a stream says nothing more: when its socket has something to read, that is its end. Until then nobody
+  // asks the socket, which is a system call a look.
+  const auto is_readable = std::make_shared<bool>(false);
+  stream_.when_readable([bell, is_readable] {
+    *is_readable = true;
+    bell->ring();
+  });
   const Counted open(context_.streams);
   const Millis taken_within = std::min(kEventsTakenWithin, context_.settings.limits.answer_max);
   Instant wrote = os::monotonic_now();
-  while (!context_.draining && !stream_.peer_is_gone()) {
+  while (!context_.draining && !(*is_readable && stream_.peer_is_gone())) {
     bell->hush();  // before looking: whatever happens from here on rings again
     std::optional<std::string> text = events.next();
     if (!text) break;
     const Instant now = os::monotonic_now();
     const Instant may_look = now + events_rest(context_.streams);
     if (text->empty() && now >= heartbeat_due(wrote)) *text = ":\n\n";
-    if (text->empty()) {
-      extend_deadline(kHeartbeatEvery + context_.settings.limits.answer_max);
-      co_await bell->wait(std::chrono::ceil<Millis>(heartbeat_due(wrote) - now));
-    } else {
+    if (!text->empty()) {
       // A client that takes nothing is cut off at this deadline; until then the log keeps what it has yet to hear.
       extend_deadline(taken_within);
       wrote = now;
@@ -320,6 +322,8 @@ Awaitable<Status> Connection::write_events(EventSource& events) {
     }
     const Millis left = std::chrono::ceil<Millis>(may_look - os::monotonic_now());
     if (left > Millis(0)) co_await rest(left);
+    extend_deadline(kHeartbeatEvery + context_.settings.limits.answer_max);
+    co_await bell->wait(std::chrono::ceil<Millis>(heartbeat_due(wrote) - os::monotonic_now()));
   }
   co_return Status();
 }

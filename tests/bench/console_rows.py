@@ -40,6 +40,6 @@ def console():
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "chromium")
     for row in rows_of([node, ROOT / "tests/bench/console_page.mjs", chromium, BIN, FOLDER]):
         if "missing" in row:
-            yield row, ("console", row["missing"], "", "", "not measured")
+            yield dict(row, bench="console"), ("console", row["missing"], "", "", "not measured")
         else:
             yield from LINES[row["what"]](row)

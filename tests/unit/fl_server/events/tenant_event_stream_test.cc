@@ -125,5 +125,16 @@ TEST_F(TenantStream, IsWokenByWhatHappens) {
   EXPECT_EQ(woken, 1);
 }
 
+TEST_F(TenantStream, WakesItselfUntilAllIsTold) {
+  add(kOurs, EventPieces::kEventsPerPiece + 1);
+  TenantEventStream stream = open(EventId{kEpoch, 0});
+  int woken = 0;
+  stream.when_ready([&] { ++woken; });
+  EXPECT_EQ(count(*stream.next(), "event: "), EventPieces::kEventsPerPiece);
+  EXPECT_EQ(woken, 1);
+  EXPECT_EQ(count(*stream.next(), "event: "), 1u);
+  EXPECT_EQ(woken, 1);
+}
+
 }  // namespace
 }  // namespace coterie

@@ -7,54 +7,68 @@
 namespace coterie {
 namespace {
 
-// Says `piece` each time, or nothing if it is empty; counts how often it was asked.
+// Says `piece` each time; counts how often it was asked.
 class Teller final : public EventSource {
  public:
   struct Seen {
+    bool wakes_itself = true;
     std::atomic<uint64_t> looks{0};
     std::atomic<bool> is_ready{false}, is_gone{false};
+    std::function<void()> wake;  // while it is_ready and not is_gone
   };
   Teller(std::string piece, std::shared_ptr<Seen> seen) : piece_(std::move(piece)), seen_(std::move(seen)) {}
-  ~Teller() override { seen_->is_gone = true; }
+  ~Teller() override {
+    seen_->wake = nullptr;
+    seen_->is_gone = true;
+  }
 
   std::optional<std::string> next() override {
     ++seen_->looks;
+    if (seen_->wakes_itself) seen_->wake();
     return piece_;
   }
-  void when_ready(std::function<void()>) override { seen_->is_ready = true; }
+  void when_ready(std::function<void()> wake) override {
+    seen_->wake = std::move(wake);
+    seen_->is_ready = true;
+  }
 
  private:
   const std::string piece_;
   const std::shared_ptr<Seen> seen_;
 };
 
+// Tells at "/", and at "/other" another stream.
 class TellerService final : public HttpService {
  public:
-  TellerService(std::string piece, std::shared_ptr<Teller::Seen> seen)
-      : piece_(std::move(piece)), seen_(std::move(seen)) {}
-  Awaitable<RoutedResponse> handle(Exchange&) override {
+  TellerService(std::string piece, std::shared_ptr<Teller::Seen> seen, std::shared_ptr<Teller::Seen> other)
+      : piece_(std::move(piece)), seen_(std::move(seen)), other_(std::move(other)) {}
+  Awaitable<RoutedResponse> handle(Exchange& exchange) override {
     HttpResponse response;
     response.content_type = "text/event-stream";
-    response.events = std::make_shared<Teller>(piece_, seen_);
+    response.events = std::make_shared<Teller>(piece_, exchange.head().path == "/" ? seen_ : other_);
     co_return RoutedResponse{"test", std::move(response)};
   }
   HttpResponse refuse(const Error&, int) override { return {}; }
 
  private:
   const std::string piece_;
-  const std::shared_ptr<Teller::Seen> seen_;
+  const std::shared_ptr<Teller::Seen> seen_, other_;
 };
 
 class EventStream : public test::HttpWorld {
  protected:
   integration::RawHttp open(const std::string& piece, const HttpLimits& limits = {}) {
-    start(limits, std::make_unique<TellerService>(piece, seen_));
+    start(limits, std::make_unique<TellerService>(piece, seen_, other_));
+    return reader_of("/", *seen_);
+  }
+  integration::RawHttp reader_of(const std::string& path, const Teller::Seen& seen) {
     integration::RawHttp reader = client();
-    EXPECT_OK(reader.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
-    EXPECT_TRUE(comes_true([&] { return seen_->is_ready && seen_->looks > 0; }));
+    EXPECT_OK(reader.send("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n"));
+    EXPECT_TRUE(comes_true([&] { return seen.is_ready && seen.looks > 0; }));
     return reader;
   }
-  const std::shared_ptr<Teller::Seen> seen_ = std::make_shared<Teller::Seen>();
+  const std::shared_ptr<Teller::Seen> seen_ = std::make_shared<Teller::Seen>(),
+                                      other_ = std::make_shared<Teller::Seen>();
 };
 
 TEST_F(EventStream, IsCutOffWhenItsReaderTakesNothingAndKeepsLittleForIt) {
@@ -64,6 +78,16 @@ TEST_F(EventStream, IsCutOffWhenItsReaderTakesNothingAndKeepsLittleForIt) {
   const auto reader = open(std::string(kPieceBytes, 'x'), limits);
   EXPECT_TRUE(comes_true([&] { return seen_->is_gone.load(); }));
   EXPECT_LT(seen_->looks * kPieceBytes, kKernelBytesMax) << "a piece is asked for when the one before was taken";
+}
+
+// The other stream is the clock: it is asked at the same pace.
+TEST_F(EventStream, IsAskedAgainWhenItIsWokenAndNotBefore) {
+  seen_->wakes_itself = false;
+  const auto reader = open("id: 1\n\n"), clock = reader_of("/other", *other_);
+  EXPECT_TRUE(comes_true([&] { return other_->looks > 10; }));
+  EXPECT_EQ(seen_->looks, 1u);
+  seen_->wake();
+  EXPECT_TRUE(comes_true([&] { return seen_->looks > 1; }));
 }
 
 TEST(EventsRest, BoundsTheLooksOfAllStreamsTogether) {
