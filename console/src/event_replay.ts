@@ -1,12 +1,20 @@
 // What the server still knows of a job's past: its events since it began, at most the newest of its log.
 import { told_of, Told } from "./phases";
 
-const kLogMax = 9_000, kBytesMax = 16 << 20, kMsMax = 10_000;  // the server's log has 10,000 events of all jobs
+const kNewest = 1_000, kLogMax = 9_000, kBytesMax = 16 << 20, kMsMax = 10_000;  // the server's log has 10,000 events of all jobs
 
-// Reads the stream behind an id of `last`'s epoch up to the present, which a `round` or an `over` is.
-export async function replay(path: string, last: string, stop: AbortSignal): Promise<Told[]> {
+// What the newest events tell, where that is the beginning of more than `attempts`; else what all of them tell. A stream tells some hundred events
+// at a time and rests, so that all events of a job whose rounds take milliseconds take seconds to come.
+export async function replay(path: string, last: string, attempts: number, stop: AbortSignal): Promise<Told[]> {
+  const newest = await told_since(path, last, kNewest, stop);
+  const is_enough = newest.filter((one) => one.kind === "round_opened").length > attempts;
+  return is_enough || stop.aborted ? newest : told_since(path, last, kLogMax, stop);
+}
+
+// Reads the stream from `count` events before `last`, an id, up to the present, which a `round` or an `over` is.
+async function told_since(path: string, last: string, count: number, stop: AbortSignal): Promise<Told[]> {
   const [epoch, seq] = last.split("-");
-  const from = Math.max(0, Number(seq) - kLogMax);
+  const from = Math.max(0, Number(seq) - count);
   if (!Number.isFinite(from)) return [];
   const end = new AbortController();
   const over = () => end.abort();

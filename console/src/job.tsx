@@ -9,8 +9,8 @@ import { useCodes, useJob } from "./job_asked";
 import { useEvents } from "./job_events";
 import { lineage } from "./lineage";
 import { RollBack, Versions } from "./models";
-import { attempts, Told } from "./phases";
-import { Act, Facts, Said, Save, Table, useAsked } from "./parts";
+import { attempts, kAttemptsShown, Told } from "./phases";
+import { Act, Facts, Said, Save, Table } from "./parts";
 import { attempt_named } from "./round_devices";
 import { Round } from "./round_figure";
 import type { Line } from "./series";
@@ -18,8 +18,6 @@ import { number, percent, shown, time } from "./text";
 import { Timeline } from "./timeline";
 import { UpdateNorms } from "./update_norms";
 import { newest_hits, worst_shares } from "./watch_hits";
-
-const kAttemptsShown = 20;
 
 // `chosen`: the attempt that the address names; empty: the newest.
 export function Job({ id, chosen, session }: { id: string; chosen: string; session: Session }) {

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Json } from "./api";
 import { replay } from "./event_replay";
-import { joined, Told, told_of } from "./phases";
+import { joined, kAttemptsShown, Told, told_of } from "./phases";
 
 const kEvents = ["job_state_changed", "job_completed", "job_failed", "model_released", "round_opened", "round_collecting",
   "round_extended", "updates_accepted", "round_frozen", "round_finalizing", "finalize_failed", "round_failed", "round_done"];
@@ -21,7 +21,7 @@ export function useEvents(job: string, happened: (kind: string) => void) {
     const begin = (event: MessageEvent) => {  // the first id names the log, whose past is asked for apart
       if (is_begun || !event.lastEventId) return;
       is_begun = true;
-      replay(path, event.lastEventId, stop.signal).then((past) => stop.signal.aborted || set_told((old) => joined(past, old)));
+      replay(path, event.lastEventId, kAttemptsShown, stop.signal).then((past) => stop.signal.aborted || set_told((old) => joined(past, old)));
     };
     const read = (event: MessageEvent) => { try { return JSON.parse(event.data); } catch { return {}; } };
     stream.onopen = () => set_link("live");

@@ -2,6 +2,7 @@
 import type { Json } from "./api";
 import { Step, steps_of } from "./round_devices";
 
+export const kAttemptsShown = 20;  // the newest
 export type Told = { kind: string; at: number; round: number; attempt: number };  // at: ms
 export type Phase = { name: "selecting" | "collecting" | "closing" | "finalizing" | "whole"; seconds: number };
 export type Attempt = { round: number; attempt: number; state: string; reason: string; drawn: number; accepted: number | null; extended: number; seconds: number; phases: Phase[] };

@@ -279,6 +279,24 @@ const marked = (released, ...of) => of.map((version) => ({ version, released: ve
 assert.deepEqual(with_newer(marked(1, 0, 1), marked(1, 2), { released: { version: 2 } }), marked(2, 0, 1, 2)); // promoted since
 assert.deepEqual(with_newer(marked(1, 0, 1), [], {}), marked(null, 0, 1)); // rolled back since
 
+// ---- What a page hears of a job's past
+const { replay } = await load("event_replay.ts");
+const log_of = (events_a_round) => { // 5,000 events, each round's first opens it
+  const asked = [];
+  globalThis.fetch = async (_, { headers }) => {
+    const from = Number(headers["Last-Event-ID"].split("-")[1]);
+    asked.push(from);
+    const told = Array.from({ length: 5000 - from }, (_, i) => from + 1 + i).map((seq) => `event: ${seq % events_a_round === 0 ? "round_opened" : "updates_accepted"}
+data: {"time":"2026-01-01T00:00:00.000Z","round":${Math.floor(seq / events_a_round)},"attempt":1}\n\n`);
+    return new Response(told.join("") + "event: round\ndata: {}\n\n");
+  };
+  return asked;
+};
+const short_rounds = log_of(10), heard = await replay("events", "aa-5000", 20, new AbortController().signal);
+assert.deepEqual([short_rounds, heard.length], [[4000], 100]); // the newest are enough
+const long_rounds = log_of(250), all_heard = await replay("events", "aa-5000", 20, new AbortController().signal);
+assert.deepEqual([long_rounds, all_heard.length], [[4000, 0], 20]); // they are not
+
 // ---- When a page asks again
 const { kRestMs, RefreshPace } = await load("refresh_pace.ts");
 const pace = new RefreshPace();

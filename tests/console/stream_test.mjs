@@ -36,7 +36,8 @@ function answer_with(pieces) {
   };
 }
 const never = new AbortController().signal;
-const rounds = async (pieces) => { answer_with(pieces); return (await replay("/events", "e-20000", never)).map((one) => one.round); };
+const kAny = -1;  // of attempts: the newest events are enough, whatever they tell
+const rounds = async (pieces) => { answer_with(pieces); return (await replay("/events", "e-20000", kAny, never)).map((one) => one.round); };
 const bytes = (text) => new TextEncoder().encode(text);
 
 // ---- Torn: the same events from pieces of every size, also where a piece ends inside of a character.
@@ -45,7 +46,7 @@ for (let size = 1; size <= whole.length; ++size) {
   const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, i) => whole.slice(i * size, (i + 1) * size));
   assert.deepEqual(await rounds(pieces), [1, 2], `pieces of ${size}`); // and nothing behind the present
 }
-assert.equal(asked.headers["Last-Event-ID"], "e-11000");
+assert.equal(asked.headers["Last-Event-ID"], "e-19000");
 
 // ---- Cut off: what has come whole is told, an event that has not is none.
 const half = text_of(opened(2)).slice(0, -1);
@@ -61,7 +62,7 @@ assert.deepEqual(await rounds([Uint8Array.of(0xff, 0xfe, 0x0a, 0x0a), bytes(text
 for (const id of ["", "-", "e-x", "e"]) { // no id of a log: nothing is asked
   answer_with([]);
   asked = undefined;
-  assert.deepEqual(await replay("/events", id, never), []);
+  assert.deepEqual(await replay("/events", id, kAny, never), []);
   if (id !== "" && id !== "-") assert.equal(asked, undefined, id);
 }
 
@@ -85,4 +86,10 @@ answer_with(function* () {
   stop.abort();
   throw new Error("it is asked for more");
 }());
-assert.deepEqual((await replay("/events", "e-5", stop.signal)).map((one) => one.round), [1]);
+assert.deepEqual((await replay("/events", "e-5", 20, stop.signal)).map((one) => one.round), [1]);
+
+// ---- The newest events say of too few attempts: all are asked for that the log has.
+const asks = [];
+globalThis.fetch = async (path, options) => { asks.push(options.headers["Last-Event-ID"]); return new Response(text_of(opened(asks.length)) + present); };
+assert.deepEqual((await replay("/events", "e-20000", 1, never)).map((one) => one.round), [2]);
+assert.deepEqual(asks, ["e-19000", "e-11000"]);
