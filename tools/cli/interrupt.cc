@@ -29,6 +29,12 @@ void on_signal(int number) {
   errno = saved_errno;
 }
 
+void empty_wake() {
+  char bytes[16];
+  while (::read(g_wake[0], bytes, sizeof bytes) > 0) {
+  }
+}
+
 }  // namespace
 
 void Interrupt::install() {
@@ -45,14 +51,25 @@ void Interrupt::install() {
 const std::atomic<bool>* Interrupt::flag() { return &g_requested; }
 int Interrupt::count() { return g_count; }
 int Interrupt::signal_number() { return g_signal; }
+void Interrupt::forget() {
+  g_requested = false;
+  g_signal = 0;
+}
 void Interrupt::set_handler(void (*handler)()) { g_handler = handler; }
 
 void Interrupt::wait_for_next(Millis time) {
   pollfd entry{g_wake[0], POLLIN, 0};
-  if (::poll(&entry, 1, static_cast<int>(time.count())) <= 0) return;
-  char bytes[16];
-  while (::read(g_wake[0], bytes, sizeof bytes) > 0) {
+  if (::poll(&entry, 1, static_cast<int>(time.count())) > 0) empty_wake();
+}
+
+Status Interrupt::wait_for_input(int fd) {
+  while (!requested()) {
+    pollfd entries[] = {{fd, POLLIN, 0}, {g_wake[0], POLLIN, 0}};
+    if (::poll(entries, 2, -1) < 0) continue;  // by a signal
+    if (entries[0].revents != 0) return {};
+    empty_wake();
   }
+  return interrupted_error();
 }
 
 Status Interrupt::wait(Millis time) {

@@ -21,12 +21,17 @@ class Interrupt {
   static int count();
   // The signal that asked last, 0 if none did.
   static int signal_number();
+  // For who goes on after one: what was asked for so far was done.
+  static void forget();
 
   // Waits that long, or until a signal comes that had not come when the wait began. `cancelled` if one has been asked
   // for.
   static Status wait(Millis time);
   // As wait, but goes on waiting after the first request, until the next one: for cleaning up.
   static void wait_for_next(Millis time);
+
+  // Waits until something can be read from `fd`, or it has ended. `cancelled` if a signal comes first, or has come.
+  static Status wait_for_input(int fd);
 
   // Runs `handler` inside the signal handler (async-signal-safe things only), e.g. coterie_client_cancel.
   static void set_handler(void (*handler)());

@@ -5,6 +5,7 @@
 #include "device_sdk/runtime/trainer.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
+#include "tools/cli/seen_tensors.h"
 #include "tools/cli/table.h"
 #include "tools/cli/training_setup.h"
 #include "tools/watch/replay.h"
@@ -13,7 +14,6 @@ namespace coterie {
 namespace {
 
 constexpr const char* kCommand = "model why-nan";
-constexpr int kNameColumns = 24, kShapeColumns = 15;  // a line of the table has at most 80
 
 std::string sentence_of(const NonFinite& found) {
   const std::string op = printable(found.op) + (found.op_kind == found.op ? "" : " (" + found.op_kind + ")");
@@ -41,22 +41,7 @@ std::string text_of(const NonFinite& found) {
           "\n";
   text += "example  " + example_text(found) + "\n";
   if (found.loss_sum) text += "loss     " + std::to_string(*found.loss_sum) + ", the sum over the batch so far\n";
-  Table table({{"", Table::Align::left},
-               {"TENSOR", Table::Align::left},
-               {"SHAPE", Table::Align::left},
-               {"MIN", Table::Align::right},
-               {"MAX", Table::Align::right},
-               {"NAN", Table::Align::right},
-               {"INF", Table::Align::right}});
-  for (const SeenTensor& tensor : found.tensors) {
-    const TensorStatistics& of = tensor.statistics;
-    const bool has_any = of.finite() > 0;
-    table.add({tensor.is_made ? "made" : "read", shortened(tensor.what, kNameColumns),
-               shortened(tensor.shape, kShapeColumns), has_any ? format_digits(of.min) : "",
-               has_any ? format_digits(of.max) : "", format_count(of.nan),
-               format_count(of.positive_infinite + of.negative_infinite)});
-  }
-  return text + "\n" + table.text();
+  return text + "\n" + seen_table(found.tensors);
 }
 
 nlohmann::json json_of(const SeenTensor& tensor) {

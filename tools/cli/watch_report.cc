@@ -50,10 +50,7 @@ int tensor_columns(const std::vector<std::vector<std::string>>& rows) {
 
 }  // namespace
 
-std::string watch_text(const Watch& watch) {
-  const std::string looks = counted(watch.looks(), "look");
-  const std::vector<WatchHit>& hits = watch.hits().hits();
-  if (hits.empty()) return "watch: nothing found in " + looks + "\n";
+std::string hits_table(std::span<const WatchHit> hits) {
   std::vector<Table::Column> titles;
   for (const std::string_view title : kTitles) {
     titles.push_back({std::string(title), titles.size() <= kTensor ? Table::Align::left : Table::Align::right});
@@ -68,10 +65,19 @@ std::string watch_text(const Watch& watch) {
     rows[i][kTensor] = shortened_in_middle(what_of(hits[i]), columns);
     table.add(std::move(rows[i]));
   }
-  std::string text = "\nwatch: " + counted(hits.size(), "hit") + " in " + looks + "\n\n" + table.text();
-  if (watch.hits().left_out() > 0) text += "and " + counted(watch.hits().left_out(), "more hit") + "\n";
+  return table.text();
+}
+
+std::string watch_text(const WatchHits& watched, uint64_t steps) {
+  const std::string looks = counted(steps, "look");
+  const std::vector<WatchHit>& hits = watched.hits();
+  if (hits.empty()) return "watch: nothing found in " + looks + "\n";
+  std::string text = "\nwatch: " + counted(hits.size(), "hit") + " in " + looks + "\n\n" + hits_table(hits);
+  if (watched.left_out() > 0) text += "and " + counted(watched.left_out(), "more hit") + "\n";
   return text;
 }
+
+std::string watch_text(const Watch& watch) { return watch_text(watch.hits(), watch.looks()); }
 
 nlohmann::json watch_json(const Watch& watch) {
   nlohmann::json hits = nlohmann::json::array();
