@@ -1,9 +1,8 @@
-// WatchJudge: asks a plan's checks of the tensors of a training's steps, and keeps what they found. Whoever calls it has
-// the tensors and says when they are looked at: a Watch while a Trainer trains, a debugger where they were recorded.
-// Pure.
+// WatchJudge: asks a plan's checks of the tensors of a training's steps, and keeps what they found. Its caller has the
+// tensors and says when they are looked at: a Watch while a Trainer trains, a debugger where they were recorded. Pure.
 //
-// Of a step, in this order: begin_step; see_labels; and where it is looked at, begin_look, then before() and behind()
-// each of the program's steps; end_step, unless it failed.
+// A step takes, in this order: begin_step; see_labels; and where it is looked at, begin_look, then before() and
+// behind() each of the program's steps; end_step, unless it failed.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +51,7 @@ class WatchJudge {
   bool reads_tensors() const;  // or compares weights: a look finds something
   bool reads_labels() const { return !label_counts_.empty(); }
   const WatchedCheck* idle_check() const;
-  // Of all it may come to remember, whatever the training's length.
+  // What it may come to remember, whatever the training's length.
   uint64_t bytes_max() const;
 
  private:

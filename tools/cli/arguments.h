@@ -52,6 +52,9 @@ void add_narrow(CLI::App& model, Invocation& invocation);    // likewise
 void add_ab(CLI::App& model, Invocation& invocation);        // likewise
 void add_explain(CLI::App& model, Invocation& invocation);   // likewise, and report
 void add_training(CLI::App& model, Invocation& invocation);  // likewise
+void add_debug(CLI::App& model, Invocation& invocation);     // likewise
+// What decides a training's bits: the same for every command that trains.
+void add_training_options(CLI::App* train, TrainCommand& command);
 void add_authority(CLI::App& app, Invocation& invocation);
 void add_device(CLI::App& app, Invocation& invocation);
 void add_privacy(CLI::App& app, Invocation& invocation);

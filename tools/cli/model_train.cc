@@ -15,6 +15,7 @@
 #include "tools/cli/training_progress.h"
 #include "tools/cli/training_setup.h"
 #include "tools/cli/watch_report.h"
+#include "tools/debug/training_record.h"
 #include "tools/mlflow/mlflow_run.h"
 #include "tools/mlflow/run_params.h"
 #include "tools/model/measure.h"
@@ -45,6 +46,17 @@ Status check_output(const TrainCommand& command) {
                "what the watch finds cannot be written to " + command.watch_report + ": " + report.error().message());
 }
 
+// Null where nothing is to be recorded.
+Result<std::unique_ptr<TrainingRecord>> recording_for(const TrainCommand& command, const Model& model,
+                                                      const TrainOptions& options, uint64_t examples) {
+  if (command.record.empty()) return std::unique_ptr<TrainingRecord>();
+  COT_ASSIGN(std::vector<bool> is_trained, trainable_tensors(model.graph(), options));
+  const uint64_t steps_an_epoch = (examples + options.batch_size - 1) / options.batch_size;
+  const uint64_t bytes_max = command.record_bytes_max == 0 ? kRecordBytesMax : command.record_bytes_max;
+  COT_ASSIGN(RecordFolder folder, RecordFolder::create(command.record, model, is_trained, steps_an_epoch, bytes_max));
+  return std::make_unique<TrainingRecord>(model, is_trained, std::move(folder), command.record_every);
+}
+
 // What --memory-budget led to.
 std::string chosen(const TrainOptions& options, const TrainingMemory& memory) {
   std::string text;
@@ -61,13 +73,14 @@ std::string chosen(const TrainOptions& options, const TrainingMemory& memory) {
 // The way of one training: from its first step, or where its checkpoint was taken, to the last or the interruption.
 class Training {
  public:
-  // `watch` may be null.
+  // `watch` and `recording` may be null.
   Training(const TrainCommand& command, const TrainOptions& options, Trainer& trainer, uint64_t examples,
-           ScalarLog& log, Watch* watch)
+           ScalarLog& log, Watch* watch, TrainingRecord* recording)
       : command_(command),
         trainer_(trainer),
         log_(log),
         watch_(watch),
+        recording_(recording),
         steps_an_epoch_((examples + options.batch_size - 1) / options.batch_size),
         validation_told_(trainer.validation().last_step),
         progress_(trainer, trainer.summary().steps / steps_an_epoch_ + 1, options.epochs,
@@ -78,7 +91,7 @@ class Training {
     while (!trainer_.finished()) {
       if (Interrupt::requested()) return interrupted();
       const uint64_t before = trainer_.summary().steps;
-      if (const Status stepped = trainer_.step(watch_); !stepped) {
+      if (const Status stepped = recording_ != nullptr ? recording_->step(trainer_) : trainer_.step(watch_); !stepped) {
         progress_.clear();
         // It fails again, and is looked at this time: a training diverges between two looks.
         if (watch_ != nullptr && watch_->look_again()) static_cast<void>(trainer_.step(watch_));
@@ -139,6 +152,7 @@ class Training {
   Trainer& trainer_;
   ScalarLog& log_;
   Watch* watch_;
+  TrainingRecord* recording_;
   uint64_t steps_an_epoch_;
   uint64_t validation_told_;  // after so many steps
   TrainingProgress progress_;
@@ -232,6 +246,12 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
   print_text(text);
 }
 
+std::string recorded_text(const std::string& path, const RecordFolder& folder) {
+  return counted(folder.steps(), "step") + " recorded in " + path +
+         (folder.dropped() == 0 ? "" : "; " + format_count(folder.dropped()) + " older ones had no room") +
+         "; `coterie model debug` opens it\n";
+}
+
 // What was found before it failed may say why.
 void print_failed(const TrainCommand& command, const Trainer& trainer, const Watch& watch, const Error& error) {
   if (command.as_json) {
@@ -270,8 +290,9 @@ ExitCode train_model(const TrainCommand& command) {
   if (!data) return fail_on_input(kCommand, data.error());
   const Result<Model> trained = with_companions(command, *model);
   if (!trained) return fail_on_input(kCommand, trained.error());
-  const Result<TrainOptions> options = options_for(command, *trained, data->examples);
+  Result<TrainOptions> options = options_for(command, *trained, data->examples);
   if (!options) return fail_on_input(kCommand, options.error());
+  options->joins_steps = command.record.empty();
   Result<Trainer> trainer = Trainer::create(*trained, *options, data->examples);
   if (!trainer) return fail_on_input(kCommand, trainer.error());
   const uint64_t trained_on = data->examples.size() - trainer->validation().examples;
@@ -283,19 +304,22 @@ ExitCode train_model(const TrainCommand& command) {
   const Result<std::unique_ptr<Watch>> watch = watch_for(command, *trained, *options, trained_on, *trainer);
   if (!watch) return fail_on_input(kCommand, watch.error());
   if (const Status writable = check_output(command); !writable) return fail_on_output(kCommand, writable.error());
+  const Result<std::unique_ptr<TrainingRecord>> recording = recording_for(command, *trained, *options, trained_on);
+  if (!recording) return fail_on_output(kCommand, recording.error());
   Result<ScalarLog> log = ScalarLog::create(command.log_dir);
   if (!log) return fail_on_output(kCommand, log.error());
   const Result<std::shared_ptr<ScalarSink>> mlflow =
       start_mlflow(command.mlflow, std::string(kCommand), params_of(command, *options));
   if (!mlflow) return fail_on_input(kCommand, mlflow.error());
   log->tell(*mlflow);
-  Training training(command, *options, *trainer, trained_on, *log, watch->get());
+  Training training(command, *options, *trainer, trained_on, *log, watch->get(), recording->get());
   const Status ran = training.run();
   if (*watch && !command.watch_report.empty()) {
     if (const Status written = write_watch_report(**watch, command.watch_report); !written) {
       return fail_on_output(kCommand, written.error());
     }
   }
+  if (*recording && !command.as_json) print_text(recorded_text(command.record, (*recording)->folder()));
   if (!ran) {
     if (*watch) print_failed(command, *trainer, **watch, ran.error());
     print_error(kCommand, ran.error());

@@ -29,6 +29,9 @@ struct TrainCommand {
   std::string mlflow;                  // address of a tracking server of MLflow; empty: none
   std::string watch;                   // "recommended", or a watch file; empty: nothing is watched
   std::string watch_report;            // file of what the watch found, in JSON; empty: none
+  std::string record;                  // folder that steps are recorded into; empty: none are
+  uint32_t record_every = 1;           // the steps 0, record_every, 2 record_every, ...
+  uint64_t record_bytes_max = 0;       // of all of them; 0: kRecordBytesMax
   bool as_json = false;
   bool is_quiet = false;
 };

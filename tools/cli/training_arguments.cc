@@ -191,7 +191,8 @@ void add_sparse_update(CLI::App* train, TrainOptions& training) {
       ->check(checked_by(&parse_group));
 }
 
-// What decides a training's bits: the same for every command that trains.
+}  // namespace
+
 void add_training_options(CLI::App* train, TrainCommand& command) {
   add_loss(train, command.loss);
   add_optimizer(train, command.training.optimizer);
@@ -222,6 +223,8 @@ void add_training_options(CLI::App* train, TrainCommand& command) {
   train->add_flag("--freeze-statistics", command.training.freeze_statistics,
                   "batch norm uses its running statistics and leaves them alone");
 }
+
+namespace {
 
 void add_train(CLI::App& model, Invocation& invocation) {
   CLI::App* train = add_command(model, "train", "train a model file on data of this machine",
@@ -265,6 +268,25 @@ void add_train(CLI::App& model, Invocation& invocation) {
   train->add_option("--watch-report", command.watch_report, "write what the watch found there, as JSON")
       ->type_name("FILE")
       ->needs(watch);
+  CLI::Option* record = train
+                            ->add_option("--record", command.record,
+                                         "a new folder for the tensors of steps, which `coterie model debug DIR` shows")
+                            ->type_name("DIR")
+                            ->excludes(watch);
+  train->add_option("--record-every", command.record_every, "record the steps 0, N, 2 N, ...; one that fails, too")
+      ->capture_default_str()
+      ->type_name("N")
+      ->needs(record)
+      ->check(between<uint32_t>(1, 1'000'000));
+  train
+      ->add_option_function<std::string>(
+          "--record-max",
+          [&command](const std::string& text) { command.record_bytes_max = parse_byte_count(text).value(); },
+          "of the folder; the oldest steps go where there are more")
+      ->default_str("1G")
+      ->type_name("BYTES")
+      ->needs(record)
+      ->check(checked_by(&parse_byte_count));
   train->add_flag("--json", command.as_json, "print the result as JSON");
   train->add_flag("--quiet", command.is_quiet, "no progress");
   train->callback([&] {
@@ -424,6 +446,7 @@ void add_training(CLI::App& model, Invocation& invocation) {
   add_train(model, invocation);
   add_fine_tune(model, invocation);
   add_why_nan(model, invocation);
+  add_debug(model, invocation);
   add_compare_models(model, invocation);
   add_evaluate(model, invocation);
   add_predict(model, invocation);
