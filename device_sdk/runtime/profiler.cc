@@ -127,7 +127,7 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
     context.optimizer = optimizer_moment(options.optimizer, step + 1, 1);
     const bool is_measured = step > 0;
     if (is_measured) times.begin_step();
-    if (is_measured && tracer) tracer->begin_step(program);
+    if (is_measured && tracer) tracer->begin_step(program, pool.get());
     const double begin = seconds_now();
     double last = begin;
     for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {

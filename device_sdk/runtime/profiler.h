@@ -31,8 +31,8 @@ struct TrainingProfile {
 };
 
 // Trains on random examples, options.batch_size at a time in one piece, `steps` times (at least 1) and once more before
-// them, unmeasured. `seconds_now` is a monotonic clock. `trace` is filled
-// if there is one, with memory if `resident_bytes` is not null. Errors: as Trainer::create.
+// them, unmeasured. `seconds_now` is a monotonic clock, which all threads read if there is a `trace`: it
+// is filled, with memory if `resident_bytes` is not null. Errors: as Trainer::create.
 Result<TrainingProfile> profile_training(const Model& model, const TrainOptions& options, uint32_t steps,
                                          double (*seconds_now)(), TrainingTrace* trace = nullptr,
                                          uint64_t (*resident_bytes)() = nullptr);

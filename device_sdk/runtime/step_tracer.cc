@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "device_sdk/runtime/program.h"
+#include "device_sdk/runtime/thread_pool.h"
 
 namespace coterie {
 
@@ -11,12 +12,19 @@ StepTracer::StepTracer(TrainingTrace& trace, std::function<double()> now, std::f
   trace_ = {};
 }
 
-void StepTracer::begin_step(const Program& program) {
+void StepTracer::begin_step(const Program& program, ThreadPool* pool) {
   if (trace_.steps.empty()) {
     trace_.steps = program.steps();
     std::erase_if(trace_.steps, [](const StepInfo& step) { return step.phase == Phase::prepare; });
   }
-  is_kept_ = trace_.times.size() + trace_.steps.size() <= TrainingTrace::kTimesMax;
+  if (pool != nullptr && part_times_ == nullptr) {
+    threads_ = pool->threads();
+    part_times_ = std::make_shared<PartTimes>(now_, threads_);
+    pool->keep_times(part_times_);
+  }
+  const size_t steps = trace_.steps.size();
+  is_kept_ = trace_.times.size() + steps <= TrainingTrace::kTimesMax &&
+             trace_.parts.size() + steps * threads_ <= TrainingTrace::kTimesMax;
   ++training_step_;
   step_ = 0;
   if (is_kept_ && resident_bytes_) trace_.resident.push_back({now_(), resident_bytes_()});
@@ -34,7 +42,11 @@ void StepTracer::run(const Program& program, Phase phase, const StepContext& con
 
 void StepTracer::ran(double begin, double end) {
   const uint32_t step = step_++;
-  if (is_kept_) trace_.times.push_back({training_step_ - 1, step, begin, end});
+  parts_.clear();
+  if (part_times_) part_times_->take(parts_);
+  if (!is_kept_) return;
+  trace_.times.push_back({training_step_ - 1, step, begin, end});
+  for (const PartTimes::Part& part : parts_) trace_.parts.push_back({step, part.thread, part.begin, part.end});
 }
 
 }  // namespace coterie

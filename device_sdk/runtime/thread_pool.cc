@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "device_sdk/runtime/flush_denormals.h"
+#include "device_sdk/runtime/part_times.h"
 
 namespace coterie {
 namespace {
@@ -32,7 +33,7 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::create(uint32_t threads) {
   COT_ASSERT(threads >= 1);
   std::unique_ptr<ThreadPool> pool(new ThreadPool);
   try {
-    for (uint32_t i = 1; i < threads; ++i) pool->workers_.emplace_back([p = pool.get()] { p->work(); });
+    for (uint32_t i = 1; i < threads; ++i) pool->workers_.emplace_back([p = pool.get(), i] { p->work(i); });
   } catch (const std::system_error& error) {
     return Error(ErrorCode::unavailable, "the system starts no more threads than " + std::to_string(pool->threads()) +
                                              " of " + std::to_string(threads) + ": " + error.what());
@@ -57,7 +58,7 @@ void ThreadPool::run(Task task, const void* job, size_t parts) {
   const uint64_t number = (number_of(ticket_.load(std::memory_order_relaxed)) + 1) & 0xffffffff;
   ticket_.store(number << 32 | parts, std::memory_order_release);
   ticket_.notify_all();
-  while (run_next_part()) {
+  while (run_next_part(0)) {
   }
   for (int spins = 0; unfinished_.load(std::memory_order_acquire) != 0; ++spins) {
     if (spins < kSpins) relax();
@@ -65,23 +66,30 @@ void ThreadPool::run(Task task, const void* job, size_t parts) {
   }
 }
 
-bool ThreadPool::run_next_part() {
+bool ThreadPool::run_next_part(uint32_t thread) {
   uint64_t ticket = ticket_.load(std::memory_order_acquire);
   do {
     if (next_of(ticket) >= parts_of(ticket)) return false;
   } while (
       !ticket_.compare_exchange_weak(ticket, ticket + 0x10000, std::memory_order_acq_rel, std::memory_order_acquire));
-  task_(job_, next_of(ticket));
+  run_part(next_of(ticket), thread);
   unfinished_.fetch_sub(1, std::memory_order_acq_rel);
   return true;
 }
 
-void ThreadPool::work() {
+void ThreadPool::run_part(size_t part, uint32_t thread) {
+  if (!times_) return task_(job_, part);
+  const double begin = times_->now();
+  task_(job_, part);
+  times_->add(thread, begin);
+}
+
+void ThreadPool::work(uint32_t thread) {
   // A mode of each thread: without it a part's bits would depend on who runs it.
   const FlushDenormals flush;
   int spins = 0;
   while (!is_ending_.load(std::memory_order_relaxed)) {
-    if (run_next_part()) {
+    if (run_next_part(thread)) {
       spins = 0;
     } else if (++spins < kSpins) {
       relax();

@@ -9,11 +9,14 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 
 namespace coterie {
+
+class PartTimes;
 
 class ThreadPool {
  public:
@@ -31,10 +34,14 @@ class ThreadPool {
   using Task = void (*)(const void* job, size_t part);
   void run(Task task, const void* job, size_t parts);
 
+  // Tells `times`, for as many threads; null: nobody. Between two run().
+  void keep_times(std::shared_ptr<PartTimes> times) { times_ = std::move(times); }
+
  private:
   ThreadPool() = default;
-  void work();
-  bool run_next_part();
+  void work(uint32_t thread);
+  bool run_next_part(uint32_t thread);
+  void run_part(size_t part, uint32_t thread);
 
   // What is being run: its number << 32 | the next part << 16 | parts. A part is taken by counting it up. task_ and
   // job_ are read by whoever has taken a part, and written while none is left to take and none is unfinished.
@@ -43,6 +50,7 @@ class ThreadPool {
   std::atomic<bool> is_ending_{false};
   Task task_ = nullptr;
   const void* job_ = nullptr;
+  std::shared_ptr<PartTimes> times_;  // read as task_ is
   std::vector<std::thread> workers_;
 };
 

@@ -28,7 +28,7 @@ class TracedRunner final : public StepRunner {
   explicit TracedRunner(StepTracer& tracer) : tracer_(tracer) {}
   void begin(const BatchMoment&) override {}
   void run(const Program& program, const Arena&, Phase phase, const StepContext& context) override {
-    if (phase == Phase::forward) tracer_.begin_step(program);
+    if (phase == Phase::forward) tracer_.begin_step(program, context.pool);
     tracer_.run(program, phase, context);
   }
   void scaled(std::span<const float>) override {}

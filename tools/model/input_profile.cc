@@ -64,7 +64,7 @@ class TimedRunner final : public StepRunner {
 
   void run(const Program& program, const Arena&, Phase phase, const StepContext& context) override {
     if (tracer_ == nullptr || !is_measuring_) return program.run(phase, context);
-    if (phase == Phase::forward) tracer_->begin_step(program);
+    if (phase == Phase::forward) tracer_->begin_step(program, context.pool);
     tracer_->run(program, phase, context);
   }
 

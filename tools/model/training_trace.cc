@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/json/json_scanner.h"
@@ -46,6 +47,7 @@ std::vector<Life> lives_of(const std::vector<StepInfo>& steps) {
 
 constexpr TraceTrack kTraining;  // the thread that trains
 constexpr TraceTrack kData{kTraining.process, 2};
+constexpr uint32_t kWorkers = 100;  // thread N of the pool is kWorkers + N; thread 0 trains
 
 std::string_view category_of(const StepInfo& step) {
   if (step.origin == kLossOrigin) return "loss";
@@ -146,6 +148,14 @@ std::string trace_json(const Model& model, uint64_t fixed_bytes, const TrainingT
   for (const MemorySample& sample : trace.resident) {
     events.counter(kTraining.process, "memory of the process", at(sample.when),
                    "\"resident\":" + std::to_string(sample.resident_bytes));
+  }
+  std::set<uint32_t> workers;
+  for (const PartTime& part : trace.parts) {
+    const TraceTrack track = part.thread == 0 ? kTraining : TraceTrack{kTraining.process, kWorkers + part.thread};
+    if (part.thread > 0 && workers.insert(part.thread).second) {
+      events.name_thread(track, "worker " + std::to_string(part.thread));
+    }
+    events.slice(track, name_of(trace.steps[part.step], model.graph()), "part", at(part.begin), at(part.end), "");
   }
   if (!data.empty()) events.name_thread(kData, "data");
   for (const StageSlice& slice : outer_first(data)) {

@@ -1,9 +1,10 @@
 // A training's timeline as tracing tools read it (ui.perfetto.dev, chrome://tracing): Trace Event Format, JSON. Pure.
 //
 // Slices ("ph": "X") nest: a step of training, its phases, the steps of the program under their op's name, their
-// category "forward", "loss", "backward" or "optimizer". Counters say how much memory the plan has in use at each step
-// of the program, and how much the process has in front of each step of training. Times are microseconds from the first
-// slice on, in whole nanoseconds, so that durations add up.
+// category "forward", "loss", "backward" or "optimizer". Each further thread has a track, with the parts that it ran of
+// steps, their category "part"; those of the thread that trains are inside of the step. Counters say how much memory
+// the plan has in use at each step of the program, and how much the process has in front of each step of training.
+// Times are microseconds from the first slice on, in whole nanoseconds, so that durations add up.
 #pragma once
 
 #include <cstdint>

@@ -170,6 +170,24 @@ TEST(TrainingTrace, MemoryOfTheProcessIsACurve) {
   EXPECT_EQ(curve, (std::vector<uint64_t>{4711, 4712}));
 }
 
+TEST(TrainingTrace, EachThreadHasATrack) {
+  Traced traced = traced_training();
+  const StepTime& step = traced.trace.times[4];
+  traced.trace.parts = {{step.step, 0, step.begin, step.end}, {step.step, 2, step.begin, step.end}};
+  const json events =
+      json::parse(trace_json(traced.model, fixed_bytes(traced.profile.memory), traced.trace)).at("traceEvents");
+  const std::vector<json> parts = of_category(events, {"part"});
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0]["tid"], 1) << "inside of its step, on the thread that trains";
+  EXPECT_NE(parts[1]["tid"], 1);
+  EXPECT_EQ(parts[0]["dur"], parts[1]["dur"]);
+  bool is_named = false;
+  for (const json& event : events) {
+    if (event["ph"] == "M" && event["tid"] == parts[1]["tid"]) is_named = event["args"]["name"] == "worker 2";
+  }
+  EXPECT_TRUE(is_named);
+}
+
 TEST(TrainingTrace, TheCommandWritesIt) {
   const TemporaryDirectory folder;
   const std::string model = folder.path() + "/net.cotf", trace = folder.path() + "/trace.json";

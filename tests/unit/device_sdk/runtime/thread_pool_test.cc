@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "device_sdk/runtime/limits.h"
+#include "device_sdk/runtime/part_times.h"
 #include "device_sdk/runtime/program.h"
 #include "device_sdk/runtime/trainer.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
@@ -45,6 +47,31 @@ TEST(ThreadPool, RunsEachPartOnceAndReturnsWhenAllAreDone) {
       }
     }
   }
+}
+
+TEST(ThreadPool, KeepsWhenWhichThreadRanAPartForWhomAsks) {
+  const std::unique_ptr<ThreadPool> pool = pool_of(2);
+  std::atomic<uint32_t> begun{0};
+  // Each part waits for the other: no thread can run both.
+  const ThreadPool::Task meet = [](const void* job, size_t) {
+    auto& all = *const_cast<std::atomic<uint32_t>*>(static_cast<const std::atomic<uint32_t>*>(job));
+    const uint32_t both = (all.fetch_add(1) / 2 + 1) * 2;
+    while (all.load() < both) std::this_thread::yield();
+  };
+  std::atomic<int> clock{0};
+  const auto kept = std::make_shared<PartTimes>([&clock] { return static_cast<double>(++clock); }, 2);
+  pool->run(meet, &begun, 2);
+  EXPECT_EQ(clock, 0) << "nobody has asked";
+  std::vector<PartTimes::Part> times;
+  pool->keep_times(kept);
+  pool->run(meet, &begun, 2);
+  kept->take(times);
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0].thread, 0u);
+  EXPECT_EQ(times[1].thread, 1u);
+  for (const PartTimes::Part& part : times) EXPECT_LT(part.begin, part.end);
+  kept->take(times);
+  EXPECT_EQ(times.size(), 2u) << "they are taken once";
 }
 
 // What a part wrote is seen by the caller, and by the parts of the next job: no atomics here, so that ThreadSanitizer
