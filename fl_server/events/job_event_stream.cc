@@ -32,6 +32,7 @@ std::optional<std::string> JobEventStream::next() {
   }
   if (!is_known_) return text;  // it was made a moment ago: the scheduler has yet to hear of it
   is_over_ = true;
+  if (wake_) wake_();  // the end of the stream is left to tell
   return text + event_text(events_.read().text(), "over", nlohmann::json{{"job", job_.value()}}.dump());
 }
 

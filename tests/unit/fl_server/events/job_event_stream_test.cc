@@ -97,10 +97,14 @@ TEST_F(JobStream, TellsASlowReaderThatItMissedEventsAndNeverHasMuchInMemory) {
 
 TEST_F(JobStream, EndsWhenTheSchedulerHasTheJobNoMoreAndAllIsTold) {
   JobEventStream stream = open({});
+  int woken = 0;
+  stream.when_ready([&] { ++woken; });
   (void)stream.next();
   now_.reset();
   hub_.add(kJob, event::JobCompleted{9});
+  EXPECT_EQ(woken, 1);
   const std::string end = *stream.next();
+  EXPECT_EQ(woken, 2) << "the end is left to tell";
   EXPECT_THAT(end, HasSubstr("event: job_completed\n"));
   EXPECT_THAT(end, testing::EndsWith(id(1) + "event: over\ndata: {\"job\":\"j1\"}\n\n"));
   EXPECT_EQ(stream.next(), std::nullopt);
