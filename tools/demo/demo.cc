@@ -76,6 +76,7 @@ class Demo {
   Status upload(Digest& model, Digest& held_out);
   Status start_devices();
   Status train(const Digest& model, const Digest& held_out, DemoResult& result);
+  Status fetch_ledger(DemoResult& result);
   Status fetch_model(DemoResult& result);
   Status look_after_devices();
   void drop_out(const std::optional<RoundReport>& live);
@@ -249,8 +250,20 @@ Status Demo::train(const Digest& model, const Digest& held_out, DemoResult& resu
   if (!options_.has_noise()) return {};
   COT_ASSIGN(const nlohmann::json job, server_->admin().get("jobs/" + path_segment(job_)));
   result.privacy = privacy_in(job);
-  COT_ASSIGN(const nlohmann::json ledger, server_->admin().get_pages("ledger?limit=1000", "records"));
-  return folder_.write("ledger.json", as_bytes(ledger.dump() + "\n"));
+  return fetch_ledger(result);
+}
+
+// The model is trained by then: a server that does not show its ledger costs the run that file, and no more.
+Status Demo::fetch_ledger(DemoResult& result) {
+  const Result<nlohmann::json> ledger = server_->admin().get_pages("ledger?limit=1000", "records");
+  if (!ledger && ledger.error().code() == ErrorCode::cancelled) return ledger.error();
+  if (!ledger) {
+    progress_.print("  note: there is no ledger.json: " + printable(ledger.error().message()));
+    return {};
+  }
+  COT_TRY(folder_.write("ledger.json", as_bytes(ledger->dump() + "\n")));
+  result.has_ledger = true;
+  return {};
 }
 
 Status Demo::fetch_model(DemoResult& result) {

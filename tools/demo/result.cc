@@ -300,7 +300,7 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
           "metrics.csv    every round in numbers\n"
           "  held-out.cotf  the examples it was judged on\n  job.json       the job, for a server of your own\n"
           "  summary.json   all settings and results\n";
-  if (result.privacy) text += "  ledger.json    the privacy ledger: what was released\n";
+  if (result.has_ledger) text += "  ledger.json    the privacy ledger: what was released\n";
   text += "\nNext\n";
   const auto next = [&](const std::string& command, const std::string& what) {
     text += "  " + terminal.bold(command) + "\n" + terminal.dim("      " + what) + "\n";

@@ -71,6 +71,7 @@ struct DemoResult {
   uint32_t dropouts = 0;  // how often a device was put to sleep
   DemoPhases phases;
   std::optional<DemoPrivacy> privacy;             // with noise
+  bool has_ledger = false;                        // ledger.json is in the folder
   std::optional<double> accuracy_without_attack;  // of the same run in which nobody lied, where some do
 };
 

@@ -153,6 +153,7 @@ TEST(DemoSummary, FitsATerminalButForPathsAndCommands) {
                                .noise_multiplier = 12.345,
                                .clip = 0.125,
                                .ledger_head = {}};
+  result.has_ledger = true;
   std::istringstream lines(summary_text(result, Terminal()));
   for (std::string line; std::getline(lines, line);) {
     const bool is_command = line.find("/opt/bin/") != line.npos;
@@ -167,6 +168,13 @@ TEST(DemoSummary, TellsNoTimeOfTrainingThatMasksHide) {
   EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("\n    training 0.60 s, server 0.40 s"));
   result.phases.training = 0;
   EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("\n    server 0.40 s"));
+}
+
+TEST(DemoSummary, NamesTheLedgerWhereItIsInTheFolder) {
+  DemoResult result = sample();
+  EXPECT_THAT(summary_text(result, Terminal()), Not(HasSubstr("ledger.json")));
+  result.has_ledger = true;
+  EXPECT_THAT(summary_text(result, Terminal()), HasSubstr("\n  ledger.json "));
 }
 
 TEST(DemoChart, BeginsBeforeTrainingAndLeavesOutWhatFailed) {
