@@ -31,6 +31,7 @@ bool is_about_the_promise(std::string_view reason) {
 AlarmCounts alarm_counts_of(const CollectedMetrics& metrics) {
   AlarmCounts counts;
   const double tickets = metrics.sum("coterie_checkins_total", "outcome", "ticket");
+  counts[{AlarmKind::plans_refused, ""}] = {0, tickets};
   metrics.each("coterie_plans_refused_total", [&](const ClientMetric& metric) {
     const std::string reason = label_of(metric, "reason");
     const double refused = metric.counter.value;

@@ -47,7 +47,7 @@ struct AlarmCount {
   double part = 0, whole = 0;
 };
 // By rule, and by what else tells series apart: a reason, a plane, a job, or nothing. accuracy_fell: `part` is the
-// value now.
+// value now. plans_refused of nothing has the whole alone, which is counted long before a reason is.
 using AlarmCounts = std::map<std::pair<AlarmKind, std::string>, AlarmCount>;
 
 }  // namespace coterie

@@ -18,8 +18,11 @@ void AlarmWatch::observe(Instant now, WallTime wall, const AlarmCounts& counts) 
     auto found = series_.find(key);
     if (found == series_.end()) {
       if (series_.size() >= kSeriesMax) continue;
-      found = series_.emplace(key, Series{}).first;
-      if (key.first != AlarmKind::accuracy_fell) found->second.samples.push_back({looked_.value_or(now), {}});
+      const auto whole = series_.find({key.first, ""});  // without a part: so this one's samples would have been
+      Series begun;
+      if (whole != series_.end()) begun.samples = whole->second.samples;
+      else if (key.first != AlarmKind::accuracy_fell) begun.samples.push_back({looked_.value_or(now), {}});
+      found = series_.emplace(key, std::move(begun)).first;
     }
     Series& series = found->second;
     const AlarmRule& rule = rule_of(key.first);

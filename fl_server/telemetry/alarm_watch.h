@@ -24,7 +24,8 @@ class AlarmWatch {
   static constexpr Millis kLookEvery{15'000};   // what a window is rounded to
   static constexpr size_t kSeriesMax = 10'000;  // that are looked at; jobs beyond it have no alarm of their own
 
-  // `now` never goes back; `wall` is the same moment, for people. What was never counted before has risen from 0.
+  // `now` never goes back; `wall` is the same moment, for people. What was never counted before has risen from 0, and
+  // its whole from what that was (AlarmCounts).
   void observe(Instant now, WallTime wall, const AlarmCounts& counts);
 
   // Those that fire, pages first, then the longest ones.

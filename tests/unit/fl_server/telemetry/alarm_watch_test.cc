@@ -85,6 +85,17 @@ TEST_F(Alarms, HoldWhatIsCountedAgainstAllOfIt) {
       << "what is felt now before what will get worse";
 }
 
+// Tickets are counted long before the first device refuses a plan for a reason.
+TEST_F(Alarms, HoldANewReasonAgainstTheWindowsTickets) {
+  run(hours(1), AlarmKind::plans_refused, {0, 100'000});
+  run(hours(3), AlarmKind::plans_refused, {0, 100'100});
+  counts_[{AlarmKind::plans_refused, ""}] = {0, 100'200};
+  run(hours(3) + minutes(1), AlarmKind::plans_refused, {10, 100'200}, "cohort_min");
+  EXPECT_THAT(names(), IsEmpty()) << "one in ten";
+  run(hours(3) + minutes(2), AlarmKind::plans_refused, {11, 100'200}, "cohort_min");
+  EXPECT_THAT(names(), ElementsAre("CoteriePlansRefused of cohort_min"));
+}
+
 TEST_F(Alarms, RememberADaysBestOfEachJob) {
   run(hours(1), AlarmKind::accuracy_fell, {0.95, 0}, "j1");
   run(hours(1), AlarmKind::accuracy_fell, {0.9, 0}, "j2");
@@ -122,6 +133,7 @@ TEST_F(Alarms, AreReadFromTheMetrics) {
   EXPECT_EQ(count(AlarmKind::ledger_rollback, "ledger_fork"), std::pair(1.0, 0.0));
   EXPECT_EQ(count(AlarmKind::ledger_rollback, "cohort_min"), std::pair(-1.0, -1.0));
   EXPECT_EQ(count(AlarmKind::plans_refused, "cohort_min"), std::pair(1.0, 1.0));
+  EXPECT_EQ(count(AlarmKind::plans_refused), std::pair(0.0, 1.0)) << "their whole";
   for (const char* reason : {"ledger_fork", "charging", "download_budget"}) {
     EXPECT_EQ(count(AlarmKind::plans_refused, reason), std::pair(-1.0, -1.0))
         << reason << ": not what the job promises";
