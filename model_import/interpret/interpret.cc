@@ -85,9 +85,9 @@ uint64_t work_of(const Array& array) {
   return elements;
 }
 
-Status charge(uint64_t& work_left, uint64_t elements) {
+Status charge(uint64_t& work_left, uint64_t units, uint64_t elements) {
   constexpr uint64_t kElementsOfUnit = 4096;
-  const uint64_t work = 1 + elements / kElementsOfUnit;
+  const uint64_t work = units + elements / kElementsOfUnit;
   if (work > work_left) return Error(ErrorCode::too_large, "the graph computes more than the interpreter does");
   work_left -= work;
   return {};
@@ -128,6 +128,7 @@ Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& val
       call.operands.push_back(&value->second);
     } else if (graph.constants.contains(name)) {
       COT_ASSIGN(Array array, value_of(graph, values, name));
+      COT_TRY(charge(work_left, 0, work_of(array)));
       constants.push_back(std::move(array));
       call.operands.push_back(&constants.back());
     } else {
@@ -137,6 +138,7 @@ Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& val
   Arrays captures;
   for (const std::string& name : node.captures) {
     COT_ASSIGN(captures[name], value_of(graph, values, name));
+    COT_TRY(charge(work_left, 0, work_of(captures[name])));
   }
   call.captures = &captures;
   if (forms_function == nullptr) COT_TRY(fits_forms(call));
@@ -146,7 +148,7 @@ Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& val
     finish(output, intent);
     elements += work_of(output);
   }
-  COT_TRY(charge(work_left, elements));
+  COT_TRY(charge(work_left, 1, elements));
   return outputs;
 }
 
@@ -187,7 +189,13 @@ Result<Outputs> run_body(const Call& call, const Graph& body, std::vector<Array>
     return bad_form("a body of " + std::to_string(body.inputs.size()) + " inputs that is given " +
                     std::to_string(inputs.size()));
   }
-  COT_TRY(charge(*call.work_left, 0));
+  // What each run is given is copied for it, and its nodes are looked through: a body that makes next to nothing would
+  // do so as often as it likes.
+  constexpr uint64_t kElementsOfNode = 64;
+  uint64_t elements = kElementsOfNode * body.nodes.size();
+  for (const Array& input : inputs) elements += work_of(input);
+  for (const std::string& name : body.captures) elements += work_of(call.captures->at(name));
+  COT_TRY(charge(*call.work_left, 1, elements));
   Arrays values;
   for (const std::string& name : body.captures) values[name] = call.captures->at(name);
   for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i].name] = std::move(inputs[i]);
@@ -198,6 +206,8 @@ Result<Outputs> run_body(const Call& call, const Graph& body, std::vector<Array>
   for (const GraphValue& output : body.outputs) outputs.push_back(made.at(output.name));
   return outputs;
 }
+
+Status charge_elements(const Call& call, uint64_t elements) { return charge(*call.work_left, 0, elements); }
 
 bool is_interpreted(const std::string& op) { return forms_operator_of(op) != nullptr || operator_of(op) != nullptr; }
 

@@ -19,7 +19,7 @@
 namespace coterie::model_import {
 
 // What a graph and its bodies compute at most: a unit for each node and each run of a body, and one for each 4,096
-// elements that it makes. What does not end, ends here.
+// elements that a node makes, that a constant has which it reads, or that a run is given. What does not end, ends here.
 inline constexpr uint64_t kWorkMax = 1u << 20;
 
 // The wanted values for these inputs; nodes that they do not need are not computed. `graph` is sorted. Errors name

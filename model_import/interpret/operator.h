@@ -79,6 +79,8 @@ Result<std::vector<int64_t>> axes_given(const Call& call, size_t i, int64_t sinc
 Outputs one(Array array);
 // What a body makes of these inputs, in its order. Errors: those of interpret(); malformed (another number of inputs).
 Result<Outputs> run_body(const Call& call, const Graph& body, std::vector<Array> inputs);
+// For an operator that reads far more than it makes: as if it made that many elements. Errors: too_large.
+Status charge_elements(const Call& call, uint64_t elements);
 // The body that the node has under that name. Errors: malformed.
 Result<const Graph*> body_of(const Call& call, const std::string& key);
 Result<bool> is_true(const Array& array);  // one boolean. Errors: malformed

@@ -70,6 +70,7 @@ Result<Outputs> compute_roi_align(const Call& call) {
     COT_ASSIGN(const Span across, span_of(call, corners[0], corners[2], width));
     COT_ASSIGN(const Span down, span_of(call, corners[1], corners[3], height));
     const int64_t samples = std::max<int64_t>(across.samples, 0) * std::max<int64_t>(down.samples, 0);
+    COT_TRY(charge_elements(call, static_cast<uint64_t>(x.shape[1] * height * width * samples)));
     for_each_index({x.shape[1], height, width}, [&](const Index& index, size_t) {
       double sum = 0;
       const auto at = [&](int64_t row, int64_t column) {

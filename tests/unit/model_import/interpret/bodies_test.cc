@@ -205,5 +205,15 @@ TEST(InterpretedForms, RegionsThatAreFarTooLargeAreRefused) {
                "a region out of range");
 }
 
+TEST(InterpretedForms, RegionsOfMoreSamplesThanTheInterpreterTakesAreRefused) {
+  const Arrays values = {{"x", reals({1, 1, 4, 4}, std::vector<double>(16, 1))},
+                         {"r", reals({1, 4}, {0, 0, 4, 4})},
+                         {"i", Array{Element::integer, {1}, {0}}}};
+  const std::map<std::string, Attribute> fine = {
+      {"output_height", int64_t{64}}, {"output_width", int64_t{64}}, {"sampling_ratio", int64_t{4096}}};
+  EXPECT_ERROR(computed(node("RoiAlign", {"x", "r", "i"}, {"y"}, fine), values), ErrorCode::too_large,
+               "more than the interpreter does");
+}
+
 }  // namespace
 }  // namespace coterie::model_import
