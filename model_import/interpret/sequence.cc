@@ -16,14 +16,30 @@ Array empty_sequence() {
   return sequence;
 }
 
-Status may_hold(const Array& sequence, const Array& item) {
-  if (item.form != Form::tensor && item.form != Form::text) return bad_form("an item that is no tensor");
-  if (sequence.items.size() >= kItemsMax) return Error(ErrorCode::too_large, "a sequence of more than 65536 tensors");
-  uint64_t elements = item.values.size();
-  for (const Array& held : sequence.items) elements += held.values.size();
-  if (elements > kArrayElementsMax) return Error(ErrorCode::too_large, "a sequence of more than 2^27 elements");
-  return {};
-}
+// A sequence that is made item by item, and counts its elements as they come.
+class Filling {
+ public:
+  Filling() : sequence_(empty_sequence()) {}
+  explicit Filling(Array sequence) : sequence_(std::move(sequence)) {
+    for (const Array& item : sequence_.items) elements_ += item.values.size();
+  }
+
+  Status insert(size_t position, Array item) {
+    if (item.form != Form::tensor && item.form != Form::text) return bad_form("an item that is no tensor");
+    if (sequence_.items.size() >= kItemsMax)
+      return Error(ErrorCode::too_large, "a sequence of more than 65536 tensors");
+    elements_ += item.values.size();
+    if (elements_ > kArrayElementsMax) return Error(ErrorCode::too_large, "a sequence of more than 2^27 elements");
+    sequence_.items.insert(sequence_.items.begin() + static_cast<std::ptrdiff_t>(position), std::move(item));
+    return {};
+  }
+  Status add(Array item) { return insert(sequence_.items.size(), std::move(item)); }
+  Array take() { return std::move(sequence_); }
+
+ private:
+  Array sequence_;
+  uint64_t elements_ = 0;
+};
 
 Result<const Array*> sequence_at(const Call& call, size_t i) {
   COT_TRY(needs_operands(call, i + 1));
@@ -47,19 +63,15 @@ Result<Outputs> compute_empty(const Call&) { return one(empty_sequence()); }
 
 Result<Outputs> compute_construct(const Call& call) {
   COT_TRY(needs_operands(call, std::max<size_t>(1, call.node.inputs.size())));
-  Array sequence = empty_sequence();
-  for (const Array* item : call.operands) {
-    COT_TRY(may_hold(sequence, *item));
-    sequence.items.push_back(*item);
-  }
-  return one(std::move(sequence));
+  Filling sequence;
+  for (const Array* item : call.operands) COT_TRY(sequence.add(*item));
+  return one(sequence.take());
 }
 
 // Before the item at the position, or behind the last.
 Result<Outputs> compute_insert(const Call& call) {
   COT_ASSIGN(const Array* given, sequence_at(call, 0));
   COT_TRY(needs_operands(call, 2));
-  COT_TRY(may_hold(*given, call.operand(1)));
   size_t position = given->items.size();
   if (call.has(2)) {
     // Behind the last is a place, too.
@@ -70,9 +82,9 @@ Result<Outputs> compute_insert(const Call& call) {
       COT_ASSIGN(position, position_at(call, 2, given->items.size()));
     }
   }
-  Array sequence = *given;
-  sequence.items.insert(sequence.items.begin() + static_cast<std::ptrdiff_t>(position), call.operand(1));
-  return one(std::move(sequence));
+  Filling sequence(*given);
+  COT_TRY(sequence.insert(position, call.operand(1)));
+  return one(sequence.take());
 }
 
 Result<Outputs> compute_erase(const Call& call) {
@@ -132,17 +144,16 @@ Result<Outputs> compute_split_to(const Call& call) {
     }
   }
   const bool drops_axis = !call.has(1) && call.node.integer("keepdims", 1) == 0;
-  Array sequence = empty_sequence();
+  Filling sequence;
   int64_t start = 0;
   for (const int64_t part : sizes) {
     if (part < 0 || part > size - start) return bad_form("parts that are larger than the dimension");
     COT_ASSIGN(Array item, drops_axis ? at_position(x, axis, start) : part_of(x, axis, start, part, 1));
-    COT_TRY(may_hold(sequence, item));
-    sequence.items.push_back(std::move(item));
+    COT_TRY(sequence.add(std::move(item)));
     start += part;
   }
   if (start != size) return bad_form("parts that do not add up to the dimension");
-  return one(std::move(sequence));
+  return one(sequence.take());
 }
 
 // The body once for each item of the first sequence; other sequences give theirs, tensors are given whole.
@@ -150,7 +161,7 @@ Result<Outputs> compute_map(const Call& call) {
   COT_ASSIGN(const Array* first, sequence_at(call, 0));
   COT_TRY(needs_operands(call, call.node.inputs.size()));
   COT_ASSIGN(const Graph* body, body_of(call, "body"));
-  Outputs outputs(body->outputs.size(), empty_sequence());
+  std::vector<Filling> sequences(body->outputs.size());
   for (size_t i = 0; i < first->items.size(); ++i) {
     std::vector<Array> given;
     for (const Array* operand : call.operands) {
@@ -162,11 +173,10 @@ Result<Outputs> compute_map(const Call& call) {
       given.push_back(operand->items[i]);
     }
     COT_ASSIGN(Outputs made, run_body(call, *body, std::move(given)));
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      COT_TRY(may_hold(outputs[k], made[k]));
-      outputs[k].items.push_back(std::move(made[k]));
-    }
+    for (size_t k = 0; k < sequences.size(); ++k) COT_TRY(sequences[k].add(std::move(made[k])));
   }
+  Outputs outputs;
+  for (Filling& sequence : sequences) outputs.push_back(sequence.take());
   return outputs;
 }
 
