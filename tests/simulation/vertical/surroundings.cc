@@ -5,11 +5,14 @@
 #include <chrono>
 #include <cstdarg>
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 #include "base/os/file.h"
 #include "secure/crypto/secret.h"
 #include "secure/he/paillier.h"
 #include "tests/unit/vertical_trees/plain_cipher.h"
+#include "vertical/link/link_pulses.h"
 
 namespace coterie::simulation {
 namespace {
@@ -27,6 +30,7 @@ enum class Wrapped : uint8_t {
   truncate,
   dial,
   secure,
+  pulse,
   draw,
   wait,
   make_key,
@@ -35,9 +39,9 @@ enum class Wrapped : uint8_t {
   print,
   print_to
 };
-constexpr std::array kWrappedNames = {"write_file", "erase_file",  "remove_file", "append", "sync",
-                                      "truncate",   "dial",        "secure",      "draw",   "wait",
-                                      "make_key",   "make_cipher", "now",         "print",  "print_to"};
+constexpr std::array kWrappedNames = {"write_file",  "erase_file", "remove_file", "append",  "sync", "truncate",
+                                      "dial",        "secure",     "pulse",       "draw",    "wait", "make_key",
+                                      "make_cipher", "now",        "print",       "print_to"};
 std::array<std::atomic<uint64_t>, kWrappedNames.size()> calls{};
 
 // The caller's surroundings, or null.
@@ -74,6 +78,8 @@ Stream real_secure(std::unique_ptr<vertical::ByteStream> carrier, const vertical
     COT_REAL(
         "_ZN7coterie8vertical13secure_insideESt10unique_ptrINS0_10ByteStreamESt14default_deleteIS2_EERKNS0_"
         "11TlsIdentityEb");
+void real_pulses(vertical::LinkPulses* pulses, std::vector<vertical::Link*> links, Millis interval) COT_REAL(
+    "_ZN7coterie8vertical10LinkPulsesC1ESt6vectorIPNS0_4LinkESaIS4_EENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE");
 void real_fill(std::span<uint8_t> bytes) COT_REAL("_ZN7coterie11fill_randomESt4spanIhLm18446744073709551615EE");
 Status real_wait(Millis time) COT_REAL("_ZN7coterie9Interrupt4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE");
 std::unique_ptr<AdditiveKey> real_key(PaillierBits bits, const Secret<32>& seed)
@@ -153,6 +159,14 @@ Stream wrap_secure(std::unique_ptr<vertical::ByteStream> carrier, const vertical
 Stream wrap_secure(std::unique_ptr<vertical::ByteStream> carrier, const vertical::TlsIdentity& identity, bool accepts) {
   if (around_call(Wrapped::secure) == nullptr) return real_secure(std::move(carrier), identity, accepts);
   return carrier;
+}
+
+// The constructor. Its thread would tell the system's time, and speak in between of the one process that runs.
+void wrap_pulses(vertical::LinkPulses* pulses, std::vector<vertical::Link*> links, Millis interval) COT_WRAP(
+    "_ZN7coterie8vertical10LinkPulsesC1ESt6vectorIPNS0_4LinkESaIS4_EENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE");
+void wrap_pulses(vertical::LinkPulses* pulses, std::vector<vertical::Link*> links, Millis interval) {
+  if (around_call(Wrapped::pulse) != nullptr) links.clear();
+  real_pulses(pulses, std::move(links), interval);
 }
 
 void wrap_fill(std::span<uint8_t> bytes) COT_WRAP("_ZN7coterie11fill_randomESt4spanIhLm18446744073709551615EE");
