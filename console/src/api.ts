@@ -23,11 +23,11 @@ export async function get(path: string): Promise<Json> { return (await send("GET
 export async function post(path: string): Promise<void> { await send("POST", "/admin/v1/" + path, { "Coterie-Csrf": csrf }); }
 
 const kPage = 1000;  // the most that the server tells at a time
-// All pages of a list, up to `most` records.
-export async function list(path: string, key: string, most = 2000, cursor = "after"): Promise<Json[]> {
+// All pages of a list, up to `most` records, behind the record that `from` names; none: from the first on.
+export async function list(path: string, key: string, most = 2000, cursor = "after", from: string | number = ""): Promise<Json[]> {
   const all: Json[] = [];
-  for (let next: string | undefined = ""; next !== undefined && all.length < most;) {
-    const query = `${path.includes("?") ? "&" : "?"}limit=${kPage}${next ? `&${cursor}=${encodeURIComponent(next)}` : ""}`;
+  for (let next: string | number | undefined = from; next !== undefined && all.length < most;) {
+    const query = `${path.includes("?") ? "&" : "?"}limit=${kPage}${next === "" ? "" : `&${cursor}=${encodeURIComponent(next)}`}`;
     const page = await get(path + query);
     all.push(...page[key]);
     next = page["next_" + cursor];

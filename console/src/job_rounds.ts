@@ -3,7 +3,7 @@ import { get, Json, list } from "./api";
 
 export type Asked = { job: Json; rounds: Json[]; models: Json[] };  // rounds: attempts, newest first; models: oldest first
 
-const kRoundsMax = 2000, kAgain = 20;  // attempts that are asked for again: only those under way change
+const kRoundsMax = 2000, kModelsMax = 2000, kAgain = 20;  // attempts that are asked for again: only those under way change
 export const key = (round: Json) => `${round.number}.${round.attempt}`;
 
 // `known` with its newest attempts, `page`, of at most `most`, in place of what they cover; null: they do not reach what is known.
@@ -23,7 +23,7 @@ async function rounds_of(path: string, known: Json[]): Promise<Json[]> {
 }
 
 async function models_behind(path: string, known: Json[]): Promise<Json[]> {
-  return known.length > 0 ? (await get(`${path}/models?after=${known.at(-1)!.version}`)).models : list(`${path}/models`, "models");
+  return list(`${path}/models`, "models", kModelsMax, "after", known.at(-1)?.version);
 }
 
 export async function asked_of(path: string, known: Asked): Promise<Asked> {

@@ -270,7 +270,7 @@ assert.match(forecast(noisy(0, 0, 5)), /Nothing is released/);
 assert.match(forecast({ spec: { privacy: { mechanism: "tree" } }, privacy: {} }), /tree/);
 
 // ---- A job's rounds, asked for again
-const { renewed, with_newer } = await load("job_rounds.ts");
+const { asked_of, renewed, with_newer } = await load("job_rounds.ts");
 const numbered = (from, to) => Array.from({ length: from - to + 1 }, (_, i) => ({ number: from - i, attempt: 1 }));
 assert.deepEqual(renewed(numbered(900, 1), numbered(901, 882), 20), numbered(901, 1));
 assert.equal(renewed(numbered(900, 1), numbered(2000, 1981), 20), null); // more has happened than a page has
@@ -278,6 +278,16 @@ assert.deepEqual(renewed(numbered(3, 1), numbered(4, 1), 20), numbered(4, 1));
 const marked = (released, ...of) => of.map((version) => ({ version, released: version === released }));
 assert.deepEqual(with_newer(marked(1, 0, 1), marked(1, 2), { released: { version: 2 } }), marked(2, 0, 1, 2)); // promoted since
 assert.deepEqual(with_newer(marked(1, 0, 1), [], {}), marked(null, 0, 1)); // rolled back since
+const asked_for = [];  // a server that tells at most three versions at a time, of seven
+globalThis.fetch = async (path) => {
+  asked_for.push(path);
+  const after = Number(new URL(path, "https://x").searchParams.get("after") ?? -1), left = marked(null, 0, 1, 2, 3, 4, 5, 6).filter(({ version }) => version > after);
+  const models = left.slice(0, 3), more = left.length > 3 ? { next_after: models.at(-1).version } : {};
+  return Response.json(path.includes("/models") ? { models, ...more } : path.includes("/rounds") ? { rounds: [] } : {});
+};
+for (const known of [[], [0], [0, 1, 2]]) // from the first on, or all that are behind those known
+  assert.deepEqual((await asked_of("jobs/j", { job: {}, rounds: [], models: marked(null, ...known) })).models, marked(null, 0, 1, 2, 3, 4, 5, 6));
+assert.ok(asked_for.some((path) => path.endsWith("/models?limit=1000&after=0")));
 
 // ---- What a page hears of a job's past
 const { replay } = await load("event_replay.ts");
