@@ -54,6 +54,12 @@ export function boxes_of(graph: Json, open: ReadonlySet<number>): Boxes {
     arrows: [...arrows.values()], open: [...seen_open].sort((a, b) => a - b) };
 }
 
+// Of the blocks that an address names those that the graph has; none of them where they are more boxes than anybody looks at.
+export function openable(graph: Json, named: number[]): number[] {
+  const open = named.filter((block) => block < graph.blocks.length);
+  return boxes_of(graph, new Set(open)).boxes.length <= kBoxesMax ? open : [];
+}
+
 // `open` with one block more or less; what is in a block that closes closes, too. Undefined: more boxes than anybody looks at.
 export function toggled(graph: Json, open: ReadonlySet<number>, block: number): Set<number> | undefined {
   const next = open.has(block) ? new Set([...open].filter((one) => !around(graph, one).includes(block))) : new Set([...open, block]);

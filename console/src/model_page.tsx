@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { get, Json, list, Session } from "./api";
 import { Histograms } from "./histograms";
 import { Lineage } from "./lineage_view";
-import { counted } from "./model_boxes";
+import { counted, openable } from "./model_boxes";
 import { ModelGraph } from "./model_graph";
 import { model_address, size, Uses } from "./models";
 import { Facts, Said, useAsked } from "./parts";
@@ -40,7 +40,7 @@ export function ModelPage({ id, version, open, session }: { id: string; version:
     <Lineage job={job} model={model} round={round} session={session} />
     <h2 class="part">What it computes</h2>
     <Said error={graph.error} waits={!graph.value} />
-    {graph.value && <ModelGraph graph={graph.value} open={blocks.filter((block) => block < graph.value!.blocks.length)} opened={opened} />}
+    {graph.value && <ModelGraph graph={graph.value} open={openable(graph.value, blocks)} opened={opened} />}
     <h2 class="part">What its values are like</h2>
     {may_see_values ? <Histograms path={path} /> : <p>They are for an ml_engineer.</p>}
     {graph.value && <p><small>{counted(graph.value.blocks.length, "block")}; the address has those that are open.</small></p>}</>;
