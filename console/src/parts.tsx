@@ -4,14 +4,14 @@ import { useEffect, useState } from "preact/hooks";
 import { get, post } from "./api";
 import { save_csv, save_file, shown } from "./text";
 
-// What `ask` gives, again each `every` ms. A refusal is said in place of it.
+// What `ask` gives, again each `every` ms. A refusal is said beside what it gave before for the same `key`.
 export function useAsked<T>(ask: () => Promise<T>, key: string, every = 0) {
   const [state, set] = useState<{ of?: string; value?: T; error?: string }>({});
   const [again, repeat] = useState(0);
   useEffect(() => {
     let alive = true;
     const run = () => ask().then((value) => alive && set({ of: key, value }),
-                                 (error) => alive && set((old) => ({ ...old, of: key, error: error.message })));
+                                 (error) => alive && set((old) => ({ value: old.of === key ? old.value : undefined, of: key, error: error.message })));
     run();
     const timer = every ? setInterval(() => document.hidden || run(), every) : 0;  // a hidden page keeps no session up
     return () => { alive = false; clearInterval(timer); };

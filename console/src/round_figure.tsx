@@ -1,7 +1,7 @@
 // One attempt at a round: its devices step by step, who is missing and why, and what some of them took their time with.
 import { useRef } from "preact/hooks";
 import { get, Json, Refused } from "./api";
-import { Drawing, Table, useAsked, useWidth } from "./parts";
+import { Drawing, Said, Table, useAsked, useWidth } from "./parts";
 import { funnel } from "./phases";
 import { missing_of } from "./round_devices";
 import { device_times, DeviceTimes, kDeviceSteps, kUnended, straggling } from "./round_trace";
@@ -46,7 +46,7 @@ function Trace({ job, round }: { job: string; round: Json }) {
       throw error;
     }
   }, `trace ${job} ${name_of(round)} ${round.state}`);
-  if (asked.value === undefined) return null;
+  if (asked.value === undefined) return <Said error={asked.error} />;
   if (typeof asked.value === "string") return <p>No trace of it: {shown(asked.value)}</p>;
   return asked.value.length === 0 ? <p>Its trace has no device.</p> : <Devices devices={asked.value} />;
 }
