@@ -1,4 +1,5 @@
 // How well models do for each group of examples: of a job that evaluates, and of versions that such jobs have looked at.
+import { useRef } from "preact/hooks";
 import { get, Json, list, Refused } from "./api";
 import { Chart } from "./chart";
 import { by_harm, gap_of, group_lines, interval, Look, Measure, of_columns, versions_looked_at } from "./fairness";
@@ -6,7 +7,7 @@ import { Intervals } from "./intervals";
 import { Facts, Said, Table, useAsked } from "./parts";
 import { number, percent, shown } from "./text";
 
-const kLooksMax = 12;
+const kLooksMax = 12, kLookAgainMs = 30_000;
 const kMeasures: Measure[] = ["accuracy", "loss"];
 const title = (what: Measure) => what === "accuracy" ? "Accuracy" : "Loss";
 
@@ -20,25 +21,30 @@ async function result_of(id: string, version?: number): Promise<Json | null> {
   }
 }
 
-// Of a job that evaluates: by the rounds that are counted.
+// Of a job that evaluates: by the rounds that are counted. What is known stays while more is asked for.
 export function FairnessOfRounds({ job }: { job: Json }) {
   const asked = useAsked(async () => {
     const found = await Promise.all(versions_looked_at(job.rounds_done, kLooksMax).map((version) => result_of(job.id, version)));
     return found.filter((one): one is Json => one !== null);
   }, `fairness ${job.id} ${job.rounds_done}`);
-  if (!asked.value) return <Said error={asked.error} waits />;
-  const looks = asked.value.map((result): Look => ({ x: result.rounds, model: result.models.at(-1) }));
-  return looks.length === 0 ? null : <Groups looks={looks} x_name="round" column={asked.value.at(-1)!.column} />;
+  const known = useRef<Json[]>();
+  const results = known.current = asked.value ?? known.current;
+  if (!results) return <Said error={asked.error} waits />;
+  const looks = results.map((result): Look => ({ x: result.rounds, model: result.models.at(-1) }));
+  return <><Said error={asked.error} />{looks.length > 0 && <Groups looks={looks} x_name="round" column={results.at(-1)!.column} />}</>;
 }
 
-// What jobs that evaluate on devices have found of the versions in `models`, by what their groups are.
-export function useLooks(models: Json[], may_ask: boolean) {
+// What jobs that evaluate on devices have found of the versions in `models`, those of a job, by what their groups are. It is asked for by the clock and not
+// by the version: that takes a list of all jobs, and a version may come many times a second.
+export function useLooks(job_id: string, models: Json[], may_ask: boolean) {
+  const newest = useRef(models);
+  newest.current = models;
   return useAsked(async () => {
-    const versions = new Map(models.map((model) => [model.digest as string, model.version as number]));
+    const versions = new Map(newest.current.map((model) => [model.digest as string, model.version as number]));
     const judges = !may_ask ? [] : (await list("jobs", "jobs")).filter((job) => job.spec.analytics?.kind === "evaluation" && [job.spec.analytics.model, job.spec.analytics.before].some((digest) => versions.has(digest)));
     const found = await Promise.all(judges.slice(-kLooksMax).map((job) => result_of(job.id)));
     return of_columns(found.filter((one): one is Json => one !== null), versions);
-  }, `fairness ${may_ask} ${models.map((model) => model.digest).join(" ")}`);
+  }, `fairness ${job_id} ${may_ask}`, may_ask ? kLookAgainMs : 0);
 }
 
 // Of a job that trains: by its versions.

@@ -69,7 +69,7 @@ export function RoundCharts({ rounds, judged = [] }: { rounds: Json[]; judged?: 
 }
 
 function Figures({ job, rounds, models, told, sees_results }: { job: Json; rounds: Json[]; models: Json[]; told: Told[]; sees_results: boolean }) {
-  const evaluates = job.spec.analytics?.kind === "evaluation", looks = useLooks(models, sees_results && !job.spec.analytics);
+  const evaluates = job.spec.analytics?.kind === "evaluation", looks = useLooks(job.id, models, sees_results && !job.spec.analytics);
   return <>
     <RoundCharts rounds={rounds} judged={looks.value} />
     {sees_results && evaluates && <FairnessOfRounds job={job} />}
