@@ -110,7 +110,7 @@ class Grouping {
       for (size_t number = 1; number <= times; ++number, at += best) {
         std::string name = repeat_name(items[at], items[at + best - 1], number, times);
         const auto begin = std::make_move_iterator(items.begin() + static_cast<ptrdiff_t>(at));
-        grouped.push_back(block_of(std::move(name), Items(begin, begin + static_cast<ptrdiff_t>(best))));
+        grouped.push_back(block_of(std::move(name), by_number(Items(begin, begin + static_cast<ptrdiff_t>(best)))));
       }
     }
     return grouped;

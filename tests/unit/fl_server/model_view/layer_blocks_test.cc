@@ -55,6 +55,18 @@ TEST(LayerBlocks, FindWhatRepeatsWhereNamesSayNothing) {
   EXPECT_EQ(blocks[5], (LayerBlock{"layer_norm to add, 6 of 6", 16, 3, kNoBlock}));
 }
 
+TEST(LayerBlocks, DivideWhatRepeatsByNumberWhereItIsLong) {
+  std::vector<OpKind> kinds;
+  for (int copy = 0; copy < 2; ++copy) {
+    kinds.insert(kinds.end(), 59, OpKind::relu);
+    kinds.push_back(OpKind::add);
+  }
+  EXPECT_THAT(layer_blocks(of_kinds(kinds)),
+              ElementsAre(LayerBlock{"relu to add, 1 of 2", 0, 60, kNoBlock}, LayerBlock{"part 1 of 2", 0, 30, 0},
+                          LayerBlock{"part 2 of 2", 30, 30, 0}, LayerBlock{"relu to add, 2 of 2", 60, 60, kNoBlock},
+                          LayerBlock{"part 1 of 2", 60, 30, 3}, LayerBlock{"part 2 of 2", 90, 30, 3}));
+}
+
 TEST(LayerBlocks, HaveFewThingsInEachWhateverTheModel) {
   std::vector<OpKind> kinds;  // no sequence of these comes again right behind itself (Leech's square-free words)
   std::vector<int> word = {0};
