@@ -18,15 +18,15 @@ export function Lineage({ job, model, round, session }: { job: Json; model: Json
     const [jobs, { canaries }] = await Promise.all([list("jobs", "jobs"), get(`jobs/${encodeURIComponent(job.id)}/canaries`)]);
     const others = jobs.filter((one) => one.id !== job.id).slice(-kFromJobs);
     return { uses: uses(job, model, jobs, canaries), from: model.version === 0 ? origin(model, others, await models_of(others)) : undefined };
-  }, `lineage ${job.id} ${model.version}`);
-  const from = asked.value?.from;
+  }, `lineage ${job.id} ${model.version} ${job.released?.version}`);
+  const from = asked.value?.from, went = asked.value && ([...new Set(asked.value.uses.map((use) => use.what))].join("; ") || "not released");
   const file = session.runs ? "model.cotf" : `${job.id}-${model.version}.cotf`;
   const steps: [string, ComponentChildren, ComponentChildren][] = [
     [session.runs ? "run" : "job", job_link(job), `${job.rounds_done} rounds done`],
     model.version === 0 && !session.runs ? ["upload", from ? <>version {from.version} of {job_link(from.job)}</> : "a model file", "what the job began from"] :
       ["round", round ? `${round.number}, attempt ${round.attempt}` : "gone", round ? `${number(round.accepted)} updates, accuracy ${percent(round.model?.evaluation_accuracy)}` : "its row was removed"],
     ["model", `version ${model.version}`, <span class="long">{time(model.created)}</span>],
-    ["export", session.runs ? file : asked.value?.uses.length ? [...new Set(asked.value.uses.map((use) => use.what))].join("; ") : "not released", "as a file, ONNX or C: below"]];
+    ["export", session.runs ? file : went ?? "–", "as a file, ONNX or C: below"]];
   const commands: [string, string][] = [
     ...(session.runs ? [] : [["the file", `coterie model download ${job.id} ${model.version} -o ${file}`] as [string, string]]),
     ["ONNX", `coterie model export ${file} --format onnx -o model.onnx`], ["C for a microcontroller", `coterie model export ${file} --c firmware/`], ["a server that answers", `coterie serve ${file}`]];

@@ -340,6 +340,7 @@ try {
     await headed("demo-digits, version 2");
     await real_version(page, { ops: ["conv1", "relu1", "conv2", "relu2", "max_pool2d1", "flatten1", "dense1", "relu3", "dense2"],
       parameters: ["conv1", "conv2", "dense1", "dense2"].flatMap((layer) => [`${layer}.weight`, `${layer}.bias`]) });
+    await page.waitForSelector("[aria-label=Uses] tbody tr");
     assert.deepEqual(await texts("[aria-label=Lineage] li strong"), ["demo-digits", "2, attempt 1", "version 2", look === "1280-light" ? "a job began from it" : "canary, ended; a job began from it"]);
     await examine("model");
     await page.goto(`${base}/#/models/${over.split("/").at(-1)}`);
