@@ -20,7 +20,7 @@ def event(row):
         seen = row[kind]
         yield (row if kind == "accepted" else None), (
             f"console, {what}: event to pixel", f"{seen['median_ms']} ms", f"on the way {seen['on_the_way_ms']} ms, at worst {seen['worst_ms']} ms",
-            f"median of {seen['count']}; goal {EVENT_MS_MAX} ms", verdict(seen["median_ms"] <= EVENT_MS_MAX))
+            f"median of {seen['count']}; goal {EVENT_MS_MAX} ms", verdict(seen["count"] > 0 and seen["median_ms"] <= EVENT_MS_MAX))
     yield None, ("    what a round costs the server, with its training", f"{row['server_cpu_ms']:.0f} ms CPU", "", "", "")
 
 
