@@ -1,7 +1,7 @@
 // A model's graph as boxes and arrows, with some of its blocks open. No page and no request. `graph` is ModelGraph of docs/openapi.json.
 import type { Json } from "./api";
 
-export const kBoxesMax = 250;  // more than that nobody looks at, and their layout takes seconds
+export const kBoxesMax = 250, kArrowsMax = 500;  // more than that nobody looks at, and their layout takes seconds
 
 export const shape_text = (shape: number[] | null): string =>
   !shape ? "" : shape.map((size) => size >= 0 ? String(size) : size === -1 ? "batch" : `${-size}·batch`).join("×") || "scalar";
@@ -23,6 +23,8 @@ export const counted = (count: number, what: string): string => `${count.toLocal
 
 const parameters = (values: number): string => values ? counted(values, "parameter") : "";
 export const note_of = (block: Json): string => [counted(block.ops, "op"), parameters(block.values)].filter(Boolean).join(", ");
+
+export const are_drawn = ({ boxes, arrows }: Boxes): boolean => boxes.length <= kBoxesMax && arrows.length <= kArrowsMax;
 
 export function boxes_of(graph: Json, open: ReadonlySet<number>): Boxes {
   const boxes = new Map<string, Box>(), seen_open = new Set<number>(), arrows = new Map<string, Arrow>();
@@ -54,14 +56,14 @@ export function boxes_of(graph: Json, open: ReadonlySet<number>): Boxes {
     arrows: [...arrows.values()], open: [...seen_open].sort((a, b) => a - b) };
 }
 
-// Of the blocks that an address names those that the graph has; none of them where they are more boxes than anybody looks at.
+// Of the blocks that an address names those that the graph has; none of them where that is more than is drawn.
 export function openable(graph: Json, named: number[]): number[] {
   const open = named.filter((block) => block < graph.blocks.length);
-  return boxes_of(graph, new Set(open)).boxes.length <= kBoxesMax ? open : [];
+  return are_drawn(boxes_of(graph, new Set(open))) ? open : [];
 }
 
-// `open` with one block more or less; what is in a block that closes closes, too. Undefined: more boxes than anybody looks at.
+// `open` with one block more or less; what is in a block that closes closes, too. Undefined: that is more than is drawn.
 export function toggled(graph: Json, open: ReadonlySet<number>, block: number): Set<number> | undefined {
   const next = open.has(block) ? new Set([...open].filter((one) => !around(graph, one).includes(block))) : new Set([...open, block]);
-  return open.has(block) || boxes_of(graph, next).boxes.length <= kBoxesMax ? next : undefined;
+  return open.has(block) || are_drawn(boxes_of(graph, next)) ? next : undefined;
 }

@@ -1,7 +1,7 @@
 // The drawing of a model: boxes of ops and blocks, which open and close, and arrows with the shapes that flow.
 import { useMemo, useState } from "preact/hooks";
 import type { Json } from "./api";
-import { boxes_of, counted, kBoxesMax, note_of, path_of_op, shape_text, toggled } from "./model_boxes";
+import { are_drawn, boxes_of, counted, kArrowsMax, kBoxesMax, note_of, path_of_op, shape_text, toggled } from "./model_boxes";
 import { cut, label_of, Layout, layout_of, Place } from "./model_layout";
 import { Figure, Said, Table } from "./parts";
 import { number, shown } from "./text";
@@ -42,21 +42,23 @@ export function ModelGraph({ graph, open, opened }: { graph: Json; open: number[
   const [error, set_error] = useState("");
   const key = open.join();
   const now = useMemo(() => new Set(open), [key]);
-  const layout = useMemo(() => layout_of(boxes_of(graph, now), { parent_of: (block) => graph.blocks[block].parent, name_of: (block) => graph.blocks[block].name, shown }), [graph, key]);
+  const boxes = useMemo(() => boxes_of(graph, now), [graph, key]);
+  const layout = useMemo(() => are_drawn(boxes) && layout_of(boxes, { parent_of: (block) => graph.blocks[block].parent, name_of: (block) => graph.blocks[block].name, shown }), [boxes]);
   const toggle = (block: number) => {
     const next = toggled(graph, now, block);
-    set_error(next ? "" : `More than ${kBoxesMax} boxes are not drawn: close another block first.`);
+    set_error(next ? "" : `More than ${kBoxesMax} boxes or ${kArrowsMax} arrows are not drawn: close another block first.`);
     if (next) opened([...next].sort((a, b) => a - b));
   };
   const name_of = (by: Json) => by.input !== undefined ? graph.inputs[by.input]?.name : graph.ops[by.op]?.name;
   const rows = graph.ops.map((op: Json) => [op.name, op.kind, path_of_op(graph, op), op.reads.map((by: Json) => shown(name_of(by))).join(", "), op.outputs.map(shape_text).join(", "),
     op.parameters.map((one: Json) => `${one.name} ${shape_text(one.shape)}`).join(", ") + (op.shared_parameters ? ` and ${op.shared_parameters} of ops before` : ""), number(op.values)]);
   const head = ["op", "kind", "block", "reads", "output", "parameters", "values"];
-  return <section class="model-graph"><Figure name="Graph" head={["from", "to", "shape"]} rows={layout.arrows.map(({ arrow }) => [arrow.from, arrow.to, arrow.shapes.join(", ")])}>
-      <p class="bar"><span>{graph.blocks.length ? "Press a block to open or close it." : "The model has no blocks."} The table of ops says the same in words.</span>
+  return <section class="model-graph"><Figure name="Graph" head={["from", "to", "shape"]} rows={boxes.arrows.map((arrow) => [arrow.from, arrow.to, arrow.shapes.join(", ")])}>
+      <p class="bar"><span>{!graph.blocks.length ? "The model has no blocks." : layout && "Press a block to open or close it."} The table of ops says the same in words.</span>
         {open.length > 0 && <button class="plain" onClick={() => { set_error(""); opened([]); }}>Close all blocks</button>}</p>
       <Said error={error} />
       {graph.ops_left_out > 0 && <p>{counted(graph.ops_left_out, "further op")} are not shown.</p>}
-      <div class="wide picture" tabIndex={0} role="region" aria-label="Graph"><Picture layout={layout} graph={graph} is_open={(block) => now.has(block)} toggle={toggle} /></div></Figure>
+      {layout ? <div class="wide picture" tabIndex={0} role="region" aria-label="Graph"><Picture layout={layout} graph={graph} is_open={(block) => now.has(block)} toggle={toggle} /></div> :
+        <p>More than {kArrowsMax} arrows are not drawn, and it has {boxes.arrows.length}.</p>}</Figure>
     <Table name="Ops" head={head} rows={rows} /></section>;
 }

@@ -165,7 +165,7 @@ assert.deepEqual(origin({ digest: "m" }, [first, second], [[{ version: 0, digest
 assert.equal(origin({ digest: "x" }, [first], [[{ version: 1, digest: "m" }]]), undefined);
 
 // ---- Graphs of models
-const { boxes_of, kBoxesMax, openable, path_of_op, shape_text, toggled } = await load("model_boxes.ts");
+const { are_drawn, boxes_of, kArrowsMax, kBoxesMax, openable, path_of_op, shape_text, toggled } = await load("model_boxes.ts");
 assert.deepEqual([[-1, 8, 8, 4], [-6, 2], [], null].map(shape_text), ["batch×8×8×4", "6·batch×2", "scalar", ""]);
 const op = (name, block, reads, more = {}) => ({ name, kind: "relu", ...(block !== undefined && { block }), reads, outputs: [[-1, 4]], parameters: [], values: 0, ...more });
 const from_op = (at, output = 0) => ({ op: at, output });
@@ -183,6 +183,12 @@ assert.equal(path_of_op(graph, graph.ops[1]), "body > a");
 assert.deepEqual([...toggled(graph, new Set([0, 1]), 0)], []); // those in it close, too
 const broad = { ...graph, blocks: [{ name: "all", first: 0, ops: kBoxesMax, values: 0 }], output: from_op(0), ops: Array.from({ length: kBoxesMax }, (_, i) => op(`o${i}`, 0, [])) };
 assert.equal(toggled(broad, new Set(), 0), undefined);
+const dense = (count, block) => ({ ...broad, blocks: [{ ...broad.blocks[0], ops: count }], ops: Array.from({ length: count }, (_, i) => op(`o${i}`, block, Array.from({ length: i }, (_, j) => from_op(j)))) });
+for (const [count, is_little] of [[32, true], [33, false]]) { // each op reads all before it: count * (count - 1) / 2 arrows, and one to the output
+  assert.equal(count * (count - 1) / 2 + 1 <= kArrowsMax, is_little);
+  assert.equal(are_drawn(boxes_of(dense(count), new Set())), is_little);
+  assert.deepEqual([toggled(dense(count, 0), new Set(), 0) !== undefined, openable(dense(count, 0), [0]).length], [is_little, is_little ? 1 : 0]);
+}
 assert.deepEqual([openable(broad, [0]), openable(graph, [0, 1, 2])], [[], [0, 1]]); // as an address names them
 assert.deepEqual(boxes_of({ ...graph, output: from_op(9), ops_left_out: 5 }, new Set()).boxes.at(-1).id, "op-4"); // the last op is left out
 const { layout_of } = await load("model_layout.ts");
