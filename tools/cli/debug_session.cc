@@ -62,8 +62,9 @@ Result<std::string> DebugSession::carry_out(const DebugCommand& command) {
     case DebugVerb::run: {
       const StepRecord* const now = steps_.now();
       if (now != nullptr && now->step >= *command.number) {
-        return bad("step " + std::to_string(*command.number) + " has run; `back " +
-                   std::to_string(now->step - *command.number) + "` goes there");
+        return bad(now->step == *command.number
+                       ? "this is step " + std::to_string(now->step)
+                       : "step " + std::to_string(*command.number) + " is in front of this one; `back` goes that way");
       }
       return advance(UINT64_MAX, *command.number);
     }

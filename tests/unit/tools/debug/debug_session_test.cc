@@ -62,7 +62,8 @@ TEST_F(DebugSessionTest, MovesForthAndBack) {
   EXPECT_EQ(session_->prompt(), "(step 2) ");
   EXPECT_THAT(said("run to step 9"), StartsWith("step 9 "));
   EXPECT_EQ(said("back 7"), second) << "the same loss";
-  EXPECT_THAT(refusal("run to step 1"), HasSubstr("`back 1` goes there"));
+  EXPECT_THAT(refusal("run to step 1"), HasSubstr("step 1 is in front of this one; `back` goes that way"));
+  EXPECT_THAT(refusal("run to step 2"), HasSubstr("this is step 2"));
   EXPECT_THAT(said("continue"), HasSubstr("step 99 "));
   EXPECT_THAT(refusal("step"), HasSubstr("this is the end"));
   EXPECT_THAT(said("back 4294967295"), HasSubstr("in front of the first step"));
