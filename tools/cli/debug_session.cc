@@ -133,18 +133,17 @@ Result<std::string> DebugSession::add_watch(const DebugCommand& command) {
   if (plan_.checks.size() + checks.size() > kWatchedChecksMax) {
     return Error(ErrorCode::too_large, "at most " + std::to_string(kWatchedChecksMax) + " watchpoints");
   }
-  WatchPlan with = plan_;
-  with.hits_max = kWatchHitsMax;
-  with.checks.insert(with.checks.end(), checks.begin(), checks.end());
-  std::swap(plan_, with);
-  judge_anew();
+  // By itself: those of `recommended` that match nothing are among the others.
+  const WatchPlan added{.checks = checks};
   const bool is_one = command.check == checks[0].check->name;
-  const WatchedCheck* const idle = is_one ? judge_->idle_check() : nullptr;
-  if (idle == nullptr) return list_watches();
-  std::swap(plan_, with);
+  if (is_one && WatchedTensors(steps_.model(), added, steps_.is_trained()).idle_check()) {
+    return bad(command.check + " matches nothing of this model: it reads " +
+               std::string(to_string(checks[0].check->subject)) + ", tensors `" + checks[0].tensors + "`");
+  }
+  plan_.hits_max = kWatchHitsMax;
+  plan_.checks.insert(plan_.checks.end(), checks.begin(), checks.end());
   judge_anew();
-  return bad(command.check + " matches nothing of this model: it reads " +
-             std::string(to_string(checks[0].check->subject)) + ", tensors `" + checks[0].tensors + "`");
+  return list_watches();
 }
 
 Result<std::string> DebugSession::drop_watch(uint64_t number) {

@@ -131,6 +131,7 @@ TEST_F(DebugSessionTest, RefusesAWatchOfNothing) {
   EXPECT_THAT(said("watch"), HasSubstr("nothing is watched"));
   said("watch recommended");
   EXPECT_THAT(said("watch"), HasSubstr("operator_overflow"));
+  EXPECT_THAT(said("watch dead_relu 0.9"), HasSubstr("dead_share_above 0.9")) << "what is idle is tanh's, before it";
   for (int i = 0; i < 10; ++i) session_->execute("watch recommended");
   EXPECT_THAT(refusal("watch recommended"), HasSubstr("at most 64 watchpoints"));
 }
