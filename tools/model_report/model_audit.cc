@@ -51,8 +51,12 @@ Status explain_some(const Model& model, const DatasetSource& source, ExampleSour
 Result<std::optional<uint32_t>> positive_class(const ModelAudit& audit, const std::string& name) {
   const size_t classes = audit.classes->classes().size();
   if (name.empty()) return classes == 2 ? std::optional<uint32_t>(1) : std::nullopt;
+  // Names first: of classes -1, 0 and 1 the class "1" is the last one.
   for (uint32_t i = 0; i < classes; ++i) {
-    if (audit.class_name(i) == name || std::to_string(i) == name) return std::optional<uint32_t>(i);
+    if (audit.class_name(i) == name) return std::optional<uint32_t>(i);
+  }
+  for (uint32_t i = 0; i < classes; ++i) {
+    if (std::to_string(i) == name) return std::optional<uint32_t>(i);
   }
   return Error(ErrorCode::invalid_argument, "there is no class \"" + name + "\" to be the positive one: classes are " +
                                                 audit.class_name(0) + ", " + audit.class_name(1) +

@@ -13,12 +13,13 @@ using ::testing::HasSubstr;
 // The examples are of the fixture, which counts; the header is that of a file with so many classes.
 class Audit : public ::testing::Test {
  protected:
-  Result<ModelAudit> audited(const AuditSettings& settings, uint32_t classes = 2) {
+  Result<ModelAudit> audited(const AuditSettings& settings, uint32_t classes = 2,
+                             std::optional<InputContract> contract = std::nullopt) {
     const std::vector<int32_t> labels(examples_.size());
     const Result<DatasetSource> source = DatasetSource::load(
         encode_dataset(labelled_dataset("planted", examples_.size(), {8}, classes), examples_.values(), labels));
     EXPECT_OK(source);
-    return audit_model(planted_sum({8}, 2, 5), *source, examples_, std::nullopt, std::nullopt, settings);
+    return audit_model(planted_sum({8}, 2, 5), *source, examples_, std::move(contract), std::nullopt, settings);
   }
   Examples examples_{70, 8, 2};
 };
@@ -79,6 +80,17 @@ TEST_F(Audit, JudgesByGroup) {
   values.pop_back();
   settings.groups = make_groups("which", values, 1);
   EXPECT_THAT(audited(settings).error().message(), HasSubstr("groups for 69 examples, but 70 to judge"));
+}
+
+TEST_F(Audit, APositiveClassIsANameBeforeItIsANumber) {
+  InputContract contract;
+  contract.target.classes = {"1", "0"};
+  AuditSettings settings{.explained = 1,
+                         .groups = make_groups("which", std::vector<std::string>(examples_.size(), "a"), 1),
+                         .positive = "0"};
+  const Result<ModelAudit> audit = audited(settings, 2, contract);
+  ASSERT_OK(audit);
+  EXPECT_EQ(audit->fairness->positive, 1u);
 }
 
 TEST_F(Audit, EndsWhereItIsTold) {
