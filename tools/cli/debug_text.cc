@@ -59,8 +59,9 @@ std::string coordinates(uint64_t element, const Shape& shape) {
 
 std::string histogram(const std::vector<double>& values, double min, double max) {
   std::array<uint64_t, kBins> bins{};
-  const size_t used = max > min ? kBins : 1;
-  const double width = (max - min) / static_cast<double>(used);
+  const bool has_width = max > min && std::isfinite(max - min);  // doubles may be as far apart as no double says
+  const size_t used = has_width ? kBins : 1;
+  const double width = has_width ? (max - min) / static_cast<double>(used) : 0;
   uint64_t most = 1;
   for (const double value : values) {
     if (!std::isfinite(value)) continue;

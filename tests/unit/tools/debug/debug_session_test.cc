@@ -8,6 +8,7 @@
 #include "base/os/file.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/debug/debugged_training.h"
+#include "tools/cli/debug_text.h"
 
 namespace coterie::test {
 namespace {
@@ -179,6 +180,12 @@ TEST_F(DebugSessionTest, WhatIsTypedMovesNoCursor) {
   for (const char* line : {"\x1b[31m", "stats \x1b[31m", "watch \x1b]0;x\x07", "print conv1[\x1b]", "list \x1b"}) {
     EXPECT_EQ(refusal(line).find_first_of("\x1b\x07"), std::string::npos) << line;
   }
+}
+
+TEST(DebugText, ARangeWiderThanADoubleSaysIsOneBin) {
+  const double values[] = {-1.7e308, 0, 1.7e308};
+  const NamedTensor tensor{.name = "x", .op = {}, .shape = {3}, .values = {ElementType::float64, values, 3}};
+  EXPECT_THAT(stats_text(tensor), HasSubstr("-1.7e+308 ..   1.7e+308  ####"));
 }
 
 }  // namespace
