@@ -36,7 +36,10 @@ std::string without_pointers(std::string text) {
 }  // namespace
 
 Result<std::vector<WatchedCheck>> checks_of(const DebugCommand& command) {
-  if (command.check == kRecommendedWatch) return recommended_watch().checks;
+  if (command.check == kRecommendedWatch) {
+    if (command.tensor.empty() && command.settings.empty()) return recommended_watch().checks;
+    return Error(ErrorCode::invalid_argument, "`watch recommended` takes no pattern and no setting");
+  }
   nlohmann::json check = {{"check", command.check}};
   if (!command.tensor.empty()) check["tensors"] = command.tensor;
   for (const CheckWord& word : command.settings) {

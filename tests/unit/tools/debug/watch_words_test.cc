@@ -50,6 +50,8 @@ TEST(WatchWords, TakeTheRecommendedOnes) {
   const auto made = checks("watch recommended");
   ASSERT_OK(made);
   EXPECT_EQ(made->size(), recommended_watch().checks.size());
+  EXPECT_THAT(refusal("watch recommended on conv*"), HasSubstr("takes no pattern"));
+  EXPECT_THAT(refusal("watch recommended steps 3"), HasSubstr("takes no pattern and no setting"));
 }
 
 TEST(WatchWords, RefuseAsWatchFilesDo) {
