@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/lora.h"
 #include "tools/cli/debug_text.h"
 #include "tools/cli/table.h"
 #include "tools/cli/watch_report.h"
@@ -141,6 +142,7 @@ Result<std::string> DebugSession::add_watch(const DebugCommand& command) {
                std::string(to_string(checks[0].check->subject)) + ", tensors `" + checks[0].tensors + "`");
   }
   plan_.hits_max = kWatchHitsMax;
+  plan_.zero_at_first = {"*" + std::string(kLoraBEnding)};
   plan_.checks.insert(plan_.checks.end(), checks.begin(), checks.end());
   judge_anew();
   return list_watches();

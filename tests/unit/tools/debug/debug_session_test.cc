@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/lora.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/debug/debugged_training.h"
 #include "tools/cli/debug_text.h"
@@ -135,6 +136,14 @@ TEST_F(DebugSessionTest, RefusesAWatchOfNothing) {
   EXPECT_THAT(said("watch dead_relu 0.9"), HasSubstr("dead_share_above 0.9")) << "what is idle is tanh's, before it";
   for (int i = 0; i < 10; ++i) session_->execute("watch recommended");
   EXPECT_THAT(refusal("watch recommended"), HasSubstr("at most 64 watchpoints"));
+}
+
+TEST_F(DebugSessionTest, FactorsOfLoraThatAreZeroByDesignAreNoHit) {
+  const Result<LoraSettings> lora = parse_lora("rank=2:*");
+  ASSERT_OK(lora);
+  open(load_or_die(add_lora(small_cnn(), *lora, 1)), debugged_options());
+  said("watch weight_initial");
+  EXPECT_THAT(said("step"), Not(HasSubstr("lora_b")));
 }
 
 TEST_F(DebugSessionTest, FindsThePlantedOverflow) {
