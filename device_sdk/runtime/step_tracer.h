@@ -43,6 +43,8 @@ struct TrainingTrace {
   std::vector<StepTime> times;
   std::vector<PartTime> parts = {};         // none where one thread trains
   std::vector<MemorySample> resident = {};  // in front of each step of training; none without a meter
+
+  size_t training_steps() const { return steps.empty() ? 0 : times.size() / steps.size(); }  // that it has whole
 };
 
 class StepTracer {

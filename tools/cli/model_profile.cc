@@ -95,6 +95,11 @@ nlohmann::json json_of(const std::vector<OpTime>& ops) {
 
 }  // namespace
 
+std::string cut_trace_text(const TrainingTrace& trace, uint32_t steps) {
+  if (trace.training_steps() >= steps) return {};
+  return "\nthe trace has the first " + format_count(trace.training_steps()) + " of " + counted(steps, "step") + "\n";
+}
+
 ExitCode profile_model(const ProfileOptions& options) {
   if (const Status distinct =
           distinct_files({{"FILE", options.model}, {"--data", options.data}}, {{"--trace", options.trace}});
@@ -116,11 +121,10 @@ ExitCode profile_model(const ProfileOptions& options) {
     if (!written) return fail_on_output(kCommand, written.error());
   }
   const TrainingMemory& memory = profile->memory;
-  const size_t traced = trace.steps.empty() ? 0 : trace.times.size() / trace.steps.size();
   if (options.as_json) {
     print_json({{"batch", options.training.batch_size},
                 {"step_seconds", profile->step_seconds},
-                {"traced_steps", traced},
+                {"traced_steps", trace.training_steps()},
                 {"forward_flops", profile->forward_flops},
                 {"memory",
                  {{"bytes", memory.arena_bytes},
@@ -137,9 +141,7 @@ ExitCode profile_model(const ProfileOptions& options) {
              format_fixed(profile->step_seconds * 1e3, 3) + " ms a step (median of " + std::to_string(options.steps) +
              "), " + memory_text(memory) + "\n" + table_of(by_kind(profile->ops), false, all) + "\n" +
              table_of(profile->ops, true, all));
-  if (!options.trace.empty() && traced < options.steps) {
-    print_text("\nthe trace has the first " + format_count(traced) + " of " + counted(options.steps, "step") + "\n");
-  }
+  if (!options.trace.empty()) print_text(cut_trace_text(trace, options.steps));
   return ExitCode::ok;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "device_sdk/runtime/step_tracer.h"
 #include "device_sdk/runtime/train_options.h"
 #include "tools/cli/exit_code.h"
 
@@ -19,5 +20,8 @@ struct ProfileOptions {
   bool as_json = false;
 };
 ExitCode profile_model(const ProfileOptions& options);
+
+// That a trace of so many steps of training does not have them all; empty if it has.
+std::string cut_trace_text(const TrainingTrace& trace, uint32_t steps);
 
 }  // namespace coterie

@@ -147,11 +147,12 @@ Status write_trace(const std::string& path, const Model& model, uint64_t fixed_b
 }
 
 void report(const ProfileOptions& options, const Model& model, const InputReport& found, uint32_t batch_size,
-            uint64_t examples, uint64_t left_out) {
+            uint64_t examples, const TrainingTrace& trace, uint64_t left_out) {
   if (options.as_json) {
     nlohmann::json answer = json_of(found);
     answer["batch"] = batch_size;
     answer["examples"] = examples;
+    answer["traced_steps"] = trace.training_steps();
     answer["trace_calls_left_out"] = left_out;
     print_json(answer);
     return;
@@ -161,7 +162,9 @@ void report(const ProfileOptions& options, const Model& model, const InputReport
              counted(examples, "example") + ": loaded in " + format_fixed(found.loading_seconds * 1e3, 1) + " ms, " +
              format_fixed(step_ms, 3) + " ms a step\n(mean of " + std::to_string(options.steps) + ")\n\n" +
              tables_of(found, options.steps) + "\n" + advice_text(found));
-  if (!options.trace.empty() && left_out > 0) {
+  if (options.trace.empty()) return;
+  print_text(cut_trace_text(trace, options.steps));
+  if (left_out > 0) {
     print_text("\nthe trace lacks " + counted(left_out, "call") + " of data, beyond " +
                format_count(StageLog::kSlicesMax) + "\n");
   }
@@ -196,7 +199,7 @@ ExitCode profile_data(const ProfileOptions& options, const Model& model, const S
   const uint64_t loaded = data->examples.size() + (data->held_out ? data->held_out->size() : 0);
   const InputReport found =
       report_input(loading, loaded, steps, options.steps, profile->batch_size, profile->steps_an_epoch);
-  report(options, model, found, profile->batch_size, data->examples.size(),
+  report(options, model, found, profile->batch_size, data->examples.size(), trace,
          loading.slices_left_out() + steps.slices_left_out());
   return ExitCode::ok;
 }

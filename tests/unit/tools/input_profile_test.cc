@@ -191,8 +191,15 @@ TEST(ProfileData, TheCommandShowsBothPartsAndWritesTheTrace) {
   as_json.push_back("--json");
   const json answer = json::parse(run_command(as_json).out);
   EXPECT_EQ(answer["batch"], 32);
+  EXPECT_EQ(answer["traced_steps"], 3);
   EXPECT_EQ(answer["steps"].back()["stage"], "step");
   EXPECT_EQ(answer["steps"].back()["calls"], 3);
+}
+
+TEST(ProfileData, SaysHowManyStepsATraceHasIfNotAll) {
+  const TrainingTrace trace{.steps = std::vector<StepInfo>(2), .times = std::vector<StepTime>(6)};
+  EXPECT_EQ(cut_trace_text(trace, 3), "");
+  EXPECT_THAT(cut_trace_text(trace, 4), HasSubstr("the first 3 of 4 steps"));
 }
 
 TEST(ProfileData, AnAugmentationNeedsData) {
