@@ -33,7 +33,7 @@ class StepSource {
   // A step on. Errors: those of reading; conflict: it is the end. A step that fails is a step: its record says so.
   virtual Status forward() = 0;
   // `steps` back; in front of the first where there are not as many. `is_stopped` is asked in between. Errors: those
-  // of reading; cancelled: it was stopped, and stands somewhere behind.
+  // of reading; cancelled: it was stopped, and stands in front of the first.
   virtual Status back(uint64_t steps, const std::function<bool()>& is_stopped) = 0;
   // Each record that is at hand, in order. Where `visit` gives false it ends. Errors: those of reading.
   virtual Status visit_records(const std::function<bool(const StepRecord&)>& visit) = 0;

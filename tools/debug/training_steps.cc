@@ -81,7 +81,10 @@ Status TrainingSteps::run_to(uint64_t step, const std::function<bool()>& is_stop
   while (last > 1 && kept_[last - 1].step > step) --last;
   COT_TRY(trainer_.restore_checkpoint(kept_[last - 1].path));
   while (trainer_.summary().steps < step) {
-    if (is_stopped()) return Error(ErrorCode::cancelled, "interrupted");
+    if (is_stopped()) {
+      COT_TRY(trainer_.restore_checkpoint(kept_.front().path));
+      return Error(ErrorCode::cancelled, "interrupted");
+    }
     COT_TRY(trainer_.step());
   }
   return {};

@@ -135,9 +135,10 @@ TEST(TrainingSteps, GoingBackMayBeStopped) {
   Examples source = examples_for(model);
   const auto steps = debugged(model, debugged_options(), source);
   for (int i = 0; i < 6; ++i) ASSERT_OK(steps->forward());
-  EXPECT_FALSE(steps->back(1, [] { return true; }));
+  int asked = 0;
+  EXPECT_FALSE(steps->back(1, [&] { return ++asked == 3; }));
   EXPECT_EQ(steps->now(), nullptr);
-  EXPECT_EQ(steps->next(), 0u);
+  EXPECT_EQ(steps->next(), 0u) << "two steps on the way were run";
 }
 
 TEST(TrainingSteps, EndsWhereTheTrainingEnds) {
