@@ -247,7 +247,7 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
 }
 
 std::string recorded_text(const std::string& path, const RecordFolder& folder) {
-  return counted(folder.steps(), "step") + " recorded in " + path +
+  return counted(folder.steps(), "step") + " recorded in " + printable(path) +
          (folder.dropped() == 0 ? "" : "; " + format_count(folder.dropped()) + " older ones had no room") +
          "; `coterie model debug` opens it\n";
 }
