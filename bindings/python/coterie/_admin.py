@@ -153,6 +153,14 @@ class Admin:
         """What is known of a version: digest, size, evaluation."""
         return self._get("jobs/{}/models/{}", job, int(version))
 
+    def model_graph(self, job: str, version: int) -> Json:
+        """What a version computes: its ops with their shapes and parameters, and blocks of them."""
+        return self._get("jobs/{}/models/{}/graph", job, int(version))
+
+    def model_parameters(self, job: str, version: int) -> list[Json]:
+        """What the values of each parameter are like: range, mean, deviation, zeros, what is not finite, a histogram."""
+        return self._connection.pages(target_of("jobs/{}/models/{}/parameters", job, int(version)), "parameters")
+
     def promote(self, job: str, version: int) -> Json:
         """From now on applications should use this version."""
         return self._post("jobs/{}/models/{}:promote", job, int(version))
