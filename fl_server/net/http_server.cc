@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <thread>
 
 #include "base/log.h"
@@ -47,7 +48,7 @@ struct HttpServer::Listener {
       : settings(std::move(s)),
         tls(std::move(t)),
         service(h),
-        acceptor(context.get_executor()),
+        acceptor(std::in_place, context.get_executor()),
         bodies(settings.limits.bodies_bytes_max),
         door({.connections_max = settings.limits.connections_max,
               .per_address_max = settings.limits.connections_per_address_max,
@@ -66,7 +67,7 @@ struct HttpServer::Listener {
   std::mutex tls_mutex;
   TlsContext tls;  // guarded by it
   HttpService& service;
-  asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type> acceptor;
+  std::optional<asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type>> acceptor;
   std::atomic<uint32_t> handshakes{0};
   std::atomic<uint32_t> streams{0};
   BodyBudget bodies;
@@ -96,7 +97,13 @@ HttpServer::HttpServer(size_t threads, Metrics& metrics) : metrics_(metrics) {
   }
 }
 
-HttpServer::~HttpServer() { stop(); }
+HttpServer::~HttpServer() {
+  stop();
+  // An acceptor belongs to a context. Connections that are left go with their contexts, and count themselves out of
+  // their listeners.
+  for (const auto& listener : listeners_) listener->acceptor.reset();
+  threads_.clear();
+}
 
 Result<uint16_t> HttpServer::listen(const ListenerSettings& settings, TlsContext tls, HttpService& service) {
   boost::system::error_code error;
@@ -109,7 +116,7 @@ Result<uint16_t> HttpServer::listen(const ListenerSettings& settings, TlsContext
   }
   auto listener = std::make_unique<Listener>(settings, std::move(tls), service, threads_.front()->context);
   const asio::ip::tcp::endpoint endpoint(address, settings.port);
-  auto& acceptor = listener->acceptor;
+  auto& acceptor = *listener->acceptor;
   acceptor.open(endpoint.protocol(), error);
   if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor.bind(endpoint, error);
@@ -140,7 +147,7 @@ Awaitable<void> HttpServer::accept_loop(Listener& listener) {
     }
     Thread& thread = *threads_[next_thread_++ % threads_.size()];
     Socket socket(thread.context.get_executor());
-    const auto [error] = co_await listener.acceptor.async_accept(socket, kWait);
+    const auto [error] = co_await listener.acceptor->async_accept(socket, kWait);
     if (error == asio::error::operation_aborted) co_return;  // stop_accepting()
     if (error) {  // out of descriptors, most likely: give the others a moment to close
       log(LogLevel::warning, "accept_failed", {{"plane", listener.settings.plane}, {"reason", error.message()}});
@@ -224,7 +231,7 @@ void HttpServer::set_tls(const TlsContext& tls) {
 void HttpServer::stop_accepting() {
   draining_ = true;
   for (const auto& listener : listeners_) {
-    asio::post(threads_.front()->context, [&acceptor = listener->acceptor] {
+    asio::post(threads_.front()->context, [&acceptor = *listener->acceptor] {
       boost::system::error_code ignored;
       acceptor.close(ignored);
     });
