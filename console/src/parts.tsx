@@ -34,10 +34,11 @@ export function text_of(of: ComponentChildren): string {
 }
 
 const kRowsShown = 200;  // a page of thousands of cells does not scroll
+const kRowsInSight = 20;  // a table has room for no more before it scrolls
 export function Table({ name, head, rows }: { name: string; head: string[]; rows: ComponentChildren[][] }) {
   const [is_whole, show_all] = useState(false);
   const now = is_whole ? rows : rows.slice(0, kRowsShown);
-  return <section><div class="bar"><h2>{name}</h2>
+  return <section class={now.length > kRowsInSight ? "tall" : undefined}><div class="bar"><h2>{name}</h2>
     <button class="plain" disabled={!rows.length} aria-label={`CSV of ${name}`} onClick={() => save_csv(name, head, rows.map((row) => row.map(text_of)))}>CSV</button>
     {now.length < rows.length && <button class="plain" onClick={() => show_all(true)}>Show all {rows.length}</button>}</div>
     {rows.length === 0 ? <p>There are none.</p> :
