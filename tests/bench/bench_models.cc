@@ -1,6 +1,8 @@
 #include "tests/bench/bench_models.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
 #include <string>
 
 #include "device_sdk/runtime/model_builder.h"
@@ -144,6 +146,17 @@ std::span<const BenchModel> bench_models() {
                                                      {"lstm", {1, 8}, 80, 80},
                                                      {"tf", {1, 8}, 1000}}};
   return kModels;
+}
+
+int measure_models(std::span<const std::string_view> names, Status (*measure)(const BenchModel&)) {
+  for (const BenchModel& model : bench_models()) {
+    if (std::ranges::find(names, model.name) == names.end()) continue;
+    if (const Status measured = measure(model); !measured) {
+      std::fprintf(stderr, "%s: %s\n", std::string(model.name).c_str(), measured.error().message().c_str());
+      return 1;
+    }
+  }
+  return 0;
 }
 
 Result<Bytes> make_bench_model(std::string_view name) {

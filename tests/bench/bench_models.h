@@ -20,6 +20,10 @@ struct BenchModel {
 
 std::span<const BenchModel> bench_models();
 
+// Calls it for each model of these names, in the order of bench_models(). The exit status of a program: 1 once one has
+// failed, which is said on standard error.
+int measure_models(std::span<const std::string_view> names, Status (*measure)(const BenchModel&));
+
 // A model file. Errors: invalid_argument (no such model).
 Result<Bytes> make_bench_model(std::string_view name);
 

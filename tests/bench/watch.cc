@@ -56,13 +56,4 @@ Status measure(const BenchModel& of) {
 }  // namespace
 }  // namespace coterie::bench
 
-int main() {
-  for (const coterie::BenchModel& model : coterie::bench_models()) {
-    if (std::ranges::find(coterie::bench::kModels, model.name) == std::end(coterie::bench::kModels)) continue;
-    if (const coterie::Status measured = coterie::bench::measure(model); !measured) {
-      std::fprintf(stderr, "%s: %s\n", std::string(model.name).c_str(), measured.error().message().c_str());
-      return 1;
-    }
-  }
-  return 0;
-}
+int main() { return coterie::measure_models(coterie::bench::kModels, &coterie::bench::measure); }

@@ -9,6 +9,7 @@
 #include "proto/generated/wire_generated.h"
 #include "proto/messages/analytics_lanes.h"
 #include "tests/support/matchers.h"
+#include "tests/unit/proto/analytics_plan.h"
 #include "tests/unit/proto/rejection.h"
 
 namespace coterie {
@@ -18,22 +19,11 @@ AnalyticsRules ages() {
   return {.input_values = 3, .feature = 1, .missing_feature = 2, .edges = {10, 20, 30}, .values_max = 5, .lane_max = 2};
 }
 
-Plan plan_with(const AnalyticsRules& rules) {
-  return test::changed<Plan>([&](Plan& plan) {
-    const FixedPointSpec fixed_point = FixedPointSpec::finest(static_cast<float>(rules.lane_max), 1, 1000);
-    plan = {.job = plan.job,
-            .training = {},
-            .update = {.value_count = lane_count(rules), .clip_l2 = clip_of(rules), .fixed_point = fixed_point},
-            .privacy = {},
-            .analytics = rules};
-  });
-}
-
 float as_label(int32_t label) { return std::bit_cast<float>(label); }
 
 // Those that know every other table would train: they read no loss anywhere.
 TEST(PlanAnalytics, HasNoLossWhereOlderDevicesLook) {
-  const Plan plan = plan_with(ages());
+  const Plan plan = test::plan_with(ages());
   ASSERT_OK(validate(plan));
   const Bytes frame = encode(plan);
   const auto* training =
@@ -52,7 +42,7 @@ TEST(PlanAnalytics, HasNoLossWhereOlderDevicesLook) {
 
 TEST(PlanAnalytics, GoesWithNothingThatScalesRoundsOrKeepsAnUpdate) {
   const auto expect = [](std::string_view words, auto change) {
-    Plan plan = plan_with(ages());
+    Plan plan = test::plan_with(ages());
     change(plan);
     EXPECT_ERROR(validate(plan), ErrorCode::invalid_argument, words);
   };

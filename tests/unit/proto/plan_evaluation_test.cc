@@ -8,6 +8,7 @@
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/evaluation_lanes.h"
 #include "tests/support/matchers.h"
+#include "tests/unit/proto/analytics_plan.h"
 #include "tests/unit/proto/rejection.h"
 
 namespace coterie {
@@ -25,22 +26,11 @@ AnalyticsRules evaluating(uint32_t values_max = 200, size_t models = 2) {
   return rules;
 }
 
-Plan plan_with(const AnalyticsRules& rules) {
-  return test::changed<Plan>([&](Plan& plan) {
-    const FixedPointSpec fixed_point = FixedPointSpec::finest(static_cast<float>(rules.lane_max), 1, 1000);
-    plan = {.job = plan.job,
-            .training = {},
-            .update = {.value_count = lane_count(rules), .clip_l2 = clip_of(rules), .fixed_point = fixed_point},
-            .privacy = {},
-            .analytics = rules};
-  });
-}
-
 TEST(PlanEvaluation, ComesBackAsItWas) {
   for (const size_t models : {1, 2}) {
     AnalyticsRules rules = evaluating(200, models);
     if (models == 2) rules.evaluation->harm_max = 0.25f;
-    const Plan plan = plan_with(rules);
+    const Plan plan = test::plan_with(rules);
     ASSERT_OK(validate(plan));
     const Result<Plan> read = decode_plan(encode(plan));
     ASSERT_OK(read);

@@ -9,6 +9,7 @@
 #include "proto/messages/hitter_lanes.h"
 #include "proto/messages/plan_features.h"
 #include "tests/support/matchers.h"
+#include "tests/unit/proto/analytics_plan.h"
 #include "tests/unit/proto/rejection.h"
 
 namespace coterie {
@@ -24,22 +25,11 @@ AnalyticsRules looking(std::vector<std::string> prefixes = {"ab", "b "}) {
   return rules;
 }
 
-Plan plan_with(const AnalyticsRules& rules) {
-  return test::changed<Plan>([&](Plan& plan) {
-    const FixedPointSpec fixed_point = FixedPointSpec::finest(static_cast<float>(rules.lane_max), 1, 1000);
-    plan = {.job = plan.job,
-            .training = {},
-            .update = {.value_count = lane_count(rules), .clip_l2 = clip_of(rules), .fixed_point = fixed_point},
-            .privacy = {},
-            .analytics = rules};
-  });
-}
-
 TEST(PlanHitters, ComesBackAsItWas) {
   AnalyticsRules any_byte = looking({""});
   any_byte.hitters->alphabet.clear();
   for (const AnalyticsRules& rules : {looking(), looking({""}), looking({}), any_byte}) {
-    const Plan plan = plan_with(rules);
+    const Plan plan = test::plan_with(rules);
     ASSERT_OK(validate(plan));
     const Result<Plan> read = decode_plan(encode(plan));
     ASSERT_OK(read);
@@ -64,7 +54,7 @@ TEST(PlanHitters, FitsIntoAFrameHoweverMuchItFollows) {
   rules.input_values = 64;
   ASSERT_OK(validate(rules));
   EXPECT_EQ(lane_count(rules), kHitterLanesMax);
-  EXPECT_OK(decode_plan(encode(plan_with(rules))));
+  EXPECT_OK(decode_plan(encode(test::plan_with(rules))));
 }
 
 TEST(PlanHitters, LimitsEachNumberByName) {
@@ -103,7 +93,7 @@ TEST(PlanHitters, LimitsEachNumberByName) {
 
 TEST(PlanHitters, OfAStrangerAreRefusedBeforeTheyAreHeld) {
   const auto expect = [](std::string_view words, auto change) {
-    Plan plan = plan_with(looking());
+    Plan plan = test::plan_with(looking());
     change(*plan.analytics->hitters);
     EXPECT_ERROR(decode_plan(encode(plan)), ErrorCode::malformed, words);
   };
@@ -113,7 +103,7 @@ TEST(PlanHitters, OfAStrangerAreRefusedBeforeTheyAreHeld) {
   expect("prefixes", [](HitterRules& h) { h.length = 1, h.prefixes = {std::string(2'000, 'a')}; });
   expect("alphabet", [](HitterRules& h) { h.alphabet.assign(256, 'a'); });
   expect("prefixes", [](HitterRules& h) { h.prefixes = {"ab", "aa"}; });
-  Plan other = plan_with(looking());
+  Plan other = test::plan_with(looking());
   other.update.value_count = 11;
   EXPECT_ERROR(decode_plan(encode(other)), ErrorCode::malformed, "value_count must be the table's lanes");
 }

@@ -10,6 +10,7 @@
 #include "proto/messages/evaluation_lanes.h"
 #include "proto/messages/importance_lanes.h"
 #include "tests/support/matchers.h"
+#include "tests/unit/proto/analytics_plan.h"
 #include "tests/unit/proto/rejection.h"
 
 namespace coterie {
@@ -28,19 +29,8 @@ AnalyticsRules permuting(uint32_t values_max = 200, uint32_t repeats = 3) {
                                         .importance = ImportanceRules{{{0, 1}, {2, 3}, {1, 6}}, repeats}}};
 }
 
-Plan plan_with(const AnalyticsRules& rules) {
-  return test::changed<Plan>([&](Plan& plan) {
-    const FixedPointSpec fixed_point = FixedPointSpec::finest(static_cast<float>(rules.lane_max), 1, 1000);
-    plan = {.job = plan.job,
-            .training = {},
-            .update = {.value_count = lane_count(rules), .clip_l2 = clip_of(rules), .fixed_point = fixed_point},
-            .privacy = {},
-            .analytics = rules};
-  });
-}
-
 TEST(PlanImportance, ComesBackAsItWas) {
-  const Plan plan = plan_with(permuting());
+  const Plan plan = test::plan_with(permuting());
   ASSERT_OK(validate(plan));
   const Result<Plan> read = decode_plan(encode(plan));
   ASSERT_OK(read);
