@@ -175,8 +175,8 @@ Result<TrainedUpdate> CohortTrainer::train_one(const VirtualTraining& asked_for,
   FlippedLabels flipped(*source);
   std::optional<ExamplePart> part;
   if (held_out_share_ > 0) part.emplace(*source, split_examples(source->size(), held_out_share_).trained);
-  ExampleSource& own = part ? static_cast<ExampleSource&>(*part) : *source;
-  ExampleSource& examples = flips ? static_cast<ExampleSource&>(flipped) : own;
+  ExampleSource& trained_on = part ? static_cast<ExampleSource&>(*part) : *source;
+  ExampleSource& examples = flips ? static_cast<ExampleSource&>(flipped) : trained_on;
   const uint64_t seed = repeated_seed(device_seed(seed_, device + 1), work.version);
   state = states_.of(device);
   const TrainingSettings& training = work.plan.training;
