@@ -93,15 +93,29 @@ Status charge(uint64_t& work_left, uint64_t units, uint64_t elements) {
   return {};
 }
 
-// A value, or a constant that becomes one.
-Result<Array> value_of(const Graph& graph, const Arrays& values, const std::string& name) {
-  if (const auto value = values.find(name); value != values.end()) return value->second;
+// What the nodes of a graph read: what was made before them, and what lies around the graph. Constants are apart.
+struct Values {
+  Arrays own;
+  Captures around;
+
+  // Null: neither has it.
+  const Array* find(const std::string& name) const {
+    if (const auto made = own.find(name); made != own.end()) return &made->second;
+    const auto captured = around.find(name);
+    return captured == around.end() ? nullptr : captured->second;
+  }
+};
+
+Result<Array> constant_of(const Graph& graph, const std::string& name) {
   const auto constant = graph.constants.find(name);
   if (constant == graph.constants.end()) return Error(ErrorCode::invalid_argument, "no node computes " + name);
   auto array = array_of(constant->second.tensor);
   if (!array) return array.error().with_context(name);
   return array;
 }
+
+// Whether the operator reads no more of its operands than it makes: a body may ask it of a large tensor at will.
+bool reads_little(const std::string& op) { return op == "Gather" || op == "Shape" || op == "Size"; }
 
 Status fits_forms(const Call& call) {
   COT_TRY(needs_operands(call, 1));
@@ -111,7 +125,7 @@ Status fits_forms(const Call& call) {
   return {};
 }
 
-Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& values, Intent intent,
+Result<Outputs> computed(const Graph& graph, const Node& node, const Values& values, Intent intent,
                          uint64_t& work_left) {
   const Operator forms_function = forms_operator_of(node.op);
   const Operator function = forms_function != nullptr ? forms_function : operator_of(node.op);
@@ -120,25 +134,29 @@ Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& val
   Call call{node, graph.opset, {}, intent, nullptr, &work_left};
   // Constants become arrays for this node alone.
   std::vector<Array> constants;
-  constants.reserve(node.inputs.size());
+  constants.reserve(node.inputs.size() + node.captures.size());
+  const auto constant = [&](const std::string& name) -> Result<const Array*> {
+    COT_ASSIGN(Array array, constant_of(graph, name));
+    COT_TRY(charge(work_left, 0, work_of(array)));
+    constants.push_back(std::move(array));
+    return &constants.back();
+  };
   for (const std::string& name : node.inputs) {
-    if (name.empty()) {
-      call.operands.push_back(nullptr);
-    } else if (const auto value = values.find(name); value != values.end()) {
-      call.operands.push_back(&value->second);
-    } else if (graph.constants.contains(name)) {
-      COT_ASSIGN(Array array, value_of(graph, values, name));
-      COT_TRY(charge(work_left, 0, work_of(array)));
-      constants.push_back(std::move(array));
-      call.operands.push_back(&constants.back());
-    } else {
-      return Error(ErrorCode::malformed, "nothing computes its operand " + name);
+    const Array* value = name.empty() ? nullptr : values.find(name);
+    if (!name.empty() && value == nullptr) {
+      if (!graph.constants.contains(name)) return Error(ErrorCode::malformed, "nothing computes its operand " + name);
+      COT_ASSIGN(value, constant(name));
     }
+    if (values.around.contains(name) && !reads_little(node.op)) COT_TRY(charge(work_left, 0, work_of(*value)));
+    call.operands.push_back(value);
   }
-  Arrays captures;
+  Captures captures;
   for (const std::string& name : node.captures) {
-    COT_ASSIGN(captures[name], value_of(graph, values, name));
-    COT_TRY(charge(work_left, 0, work_of(captures[name])));
+    const Array* value = values.find(name);
+    if (value == nullptr) {
+      COT_ASSIGN(value, constant(name));
+    }
+    captures[name] = value;
   }
   call.captures = &captures;
   if (forms_function == nullptr) COT_TRY(fits_forms(call));
@@ -152,7 +170,7 @@ Result<Outputs> computed(const Graph& graph, const Node& node, const Arrays& val
   return outputs;
 }
 
-Result<Arrays> interpreted(const Graph& graph, Arrays values, const std::set<std::string>& wanted, Intent intent,
+Result<Arrays> interpreted(const Graph& graph, Values values, const std::set<std::string>& wanted, Intent intent,
                            uint64_t& work_left) {
   const std::vector<const Node*> nodes = needed_nodes(graph, wanted);
   const std::map<std::string, size_t> last = last_readers(nodes);
@@ -161,10 +179,10 @@ Result<Arrays> interpreted(const Graph& graph, Arrays values, const std::set<std
     auto outputs = computed(graph, node, values, intent, work_left);
     if (!outputs) return outputs.error().with_context(node.what());
     for (size_t k = 0; k < std::min(node.outputs.size(), outputs->size()); ++k) {
-      if (!node.outputs[k].empty()) values[node.outputs[k]] = std::move((*outputs)[k]);
+      if (!node.outputs[k].empty()) values.own[node.outputs[k]] = std::move((*outputs)[k]);
     }
     const auto forget = [&](const std::string& name) {
-      if (last.at(name) == i && !wanted.contains(name)) values.erase(name);
+      if (last.at(name) == i && !wanted.contains(name)) values.own.erase(name);
     };
     std::ranges::for_each(node.inputs, forget);
     std::ranges::for_each(node.captures, forget);
@@ -172,7 +190,11 @@ Result<Arrays> interpreted(const Graph& graph, Arrays values, const std::set<std
   }
   Arrays result;
   for (const std::string& name : wanted) {
-    COT_ASSIGN(result[name], value_of(graph, values, name));
+    if (const Array* value = values.find(name)) {
+      result[name] = *value;
+    } else {
+      COT_ASSIGN(result[name], constant_of(graph, name));
+    }
   }
   return result;
 }
@@ -181,7 +203,7 @@ Result<Arrays> interpreted(const Graph& graph, Arrays values, const std::set<std
 
 Result<Arrays> interpret(const Graph& graph, const Arrays& inputs, const std::set<std::string>& wanted, Intent intent) {
   uint64_t work_left = kWorkMax;
-  return interpreted(graph, inputs, wanted, intent, work_left);
+  return interpreted(graph, {inputs, {}}, wanted, intent, work_left);
 }
 
 Result<Outputs> run_body(const Call& call, const Graph& body, std::vector<Array> inputs) {
@@ -189,16 +211,15 @@ Result<Outputs> run_body(const Call& call, const Graph& body, std::vector<Array>
     return bad_form("a body of " + std::to_string(body.inputs.size()) + " inputs that is given " +
                     std::to_string(inputs.size()));
   }
-  // What each run is given is copied for it, and its nodes are looked through: a body that makes next to nothing would
-  // do so as often as it likes.
+  // What each run is given is its own, and its nodes are looked through: a body that makes next to nothing would do so
+  // as often as it likes. What it captures is read where it lies.
   constexpr uint64_t kElementsOfNode = 64;
   uint64_t elements = kElementsOfNode * body.nodes.size();
   for (const Array& input : inputs) elements += work_of(input);
-  for (const std::string& name : body.captures) elements += work_of(call.captures->at(name));
   COT_TRY(charge(*call.work_left, 1, elements));
-  Arrays values;
-  for (const std::string& name : body.captures) values[name] = call.captures->at(name);
-  for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i].name] = std::move(inputs[i]);
+  Values values;
+  for (const std::string& name : body.captures) values.around[name] = call.captures->at(name);
+  for (size_t i = 0; i < inputs.size(); ++i) values.own[body.inputs[i].name] = std::move(inputs[i]);
   std::set<std::string> wanted;
   for (const GraphValue& output : body.outputs) wanted.insert(output.name);
   COT_ASSIGN(const Arrays made, interpreted(body, std::move(values), wanted, call.intent, *call.work_left));

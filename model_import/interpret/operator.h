@@ -13,13 +13,16 @@
 
 namespace coterie::model_import {
 
+// Values of the graph around a body that the body reads, each where it lies. The names are the body's.
+using Captures = std::map<std::string, const Array*>;
+
 // One node with the values of its operands.
 struct Call {
   const Node& node;
   int64_t opset;
   std::vector<const Array*> operands;  // null: absent
   Intent intent = Intent::prediction;
-  const Arrays* captures = nullptr;  // of a node with bodies: what they read of the values around it
+  const Captures* captures = nullptr;  // of a node with bodies: what they read of the values around it
   uint64_t* work_left = nullptr;
 
   bool has(size_t i) const { return i < operands.size() && operands[i] != nullptr; }

@@ -94,6 +94,30 @@ TEST(InterpretedBodies, ALoopThatDoesNotEndIsStopped) {
   EXPECT_ERROR(computed(loop, {{"x", number(1)}}), ErrorCode::too_large, "more than the interpreter does");
 }
 
+Node loop_that_reads(const std::string& captured, Node reader) {
+  Node loop = node("Loop", {"m", "", "x"}, {"last", "y"},
+                   {{"body", body({"i", "go", "v"}, {std::move(reader)}, {"go", "v", "w"}, {captured})}});
+  loop.captures = {captured};
+  return loop;
+}
+
+TEST(InterpretedBodies, ALoopThatLooksUpRowsOfALargeTensorIsNoWork) {
+  constexpr int64_t kElements = int64_t{1} << 20, kRuns = 5000;
+  const Arrays values = {{"m", number(kRuns)},
+                         {"x", number(0)},
+                         {"z", reals({kElements}, std::vector<double>(static_cast<size_t>(kElements), 2))}};
+  const auto rows = computed(loop_that_reads("z", node("Gather", {"z", "i"}, {"w"})), values);
+  ASSERT_OK(rows);
+  EXPECT_EQ(rows->values, std::vector<double>(kRuns, 2));
+}
+
+TEST(InterpretedBodies, ALoopPaysForAllThatItReads) {
+  const Arrays values = {
+      {"m", number(5000)}, {"x", number(0)}, {"z", sequence(std::vector<Array>(size_t{1} << 14, number(1)))}};
+  EXPECT_ERROR(computed(loop_that_reads("z", node("SequenceLength", {"z"}, {"w"})), values), ErrorCode::too_large,
+               "more than the interpreter does");
+}
+
 TEST(InterpretedBodies, ABodyOfOtherInputsIsRefused) {
   Node loop = node("Loop", {"m", "", "x"}, {"y"}, {{"body", body({"i"}, {}, {"i", "i"})}});
   EXPECT_ERROR(computed(loop, {{"m", number(1)}, {"x", number(1)}}), ErrorCode::malformed, "a body of 1 inputs");
