@@ -27,7 +27,13 @@ void StepTracer::begin_step(const Program& program, ThreadPool* pool) {
              trace_.parts.size() + steps * threads_ <= TrainingTrace::kTimesMax;
   ++training_step_;
   step_ = 0;
-  if (is_kept_ && resident_bytes_) trace_.resident.push_back({now_(), resident_bytes_()});
+  if (is_kept_ && resident_bytes_) sample_memory();
+}
+
+void StepTracer::sample_memory() {
+  const double now = now_();
+  const bool is_due = trace_.resident.empty() || now - trace_.resident.back().when >= TrainingTrace::kMemoryIntervalS;
+  if (is_due) trace_.resident.push_back({now, resident_bytes_()});
 }
 
 void StepTracer::run(const Program& program, Phase phase, const StepContext& context) {

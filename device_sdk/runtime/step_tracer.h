@@ -37,12 +37,13 @@ struct MemorySample {
 
 // Each step of the program in each step of training: one begins where the one before ended, so that they add up.
 struct TrainingTrace {
-  static constexpr size_t kTimesMax = 1 << 20;  // of steps, and of parts: whole steps of training, no more
+  static constexpr size_t kTimesMax = 1 << 20;      // of steps, and of parts: whole steps of training, no more
+  static constexpr double kMemoryIntervalS = 0.01;  // a reading of the process's memory may take 20 us
 
   std::vector<StepInfo> steps;  // those that a step of training runs, in their order
   std::vector<StepTime> times;
   std::vector<PartTime> parts = {};         // none where one thread trains
-  std::vector<MemorySample> resident = {};  // in front of each step of training; none without a meter
+  std::vector<MemorySample> resident = {};  // in front of steps of training, kMemoryIntervalS apart or more
 
   size_t training_steps() const { return steps.empty() ? 0 : times.size() / steps.size(); }  // that it has whole
 };
@@ -62,6 +63,8 @@ class StepTracer {
   void ran(double begin, double end);
 
  private:
+  void sample_memory();
+
   TrainingTrace& trace_;
   const std::function<double()> now_;
   const std::function<uint64_t()> resident_bytes_;

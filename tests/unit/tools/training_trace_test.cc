@@ -170,6 +170,30 @@ TEST(TrainingTrace, MemoryOfTheProcessIsACurve) {
   EXPECT_EQ(curve, (std::vector<uint64_t>{4711, 4712}));
 }
 
+double quick_seconds_now() {
+  static double now = 0;
+  return now += 0.05e-3;
+}
+
+uint64_t next_byte_count() {
+  static uint64_t bytes = 0;
+  return ++bytes;
+}
+
+// A quick step would otherwise spend more time on its memory than on itself.
+TEST(TrainingTrace, MemoryIsReadAtIntervals) {
+  ModelBuilder build("line", {4}, 1);
+  const Result<Model> model = Model::load(*build.finish(build.dense(build.input(), 2)));
+  ASSERT_OK(model);
+  TrainingTrace trace;
+  ASSERT_OK(profile_training(*model, {.batch_size = 1}, 200, &quick_seconds_now, &trace, &next_byte_count));
+  ASSERT_GT(trace.resident.size(), 2u);
+  EXPECT_LT(trace.resident.size(), 100u);
+  EXPECT_EQ(trace.resident.back().resident_bytes, trace.resident.size()) << "it is read where it is kept alone";
+  for (size_t i = 1; i < trace.resident.size(); ++i)
+    EXPECT_GE(trace.resident[i].when - trace.resident[i - 1].when, TrainingTrace::kMemoryIntervalS);
+}
+
 TEST(TrainingTrace, EachThreadHasATrack) {
   Traced traced = traced_training();
   const StepTime& step = traced.trace.times[4];
