@@ -195,11 +195,13 @@ def check_container_file():
 
 def check_build_stage(build, final):
     """It installs what the build needs, by the same list; its targets are this build's, and what is copied is where they are put."""
-    listed = re.search(r"\. (\S+) && apt-get install[^&]*\$\{(\w+)\[@\]\}", build)
-    expect(listed is not None, "Dockerfile", "the build stage has a list of packages of its own")
-    if listed:
-        names = (ROOT / listed.group(1)).read_text()
-        expect(f"{listed.group(2)}=(" in names, "Dockerfile", f"{listed.group(1)} defines no {listed.group(2)}")
+    listed = re.search(r"\. (\S+) && apt-get install([^&]*)", build)
+    lists = re.findall(r"\$\{(\w+)\[@\]\}", listed.group(2)) if listed else []
+    expect({"coterie_packages", "coterie_console_packages"} <= set(lists), "Dockerfile",
+           f"the build stage installs the lists {lists}: without coterie_packages there is no build, without coterie_console_packages no console")
+    for name in lists:
+        expect(f"{name}=(" in (ROOT / listed.group(1)).read_text(), "Dockerfile", f"{listed.group(1)} defines no {name}")
+    expect("console/console_bundle.cc" in build, "Dockerfile", "the build stage does not see whether it made the console")
     preset = re.search(r"cmake --preset (\w+)", build).group(1)
     expect(f'"name": "{preset}"' in (ROOT / "CMakePresets.json").read_text(), "Dockerfile", f"there is no preset {preset}")
     targets = re.search(r"ninja -C build/(\w+) ([\w ]+)", build)

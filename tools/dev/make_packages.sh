@@ -6,9 +6,12 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 source tools/dev/setup.sh
 
-install_packages "${coterie_packages[@]}" dpkg-dev file
+install_packages "${coterie_packages[@]}" "${coterie_console_packages[@]}" dpkg-dev file
 say "Building the release"
 build packages
+[ -e build/packages/console/console_bundle.cc ] ||
+  fail "the build has no console: build/packages-configure.log says why. npm's registry must be within reach, and then:" \
+    "rm -r build/packages && tools/dev/make_packages.sh"
 say "Packing it"
 rm -f build/packages/packages/*.deb build/packages/packages/*.tar.gz # of versions before
 for generator in DEB TGZ; do

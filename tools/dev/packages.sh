@@ -30,9 +30,11 @@ coterie_check_packages=(
   python3-jsonschema
   prometheus postgresql-15 iproute2 sqlite3 jq openssl
 )
-# Node.js runs the OpenAPI linter. One that is there stays: builds of it from elsewhere bring npm along and conflict with
-# Debian's package of it.
-command -v npm > /dev/null || coterie_check_packages+=(nodejs npm)
+# Node.js makes the console; without it the build leaves the console out. One that is there stays: builds of it from elsewhere
+# bring npm along and conflict with Debian's package of it.
+coterie_console_packages=()
+command -v npm > /dev/null || coterie_console_packages=(nodejs npm)
+coterie_check_packages+=("${coterie_console_packages[@]}")  # it runs the OpenAPI linter, too
 
 # Only for comparisons in ./bench.
 coterie_peer_packages=(nginx-light python3-torch python3-torchvision libopenblas0-pthread)  # PyTorch with the BLAS it deserves
