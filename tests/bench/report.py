@@ -19,6 +19,7 @@ from console_rows import console
 from fairness_rows import fairness
 from federated_rows import federated
 from int8_rows import int8
+from micro_rows import micro
 from personal_rows import personal
 from private_demo_rows import private_demo
 from robust_rows import robust
@@ -163,7 +164,7 @@ def demo():
 
 GROUPS = {function.__name__: function for function in (ingest, uploads, server, console, train, train_threads, train_trace, watch, bare_rounds, trace, secure, private_demo,
                                                  vertical, serving, compression, federated, robust, fairness, personal,
-                                                 simulated_clients, simulation, int8, demo)}
+                                                 simulated_clients, simulation, int8, micro, demo)}
 LONG_GROUPS = {function.__name__: function for function in (vertical_memory,)}  # only by name
 
 
