@@ -22,10 +22,11 @@ namespace {
 constexpr const char* kCommand = "model compare";
 constexpr int kNameColumns = 24, kShapeColumns = 13;  // a line of the table has at most 80
 
-bool ends_with(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.ends_with(end);
+constexpr std::string_view kArrayNames[] = {".npy", ".npz", ".pt", ".pth", ".safetensors", ".ckpt"};
+
+bool is_arrays(const std::string& file) {
+  return std::ranges::any_of(kArrayNames, [&](std::string_view end) { return file.ends_with(end); });
 }
-bool is_arrays(const std::string& file) { return ends_with(file, ".npy") || ends_with(file, ".npz"); }
 
 Result<std::vector<NamedArray>> one_array(const Bytes& file) {
   COT_ASSIGN(const NpyArray array, parse_npy(file));
@@ -36,7 +37,7 @@ Result<std::vector<NamedArray>> one_array(const Bytes& file) {
 }
 
 Result<std::vector<NamedArray>> arrays_of(const Bytes& file) {
-  COT_ASSIGN(const model_import::WeightTable table, model_import::read_npz(file));
+  COT_ASSIGN(const model_import::WeightTable table, model_import::read_weights(file));
   std::vector<NamedArray> arrays;
   for (const model_import::WeightTensor& tensor : table.tensors) {
     COT_ASSIGN(std::vector<float> values, read_numbers(tensor));
@@ -47,7 +48,7 @@ Result<std::vector<NamedArray>> arrays_of(const Bytes& file) {
 
 Result<std::vector<NamedArray>> read_arrays(const std::string& path) {
   COT_ASSIGN(const Bytes file, read_input(path));
-  Result<std::vector<NamedArray>> arrays = ends_with(path, ".npy") ? one_array(file) : arrays_of(file);
+  Result<std::vector<NamedArray>> arrays = path.ends_with(".npy") ? one_array(file) : arrays_of(file);
   if (!arrays) return arrays.error().with_context(path);
   return arrays;
 }
@@ -81,7 +82,8 @@ Result<std::vector<Words>> inputs_of(const CompareModelsOptions& options, const 
 
 Result<TensorComparison> compared(const CompareModelsOptions& options) {
   if (is_arrays(options.a) != is_arrays(options.b)) {
-    return Error(ErrorCode::invalid_argument, "compares two models, or two files of arrays (.npy, .npz)");
+    return Error(ErrorCode::invalid_argument,
+                 "compares two models, or two files of arrays (.npy, .npz, .pt, .pth, .safetensors, .ckpt)");
   }
   if (is_arrays(options.a)) {
     COT_ASSIGN(const std::vector<NamedArray> a, read_arrays(options.a));

@@ -9,7 +9,7 @@
 namespace coterie {
 
 struct CompareModelsOptions {
-  std::string a, b;         // model files, .npy or .npz; b is the reference
+  std::string a, b;         // model files, or files of arrays; b is the reference
   std::string data;         // of models, as open_data; empty: random inputs, always the same
   uint32_t examples = 16;   // the first so many
   double tolerance = 1e-4;  // of the largest value of b

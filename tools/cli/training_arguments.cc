@@ -347,10 +347,12 @@ void add_compare_models(CLI::App& model, Invocation& invocation) {
   CLI::App* compare = add_command(model, "compare", "two models tensor by tensor, and where they first differ",
                                   "  coterie model compare mine.cotf reference.cotf --data mnist:DIR\n"
                                   "  coterie model compare mine.cotf reference.cotf --html differences.html\n"
-                                  "  coterie model compare mine.npz reference.npz --tolerance 1e-3 --json\n\n"
+                                  "  coterie model compare mine.npz reference.pt --tolerance 1e-3 --json\n\n"
                                   "Exit code 0: everything agrees; 1: something does not.");
   const auto options = std::make_shared<CompareModelsOptions>();
-  compare->add_option("A", options->a, "model file, or arrays: .npy, .npz")->required()->type_name("");
+  compare->add_option("A", options->a, "model file, or arrays: .npy, .npz, .pt, .safetensors, .ckpt")
+      ->required()
+      ->type_name("");
   compare->add_option("B", options->b, "likewise: the reference")->required()->type_name("");
   compare
       ->add_option("--data", options->data,

@@ -6,6 +6,7 @@
 
 #include "base/os/file.h"
 #include "tests/support/matchers.h"
+#include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/model_import/weights/weight_files.h"
 #include "tests/unit/tools/run_command.h"
@@ -73,6 +74,16 @@ TEST_F(ModelCompareCommand, AnArrayInOneFileAloneIsADifference) {
   EXPECT_THAT(less.out, HasSubstr("only in a: 1 tensor, the first y\nwhat both have agrees"));
   EXPECT_EQ(compare({x, both}).code, ExitCode::failure);
   EXPECT_EQ(compare({x, arrays("other.npz", {{"x", 1.001f}, {"z", 0}})}).code, ExitCode::failure);
+}
+
+// The same table as each framework writes it.
+TEST_F(ModelCompareCommand, ReadsTheFilesOfFrameworks) {
+  const std::string folder = source_dir() + "/tests/golden/weights/";
+  for (const std::string file : {"table.safetensors", "table.ckpt", "table.npz"}) {
+    const CommandOutcome same = compare({folder + "table.pt", folder + file, "--tolerance", "0"});
+    EXPECT_EQ(same.code, ExitCode::ok) << file << "\n" << same.out << same.err;
+    EXPECT_THAT(same.out, HasSubstr("everything agrees")) << file;
+  }
 }
 
 TEST_F(ModelCompareCommand, WhatCannotBeComparedIsUsage) {
