@@ -60,6 +60,14 @@ if(COTERIE_LLD)
   add_link_options(-fuse-ld=lld)
 endif()
 
+# coterie_foreign_classes(target): it calls objects of modules that it loads, whose classes have type information of their own: the sanitizer
+# would take them for objects of no such class.
+function(coterie_foreign_classes target)
+  if(COTERIE_SANITIZE MATCHES "undefined")
+    target_compile_options(${target} PRIVATE -fno-sanitize=vptr)
+  endif()
+endfunction()
+
 # coterie_check_by_calls(target): the address sanitizer checks by calls, and not in place, where a function has more than 100 reads and
 # writes. Loops that are unrolled over vectors by hand have thousands, and the compiler then takes four times as long.
 function(coterie_check_by_calls target)

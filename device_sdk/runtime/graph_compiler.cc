@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text/name_pattern.h"
+#include "device_sdk/runtime/external_part.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/offset_step.h"
 #include "device_sdk/runtime/proximal_step.h"
@@ -24,6 +25,20 @@ void run_accumulate(const Step& step, const StepContext& context) {
 }
 
 constexpr StepKindOf<NoSettings> kAccumulateStep{"gradient.accumulate", run_accumulate};
+
+struct ExternalSettings {
+  std::shared_ptr<ExternalStep> step;
+  size_t ops;
+};
+
+void describe_external(const ExternalSettings& s, SettingsText& text) { text.add("ops", s.ops); }
+
+void run_external(const Step& step, const StepContext& context) {
+  const char* const fault = step.as<ExternalSettings>().step->run(step.buffers);
+  if (fault != nullptr && context.fault != nullptr) *context.fault = fault;
+}
+
+constexpr StepKindOf<ExternalSettings> kExternalStep{"external.run", run_external, describe_external};
 
 }  // namespace
 
@@ -53,6 +68,7 @@ Result<CompiledModel> GraphCompiler::run() {
   // Needed gradients and settled values first: which steps there are at all follows from both.
   find_needed_gradients();
   find_settled();
+  keep_borders();
   if (settings_.fuses_ops) fusions_ = find_fusions(graph_, index_, is_settled_);
   else fusions_.resize(graph_.ops.size());
   add_stored_tensors(compiled);
@@ -220,13 +236,41 @@ void GraphCompiler::add_stored_tensors(CompiledModel& compiled) {
   }
 }
 
-void GraphCompiler::emit_forward() {
-  for (size_t i = 0; i < graph_.ops.size(); ++i) {
-    if (!index_.is_needed[i]) continue;
-    program_.set_origin(static_cast<uint32_t>(i));
-    OpBuild build(*this, i, is_settled_op(graph_.ops[i]) ? Phase::prepare : Phase::forward);
-    rule_of(graph_.ops[i].kind)->forward(build);
+// What crosses a part's border has a reader or a maker that no fusion may take for its own.
+void GraphCompiler::keep_borders() {
+  if (settings_.external == nullptr) return;
+  for (const ExternalPart& part : settings_.external->parts) {
+    for (const auto* border : {&part.inputs, &part.outputs}) {
+      for (const uint32_t tensor : *border) index_.consumers[tensor].push_back(kNoOp);
+    }
   }
+}
+
+void GraphCompiler::emit_forward() {
+  if (settings_.external == nullptr) {
+    for (uint32_t i = 0; i < graph_.ops.size(); ++i) {
+      if (index_.is_needed[i]) emit_forward_of(i);
+    }
+    return;
+  }
+  for (const uint32_t unit : settings_.external->order) {
+    if (unit < graph_.ops.size()) emit_forward_of(unit);
+    else emit_external(settings_.external->parts[unit - graph_.ops.size()]);
+  }
+}
+
+void GraphCompiler::emit_forward_of(uint32_t op) {
+  program_.set_origin(op);
+  OpBuild build(*this, op, is_settled_op(graph_.ops[op]) ? Phase::prepare : Phase::forward);
+  rule_of(graph_.ops[op].kind)->forward(build);
+}
+
+void GraphCompiler::emit_external(const ExternalPart& part) {
+  program_.set_origin(part.ops.front());
+  std::vector<BufferId> buffers;
+  for (const uint32_t tensor : part.inputs) buffers.push_back(values_[tensor]);
+  for (const uint32_t tensor : part.outputs) buffers.push_back(values_[tensor] = new_value(tensor));
+  program_.emit(Phase::forward, kExternalStep, ExternalSettings{part.step, part.ops.size()}, buffers);
 }
 
 void GraphCompiler::emit_backward() {

@@ -27,6 +27,9 @@
 
 namespace coterie {
 
+struct ExternalPart;
+struct ExternalParts;
+
 // differentiate: forward as in predict, and backward from a gradient of the output that the caller gives to the tensors
 // that he names; no loss, and no parameter changes.
 enum class Purpose : uint8_t { predict, evaluate, train, differentiate };
@@ -55,7 +58,8 @@ struct CompileSettings {
   // Neighbouring ops are computed as one where that is faster (fusion.h). Without it each op's own output is there, and
   // may differ by rounding where a norm would be folded into a layer.
   bool fuses_ops = true;
-  uint32_t threads = 1;  // into how many parts a step is cut at most; the results are the same bits
+  const ExternalParts* external = nullptr;  // of predict: parts that are computed elsewhere; outlives compile()
+  uint32_t threads = 1;                     // into how many parts a step is cut at most; the results are the same bits
   double part_nanoseconds_min = limits::kPartNanosecondsMin;
 };
 
@@ -111,7 +115,10 @@ class GraphCompiler {
   void find_needed_gradients();
   void find_settled();
   void add_stored_tensors(CompiledModel& compiled);
+  void keep_borders();
   void emit_forward();
+  void emit_forward_of(uint32_t op);
+  void emit_external(const ExternalPart& part);
   Status emit_loss_behind(CompiledModel& compiled);
   void emit_backward();
   void keep_differentiated(CompiledModel& compiled);

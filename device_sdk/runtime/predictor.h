@@ -11,14 +11,17 @@
 
 namespace coterie {
 
+struct ExternalParts;
+
 // Not thread-safe. Allocates in create() alone.
 class Predictor {
  public:
   // Computes `batch_size` examples at a time, with the model's own parameters, by so many threads (at least 1, the
-  // caller's with them), which changes no bit. Errors: invalid_argument (batch_size 0, an
-  // output that is not float32), too_large.
+  // caller's with them), which changes no bit. `external`: parts that are computed elsewhere; their steps are kept.
+  // Errors: invalid_argument (batch_size 0, an output that is not float32), too_large.
   static Result<Predictor> create(const Model& model, uint32_t batch_size,
-                                  uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1);
+                                  uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1,
+                                  const ExternalParts* external = nullptr);
   Predictor(Predictor&&) noexcept;
   Predictor& operator=(Predictor&&) noexcept;
   ~Predictor();

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "device_sdk/runtime/graph_index.h"
-#include "tools/model/rebuild_model.h"
+#include "device_sdk/runtime/rebuild_model.h"
 
 namespace coterie {
 namespace {

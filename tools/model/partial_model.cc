@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "device_sdk/runtime/predictor.h"
-#include "tools/model/rebuild_model.h"
+#include "device_sdk/runtime/rebuild_model.h"
 
 namespace coterie {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/model/rebuild_model.h"
+#include "device_sdk/runtime/rebuild_model.h"
 
 #include "base/checked.h"
 #include "device_sdk/runtime/seal.h"

@@ -1,0 +1,18 @@
+#include "device_sdk/runtime/delegate/fence.h"
+
+#include <exception>
+#include <string>
+
+namespace coterie {
+
+Status fenced(const std::function<Status()>& call) {
+  try {
+    return call();
+  } catch (const std::exception& thrown) {
+    return Error(ErrorCode::internal, std::string("it has thrown: ") + thrown.what());
+  } catch (...) {
+    return Error(ErrorCode::internal, "it has thrown something that is no std::exception");
+  }
+}
+
+}  // namespace coterie

@@ -1,0 +1,139 @@
+#include "device_sdk/runtime/delegate/part_runner.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "device_sdk/runtime/delegate/fence.h"
+#include "device_sdk/runtime/shape_inference.h"
+
+namespace coterie {
+namespace {
+
+constexpr const char* kGivenUp = "a delegate's part was given up";
+constexpr size_t kGuardFloats = 64;
+constexpr uint32_t kGuardBits = 0x7fc0c07e;  // a NaN that nobody computes: what is not written is seen, too
+
+float guard() { return std::bit_cast<float>(kGuardBits); }
+
+// A buffer between guards.
+class GuardedBuffer {
+ public:
+  explicit GuardedBuffer(uint64_t count) : values_(count + 2 * kGuardFloats, guard()) {}
+
+  float* data() { return values_.data() + kGuardFloats; }
+  std::span<const float> view() const { return std::span(values_).subspan(kGuardFloats, size()); }
+  bool has_guards() const {
+    const auto is_guard = [](float value) { return std::bit_cast<uint32_t>(value) == kGuardBits; };
+    const std::span<const float> all(values_);
+    return std::ranges::all_of(all.first(kGuardFloats), is_guard) &&
+           std::ranges::all_of(all.last(kGuardFloats), is_guard);
+  }
+
+ private:
+  size_t size() const { return values_.size() - 2 * kGuardFloats; }
+
+  std::vector<float> values_;
+};
+
+Error given_up(const std::string& what) { return {ErrorCode::refused, what}; }
+
+}  // namespace
+
+PartRunner::PartRunner(Model model, Delegate& delegate, PlannedPart part, uint32_t batch_size)
+    : model_(std::move(model)), delegate_(delegate), part_(std::move(part)), batch_size_(batch_size) {}
+
+Result<std::shared_ptr<PartRunner>> PartRunner::create(const Model& model, Delegate& delegate, const PlannedPart& part,
+                                                       uint32_t batch_size, uint32_t threads) {
+  COT_ASSIGN(const InferredTypes inferred, infer_types(model.graph(), batch_size));
+  std::shared_ptr<PartRunner> runner(new PartRunner(model, delegate, part, batch_size));
+  for (const auto* list : {&part.inputs, &part.outputs}) {
+    for (const uint32_t tensor : *list) runner->elements_.push_back(elements(inferred.types[tensor].shape));
+  }
+  COT_TRY(fenced([&]() -> Status {
+    COT_TRY(runner->allocate());
+    const DelegatePart given{
+        {model.graph(), inferred.types, model.parameters()}, part.ops, part.inputs, part.outputs, threads};
+    COT_ASSIGN(runner->compiled_, delegate.compile(given));
+    if (runner->compiled_ == nullptr) return given_up("it has compiled nothing");
+    return {};
+  }));
+  return runner;
+}
+
+PartRunner::~PartRunner() {
+  const Status released = fenced([&]() -> Status {
+    compiled_.reset();
+    for (void* const buffer : device_) delegate_.memory()->release(buffer);
+    return {};
+  });
+  (void)released;  // nobody is left to hear of it
+}
+
+Status PartRunner::allocate() {
+  if (delegate_.traits().domain == MemoryDomain::host) return {};
+  DeviceMemory* const memory = delegate_.memory();
+  if (memory == nullptr) return given_up("its domain is device, and it has no memory");
+  for (const uint64_t count : elements_) {
+    COT_ASSIGN(void* const buffer, memory->allocate(count * sizeof(float)));
+    device_.push_back(buffer);
+  }
+  return {};
+}
+
+const char* PartRunner::run(float* const* buffers) {
+  if (!refusal_.empty()) return kGivenUp;
+  const Status done = fenced([&] { return verified_ ? run_on(buffers) : verify(buffers); });
+  if (done) return nullptr;
+  refusal_ = done.error().message();
+  return kGivenUp;
+}
+
+Status PartRunner::verify(float* const* buffers) {
+  const size_t inputs = part_.inputs.size(), all = elements_.size();
+  std::vector<GuardedBuffer> guarded;
+  std::vector<float*> pointers;
+  for (size_t i = 0; i < all; ++i) guarded.emplace_back(elements_[i]);
+  for (size_t i = 0; i < all; ++i) {
+    pointers.push_back(guarded[i].data());
+    if (i < inputs) std::memcpy(pointers[i], buffers[i], elements_[i] * sizeof(float));
+  }
+  COT_TRY(run_on(pointers.data()));
+  std::vector<std::span<const float>> given, seen;
+  for (size_t i = 0; i < all; ++i) {
+    const std::string& name = model_.graph().tensors[i < inputs ? part_.inputs[i] : part_.outputs[i - inputs]].name;
+    if (!guarded[i].has_guards()) return given_up("it has written beyond the buffer of tensor " + name);
+    if (i >= inputs) {
+      seen.push_back(guarded[i].view());
+      continue;
+    }
+    given.emplace_back(buffers[i], elements_[i]);
+    if (std::memcmp(pointers[i], buffers[i], elements_[i] * sizeof(float)) != 0) {
+      return given_up("it has written into its input " + name);
+    }
+  }
+  COT_ASSIGN(verified_, verify_part(model_, part_, batch_size_, given, seen));
+  for (size_t i = inputs; i < all; ++i) std::memcpy(buffers[i], pointers[i], elements_[i] * sizeof(float));
+  return {};
+}
+
+Status PartRunner::run_on(float* const* buffers) {
+  ++copies_.runs;
+  const size_t inputs = part_.inputs.size(), outputs = part_.outputs.size();
+  if (device_.empty()) {
+    const std::vector<void*> host(buffers, buffers + inputs + outputs);
+    return compiled_->run(std::span(host).first(inputs), std::span(host).last(outputs));
+  }
+  DeviceMemory& memory = *delegate_.memory();
+  const auto count = [&](size_t i) {
+    ++copies_.copies;
+    copies_.bytes += elements_[i] * sizeof(float);
+    return elements_[i] * sizeof(float);
+  };
+  for (size_t i = 0; i < inputs; ++i) COT_TRY(memory.write(device_[i], buffers[i], count(i)));
+  COT_TRY(compiled_->run(std::span(device_).first(inputs), std::span(device_).last(outputs)));
+  for (size_t i = inputs; i < device_.size(); ++i) COT_TRY(memory.read(buffers[i], device_[i], count(i)));
+  return {};
+}
+
+}  // namespace coterie
