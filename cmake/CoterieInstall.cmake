@@ -45,9 +45,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/device_sdk/bindings/swift DESTINATION ${
 if(COTERIE_BUILD_SERVER)
   install(TARGETS fl_server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
   install(TARGETS coterie_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
-  if(TARGET coterie_mpi)  # where the program looks for it, beside bin
-    install(TARGETS coterie_mpi LIBRARY DESTINATION lib/coterie COMPONENT tools)
-  endif()
+  foreach(module coterie_mpi coterie_onednn_module coterie_opencl_module)
+    if(TARGET ${module})  # where the program looks for it, beside bin
+      install(TARGETS ${module} LIBRARY DESTINATION lib/coterie COMPONENT tools)
+    endif()
+  endforeach()
   if(TARGET coterie_texts)  # of bash, zsh, fish and man
     install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT tools)
   endif()

@@ -30,6 +30,7 @@ MAY_INCLUDE = {
     "device_sdk/client/": ["base/", "proto/", "secure/", "device_sdk/", "!device_sdk/transport/"],
     "device_sdk/transport/": ["base/", "proto/", "secure/", "device_sdk/"],
     "device_sdk/c_api/": ["base/", "proto/", "secure/", "device_sdk/", "!device_sdk/bindings/"],
+    "device_sdk/delegates/": ["base/", "proto/messages/", "device_sdk/runtime/delegate/", "device_sdk/runtime/op_rule.h"],
     "device_sdk/bindings/": [],  # and what is installed
     "bindings/": [],  # it loads the installed library
     # Models of other programs: a reader a format, then a graph that belongs to none.
@@ -141,6 +142,8 @@ THIRD_PARTY = [
     ("prometheus-cpp", r"prometheus/", ["fl_server/telemetry/"]),
     ("CLI11", r"CLI/", ["tools/", "fl_server/app/", "tests/simulation/", "tests/bench/"]),
     ("Highway", r"hwy/", ["train_kernels/"]),
+    ("oneDNN", r"dnnl", ["device_sdk/delegates/onednn/"]),
+    ("OpenCL", r"CL/cl", ["device_sdk/delegates/opencl/"]),
     ("libjpeg-turbo", r"j(peglib|error)\.h", ["tools/data/", "tests/unit/tools/"]),
     ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
     ("zlib", r"zlib\.h", ["model_import/weights/", "tools/data/"]),

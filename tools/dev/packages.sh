@@ -42,5 +42,9 @@ coterie_peer_packages=(nginx-light python3-torch python3-torchvision libopenblas
 # Only for simulations by several processes (mpirun coterie simulate); without them the build leaves that out.
 coterie_mpi_packages=(libopenmpi-dev openmpi-bin)
 
+# Only for delegates: oneDNN, and OpenCL with a driver that is the CPU; without the first two the build leaves their modules out, without the
+# last a test is skipped.
+coterie_delegate_packages=(libdnnl-dev ocl-icd-opencl-dev pocl-opencl-icd)
+
 # Only for tests that compare with PyTorch and ONNX; without them they are skipped.
 coterie_oracle_packages=(python3-torch python3-torchvision python3-onnx)
