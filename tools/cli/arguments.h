@@ -53,6 +53,7 @@ void add_ab(CLI::App& model, Invocation& invocation);        // likewise
 void add_explain(CLI::App& model, Invocation& invocation);   // likewise, and report
 void add_training(CLI::App& model, Invocation& invocation);  // likewise
 void add_debug(CLI::App& model, Invocation& invocation);     // likewise
+void add_delegate(CLI::App& model, Invocation& invocation);  // likewise
 // What decides a training's bits: the same for every command that trains.
 void add_training_options(CLI::App* train, TrainCommand& command);
 void add_authority(CLI::App& app, Invocation& invocation);

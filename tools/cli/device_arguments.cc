@@ -350,6 +350,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
   add_local_models(*model, invocation);
   add_training(*model, invocation);
   add_explain(*model, invocation);
+  add_delegate(*model, invocation);
   add_ab(*model, invocation);
   add_canaries(*model, invocation);
   add_onnx(*model, invocation);

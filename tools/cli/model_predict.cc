@@ -1,14 +1,19 @@
 #include "tools/cli/model_predict.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "device_sdk/runtime/delegate/delegated_predictor.h"
 #include "device_sdk/runtime/predictor.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/opened_model.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/delegate/open_delegate.h"
+#include "tools/delegate/report_text.h"
 #include "tools/model/int8_outputs.h"
 
 namespace coterie {
@@ -100,16 +105,16 @@ class Printer {
   Table table_{{{"EXAMPLE", Table::Align::right}, {"EXPECTED", Table::Align::right}, {"PREDICTED"}}};
 };
 
-Status predict(const Model& model, ExampleSource& data, const DatasetHeader& header, const PredictOptions& options,
-               Printer& printer) {
+// A Predictor, or one with a delegate.
+template <typename AnyPredictor>
+Status predict_by(AnyPredictor& predictor, const Model& model, ExampleSource& data, const DatasetHeader& header,
+                  const PredictOptions& options, Printer& printer) {
   const uint64_t target_elements = elements(header.target.shape), output_elements = elements(model.output_shape());
   const auto width = static_cast<uint64_t>(model.output_shape().back());
   const uint64_t count = options.limit == 0 ? data.size() : std::min(options.limit, data.size());
   // A target for each row, if there are as many; else each row is shown with all of them.
   const uint64_t rows = output_elements / width,
                  target_width = target_elements % rows == 0 ? target_elements / rows : 0;
-  const auto batch_size = static_cast<uint32_t>(std::min<uint64_t>(kBatch, count));
-  COT_ASSIGN(Predictor predictor, Predictor::create(model, batch_size, limits::kArenaBytesMax, options.threads));
   InterruptibleSource examples(data);
   Batch batch;
   for (uint64_t from = 0; from < count; from += kBatch) {
@@ -127,9 +132,33 @@ Status predict(const Model& model, ExampleSource& data, const DatasetHeader& hea
   return {};
 }
 
+Status predict(const Model& model, ExampleSource& data, const DatasetHeader& header, const PredictOptions& options,
+               Printer& printer) {
+  const uint64_t count = options.limit == 0 ? data.size() : std::min(options.limit, data.size());
+  const auto batch_size = static_cast<uint32_t>(std::min<uint64_t>(kBatch, count));
+  if (options.delegate.empty()) {
+    COT_ASSIGN(Predictor predictor, Predictor::create(model, batch_size, limits::kArenaBytesMax, options.threads));
+    return predict_by(predictor, model, data, header, options, printer);
+  }
+  COT_ASSIGN(const std::shared_ptr<Delegate> delegate, open_delegate(options.delegate));
+  COT_ASSIGN(DelegatedPredictor predictor,
+             DelegatedPredictor::create(model, *delegate, {.batch_size = batch_size, .threads = options.threads}));
+  COT_TRY(predict_by(predictor, model, data, header, options, printer));
+  const DelegateReport report = predictor.report();
+  std::string note = delegate_summary(model, report) + "\n";
+  for (const DelegateReport::Part& part : report.parts) {
+    if (!part.refusal.empty()) note += report.traits.name + " is refused: " + printable(part.refusal) + "\n";
+  }
+  std::fwrite(note.data(), 1, note.size(), stderr);
+  return {};
+}
+
 Status predict_opened(const OpenedModel& opened, DatasetSource& data, const PredictOptions& options, Printer& printer) {
   if (!opened.int8) return predict(opened.model, data, data.header(), options, printer);
   COT_ASSIGN(const Model passing, passing_model(opened.int8->output_shape));
+  if (!options.delegate.empty()) {
+    return Error(ErrorCode::invalid_argument, "it computes in int8, which no delegate does: leave --delegate out");
+  }
   Int8Outputs outputs(*opened.int8, data);
   return predict(passing, outputs, data.header(), options, printer);
 }

@@ -13,6 +13,7 @@ struct PredictOptions {
   uint64_t limit = 10;      // examples; 0: all
   uint32_t top = 1;         // classes shown of each row
   uint32_t threads = 1;
+  std::string delegate;  // a name that open_delegate knows; empty: our kernels alone
   bool as_json = false;
 };
 ExitCode predict_with_model(const PredictOptions& options);

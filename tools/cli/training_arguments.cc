@@ -13,6 +13,7 @@
 #include "tools/cli/model_profile.h"
 #include "tools/cli/model_why_nan.h"
 #include "tools/data/load.h"
+#include "tools/delegate/open_delegate.h"
 #include "tools/model/measure.h"
 
 namespace coterie {
@@ -407,6 +408,9 @@ void add_predict(CLI::App& model, Invocation& invocation) {
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1'000'000));
   add_threads(predict, options->threads);
+  predict->add_option("--delegate", options->delegate, "who computes what it can: onednn, or opencl")
+      ->type_name("NAME")
+      ->check(one_of(delegate_names()));
   predict->add_flag("--json", options->as_json, "print JSON");
   predict->callback([&invocation, options] { invocation.run = [options] { return predict_with_model(*options); }; });
 }

@@ -1,0 +1,56 @@
+#include "tools/delegate/open_delegate.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "device_sdk/delegates/delegate_module.h"
+
+namespace coterie {
+namespace {
+
+struct KnownDelegate {
+  const char* name;
+  const char* packages;  // Debian's, that a build needs
+};
+
+constexpr KnownDelegate kKnown[] = {
+    {"onednn", "libdnnl-dev and ocl-icd-opencl-dev"},
+    {"opencl", "ocl-icd-opencl-dev"},
+};
+
+std::filesystem::path path_of(const std::string& file) {
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  const std::filesystem::path beside = folder / file;
+  return std::filesystem::exists(beside, ignored) ? beside : folder / "../lib/coterie" / file;
+}
+
+}  // namespace
+
+std::vector<std::string> delegate_names() {
+  std::vector<std::string> names;
+  for (const KnownDelegate& known : kKnown) names.emplace_back(known.name);
+  return names;
+}
+
+Result<std::shared_ptr<Delegate>> open_delegate(const std::string& name) {
+  const auto* const known = std::ranges::find(kKnown, name, &KnownDelegate::name);
+  if (known == std::end(kKnown)) return Error(ErrorCode::invalid_argument, "there is no delegate " + name);
+  const std::filesystem::path path = path_of("coterie-" + name + ".so");
+  void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) {
+    return Error(ErrorCode::unsupported_version, "this build has no delegate " + name + " (" + ::dlerror() +
+                                                     "): build it where " + known->packages + " is installed");
+  }
+  const auto entry = reinterpret_cast<const DelegateModule* (*)()>(::dlsym(module, "coterie_delegate_module"));
+  const DelegateModule* const offered = entry == nullptr ? nullptr : entry();
+  if (offered == nullptr || std::string(offered->release) != COTERIE_VERSION) {
+    return Error(ErrorCode::unsupported_version, path.string() + " is of another release of coterie");
+  }
+  COT_ASSIGN(std::unique_ptr<Delegate> opened, offered->open());
+  return std::shared_ptr<Delegate>(std::move(opened));
+}
+
+}  // namespace coterie

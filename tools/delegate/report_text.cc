@@ -1,0 +1,115 @@
+#include "tools/delegate/report_text.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/table.h"
+
+namespace coterie {
+namespace {
+
+struct Place {
+  size_t part = 0;  // from 1 on; 0: our kernels
+  std::string reason;
+};
+
+std::map<uint32_t, Place> places_of(const DelegateReport& report) {
+  std::map<uint32_t, Place> places;
+  for (const OwnOp& op : report.own) places[op.op] = {0, op.reason};
+  for (size_t i = 0; i < report.parts.size(); ++i) {
+    const DelegateReport::Part& part = report.parts[i];
+    for (const uint32_t op : part.plan.ops) {
+      places[op] = part.refusal.empty() ? Place{i + 1, ""} : Place{0, "its part was refused"};
+    }
+  }
+  return places;
+}
+
+std::string microseconds(double nanoseconds) { return format_fixed(nanoseconds / 1e3, 1); }
+
+std::string check_text(const DelegateReport::Part& part) {
+  if (!part.refusal.empty()) return "refused: " + part.refusal;
+  if (!part.verified) return "not run yet";
+  return "differs by " + format_digits(part.verified->difference) + ", bound " + format_digits(part.verified->bound) +
+         ", largest value " + format_digits(part.verified->largest);
+}
+
+std::string parts_text(const DelegateReport& report) {
+  using enum Table::Align;
+  Table table({{"PART", right},
+               {"OPS", right},
+               {"BYTES IN", right},
+               {"BYTES OUT", right},
+               {"BORDER us", right},
+               {"SAVES us", right},
+               {"COPIES", right},
+               {"CHECK"}});
+  for (size_t i = 0; i < report.parts.size(); ++i) {
+    const DelegateReport::Part& part = report.parts[i];
+    table.add({std::to_string(i + 1), std::to_string(part.plan.ops.size()), format_count(part.plan.input_bytes),
+               format_count(part.plan.output_bytes), microseconds(part.plan.border_nanoseconds),
+               microseconds(part.plan.saved_nanoseconds), format_count(part.copies.copies), check_text(part)});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string delegate_summary(const Model& model, const DelegateReport& report) {
+  size_t taken = 0;
+  const auto places = places_of(report);
+  for (const auto& [op, place] : places) taken += place.part > 0 ? 1 : 0;
+  const double share = report.flops > 0 ? report.delegated_flops() / report.flops : 0;
+  return printable(model.graph().name) + ": " + report.traits.name + " " + printable(report.traits.version) +
+         " computes " + std::to_string(taken) + " of " + counted(places.size(), "op") + ", " + format_percent(share) +
+         " of the operations";
+}
+
+std::string delegate_text(const Model& model, const DelegateReport& report) {
+  std::string text = delegate_summary(model, report) + "\n";
+  if (!report.parts.empty()) text += "\n" + parts_text(report);
+  Table table({{"OP"}, {"KIND"}, {"WHERE"}, {"WHY"}});
+  for (const auto& [op, place] : places_of(report)) {
+    const OpInfo& info = model.graph().ops[op];
+    table.add({printable(info.name), std::string(to_string(info.kind)),
+               place.part > 0 ? "part " + std::to_string(place.part) : "our kernels", printable(place.reason)});
+  }
+  return text + "\n" + table.text();
+}
+
+nlohmann::json delegate_json(const Model& model, const DelegateReport& report) {
+  nlohmann::json parts = nlohmann::json::array(), ops = nlohmann::json::array();
+  for (const DelegateReport::Part& part : report.parts) {
+    nlohmann::json entry = {{"ops", part.plan.ops.size()},
+                            {"flops", part.plan.flops},
+                            {"input_bytes", part.plan.input_bytes},
+                            {"output_bytes", part.plan.output_bytes},
+                            {"border_nanoseconds", part.plan.border_nanoseconds},
+                            {"saved_nanoseconds", part.plan.saved_nanoseconds},
+                            {"runs", part.copies.runs},
+                            {"copies", part.copies.copies},
+                            {"copied_bytes", part.copies.bytes}};
+    if (!part.refusal.empty()) entry["refusal"] = part.refusal;
+    if (part.verified) {
+      entry["difference"] = part.verified->difference;
+      entry["bound"] = part.verified->bound;
+      entry["largest"] = part.verified->largest;
+    }
+    parts.push_back(std::move(entry));
+  }
+  for (const auto& [op, place] : places_of(report)) {
+    const OpInfo& info = model.graph().ops[op];
+    nlohmann::json entry = {{"name", info.name}, {"kind", to_string(info.kind)}};
+    if (place.part > 0) entry["part"] = place.part;
+    else entry["reason"] = place.reason;
+    ops.push_back(std::move(entry));
+  }
+  return {{"delegate", report.traits.name},
+          {"version", report.traits.version},
+          {"flops", report.flops},
+          {"delegated_flops", report.delegated_flops()},
+          {"parts", parts},
+          {"ops", ops}};
+}
+
+}  // namespace coterie
