@@ -2,12 +2,12 @@
 """What a build needs for some models: cmake/CoterieOps.cmake runs this.
 
 Usage: ops_from.py ROOT FILE...   prints four lines, each a list with semicolons: the kinds of ops, the families of
-                                  kernels, the kernels, the ways to compute a convolution that are left out.
+                                  kernels, the kernels, the ways to compute a convolution and features that are left out.
 
 A FILE is a model file, or a text with names of ops (OpKind of proto/messages/model.h), of losses and of optimizers (Loss
 and OptimizerKind of proto/messages/plan.h), blanks or newlines between them, # before a comment. Losses by class and sgd
 are always there. Convolutions have all ways of computing them, but where every model file can do without one, and every
-text says so (-depthwise, -fft, -winograd, -winograd_4x4). Which kernels an op needs is read from the sources: all that its
+text says so (-depthwise, -fft, -winograd, -winograd_4x4); likewise FEATURES (-avx512 ..), of which models do not say. Which kernels an op needs is read from the sources: all that its
 file in device_sdk/runtime/ops calls, always written `kernels.NAME` (tests/tidy/ops_from_test.py sees to that); and the
 tables say which family has them.
 """
@@ -25,6 +25,10 @@ OPTIMIZERS = {"adam_step": ["adam"], "adamw_step": ["adamw", "muon"], "adagrad_s
 
 # To compute a convolution; without them it is computed directly, without winograd_4x4 by winograd's smaller tiles.
 WAYS = {"depthwise", "fft", "winograd", "winograd_4x4"}
+# Beside ops, for lists to leave out: instruction sets, of which the build takes the best that a CPU has (without avx2 it is
+# without avx512, too), and what device_sdk/runtime/left_out.h says. A build has them unless every list that it is made from
+# leaves them out; model files do not say.
+FEATURES = {"augmentation", "avx2", "avx512", "joined_steps", "memory_limit"}
 FFT_KERNEL_MIN = 7  # kFftKernelMin of train_kernels/fft_tiles.h
 
 
@@ -136,45 +140,53 @@ def kernels_for(root, ops, names, family_of):
 
 
 def names_in(path, kinds, known):
-    """(names, ways of convolutions)"""
+    """(names, ways of convolutions; features of a list, None of a model)"""
     data = path.read_bytes()
     if data[:4] == b"COTF":
         try:
             ops = [(kinds[kind], groups, weight) for kind, groups, weight in ops_in_model(data)]
         except (KeyError, TypeError, ValueError, struct.error):
             fail(f"{path} is no model file of this version")
-        return {op[0] for op in ops}, set().union(*(ways_for(*op) for op in ops))
+        return {op[0] for op in ops}, set().union(*(ways_for(*op) for op in ops)), None
     words = set(re.sub(r"#[^\n]*", "", data.decode(errors="replace")).split())
-    without = {word[1:] for word in words if word[1:] in WAYS and word[0] == "-"}
+    without = {word[1:] for word in words if word[1:] in WAYS | FEATURES and word[0] == "-"}
     names = words - {"-" + way for way in without}
     if "winograd" in without:
         without.add("winograd_4x4")
+    if "avx2" in without:
+        without.add("avx512")
     if not names <= known:
         fail(f"{path} names {', '.join(sorted(names - known)[:5])[:200]}: no op, loss or optimizer")
-    return names, WAYS - without if names & {"conv2d", "conv_transpose2d"} else set()
+    ways = WAYS - without if names & {"conv2d", "conv_transpose2d"} else set()
+    return names, ways, FEATURES - without
 
 
-def main():
-    root, files = pathlib.Path(sys.argv[1]), [pathlib.Path(f) for f in sys.argv[2:]]
+def found_in(root, files):
+    """(ops, families of kernels, kernels, ways and features left out) of these files, each a list."""
     kinds = enumerators(root / "proto/messages/model.h", "OpKind")
     known = set(kinds.values())
     for enum in ("Loss", "OptimizerKind"):
         known |= set(enumerators(root / "proto/messages/plan.h", enum).values())
-    names, ways = set(), set()
+    names, ways, features = set(), set(), []
     for path in files:
         if not path.is_file():
             fail(f"there is no file {path}")
-        more, more_ways = names_in(path, kinds, known)
+        more, more_ways, has = names_in(path, kinds, known)
         names, ways = names | more, ways | more_ways
+        features += [has] if has is not None else []
     ops = [kind for kind in kinds.values() if kind in names]
     if not ops:
         fail("no op is named")
+    left_out = FEATURES - set().union(*features) if features else set()
     family_of = family_of_kernels(root)
     kernels = kernels_for(root, ops, names, family_of)
-    print(";".join(ops))
-    print(";".join(sorted({family_of[kernel] for kernel in kernels if kernel in family_of})))
-    print(";".join(sorted(kernels)))
-    print(";".join(sorted(WAYS - ways)))
+    families = {family_of[kernel] for kernel in kernels if kernel in family_of}
+    return ops, sorted(families), sorted(kernels), sorted(WAYS - ways | left_out)
+
+
+def main():
+    for found in found_in(pathlib.Path(sys.argv[1]), [pathlib.Path(f) for f in sys.argv[2:]]):
+        print(";".join(found))
 
 
 if __name__ == "__main__":

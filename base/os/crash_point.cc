@@ -10,10 +10,15 @@
 namespace coterie::os {
 namespace {
 
-constexpr std::string_view kNames[] = {
+#ifdef COTERIE_NO_CRASH_POINTS  // where every KiB counts, and no test arms one: 11 KiB are their names
+constexpr std::span<const std::string_view> kNames;
+#else
+constexpr std::string_view kAll[] = {
 #define COT_CRASH_POINT(identifier, name) name,
 #include "base/os/crash_points.def"
 };
+constexpr std::span<const std::string_view> kNames(kAll);
+#endif
 
 constexpr uint32_t kHitMax = 1'000'000;
 
@@ -37,8 +42,8 @@ Status arm_crash_point(std::string_view text) {
           "crash point " + std::string(text) + ": behind the colon is a number from 1 to " + std::to_string(kHitMax));
     }
   }
-  const auto* found = std::ranges::find(kNames, name);
-  if (found == std::end(kNames)) {
+  const auto found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) {
     return Error(ErrorCode::invalid_argument, "crash point " + std::string(name) + ": there is none of this name");
   }
   g_point = static_cast<CrashPoint>(found - std::begin(kNames));
@@ -47,13 +52,15 @@ Status arm_crash_point(std::string_view text) {
   return {};
 }
 
-void internal::hit(CrashPoint point) {
+void internal::hit([[maybe_unused]] CrashPoint point) {
+#ifndef COTERIE_NO_CRASH_POINTS
   if (point != g_point || g_hits_left.fetch_sub(1) != 1) return;
   const std::string line = "killed at crash point " + std::string(kNames[static_cast<size_t>(point)]) + "\n";
   (void)!::write(STDERR_FILENO, line.data(), line.size());
   // Not abort() or exit(): nothing may run or be flushed behind this point, as at a power loss.
   ::kill(::getpid(), SIGKILL);
   for (;;) ::pause();  // until the signal comes: this thread does nothing more
+#endif
 }
 
 }  // namespace coterie::os

@@ -7,12 +7,16 @@
 #include <utility>
 
 #include "device_sdk/runtime/colour_jitter.h"
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/random_box.h"
 
 namespace coterie {
 namespace {
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "augmentation: " + what); }
+
+// For a build that is without (left_out.h): what is behind it is not linked then.
+Error left_out() { return bad("this build has none: it was made from a list with -augmentation"); }
 
 Status check_mixture(const Model& model, const LossSettings& loss) {
   if (loss.kind != Loss::softmax_cross_entropy || loss.target != TargetKind::labels) {
@@ -47,6 +51,7 @@ Status check_image(const Shape& image, const Augmentation& augmentation) {
 
 Result<Augmentation> augmentation_for(const Model& model, const LossSettings& loss, std::string_view augment) {
   if (augment.empty()) return Augmentation{};
+  if (!kHasAugmentation) return left_out();
   COT_ASSIGN(const Augmentation augmentation, parse_augmentation(augment));
   const Shape& image = model.input_shape();
   if (model.input_type() != DataType::float32) return bad("takes images, the model takes whole numbers");
@@ -76,6 +81,7 @@ LossSettings loss_with(const Augmentation& augmentation, const LossSettings& los
 
 Result<AugmentedSource> AugmentedSource::create(ExampleSource& base, const Shape& image,
                                                 const Augmentation& augmentation, uint64_t seed) {
+  if (!kHasAugmentation) return left_out();
   COT_TRY(check_image(image, augmentation));
   COT_ASSIGN(const uint64_t elements, element_count(image));
   AugmentedSource source(base, augmentation, seed);
@@ -111,6 +117,7 @@ Prng AugmentedSource::random_of(uint64_t index) const {
 }
 
 Status AugmentedSource::read(uint64_t index, const Example& to) {
+  if (!kHasAugmentation) return left_out();
   const size_t elements = size_.height * size_.width * channels_;
   if (to.input_count() < 1 || to.features().size() != elements) {
     return bad("gives images of " + std::to_string(elements) + " values, the model takes " +

@@ -26,7 +26,12 @@ COT_TARGET_AVX512 void convert_avx512(const uint8_t* bytes, size_t count, float 
 }  // namespace
 
 void numbers_of_bytes(ByteView bytes, float scale, float offset, std::span<float> numbers) {
+#ifdef COTERIE_NO_AVX2  // a list leaves them out: what asks the CPU takes 5 KiB
+  COT_ASSERT(bytes.size() == numbers.size());
+  convert_baseline(bytes.data(), bytes.size(), scale, offset, numbers.data());
+#else
   numbers_of_bytes(cpu_simd_level(), bytes, scale, offset, numbers);
+#endif
 }
 
 void numbers_of_bytes(SimdLevel level, ByteView bytes, float scale, float offset, std::span<float> numbers) {

@@ -3,6 +3,8 @@
 #include <numeric>
 #include <optional>
 
+#include "device_sdk/runtime/left_out.h"
+
 namespace coterie {
 namespace {
 
@@ -28,7 +30,7 @@ class Fitting {
     const Recomputation found = recompute_within(schedule_, bytes);
     Fitted fitted{program_, {static_cast<uint32_t>(found.order.size() - schedule_.steps.size()), found.cost / cost_}};
     fitted.program.run_in_order(found.order);
-    if (joins_steps_) fitted.program.join_elementwise();
+    if (kHasJoinedSteps && joins_steps_) fitted.program.join_elementwise();
     COT_TRY(fitted.program.plan(bytes_max_));
     return fitted;
   }
@@ -72,9 +74,10 @@ class Fitting {
 Result<Recomputed> plan_within(Program& program, std::span<const double> op_flops, uint64_t planned_bytes_max,
                                uint64_t bytes_max, bool joins_steps) {
   Program planned = program;
-  if (joins_steps) planned.join_elementwise();
+  if (kHasJoinedSteps && joins_steps) planned.join_elementwise();
   COT_TRY(planned.plan(bytes_max));
-  if (planned_bytes_max == 0 || planned.planned_bytes() <= planned_bytes_max) {
+  // check_options() refuses limits where there are none.
+  if (!kHasMemoryLimit || planned_bytes_max == 0 || planned.planned_bytes() <= planned_bytes_max) {
     program = std::move(planned);
     return Recomputed{};
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/parse_number.h"
 #include "proto/messages/trained_values.h"
@@ -103,6 +104,9 @@ Status check_options(const TrainOptions& options) {
   if (options.micro_batch_size > 0 && options.batch_size % options.micro_batch_size != 0) {
     return bad("micro_batch_size " + std::to_string(options.micro_batch_size) + " does not divide batch_size " +
                std::to_string(options.batch_size));
+  }
+  if (!kHasMemoryLimit && options.planned_bytes_max > 0) {
+    return bad("planned_bytes_max must be 0: this build was made from a list with -memory_limit");
   }
   if (options.epochs < 1) return bad("epochs must be at least 1");
   if (!is_limit(options.clip_norm) || !is_limit(options.clip_value)) {

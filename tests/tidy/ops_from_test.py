@@ -79,6 +79,12 @@ class OpsFromTest(unittest.TestCase):
         self.assertEqual(ops_from_module.ways_for("conv2d", 1, [7, 9, 1, 8]), {"fft"})
         self.assertEqual(ops_from_module.ways_for("conv2d", 8, [31, 31, 1, 8]), {"depthwise", "fft"})
 
+    def test_features_that_every_list_leaves_out(self):
+        ways = {"depthwise", "fft", "winograd", "winograd_4x4"}
+        self.assertEqual(ops_from(b"dense -avx2")[3] - ways, {"avx2", "avx512"})
+        self.assertEqual(ops_from(b"dense -augmentation", b"relu")[3] - ways, set())
+        self.assertEqual(ops_from(golden_model(), b"relu -joined_steps -memory_limit")[3] - ways, {"joined_steps", "memory_limit"})
+
     def test_rules_write_the_kernels_they_call_as_it_reads_them(self):
         known = ops_from_module.family_of_kernels(ROOT)
         for source in (ROOT / "device_sdk/runtime").rglob("*.cc"):

@@ -24,6 +24,7 @@ for preset in engine arm64; do
   runner=()
   [[ $preset == engine ]] || runner=(qemu-aarch64-static -cpu cortex-a53 -L /usr/aarch64-linux-gnu)
   weigh "LeNet-5's ops, $machine" "$preset" "build/$preset-footprint" "$ops/lenet5.txt"
+  weigh "the same without options, $machine" "$preset" "build/$preset-footprint" "$ops/smallest.txt"
   weigh "image networks' ops, $machine" "$preset" "build/$preset-footprint" "$ops/tier1.txt"
   weigh "all ops, $machine" "$preset" "build/$preset-footprint"
   cmake --build "build/$preset-footprint" --target train_kernels_test >&2
