@@ -15,6 +15,7 @@ if(COTERIE_OPS_FROM)
   if(failed)
     message(FATAL_ERROR "${problem}")
   endif()
+  file(WRITE ${CMAKE_BINARY_DIR}/ops_of_build.txt "${found}")  # `coterie model crop --build` reads it
   string(REGEX MATCH "^([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n$" found "${found}")
   set(COTERIE_OPS ${CMAKE_MATCH_1})
   set(COTERIE_KERNEL_FAMILIES ${CMAKE_MATCH_2})

@@ -13,9 +13,19 @@ namespace {
 
 constexpr uint64_t kFileBytesMax = 1 << 30;
 
+Result<Model> read_model(const char* path) {
+  COT_ASSIGN(Bytes file, os::read_file(path, kFileBytesMax));
+  return Model::load(std::move(file));
+}
+
+// Whether this build has what the model is made of.
+Status load(const char* path) {
+  COT_TRY(read_model(path));
+  return {};
+}
+
 Status train(const char* model_path, const char* dataset_path, const char* out_path) {
-  COT_ASSIGN(Bytes model_file, os::read_file(model_path, kFileBytesMax));
-  COT_ASSIGN(const Model model, Model::load(std::move(model_file)));
+  COT_ASSIGN(const Model model, read_model(model_path));
   COT_ASSIGN(DatasetSource examples, DatasetSource::open(dataset_path));
   const TrainingSettings settings{.batch_size = 8, .local_epochs = 1, .optimizer = {.learning_rate = 0.01f}};
   COT_ASSIGN(Trainer trainer, Trainer::create(model, settings, examples, 1));
@@ -35,11 +45,11 @@ Status train(const char* model_path, const char* dataset_path, const char* out_p
 }  // namespace coterie
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "Usage: coterie-footprint MODEL DATA_SET TRAINED_MODEL\n");
+  if (argc != 2 && argc != 4) {
+    std::fprintf(stderr, "Usage: coterie-footprint MODEL [DATA_SET TRAINED_MODEL]\n");
     return 2;
   }
-  const coterie::Status done = coterie::train(argv[1], argv[2], argv[3]);
+  const coterie::Status done = argc == 2 ? coterie::load(argv[1]) : coterie::train(argv[1], argv[2], argv[3]);
   if (!done) std::fprintf(stderr, "coterie-footprint: %s\n", done.error().message().c_str());
   return done ? 0 : 1;
 }

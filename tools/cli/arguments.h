@@ -49,6 +49,7 @@ void add_quantise(CLI::App& model, Invocation& invocation);  // likewise
 void add_weights(CLI::App& model, Invocation& invocation);   // likewise
 void add_clusters(CLI::App& model, Invocation& invocation);  // likewise
 void add_narrow(CLI::App& model, Invocation& invocation);    // likewise
+void add_crop(CLI::App& model, Invocation& invocation);      // likewise
 void add_ab(CLI::App& model, Invocation& invocation);        // likewise
 void add_explain(CLI::App& model, Invocation& invocation);   // likewise, and report
 void add_training(CLI::App& model, Invocation& invocation);  // likewise

@@ -358,6 +358,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
   add_weights(*model, invocation);
   add_clusters(*model, invocation);
   add_narrow(*model, invocation);
+  add_crop(*model, invocation);
   add_quantise(*model, invocation);
   add_server_models(*model, invocation);
 }
