@@ -5,7 +5,7 @@ To change the house, change a table here and docs/ARCHITECTURE.md in one commit.
 # Who may include whom (section 2 of ARCHITECTURE). The longest matching folder decides; a folder may always include
 # itself; "!x" takes x out again.
 STRUCTS = ["base/", "proto/messages/", "proto/ring/"]
-EVERYTHING = ["aggregation/", "base/", "device_sdk/", "fl_server/", "model_import/", "proto/", "scheduler/", "secure/",
+EVERYTHING = ["aggregation/", "base/", "device_sdk/", "fl_server/", "model_import/", "model_io/", "proto/", "scheduler/", "secure/",
               "tools/", "train_kernels/", "vertical/"]
 OUTSIDE = ["aggregation/", "base/", "proto/", "scheduler/", "secure/"]  # of fl_server
 STORES = ["fl_server/records/", "fl_server/settings/", "fl_server/store/", "!fl_server/store/s3/",
@@ -55,6 +55,8 @@ MAY_INCLUDE = {
     "model_import/tflite/read_": ["base/", "proto/codec/limits.h", "proto/generated/", "model_import/tflite/"],
     # The judge of TFLite: it sees the file's table, and nothing of what is made of it.
     "model_import/tflite_reference/": ["base/", "proto/messages/", "model_import/tflite/tflite_model.h"],
+    # What people have as what a model takes: one encoding where it is trained and where it answers.
+    "model_io/": ["base/", "device_sdk/runtime/bilinear_resize.h", "proto/messages/"],
     "fl_server/": [],  # each of its folders has a row of its own
     "fl_server/core/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/secagg/", "fl_server/records/"],
     "fl_server/oidc/": ["base/", "secure/crypto/", "fl_server/https/", "fl_server/records/role.h"],
@@ -105,7 +107,8 @@ MAY_INCLUDE = {
     "fl_server/vertical_jobs/": ["base/", "fl_server/events/", "fl_server/settings/", "vertical/coordinator/", "vertical/link/tls_link.h"],
     # What answers is decided apart from the threads and sockets that do it.
     "fl_server/serving/grpc/": ["base/", "fl_server/serving/", "fl_server/core/token_buckets.h", "fl_server/net/peer_address.h"],
-    "fl_server/serving/": ["base/", "proto/messages/", "device_sdk/runtime/", "fl_server/net/", "fl_server/telemetry/",
+    "fl_server/serving/": ["base/", "proto/messages/", "device_sdk/runtime/", "fl_server/json/json_reader.h", "fl_server/net/",
+                           "fl_server/telemetry/", "model_io/",
                            "secure/crypto/", "secure/identity/", "fl_server/core/token_buckets.h", "fl_server/records/tenant.h",
                            "fl_server/store/admin_store.h", "fl_server/store/blob_store.h", "fl_server/store/job_store.h",
                            "fl_server/store/model_store.h"],
@@ -133,7 +136,7 @@ THIRD_PARTY = [
     ("Boost.CRC", r"boost/crc", ["tools/tensorboard/"]),
     ("Asio", r"boost/|asio", ["fl_server/fleet/peer_events."] + NETWORK + COMPILED_ONCE),
     ("nlohmann/json", r"nlohmann/", ["fl_server/admin_api/", "fl_server/config/", "fl_server/events/", "fl_server/fleet/", "fl_server/json/", "fl_server/model_view/", "fl_server/net/",
-                                   "fl_server/oidc/", "fl_server/tracing/", "tools/", "tests/"]),
+                                   "fl_server/oidc/", "fl_server/serving/serving_steps.", "fl_server/tracing/", "model_io/", "tools/", "tests/"]),
     ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/https/", "fl_server/store/s3/"]),
     ("Open MPI", r"mpi\.h", ["tools/simulate/mpi/mpi_module."]),
     ("expat", r"expat", ["fl_server/store/s3/"]),
@@ -144,8 +147,8 @@ THIRD_PARTY = [
     ("Highway", r"hwy/", ["train_kernels/"]),
     ("oneDNN", r"dnnl", ["device_sdk/delegates/onednn/"]),
     ("OpenCL", r"CL/cl", ["device_sdk/delegates/opencl/"]),
-    ("libjpeg-turbo", r"j(peglib|error)\.h", ["tools/data/", "tests/unit/tools/"]),
-    ("libpng", r"png\.h", ["tools/data/", "tests/unit/tools/"]),
+    ("libjpeg-turbo", r"j(peglib|error)\.h", ["model_io/", "tests/unit/tools/"]),
+    ("libpng", r"png\.h", ["model_io/", "tests/unit/tools/"]),
     ("zlib", r"zlib\.h", ["model_import/weights/", "tools/data/"]),
     ("zstd", r"zstd\.h", ["tools/data/"]),
     ("ONNX", r"onnx(_value)?\.pb\.h", ["model_import/onnx/"]),
@@ -165,7 +168,7 @@ PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)",  # key files are read and 
                r"secure/tls/",  # sockets, for those who have a network
                r"aggregation/accumulate/",  # several threads add to one sum; which comes first changes no bit
                r"fl_server/events/(event_hub|log_subscriber)\.(cc|h)",  # the shell around the log of events, and log lines
-               r"fl_server/serving/(background_loader|grpc/grpc_door|inference_router|inference_workers|model_follower|model_server|served_models|served_version|serving_service)\.(cc|h)",
+               r"fl_server/serving/(background_loader|grpc/grpc_door|inference_router|inference_workers|model_follower|model_server|served_models|served_version|serving_service|steps_file)\.(cc|h)",
                r"fl_server/tracing/(otlp_post|round_traces|span_exporter)\.(cc|h)",  # the shell that sends spans
                r"vertical/coordinator/coordinator_(client|connection|server)\.(cc|h)",  # the shells of a coordinator's machine
                r"fl_server/oidc/(bearer_verifier|code_exchange|https_get|https_question)\.(cc|h)"]  # the shell that fetches an issuer's keys

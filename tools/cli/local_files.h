@@ -6,9 +6,9 @@
 
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/model.h"
+#include "model_io/input_contract.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/interrupt.h"
-#include "tools/data/input_contract.h"
 #include "tools/data/stage_log.h"
 
 namespace coterie {

@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "device_sdk/runtime/delegate/delegated_predictor.h"
 #include "device_sdk/runtime/predictor.h"
+#include "model_io/top_scores.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/opened_model.h"
 #include "tools/cli/report.h"
@@ -47,17 +47,6 @@ Status read_batch(ExampleSource& examples, const Model& model, uint64_t from, ui
   return {};
 }
 
-// The classes with the largest scores, largest first; of equals the first.
-std::vector<uint32_t> top_of(std::span<const float> scores, uint32_t count) {
-  std::vector<uint32_t> order(scores.size());
-  std::iota(order.begin(), order.end(), 0u);
-  const auto end = order.begin() + std::min<ptrdiff_t>(count, static_cast<ptrdiff_t>(order.size()));
-  std::partial_sort(order.begin(), end, order.end(),
-                    [&](uint32_t a, uint32_t b) { return scores[a] > scores[b] || (scores[a] == scores[b] && a < b); });
-  order.erase(end, order.end());
-  return order;
-}
-
 // Rows of a classifier: their best classes with scores; of a regression: its numbers.
 class Printer {
  public:
@@ -77,7 +66,7 @@ class Printer {
       entry["expected"] = std::vector<int32_t>(labels, labels + target.size());
       for (size_t i = 0; i < target.size(); ++i) expected += (i == 0 ? "" : " ") + std::to_string(labels[i]);
       entry["predicted"] = nlohmann::json::array();
-      for (const uint32_t best : top_of(scores, options_.top)) {
+      for (const uint32_t best : top_scores(scores, options_.top)) {
         entry["predicted"].push_back({{"class", best}, {"score", scores[best]}});
         predicted += (predicted.empty() ? "" : "  ") + std::to_string(best) + " (" +
                      format_fixed(static_cast<double>(scores[best]), 3) + ")";

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
+
+#include "model_io/encode_field.h"
 
 namespace coterie {
 namespace {
 
 constexpr size_t kCategoriesMax = 1000;
-constexpr double kNumberMax = 1e30;  // its square, summed, is finite, and so is its float32
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
@@ -22,14 +21,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 // NaN where there is no value.
 Result<double> number_at(const CsvRows& rows, size_t row, size_t column, bool refuses_missing) {
-  const std::string& field = rows.field(row, column);
-  if (const std::optional<double> number = number_in(field)) {
-    if (std::abs(*number) <= kNumberMax) return *number;
-    return rows.error(row, column, field + " is beyond 1e30, the largest number that is taken");
-  }
-  if (is_missing(field) && !refuses_missing) return kMissing;
-  if (field.empty()) return rows.error(row, column, "is empty, expected a number");
-  return rows.error(row, column, "expected a number, is " + quoted(field));
+  const Result<double> number = field_number(rows.field(row, column), refuses_missing);
+  return number ? number : rows.error(row, column, number.error().message());
 }
 
 Result<std::vector<double>> numbers_of(const CsvRows& rows, size_t column, bool refuses_missing) {
@@ -49,12 +42,6 @@ std::vector<std::string> values_of(const CsvRows& rows, size_t column, std::span
   std::vector<std::string> values(different.begin(), different.end());
   std::sort(values.begin(), values.end(), comes_before);
   return values;
-}
-
-// The place of `text`; values.size() if it is none of them.
-size_t place_of(const std::vector<std::string>& values, const std::string& text) {
-  const auto found = std::lower_bound(values.begin(), values.end(), text, comes_before);
-  return found != values.end() && *found == text ? static_cast<size_t>(found - values.begin()) : values.size();
 }
 
 // The first row with a text that is no number; none if the column is one of numbers.
@@ -122,42 +109,14 @@ struct Encoder {
   }
 };
 
-Status add_number(const CsvRows& rows, size_t row, const InputContract& contract, Encoder& encoder,
-                  std::vector<float>& numbers) {
-  COT_ASSIGN(const double value, number_at(rows, row, encoder.index, contract.refuses_missing));
-  add_standard(encoder.column, contract.standardise, value, numbers);
-  encoder.missing += std::isnan(value);
+Status add_field(const CsvRows& rows, size_t row, const InputContract& contract, Encoder& encoder,
+                 EncodedFields& fields) {
+  const Result<FieldNote> note = encode_field(contract, encoder.column, rows.field(row, encoder.index), fields);
+  if (!note) return rows.error(row, encoder.index, note.error().message());
+  encoder.missing += *note == FieldNote::missing;
+  encoder.unseen += *note == FieldNote::unseen;
+  encoder.cut += *note == FieldNote::cut;
   return {};
-}
-
-Status add_category(const CsvRows& rows, size_t row, const InputContract& contract, Encoder& encoder,
-                    std::vector<float>& numbers, std::vector<int32_t>& codes) {
-  const std::vector<std::string>& values = encoder.column.values;
-  const std::string& field = rows.field(row, encoder.index);
-  const size_t place = place_of(values, field);
-  encoder.unseen += place == values.size();
-  if (contract.one_hot) {
-    numbers.resize(numbers.size() + values.size());
-    if (place < values.size()) numbers[numbers.size() - values.size() + place] = 1;
-    return {};
-  }
-  if (place == values.size()) {
-    return rows.error(row, encoder.index,
-                      quoted(field) + " is none of the " + std::to_string(values.size()) +
-                          " values that the fit saw, and categories=codes has no number for it");
-  }
-  codes.push_back(static_cast<int32_t>(place));
-  return {};
-}
-
-// Each number is a byte, so that whoever counts strings reads the text back.
-void add_text(const CsvRows& rows, size_t row, Encoder& encoder, std::vector<float>& numbers) {
-  const std::string_view text = rows.field(row, encoder.index);
-  const size_t room = encoder.column.text_bytes;
-  encoder.cut += text.size() > room;
-  for (size_t i = 0; i < room; ++i) {
-    numbers.push_back(i < text.size() ? static_cast<float>(static_cast<uint8_t>(text[i])) : 0.f);
-  }
 }
 
 }  // namespace
@@ -257,21 +216,16 @@ Result<ExampleTable> encode_csv(const CsvRows& rows, const InputContract& contra
     COT_ASSIGN(const size_t index, rows.find(column.name));
     encoders.push_back({column, index});
   }
-  std::vector<float> numbers;
-  std::vector<int32_t> codes;
+  EncodedFields fields;
   for (size_t row = 0; row < rows.size(); ++row) {
-    for (Encoder& encoder : encoders) {
-      if (encoder.column.text_bytes > 0) add_text(rows, row, encoder, numbers);
-      else if (encoder.column.is_category) COT_TRY(add_category(rows, row, contract, encoder, numbers, codes));
-      else COT_TRY(add_number(rows, row, contract, encoder, numbers));
-    }
+    for (Encoder& encoder : encoders) COT_TRY(add_field(rows, row, contract, encoder, fields));
   }
   ExampleTable table;
   table.header.name = contract.name;
   table.header.examples = rows.size();
   table.header.inputs = contract.inputs;
   for (const DatasetColumn& input : contract.inputs) {
-    table.columns.push_back(input.type == ColumnType::int32 ? column_of(codes) : column_of(numbers));
+    table.columns.push_back(input.type == ColumnType::int32 ? column_of(fields.codes) : column_of(fields.numbers));
   }
   if (contract.target.is_number) {
     COT_ASSIGN(const std::vector<float> targets, csv_numbers(rows, contract.target));

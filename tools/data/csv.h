@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model_io/input_contract.h"
 #include "tools/data/csv_rows.h"
 #include "tools/data/example_table.h"
-#include "tools/data/input_contract.h"
 
 namespace coterie {
 

@@ -1,12 +1,12 @@
 // Tables with a header row, and how their fields are named in errors.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "model_io/field_text.h"
 #include "tools/data/csv_reader.h"
 
 namespace coterie {
@@ -51,15 +51,6 @@ class CsvRows {
   CsvHeader header_;
   std::vector<CsvRow> rows_;
 };
-
-// A finite number and nothing else: 3, -0.5, 1e6.
-std::optional<double> number_in(std::string_view field);
-
-// Whether a field says that there is no value: nothing, or ?, NA, N/A, NaN, null, None in any case.
-bool is_missing(std::string_view field);
-
-// The order of categories and classes: numbers by size, then texts by bytes.
-bool comes_before(const std::string& a, const std::string& b);
 
 // A field in quotes, as one may have commas.
 std::string csv_quoted(std::string_view field);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model_io/input_contract.h"
 #include "tools/data/example_table.h"
-#include "tools/data/input_contract.h"
 #include "tools/data/partition.h"
 
 namespace coterie {

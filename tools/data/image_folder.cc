@@ -1,12 +1,11 @@
 #include "tools/data/image_folder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "base/os/file.h"
-#include "device_sdk/runtime/bilinear_resize.h"
-#include "tools/data/image_file.h"
+#include "model_io/image_file.h"
+#include "model_io/picture_pixels.h"
 
 namespace coterie {
 namespace {
@@ -22,26 +21,6 @@ bool is_image_name(std::string name) {
 bool is_folder(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);
-}
-
-// Red, green and blue to one grey.
-void turn_grey(Bytes& pixels) {
-  for (size_t i = 0; i < pixels.size() / 3; ++i) {
-    const uint8_t* rgb = &pixels[3 * i];
-    pixels[i] = static_cast<uint8_t>((299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000);
-  }
-  pixels.resize(pixels.size() / 3);
-}
-
-Bytes resized(const Bytes& pixels, size_t height, size_t width, const Shape& to) {
-  const auto to_height = static_cast<size_t>(to[0]), to_width = static_cast<size_t>(to[1]);
-  const auto channels = static_cast<size_t>(to[2]);
-  const std::vector<float> from(pixels.begin(), pixels.end());
-  std::vector<float> values(to_height * to_width * channels);
-  BilinearResize({height, width}, {to_height, to_width}, channels).run(from, values);
-  Bytes result;
-  for (const float value : values) result.push_back(static_cast<uint8_t>(std::clamp(std::lround(value), 0l, 255l)));
-  return result;
 }
 
 std::string size_text(int64_t height, int64_t width) { return std::to_string(height) + " x " + std::to_string(width); }
@@ -83,7 +62,9 @@ Status add_image(LabelledImages& images, const std::string& path, int32_t label,
                                              "; give a size for all: images:DIR?height=" + std::to_string(shape[0]) +
                                              "&width=" + std::to_string(shape[1]));
     }
-    pixels = resized(pixels, picture->height, picture->width, shape);
+    pixels =
+        resize_pixels(pixels, {picture->height, picture->width},
+                      {static_cast<size_t>(shape[0]), static_cast<size_t>(shape[1])}, static_cast<size_t>(shape[2]));
   }
   if (images.pixels.size() + pixels.size() > kPixelsBytesMax) {
     return Error(ErrorCode::too_large, path + ": the images before it fill 4 GiB; give them a smaller size");

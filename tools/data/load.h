@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 #include "device_sdk/runtime/dataset_source.h"
+#include "model_io/input_contract.h"
 #include "tools/data/example_table.h"
-#include "tools/data/input_contract.h"
 #include "tools/data/partition.h"
 #include "tools/data/stage_log.h"
 

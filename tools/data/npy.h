@@ -8,8 +8,8 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "model_io/input_contract.h"
 #include "tools/data/example_table.h"
-#include "tools/data/input_contract.h"
 
 namespace coterie {
 

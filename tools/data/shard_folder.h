@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model_io/input_contract.h"
 #include "tools/data/federate.h"
-#include "tools/data/input_contract.h"
 
 namespace coterie {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "model_io/input_contract.h"
 #include "tools/data/example_table.h"
-#include "tools/data/input_contract.h"
 
 namespace coterie {
 

@@ -6,13 +6,13 @@
 #include <numeric>
 
 #include "base/text/suggest.h"
+#include "model_io/input_contract.h"
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/hitter_lanes.h"
 #include "proto/messages/importance_lanes.h"
 #include "proto/messages/model.h"
 #include "scheduler/job/analytics_settings.h"
 #include "scheduler/job/quantile_refinement.h"
-#include "tools/data/input_contract.h"
 
 namespace coterie {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "model_io/input_contract.h"
 #include "proto/messages/dataset.h"
 #include "scheduler/job/horizontal_settings.h"
-#include "tools/data/input_contract.h"
 #include "tools/demo/mean_baseline.h"
 #include "tools/demo/options.h"
 #include "tools/demo/run_folder.h"

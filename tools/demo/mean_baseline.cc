@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "device_sdk/runtime/metrics.h"
+#include "model_io/input_contract.h"
 #include "proto/codec/codec.h"
-#include "tools/data/input_contract.h"
 
 namespace coterie {
 

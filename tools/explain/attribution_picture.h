@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "tools/data/image_file.h"
+#include "model_io/image_file.h"
 #include "tools/explain/explanation.h"
 
 namespace coterie {

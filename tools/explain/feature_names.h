@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/data/input_contract.h"
+#include "model_io/input_contract.h"
 
 namespace coterie {
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "base/os/file.h"
+#include "model_io/input_contract.h"
 #include "tools/cli/table.h"
-#include "tools/data/input_contract.h"
 #include "tools/vertical/manifest.h"
 #include "tools/vertical/trained_bottom.h"
 #include "vertical/coordinator/coordinator_wire.h"

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "tools/data/input_contract.h"
+#include "model_io/input_contract.h"
 #include "tools/vertical/manifest.h"
 #include "tools/vertical/party_config.h"
 #include "tools/vertical/party_table.h"

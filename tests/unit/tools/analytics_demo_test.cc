@@ -6,11 +6,11 @@
 #include <sstream>
 
 #include "fl_server/json/job_json.h"
+#include "model_io/input_contract.h"
 #include "proto/messages/analytics_lanes.h"
 #include "scheduler/job/analytics_rules.h"
 #include "tests/support/matchers.h"
 #include "tools/admin/analytics_report.h"
-#include "tools/data/input_contract.h"
 #include "tools/demo/analytics_option.h"
 #include "tools/job_plan/job_check.h"
 #include "tools/job_plan/job_plan.h"

@@ -22,6 +22,35 @@ Bytes pixels_of(const Halves& halves) {
   return pixels;
 }
 
+Bytes jpeg_of(const Halves& halves, bool is_progressive) {
+  Bytes pixels = pixels_of(halves);
+  const bool is_grey = halves.left.size() == 1;
+  jpeg_compress_struct info{};
+  jpeg_error_mgr errors{};
+  info.err = jpeg_std_error(&errors);  // ends the program: a test that cannot make its file need not go on
+  jpeg_create_compress(&info);
+  unsigned char* begin = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&info, &begin, &size);
+  info.image_width = halves.width;
+  info.image_height = halves.height;
+  info.input_components = is_grey ? 1 : 3;
+  info.in_color_space = is_grey ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, 100, TRUE);
+  if (is_progressive) jpeg_simple_progression(&info);
+  jpeg_start_compress(&info, TRUE);
+  while (info.next_scanline < info.image_height) {
+    JSAMPROW row = pixels.data() + size_t{info.next_scanline} * halves.width * halves.left.size();
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  const Bytes file(begin, begin + size);
+  std::free(begin);
+  return file;
+}
+
 }  // namespace
 
 Bytes png_file(const Halves& halves) {
@@ -38,32 +67,7 @@ Bytes png_file(const Halves& halves) {
   return file;
 }
 
-Bytes jpeg_file(const Halves& halves) {
-  Bytes pixels = pixels_of(halves);
-  const bool is_grey = halves.left.size() == 1;
-  jpeg_compress_struct info{};
-  jpeg_error_mgr errors{};
-  info.err = jpeg_std_error(&errors);  // ends the program: a test that cannot make its file need not go on
-  jpeg_create_compress(&info);
-  unsigned char* begin = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&info, &begin, &size);
-  info.image_width = halves.width;
-  info.image_height = halves.height;
-  info.input_components = is_grey ? 1 : 3;
-  info.in_color_space = is_grey ? JCS_GRAYSCALE : JCS_RGB;
-  jpeg_set_defaults(&info);
-  jpeg_set_quality(&info, 100, TRUE);
-  jpeg_start_compress(&info, TRUE);
-  while (info.next_scanline < info.image_height) {
-    JSAMPROW row = pixels.data() + size_t{info.next_scanline} * halves.width * halves.left.size();
-    jpeg_write_scanlines(&info, &row, 1);
-  }
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  const Bytes file(begin, begin + size);
-  std::free(begin);
-  return file;
-}
+Bytes jpeg_file(const Halves& halves) { return jpeg_of(halves, false); }
+Bytes progressive_jpeg_file(const Halves& halves) { return jpeg_of(halves, true); }
 
 }  // namespace coterie::test

@@ -17,5 +17,6 @@ struct Halves {
 
 Bytes png_file(const Halves& halves);
 Bytes jpeg_file(const Halves& halves);
+Bytes progressive_jpeg_file(const Halves& halves);
 
 }  // namespace coterie::test

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 
 #include "base/os/file.h"
+#include "model_io/image_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/image_files.h"
-#include "tools/data/image_file.h"
 
 namespace coterie {
 namespace {
@@ -78,6 +78,23 @@ TEST(ImageFile, IsRefusedWhenItsHeaderPromisesTooMuch) {
     break;
   }
   EXPECT_ERROR(decode_image(jpeg), ErrorCode::too_large, "has 65278 x 65278 pixels");
+}
+
+// Each scan of a progressive file goes over all pixels: a short file with thousands of them would keep a thread busy.
+TEST(ImageFile, IsRefusedWhenItGoesOverItsPixelsWithoutEnd) {
+  const Bytes whole = test::progressive_jpeg_file({.height = 16, .width = 16, .left = {9}, .right = {200}});
+  ASSERT_OK(decode_image(whole));
+  size_t scan = whole.size();  // where the last one begins
+  while (whole[--scan] != 0xff || whole[scan + 1] != 0xda) {
+  }
+  const auto with_scans = [&](int more) {
+    Bytes file = whole;
+    for (int i = 0; i < more; ++i)
+      file.insert(file.end() - 2, whole.begin() + static_cast<ptrdiff_t>(scan), whole.end() - 2);
+    return decode_image(file);
+  };
+  EXPECT_OK(with_scans(80));
+  EXPECT_ERROR(with_scans(101), ErrorCode::malformed, "is a damaged JPEG file: more than 100 scans");
 }
 
 class ImageFolder : public testing::Test {

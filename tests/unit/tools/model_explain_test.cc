@@ -6,11 +6,11 @@
 #include <sstream>
 
 #include "base/os/file.h"
+#include "model_io/image_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/explain/planted_models.h"
 #include "tests/unit/tools/run_command.h"
-#include "tools/data/image_file.h"
 
 namespace coterie::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tools/data/image_file.h"
+#include "model_io/image_file.h"
 
 namespace coterie {
 namespace {
@@ -21,10 +21,10 @@ struct Held {
 
 }  // namespace
 
-Result<Picture> decode_png(ByteView file) {
+Result<Picture> decode_png(ByteView file, uint64_t pixels_max) {
   Held reader;
   if (png_image_begin_read_from_memory(&reader.image, file.data(), file.size()) == 0) return reader.error();
-  COT_ASSIGN(Picture picture, blank_picture(reader.image.height, reader.image.width));
+  COT_ASSIGN(Picture picture, blank_picture(reader.image.height, reader.image.width, pixels_max));
   reader.image.format = PNG_FORMAT_RGB;
   const png_color white{255, 255, 255};
   if (png_image_finish_read(&reader.image, &white, picture.pixels.data(), 0, nullptr) == 0) return reader.error();

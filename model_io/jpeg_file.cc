@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "tools/data/image_file.h"
+#include "model_io/image_file.h"
 
 namespace coterie {
 namespace {
@@ -36,8 +36,16 @@ void warn(j_common_ptr info, int level) {
 
 void say_nothing(j_common_ptr) {}
 
+void count_scans(j_common_ptr info) {
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kJpegScansMax) return;
+  Errors& errors = errors_of(info);
+  std::snprintf(errors.text, sizeof errors.text, "more than %d scans", kJpegScansMax);
+  std::longjmp(errors.back, 1);
+}
+
 struct Decompressor {
   Errors errors;
+  jpeg_progress_mgr progress{};
   jpeg_decompress_struct info{};
 
   Decompressor() {
@@ -45,6 +53,7 @@ struct Decompressor {
     errors.manager.error_exit = fail;
     errors.manager.emit_message = warn;
     errors.manager.output_message = say_nothing;
+    progress.progress_monitor = count_scans;
   }
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
@@ -52,14 +61,15 @@ struct Decompressor {
 };
 
 // Whether it went well; if not, why is in errors.text, unless it is `picture` that is an error.
-bool decode_into(Decompressor& decompressor, ByteView file, Result<Picture>& picture) {
+bool decode_into(Decompressor& decompressor, ByteView file, uint64_t pixels_max, Result<Picture>& picture) {
   if (setjmp(decompressor.errors.back) != 0) return false;
   jpeg_decompress_struct& info = decompressor.info;
   jpeg_create_decompress(&info);
+  info.progress = &decompressor.progress;
   jpeg_mem_src(&info, file.data(), file.size());
   jpeg_read_header(&info, TRUE);
   info.out_color_space = JCS_RGB;
-  picture = blank_picture(info.image_height, info.image_width);
+  picture = blank_picture(info.image_height, info.image_width, pixels_max);
   if (!picture) return false;
   jpeg_start_decompress(&info);
   while (info.output_scanline < info.output_height) {
@@ -72,10 +82,10 @@ bool decode_into(Decompressor& decompressor, ByteView file, Result<Picture>& pic
 
 }  // namespace
 
-Result<Picture> decode_jpeg(ByteView file) {
+Result<Picture> decode_jpeg(ByteView file, uint64_t pixels_max) {
   Decompressor decompressor;
   Result<Picture> picture = Picture();
-  if (decode_into(decompressor, file, picture) || !picture) return picture;
+  if (decode_into(decompressor, file, pixels_max, picture) || !picture) return picture;
   return Error(ErrorCode::malformed, std::string("is a damaged JPEG file: ") + decompressor.errors.text);
 }
 

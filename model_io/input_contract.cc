@@ -1,4 +1,4 @@
-#include "tools/data/input_contract.h"
+#include "model_io/input_contract.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
-#include "tools/data/csv_rows.h"
+#include "model_io/field_text.h"
 
 namespace coterie {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/data/image_file.h"
+#include "model_io/image_file.h"
 
 #include <algorithm>
 #include <string>
@@ -15,16 +15,16 @@ bool starts_with(ByteView file, ByteView magic) {
 
 }  // namespace
 
-Result<Picture> decode_image(ByteView file) {
-  if (starts_with(file, kJpegMagic)) return decode_jpeg(file);
-  if (starts_with(file, kPngMagic)) return decode_png(file);
+Result<Picture> decode_image(ByteView file, uint64_t pixels_max) {
+  if (starts_with(file, kJpegMagic)) return decode_jpeg(file, pixels_max);
+  if (starts_with(file, kPngMagic)) return decode_png(file, pixels_max);
   return Error(ErrorCode::malformed, "is neither a JPEG nor a PNG file");
 }
 
-Result<Picture> blank_picture(uint64_t height, uint64_t width) {
-  if (height * width > kPicturePixelsMax) {
-    return Error(ErrorCode::too_large,
-                 "has " + std::to_string(height) + " x " + std::to_string(width) + " pixels, at most 2^26 are read");
+Result<Picture> blank_picture(uint64_t height, uint64_t width, uint64_t pixels_max) {
+  if (height * width > pixels_max) {
+    return Error(ErrorCode::too_large, "has " + std::to_string(height) + " x " + std::to_string(width) +
+                                           " pixels, at most " + std::to_string(pixels_max) + " are read");
   }
   return Picture{static_cast<uint32_t>(height), static_cast<uint32_t>(width), Bytes(height * width * 3)};
 }
