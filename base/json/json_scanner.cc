@@ -266,6 +266,14 @@ bool JsonScanner::number(float& out) {
   return fail("a number beyond float32");
 }
 
+bool JsonScanner::number(double& out) {
+  const std::string_view text = number_text();
+  if (text.empty()) return false;
+  const auto [read, error] = number_from_chars(text.data(), text.data() + text.size(), out);
+  if (error == std::errc() && std::isfinite(out)) return true;
+  return fail("a number beyond float64");
+}
+
 bool JsonScanner::skip(std::string_view& seen) {
   const char first = peek();
   const size_t from = at_;

@@ -33,6 +33,8 @@ class JsonScanner {
   bool integer32(int32_t& out);
   // Rounded as by strtof; a value beyond float is a mistake.
   bool number(float& out);
+  // Rounded to the nearest; a value beyond double is a mistake.
+  bool number(double& out);
   // Any value; `seen` is its text.
   bool skip(std::string_view& seen);
   // Nothing but blanks is left.

@@ -21,6 +21,7 @@
 #include "fl_server/serving/grpc/grpc_door.h"
 #include "fl_server/serving/model_follower.h"
 #include "fl_server/serving/model_server.h"
+#include "fl_server/serving/steps_file.h"
 #include "fl_server/store/sql_admin_store.h"
 #include "fl_server/store/sql_training_store.h"
 #include "secure/identity/key_file.h"
@@ -44,6 +45,16 @@ ModelServerSettings settings_of(const ServingConfig& config, ModelAccess& access
   settings.service.router.wait_max = config.wait_max;
   settings.service.access = &access;
   return settings;
+}
+
+Result<FollowedJobs> followed_of(const ServingConfig& config) {
+  FollowedJobs followed{.jobs = config.jobs, .populations = config.populations, .models_max = config.models_max};
+  for (const auto& [name, path] : config.steps) {
+    auto steps = read_steps_file(path);
+    if (!steps) return steps.error().with_context("serving.steps." + name);
+    followed.steps.emplace(name, *std::move(steps));
+  }
+  return followed;
 }
 
 GrpcDoorSettings grpc_of(const ServingConfig& config, const TlsFiles& files, ModelAccess& access) {
@@ -84,8 +95,9 @@ Result<std::unique_ptr<ModelPlane>> ModelPlane::open(const ServerConfig& config,
   plane->server_->set_ready(false);
   plane->loader_ = std::make_unique<BackgroundLoader>(stores.blobs(), serving.bytes_max, *plane->server_,
                                                       [&news = parts.news] { news.load_ended(); });
+  COT_ASSIGN(FollowedJobs followed, followed_of(serving));
   plane->follower_ = std::make_unique<ModelFollower>(
-      FollowedJobs{.jobs = serving.jobs, .populations = serving.populations, .models_max = serving.models_max},
+      std::move(followed),
       FollowedStores{.jobs = stores.training(), .models = stores.training(), .admin = stores.admin()}, *plane->loader_,
       *plane->server_);
   if (parts.fleet != nullptr) {

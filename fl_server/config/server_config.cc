@@ -258,6 +258,7 @@ ServingConfig read_serving(JsonReader reader) {
   if (reader.has("grpc_port")) reader.read("grpc_port", serving.grpc_port.emplace());
   reader.read("jobs", serving.jobs);
   reader.read("populations", serving.populations);
+  reader.read("steps", serving.steps);
   reader.read("models_max", serving.models_max);
   reader.read("canary_percent", serving.canary_percent);
   reader.read("shadow", serving.has_shadow);

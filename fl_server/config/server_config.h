@@ -2,6 +2,7 @@
 // every problem reported at once, unknown keys are problems, secrets only as files in the data directory.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,10 +59,11 @@ struct PeerConfig {
 // The plane on which this process answers with its jobs' models (docs/SERVING.md).
 struct ServingConfig {
   ListenConfig listen{.address = "127.0.0.1", .port = 8500, .limits = {}};
-  std::optional<uint16_t> grpc_port;      // a second door at the same address; 0: the system chooses; none: no gRPC
-  std::vector<std::string> jobs;          // by id; with the next none: all
-  std::vector<std::string> populations;   // all of their jobs
-  uint32_t models_max = 8;                // of those jobs: released ones, then the newest
+  std::optional<uint16_t> grpc_port;         // a second door at the same address; 0: the system chooses; none: no gRPC
+  std::vector<std::string> jobs;             // by id; with the next none: all
+  std::vector<std::string> populations;      // all of their jobs
+  std::map<std::string, std::string> steps;  // files of steps around models, by a job's id or a population's name
+  uint32_t models_max = 8;                   // of those jobs: released ones, then the newest
   uint32_t canary_percent = 0;            // of requests that name no version: to the latest, where another is promoted
   bool has_shadow = false;                // the latest computes beside the promoted one, and is compared
   uint32_t threads = 1;                   // for connections, beside those of the other planes

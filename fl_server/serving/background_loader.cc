@@ -11,16 +11,18 @@ BackgroundLoader::BackgroundLoader(BlobStore& blobs, uint64_t file_bytes_max, Mo
                                    std::function<void()> ended)
     : blobs_(blobs), file_bytes_max_(file_bytes_max), server_(server), ended_(std::move(ended)) {}
 
-Result<std::shared_ptr<ServedVersion>> BackgroundLoader::load(const VersionToLoad& wanted, const Digest& file) {
+Result<std::shared_ptr<ServedVersion>> BackgroundLoader::load(const VersionToLoad& wanted, const Digest& file,
+                                                              const std::shared_ptr<const ServingSteps>& steps) {
   COT_ASSIGN(Bytes bytes, blobs_.get(file, file_bytes_max_));
-  return server_.prepare(std::move(bytes), wanted.version, wanted.promotes);
+  return server_.prepare(std::move(bytes), wanted.version, wanted.promotes, steps);
 }
 
 // Versions are few, so that each may have a new thread.
-void BackgroundLoader::begin(const VersionToLoad& wanted, const Digest& file) {
+void BackgroundLoader::begin(const VersionToLoad& wanted, const Digest& file,
+                             const std::shared_ptr<const ServingSteps>& steps) {
   stop();
-  thread_ = std::thread([this, wanted, file] {
-    auto version = load(wanted, file);
+  thread_ = std::thread([this, wanted, file, steps] {
+    auto version = load(wanted, file, steps);
     {
       const std::lock_guard lock(mutex_);
       outcome_ = std::move(version);

@@ -19,13 +19,15 @@ class BackgroundLoader final : public VersionLoader {
   BackgroundLoader(BlobStore& blobs, uint64_t file_bytes_max, ModelServer& server, std::function<void()> ended);
   ~BackgroundLoader() override { stop(); }
 
-  void begin(const VersionToLoad& wanted, const Digest& file) override;
+  void begin(const VersionToLoad& wanted, const Digest& file,
+             const std::shared_ptr<const ServingSteps>& steps) override;
   std::optional<Result<std::shared_ptr<ServedVersion>>> take() override;
   // Waits for what is under way.
   void stop();
 
  private:
-  Result<std::shared_ptr<ServedVersion>> load(const VersionToLoad& wanted, const Digest& file);
+  Result<std::shared_ptr<ServedVersion>> load(const VersionToLoad& wanted, const Digest& file,
+                                              const std::shared_ptr<const ServingSteps>& steps);
 
   BlobStore& blobs_;
   const uint64_t file_bytes_max_;

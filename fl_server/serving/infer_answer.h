@@ -1,4 +1,4 @@
-// An answer of the Open Inference Protocol v2: rows of numbers to bytes. Pure.
+// An answer of the Open Inference Protocol v2: rows of values to bytes. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,23 @@
 
 namespace coterie {
 
+// One output: float32, int32 or bytes.
+struct AnsweredTensor {
+  const TensorInterface* tensor = nullptr;
+  const TensorValues* values = nullptr;  // rows * tensor->elements
+};
+
 struct InferAnswer {
   std::string_view model, version;
   std::string_view digest;             // of the version, hexadecimal: parameter "coterie_digest"
   std::optional<std::string_view> id;  // of the request
-  const TensorInterface& output;
   uint64_t rows = 0;
-  std::span<const float> values;  // rows * output.elements
+  std::vector<AnsweredTensor> outputs;
 };
+
+// Those of `outputs` that are `wanted` (empty: all), which have `values`. They outlive the answer.
+std::vector<AnsweredTensor> answered(const std::vector<TensorInterface>& outputs,
+                                     const std::vector<TensorValues>& values, const std::vector<bool>& wanted);
 
 // Numbers are the shortest that read back as the same float. invalid_argument if a value is NaN or infinite, which JSON
 // has no word for.
@@ -31,6 +40,9 @@ struct BinaryAnswer {
   uint64_t json_bytes = 0;  // the value of Inference-Header-Content-Length
 };
 BinaryAnswer binary_answer(const InferAnswer& answer);
+
+// The values of one output as binary data.
+Bytes binary_values(const AnsweredTensor& output);
 
 // {"error": "..."}
 Bytes error_answer(std::string_view message);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/json/json_scanner.h"
+#include "fl_server/serving/base64.h"
 
 namespace coterie {
 namespace {
@@ -18,13 +19,15 @@ struct WrittenTensor {
   std::optional<std::string> name, datatype;
   std::optional<std::vector<uint64_t>> shape;
   std::optional<std::string_view> data;
-  bool is_read = false;  // data was
+  bool is_read = false;         // data was
+  std::optional<size_t> place;  // among the inputs, once it is
   std::optional<uint64_t> binary_bytes;
+  std::optional<std::string> content_type;
 };
 
 class Reader {
  public:
-  Reader(std::string_view json, ByteView binary, const ModelInterface& model, const InferLimits& limits)
+  Reader(std::string_view json, ByteView binary, const ClientInterface& model, const InferLimits& limits)
       : json_(json), binary_(binary), model_(model), limits_(limits) {}
 
   Result<InferRequest> read();
@@ -39,8 +42,9 @@ class Reader {
   Status take_tensor(const WrittenTensor& tensor);
   Result<size_t> place_of(const WrittenTensor& tensor);
   bool read_data(WrittenTensor& tensor);
-  Status take_data(const TensorInterface& input, JsonScanner& json, std::vector<float>& values);
-  Status take_binary(const TensorInterface& input, uint64_t bytes, std::vector<float>& values);
+  Status take_data(const TensorInterface& input, JsonScanner& json, TensorValues& values);
+  static Status take_base64(const WrittenTensor& tensor, TensorValues& values);
+  Status take_binary(const TensorInterface& input, uint64_t bytes, TensorValues& values);
   // Keeps the reason that the scanner has no words for.
   bool refuse(Error error) {
     if (!refusal_) refusal_ = std::move(error);
@@ -53,7 +57,7 @@ class Reader {
 
   JsonScanner json_;
   ByteView binary_;
-  const ModelInterface& model_;
+  const ClientInterface& model_;
   const InferLimits& limits_;
   InferRequest request_;
   std::vector<bool> given_ = std::vector<bool>(model_.inputs.size());
@@ -64,27 +68,26 @@ class Reader {
 // `data`, flat or nested as the shape.
 class DataReader {
  public:
-  DataReader(JsonScanner& json, const TensorInterface& input, uint64_t rows, std::vector<float>& to)
-      : json_(json), input_(input), rows_(rows), to_(to) {}
+  DataReader(JsonScanner& json, ProtocolType type, uint64_t rows, TensorValues& to)
+      : json_(json), type_(type), shape_(to.shape), rows_(rows), whole_(rows * elements_of(to.shape)), to_(to) {}
 
   Status read() {
     if (!level(0)) return json_.error();
-    if (to_.size() != rows_ * input_.elements) {
-      return wrong("data has " + std::to_string(to_.size()) + " values, its shape has " +
-                   std::to_string(rows_ * input_.elements));
+    if (size_ != whole_) {
+      return wrong("data has " + std::to_string(size_) + " values, its shape has " + std::to_string(whole_));
     }
     return {};
   }
 
  private:
   uint64_t size_of(size_t dimension) const {
-    return dimension == 0 ? rows_ : static_cast<uint64_t>(input_.shape[dimension - 1]);
+    return dimension == 0 ? rows_ : static_cast<uint64_t>(shape_[dimension - 1]);
   }
 
   bool level(size_t dimension) {
-    if (!json_.take('[')) return json_.fail("data is an array of numbers, flat or nested as the shape");
+    if (!json_.take('[')) return json_.fail("data is an array, flat or nested as the shape");
     if (json_.peek() != '[') return values(dimension);
-    if (dimension >= input_.shape.size()) return json_.fail("data is nested deeper than its shape");
+    if (dimension >= shape_.size()) return json_.fail("data is nested deeper than its shape");
     uint64_t count = 0;
     do {
       if (++count > size_of(dimension)) break;
@@ -98,50 +101,83 @@ class DataReader {
   }
 
   bool values(size_t dimension) {
-    const uint64_t whole = rows_ * input_.elements;
-    if (dimension > 0 && dimension != input_.shape.size()) return json_.fail("data is not nested as deep as its shape");
-    const uint64_t from = to_.size(), count_max = dimension == 0 ? whole : from + size_of(dimension);
+    const uint64_t whole = whole_;
+    if (dimension > 0 && dimension != shape_.size()) return json_.fail("data is not nested as deep as its shape");
+    const uint64_t from = size_, count_max = dimension == 0 ? whole : from + size_of(dimension);
     if (json_.take(']')) return whole == 0 || json_.fail("data has an empty array");
     do {
-      if (to_.size() >= std::min(count_max, whole)) return json_.fail("data has more values than its shape");
+      if (size_ >= std::min(count_max, whole)) return json_.fail("data has more values than its shape");
       if (!value()) return false;
     } while (json_.take(','));
     if (!json_.take(']')) return json_.fail("',' or ']' is expected");
-    return dimension == 0 || to_.size() == count_max || json_.fail("data has fewer values than its shape");
+    return dimension == 0 || size_ == count_max || json_.fail("data has fewer values than its shape");
   }
 
   bool value() {
-    if (input_.type == DataType::float32) {
-      float number = 0;
-      if (!json_.number(number)) return false;
-      to_.push_back(number);
-      return true;
+    ++size_;
+    switch (type_) {
+      case ProtocolType::float32: return json_.number(to_.words.emplace_back());
+      case ProtocolType::int32: {
+        int32_t number = 0;
+        if (!json_.integer32(number)) return false;
+        to_.words.push_back(std::bit_cast<float>(number));
+        return true;
+      }
+      case ProtocolType::float64: return json_.number(to_.doubles.emplace_back());
+      case ProtocolType::uint8: {
+        uint64_t number = 0;
+        if (!json_.unsigned_integer(number)) return false;
+        to_.pixels.push_back(static_cast<uint8_t>(number));
+        return number <= UINT8_MAX || json_.fail("a UINT8 is at most 255");
+      }
+      case ProtocolType::bytes: return json_.string(to_.texts.emplace_back());
     }
-    int32_t number = 0;
-    if (!json_.integer32(number)) return false;
-    to_.push_back(std::bit_cast<float>(number));
-    return true;
+    return false;
   }
 
   JsonScanner& json_;
-  const TensorInterface& input_;
-  uint64_t rows_;
-  std::vector<float>& to_;
+  const ProtocolType type_;
+  const Shape shape_;
+  const uint64_t rows_, whole_;
+  uint64_t size_ = 0;  // values so far
+  TensorValues& to_;
 };
 
-Status Reader::take_data(const TensorInterface& input, JsonScanner& json, std::vector<float>& values) {
-  const uint64_t count = request_.rows * input.elements;
-  // A number and what parts it from the next take two characters: so the text pays for the memory.
+void reserve(ProtocolType type, uint64_t count, TensorValues& values) {
+  switch (type) {
+    case ProtocolType::float32:
+    case ProtocolType::int32: return values.words.reserve(count);
+    case ProtocolType::float64: return values.doubles.reserve(count);
+    case ProtocolType::uint8: return values.pixels.reserve(count);
+    case ProtocolType::bytes: return values.texts.reserve(count);
+  }
+}
+
+Status Reader::take_data(const TensorInterface& input, JsonScanner& json, TensorValues& values) {
+  const uint64_t count = request_.rows * elements_of(values.shape);
+  // A value and what parts it from the next take two characters, a string three: so the text pays for the memory.
   if (json.left() / 2 + 1 < count) {
     return wrong("data has fewer values than its shape, which has " + std::to_string(count));
   }
-  values.reserve(count);
-  return DataReader(json, input, request_.rows, values).read();
+  reserve(input.type, count, values);
+  return DataReader(json, input.type, request_.rows, values).read();
 }
 
-Status Reader::take_binary(const TensorInterface& input, uint64_t bytes, std::vector<float>& values) {
-  const uint64_t expected = request_.rows * input.elements * kElementBytes;
-  if (bytes != expected) {
+// The strings of `data` are what stands for the bytes.
+Status Reader::take_base64(const WrittenTensor& tensor, TensorValues& values) {
+  if (!tensor.content_type || values.texts.empty() || *tensor.content_type == "str") return {};
+  if (*tensor.content_type != "base64") {
+    return wrong("content_type is " + shown_name(*tensor.content_type) + ", expected base64 or str");
+  }
+  for (std::string& text : values.texts) {
+    COT_ASSIGN(text, decode_base64(text));
+  }
+  return {};
+}
+
+Status Reader::take_binary(const TensorInterface& input, uint64_t bytes, TensorValues& values) {
+  const uint64_t count = request_.rows * elements_of(values.shape), expected = count * element_bytes(input.type);
+  if (input.type != ProtocolType::bytes && bytes != expected) {
     return wrong("binary_data_size is " + std::to_string(bytes) + ", its shape has " + std::to_string(expected) +
                  " bytes");
   }
@@ -149,19 +185,16 @@ Status Reader::take_binary(const TensorInterface& input, uint64_t bytes, std::ve
     return wrong("the body ends before its " + std::to_string(bytes) + " bytes of binary data (is " +
                  "Inference-Header-Content-Length right?)");
   }
-  values.resize(bytes / kElementBytes);
-  if (bytes > 0) std::memcpy(values.data(), binary_.data(), bytes);
+  const ByteView data = binary_.first(bytes);
   binary_ = binary_.subspan(bytes);
-  return {};
+  return take_binary_values(input.type, data, count, values);
 }
 
 Result<size_t> Reader::place_of(const WrittenTensor& tensor) {
   const auto named = [&](const TensorInterface& input) { return input.name == *tensor.name; };
   const auto found = std::ranges::find_if(model_.inputs, named);
   if (found == model_.inputs.end()) {
-    std::string names;
-    for (const TensorInterface& input : model_.inputs) names += (names.empty() ? "" : ", ") + shown_name(input.name);
-    return wrong("the model has no such input; it takes " + names);
+    return wrong("the model has no such input; it takes " + shown_names(model_.inputs));
   }
   const auto index = static_cast<size_t>(found - model_.inputs.begin());
   if (given_[index]) return wrong("it is given twice");
@@ -172,13 +205,13 @@ Result<size_t> Reader::place_of(const WrittenTensor& tensor) {
                  std::string(protocol_name(found->type)));
   }
   if (!tensor.shape) return wrong("it has no shape; the model takes " + protocol_shape(found->shape));
-  COT_TRY(take_rows(*found, *tensor.shape, limits_, request_.rows));
+  COT_ASSIGN(request_.inputs[index].shape, take_rows(*found, *tensor.shape, limits_, request_.rows));
   return index;
 }
 
 // Behind the whole object.
 Status Reader::take_tensor(const WrittenTensor& tensor) {
-  if (tensor.is_read && !tensor.binary_bytes) return {};
+  if (tensor.is_read && !tensor.binary_bytes) return take_base64(tensor, request_.inputs[*tensor.place]);
   if (tensor.is_read || tensor.data.has_value() == tensor.binary_bytes.has_value()) {
     return wrong("it has either data or the parameter binary_data_size, and not both");
   }
@@ -186,7 +219,8 @@ Status Reader::take_tensor(const WrittenTensor& tensor) {
   const TensorInterface& input = model_.inputs[index];
   if (tensor.binary_bytes) return take_binary(input, *tensor.binary_bytes, request_.inputs[index]);
   JsonScanner text(*tensor.data);
-  return take_data(input, text, request_.inputs[index]);
+  COT_TRY(take_data(input, text, request_.inputs[index]));
+  return take_base64(tensor, request_.inputs[index]);
 }
 
 // Read where it stands, if all that it must fit is known by then; otherwise it is passed over, and read at the end.
@@ -195,6 +229,7 @@ bool Reader::read_data(WrittenTensor& tensor) {
   const Result<size_t> place = place_of(tensor);
   if (!place) return refuse(place.error().with_context("input " + shown_name(*tensor.name)));
   tensor.is_read = true;
+  tensor.place = *place;
   const Status taken = take_data(model_.inputs[*place], json_, request_.inputs[*place]);
   return taken ? true : refuse(taken.error().with_context("input " + shown_name(*tensor.name)));
 }
@@ -225,6 +260,7 @@ bool Reader::read_input_member(std::string_view key, WrittenTensor& tensor) {
   if (key == "data" && !tensor.data && !tensor.is_read) return read_data(tensor);
   if (key == "parameters") {
     return read_parameters([&](std::string_view name) {
+      if (name == "content_type") return json_.peek() == '"' && json_.string(tensor.content_type.emplace());
       return name == "binary_data_size" && json_.unsigned_integer(tensor.binary_bytes.emplace());
     });
   }
@@ -257,9 +293,12 @@ bool Reader::read_output() {
     return refuse(wrong("an output has name and parameters, and not " + shown_name(key)));
   };
   if (!json_.object(on_member)) return false;
-  if (!has_name || name != model_.output.name) {
-    return refuse(wrong("output " + shown_name(name) + ": the model has " + shown_name(model_.output.name) + " alone"));
+  const auto found = std::ranges::find(model_.outputs, name, &TensorInterface::name);
+  if (!has_name || found == model_.outputs.end()) {
+    return refuse(wrong("output " + shown_name(name) + ": the model has " + shown_names(model_.outputs) + " alone"));
   }
+  request_.wanted.resize(model_.outputs.size());
+  request_.wanted[static_cast<size_t>(found - model_.outputs.begin())] = true;
   if (is_classified)
     return refuse(wrong("output " + shown_name(name) + ": the classification extension is not offered"));
   return true;
@@ -298,8 +337,8 @@ Result<InferRequest> Reader::read() {
 
 }  // namespace
 
-Result<InferRequest> parse_infer_request(ByteView body, std::optional<uint64_t> json_bytes, const ModelInterface& model,
-                                         const InferLimits& limits) {
+Result<InferRequest> parse_infer_request(ByteView body, std::optional<uint64_t> json_bytes,
+                                         const ClientInterface& model, const InferLimits& limits) {
   const uint64_t size = json_bytes.value_or(body.size());
   if (size > body.size()) {
     return wrong("Inference-Header-Content-Length is " + std::to_string(size) + ", the body has " +

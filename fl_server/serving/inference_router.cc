@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/os/clock.h"
+#include "fl_server/serving/serving_steps.h"
 #include "fl_server/serving/shadow.h"
 
 namespace coterie {
@@ -19,6 +20,19 @@ Result<ServedModels::Choice> InferenceRouter::choose(const Question& question, c
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
   hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
   return models_.choose(question.model, hash ^ (hash >> 31), settings_.canary_percent, question.caller);
+}
+
+// What the model says, as clients get it: the steps behind it run on the worker that computed its last rows.
+Result<InferenceRouter::Computed> InferenceRouter::answer_of(std::shared_ptr<ServedVersion> version,
+                                                             std::vector<float> values, uint64_t rows) {
+  if (const auto& steps = version->steps()) {
+    COT_ASSIGN(std::vector<TensorValues> outputs, steps->finish(values, rows));
+    return Computed{std::move(version), std::move(outputs)};
+  }
+  TensorValues own{.shape = version->interface().output.shape, .words = std::move(values)};
+  Computed computed{std::move(version), {}};
+  computed.outputs.push_back(std::move(own));
+  return computed;
 }
 
 // Behind the answer: nobody waits for it, and it has no place where the queue is half full.
@@ -42,7 +56,7 @@ void InferenceRouter::answer(const Question& question, std::shared_ptr<ServedVer
     if (!share) return done(share.error());
     // All versions of a model take the same. A population's name may stand for another model by now, which need not
     // take what was read.
-    if (share->version->interface() == chosen.version->interface()) chosen = *std::move(share);
+    if (share->version->answers_as(*chosen.version)) chosen = *std::move(share);
   }
   Millis wait = settings_.wait_max;
   if (request.timeout_us) {
@@ -57,14 +71,15 @@ void InferenceRouter::answer(const Question& question, std::shared_ptr<ServedVer
   struct Rest {
     ServedModels::Choice chosen;
     std::optional<InferRequest> copy;
+    uint64_t rows;
     Done done;
   };
-  const auto rest = std::make_shared<Rest>(Rest{std::move(chosen), std::move(copy), std::move(done)});
+  const auto rest = std::make_shared<Rest>(Rest{std::move(chosen), std::move(copy), request.rows, std::move(done)});
   workers_.submit(rest->chosen.version, std::move(request), deadline,
                   [this, rest, deadline](InferenceWorkers::Outcome outcome) {
                     if (!outcome) return rest->done(outcome.error());
                     if (rest->copy) shadow(rest->chosen.candidate, *std::move(rest->copy), *outcome, deadline);
-                    rest->done(Computed{rest->chosen.version, *std::move(outcome)});
+                    rest->done(answer_of(rest->chosen.version, *std::move(outcome), rest->rows));
                   });
 }
 

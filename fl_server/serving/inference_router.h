@@ -30,7 +30,7 @@ class InferenceRouter {
   };
   struct Computed {
     std::shared_ptr<ServedVersion> version;  // that answered
-    std::vector<float> values;               // of the request's rows
+    std::vector<TensorValues> outputs;       // of the request's rows: the client interface's
   };
   using Done = std::function<void(Result<Computed>)>;
 
@@ -39,11 +39,12 @@ class InferenceRouter {
                   ServingMetrics& metrics)
       : settings_(settings), models_(models), workers_(workers), metrics_(metrics) {}
 
-  // `found`: the version whose interface the request was read by. Calls `done` once, at once or on a worker's thread.
-  // Errors: ServedModels::choose, InferenceWorkers::submit.
+  // `found`: the version whose client interface the request was read by. Calls `done` once, at once or on a worker's
+  // thread. Errors: ServedModels::choose, InferenceWorkers::submit, those of the steps behind the model.
   void answer(const Question& question, std::shared_ptr<ServedVersion> found, InferRequest request, Done done);
 
  private:
+  static Result<Computed> answer_of(std::shared_ptr<ServedVersion> version, std::vector<float> values, uint64_t rows);
   Result<ServedModels::Choice> choose(const Question& question, const std::optional<std::string>& id);
   void shadow(std::shared_ptr<ServedVersion> candidate, InferRequest request, std::vector<float> shown,
               Instant deadline);

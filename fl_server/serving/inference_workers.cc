@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/os/clock.h"
+#include "fl_server/serving/serving_steps.h"
 
 namespace coterie {
 namespace {
@@ -17,8 +18,12 @@ Error queue_is_full() {
 
 }  // namespace
 
-InferenceWorkers::InferenceWorkers(size_t workers, BatcherSettings settings, ServingMetrics& metrics)
-    : metrics_(metrics), rows_waiting_max_(settings.rows_waiting_max), batcher_(std::move(settings)) {
+InferenceWorkers::InferenceWorkers(size_t workers, BatcherSettings settings, ServingMetrics& metrics,
+                                   uint64_t prepared_bytes_max)
+    : metrics_(metrics),
+      rows_waiting_max_(settings.rows_waiting_max),
+      prepared_bytes_max_(prepared_bytes_max),
+      batcher_(std::move(settings)) {
   for (size_t i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(i); });
 }
 
@@ -32,27 +37,61 @@ void InferenceWorkers::submit_if_quiet(std::shared_ptr<ServedVersion> version, I
   submit_within(rows_waiting_max_ / 2, std::move(version), std::move(request), deadline, std::move(done));
 }
 
+// What a few bytes of a picture become is bounded before they are decoded.
+Status InferenceWorkers::take_share(Task& task) {
+  uint64_t bytes = 0;
+  for (const TensorInterface& input : task.version->interface().inputs)
+    bytes += task.rows * input.elements * sizeof(float);
+  if (bytes > prepared_bytes_max_) {
+    return Error(ErrorCode::too_large, "its " + std::to_string(task.rows) + " examples become " +
+                                           std::to_string(bytes) + " bytes, at most " +
+                                           std::to_string(prepared_bytes_max_) + ": send several requests");
+  }
+  for (const TensorValues& values : task.sent) {
+    bytes += values.words.size() * sizeof(float) + values.doubles.size() * sizeof(double) + values.pixels.size();
+    for (const std::string& text : values.texts) bytes += sizeof(text) + text.size();
+  }
+  task.share = std::make_unique<Share>(&prepared_bytes_, bytes);
+  // An empty budget takes any request that may come at all.
+  const uint64_t before = prepared_bytes_.fetch_add(bytes);
+  if (before > 0 && before + bytes > prepared_bytes_max_) return queue_is_full();
+  return {};
+}
+
 void InferenceWorkers::submit_within(uint64_t rows_waiting_max, std::shared_ptr<ServedVersion> version,
                                      InferRequest request, Instant deadline, Done done) {
   auto task = std::make_unique<Task>();
-  task->output.resize(request.rows * version->interface().output.elements);
-  task->inputs = std::move(request.inputs);
+  task->rows = request.rows;
+  task->deadline = deadline;
+  task->rows_waiting_max = rows_waiting_max;
   task->came = std::chrono::steady_clock::now();
-  const LaneId lane = version->lane();
   task->version = std::move(version);
+  task->done = std::move(done);
+  if (task->version->steps() && task->version->steps()->prepares()) {
+    task->sent = std::move(request.inputs);
+    if (const Status taken = take_share(*task); !taken) return task->done(taken.error());
+  } else {
+    for (TensorValues& values : request.inputs) task->inputs.push_back(std::move(values.words));
+  }
+  offer(std::move(task));
+}
+
+void InferenceWorkers::offer(std::unique_ptr<Task> task) {
+  const LaneId lane = task->is_prepared() ? task->version->lane() : task->version->steps_lane();
+  if (task->is_prepared()) task->output.resize(task->rows * task->version->interface().output.elements);
   std::optional<TaskId> id;
   bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!is_stopping_ && batcher_.rows_waiting() <= rows_waiting_max) id = batcher_.offer(lane, request.rows, deadline);
+    if (!is_stopping_ && batcher_.rows_waiting() <= task->rows_waiting_max)
+      id = batcher_.offer(lane, task->rows, task->deadline);
     if (id) {
-      task->done = std::move(done);
       tasks_.emplace(*id, std::move(task));
       wakes = idle_ > 0;
     }
     metrics_.set_rows_waiting(batcher_.rows_waiting());
   }
-  if (!id) return done(queue_is_full());
+  if (!id) return task->done(queue_is_full());
   if (wakes) wake_.notify_one();
 }
 
@@ -68,9 +107,36 @@ void InferenceWorkers::tell(std::vector<Ended> ended) {
   for (auto& [task, end] : ended) {
     if (end == TaskEnd::expired && !task->error)
       task->error = Error(ErrorCode::timed_out, "its time was over before a worker was free for it");
+    if (!task->error && !task->is_prepared()) {
+      // The second half: in the model's lane, behind what came there before.
+      task->sent.clear();
+      offer(std::move(task));
+      continue;
+    }
     if (!task->error) metrics_.request_computed(seconds_since(task->came));
     if (task->error) task->done(*std::move(task->error));
     else task->done(std::move(task->output));
+  }
+}
+
+// Each row on its own: a picture that is none is the affair of its own request.
+void InferenceWorkers::prepare(Piece& piece) {
+  Task& task = *piece.task;
+  const std::vector<TensorInterface>& inputs = task.version->interface().inputs;
+  std::call_once(task.has_room, [&] {
+    task.inputs.resize(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) task.inputs[i].resize(task.rows * inputs[i].elements);
+  });
+  std::vector<std::span<float>> to(inputs.size());
+  for (uint64_t row = piece.first_row; row < piece.first_row + piece.rows; ++row) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const uint64_t size = inputs[i].elements;
+      to[i] = std::span(task.inputs[i]).subspan(row * size, size);
+    }
+    const Status prepared = task.version->steps()->prepare(task.sent, row, to);
+    if (prepared) continue;
+    piece.error = prepared.error().with_context("example " + std::to_string(row + 1));
+    return;
   }
 }
 
@@ -146,10 +212,16 @@ void InferenceWorkers::work(size_t worker) {
     if (!pieces.empty()) {
       const auto began = std::chrono::steady_clock::now();
       for (const Piece& piece : pieces) {
-        if (piece.first_row == 0) metrics_.waited(std::chrono::duration<double>(began - piece.task->came).count());
+        const bool comes_first = piece.first_row == 0 && !(piece.task->share && piece.task->is_prepared());
+        if (comes_first) metrics_.waited(std::chrono::duration<double>(began - piece.task->came).count());
       }
-      compute(worker, pieces, batch.rows, scratch);
-      metrics_.batch_computed(batch.rows, seconds_since(began));
+      if (pieces[0].task->is_prepared()) {
+        compute(worker, pieces, batch.rows, scratch);
+        metrics_.batch_computed(batch.rows, seconds_since(began));
+      } else {
+        for (Piece& piece : pieces) prepare(piece);
+        metrics_.rows_prepared(seconds_since(began));
+      }
     }
     lock.lock();
     if (pieces.empty()) continue;

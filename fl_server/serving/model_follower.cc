@@ -151,6 +151,13 @@ void ModelFollower::answer_to(ServingNames names) {
   server_.tell_loaded();
 }
 
+std::shared_ptr<const ServingSteps> ModelFollower::steps_of(const std::string& job) const {
+  const auto model = std::ranges::find(registered_, job, &RegisteredModel::job);
+  auto found = settings_.steps.find(job);
+  if (found == settings_.steps.end() && model != registered_.end()) found = settings_.steps.find(model->population);
+  return found == settings_.steps.end() ? nullptr : found->second;
+}
+
 Status ModelFollower::begin_next(Instant now) {
   if (loading_) return {};
   for (VersionToLoad& wanted : versions_to_load(registered_, server_.models().loaded(), failed_.resting(now))) {
@@ -161,7 +168,7 @@ Status ModelFollower::begin_next(Instant now) {
     if (owner.empty()) owner = kDefaultTenant;
     // Whoever has sent others away for nothing does so no more: they come back, and would go each time.
     if (failed_.lacks_room(wanted.job, wanted.version)) wanted.promotes = false;
-    loader_.begin(wanted, record->digest);
+    loader_.begin(wanted, record->digest, steps_of(wanted.job));
     loading_ = Loading{std::move(wanted), std::move(owner)};
     return {};
   }

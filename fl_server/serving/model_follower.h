@@ -27,6 +27,8 @@ struct FollowedJobs {
   std::vector<std::string> jobs;         // by id; with the next none: all
   std::vector<std::string> populations;  // all of their jobs
   size_t models_max = 8;                 // of those jobs: jobs_to_serve says which
+  // Around the model of a job, by its id or else its population's name.
+  std::map<std::string, std::shared_ptr<const ServingSteps>> steps = {};
 };
 
 struct FollowedStores {
@@ -56,6 +58,7 @@ class ModelFollower {
     std::string tenant;
   };
   Result<std::vector<RegisteredModel>> registered();
+  std::shared_ptr<const ServingSteps> steps_of(const std::string& job) const;
   void tell_left_out(const std::vector<RegisteredModel>& all, const std::vector<RegisteredModel>& served);
   void take_loaded(Instant now);
   Status publish(const Loading& loading, const RegisteredModel& model, Result<std::shared_ptr<ServedVersion>> version);

@@ -42,8 +42,17 @@ bool ModelServer::make_room(bool promotes) {
   return true;
 }
 
-Result<std::shared_ptr<ServedVersion>> ModelServer::prepare(Bytes file, uint64_t number, bool promotes) {
+Result<std::shared_ptr<ServedVersion>> ModelServer::prepare(Bytes file, uint64_t number, bool promotes,
+                                                            const std::shared_ptr<const ServingSteps>& steps) {
   COT_ASSIGN(const Model model, ServedVersion::open(std::move(file)));
+  // Before anything goes for it.
+  if (steps) COT_TRY(ServedVersion::check(model, *steps));
+  COT_ASSIGN(auto version, compile(model, number, promotes));
+  if (steps) COT_TRY(version->put_on(steps));
+  return version;
+}
+
+Result<std::shared_ptr<ServedVersion>> ModelServer::compile(const Model& model, uint64_t number, bool promotes) {
   for (;;) {
     const uint64_t left = room_beside(model.file().size());
     SessionLimits sessions = sessions_;
@@ -71,8 +80,8 @@ Status ModelServer::publish(const std::string& model, std::shared_ptr<ServedVers
 }
 
 Status ModelServer::publish(const std::string& model, Bytes file, uint64_t number, Standing standing,
-                            std::string_view tenant) {
-  COT_ASSIGN(auto version, prepare(std::move(file), number, standing == Standing::promoted));
+                            std::string_view tenant, const std::shared_ptr<const ServingSteps>& steps) {
+  COT_ASSIGN(auto version, prepare(std::move(file), number, standing == Standing::promoted, steps));
   return publish(model, std::move(version), standing, tenant);
 }
 

@@ -27,17 +27,19 @@ class ModelServer {
   // `http_metrics` outlives it.
   ModelServer(ModelServerSettings settings, const Metrics& http_metrics);
 
-  // Compiles a model file, so that it can answer as this version. Where room ends, versions go that are neither the
-  // latest nor promoted. For one that `promotes`, all others that are not promoted go, too, one by one until there is
-  // room: applications come first. Slow for large models, and takes no lock meanwhile: any thread, one at a time.
-  // Errors: ServedVersion::load; too_large (no room is left).
-  Result<std::shared_ptr<ServedVersion>> prepare(Bytes file, uint64_t number, bool promotes);
+  // Compiles a model file, so that it can answer as this version, with the steps around it, if there are any. Where
+  // room ends, versions go that are neither the latest nor promoted. For one that `promotes`, all others that are not
+  // promoted go, too, one by one until there is room: applications come first. Slow for large models, and takes no
+  // lock meanwhile: any thread, one at a time.
+  // Errors: ServedVersion::load; invalid_argument (the steps do not join up with the model); too_large (no room).
+  Result<std::shared_ptr<ServedVersion>> prepare(Bytes file, uint64_t number, bool promotes,
+                                                 const std::shared_ptr<const ServingSteps>& steps = nullptr);
   // Has it answer. Fast. Errors: ServedModels::publish.
   Status publish(const std::string& model, std::shared_ptr<ServedVersion> version, Standing standing,
                  std::string_view tenant);
   // Both.
   Status publish(const std::string& model, Bytes file, uint64_t number, Standing standing = Standing::latest,
-                 std::string_view tenant = kDefaultTenant);
+                 std::string_view tenant = kDefaultTenant, const std::shared_ptr<const ServingSteps>& steps = nullptr);
   // What /v2/health/ready says, if a model answers at all; true, until it is told otherwise. Thread-safe.
   void set_ready(bool is_ready) { service_.set_ready(is_ready); }
   bool is_ready() const { return service_.is_ready(); }
@@ -54,6 +56,7 @@ class ModelServer {
  private:
   uint64_t room_beside(uint64_t file_bytes) const;
   bool make_room(bool promotes);
+  Result<std::shared_ptr<ServedVersion>> compile(const Model& model, uint64_t number, bool promotes);
 
   const SessionLimits sessions_;
   const uint64_t bytes_max_;

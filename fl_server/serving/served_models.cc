@@ -36,7 +36,7 @@ Status ServedModels::publish(const std::string& model, std::shared_ptr<ServedVer
   const std::lock_guard lock(mutex_);
   const auto [place, is_new] = models_.try_emplace(model, Entry{VersionTable(kept_max_), {}, std::string(tenant)});
   Entry& entry = place->second;
-  if (!is_new && entry.versions.begin()->second->interface() != version->interface()) {
+  if (!is_new && !entry.versions.begin()->second->answers_as(*version)) {
     return Error(ErrorCode::invalid_argument, "version " + version->name() + " of model " + model +
                                                   " has other inputs or another output than those before it; serve it "
                                                   "by another name");

@@ -5,13 +5,15 @@
 #include <bit>
 
 #include "device_sdk/runtime/seal.h"
+#include "fl_server/serving/serving_steps.h"
 
 namespace coterie {
 namespace {
 
 TensorInterface interface_of(const Model& model, uint32_t tensor, const Shape& shape, const std::string& unnamed) {
   const std::string& name = model.graph().tensors[tensor].name;
-  return {name.empty() ? unnamed : name, model.type(tensor), shape, elements(shape)};
+  const ProtocolType type = model.type(tensor) == DataType::int32 ? ProtocolType::int32 : ProtocolType::float32;
+  return {name.empty() ? unnamed : name, type, shape, elements(shape)};
 }
 
 ModelInterface interface_of(const Model& model) {
@@ -19,7 +21,7 @@ ModelInterface interface_of(const Model& model) {
   for (size_t i = 0; i < model.graph().inputs.size(); ++i) {
     const uint32_t tensor = model.graph().inputs[i];
     result.inputs.push_back(interface_of(model, tensor, model.input_shape(i), "input-" + std::to_string(i)));
-    result.inputs.back().type = model.input_type(i);
+    result.inputs.back().type = model.input_type(i) == DataType::int32 ? ProtocolType::int32 : ProtocolType::float32;
   }
   result.output = interface_of(model, model.graph().output, model.output_shape(), "output");
   return result;
@@ -58,7 +60,9 @@ Result<std::shared_ptr<ServedVersion>> ServedVersion::compile(const Model& model
   version->digest_ = model.digest();
   version->digest_text_ = version->digest_.hex();
   version->interface_ = interface_of(model);
+  version->own_client_ = {.inputs = version->interface_.inputs, .outputs = {version->interface_.output}};
   version->lane_ = LaneId(next_lane++);
+  version->steps_lane_ = LaneId(next_lane++);
   version->bytes_ = model.file().size();
   version->sessions_.resize(limits.workers);
   // The small sizes first: they are the ones that nobody can do without. The workers' sessions of a size are equally
@@ -79,6 +83,25 @@ Result<std::shared_ptr<ServedVersion>> ServedVersion::compile(const Model& model
     }
   }
   return version;
+}
+
+Status ServedVersion::check(const Model& model, const ServingSteps& steps) {
+  const auto fitted = steps.fit(interface_of(model));
+  return fitted ? Status() : fitted.error().with_context("steps");
+}
+
+Status ServedVersion::put_on(const std::shared_ptr<const ServingSteps>& steps) {
+  COT_ASSIGN(steps_, steps->fit(interface_));
+  return {};
+}
+
+const ClientInterface& ServedVersion::client() const { return steps_ ? steps_->client() : own_client_; }
+
+bool ServedVersion::answers_as(const ServedVersion& other) const {
+  const auto written = [](const ServedVersion& version) {
+    return version.steps_ ? version.steps_->steps() : std::shared_ptr<const ServingSteps>();
+  };
+  return interface_ == other.interface_ && written(*this) == written(other);
 }
 
 Status ServedVersion::run(size_t worker, std::span<const std::span<const float>> inputs, uint64_t rows,

@@ -18,6 +18,9 @@
 
 namespace coterie {
 
+class FittedSteps;
+class ServingSteps;
+
 struct SessionLimits {
   size_t workers = 1;
   std::vector<uint32_t> batch_sizes = {1};  // ascending, the first is 1
@@ -34,6 +37,8 @@ class ServedVersion {
   // Loads and compiles: milliseconds for small models, seconds for large ones. Errors: what Model::load says;
   // invalid_argument (an output that is not float32), too_large (batch size 1 is over the memory).
   static Result<std::shared_ptr<ServedVersion>> load(Bytes file, uint64_t number, const SessionLimits& limits);
+  // Whether these steps join up with the model. invalid_argument: ServingSteps::fit.
+  static Status check(const Model& model, const ServingSteps& steps);
   // Its two halves, for who compiles a file more than once.
   static Result<Model> open(Bytes file);
   static Result<std::shared_ptr<ServedVersion>> compile(const Model& model, uint64_t number,
@@ -44,9 +49,18 @@ class ServedVersion {
   const Digest& digest() const { return digest_; }
   const std::string& digest_text() const { return digest_text_; }
   const ModelInterface& interface() const { return interface_; }
+  // Before it answers: what its clients send and get is what these steps say, instead of the model's own inputs and
+  // output. invalid_argument: ServingSteps::fit.
+  Status put_on(const std::shared_ptr<const ServingSteps>& steps);
+  const ClientInterface& client() const;
+  // Null: there are none.
+  const std::shared_ptr<const FittedSteps>& steps() const { return steps_; }
+  // Whether clients of both send and get the same, by the same steps.
+  bool answers_as(const ServedVersion& other) const;
   uint64_t bytes() const { return bytes_; }                      // of the file and of all sessions
   bool lacks_batch_sizes() const { return lacks_batch_sizes_; }  // some did not fit
   LaneId lane() const { return lane_; }                          // of no other version in this process
+  LaneId steps_lane() const { return steps_lane_; }              // likewise, of what its steps prepare
 
   // `rows` rows on the sessions of `worker`, which nobody else uses meanwhile: the largest batch sizes that they fill,
   // one behind the other. Sizes and errors: Predictor::run.
@@ -60,7 +74,9 @@ class ServedVersion {
   Digest digest_;
   std::string digest_text_;
   ModelInterface interface_;
-  LaneId lane_;
+  ClientInterface own_client_;
+  std::shared_ptr<const FittedSteps> steps_;
+  LaneId lane_, steps_lane_;
   uint64_t bytes_ = 0;
   bool lacks_batch_sizes_ = false;
   std::vector<std::vector<Predictor>> sessions_;  // [worker][batch size, ascending]

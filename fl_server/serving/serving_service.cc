@@ -167,10 +167,13 @@ Result<std::string> ServingService::describe(const Target& target) const {
     text += (listing.is_population ? one->digest_text() : one->name()) + "\"";
   }
   text += "],\"platform\":\"coterie\",\"inputs\":[";
-  for (const TensorInterface& input : version->interface().inputs)
+  for (const TensorInterface& input : version->client().inputs)
     text += (text.back() == '[' ? "" : ",") + tensor_json(input);
-  text += "],\"outputs\":[" + tensor_json(version->interface().output) + "],\"parameters\":{\"coterie_version\":\"" +
-          version->name() + "\",\"coterie_digest\":\"" + version->digest_text() + "\"";
+  text += "],\"outputs\":[";
+  for (const TensorInterface& output : version->client().outputs)
+    text += (text.back() == '[' ? "" : ",") + tensor_json(output);
+  text += "],\"parameters\":{\"coterie_version\":\"" + version->name() + "\",\"coterie_digest\":\"" +
+          version->digest_text() + "\"";
   if (listing.promoted) text += ",\"coterie_promoted\":\"" + std::to_string(*listing.promoted) + "\"";
   return text + "}}";
 }
@@ -185,12 +188,13 @@ Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, const Target& 
   {
     Result<RequestBody> body = co_await exchange.read_body(settings_.body_bytes_max);
     if (!body) co_return failed(body.error());
-    request = parse_infer_request(body->bytes, *json_bytes, (*found)->interface(), settings_.limits);
+    request = parse_infer_request(body->bytes, *json_bytes, (*found)->client(), settings_.limits);
   }
   if (!request) co_return failed(request.error());
   const std::optional<std::string> id = request->id;
   const bool wants_binary = request->wants_binary;
   const uint64_t rows = request->rows;
+  const std::vector<bool> wanted = request->wanted;
   const auto start = [&](InferenceRouter::Done done) {
     router_.answer({target.model, target.version, target.caller}, *found, *std::move(request), std::move(done));
   };
@@ -200,9 +204,8 @@ Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, const Target& 
                      .version = computed->version->name(),
                      .digest = computed->version->digest_text(),
                      .id = {},
-                     .output = computed->version->interface().output,
                      .rows = rows,
-                     .values = computed->values};
+                     .outputs = answered(computed->version->client().outputs, computed->outputs, wanted)};
   if (id) answer.id = *id;
   HttpResponse response{.content_type = "application/json"};
   if (wants_binary) {

@@ -16,8 +16,10 @@ namespace coterie {
 class VersionLoader {
  public:
   virtual ~VersionLoader() = default;
-  // From now on this version is under way; where it `promotes`, others make room for it. Precondition: none is.
-  virtual void begin(const VersionToLoad& wanted, const Digest& file) = 0;
+  // From now on this version is under way, with the steps around it, if there are any; where it `promotes`, others make
+  // room for it. Precondition: none is.
+  virtual void begin(const VersionToLoad& wanted, const Digest& file,
+                     const std::shared_ptr<const ServingSteps>& steps) = 0;
   // What has become of it, once; none: it is under way, or there is none. Errors: the blob store's,
   // ModelServer::prepare.
   virtual std::optional<Result<std::shared_ptr<ServedVersion>>> take() = 0;

@@ -33,6 +33,9 @@ struct ServingMetrics::Families {
                                  .Add({}, kSeconds);
   Histogram& batch_rows =
       metric_family(registry, BuildHistogram(), "coterie_serving_batch_examples", "Examples of a batch").Add({}, kRows);
+  Histogram& steps_seconds = metric_family(registry, BuildHistogram(), "coterie_serving_steps_seconds",
+                                           "Time that a worker took for the steps before a model")
+                                 .Add({}, kSeconds);
   Histogram& request_seconds = metric_family(registry, BuildHistogram(), "coterie_serving_request_seconds",
                                              "Time from a request's coming into the queue until it has all its rows")
                                    .Add({}, kSeconds);
@@ -74,6 +77,8 @@ void ServingMetrics::batch_computed(uint64_t rows, double seconds) {
   families_->batch_seconds.Observe(seconds);
   families_->examples.Increment(static_cast<double>(rows));
 }
+
+void ServingMetrics::rows_prepared(double seconds) { families_->steps_seconds.Observe(seconds); }
 
 void ServingMetrics::request_computed(double seconds) { families_->request_seconds.Observe(seconds); }
 

@@ -13,19 +13,19 @@ namespace {
 
 using namespace coterie;
 
-const ModelInterface kModel{.inputs = {{"x", DataType::float32, {2, 2}, 4}, {"ids", DataType::int32, {1}, 1}},
-                            .output = {"y", DataType::float32, {3}, 3}};
+const ClientInterface kModel{.inputs = {{"x", ProtocolType::float32, {2, 2}, 4}, {"ids", ProtocolType::int32, {1}, 1}},
+                             .outputs = {{"y", ProtocolType::float32, {3}, 3}}};
 const InferLimits kLimits{.rows_max = 16};
 
 // Flat, as JSON. Values that JSON has no word for are left as they are: false.
-bool append_data(std::string& text, const std::vector<float>& values, DataType type) {
+bool append_data(std::string& text, const std::vector<float>& values, ProtocolType type) {
   for (const float value : values) {
     char digits[32];
     int32_t whole = 0;
     std::memcpy(&whole, &value, sizeof(whole));
-    if (type == DataType::float32 && !std::isfinite(value)) return false;
-    const auto end = type == DataType::float32 ? std::to_chars(digits, digits + sizeof(digits), value)
-                                               : std::to_chars(digits, digits + sizeof(digits), whole);
+    if (type == ProtocolType::float32 && !std::isfinite(value)) return false;
+    const auto end = type == ProtocolType::float32 ? std::to_chars(digits, digits + sizeof(digits), value)
+                                                   : std::to_chars(digits, digits + sizeof(digits), whole);
     text += (text.back() == '[' ? "" : ",") + std::string(digits, end.ptr);
   }
   return true;
@@ -36,12 +36,12 @@ void check(const InferRequest& request) {
   std::string text = "{\"inputs\":[";
   for (size_t i = 0; i < kModel.inputs.size(); ++i) {
     const TensorInterface& input = kModel.inputs[i];
-    COT_ASSERT(request.inputs[i].size() == request.rows * input.elements);
+    COT_ASSERT(request.inputs[i].words.size() == request.rows * input.elements);
     text += (i == 0 ? "{\"name\":" : ",{\"name\":");
     append_json_string(text, input.name);
     text += ",\"shape\":" + protocol_shape(input.shape, static_cast<int64_t>(request.rows)) + ",\"datatype\":\"" +
             std::string(protocol_name(input.type)) + "\",\"data\":[";
-    if (!append_data(text, request.inputs[i], input.type)) return;
+    if (!append_data(text, request.inputs[i].words, input.type)) return;
     text += "]}";
   }
   text += "]";
@@ -54,8 +54,8 @@ void check(const InferRequest& request) {
   COT_ASSERT(again.has_value());
   COT_ASSERT(again->rows == request.rows && again->id == request.id);
   for (size_t i = 0; i < kModel.inputs.size(); ++i) {
-    COT_ASSERT(
-        std::memcmp(again->inputs[i].data(), request.inputs[i].data(), request.inputs[i].size() * sizeof(float)) == 0);
+    const std::vector<float>&words = request.inputs[i].words, &read = again->inputs[i].words;
+    COT_ASSERT(std::memcmp(read.data(), words.data(), words.size() * sizeof(float)) == 0);
   }
 }
 

@@ -15,6 +15,9 @@ constexpr const char* kExamples =
     "                        the model that a demo has trained\n"
     "  coterie --data-dir ./data serve --job jk2x9q4c\n"
     "                        each round's model, as soon as it is published\n"
+    "  coterie serve model.cotf --steps steps.json\n"
+    "                        clients send pictures or rows of a table, and get\n"
+    "                        labels\n"
     "  curl --cacert coterie-serving/ca.pem \\\n"
     "       -H \"Authorization: Bearer $(cat coterie-serving/token)\" \\\n"
     "       https://127.0.0.1:8500/v2/models/model\n\n"
@@ -82,6 +85,10 @@ void add_serve(CLI::App& app, Invocation& invocation) {
   CLI::Option* job =
       serve->add_option("--job", options->job, "follow this job of a server instead (`coterie job list`)");
   source->excludes(job);
+  serve
+      ->add_option("--steps", options->steps,
+                   "what happens before the model and behind it: pictures, columns, labels (docs/SERVING.md)")
+      ->type_name("FILE");
   serve->add_option("--name", options->name, "that clients ask by")->default_str("the file's, or the job's id");
   serve->add_option("--address", options->address, "to listen on")->capture_default_str();
   serve->add_option("--port", options->port, "0 lets the system choose")

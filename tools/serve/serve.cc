@@ -12,6 +12,7 @@
 #include "fl_server/net/http_server.h"
 #include "fl_server/serving/grpc/grpc_door.h"
 #include "fl_server/serving/model_server.h"
+#include "fl_server/serving/steps_file.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
 #include "tools/serve/model_source.h"
@@ -86,14 +87,21 @@ Result<std::unique_ptr<GrpcDoor>> open_grpc(const ServeOptions& options, const S
   return door;
 }
 
+// What clients ask by, and what stands around its model.
+struct ServedName {
+  std::string name;
+  std::shared_ptr<const ServingSteps> steps;
+};
+
 // Has what the source says next answer; whether anything was new.
-Result<bool> follow(ModelSource& source, ModelServer& server, const std::string& name) {
+Result<bool> follow(ModelSource& source, ModelServer& server, const ServedName& served) {
+  const std::string& name = served.name;
   COT_ASSIGN(std::optional<SourcedVersion> next, source.next());
   if (next) {
     const Standing standing = source.promoted() == next->number ? Standing::promoted
                               : source.promoted()               ? Standing::candidate
                                                                 : Standing::latest;
-    COT_TRY(server.publish(name, std::move(next->file), next->number, standing));
+    COT_TRY(server.publish(name, std::move(next->file), next->number, standing, kDefaultTenant, served.steps));
     tell("serving " + name + " version " + std::to_string(next->number));
   }
   const Result<ServedModels::Listing> listing = server.models().list(name);
@@ -112,11 +120,11 @@ std::string how_to_ask(const std::string& url, const std::string& name, const Se
 }
 
 // Whatever goes wrong with a new version, those before it go on answering.
-Status run(ModelSource& source, ModelServer& server, const std::string& name) {
+Status run(ModelSource& source, ModelServer& server, const ServedName& served) {
   std::string told;
   for (;;) {
     if (const Status waited = Interrupt::wait(kLookEvery); !waited) return waited;
-    const Result<bool> followed = follow(source, server, name);
+    const Result<bool> followed = follow(source, server, served);
     if (followed || followed.error().code() == ErrorCode::cancelled) {
       told.clear();
       continue;
@@ -132,10 +140,13 @@ Status serve(const ServeOptions& options, const AdminCommand& admin) {
     COT_ASSIGN(keys, open_serving_keys(options, os::wall_now()));
   }
   COT_ASSIGN(const auto source, open_source(options, admin));
-  const std::string name = name_of(options);
+  ServedName served{.name = name_of(options), .steps = nullptr};
+  if (!options.steps.empty()) {
+    COT_ASSIGN(served.steps, read_steps_file(options.steps));
+  }
   Metrics metrics(COTERIE_VERSION);
   ModelServer server(settings_of(options, keys), metrics);
-  const Result<bool> first = follow(*source, server, name);
+  const Result<bool> first = follow(*source, server, served);
   // A job without a model has one after its first round.
   if (!first && (options.job.empty() || first.error().code() != ErrorCode::not_found)) return first.error();
   HttpServer http(std::max(1u, std::thread::hardware_concurrency()), metrics);
@@ -149,8 +160,8 @@ Status serve(const ServeOptions& options, const AdminCommand& admin) {
   if (options.is_insecure) tell("INSECURE: no TLS and no token. Every process of this machine may ask.");
   print_text(url + "\n");
   if (grpc) tell("gRPC: " + host + ":" + std::to_string(grpc->port()));
-  tell("Ask it:\n" + how_to_ask(url, name, options, keys));
-  const Status ended = run(*source, server, name);
+  tell("Ask it:\n" + how_to_ask(url, served.name, options, keys));
+  const Status ended = run(*source, server, served);
   http.stop_accepting();
   if (grpc) grpc->stop(kDrainMax);
   (void)http.wait_until_quiet(kDrainMax);

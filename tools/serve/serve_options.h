@@ -10,6 +10,7 @@ namespace coterie {
 struct ServeOptions {
   std::string source;  // a model file, or a folder with model.cotf; empty: `job`
   std::string job;     // of a server: its models, as rounds publish them
+  std::string steps;   // a file of what happens before the model and behind it; empty: nothing
   std::string name;    // that clients ask by; empty: of the file, or the job's id
   std::string address = "127.0.0.1";
   uint16_t port = 8500;               // 0: the system chooses

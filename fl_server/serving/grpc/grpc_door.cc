@@ -142,13 +142,13 @@ class GrpcService final : public Methods {
       return Error(ErrorCode::malformed, "the bytes are no ModelInferRequest");
     COT_ASSIGN(const inference::ModelInferRequest message, decode_infer_message({bytes.begin(), bytes.size()}));
     COT_ASSIGN(const auto version, server_.models().find(message.model_name(), message.model_version(), caller));
-    COT_ASSIGN(InferRequest read, read_infer_message(message, version->interface(), limits_));
+    COT_ASSIGN(InferRequest read, read_infer_message(message, version->client(), limits_));
     if (const auto patience = patience_of(context))
       read.timeout_us = std::min(*patience, read.timeout_us.value_or(UINT64_MAX));
     const InferenceRouter::Question question{message.model_name(), message.model_version(), caller};
     auto done = [this, &call, &response, model = message.model_name(), id = read.id, rows = read.rows,
-                 is_raw = read.wants_binary](const Result<InferenceRouter::Computed>& computed) {
-      call.Finish(computed ? write(*computed, model, id, rows, is_raw, response) : failed(computed.error()));
+                 wanted = read.wanted, is_raw = read.wants_binary](const Result<InferenceRouter::Computed>& computed) {
+      call.Finish(computed ? write(*computed, model, id, rows, wanted, is_raw, response) : failed(computed.error()));
     };
     server_.router().answer(question, version, std::move(read), std::move(done));
     return {};
@@ -168,20 +168,20 @@ class GrpcService final : public Methods {
       response.add_versions(listing.is_population ? one->digest_text() : one->name());
     }
     response.set_platform("coterie");
-    for (const TensorInterface& input : version->interface().inputs) describe(input, *response.add_inputs());
-    describe(version->interface().output, *response.add_outputs());
+    for (const TensorInterface& input : version->client().inputs) describe(input, *response.add_inputs());
+    for (const TensorInterface& output : version->client().outputs) describe(output, *response.add_outputs());
     return {};
   }
 
   static grpc::Status write(const InferenceRouter::Computed& computed, const std::string& model,
-                            const std::optional<std::string>& id, uint64_t rows, bool is_raw, ByteBuffer& to) {
+                            const std::optional<std::string>& id, uint64_t rows, const std::vector<bool>& wanted,
+                            bool is_raw, ByteBuffer& to) {
     InferAnswer answer{.model = model,
                        .version = computed.version->name(),
                        .digest = computed.version->digest_text(),
                        .id = {},
-                       .output = computed.version->interface().output,
                        .rows = rows,
-                       .values = computed.values};
+                       .outputs = answered(computed.version->client().outputs, computed.outputs, wanted)};
     if (id) answer.id = *id;
     const inference::ModelInferResponse message = infer_message(answer, is_raw);
     bool is_own = false;

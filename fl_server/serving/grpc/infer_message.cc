@@ -4,7 +4,7 @@
 #include <google/protobuf/wire_format_lite.h>
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 namespace coterie {
 namespace {
@@ -66,8 +66,11 @@ class FieldCount {
       refused_ = kShapeTooLong;
     }
     if (part == kContents && number != Contents::kFp32ContentsFieldNumber &&
-        number != Contents::kIntContentsFieldNumber) {
-      refused_ = "models take fp32_contents, int_contents or raw_input_contents";
+        number != Contents::kIntContentsFieldNumber && number != Contents::kUintContentsFieldNumber &&
+        number != Contents::kFp64ContentsFieldNumber && number != Contents::kBytesContentsFieldNumber) {
+      refused_ =
+          "models take fp32_contents, int_contents, uint_contents, fp64_contents, bytes_contents or "
+          "raw_input_contents";
     }
     return refused_ != nullptr;
   }
@@ -90,40 +93,66 @@ class FieldCount {
   const char* refused_ = nullptr;
 };
 
+struct Contents {
+  const char* name;
+  int count;
+};
+// The field for the input's type.
+Contents contents_of(ProtocolType type, const inference::InferTensorContents& contents) {
+  switch (type) {
+    case ProtocolType::float32: return {"fp32_contents", contents.fp32_contents_size()};
+    case ProtocolType::int32: return {"int_contents", contents.int_contents_size()};
+    case ProtocolType::float64: return {"fp64_contents", contents.fp64_contents_size()};
+    case ProtocolType::uint8: return {"uint_contents", contents.uint_contents_size()};
+    case ProtocolType::bytes: return {"bytes_contents", contents.bytes_contents_size()};
+  }
+  return {"", 0};
+}
+
 // Takes the field for the input's type; all others have to be empty.
 Status take_contents(const TensorInterface& input, uint64_t rows, const inference::InferTensorContents& contents,
-                     std::vector<float>& values) {
-  const bool is_float = input.type == DataType::float32;
-  const auto count = static_cast<uint64_t>(is_float ? contents.fp32_contents_size() : contents.int_contents_size());
-  const uint64_t expected = rows * input.elements;
-  if (count != expected) {
-    return wrong(std::string(is_float ? "fp32_contents" : "int_contents") + " has " + std::to_string(count) +
-                 " values, its shape has " + std::to_string(expected));
+                     TensorValues& values) {
+  const Contents given = contents_of(input.type, contents);
+  const uint64_t expected = rows * elements_of(values.shape);
+  if (static_cast<uint64_t>(given.count) != expected) {
+    return wrong(std::string(given.name) + " has " + std::to_string(given.count) + " values, its shape has " +
+                 std::to_string(expected));
   }
-  values.resize(count);
-  const void* const from =
-      is_float ? static_cast<const void*>(contents.fp32_contents().data()) : contents.int_contents().data();
-  if (count > 0) std::memcpy(values.data(), from, count * kElementBytes);
+  const auto bytes_of = [](const auto& field) {
+    return ByteView(reinterpret_cast<const uint8_t*>(field.data()),
+                    static_cast<size_t>(field.size()) * sizeof(*field.data()));
+  };
+  switch (input.type) {
+    case ProtocolType::float32:
+      return take_binary_values(input.type, bytes_of(contents.fp32_contents()), expected, values);
+    case ProtocolType::int32:
+      return take_binary_values(input.type, bytes_of(contents.int_contents()), expected, values);
+    case ProtocolType::float64:
+      return take_binary_values(input.type, bytes_of(contents.fp64_contents()), expected, values);
+    case ProtocolType::bytes:
+      values.texts.assign(contents.bytes_contents().begin(), contents.bytes_contents().end());
+      return {};
+    case ProtocolType::uint8: break;
+  }
+  if (std::ranges::any_of(contents.uint_contents(), [](uint32_t value) { return value > UINT8_MAX; }))
+    return wrong("uint_contents has a value above 255, which is no UINT8");
+  values.pixels.assign(contents.uint_contents().begin(), contents.uint_contents().end());
   return {};
 }
 
-Status take_raw(const TensorInterface& input, uint64_t rows, std::string_view raw, std::vector<float>& values) {
-  const uint64_t expected = rows * input.elements * kElementBytes;
-  if (raw.size() != expected) {
+Status take_raw(const TensorInterface& input, uint64_t rows, std::string_view raw, TensorValues& values) {
+  const uint64_t count = rows * elements_of(values.shape), expected = count * element_bytes(input.type);
+  if (input.type != ProtocolType::bytes && raw.size() != expected) {
     return wrong("its raw_input_contents has " + std::to_string(raw.size()) + " bytes, its shape has " +
                  std::to_string(expected));
   }
-  values.resize(rows * input.elements);
-  if (expected > 0) std::memcpy(values.data(), raw.data(), expected);
-  return {};
+  return take_binary_values(input.type, as_bytes(raw), count, values);
 }
 
-Result<size_t> place_of(const ModelInferRequest::InferInputTensor& tensor, const ModelInterface& model) {
+Result<size_t> place_of(const ModelInferRequest::InferInputTensor& tensor, const ClientInterface& model) {
   const auto found = std::ranges::find(model.inputs, tensor.name(), &TensorInterface::name);
   if (found == model.inputs.end()) {
-    std::string names;
-    for (const TensorInterface& input : model.inputs) names += (names.empty() ? "" : ", ") + shown_name(input.name);
-    return wrong("the model has no such input; it takes " + names);
+    return wrong("the model has no such input; it takes " + shown_names(model.inputs));
   }
   if (tensor.datatype() != protocol_name(found->type)) {
     return wrong("datatype is " + shown_name(tensor.datatype()) + ", the model takes " +
@@ -132,7 +161,7 @@ Result<size_t> place_of(const ModelInferRequest::InferInputTensor& tensor, const
   return static_cast<size_t>(found - model.inputs.begin());
 }
 
-Status take_input(const ModelInferRequest& message, int at, const ModelInterface& model, const InferLimits& limits,
+Status take_input(const ModelInferRequest& message, int at, const ClientInterface& model, const InferLimits& limits,
                   InferRequest& request, std::vector<bool>& given) {
   const ModelInferRequest::InferInputTensor& tensor = message.inputs(at);
   COT_ASSIGN(const size_t place, place_of(tensor, model));
@@ -141,7 +170,7 @@ Status take_input(const ModelInferRequest& message, int at, const ModelInterface
   const TensorInterface& input = model.inputs[place];
   if (tensor.shape_size() > static_cast<int>(kShapeRankMax)) return wrong(kShapeTooLong);
   const std::vector<uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
-  COT_TRY(take_rows(input, shape, limits, request.rows));
+  COT_ASSIGN(request.inputs[place].shape, take_rows(input, shape, limits, request.rows));
   if (!request.wants_binary) return take_contents(input, request.rows, tensor.contents(), request.inputs[place]);
   if (tensor.has_contents()) return wrong("it has contents beside raw_input_contents: one of them");
   return take_raw(input, request.rows, message.raw_input_contents(at), request.inputs[place]);
@@ -176,7 +205,7 @@ Result<ModelInferRequest> decode_infer_message(ByteView bytes) {
   return message;
 }
 
-Result<InferRequest> read_infer_message(const ModelInferRequest& message, const ModelInterface& model,
+Result<InferRequest> read_infer_message(const ModelInferRequest& message, const ClientInterface& model,
                                         const InferLimits& limits) {
   InferRequest request;
   if (!message.id().empty()) request.id = message.id();
@@ -185,10 +214,12 @@ Result<InferRequest> read_infer_message(const ModelInferRequest& message, const 
   }
   COT_TRY(take_parameters(message, request));
   for (const auto& output : message.outputs()) {
-    if (output.name() != model.output.name) {
-      return wrong("output " + shown_name(output.name()) + ": the model has " + shown_name(model.output.name) +
-                   " alone");
+    const auto found = std::ranges::find(model.outputs, output.name(), &TensorInterface::name);
+    if (found == model.outputs.end()) {
+      return wrong("output " + shown_name(output.name()) + ": the model has " + shown_names(model.outputs) + " alone");
     }
+    request.wanted.resize(model.outputs.size());
+    request.wanted[static_cast<size_t>(found - model.outputs.begin())] = true;
     if (output.parameters().contains("classification"))
       return wrong("output " + shown_name(output.name()) + ": the classification extension is not offered");
   }
@@ -215,15 +246,23 @@ inference::ModelInferResponse infer_message(const InferAnswer& answer, bool is_r
   message.set_model_version(std::string(answer.version));
   if (answer.id) message.set_id(std::string(*answer.id));
   (*message.mutable_parameters())["coterie_digest"].set_string_param(std::string(answer.digest));
-  auto& output = *message.add_outputs();
-  output.set_name(answer.output.name);
-  output.set_datatype("FP32");
-  output.add_shape(static_cast<int64_t>(answer.rows));
-  for (const int64_t size : answer.output.shape) output.add_shape(size);
-  if (is_raw) {
-    message.add_raw_output_contents(answer.values.data(), answer.values.size_bytes());
-  } else {
-    output.mutable_contents()->mutable_fp32_contents()->Add(answer.values.begin(), answer.values.end());
+  for (const AnsweredTensor& answered : answer.outputs) {
+    auto& output = *message.add_outputs();
+    output.set_name(answered.tensor->name);
+    output.set_datatype(std::string(protocol_name(answered.tensor->type)));
+    output.add_shape(static_cast<int64_t>(answer.rows));
+    for (const int64_t size : answered.tensor->shape) output.add_shape(size);
+    if (is_raw) {
+      const Bytes values = binary_values(answered);
+      message.add_raw_output_contents(values.data(), values.size());
+      continue;
+    }
+    auto& contents = *output.mutable_contents();
+    for (const float word : answered.values->words) {
+      if (answered.tensor->type == ProtocolType::float32) contents.add_fp32_contents(word);
+      else contents.add_int_contents(std::bit_cast<int32_t>(word));
+    }
+    for (const std::string& text : answered.values->texts) contents.add_bytes_contents(text);
   }
   return message;
 }

@@ -18,7 +18,7 @@ Result<inference::ModelInferRequest> decode_infer_message(ByteView bytes);
 
 // What parse_infer_request says of JSON. `wants_binary`: the values came as raw_input_contents, and go back so. The
 // parameter "timeout" is in microseconds.
-Result<InferRequest> read_infer_message(const inference::ModelInferRequest& message, const ModelInterface& model,
+Result<InferRequest> read_infer_message(const inference::ModelInferRequest& message, const ClientInterface& model,
                                         const InferLimits& limits);
 
 inference::ModelInferResponse infer_message(const InferAnswer& answer, bool is_raw);

@@ -103,6 +103,9 @@ TEST_F(Serve, SaysWhatIsMissing) {
   DemoProcess neither(directory_.path(), {"serve"});
   EXPECT_EQ(neither.wait(), 2);
   EXPECT_THAT(neither.errors(), HasSubstr("MODEL or --job"));
+  DemoProcess steps(directory_.path(), {"serve", "digits.cotf", "--steps", "none.json"});
+  EXPECT_EQ(steps.wait(), 2);
+  EXPECT_THAT(steps.errors(), HasSubstr("none.json"));
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
     "admin": {"address": "::1", "port": 65535, "upload_bytes_max": 1048576,
               "event_streams_max": 48},
     "serving": {"address": "0.0.0.0", "port": 8501, "grpc_port": 8502, "jobs": ["j7k2q"], "populations": ["phones"],
+                "steps": {"phones": "steps.json"},
                 "models_max": 3, "threads": 2, "bytes_max": 2097152, "workers": 4, "batch_max": 5,
                 "waiting_max": 6, "wait_ms_max": 7, "body_bytes_max": 8, "version_bytes_max": 1048576,
                 "canary_percent": 9, "shadow": true},
@@ -130,6 +131,7 @@ TEST(ServerConfig, TakesEveryKeyItDocuments) {
   EXPECT_EQ(config.serving->grpc_port, 8502);
   EXPECT_THAT(config.serving->jobs, ElementsAre("j7k2q"));
   EXPECT_THAT(config.serving->populations, ElementsAre("phones"));
+  EXPECT_EQ(config.serving->steps.at("phones"), "steps.json");
   EXPECT_EQ(config.serving->models_max, 3u);
   EXPECT_EQ(config.serving->threads, 2u);
   EXPECT_EQ(config.serving->bytes_max, 2u << 20);

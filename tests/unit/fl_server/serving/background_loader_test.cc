@@ -22,7 +22,7 @@ TEST(BackgroundLoader, TellsWhatBecameOfEachVersionOnce) {
   BackgroundLoader loader(blobs, file.size(), server, [&] { ended.release(); });
   EXPECT_FALSE(loader.take()) << "nothing was begun";
   const auto load = [&](uint64_t version, const Digest& digest) {
-    loader.begin({"a", version, false}, digest);
+    loader.begin({"a", version, false}, digest, nullptr);
     ended.acquire();
     return *loader.take();
   };
@@ -36,7 +36,7 @@ TEST(BackgroundLoader, TellsWhatBecameOfEachVersionOnce) {
   EXPECT_ERROR(load(6, Digest{}), ErrorCode::not_found, "");
   const Digest large = *blobs.put(Bytes(file.size() + 1));
   EXPECT_ERROR(load(7, large), ErrorCode::too_large, "");
-  loader.begin({"a", 8, false}, stored);
+  loader.begin({"a", 8, false}, stored, nullptr);
   loader.stop();
   EXPECT_TRUE(loader.take()) << "what was under way ends";
 }

@@ -16,8 +16,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const ModelInterface kModel{.inputs = {{"x", DataType::float32, {2, 2}, 4}, {"ids", DataType::int32, {1}, 1}},
-                            .output = {"y", DataType::float32, {3}, 3}};
+const ClientInterface kModel{.inputs = {{"x", ProtocolType::float32, {2, 2}, 4}, {"ids", ProtocolType::int32, {1}, 1}},
+                             .outputs = {{"y", ProtocolType::float32, {3}, 3}}};
 const InferLimits kLimits{.rows_max = 8};
 constexpr const char* kIds = R"({"name":"ids","shape":[1,1],"datatype":"INT32","data":[7]})";
 
@@ -41,15 +41,49 @@ TEST(InferRequest, IsReadWhateverTheOrderOfItsMembers) {
   EXPECT_EQ(request->rows, 2u);
   EXPECT_EQ(request->id, "a");
   EXPECT_EQ(request->timeout_us, 2500u);
-  EXPECT_THAT(request->inputs[0], ElementsAre(0, 0.5f, 1, 1.5f, 2, 2.5f, 3, -3.5f));
-  EXPECT_EQ(std::bit_cast<int32_t>(request->inputs[1][1]), -2);
+  EXPECT_THAT(request->inputs[0].words, ElementsAre(0, 0.5f, 1, 1.5f, 2, 2.5f, 3, -3.5f));
+  EXPECT_EQ(std::bit_cast<int32_t>(request->inputs[1].words[1]), -2);
   EXPECT_FALSE(request->wants_binary);
+}
+
+// What steps take beside a model's own types: a size that the request chooses, doubles and bytes.
+TEST(InferRequest, TakesWhatStepsTake) {
+  const ClientInterface steps{.inputs = {{"pixels", ProtocolType::uint8, {kAnySize, 2}, 0},
+                                         {"age", ProtocolType::float64, {}, 1},
+                                         {"name", ProtocolType::bytes, {}, 1}},
+                              .outputs = {{"y", ProtocolType::float32, {3}, 3}, {"z", ProtocolType::bytes, {}, 1}}};
+  const auto with = [&](const std::string& pixels, const std::string& age, const std::string& name) {
+    return parse_infer_request(
+        as_bytes(R"({"inputs":[{"name":"pixels","datatype":"UINT8",)" + pixels +
+                 R"(},{"name":"age","shape":[1],"datatype":"FP64","data":[)" + age +
+                 R"(]},{"name":"name","shape":[1],"datatype":"BYTES",)" + name + R"(}],"outputs":[{"name":"z"}]})"),
+        {}, steps, kLimits);
+  };
+  const std::string pixels = R"("shape":[1,3,2],"data":[[[0,1],[2,3],[4,255]]])", name = R"("data":["a\u00e9"])";
+  const auto request = with(pixels, "0.1", name);
+  ASSERT_TRUE(request) << request.error().message();
+  EXPECT_EQ(request->inputs[0].shape, (Shape{3, 2}));
+  EXPECT_THAT(request->inputs[0].pixels, ElementsAre(0, 1, 2, 3, 4, 255));
+  EXPECT_THAT(request->inputs[1].doubles, ElementsAre(0.1));
+  EXPECT_THAT(request->inputs[2].texts, ElementsAre("a\xc3\xa9"));
+  EXPECT_EQ(request->wanted, (std::vector<bool>{false, true}));
+  EXPECT_THAT(refusal(with(R"("shape":[1,1,2],"data":[0,256])", "0", name)), HasSubstr("a UINT8 is at most 255"));
+  EXPECT_THAT(refusal(with(R"("shape":[1,0,2],"data":[])", "0", name)), HasSubstr("the model takes [-1,-1,2]"));
+  EXPECT_THAT(refusal(with(R"("shape":[1,134217729,2],"data":[])", "0", name)), HasSubstr("more than 268435456"));
+  EXPECT_THAT(refusal(with(pixels, "1e999", name)), HasSubstr("a number beyond float64"));
+  EXPECT_THAT(refusal(with(pixels, "0", R"("data":["YQ","YQ=="])")), HasSubstr("data has more values than its shape"));
+  const std::string base64 = R"("parameters":{"content_type":"base64"},"data":[")";
+  EXPECT_THAT(with(pixels, "0", base64 + "YWI=\"]")->inputs[2].texts, ElementsAre("ab"));
+  EXPECT_THAT(with(pixels, "0", base64 + "YQ\"]")->inputs[2].texts, ElementsAre("a"));
+  for (const std::string& bad : {"Y", "YR==", "YQ=", "Y Q=", "YQ==="}) {
+    EXPECT_THAT(refusal(with(pixels, "0", base64 + bad + "\"]")), HasSubstr("a string is no base64")) << bad;
+  }
 }
 
 TEST(InferRequest, TakesDataThatIsNestedAsItsShape) {
   const auto nested = parse_x(R"("shape":[1,2,2],"datatype":"FP32","data":[[[1,2],[3,4]]])");
   ASSERT_TRUE(nested) << nested.error().message();
-  EXPECT_THAT(nested->inputs[0], ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(nested->inputs[0].words, ElementsAre(1, 2, 3, 4));
   for (const char* const data : {"[[1,2],[3,4]]",
                                  "[[[1,2,3],[4]]]",
                                  "[[[1,2]]]",
@@ -102,8 +136,8 @@ TEST(InferRequest, SaysWhichInputIsWrongAndHow) {
 }
 
 TEST(InferRequest, AllocatesNothingForAShapeThatItsTextCannotFill) {
-  const ModelInterface large{.inputs = {{"x", DataType::float32, {1 << 28}, 1 << 28}},
-                             .output = {"y", DataType::float32, {1}, 1}};
+  const ClientInterface large{.inputs = {{"x", ProtocolType::float32, {1 << 28}, 1 << 28}},
+                              .outputs = {{"y", ProtocolType::float32, {1}, 1}}};
   const std::string text = R"({"inputs":[{"name":"x","shape":[8,268435456],"datatype":"FP32","data":[1]}]})";
   const auto request = parse_infer_request(as_bytes(text), {}, large, kLimits);
   EXPECT_THAT(refusal(request), HasSubstr("fewer values"));
@@ -120,8 +154,8 @@ TEST(InferRequest, BinaryDataLiesBehindTheJson) {
   const auto request = parse(body, json.size());
   ASSERT_TRUE(request) << request.error().message();
   EXPECT_TRUE(request->wants_binary);
-  EXPECT_THAT(request->inputs[0], ElementsAre(1.5f, 2.0f, -3.0f, 0.25f));
-  EXPECT_EQ(std::bit_cast<int32_t>(request->inputs[1][0]), -5);
+  EXPECT_THAT(request->inputs[0].words, ElementsAre(1.5f, 2.0f, -3.0f, 0.25f));
+  EXPECT_EQ(std::bit_cast<int32_t>(request->inputs[1].words[0]), -5);
 
   EXPECT_FALSE(parse(body));
   EXPECT_THAT(refusal(parse(body, body.size() + 1)), HasSubstr("Inference-Header-Content-Length"));
@@ -162,7 +196,7 @@ TEST(InferRequest, MutatedIsRowsOfTheModelOrAnErrorThatCanBeShown) {
     const auto request = parse(mutated);
     taken += request.has_value();
     if (request) {
-      ASSERT_EQ(request->inputs[0].size(), 4 * request->rows) << mutated;
+      ASSERT_EQ(request->inputs[0].words.size(), 4 * request->rows) << mutated;
     } else {
       const Bytes answer = error_answer(request.error().message());
       JsonScanner json(as_text(answer));

@@ -10,6 +10,7 @@
 #include "fl_server/serving/model_server.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/fl_server/admin/memory_admin_store.h"
+#include "tests/unit/fl_server/serving/steps/steps_world.h"
 #include "tools/model/zoo.h"
 
 namespace coterie {
@@ -90,7 +91,8 @@ class RegistryOfTheTest final : public JobStore, public ModelStore {
 
 class LoaderOfTheTest final : public VersionLoader {
  public:
-  void begin(const VersionToLoad& wanted, const Digest&) override {
+  void begin(const VersionToLoad& wanted, const Digest&, const std::shared_ptr<const ServingSteps>& steps) override {
+    begun_with = steps;
     EXPECT_FALSE(under_way) << "one at a time";
     under_way = wanted;
     begun.push_back(wanted.job + " " + std::to_string(wanted.version));
@@ -104,6 +106,7 @@ class LoaderOfTheTest final : public VersionLoader {
 
   std::optional<VersionToLoad> under_way;
   std::vector<std::string> begun;
+  std::shared_ptr<const ServingSteps> begun_with;
 
  private:
   std::optional<Result<std::shared_ptr<ServedVersion>>> outcome_;
@@ -161,6 +164,23 @@ TEST_F(ModelFollowerTest, LoadsWhatIsPromotedAndThenWhatIsNew) {
   EXPECT_EQ(answers("a", "", kDefaultTenant), 0u);
   EXPECT_EQ(answers("b", "", kDefaultTenant), 7u);
   EXPECT_THAT(follow(), IsEmpty()) << "all is there";
+}
+
+TEST_F(ModelFollowerTest, HasStepsByTheJobOrElseByItsPopulation) {
+  const auto steps = [](const std::string& label) {
+    return *test::parse_steps(test::after_of(
+        R"({"name":"best","step":"argmax","from":"out","labels":["a","b",")" + label + R"("]})", R"({"best":"best"})"));
+  };
+  const auto of_job = steps("job"), of_population = steps("population");
+  ModelFollower follower({.models_max = kModelsMax, .steps = {{"a", of_job}, {"phones", of_population}}},
+                         {.jobs = registry_, .models = registry_, .admin = admin_}, loader_, server_);
+  for (const auto& [job, expected] : {std::pair("a", of_job), std::pair("b", of_population)}) {
+    registry_.jobs = {{.id = job, .versions = {1}}};
+    EXPECT_OK(follower.look(now_));
+    EXPECT_EQ(loader_.begun_with, expected) << job;
+    loader_.end(Error(ErrorCode::malformed, "enough"));
+    EXPECT_OK(follower.go_on(now_));
+  }
 }
 
 // Who may ask models may not see what was counted.

@@ -10,6 +10,7 @@
 #include "base/os/file.h"
 #include "fl_server/net/peer_address.h"
 #include "fl_server/serving/grpc/grpc_status.h"
+#include "fl_server/serving/infer_rows.h"
 #include "fl_server/serving/model_server.h"
 #include "open_inference.grpc.pb.h"
 #include "secure/crypto/dev_ca.h"
@@ -17,6 +18,8 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/fl_server/serving/scripted_access.h"
+#include "tests/unit/fl_server/serving/steps/steps_world.h"
+#include "tests/unit/tools/image_files.h"
 #include "tools/model/zoo.h"
 
 namespace coterie {
@@ -101,6 +104,42 @@ TEST_F(GrpcDoorTest, AnswersAreTheModelsInEitherForm) {
   ASSERT_TRUE(ask(request_of(3, true), raw).ok());
   EXPECT_EQ(raw.raw_output_contents(0),
             std::string(reinterpret_cast<const char*>(right.data()), right.size() * sizeof(float)));
+}
+
+// Pictures as bytes_contents and as raw data, each behind its length; labels come back in the form of the request.
+TEST_F(GrpcDoorTest, PicturesComeAsBytes) {
+  open();
+  const auto steps = test::parse_steps(
+      R"({"schema":"coterie.serving_steps.v1","inputs":[{"name":"photo","datatype":"BYTES","shape":[]}],"before":[)"
+      R"({"name":"picture","step":"decode_image","from":"photo","channels":1},)"
+      R"({"name":"small","step":"resize","from":"picture","height":8,"width":8},)"
+      R"({"name":"pixels","step":"scale","from":"small","factor":0.0039}],"model":{"input":"pixels"},"after":[)"
+      R"({"name":"best","step":"argmax","from":"dense1","labels":["0","1","2","3","4","5","6","7","8","9"]},)"
+      R"({"name":"place","step":"argmax","from":"dense1"}],"outputs":{"label":"best","place":"place"}})");
+  ASSERT_OK(steps);
+  ASSERT_OK(server_->publish("photos", model_of(0), 1, Standing::latest, kDefaultTenant, *steps));
+  const Bytes file = test::png_file({.height = 9, .width = 9, .left = {9}, .right = {200}});
+  inference::ModelInferRequest request;
+  request.set_model_name("photos");
+  auto& input = *request.add_inputs();
+  input.set_name("photo");
+  input.set_datatype("BYTES");
+  input.add_shape(1);
+  input.mutable_contents()->add_bytes_contents(file.data(), file.size());
+  inference::ModelInferResponse plain, raw;
+  const grpc::Status answered = ask(request, plain);
+  ASSERT_TRUE(answered.ok()) << answered.error_message();
+  EXPECT_EQ(plain.outputs(0).datatype(), "BYTES");
+  const std::string label = plain.outputs(0).contents().bytes_contents(0);
+  EXPECT_EQ(label, std::to_string(plain.outputs(1).contents().int_contents(0)));
+  input.clear_contents();
+  Bytes data;
+  append_strings(std::vector<std::string>{{file.begin(), file.end()}}, data);
+  request.add_raw_input_contents(data.data(), data.size());
+  ASSERT_TRUE(ask(request, raw).ok());
+  EXPECT_EQ(raw.raw_output_contents(0), std::string("\x01\0\0\0", 4) + label);
+  request.set_raw_input_contents(0, data.data(), data.size() - 1);
+  EXPECT_EQ(ask(request, raw).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(GrpcDoorTest, SaysWhatItServes) {
