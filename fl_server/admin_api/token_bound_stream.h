@@ -20,6 +20,7 @@ class TokenBoundStream final : public EventSource {
     if (!*stands_ || os::wall_now() >= ends_) return std::nullopt;
     return events_->next();
   }
+  bool has_more() const override { return events_->has_more(); }
   void when_ready(std::function<void()> wake) override { events_->when_ready(std::move(wake)); }
 
  private:

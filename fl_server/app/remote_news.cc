@@ -38,7 +38,7 @@ bool RemoteNews::read() {
       source_.reset();
       break;
     }
-    if (piece->empty()) break;
+    if (piece->empty() && !source_->has_more()) break;
     is_news = has_news(*piece) || is_news;
   }
   return is_news;

@@ -15,6 +15,7 @@ JobEventStream::JobEventStream(EventHub& hub, EventReader reader, Look look)
       is_known_(std::get<OfJob>(reader.of).is_known) {}
 
 std::optional<std::string> JobEventStream::next() {
+  has_more_ = false;
   if (is_over_) return std::nullopt;
   // The present first, the log behind it: what has led to the present is then in the log, so that nothing is left to
   // tell of a job that the scheduler has no more, and no `round` is told before the events that led there.
@@ -23,7 +24,7 @@ std::optional<std::string> JobEventStream::next() {
   std::string text = piece.missed ? missed() : std::move(piece.text);
   if (piece.told > 0) is_known_ = true;  // one of its events: if the scheduler does not have it, then not any more
   if (piece.has_more) {
-    if (wake_) wake_();
+    has_more_ = true;
     return text;
   }
   if (now) {
@@ -31,8 +32,7 @@ std::optional<std::string> JobEventStream::next() {
     return text + round(*now);
   }
   if (!is_known_) return text;  // it was made a moment ago: the scheduler has yet to hear of it
-  is_over_ = true;
-  if (wake_) wake_();  // the end of the stream is left to tell
+  is_over_ = has_more_ = true;  // the end of the stream is left to tell
   return text + event_text(events_.read().text(), "over", nlohmann::json{{"job", job_.value()}}.dump());
 }
 

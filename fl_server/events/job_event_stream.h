@@ -28,10 +28,8 @@ class JobEventStream final : public EventSource {
   JobEventStream(EventHub& hub, EventReader reader, Look look);
 
   std::optional<std::string> next() override;
-  void when_ready(std::function<void()> wake) override {
-    wake_ = wake;
-    watch_ = hub_.watch(std::move(wake));
-  }
+  bool has_more() const override { return has_more_; }
+  void when_ready(std::function<void()> wake) override { watch_ = hub_.watch(std::move(wake)); }
 
  private:
   std::string missed();
@@ -44,8 +42,7 @@ class JobEventStream final : public EventSource {
   EventPieces events_;
   std::string told_;  // the last `round`
   bool is_known_;
-  bool is_over_ = false;
-  std::function<void()> wake_;  // none: nobody waits
+  bool is_over_ = false, has_more_ = false;
   std::unique_ptr<EventHub::Watch> watch_;
 };
 

@@ -20,7 +20,7 @@ std::optional<std::string> TenantEventStream::next() {
   std::string text;
   if (std::exchange(begins_, false)) text = event_text(events_.read().text(), "begin", kNoData);
   const EventPieces::Piece piece = events_.next();
-  if (piece.has_more && wake_) wake_();
+  has_more_ = piece.has_more;
   const EventId& read = events_.read();
   if (!piece.text.empty()) {
     told_seq_ = piece.told;

@@ -27,18 +27,16 @@ class TenantEventStream final : public EventSource {
   TenantEventStream(EventHub& hub, EventReader reader);
 
   std::optional<std::string> next() override;
-  void when_ready(std::function<void()> wake) override {
-    wake_ = wake;
-    watch_ = hub_.watch(std::move(wake));
-  }
+  bool has_more() const override { return has_more_; }
+  void when_ready(std::function<void()> wake) override { watch_ = hub_.watch(std::move(wake)); }
 
  private:
   EventHub& hub_;
   const std::shared_ptr<void> place_;
   bool begins_;
   EventPieces events_;
-  uint64_t told_seq_;           // of the last id that the reader has
-  std::function<void()> wake_;  // none: nobody waits
+  uint64_t told_seq_;  // of the last id that the reader has
+  bool has_more_ = false;
   std::unique_ptr<EventHub::Watch> watch_;
 };
 

@@ -101,6 +101,7 @@ Awaitable<Result<std::string>> PeerEvents::answer(Exchange& exchange) {
     std::optional<std::string> text = stream->next();
     if (!text) co_return std::string();
     if (!text->empty()) co_return std::move(*text);
+    if (stream->has_more()) continue;  // events of others were passed over
     const Instant now = os::monotonic_now();
     if (now >= until || exchange.peer_is_gone()) co_return std::string();
     co_await bell->wait(std::chrono::ceil<Millis>(until - now));

@@ -52,12 +52,7 @@ std::optional<std::string> RemoteEvents::next() {
     text = std::string(as_text((*answer)->body));
     if (!remember(text)) return end();
   }
-  if (is_over_) {
-    const std::lock_guard lock(mailbox_->mutex);
-    if (mailbox_->wake) mailbox_->wake();  // the end of the stream is left to tell
-  } else if (!is_out_) {
-    ask();
-  }
+  if (!is_over_ && !is_out_) ask();
   return text;
 }
 

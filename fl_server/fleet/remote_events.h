@@ -24,6 +24,7 @@ class RemoteEvents final : public EventSource {
   ~RemoteEvents() override;
 
   std::optional<std::string> next() override;
+  bool has_more() const override { return is_over_; }  // its end
   void when_ready(std::function<void()> wake) override;
 
  private:

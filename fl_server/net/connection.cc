@@ -322,6 +322,7 @@ Awaitable<Status> Connection::write_events(EventSource& events) {
     }
     const Millis left = std::chrono::ceil<Millis>(may_look - os::monotonic_now());
     if (left > Millis(0)) co_await rest(left);
+    if (events.has_more()) continue;
     extend_deadline(kHeartbeatEvery + context_.settings.limits.answer_max);
     co_await bell->wait(std::chrono::ceil<Millis>(heartbeat_due(wrote) - os::monotonic_now()));
   }

@@ -16,11 +16,12 @@ class EventSource {
  public:
   virtual ~EventSource() = default;
   // What has happened since the last call: events (event_text), or "" if nothing has. Nothing at all: the stream is
-  // over. Called when woken, and now and then besides: a source that has more to tell than this wakes itself. On the
-  // connection's thread: must not block.
+  // over. Called when woken, while has_more(), and now and then besides. On the connection's thread: must not block.
   virtual std::optional<std::string> next() = 0;
-  // Called once, before next(): `wake` is to be called, on any thread and within next(), too, when next() may have
-  // something; not after this is gone. It does not block.
+  // Whether next() has left something to tell, or the end: no wake is needed.
+  virtual bool has_more() const = 0;
+  // Called once, before next(): `wake` is to be called, on any thread, when next() may have something; not after this
+  // is gone. It does not block.
   virtual void when_ready(std::function<void()> wake) = 0;
 };
 

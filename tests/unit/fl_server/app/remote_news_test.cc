@@ -18,6 +18,7 @@ class ScriptedSource final : public EventSource {
     pieces.pop_front();
     return piece;
   }
+  bool has_more() const override { return false; }
   void when_ready(std::function<void()> wake) override { wake_ = std::move(wake); }
   void wake() { wake_(); }
 

@@ -130,6 +130,7 @@ class EventReading {
       const std::optional<std::string> text = stream_.next();
       if (!text) return "the end";
       if (!text->empty()) return *text;
+      if (stream_.has_more()) continue;
       std::unique_lock lock(mutex_);
       if (!woken_.wait_for(lock, kPatience, [this] { return is_woken_; })) return "nothing came";
       is_woken_ = false;

@@ -11,7 +11,7 @@ namespace {
 class Teller final : public EventSource {
  public:
   struct Seen {
-    bool wakes_itself = true;
+    bool has_more = true;
     std::atomic<uint64_t> looks{0};
     std::atomic<bool> is_ready{false}, is_gone{false};
     std::function<void()> wake;  // while it is_ready and not is_gone
@@ -24,9 +24,9 @@ class Teller final : public EventSource {
 
   std::optional<std::string> next() override {
     ++seen_->looks;
-    if (seen_->wakes_itself) seen_->wake();
     return piece_;
   }
+  bool has_more() const override { return seen_->has_more; }
   void when_ready(std::function<void()> wake) override {
     seen_->wake = std::move(wake);
     seen_->is_ready = true;
@@ -81,8 +81,8 @@ TEST_F(EventStream, IsCutOffWhenItsReaderTakesNothingAndKeepsLittleForIt) {
 }
 
 // The other stream is the clock: it is asked at the same pace.
-TEST_F(EventStream, IsAskedAgainWhenItIsWokenAndNotBefore) {
-  seen_->wakes_itself = false;
+TEST_F(EventStream, IsAskedAgainWhileItHasMoreOrWhenItIsWokenAndNotBefore) {
+  seen_->has_more = false;
   const auto reader = open("id: 1\n\n"), clock = reader_of("/other", *other_);
   EXPECT_TRUE(comes_true([&] { return other_->looks > 10; }));
   EXPECT_EQ(seen_->looks, 1u);
