@@ -41,6 +41,8 @@ HttpResponse create_job(AdminContext& context, const AdminCall& call);
 // rounds.cc
 HttpResponse list_rounds(AdminContext& context, const AdminCall& call);
 HttpResponse get_round_trace(AdminContext& context, const AdminCall& call);
+// curves.cc
+HttpResponse get_curves(AdminContext& context, const AdminCall& call);
 // round_why.cc
 HttpResponse get_round_why(AdminContext& context, const AdminCall& call);
 // admin_events.cc

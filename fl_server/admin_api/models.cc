@@ -77,14 +77,15 @@ HttpResponse list_models(AdminContext& context, const AdminCall& call) {
   reader.finish();
   if (!problems.empty()) return query_problem(problems);
   if (const Result<JobRecord> found = context.jobs.get_job(job); !found) return problem_response(found.error());
-  const Result<std::vector<ModelRecord>> models = context.models.list_models(job);
+  ModelQuery query{.limit = limit + 1};  // one more says whether there is a further page
+  if (begins_behind) query.after = ModelVersion(after);
+  const Result<std::vector<ModelRecord>> models = context.models.list_models(job, query);
   if (!models) return problem_response(models.error());
   const Result<std::optional<ModelRelease>> release = context.models.released_model(job);
   if (!release) return problem_response(release.error());
   nlohmann::json list = nlohmann::json::array();
   std::optional<uint64_t> next;
   for (const ModelRecord& model : *models) {
-    if (begins_behind && model.version.value() <= after) continue;
     if (list.size() == limit) {
       next = list.back()["version"];
       break;

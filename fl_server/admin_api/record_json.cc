@@ -107,6 +107,33 @@ nlohmann::json to_json(const RoundRecord& round, uint64_t goal_count, uint32_t s
   return json;
 }
 
+void add_to(RoundCurves& curves, const RoundRecord& round, const JobRecord& job, const ModelRecord* model) {
+  const RoundTotals& totals = round.totals;
+  curves.add_round(round.number);
+  curves.set("accepted", static_cast<double>(totals.updates));
+  curves.set("seconds", std::chrono::duration<double>(round.closed - round.opened).count());
+  curves.set("train_seconds", static_cast<double>(totals.train_ms) / 1000);
+  const auto* const settings = std::get_if<HorizontalSettings>(&job.spec.kind);
+  const auto examples = static_cast<double>(totals.examples);
+  if (totals.examples > 0) curves.set("train_loss", totals.loss_sum / examples);
+  const bool has_labels = settings == nullptr || settings->training.target != TargetKind::values;
+  if (totals.examples > 0 && has_labels) curves.set("train_accuracy", static_cast<double>(totals.correct) / examples);
+  if (settings != nullptr && settings->privacy.adaptive_clip)
+    curves.set("clip_norm", terms_of(*settings, facts_of(round)).clip_norm);
+  if (settings != nullptr && settings->adaptive_mu)
+    curves.set("proximal_mu", terms_of(*settings, facts_of(round)).proximal_mu);
+  if (model == nullptr) return;
+  const auto set = [&](const char* name, const std::optional<double>& value) {
+    if (value) curves.set(name, *value);
+  };
+  set("evaluation_loss", model->evaluation_loss);
+  set("evaluation_accuracy", model->evaluation_accuracy);
+  set("evaluation_mae", model->evaluation_mae);
+  set("evaluation_r2", model->evaluation_r2);
+  if (!model->watch) return;
+  for (const auto& [check, share] : worst_by_check(*model->watch)) curves.set("watch." + std::string(check), share);
+}
+
 nlohmann::json to_json(const ModelRecord& model) {
   nlohmann::json json = {{"version", model.version.value()},
                          {"digest", model.digest.hex()},

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <variant>
@@ -13,11 +12,11 @@
 #include "fl_server/admin_api/problem.h"
 #include "fl_server/admin_api/query_reader.h"
 #include "fl_server/admin_api/record_json.h"
+#include "fl_server/admin_api/round_models.h"
 #include "fl_server/admin_api/shown_job.h"
 #include "fl_server/json/readable_float.h"
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/job_store.h"
-#include "fl_server/store/model_store.h"
 #include "fl_server/store/round_store.h"
 #include "scheduler/job/round_terms.h"
 
@@ -42,20 +41,6 @@ std::optional<std::pair<uint64_t, Attempt>> parse_attempt(std::string_view text)
   return std::pair(number, Attempt(attempt));
 }
 
-// The models that these rounds made, by version: one question, whatever their number. Some may be gone.
-Result<std::map<ModelVersion, ModelRecord>> models_of(AdminContext& context, const JobId& job,
-                                                      const std::vector<RoundRecord>& rounds) {
-  std::map<ModelVersion, ModelRecord> made;
-  const auto is_done = [](const RoundRecord& round) { return round.state == RoundState::done; };
-  const auto newest = std::ranges::find_if(rounds, is_done);
-  if (newest == rounds.end()) return made;
-  const auto oldest = std::ranges::find_if(rounds.rbegin(), rounds.rend(), is_done);
-  const ModelQuery query{.after = oldest->base, .limit = newest->base.value() - oldest->base.value() + 1};
-  COT_ASSIGN(std::vector<ModelRecord> models, context.models.list_models(job, query));
-  for (ModelRecord& model : models) made.emplace(model.version, std::move(model));
-  return made;
-}
-
 }  // namespace
 
 HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
@@ -78,7 +63,7 @@ HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
   if (!rounds) return problem_response(rounds.error());
   const uint32_t goal_count =
       std::visit([](const HorizontalSettings& horizontal) { return horizontal.rounds.goal_count; }, job->spec.kind);
-  const Result<std::map<ModelVersion, ModelRecord>> models = models_of(context, id, *rounds);
+  const auto models = models_of(context.models, id, *rounds);
   if (!models) return problem_response(models.error());
   const SchedulerStatus status = context.scheduler.status();
   nlohmann::json list = nlohmann::json::array();
@@ -90,9 +75,7 @@ HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
       selected = live.selected;
       accepted = live.accepted;
     }
-    const auto model = models->find(ModelVersion(round.base.value() + 1));
-    const bool has_model = round.state == RoundState::done && model != models->end();
-    list.push_back(to_json(round, goal_count, selected, accepted, has_model ? &model->second : nullptr));
+    list.push_back(to_json(round, goal_count, selected, accepted, model_of(*models, round)));
     const auto* const horizontal = std::get_if<HorizontalSettings>(&job->spec.kind);
     if (horizontal && horizontal->privacy.adaptive_clip) {
       list.back()["clip_norm"] = terms_of(*horizontal, facts_of(round)).clip_norm;

@@ -71,6 +71,8 @@ constexpr AdminRoute kRoutes[] = {
     {"DELETE", "/admin/v1/jobs/{job}", "deleteJob", "Remove a job that has ended, with its models", kEngineer,
      delete_job, kTakesKey, "job.delete"},
     {"GET", "/admin/v1/jobs/{job}/rounds", "listRounds", "Attempts of rounds, newest first", kReaders, list_rounds},
+    {"GET", "/admin/v1/jobs/{job}/curves", "getCurves", "What came of its rounds, by column, as points of a chart",
+     kReaders, get_curves},
     {"GET", "/admin/v1/jobs/{job}/rounds/{round}/why", "getRoundWhy",
      "What became of the devices that asked in a round", kReaders, get_round_why},
     {"GET", "/admin/v1/jobs/{job}/trace", "getRoundTrace", "What a round took its time with, for tracing tools",

@@ -4,9 +4,13 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "fl_server/json/json_reader.h"
 #include "fl_server/json/rfc3339.h"
+#include "fl_server/json/round_curves.h"
+#include "fl_server/net/http_types.h"
+#include "tools/console/run_query.h"
 #include "tools/data/csv_reader.h"
 
 namespace coterie {
@@ -26,11 +30,12 @@ struct MetricColumn {
   const char* name;
   const char* key;
   bool is_of_model = false;
+  bool is_curve = true;  // in the curves, too
 };
-constexpr MetricColumn kColumns[] = {{"attempts", "attempt"},
-                                     {"selected", "selected"},
+constexpr MetricColumn kColumns[] = {{"attempts", "attempt", false, false},
+                                     {"selected", "selected", false, false},
                                      {"accepted", "accepted"},
-                                     {"examples", "examples"},
+                                     {"examples", "examples", false, false},
                                      {"train_loss", "train_loss"},
                                      {"train_accuracy", "train_accuracy"},
                                      {"seconds", "seconds"},
@@ -176,6 +181,53 @@ json shown_model(const RunFiles& files) {
   std::string problem;
   return model_json(files, files.summary ? read_summary(*files.summary, problem) : json(),
                     read_rounds(files.metrics).rounds);
+}
+
+Result<json> run_rounds_page(const RunFiles& files, std::string_view query) {
+  COT_ASSIGN(const auto asked, parse_query(query));
+  uint64_t limit = kRunPageDefault;
+  std::optional<uint64_t> before;
+  for (const auto& [key, value] : asked) {
+    if (key == "limit") {
+      COT_ASSIGN(limit, run_query_number(key, value, 1, kRunPageMax));
+    } else if (key == "before") {  // a round has one row here, whatever its attempt is
+      COT_ASSIGN(before, run_query_number(key, value.substr(0, value.find('.')), 0, INT64_MAX));
+    }
+  }
+  const json rounds = shown_rounds(files);
+  json page = {{"rounds", json::array()}};
+  for (const json& round : std::views::reverse(rounds)) {
+    if (before && round["number"].get<uint64_t>() >= *before) continue;
+    if (page["rounds"].size() == limit) {
+      const json& last = page["rounds"].back();
+      page["next_before"] = last["number"].dump() + "." + last["attempt"].dump();
+      break;
+    }
+    page["rounds"].push_back(round);
+  }
+  return page;
+}
+
+Result<json> run_curves(const RunFiles& files, std::string_view query) {
+  COT_ASSIGN(const auto asked, parse_query(query));
+  uint64_t points = kCurvePointsDefault;
+  for (const auto& [key, value] : asked) {
+    if (key == "points") {
+      COT_ASSIGN(points, run_query_number(key, value, kCurvePointsMin, kCurvePointsMax));
+    }
+  }
+  RoundCurves curves;
+  for (const json& round : shown_rounds(files)) {
+    const uint64_t number = round["number"].get<uint64_t>();
+    if (!curves.rounds().empty() && number <= curves.rounds().back()) continue;  // a file may say so; a curve goes on
+    curves.add_round(number);
+    for (const MetricColumn& column : kColumns) {
+      const json& of = column.is_of_model ? round["model"] : round;
+      const auto value = of.find(column.key);
+      if (column.is_curve && value != of.end() && value->is_number()) curves.set(column.key, value->get<double>());
+    }
+  }
+  return to_json(curves, points);
 }
 
 json shown_rounds(const RunFiles& files) { return read_rounds(files.metrics).rounds; }

@@ -75,9 +75,11 @@ HttpResponse RunPage::answer(const RequestHead& head) const {
   if (is("/console/sign-in-ways")) return json_response({{"runs", {{"folder", files_.name()}}}});
   if (is("/admin/v1/jobs")) return json_response(jobs());
   PathParameters parameters;
-  if (matches_pattern("/admin/v1/jobs/{job}", head.path, parameters)) return job(parameters["job"], false);
-  parameters = {};
-  if (matches_pattern("/admin/v1/jobs/{job}/rounds", head.path, parameters)) return job(parameters["job"], true);
+  for (const std::string_view view : {"", "rounds", "curves"}) {
+    parameters = {};
+    const std::string pattern = "/admin/v1/jobs/{job}" + (view.empty() ? "" : "/" + std::string(view));
+    if (matches_pattern(pattern, head.path, parameters)) return job(parameters["job"], view, head.query);
+  }
   for (const std::string_view view : {"", "graph", "parameters"}) {
     parameters = {};
     const std::string pattern = "/admin/v1/jobs/{job}/models/{version}" + (view.empty() ? "" : "/" + std::string(view));
@@ -96,15 +98,14 @@ json RunPage::jobs() const {
   return answer;
 }
 
-HttpResponse RunPage::job(std::string_view id, bool asks_for_rounds) const {
+HttpResponse RunPage::job(std::string_view id, std::string_view view, std::string_view query) const {
   const RunList list = list_runs(files_);
   const auto found = std::ranges::find(list.runs, id, &ListedRun::id);
   if (found == list.runs.end()) return refusal(kNotFound, "the folder has no such run any more");
   const RunFiles files = read_run_files(files_, *found);
-  if (!asks_for_rounds) return json_response(shown_job(*found, files));
-  json rounds = shown_rounds(files);
-  std::ranges::reverse(rounds);
-  return json_response({{"rounds", std::move(rounds)}});
+  if (view.empty()) return json_response(shown_job(*found, files));
+  const Result<json> told = view == "rounds" ? run_rounds_page(files, query) : run_curves(files, query);
+  return told ? json_response(*told) : refusal(kBadRequest, told.error().message());
 }
 
 HttpResponse RunPage::model(std::string_view id, std::string_view version, std::string_view view,

@@ -4,7 +4,8 @@
 //   GET /, /console.js, /console.css       the page
 //   GET /console/sign-in-ways              {"runs": {"folder": ...}}: nobody signs in here
 //   GET /admin/v1/jobs                     each run as a job
-//   GET /admin/v1/jobs/{job}, .../rounds   one of them; its rounds, newest first
+//   GET /admin/v1/jobs/{job}, .../rounds   one of them; its rounds, newest first, by pages
+//   GET /admin/v1/jobs/{job}/curves        its rounds by column, as points of a chart
 //   GET /admin/v1/jobs/{job}/models/{version}, .../graph, .../parameters
 //                                          its model.cotf, which is its last round's version
 //
@@ -33,7 +34,8 @@ class RunPage {
 
  private:
   nlohmann::json jobs() const;
-  HttpResponse job(std::string_view id, bool asks_for_rounds) const;
+  // `view`: "", "rounds", "curves".
+  HttpResponse job(std::string_view id, std::string_view view, std::string_view query) const;
   // `view`: "", "graph", "parameters".
   HttpResponse model(std::string_view id, std::string_view version, std::string_view view,
                      std::string_view query) const;

@@ -111,6 +111,35 @@ TEST(AdminJson, ShowsWhatARoundThatIsDoneAmountedTo) {
   EXPECT_FALSE(to_json(round, 10, 0, 0, nullptr).contains("train_loss")) << "no mean of nothing";
 }
 
+TEST(AdminJson, HasTheSameInCurvesAsInARound) {
+  JobRecord job;
+  RoundRecord round;
+  round.number = 3;
+  round.state = RoundState::done;
+  round.opened = wall(1'000);
+  round.closed = wall(3'500);
+  round.totals = {.updates = 8, .weight = 80, .examples = 100, .loss_sum = 50, .correct = 25, .train_ms = 1'500};
+  ModelRecord model;
+  model.evaluation_loss = 0.25;
+  model.watch = WatchOutcome{.looked = 1, .hits = {{"dead_relu", "a", 0.25}, {"dead_relu", "b", 0.75}}};
+  const json row = to_json(round, 10, 0, 0, &model);
+  RoundCurves curves;
+  add_to(curves, round, job, &model);
+  const json told = to_json(curves, kCurvePointsDefault);
+  EXPECT_EQ(told["round"], json::array({3}));
+  for (const char* name : {"accepted", "seconds", "train_seconds", "train_loss", "train_accuracy"})
+    EXPECT_EQ(told["columns"][name], json::array({row[name]})) << name;
+  EXPECT_EQ(told["columns"]["evaluation_loss"], json::array({row["model"]["evaluation_loss"]}));
+  EXPECT_EQ(told["columns"]["watch.dead_relu"], json::array({0.75}));
+  EXPECT_FALSE(told["columns"].contains("evaluation_accuracy")) << "nobody evaluated it";
+  HorizontalSettings settings;
+  settings.training.target = TargetKind::values;
+  job.spec.kind = settings;
+  round.totals = {};
+  add_to(curves, round, job, nullptr);
+  EXPECT_EQ(to_json(curves, kCurvePointsDefault)["columns"]["train_loss"], json::array({0.5, nullptr}));
+}
+
 TEST(AdminJson, ShowsOfATokenWhatDoesNotLetAnybodyIn) {
   TokenRecord token;
   token.digest.bytes.fill(0xab);

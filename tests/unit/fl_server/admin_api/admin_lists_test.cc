@@ -89,6 +89,12 @@ TEST_F(AdminLists, OfRoundsAndModelsOfAJobTakeTheirFilters) {
     EXPECT_EQ(ask("GET", job + "/rounds?before=" + before).status, 400) << before;
   }
   EXPECT_EQ(ask("GET", job + "/rounds?state=lost").document()["errors"][0]["pointer"], "?state");
+  const json curves = ask("GET", job + "/curves?points=100000").document();
+  EXPECT_EQ(curves["rounds"], 0) << "its first round is not done";
+  EXPECT_EQ(curves["columns"], json::object());
+  for (const char* points : {"0", "2", "100001", "x"})
+    EXPECT_EQ(ask("GET", job + "/curves?points=" + points).document()["errors"][0]["pointer"], "?points") << points;
+  EXPECT_EQ(ask("GET", "/admin/v1/jobs/none/curves").status, 404);
   EXPECT_EQ(ask("GET", job + "/models").document()["models"].size(), 1u);
   EXPECT_EQ(ask("GET", job + "/models?after=0").document()["models"].size(), 0u);
   EXPECT_EQ(ask("GET", job + "/models?after=x").status, 400);

@@ -29,17 +29,14 @@ class RunPageTest : public ::testing::Test {
     ASSERT_OK(os::write_file_atomically(directory_ / at, as_bytes(text)));
   }
   HttpResponse ask(const std::string& path, const std::string& host = "127.0.0.1:8600",
-                   const std::string& method = "GET") {
+                   const std::string& method = "GET", const std::string& query = "limit=500") {
     const RunPage page(FolderFiles::open(directory_ / "runs").value());
-    RequestHead head{.method = method,
-                     .path = path,
-                     .query = "limit=500",
-                     .target = path + "?limit=500",
-                     .headers = {{"host", host}}};
+    RequestHead head{
+        .method = method, .path = path, .query = query, .target = path + "?" + query, .headers = {{"host", host}}};
     return page.answer(head);
   }
-  json get(const std::string& path) {
-    const HttpResponse answer = ask(path);
+  json get(const std::string& path, const std::string& query = "limit=500") {
+    const HttpResponse answer = ask(path, "127.0.0.1:8600", "GET", query);
     EXPECT_EQ(answer.status, 200) << as_text(answer.body);
     return json::parse(as_text(answer.body));
   }
@@ -67,6 +64,31 @@ TEST_F(RunPageTest, ListsEachRunAndTellsItsRoundsNewestFirst) {
   EXPECT_EQ(rounds[0]["number"], 2);
   EXPECT_EQ(rounds[0]["accepted"], 6);
   EXPECT_EQ(ask("/admin/v1/jobs/" + run_id("three")).status, 404);
+}
+
+TEST_F(RunPageTest, TellsRoundsByPagesAndTheirCurvesAsPoints) {
+  std::string csv = "round,attempts,accepted,evaluation_loss\n";
+  for (int i = 1; i <= 300; ++i)
+    csv += std::to_string(i) + "," + (i == 300 ? "x" : "1") + "," + std::to_string(i == 77 ? 5000 : i) + ",\n";
+  write("runs/one/metrics.csv", csv + "4,1,1,1\n");  // behind round 300, as only a damaged file has it
+  const std::string path = "/admin/v1/jobs/" + run_id("one");
+  const json first = get(path + "/rounds", "limit=2"), next = get(path + "/rounds", "before=300.null&limit=2");
+  EXPECT_EQ(first["rounds"][1]["number"], 300);
+  EXPECT_EQ(first["next_before"], "300.null");
+  EXPECT_EQ(next["rounds"][1]["number"], 299);
+  EXPECT_FALSE(get(path + "/rounds").contains("next_before"));
+  const json thin = get(path + "/curves", "points=31");
+  EXPECT_EQ(thin["rounds"], 300);
+  EXPECT_EQ(thin["exact"], false);
+  EXPECT_EQ(thin["round"].size(), 31u);
+  EXPECT_THAT(thin["columns"]["accepted"], ::testing::Contains(5000));
+  EXPECT_EQ(thin["columns"].size(), 1u) << "no column of gaps: " << thin["columns"];
+  const json whole = get(path + "/curves", "points=100000");
+  EXPECT_EQ(whole["exact"], true);
+  EXPECT_EQ(whole["columns"]["accepted"][299], 300);
+  for (const char* wrong : {"points=2", "points=100001", "points=x"})
+    EXPECT_EQ(ask(path + "/curves", "localhost", "GET", wrong).status, 400) << wrong;
+  EXPECT_EQ(ask(path + "/rounds", "localhost", "GET", "before=x").status, 400);
 }
 
 TEST_F(RunPageTest, TakesAFolderThatIsItselfARunOrHasJustBegun) {
