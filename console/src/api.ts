@@ -19,7 +19,20 @@ async function send(method: string, path: string, headers: Record<string, string
   throw new Refused(answer.status, String(problem.detail ?? `the server answered ${answer.status}`));
 }
 
-export async function get(path: string): Promise<Json> { return (await send("GET", "/admin/v1/" + path)).json(); }
+// Asked before anybody wanted it: the first get() of the path has the answer.
+const ahead = new Map<string, Promise<Json>>();
+const ask = async (path: string): Promise<Json> => (await send("GET", "/admin/v1/" + path)).json();
+export function ask_ahead(path: string): void {
+  if (!localStorage.getItem(kMark)) return;
+  const answer = ask(path);
+  answer.catch(() => ahead.delete(path));  // whoever wants it asks, and hears why
+  ahead.set(path, answer);
+}
+export async function get(path: string): Promise<Json> {
+  const answer = ahead.get(path);
+  ahead.delete(path);
+  return answer ?? ask(path);
+}
 export async function post(path: string): Promise<void> { await send("POST", "/admin/v1/" + path, { "Coterie-Csrf": csrf }); }
 
 const kPage = 1000;  // the most that the server tells at a time

@@ -1,5 +1,5 @@
 // Lines over rounds.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { Drawing } from "./parts";
 import { Line, thinned, with_edges } from "./series";
@@ -26,17 +26,27 @@ function useDark(): boolean {
 
 const kBandOpacity = "33";  // of a colour, as its last two digits
 
-// A line for each of `lines` over `xs`, with its band if it has one; what is null is a gap, which `spans` draws over.
-export function Chart({ name, xs, lines, x_name = "round", spans = true, height = 220 }:
-  { name: string; xs: number[]; lines: Line[]; x_name?: string; spans?: boolean; height?: number }) {
+// What a chart has as a table.
+export function chart_rows({ xs, lines }: { xs: number[]; lines: Line[] }): unknown[][] {
+  const { all } = with_edges(lines);
+  return xs.map((x, i) => [x, ...all.map(([, ys]) => ys[i])]);
+}
+
+// A line for each of `lines` over `xs`, with its band if it has one; what is null is a gap, which `spans` draws over. Where these are points of more,
+// `count` says of how many, and `whole` gives all as a table. Draws anew when `xs` or `lines` is another object.
+export function Chart({ name, xs, lines, x_name = "round", spans = true, height = 220, count = xs.length, whole }:
+  { name: string; xs: number[]; lines: Line[]; x_name?: string; spans?: boolean; height?: number; count?: number; whole?: () => Promise<unknown[][]> }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>();
   const is_dark = useDark();
-  const { all, bands } = with_edges(lines);
-  const drawn = thinned(xs, all);
-  const data = [drawn.xs, ...drawn.lines.map(([, ys]) => ys)] as uPlot.AlignedData;
+  const { all, bands, data } = useMemo(() => {
+    const edged = with_edges(lines), drawn = thinned(xs, edged.all);
+    return { ...edged, data: [drawn.xs, ...drawn.lines.map(([, ys]) => ys)] as uPlot.AlignedData };
+  }, [xs, lines]);
+  const shows = useRef<uPlot.AlignedData>();  // what the plot was given last
   const names = all.map(([label]) => shown(label));
-  useEffect(() => {
+  // Before anything is painted: a page that is laid out and painted without its charts is laid out and painted twice.
+  useLayoutEffect(() => {
     const style = getComputedStyle(document.documentElement);
     const ink = style.getPropertyValue("--ink"), grid = style.getPropertyValue("--line");
     const width = () => Math.max(240, place.current!.clientWidth);
@@ -47,12 +57,15 @@ export function Chart({ name, xs, lines, x_name = "round", spans = true, height 
         { label, class: "edge", stroke: "transparent", width: 0, spanGaps: spans, points: { show: false } })],
       bands: bands.map(({ upper, lower, of }) => ({ series: [upper + 1, lower + 1], fill: style.getPropertyValue(colour(of)).trim() + kBandOpacity })) },
       data, place.current!);
-    const watch = new ResizeObserver(() => plot.current!.setSize({ width: width(), height }));
+    shows.current = data;
+    const watch = new ResizeObserver(() => width() === plot.current!.width || plot.current!.setSize({ width: width(), height }));  // it is told once of the size that it has
     watch.observe(place.current!);
     return () => { watch.disconnect(); plot.current!.destroy(); };
   }, [is_dark, names.join("\n")]);
-  useEffect(() => plot.current?.setData(data), [xs, lines]);
+  useLayoutEffect(() => {
+    if (shows.current !== data) plot.current?.setData(shows.current = data);
+  }, [data]);
   const last = lines.map(([label, ys]) => { const y = ys.filter((one) => one !== null).at(-1); return `${label} ${y === undefined ? "unknown" : number(y)}`; }).join(", ");
-  return <Drawing name={name} says={`${xs.length} ${x_name}s; last ${last}`} head={[x_name, ...all.map(([label]) => label)]}
-    rows={xs.map((x, i) => [x, ...all.map(([, ys]) => ys[i])])}><div ref={place} /></Drawing>;
+  return <Drawing name={name} says={`${count} ${x_name}s; last ${last}`} head={[x_name, ...all.map(([label]) => label)]}
+    rows={whole ?? (() => chart_rows({ xs, lines }))}><div ref={place} /></Drawing>;
 }

@@ -1,14 +1,18 @@
 // What the server still knows of a job's past: its events since it began, at most the newest of its log.
 import { told_of, Told } from "./phases";
 
-const kNewest = 1_000, kLogMax = 9_000, kBytesMax = 16 << 20, kMsMax = 10_000;  // the server's log has 10,000 events of all jobs
+const kBack = [250, 1_000, 9_000], kBytesMax = 16 << 20, kMsMax = 10_000;  // the server's log has 10,000 events of all jobs
 
-// What the newest events tell, where that is the beginning of more than `attempts`; else what all of them tell. A stream tells some hundred events
-// at a time and rests, so that all events of a job whose rounds take milliseconds take seconds to come.
+// What the newest events tell, as few of kBack as tell the beginning of more than `attempts`; else what all of them tell. A stream tells some hundred
+// events at a time and rests, so that all events of a job whose rounds take milliseconds take seconds to come.
 export async function replay(path: string, last: string, attempts: number, stop: AbortSignal): Promise<Told[]> {
-  const newest = await told_since(path, last, kNewest, stop);
-  const is_enough = newest.filter((one) => one.kind === "round_opened").length > attempts;
-  return is_enough || stop.aborted ? newest : told_since(path, last, kLogMax, stop);
+  let told: Told[] = [];
+  for (const count of kBack) {
+    told = await told_since(path, last, count, stop);
+    const [, seq] = last.split("-"), is_all = !(Number(seq) > count);
+    if (is_all || stop.aborted || told.filter((one) => one.kind === "round_opened").length > attempts) break;
+  }
+  return told;
 }
 
 // Reads the stream from `count` events before `last`, an id, up to the present, which a `round` or an `over` is.

@@ -7,7 +7,7 @@ import { Intervals } from "./intervals";
 import { Facts, Said, Table, useAsked } from "./parts";
 import { number, percent, shown } from "./text";
 
-const kLooksMax = 12, kLookAgainMs = 30_000;
+const kLooksMax = 12, kVersionsMax = 20_000, kLookAgainMs = 30_000;
 const kMeasures: Measure[] = ["accuracy", "loss"];
 const title = (what: Measure) => what === "accuracy" ? "Accuracy" : "Loss";
 
@@ -34,14 +34,22 @@ export function FairnessOfRounds({ job }: { job: Json }) {
   return <><Said error={asked.error} />{looks.length > 0 && <Groups looks={looks} x_name="round" column={results.at(-1)!.column} />}</>;
 }
 
-// What jobs that evaluate on devices have found of the versions in `models`, those of a job, by what their groups are. It is asked for by the clock and not
-// by the version: that takes a list of all jobs, and a version may come many times a second.
-export function useLooks(job_id: string, models: Json[], may_ask: boolean) {
-  const newest = useRef(models);
-  newest.current = models;
+// What jobs that evaluate on devices have found of a job's versions, by what their groups are; `known` has the newest of these. All
+// are asked for where a job evaluates what is none of them. It is asked for by the clock and not by the version: that takes a list of all jobs, and a version may come many times a
+// second.
+export function useLooks(job_id: string, known: { models: Json[]; is_whole: boolean }, may_ask: boolean) {
+  const newest = useRef(known), all = useRef<Json[]>([]);
+  newest.current = known;
   return useAsked(async () => {
-    const versions = new Map(newest.current.map((model) => [model.digest as string, model.version as number]));
-    const judges = !may_ask ? [] : (await list("jobs", "jobs")).filter((job) => job.spec.analytics?.kind === "evaluation" && [job.spec.analytics.model, job.spec.analytics.before].some((digest) => versions.has(digest)));
+    const evaluations = !may_ask ? [] : (await list("jobs", "jobs")).filter((job) => job.spec.analytics?.kind === "evaluation");
+    const by_digest = (models: Json[]) => new Map(models.map((model) => [model.digest as string, model.version as number]));
+    const judges_of = (versions: Map<string, number>) => evaluations.filter(({ spec: { analytics } }) => [analytics.model, analytics.before].some((digest) => versions.has(digest)));
+    let versions = by_digest(newest.current.models);
+    if (!newest.current.is_whole && judges_of(versions).length < evaluations.length) {
+      const behind = await list(`jobs/${encodeURIComponent(job_id)}/models`, "models", kVersionsMax, "after", all.current.at(-1)?.version);
+      versions = by_digest(all.current = [...all.current, ...behind]);
+    }
+    const judges = judges_of(versions);
     const found = await Promise.all(judges.slice(-kLooksMax).map((job) => result_of(job.id)));
     return of_columns(found.filter((one): one is Json => one !== null), versions);
   }, `fairness ${job_id} ${may_ask}`, may_ask ? kLookAgainMs : 0);

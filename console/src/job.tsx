@@ -1,34 +1,33 @@
 // One job as it goes: its rounds, and what the server tells of it meanwhile.
 import { useMemo } from "preact/hooks";
 import { Json, Session } from "./api";
-import { Chart } from "./chart";
-import { judged_line, Look } from "./fairness";
 import { FairnessOfRounds, FairnessOfVersions, useLooks } from "./fairness_figure";
 import { Forecast } from "./forecast_figure";
-import { useCodes, useJob } from "./job_asked";
+import { useAttempt, useCodes, useJob } from "./job_asked";
 import { useEvents } from "./job_events";
+import { all_curves, Asked } from "./job_rounds";
 import { lineage } from "./lineage";
 import { RollBack, Versions } from "./models";
 import { attempts, kAttemptsShown, Told } from "./phases";
 import { Act, Facts, Said, Save, Table } from "./parts";
-import { attempt_named } from "./round_devices";
+import { RoundCharts } from "./round_charts";
 import { Round } from "./round_figure";
-import type { Line } from "./series";
 import { number, percent, shown, time } from "./text";
 import { Timeline } from "./timeline";
 import { UpdateNorms } from "./update_norms";
-import { newest_hits, worst_shares } from "./watch_hits";
+import { newest_hits } from "./watch_hits";
 
+const kNoRounds: Json[] = [];
 // `chosen`: the attempt that the address names; empty: the newest.
 export function Job({ id, chosen, session }: { id: string; chosen: string; session: Session }) {
   const path = `jobs/${encodeURIComponent(id)}`;
   const may = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
-  const asked = useJob(path), round = attempt_named(asked.value?.rounds ?? [], chosen);
+  const asked = useJob(path), round = useAttempt(path, asked.value?.rounds ?? kNoRounds, chosen);
   const codes = useCodes(path, round, asked.value?.rounds);
   const { now, link, told } = useEvents(id, asked.soon);
   // An update is accepted many times a second, and none of these show that.
-  const figures = useMemo(() => asked.value && <Figures {...asked.value} told={told} sees_results={may("ml_engineer")} />, [asked.value, told]);
-  const tables = useMemo(() => asked.value && <Tables {...asked.value} session={session} then={asked.refresh} />, [asked.value, session]);
+  const figures = useMemo(() => asked.value && <Figures path={path} of={asked.value} told={told} sees_results={may("ml_engineer")} />, [asked.value, told]);
+  const tables = useMemo(() => asked.value && <Tables of={asked.value} whole={asked.whole} session={session} then={asked.refresh} />, [asked.value, session]);
   if (!asked.value) return <Said error={asked.error} waits />;
   const { job, rounds } = asked.value;
   const privacy = job.privacy;
@@ -53,30 +52,16 @@ export function Job({ id, chosen, session }: { id: string; chosen: string; sessi
   </>;
 }
 
-// What came of the rounds, newest first, that are done; `judged`: what jobs that evaluate on devices say of their models.
-export function RoundCharts({ rounds, judged = [] }: { rounds: Json[]; judged?: { looks: Look[] }[] }) {
-  const done = rounds.filter((r) => r.state === "done").reverse();
-  const xs = done.map((r) => r.number as number);
-  const of = (read: (r: Json) => unknown) => done.map((r) => { const v = read(r); return typeof v === "number" ? v : null; });
-  const versions = done.map((r) => r.model?.version as number | undefined);
-  const lines = (what: "loss" | "accuracy"): Line[] => [["held out", of((r) => r.model?.[`evaluation_${what}`])], ["on devices", of((r) => r[`train_${what}`])], ...[judged_line(judged, versions, what)].filter((one) => one !== null)];
-  return xs.length === 0 ? null : <div class="charts">
-    <Chart name="Loss" xs={xs} lines={lines("loss")} />
-    <Chart name="Accuracy" xs={xs} lines={lines("accuracy")} />
-    <Chart name="Updates accepted" xs={xs} lines={[["accepted", of((r) => r.accepted)]]} />
-    <Chart name="Seconds" xs={xs} lines={[["round", of((r) => r.seconds)], ["training", of((r) => r.train_seconds)]]} />
-    {done.some((r) => r.model?.watch?.hits.length) && <Chart name="Watchpoint hits" xs={xs} lines={worst_shares(done)} />}</div>;
-}
-
-function Figures({ job, rounds, models, told, sees_results }: { job: Json; rounds: Json[]; models: Json[]; told: Told[]; sees_results: boolean }) {
-  const evaluates = job.spec.analytics?.kind === "evaluation", looks = useLooks(job.id, models, sees_results && !job.spec.analytics);
+function Figures({ path, of: { job, curves, rounds, models, is_whole }, told, sees_results }: { path: string; of: Asked; told: Told[]; sees_results: boolean }) {
+  const evaluates = job.spec.analytics?.kind === "evaluation", all = () => all_curves(path);
+  const looks = useLooks(job.id, { models, is_whole }, sees_results && !job.spec.analytics);
   return <>
-    <RoundCharts rounds={rounds} judged={looks.value} />
+    <RoundCharts curves={curves} all={all} judged={looks.value} />
     {sees_results && evaluates && <FairnessOfRounds job={job} />}
     <FairnessOfVersions asked={looks} />
     {!sees_results && evaluates && <p>What the job has found is for an ml_engineer.</p>}
     <Watched rounds={rounds} />
-    {!job.spec.analytics && rounds.length > 0 && <UpdateNorms job={job} rounds={rounds} />}
+    {!job.spec.analytics && rounds.length > 0 && <UpdateNorms job={job} curves={curves} all={all} />}
     {rounds.length > 0 && <Timeline attempts={attempts(rounds.slice(0, kAttemptsShown), told, Date.now())} />}
     <Forecast job={job} />
   </>;
@@ -92,13 +77,16 @@ function Watched({ rounds }: { rounds: Json[] }) {
   </>;
 }
 
-function Tables({ job, rounds, models, session, then }: { job: Json; rounds: Json[]; models: Json[]; session: Session; then: () => void }) {
+function Tables({ of, whole, session, then }: { of: Asked; whole: () => Promise<Asked>; session: Session; then: () => void }) {
+  const { job, is_whole } = of;
+  const round_rows = ({ rounds }: Asked) => rounds.map((r) => [String(r.number), String(r.attempt), r.state, number(r.selected), number(r.accepted), number(r.goal_count),
+    number(r.seconds, 2), number(r.model?.evaluation_loss), percent(r.model?.evaluation_accuracy), time(r.opened), r.reason ?? "",
+    ["done", "failed"].includes(r.state) ? <Save text="Save" label={`Save the trace of round ${r.number}, attempt ${r.attempt}`} path={`jobs/${encodeURIComponent(job.id)}/trace?round=${r.number}`} name={`${job.id}-round-${r.number}.json`} /> : ""]);
+  const versions = ({ models, rounds }: Asked) => lineage([job], [models], [rounds]);
   return <>
     <Table name="Rounds" head={["round", "attempt", "state", "drawn", "accepted", "goal", "seconds", "loss", "accuracy", "opened", "reason", "trace"]}
-      rows={rounds.map((r) => [String(r.number), String(r.attempt), r.state, number(r.selected), number(r.accepted), number(r.goal_count),
-        number(r.seconds, 2), number(r.model?.evaluation_loss), percent(r.model?.evaluation_accuracy), time(r.opened), r.reason ?? "",
-        ["done", "failed"].includes(r.state) ? <Save text="Save" label={`Save the trace of round ${r.number}, attempt ${r.attempt}`} path={`jobs/${encodeURIComponent(job.id)}/trace?round=${r.number}`} name={`${job.id}-round-${r.number}.json`} /> : ""])} />
+      rows={round_rows(of)} whole={is_whole ? undefined : async () => round_rows(await whole())} />
     <p class="bar"><RollBack job={job} session={session} then={then} /> <a href={`#/models/${encodeURIComponent(job.id)}`}>Models alone</a></p>
-    <Versions versions={lineage([job], [models], [rounds])} session={session} then={then} />
+    <Versions versions={versions(of)} whole={is_whole ? undefined : async () => versions(await whole())} session={session} then={then} />
   </>;
 }

@@ -1,21 +1,45 @@
 // What a job's page asks the server, at first and as the job goes on.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Json } from "./api";
-import { Asked, asked_of, key } from "./job_rounds";
+import { Asked, asked_of, key, kNothing, whole_of } from "./job_rounds";
 import { useAsked } from "./parts";
 import { RefreshPace } from "./refresh_pace";
+import { attempt_named, cursor_behind, is_named } from "./round_devices";
 
-// `soon`: something has happened to the job. A page that nobody sees asks when it is seen again.
+// `soon`: something has happened to the job. A page that nobody sees asks when it is seen again. `whole`: all rounds and models, which the page has from then on.
 export function useJob(path: string) {
-  const known = useRef<Asked>({ job: {}, rounds: [], models: [] });
+  const known = useRef<Asked>(kNothing);
   const { current: pace } = useRef(new RefreshPace());
   const asked = useAsked(async () => {
     pace.begin(performance.now());
-    try { return known.current = await asked_of(path, known.current); } finally { later(pace.end(performance.now())); }
+    try {
+      const { is_whole, ...now } = await asked_of(path, known.current);
+      // All may have come meanwhile, to somebody who asked for it.
+      return known.current = { ...now, ...(known.current.is_whole && !is_whole ? { rounds: known.current.rounds, models: known.current.models } : {}), is_whole: is_whole || known.current.is_whole };
+    } finally { later(pace.end(performance.now())); }
   }, path);
   const later = (wait: number | null) => wait === null || setTimeout(() =>
     document.hidden ? document.addEventListener("visibilitychange", asked.refresh, { once: true }) : asked.refresh(), wait);
-  return { ...asked, soon: () => { later(pace.happened(performance.now())); } };
+  const whole = async (): Promise<Asked> => {
+    if (!known.current.is_whole) {
+      known.current = await whole_of(path);
+      asked.refresh();
+    }
+    return known.current;
+  };
+  return { ...asked, whole, soon: () => { later(pace.happened(performance.now())); } };
+}
+
+// The attempt that the address names, else the newest; one of long ago is asked for by itself.
+export function useAttempt(path: string, rounds: Json[], name: string): Json | undefined {
+  const [older, set] = useState<{ of: string; round?: Json }>({ of: "" });
+  const cursor = cursor_behind(name), is_missing = rounds.length > 0 && cursor !== "" && !rounds.some((round) => is_named(round, name));
+  useEffect(() => {
+    let alive = true;
+    if (is_missing) get(`${path}/rounds?limit=1&before=${cursor}`).then((page) => alive && set({ of: name, round: page.rounds.find((round: Json) => is_named(round, name)) }), () => {});
+    return () => { alive = false; };
+  }, [path, name, is_missing]);
+  return is_missing && older.of === name && older.round ? older.round : attempt_named(rounds, name);
 }
 
 // What became of the devices of an attempt; none where there is no attempt, or a server of before tells it. Asked for when the page has the rest, and

@@ -1,10 +1,11 @@
 // The console: who is signed in, and which page the address names.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Session, session as ask_session, sign_in, sign_in_ways, sign_out, when_session_ends } from "./api";
+import { ask_ahead, Session, session as ask_session, sign_in, sign_in_ways, sign_out, when_session_ends } from "./api";
 import { Audit } from "./audit";
 import { Compare } from "./compare";
 import { Job } from "./job";
+import { first_questions } from "./job_rounds";
 import { ModelPage } from "./model_page";
 import { Models } from "./models";
 import { Devices, Jobs, Overview, Privacy, Tokens } from "./pages";
@@ -80,6 +81,7 @@ function App() {
   useEffect(() => {
     when_session_ends(() => set((old) => { if (old) set_why("Your session has ended. Sign in again, and this page is as it was."); return null; }));
     ask_session().then(set, () => set(null));
+    if (page === "jobs" && id) first_questions(`jobs/${encodeURIComponent(id)}`).forEach(ask_ahead);  // its questions need not wait for the session's answer
   }, []);
   if (session === undefined) return <p role="status">Asking the server …</p>;
   if (session === null) return <SignIn why={why} then={set} />;

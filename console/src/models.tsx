@@ -25,14 +25,16 @@ export function Uses({ version: { job, model }, session, then }: { version: Vers
     {may && <a href={`/admin/v1/${path}/content`} download={`${job.id}-${model.version}.cotf`} aria-label={`Download version ${model.version}`}>Download</a>}</>;
 }
 
-export function Versions({ versions, session, then, of_all = false }: { versions: Version[]; session: Session; then: () => void; of_all?: boolean }) {
+// `whole`: asks for all of them, where there may be more.
+export function Versions({ versions, whole, session, then, of_all = false }: { versions: Version[]; whole?: () => Promise<Version[]>; session: Session; then: () => void; of_all?: boolean }) {
+  const rows_of = (all: Version[]) => all.map((version) => {
+    const { job, model, round, from } = version;
+    const made_by = round ? `round ${round.number}, attempt ${round.attempt}` : from ? <>version {from.version} of {job_link(from.job)}</> : model.version === 0 ? "the upload" : "a round that is gone";
+    return [...(of_all ? [job_link(job), job.id] : []), <a href={model_address(job.id, model.version)} aria-label={`Version ${model.version} of ${shown(job.spec.name)}`}>{model.version}</a>, made_by, number(round?.accepted), number(model.evaluation_loss), percent(model.evaluation_accuracy),
+      model.released ? "released" : "", time(model.created), size(model.bytes), model.digest, <Uses version={version} session={session} then={then} />];
+  });
   return <Table name="Models" head={[...(of_all ? ["job", "job's id"] : []), "version", "made by", "updates", "loss", "accuracy", "state", "created", "size", "digest", "use"]}
-    rows={versions.map((version) => {
-      const { job, model, round, from } = version;
-      const made_by = round ? `round ${round.number}, attempt ${round.attempt}` : from ? <>version {from.version} of {job_link(from.job)}</> : model.version === 0 ? "the upload" : "a round that is gone";
-      return [...(of_all ? [job_link(job), job.id] : []), <a href={model_address(job.id, model.version)} aria-label={`Version ${model.version} of ${shown(job.spec.name)}`}>{model.version}</a>, made_by, number(round?.accepted), number(model.evaluation_loss), percent(model.evaluation_accuracy),
-        model.released ? "released" : "", time(model.created), size(model.bytes), model.digest, <Uses version={version} session={session} then={then} />];
-    })} />;
+    rows={rows_of(versions)} whole={whole && (async () => rows_of(await whole()))} />;
 }
 
 export function RollBack({ job, session, then }: { job: Json; session: Session; then: () => void }) {

@@ -1,13 +1,12 @@
 // What is known of the norms of a job's updates, and why no more is. No page and no request.
 import type { Json } from "./api";
+import type { Curves } from "./curves";
 import type { Line } from "./series";
 
 // Where the clip follows the updates it is their quantile, as noisy counts tell it: one number a round, and no distribution. Null: the clip is fixed.
-// `rounds` are newest first.
-export function clip_line(job: Json, rounds: Json[]): { xs: number[]; lines: Line[] } | null {
-  const done = rounds.filter((round) => round.state === "done" && typeof round.clip_norm === "number").reverse();
+export function clip_line(job: Json, { xs, columns }: Curves): { xs: number[]; lines: Line[] } | null {
   const share = job.spec.privacy?.adaptive_clip?.quantile ?? 0.5;
-  return done.length === 0 ? null : { xs: done.map((round) => round.number), lines: [[`a share of ${share}`, done.map((round) => round.clip_norm)]] };
+  return columns.clip_norm ? { xs, lines: [[`a share of ${share}`, columns.clip_norm]] } : null;
 }
 
 const kSums = "masked active active_dp".split(" ");

@@ -1,6 +1,6 @@
 // What pages are made of: asking, tables, facts, buttons.
 import { ComponentChildren, RefObject, VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { get, post } from "./api";
 import { save_csv, save_file, shown } from "./text";
 
@@ -10,7 +10,7 @@ export function useAsked<T>(ask: () => Promise<T>, key: string, every = 0) {
   const [again, repeat] = useState(0);
   useEffect(() => {
     let alive = true;
-    const run = () => ask().then((value) => alive && set({ of: key, value }),
+    const run = () => ask().then((value) => alive && set((old) => old.of === key && old.value === value && !old.error ? old : { of: key, value }),  // the same object: nothing is drawn anew
                                  (error) => alive && set((old) => ({ value: old.of === key ? old.value : undefined, of: key, error: error.message })));
     run();
     const timer = every ? setInterval(() => document.hidden || run(), every) : 0;  // a hidden page keeps no session up
@@ -35,12 +35,15 @@ export function text_of(of: ComponentChildren): string {
 
 const kRowsShown = 200;  // a page of thousands of cells does not scroll
 const kRowsInSight = 20;  // a table has room for no more before it scrolls
-export function Table({ name, head, rows }: { name: string; head: string[]; rows: ComponentChildren[][] }) {
+// `whole`: asks for all rows, where there may be more than `rows`; those are then given as `rows`, too.
+export function Table({ name, head, rows, whole }: { name: string; head: string[]; rows: ComponentChildren[][]; whole?: () => Promise<ComponentChildren[][]> }) {
   const [is_whole, show_all] = useState(false);
+  const [error, set_error] = useState("");
   const now = is_whole ? rows : rows.slice(0, kRowsShown);
+  const with_all = (then: (all: ComponentChildren[][]) => void) => whole ? whole().then((all) => { set_error(""); then(all); }, (e) => set_error(e.message)) : then(rows);
   return <section class={now.length > kRowsInSight ? "tall" : undefined}><div class="bar"><h2>{name}</h2>
-    <button class="plain" disabled={!rows.length} aria-label={`CSV of ${name}`} onClick={() => save_csv(name, head, rows.map((row) => row.map(text_of)))}>CSV</button>
-    {now.length < rows.length && <button class="plain" onClick={() => show_all(true)}>Show all {rows.length}</button>}</div>
+    <button class="plain" disabled={!rows.length} aria-label={`CSV of ${name}`} onClick={() => with_all((all) => save_csv(name, head, all.map((row) => row.map(text_of))))}>CSV</button>
+    {(whole || now.length < rows.length) && <button class="plain" onClick={() => with_all(() => show_all(true))}>Show all {whole ? "" : rows.length}</button>}<Said error={error} /></div>
     {rows.length === 0 ? <p>There are none.</p> :
       <div class="wide" tabIndex={0} role="region" aria-label={name}><table>
         <thead><tr>{head.map((text) => <th scope="col">{shown(text)}</th>)}</tr></thead>
@@ -69,22 +72,29 @@ export function Save({ text, label, path, name }: { text: string; label: string;
 // The width of an element, as it changes: what is drawn in it keeps the size of its letters.
 export function useWidth(place: RefObject<HTMLElement>, least = 240): number {
   const [width, set] = useState(least);
-  useEffect(() => {
-    const watch = new ResizeObserver(() => set(Math.max(least, place.current!.clientWidth)));
+  useLayoutEffect(() => {
+    const measure = () => set(Math.max(least, place.current!.clientWidth));
+    const watch = new ResizeObserver(measure);
     watch.observe(place.current!);
+    measure();  // not when it has been painted
     return () => watch.disconnect();
   }, []);
   return width;
 }
 
+type Rows = unknown[][] | (() => unknown[][] | Promise<unknown[][]>);  // a function is called when somebody saves them
 // Something with a name, and its numbers as CSV.
-export function Figure({ name, head, rows, children }: { name: string; head: string[]; rows: unknown[][]; children: ComponentChildren }) {
+export function Figure({ name, head, rows, children }: { name: string; head: string[]; rows: Rows; children: ComponentChildren }) {
+  const [error, set_error] = useState("");
+  const save = async () => {
+    try { save_csv(name, head, typeof rows === "function" ? await rows() : rows); set_error(""); } catch (e) { set_error((e as Error).message); }
+  };
   return <figure><figcaption class="bar"><span>{shown(name)}</span>
-    <button class="plain" aria-label={shown(`CSV of ${name}`)} onClick={() => save_csv(name, head, rows)}>CSV</button></figcaption>{children}</figure>;
+    <button class="plain" aria-label={shown(`CSV of ${name}`)} onClick={save}>CSV</button><Said error={error} /></figcaption>{children}</figure>;
 }
 
 // A drawing, and what it says in words. One that `is_wide` is moved sideways where there is no room.
-export function Drawing({ says, is_wide, children, ...figure }: { name: string; says: string; head: string[]; rows: unknown[][]; is_wide?: boolean; children: ComponentChildren }) {
+export function Drawing({ says, is_wide, children, ...figure }: { name: string; says: string; head: string[]; rows: Rows; is_wide?: boolean; children: ComponentChildren }) {
   const drawn = <div role="img" aria-label={shown(`${figure.name}: ${says}`)}>{children}</div>;
   return <Figure {...figure}>{is_wide ? <div class="sideways" tabIndex={0} role="region" aria-label={shown(`${figure.name}, to be moved sideways`)}>{drawn}</div> : drawn}</Figure>;
 }

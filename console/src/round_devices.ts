@@ -23,8 +23,15 @@ export function steps_of(codes: Json[]): Step[] {
 export const missing_of = (codes: Json[]): Missing[] => codes.filter((one) => one.code !== "counted")
   .map((one) => ({ code: one.code, reason: one.reason ?? "", devices: one.devices, meaning: one.meaning ?? "" }));
 
-// The attempt that an address names, as "7" (the newest attempt of round 7) or "7.2"; else the newest. `rounds` are newest first.
-export function attempt_named(rounds: Json[], name: string | undefined): Json | undefined {
-  const [number, attempt] = (name ?? "").split(".").map(Number);
-  return rounds.find((round) => round.number === number && (attempt === undefined || round.attempt === attempt)) ?? rounds[0];
+// Whether an address names this attempt, as "7" (any of round 7) or "7.2".
+export function is_named(round: Json, name: string): boolean {
+  const [number, attempt] = name.split(".").map(Number);
+  return round.number === number && (attempt === undefined || round.attempt === attempt);
+}
+// The attempt that an address names (of "7" the newest); else the newest. `rounds` are newest first.
+export const attempt_named = (rounds: Json[], name: string | undefined): Json | undefined => rounds.find((round) => is_named(round, name ?? "")) ?? rounds[0];
+// The cursor behind which a list of attempts begins with the one that an address names; empty: it names none.
+export function cursor_behind(name: string): string {
+  const [, number, attempt] = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(name) ?? [];
+  return !number ? "" : attempt ? `${number}.${Number(attempt) + 1}` : `${Number(number) + 1}.0`;
 }

@@ -1,5 +1,5 @@
 // One attempt at a round: its devices step by step, who is missing and why, and what some of them took their time with.
-import { useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { get, Json, Refused } from "./api";
 import { Drawing, Said, Table, useAsked, useWidth } from "./parts";
 import { funnel } from "./phases";
@@ -13,11 +13,16 @@ const name_of = (round: Json) => `${round.number}.${round.attempt}`;
 // `chosen`: what the address names, or empty: the newest, as it goes.
 export function Round({ job, rounds, round, chosen, waiting, codes }: { job: string; rounds: Json[]; round: Json; chosen: string; waiting?: number; codes: Json[] }) {
   const is_over = ["done", "failed"].includes(round.state);
-  const newest = rounds.slice(0, kChoices), is_among = newest.some((one) => name_of(one) === name_of(round));
+  const name = name_of(round);
+  // An update is accepted many times a second, and none changes this.
+  const choices = useMemo(() => {
+    const newest = rounds.slice(0, kChoices), is_among = newest.some((one) => name_of(one) === name);
+    return (is_among ? newest : [...newest, round]).map((one) => <option value={name_of(one)} selected={!!chosen && name_of(one) === name}>{one.number}, attempt {one.attempt}, {one.state}</option>);
+  }, [rounds, chosen, name]);
   const go = (name: string) => { location.hash = `#/jobs/${encodeURIComponent(job)}${name && "/" + name}`; };
-  return <section><div class="bar"><h2>Round</h2><label>Round and attempt <select value={chosen && name_of(round)} onChange={(event) => go((event.target as HTMLSelectElement).value)}>
+  return <section><div class="bar"><h2>Round</h2><label>Round and attempt <select value={chosen && name} onChange={(event) => go((event.target as HTMLSelectElement).value)}>
       <option value="" selected={!chosen}>the newest, as it goes</option>
-      {(is_among ? newest : [...newest, round]).map((one) => <option value={name_of(one)} selected={!!chosen && name_of(one) === name_of(round)}>{one.number}, attempt {one.attempt}, {one.state}</option>)}</select></label></div>
+      {choices}</select></label></div>
     <Funnel round={round} waiting={waiting} codes={codes} />
     {codes.length > 0 && <Table name="Who is missing and why" head={["code", "reason", "devices", "they"]} rows={missing_of(codes).map((one) => [one.code, one.reason, number(one.devices), one.meaning])} />}
     {chosen && is_over ? <Trace job={job} round={round} /> : <p><small>Choose a round that is over to see what its devices took their time with.</small></p>}</section>;

@@ -1,5 +1,5 @@
 // Lines over rounds, made fit to be drawn.
-type Values = (number | null)[];
+export type Values = (number | null)[];
 export type Line = [string, Values, Spread?];
 export type Spread = { low: Values; high: Values };  // of a line: the band around it
 export const kPointsMax = 1000;  // of a line, about two a pixel of a wide figure

@@ -18,10 +18,3 @@ export function newest_hits(rounds: Json[]): WatchHits | undefined {
   return { round: round.number, looked: round.model.watch.looked, checks, layers: layers.map((name) => ({ name,
     shares: checks.map((check) => hits.find((hit) => hit.check === check && of_a_layer(hit) === name)?.share ?? null) })) };
 }
-
-// For each check that fired in one of these rounds, its largest share in each; null: the round was not watched.
-export function worst_shares(done: Json[]): [string, (number | null)[]][] {
-  const checks = new Set(done.flatMap((round) => (round.model?.watch?.hits ?? []).map((hit: Json) => String(hit.check))));
-  return [...checks].map((check) => [check, done.map((round) => !round.model?.watch ? null :
-    Math.max(0, ...round.model.watch.hits.filter((hit: Json) => hit.check === check).map((hit: Json) => hit.share)))]);
-}

@@ -53,7 +53,7 @@ assert.deepEqual([stage_now(both), stage_now(both.slice(0, 1)), stage_now([stage
 assert.deepEqual(bars([stage("matching", "label", "09", "05"), stage("training", "label", "xx", "05")]), []); // times that are none draw nothing
 
 // ---- Hits of watched trainings
-const { kWholeTraining, newest_hits, worst_shares } = await load("watch_hits.ts");
+const { kWholeTraining, newest_hits } = await load("watch_hits.ts");
 const seen = (number, hits) => ({ number, state: "done", model: { watch: { looked: 0.5, hits } } });
 const watched = [{ number: 4, state: "collecting" },
   seen(3, [{ check: "dead_relu", layer: "conv1", share: 0.25 }, { check: "dead_relu", layer: "conv2..dense1", share: 1 }, { check: "label_drift", share: 0.5 }]),
@@ -62,7 +62,24 @@ assert.deepEqual(newest_hits(watched), { round: 3, looked: 0.5, checks: ["dead_r
   { name: "conv1", shares: [0.25, null] }, { name: "conv2..dense1", shares: [1, null] }, { name: kWholeTraining, shares: [null, 0.5] }] });
 assert.deepEqual(newest_hits([seen(1, [])]), { round: 1, looked: 0.5, checks: [], layers: [] });
 assert.equal(newest_hits([watched[0], watched[3]]), undefined);
-assert.deepEqual(worst_shares(watched.slice(1).reverse()), [["dead_relu", [null, 0.75, 1]], ["label_drift", [null, 0, 0.5]]]);
+
+// ---- Curves, and rounds that were done since
+const { curves_of, extended, kAppendedMax, round_charts } = await load("curves.ts");
+const told_curves = curves_of({ rounds: 900, exact: false, round: [1, 450, 451, 900], columns: { accepted: [7, 3, 3, 9], "watch.label_drift": [0, 0, 0, 0] } });
+const after = extended(told_curves, [{ number: 903, state: "collecting", accepted: 1 }, { number: 902, state: "failed" }, { number: 902, state: "done", accepted: 5, seconds: 2, model: { evaluation_loss: 0.5 } },
+  { number: 901, state: "done", accepted: 6, model: { watch: watched[1].model.watch } }, { number: 900, state: "done", accepted: 9 }]);
+assert.deepEqual(after, { total: 902, appended: 2, xs: [1, 450, 451, 900, 901, 902], columns: { accepted: [7, 3, 3, 9, 6, 5], seconds: [null, null, null, null, null, 2],
+  evaluation_loss: [null, null, null, null, null, 0.5], "watch.dead_relu": [null, null, null, null, 1, null], "watch.label_drift": [0, 0, 0, 0, 0.5, null] } });
+assert.equal(extended(after, [{ number: 902, state: "done" }]), after); // the same object: nothing is drawn anew
+assert.equal(extended(after, [{ number: 904, state: "done", accepted: 1 }]), null); // round 903 is not among them
+assert.equal(extended({ ...after, appended: kAppendedMax }, [{ number: 903, state: "done" }]), null); // so many: they are thinned anew
+assert.deepEqual(extended(curves_of({ rounds: 0, round: [], columns: {} }), [{ number: 1, state: "done", accepted: 4 }]).columns, { accepted: [4] });
+const charts = round_charts(after, [{ looks: [{ x: 500, model: { loss: { value: 0.25, low: null, high: null } } }] }]);
+assert.deepEqual(charts.slice(0, 4).map(({ name, lines }) => [name, lines.map(([line]) => line)]), [["Loss", ["held out", "on devices", "evaluated on devices"]], ["Accuracy", ["held out", "on devices"]],
+  ["Updates accepted", ["accepted"]], ["Seconds", ["round", "training"]]]);
+assert.deepEqual([charts[4].lines.map(([line]) => line).sort(), charts[0].xs, charts[0].lines[2][1]], [["dead_relu", "label_drift"], [1, 450, 451, 500, 900, 901, 902], [null, null, null, 0.25, null, null, null]]);
+assert.equal(round_charts(told_curves).length, 4); // hits of which there are none are not drawn
+assert.deepEqual(round_charts(curves_of({ rounds: 0, round: [], columns: {} })), []);
 
 // ---- Runs
 const { address, differing, kResults, kRunsMax, leaves, values_of, view_of } = await load("runs.ts");
@@ -142,9 +159,9 @@ assert.deepEqual(refusals({}), []); // the caller is not told
 // ---- Norms of updates
 const { clip_line, why_no_norms } = await load("norms.ts");
 const at_level = (privacy) => ({ spec: { privacy } });
-assert.deepEqual(clip_line(at_level({ adaptive_clip: { quantile: 0.75 } }), [{ state: "failed", number: 3, clip_norm: 9 }, { state: "done", number: 2, clip_norm: 2 }, { state: "done", number: 1, clip_norm: 4 }]),
+assert.deepEqual(clip_line(at_level({ adaptive_clip: { quantile: 0.75 } }), { xs: [1, 2], columns: { clip_norm: [4, 2] } }),
   { xs: [1, 2], lines: [["a share of 0.75", [4, 2]]] });
-assert.equal(clip_line(at_level({}), [{ state: "done", number: 1 }]), null);
+assert.equal(clip_line(at_level({}), { xs: [1], columns: {} }), null);
 assert.match(why_no_norms({ spec: {} }), /level active the server sees sums.*adaptive_clip/); // active is the default
 assert.match(why_no_norms(at_level({ level: "none", adaptive_clip: {} })), /keeps neither.*with noise/);
 
@@ -231,7 +248,7 @@ assert.equal(funnel(attempt, 40, codes.slice(0, 2)).at(-1)[2], "not reached");
 assert.ok(!funnel({ ...attempt, state: "failed", accepted: 0 }, 40).some(([step]) => step === "accepted"));
 
 // ---- Devices of a round
-const { attempt_named, missing_of, steps_of } = await load("round_devices.ts");
+const { attempt_named, cursor_behind, missing_of, steps_of } = await load("round_devices.ts");
 const one_of_each = ["waiting", "not_drawn", "no_place", "resting", "unsupported", "other_round", "desk_full", "gone", "stopping", "unremembered", "ticket", "joined", "downloaded", "plan_refused", "uploading",
   "update_refused", "late", "counted", "of_a_later_version"].map((code) => ({ code, devices: 1 }));
 assert.deepEqual(steps_of(one_of_each).map((step) => [step.name, step.devices, step.lost.length]), [["asked", 19, 0], ["drawn", 8, 11], ["downloaded", 6, 2], ["trained", 4, 2], ["accepted", 1, 3]]);
@@ -240,6 +257,7 @@ assert.deepEqual(steps_of([]).map((step) => step.devices), [0, 0, 0, 0, 0]);
 const some_rounds = [{ number: 7, attempt: 2 }, { number: 7, attempt: 1 }, { number: 6, attempt: 1 }];
 assert.deepEqual(["", undefined, "7", "7.1", "6", "6.9", "x", "99"].map((name) => some_rounds.indexOf(attempt_named(some_rounds, name))), [0, 0, 0, 1, 2, 0, 0, 0]);
 assert.equal(attempt_named([], "7"), undefined);
+assert.deepEqual(["", "7", "7.2", "x", "7.", "1e3", "7.2.1", "9".repeat(30)].map(cursor_behind), ["", "8.0", "7.3", "", "", "", "", ""]); // a server is asked for no other
 const { device_times, kUnended, straggling } = await load("round_trace.ts");
 const slice = (pid, tid, cat, name, ts, dur) => ({ ph: "X", pid, tid, cat, name, ts, dur });
 const thread = (pid, tid, name) => ({ ph: "M", name: "thread_name", pid, tid, args: { name } });
@@ -277,24 +295,45 @@ assert.match(forecast(noisy(0, 0, 5)), /Nothing is released/);
 assert.match(forecast({ spec: { privacy: { mechanism: "tree" } }, privacy: {} }), /tree/);
 
 // ---- A job's rounds, asked for again
-const { asked_of, renewed, with_newer } = await load("job_rounds.ts");
+const { asked_of, kFirst, kNothing, kRoundsMax, renewed, whole_of, with_made } = await load("job_rounds.ts");
 const numbered = (from, to) => Array.from({ length: from - to + 1 }, (_, i) => ({ number: from - i, attempt: 1 }));
-assert.deepEqual(renewed(numbered(900, 1), numbered(901, 882), 20), numbered(901, 1));
-assert.equal(renewed(numbered(900, 1), numbered(2000, 1981), 20), null); // more has happened than a page has
-assert.deepEqual(renewed(numbered(3, 1), numbered(4, 1), 20), numbered(4, 1));
+assert.deepEqual(renewed(numbered(900, 1), numbered(901, 882), 20, 2000), numbered(901, 1));
+assert.deepEqual(renewed(numbered(900, 801), numbered(901, 882), 20, 100), numbered(901, 802)); // the newest so many
+assert.equal(renewed(numbered(900, 1), numbered(2000, 1981), 20, 2000), null); // more has happened than a page has
+assert.deepEqual(renewed(numbered(3, 1), numbered(4, 1), 20, 2000), numbered(4, 1));
 const marked = (released, ...of) => of.map((version) => ({ version, released: version === released }));
-assert.deepEqual(with_newer(marked(1, 0, 1), marked(1, 2), { released: { version: 2 } }), marked(2, 0, 1, 2)); // promoted since
-assert.deepEqual(with_newer(marked(1, 0, 1), [], {}), marked(null, 0, 1)); // rolled back since
-const asked_for = [];  // a server that tells at most three versions at a time, of seven
+const making = (...of) => of.map((version) => ({ number: version, attempt: 1, state: "done", model: { version } }));
+assert.deepEqual(with_made(marked(1, 0, 1), [{ number: 3, state: "collecting" }, ...making(2, 1)], { released: { version: 2 } }), marked(2, 0, 1, 2)); // promoted since
+assert.deepEqual(with_made(marked(1, 0, 1), [], {}), marked(null, 0, 1)); // rolled back since
+let newest = 1000, asked_for = [];  // a server whose job has that many rounds
 globalThis.fetch = async (path) => {
-  asked_for.push(path);
-  const after = Number(new URL(path, "https://x").searchParams.get("after") ?? -1), left = marked(null, 0, 1, 2, 3, 4, 5, 6).filter(({ version }) => version > after);
-  const models = left.slice(0, 3), more = left.length > 3 ? { next_after: models.at(-1).version } : {};
-  return Response.json(path.includes("/models") ? { models, ...more } : path.includes("/rounds") ? { rounds: [] } : {});
+  const { pathname, searchParams } = new URL(path, "https://x"), limit = Number(searchParams.get("limit"));
+  asked_for.push(path.replace("/admin/v1/", ""));
+  if (pathname.endsWith("/curves")) return Response.json({ rounds: newest, round: [1, newest], columns: { accepted: [1, newest] } });
+  if (pathname.endsWith("/models")) {
+    const after = Number(searchParams.get("after") ?? -1), models = marked(null, ...Array.from({ length: newest + 1 }, (_, i) => i)).filter(({ version }) => version > after).slice(0, limit);
+    return Response.json({ models, ...(models.at(-1)?.version < newest ? { next_after: models.at(-1).version } : {}) });
+  }
+  if (!pathname.endsWith("/rounds")) return Response.json({});
+  const from = parseInt(searchParams.get("before") ?? newest + 1, 10) - 1, rounds = making(...Array.from({ length: Math.min(limit, from) }, (_, i) => from - i)).map((round) => ({ ...round, accepted: 7 }));
+  return Response.json({ rounds, ...(rounds.length === limit ? { next_before: `${rounds.at(-1).number}.1` } : {}) });
 };
-for (const known of [[], [0], [0, 1, 2]]) // from the first on, or all that are behind those known
-  assert.deepEqual((await asked_of("jobs/j", { job: {}, rounds: [], models: marked(null, ...known) })).models, marked(null, 0, 1, 2, 3, 4, 5, 6));
-assert.ok(asked_for.some((path) => path.endsWith("/models?limit=1000&after=0")));
+const opened = await asked_of("jobs/j", kNothing);
+assert.deepEqual(asked_for, ["jobs/j", `jobs/j/rounds?limit=${kFirst}`, "jobs/j/curves?points=600"]); // three questions, however many rounds there are
+assert.deepEqual([opened.rounds.length, opened.is_whole, opened.curves.total, opened.models.map(({ version }) => version)], [kFirst, false, 1000, Array.from({ length: kFirst }, (_, i) => 1001 - kFirst + i)]);
+[newest, asked_for] = [1002, []];
+const later = await asked_of("jobs/j", opened);
+assert.deepEqual(asked_for, ["jobs/j", "jobs/j/rounds?limit=20"]); // two behind an event: the rounds that are new extend the curves
+assert.deepEqual([later.rounds.length, later.curves.xs, later.curves.columns.accepted, later.models.at(-1).version], [kFirst, [1, 1000, 1001, 1002], [1, 1000, 7, 7], 1002]);
+newest = 2000; // more has happened than a page has
+assert.deepEqual((await asked_of("jobs/j", later)).curves.total, 2000);
+const all_of_it = await whole_of("jobs/j");
+assert.deepEqual([all_of_it.rounds.length, all_of_it.models.length, all_of_it.is_whole], [2000, 2001, true]);
+newest = 2001;
+assert.deepEqual((await asked_of("jobs/j", all_of_it)).rounds.length, 2001); // and stays whole
+newest = 3;
+const few = await asked_of("jobs/j", kNothing);
+assert.deepEqual([few.is_whole, few.models.map(({ version }) => version), kRoundsMax], [true, [0, 1, 2, 3], 20_000]); // and the one that the job began from
 
 // ---- What a page hears of a job's past
 const { replay } = await load("event_replay.ts");
@@ -310,9 +349,9 @@ data: {"time":"2026-01-01T00:00:00.000Z","round":${Math.floor(seq / events_a_rou
   return asked;
 };
 const short_rounds = log_of(10), heard = await replay("events", "aa-5000", 20, new AbortController().signal);
-assert.deepEqual([short_rounds, heard.length], [[4000], 100]); // the newest are enough
+assert.deepEqual([short_rounds, heard.length], [[4750], 25]); // the newest are enough
 const long_rounds = log_of(250), all_heard = await replay("events", "aa-5000", 20, new AbortController().signal);
-assert.deepEqual([long_rounds, all_heard.length], [[4000, 0], 20]); // they are not
+assert.deepEqual([long_rounds, all_heard.length], [[4750, 4000, 0], 20]); // they are not
 
 // ---- When a page asks again
 const { kRestMs, RefreshPace } = await load("refresh_pace.ts");

@@ -24,6 +24,10 @@ write("runs/demo-1/summary.json", summary());
 write("runs/demo-1/metrics.csv", kHead + line(1) + line(2) + line(3));
 write(`runs/${kName}/summary.json`, summary({ learning_rate: 0.2, strategy: "<b>" }));
 write(`runs/${kName}/metrics.csv`, kHead + line(1) + line(2));
+// More rounds than a chart has pixels, with a peak of one round.
+const kRounds = 1500, kPeak = 77;
+write("runs/long/summary.json", summary({ rounds: kRounds, learning_rate: 0.8 }));
+write("runs/long/metrics.csv", kHead + Array.from({ length: kRounds }, (_, i) => line(i + 1, i + 1 === 700 ? kPeak : 0)).join(""));
 write("runs/half/metrics.csv", kHead + line(1) + "2,1,1");
 write("runs/broken/summary.json", "{");
 write("runs/sweep/sweep.json", JSON.stringify({ schema: "coterie.sweep.v1", variants: ["learning_rate=0.1"], seeds: [1, 2], request_digest: "d" }));
@@ -56,7 +60,7 @@ try {
   const headed = (title) => page.waitForFunction((text) => document.querySelector("main h1")?.textContent === text, {}, title);
   const cells = (table, column) => texts(`[aria-label="${table}"] tbody td:nth-child(${column})`);
   const rows = (count) => page.waitForFunction((want) => document.querySelectorAll("[aria-label='Runs in the folder'] tbody tr").length === want, {}, count);
-  let count = 9;
+  let count = 10;
   for (const one of kLooks) {
     const look = await set_look(page, one);
     const examine = (name) => examine_page(page, { name: `${look}-${name}`, folder, axe, wrongs });
@@ -77,6 +81,26 @@ try {
     assert.deepEqual(await cells("Rounds", 1), ["2", "1"]);
     assert.ok((await cells("Settings", 2)).includes("<b>"));
     await examine("run");
+    // The page has a chart's points and the newest rounds, until somebody asks for all; a chart that is saved has all.
+    const asked = [];
+    const hear = (request) => asked.push(new URL(request.url()).pathname.split("/").at(-1));
+    page.on("request", hear);
+    await page.goto(links.long);
+    await headed("long");
+    await page.waitForSelector(`[aria-label^='Loss: ${kRounds} rounds; last held out 0.001,'] canvas`);
+    page.off("request", hear);
+    assert.deepEqual(asked.filter((one) => ["rounds", "curves"].includes(one)).sort(), ["curves", "rounds"]);
+    assert.equal((await cells("Rounds", 1)).length, 100);
+    const csv = await page.evaluate(() => new Promise((saved) => {
+      const make = URL.createObjectURL;
+      URL.createObjectURL = (blob) => { URL.createObjectURL = make; blob.text().then(saved); return "data:,"; };
+      document.querySelector("[aria-label='CSV of Loss']").click();
+    }));
+    const lines = csv.trim().split("\r\n");
+    assert.equal(lines.length, 1 + kRounds);
+    assert.equal(lines[700], `"700","${1.5 / 700 + kPeak}","${2 / 700}"`);
+    await page.evaluate(() => [...document.querySelectorAll("button")].find((one) => one.textContent.startsWith("Show all")).click());
+    await page.waitForFunction((want) => document.querySelectorAll("[aria-label=Rounds] tbody tr").length === want, {}, kRounds);
     await page.goto(links.half);
     await headed("half");
     assert.match((await texts("[role=alert]"))[0], /its last line is not whole; there is no summary.json/);
