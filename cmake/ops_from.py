@@ -19,9 +19,9 @@ import sys
 LOSSES = {"element_loss element_loss_of_labels": ["binary_cross_entropy", "binary_cross_entropy_of_probabilities", "l1",
                                                   "kl_divergence", "huber", "smooth_l1", "mean_squared_error"],
           "cosine_embedding triplet_margin": ["cosine_embedding", "triplet_margin"]}
-OPTIMIZERS = {"adam_step": ["adam"], "adamw_step": ["adamw", "muon"], "adagrad_step": ["adagrad"], "rmsprop_step": ["rmsprop"],
+OPTIMIZERS = {"adam_step": ["adam"], "adamw_step": ["adamw", "muon", "shampoo"], "adagrad_step": ["adagrad"], "rmsprop_step": ["rmsprop"],
               "adadelta_step": ["adadelta"], "lion_step": ["lion"], "lamb_direction": ["lamb"],
-              "matmul": ["muon"]}
+              "matmul": ["muon", "shampoo"], "inverse_fourth_root": ["shampoo"]}
 
 # To compute a convolution; without them it is computed directly, without winograd_4x4 by winograd's smaller tiles.
 WAYS = {"depthwise", "fft", "winograd", "winograd_4x4"}

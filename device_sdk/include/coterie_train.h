@@ -156,7 +156,7 @@ struct coterie_train_options {
   float momentum;        /* sgd, rmsprop */
   int nesterov;          /* sgd */
   float weight_decay;
-  float beta1, beta2;   /* adam, adamw, lamb, lion, muon; 0: 0.9 and 0.999 */
+  float beta1, beta2;   /* adam, adamw, lamb, lion, muon, shampoo; 0: 0.9 and 0.999 */
   float epsilon;        /* 0: 1e-8 */
   float smoothing;      /* rmsprop's alpha, adadelta's rho; 0: 0.99 */
   const char* schedule; /* of the learning rate: "cosine:warmup=100"; NULL: "constant" */

@@ -10,10 +10,11 @@
 
 namespace coterie {
 
-// Memory that lives from step to step, one flat vector each: the parameters (with state), the optimizer's slots, and
-// gradients where they are summed over several steps; and what a program computed once (prepared.h).
-enum class Region : uint8_t { parameters, slot0, slot1, gradients, prepared };
-inline constexpr size_t kRegions = 5;
+// Memory that lives from step to step, one flat vector each: the parameters (with state), the optimizer's slots and
+// factors (optimizer_rule.h), gradients where they are summed over several steps; and what a program computed once
+// (prepared.h).
+enum class Region : uint8_t { parameters, slot0, slot1, factors, gradients, prepared };
+inline constexpr size_t kRegions = 6;
 
 struct ArenaLayout {
   std::array<uint64_t, kRegions> region_bytes{};

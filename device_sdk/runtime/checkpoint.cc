@@ -16,6 +16,7 @@ namespace coterie {
 namespace {
 
 constexpr uint32_t kSlotsMax = 2;
+constexpr uint64_t kFactorVectorsMax = 9;  // shampoo's factors, as vectors of the model's length (shampoo_step.h)
 constexpr size_t kTrailerBytes = sizeof(Digest::bytes);
 
 Error not_ours(const std::string& what) { return Error(ErrorCode::conflict, "checkpoint: " + what); }
@@ -47,7 +48,8 @@ ValidationProgress progress_of(const TrainerState& state) {
 
 uint64_t payload_bytes(const TrainerState& state) {
   const uint64_t vectors = 1 + state.slots() + (progress_of(state).best_step > 0 ? 1 : 0);
-  return state.model.value_count() * sizeof(float) * vectors + state.order.size() * sizeof(uint32_t);
+  return state.model.value_count() * sizeof(float) * vectors + state.region(Region::factors).size_bytes() +
+         state.order.size() * sizeof(uint32_t);
 }
 
 CheckpointHeader header_of(const TrainerState& state) {
@@ -76,14 +78,16 @@ CheckpointHeader header_of(const TrainerState& state) {
           .validation_step = progress_of(state).step,
           .best_step = progress_of(state).best_step,
           .best_loss = progress_of(state).best_loss,
-          .checks_without_gain = progress_of(state).checks_without_gain};
+          .checks_without_gain = progress_of(state).checks_without_gain,
+          .factor_bytes = state.region(Region::factors).size_bytes()};
 }
 
-// The slots that this optimizer keeps, in order.
-std::vector<Region> slot_regions(const TrainerState& state) {
+// What this optimizer keeps, in order.
+std::vector<Region> optimizer_regions(const TrainerState& state) {
   std::vector<Region> regions;
   if (state.slots() > 0) regions.push_back(Region::slot0);
   if (state.slots() > 1) regions.push_back(Region::slot1);
+  regions.push_back(Region::factors);  // of most optimizers none
   return regions;
 }
 
@@ -119,7 +123,9 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
   if (header.examples != examples) {
     return not_ours("is of " + std::to_string(header.examples) + " examples, here are " + std::to_string(examples));
   }
-  if (header.slots != state.slots()) return damaged("has not its optimizer's state");
+  if (header.slots != state.slots() || header.factor_bytes != state.region(Region::factors).size_bytes()) {
+    return damaged("has not its optimizer's state");
+  }
   if (header.value_bytes != state.model.value_count() * sizeof(float)) return not_ours("has other parameters");
   const uint64_t steps_an_epoch = (examples + batch - 1) / batch;
   // All these numbers follow from each other. A file whose numbers do not was not written by this training.
@@ -147,9 +153,11 @@ Status check_order(std::span<const uint32_t> order) {
   return {};
 }
 
-// A checkpoint of another optimizer may be larger, and is to be named as such: two slots is what any keeps.
+// A checkpoint of another optimizer may be larger, and is to be named as such: two slots and
+// such factors is what any keeps.
 Result<Bytes> read_within(const std::string& path, const TrainerState& state) {
-  const uint64_t more = state.model.value_count() * sizeof(float) * (kSlotsMax - state.slots() + 1);  // and the best
+  const uint64_t vectors = kSlotsMax - state.slots() + kFactorVectorsMax + 1;  // and the best
+  const uint64_t more = state.model.value_count() * sizeof(float) * vectors;
   const uint64_t frame_bytes_max = kPreludeBytes + limits::kWireHeaderBytesMax + payload_bytes(state) + more;
   Result<Bytes> file = os::read_file(path, sealed_bytes(frame_bytes_max) + kTrailerBytes);
   if (!file && file.error().code() == ErrorCode::too_large) {
@@ -176,7 +184,7 @@ Status write_checkpoint(const TrainerState& state, const std::string& path) {
   const auto write = [&](ByteView bytes) { return sealer ? sealer->write(bytes) : write_out(bytes); };
   COT_TRY(write(head));
   COT_TRY(write(bytes_of(state.region(Region::parameters))));
-  for (const Region region : slot_regions(state)) COT_TRY(write(bytes_of(state.region(region))));
+  for (const Region region : optimizer_regions(state)) COT_TRY(write(bytes_of(state.region(region))));
   COT_TRY(write(bytes_of(std::span(state.order))));
   if (progress_of(state).best_step > 0) COT_TRY(write(bytes_of(state.validation->best())));
   if (sealer) COT_TRY(sealer->finish());
@@ -201,19 +209,22 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   COT_TRY(check_header(header, state));
   const size_t slots = state.slots(), values = header.value_bytes;
   const size_t order_bytes = header.examples * sizeof(uint32_t);
-  const auto order = payload_as<uint32_t>(decoded.payload.subspan(values * (1 + slots), order_bytes));
-  const auto best = payload_as<float>(decoded.payload.subspan(values * (1 + slots) + order_bytes));
+  const size_t optimizer_end = values * (1 + slots) + header.factor_bytes;
+  const auto order = payload_as<uint32_t>(decoded.payload.subspan(optimizer_end, order_bytes));
+  const auto best = payload_as<float>(decoded.payload.subspan(optimizer_end + order_bytes));
   // Indices from a file go to the data source: each must be one of its examples, and each example comes once an epoch.
   COT_TRY(check_order(order));
 
-  // Payload: parameters [values] | optimizer slots [values] each | order [examples] | best parameters [values], if any.
+  // Payload: parameters [values] | optimizer slots [values] each | factors | order [examples] | best parameters
+  // [values], if any.
   // Nothing of the state was changed before here, so that a bad file leaves the training as it was.
   std::memcpy(state.region(Region::parameters).data(), decoded.payload.data(), values);
   state.prepared.forget();
   size_t offset = values;
-  for (const Region region : slot_regions(state)) {
-    std::memcpy(state.region(region).data(), decoded.payload.data() + offset, values);
-    offset += values;
+  for (const Region region : optimizer_regions(state)) {
+    const std::span<float> kept = state.region(region);
+    if (!kept.empty()) std::memcpy(kept.data(), decoded.payload.data() + offset, kept.size_bytes());
+    offset += kept.size_bytes();
   }
   std::copy(order.begin(), order.end(), state.order.begin());
   state.random = Prng::from_state(header.random);

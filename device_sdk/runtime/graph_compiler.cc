@@ -92,6 +92,7 @@ Result<CompiledModel> GraphCompiler::run() {
   if (settings_.storage == Storage::bfloat16) narrow_what_is_held();
   COT_ASSIGN(compiled.recomputed, plan_within(program_, op_flops_, settings_.planned_bytes_max,
                                               settings_.arena_bytes_max, settings_.joins_steps));
+  compiled.layout.of(Region::factors) = factor_bytes_;
   compiled.layout.of(Region::prepared) = program_.prepared_bytes();
   compiled.layout.planned_bytes = program_.planned_bytes();
   compiled.program = std::move(program_);
@@ -415,8 +416,19 @@ void GraphCompiler::emit_update_of(uint32_t parameter, Phase phase, BufferId gra
         emit_offset(program_, phase, count, buffers.gradient, constant_of(parameter, settings_.gradient_offset));
   }
   const ChannelMatrix matrix = matrix_of(parameter);
-  emit_update(program_, phase, optimizer, learning_rate_scale, {matrix.rows, matrix.width, is_table(parameter)},
-              buffers);
+  emit_update_with_factors(parameter, phase, optimizer, learning_rate_scale, {matrix.rows, matrix.width}, buffers);
+}
+
+// Programs of one model emit their updates in one order, so that they find the factors in the same places.
+void GraphCompiler::emit_update_with_factors(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer,
+                                             float learning_rate_scale, UpdatedMatrix matrix, UpdateBuffers buffers) {
+  matrix.is_table = is_table(parameter);
+  if (const uint64_t values = factor_values(optimizer, matrix); values > 0) {
+    buffers.factors = program_.add_fixed(Region::factors, factor_bytes_);
+    program_.holds(buffers.factors, {.role = BufferRole::moment, .tensor = parameter, .elements = values});
+    factor_bytes_ += values * sizeof(float);
+  }
+  emit_update(program_, phase, optimizer, learning_rate_scale, matrix, buffers);
 }
 
 BufferId GraphCompiler::constant_of(uint32_t parameter, std::span<const float> all) {
@@ -448,8 +460,7 @@ void GraphCompiler::emit_channel_update(uint32_t parameter, Phase phase, const O
     emit_take_channels(program_, phase, matrix, constant_of(parameter, settings_.gradient_offset), offset);
     narrow.gradient = emit_offset(program_, phase, matrix.narrow_elements(), narrow.gradient, offset);
   }
-  emit_update(program_, phase, optimizer, learning_rate_scale, {matrix.rows, matrix.range.count, is_table(parameter)},
-              narrow);
+  emit_update_with_factors(parameter, phase, optimizer, learning_rate_scale, {matrix.rows, matrix.range.count}, narrow);
   for (BufferId UpdateBuffers::*part : {&UpdateBuffers::values, &UpdateBuffers::slot0, &UpdateBuffers::slot1}) {
     if (whole.*part != kNoBuffer) emit_put_channels(program_, phase, matrix, narrow.*part, whole.*part);
   }

@@ -125,6 +125,8 @@ class GraphCompiler {
   void narrow_what_is_held();
   void emit_update_if_last(uint32_t parameter);
   void emit_update_of(uint32_t parameter, Phase phase, BufferId gradient);
+  void emit_update_with_factors(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer,
+                                float learning_rate_scale, UpdatedMatrix matrix, UpdateBuffers buffers);
   void emit_channel_update(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer,
                            float learning_rate_scale, const UpdateBuffers& whole);
   BufferId constant_of(uint32_t parameter, std::span<const float> all);  // its part of as many values as the model has
@@ -151,6 +153,7 @@ class GraphCompiler {
     bool is_narrow = false;  // of the trained channels alone
   };
   std::vector<Contribution> contributions_;  // of the op being emitted
+  uint64_t factor_bytes_ = 0;                // of the updates so far
 };
 
 }  // namespace coterie

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "device_sdk/runtime/muon_step.h"
+#include "device_sdk/runtime/shampoo_step.h"
 #include "device_sdk/runtime/tensor_norm.h"
 
 namespace coterie {
@@ -131,9 +132,14 @@ bool is_in_build(OptimizerKind kind) {
     case OptimizerKind::lamb: return kernels.lamb_direction != nullptr;
     case OptimizerKind::lion: return kernels.lion_step != nullptr;
     case OptimizerKind::muon: return kernels.adamw_step != nullptr && kernels.matmul != nullptr;
+    case OptimizerKind::shampoo:
+      return kernels.adamw_step != nullptr && kernels.matmul != nullptr && kernels.inverse_fourth_root != nullptr;
   }
   return false;
 }
+
+// What is no linear map of those that update linear maps as matrices.
+bool leaves_rest_to_adamw(OptimizerKind kind) { return kind == OptimizerKind::muon || kind == OptimizerKind::shampoo; }
 
 }  // namespace
 
@@ -147,16 +153,23 @@ uint32_t optimizer_slots(const OptimizerSettings& settings) {
     case OptimizerKind::adamw:
     case OptimizerKind::adadelta:
     case OptimizerKind::lamb:
-    case OptimizerKind::muon: return 2;
+    case OptimizerKind::muon:
+    case OptimizerKind::shampoo: return 2;
   }
   return 0;
+}
+
+uint64_t factor_values(const OptimizerSettings& settings, const UpdatedMatrix& matrix) {
+  if (settings.kind != OptimizerKind::shampoo || !matrix.is_linear_map()) return 0;
+  return shampoo_factor_values({matrix.rows, matrix.columns});
 }
 
 OptimizerMoment optimizer_moment(const OptimizerSettings& s, uint64_t step, double learning_rate_factor) {
   const double t = static_cast<double>(step);
   return {.learning_rate = static_cast<double>(s.learning_rate) * learning_rate_factor,
           .correction1 = 1 - std::pow(static_cast<double>(s.beta1), t),
-          .correction2 = 1 - std::pow(static_cast<double>(s.beta2), t)};
+          .correction2 = 1 - std::pow(static_cast<double>(s.beta2), t),
+          .step = step};
 }
 
 Status check_optimizer(const OptimizerSettings& s) {
@@ -168,8 +181,7 @@ Status check_optimizer(const OptimizerSettings& s) {
     if (!std::isfinite(number)) return Error(ErrorCode::invalid_argument, "an optimizer setting is not finite");
   }
   const bool has_betas = s.kind == OptimizerKind::adam || s.kind == OptimizerKind::adamw ||
-                         s.kind == OptimizerKind::lamb || s.kind == OptimizerKind::lion ||
-                         s.kind == OptimizerKind::muon;
+                         s.kind == OptimizerKind::lamb || s.kind == OptimizerKind::lion || leaves_rest_to_adamw(s.kind);
   if (has_betas && (s.beta1 < 0 || s.beta1 >= 1 || s.beta2 < 0 || s.beta2 >= 1)) {
     return Error(ErrorCode::invalid_argument, "beta1 and beta2 must be in [0, 1)");
   }
@@ -187,12 +199,17 @@ void emit_update(Program& program, Phase phase, const OptimizerSettings& setting
     return emit_muon(program, phase, settings, learning_rate_scale, {matrix.rows, matrix.columns},
                      {b.gradient, b.values, b.slot0});
   }
+  if (settings.kind == OptimizerKind::shampoo && matrix.is_linear_map()) {
+    return emit_shampoo(program, phase, settings, learning_rate_scale, {matrix.rows, matrix.columns},
+                        {b.gradient, b.values, b.factors});
+  }
   Settings s{settings, learning_rate_scale, count};
-  if (settings.kind == OptimizerKind::muon) s.optimizer.kind = OptimizerKind::adamw;  // what is no linear map
+  if (leaves_rest_to_adamw(settings.kind)) s.optimizer.kind = OptimizerKind::adamw;
   const Split split = by_elements(count);
   switch (s.optimizer.kind) {
     case OptimizerKind::sgd: return program.emit(phase, kSgdStep, s, {b.gradient, b.values, b.slot0}, split);
     case OptimizerKind::muon:
+    case OptimizerKind::shampoo:
     case OptimizerKind::adam:
     case OptimizerKind::adamw:
       return program.emit(phase, kAdamStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);

@@ -6,7 +6,8 @@
 
 namespace coterie {
 
-// Moments kept for each value: 0 (plain SGD) to 2. Muon has 2 everywhere, though only what AdamW updates reads both.
+// Moments kept for each value: 0 (plain SGD) to 2. Muon and Shampoo have 2 everywhere, though only what AdamW updates
+// reads both.
 uint32_t optimizer_slots(const OptimizerSettings& settings);
 
 // What every parameter's update at step `step` (from 1) shares, computed once, in double.
@@ -14,11 +15,6 @@ OptimizerMoment optimizer_moment(const OptimizerSettings& settings, uint64_t ste
 
 // invalid_argument unless the optimizer is known and its numbers in range.
 Status check_optimizer(const OptimizerSettings& settings);
-
-struct UpdateBuffers {
-  BufferId gradient, values;
-  BufferId slot0, slot1;  // kNoBuffer beyond optimizer_slots()
-};
 
 // The values that are updated: the last dimension of a parameter are the columns, as channels.h has it.
 struct UpdatedMatrix {
@@ -28,8 +24,17 @@ struct UpdatedMatrix {
   bool is_linear_map() const { return rows > 1 && columns > 1 && !is_table; }
 };
 
-// Emits the update of a parameter from its gradient, the learning rate times `learning_rate_scale`. Muon updates linear
-// maps; everything else is AdamW's there.
+// What the optimizer keeps of a matrix beside its moments; 0: nothing. It begins as zeros.
+uint64_t factor_values(const OptimizerSettings& settings, const UpdatedMatrix& matrix);
+
+struct UpdateBuffers {
+  BufferId gradient, values;
+  BufferId slot0, slot1;         // kNoBuffer beyond optimizer_slots()
+  BufferId factors = kNoBuffer;  // of factor_values() floats, if there are any
+};
+
+// Emits the update of a parameter from its gradient, the learning rate times `learning_rate_scale`. Muon and Shampoo
+// update linear maps; everything else is AdamW's there.
 void emit_update(Program& program, Phase phase, const OptimizerSettings& settings, float learning_rate_scale,
                  const UpdatedMatrix& matrix, const UpdateBuffers& buffers);
 

@@ -32,7 +32,7 @@ Status check_size(const std::string& what, uint64_t seen, uint64_t expected) {
   return bad(what + " has " + std::to_string(seen) + " values, expected " + std::to_string(expected));
 }
 
-constexpr Region kStateRegions[] = {Region::parameters, Region::slot0, Region::slot1};
+constexpr Region kStateRegions[] = {Region::parameters, Region::slot0, Region::slot1, Region::factors};
 
 }  // namespace
 

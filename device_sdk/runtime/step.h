@@ -19,6 +19,7 @@ namespace coterie {
 struct OptimizerMoment {
   double learning_rate = 0;                 // the schedule applied
   double correction1 = 1, correction2 = 1;  // 1 - beta^t: Adam's bias corrections
+  uint64_t step = 1;                        // t
 };
 
 // What a step is told beside its pointers. One for each run of a program.

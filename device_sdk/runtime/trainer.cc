@@ -94,7 +94,7 @@ TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, 
                          uint64_t examples, uint64_t validation_bytes) {
   return {.arena_bytes = layout.bytes(),
           .parameter_bytes = layout.of(Region::parameters),
-          .optimizer_bytes = layout.of(Region::slot0) + layout.of(Region::slot1),
+          .optimizer_bytes = layout.of(Region::slot0) + layout.of(Region::slot1) + layout.of(Region::factors),
           .gradient_bytes = layout.of(Region::gradients),
           .prepared_bytes = layout.of(Region::prepared),
           .planned_bytes = layout.planned_bytes,
@@ -219,7 +219,9 @@ void begin(TrainerState& s) {
   s.loss_scale = {.scale = s.options.loss_scaling.start};
   s.plateau = {};
   std::ranges::copy(s.model.parameters(), s.region(Region::parameters).begin());
-  for (const Region slot : {Region::slot0, Region::slot1}) std::ranges::fill(s.region(slot), 0.0f);
+  for (const Region state : {Region::slot0, Region::slot1, Region::factors}) {
+    std::ranges::fill(s.region(state), 0.0f);
+  }
 }
 
 void end_epoch(TrainerState& s) {

@@ -24,7 +24,8 @@ Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
       message.value_bytes, message.examples, message.loss_sum, message.correct, message.seen, message.epoch_loss_start,
       message.plateau_best, message.plateau_epochs_seen, message.plateau_epochs_without_progress,
       message.plateau_factor, message.seed, message.loss_scale, message.good_steps, message.epoch_correct_start,
-      training, message.validation_step, message.best_step, message.best_loss, message.checks_without_gain));
+      training, message.validation_step, message.best_step, message.best_loss, message.checks_without_gain,
+      message.factor_bytes));
   return flat::finish_head(builder, FrameKind::checkpoint, payload_bytes);
 }
 
@@ -56,7 +57,8 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
                           .validation_step = root->validation_step(),
                           .best_step = root->best_step(),
                           .best_loss = root->best_loss(),
-                          .checks_without_gain = root->checks_without_gain()};
+                          .checks_without_gain = root->checks_without_gain(),
+                          .factor_bytes = root->factor_bytes()};
   COT_ASSIGN(header.training, flat::text(root->training(), "training", kTrainingIdentityBytesMax));
   if (root->random()->size() != header.random.size()) return flat::out_of_range("random", "must have 4 words");
   for (uint32_t i = 0; i < header.random.size(); ++i) {
@@ -82,9 +84,11 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
   }
   if (!std::isfinite(header.best_loss)) return flat::out_of_range("best_loss", "must be finite");
   if (header.value_bytes % sizeof(float) != 0) return flat::out_of_range("value_bytes", "must be a multiple of 4");
+  if (header.factor_bytes % sizeof(float) != 0) return flat::out_of_range("factor_bytes", "must be a multiple of 4");
   const auto values = checked_multiply<uint64_t>(header.value_bytes, 1 + header.slots + (header.best_step > 0 ? 1 : 0));
   const auto order = checked_multiply<uint64_t>(header.examples, sizeof(uint32_t));
-  COT_TRY(flat::payload_is(flat::prelude_of(frame), values && order ? checked_add(*values, *order) : std::nullopt));
+  const auto vectors = values ? checked_add(*values, header.factor_bytes) : std::nullopt;
+  COT_TRY(flat::payload_is(flat::prelude_of(frame), vectors && order ? checked_add(*vectors, *order) : std::nullopt));
   return Decoded<CheckpointHeader>{header, frame.payload};
 }
 

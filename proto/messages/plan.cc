@@ -29,8 +29,8 @@ constexpr std::array<std::string_view, 11> kLossNames = {"softmax_cross_entropy"
                                                          "smooth_l1",
                                                          "cosine_embedding",
                                                          "triplet_margin"};
-constexpr std::array<std::string_view, 9> kOptimizerNames = {"sgd",      "adam", "adamw", "adagrad", "rmsprop",
-                                                             "adadelta", "lamb", "lion",  "muon"};
+constexpr std::array<std::string_view, 10> kOptimizerNames = {"sgd",      "adam", "adamw", "adagrad", "rmsprop",
+                                                              "adadelta", "lamb", "lion",  "muon",    "shampoo"};
 constexpr std::array<std::string_view, 2> kTargetNames = {"labels", "values"};  // from 0
 constexpr std::array<std::string_view, 2> kStorageNames = {"float32", "bf16"};  // likewise
 

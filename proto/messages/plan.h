@@ -51,7 +51,7 @@ enum class TargetKind : uint8_t { labels, values };
 // a maximum may send its gradient to the other one. Forward, weights, optimizer state, and what an op keeps beside its
 // output (statistics, masks) are exact.
 enum class Storage : uint8_t { float32, bfloat16 };
-enum class OptimizerKind : uint8_t { sgd = 1, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion, muon };
+enum class OptimizerKind : uint8_t { sgd = 1, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion, muon, shampoo };
 // float32         every coordinate is trained - given
 // float32_pooled  the same, but running statistics come as proto/messages/running_statistics.h says
 // quantized       clipped trained - given in few bits a value, as proto/messages/quantized_lanes.h says
@@ -63,7 +63,7 @@ enum class UpdateEncoding : uint8_t { float32 = 1, float32_pooled, quantized, fl
 // SGD:  v <- momentum * v + (g + weight_decay * w);  w <- w - learning_rate * v           (PyTorch's convention)
 // Adam: g += weight_decay * w; m, v moments with bias correction (Kingma and Ba 2015, algorithm 1);
 //       w <- w - learning_rate * m_hat / (sqrt(v_hat) + epsilon)
-// The others: train_kernels/tables/optimizer.h; muon: device_sdk/runtime/muon_step.h.
+// The others: train_kernels/tables/optimizer.h; muon, shampoo: device_sdk/runtime/muon_step.h, shampoo_step.h.
 struct OptimizerSettings {
   OptimizerKind kind = OptimizerKind::sgd;
   float learning_rate = 0.1f;

@@ -25,6 +25,7 @@ PlanFeatures features_of(const Plan& plan) {
   if (cluster_count(plan.training) > 1) features |= plan_feature::kClusters;
   if (group_count(plan.update) > 0) features |= plan_feature::kGroups;
   if (plan.training.optimizer.kind == OptimizerKind::muon) features |= plan_feature::kMuon;
+  if (plan.training.optimizer.kind == OptimizerKind::shampoo) features |= plan_feature::kShampoo;
   if (plan.training.watch) features |= plan_feature::kWatch;
   return features;
 }

@@ -15,8 +15,8 @@ namespace coterie {
 inline constexpr size_t kTrainingIdentityBytesMax = 8 * 1024;
 
 // Header of a training checkpoint. Payload: parameters, then `slots` optimizer slots, value_bytes each, then the
-// shuffled order of examples (uint32 each), then, with a best step, the parameters after it: enough to go on to the
-// same bits as if nothing had happened.
+// optimizer's factors, factor_bytes, then the shuffled order of examples (uint32 each), then, with a best step, the
+// parameters after it: enough to go on to the same bits as if nothing had happened.
 struct CheckpointHeader {
   Digest model;  // the model the session started from
   uint64_t step = 0;
@@ -45,6 +45,7 @@ struct CheckpointHeader {
   uint64_t best_step = 0;
   double best_loss = 0;
   uint32_t checks_without_gain = 0;
+  uint64_t factor_bytes = 0;  // of shampoo (device_sdk/runtime/shampoo_step.h)
   friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
 

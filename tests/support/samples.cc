@@ -222,7 +222,8 @@ Samples<CheckpointHeader> MessageTraits<CheckpointHeader>::samples() {
                       0,
                       0,
                       0,
-                      0},
+                      0,
+                      24},
           .extreme = {counting_digest(0xf0),
                       kMax64,
                       kMax32,
@@ -248,7 +249,8 @@ Samples<CheckpointHeader> MessageTraits<CheckpointHeader>::samples() {
                       0,
                       0,
                       0,
-                      0}};
+                      0,
+                      4}};
 }
 
 Samples<PartialSumHeader> MessageTraits<PartialSumHeader>::samples() {
@@ -327,7 +329,7 @@ Bytes payload_of(const ModelGraph& header) {
 }
 
 Bytes payload_of(const CheckpointHeader& header) {
-  return counting(header.value_bytes * (1 + header.slots + (header.best_step > 0 ? 1 : 0)) +
+  return counting(header.value_bytes * (1 + header.slots + (header.best_step > 0 ? 1 : 0)) + header.factor_bytes +
                   header.examples * sizeof(uint32_t));
 }
 

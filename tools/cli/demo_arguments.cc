@@ -235,7 +235,7 @@ void add_training(CLI::App& demo, DemoOptions& options) {
       ->check(checked_by([](const std::string& text) { return parse_selection(text); }));
   demo.add_option_function<std::string>(
           "--optimizer", [&options](const std::string& name) { options.optimizer = *optimizer_from(name); },
-          "of the devices: sgd, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion or muon")
+          "of the devices: sgd, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion, muon or shampoo")
       ->default_str("sgd")
       ->type_name("NAME")
       ->check(one_of({optimizer_names().begin(), optimizer_names().end()}));

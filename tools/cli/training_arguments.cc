@@ -58,7 +58,7 @@ void add_optimizer(CLI::App* command, OptimizerSettings& optimizer) {
   command
       ->add_option_function<std::string>(
           "--optimizer", [&optimizer](const std::string& name) { optimizer.kind = *optimizer_from(name); },
-          "sgd, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion or muon")
+          "sgd, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion, muon or shampoo")
       ->default_str("sgd")
       ->type_name("NAME")
       ->check(one_of(names_of<OptimizerKind>()));

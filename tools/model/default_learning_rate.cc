@@ -7,6 +7,7 @@ float default_learning_rate(OptimizerKind kind) {
     case OptimizerKind::sgd: return 0.1f;
     case OptimizerKind::adagrad:
     case OptimizerKind::rmsprop: return 0.01f;
+    case OptimizerKind::shampoo: return 0.05f;
     case OptimizerKind::adadelta: return 1;
     case OptimizerKind::lion: return 1e-4f;
     case OptimizerKind::adam:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/linear/inverse_root.h"
 #include "train_kernels/shapes.h"
 #include "train_kernels/tables/optimizer.h"
 
@@ -144,6 +145,7 @@ void fill_optimizer(OptimizerKernels<T>& table) {
   table.add_scaled = add_scaled<T>;
   table.scale_in_place = scale_in_place<T>;
   table.clip_in_place = clip_in_place<T>;
+  table.inverse_fourth_root = coterie::inverse_fourth_root<T>;
   table.add_proximal = add_proximal<T>;
 }
 

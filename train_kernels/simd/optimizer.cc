@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/optimizer.cc"
 #include "hwy/foreach_target.h"
 
+#include "base/linear/inverse_root.h"
 #include "train_kernels/simd/math_inl.h"
 #include "train_kernels/simd/sum_inl.h"
 #include "train_kernels/simd/targets.h"
@@ -262,6 +263,7 @@ void fill_optimizer_target(OptimizerKernels<float>& table) {
   COT_SET(add_scaled, add_scaled);
   COT_SET(scale_in_place, scale_in_place);
   COT_SET(clip_in_place, clip_in_place);
+  COT_SET(inverse_fourth_root, coterie::inverse_fourth_root<float>);
   COT_SET(add_proximal, add_proximal);
 }
 

@@ -78,6 +78,8 @@ struct OptimizerKernels {
   void (*add_scaled)(size_t n, T factor, const T* x, T* y);  // adds factor * x to y
   void (*scale_in_place)(size_t n, T factor, T* x);          // clipping by a norm
   void (*clip_in_place)(size_t n, T limit, T* x);            // into [-limit, limit]
+  // root = (matrix + damping I)^(-1/4), both [n, n] (base/linear/inverse_root.h, which says what scratch is).
+  void (*inverse_fourth_root)(size_t n, T damping, const T* matrix, T* root, double* scratch);
   // Adds mu * (w - w0) to g: the gradient of FedProx's mu / 2 |w - w0|^2. Source: Li et al., 2020.
   void (*add_proximal)(size_t n, T mu, const T* w, const T* w0, T* g);
 };

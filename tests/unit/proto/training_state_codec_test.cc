@@ -55,6 +55,7 @@ TEST(CheckpointCodec, TakesOnlyALossScaleThatTrainingReaches) {
 TEST(CheckpointCodec, HasWholeFloatsInItsPayload) {
   for (const uint64_t bytes : {1u, 2u, 3u, 5u, 63u}) {
     expect_rejected<CheckpointHeader>("value_bytes", [bytes](CheckpointHeader& m) { m.value_bytes = bytes; });
+    expect_rejected<CheckpointHeader>("factor_bytes", [bytes](CheckpointHeader& m) { m.factor_bytes = bytes; });
   }
 }
 
@@ -64,7 +65,8 @@ TEST(CheckpointCodec, TakesExactlyThePromisedPayload) {
   header.slots = 2;
   header.examples = 3;
   header.position = 0;
-  const size_t expected = 8 * 3 + 3 * 4;
+  header.factor_bytes = 20;
+  const size_t expected = 8 * 3 + 20 + 3 * 4;
   EXPECT_OK(decode_checkpoint(test::frame_of(header, Bytes(expected))));
   for (const size_t size : {size_t{0}, expected - 1, expected + 1, expected + 4}) {
     EXPECT_ERROR(decode_checkpoint(test::frame_of(header, Bytes(size))), ErrorCode::malformed, "payload");
@@ -85,6 +87,9 @@ TEST(CheckpointCodec, CannotBeFooledBySizesThatOverflow) {
   header.value_bytes = ~uint64_t{0} - 3;
   header.slots = 0;
   header.examples = 1;  // - 4 + 4 is 0
+  expect_bad();
+  header.value_bytes = 8;
+  header.factor_bytes = ~uint64_t{0} - 11;  // + 8 + 4 is 0
   expect_bad();
 }
 

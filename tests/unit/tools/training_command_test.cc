@@ -166,6 +166,7 @@ TEST(DefaultLearningRate, DependsOnTheOptimizer) {
   EXPECT_EQ(default_learning_rate(OptimizerKind::sgd), 0.1f);
   EXPECT_EQ(default_learning_rate(OptimizerKind::adamw), 1e-3f);
   EXPECT_EQ(default_learning_rate(OptimizerKind::lion), 1e-4f);
+  EXPECT_EQ(default_learning_rate(OptimizerKind::shampoo), 0.05f);
 }
 
 TEST(Measures, HaveNames) {

@@ -288,14 +288,14 @@ TEST(Optimizers, AllLowerTheLossOfASmallNet) {
   Examples examples(16, 64, 10);
   for (const OptimizerKind kind :
        {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw, OptimizerKind::adagrad, OptimizerKind::rmsprop,
-        OptimizerKind::adadelta, OptimizerKind::lamb, OptimizerKind::lion, OptimizerKind::muon}) {
+        OptimizerKind::adadelta, OptimizerKind::lamb, OptimizerKind::lion, OptimizerKind::muon,
+        OptimizerKind::shampoo}) {
     SCOPED_TRACE(to_string(kind));
     TrainOptions options = plain(16);
     options.epochs = 60;
     options.optimizer.kind = kind;
-    options.optimizer.learning_rate = kind == OptimizerKind::sgd || kind == OptimizerKind::lamb ? 0.05f
-                                      : kind == OptimizerKind::adadelta                         ? 2.0f
-                                                                                                : 0.003f;
+    const bool is_fast = kind == OptimizerKind::sgd || kind == OptimizerKind::lamb || kind == OptimizerKind::shampoo;
+    options.optimizer.learning_rate = is_fast ? 0.05f : kind == OptimizerKind::adadelta ? 2.0f : 0.003f;
     options.optimizer.momentum = 0.5f;
     options.optimizer.smoothing = 0.9f;
     Result<Trainer> trainer = Trainer::create(model, options, examples);

@@ -71,7 +71,7 @@ Model perceptron(uint32_t outputs) {
 
 constexpr OptimizerKind kOptimizers[] = {OptimizerKind::adam,    OptimizerKind::adamw,    OptimizerKind::adagrad,
                                          OptimizerKind::rmsprop, OptimizerKind::adadelta, OptimizerKind::lamb,
-                                         OptimizerKind::lion,    OptimizerKind::muon};
+                                         OptimizerKind::lion,    OptimizerKind::muon,     OptimizerKind::shampoo};
 
 TEST_F(ListedBuild, OptimizersThatNobodyNamedAreRefusedAndTheOthersTrain) {
   const Model model = perceptron(3);
