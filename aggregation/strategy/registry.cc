@@ -12,6 +12,8 @@
   X(kFedAdam)             \
   X(kFedYogi)             \
   X(kFedLion)             \
+  X(kFedMuon)             \
+  X(kFedShampoo)          \
   X(kFedDyn)              \
   X(kScaffold)            \
   X(kFedExp)              \

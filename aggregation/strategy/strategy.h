@@ -15,6 +15,8 @@
 
 namespace coterie {
 
+struct StrategyMatrix;  // strategy_matrix.h
+
 // The values that a setting may have, and the sentence that says so.
 struct SettingRange {
   bool (*admits)(float value);
@@ -101,6 +103,9 @@ struct StrategyRule {
   size_t (*round_values)(std::span<const float> settings) = nullptr;
   // Pure: moves that vector once a round, behind step_factor.
   void (*move_state)(const StrategyRound& round, std::span<float> state) = nullptr;
+  // Pure: moves a linear map as a whole, where `apply` moves the other values. Null: it moves all.
+  void (*move_matrix)(const StrategyMatrix& matrix) = nullptr;
+  size_t matrix_side_max = 0;  // of the shorter side: `apply` moves larger ones, too
 };
 
 // Whether the devices of a round are handed a vector of the server's.

@@ -25,6 +25,18 @@ std::vector<WidthBlock> places_of(const std::vector<WidthBlock>& blocks, const V
   return places;
 }
 
+// Linear maps that updates have, with their places there.
+std::vector<LinearMap> maps_of(const ModelGraph& graph, const ValueSelection& selection) {
+  std::vector<LinearMap> maps;
+  for (LinearMap map : linear_maps(graph)) {
+    const std::vector<ValueRange> placed = selection.placed(std::span(&map.values, 1));
+    if (placed.size() != 1 || placed[0].count != map.values.count) continue;
+    map.values = placed[0];
+    maps.push_back(map);
+  }
+  return maps;
+}
+
 // What the round adds to of a table: all of it, or the block behind those of the rounds before.
 Result<ValueSelection> table_block(const Plan& plan, const std::vector<ValueRange>& blocks, ModelVersion base) {
   const uint64_t block = blocks.size() == 1 ? 0 : base.value();
@@ -51,6 +63,7 @@ Result<ModelStep> ModelStep::of(const Plan& plan, const ModelGraph& graph, Model
   ModelStep step(plan, std::move(part));
   step.model_parameters_ = parameter_values(graph);
   step.parameters_ = step.part_.selection.placed(step.model_parameters_);
+  if (!plan.analytics) step.maps_ = maps_of(graph, step.part_.selection);
   if (!plan.training.widths.empty()) {
     Result<std::vector<WidthBlock>> blocks = width_blocks(graph, plan.training.widths);
     if (!blocks)
@@ -85,6 +98,7 @@ Status ModelStep::begin(MeanSource& mean, StrategyState& state) {
   state_ = &state;
   updates_ = mean.totals().updates;
   if (state.needs_round()) COT_TRY(begin_round(mean));
+  if (state.moves_matrices()) COT_TRY(move_matrices());
   return part_.pairs.empty() ? Status() : begin_lora();
 }
 
@@ -112,9 +126,28 @@ Status ModelStep::begin_round(const MeanSource& mean) {
   return {};
 }
 
+// It is read, and not peeked at: what is peeked at has no noise.
+Status ModelStep::move_matrices() {
+  std::vector<float> mean(plan_.update.step_value_count());
+  COT_TRY(read(mean));
+  held_ = std::move(mean);
+  for (const LinearMap& map : maps_) {
+    if (state_->moves_matrix(map)) {
+      state_->move_matrix(map, std::span(held_).subspan(map.values.first, map.values.count));
+    }
+  }
+  return {};
+}
+
 Status ModelStep::take(std::span<float> mean) {
-  COT_TRY(means_->take(mean));
+  if (held_.empty()) COT_TRY(read(mean));
+  else std::ranges::copy(std::span(held_).subspan(taken_, mean.size()), mean.begin());
   taken_ += mean.size();
+  return {};
+}
+
+Status ModelStep::read(std::span<float> mean) {
+  COT_TRY(means_->take(mean));
   if (clip_scale_ == 1) return {};
   for (float& value : mean) value = static_cast<float>(static_cast<double>(value) * clip_scale_);
   return {};

@@ -4,12 +4,15 @@
 // LoRA each pair's B, which the strategy moves from 0. Parameters that are not in it keep their bits. Behind them may
 // be a control part, a clip bit or scalars. Nor do those move that no device of the round has trained
 // (holder_means.h).
+//
+// A strategy that moves matrices sees the mean of each as a whole, so that the mean is read before the first tile.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "base/result.h"
+#include "proto/messages/linear_maps.h"
 #include "proto/messages/model_widths.h"
 #include "proto/messages/plan.h"
 #include "proto/messages/trained_values.h"
@@ -50,6 +53,8 @@ class ModelStep {
   ModelStep(const Plan& plan, TrainedPart part) : plan_(plan), part_(std::move(part)) {}
 
   Status take(std::span<float> mean);
+  Status read(std::span<float> mean);
+  Status move_matrices();
   Status begin_round(const MeanSource& mean);
   Status begin_lora();
   void merge_lora(uint64_t offset, std::span<float> weights) const;
@@ -58,6 +63,7 @@ class ModelStep {
   TrainedPart part_;
   std::vector<ValueRange> model_parameters_;
   std::vector<ValueRange> parameters_;
+  std::vector<LinearMap> maps_;  // places in an update
   std::shared_ptr<MeanReader> means_;
   StrategyState* state_ = nullptr;
   uint64_t updates_ = 0;
@@ -68,6 +74,7 @@ class ModelStep {
   double clip_scale_ = 1;
   double clip_bits_mean_ = 0;
   std::vector<float> mean_;
+  std::vector<float> held_;   // of a strategy that moves matrices: the mean of the model's values
   std::vector<float> a_, b_;  // LoRA: the pairs' A, and how far their B moves
 };
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "aggregation/strategy/strategy_matrix.h"
 #include "fl_server/finalize/frame_stream.h"
 #include "fl_server/finalize/value_bytes.h"
+#include "fl_server/finalize/value_overlaps.h"
 #include "proto/codec/codec.h"
 
 namespace coterie {
@@ -66,8 +68,35 @@ void StrategyState::begin_round(StrategyRound round) {
   vectors_.front() = std::move(moved);
 }
 
+void StrategyState::move_matrix(const LinearMap& map, std::span<const float> mean) {
+  COT_ASSERT(moves_matrix(map) && mean.size() == map.values.count);
+  const auto state = vectors_at(map.values.first, map.values.count);
+  std::vector<float> step(mean.size());
+  settings_.rule->move_matrix({.rows = map.rows,
+                               .columns = map.columns,
+                               .mean = mean,
+                               .settings = settings_.values,
+                               .state = std::span(state).first(vectors_.size()),
+                               .step = step});
+  matrices_.push_back(map.values);
+  matrix_steps_.push_back(std::move(step));
+}
+
 void StrategyState::apply(uint64_t offset, uint64_t updates, std::span<const float> mean, std::span<float> weights) {
   COT_ASSERT(mean.size() == weights.size());
+  for (size_t i = 0; i < matrices_.size(); ++i) {
+    for_each_overlap(std::span(&matrices_[i], 1), offset, weights.size(), [&](uint64_t first, uint64_t count) {
+      const float* const step = matrix_steps_[i].data() + (first - matrices_[i].first);
+      for (uint64_t k = 0; k < count; ++k) weights[first - offset + k] += step[k];
+    });
+  }
+  for_each_gap(matrices_, offset, weights.size(), [&](uint64_t first, uint64_t count) {
+    apply_rule(first, updates, mean.subspan(first - offset, count), weights.subspan(first - offset, count));
+  });
+}
+
+void StrategyState::apply_rule(uint64_t offset, uint64_t updates, std::span<const float> mean,
+                               std::span<float> weights) {
   const auto state = vectors_at(offset, mean.size());
   const bool is_of_values = settings_.rule->round_values == nullptr;
   settings_.rule->apply({.mean = mean,

@@ -2,6 +2,7 @@
 // start) to the next one. Held whole: value_count floats a vector.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include "aggregation/strategy/strategy_settings.h"
 #include "base/ids.h"
 #include "fl_server/store/blob_store.h"
+#include "proto/messages/linear_maps.h"
 #include "proto/messages/training_state.h"
 
 namespace coterie {
@@ -26,6 +28,14 @@ class StrategyState {
   bool needs_round() const { return settings_.rule->step_factor != nullptr; }
   // In front of the first tile. `round` has the scalars of the rule; its settings, rounds and state are set here.
   void begin_round(StrategyRound round);
+
+  // Whether the strategy moves linear maps as a whole, and this one: move_matrix() in front of the first tile that has
+  // values of it, with the mean of all of it. In rising order.
+  bool moves_matrices() const { return settings_.rule->move_matrix != nullptr; }
+  bool moves_matrix(const LinearMap& map) const {
+    return moves_matrices() && std::min(map.rows, map.columns) <= settings_.rule->matrix_side_max;
+  }
+  void move_matrix(const LinearMap& map, std::span<const float> mean);
 
   // Moves weights offset, offset + 1, ... of the model by the mean of so many updates.
   void apply(uint64_t offset, uint64_t updates, std::span<const float> mean, std::span<float> weights);
@@ -45,13 +55,16 @@ class StrategyState {
 
  private:
   std::array<std::span<float>, kStateVectorsMax> vectors_at(uint64_t offset, uint64_t count);
+  void apply_rule(uint64_t offset, uint64_t updates, std::span<const float> mean, std::span<float> weights);
   StrategyState(const StrategySettings& settings, uint64_t value_count);
   float start_of(size_t vector) const;
 
   const StrategySettings& settings_;
-  uint64_t value_count_;  // of each vector
-  uint64_t step_ = 0;     // rounds seen
-  float factor_ = 1;      // of this round
+  uint64_t value_count_;                          // of each vector
+  uint64_t step_ = 0;                             // rounds seen
+  float factor_ = 1;                              // of this round
+  std::vector<ValueRange> matrices_;              // that were moved in this round
+  std::vector<std::vector<float>> matrix_steps_;  // what by
   std::vector<std::vector<float>> vectors_;
   std::vector<uint32_t> idle_updates_;
 };

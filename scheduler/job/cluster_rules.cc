@@ -13,6 +13,10 @@ void check_clusters(const HorizontalSettings& settings, SettingsChecker& check) 
                 std::string(rule.name) +
                     " does not go with training.personal of kind clusters: what its devices tell is of one model; take "
                     "fedavg, fedavgm or fedadam");
+  check.require(rule.move_matrix == nullptr, "/strategy/kind",
+                std::string(rule.name) +
+                    " does not go with training.personal of kind clusters: it moves the matrices of one model; take "
+                    "fedavg, fedavgm or fedadam");
   check.require(!settings.privacy.has_noise(), "/privacy/noise_multiplier",
                 "must be 0 with training.personal of kind clusters: the clip and the account are of updates, and how "
                 "many devices chose a cluster is released with them");

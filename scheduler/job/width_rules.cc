@@ -16,6 +16,11 @@ void check_widths(const HorizontalSettings& settings, SettingsChecker& check) {
                     " does not go with training.widths: what its devices tell or keep is of the whole model; take "
                     "fedavg, fedavgm or fedadam");
   check.require(
+      rule.move_matrix == nullptr, "/strategy/kind",
+      std::string(rule.name) +
+          " does not go with training.widths: it moves a matrix as a whole, and devices train parts of it; take "
+          "fedavg, fedavgm or fedadam");
+  check.require(
       !settings.privacy.has_noise(), "/privacy/noise_multiplier",
       "must be 0 with training.widths: how many devices trained a width is released with the model, and is in "
       "no account");

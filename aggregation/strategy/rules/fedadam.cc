@@ -1,4 +1,4 @@
-#include "aggregation/strategy/strategy.h"
+#include "aggregation/strategy/adam_step.h"
 
 namespace coterie::strategy {
 namespace {
@@ -11,18 +11,10 @@ constexpr StrategySetting kSettings[] = {
     {"tau", 0.001f, kAboveZero, "added to the root of the second moment"},
 };
 
-// m <- beta1 m + (1 - beta1) mean;  v <- beta2 v + (1 - beta2) mean^2;  w <- w + eta m / (sqrt(v) + tau)
-// No bias correction, as in the source. Both moments begin at 0, unlike there (v >= tau^2): jobs that are stored began
-// so, and a job's rounds must not depend on the server's version.
+// Both moments begin at 0, unlike in the source (v >= tau^2): jobs that are stored began so, and a job's rounds must
+// not depend on the server's version.
 void apply(const StrategyTile& tile) {
-  const float rate = tile.settings[0], beta1 = tile.settings[1], beta2 = tile.settings[2], tau = tile.settings[3];
-  const std::span<float> first = tile.state[0], second = tile.state[1];
-  for (size_t i = 0; i < tile.weights.size(); ++i) {
-    const float mean = tile.mean[i];
-    first[i] = beta1 * first[i] + (1 - beta1) * mean;
-    second[i] = beta2 * second[i] + (1 - beta2) * mean * mean;
-    tile.weights[i] += rate * first[i] / (std::sqrt(second[i]) + tau);
-  }
+  adam_step(tile, {tile.settings[0], tile.settings[1], tile.settings[2], tile.settings[3]});
 }
 
 }  // namespace

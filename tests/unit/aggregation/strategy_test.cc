@@ -68,6 +68,12 @@ struct Case {
 
 std::vector<Case> cases() {
   const auto adaptive = [](Coordinate& c, double eta, double tau) { c.w += eta * c.m / (std::sqrt(c.v) + tau); };
+  // What is no matrix.
+  const Formula adam_behind_two = [=](Coordinate& c, double g, auto s) {
+    c.m = static_cast<double>(s[2]) * c.m + (1 - static_cast<double>(s[2])) * g;
+    c.v = static_cast<double>(s[3]) * c.v + (1 - static_cast<double>(s[3])) * g * g;
+    adaptive(c, static_cast<double>(s[0]), static_cast<double>(s[4]));
+  };
   return {
       {"fedavg", {0.7f}, 0, [](Coordinate& c, double g, auto s) { c.w += static_cast<double>(s[0]) * g; }},
       {"fedavgm",
@@ -110,6 +116,8 @@ std::vector<Case> cases() {
          c.w += static_cast<double>(s[0]) * (towards > 0 ? 1 : towards < 0 ? -1 : 0);
          c.m = static_cast<double>(s[2]) * c.m + (1 - static_cast<double>(s[2])) * g;
        }},
+      {"fedmuon", {0.05f, 0.8f, 0.9f, 0.99f, 1e-3f}, 0, adam_behind_two},
+      {"fedshampoo", {0.05f, 0.01f, 0.9f, 0.99f, 1e-3f}, 0, adam_behind_two},
       {"feddyn",
        {0.5f, 0.25f, 40},
        0,
@@ -393,6 +401,9 @@ TEST(StrategyRegistry, RowsAreWhatEverybodyCountsOn) {
     EXPECT_EQ(rule->round_values != nullptr, rule->move_state != nullptr) << rule->name;
     EXPECT_TRUE(!rule->round_values || (rule->state_vectors == 1 && rule->state_start && rule->step_factor))
         << rule->name << ": devices read one, and it moves with the factor";
+    EXPECT_EQ(rule->move_matrix != nullptr, rule->matrix_side_max > 0) << rule->name;
+    EXPECT_TRUE(!rule->move_matrix || (rule->state_vectors > 0 && !rule->is_linear && !rule->round_values))
+        << rule->name << ": it keeps what it has of a matrix in the vectors";
     EXPECT_STREQ(rule->settings[0].name, "server_learning_rate") << rule->name;
     EXPECT_GT(rule->learning_rate_advised, 0) << rule->name;
     for (const StrategySetting& setting : rule->settings) {
@@ -421,6 +432,10 @@ TEST(StrategyRegistry, KeepsWhatIsStored) {
   EXPECT_EQ(find_strategy("qffl")->stored_as, 10);
   EXPECT_EQ(find_strategy("mime_lite")->stored_as, 11);
   EXPECT_EQ(find_strategy("afl")->stored_as, 12);
+  EXPECT_EQ(find_strategy("fedmuon")->stored_as, 13);
+  EXPECT_EQ(find_strategy("fedmuon")->state_vectors, 2);
+  EXPECT_EQ(find_strategy("fedshampoo")->stored_as, 14);
+  EXPECT_EQ(find_strategy("fedshampoo")->state_vectors, 5);
   EXPECT_EQ(StrategySettings::of("scaffold").value_of("option"), 2) << "of jobs that do not say it";
   EXPECT_THAT(StrategySettings::of("fedadam").values, ElementsAre(1.0f, 0.9f, 0.99f, 0.001f));
 }

@@ -76,7 +76,8 @@ TEST(BufferedRules, WeighByVersionsSinceTheDownload) {
 }
 
 TEST(BufferedRules, GoWithServerOptimizersAndLocalMethods) {
-  for (const char* name : {"fedavg", "fedavgm", "fedadam", "fedyogi", "fedadagrad", "fedlion"}) {
+  for (const char* name :
+       {"fedavg", "fedavgm", "fedadam", "fedyogi", "fedadagrad", "fedlion", "fedmuon", "fedshampoo"}) {
     HorizontalSettings settings = buffered();
     take_strategy(settings, name);
     settings.training.proximal_mu = 0.1f;

@@ -37,7 +37,7 @@ TEST(ClusterRules, TakeTheLevelsThatHideUpdatesAndTheStrategiesThatSumsAreEnough
   for (const StrategyRule* rule : strategies()) {
     HorizontalSettings settings = job();
     settings.strategy = StrategySettings::of(rule->name);
-    const bool is_plain = rule->scalars.empty() && rule->correction == CorrectionKind::none;
+    const bool is_plain = rule->scalars.empty() && rule->correction == CorrectionKind::none && !rule->move_matrix;
     EXPECT_EQ(validate(settings).empty(), is_plain) << rule->name;
   }
 }
@@ -53,6 +53,7 @@ TEST(ClusterRules, RefuseByNameWhatDoesNotGoTogether) {
     EXPECT_TRUE(found) << pointer << " " << why;
   };
   expect_refused("/strategy/kind", "of one model", [](auto& s) { s.strategy = StrategySettings::of("fedexp"); });
+  expect_refused("/strategy/kind", "the matrices", [](auto& s) { s.strategy = StrategySettings::of("fedmuon"); });
   expect_refused("/privacy/noise_multiplier", "how many devices chose a cluster", [](auto& s) {
     s.update.clip_l2 = 1;
     s.update.weight_max = 1;

@@ -51,7 +51,7 @@ TEST(WidthRules, TakeTheLevelsThatHideUpdatesAndTheStrategiesThatSumsAreEnoughFo
   for (const StrategyRule* rule : strategies()) {
     HorizontalSettings settings = job();
     settings.strategy = StrategySettings::of(rule->name);
-    const bool is_plain = rule->scalars.empty() && rule->correction == CorrectionKind::none;
+    const bool is_plain = rule->scalars.empty() && rule->correction == CorrectionKind::none && !rule->move_matrix;
     EXPECT_EQ(validate(settings).empty(), is_plain) << rule->name;
   }
 }
@@ -68,6 +68,7 @@ TEST(WidthRules, RefuseByNameWhatDoesNotGoTogether) {
   };
   expect_refused("/strategy/kind", "whole model", [](auto& s) { s.strategy = StrategySettings::of("fedexp"); });
   expect_refused("/strategy/kind", "whole model", [](auto& s) { s.strategy = StrategySettings::of("scaffold"); });
+  expect_refused("/strategy/kind", "matrix as a whole", [](auto& s) { s.strategy = StrategySettings::of("fedmuon"); });
   expect_refused("/privacy/noise_multiplier", "how many devices trained a width", [](auto& s) {
     s.update.clip_l2 = 1;
     s.update.weight_max = 1;
