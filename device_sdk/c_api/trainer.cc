@@ -97,6 +97,8 @@ void fill(coterie_train_memory& memory, const TrainingMemory& known) {
   filled.micro_batch_size = known.micro_batch_size;
   filled.recomputed_steps = known.recomputed_steps;
   filled.recomputed_share = known.recomputed_share;
+  filled.narrowed_bytes_saved = known.narrowed_bytes_saved;
+  filled.narrowed_tensors = known.narrowed_tensors;
   fill_known_part(memory, filled);
 }
 

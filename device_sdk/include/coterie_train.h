@@ -214,13 +214,16 @@ typedef struct coterie_train_memory {
   uint64_t arena_bytes; /* everything that grows with the model and the batch, one block: of which */
   uint64_t parameter_bytes;
   uint64_t optimizer_bytes;
-  uint64_t gradient_bytes;   /* those that are added up over micro-batches, or clipped together */
-  uint64_t planned_bytes;    /* activations, gradients and scratch of a step, laid over one another */
-  uint64_t order_bytes;      /* beside the arena: the shuffled order of the examples */
-  uint64_t prepared_bytes;   /* of the arena: what is computed once and read in every step */
-  uint32_t micro_batch_size; /* examples computed at a time */
-  uint32_t recomputed_steps; /* of a step, those that backward runs again rather than hold their results */
-  double recomputed_share;   /* by estimate, of the time of a training step without them */
+  uint64_t gradient_bytes;       /* those that are added up over micro-batches, or clipped together */
+  uint64_t planned_bytes;        /* activations, gradients and scratch of a step, laid over one another */
+  uint64_t order_bytes;          /* beside the arena: the shuffled order of the examples */
+  uint64_t prepared_bytes;       /* of the arena: what is computed once and read in every step */
+  uint32_t micro_batch_size;     /* examples computed at a time */
+  uint32_t recomputed_steps;     /* of a step, those that backward runs again rather than hold their results */
+  double recomputed_share;       /* by estimate, of the time of a training step without them */
+  uint64_t narrowed_bytes_saved; /* with storage "bf16": by which planned_bytes is smaller for it, of one thread and
+                                    without a budget */
+  uint64_t narrowed_tensors;     /* so many are rounded to bfloat16 between forward and backward for that */
 } coterie_train_memory;
 
 /* How much memory a trainer with these options on so many examples would take, without taking it: what

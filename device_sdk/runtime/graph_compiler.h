@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "device_sdk/runtime/bfloat16_choice.h"
 #include "device_sdk/runtime/channels.h"
 #include "device_sdk/runtime/fit_program.h"
 #include "device_sdk/runtime/fusion.h"
@@ -79,6 +80,7 @@ struct CompiledModel {
   };
   std::vector<Differentiated> differentiated;
   Recomputed recomputed;
+  NarrowedSum narrowed;
 };
 
 // Errors: invalid_argument (the loss does not fit the model's output), too_large. The program refers to the model's
@@ -122,7 +124,10 @@ class GraphCompiler {
   Status emit_loss_behind(CompiledModel& compiled);
   void emit_backward();
   void keep_differentiated(CompiledModel& compiled);
-  void narrow_what_is_held();
+  Status emit_all(CompiledModel& compiled);
+  std::vector<std::vector<uint32_t>> held_tensors() const;
+  std::vector<BufferId> values_of(std::span<const uint32_t> tensors) const;
+  Result<NarrowedSum> narrow_what_is_held();
   void emit_update_if_last(uint32_t parameter);
   void emit_update_of(uint32_t parameter, Phase phase, BufferId gradient);
   void emit_update_with_factors(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer,

@@ -24,24 +24,6 @@ struct SortKey {
   friend auto operator<=>(const SortKey&, const SortKey&) = default;
 };
 
-uint64_t most_bytes_alive(std::span<const Lifetime> lifetimes) {
-  // Sweep over births (before) and deaths (after) in step order.
-  std::vector<SortKey> events;  // minor: whether it is a death
-  events.reserve(2 * lifetimes.size());
-  for (uint32_t i = 0; i < lifetimes.size(); ++i) {
-    events.push_back({lifetimes[i].first, 0, i});
-    events.push_back({lifetimes[i].last, 1, i});
-  }
-  std::sort(events.begin(), events.end());
-  uint64_t alive = 0, most = 0;
-  for (const SortKey& event : events) {
-    const uint64_t bytes = round_up(lifetimes[event.index].bytes, kBufferAlignment);
-    alive = event.minor == 1 ? alive - bytes : alive + bytes;
-    most = std::max(most, alive);
-  }
-  return most;
-}
-
 enum class Fit : uint8_t { first, best };
 
 // The offset of the first or the smallest gap of at least `bytes` between buffers that live at the same time, or behind
@@ -137,6 +119,24 @@ void improve(std::span<const Lifetime> lifetimes, std::vector<uint32_t> order, F
 }
 
 }  // namespace
+
+uint64_t most_bytes_alive(std::span<const Lifetime> lifetimes) {
+  // Sweep over births (before) and deaths (after) in step order.
+  std::vector<SortKey> events;  // minor: whether it is a death
+  events.reserve(2 * lifetimes.size());
+  for (uint32_t i = 0; i < lifetimes.size(); ++i) {
+    events.push_back({lifetimes[i].first, 0, i});
+    events.push_back({lifetimes[i].last, 1, i});
+  }
+  std::sort(events.begin(), events.end());
+  uint64_t alive = 0, most = 0;
+  for (const SortKey& event : events) {
+    const uint64_t bytes = round_up(lifetimes[event.index].bytes, kBufferAlignment);
+    alive = event.minor == 1 ? alive - bytes : alive + bytes;
+    most = std::max(most, alive);
+  }
+  return most;
+}
 
 MemoryPlan plan_memory(std::span<const Lifetime> lifetimes) {
   if (lifetimes.empty()) return {};

@@ -29,4 +29,7 @@ struct MemoryPlan {
 // Sizes are rounded up to kBufferAlignment; their sum must not overflow (the caller bounds each).
 MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
 
+// MemoryPlan::lower_bound alone, which takes far less time than a plan.
+uint64_t most_bytes_alive(std::span<const Lifetime> lifetimes);
+
 }  // namespace coterie

@@ -205,6 +205,24 @@ void Program::keep_prepared() {
   }
 }
 
+std::vector<Lifetime> Program::owned_lives(std::span<const Lifetime> lives, std::span<const BufferId> owner,
+                                           std::vector<size_t>* place) const {
+  std::vector<Lifetime> owned;
+  if (place != nullptr) place->assign(buffers_.size(), 0);
+  for (size_t id = 0; id < buffers_.size(); ++id) {
+    if (owner[id] != id || !is_touched(lives[id])) continue;
+    if (place != nullptr) (*place)[id] = owned.size();
+    owned.push_back(lives[id]);
+  }
+  return owned;
+}
+
+uint64_t Program::most_bytes_alive() const {
+  std::vector<Lifetime> lives = lifetimes();
+  const std::vector<BufferId> owner = owners(lives);
+  return coterie::most_bytes_alive(owned_lives(lives, owner, nullptr));
+}
+
 Status Program::plan(uint64_t bytes_max) {
   // Each buffer is bounded before the sum is formed, so that nothing below overflows.
   for (const Buffer& buffer : buffers_) {
@@ -214,14 +232,8 @@ Status Program::plan(uint64_t bytes_max) {
   }
   std::vector<Lifetime> lives = lifetimes();
   const std::vector<BufferId> owner = owners(lives);
-  std::vector<Lifetime> owned;
-  std::vector<size_t> place(buffers_.size());
-  for (size_t id = 0; id < buffers_.size(); ++id) {
-    if (owner[id] != id || !is_touched(lives[id])) continue;
-    place[id] = owned.size();
-    owned.push_back(lives[id]);
-  }
-  const MemoryPlan plan = plan_memory(owned);
+  std::vector<size_t> place;
+  const MemoryPlan plan = plan_memory(owned_lives(lives, owner, &place));
   for (size_t id = 0; id < buffers_.size(); ++id) {
     if (buffers_[id].place != Place::planned || !is_touched(lives[id])) continue;
     buffers_[id].offset = plan.offsets[place[owner[id]]];

@@ -98,6 +98,8 @@ class Program {
   // between as a bfloat16 copy, half its size, made behind the step that writes it and widened again in front of the
   // first backward step that reads it. Forward is as it was (program_bfloat16.cc).
   void hold_as_bfloat16(std::span<const BufferId> buffers);
+  // Whether hold_as_bfloat16() would pick it.
+  bool is_held_for_backward(BufferId buffer) const;
 
   // When all are emitted, and before they are put in order: the planned buffers that the prepare phase writes and a
   // later phase or the caller reads get places of their own, one behind the other, in Region::prepared. The others are
@@ -122,6 +124,8 @@ class Program {
   Status plan(uint64_t bytes_max);
   uint64_t planned_bytes() const { return planned_bytes_; }
   uint64_t planned_lower_bound() const { return planned_lower_bound_; }
+  // What planned_lower_bound() would be if it were planned as it is. No buffer is above what plan() allows.
+  uint64_t most_bytes_alive() const;
 
   // --- running
   // The arena has the regions and at least planned_bytes(), and lives as long as the program runs.
@@ -188,6 +192,9 @@ class Program {
   }
   std::vector<Lifetime> lifetimes() const;
   std::vector<BufferId> owners(std::vector<Lifetime>& lives) const;
+  // The lives of what owns memory; `place`, if it is asked for, says per buffer which of them is its own.
+  std::vector<Lifetime> owned_lives(std::span<const Lifetime> lives, std::span<const BufferId> owner,
+                                    std::vector<size_t>* place) const;
 
   std::vector<Buffer> buffers_;
   std::vector<Draft> drafts_[kPhases];  // own the settings

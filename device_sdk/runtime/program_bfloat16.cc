@@ -29,15 +29,24 @@ bool names(std::span<const BufferId> operands, BufferId id) {
 
 }  // namespace
 
+bool Program::is_held_for_backward(BufferId id) const {
+  const Buffer& buffer = buffers_[id];
+  if (buffer.place != Place::planned || buffer.is_filled_before || buffer.is_read_after) return false;
+  const auto is_named_in = [&](Phase phase) {
+    return std::ranges::any_of(drafts_[static_cast<size_t>(phase)],
+                               [&](const Draft& draft) { return names(operands_of(draft), id); });
+  };
+  return is_named_in(Phase::forward) && is_named_in(Phase::backward);
+}
+
 void Program::hold_as_bfloat16(std::span<const BufferId> buffers) {
   for (const BufferId id : buffers) {
-    if (buffers_[id].place != Place::planned || buffers_[id].is_filled_before || buffers_[id].is_read_after) continue;
+    if (!is_held_for_backward(id)) continue;
     std::vector<Draft>& forward = drafts_[static_cast<size_t>(Phase::forward)];
     std::vector<Draft>& backward = drafts_[static_cast<size_t>(Phase::backward)];
     const auto reads_it = [&](const Draft& draft) { return names(operands_of(draft), id); };
     const auto writer = std::find_if(forward.begin(), forward.end(), reads_it);  // the first that names it
     const auto reader = std::find_if(backward.begin(), backward.end(), reads_it);
-    if (writer == forward.end() || reader == backward.end()) continue;
     const uint64_t bytes = buffers_[id].bytes, count = bytes / sizeof(float);
     const BufferId copy = add_planned((bytes + 1) / 2), again = add_planned(bytes);
     holds(again, buffers_[id].content);

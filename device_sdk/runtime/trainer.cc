@@ -84,6 +84,8 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
   compiled.layout = compiled.whole.layout;
   if (compiled.rest_size == 0) return compiled;
   settings.batch_size = compiled.rest_size;
+  // It rounds only where the larger batch has to.
+  if (compiled.whole.narrowed.tensors == 0) settings.storage = Storage::float32;
   COT_ASSIGN(compiled.rest, compile(model, settings));
   // Both programs run in one arena, one after the other: its size is the larger of the two, region by region.
   compiled.layout.join(compiled.rest->layout);
@@ -103,7 +105,9 @@ TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, 
           .validation_bytes = validation_bytes,
           .micro_batch_size = micro_batch_size,
           .recomputed_steps = whole.recomputed.steps,
-          .recomputed_share = whole.recomputed.share};
+          .recomputed_share = whole.recomputed.share,
+          .narrowed_tensors = whole.narrowed.tensors,
+          .narrowed_bytes_saved = whole.narrowed.bytes_saved};
 }
 
 // What a step's loss comes to: its mean is sums.loss / weight.

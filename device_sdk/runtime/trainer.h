@@ -40,18 +40,20 @@ struct ValidationSummary {
 };
 
 struct TrainingMemory {
-  uint64_t arena_bytes = 0;          // everything that grows with the model and the batch, in one block
-  uint64_t parameter_bytes = 0;      // of which parameters
-  uint64_t optimizer_bytes = 0;      // of which optimizer state
-  uint64_t gradient_bytes = 0;       // of which gradients that are added up over micro-batches, or clipped together
-  uint64_t prepared_bytes = 0;       // of which what is computed once and read in every step (prepared.h)
-  uint64_t planned_bytes = 0;        // of which activations, gradients and scratch, overlaid
-  uint64_t planned_lower_bound = 0;  // the least that any plan of them needs
-  uint64_t order_bytes = 0;          // beside the arena: the shuffled order of the examples
-  uint64_t validation_bytes = 0;     // beside the arena: what looks at held-out examples, and the best parameters
-  uint32_t micro_batch_size = 0;     // examples computed at a time
-  uint32_t recomputed_steps = 0;     // computed again rather than held, to keep to planned_bytes_max
-  double recomputed_share = 0;       // the time that takes, as a share of the rest; an estimate
+  uint64_t arena_bytes = 0;           // everything that grows with the model and the batch, in one block
+  uint64_t parameter_bytes = 0;       // of which parameters
+  uint64_t optimizer_bytes = 0;       // of which optimizer state
+  uint64_t gradient_bytes = 0;        // of which gradients that are added up over micro-batches, or clipped together
+  uint64_t prepared_bytes = 0;        // of which what is computed once and read in every step (prepared.h)
+  uint64_t planned_bytes = 0;         // of which activations, gradients and scratch, overlaid
+  uint64_t planned_lower_bound = 0;   // the least that any plan of them needs
+  uint64_t order_bytes = 0;           // beside the arena: the shuffled order of the examples
+  uint64_t validation_bytes = 0;      // beside the arena: what looks at held-out examples, and the best parameters
+  uint32_t micro_batch_size = 0;      // examples computed at a time
+  uint32_t recomputed_steps = 0;      // computed again rather than held, to keep to planned_bytes_max
+  double recomputed_share = 0;        // the time that takes, as a share of the rest; an estimate
+  uint32_t narrowed_tensors = 0;      // held as bfloat16 between forward and backward; 0: nothing is rounded
+  uint64_t narrowed_bytes_saved = 0;  // by which planned_bytes of one thread, without a limit, is smaller for it
 
   uint64_t bytes() const { return arena_bytes + order_bytes + validation_bytes; }  // all of it
 };

@@ -57,7 +57,7 @@ Result<std::unique_ptr<TrainingRecord>> recording_for(const TrainCommand& comman
   return std::make_unique<TrainingRecord>(model, is_trained, std::move(folder), command.record_every);
 }
 
-// What --memory-budget led to.
+// What --memory-budget and --storage led to.
 std::string chosen(const TrainOptions& options, const TrainingMemory& memory) {
   std::string text;
   if (options.micro_batch_size > 0 && options.micro_batch_size < options.batch_size) {
@@ -66,6 +66,12 @@ std::string chosen(const TrainOptions& options, const TrainingMemory& memory) {
   if (memory.recomputed_steps > 0) {
     text += ", " + counted(memory.recomputed_steps, "step") + " of backward computed again (about +" +
             format_percent(memory.recomputed_share) + " time)";
+  }
+  if (memory.narrowed_tensors > 0) {
+    text += ", " + counted(memory.narrowed_tensors, "value") + " held as bfloat16, which saves " +
+            format_bytes(memory.narrowed_bytes_saved);
+  } else if (options.storage == Storage::bfloat16) {
+    text += ", nothing held as bfloat16: it would save nothing";
   }
   return text;
 }
@@ -219,6 +225,8 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
                              {"micro_batch", options.micro_batch_size},
                              {"recomputed_steps", trainer.memory().recomputed_steps},
                              {"recomputed_share", trainer.memory().recomputed_share},
+                             {"narrowed_tensors", memory.narrowed_tensors},
+                             {"narrowed_bytes_saved", memory.narrowed_bytes_saved},
                              {"memory_bytes", memory.bytes()}};
     if (options.early_stopping) {
       answer["validation"] = {{"examples", validation.examples},

@@ -152,4 +152,5 @@ class TrainMemory(Sized):
     _fields_ = [("struct_size", c_size_t), ("arena_bytes", c_uint64), ("parameter_bytes", c_uint64),
                 ("optimizer_bytes", c_uint64), ("gradient_bytes", c_uint64), ("planned_bytes", c_uint64),
                 ("order_bytes", c_uint64), ("prepared_bytes", c_uint64), ("micro_batch_size", c_uint32),
-                ("recomputed_steps", c_uint32), ("recomputed_share", c_double)]
+                ("recomputed_steps", c_uint32), ("recomputed_share", c_double),
+                ("narrowed_bytes_saved", c_uint64), ("narrowed_tensors", c_uint64)]

@@ -61,6 +61,8 @@ class TrainMemory:
     micro_batch_size: int
     recomputed_steps: int
     recomputed_share: float
+    narrowed_bytes_saved: int
+    narrowed_tensors: int
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iostream>
 #include <utility>
 
 #include "device_sdk/runtime/trainer.h"
@@ -17,10 +18,13 @@ struct Trained {
   TrainingMemory memory;
 };
 
-Trained one_step(const Model& model, Storage storage, uint64_t planned_bytes_max = 0) {
-  Batch batch(model, 8);
+Trained one_step(const Model& model, Storage storage, uint64_t planned_bytes_max = 0, uint32_t examples = 8,
+                 uint32_t threads = 1) {
+  Batch batch(model, examples);
   TrainOptions options;
-  options.batch_size = 8;
+  options.batch_size = examples;
+  options.threads = threads;
+  options.part_nanoseconds_min = 0;
   options.optimizer = {.learning_rate = 1};
   options.storage = storage;
   options.planned_bytes_max = planned_bytes_max;
@@ -103,6 +107,29 @@ TEST(Bfloat16Storage, SendsTheGradientThroughAMaximum) {
   const Model model = load_or_die(build.finish(build.dense(build.flatten(x), 5)));
   const Trained exact = one_step(model, Storage::float32), held = one_step(model, Storage::bfloat16);
   EXPECT_LT(relative_difference(held.gradient, exact.gradient), 0x1p-6);
+}
+
+// What is not saved is not rounded, whatever the model.
+TEST(Bfloat16Storage, RoundsNothingUnlessThePlanGetsSmaller) {
+  const Model lenet = load_or_die(make_model(ModelKind::lenet5, {28, 28, 1}, 10, 1));
+  uint32_t saving = 0, rounding_nothing = 0;
+  for (const auto& [model, examples] : {std::pair(lenet, 32u), std::pair(small_cnn(), 8u), std::pair(tangled_net(), 8u),
+                                        std::pair(normed_net(), 8u), std::pair(smooth_net(), 8u)}) {
+    const Trained exact = one_step(model, Storage::float32, 0, examples);
+    const Trained held = one_step(model, Storage::bfloat16, 0, examples);
+    SCOPED_TRACE(model.graph().name + ": " + std::to_string(exact.memory.planned_bytes) + " bytes, " +
+                 std::to_string(held.memory.planned_bytes));
+    std::cout << model.graph().name << " " << exact.memory.planned_bytes << " " << held.memory.planned_bytes << " "
+              << held.memory.narrowed_tensors << "\n";
+    EXPECT_EQ(exact.memory.narrowed_tensors, 0u);
+    EXPECT_EQ(held.memory.planned_bytes + held.memory.narrowed_bytes_saved, exact.memory.planned_bytes);
+    EXPECT_EQ(held.memory.narrowed_tensors > 0, held.memory.narrowed_bytes_saved > 0);
+    EXPECT_EQ(held.gradient == exact.gradient, held.memory.narrowed_tensors == 0);
+    ++(held.memory.narrowed_tensors > 0 ? saving : rounding_nothing);
+    EXPECT_EQ(one_step(model, Storage::bfloat16, 0, examples, 3).gradient, held.gradient) << "by several threads";
+  }
+  EXPECT_GT(saving, 0u);
+  EXPECT_GT(rounding_nothing, 0u);
 }
 
 TEST(Bfloat16Storage, HoldsHalfAndMayStillBeRecomputed) {
