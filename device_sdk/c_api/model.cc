@@ -1,13 +1,9 @@
-// coterie_model_*: opening, describing, predicting, judging, saving.
+// coterie_model_*: opening, describing, predicting, saving.
 #include <algorithm>
 #include <string>
 
 #include "base/os/file.h"
-#include "device_sdk/c_api/host_callbacks.h"
 #include "device_sdk/c_api/model_handle.h"
-#include "device_sdk/c_api/train_options.h"
-#include "device_sdk/runtime/augment.h"
-#include "device_sdk/runtime/evaluator.h"
 #include "device_sdk/runtime/head.h"
 #include "device_sdk/runtime/seal.h"
 #include "device_sdk/runtime/stored_model_file.h"
@@ -72,27 +68,6 @@ Status predict(coterie_model& handle, const coterie_values* inputs, size_t input
     COT_ASSIGN(handle.predictor, Predictor::create(model, batch_size));
   }
   return handle.predictor->run(spans, example_count, {output, output_count});
-}
-
-Status evaluate(const Model& model, const coterie_dataset* dataset, const coterie_train_options* given,
-                coterie_evaluation* evaluation) {
-  if (evaluation == nullptr) return null_argument("evaluation");
-  COT_TRY(check_size(*evaluation, "evaluation"));
-  COT_ASSIGN(HostDataset examples, HostDataset::make(dataset));
-  COT_ASSIGN(const KnownOptions known, train_options_of(given));
-  const TrainOptions& options = known.training;
-  const auto batch_size = static_cast<uint32_t>(std::clamp<uint64_t>(examples.size(), 1, options.batch_size));
-  COT_ASSIGN(Evaluator evaluator,
-             Evaluator::create(model, options.loss, batch_size, options.arena_bytes_max, options.threads));
-  COT_ASSIGN(std::optional<AugmentedSource> images, judged(examples, model, options.loss, options.augment));
-  ExampleSource& read = images ? static_cast<ExampleSource&>(*images) : examples;
-  COT_ASSIGN(const Evaluation result, evaluator.run(model.parameters(), read));
-  coterie_evaluation filled{};
-  filled.examples = result.examples;
-  filled.loss_mean = result.loss_mean;
-  filled.accuracy = result.accuracy;
-  fill_known_part(*evaluation, filled);
-  return {};
 }
 
 Status describe(const coterie_model& handle, coterie_model_info* info) {
@@ -228,11 +203,6 @@ coterie_status coterie_model_replace_head(coterie_model* model, const char* laye
 coterie_status coterie_model_predict(coterie_model* model, const coterie_values* inputs, size_t input_count,
                                      size_t example_count, float* output, size_t output_count) {
   return with(model, [&] { return predict(*model, inputs, input_count, example_count, output, output_count); });
-}
-
-coterie_status coterie_model_evaluate(coterie_model* model, const coterie_dataset* dataset,
-                                      const coterie_train_options* options, coterie_evaluation* evaluation) {
-  return with(model, [&] { return evaluate(model->model, dataset, options, evaluation); });
 }
 
 coterie_status coterie_model_save(coterie_model* model, const char* path) {

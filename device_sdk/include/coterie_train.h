@@ -102,6 +102,15 @@ COTERIE_API coterie_status coterie_model_predict(coterie_model* model, const cot
 COTERIE_API coterie_status coterie_model_evaluate(coterie_model* model, const coterie_dataset* dataset,
                                                   const coterie_train_options* options, coterie_evaluation* evaluation);
 
+/* As coterie_model_evaluate, with further measures by their names (scikit-learn's definitions): values[i] becomes the one
+ * of names[i]. Classes have "top-5" (or another number, one of them a call), the means over the classes "precision",
+ * "recall" and "f1", and "auc", which needs two; numbers have "mae", "rmse" and "r2"; a cross entropy has "perplexity".
+ * `evaluation` may be NULL. On failure values are as they were. Errors: as there, and INVALID_ARGUMENT (there is no such
+ * measure, or it does not fit the loss or the examples). */
+COTERIE_API coterie_status coterie_model_measure(coterie_model* model, const coterie_dataset* dataset,
+                                                 const coterie_train_options* options, const char* const* names,
+                                                 size_t name_count, double* values, coterie_evaluation* evaluation);
+
 /* The model as a file: written durably, the old one or the new one whatever happens; or its bytes, valid until the
  * model is closed or a parameter is set. */
 COTERIE_API coterie_status coterie_model_save(coterie_model* model, const char* path);

@@ -72,6 +72,15 @@ void test_training(void) {
   CHECK_STATUS(coterie_model_evaluate(trained, &images, NULL, &after), COTERIE_OK);
   CHECK(after.accuracy > 0.95 && after.loss_mean < before.loss_mean / 2);
 
+  const char* const names[] = {"f1", "top-2", "perplexity", "recall"};
+  double values[4] = {-1, -1, -1, -1};
+  coterie_evaluation again = {.struct_size = sizeof again};
+  CHECK_STATUS(coterie_model_measure(trained, &images, NULL, names, 4, values, &again), COTERIE_OK);
+  CHECK(again.examples == 60 && again.accuracy == after.accuracy && again.loss_mean == after.loss_mean);
+  CHECK(values[0] > 0.9 && values[0] <= 1 && values[1] >= after.accuracy && values[1] <= 1);
+  CHECK(fabs(values[2] - exp(after.loss_mean)) < 1e-12 && values[3] > 0.9 && values[3] <= 1);
+  CHECK_STATUS(coterie_model_measure(trained, &images, NULL, NULL, 0, NULL, NULL), COTERIE_OK);
+
   // The delta is the difference of the two models, which is their parameters one by one.
   coterie_model_info info = {.struct_size = sizeof info};
   CHECK_STATUS(coterie_model_describe(model, &info), COTERIE_OK);

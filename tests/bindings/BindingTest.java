@@ -153,6 +153,9 @@ public final class BindingTest {
         check(Arrays.equals(one.bytes(), other.bytes()), "the same bytes");
         Evaluation evaluation = one.evaluate(images, new TrainOptions());
         check(evaluation.examples == 60 && evaluation.accuracy > 0.95, "accuracy " + evaluation.accuracy);
+        double[] measured = one.measure(images, new TrainOptions(), "top-1", "f1");
+        check(measured.length == 2 && measured[0] == evaluation.accuracy && measured[1] > 0.9, "measures");
+        fails("invalid_argument", "there is no f2", () -> one.measure(images, new TrainOptions(), "f2"));
         float[] from = new float[3], to = new float[3];
         one.get(one.parameter(3).name, from);
         trainer.get(one.parameter(3).name, to);

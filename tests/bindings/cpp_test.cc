@@ -54,7 +54,13 @@ TEST(CppBinding, TrainsEvaluatesAndGoesOnFromACheckpoint) {
     EXPECT_TRUE(trainer.finished());
     EXPECT_EQ(trainer.memory().arena_bytes, Model(sample("mlp.cotf")).plan_training(options(), 60).arena_bytes);
     const Model trained = trainer.model();
-    EXPECT_GT(trained.evaluate(Dataset::open(sample("images.cotf"))).accuracy, 0.95);
+    const Dataset images = Dataset::open(sample("images.cotf"));
+    const coterie_evaluation evaluation = trained.evaluate(images);
+    EXPECT_GT(evaluation.accuracy, 0.95);
+    const std::vector<double> measured = trained.measure(images, {"top-1", "f1"});
+    EXPECT_EQ(measured.at(0), evaluation.accuracy);
+    EXPECT_GT(measured.at(1), 0.9);
+    EXPECT_THROW(trained.measure(images, {"f2"}), Error);
     whole.assign(trained.bytes().begin(), trained.bytes().end());
     std::vector<float> delta(trained.info().flat_count);
     trainer.delta(delta);

@@ -79,6 +79,11 @@ class Models(support.Folder, unittest.TestCase):
                                    on_step=steps.append)
         self.assertEqual(self.model.to_bytes(), before)
         self.assertGreater(trained.evaluate((self.images, self.labels)).accuracy, 0.95)
+        measured = trained.measure((self.images, self.labels), ["top-1", "recall"])
+        self.assertEqual(measured["top-1"], trained.evaluate((self.images, self.labels)).accuracy)
+        self.assertGreater(measured["recall"], 0.9)
+        with self.assertRaisesRegex(coterie.InvalidArgument, "there is no f2"):
+            trained.measure((self.images, self.labels), ["f2"])
         self.assertEqual([one.epoch for one in epochs], list(range(1, 21)))
         self.assertEqual(len(steps), 60)
         last = steps[-3:]  # of the last epoch: 3 steps of 32 examples

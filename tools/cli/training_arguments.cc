@@ -383,7 +383,7 @@ void add_evaluate(CLI::App& model, Invocation& invocation) {
   add_loss(judge, options->loss);
   judge
       ->add_option("--metrics", options->measures,
-                   std::string("further measures, with commas between: ") + kMeasureNames)
+                   std::string("further measures, with commas between: ") + kMeasureTexts)
       ->type_name("LIST")
       ->check(checked_by(&parse_measures));
   add_augment(judge, options->augment, "as in training; of it resize and normalise count here");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/measures.h"
 #include "proto/messages/dataset.h"
 
 namespace coterie {
@@ -24,7 +25,8 @@ struct Measured {
   std::vector<Measure> measures;  // in the order they were asked for
 };
 
-inline constexpr const char* kMeasureNames =
+// What text of parse_measures may name.
+inline constexpr const char* kMeasureTexts =
     "top-K, precision, recall, f1, auc, mae, rmse, r2, perplexity (device_sdk/runtime/metrics.h), or all that fit";
 
 // "top-5,f1,auc" as names; empty text gives none. invalid_argument names what is no measure.

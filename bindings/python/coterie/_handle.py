@@ -14,7 +14,7 @@ from ._errors import ClosedError, error_of
 from ._library import lib
 
 ERROR_BYTES = 1024
-CALL_BACK = ("step", "evaluate", "fine_tune")  # into Python, to read examples
+CALL_BACK = ("step", "evaluate", "measure", "fine_tune")  # into Python, to read examples
 Self = TypeVar("Self", bound="Handle")
 
 

@@ -39,6 +39,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "coterie_model_replace_head": (c_int, (HANDLE, c_char_p, c_uint32, c_uint64)),
     "coterie_model_predict": (c_int, (HANDLE, POINTER(s.Values), c_size_t, c_size_t, POINTER(c_float), c_size_t)),
     "coterie_model_evaluate": (c_int, (HANDLE, POINTER(s.Dataset), POINTER(s.TrainOptions), POINTER(s.Evaluation))),
+    "coterie_model_measure": (c_int, (HANDLE, POINTER(s.Dataset), POINTER(s.TrainOptions), POINTER(c_char_p), c_size_t,
+                                      POINTER(c_double), POINTER(s.Evaluation))),
     "coterie_model_fine_tune": (c_int, (HANDLE, POINTER(s.TrainOptions), POINTER(s.Dataset), c_float, s.ON_STEP, c_void_p,
                                         POINTER(s.FineTuning), OUT)),
     "coterie_model_save": (c_int, (HANDLE, c_char_p)),

@@ -209,6 +209,21 @@ class Model(Handle):
             examples._source.release()
         return Evaluation(filled.examples, filled.loss_mean, filled.accuracy)
 
+    def measure(self, dataset: Examples, names: Sequence[str], **options: Unpack[TrainOptions]) -> dict[str, float]:
+        """Measures by their names: "top-5" (or another number, one of them), "precision", "recall" and "f1" (means over
+        the classes), "auc", "mae", "rmse", "r2", "perplexity". INVALID_ARGUMENT where one does not fit the loss or the
+        examples. Options count as in evaluate()."""
+        examples = dataset_of(dataset)
+        examples._check_fits(self.inputs)
+        struct, wanted = struct_of(options, examples.targets_are_values), list(names)
+        texts = (ctypes.c_char_p * len(wanted))(*[text_bytes(name, "names") for name in wanted])
+        values, data = (ctypes.c_double * len(wanted))(), examples._source.acquire()
+        try:
+            self._call("measure", ctypes.byref(data), ctypes.byref(struct), texts, len(wanted), values, None)
+        finally:
+            examples._source.release()
+        return dict(zip(wanted, values))
+
     # ---- training
 
     def train(self, dataset: Examples, *, on_step: OnStep | None = None, on_epoch: OnEpoch | None = None,

@@ -123,6 +123,19 @@ class Model {
     return result;
   }
 
+  // coterie_model_measure: one value for each name.
+  std::vector<double> measure(const Dataset& dataset, const std::vector<std::string>& names,
+                              const TrainOptions& options = {}, coterie_evaluation* evaluation = nullptr) const {
+    const std::vector<const char*> pointers = detail::pointers(names);
+    std::vector<double> values(names.size());
+    const coterie_status status = options.as_c([&](const coterie_train_options* c_options) {
+      return coterie_model_measure(c(), dataset.c(), c_options, pointers.data(), pointers.size(), values.data(),
+                                   evaluation);
+    });
+    Caller(dataset).check(status, [&] { return coterie_model_last_error(c()); });
+    return values;
+  }
+
   // coterie_model_fine_tune: the trained model, or none if this one is better. `on_step` ends it by returning false.
   std::optional<Model> fine_tune(const Dataset& dataset, float held_out_share, const TrainOptions& options = {},
                                  coterie_fine_tuning* tuning = nullptr,

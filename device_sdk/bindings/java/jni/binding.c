@@ -70,8 +70,7 @@ jobject binding_new(JNIEnv* env, const char* class_name, const char* signature, 
   return object;
 }
 
-/* NULL for an empty array, and with an exception pending; else behind the last text is a NULL. */
-static char** read_texts(JNIEnv* env, jobjectArray array, size_t* count) {
+char** binding_texts(JNIEnv* env, jobjectArray array, size_t* count) {
   *count = (size_t)(*env)->GetArrayLength(env, array);
   if (*count == 0) return NULL;
   char** texts = calloc(*count + 1, sizeof *texts);
@@ -153,7 +152,7 @@ int binding_read_options(JNIEnv* env, binding_options* options, jobjectArray fla
   if (!(*env)->ExceptionCheck(env)) read_numbers(env, c, part(env, flat, 1), part(env, flat, 2));
   size_t counts[kLists] = {0};
   for (jsize i = 0; i < kLists && !(*env)->ExceptionCheck(env); ++i) {
-    options->lists[i] = read_texts(env, part(env, flat, 3 + i), &counts[i]);
+    options->lists[i] = binding_texts(env, part(env, flat, 3 + i), &counts[i]);
   }
   c->freeze = (const char* const*)options->lists[0], c->freeze_count = counts[0];
   c->train_only = (const char* const*)options->lists[1], c->train_only_count = counts[1];
@@ -164,14 +163,14 @@ int binding_read_options(JNIEnv* env, binding_options* options, jobjectArray fla
   return (*env)->ExceptionCheck(env) ? -1 : 0;
 }
 
-static void free_texts(char** texts) {
+void binding_free_texts(char** texts) {
   for (char** text = texts; text != NULL && *text != NULL; ++text) free(*text);
   free(texts);
 }
 
 void binding_free_options(binding_options* options) {
   for (int i = 0; i < kTexts; ++i) free(options->texts[i]);
-  for (int i = 0; i < kLists; ++i) free_texts(options->lists[i]);
+  for (int i = 0; i < kLists; ++i) binding_free_texts(options->lists[i]);
   free(options->class_weights);
   volatile jbyte* key = options->checkpoint_key; /* volatile: the compiler keeps the wiping */
   for (size_t i = 0; i < options->c.checkpoint_key_size; ++i) key[i] = 0;

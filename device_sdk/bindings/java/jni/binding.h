@@ -58,6 +58,11 @@ typedef struct binding_options {
   jbyte* checkpoint_key;
 } binding_options;
 
+/* The texts of a byte[][]: NULL for an empty array, and with an exception pending; else behind the last is a NULL. To be
+ * freed. */
+char** binding_texts(JNIEnv* env, jobjectArray array, size_t* count);
+void binding_free_texts(char** texts);
+
 /* Reads TrainOptions.flat(). 0, or -1 with an exception pending. To be freed in either case. */
 int binding_read_options(JNIEnv* env, binding_options* options, jobjectArray flat);
 void binding_free_options(binding_options* options);

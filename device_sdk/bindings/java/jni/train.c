@@ -180,6 +180,31 @@ NATIVE(jobject, modelEvaluate)
                      result.accuracy);
 }
 
+NATIVE(jdoubleArray, modelMeasure)
+(JNIEnv* env, jclass type, jlong handle, jlong data, jobjectArray flat, jobjectArray names) {
+  (void)type;
+  binding_options options;
+  binding_dataset* dataset = dataset_of(data);
+  size_t count = 0;
+  char** texts = NULL;
+  double* values = NULL;
+  jdoubleArray measured = NULL;
+  if (binding_read_options(env, &options, flat) == 0) {
+    texts = binding_texts(env, names, &count);
+    if (!(*env)->ExceptionCheck(env)) measured = (*env)->NewDoubleArray(env, (jsize)count);
+    if (measured != NULL) values = (*env)->GetDoubleArrayElements(env, measured, NULL);
+  }
+  if (values != NULL) {
+    const coterie_status status = coterie_model_measure(model_of(handle), dataset == NULL ? NULL : &dataset->c,
+                                                        &options.c, (const char* const*)texts, count, values, NULL);
+    (*env)->ReleaseDoubleArrayElements(env, measured, values, 0);
+    binding_check(env, dataset, status, coterie_model_last_error(model_of(handle)));
+  }
+  binding_free_texts(texts);
+  binding_free_options(&options);
+  return measured;
+}
+
 static jobject memory_of(JNIEnv* env, const coterie_train_memory* memory) {
   return binding_new(env, "org/coterie/TrainMemory", "(JJJJJJIID)V", (jlong)memory->arena_bytes,
                      (jlong)memory->parameter_bytes, (jlong)memory->optimizer_bytes, (jlong)memory->gradient_bytes,

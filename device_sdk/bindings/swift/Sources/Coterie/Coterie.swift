@@ -248,6 +248,17 @@ public final class Model {
         return Evaluation(examples: result.examples, lossMean: result.loss_mean, accuracy: result.accuracy)
     }
 
+    /// Measures by their names, a value for each: "top-5" (or another number, one of them), "precision", "recall" and
+    /// "f1" (means over the classes), "auc", "mae", "rmse", "r2", "perplexity".
+    public func measure(_ dataset: Dataset, _ names: [String], options: TrainOptions = TrainOptions()) throws -> [Double] {
+        var values = [Double](repeating: 0, count: names.count)
+        let status = withTexts(names) { texts in
+            options.withC { coterie_model_measure(handle, &dataset.c, $0, texts, names.count, &values, nil) }
+        }
+        try dataset.check(status, coterie_model_last_error(handle))
+        return values
+    }
+
     /// What memory() of a trainer on so many examples would say.
     public func planTraining(options: TrainOptions, examples: UInt64) throws -> TrainMemory {
         try TrainMemory { memory in

@@ -72,6 +72,16 @@ public final class Model implements AutoCloseable {
     return Native.modelEvaluate(handle, dataset.handle(), options.flat());
   }
 
+  /**
+   * Measures by their names, a value for each: "top-5" (or another number, one of them), "precision", "recall" and "f1"
+   * (means over the classes), "auc", "mae", "rmse", "r2", "perplexity".
+   */
+  public double[] measure(Dataset dataset, TrainOptions options, String... names) {
+    byte[][] texts = new byte[names.length][];
+    for (int i = 0; i < names.length; ++i) texts[i] = Native.utf8(names[i]);
+    return Native.modelMeasure(handle, dataset.handle(), options.flat(), texts);
+  }
+
   /** What memory() of a trainer on so many examples would say. */
   public TrainMemory planTraining(TrainOptions options, long examples) {
     return Native.modelPlanTraining(handle, examples, options.flat());

@@ -54,6 +54,7 @@ final class Native {
   static native void modelSet(long model, byte[] name, float[] values);
   static native void modelPredict(long model, Object[] inputs, int examples, float[] output);
   static native Evaluation modelEvaluate(long model, long dataset, Object[] options);
+  static native double[] modelMeasure(long model, long dataset, Object[] options, byte[][] names);
   static native TrainMemory modelPlanTraining(long model, long examples, Object[] options);
   static native void modelReplaceHead(long model, byte[] layer, int classes, long seed);
   static native void modelSave(long model, byte[] path);

@@ -1,0 +1,17 @@
+// Judging a model on the host's examples: what coterie_model_evaluate and coterie_model_measure share.
+#pragma once
+
+#include "coterie_train.h"
+#include "device_sdk/c_api/train_options.h"
+#include "device_sdk/runtime/evaluator.h"
+
+namespace coterie {
+
+// By what of the options counts. `sink` may be null. Errors: those of coterie_model_evaluate.
+Result<Evaluation> evaluate(const Model& model, const coterie_dataset* dataset, const TrainOptions& options,
+                            const OutputSink& sink);
+
+// Its size has been checked.
+void fill(coterie_evaluation& evaluation, const Evaluation& known);
+
+}  // namespace coterie
