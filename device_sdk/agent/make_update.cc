@@ -21,10 +21,12 @@ namespace coterie {
 namespace {
 
 // An update counts examples. Where each has several rows (the words of a sentence), so many of them are right as rows
-// are, rounded down.
+// are, rounded down. Rows that are ignored are no rows.
 uint64_t correct_examples(const TrainingSummary& summary) {
-  const uint64_t rows_an_example = summary.examples == 0 ? 0 : summary.rows / summary.examples;
-  return rows_an_example == 0 ? 0 : summary.correct / rows_an_example;
+  if (summary.rows == 0 || summary.examples == 0) return 0;
+  if (summary.rows % summary.examples == 0) return summary.correct / (summary.rows / summary.examples);
+  const double share = static_cast<double>(summary.correct) / static_cast<double>(summary.rows);
+  return static_cast<uint64_t>(share * static_cast<double>(summary.examples));
 }
 
 // Behind the limits.

@@ -62,6 +62,9 @@ Result<LossSettings> loss_of(const coterie_train_options& given) {
   loss.threshold = or_else(given.loss_threshold, loss.threshold);
   COT_ASSIGN(const auto weights, array("class_weights", given.class_weights, given.class_weight_count));
   loss.class_weights.assign(weights.begin(), weights.end());
+  if (given.ignore_label != nullptr) {
+    COT_ASSIGN(loss.ignore_label, parse_ignore_label(given.ignore_label));
+  }
   return loss;
 }
 

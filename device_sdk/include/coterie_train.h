@@ -102,11 +102,11 @@ COTERIE_API coterie_status coterie_model_predict(coterie_model* model, const cot
 COTERIE_API coterie_status coterie_model_evaluate(coterie_model* model, const coterie_dataset* dataset,
                                                   const coterie_train_options* options, coterie_evaluation* evaluation);
 
-/* As coterie_model_evaluate, with further measures by their names (scikit-learn's definitions): values[i] becomes the one
- * of names[i]. Classes have "top-5" (or another number, one of them a call), the means over the classes "precision",
- * "recall" and "f1", and "auc", which needs two; numbers have "mae", "rmse" and "r2"; a cross entropy has "perplexity".
- * `evaluation` may be NULL. On failure values are as they were. Errors: as there, and INVALID_ARGUMENT (there is no such
- * measure, or it does not fit the loss or the examples). */
+/* As coterie_model_evaluate, with further measures by their names (scikit-learn's definitions): values[i] becomes
+ * the one of names[i]. Classes have "top-5" (or another number, one of them a call), the means over the classes
+ * "precision", "recall" and "f1", and "auc", which needs two; numbers have "mae", "rmse" and "r2"; a cross entropy
+ * has "perplexity". `evaluation` may be NULL. On failure values are as they were. Errors: as there, and
+ * INVALID_ARGUMENT (there is no such measure, or it does not fit the loss or the examples). */
 COTERIE_API coterie_status coterie_model_measure(coterie_model* model, const coterie_dataset* dataset,
                                                  const coterie_train_options* options, const char* const* names,
                                                  size_t name_count, double* values, coterie_evaluation* evaluation);
@@ -205,6 +205,8 @@ struct coterie_train_options {
       memory_budget_bytes; /* the training is fitted to need no more, arena and order: what does not fit is computed
                                    again, or the batch in parts. TOO_LARGE says the least that would do. 0: none */
   const char* augment; /* the first input, an image, each time it is read: "crop=4,flip,mixup=0.2"; NULL: as it is */
+  const char* ignore_label; /* of softmax_cross_entropy and negative_log_likelihood: "-100", "255": what has this label
+                               has no loss and no gradient, and is counted nowhere; NULL: every label counts */
 };
 
 typedef struct coterie_train_progress {

@@ -18,8 +18,14 @@ Status BatchReader::read(ExampleSource& source, uint64_t index, size_t slot) {
   for (size_t i = 0; i < inputs_.size(); ++i) places_[i] = inputs_[i].at(slot);
   const Example example(places_, target_.at(slot));
   COT_TRY(source.read(index, example));
+  if (slot == 0) ignored_ = 0;
   if (loss_.target == TargetKind::values) return {};
-  for (const int32_t label : example.labels()) {
+  for (int32_t& label : example.labels()) {
+    if (label == loss_.ignore_label) {
+      label = kIgnoredLabel;
+      ++ignored_;
+      continue;
+    }
     if (is_valid_label(loss_.kind, classes_, label)) continue;
     return Error(ErrorCode::invalid_argument,
                  "example " + std::to_string(index) + " has a label outside " + valid_labels(loss_.kind, classes_));

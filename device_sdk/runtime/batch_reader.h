@@ -14,8 +14,12 @@ class BatchReader {
   // `compiled` is a bound program; its memory must outlive the reader.
   BatchReader(const Model& model, const LossSettings& loss, const CompiledModel& compiled);
 
-  // Example `slot` of the batch. Does not allocate unless it fails.
+  // Example `slot` of the batch; the first is 0. Labels to be ignored become kIgnoredLabel. Does not allocate unless it
+  // fails.
   Status read(ExampleSource& source, uint64_t index, size_t slot);
+
+  // How many labels of the batch, as far as it has been read, are ignored.
+  uint64_t ignored() const { return ignored_; }
 
  private:
   struct Column {
@@ -28,6 +32,7 @@ class BatchReader {
   Column target_;
   LossSettings loss_;
   uint64_t classes_;
+  uint64_t ignored_ = 0;
   std::vector<Example::Place> places_;
 };
 

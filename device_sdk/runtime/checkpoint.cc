@@ -74,6 +74,8 @@ CheckpointHeader header_of(const TrainerState& state) {
           .loss_scale = state.loss_scale.scale,
           .good_steps = state.loss_scale.good_steps,
           .epoch_correct_start = state.epoch_correct_start,
+          .ignored = state.ignored,
+          .epoch_ignored_start = state.epoch_ignored_start,
           .training = state.identity(),
           .validation_step = progress_of(state).step,
           .best_step = progress_of(state).best_step,
@@ -139,6 +141,11 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
   if (header.correct / state.rows_an_example > header.seen) return damaged("has more right answers than examples");
   if ((header.correct - header.epoch_correct_start) / state.rows_an_example > header.position) {
     return damaged("has more right answers than examples in its epoch");
+  }
+  const uint64_t rows = header.seen * state.rows_an_example;
+  if (header.ignored > rows - std::min(rows, header.correct) ||
+      (header.ignored > 0 && !state.options.loss.ignore_label)) {
+    return damaged("ignores more rows than there are");
   }
   if (header.random == Prng::State{}) return damaged("has no random state");
   return check_validation(header, state);
@@ -233,6 +240,8 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   state.step = header.step;
   state.seen = header.seen;
   state.correct = header.correct;
+  state.ignored = header.ignored;
+  state.epoch_ignored_start = header.epoch_ignored_start;
   state.loss_sum = header.loss_sum;
   state.epoch_loss_start = header.epoch_loss_start;
   state.epoch_correct_start = header.epoch_correct_start;

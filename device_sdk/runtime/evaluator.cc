@@ -24,6 +24,7 @@ struct Evaluator::State {
   uint64_t position = 0;                            // so many of which are in the sums
   kernels::LossSums sums = {};
   double weight = 0;
+  uint64_t ignored = 0;  // rows
 };
 
 namespace {
@@ -88,6 +89,7 @@ Status Evaluator::begin(std::span<const float> parameters, uint64_t count) {
   s.position = 0;
   s.sums = {};
   s.weight = 0;
+  s.ignored = 0;
   return {};
 }
 
@@ -112,6 +114,7 @@ Status Evaluator::next(ExampleSource& examples, const OutputSink& sink) {
          {compiled.program.pointer(compiled.target), batch * compiled.target_elements});
   }
   s.position += batch;
+  s.ignored += code.reader.ignored();
   return {};
 }
 
@@ -122,10 +125,10 @@ bool Evaluator::finished() const { return state_->position >= state_->count; }
 Evaluation Evaluator::evaluation() const {
   const State& s = *state_;
   const Shape& output = s.model.output_shape();
-  const uint64_t rows = s.count * elements(output) / static_cast<uint64_t>(output.back());
+  const uint64_t rows = s.count * elements(output) / static_cast<uint64_t>(output.back()) - s.ignored;
   return Evaluation{.examples = s.count,
                     .loss_mean = s.weight > 0 ? s.sums.loss / s.weight : 0,
-                    .accuracy = static_cast<double>(s.sums.correct) / static_cast<double>(rows)};
+                    .accuracy = rows > 0 ? static_cast<double>(s.sums.correct) / static_cast<double>(rows) : 0};
 }
 
 // Makes the program of the last, smaller batch, unless it is there from the run before. Its plan may need a larger

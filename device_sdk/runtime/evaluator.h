@@ -19,10 +19,11 @@ struct Evaluation {
   // The loss of the data set as one batch: the mean over the rows of all outputs, with class weights the weighted one
   // that training lowers. May be infinite or NaN: that is what such parameters are worth.
   double loss_mean = 0;
-  double accuracy = 0;  // in [0, 1]; 0 for a regression
+  double accuracy = 0;  // in [0, 1], of the rows that are not ignored; 0 for a regression
 };
 
-// Sees each batch: the outputs of its examples, one behind the other, and their targets (of labels the bytes of int32).
+// Sees each batch: the outputs of its examples, one behind the other, and their targets (of labels the bytes of int32,
+// kIgnoredLabel where one is ignored).
 using OutputSink = std::function<void(std::span<const float> outputs, std::span<const float> targets)>;
 
 // Not thread-safe. Allocates in create(), and in run() and begin() for a data set that leaves another rest behind its

@@ -6,6 +6,7 @@
 
 #include "base/text/name_pattern.h"
 #include "device_sdk/runtime/external_part.h"
+#include "device_sdk/runtime/bfloat16_choice.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/offset_step.h"
 #include "device_sdk/runtime/proximal_step.h"
@@ -340,8 +341,8 @@ BufferId GraphCompiler::new_channel_gradient(uint32_t tensor) {
   return buffer;
 }
 
-// What forward makes and backward reads, in groups that are rounded together, the largest first. What rules save beside (statistics,
-// masks) stays as it is.
+// What forward makes and backward reads, in groups that are rounded together, the largest first. What rules save beside
+// (statistics, masks) stays as it is.
 std::vector<std::vector<uint32_t>> GraphCompiler::held_tensors() const {
   std::map<BufferId, size_t> group_of;
   std::vector<std::vector<uint32_t>> groups;

@@ -14,7 +14,6 @@
 #include <span>
 #include <vector>
 
-#include "device_sdk/runtime/bfloat16_choice.h"
 #include "device_sdk/runtime/channels.h"
 #include "device_sdk/runtime/fit_program.h"
 #include "device_sdk/runtime/fusion.h"
@@ -62,6 +61,12 @@ struct CompileSettings {
   const ExternalParts* external = nullptr;  // of predict: parts that are computed elsewhere; outlives compile()
   uint32_t threads = 1;                     // into how many parts a step is cut at most; the results are the same bits
   double part_nanoseconds_min = limits::kPartNanosecondsMin;
+};
+
+// What Storage::bfloat16 came to (bfloat16_choice.h).
+struct NarrowedSum {
+  uint32_t tensors = 0;
+  uint64_t bytes_saved = 0;  // of the planned bytes of one thread, without a limit
 };
 
 struct CompiledModel {

@@ -41,6 +41,7 @@ void describe(const Settings& s, SettingsText& text) {
   text.add(to_string(s.loss.kind));
   if (s.loss.label_smoothing != 0) text.add("label smoothing", static_cast<double>(s.loss.label_smoothing));
   if (!s.loss.class_weights.empty()) text.add("class weights", s.loss.class_weights.size());
+  if (s.loss.ignore_label) text.add("ignore label", static_cast<double>(*s.loss.ignore_label));
 }
 
 void add_weight(const StepContext& context, double weight) {
@@ -139,6 +140,12 @@ bool is_in_build(const LossSettings& loss) {
 Result<TensorType> target_for_loss(const LossSettings& loss, const TensorType& output) {
   if (!is_in_build(loss)) {
     return Error(ErrorCode::invalid_argument, "this build has no loss " + std::string(to_string(loss.kind)));
+  }
+  // The kernels of the others would take what stands for an ignored label as one.
+  if (loss.ignore_label && (!is_class_loss(loss.kind) || loss.target == TargetKind::values)) {
+    return Error(ErrorCode::invalid_argument,
+                 "ignore_label is of softmax_cross_entropy and negative_log_likelihood with labels, not of " +
+                     std::string(to_string(loss.kind)) + (loss.target == TargetKind::values ? " with values" : ""));
   }
   const Shape& shape = output.shape;
   const int64_t width_min = is_class_loss(loss.kind) ? 2 : 1;

@@ -21,6 +21,10 @@ Result<TensorType> target_for_loss(const LossSettings& loss, const TensorType& o
 bool is_valid_label(Loss loss, uint64_t classes, int32_t label);
 std::string valid_labels(Loss loss, uint64_t classes);  // "[0, 10)"
 
+// What stands for a label that is ignored in a batch: the kernels of losses by class pass over it, and so does whoever
+// reads a batch's labels.
+inline constexpr int32_t kIgnoredLabel = -1;
+
 // Whether the loss measures how far outputs are from numbers that they should be.
 bool is_distance(const LossSettings& loss);
 

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "device_sdk/runtime/loss_rule.h"
+
 namespace coterie {
 namespace {
 
@@ -78,6 +80,7 @@ void MeasureCollector::add(std::span<const float> outputs, std::span<const float
   const bool is_labelled = loss_.target == TargetKind::labels;
   if (rows_ == MeasuredRows::classes) {
     for (size_t i = 0; i < targets.size(); ++i) {
+      if (labels[i] == kIgnoredLabel) continue;
       classes_.add(outputs.subspan(i * width_, width_), static_cast<uint32_t>(labels[i]));
     }
   } else if (rows_ == MeasuredRows::binary) {

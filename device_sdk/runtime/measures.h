@@ -32,8 +32,8 @@ enum class MeasuredRows : uint8_t {
 // Everything that is collected while the outputs pass by.
 class MeasureCollector {
  public:
-  // `width`: numbers a row of the output. `names` have passed check_measures. `unit`: what a difference of 1 between two
-  // targets is in their own unit; mae and rmse are told in it.
+  // `width`: numbers a row of the output. `names` have passed check_measures. `unit`: what a difference of 1 between
+  // two targets is in their own unit; mae and rmse are told in it.
   MeasureCollector(const LossSettings& loss, uint64_t width, std::span<const std::string> names, double unit = 1);
 
   // As an OutputSink has them.

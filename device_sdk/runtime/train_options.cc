@@ -1,6 +1,7 @@
 #include "device_sdk/runtime/train_options.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "device_sdk/runtime/left_out.h"
@@ -34,6 +35,14 @@ Status check_loss(const LossSettings& loss) {
 }
 
 }  // namespace
+
+Result<int32_t> parse_ignore_label(std::string_view text) {
+  int32_t label = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, label);
+  if (error == std::errc() && stopped == end) return label;
+  return bad("ignore_label must be an integer of 32 bits such as -100 or 255, is " + std::string(text));
+}
 
 Result<Storage> parse_storage(std::string_view text) {
   const auto names = storage_names();

@@ -25,6 +25,9 @@ struct LossSettings {
   float label_smoothing = 0;              // softmax_cross_entropy, in [0, 1)
   float threshold = 1;                    // huber's delta, smooth_l1's beta, the margin of the embedding losses
   std::vector<float> class_weights = {};  // softmax_cross_entropy and negative_log_likelihood; empty: ones
+  // Likewise, of labels: rows with this label have no loss and no gradient and are counted nowhere, in no mean and no
+  // accuracy, as PyTorch's ignore_index has it. It may be a class. A batch that has no other has the loss 0.
+  std::optional<int32_t> ignore_label = {};
   friend bool operator==(const LossSettings&, const LossSettings&) = default;
 };
 
@@ -90,6 +93,9 @@ struct TrainOptions {
 // "features.*:lr=0.1", "*.bias:lr=2,decay=0": lr is learning_rate_scale, 1 unless given, and decay weight_decay, 0
 // unless given. invalid_argument says what is wrong.
 Result<ParameterGroup> parse_group(std::string_view text);
+
+// "-100", "255": LossSettings::ignore_label. invalid_argument.
+Result<int32_t> parse_ignore_label(std::string_view text);
 
 // "float32" or "bf16". invalid_argument.
 Result<Storage> parse_storage(std::string_view text);

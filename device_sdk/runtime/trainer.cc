@@ -114,6 +114,7 @@ TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, 
 struct StepLoss {
   kernels::LossSums sums;
   double weight = 0;
+  uint64_t ignored = 0;  // rows
 };
 
 void run_phase(TrainerState& s, StepRunner* runner, const Program& program, Phase phase, const StepContext& context) {
@@ -140,6 +141,7 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& los
   s.prepared.prepare(code.compiled.program, context);
   s.examples->set_epoch(s.epoch);
   for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(*s.examples, s.order[s.position + i], i));
+  loss.ignored += code.reader.ignored();
   if (runner != nullptr) runner->begin({s.step, std::span(s.order).subspan(s.position, batch)});
   run_phase(s, runner, code.compiled.program, Phase::forward, context);
   if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
@@ -219,6 +221,7 @@ void begin(TrainerState& s) {
   s.random.shuffle(s.order);
   s.epoch = 0;
   s.position = s.step = s.skipped = s.seen = s.correct = s.epoch_correct_start = 0;
+  s.ignored = s.epoch_ignored_start = 0;
   s.loss_sum = s.epoch_loss_start = 0;
   s.loss_scale = {.scale = s.options.loss_scaling.start};
   s.plateau = {};
@@ -235,6 +238,7 @@ void end_epoch(TrainerState& s) {
   observe_epoch(s.options.schedule, (s.loss_sum - s.epoch_loss_start) / static_cast<double>(s.order.size()), s.plateau);
   s.epoch_loss_start = s.loss_sum;
   s.epoch_correct_start = s.correct;
+  s.epoch_ignored_start = s.ignored;
 }
 
 }  // namespace
@@ -368,6 +372,7 @@ Status Trainer::step(StepRunner* runner) {
   s.seen += batch;
   s.loss_sum += loss.sums.loss * rows_a_weight / static_cast<double>(s.rows_an_example);
   s.correct += loss.sums.correct;
+  s.ignored += loss.ignored;
   if (s.position == s.order.size()) end_epoch(s);
   return {};
 }
@@ -377,7 +382,7 @@ TrainingSummary Trainer::summary() const {
           .examples = state_->seen,
           .loss_sum = state_->loss_sum,
           .correct = state_->correct,
-          .rows = state_->seen * state_->rows_an_example,
+          .rows = state_->seen * state_->rows_an_example - state_->ignored,
           .skipped = state_->skipped};
 }
 
@@ -388,7 +393,7 @@ TrainingSummary Trainer::epoch_start() const {
           .examples = seen,
           .loss_sum = s.epoch_loss_start,
           .correct = s.epoch_correct_start,
-          .rows = seen * s.rows_an_example};
+          .rows = seen * s.rows_an_example - s.epoch_ignored_start};
 }
 
 ValidationSummary Trainer::validation() const {

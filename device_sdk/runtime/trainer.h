@@ -24,7 +24,7 @@ struct TrainingSummary {
   double loss_sum =
       0;  // of each step the loss that it lowers, a mean over the rows of its examples, times its examples
   uint64_t correct = 0;  // rows (of an ordinary classifier: examples) whose label was the output's largest; else 0
-  uint64_t rows = 0;     // all of them
+  uint64_t rows = 0;     // all of them but those whose label is ignored
   uint64_t skipped = 0;  // steps that changed nothing, because their scaled gradient was not finite
   friend bool operator==(const TrainingSummary&, const TrainingSummary&) = default;
 };

@@ -50,6 +50,8 @@ struct TrainerState {
   PlateauState plateau = {};
   double epoch_loss_start = 0;       // loss_sum when this epoch began
   uint64_t epoch_correct_start = 0;  // likewise
+  uint64_t ignored = 0;              // rows: LossSettings::ignore_label
+  uint64_t epoch_ignored_start = 0;
 
   std::string identity() const { return training_identity(options, steps_in_all(), examples->digest()); }
   uint64_t optimizer_step() const { return step - skipped; }

@@ -90,12 +90,13 @@ struct Lines {
 };
 
 void add(Lines& lines, const LossSettings& loss) {
-  const auto& [kind, target, label_smoothing, threshold, class_weights] = loss;
+  const auto& [kind, target, label_smoothing, threshold, class_weights, ignore_label] = loss;
   lines.add("loss", kind);
   lines.add("targets_are_values", target);
   lines.add("label_smoothing", label_smoothing);
   lines.add("loss_threshold", threshold);
   lines.add("class_weights", class_weights);
+  if (ignore_label) lines.add("ignore_label", *ignore_label);  // as below: nothing where it says nothing
 }
 
 void add(Lines& lines, const OptimizerSettings& optimizer) {

@@ -25,7 +25,8 @@ Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
       message.plateau_best, message.plateau_epochs_seen, message.plateau_epochs_without_progress,
       message.plateau_factor, message.seed, message.loss_scale, message.good_steps, message.epoch_correct_start,
       training, message.validation_step, message.best_step, message.best_loss, message.checks_without_gain,
-      message.factor_bytes));
+      message.factor_bytes,
+      message.ignored, message.epoch_ignored_start));
   return flat::finish_head(builder, FrameKind::checkpoint, payload_bytes);
 }
 
@@ -53,6 +54,8 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
                           .loss_scale = root->loss_scale(),
                           .good_steps = root->good_steps(),
                           .epoch_correct_start = root->epoch_correct_start(),
+                          .ignored = root->ignored(),
+                          .epoch_ignored_start = root->epoch_ignored_start(),
                           .training = {},
                           .validation_step = root->validation_step(),
                           .best_step = root->best_step(),
@@ -70,6 +73,9 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
   if (!std::isfinite(header.epoch_loss_start)) return flat::out_of_range("epoch_loss_start", "must be finite");
   if (header.epoch_correct_start > header.correct) {
     return flat::out_of_range("epoch_correct_start", "must be at most correct");
+  }
+  if (header.epoch_ignored_start > header.ignored) {
+    return flat::out_of_range("epoch_ignored_start", "must be at most ignored");
   }
   if (!std::isfinite(header.plateau_best)) return flat::out_of_range("plateau_best", "must be finite");
   if (!(header.plateau_factor > 0 && header.plateau_factor <= 1)) {

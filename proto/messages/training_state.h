@@ -39,7 +39,9 @@ struct CheckpointHeader {
   float loss_scale = 0;              // 0: none
   uint32_t good_steps = 0;           // since it changed
   uint64_t epoch_correct_start = 0;  // correct when this epoch began
-  std::string training = {};         // its identity; empty: of before there was one (0.2)
+  uint64_t ignored = 0;              // rows that count nowhere: of a label to be ignored
+  uint64_t epoch_ignored_start = 0;
+  std::string training = {};  // its identity; empty: of before there was one (0.2)
   // What held-out examples said (device_sdk/runtime/validation.h); all 0 where there are none.
   uint64_t validation_step = 0;
   uint64_t best_step = 0;

@@ -249,6 +249,7 @@ TEST(CppBinding, PassesEveryOption) {
   refused({.storage = "int4"}, "float32 or bf16");
   refused({.loss_scale = "3"}, "power of two");
   refused({.augment = "flop"}, "is flop");
+  refused({.ignore_label = "no"}, "is no");
   expect_error(COTERIE_TOO_LARGE, "", [&] { Trainer(model, {.memory_bytes_max = 100}, data); });
   EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2}, data).progress().steps_in_all, 12u);
   EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2, .steps_max = 5}, data).run().steps, 5u);

@@ -132,13 +132,23 @@ class Models(support.Folder, unittest.TestCase):
                       "epochs": 2, "steps_max": 5, "clip_norm": 1, "clip_value": 1, "train_only": ("dense*",),
                       "freeze_statistics": True, "seed": 2**64 - 1, "memory_bytes_max": 2**30, "threads": 2,
                       "groups": ["dense1.*:lr=0.5,decay=0"], "storage": "float32", "loss_scale": "dynamic",
-                      "memory_budget_bytes": 2**24, "checkpoint_key": bytes(32)}
+                      "memory_budget_bytes": 2**24, "checkpoint_key": bytes(32), "ignore_label": "255"}
         with Trainer(self.model, data, **everything) as trainer:
             self.assertEqual(trainer.run().steps, 5)
             self.assertEqual(trainer.memory.micro_batch_size, 8)
             self.assertEqual(trainer.delta().shape, (self.model.flat_count,))
         self.assertTrue(np.any(self.model.train(data, lora="rank=2:*.weight")["dense1.weight"] != self.model["dense1.weight"]))
         self.assertGreater(self.model.plan_training(96, batch_size=64).arena_bytes, 0)
+
+    def test_labels_may_be_ignored(self):
+        labels = self.labels.copy()
+        labels[::2] = -100
+        half = self.model.evaluate((self.images, labels), ignore_label="-100")
+        others = self.model.evaluate((self.images[1::2], self.labels[1::2]))
+        self.assertAlmostEqual(half.loss, others.loss, places=5)
+        self.assertEqual(half.accuracy, others.accuracy)
+        with self.assertRaises(coterie.InvalidArgument):
+            self.model.evaluate((self.images, labels))
 
     def test_options_that_cannot_be_are_refused(self):
         data = (self.images, self.labels)

@@ -30,9 +30,9 @@ BUDGETS_KIB = {
     "scheduler/": 130,
     "device_sdk/": 62,
     "device_sdk/client/": 104,
-    "device_sdk/watch/watch_judge.": 223,  # what a training has come to, which trainer.h says
-    "device_sdk/runtime/": 251,
-    "device_sdk/c_api/": 233,
+    "device_sdk/watch/watch_judge.": 224,  # what a training has come to, which trainer.h says
+    "device_sdk/runtime/": 253,
+    "device_sdk/c_api/": 235,
     "device_sdk/agent/": 336,
     "fl_server/": 203,
     "fl_server/core/": 124,
@@ -52,10 +52,10 @@ BUDGETS_KIB = {
     "tools/simulate/": 146,
     "tools/sweep/": 116,
     "tools/vertical/": 110,
-    "tools/model/": 207,
-    "tools/model_report/": 246,
-    "tests/": 368,
-    "tests/unit/device_sdk/agent/kept_state_fixture.": 369,  # the agent, its server and the runtime, once more
+    "tools/model/": 208,
+    "tools/model_report/": 247,
+    "tests/": 370,
+    "tests/unit/device_sdk/agent/kept_state_fixture.": 371,  # the agent, its server and the runtime, once more
 }
 # Libraries that cost every includer seconds: they belong into sources, and into these headers.
 HEAVY = r"nlohmann/json\.hpp|boost/|CLI/|flatbuffers/|google/protobuf/|onnx\.pb\.h|regex$"

@@ -67,7 +67,8 @@ void TrainingProgress::measure(Instant now) {
   const double seconds = std::max(1e-3, seconds_between(begin_, now));
   moment_.steps = summary.steps;
   moment_.loss = (summary.loss_sum - epoch_start_.loss_sum) / examples;
-  moment_.accuracy = is_classified_ ? static_cast<double>(summary.correct - epoch_start_.correct) / rows : NAN;
+  moment_.accuracy =
+      is_classified_ && rows > 0 ? static_cast<double>(summary.correct - epoch_start_.correct) / rows : NAN;
   moment_.examples_per_second = static_cast<double>(summary.examples - first_.examples) / seconds;
   const double seconds_a_step = seconds / static_cast<double>(summary.steps - first_.steps);
   moment_.seconds_left = seconds_a_step * static_cast<double>(moment_.steps_in_all - summary.steps);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device_sdk/runtime/measures.h"
+
 namespace coterie {
 namespace {
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "device_sdk/runtime/evaluator.h"
-#include "device_sdk/runtime/measures.h"
 #include "proto/messages/dataset.h"
 
 namespace coterie {

@@ -18,6 +18,7 @@ class TrainOptions(TypedDict, total=False):
     label_smoothing: float
     loss_threshold: float
     class_weights: Sequence[float]
+    ignore_label: str  # "-100", "255": of no loss, and counted nowhere
     optimizer: str  # "sgd" by default
     learning_rate: float
     momentum: float

@@ -52,14 +52,14 @@ int binding_check(JNIEnv* env, binding_dataset* dataset, coterie_status status, 
 /* The C struct of what TrainOptions.java flattens, and the memory it refers to. */
 typedef struct binding_options {
   coterie_train_options c;
-  char* texts[7];
+  char* texts[8];
   char** lists[4]; /* freeze, train_only, channels, groups */
   jfloat* class_weights;
   jbyte* checkpoint_key;
 } binding_options;
 
-/* The texts of a byte[][]: NULL for an empty array, and with an exception pending; else behind the last is a NULL. To be
- * freed. */
+/* The texts of a byte[][]: NULL for an empty array, and with an exception pending; else behind the last is a NULL.
+ * To be freed. */
 char** binding_texts(JNIEnv* env, jobjectArray array, size_t* count);
 void binding_free_texts(char** texts);
 

@@ -61,6 +61,7 @@ public struct TrainOptions {
     public var storage: String?
     public var lossScale: String?
     public var augment: String?
+    public var ignoreLabel: String?
     public var trainLast: UInt32 = 0
     public var threads: UInt32 = 0
     /// 32 bytes, or none: checkpoints are plain.
@@ -137,15 +138,18 @@ extension TrainOptions {
                     try withText(storage) { storage in
                         try withText(lossScale) { lossScale in
                             try withText(augment) { augment in
-                                try checkpointKey.withUnsafeBufferPointer { key in
-                                    whole.augment = augment
-                                    whole.lora = lora
-                                    whole.channels = channels
-                                    whole.groups = groups
-                                    whole.storage = storage
-                                    whole.loss_scale = lossScale
-                                    whole.checkpoint_key = key.isEmpty ? nil : key.baseAddress
-                                    return try withUnsafePointer(to: whole) { try body($0) }
+                                try withText(ignoreLabel) { ignoreLabel in
+                                    try checkpointKey.withUnsafeBufferPointer { key in
+                                        whole.augment = augment
+                                        whole.ignore_label = ignoreLabel
+                                        whole.lora = lora
+                                        whole.channels = channels
+                                        whole.groups = groups
+                                        whole.storage = storage
+                                        whole.loss_scale = lossScale
+                                        whole.checkpoint_key = key.isEmpty ? nil : key.baseAddress
+                                        return try withUnsafePointer(to: whole) { try body($0) }
+                                    }
                                 }
                             }
                         }

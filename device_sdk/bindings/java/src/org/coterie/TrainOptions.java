@@ -12,6 +12,7 @@ public final class TrainOptions {
   public String storage;
   public String lossScale;
   public String augment;
+  public String ignoreLabel;
   public float learningRate;
   public float momentum;
   public float weightDecay;
@@ -47,7 +48,7 @@ public final class TrainOptions {
   Object[] flat() {
     byte[][] texts = {
       Native.utf8(loss), Native.utf8(optimizer), Native.utf8(schedule), Native.utf8(lora), Native.utf8(storage),
-      Native.utf8(lossScale), Native.utf8(augment)
+      Native.utf8(lossScale), Native.utf8(augment), Native.utf8(ignoreLabel)
     };
     return new Object[] {
       texts, floats(), integers(), Native.utf8(freeze), Native.utf8(trainOnly), Native.utf8(channels),
