@@ -36,6 +36,8 @@ inline constexpr size_t kFirstReleaseBytes<coterie_requirements> = offsetof(cote
 template <>
 inline constexpr size_t kFirstReleaseBytes<coterie_train_options> = offsetof(coterie_train_options, augment);
 template <>
+inline constexpr size_t kFirstReleaseBytes<coterie_train_memory> = offsetof(coterie_train_memory, narrowed_bytes_saved);
+template <>
 inline constexpr size_t kFirstReleaseBytes<coterie_progress> = offsetof(coterie_progress, hold);
 
 template <typename T>

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <iostream>
 #include <utility>
 
 #include "device_sdk/runtime/trainer.h"
@@ -75,7 +74,7 @@ TEST(Bfloat16Storage, ChangesNoForwardAndTheGradientByItsRounding) {
     const Trained exact = one_step(model, Storage::float32), held = one_step(model, Storage::bfloat16);
     EXPECT_EQ(held.loss, exact.loss);
     const double difference = relative_difference(held.gradient, exact.gradient);
-    EXPECT_GT(difference, 0);
+    EXPECT_EQ(difference > 0, held.memory.narrowed_tensors > 0);
     EXPECT_LT(difference, bound);
   }
 }
@@ -119,8 +118,6 @@ TEST(Bfloat16Storage, RoundsNothingUnlessThePlanGetsSmaller) {
     const Trained held = one_step(model, Storage::bfloat16, 0, examples);
     SCOPED_TRACE(model.graph().name + ": " + std::to_string(exact.memory.planned_bytes) + " bytes, " +
                  std::to_string(held.memory.planned_bytes));
-    std::cout << model.graph().name << " " << exact.memory.planned_bytes << " " << held.memory.planned_bytes << " "
-              << held.memory.narrowed_tensors << "\n";
     EXPECT_EQ(exact.memory.narrowed_tensors, 0u);
     EXPECT_EQ(held.memory.planned_bytes + held.memory.narrowed_bytes_saved, exact.memory.planned_bytes);
     EXPECT_EQ(held.memory.narrowed_tensors > 0, held.memory.narrowed_bytes_saved > 0);
