@@ -3,21 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/statistics/student_t.h"
+
 namespace coterie {
 namespace {
 
-// Student's t at 97.5 %, by the expansion of Cornish and Fisher (Abramowitz and Stegun 26.7.5): within 1 % from 3
-// degrees of freedom on, within 4 % at 2.
-double student_975(double degrees) {
-  const double z = 1.959963984540054, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-  const double terms[] = {(z3 + z) / 4, (5 * z5 + 16 * z3 + 3 * z) / 96, (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / 384};
-  double t = z, power = degrees;
-  for (const double term : terms) {
-    t += term / power;
-    power *= degrees;
-  }
-  return t;
-}
+constexpr double kDevicesMax = 1e9;  // beyond, t is that of the normal distribution
 
 }  // namespace
 
@@ -32,7 +23,7 @@ std::optional<RatioEstimate> ratio_estimate(const RatioSums& sums, double at_lea
   const bool differs = residuals > 1e-9 * sums.yy;
   if (sums.devices < static_cast<double>(kIntervalDevicesMin) || !differs) return estimate;
   const double error = std::sqrt(sums.devices / (sums.devices - 1) * residuals) / sums.n;
-  const double reach = student_975(sums.devices - 1) * error;
+  const double reach = student_t(static_cast<size_t>(std::min(sums.devices, kDevicesMax)) - 1) * error;
   estimate.low = std::max(at_least, p - reach);
   estimate.high = std::min(at_most, p + reach);
   return estimate;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <vector>
 
 #include "base/assert.h"
+#include "base/statistics/student_t.h"
 
 namespace coterie {
 namespace {
@@ -13,19 +13,6 @@ namespace {
 constexpr double kNormalQuantile = 1.959964;  // .975
 
 }  // namespace
-
-double student_t(size_t degrees) {
-  COT_ASSERT(degrees >= 1);
-  // Any table of the distribution has these.
-  constexpr double kQuantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-                                   2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-                                   2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-  if (degrees <= std::size(kQuantiles)) return kQuantiles[degrees - 1];
-  // Its expansion in 1 / degrees (Abramowitz and Stegun 26.7.5), within .0002 from 31 on.
-  constexpr double z = kNormalQuantile;
-  const double inverse = 1 / static_cast<double>(degrees);
-  return z + (z * z * z + z) / 4 * inverse + (5 * z * z * z * z * z + 16 * z * z * z + 3 * z) / 96 * inverse * inverse;
-}
 
 MeanInterval mean_interval(std::span<const double> values) {
   COT_ASSERT(!values.empty());
@@ -54,6 +41,13 @@ ShareInterval wilson_interval(const SeenShare& share) {
   const double centre = (seen + squared / (2 * trials)) * scale;
   const double half = kNormalQuantile * scale * std::sqrt(seen * (1 - seen) / trials + squared / (4 * trials * trials));
   return {std::max(0.0, centre - half), std::min(1.0, centre + half)};
+}
+
+ShareInterval difference_interval(const SeenShare& a, const SeenShare& b) {
+  if (a.of == 0 || b.of == 0) return {-1, 1};
+  const double p = *a.value(), q = *b.value();
+  const ShareInterval of_a = wilson_interval(a), of_b = wilson_interval(b);
+  return {p - q - std::hypot(p - of_a.low, of_b.high - q), p - q + std::hypot(of_a.high - p, q - of_b.low)};
 }
 
 std::optional<MeanInterval> paired_difference(const std::map<uint64_t, double>& a,

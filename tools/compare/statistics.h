@@ -39,7 +39,8 @@ struct ShareInterval {
 // Everything where `share` is of nothing.
 ShareInterval wilson_interval(const SeenShare& share);
 
-// The .975 quantile of Student's t; `degrees` of freedom from 1.
-double student_t(size_t degrees);
+// The 95 % interval of a's share less b's, of draws that are independent, made of the intervals of both (Newcombe 1998,
+// method 10); in [-1, 1]. Everything where one of them is of nothing.
+ShareInterval difference_interval(const SeenShare& a, const SeenShare& b);
 
 }  // namespace coterie

@@ -74,7 +74,10 @@ TEST(EvaluationResult, HaveNoIntervalWhereNothingTellsHowFarDevicesDiffer) {
   sums.add(3, 3), sums.add(5, 1);
   EXPECT_FALSE(ratio_estimate(sums, 0, 1)->low) << "two devices";
   sums.add(4, 2);
-  EXPECT_TRUE(ratio_estimate(sums, 0, 1)->low);
+  // Three differ from n / 2 by 1.5, -1.5 and 0; Student's t of 2 degrees is 4.303 in any table.
+  const auto three = ratio_estimate(sums, -9, 9);
+  ASSERT_TRUE(three->low);
+  EXPECT_NEAR(*three->high - three->value, 4.303 * std::sqrt(1.5 * 4.5) / 12, 1e-12);
   Sums alike;
   for (int i = 0; i < 9; ++i) alike.add(7, 7);
   EXPECT_EQ(ratio_estimate(alike, 0, 1)->value, 1);

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "base/statistics/student_t.h"
+#include "tools/compare/rank_area.h"
+
 namespace coterie {
 namespace {
 
@@ -59,6 +62,28 @@ TEST(Statistics, AShareHasWilsonsInterval) {
   EXPECT_NEAR(wilson_interval({10, 10}).low, 1 - none.high, 1e-12);
   EXPECT_FALSE((SeenShare{0, 0}.value()));
   EXPECT_DOUBLE_EQ(wilson_interval({0, 0}).high, 1);
+}
+
+// 56 of 70 and 48 of 80 is Newcombe's example (1998, table II): 0.0524 to 0.3339.
+TEST(Statistics, ADifferenceOfSharesHasNewcombesInterval) {
+  const ShareInterval known = difference_interval({56, 70}, {48, 80});
+  EXPECT_NEAR(known.low, 0.0524, 1e-4);
+  EXPECT_NEAR(known.high, 0.3339, 1e-4);
+  EXPECT_DOUBLE_EQ(difference_interval({0, 0}, {1, 2}).high, 1);
+}
+
+// By hand: of the pairs of {3, 1} and {2, 0, 1} the first is higher in 3 and in 1, and one is a tie.
+TEST(RankArea, CountsPairsAndHasDeLongsInterval) {
+  const RankArea some = *rank_area({3, 1}, {2, 0, 1});
+  EXPECT_DOUBLE_EQ(some.area, 4.5 / 6);
+  // Placements 1 and 1/2: variance 1/8, by 2; 1/2, 1 and 3/4: variance 1/16, by 3.
+  EXPECT_NEAR(some.low, 0.75 - 1.959964 * std::sqrt(1.0 / 16 + 1.0 / 48), 1e-6);
+  EXPECT_DOUBLE_EQ(some.high, 1);
+  const RankArea apart = *rank_area({5, 6, 7, INFINITY}, std::vector<double>(10, 1));
+  EXPECT_DOUBLE_EQ(apart.area, 1);
+  EXPECT_DOUBLE_EQ(apart.low, wilson_interval({4, 4}).low) << "no variance, and yet no certainty";
+  EXPECT_DOUBLE_EQ(rank_area({1, 1}, {1})->area, 0.5);
+  EXPECT_FALSE(rank_area({}, {1}));
 }
 
 }  // namespace
