@@ -132,15 +132,21 @@ void add_report(CLI::App& model, Invocation& invocation) {
                                  "  coterie model report net.cotf --data mnist:DIR\n"
                                  "  coterie model report runs/demo-1/model.cotf --run runs/demo-1 \\\n"
                                  "      --data runs/demo-1/held-out.cotf -o report.html\n"
-                                 "  coterie model report net.cotf --data 'csv:adult.csv?target=income' --group sex\n\n"
+                                 "  coterie model report net.cotf --data 'csv:adult.csv?target=income' --group sex\n"
+                                 "  coterie model report net.cotf --data d/held-out.cotf \\\n"
+                                 "      --members d/device-01.cotf\n\n"
                                  "The page has where the model comes from, privacy, accuracy by class, fairness\n"
                                  "by group, calibration, robustness and explained examples. Exit code 1: the run\n"
-                                 "made another model, an answer is no number, or a check of the explanations\n"
-                                 "does not hold.");
+                                 "made another model, an answer is no number, training examples are told apart\n"
+                                 "further than epsilon allows, or a check of the explanations does not hold.");
   const auto options = std::make_shared<ReportOptions>();
   report->add_option("FILE", options->model, "model file")->required()->type_name("");
   report->add_option("--data", options->data, std::string("a data set file, ") + kDataNames)
       ->required()
+      ->type_name("DATA");
+  report
+      ->add_option("--members", options->members,
+                   "examples that it was trained on, named as --data: also try how far they are told from those")
       ->type_name("DATA");
   report->add_option("--run", options->run, "the folder of the run that made it, of `coterie demo` or `simulate`")
       ->type_name("DIR");

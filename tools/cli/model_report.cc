@@ -11,6 +11,7 @@
 #include "tools/cli/report.h"
 #include "tools/data/data_name.h"
 #include "tools/data/table_column.h"
+#include "tools/model_report/membership.h"
 #include "tools/model_report/report_page.h"
 
 namespace coterie {
@@ -61,6 +62,19 @@ Status add_evidence(const ReportOptions& options, ModelAudit& audit) {
   return {};
 }
 
+Status add_membership(const ReportOptions& options, const Model& model, ModelAudit& audit) {
+  if (options.members.empty()) {
+    audit.not_drilled = "no training examples were named (--members)";
+    return {};
+  }
+  COT_ASSIGN(LocalData data, open_data(options.members));
+  InterruptibleSource members(data.examples);
+  const Status drilled =
+      drill_membership(model, data.examples, members, data.contract, options.members, options.settings, audit);
+  if (!drilled) return drilled.error().with_context("--members " + options.members);
+  return {};
+}
+
 Result<ModelAudit> audited(const ReportOptions& options) {
   COT_ASSIGN(const Model model, open_model(options.model));
   COT_ASSIGN(LocalData data, open_data(options.data));
@@ -77,6 +91,7 @@ Result<ModelAudit> audited(const ReportOptions& options) {
   if (!audit) return audit.error().with_context(options.model + " on " + options.data);
   audit->model_file = std::filesystem::path(options.model).filename().string();
   audit->data_name = options.data;
+  COT_TRY(add_membership(options, model, *audit));
   COT_TRY(add_evidence(options, *audit));
   return audit;
 }
@@ -88,6 +103,7 @@ ExitCode report_model(const ReportOptions& options) {
   if (const Status distinct = distinct_files(
           {{"FILE", options.model},
            {"--data", options.data},
+           {"--members", options.members},
            {"--group-table", options.group_table},
            {"the ledger", ledger_file(options)},
            {"--evaluation", options.evaluation},

@@ -11,6 +11,7 @@ namespace coterie {
 
 struct ReportOptions {
   std::string model, data;          // files; of the data also a name that load_data knows
+  std::string members;              // examples that the model was trained on, named as data are; empty: unknown
   std::string run;                  // folder of the run that made the model; empty: none
   std::string ledger;               // an export of the privacy ledger; empty: the run's, if its folder has one
   std::string evaluation;           // the result of an evaluation job; empty: none

@@ -59,6 +59,44 @@ nlohmann::json drills_json(std::span<const DrillOutcome> drills) {
   return json;
 }
 
+nlohmann::json membership_json(const ModelAudit& audit) {
+  const MembershipDrill& drill = *audit.membership;
+  const ShareInterval advantage = drill.advantage_interval();
+  nlohmann::json found = nlohmann::json::array();
+  for (const FoundMembers& each : drill.found) {
+    found.push_back({{"false_positives", each.false_positives},
+                     {"true_positives", each.found ? share_json(*each.found) : nlohmann::json()}});
+  }
+  nlohmann::json json = {
+      {"data", printable(drill.data_name)},
+      {"members", drill.members},
+      {"others", drill.others},
+      {"member_loss", or_null(drill.member_loss)},
+      {"other_loss", or_null(drill.other_loss)},
+      {"area", {{"value", drill.area.area}, {"low", drill.area.low}, {"high", drill.area.high}}},
+      {"advantage", {{"value", drill.advantage()}, {"low", advantage.low}, {"high", advantage.high}}},
+      {"found", std::move(found)},
+      {"promise", nullptr}};
+  if (const std::optional<PrivacyPromise> promise = promise_of(audit)) {
+    nlohmann::json found_max = nlohmann::json::array();
+    for (const FoundMembers& each : drill.found) {
+      found_max.push_back(promise->true_positives_max(each.false_positives));
+    }
+    json["promise"] = {{"epsilon", promise->epsilon},
+                       {"delta", promise->delta},
+                       {"advantage_max", promise->advantage_max()},
+                       {"true_positives_max", std::move(found_max)},
+                       {"is_broken", breaks(drill, *promise)}};
+  }
+  return json;
+}
+
+nlohmann::json intervals_json(const ModelAudit& audit) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const MeasureInterval& each : audit.intervals) json[each.name] = {{"low", each.low}, {"high", each.high}};
+  return json;
+}
+
 nlohmann::json fairness_json(const ModelAudit& audit) {
   const GroupFairness& fairness = *audit.fairness;
   nlohmann::json groups = nlohmann::json::array(), gaps = nlohmann::json::object();
@@ -126,6 +164,7 @@ nlohmann::json audit_json(const ModelAudit& audit, const std::string& page) {
                            {"examples", audit.evaluation.examples},
                            {"loss", audit.evaluation.loss_mean}};
   for (const Measure& measure : audit.measures) answer[measure.name] = measure.value;
+  answer["intervals"] = intervals_json(audit);
   if (audit.is_of_run) answer["is_of_run"] = *audit.is_of_run;
   if (audit.classes) {
     answer["accuracy"] = audit.evaluation.accuracy;
@@ -165,6 +204,8 @@ nlohmann::json audit_json(const ModelAudit& audit, const std::string& page) {
   if (!audit.drills.empty()) answer["drills"] = drills_json(audit.drills);
   if (audit.fairness) answer["fairness"] = fairness_json(audit);
   if (audit.checks) answer["explanations_hold"] = audit.checks->hold();
+  if (audit.membership) answer["membership"] = membership_json(audit);
+  else answer["not_drilled"] = printable(audit.not_drilled);
   if (audit.explanations.empty()) answer["not_explained"] = printable(audit.not_explained);
   return answer;
 }

@@ -72,6 +72,24 @@ std::string ledger_text(const LedgerProof& proof) {
   return text;
 }
 
+std::string membership_text(const ModelAudit& audit) {
+  if (!audit.membership) return "\nmembership not drilled: " + printable(audit.not_drilled) + "\n";
+  using enum Table::Align;
+  const MembershipDrill& drill = *audit.membership;
+  const std::optional<PrivacyPromise> promise = promise_of(audit);
+  Table table({{"TRAINING EXAMPLES TOLD APART"}, {"SEEN"}, {"GUESS", right}, {"EPSILON ALLOWS", right}});
+  const auto allowed = [&promise](double most) { return promise ? format_percent(most) : std::string("-"); };
+  table.add({"area under the curve", area_text(drill.area), "0.5", "-"});
+  table.add({"advantage", points_text(drill.advantage(), drill.advantage_interval()), "0",
+             allowed(promise ? promise->advantage_max() : 0)});
+  for (const FoundMembers& each : drill.found) {
+    const std::string rate = format_digits(100 * each.false_positives) + " %";
+    table.add({"found at " + rate + " false", each.found ? share_text(*each.found) : "too few others", rate,
+               allowed(promise ? promise->true_positives_max(each.false_positives) : 1)});
+  }
+  return "\n" + table.text();
+}
+
 std::string drills_text(std::span<const DrillOutcome> drills) {
   using enum Table::Align;
   Table table({{"DRILL"}, {"ATTACK"}, {"RULE"}, {"SCORE", right}, {"WITHOUT", right}, {"CHANCE", right}});
@@ -91,9 +109,9 @@ std::string drills_text(std::span<const DrillOutcome> drills) {
 std::string audit_text(const ModelAudit& audit, const std::string& page) {
   Table table({{"WHAT", Table::Align::left}, {"", Table::Align::right}});
   table.add({"examples", format_count(audit.evaluation.examples)});
-  table.add({"loss", format_fixed(audit.evaluation.loss_mean, 4)});
+  table.add({"loss", measure_text(audit.evaluation.loss_mean, find_interval(audit.intervals, "loss"))});
   if (audit.classes) {
-    table.add({"accuracy", format_percent(audit.evaluation.accuracy)});
+    table.add({"accuracy", share_text(audit.classes->right())});
     const ClassCalibration made = audit.classes->calibration();
     table.add({"expected calibration error", format_percent(made.expected_error)});
     table.add({made.confidence_excess > 0 ? "too sure by" : "too unsure by",
@@ -115,6 +133,7 @@ std::string audit_text(const ModelAudit& audit, const std::string& page) {
   if (audit.explanations.empty()) text += "\nnot explained: " + printable(audit.not_explained) + "\n";
   if (audit.fairness) text += fairness_text(audit);
   if (audit.ledger) text += ledger_text(*audit.ledger);
+  text += membership_text(audit);
   if (!audit.drills.empty()) text += "\n" + drills_text(audit.drills);
   std::string told;
   for (const std::string& objection : objections(audit)) told += objection + "\n";

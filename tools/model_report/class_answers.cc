@@ -50,6 +50,12 @@ void ClassAnswers::add(std::span<const double> probabilities, uint32_t label) {
   }
 }
 
+SeenShare ClassAnswers::right() const {
+  SeenShare right{.count = 0, .of = examples_};
+  for (const ClassScore& score : classes_) right.count += score.correct;
+  return right;
+}
+
 ClassCalibration ClassAnswers::calibration() const {
   if (examples_ == 0) return {};
   const auto examples = static_cast<double>(examples_);

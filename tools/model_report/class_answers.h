@@ -57,6 +57,7 @@ class ClassAnswers {
   std::span<const ClassScore> classes() const { return classes_; }
   std::span<const ConfidenceBin> bins() const { return bins_; }
   uint64_t examples() const { return examples_; }
+  SeenShare right() const;  // of all
   uint64_t unanswered() const { return unanswered_; }
   // All 0 without an example.
   ClassCalibration calibration() const;

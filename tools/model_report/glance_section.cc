@@ -14,10 +14,10 @@ std::string epsilon_of(const RunFacts& run) {
 }
 
 std::string quality_facts(const ModelAudit& audit) {
-  if (!audit.classes) return fact("loss (" + audit.loss + ")", format_digits(audit.evaluation.loss_mean));
-  SeenShare right{.count = 0, .of = audit.classes->examples()};
-  for (const ClassScore& score : audit.classes->classes()) right.count += score.correct;
-  return fact("accuracy", share_text(right)) +
+  if (!audit.classes)
+    return fact("loss (" + audit.loss + ")",
+                measure_text(audit.evaluation.loss_mean, find_interval(audit.intervals, "loss")));
+  return fact("accuracy", share_text(audit.classes->right())) +
          fact("calibration error", format_percent(audit.classes->calibration().expected_error));
 }
 
@@ -52,6 +52,8 @@ std::string glance_section(const ModelAudit& audit) {
       fact("judged on", audit.data_name + ", " + counted(audit.evaluation.examples, "example")) + quality_facts(audit);
   if (audit.fairness) facts += fairness_facts(*audit.fairness);
   facts += adversarial_fact(audit);
+  if (audit.membership)
+    facts += fact("training examples told from others, area under the curve", area_text(audit.membership->area));
   if (audit.run)
     facts += fact("level", audit.run->security.empty() ? "not said" : audit.run->security) +
              fact("epsilon", epsilon_of(*audit.run));

@@ -1,6 +1,7 @@
 #include "tools/model_report/model_audit.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "device_sdk/runtime/dataset_source.h"
 #include "tools/cli/table.h"
@@ -142,12 +143,22 @@ Result<ModelAudit> audit_model(const Model& model, const DatasetSource& source, 
   COT_ASSIGN(std::optional<GroupAnswers> groups,
              group_answers(audit, says_a_number(model, loss), examples.size(), settings));
   const auto unit = static_cast<double>(source.header().target.scale);
-  OutputSink also;
-  if (audit.classes) also = class_sink(model, *audit.classes, groups ? &*groups : nullptr);
-  else if (groups) also = number_sink(unit, *groups);
+  OutputSink answers;
+  if (audit.classes) answers = class_sink(model, *audit.classes, groups ? &*groups : nullptr);
+  else if (groups) answers = number_sink(unit, *groups);
+  std::optional<ExampleScores> scores = ExampleScores::of(model, loss, elements(source.header().target.shape));
+  const OutputSink also = [&answers, &scores](std::span<const float> outputs, std::span<const float> targets) {
+    if (answers) answers(outputs, targets);
+    if (scores) scores->add(outputs, targets);
+  };
   COT_ASSIGN(Measured measured, measure(model, examples, loss, {"all"}, settings.threads, unit, also));
   audit.evaluation = measured.evaluation;
   audit.measures = std::move(measured.measures);
+  if (scores) {
+    audit.intervals = measure_intervals(*scores, audit.evaluation, audit.measures,
+                                        audit.classes ? audit.classes->right() : SeenShare(), unit);
+    audit.losses = scores->losses();
+  }
   if (groups) audit.fairness = groups->judged(settings.seed);
   COT_TRY(disturb(model, loss, source, examples, settings, audit));
   if (const Status explained = explain_some(model, source, examples, settings, audit); !explained) {
@@ -159,6 +170,20 @@ Result<ModelAudit> audit_model(const Model& model, const DatasetSource& source, 
   return audit;
 }
 
+std::optional<PrivacyPromise> promise_of(const ModelAudit& audit) {
+  std::optional<PrivacyPromise> promise;
+  if (audit.ledger) {
+    for (const PopulationProof& population : audit.ledger->populations) {
+      if (population.releases == 0) continue;
+      promise = {std::max(population.epsilon, promise ? promise->epsilon : 0), audit.ledger->delta};
+    }
+  } else if (audit.run && audit.run->epsilon) {
+    promise = {*audit.run->epsilon, audit.run->delta.value_or(0)};
+  }
+  const bool is_one = promise && promise->epsilon >= 0 && std::isfinite(promise->epsilon) && promise->delta >= 0;
+  return is_one ? promise : std::nullopt;
+}
+
 std::vector<std::string> objections(const ModelAudit& audit) {
   std::vector<std::string> told;
   if (audit.is_of_run && !*audit.is_of_run) told.emplace_back("the file is not the model that the run made");
@@ -168,6 +193,11 @@ std::vector<std::string> objections(const ModelAudit& audit) {
   if (audit.on_devices && !audit.on_devices->is_of_model) told.emplace_back("devices judged another model");
   if (audit.classes && audit.classes->unanswered() > 0) {
     told.push_back("what the model says of " + counted(audit.classes->unanswered(), "example") + " is no number");
+  }
+  if (const std::optional<PrivacyPromise> promise = promise_of(audit);
+      promise && audit.membership && breaks(*audit.membership, *promise)) {
+    told.push_back("training examples are told apart further than epsilon " + format_fixed(promise->epsilon, 3) +
+                   " allows");
   }
   if (audit.checks && !audit.checks->hold()) told.emplace_back("a check of the explanations does not hold");
   return told;

@@ -18,6 +18,8 @@
 #include "tools/model_report/fairness_on_devices.h"
 #include "tools/model_report/group_fairness.h"
 #include "tools/model_report/ledger_proof.h"
+#include "tools/model_report/measure_intervals.h"
+#include "tools/model_report/membership_drill.h"
 #include "tools/model_report/run_facts.h"
 
 namespace coterie {
@@ -37,6 +39,7 @@ struct ModelAudit {
   std::string loss;
   Evaluation evaluation;
   std::vector<Measure> measures;             // of numbers: mae, rmse, r2; of classes: f1, auc where there are two
+  std::vector<MeasureInterval> intervals;    // of the loss, the accuracy and these, where there are any
   std::optional<ClassAnswers> classes;       // of a classifier
   std::optional<DeviceFairness> on_devices;  // of an evaluation job that was named
   std::optional<GroupFairness> fairness;     // where the examples' groups were named
@@ -44,8 +47,11 @@ struct ModelAudit {
   std::vector<ColumnShift> column_shifts;    // of rows of numbers
   size_t columns_left_out = 0;               // beyond kShiftedColumnsMax
   std::optional<AdversarialSteps> adversarial;
-  std::string not_attacked;               // why, where there are none
-  std::vector<DrillOutcome> drills;       // of the runs that were named
+  std::string not_attacked;          // why, where there are none
+  std::vector<DrillOutcome> drills;  // of the runs that were named
+  std::vector<double> losses;        // of each example (example_scores.h); empty: the model has none
+  std::optional<MembershipDrill> membership;
+  std::string not_drilled;                // why, where there is none
   std::string method;                     // of the explanations
   std::vector<Explanation> explanations;  // empty: why stands below
   std::optional<AttributionChecks> checks;
@@ -54,6 +60,9 @@ struct ModelAudit {
   // The name of a class, or its number.
   std::string class_name(size_t i) const;
 };
+
+// That of the ledger, the largest epsilon of a population; else what the run says of itself. None: nothing is promised.
+std::optional<PrivacyPromise> promise_of(const ModelAudit& audit);
 
 // What an auditor has to object to, whatever the figures are: a sentence each, without its full stop.
 std::vector<std::string> objections(const ModelAudit& audit);

@@ -78,7 +78,7 @@ std::string epsilon(const ModelAudit& audit) {
 std::string privacy_section(const ModelAudit& audit) {
   const std::string of_run = audit.run ? fact_table(fact("level", level_text(audit.run->security))) + epsilon(audit)
                                        : paragraph("Not known: no folder of a run was given (--run).");
-  return section("Privacy", of_run + ledger_text(audit));
+  return section("Privacy", of_run + ledger_text(audit) + membership_part(audit));
 }
 
 }  // namespace coterie

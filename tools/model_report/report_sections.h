@@ -14,6 +14,8 @@ inline constexpr size_t kClassRowsMax = 1000;  // the rest is counted
 std::string glance_section(const ModelAudit& audit);
 std::string provenance_section(const ModelAudit& audit);
 std::string privacy_section(const ModelAudit& audit);
+// The part of the section on privacy that says what came of the membership drill, or why there was none.
+std::string membership_part(const ModelAudit& audit);
 std::string quality_section(const ModelAudit& audit);
 std::string fairness_section(const ModelAudit& audit);
 // With the reliability diagram. Precondition: the audit is of a classifier.

@@ -54,6 +54,7 @@ Result<RunFacts> parse_run_facts(std::string_view summary) {
   facts.own = own_scores(*json);
   const auto privacy = json->find("privacy");
   if (privacy == json->end() || !privacy->is_object()) return facts;
+  facts.epsilon = number_at(*json, "/privacy/epsilon");
   facts.delta = number_at(*json, "/privacy/delta");
   const auto head = privacy->find("ledger_head");
   if (head != privacy->end() && head->is_string()) facts.ledger_head = head->get<std::string>();

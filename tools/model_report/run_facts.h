@@ -18,7 +18,7 @@ struct RunFacts {
   std::string security;                                      // the level; empty likewise
   std::vector<std::pair<std::string, std::string>> job;      // what else is one word or number, as it stands there
   std::vector<std::pair<std::string, std::string>> privacy;  // what the noise came to; empty: there was none
-  std::optional<double> delta;                               // that epsilon holds at
+  std::optional<double> epsilon, delta;                      // delta is what epsilon holds at
   std::string ledger_head;                                   // of the privacy ledger when the run ended; or empty
 
   // What the model is worth to each device on examples of its own, each counting alike, where the run looked.

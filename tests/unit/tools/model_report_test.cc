@@ -82,6 +82,34 @@ TEST_F(ModelReportCommand, KnowsTheRunThatMadeTheModel) {
   EXPECT_THAT(other.out, HasSubstr("the file is not the model that the run made"));
 }
 
+TEST_F(ModelReportCommand, TriesWhetherTrainingExamplesAreToldApart) {
+  ASSERT_EQ(run_command({"data", "make", "digits", "--devices", "8", "--held-out", "0.2", "-o", path("d")}).code,
+            ExitCode::ok);
+  const std::vector<std::string> words = {path("net.cotf"), "--data", path("d/held-out.cotf"), "--limit", "1"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return report(all);
+  };
+  const CommandOutcome alone = with({});
+  EXPECT_THAT(alone.out, HasSubstr("membership not drilled: no training examples were named (--members)"));
+  const CommandOutcome said = with({"--members", path("d/device-01.cotf")});
+  std::istringstream lines(said.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("written to") == line.npos) EXPECT_LE(line.size(), 80u) << line;
+  }
+  EXPECT_THAT(said.out, HasSubstr("TRAINING EXAMPLES TOLD APART"));
+  const nlohmann::json json = nlohmann::json::parse(with({"--members", path("d/device-01.cotf"), "--json"}).out);
+  EXPECT_LT(json["intervals"]["loss"]["low"], json["loss"]);
+  EXPECT_GT(json["intervals"]["accuracy"]["high"], json["accuracy"]);
+  const nlohmann::json& drill = json["membership"];
+  EXPECT_LT(drill["area"]["low"], 0.6) << "one epoch learns nothing by heart";
+  EXPECT_TRUE(drill["found"][1]["true_positives"].is_null()) << "of 359 others";
+  EXPECT_TRUE(drill["promise"].is_null());
+  EXPECT_THAT(with({"--members", path("d/held-out.cotf")}).err, HasSubstr("are those that the model is judged by"));
+  EXPECT_EQ(with({"--members", path("d/nobody.cotf")}).code, ExitCode::usage);
+}
+
 TEST_F(ModelReportCommand, IsOfTablesAndNumbersToo) {
   std::string text = "age,size,price\n";
   for (int i = 0; i < 60; ++i)

@@ -49,7 +49,7 @@ ModelAudit audit_of(const Shape& shape) {
       LedgerProof{.file = kHostile, .head = kHostile, .populations = {{kHostile, kHostile}}, .assumptions = {kHostile}};
   audit.on_devices = DeviceFairness{.column = kHostile, .model_digest = kHostile, .all = {.name = kHostile}};
   audit.drills = {{.run = kHostile, .attack = kHostile, .aggregation = kHostile, .security = kHostile}};
-  audit.not_attacked = kHostile;
+  audit.not_attacked = audit.not_drilled = kHostile;
   audit.disturbances = {{kHostile, audit.evaluation}};
   audit.method = "gradient";
   audit.explanations = {explanation_of(shape)};
@@ -137,6 +137,27 @@ TEST(ReportPage, ObjectsToWhatIsOfAnotherModel) {
   audit.on_devices->is_of_model = true;
   audit.on_devices->accuracy_gap = 0.25;
   EXPECT_THAT(*report_page(audit), HasSubstr("less the smallest: 25.0 points."));
+}
+
+TEST(ReportPage, SaysWhatAMembershipDrillFound) {
+  ModelAudit audit = audit_of({2});
+  audit.ledger.reset();
+  EXPECT_THAT(*report_page(audit), HasSubstr("Not drilled: "));
+  audit.membership = membership_drill(std::vector<double>(50, 0.1), std::vector<double>(200, 2));
+  audit.membership->data_name = kHostile;
+  const std::string page = *report_page(audit);
+  EXPECT_THAT(page, HasSubstr("<td class=\"pair\">100.0 % <span>(92.9 to 100.0)</span></td><td>1 %</td><td>-</td>"));
+  EXPECT_THAT(page, HasSubstr("<td>too few others</td>"));
+  EXPECT_THAT(page, HasSubstr("No epsilon was accounted for"));
+  audit.run->epsilon = 8;
+  EXPECT_THAT(*report_page(audit), HasSubstr("epsilon 8.000 at delta 0 allows"));
+  EXPECT_THAT(objections(audit), Not(Contains(HasSubstr("told apart"))));
+  audit.run->epsilon = 0.5;
+  EXPECT_THAT(*report_page(audit), HasSubstr("This is MORE than epsilon allows"));
+  EXPECT_THAT(objections(audit), Contains("training examples are told apart further than epsilon 0.500 allows"));
+  // The ledger counts before what the run says of itself.
+  audit.ledger = LedgerProof{.populations = {{"p", "", 1, 1, 8.0}, {"q", "", 1, 0, 0.0}}};
+  EXPECT_THAT(objections(audit), Not(Contains(HasSubstr("told apart"))));
 }
 
 TEST(ReportPage, SaysWhatGroupsAreCompared) {
