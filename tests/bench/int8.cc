@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/bench/fma_peak.h"
+#include "base/os/fma_peak.h"
 #include "tests/bench/int8_nets.h"
 #include "tests/bench/thread_time.h"
 #include "train_kernels/int8/prepared_layer.h"
@@ -65,7 +65,7 @@ void measure(const Layer& layer, Adder adder) {
     const double before = bench::thread_cpu_seconds();
     prepared.run(x.data(), y.data());
     times.push_back(bench::thread_cpu_seconds() - before);
-    peaks.push_back(bench::fma_peak(is_wide ? "avx512" : is_neon ? "neon" : "avx2"));
+    peaks.push_back(os::fma_peak(is_wide ? "avx512" : is_neon ? "neon" : "avx2"));
   }
   std::ranges::sort(times);
   std::ranges::sort(peaks);

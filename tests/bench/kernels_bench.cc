@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/bench/fma_peak.h"
+#include "base/os/fma_peak.h"
 #include "tests/bench/kernel_cases.h"
 #include "tests/bench/thread_time.h"
 #include "train_kernels/kernel_table.h"
@@ -44,7 +44,7 @@ Measured measure(const KernelCase& c, const kernels::KernelTable& table) {
   std::vector<double> seconds, shares;
   double peak_best = 0;
   for (double total = 0; total < kSecondsOfRow || seconds.size() < kSamplesMin;) {
-    const double peak = fma_peak(table.name);
+    const double peak = os::fma_peak(table.name);
     before = thread_cpu_seconds();
     for (size_t i = 0; i < calls; ++i) c.run(table);
     const double spent = thread_cpu_seconds() - before;

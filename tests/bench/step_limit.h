@@ -13,7 +13,7 @@ struct StepWork {
 };
 
 struct StepLimit {
-  double flop_ms = 0;     // multiply-adds alone, at the peak of fma_peak.h
+  double flop_ms = 0;     // multiply-adds alone, at the peak of base/os/fma_peak.h
   double traffic_ms = 0;  // SGD with momentum reads and writes 5 floats a parameter; an activation is written and read,
                           // and so is its gradient: at the speed of memcpy in a working set of that size
   double both_ms() const { return flop_ms + traffic_ms; }

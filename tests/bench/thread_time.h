@@ -1,14 +1,10 @@
-// Processor time of the thread that measures: what others do meanwhile does not count.
+// base/os/thread_time.h under the name that the benches have for it.
 #pragma once
 
-#include <time.h>
+#include "base/os/thread_time.h"
 
 namespace coterie::bench {
 
-inline double thread_cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+using os::thread_cpu_seconds;
 
 }  // namespace coterie::bench

@@ -1,16 +1,16 @@
-#include "tests/bench/fma_peak.h"
+#include "base/os/fma_peak.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 
-#include "tests/bench/thread_time.h"
+#include "base/os/thread_time.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-namespace coterie::bench {
+namespace coterie::os {
 namespace {
 
 constexpr size_t kRounds = 10'000;
@@ -80,4 +80,4 @@ double fma_peak([[maybe_unused]] std::string_view kernels) {
   return rate(run_portable, 4);
 }
 
-}  // namespace coterie::bench
+}  // namespace coterie::os

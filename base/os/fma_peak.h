@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace coterie::bench {
+namespace coterie::os {
 
 // Floating-point operations a second (a fused multiply-add is two) of independent multiply-adds on registers,
 // with the vectors that the kernel table of that name uses ("avx512", "avx2", "sse4", "neon", ...). Takes
@@ -11,4 +11,4 @@ namespace coterie::bench {
 // a busy machine changes.
 double fma_peak(std::string_view kernels);
 
-}  // namespace coterie::bench
+}  // namespace coterie::os
