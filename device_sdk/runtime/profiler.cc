@@ -146,8 +146,9 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
   COT_ASSIGN(const InferredTypes inferred, infer_types(model.graph(), options.batch_size));
   const auto add = [&](std::string name, std::string_view kind, uint32_t origin, double flops,
                        std::string algorithm = {}) {
-    OpTime op{std::move(name), std::string(kind),   times.forward(origin), times.backward(origin),
-              flops,           std::move(algorithm)};
+    OpTime op{
+        std::move(name), std::string(kind), times.forward(origin), times.backward(origin), flops, std::move(algorithm),
+        origin};
     if (op.forward_seconds + op.backward_seconds > 0) profile.ops.push_back(std::move(op));
   };
   for (uint32_t i = 0; i < ops.size(); ++i) {
@@ -157,6 +158,7 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
   add("", "update", kUpdateOrigin, 0);
   profile.step_seconds = Times::median(step_seconds);
   profile.forward_flops = inferred.flops;
+  profile.steps = program.steps();
   return profile;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "device_sdk/runtime/model.h"
+#include "device_sdk/runtime/step_info.h"
 #include "device_sdk/runtime/step_tracer.h"
 #include "device_sdk/runtime/train_options.h"
 #include "device_sdk/runtime/trainer.h"
@@ -21,6 +22,7 @@ struct OpTime {
   double backward_seconds = 0;  // of the update: all of it
   double forward_flops = 0;     // of the whole batch, a multiply-add counted as two; 0 for loss and update
   std::string algorithm = {};   // of a convolution's forward pass (train_kernels/conv2d_algorithm.h)
+  uint32_t origin = 0;          // as StepInfo has it
 };
 
 struct TrainingProfile {
@@ -28,6 +30,7 @@ struct TrainingProfile {
   double step_seconds = 0;  // without reading examples
   double forward_flops = 0;
   TrainingMemory memory;
+  std::vector<StepInfo> steps;  // of the program that was measured, all phases
 };
 
 // Trains on random examples, options.batch_size at a time in one piece, `steps` times (at least 1) and once more before

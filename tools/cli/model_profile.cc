@@ -13,6 +13,10 @@
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/model/training_trace.h"
+#include "tools/roofline/measured_peaks.h"
+#include "tools/roofline/roofline_chart.h"
+#include "tools/roofline/roofline_text.h"
+#include "train_kernels/kernel_table.h"
 
 namespace coterie {
 namespace {
@@ -93,6 +97,34 @@ nlohmann::json json_of(const std::vector<OpTime>& ops) {
   return list;
 }
 
+MachinePeaks peaks_of(const ProfileOptions& options) {
+  MachinePeaks peaks;
+  if (!options.peak_gflops || !options.memory_gbps) {
+    peaks = measured_peaks(options.training.threads, kernels::kernels().name);
+  }
+  if (options.peak_gflops) peaks.flops_per_second = *options.peak_gflops * 1e9;
+  if (options.memory_gbps) peaks.memory = {{0, *options.memory_gbps * 1e9}};
+  return peaks;
+}
+
+// Empty without a roofline.
+struct ProfiledRoofline {
+  MachinePeaks peaks;
+  std::vector<RoofedOp> ops;
+};
+
+Result<ProfiledRoofline> roofline_of(const ProfileOptions& options, const Model& model,
+                                     const TrainingProfile& profile) {
+  ProfiledRoofline made;
+  if (!options.has_roofline) return made;
+  made.peaks = peaks_of(options);
+  made.ops = roofline(profile, model.graph(), made.peaks);
+  if (options.chart.empty()) return made;
+  const std::string title = printable(model.graph().name) + ", batch " + std::to_string(options.training.batch_size);
+  COT_TRY(os::write_file_atomically(options.chart, as_bytes(draw_roofline(made.ops, made.peaks, title))));
+  return made;
+}
+
 }  // namespace
 
 std::string cut_trace_text(const TrainingTrace& trace, uint32_t steps) {
@@ -101,8 +133,8 @@ std::string cut_trace_text(const TrainingTrace& trace, uint32_t steps) {
 }
 
 ExitCode profile_model(const ProfileOptions& options) {
-  if (const Status distinct =
-          distinct_files({{"FILE", options.model}, {"--data", options.data}}, {{"--trace", options.trace}});
+  if (const Status distinct = distinct_files({{"FILE", options.model}, {"--data", options.data}},
+                                             {{"--trace", options.trace}, {"--svg", options.chart}});
       !distinct) {
     return fail_on_input(kCommand, distinct.error());
   }
@@ -120,20 +152,24 @@ ExitCode profile_model(const ProfileOptions& options) {
     const Status written = os::write_file_atomically(options.trace, as_bytes(text));
     if (!written) return fail_on_output(kCommand, written.error());
   }
+  const Result<ProfiledRoofline> roofs = roofline_of(options, *model, *profile);
+  if (!roofs) return fail_on_output(kCommand, roofs.error());
   const TrainingMemory& memory = profile->memory;
   if (options.as_json) {
-    print_json({{"batch", options.training.batch_size},
-                {"step_seconds", profile->step_seconds},
-                {"traced_steps", trace.training_steps()},
-                {"forward_flops", profile->forward_flops},
-                {"memory",
-                 {{"bytes", memory.arena_bytes},
-                  {"parameters", memory.parameter_bytes},
-                  {"optimizer", memory.optimizer_bytes},
-                  {"prepared", memory.prepared_bytes},
-                  {"planned", memory.planned_bytes},
-                  {"planned_lower_bound", memory.planned_lower_bound}}},
-                {"ops", json_of(profile->ops)}});
+    nlohmann::json answer = {{"batch", options.training.batch_size},
+                             {"step_seconds", profile->step_seconds},
+                             {"traced_steps", trace.training_steps()},
+                             {"forward_flops", profile->forward_flops},
+                             {"memory",
+                              {{"bytes", memory.arena_bytes},
+                               {"parameters", memory.parameter_bytes},
+                               {"optimizer", memory.optimizer_bytes},
+                               {"prepared", memory.prepared_bytes},
+                               {"planned", memory.planned_bytes},
+                               {"planned_lower_bound", memory.planned_lower_bound}}},
+                             {"ops", json_of(profile->ops)}};
+    if (options.has_roofline) answer["roofline"] = roofline_json(roofs->ops, roofs->peaks);
+    print_json(answer);
     return ExitCode::ok;
   }
   const double all = sum_of(profile->ops);
@@ -141,6 +177,7 @@ ExitCode profile_model(const ProfileOptions& options) {
              format_fixed(profile->step_seconds * 1e3, 3) + " ms a step (median of " + std::to_string(options.steps) +
              "), " + memory_text(memory) + "\n" + table_of(by_kind(profile->ops), false, all) + "\n" +
              table_of(profile->ops, true, all));
+  if (options.has_roofline) print_text("\n" + roofline_text(roofs->ops, roofs->peaks));
   if (!options.trace.empty()) print_text(cut_trace_text(trace, options.steps));
   return ExitCode::ok;
 }

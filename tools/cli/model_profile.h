@@ -17,6 +17,10 @@ struct ProfileOptions {
   std::optional<Loss> loss;  // by the data unless given; without data softmax_cross_entropy
   uint32_t steps = 20;
   std::string trace;  // file of the timeline (tools/model/training_trace.h); empty: none
+  // How near each op comes to what the machine can, measured for it unless given; not with data.
+  bool has_roofline = false;
+  std::optional<double> peak_gflops, memory_gbps;
+  std::string chart;  // file of the roofline as SVG; empty: none
   bool as_json = false;
 };
 ExitCode profile_model(const ProfileOptions& options);

@@ -416,11 +416,12 @@ void add_predict(CLI::App& model, Invocation& invocation) {
 }
 
 void add_profile(CLI::App& model, Invocation& invocation) {
-  CLI::App* profile = add_command(model, "profile", "time of each op in training, and the memory plan",
+  CLI::App* profile = add_command(model, "profile", "time of each op in training, its roof, and the memory plan",
                                   "  coterie model profile net.cotf --batch 32\n"
                                   "  coterie model profile net.cotf --batch 8 --freeze 'features.*' \\\n"
                                   "      --optimizer adam\n"
                                   "  coterie model profile net.cotf --trace trace.json\n"
+                                  "  coterie model profile net.cotf --roofline --svg roofline.svg\n"
                                   "  coterie model profile net.cotf --data mnist:DIR --augment crop=4,flip\n");
   const auto options = std::make_shared<ProfileOptions>();
   add_model_file(profile, options->model);
@@ -440,6 +441,20 @@ void add_profile(CLI::App& model, Invocation& invocation) {
   add_threads(profile, options->training.threads);
   add_patterns(profile, "--freeze", options->training.freeze, "parameters that stay as they are; may be given again");
   add_augment(profile, options->training.augment, "of --data, as in training")->needs(data);
+  CLI::Option* const roofline =
+      profile
+          ->add_flag("--roofline", options->has_roofline,
+                     "show how near each op comes to what the machine can, which is measured for half a second")
+          ->excludes(data);
+  profile->add_option("--peak-gflops", options->peak_gflops, "its fp32 operations, in place of measuring them")
+      ->type_name("X")
+      ->check(between<double>(1e-6, 1e9))
+      ->needs(roofline);
+  profile->add_option("--memory-gbps", options->memory_gbps, "bytes that it reads and writes, in GB/s, likewise")
+      ->type_name("X")
+      ->check(between<double>(1e-6, 1e9))
+      ->needs(roofline);
+  profile->add_option("--svg", options->chart, "also draw the roofline")->type_name("FILE")->needs(roofline);
   profile->add_option("--trace", options->trace, "write the timeline of the measured steps there, for ui.perfetto.dev")
       ->type_name("FILE");
   profile->add_flag("--json", options->as_json, "print JSON");
