@@ -83,7 +83,7 @@ TEST_F(ModelReportCommand, KnowsTheRunThatMadeTheModel) {
 }
 
 TEST_F(ModelReportCommand, TriesWhetherTrainingExamplesAreToldApart) {
-  ASSERT_EQ(run_command({"data", "make", "digits", "--devices", "8", "--held-out", "0.2", "-o", path("d")}).code,
+  ASSERT_EQ(run_command({"data", "make", "digits", "--devices", "8", "--held-out", "0.1", "-o", path("d")}).code,
             ExitCode::ok);
   const std::vector<std::string> words = {path("net.cotf"), "--data", path("d/held-out.cotf"), "--limit", "1"};
   const auto with = [&](const std::vector<std::string>& more) {
@@ -104,7 +104,7 @@ TEST_F(ModelReportCommand, TriesWhetherTrainingExamplesAreToldApart) {
   EXPECT_GT(json["intervals"]["accuracy"]["high"], json["accuracy"]);
   const nlohmann::json& drill = json["membership"];
   EXPECT_LT(drill["area"]["low"], 0.6) << "one epoch learns nothing by heart";
-  EXPECT_TRUE(drill["found"][1]["true_positives"].is_null()) << "of 359 others";
+  EXPECT_TRUE(drill["found"][1]["true_positives"].is_null()) << "of 180 others";
   EXPECT_TRUE(drill["promise"].is_null());
   EXPECT_THAT(with({"--members", path("d/held-out.cotf")}).err, HasSubstr("are those that the model is judged by"));
   EXPECT_EQ(with({"--members", path("d/nobody.cotf")}).code, ExitCode::usage);
