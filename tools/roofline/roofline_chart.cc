@@ -102,8 +102,7 @@ std::string draw_roofline(const std::vector<RoofedOp>& ops, const MachinePeaks& 
                   2 * radius, radius, 1, dot_title(*op));
   }
   if (drawn.size() < ops.size()) {
-    svg.text("soft", {kLeft, kHeight - 8},
-             counted(ops.size() - drawn.size(), "entry") + " without operations: not drawn");
+    svg.text("soft", {kLeft, kHeight - 8}, counted(ops.size() - drawn.size(), "op") + " without operations: not drawn");
   }
   return svg.document(kWidth, kHeight, chart_style(kStyle), "Roofline of " + title,
                       counted(drawn.size(), "op") + " by operations a byte and a second, below what the machine can");
