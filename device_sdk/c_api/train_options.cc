@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device_sdk/c_api/structs.h"
+#include "proto/messages/quantised_training_text.h"
 #include "secure/crypto/xchacha20_poly1305.h"
 
 namespace coterie {
@@ -146,6 +147,10 @@ Result<KnownOptions> train_options_of(const coterie_train_options* given) {
     COT_ASSIGN(options.loss_scaling, parse_loss_scaling(known.loss_scale));
   }
   if (known.augment != nullptr) options.augment = known.augment;
+  if (known.qat != nullptr) {
+    COT_ASSIGN(options.qat, parse_quantised_training(known.qat));
+    if (all.lora) return bad("qat does not go with lora: what companions are merged into is rounded when they are");
+  }
   all.memory_budget_bytes = known.memory_budget_bytes;
   return all;
 }

@@ -49,7 +49,7 @@ ValidationProgress progress_of(const TrainerState& state) {
 uint64_t payload_bytes(const TrainerState& state) {
   const uint64_t vectors = 1 + state.slots() + (progress_of(state).best_step > 0 ? 1 : 0);
   return state.model.value_count() * sizeof(float) * vectors + state.region(Region::factors).size_bytes() +
-         state.order.size() * sizeof(uint32_t);
+         state.order.size() * sizeof(uint32_t) + state.region(Region::ranges).size_bytes();
 }
 
 CheckpointHeader header_of(const TrainerState& state) {
@@ -81,7 +81,8 @@ CheckpointHeader header_of(const TrainerState& state) {
           .best_step = progress_of(state).best_step,
           .best_loss = progress_of(state).best_loss,
           .checks_without_gain = progress_of(state).checks_without_gain,
-          .factor_bytes = state.region(Region::factors).size_bytes()};
+          .factor_bytes = state.region(Region::factors).size_bytes(),
+          .range_values = static_cast<uint32_t>(state.region(Region::ranges).size())};
 }
 
 // What this optimizer keeps, in order.
@@ -129,6 +130,7 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
     return damaged("has not its optimizer's state");
   }
   if (header.value_bytes != state.model.value_count() * sizeof(float)) return not_ours("has other parameters");
+  if (header.range_values != state.region(Region::ranges).size()) return damaged("has other ranges of activations");
   const uint64_t steps_an_epoch = (examples + batch - 1) / batch;
   // All these numbers follow from each other. A file whose numbers do not was not written by this training.
   if (header.epoch > state.options.epochs || header.position >= examples || header.position % batch != 0 ||
@@ -194,6 +196,7 @@ Status write_checkpoint(const TrainerState& state, const std::string& path) {
   for (const Region region : optimizer_regions(state)) COT_TRY(write(bytes_of(state.region(region))));
   COT_TRY(write(bytes_of(std::span(state.order))));
   if (progress_of(state).best_step > 0) COT_TRY(write(bytes_of(state.validation->best())));
+  if (const auto ranges = state.region(Region::ranges); !ranges.empty()) COT_TRY(write(bytes_of(ranges)));
   if (sealer) COT_TRY(sealer->finish());
   // The digest stands behind the content, as it is known only then: the file is written once, from front to back.
   const Digest digest = digester.finish();
@@ -218,12 +221,16 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   const size_t order_bytes = header.examples * sizeof(uint32_t);
   const size_t optimizer_end = values * (1 + slots) + header.factor_bytes;
   const auto order = payload_as<uint32_t>(decoded.payload.subspan(optimizer_end, order_bytes));
-  const auto best = payload_as<float>(decoded.payload.subspan(optimizer_end + order_bytes));
+  const size_t range_bytes = header.range_values * sizeof(float);
+  const ByteView behind = decoded.payload.subspan(optimizer_end + order_bytes);
+  const auto best = payload_as<float>(behind.first(behind.size() - range_bytes));
+  const auto ranges = payload_as<float>(behind.last(range_bytes));
   // Indices from a file go to the data source: each must be one of its examples, and each example comes once an epoch.
   COT_TRY(check_order(order));
 
   // Payload: parameters [values] | optimizer slots [values] each | factors | order [examples] | best parameters
-  // [values], if any.
+  // [values], if
+  // any | ranges of activations.
   // Nothing of the state was changed before here, so that a bad file leaves the training as it was.
   std::memcpy(state.region(Region::parameters).data(), decoded.payload.data(), values);
   state.prepared.forget();
@@ -234,6 +241,7 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
     offset += kept.size_bytes();
   }
   std::copy(order.begin(), order.end(), state.order.begin());
+  std::copy(ranges.begin(), ranges.end(), state.region(Region::ranges).begin());
   state.random = Prng::from_state(header.random);
   state.epoch = header.epoch;
   state.position = header.position;

@@ -1,7 +1,7 @@
 // The training checkpoint file.
 //
 //   a frame of kind checkpoint (proto/codec): CheckpointHeader, then parameters, optimizer slots and factors, order of
-//   the examples, best parameters on held-out examples;
+//   the examples, best parameters on held-out examples, ranges of activations;
 //     with a cipher, that frame as a sealed text (sealed_text.h) of the model's digest
 //   32 bytes: content_digest of what is before them
 //

@@ -5,8 +5,9 @@
 #include <map>
 
 #include "base/text/name_pattern.h"
-#include "device_sdk/runtime/external_part.h"
 #include "device_sdk/runtime/bfloat16_choice.h"
+#include "device_sdk/runtime/external_part.h"
+#include "device_sdk/runtime/fake_quantise.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/offset_step.h"
 #include "device_sdk/runtime/proximal_step.h"
@@ -29,6 +30,12 @@ void run_accumulate(const Step& step, const StepContext& context) {
 
 constexpr StepKindOf<NoSettings> kAccumulateStep{"gradient.accumulate", run_accumulate};
 
+// Its backward finds the element that was chosen by comparing: where only one side is rounded it finds none.
+bool finds_by_comparing(OpKind kind) {
+  return kind == OpKind::max_pool2d || kind == OpKind::adaptive_max_pool2d || kind == OpKind::reduce_max ||
+         kind == OpKind::reduce_min;
+}
+
 struct ExternalSettings {
   std::shared_ptr<ExternalStep> step;
   size_t ops;
@@ -43,13 +50,21 @@ void run_external(const Step& step, const StepContext& context) {
 
 constexpr StepKindOf<ExternalSettings> kExternalStep{"external.run", run_external, describe_external};
 
-// Its backward finds the element that was chosen by comparing: where only one side is rounded it finds none.
-bool finds_by_comparing(OpKind kind) {
-  return kind == OpKind::max_pool2d || kind == OpKind::adaptive_max_pool2d || kind == OpKind::reduce_max ||
-         kind == OpKind::reduce_min;
-}
-
 }  // namespace
+
+// What is rounded (fake_quantise.h).
+struct GraphCompiler::Rounding {
+  RoundedTensors tensors;
+  std::vector<BufferId> exact;             // per tensor of the graph that is rounded
+  std::vector<RoundedActivation> rounded;  // as tensors.activations
+
+  // Null: the tensor is none of them.
+  RoundedActivation* find(uint32_t tensor) {
+    const auto found = std::ranges::lower_bound(tensors.activations, tensor);
+    if (found == tensors.activations.end() || *found != tensor) return nullptr;
+    return &rounded[static_cast<size_t>(found - tensors.activations.begin())];
+  }
+};
 
 Result<CompiledModel> compile(const Model& model, const CompileSettings& settings) {
   return GraphCompiler(model, settings).run();
@@ -67,6 +82,8 @@ GraphCompiler::GraphCompiler(const Model& model, const CompileSettings& settings
       readers_left_(graph_.tensors.size()),
       saved_(graph_.ops.size()) {}
 
+GraphCompiler::~GraphCompiler() = default;
+
 Status GraphCompiler::emit_all(CompiledModel& compiled) {
   COT_ASSIGN(InferredTypes inferred, infer_types(graph_, settings_.batch_size));
   types_ = std::move(inferred.types);
@@ -77,9 +94,10 @@ Status GraphCompiler::emit_all(CompiledModel& compiled) {
   find_needed_gradients();
   find_settled();
   keep_borders();
-  if (settings_.fuses_ops) fusions_ = find_fusions(graph_, index_, is_settled_);
+  if (settings_.fuses_ops && !settings_.qat) fusions_ = find_fusions(graph_, index_, is_settled_);
   else fusions_.resize(graph_.ops.size());
   add_stored_tensors(compiled);
+  COT_TRY(add_rounded_tensors(compiled));
   emit_forward();
   compiled.output = values_[graph_.output];
   const bool trains = settings_.purpose == Purpose::train;
@@ -158,6 +176,10 @@ bool GraphCompiler::is_trained(uint32_t tensor) const {
   if (settings_.purpose != Purpose::train) return false;
   if (graph_.tensors[tensor].role != TensorRole::parameter) return false;
   return settings_.is_trainable.empty() ? !graph_.tensors[tensor].is_frozen : settings_.is_trainable[tensor];
+}
+
+BufferId GraphCompiler::exact_value(uint32_t tensor) const {
+  return rounding_ == nullptr || rounding_->exact[tensor] == kNoBuffer ? values_[tensor] : rounding_->exact[tensor];
 }
 
 bool GraphCompiler::op_needs_gradient(size_t op_index) const {
@@ -263,6 +285,56 @@ void GraphCompiler::keep_borders() {
   }
 }
 
+// Weights are rounded once, in front of all ops; the input is like what an op makes.
+Status GraphCompiler::add_rounded_tensors(CompiledModel& compiled) {
+  if (!settings_.qat || settings_.purpose != Purpose::train) return {};
+  rounding_ = std::make_unique<Rounding>();
+  COT_ASSIGN(rounding_->tensors, rounded_tensors(model_, settings_.qat->parts));
+  const auto& [weights, activations] = rounding_->tensors;
+  rounding_->exact.assign(graph_.tensors.size(), kNoBuffer);
+  rounding_->rounded.resize(activations.size());
+  compiled.layout.of(Region::ranges) = activations.size() * kRangeFloats * sizeof(float);
+  const int levels = weight_levels(settings_.qat->weight_bits);
+  for (const auto [tensor, axis] : weights) {
+    if (index_.consumers[tensor].empty()) continue;
+    program_.set_origin(index_.consumers[tensor].front());
+    const Shape& shape = types_[tensor].shape;
+    const WeightChannels channels{elements(shape, 0, axis), static_cast<size_t>(shape[axis]),
+                                  elements(shape, axis + 1, shape.size())};
+    rounding_->exact[tensor] = values_[tensor];
+    values_[tensor] = emit_rounded_weight(program_, is_settled_[tensor] ? Phase::prepare : Phase::forward, channels,
+                                          levels, values_[tensor]);
+    program_.holds(values_[tensor], content_of(tensor, BufferRole::value));
+  }
+  for (const uint32_t input : graph_.inputs) {
+    if (index_.consumers[input].empty()) continue;
+    program_.set_origin(index_.consumers[input].front());
+    emit_rounded_if_asked(input, Phase::forward);
+  }
+  return {};
+}
+
+// What reads the tensor from here on reads the rounded one.
+void GraphCompiler::emit_rounded_if_asked(uint32_t tensor, Phase phase) {
+  RoundedActivation* const rounded = rounding_ ? rounding_->find(tensor) : nullptr;
+  if (rounded == nullptr) return;
+  const auto place = static_cast<uint64_t>(rounded - rounding_->rounded.data()) * kRangeFloats * sizeof(float);
+  rounding_->exact[tensor] = rounded->exact = values_[tensor];
+  values_[tensor] = rounded->rounded = new_value(tensor);
+  rounded->count = elements(types_[tensor].shape);
+  rounded->state = program_.add_fixed(Region::ranges, place);
+  emit_rounded(program_, phase, *rounded);
+}
+
+// Before the op that makes the tensor goes backward, when all that read it have.
+void GraphCompiler::emit_rounded_backward_of(uint32_t tensor) {
+  const RoundedActivation* const rounded = rounding_ ? rounding_->find(tensor) : nullptr;
+  if (rounded == nullptr || gradients_[tensor] == kNoBuffer) return;
+  const BufferId gradient = new_whole_gradient(tensor);
+  emit_rounded_backward(program_, *rounded, gradients_[tensor], gradient);
+  gradients_[tensor] = gradient;
+}
+
 void GraphCompiler::emit_forward() {
   if (settings_.external == nullptr) {
     for (uint32_t i = 0; i < graph_.ops.size(); ++i) {
@@ -278,8 +350,10 @@ void GraphCompiler::emit_forward() {
 
 void GraphCompiler::emit_forward_of(uint32_t op) {
   program_.set_origin(op);
-  OpBuild build(*this, op, is_settled_op(graph_.ops[op]) ? Phase::prepare : Phase::forward);
+  const Phase phase = is_settled_op(graph_.ops[op]) ? Phase::prepare : Phase::forward;
+  OpBuild build(*this, op, phase);
   rule_of(graph_.ops[op].kind)->forward(build);
+  for (const uint32_t tensor : graph_.ops[op].outputs) emit_rounded_if_asked(tensor, phase);
 }
 
 void GraphCompiler::emit_external(const ExternalPart& part) {
@@ -299,6 +373,7 @@ void GraphCompiler::emit_backward() {
     });
     if (has_gradient && op_needs_gradient(i)) {
       program_.set_origin(static_cast<uint32_t>(i));
+      for (const uint32_t tensor : op.outputs) emit_rounded_backward_of(tensor);
       OpBuild build(*this, i, Phase::backward);
       rule_of(op.kind)->backward(build);
       settle_gradients();
@@ -308,6 +383,12 @@ void GraphCompiler::emit_backward() {
       --readers_left_[tensor];
       if (is_trained(tensor)) emit_update_if_last(tensor);
     }
+  }
+  if (rounding_ == nullptr) return;
+  for (const uint32_t input : graph_.inputs) emit_rounded_backward_of(input);
+  program_.set_origin(kUpdateOrigin);
+  for (const RoundedActivation& rounded : rounding_->rounded) {
+    if (rounded.range != kNoBuffer) emit_kept_range(program_, rounded);
   }
 }
 
@@ -471,7 +552,7 @@ void GraphCompiler::emit_update_of(uint32_t parameter, Phase phase, BufferId gra
     program_.holds(moment, content_of(parameter, BufferRole::moment));
     return moment;
   };
-  UpdateBuffers buffers{gradient, values_[parameter], slot(0, Region::slot0), slot(1, Region::slot1)};
+  UpdateBuffers buffers{gradient, exact_value(parameter), slot(0, Region::slot0), slot(1, Region::slot1)};
   if (!channels_of(parameter).is_all()) {
     return emit_channel_update(parameter, phase, optimizer, learning_rate_scale, buffers);
   }

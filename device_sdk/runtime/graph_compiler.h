@@ -1,7 +1,8 @@
 // GraphCompiler: model -> Program.
 //
 //   prepare    those of the needed ops whose inputs are all settled (prepared.h): constants are folded here
-//   forward    the rules of the other needed ops, in the graph's order
+//   forward    the rules of the other needed ops, in the graph's order; where a training counts on int8, weights and
+//              activations are rounded in between (fake_quantise.h)
 //   loss       with its gradient when training
 //   backward   the rules in reverse order, for ops below which some trainable parameter lies; gradients of a tensor
 //              with several readers are summed; nothing computes a gradient that nobody needs
@@ -10,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -51,6 +53,7 @@ struct CompileSettings {
   std::vector<uint32_t> differentiated = {};    // float32 tensors, inputs or what ops write, whose gradients are kept
   // For train: the loss lies elsewhere, and the caller fills the output's gradient in front of backward.
   bool takes_output_gradient = false;
+  std::optional<QuantisedTraining> qat = {};  // of train; TrainOptions. Then no ops are fused
   uint64_t arena_bytes_max = 0;
   Storage storage = Storage::float32;
   uint64_t planned_bytes_max = 0;  // steps run again to need no more (fit_program.h); 0: no limit
@@ -96,6 +99,7 @@ Result<CompiledModel> compile(const Model& model, const CompileSettings& setting
 class GraphCompiler {
  public:
   GraphCompiler(const Model& model, const CompileSettings& settings);
+  ~GraphCompiler();
   Result<CompiledModel> run();
 
  private:
@@ -122,6 +126,9 @@ class GraphCompiler {
   void find_needed_gradients();
   void find_settled();
   void add_stored_tensors(CompiledModel& compiled);
+  Status add_rounded_tensors(CompiledModel& compiled);
+  void emit_rounded_if_asked(uint32_t tensor, Phase phase);
+  void emit_rounded_backward_of(uint32_t tensor);
   void keep_borders();
   void emit_forward();
   void emit_forward_of(uint32_t op);
@@ -139,6 +146,8 @@ class GraphCompiler {
                                 float learning_rate_scale, UpdatedMatrix matrix, UpdateBuffers buffers);
   void emit_channel_update(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer,
                            float learning_rate_scale, const UpdateBuffers& whole);
+  // A tensor as who makes it and who updates it see it: before it was rounded, if it is.
+  BufferId exact_value(uint32_t tensor) const;
   BufferId constant_of(uint32_t parameter, std::span<const float> all);  // its part of as many values as the model has
   BufferId start_of(uint32_t parameter) { return constant_of(parameter, model_.parameters()); }
 
@@ -156,6 +165,8 @@ class GraphCompiler {
   std::vector<bool> is_settled_;              // per tensor: this program never changes it (prepared.h)
   std::vector<size_t> readers_left_;          // per tensor: ops whose backward is still to come
   std::vector<std::vector<BufferId>> saved_;  // per op
+  struct Rounding;
+  std::unique_ptr<Rounding> rounding_;  // null: nothing is rounded
 
   struct Contribution {
     uint32_t tensor;

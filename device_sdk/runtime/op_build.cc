@@ -24,7 +24,7 @@ BufferId OpBuild::output(size_t i) {
   if (!has_output(i)) return kNoBuffer;
   BufferId& value = compiler_.values_[op().outputs[i]];
   if (value == kNoBuffer) value = compiler_.new_value(op().outputs[i]);
-  return value;
+  return compiler_.exact_value(op().outputs[i]);
 }
 
 void OpBuild::output_is_input() { compiler_.values_[op().outputs[0]] = input(0); }

@@ -45,7 +45,8 @@ class OpBuild {
 
   // --- values
   BufferId input(size_t i) const;  // kNoBuffer if absent
-  BufferId output(size_t i = 0);   // kNoBuffer if the op has no such output
+  // kNoBuffer if the op has no such output. What the op makes, also where others read it rounded (fake_quantise.h).
+  BufferId output(size_t i = 0);
   // The output is the input under another shape.
   void output_is_input();
   // The program never changes input i (prepared.h); one that is absent neither.

@@ -7,6 +7,7 @@
 #include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/parse_number.h"
+#include "proto/messages/quantised_training_text.h"
 #include "proto/messages/trained_values.h"
 
 namespace coterie {
@@ -96,6 +97,7 @@ TrainOptions options_of(const TrainingSettings& settings, uint64_t seed) {
   options.augment = settings.augment;
   options.storage = settings.storage;
   options.early_stopping = settings.early_stopping;
+  options.qat = settings.qat;
   return options;
 }
 
@@ -104,6 +106,10 @@ Status check_options(const TrainOptions& options) {
   COT_TRY(check_optimizer(options.optimizer));
   COT_TRY(check_schedule(options.schedule));
   COT_TRY(check_loss_scaling(options.loss_scaling));
+  if (const auto& q = options.qat;
+      q && (to_string(q->parts) == "unknown" || q->weight_bits < kWeightBitsMin || q->weight_bits > kWeightBitsMax)) {
+    return bad("qat must be of weights or full, with 2 to 8 bits of a weight");
+  }
   if (options.batch_size < 1) return bad("batch_size must be at least 1");
   if (!(options.part_nanoseconds_min >= 0)) return bad("part_nanoseconds_min must be at least 0");
   if (options.threads < 1 || options.threads > limits::kThreadsMax) {

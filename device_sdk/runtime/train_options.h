@@ -88,6 +88,10 @@ struct TrainOptions {
   // kept are the parameters of their lowest loss. A share that comes to no example holds out none. None: all are
   // trained on.
   std::optional<EarlyStopping> early_stopping = {};
+  // Forward computes with the integers that the model will be quantised to; the parameters stay float32, and so do
+  // evaluations of held-out examples. Ops are then not fused. Ranges of activations follow each micro-batch. None:
+  // nothing is rounded.
+  std::optional<QuantisedTraining> qat = {};
 };
 
 // "features.*:lr=0.1", "*.bias:lr=2,decay=0": lr is learning_rate_scale, 1 unless given, and decay weight_decay, 0

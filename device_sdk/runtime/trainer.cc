@@ -73,6 +73,7 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
                            .gradient_offset = offset_of(options),
                            .is_trainable = std::move(is_trainable),
                            .channels = std::move(channels),
+                           .qat = options.qat,
                            .arena_bytes_max = options.arena_bytes_max,
                            .storage = options.storage,
                            .planned_bytes_max = options.planned_bytes_max,
@@ -166,7 +167,7 @@ void clip(TrainerState& s) {
   if (s.options.clip_value > 0) kernels.clip_in_place(gradients.size(), s.options.clip_value, gradients.data());
 }
 
-// `visit` gets each state tensor's values: running statistics, which the backward phase changes.
+// `visit` gets what the backward phase changes beside parameters: running statistics, ranges of activations.
 template <typename Visit>
 void for_each_statistic(TrainerState& s, const Visit& visit) {
   const std::span<float> values = s.region(Region::parameters);
@@ -174,6 +175,7 @@ void for_each_statistic(TrainerState& s, const Visit& visit) {
     if (tensor.role == TensorRole::state)
       visit(values.subspan(tensor.payload_offset / sizeof(float), elements(tensor.shape)));
   }
+  visit(s.region(Region::ranges));
 }
 
 void keep_statistics(TrainerState& s) {
@@ -226,8 +228,8 @@ void begin(TrainerState& s) {
   s.loss_scale = {.scale = s.options.loss_scaling.start};
   s.plateau = {};
   std::ranges::copy(s.model.parameters(), s.region(Region::parameters).begin());
-  for (const Region state : {Region::slot0, Region::slot1, Region::factors}) {
-    std::ranges::fill(s.region(state), 0.0f);
+  for (const Region zeros : {Region::slot0, Region::slot1, Region::factors, Region::ranges}) {
+    std::ranges::fill(s.region(zeros), 0.0f);
   }
 }
 

@@ -54,6 +54,11 @@ std::string written(const LossScaling& scaling) {
   return joined(start, growth_steps);
 }
 
+std::string written(const QuantisedTraining& quantised) {
+  const auto& [parts, weight_bits] = quantised;
+  return joined(parts, weight_bits);
+}
+
 std::string written(const ParameterGroup& group) {
   const auto& [pattern, learning_rate_scale, weight_decay] = group;
   return joined(pattern, learning_rate_scale, weight_decay);
@@ -131,7 +136,7 @@ std::string training_identity(const TrainOptions& options, uint64_t steps_in_all
   const auto& [loss, optimizer, schedule, batch_size, micro_batch_size, epochs, steps_max, clip_norm, clip_value,
                freeze, train_only, train_last, channels, groups, proximal_mu, gradient_offset, freeze_statistics,
                threads, part_nanoseconds_min, storage, loss_scaling, seed, arena_bytes_max, checkpoint_cipher,
-               planned_bytes_max, joins_steps, augment, early_stopping] = options;
+               planned_bytes_max, joins_steps, augment, early_stopping, qat] = options;
   Lines lines;
   add(lines, loss);
   add(lines, optimizer);
@@ -151,6 +156,7 @@ std::string training_identity(const TrainOptions& options, uint64_t steps_in_all
   if (gradient_offset) lines.add("gradient_offset", content_digest(bytes_of(*gradient_offset)).hex());
   if (!augment.empty()) lines.add("augment", augment);
   if (early_stopping) lines.add("early_stopping", *early_stopping);
+  if (qat) lines.add("qat", *qat);
   lines.add("freeze_statistics", freeze_statistics);
   lines.add("storage", storage);
   lines.add("loss_scale", loss_scaling);

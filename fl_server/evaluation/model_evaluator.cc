@@ -9,6 +9,7 @@
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/evaluation_fit.h"
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/fake_quantise.h"
 #include "device_sdk/runtime/lora.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/metrics.h"
@@ -83,6 +84,7 @@ Status check_training(const Bytes& model_file, const TrainingSettings& training)
   COT_ASSIGN(const Model trained, model_to_train(model, training));
   COT_TRY(trainable_tensors(trained.graph(), options));
   COT_TRY(augmentation_for(model, options.loss, options.augment));
+  if (options.qat) COT_TRY(rounded_tensors(trained, options.qat->parts));
   COT_TRY(Evaluator::create(model, options.loss, kBatch));
   return {};
 }

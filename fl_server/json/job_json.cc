@@ -17,6 +17,7 @@
 #include "fl_server/json/json_reader.h"
 #include "fl_server/json/lora_json.h"
 #include "fl_server/json/personal_json.h"
+#include "fl_server/json/qat_json.h"
 #include "fl_server/json/rate_schedule_json.h"
 #include "fl_server/json/readable_float.h"
 #include "fl_server/json/selection_json.h"
@@ -50,6 +51,7 @@ void read_training(JsonReader reader, HorizontalSettings& settings) {
   read_personal(reader, training);
   read_widths(reader, training);
   read_watch(reader, training);
+  read_qat(reader, training);
   reader.read("batch_size", training.batch_size);
   reader.read("local_epochs", training.local_epochs);
   reader.read("steps_max", training.steps_max);
@@ -201,6 +203,7 @@ nlohmann::json to_json(const TrainingSettings& training) {
   add_personal(json, training);
   add_widths(json, training);
   add_watch(json, training);
+  add_qat(json, training);
   return json;
 }
 

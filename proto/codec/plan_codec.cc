@@ -198,6 +198,12 @@ Status parse(const wire::Watch& watch, Plan& into) {
   return {};
 }
 
+// Ranges are for validate(plan) to judge.
+flatbuffers::Offset<wire::Qat> build_qat(flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t) {
+  if (!t.qat) return 0;
+  return wire::CreateQat(builder, static_cast<uint8_t>(t.qat->parts), static_cast<uint8_t>(t.qat->weight_bits));
+}
+
 // Behind those before.
 Status parse(const wire::EarlyStopping& stopping, TrainingSettings& into) {
   if (static_cast<uint8_t>(into.loss) != 0) {
@@ -340,7 +346,7 @@ Bytes encode(const Plan& message) {
       build_trained(builder, message), build_early_stopping(builder, t, has_scalars), static_cast<uint8_t>(t.storage),
       build_scalars(builder, message), build_personal(builder, t),
       t.widths.empty() ? 0 : builder.CreateVector(t.widths),
-      t.watch ? flat::build(builder, *t.watch, static_cast<uint8_t>(t.loss)) : 0);
+      t.watch ? flat::build(builder, *t.watch, static_cast<uint8_t>(t.loss)) : 0, build_qat(builder, t));
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -434,6 +440,9 @@ Result<Plan> decode_plan(ByteView bytes) {
   }
   if (t.watch() != nullptr) COT_TRY(parse(*t.watch(), plan));
   plan.training.storage = static_cast<Storage>(t.storage());
+  if (const wire::Qat* q = t.qat(); q != nullptr) {
+    plan.training.qat = {.parts = static_cast<QuantisedParts>(q->parts()), .weight_bits = q->weight_bits()};
+  }
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());
   if (root->log() != nullptr) {

@@ -25,8 +25,7 @@ Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
       message.plateau_best, message.plateau_epochs_seen, message.plateau_epochs_without_progress,
       message.plateau_factor, message.seed, message.loss_scale, message.good_steps, message.epoch_correct_start,
       training, message.validation_step, message.best_step, message.best_loss, message.checks_without_gain,
-      message.factor_bytes,
-      message.ignored, message.epoch_ignored_start));
+      message.factor_bytes, message.ignored, message.epoch_ignored_start, message.range_values));
   return flat::finish_head(builder, FrameKind::checkpoint, payload_bytes);
 }
 
@@ -61,7 +60,8 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
                           .best_step = root->best_step(),
                           .best_loss = root->best_loss(),
                           .checks_without_gain = root->checks_without_gain(),
-                          .factor_bytes = root->factor_bytes()};
+                          .factor_bytes = root->factor_bytes(),
+                          .range_values = root->range_values()};
   COT_ASSIGN(header.training, flat::text(root->training(), "training", kTrainingIdentityBytesMax));
   if (root->random()->size() != header.random.size()) return flat::out_of_range("random", "must have 4 words");
   for (uint32_t i = 0; i < header.random.size(); ++i) {
@@ -94,7 +94,8 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
   const auto values = checked_multiply<uint64_t>(header.value_bytes, 1 + header.slots + (header.best_step > 0 ? 1 : 0));
   const auto order = checked_multiply<uint64_t>(header.examples, sizeof(uint32_t));
   const auto vectors = values ? checked_add(*values, header.factor_bytes) : std::nullopt;
-  COT_TRY(flat::payload_is(flat::prelude_of(frame), vectors && order ? checked_add(*vectors, *order) : std::nullopt));
+  const auto floats = vectors ? checked_add(*vectors, uint64_t{header.range_values} * sizeof(float)) : std::nullopt;
+  COT_TRY(flat::payload_is(flat::prelude_of(frame), floats && order ? checked_add(*floats, *order) : std::nullopt));
   return Decoded<CheckpointHeader>{header, frame.payload};
 }
 

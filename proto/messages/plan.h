@@ -22,6 +22,7 @@
 #include "proto/messages/personal_settings.h"
 #include "proto/messages/population_log.h"
 #include "proto/messages/privacy_rules.h"
+#include "proto/messages/quantised_training.h"
 #include "proto/messages/quantization.h"
 #include "proto/messages/staleness.h"
 #include "proto/messages/top_k.h"
@@ -112,7 +113,8 @@ struct TrainingSettings {
   // HeteroFL (Diao et al. 2021): the widths that devices may train the model at (model_widths.h), in millionths,
   // falling from the whole one; empty: all train all of it.
   std::vector<uint32_t> widths = {};
-  std::optional<WatchSettings> watch = {};  // none: nobody looks at the training
+  std::optional<WatchSettings> watch = {};    // none: nobody looks at the training
+  std::optional<QuantisedTraining> qat = {};  // none: devices train float32, and nothing is rounded
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
 

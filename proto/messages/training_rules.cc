@@ -7,6 +7,7 @@
 
 #include "proto/messages/augmentation.h"
 #include "proto/messages/model_clusters.h"
+#include "proto/messages/quantised_training_text.h"
 #include "proto/messages/watch_lanes.h"
 #include "proto/messages/width_share.h"
 
@@ -263,6 +264,17 @@ void check_watch(const TrainingSettings& training, Rules& rules) {
                 "must be absent with personal of kind clusters: a hit would be of one model, and nobody knows which");
 }
 
+// Whether the model can compute in int8 is known by whoever has it (int8_layers.h).
+void check_qat(const TrainingSettings& training, Rules& rules) {
+  if (!training.qat) return;
+  const QuantisedTraining& quantised = *training.qat;
+  rules.require(to_string(quantised.parts) != "unknown", "/qat/parts", "must be weights or full");
+  rules.require(quantised.weight_bits >= kWeightBitsMin && quantised.weight_bits <= kWeightBitsMax, "/qat/weight_bits",
+                "must be in [" + std::to_string(kWeightBitsMin) + ", " + std::to_string(kWeightBitsMax) + "]");
+  rules.require(!training.lora, "/qat",
+                "must be absent with lora: what companions are merged into is rounded when they are");
+}
+
 }  // namespace
 
 Problems problems_of(const TrainingSettings& training) {
@@ -286,6 +298,7 @@ Problems problems_of(const TrainingSettings& training) {
   check_personal(training, rules);
   check_widths(training, rules);
   check_watch(training, rules);
+  check_qat(training, rules);
   return rules.take();
 }
 

@@ -48,6 +48,7 @@ struct CheckpointHeader {
   double best_loss = 0;
   uint32_t checks_without_gain = 0;
   uint64_t factor_bytes = 0;  // of shampoo (device_sdk/runtime/shampoo_step.h)
+  uint32_t range_values = 0;  // floats: ranges of activations that are rounded (device_sdk/runtime/fake_quantise.h)
   friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
 

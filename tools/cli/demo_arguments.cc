@@ -5,6 +5,7 @@
 #include "device_sdk/runtime/lora.h"
 #include "device_sdk/runtime/train_options.h"
 #include "proto/messages/augmentation.h"
+#include "proto/messages/quantised_training_text.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
 #include "tools/cli/local_files.h"
@@ -210,6 +211,12 @@ void add_memory_and_stopping(CLI::App& demo, DemoOptions& options) {
           "checks; what they found is told in their sum alone")
       ->type_name("CHECK,...[,every=N]")
       ->check(checked_by([](const std::string& text) { return parse_watch_option(text); }));
+  demo.add_option_function<std::string>(
+          "--qat", [&options](const std::string& text) { options.qat = parse_quantised_training(text).value(); },
+          "devices compute forward with the integers that `coterie model quantise` makes of the model: full (with "
+          "--full) or weights, with the bits of weights behind a colon, full:4")
+      ->type_name("PARTS[:BITS]")
+      ->check(checked_by([](const std::string& text) { return parse_quantised_training(text); }));
 }
 
 void add_training(CLI::App& demo, DemoOptions& options) {

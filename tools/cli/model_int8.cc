@@ -24,6 +24,7 @@ Result<QuantiseOutcome> quantise_throughout(const QuantiseTask& task) {
                                                       {.loss = task.loss,
                                                        .calibration_examples = task.options.calibration_examples,
                                                        .target_elements = task.target_elements,
+                                                       .weight_bits = task.options.weight_bits,
                                                        .progress = task.progress}));
   using enum Table::Align;
   Table table({{"VALUE"}, {"OP"}, {"WEIGHTS"}, {"RANGE"}, {"SCALE", right}, {"ZERO", right}, {"SQNR dB", right}});

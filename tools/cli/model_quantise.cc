@@ -89,6 +89,7 @@ Result<QuantiseOutcome> quantise_weights(const QuantiseTask& task) {
                                               .calibration_examples = task.options.calibration_examples,
                                               .target_elements = task.target_elements,
                                               .threads = task.options.threads,
+                                              .weight_bits = task.options.weight_bits,
                                               .keep = task.options.keep,
                                               .progress = task.progress}));
   using enum Table::Align;
@@ -97,12 +98,12 @@ Result<QuantiseOutcome> quantise_weights(const QuantiseTask& task) {
   outcome.rows_name = "layers";
   outcome.rows = std::make_shared<nlohmann::json>(nlohmann::json::array());
   for (const QuantisedLayer& layer : report.layers) {
-    table.add({layer.name, shape_text(layer.shape), "8",
+    table.add({layer.name, shape_text(layer.shape), std::to_string(task.options.weight_bits),
                std::string(to_string(layer.rule)) + (layer.is_bias_corrected ? ", bias" : ""),
                short_number(layer.loss.mean_squared_error), short_number(layer.loss.cosine, "%.6f")});
     outcome.rows->push_back({{"name", layer.name},
                              {"shape", layer.shape},
-                             {"bits", 8},
+                             {"bits", task.options.weight_bits},
                              {"range", to_string(layer.rule)},
                              {"bias_corrected", layer.is_bias_corrected},
                              {"mean_squared_error", layer.loss.mean_squared_error},

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "device_sdk/runtime/evaluator.h"
+#include "proto/messages/quantised_training.h"
 #include "tools/cli/exit_code.h"
 
 namespace coterie {
@@ -16,6 +17,7 @@ struct QuantiseOptions {
   uint64_t calibration_examples = 512;
   std::vector<std::string> keep;  // patterns of weights that stay float32
   uint32_t threads = 1;
+  uint32_t weight_bits = kWeightBitsMax;
   bool is_full = false;  // activations, too: the file computes in int8
   bool as_json = false;
 };

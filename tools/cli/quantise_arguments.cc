@@ -35,6 +35,12 @@ void add_quantise(CLI::App& model, Invocation& invocation) {
       ->type_name("N")
       ->capture_default_str()
       ->check(between<uint64_t>(1, 1'000'000));
+  command
+      ->add_option("--bits", options->weight_bits,
+                   "of a weight: fewer lose more and compress better; train with --qat full:4 for 4")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(between<uint32_t>(kWeightBitsMin, kWeightBitsMax));
   CLI::Option* full = command->add_flag("--full", options->is_full, "activations as int8, too: it computes in int8");
   command->add_option("--keep", options->keep, "weights that stay float32; may be given again")
       ->type_name("PATTERN")

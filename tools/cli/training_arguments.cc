@@ -3,6 +3,7 @@
 
 #include "device_sdk/runtime/limits.h"
 #include "proto/messages/augmentation.h"
+#include "proto/messages/quantised_training_text.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/byte_count.h"
 #include "tools/cli/help.h"
@@ -215,6 +216,15 @@ void add_training_options(CLI::App* train, TrainCommand& command) {
               "images, a little different each time: 'crop=4,flip', resize=HxW, random_resized_crop=MIN:MAX, "
               "colour_jitter=B:C:S:H, normalise=MEAN/DEVIATION, mixup=ALPHA, cutmix=ALPHA");
   add_sparse_update(train, command.training);
+  train
+      ->add_option_function<std::string>(
+          "--qat",
+          [&command](const std::string& text) { command.training.qat = parse_quantised_training(text).value(); },
+          "quantisation-aware: compute forward with the integers that `coterie model quantise` will make of the model, "
+          "so that it learns to be right with them: full (with --full) or weights, with the bits of weights behind a "
+          "colon, full:4")
+      ->type_name("PARTS[:BITS]")
+      ->check(checked_by(&parse_quantised_training));
   train
       ->add_option_function<std::string>(
           "--replace-head", [&command](const std::string& text) { command.head = parse_head(text).value(); },

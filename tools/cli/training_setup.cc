@@ -18,6 +18,10 @@ Result<Model> body_of(const TrainCommand& command) {
 
 Result<Model> with_companions(const TrainCommand& command, const Model& body) {
   if (!command.lora) return body;
+  if (command.training.qat) {
+    return Error(ErrorCode::invalid_argument,
+                 "--qat does not go with --lora: what companions are merged into is rounded when they are");
+  }
   COT_ASSIGN(Bytes file, add_lora(body, *command.lora, command.training.seed));
   return Model::load(std::move(file));
 }

@@ -205,6 +205,7 @@ TrainingSettings training_of(const DemoOptions& options) {
   training.personal = options.personal;
   training.widths = options.widths;
   training.watch = options.watch;
+  training.qat = options.qat;
   training.freeze = options.freeze;
   training.train_only = options.train_only;
   training.train_last = options.train_last;

@@ -51,6 +51,7 @@ struct DemoOptions {
   std::optional<PersonalSettings> personal = {};  // what each device keeps to itself
   std::vector<uint32_t> widths = {};              // that devices train, in turn; empty: all train all of it
   std::optional<WatchSettings> watch = {};        // which checks devices ask of their trainings
+  std::optional<QuantisedTraining> qat = {};      // devices train with the integers that the model will have
   uint32_t local_epochs = 2;
   uint32_t batch_size = 16;
   const StrategyRule* strategy = &default_strategy();                 // never null

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "device_sdk/runtime/int8_grid.h"
 #include "tools/model/partial_model.h"
 
 namespace coterie {
@@ -16,16 +17,6 @@ constexpr int kParts = 36;            // 1, .98, ... .3
 double middle(const ActivationHistogram& histogram, size_t bin) {
   return histogram.low +
          (static_cast<double>(bin) + .5) * (histogram.high - histogram.low) / ActivationHistogram::kBins;
-}
-
-TensorGrid grid_over(double low, double high, uint32_t tensor) {
-  low = std::min(low, 0.0), high = std::max(high, 0.0);
-  const double scale =
-      std::clamp((high - low) / 255, static_cast<double>(kGridScaleMin), static_cast<double>(kGridScaleMax));
-  // Nothing but zeros: any scale does.
-  if (high == low) return {.tensor = tensor, .scale = 1, .zero = 0};
-  const double zero = std::clamp(std::nearbyint(-128 - low / scale), -128.0, 127.0);
-  return {.tensor = tensor, .scale = static_cast<float>(scale), .zero = static_cast<int8_t>(zero)};
 }
 
 int rounded(const TensorGrid& grid, double value) {

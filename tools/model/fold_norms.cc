@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "device_sdk/runtime/graph_index.h"
+#include "device_sdk/runtime/int8/foldable_norm.h"
 #include "device_sdk/runtime/rebuild_model.h"
 
 namespace coterie {
@@ -17,7 +18,8 @@ class Folding {
   Result<Model> fold() {
     std::vector<OpInfo> kept;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      if (index_.is_needed[i] && is_foldable(graph_.ops[i])) fold_into(layer_of(kept, graph_.ops[i]), graph_.ops[i]);
+      if (index_.is_needed[i] && layer_of_norm(graph_, index_, graph_.ops[i]) != kNoOp)
+        fold_into(layer_of(kept, graph_.ops[i]), graph_.ops[i]);
       else kept.push_back(graph_.ops[i]);
     }
     graph_.ops = std::move(kept);
@@ -25,19 +27,6 @@ class Folding {
   }
 
  private:
-  bool is_own(uint32_t tensor) const {
-    return graph_.tensors[tensor].role == TensorRole::parameter && index_.has_one_reader(tensor);
-  }
-
-  bool is_foldable(const OpInfo& norm) const {
-    if (norm.kind != OpKind::batch_norm || !index_.has_one_reader(norm.inputs[0])) return false;
-    const uint32_t maker = index_.producer[norm.inputs[0]];
-    if (maker == kNoOp) return false;
-    const OpInfo& layer = graph_.ops[maker];
-    if ((layer.kind != OpKind::dense && layer.kind != OpKind::conv2d) || !is_own(layer.inputs[1])) return false;
-    return has_bias(layer) ? is_own(layer.inputs[2]) : is_own(norm.inputs[2]);
-  }
-
   static bool has_bias(const OpInfo& layer) { return layer.inputs.size() > 2 && layer.inputs[2] != kNoTensor; }
 
   static OpInfo& layer_of(std::vector<OpInfo>& kept, const OpInfo& norm) {

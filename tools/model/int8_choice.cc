@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device_sdk/runtime/int8_grid.h"
+
 namespace coterie {
 namespace {
 
@@ -11,9 +13,10 @@ constexpr float kBiasStepsMax = 1 << 28;  // half a range stays for the products
 
 }  // namespace
 
-Result<Int8Choice> Int8Choice::create(const Model& model, ExampleSource& examples, uint64_t target_elements) {
+Result<Int8Choice> Int8Choice::create(const Model& model, ExampleSource& examples, uint64_t target_elements,
+                                      uint32_t weight_bits) {
   COT_ASSIGN(Int8Layers layers, int8_layers(model));
-  Int8Choice choice(model, std::move(layers));
+  Int8Choice choice(model, std::move(layers), weight_bits);
   for (const uint32_t tensor : int8_grid_tensors(choice.layers_)) {
     COT_ASSIGN(ActivationHistogram histogram, activation_histogram(model, tensor, examples, target_elements));
     choice.grids_.push_back(grid_for(histogram, tensor, GridRule::min_max));
@@ -41,7 +44,7 @@ std::span<const float> Int8Choice::values(uint32_t tensor) const {
 void Int8Choice::round_weight(size_t i, RangeRule rule) {
   const uint32_t tensor = weights_[i].form.tensor;
   const Shape& shape = model_.graph().tensors[tensor].shape;
-  weights_[i] = to_int8(values(tensor), shape, tensor, static_cast<uint32_t>(shape.size() - 1), rule);
+  weights_[i] = to_int8(values(tensor), shape, tensor, static_cast<uint32_t>(shape.size() - 1), rule, weight_bits_);
   weight_rules_[i] = rule;
 }
 
@@ -74,7 +77,7 @@ std::vector<Int8Weights> Int8Choice::bounded_weights() const {
       if (found.form.scales[o] >= least) continue;
       found.form.scales[o] = least;
       for (size_t i = o; i < exact.size(); i += outputs) {
-        found.values[i] = static_cast<int8_t>(std::clamp(std::nearbyint(exact[i] / least), -127.0f, 127.0f));
+        found.values[i] = static_cast<int8_t>(weight_step(exact[i], least, weight_levels(weight_bits_)));
       }
     }
   }

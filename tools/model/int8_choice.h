@@ -13,7 +13,8 @@ namespace coterie {
 class Int8Choice {
  public:
   // By min_max throughout. Ranges are those of the examples. Errors: those of int8_layers and activation_histogram.
-  static Result<Int8Choice> create(const Model& model, ExampleSource& examples, uint64_t target_elements);
+  static Result<Int8Choice> create(const Model& model, ExampleSource& examples, uint64_t target_elements,
+                                   uint32_t weight_bits = kWeightBitsMax);
 
   const Model& model() const { return model_; }
   const Int8Layers& layers() const { return layers_; }
@@ -32,12 +33,14 @@ class Int8Choice {
   Bytes file() const { return store_as_int8(model_, bounded_weights(), grids_); }
 
  private:
-  Int8Choice(Model model, Int8Layers layers) : model_(std::move(model)), layers_(std::move(layers)) {}
+  Int8Choice(Model model, Int8Layers layers, uint32_t weight_bits)
+      : model_(std::move(model)), layers_(std::move(layers)), weight_bits_(weight_bits) {}
   std::vector<Int8Weights> bounded_weights() const;
   std::span<const float> values(uint32_t tensor) const;
 
   Model model_;
   Int8Layers layers_;
+  uint32_t weight_bits_;
   std::vector<Int8Weights> weights_;  // by tensor
   std::vector<RangeRule> weight_rules_;
   std::vector<ActivationHistogram> histograms_;

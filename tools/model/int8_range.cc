@@ -4,22 +4,20 @@
 #include <cmath>
 #include <limits>
 
+#include "device_sdk/runtime/int8_grid.h"
+
 namespace coterie {
 namespace {
 
 constexpr int kSteps = 61;  // 1, .99, ... .4
 
-double rounded(float value, float scale) {
-  return std::clamp(std::nearbyint(static_cast<double>(value) / static_cast<double>(scale)), -127.0, 127.0);
-}
-
-float scale_of(double end) { return std::max(static_cast<float>(end / 127), std::numeric_limits<float>::min()); }
-
 }  // namespace
 
 std::string_view to_string(RangeRule rule) { return rule == RangeRule::min_max ? "min-max" : "least MSE"; }
 
-Int8Weights to_int8(std::span<const float> values, const Shape& shape, uint32_t tensor, uint32_t axis, RangeRule rule) {
+Int8Weights to_int8(std::span<const float> values, const Shape& shape, uint32_t tensor, uint32_t axis, RangeRule rule,
+                    uint32_t bits) {
+  const int levels = weight_levels(bits);
   const auto channels = static_cast<size_t>(shape[axis]);
   const std::vector<uint32_t> channel = channels_of(shape, axis);
   std::vector<double> largest(channels);
@@ -27,16 +25,17 @@ Int8Weights to_int8(std::span<const float> values, const Shape& shape, uint32_t 
     largest[channel[i]] = std::max(largest[channel[i]], std::fabs(static_cast<double>(values[i])));
   }
   Int8Weights weights{.form = {.tensor = tensor, .axis = axis, .scales = {}}, .values = {}};
-  for (const double end : largest) weights.form.scales.push_back(scale_of(end));
+  for (const double end : largest) weights.form.scales.push_back(weight_scale(end, levels));
   if (rule == RangeRule::least_mse) {
     std::vector<double> best(channels, std::numeric_limits<double>::infinity());
     for (int step = 0; step < kSteps; ++step) {
       std::vector<float> scales;
-      for (const double end : largest) scales.push_back(scale_of(end * (1 - .01 * step)));
+      for (const double end : largest) scales.push_back(weight_scale(end * (1 - .01 * step), levels));
       std::vector<double> lost(channels);
       for (size_t i = 0; i < values.size(); ++i) {
         const float scale = scales[channel[i]];
-        const double apart = rounded(values[i], scale) * static_cast<double>(scale) - static_cast<double>(values[i]);
+        const double apart =
+            weight_step(values[i], scale, levels) * static_cast<double>(scale) - static_cast<double>(values[i]);
         lost[channel[i]] += apart * apart;
       }
       for (size_t c = 0; c < channels; ++c) {
@@ -48,7 +47,7 @@ Int8Weights to_int8(std::span<const float> values, const Shape& shape, uint32_t 
   }
   weights.values.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    weights.values.push_back(static_cast<int8_t>(rounded(values[i], weights.form.scales[channel[i]])));
+    weights.values.push_back(static_cast<int8_t>(weight_step(values[i], weights.form.scales[channel[i]], levels)));
   }
   return weights;
 }

@@ -1,9 +1,9 @@
 #include "tools/model/quantise.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/text/name_pattern.h"
+#include "device_sdk/runtime/int8_grid.h"
 #include "tools/model/equalise.h"
 #include "tools/model/first_examples.h"
 #include "tools/model/mean_activation.h"
@@ -13,49 +13,17 @@ namespace {
 
 constexpr uint32_t kBatch = 64;
 
-struct Weight {
-  uint32_t tensor = 0, axis = 0;
-};
-
-// The dimension that counts the channels of operand `i`; none: it is no weight.
-std::optional<uint32_t> channel_axis(const OpInfo& op, size_t i, size_t rank) {
-  switch (op.kind) {
-    case OpKind::dense:
-    case OpKind::conv2d: return i == 1 && rank >= 2 ? std::optional(static_cast<uint32_t>(rank - 1)) : std::nullopt;
-    case OpKind::conv_transpose2d: return i == 1 ? std::optional(2u) : std::nullopt;
-    case OpKind::lstm:
-    case OpKind::gru:
-    case OpKind::rnn: return i == 1 || i == 2 ? std::optional(1u) : std::nullopt;
-    case OpKind::embedding: return i == 0 ? std::optional(0u) : std::nullopt;
-    default: return std::nullopt;
-  }
-}
-
-Result<std::vector<Weight>> weights_of(const Model& model, const std::vector<std::string>& keep) {
-  const ModelGraph& graph = model.graph();
-  std::vector<Weight> weights;
-  std::vector<bool> matched(keep.size());
-  for (const OpInfo& op : graph.ops) {
-    for (size_t i = 0; i < op.inputs.size(); ++i) {
-      if (op.inputs[i] == kNoTensor) continue;
-      const TensorInfo& tensor = graph.tensors[op.inputs[i]];
-      const std::optional<uint32_t> axis = channel_axis(op, i, tensor.shape.size());
-      if (tensor.role != TensorRole::parameter || !axis || elements(tensor.shape) < kInt8ElementsMin) continue;
-      bool is_kept = false;
-      for (size_t k = 0; k < keep.size(); ++k) {
-        if (!name_matches(keep[k], tensor.name)) continue;
-        matched[k] = is_kept = true;
-      }
-      if (!is_kept) weights.push_back({op.inputs[i], *axis});
+Result<std::vector<Int8WeightAxis>> weights_of(const Model& model, const std::vector<std::string>& keep) {
+  std::vector<Int8WeightAxis> weights = int8_weights(model.graph());
+  for (const std::string& pattern : keep) {
+    const auto is_kept = [&](const Int8WeightAxis& weight) {
+      return name_matches(pattern, model.graph().tensors[weight.tensor].name);
+    };
+    if (std::ranges::none_of(int8_weights(model.graph()), is_kept)) {
+      return Error(ErrorCode::invalid_argument, "--keep " + pattern + " is of no weight of the model");
     }
+    std::erase_if(weights, is_kept);
   }
-  for (size_t k = 0; k < keep.size(); ++k) {
-    if (!matched[k]) return Error(ErrorCode::invalid_argument, "--keep " + keep[k] + " is of no weight of the model");
-  }
-  // A table that two ops read is stored once, by the first of them.
-  std::ranges::stable_sort(weights, {}, &Weight::tensor);
-  const auto rest = std::ranges::unique(weights, {}, &Weight::tensor);
-  weights.erase(rest.begin(), rest.end());
   if (weights.empty())
     return Error(ErrorCode::invalid_argument, "has no weight of at least 64 elements to store as int8");
   return weights;
@@ -64,11 +32,11 @@ Result<std::vector<Weight>> weights_of(const Model& model, const std::vector<std
 // A model's flat parameters, some of them through int8 and back.
 class Int8Attempt {
  public:
-  Int8Attempt(const Model& model, std::vector<float> exact, const std::vector<Weight>& weights)
-      : model_(&model), exact_(std::move(exact)), rounded_(exact_) {
-    for (const Weight& weight : weights) {
-      weights_.push_back(
-          to_int8(values(exact_, weight.tensor), shape(weight.tensor), weight.tensor, weight.axis, RangeRule::min_max));
+  Int8Attempt(const Model& model, std::vector<float> exact, const std::vector<Int8WeightAxis>& weights, uint32_t bits)
+      : model_(&model), bits_(bits), exact_(std::move(exact)), rounded_(exact_) {
+    for (const Int8WeightAxis& weight : weights) {
+      weights_.push_back(to_int8(values(exact_, weight.tensor), shape(weight.tensor), weight.tensor, weight.axis,
+                                 RangeRule::min_max, bits_));
       rules_.push_back(RangeRule::min_max);
       put(weights_.back());
     }
@@ -83,7 +51,7 @@ class Int8Attempt {
   // Layer i by another rule; what it was by is returned, for `restore`.
   Int8Weights change(size_t i, RangeRule rule) {
     const QuantisedTensor& form = weights_[i].form;
-    Int8Weights changed = to_int8(values(exact_, form.tensor), shape(form.tensor), form.tensor, form.axis, rule);
+    Int8Weights changed = to_int8(values(exact_, form.tensor), shape(form.tensor), form.tensor, form.axis, rule, bits_);
     std::swap(weights_[i], changed);
     rules_[i] = rule;
     put(weights_[i]);
@@ -146,6 +114,7 @@ class Int8Attempt {
   }
 
   const Model* model_;
+  uint32_t bits_;
   std::vector<float> exact_, rounded_;
   std::vector<Int8Weights> weights_;
   std::vector<RangeRule> rules_;
@@ -196,7 +165,7 @@ Status correct_biases(const Model& model, ExampleSource& examples, const Quantis
 
 Result<QuantiseReport> quantise(const Model& model, ExampleSource& calibration, ExampleSource& judges,
                                 const QuantiseSettings& settings) {
-  COT_ASSIGN(const std::vector<Weight> weights, weights_of(model, settings.keep));
+  COT_ASSIGN(const std::vector<Int8WeightAxis> weights, weights_of(model, settings.keep));
   COT_ASSIGN(Evaluator evaluator,
              Evaluator::create(model, settings.loss, kBatch, limits::kArenaBytesMax, settings.threads));
   FirstExamples examples(calibration, settings.calibration_examples);
@@ -208,13 +177,13 @@ Result<QuantiseReport> quantise(const Model& model, ExampleSource& calibration, 
   const std::vector<float> original(model.parameters().begin(), model.parameters().end());
   COT_ASSIGN(report.before, evaluator.run(original, judges));
   COT_ASSIGN(report.calibration_exact, loss(original));
-  Int8Attempt best(model, original, weights);
+  Int8Attempt best(model, original, weights, settings.weight_bits);
   COT_ASSIGN(report.calibration_plain, loss(best.rounded()));
   report.calibration_loss = report.calibration_plain;
   // A loss that is no number is never smaller than another.
   const auto is_better = [&](double other) { return other < report.calibration_loss; };
   if (std::vector<float> flat = equalised(model); flat != original) {
-    Int8Attempt attempt(model, std::move(flat), weights);
+    Int8Attempt attempt(model, std::move(flat), weights, settings.weight_bits);
     COT_ASSIGN(const double found, loss(attempt.rounded()));
     if (is_better(found)) {
       best = std::move(attempt);

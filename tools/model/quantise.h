@@ -14,15 +14,13 @@
 
 namespace coterie {
 
-inline constexpr uint64_t kInt8ElementsMin =
-    64;  // of a weight: smaller ones stay float32, as they have nothing to give
-
 struct QuantiseSettings {
   LossSettings loss;
   uint64_t calibration_examples = 512;
   uint64_t target_elements = 1;  // of an example
   uint32_t threads = 1;
-  std::vector<std::string> keep;  // patterns (name_pattern.h): weights that stay float32
+  uint32_t weight_bits = kWeightBitsMax;  // fewer: fewer steps, in the same bytes
+  std::vector<std::string> keep;          // patterns (name_pattern.h): weights that stay float32
   std::function<void(size_t tried, size_t in_all)> progress = {};  // told before each remedy of a layer
 };
 

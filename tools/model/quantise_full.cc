@@ -176,7 +176,7 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
   COT_ASSIGN(const Model ordered, without_transposes(model));
   COT_ASSIGN(const Model folded, without_norms(ordered));
   FirstExamples examples(calibration, settings.calibration_examples);
-  COT_ASSIGN(Int8Choice plain, Int8Choice::create(folded, examples, settings.target_elements));
+  COT_ASSIGN(Int8Choice plain, Int8Choice::create(folded, examples, settings.target_elements, settings.weight_bits));
   FullQuantiseReport report;
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, settings.loss, kBatch));
   COT_ASSIGN(report.before, evaluator.run(model.parameters(), judges));
@@ -189,7 +189,7 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
   Search search(judge, examples, std::move(plain), first.loss_mean, exact.loss_mean);
   if (const std::vector<float> flat = equalised(folded); !std::ranges::equal(flat, folded.parameters())) {
     COT_ASSIGN(const Model other, Model::load(folded.file_with(flat)));
-    COT_ASSIGN(Int8Choice choice, Int8Choice::create(other, examples, settings.target_elements));
+    COT_ASSIGN(Int8Choice choice, Int8Choice::create(other, examples, settings.target_elements, settings.weight_bits));
     COT_ASSIGN(report.is_equalised, search.offer(std::move(choice)));
   }
   COT_TRY(try_rules(search, settings));

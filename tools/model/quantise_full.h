@@ -19,7 +19,8 @@ namespace coterie {
 struct FullQuantiseSettings {
   LossSettings loss;
   uint64_t calibration_examples = 512;
-  uint64_t target_elements = 1;                                    // of an example
+  uint64_t target_elements = 1;  // of an example
+  uint32_t weight_bits = kWeightBitsMax;
   std::function<void(size_t tried, size_t in_all)> progress = {};  // told before each remedy
 };
 

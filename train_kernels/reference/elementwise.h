@@ -2,6 +2,8 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "train_kernels/shapes.h"
 #include "train_kernels/tables/elementwise.h"
@@ -43,6 +45,38 @@ void widen(size_t n, const uint16_t* x, T* y) {
 }
 
 template <typename T>
+void least_and_largest(size_t n, const T* x, T* least, T* largest) {
+  T low = x[0], high = x[0];
+  for (size_t i = 0; i < n; ++i) {
+    if (!std::isfinite(x[i])) low = high = std::numeric_limits<T>::quiet_NaN();
+    if (x[i] < low) low = x[i];
+    if (x[i] > high) high = x[i];
+  }
+  *least = low, *largest = high;
+}
+
+template <typename T>
+T grid_step(T x, T scale, T zero) {
+  return std::nearbyint(x / scale) + zero;
+}
+
+template <typename T>
+void round_onto_grid(size_t n, T scale, T zero, const T* x, T* y) {
+  for (size_t i = 0; i < n; ++i) {
+    const T q = grid_step(x[i], scale, zero);
+    y[i] = scale * ((q < -128 ? T(-128) : q > 127 ? T(127) : q) - zero);
+  }
+}
+
+template <typename T>
+void round_onto_grid_backward(size_t n, T scale, T zero, const T* x, const T* dy, T* dx) {
+  for (size_t i = 0; i < n; ++i) {
+    const T q = grid_step(x[i], scale, zero);
+    dx[i] = q >= -128 && q <= 127 ? dy[i] : T(0);
+  }
+}
+
+template <typename T>
 void fill_elementwise(ElementwiseKernels<T>& table) {
   table.relu_forward = relu_forward<T>;
   table.relu_backward = relu_backward<T>;
@@ -50,6 +84,9 @@ void fill_elementwise(ElementwiseKernels<T>& table) {
   table.accumulate = accumulate<T>;
   table.narrow = narrow<T>;
   table.widen = widen<T>;
+  table.least_and_largest = least_and_largest<T>;
+  table.round_onto_grid = round_onto_grid<T>;
+  table.round_onto_grid_backward = round_onto_grid_backward<T>;
 }
 
 }  // namespace coterie::kernels::reference

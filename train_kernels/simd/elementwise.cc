@@ -64,6 +64,58 @@ void widen(size_t n, const uint16_t* x, float* y) {
   store_n(widened(hn::Load(HalfTag(), buffer)), y + i, n - i);
 }
 
+struct Spread {
+  Vector least, largest, poison;  // poison: NaN once a value was not finite
+  HWY_INLINE void take(Vector x) {
+    least = hn::Min(least, x), largest = hn::Max(largest, x);
+    poison = hn::Add(poison, hn::Sub(x, x));
+  }
+};
+
+void least_and_largest(size_t n, const float* x, float* least, float* largest) {
+  const Tag d;
+  Spread spread{hn::Set(d, x[0]), hn::Set(d, x[0]), hn::Zero(d)};
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) spread.take(hn::LoadU(d, x + i));
+  if (i < n) {
+    // The rest of the last vector is the first value again.
+    HWY_ALIGN float buffer[kLanes];
+    hn::Store(hn::Set(d, x[0]), d, buffer);
+    std::memcpy(buffer, x + i, (n - i) * sizeof(float));
+    spread.take(hn::Load(d, buffer));
+  }
+  const float poison = hn::GetLane(hn::SumOfLanes(d, spread.poison));
+  *least = hn::GetLane(hn::MinOfLanes(d, spread.least)) + poison;
+  *largest = hn::GetLane(hn::MaxOfLanes(d, spread.largest)) + poison;
+}
+
+struct GridStep {
+  Vector scale, zero;
+  HWY_INLINE Vector operator()(Vector x) const { return hn::Add(hn::Round(hn::Div(x, scale)), zero); }
+};
+struct OntoGrid {
+  GridStep step;
+  HWY_INLINE Vector operator()(Vector x) const {
+    const Vector q = at_most(hn::Set(Tag(), 127.0f), at_least(hn::Set(Tag(), -128.0f), step(x)));
+    return hn::Mul(step.scale, hn::Sub(q, step.zero));
+  }
+};
+struct OntoGridGradient {
+  GridStep step;
+  HWY_INLINE Vector operator()(Vector x, Vector dy) const {
+    const Vector q = step(x);
+    const auto is_within = hn::And(hn::Ge(q, hn::Set(Tag(), -128.0f)), hn::Le(q, hn::Set(Tag(), 127.0f)));
+    return hn::IfThenElseZero(is_within, dy);
+  }
+};
+
+void round_onto_grid(size_t n, float scale, float zero, const float* x, float* y) {
+  map(n, y, OntoGrid{{hn::Set(Tag(), scale), hn::Set(Tag(), zero)}}, x);
+}
+void round_onto_grid_backward(size_t n, float scale, float zero, const float* x, const float* dy, float* dx) {
+  map(n, dx, OntoGridGradient{{hn::Set(Tag(), scale), hn::Set(Tag(), zero)}}, x, dy);
+}
+
 }  // namespace
 
 void fill_elementwise_target(ElementwiseKernels<float>& table) {
@@ -73,6 +125,9 @@ void fill_elementwise_target(ElementwiseKernels<float>& table) {
   COT_SET(accumulate, accumulate);
   COT_SET(narrow, narrow);
   COT_SET(widen, widen);
+  COT_SET(least_and_largest, least_and_largest);
+  COT_SET(round_onto_grid, round_onto_grid);
+  COT_SET(round_onto_grid_backward, round_onto_grid_backward);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -50,6 +50,7 @@ class TrainOptions(TypedDict, total=False):
     loss_scale: str
     memory_budget_bytes: int
     augment: str
+    qat: str  # "full", "weights", "full:4"
 
 
 BY_TYPE = {"str": "texts", "bool": "flags", "int": "whole", "float": "numbers", "bytes": "keys",

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "device_sdk/runtime/graph_index.h"
+#include "device_sdk/runtime/int8/foldable_norm.h"
 #include "device_sdk/runtime/ops/convolution.h"
 #include "device_sdk/runtime/ops/pooling.h"
 
@@ -35,8 +36,8 @@ std::optional<Bounds> bounds_of(const OpInfo& op) {
 
 class Structure {
  public:
-  explicit Structure(const Model& model)
-      : model_(model), index_(model.graph()), value_(model.graph().tensors.size(), kNoTensor) {}
+  Structure(const Model& model, Int8Stage stage)
+      : model_(model), stage_(stage), index_(model.graph()), value_(model.graph().tensors.size(), kNoTensor) {}
 
   Result<Int8Layers> build() {
     const ModelGraph& graph = model_.graph();
@@ -141,6 +142,17 @@ class Structure {
     return {};
   }
 
+  // It is part of the layer in front of it, which it becomes.
+  Status add_norm(const OpInfo& op) {
+    const auto maker = std::ranges::find(found_.layers, op.inputs[0], &Int8Layer::output);
+    if (layer_of_norm(model_.graph(), index_, op) == kNoOp || maker == found_.layers.end()) {
+      return refusal(op, "it stands behind no dense layer or convolution that could take it over");
+    }
+    maker->output = op.outputs[0];
+    value_[op.inputs[0]] = kNoTensor;
+    return {};
+  }
+
   Status add_sum(const OpInfo& op, const Shape& x, Int8Layer layer) {
     COT_ASSIGN(const uint32_t other, value_of(op, 1));
     COT_ASSIGN(const Shape second, example_shape(op, op.inputs[1]));
@@ -160,6 +172,11 @@ class Structure {
     to = op.outputs[0];
     Int8Layer layer{.name = op.name, .inputs = {from}, .output = to};
     if (const std::optional<Bounds> bounds = bounds_of(op)) return add_bounds(op, *bounds, std::move(layer));
+    if (stage_ == Int8Stage::trained && op.kind == OpKind::batch_norm) return add_norm(op);
+    if (stage_ == Int8Stage::trained && op.kind == OpKind::transpose) {
+      to = from;
+      return {};
+    }
     switch (op.kind) {
       case OpKind::flatten:
       case OpKind::reshape:
@@ -188,6 +205,7 @@ class Structure {
   }
 
   const Model& model_;
+  Int8Stage stage_;
   GraphIndex index_;
   std::vector<uint32_t> value_;  // of each tensor: the tensor that is the value it holds
   Int8Layers found_;
@@ -207,7 +225,7 @@ std::string_view to_string(Int8Kind kind) {
   return "unknown";
 }
 
-Result<Int8Layers> int8_layers(const Model& model) { return Structure(model).build(); }
+Result<Int8Layers> int8_layers(const Model& model, Int8Stage stage) { return Structure(model, stage).build(); }
 
 std::vector<uint32_t> int8_grid_tensors(const Int8Layers& layers) {
   std::vector<uint32_t> tensors = {layers.input};

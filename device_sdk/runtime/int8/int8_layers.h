@@ -45,10 +45,14 @@ struct Int8Layers {
   bool has_softmax = false;        // behind the output
 };
 
+// stored   as it is rounded: norms and transposes are folded into layers (tools/model/quantise_full.h)
+// trained  before that. A batch norm is part of the layer that it will be folded into; a transpose moves elements
+enum class Int8Stage : uint8_t { stored, trained };
+
 // Dense, conv2d, max_pool2d, average_pool2d, global_average_pool2d, add of two values of one shape, relu, relu6, clip,
 // what moves no element, and softmax at the end. One float32 input. Errors: invalid_argument names the op or the input
 // and says what to do.
-Result<Int8Layers> int8_layers(const Model& model);
+Result<Int8Layers> int8_layers(const Model& model, Int8Stage stage = Int8Stage::stored);
 
 // The tensors that must have a grid, ascending: the input, and outputs of layers that do not keep one.
 std::vector<uint32_t> int8_grid_tensors(const Int8Layers& layers);

@@ -144,6 +144,30 @@ def attention(seed, batch, heads, queries, keys, width, causal):
         answer(name, tensor)
 
 
+def fake_quantize(seed, count, scale, zero):
+    """Per tensor, over the whole range of int8; in float32, as PyTorch rounds nothing else."""
+    case("fake_quantize", seed=seed, shape=[count], scale=scale, zero=zero)
+    d = Draw(seed)
+    x, dy = leaf(d.tensor(count, dtype=torch.float32) * 4), d.tensor(count, dtype=torch.float32)
+    y = torch.fake_quantize_per_tensor_affine(x, scale, zero, -128, 127)
+    y.backward(dy)
+    answer("y", y)
+    answer("dx", x.grad)
+
+
+def fake_quantize_channels(seed, rows, channels, bits):
+    """Weights [rows, channels] by channel, symmetric: the largest of each becomes the last step."""
+    case("fake_quantize_channels", seed=seed, shape=[rows, channels], bits=bits)
+    d = Draw(seed)
+    w, dy = leaf(d.tensor(rows, channels, dtype=torch.float32)), d.tensor(rows, channels, dtype=torch.float32)
+    levels = 2**(bits - 1) - 1
+    scales = w.detach().abs().amax(0) / levels
+    y = torch.fake_quantize_per_channel_affine(w, scales, torch.zeros(channels, dtype=torch.int32), 1, -levels, levels)
+    y.backward(dy)
+    answer("y", y)
+    answer("dw", w.grad)
+
+
 def main():
     print("# PyTorch", torch.__version__, "- written by make_kernel_vectors.py")
     class_losses(100, 5, 6, 0, 0)
@@ -155,6 +179,10 @@ def main():
         recurrent(kind, seed, 4, 3, 2, 5)
     attention(160, 2, 2, 5, 5, 4, 1)
     attention(161, 1, 3, 3, 6, 2, 0)
+    fake_quantize(170, 64, 0.03, -7)
+    fake_quantize(171, 37, 0.01, 100)
+    for bits in (8, 4):
+        fake_quantize_channels(172 + bits, 9, 5, bits)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
       [](Plan& p) { p.training.watch.emplace(); },
       [](Plan& p) { p.training.optimizer.kind = OptimizerKind::muon; },
       [](Plan& p) { p.training.optimizer.kind = OptimizerKind::shampoo; },
+      [](Plan& p) { p.training.qat.emplace(); },
       [](Plan& p) {
         p.analytics = AnalyticsRules{.kind = AnalyticsKind::evaluation};
         p.analytics->evaluation.emplace().importance.emplace();

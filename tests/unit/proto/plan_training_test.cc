@@ -4,6 +4,7 @@
 
 #include "proto/codec/codec.h"
 #include "proto/generated/wire_generated.h"
+#include "proto/messages/quantised_training_text.h"
 #include "proto/messages/training_rules.h"
 #include "tests/support/golden.h"
 #include "tests/support/matchers.h"
@@ -246,6 +247,37 @@ TEST(PlanTraining, SaysTheStorageBesideTheLossThatOlderDevicesKnow) {
   EXPECT_EQ(training->objective()->loss(), static_cast<uint8_t>(Loss::softmax_cross_entropy));
   EXPECT_EQ(training->storage(), 1);
   EXPECT_EQ(decode_plan(frame)->training.storage, Storage::bfloat16);
+}
+
+// Devices of before are not drawn for it: feature 15 (plan_features.h).
+TEST(PlanTraining, LimitsTrainingOnAGrid) {
+  const auto with = [](QuantisedParts parts, uint32_t bits) {
+    return [parts, bits](Plan& p) { p.training.qat = QuantisedTraining{parts, bits}; };
+  };
+  expect_good_training(with(QuantisedParts::weights, kWeightBitsMin));
+  expect_good_training(with(QuantisedParts::full, kWeightBitsMax));
+  expect_bad_training("qat/parts must be weights or full", with(static_cast<QuantisedParts>(0), 8));
+  expect_bad_training("qat/parts", with(static_cast<QuantisedParts>(3), 8));
+  for (const uint32_t bits : {0u, kWeightBitsMin - 1, kWeightBitsMax + 1, 255u}) {
+    expect_bad_training("qat/weight_bits must be in [2, 8]", with(QuantisedParts::full, bits));
+  }
+  expect_bad_training("qat must be absent with lora", [](Plan& p) {
+    p.training.qat.emplace();
+    p.training.lora = LoraSettings{.rank = 1, .alpha = 1, .pattern = "*", .fixed_a_seed = 1};
+    p.update.whole_value_count = p.update.value_count + 5;
+  });
+}
+
+TEST(QuantisedTraining, IsReadFromTheTextThatItIsWrittenAs) {
+  for (const std::string_view text : {"full", "weights", "full:4", "weights:2"}) {
+    const Result<QuantisedTraining> parsed = parse_quantised_training(text);
+    ASSERT_OK(parsed);
+    EXPECT_EQ(to_text(*parsed), text);
+  }
+  for (const std::string_view text :
+       {"", "4", "full:", "full:1", "full:9", "full:10", "full:4 ", "Full", "weights:x"}) {
+    EXPECT_ERROR(parse_quantised_training(text), ErrorCode::invalid_argument, "full or weights");
+  }
 }
 
 }  // namespace

@@ -235,6 +235,9 @@ TEST(CommandLine, TakesHowDevicesStopAndWhatTheyHold) {
   EXPECT_THAT(error_of({"demo", "--validation-share", "0.6"}), HasSubstr("--validation-share: must be a number from"));
   EXPECT_THAT(error_of({"demo", "--patience", "0"}), HasSubstr("--patience: must be a whole number from 1 to 1000"));
   EXPECT_THAT(error_of({"demo", "--storage", "fp16"}), HasSubstr("must be one of float32, bf16, is fp16"));
+  ASSERT_TRUE(parse_command_line({"demo", "--qat", "weights:4"}, patient).runs);
+  EXPECT_EQ(patient.demo.qat, (QuantisedTraining{QuantisedParts::weights, 4}));
+  EXPECT_THAT(error_of({"demo", "--qat", "int8"}), HasSubstr("is full or weights"));
 }
 
 TEST(CommandLine, SaysWhichWidthsDevicesTrain) {

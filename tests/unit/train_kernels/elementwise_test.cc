@@ -65,6 +65,50 @@ TEST(Add, AndAccumulateEqualTheReferenceAlsoInPlace) {
   }
 }
 
+TEST(RoundOntoGrid, EqualsTheReferenceExactly) {
+  Prng prng(14);
+  for (const size_t n : kSizes) {
+    const Operand x(n, prng), dy(n, prng);
+    // Ties, both ends of the grid, and what lies beyond.
+    for (const auto& [scale, zero] : {std::pair{0.03125f, -3.0f}, {0.004f, -128.0f}, {0.25f, 127.0f}}) {
+      std::vector<float> y(n), dx(n);
+      float low = 0, high = 0;
+      const auto& reference = reference_kernels<float>();
+      reference.round_onto_grid(n, scale, zero, x.values.data(), y.data());
+      reference.round_onto_grid_backward(n, scale, zero, x.values.data(), dy.values.data(), dx.data());
+      reference.least_and_largest(n, x.values.data(), &low, &high);
+      for_each_table([&](const KernelTable& table) {
+        GuardedBuffer<float> got_y(n), got_dx(n);
+        float got_low = 0, got_high = 0;
+        table.round_onto_grid(n, scale, zero, x.values.data(), got_y.data());
+        table.round_onto_grid_backward(n, scale, zero, x.values.data(), dy.values.data(), got_dx.data());
+        table.least_and_largest(n, x.values.data(), &got_low, &got_high);
+        EXPECT_TRUE(std::ranges::equal(got_y.span(), y)) << n;
+        EXPECT_TRUE(std::ranges::equal(got_dx.span(), dx)) << n;
+        EXPECT_EQ(got_low, low) << n;
+        EXPECT_EQ(got_high, high) << n;
+      });
+    }
+  }
+}
+
+TEST(RoundOntoGrid, KeepsNaNAndFindsNoRangeOfIt) {
+  for_each_table([&](const KernelTable& table) {
+    for (const float odd : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+      for (const size_t n : {1, 5, 16, 19}) {
+        GuardedBuffer<float> x(n), y(n);
+        x.fill(-1);
+        x[n - 1] = odd;
+        float low = 0, high = 0;
+        table.least_and_largest(n, x.data(), &low, &high);
+        EXPECT_TRUE(std::isnan(low) && std::isnan(high)) << n;
+        table.round_onto_grid(n, 0.5f, 0, x.data(), y.data());
+        EXPECT_EQ(std::isnan(y[n - 1]), std::isnan(odd)) << n;
+      }
+    }
+  });
+}
+
 TEST(Sgd, StepEqualsTheReferenceWithAndWithoutMomentum) {
   Prng prng(13);
   for (const size_t n : kSizes) {

@@ -35,6 +35,24 @@ Floats mapped(Floats values, const std::function<float(float)>& function) {
   return values;
 }
 
+// torch.fake_quantize_per_tensor_affine with the whole range of int8. PyTorch multiplies by 1 / scale; no value here is
+// so near to a tie that it matters.
+TEST(TorchKernels, RoundingOntoAGridAgrees) {
+  for (const TorchCase& c : cases_of("fake_quantize")) {
+    const size_t n = c.list("shape")[0];
+    const auto scale = static_cast<float>(c.number("scale")), zero = static_cast<float>(c.number("zero"));
+    Draw draw(c.seed());
+    const Floats x = mapped(draw.floats(n), [](float value) { return 4 * value; }), dy = draw.floats(n);
+    for_each_table([&](const KernelTable& table) {
+      Floats y(n), dx(n);
+      table.round_onto_grid(n, scale, zero, x.data(), y.data());
+      table.round_onto_grid_backward(n, scale, zero, x.data(), dy.data(), dx.data());
+      expect_near(y, c.answer("y"), 1e-6, "y");
+      expect_near(dx, c.answer("dx"), 1e-6, "dx");
+    });
+  }
+}
+
 TEST(TorchKernels, ClassLossesAgree) {
   for (const char* kind : {"cross_entropy", "cross_entropy_of_targets", "negative_log_likelihood"}) {
     for (const TorchCase& c : cases_of(kind)) {

@@ -299,6 +299,10 @@ TEST(JobJson, CarriesEveryLossAndOptimizerWithWhatBelongsToIt) {
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_EQ(stopping.horizontal().training.early_stopping, (EarlyStopping{0.2f, 3}));
   EXPECT_EQ(to_json(stopping)["training"]["early_stopping"], job["training"]["early_stopping"]);
+  job["training"] = {{"qat", {{"parts", "weights"}, {"weight_bits", 4}}}};
+  const auto rounded = job_settings_from_json(job, problems);
+  EXPECT_EQ(rounded.horizontal().training.qat, (QuantisedTraining{QuantisedParts::weights, 4}));
+  EXPECT_EQ(to_json(rounded)["training"]["qat"], job["training"]["qat"]);
   EXPECT_EQ(to_json(stopping)["training"]["storage"], "bf16");
   EXPECT_EQ(job_settings_from_json(to_json(stopping), problems), stopping);
   job["training"] = {{"local_epochs", 2}, {"early_stopping", nlohmann::json::object()}};
