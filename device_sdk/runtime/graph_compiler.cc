@@ -1,13 +1,9 @@
 #include "device_sdk/runtime/graph_compiler.h"
 
 #include <algorithm>
-#include <functional>
-#include <map>
 
 #include "base/text/name_pattern.h"
-#include "device_sdk/runtime/bfloat16_choice.h"
 #include "device_sdk/runtime/external_part.h"
-#include "device_sdk/runtime/fake_quantise.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/offset_step.h"
 #include "device_sdk/runtime/proximal_step.h"
@@ -30,12 +26,6 @@ void run_accumulate(const Step& step, const StepContext& context) {
 
 constexpr StepKindOf<NoSettings> kAccumulateStep{"gradient.accumulate", run_accumulate};
 
-// Its backward finds the element that was chosen by comparing: where only one side is rounded it finds none.
-bool finds_by_comparing(OpKind kind) {
-  return kind == OpKind::max_pool2d || kind == OpKind::adaptive_max_pool2d || kind == OpKind::reduce_max ||
-         kind == OpKind::reduce_min;
-}
-
 struct ExternalSettings {
   std::shared_ptr<ExternalStep> step;
   size_t ops;
@@ -52,20 +42,6 @@ constexpr StepKindOf<ExternalSettings> kExternalStep{"external.run", run_externa
 
 }  // namespace
 
-// What is rounded (fake_quantise.h).
-struct GraphCompiler::Rounding {
-  RoundedTensors tensors;
-  std::vector<BufferId> exact;             // per tensor of the graph that is rounded
-  std::vector<RoundedActivation> rounded;  // as tensors.activations
-
-  // Null: the tensor is none of them.
-  RoundedActivation* find(uint32_t tensor) {
-    const auto found = std::ranges::lower_bound(tensors.activations, tensor);
-    if (found == tensors.activations.end() || *found != tensor) return nullptr;
-    return &rounded[static_cast<size_t>(found - tensors.activations.begin())];
-  }
-};
-
 Result<CompiledModel> compile(const Model& model, const CompileSettings& settings) {
   return GraphCompiler(model, settings).run();
 }
@@ -81,8 +57,6 @@ GraphCompiler::GraphCompiler(const Model& model, const CompileSettings& settings
       is_settled_(graph_.tensors.size()),
       readers_left_(graph_.tensors.size()),
       saved_(graph_.ops.size()) {}
-
-GraphCompiler::~GraphCompiler() = default;
 
 Status GraphCompiler::emit_all(CompiledModel& compiled) {
   COT_ASSIGN(InferredTypes inferred, infer_types(graph_, settings_.batch_size));
@@ -176,10 +150,6 @@ bool GraphCompiler::is_trained(uint32_t tensor) const {
   if (settings_.purpose != Purpose::train) return false;
   if (graph_.tensors[tensor].role != TensorRole::parameter) return false;
   return settings_.is_trainable.empty() ? !graph_.tensors[tensor].is_frozen : settings_.is_trainable[tensor];
-}
-
-BufferId GraphCompiler::exact_value(uint32_t tensor) const {
-  return rounding_ == nullptr || rounding_->exact[tensor] == kNoBuffer ? values_[tensor] : rounding_->exact[tensor];
 }
 
 bool GraphCompiler::op_needs_gradient(size_t op_index) const {
@@ -285,56 +255,6 @@ void GraphCompiler::keep_borders() {
   }
 }
 
-// Weights are rounded once, in front of all ops; the input is like what an op makes.
-Status GraphCompiler::add_rounded_tensors(CompiledModel& compiled) {
-  if (!settings_.qat || settings_.purpose != Purpose::train) return {};
-  rounding_ = std::make_unique<Rounding>();
-  COT_ASSIGN(rounding_->tensors, rounded_tensors(model_, settings_.qat->parts));
-  const auto& [weights, activations] = rounding_->tensors;
-  rounding_->exact.assign(graph_.tensors.size(), kNoBuffer);
-  rounding_->rounded.resize(activations.size());
-  compiled.layout.of(Region::ranges) = activations.size() * kRangeFloats * sizeof(float);
-  const int levels = weight_levels(settings_.qat->weight_bits);
-  for (const auto [tensor, axis] : weights) {
-    if (index_.consumers[tensor].empty()) continue;
-    program_.set_origin(index_.consumers[tensor].front());
-    const Shape& shape = types_[tensor].shape;
-    const WeightChannels channels{elements(shape, 0, axis), static_cast<size_t>(shape[axis]),
-                                  elements(shape, axis + 1, shape.size())};
-    rounding_->exact[tensor] = values_[tensor];
-    values_[tensor] = emit_rounded_weight(program_, is_settled_[tensor] ? Phase::prepare : Phase::forward, channels,
-                                          levels, values_[tensor]);
-    program_.holds(values_[tensor], content_of(tensor, BufferRole::value));
-  }
-  for (const uint32_t input : graph_.inputs) {
-    if (index_.consumers[input].empty()) continue;
-    program_.set_origin(index_.consumers[input].front());
-    emit_rounded_if_asked(input, Phase::forward);
-  }
-  return {};
-}
-
-// What reads the tensor from here on reads the rounded one.
-void GraphCompiler::emit_rounded_if_asked(uint32_t tensor, Phase phase) {
-  RoundedActivation* const rounded = rounding_ ? rounding_->find(tensor) : nullptr;
-  if (rounded == nullptr) return;
-  const auto place = static_cast<uint64_t>(rounded - rounding_->rounded.data()) * kRangeFloats * sizeof(float);
-  rounding_->exact[tensor] = rounded->exact = values_[tensor];
-  values_[tensor] = rounded->rounded = new_value(tensor);
-  rounded->count = elements(types_[tensor].shape);
-  rounded->state = program_.add_fixed(Region::ranges, place);
-  emit_rounded(program_, phase, *rounded);
-}
-
-// Before the op that makes the tensor goes backward, when all that read it have.
-void GraphCompiler::emit_rounded_backward_of(uint32_t tensor) {
-  const RoundedActivation* const rounded = rounding_ ? rounding_->find(tensor) : nullptr;
-  if (rounded == nullptr || gradients_[tensor] == kNoBuffer) return;
-  const BufferId gradient = new_whole_gradient(tensor);
-  emit_rounded_backward(program_, *rounded, gradients_[tensor], gradient);
-  gradients_[tensor] = gradient;
-}
-
 void GraphCompiler::emit_forward() {
   if (settings_.external == nullptr) {
     for (uint32_t i = 0; i < graph_.ops.size(); ++i) {
@@ -384,12 +304,7 @@ void GraphCompiler::emit_backward() {
       if (is_trained(tensor)) emit_update_if_last(tensor);
     }
   }
-  if (rounding_ == nullptr) return;
-  for (const uint32_t input : graph_.inputs) emit_rounded_backward_of(input);
-  program_.set_origin(kUpdateOrigin);
-  for (const RoundedActivation& rounded : rounding_->rounded) {
-    if (rounded.range != kNoBuffer) emit_kept_range(program_, rounded);
-  }
+  emit_ranges();
 }
 
 ChannelRange GraphCompiler::channels_of(uint32_t tensor) const {
@@ -420,71 +335,6 @@ BufferId GraphCompiler::new_channel_gradient(uint32_t tensor) {
   const BufferId buffer = new_narrow_gradient(tensor);
   contributions_.push_back({tensor, buffer, true});
   return buffer;
-}
-
-// What forward makes and backward reads, in groups that are rounded together, the largest first. What rules save beside
-// (statistics, masks) stays as it is.
-std::vector<std::vector<uint32_t>> GraphCompiler::held_tensors() const {
-  std::map<BufferId, size_t> group_of;
-  std::vector<std::vector<uint32_t>> groups;
-  for (uint32_t i = 0; i < values_.size(); ++i) {
-    const bool is_float = types_[i].type == DataType::float32;
-    if (graph_.tensors[i].role != TensorRole::activation || values_[i] == kNoBuffer || !is_float) continue;
-    if (group_of.contains(values_[i]) || !program_.is_held_for_backward(values_[i])) continue;
-    group_of[values_[i]] = groups.size();
-    groups.push_back({i});
-  }
-  for (size_t i = 0; i < graph_.ops.size(); ++i) {
-    const OpInfo& op = graph_.ops[i];
-    if (!index_.is_needed[i] || !finds_by_comparing(op.kind) || !op_needs_gradient(i)) continue;
-    const auto x = group_of.find(values_[op.inputs[0]]), y = group_of.find(values_[op.outputs[0]]);
-    // One side stays exact: so does the other.
-    if (x == group_of.end() && y != group_of.end()) groups[y->second].clear();
-    if (x != group_of.end() && y == group_of.end()) groups[x->second].clear();
-    if (x == group_of.end() || y == group_of.end() || x->second == y->second) continue;
-    const size_t into = x->second, from = y->second;
-    const bool stays_exact = groups[into].empty() || groups[from].empty();
-    groups[into].insert(groups[into].end(), groups[from].begin(), groups[from].end());
-    groups[from].clear();
-    if (stays_exact) groups[into].clear();
-    for (auto& [buffer, group] : group_of) {
-      if (group == from) group = into;
-    }
-  }
-  std::erase_if(groups, [](const std::vector<uint32_t>& group) { return group.empty(); });
-  const auto bytes = [&](const std::vector<uint32_t>& group) {
-    uint64_t sum = 0;
-    for (const uint32_t tensor : group) sum += bytes_of(tensor);
-    return sum;
-  };
-  std::ranges::stable_sort(groups, std::greater(), bytes);
-  return groups;
-}
-
-std::vector<BufferId> GraphCompiler::values_of(std::span<const uint32_t> tensors) const {
-  std::vector<BufferId> buffers;
-  for (const uint32_t tensor : tensors) buffers.push_back(values_[tensor]);
-  return buffers;
-}
-
-// The choice is made for one thread and without a limit, whatever the settings: these change no bit.
-Result<NarrowedSum> GraphCompiler::narrow_what_is_held() {
-  CompileSettings plain = settings_;
-  plain.threads = 1;
-  plain.planned_bytes_max = 0;
-  GraphCompiler compiler(model_, plain);
-  CompiledModel compiled;
-  COT_TRY(compiler.emit_all(compiled));
-  const std::vector<std::vector<uint32_t>> groups = compiler.held_tensors();
-  std::vector<std::vector<BufferId>> buffers;
-  for (const auto& group : groups) buffers.push_back(compiler.values_of(group));
-  COT_ASSIGN(const NarrowedChoice choice, choose_narrowed(compiler.program_, buffers, settings_.arena_bytes_max));
-  std::vector<BufferId> held;
-  for (const size_t group : choice.groups) {
-    for (const BufferId buffer : values_of(groups[group])) held.push_back(buffer);
-  }
-  program_.hold_as_bfloat16(held);
-  return NarrowedSum{static_cast<uint32_t>(held.size()), choice.bytes_saved};
 }
 
 BufferId GraphCompiler::new_gradient(uint32_t tensor) {

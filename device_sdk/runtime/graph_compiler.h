@@ -99,7 +99,6 @@ Result<CompiledModel> compile(const Model& model, const CompileSettings& setting
 class GraphCompiler {
  public:
   GraphCompiler(const Model& model, const CompileSettings& settings);
-  ~GraphCompiler();
   Result<CompiledModel> run();
 
  private:
@@ -129,6 +128,7 @@ class GraphCompiler {
   Status add_rounded_tensors(CompiledModel& compiled);
   void emit_rounded_if_asked(uint32_t tensor, Phase phase);
   void emit_rounded_backward_of(uint32_t tensor);
+  void emit_ranges();
   void keep_borders();
   void emit_forward();
   void emit_forward_of(uint32_t op);
@@ -166,7 +166,7 @@ class GraphCompiler {
   std::vector<size_t> readers_left_;          // per tensor: ops whose backward is still to come
   std::vector<std::vector<BufferId>> saved_;  // per op
   struct Rounding;
-  std::unique_ptr<Rounding> rounding_;  // null: nothing is rounded
+  std::shared_ptr<Rounding> rounding_;  // null: nothing is rounded
 
   struct Contribution {
     uint32_t tensor;
