@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "device_sdk/runtime/profiler.h"
+#include "tools/roofline/op_work.h"
 
 namespace coterie {
 

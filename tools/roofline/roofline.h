@@ -10,12 +10,14 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "device_sdk/runtime/profiler.h"
-#include "tools/roofline/op_work.h"
+#include "proto/messages/model.h"
 
 namespace coterie {
+
+struct TrainingProfile;
 
 struct MemoryRate {
   uint64_t working_set = 0;     // bytes

@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "device_sdk/runtime/profiler.h"
 #include "device_sdk/runtime/program.h"
 #include "device_sdk/runtime/shape_inference.h"
 #include "tests/support/matchers.h"
 #include "tools/model/step_listing.h"
 #include "tools/model/zoo.h"
+#include "tools/roofline/op_work.h"
 #include "tools/roofline/roofline_chart.h"
 #include "tools/roofline/roofline_text.h"
 
