@@ -17,6 +17,7 @@
 
 namespace coterie {
 
+struct DirectionWork;
 struct TrainingProfile;
 
 struct MemoryRate {
