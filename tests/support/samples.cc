@@ -218,12 +218,15 @@ Samples<CheckpointHeader> MessageTraits<CheckpointHeader>::samples() {
                       0,
                       0,
                       20,
+                      6,
+                      2,
                       "loss=1\noptimizer=2\n",
                       0,
                       0,
                       0,
                       0,
-                      24},
+                      24,
+                      12},
           .extreme = {counting_digest(0xf0),
                       kMax64,
                       kMax32,
@@ -245,12 +248,15 @@ Samples<CheckpointHeader> MessageTraits<CheckpointHeader>::samples() {
                       0x1p24f,
                       kMax32,
                       kMax64,
+                      kMax64,
+                      kMax64,
                       std::string(kTrainingIdentityBytesMax, 'x'),
                       0,
                       0,
                       0,
                       0,
-                      4}};
+                      4,
+                      8}};
 }
 
 Samples<PartialSumHeader> MessageTraits<PartialSumHeader>::samples() {
@@ -330,7 +336,7 @@ Bytes payload_of(const ModelGraph& header) {
 
 Bytes payload_of(const CheckpointHeader& header) {
   return counting(header.value_bytes * (1 + header.slots + (header.best_step > 0 ? 1 : 0)) + header.factor_bytes +
-                  header.examples * sizeof(uint32_t));
+                  header.examples * sizeof(uint32_t) + header.range_values * sizeof(float));
 }
 
 Bytes payload_of(const PartialSumHeader& header) { return counting(header.value_count * sizeof(uint64_t)); }

@@ -173,7 +173,8 @@ void add_schedules(CLI::App& demo, RateSchedules& schedules) {
 void add_memory_and_stopping(CLI::App& demo, DemoOptions& options) {
   demo.add_option_function<std::string>(
           "--storage", [&options](const std::string& name) { options.storage = parse_storage(name).value(); },
-          "of activations between forward and backward on the devices: bf16 takes half the memory, and rounds")
+          "of activations between forward and backward on the devices: bf16 takes half the memory where that makes a "
+          "step's smaller, and rounds")
       ->default_str("float32")
       ->type_name("TYPE")
       ->check(one_of({storage_names().begin(), storage_names().end()}));
