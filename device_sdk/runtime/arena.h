@@ -12,10 +12,9 @@ namespace coterie {
 
 // Memory that lives from step to step, one flat vector each: the parameters (with state), the optimizer's slots and
 // factors (optimizer_rule.h), gradients where they are summed over several steps; what a program computed once
-// (prepared.h); and the ranges of
-// activations that are rounded (fake_quantise.h).
+// (prepared.h); and the ranges of activations that are rounded (fake_quantise.h).
 enum class Region : uint8_t { parameters, slot0, slot1, factors, gradients, prepared, ranges };
-inline constexpr size_t kRegions = 6;
+inline constexpr size_t kRegions = static_cast<size_t>(Region::ranges) + 1;
 
 struct ArenaLayout {
   std::array<uint64_t, kRegions> region_bytes{};

@@ -162,8 +162,8 @@ Status check_order(std::span<const uint32_t> order) {
   return {};
 }
 
-// A checkpoint of another optimizer may be larger, and is to be named as such: two slots and
-// such factors is what any keeps.
+// A checkpoint of another optimizer may be larger, and is to be named as such: two slots and such factors is what any
+// keeps.
 Result<Bytes> read_within(const std::string& path, const TrainerState& state) {
   const uint64_t vectors = kSlotsMax - state.slots() + kFactorVectorsMax + 1;  // and the best
   const uint64_t more = state.model.value_count() * sizeof(float) * vectors;
@@ -229,8 +229,7 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   COT_TRY(check_order(order));
 
   // Payload: parameters [values] | optimizer slots [values] each | factors | order [examples] | best parameters
-  // [values], if
-  // any | ranges of activations.
+  // [values], if any | ranges of activations.
   // Nothing of the state was changed before here, so that a bad file leaves the training as it was.
   std::memcpy(state.region(Region::parameters).data(), decoded.payload.data(), values);
   state.prepared.forget();
