@@ -34,7 +34,9 @@ Result<std::vector<std::string>> names_of(const char* const* names, size_t count
 Status measure(const Model& model, const coterie_dataset* dataset, const coterie_train_options* options,
                const std::vector<std::string>& names, double* values, coterie_evaluation* evaluation) {
   COT_ASSIGN(const KnownOptions known, train_options_of(options));
-  MeasureCollector collector(known.training.loss, static_cast<uint64_t>(model.output_shape().back()), names);
+  const Shape& output = model.output_shape();
+  const uint64_t width = output.empty() ? 1 : static_cast<uint64_t>(output.back());  // evaluate() refuses none
+  MeasureCollector collector(known.training.loss, width, names);
   const OutputSink sink = [&](auto outputs, auto targets) { collector.add(outputs, targets); };
   COT_ASSIGN(const Evaluation result, evaluate(model, dataset, known.training, names.empty() ? nullptr : sink));
   std::vector<double> measured;

@@ -31,7 +31,8 @@ MeasuredRows rows_of(const LossSettings& loss, uint64_t width) {
     case Loss::binary_cross_entropy_of_probabilities: return MeasuredRows::binary;
     case Loss::softmax_cross_entropy:
     case Loss::negative_log_likelihood: return MeasuredRows::classes;
-    default: return width == 1 ? MeasuredRows::values : MeasuredRows::classes;
+    case Loss::mean_squared_error: return width == 1 ? MeasuredRows::values : MeasuredRows::classes;
+    default: return MeasuredRows::values;  // a number for each element (target_for_loss)
   }
 }
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <limits>
+
+#include "device_sdk/runtime/measures.h"
 
 namespace coterie::test {
 namespace {
@@ -85,6 +88,17 @@ TEST(ValueMetrics, AreMeansOfDifferences) {
   EXPECT_EQ(metrics.values(), 4u);
   EXPECT_DOUBLE_EQ(metrics.mean_absolute_error(), 5.0 / 4);
   EXPECT_DOUBLE_EQ(metrics.root_mean_squared_error(), std::sqrt(13.5 / 4));
+}
+
+// The L1 loss of labels has one for each element, which no row of scores stands beside.
+TEST(Measures, OfALabelAnElementAreThoseOfNumbers) {
+  const std::vector<std::string> names = {"mae"};
+  MeasureCollector collector({.kind = Loss::l1}, 2, names);
+  std::vector<float> labels;
+  for (const int32_t label : {3, 7, 0, 1}) labels.push_back(std::bit_cast<float>(label));
+  collector.add(std::vector<float>{3, 6, 2, 1}, labels);
+  EXPECT_DOUBLE_EQ(*collector.value_of("mae", {}), 3.0 / 4);
+  EXPECT_FALSE(collector.value_of("recall", {}));
 }
 
 TEST(Perplexity, IsTheNumberOfEquallyLikelyChoices) { EXPECT_NEAR(perplexity(std::log(27.0)), 27, 1e-12); }
