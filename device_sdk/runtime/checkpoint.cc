@@ -149,6 +149,10 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
       (header.ignored > 0 && !state.options.loss.ignore_label)) {
     return damaged("ignores more rows than there are");
   }
+  const uint64_t rows_before = rows - header.position * state.rows_an_example;
+  if (header.epoch_ignored_start > rows_before - std::min(rows_before, header.epoch_correct_start)) {
+    return damaged("ignores more rows than there are before its epoch");
+  }
   if (header.random == Prng::State{}) return damaged("has no random state");
   return check_validation(header, state);
 }

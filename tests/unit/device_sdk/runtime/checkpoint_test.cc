@@ -382,7 +382,9 @@ TEST(Checkpoint, WithAHeaderThatTrainingCannotReachIsRefused) {
   const TemporaryDirectory directory;
   const std::string path = directory / "checkpoint";
   Examples examples(kCount, 4, 2);
-  Trainer trainer = make_trainer(tiny_model(), settings_with(OptimizerKind::sgd), examples);
+  TrainOptions options = options_of(settings_with(OptimizerKind::sgd), 9);
+  options.loss.ignore_label = 5;
+  Trainer trainer = *Trainer::create(tiny_model(), options, examples);
   ASSERT_OK(trainer.step());
   ASSERT_OK(trainer.save_checkpoint(path));
   Bytes frame = contents(path);
@@ -405,6 +407,11 @@ TEST(Checkpoint, WithAHeaderThatTrainingCannotReachIsRefused) {
   EXPECT_ERROR(forge([](CheckpointHeader& h) { h.correct = 5; }), ErrorCode::data_loss, "more right answers");
   EXPECT_ERROR(forge([](CheckpointHeader& h) { h.optimizer_step = 0; }), ErrorCode::conflict, "");
   EXPECT_ERROR(forge([](CheckpointHeader& h) { h.random = {}; }), ErrorCode::data_loss, "random state");
+  EXPECT_OK(forge([](CheckpointHeader& h) { h.correct = 1, h.ignored = 3; }));
+  EXPECT_ERROR(forge([](CheckpointHeader& h) { h.correct = 1, h.ignored = 4; }), ErrorCode::data_loss,
+               "than there are");
+  EXPECT_ERROR(forge([](CheckpointHeader& h) { h.correct = 0, h.ignored = h.epoch_ignored_start = 1; }),
+               ErrorCode::data_loss, "before its epoch");
 }
 
 TEST(Checkpoint, WithMoreRightAnswersThanItsEpochHasExamplesIsRefused) {
