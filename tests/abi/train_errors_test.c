@@ -111,6 +111,8 @@ void test_train_options(void) {
   expect_refusal((coterie_train_options){.augment = "flop"}, "is flop");
   expect_refusal((coterie_train_options){.ignore_label = "no"}, "is no");
   expect_refusal((coterie_train_options){.loss = "mean_squared_error", .ignore_label = "0"}, "ignore_label is of");
+  expect_refusal((coterie_train_options){.qat = "full:9"}, "full or weights");
+  expect_refusal((coterie_train_options){.lora = "rank=2:*", .qat = "full"}, "qat does not go with lora");
   expect_refusal((coterie_train_options){.augment = "normalise=1:2/1:2"}, "the images have 1 channels");
   expect_refusal((coterie_train_options){.train_last = 100}, "train_last is 100");
   expect_refusal((coterie_train_options){.checkpoint_key = key, .checkpoint_key_size = 31},

@@ -250,6 +250,7 @@ TEST(CppBinding, PassesEveryOption) {
   refused({.loss_scale = "3"}, "power of two");
   refused({.augment = "flop"}, "is flop");
   refused({.ignore_label = "no"}, "is no");
+  refused({.qat = "full:9"}, "full or weights");
   expect_error(COTERIE_TOO_LARGE, "", [&] { Trainer(model, {.memory_bytes_max = 100}, data); });
   EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2}, data).progress().steps_in_all, 12u);
   EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2, .steps_max = 5}, data).run().steps, 5u);

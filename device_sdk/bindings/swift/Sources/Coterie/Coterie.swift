@@ -62,6 +62,7 @@ public struct TrainOptions {
     public var lossScale: String?
     public var augment: String?
     public var ignoreLabel: String?
+    public var qat: String?
     public var trainLast: UInt32 = 0
     public var threads: UInt32 = 0
     /// 32 bytes, or none: checkpoints are plain.
@@ -139,16 +140,19 @@ extension TrainOptions {
                         try withText(lossScale) { lossScale in
                             try withText(augment) { augment in
                                 try withText(ignoreLabel) { ignoreLabel in
-                                    try checkpointKey.withUnsafeBufferPointer { key in
-                                        whole.augment = augment
-                                        whole.ignore_label = ignoreLabel
-                                        whole.lora = lora
-                                        whole.channels = channels
-                                        whole.groups = groups
-                                        whole.storage = storage
-                                        whole.loss_scale = lossScale
-                                        whole.checkpoint_key = key.isEmpty ? nil : key.baseAddress
-                                        return try withUnsafePointer(to: whole) { try body($0) }
+                                    try withText(qat) { qat in
+                                        try checkpointKey.withUnsafeBufferPointer { key in
+                                            whole.augment = augment
+                                            whole.ignore_label = ignoreLabel
+                                            whole.qat = qat
+                                            whole.lora = lora
+                                            whole.channels = channels
+                                            whole.groups = groups
+                                            whole.storage = storage
+                                            whole.loss_scale = lossScale
+                                            whole.checkpoint_key = key.isEmpty ? nil : key.baseAddress
+                                            return try withUnsafePointer(to: whole) { try body($0) }
+                                        }
                                     }
                                 }
                             }
