@@ -16,7 +16,7 @@ inline constexpr size_t kTrainingIdentityBytesMax = 8 * 1024;
 
 // Header of a training checkpoint. Payload: parameters, then `slots` optimizer slots, value_bytes each, then the
 // optimizer's factors, factor_bytes, then the shuffled order of examples (uint32 each), then, with a best step, the
-// parameters after it: enough to go on to the same bits as if nothing had happened.
+// parameters after it, then range_values floats: enough to go on to the same bits as if nothing had happened.
 struct CheckpointHeader {
   Digest model;  // the model the session started from
   uint64_t step = 0;

@@ -29,6 +29,9 @@ TEST(CheckpointCodec, NamesTheFieldItRejects) {
   expect_rejected<M>("epoch_correct_start must be at most correct",
                      [](M& m) { m.epoch_correct_start = m.correct + 1; });
   expect_accepted<M>([](M& m) { m.epoch_correct_start = m.correct; });
+  expect_rejected<M>("epoch_ignored_start must be at most ignored",
+                     [](M& m) { m.epoch_ignored_start = m.ignored + 1; });
+  expect_accepted<M>([](M& m) { m.epoch_ignored_start = m.ignored; });
   expect_rejected<M>("plateau_best must be finite", [=](M& m) { m.plateau_best = -infinity; });
   for (const double factor : {0.0, -1.0, 1.5, infinity}) {
     expect_rejected<M>("plateau_factor must be in", [=](M& m) { m.plateau_factor = factor; });
@@ -66,7 +69,8 @@ TEST(CheckpointCodec, TakesExactlyThePromisedPayload) {
   header.examples = 3;
   header.position = 0;
   header.factor_bytes = 20;
-  const size_t expected = 8 * 3 + 20 + 3 * 4;
+  header.range_values = 6;
+  const size_t expected = 8 * 3 + 20 + 3 * 4 + 6 * 4;
   EXPECT_OK(decode_checkpoint(test::frame_of(header, Bytes(expected))));
   for (const size_t size : {size_t{0}, expected - 1, expected + 1, expected + 4}) {
     EXPECT_ERROR(decode_checkpoint(test::frame_of(header, Bytes(size))), ErrorCode::malformed, "payload");
