@@ -17,11 +17,13 @@ struct Picture {
 inline constexpr uint64_t kPicturePixelsMax = 1 << 26;  // 192 MiB
 // A progressive JPEG goes over all pixels with each scan: a few bytes of scans would keep a thread for minutes.
 inline constexpr int kJpegScansMax = 100;
+// libpng inflates all texts before the pixels, 8 MB each of 8 KB: a small file would fill the memory.
+inline constexpr size_t kPngTextsMax = 16;
 
 // Which of the two it is is told from its first bytes. Grey becomes colour; what is transparent in a PNG, white; 16
-// bits become 8; a note about the orientation (EXIF) is not heeded. Errors: malformed (neither, damaged, cut off, or a
-// JPEG of more than kJpegScansMax scans; with the library's words), too_large (more than `pixels_max`, found out before
-// they are allocated).
+// bits become 8; a note about the orientation (EXIF) is not heeded. Errors: malformed (neither, damaged, cut off, more
+// than kJpegScansMax scans or kPngTextsMax zTXt and iTXt chunks; with the library's words), too_large (more than
+// `pixels_max`, found out before they are allocated).
 Result<Picture> decode_image(ByteView file, uint64_t pixels_max = kPicturePixelsMax);
 
 Result<Picture> decode_jpeg(ByteView file, uint64_t pixels_max = kPicturePixelsMax);

@@ -1,7 +1,9 @@
 // PNG through libpng's simplified API, which keeps its longjmp to itself.
 #include <png.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "model_io/image_file.h"
 
@@ -19,9 +21,30 @@ struct Held {
   Error error() const { return Error(ErrorCode::malformed, std::string("is a damaged PNG file: ") + image.message); }
 };
 
+// Chunks before the pixels that may hold a deflated text.
+size_t texts_in(ByteView file) {
+  constexpr size_t kMagicBytes = 8, kLengthBytes = 4, kNameBytes = 4, kSumBytes = 4;
+  constexpr size_t kChunkBytes = kLengthBytes + kNameBytes + kSumBytes;  // beside its data
+  size_t texts = 0;
+  file = file.subspan(std::min(file.size(), kMagicBytes));
+  while (file.size() >= kChunkBytes) {
+    uint32_t length = 0;
+    for (size_t i = 0; i < kLengthBytes; ++i) length = length << 8 | file[i];
+    const std::string_view name = as_text(file.subspan(kLengthBytes, kNameBytes));
+    if (name == "IDAT") break;
+    texts += name == "zTXt" || name == "iTXt";
+    file = file.subspan(std::min<size_t>(file.size(), kChunkBytes + size_t{length}));
+  }
+  return texts;
+}
+
 }  // namespace
 
 Result<Picture> decode_png(ByteView file, uint64_t pixels_max) {
+  if (texts_in(file) > kPngTextsMax) {
+    return Error(ErrorCode::malformed, "is a PNG file of more than " + std::to_string(kPngTextsMax) +
+                                           " zTXt and iTXt chunks: save it without texts");
+  }
   Held reader;
   if (png_image_begin_read_from_memory(&reader.image, file.data(), file.size()) == 0) return reader.error();
   COT_ASSIGN(Picture picture, blank_picture(reader.image.height, reader.image.width, pixels_max));

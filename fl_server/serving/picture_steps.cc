@@ -10,11 +10,10 @@
 namespace coterie {
 namespace {
 
-constexpr uint64_t kPixelsMaxByDefault = 1
-                                         << 24;  // 16.7 million: of a phone's camera, and a worker needs 0.4 GB for it
-constexpr uint32_t kSideMax = 4096;              // of what a picture is resized to
-constexpr uint64_t kBetweenMax = 1 << 26;        // numbers between the two passes of a resize: 256 MiB
-constexpr size_t kRank = 3;                      // height, width, channels
+constexpr uint64_t kPixelsMaxByDefault = 1 << 24;  // 16.7 million: of a phone's camera, and 0.8 GB at most to resize it
+constexpr uint32_t kSideMax = 4096;                // of what a picture is resized to
+constexpr uint64_t kBetweenMax = 1 << 26;          // numbers between a resize's two passes, and behind them: 256 MiB
+constexpr size_t kRank = 3;                        // height, width, channels
 
 std::string size_text(int64_t height, int64_t width) { return std::to_string(height) + " x " + std::to_string(width); }
 
@@ -79,9 +78,10 @@ class Resize final : public ServingStep {
     const Shape& shape = *from[0].shape;
     const auto channels = static_cast<size_t>(shape[2]);
     COT_ASSIGN(const ImageSize size, target(shape));
-    if (static_cast<uint64_t>(shape[0]) * size.width * channels > kBetweenMax) {
+    const uint64_t row = uint64_t{size.width} * channels;  // at most 2^12 * 2^31
+    if (std::max<uint64_t>(static_cast<uint64_t>(shape[0]), size.height) > kBetweenMax / row) {
       return Error(ErrorCode::too_large, "is " + size_text(shape[0], shape[1]) +
-                                             " pixels, too high to be made so wide: send a smaller picture");
+                                             " pixels, too many to be made so large: send a smaller picture");
     }
     to[0].shape = {static_cast<int64_t>(size.height), static_cast<int64_t>(size.width), shape[2]};
     // As in training, a picture that has its size is left as it is.
@@ -91,8 +91,10 @@ class Resize final : public ServingStep {
                              : resize_pixels(from[0].pixels, size_of(shape), size, channels);
       return {};
     }
-    to[0].words.assign(from[0].words.begin(), from[0].words.end());
-    if (is_same) return {};
+    if (is_same) {
+      to[0].words.assign(from[0].words.begin(), from[0].words.end());
+      return {};
+    }
     to[0].words.resize(size.height * size.width * channels);
     BilinearResize(size_of(shape), size, channels).run(from[0].words, to[0].words);
     return {};

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model_io/image_file.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/fl_server/serving/steps/steps_world.h"
 #include "tests/unit/tools/image_files.h"
@@ -98,6 +99,35 @@ TEST(Step, RefusesHostilePictures) {
   for (const std::string& bad :
        {std::string(), std::string("\x89PNG"), std::string("\xff\xd8\xff"), jpeg.substr(0, 40)})
     EXPECT_ERROR(refused(bad), ErrorCode::malformed, "step \"p\": ") << bad.size();
+}
+
+// Each of these chunks could become 8 MB of memory: they are counted before libpng sees them.
+TEST(Step, RefusesAPictureOfManyTexts) {
+  const std::string whole = text_of(test::png_file({.height = 2, .width = 2, .left = {9}, .right = {200}}));
+  constexpr size_t kHeadBytes = 8 + 25;  // the magic and IHDR
+  // Their sums are wrong, so that libpng leaves them out.
+  const std::string text("\0\0\0\0zTXt\0\0\0\0", 12);
+  const std::string steps = R"({"name":"p","step":"decode_image","from":"x"},)"
+                            R"({"name":"r","step":"resize","from":"p","height":2,"width":2},)"
+                            R"({"name":"last","step":"scale","from":"r"})";
+  const auto refusal = [&](size_t texts) {
+    std::string file = whole;
+    for (size_t i = 0; i < texts; ++i) file.insert(kHeadBytes, text);
+    const auto seen =
+        prepared(before_of("BYTES", "[]", steps), model_of({2, 2, 3}, {1}), {{.shape = {}, .texts = {file}}});
+    return seen ? std::string("taken") : seen.error().message();
+  };
+  EXPECT_EQ(refusal(kPngTextsMax), "taken");
+  EXPECT_THAT(refusal(kPngTextsMax + 1), ::testing::HasSubstr("more than 16 zTXt and iTXt chunks"));
+}
+
+// The two sides are at most 4096, and the channels whatever the file says: together they would be 1 TB.
+TEST(Step, RefusesToMakeAPictureTooLarge) {
+  const std::string steps = R"({"name":"large","step":"resize","from":"x","shorter_side":4096},)"
+                            R"({"name":"last","step":"centre_crop","from":"large","height":1,"width":1})";
+  EXPECT_ERROR(prepared(before_of("FP32", "[-1,-1,16384]", steps), model_of({1, 1, 16384}, {1}),
+                        {{.shape = {1, 1, 16384}, .words = std::vector<float>(16384)}}),
+               ErrorCode::too_large, "step \"large\": is 1 x 1 pixels, too many to be made so large");
 }
 
 TEST(Step, ScalesNormalisesCastsAndReshapes) {
