@@ -4,17 +4,25 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text/utf8.h"
 #include "model_io/field_text.h"
 
 namespace coterie {
 namespace {
 
 constexpr double kNumberMax = 1e30;  // its square, summed, is finite, and so is its float32
+constexpr size_t kFieldBytesShown = 64;
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 Error bad(const std::string& what) { return Error(ErrorCode::malformed, what); }
 
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+// A field goes into errors, and with them to clients as JSON: no more than a line of it, and only what is a text.
+std::string shown(const std::string& field) {
+  if (!is_utf8(field)) return "a text that is not UTF-8";
+  size_t bytes = std::min(field.size(), kFieldBytesShown);
+  while (bytes < field.size() && bytes > 0 && (static_cast<uint8_t>(field[bytes]) & 0xc0) == 0x80) --bytes;
+  return "\"" + field.substr(0, bytes) + (bytes < field.size() ? "...\"" : "\"");
+}
 
 // The place of `text`; values.size() if it is none of them.
 size_t place_of(const std::vector<std::string>& values, const std::string& text) {
@@ -33,7 +41,7 @@ Result<FieldNote> encode_category(const InputContract& contract, const ContractC
     return is_unseen ? FieldNote::unseen : FieldNote::none;
   }
   if (is_unseen) {
-    return bad(quoted(field) + " is none of the " + std::to_string(values.size()) +
+    return bad(shown(field) + " is none of the " + std::to_string(values.size()) +
                " values that the fit saw, and categories=codes has no number for it");
   }
   to.codes.push_back(static_cast<int32_t>(place));
@@ -54,11 +62,12 @@ FieldNote encode_text(const ContractColumn& column, const std::string& text, Enc
 Result<double> field_number(const std::string& field, bool refuses_missing) {
   if (const std::optional<double> number = number_in(field)) {
     if (std::abs(*number) <= kNumberMax) return *number;
-    return bad(field + " is beyond 1e30, the largest number that is taken");
+    return bad((field.size() <= kFieldBytesShown ? field : shown(field)) +
+               " is beyond 1e30, the largest number that is taken");
   }
   if (is_missing(field) && !refuses_missing) return kMissing;
   if (field.empty()) return bad("is empty, expected a number");
-  return bad("expected a number, is " + quoted(field));
+  return bad("expected a number, is " + shown(field));
 }
 
 Result<FieldNote> encode_number(const InputContract& contract, const ContractColumn& column, double number,

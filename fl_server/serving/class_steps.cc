@@ -9,9 +9,11 @@
 namespace coterie {
 namespace {
 
-constexpr const char* kScores = "FP32 [classes]";
+constexpr const char* kScores = "FP32 [classes], as many in every request";
 
-bool is_scores(const ValueType& type) { return type.type == ProtocolType::float32 && type.shape.size() == 1; }
+bool is_scores(const ValueType& type) {
+  return type.type == ProtocolType::float32 && type.shape.size() == 1 && type.shape[0] != kAnySize;
+}
 
 Error wrong_labels(size_t labels, const ValueType& seen) {
   return wrong_type(seen, "FP32 [" + std::to_string(labels) + "], as there are " + std::to_string(labels) + " labels");

@@ -10,7 +10,7 @@
 namespace coterie {
 namespace {
 
-constexpr double kWordMax = 2147483647.0;
+constexpr double kWordMin = -2147483648.0, kWordMax = 2147483647.0;
 
 bool is_number(const ValueType& type) { return type.type != ProtocolType::bytes; }
 
@@ -111,7 +111,7 @@ class Cast final : public ServingStep {
         to[0].words.push_back(static_cast<float>(value));
         continue;
       }
-      if (!(std::abs(value) <= kWordMax) || value != std::floor(value))
+      if (!(value >= kWordMin && value <= kWordMax) || value != std::floor(value))
         return Error(ErrorCode::invalid_argument, "has " + std::to_string(value) + ", expected whole numbers of INT32");
       to[0].words.push_back(std::bit_cast<float>(static_cast<int32_t>(value)));
     }

@@ -216,6 +216,9 @@ Status ServingSteps::fit_after(FittedSteps& fitted) const {
     const Result<ValueType> type = side.take(value);
     if (!type) return type.error().with_context("output " + shown_name(name));
     COT_TRY(check_name(name, "an output"));
+    const bool is_answerable = type->type != ProtocolType::float64 && type->type != ProtocolType::uint8;
+    if (!is_answerable || has_any_size(type->shape))
+      return wrong_type(*type, "FP32, INT32 or BYTES of known sizes").with_context("output " + shown_name(name));
     fitted.client_.outputs.push_back({name, type->type, type->shape, elements_of(type->shape)});
   }
   COT_TRY(side.check_used());

@@ -99,6 +99,12 @@ TEST(ServingSteps, RefuseWhatDoesNotJoinUpByTheStepsName) {
        "step \"t\": \"out\": is FP32 [3], expected at least the 4 classes of k"},
       {after_of(R"({"name":"t","step":"top_k","from":"out","k":2})", R"({"t":"t.labels"})"),
        "output \"t\": there is no value \"t.labels\" before it; there are \"out\", \"t.indices\", \"t.values\""},
+      {before_of("FP32", "[-1]", R"({"name":"last","step":"top_k","from":"x","k":2})"),
+       "step \"last\": \"x\": is FP32 [-1], expected FP32 [classes], as many in every request"},
+      {after_of(R"({"name":"t","step":"argmax","from":"out","labels":["a","b","c"]},)"
+                R"({"name":"p","step":"decode_image","from":"t"})",
+                R"({"p":"p"})"),
+       "output \"p\": is UINT8 [-1,-1,3], expected FP32, INT32 or BYTES of known sizes"},
       {after_of(R"({"name":"t","step":"threshold","from":"out","at":1,"labels":["a"]})", R"({"t":"t"})"),
        "must have two texts"},
       {after_of(R"({"name":"t","step":"softmax","from":"out"})", "{}"), "outputs: must name what the steps"},
@@ -157,6 +163,17 @@ TEST(ServingSteps, EncodeARowAsTrainingDoes) {
           prepared(json, model_of({width}, {2}), {{.shape = {}, .texts = {"x"}}, {.shape = {}, .texts = {"old"}}},
                    {{"c.json", to_json_text(*contract)}}),
           ErrorCode::malformed, "step \"row\": column age: expected a number, is \"old\"");
+      // An error goes back as JSON: a line of it, and no bytes that are no text.
+      const auto refusal = [&](const std::string& age_text) {
+        return prepared(json, model_of({width}, {2}),
+                        {{.shape = {}, .texts = {"x"}}, {.shape = {}, .texts = {age_text}}},
+                        {{"c.json", to_json_text(*contract)}})
+            .error()
+            .message();
+      };
+      EXPECT_THAT(refusal("\xff\xfe"), HasSubstr("column age: expected a number, is a text that is not UTF-8"));
+      EXPECT_THAT(refusal("\u00e9" + std::string(1 << 20, 'a')), HasSubstr(std::string(62, 'a') + "...\""));
+      EXPECT_LT(refusal(std::string(1 << 20, '9')).size(), 256u);
     }
   }
   const std::string lacks =

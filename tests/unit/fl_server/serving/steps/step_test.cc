@@ -143,7 +143,11 @@ TEST(Step, ScalesNormalisesCastsAndReshapes) {
   const auto whole = prepared(before_of("FP64", "[2]", cast), integers, {{.shape = {2}, .doubles = {-7, 3}}});
   ASSERT_OK(whole);
   EXPECT_EQ(std::bit_cast<int32_t>((*whole)[0]), -7);
-  for (const double bad : {0.5, 3e9, std::numeric_limits<double>::quiet_NaN()}) {
+  const auto least = prepared(before_of("INT32", "[2]", cast), integers,
+                              {{.shape = {2}, .words = {std::bit_cast<float>(INT32_MIN), 0}}});
+  ASSERT_OK(least);
+  EXPECT_EQ(std::bit_cast<int32_t>((*least)[0]), INT32_MIN);
+  for (const double bad : {0.5, 3e9, -2147483649.0, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_ERROR(prepared(before_of("FP64", "[2]", cast), integers, {{.shape = {2}, .doubles = {1, bad}}}),
                  ErrorCode::invalid_argument, "step \"whole\": has ");
   }
