@@ -16,6 +16,8 @@ Error queue_is_full() {
   return Error(ErrorCode::overloaded, "the workers have as many examples waiting as they may; come back later");
 }
 
+Error time_is_over() { return Error(ErrorCode::timed_out, "its time was over before a worker was free for it"); }
+
 }  // namespace
 
 InferenceWorkers::InferenceWorkers(size_t workers, BatcherSettings settings, ServingMetrics& metrics,
@@ -105,8 +107,7 @@ std::vector<InferenceWorkers::Ended> InferenceWorkers::take_out(std::span<const 
 
 void InferenceWorkers::tell(std::vector<Ended> ended) {
   for (auto& [task, end] : ended) {
-    if (end == TaskEnd::expired && !task->error)
-      task->error = Error(ErrorCode::timed_out, "its time was over before a worker was free for it");
+    if (end == TaskEnd::expired && !task->error) task->error = time_is_over();
     if (!task->error && !task->is_prepared()) {
       // The second half: in the model's lane, behind what came there before.
       task->sent.clear();
@@ -129,6 +130,11 @@ void InferenceWorkers::prepare(Piece& piece) {
   });
   std::vector<std::span<float>> to(inputs.size());
   for (uint64_t row = piece.first_row; row < piece.first_row + piece.rows; ++row) {
+    // A picture may take a second, and a piece has many: the model would refuse what is late anyway.
+    if (os::monotonic_now() >= task.deadline) {
+      piece.error = time_is_over();
+      return;
+    }
     for (size_t i = 0; i < inputs.size(); ++i) {
       const uint64_t size = inputs[i].elements;
       to[i] = std::span(task.inputs[i]).subspan(row * size, size);

@@ -198,5 +198,29 @@ TEST_F(StepsService, HoldNoMoreThanTheyMay) {
   EXPECT_EQ(refused(2, 0), ErrorCode::malformed) << "two are decoded";
 }
 
+// Workers that do nothing: what waits holds its share until it goes.
+TEST_F(StepsService, HoldNoMoreInSumThanTheyMay) {
+  ServingMetrics metrics;
+  InferenceWorkers workers(0, {{1}, 16}, metrics, 600);
+  const auto version = *server_->models().find("photos", {});
+  std::vector<std::optional<ErrorCode>> told(3);
+  const auto submit = [&](size_t i, uint64_t rows) {
+    workers.submit(version,
+                   {.id = {}, .rows = rows, .inputs = {{.shape = {}, .texts = std::vector<std::string>(rows)}}},
+                   Instant::max(), [&told, i](const InferenceWorkers::Outcome& outcome) {
+                     told[i] = outcome ? ErrorCode::internal : outcome.error().code();
+                   });
+  };
+  submit(0, 1);
+  submit(1, 2);
+  submit(2, 1);
+  EXPECT_EQ(told[0], std::nullopt) << "256 bytes and what was sent";
+  EXPECT_EQ(told[1], ErrorCode::overloaded) << "512 more";
+  EXPECT_EQ(told[2], std::nullopt) << "whoever is refused gives its share back";
+  workers.stop();
+  EXPECT_EQ(told[0], ErrorCode::timed_out);
+  EXPECT_EQ(told[2], ErrorCode::timed_out);
+}
+
 }  // namespace
 }  // namespace coterie
