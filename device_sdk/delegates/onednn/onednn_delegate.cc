@@ -23,6 +23,14 @@ std::string refusal_of_rank(const DelegateGraph& model, const OpInfo& op, size_t
   return "onednn takes inputs of " + std::to_string(rank) + " dimensions, not of " + std::to_string(seen);
 }
 
+// oneDNN's channels are the second dimension, which plain() makes of our last one in images and rows alone: elsewhere
+// it would read as many scales as there are rows.
+std::string refusal_of_norm(const DelegateGraph& model, const OpInfo& op) {
+  const size_t rank = model.shape(op.inputs[0]).size();
+  if (rank != 2 && rank != 4) return "onednn takes a batch_norm of 2 or 4 dimensions, not of " + std::to_string(rank);
+  return refusal_of_weights(model, op);
+}
+
 std::string refusal_of_add(const DelegateGraph& model, const OpInfo& op) {
   if (model.is_stored(op.inputs[0]) || model.is_stored(op.inputs[1])) return "it adds a stored tensor";
   if (model.shape(op.inputs[0]) != model.shape(op.inputs[1])) return "it broadcasts";
@@ -53,8 +61,8 @@ class OnednnDelegate final : public Delegate {
         const std::string weights = refusal_of_weights(model, op);
         return weights.empty() ? refusal_of_rank(model, op, 2) : weights;
       }
-      case OpKind::conv2d:
-      case OpKind::batch_norm: return refusal_of_weights(model, op);
+      case OpKind::conv2d: return refusal_of_weights(model, op);
+      case OpKind::batch_norm: return refusal_of_norm(model, op);
       case OpKind::average_pool2d: {
         const auto& pool = std::get<Pool2dAttributes>(op.attributes);
         const bool is_cut = pool.count_padding && (pool.ceil_h > 0 || pool.ceil_w > 0);
