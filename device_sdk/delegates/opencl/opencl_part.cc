@@ -137,15 +137,14 @@ Result<std::unique_ptr<CompiledPart>> compile_opencl_part(OpenclDevice& device, 
     const OpInfo& op = model.graph.ops[i];
     for (const auto* list : {&op.inputs, &op.outputs}) {
       for (const uint32_t tensor : *list) {
-        if (tensor == kNoTensor || is_border(tensor) || made->has(tensor)) continue;
+        if (tensor == kNoTensor) continue;
+        if (elements(model.shape(tensor)) > static_cast<uint64_t>(std::numeric_limits<cl_int>::max())) {
+          return Error(ErrorCode::too_large,
+                       "opencl: tensor " + model.graph.tensors[tensor].name + " has over 2^31 - 1 elements");
+        }
+        if (is_border(tensor) || made->has(tensor)) continue;
         const float* const values = model.is_stored(tensor) ? model.stored(tensor).data() : nullptr;
         COT_TRY(made->own(tensor, elements(model.shape(tensor)), values));
-      }
-    }
-    for (const uint32_t tensor : {op.inputs[0], op.outputs[0]}) {
-      if (elements(model.shape(tensor)) > static_cast<uint64_t>(std::numeric_limits<cl_int>::max())) {
-        return Error(ErrorCode::too_large,
-                     "opencl: tensor " + model.graph.tensors[tensor].name + " has over 2^31 - 1 elements");
       }
     }
     made->add(launch_of(model, op));
