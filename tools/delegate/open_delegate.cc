@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "device_sdk/delegates/delegate_module.h"
+#include "device_sdk/runtime/delegate/fence.h"
 
 namespace coterie {
 namespace {
@@ -20,10 +21,14 @@ constexpr KnownDelegate kKnown[] = {
     {"opencl", "ocl-icd-opencl-dev"},
 };
 
-std::filesystem::path path_of(const std::string& file) {
-  std::error_code ignored;
-  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  const std::filesystem::path beside = folder / file;
+// Never a relative path: code is not loaded from where somebody happens to work.
+Result<std::filesystem::path> path_of(const std::string& file) {
+  std::error_code unread, ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", unread);
+  if (unread || !program.is_absolute()) {
+    return Error(ErrorCode::unavailable, "modules lie beside the program, and /proc/self/exe does not say where it is");
+  }
+  const std::filesystem::path folder = program.parent_path(), beside = folder / file;
   return std::filesystem::exists(beside, ignored) ? beside : folder / "../lib/coterie" / file;
 }
 
@@ -38,7 +43,7 @@ std::vector<std::string> delegate_names() {
 Result<std::shared_ptr<Delegate>> open_delegate(const std::string& name) {
   const auto* const known = std::ranges::find(kKnown, name, &KnownDelegate::name);
   if (known == std::end(kKnown)) return Error(ErrorCode::invalid_argument, "there is no delegate " + name);
-  const std::filesystem::path path = path_of("coterie-" + name + ".so");
+  COT_ASSIGN(const std::filesystem::path path, path_of("coterie-" + name + ".so"));
   void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     return Error(ErrorCode::unsupported_version, "this build has no delegate " + name + " (" + ::dlerror() +
@@ -49,7 +54,11 @@ Result<std::shared_ptr<Delegate>> open_delegate(const std::string& name) {
   if (offered == nullptr || std::string(offered->release) != COTERIE_VERSION) {
     return Error(ErrorCode::unsupported_version, path.string() + " is of another release of coterie");
   }
-  COT_ASSIGN(std::unique_ptr<Delegate> opened, offered->open());
+  std::unique_ptr<Delegate> opened;
+  COT_TRY(fenced([&]() -> Status {
+    COT_ASSIGN(opened, offered->open());
+    return {};
+  }));
   return std::shared_ptr<Delegate>(std::move(opened));
 }
 

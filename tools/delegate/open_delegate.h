@@ -14,7 +14,7 @@ namespace coterie {
 std::vector<std::string> delegate_names();
 
 // Loads coterie-NAME.so, which stays loaded. Errors: unsupported_version (no such module: says what to install, or one
-// of another release); unavailable (what the delegate says itself: no device).
+// of another release); unavailable (what the delegate says itself: no device; nobody knows where the program lies).
 Result<std::shared_ptr<Delegate>> open_delegate(const std::string& name);
 
 }  // namespace coterie

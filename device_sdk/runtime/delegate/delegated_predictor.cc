@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device_sdk/runtime/delegate/fence.h"
 #include "device_sdk/runtime/delegate/partition.h"
 #include "device_sdk/runtime/external_part.h"
 #include "device_sdk/runtime/predictor.h"
@@ -61,7 +62,8 @@ Result<DelegatedPredictor> DelegatedPredictor::create(const Model& model, Delega
   COT_ASSIGN(Partition plan,
              partition(model, delegate,
                        {.batch_size = settings.batch_size, .takes_whatever_cost = settings.takes_whatever_cost}));
-  auto state = std::make_unique<State>(State{model, settings, delegate.traits(), std::move(plan), {}, {}});
+  COT_ASSIGN(DelegateTraits traits, traits_of(delegate));
+  auto state = std::make_unique<State>(State{model, settings, std::move(traits), std::move(plan), {}, {}});
   for (const PlannedPart& part : state->plan.parts) {
     Result<std::shared_ptr<PartRunner>> runner =
         PartRunner::create(model, delegate, part, settings.batch_size, settings.threads);
@@ -80,9 +82,10 @@ DelegatedPredictor::~DelegatedPredictor() = default;
 Status DelegatedPredictor::run(std::span<const std::span<const float>> inputs, uint64_t count,
                                std::span<float> output) {
   for (;;) {
+    if (!state_->predictor) COT_TRY(state_->compile());  // it has failed before: without a part it may need more memory
     const Status done = state_->predictor->run(inputs, count, output);
     if (done || !state_->finds_refused()) return done;
-    COT_TRY(state_->compile());
+    state_->predictor.reset();
   }
 }
 

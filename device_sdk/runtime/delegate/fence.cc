@@ -15,4 +15,13 @@ Status fenced(const std::function<Status()>& call) {
   }
 }
 
+Result<DelegateTraits> traits_of(const Delegate& delegate) {
+  DelegateTraits traits;
+  COT_TRY(fenced([&]() -> Status {
+    traits = delegate.traits();
+    return {};
+  }));
+  return traits;
+}
+
 }  // namespace coterie

@@ -24,11 +24,12 @@ void add_once(std::vector<uint32_t>& sorted, uint32_t value) {
 
 class Partitioner {
  public:
-  Partitioner(const Model& model, const Delegate& delegate, const PartitionSettings& settings, InferredTypes types)
+  Partitioner(const Model& model, const Delegate& delegate, DelegateTraits traits, const PartitionSettings& settings,
+              InferredTypes types)
       : model_(model),
         graph_(model.graph()),
         delegate_(delegate),
-        traits_(delegate.traits()),
+        traits_(std::move(traits)),
         settings_(settings),
         inferred_(std::move(types)),
         view_{graph_, inferred_.types, model.parameters()},
@@ -205,7 +206,8 @@ class Partitioner {
 
 Result<Partition> partition(const Model& model, const Delegate& delegate, const PartitionSettings& settings) {
   COT_ASSIGN(InferredTypes inferred, infer_types(model.graph(), settings.batch_size));
-  return Partitioner(model, delegate, settings, std::move(inferred)).run();
+  COT_ASSIGN(DelegateTraits traits, traits_of(delegate));
+  return Partitioner(model, delegate, std::move(traits), settings, std::move(inferred)).run();
 }
 
 std::vector<uint32_t> order_around(const ModelGraph& graph, const std::vector<const PlannedPart*>& parts) {

@@ -43,7 +43,7 @@ struct Partition {
   double flops = 0;                // of all needed ops
 };
 
-// Errors: those of infer_types.
+// Errors: those of infer_types; internal (the delegate throws instead of saying its traits).
 Result<Partition> partition(const Model& model, const Delegate& delegate, const PartitionSettings& settings);
 
 // The order of ExternalParts (external_part.h) around these parts, which may be some of a partition.

@@ -162,6 +162,26 @@ INSTANTIATE_TEST_SUITE_P(All, HostileDelegate,
                                                "was not compiled: the test's device is gone"}),
                          [](const testing::TestParamInfo<Crime>& crime) { return crime.param.name; });
 
+// What lies inside of a part takes memory once our kernels compute it.
+TEST(DelegatedPredictor, SaysAtEachRunThatWithoutAPartItLacksMemory) {
+  const Model model = small_cnn();
+  const std::vector<float> inputs = random_values(2 * elements(model.input_shape()), 6);
+  std::vector<float> outputs(2 * elements(model.output_shape()));
+  uint64_t too_little = 0, enough = limits::kArenaBytesMax;
+  while (enough - too_little > 1) {
+    const uint64_t between = too_little + (enough - too_little) / 2;
+    (Predictor::create(model, 2, between) ? enough : too_little) = between;
+  }
+  ReferenceDelegate delegate(model, Deed::fails);
+  Result<DelegatedPredictor> predictor =
+      DelegatedPredictor::create(model, delegate, {.batch_size = 2, .arena_bytes_max = too_little});
+  ASSERT_OK(predictor) << "the delegate's part is one step";
+  const std::span<const float> given(inputs);
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_ERROR(predictor->run({&given, 1}, 2, outputs), ErrorCode::too_large, "bytes") << run;
+  }
+}
+
 TEST(DelegatedPredictor, AcceptsWhatRoundingExplains) {
   const Model model = small_cnn();
   const std::vector<float> inputs = random_values(2 * elements(model.input_shape()), 6);
