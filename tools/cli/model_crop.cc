@@ -36,8 +36,9 @@ Result<CroppedModel> read_model(const std::string& path) {
   return CroppedModel{path, std::move(model), {}};
 }
 
-// The loss and the optimizer of a job; a job that trains nothing has none.
-Status add_plan(const std::string& path, CropNeeds& needs) {
+// The loss and the optimizer of a job; a job that trains nothing has none. `augmenting`: becomes its file if it
+// augments.
+Status add_plan(const std::string& path, CropNeeds& needs, std::string& augmenting) {
   COT_ASSIGN(const nlohmann::json json, read_job_document(path));
   const CheckedJob checked = check_job(json, {});
   if (!checked.problems.empty()) {
@@ -45,7 +46,8 @@ Status add_plan(const std::string& path, CropNeeds& needs) {
     return Error(ErrorCode::invalid_argument, path + ": " + problem.pointer + " " + problem.detail);
   }
   const TrainingSettings& training = checked.settings.horizontal().training;
-  if (!training.augment.empty() && needs.without.contains(BuildFeature::augmentation)) {
+  if (!training.augment.empty()) augmenting = path;
+  if (!augmenting.empty() && needs.without.contains(BuildFeature::augmentation)) {
     return Error(ErrorCode::invalid_argument, path + ": trains with augmentation, which --without leaves out");
   }
   needs.losses.insert(training.loss);
@@ -66,15 +68,19 @@ Result<CropNeeds> read_list(const std::string& path) {
   return list;
 }
 
-// Whether a build from the list takes every model, and the losses and optimizers that are asked for.
+// Whether a build from the list takes every model, the losses and optimizers that are asked for, and `augmenting`, the
+// file of a job that augments; empty: none does.
 Status check_list(const std::string& path, const CropNeeds& list, const std::vector<CroppedModel>& models,
-                  const CropNeeds& all) {
+                  const CropNeeds& all, const std::string& augmenting) {
   for (const CroppedModel& model : models) {
     const std::vector<std::string> missing = missing_in_list(model.needs, list);
     if (!missing.empty()) return lacks(path, model.path, missing);
   }
   const std::vector<std::string> missing = missing_in_list({{}, {}, all.losses, all.optimizers, {}}, list);
   if (!missing.empty()) return lacks(path, "what is asked for", missing);
+  if (!augmenting.empty() && list.without.contains(BuildFeature::augmentation)) {
+    return lacks(path, augmenting, {std::string(to_string(BuildFeature::augmentation))});
+  }
   return {};
 }
 
@@ -108,7 +114,8 @@ std::string comment_of(const std::vector<CroppedModel>& models) {
   return text;
 }
 
-Result<std::vector<CroppedModel>> read_models(const ModelCropOptions& options, CropNeeds& all) {
+Result<std::vector<CroppedModel>> read_models(const ModelCropOptions& options, CropNeeds& all,
+                                              std::string& augmenting) {
   std::vector<CroppedModel> models;
   for (const std::string& path : options.models) {
     COT_ASSIGN(CroppedModel model, read_model(path));
@@ -119,7 +126,7 @@ Result<std::vector<CroppedModel>> read_models(const ModelCropOptions& options, C
   all.losses.insert(options.losses.begin(), options.losses.end());
   all.optimizers.insert(options.optimizers.begin(), options.optimizers.end());
   all.without = options.without;
-  for (const std::string& plan : options.plans) COT_TRY(add_plan(plan, all));
+  for (const std::string& plan : options.plans) COT_TRY(add_plan(plan, all, augmenting));
   return models;
 }
 
@@ -135,12 +142,13 @@ Status check_paths(const ModelCropOptions& options) {
 ExitCode crop_models(const ModelCropOptions& options) {
   if (const Status distinct = check_paths(options); !distinct) return fail_on_input(kCommand, distinct.error());
   CropNeeds needs;
-  const Result<std::vector<CroppedModel>> models = read_models(options, needs);
+  std::string augmenting;  // the file of a job that does; empty: none does
+  const Result<std::vector<CroppedModel>> models = read_models(options, needs, augmenting);
   if (!models) return fail_on_input(kCommand, models.error());
   if (!options.check.empty()) {
     const Result<CropNeeds> list = read_list(options.check);
     if (!list) return fail_on_input(kCommand, list.error());
-    if (const Status takes = check_list(options.check, *list, *models, needs); !takes) {
+    if (const Status takes = check_list(options.check, *list, *models, needs, augmenting); !takes) {
       print_error(kCommand, takes.error());
       return ExitCode::failure;
     }

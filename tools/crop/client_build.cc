@@ -21,9 +21,10 @@ std::string absolute(const std::string& path) { return std::filesystem::absolute
 
 std::string log_of(const ClientBuild& build) { return build.folder + "/crop.log"; }
 
-// `command[0]` is looked for in PATH.
+// `command[0]` is a path or looked for in PATH, by env: which takes a path with a = for a variable, and so is not given
+// one.
 Status run(const ClientBuild& build, const std::string& name, std::vector<std::string> command) {
-  command.insert(command.begin(), "/usr/bin/env");
+  if (!command.front().starts_with('/')) command.insert(command.begin(), "/usr/bin/env");
   COT_ASSIGN(Child child,
              Child::start({.name = name, .command = command, .environment = {}, .log_file = log_of(build)}));
   while (!child.has_ended()) {

@@ -80,6 +80,14 @@ TEST(ModelCrop, SaysWhatAListRefuses) {
   const CommandOutcome optimizer = run_command({"model", "crop", mlp, "--optimizer", "lion", "--check", list});
   EXPECT_EQ(optimizer.code, ExitCode::failure);
   EXPECT_THAT(optimizer.err, HasSubstr("it lacks lion"));
+  const std::string plan = folder / "job.json";
+  ASSERT_OK(os::write_file_atomically(
+      plan, as_bytes(R"({"name": "n", "population": "p", "training": {"augment": "flip"}})")));
+  EXPECT_EQ(run_command({"model", "crop", mlp, "--plan", plan, "--check", list}).code, ExitCode::ok);
+  ASSERT_EQ(run_command({"model", "crop", mlp, "--without", "augmentation", "-o", list}).code, ExitCode::ok);
+  const CommandOutcome augmenting = run_command({"model", "crop", mlp, "--plan", plan, "--check", list});
+  EXPECT_EQ(augmenting.code, ExitCode::failure);
+  EXPECT_THAT(augmenting.err, HasSubstr("refuses " + plan + ": it lacks augmentation"));
 }
 
 TEST(ModelCrop, NamesWhatItCannotRead) {
