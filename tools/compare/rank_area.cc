@@ -43,6 +43,8 @@ std::optional<RankArea> rank_area(std::vector<double> higher, std::vector<double
     const ShareInterval all = wilson_interval({area == 1 ? fewer : 0, fewer});
     return RankArea{area, all.low, all.high};
   }
+  // A single value has no variance that could be seen, which is not none.
+  if (higher.size() == 1 || lower.size() == 1) return RankArea{area, 0, 1};
   const double error = std::sqrt(of_higher.variance / static_cast<double>(higher.size()) +
                                  of_lower.variance / static_cast<double>(lower.size()));
   return RankArea{area, std::max(0.0, area - kNormalQuantile * error), std::min(1.0, area + kNormalQuantile * error)};

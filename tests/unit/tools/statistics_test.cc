@@ -83,6 +83,9 @@ TEST(RankArea, CountsPairsAndHasDeLongsInterval) {
   EXPECT_DOUBLE_EQ(apart.area, 1);
   EXPECT_DOUBLE_EQ(apart.low, wilson_interval({4, 4}).low) << "no variance, and yet no certainty";
   EXPECT_DOUBLE_EQ(rank_area({1, 1}, {1})->area, 0.5);
+  const RankArea single = *rank_area({2}, {1, 3, 3, 3});
+  EXPECT_DOUBLE_EQ(single.area, 0.25);
+  EXPECT_DOUBLE_EQ(single.high - single.low, 1) << "of one value nobody knows how far it varies";
   EXPECT_FALSE(rank_area({}, {1}));
 }
 
