@@ -34,17 +34,18 @@ export const all_curves = async (path: string): Promise<Curves> => curves_of(awa
 // Versions are told by the rounds that made them, but for the one that the job began from, which is asked for where it is among the newest.
 async function first_of(path: string): Promise<Asked> {
   const [job, { rounds }, curves] = await Promise.all(first_questions(path).map(get)), is_whole = rounds.length < kFirst;
-  const models = is_whole ? (await get(`${path}/models?limit=1`)).models : [];
+  // Rounds that are gone may have made a version that is not.
+  const models = !is_whole ? [] : rounds.at(-1)?.number > 1 ? await list(`${path}/models`, "models", kRoundsMax) : (await get(`${path}/models?limit=1`)).models;
   return { job, rounds, curves: curves_of(curves), models: with_made(models, rounds, job), is_whole };
 }
 
 export async function asked_of(path: string, known: Asked): Promise<Asked> {
   if (known.rounds.length === 0) return first_of(path);
   const [job, page] = await Promise.all([get(path), get(`${path}/rounds?limit=${kAgain}`)]);
-  const rounds = renewed(known.rounds, page.rounds, kAgain, known.is_whole ? kRoundsMax : kFirst);
+  const keep = known.is_whole ? kRoundsMax : kFirst, rounds = renewed(known.rounds, page.rounds, kAgain, keep);
   if (!rounds) return known.is_whole ? whole_of(path) : first_of(path);
   const curves = extended(known.curves, rounds) ?? await curves_of_path(path);
-  return { job, rounds, curves, models: with_made(known.models, rounds, job), is_whole: known.is_whole };
+  return { job, rounds, curves, models: with_made(known.models, rounds, job).slice(-keep), is_whole: known.is_whole };
 }
 
 export async function whole_of(path: string): Promise<Asked> {

@@ -305,7 +305,7 @@ const marked = (released, ...of) => of.map((version) => ({ version, released: ve
 const making = (...of) => of.map((version) => ({ number: version, attempt: 1, state: "done", model: { version } }));
 assert.deepEqual(with_made(marked(1, 0, 1), [{ number: 3, state: "collecting" }, ...making(2, 1)], { released: { version: 2 } }), marked(2, 0, 1, 2)); // promoted since
 assert.deepEqual(with_made(marked(1, 0, 1), [], {}), marked(null, 0, 1)); // rolled back since
-let newest = 1000, asked_for = [];  // a server whose job has that many rounds
+let newest = 1000, gone = 0, asked_for = [];  // a server whose job has that many rounds, and no more the first `gone`
 globalThis.fetch = async (path) => {
   const { pathname, searchParams } = new URL(path, "https://x"), limit = Number(searchParams.get("limit"));
   asked_for.push(path.replace("/admin/v1/", ""));
@@ -315,7 +315,7 @@ globalThis.fetch = async (path) => {
     return Response.json({ models, ...(models.at(-1)?.version < newest ? { next_after: models.at(-1).version } : {}) });
   }
   if (!pathname.endsWith("/rounds")) return Response.json({});
-  const from = parseInt(searchParams.get("before") ?? newest + 1, 10) - 1, rounds = making(...Array.from({ length: Math.min(limit, from) }, (_, i) => from - i)).map((round) => ({ ...round, accepted: 7 }));
+  const from = parseInt(searchParams.get("before") ?? newest + 1, 10) - 1, rounds = making(...Array.from({ length: Math.min(limit, from - gone) }, (_, i) => from - i)).map((round) => ({ ...round, accepted: 7 }));
   return Response.json({ rounds, ...(rounds.length === limit ? { next_before: `${rounds.at(-1).number}.1` } : {}) });
 };
 const opened = await asked_of("jobs/j", kNothing);
@@ -324,7 +324,7 @@ assert.deepEqual([opened.rounds.length, opened.is_whole, opened.curves.total, op
 [newest, asked_for] = [1002, []];
 const later = await asked_of("jobs/j", opened);
 assert.deepEqual(asked_for, ["jobs/j", "jobs/j/rounds?limit=20"]); // two behind an event: the rounds that are new extend the curves
-assert.deepEqual([later.rounds.length, later.curves.xs, later.curves.columns.accepted, later.models.at(-1).version], [kFirst, [1, 1000, 1001, 1002], [1, 1000, 7, 7], 1002]);
+assert.deepEqual([later.rounds.length, later.models.length, later.curves.xs, later.curves.columns.accepted, later.models.at(-1).version], [kFirst, kFirst, [1, 1000, 1001, 1002], [1, 1000, 7, 7], 1002]);
 newest = 2000; // more has happened than a page has
 assert.deepEqual((await asked_of("jobs/j", later)).curves.total, 2000);
 const all_of_it = await whole_of("jobs/j");
@@ -334,6 +334,8 @@ assert.deepEqual((await asked_of("jobs/j", all_of_it)).rounds.length, 2001); // 
 newest = 3;
 const few = await asked_of("jobs/j", kNothing);
 assert.deepEqual([few.is_whole, few.models.map(({ version }) => version), kRoundsMax], [true, [0, 1, 2, 3], 20_000]); // and the one that the job began from
+gone = 2;
+assert.deepEqual((await asked_of("jobs/j", kNothing)).models.map(({ version }) => version), [0, 1, 2, 3]); // also those of rounds that are gone
 
 // ---- What a page hears of a job's past
 const { replay } = await load("event_replay.ts");
