@@ -32,6 +32,7 @@ export function useEvents(job: string, happened: (kind: string) => void) {
     };
     stream.addEventListener("round", (e) => { begin(e as MessageEvent); set_now(read(e as MessageEvent)); });
     stream.addEventListener("over", (e) => { begin(e as MessageEvent); stream.close(); set_link("the job is over"); happened("over"); });
+    stream.addEventListener("events_missed", () => happened("events_missed"));  // nobody says what they were
     for (const kind of kEvents) stream.addEventListener(kind, (e) => {
       if (kind === "updates_accepted") { const told = read(e as MessageEvent); set_now((old) => ({ ...old, ...told })); return; }
       const one = told_of(kind, read(e as MessageEvent));
