@@ -121,7 +121,7 @@ void add_to(RoundCurves& curves, const RoundRecord& round, const JobRecord& job,
   if (settings != nullptr && settings->privacy.adaptive_clip)
     curves.set("clip_norm", terms_of(*settings, facts_of(round)).clip_norm);
   if (settings != nullptr && settings->adaptive_mu)
-    curves.set("proximal_mu", terms_of(*settings, facts_of(round)).proximal_mu);
+    curves.set("proximal_mu", readable(terms_of(*settings, facts_of(round)).proximal_mu));
   if (model == nullptr) return;
   const auto set = [&](const char* name, const std::optional<double>& value) {
     if (value) curves.set(name, *value);
