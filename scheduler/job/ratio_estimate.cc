@@ -23,7 +23,9 @@ std::optional<RatioEstimate> ratio_estimate(const RatioSums& sums, double at_lea
   const bool differs = residuals > 1e-9 * sums.yy;
   if (sums.devices < static_cast<double>(kIntervalDevicesMin) || !differs) return estimate;
   const double error = std::sqrt(sums.devices / (sums.devices - 1) * residuals) / sums.n;
-  const double reach = student_t(static_cast<size_t>(std::min(sums.devices, kDevicesMax)) - 1) * error;
+  // Rounded, not cut: a sum in float32 may lie a little below the whole number that it is of.
+  const auto devices = static_cast<size_t>(std::llround(std::min(sums.devices, kDevicesMax)));
+  const double reach = student_t(devices - 1) * error;
   estimate.low = std::max(at_least, p - reach);
   estimate.high = std::min(at_most, p + reach);
   return estimate;

@@ -78,6 +78,11 @@ TEST(EvaluationResult, HaveNoIntervalWhereNothingTellsHowFarDevicesDiffer) {
   const auto three = ratio_estimate(sums, -9, 9);
   ASSERT_TRUE(three->low);
   EXPECT_NEAR(*three->high - three->value, 4.303 * std::sqrt(1.5 * 4.5) / 12, 1e-12);
+  Sums four = sums;
+  four.add(4, 2);
+  four.devices -= 1e-7;  // as a sum of float32 tells four
+  const auto told = ratio_estimate(four, -9, 9);
+  EXPECT_NEAR(*told->high - told->value, 3.182 * std::sqrt(4.0 / 3 * 4.5) / 16, 1e-6);
   Sums alike;
   for (int i = 0; i < 9; ++i) alike.add(7, 7);
   EXPECT_EQ(ratio_estimate(alike, 0, 1)->value, 1);
