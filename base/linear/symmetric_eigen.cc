@@ -13,6 +13,23 @@ constexpr int kIterationsMax = 60;  // an eigenvalue takes two or three
 // std::hypot has other bits with other libraries; squares of what was float32 fit into a double.
 double length(double x, double y) { return std::sqrt(x * x + y * y); }
 
+// The rotation that takes (x, y) to (length, 0). Of a matrix of low rank both may be so short that their squares vanish.
+struct Turn {
+  double c, s, length;
+
+  static Turn of(double x, double y) {
+    constexpr double kSquaresLeast = 1e-290;  // from here on they have all digits
+    if (const double squares = x * x + y * y; !(squares < kSquaresLeast)) {
+      const double r = std::sqrt(squares);
+      return {x / r, y / r, r};
+    }
+    const double longer = std::max(std::fabs(x), std::fabs(y));
+    if (longer == 0) return {1, 0, 0};
+    const Turn scaled = of(x / longer, y / longer);
+    return {scaled.c, scaled.s, longer * scaled.length};
+  }
+};
+
 // Vectors lie in rows, so that all inner loops run along memory: row(i)[k] is what the source calls z(k, i).
 struct Work {
   size_t n;
@@ -125,10 +142,11 @@ double sweep(const Work& w, size_t l, size_t m) {
     c3 = c2;
     c2 = c;
     s2 = s;
-    const double a = c * e[i], h = c * p, r = length(p, e[i]);
-    e[i + 1] = s * r;
-    s = e[i] / r;
-    c = p / r;
+    const double a = c * e[i], h = c * p;
+    const Turn turn = Turn::of(p, e[i]);
+    e[i + 1] = s * turn.length;
+    s = turn.s;
+    c = turn.c;
     p = c * d[i] - s * a;
     d[i + 1] = h + s * (c * a + s * d[i]);
     rotate(w, i, c, s);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -37,9 +38,13 @@ Matrix product(size_t n, const Matrix& a, const Matrix& b) {
   return c;
 }
 
+// NaN where one of them has such a value, which is less than no bound.
 double distance(const Matrix& a, const Matrix& b) {
   double most = 0;
-  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::fabs(a[i] - b[i]));
+  for (size_t i = 0; i < a.size() && !std::isnan(most); ++i) {
+    const double apart = std::fabs(a[i] - b[i]);
+    if (!(apart <= most)) most = apart;
+  }
   return most;
 }
 
@@ -66,6 +71,19 @@ TEST(SymmetricEigen, GivesTheMatrixBackFromRowsOfLengthOne) {
       }
       EXPECT_LT(distance(product(n, turned, scaled), a), 1e-12);
       EXPECT_LT(distance(product(n, v, turned), identity(n, 1)), 1e-13);
+    }
+  }
+}
+
+// Squares of what rounding leaves of such a matrix vanish, and a rotation by 0 / 0 was none.
+TEST(SymmetricEigen, TakesAMatrixWhoseRowsAreAllAlike) {
+  for (const size_t n : {30u, 31u, 45u}) {
+    for (const double value : {0.1, 1.0, 3.0}) {
+      Matrix v(n * n, value), values(n), scratch(n), turned(n * n);
+      symmetric_eigen(n, v.data(), values.data(), scratch.data());
+      for (size_t i = 0; i < n * n; ++i) turned[i % n * n + i / n] = v[i];
+      EXPECT_LT(distance(product(n, v, turned), identity(n, 1)), 1e-13) << n << " " << value;
+      EXPECT_NEAR(*std::max_element(values.begin(), values.end()), static_cast<double>(n) * value, 1e-12);
     }
   }
 }
