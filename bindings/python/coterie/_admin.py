@@ -101,6 +101,10 @@ class Admin:
         rounds: list[Json] = self._get("jobs/{}/rounds", job, limit=limit, state=state)["rounds"]
         return rounds
 
+    def curves(self, job: str, *, points: int | None = None) -> Json:
+        """What a job's charts draw, by column: of its rounds, thinned to so many points that least and most stay."""
+        return self._get("jobs/{}/curves", job, points=points)
+
     def why(self, job: str, round: int) -> Json:
         """What became of the devices that asked in a round, by its number: its `attempts`, each with how many `asked` and
         `codes`, which sum to that."""
