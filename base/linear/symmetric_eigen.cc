@@ -13,7 +13,8 @@ constexpr int kIterationsMax = 60;  // an eigenvalue takes two or three
 // std::hypot has other bits with other libraries; squares of what was float32 fit into a double.
 double length(double x, double y) { return std::sqrt(x * x + y * y); }
 
-// The rotation that takes (x, y) to (length, 0). Of a matrix of low rank both may be so short that their squares vanish.
+// The rotation that takes (x, y) to (length, 0). In a matrix of low rank both may be so short that their squares
+// vanish.
 struct Turn {
   double c, s, length;
 

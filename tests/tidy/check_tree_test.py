@@ -161,8 +161,8 @@ class CheckTreeTest(unittest.TestCase):
                 ("<boost/crc.hpp>", "tools/tensorboard/a.cc", "tools/demo/a.cc"),
                 ("<zlib.h>", "tools/data/a.cc", "fl_server/net/a.cc"),
                 ("<zstd.h>", "tools/data/a.cc", "tools/vertical/a.cc"),
-                ("<jpeglib.h>", "tools/data/a.cc", "device_sdk/runtime/a.cc"),
-                ("<png.h>", "tools/data/a.cc", "device_sdk/runtime/a.cc"),
+                ("<jpeglib.h>", "model_io/a.cc", "tools/data/a.cc"),
+                ("<png.h>", "model_io/a.cc", "tools/data/a.cc"),
                 ("<google/protobuf/message_lite.h>", "model_import/onnx/a.cc", "model_import/convert/a.cc"),
                 ("<onnx.pb.h>", "model_import/onnx/a.cc", "model_import/convert/a.cc"),
                 ("<grpcpp/grpcpp.h>", "fl_server/serving/grpc/a.cc", "fl_server/serving/a.cc"),
@@ -172,6 +172,8 @@ class CheckTreeTest(unittest.TestCase):
                 ("<jni.h>", "device_sdk/bindings/java/a.c", "device_sdk/c_api/a.cc"),
                 ("<prometheus/counter.h>", "fl_server/telemetry/a.cc", "fl_server/net/a.cc"),
                 ("<CLI/CLI.hpp>", "tools/a.cc", "fl_server/config/a.cc"),
+                ("<dnnl.hpp>", "device_sdk/delegates/onednn/a.cc", "device_sdk/runtime/delegate/a.cc"),
+                ("<CL/cl.h>", "device_sdk/delegates/opencl/a.cc", "device_sdk/delegates/onednn/a.cc"),
                 ("<hwy/highway.h>", "train_kernels/a.cc", "aggregation/a.cc"),
                 ("<gtest/gtest.h>", "tests/a.cc", "base/a.cc")]
         for name, pattern, _ in check_tree.THIRD_PARTY:

@@ -101,7 +101,7 @@ TEST(Plan, LimitsEveryOptimizerSettingByName) {
     for (float value : rule.good) expect_good(with(value));
   }
   expect_bad("optimizer", [](Plan& p) { p.training.optimizer.kind = static_cast<OptimizerKind>(0); });
-  expect_bad("optimizer", [](Plan& p) { p.training.optimizer.kind = static_cast<OptimizerKind>(10); });
+  expect_bad("optimizer", [](Plan& p) { p.training.optimizer.kind = static_cast<OptimizerKind>(11); });
 }
 
 // SGD does not use Adam's settings; they may be absent (zero), but a plan never holds a number that is none.

@@ -256,10 +256,10 @@ TEST(PlanTraining, LimitsTrainingOnAGrid) {
   };
   expect_good_training(with(QuantisedParts::weights, kWeightBitsMin));
   expect_good_training(with(QuantisedParts::full, kWeightBitsMax));
-  expect_bad_training("qat/parts must be weights or full", with(static_cast<QuantisedParts>(0), 8));
-  expect_bad_training("qat/parts", with(static_cast<QuantisedParts>(3), 8));
+  expect_bad_training("parts must be weights or full", with(static_cast<QuantisedParts>(0), 8));
+  expect_bad_training("parts", with(static_cast<QuantisedParts>(3), 8));
   for (const uint32_t bits : {0u, kWeightBitsMin - 1, kWeightBitsMax + 1, 255u}) {
-    expect_bad_training("qat/weight_bits must be in [2, 8]", with(QuantisedParts::full, bits));
+    expect_bad_training("weight_bits must be in [2, 8]", with(QuantisedParts::full, bits));
   }
   expect_bad_training("qat must be absent with lora", [](Plan& p) {
     p.training.qat.emplace();

@@ -224,7 +224,7 @@ TEST(TrainingTrace, TheCommandWritesIt) {
   EXPECT_EQ(of_category(events, {"step"}).size(), 2u);
   size_t samples = 0;
   for (const json& event : events) samples += event["name"] == "memory of the process" ? 1 : 0;
-  EXPECT_EQ(samples, 2u) << "one a step";
+  EXPECT_GE(samples, 1u) << "in front of the first step, and of the next if that took long";
   const CommandOutcome told = run_command({"model", "profile", model, "--steps", "2", "--trace", trace, "--json"});
   EXPECT_EQ(json::parse(told.out)["traced_steps"], 2);
   EXPECT_NE(run_command({"model", "profile", model, "--steps", "2", "--trace", "/nowhere/trace.json"}).code,

@@ -12,6 +12,10 @@
 #include "device_sdk/delegates/opencl/opencl_delegate.h"
 #endif
 
+// PoCL and LLVM keep what they have compiled until the process ends.
+extern "C" const char* __lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __lsan_default_suppressions() { return "leak:libpocl\nleak:libLLVM\n"; }
+
 namespace coterie::test {
 namespace {
 

@@ -125,7 +125,7 @@ Values trained(const Model& model, const TrainOptions& options) {
   return {trainer->parameters().begin(), trainer->parameters().end()};
 }
 
-TEST(QuantisedTraining, HasTheSameBitsByThreadsWithLessMemoryAndFromACheckpoint) {
+TEST(QuantisedTraining, HasTheSameBitsByThreadsAndFromACheckpoint) {
   const Model model = norm_net();
   const Values expected = trained(model, on_a_grid());
   EXPECT_NE(trained(model, on_a_grid(8)), expected);
@@ -158,12 +158,22 @@ TEST(QuantisedTraining, HasTheSameBitsByThreadsWithLessMemoryAndFromACheckpoint)
   const Result<TrainingMemory> memory = Trainer::plan(model, on_a_grid(), 13), less = Trainer::plan(model, other, 13);
   ASSERT_OK(memory);
   EXPECT_GT(memory->arena_bytes, less->arena_bytes) << "the rounded weights and activations count";
+}
+
+TEST(QuantisedTraining, HasTheSameBitsWithLessMemory) {
+  ModelBuilder build("chain", {8, 8, 2}, 3);
+  TensorId x = build.input();
+  for (int i = 0; i < 5; ++i) x = build.relu(build.conv2d(x, {.filters = 4, .kernel = 3, .pad = 1}));
+  const Model model = load_or_die(build.finish(build.dense(build.flatten(x), 3)));
+  const Result<TrainingMemory> memory = Trainer::plan(model, on_a_grid(), 13);
+  ASSERT_OK(memory);
   TrainOptions tight = on_a_grid();
   tight.planned_bytes_max = memory->planned_bytes * 9 / 10;
+  Batch batch(model, 13);
   Result<Trainer> again = Trainer::create(model, tight, batch);
   ASSERT_OK(again);
   ASSERT_GT(again->memory().recomputed_steps, 0u);
-  EXPECT_EQ(trained(model, tight), expected);
+  EXPECT_EQ(trained(model, tight), trained(model, on_a_grid()));
 }
 
 TEST(QuantisedTraining, LearnsWithFewBits) {

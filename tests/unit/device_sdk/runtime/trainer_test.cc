@@ -201,7 +201,7 @@ TEST(Trainer, RefusesSettingsItCannotFollow) {
   };
   refuse(settings_for(0, 1), "batch_size");
   refuse(settings_for(1, 0), "epochs must be");
-  refuse(settings_for(1, 1, {.kind = static_cast<OptimizerKind>(10)}), "optimizer is unknown");
+  refuse(settings_for(1, 1, {.kind = static_cast<OptimizerKind>(11)}), "optimizer is unknown");
   refuse(settings_for(1, 1, {.learning_rate = std::numeric_limits<float>::infinity()}), "not finite");
   refuse(settings_for(1, 1, {.kind = OptimizerKind::adam, .beta2 = 1.0f}), "beta1 and beta2");
   TrainingSettings odd = settings_for(1, 1);
