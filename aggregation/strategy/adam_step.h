@@ -23,4 +23,10 @@ inline void adam_step(const StrategyTile& tile, const AdamStepSettings& s) {
   }
 }
 
+// For rules that move linear maps as a whole, and all other values by this. Their settings are the rate, one of their
+// own, beta1, beta2, tau.
+inline void adam_step_of_others(const StrategyTile& tile) {
+  adam_step(tile, {tile.settings[0], tile.settings[2], tile.settings[3], tile.settings[4]});
+}
+
 }  // namespace coterie::strategy

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/linear/step_length.h"
 #include "device_sdk/runtime/tensor_norm.h"
 
 namespace coterie {
@@ -13,7 +14,6 @@ using kernels::MatmulShape;
 constexpr int kIterations = 5;
 constexpr float kA = 3.4445f, kB = -4.7750f, kC = 2.0315f;
 constexpr double kNormAtLeast = 1e-7;
-constexpr double kAdamLength = 0.2;
 
 struct Settings {
   float momentum, weight_decay, learning_rate_scale;
@@ -75,7 +75,7 @@ void run_muon(const Step& step, const StepContext& context) {
   orthogonalise(context, s, x, product, gram, polynomial, workspace);
 
   const double rate = context.optimizer.learning_rate * static_cast<double>(s.learning_rate_scale);
-  const double factor = kAdamLength * std::sqrt(static_cast<double>(std::max(s.rows, s.columns)));
+  const double factor = adam_step_length(s.rows, s.columns);
   if (s.weight_decay != 0)
     context.kernels.scale_in_place(count, static_cast<float>(1 - rate * static_cast<double>(s.weight_decay)), w);
   context.kernels.add_scaled(count, static_cast<float>(-rate * factor), x, w);

@@ -5,13 +5,13 @@
 
 #include "base/linear/inverse_root.h"
 #include "base/linear/matrix_blocks.h"
+#include "base/linear/step_length.h"
 
 namespace coterie {
 namespace {
 
 using kernels::MatmulShape;
 
-constexpr double kAdamLength = 0.2;
 constexpr double kRootFlops = 1;  // of a root of [n, n], for each of n^3: ten in every tenth step
 constexpr size_t kLine = 64;      // bytes
 
@@ -116,8 +116,7 @@ struct BlockUpdate {
 
   void move(const float* direction) const {
     const double rate = context.optimizer.learning_rate * static_cast<double>(settings.learning_rate_scale);
-    const auto longer = static_cast<double>(std::max(block.rows, block.columns));
-    const double length = kAdamLength * std::sqrt(longer) * cut_of(block, direction);
+    const double length = adam_step_length(block.rows, block.columns) * cut_of(block, direction);
     const double decay = rate * static_cast<double>(settings.weight_decay);
     for (size_t i = 0; i < block.rows; ++i) {
       float* const row = values + at(i);

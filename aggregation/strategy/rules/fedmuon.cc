@@ -1,10 +1,9 @@
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "aggregation/strategy/adam_step.h"
 #include "aggregation/strategy/newton_schulz.h"
 #include "aggregation/strategy/strategy_matrix.h"
+#include "base/linear/step_length.h"
 
 namespace coterie::strategy {
 namespace {
@@ -16,13 +15,8 @@ constexpr StrategySetting kSettings[] = {
     {"beta2", 0.99f, kFromZeroBelowOne, "memory of the second moment, likewise"},
     {"tau", 0.001f, kAboveZero, "added to the root of the second moment, likewise"},
 };
-constexpr double kAdamLength = 0.2;
 // Some seconds for a map of 512 x 4,608.
 constexpr size_t kSideMax = 512;
-
-void apply(const StrategyTile& tile) {
-  adam_step(tile, {tile.settings[0], tile.settings[2], tile.settings[3], tile.settings[4]});
-}
 
 // m <- momentum m + mean;  w <- w + eta 0.2 sqrt(max(rows, columns)) X, X next to mean + momentum m: what Muon does on
 // a device (device_sdk/runtime/muon_step.h). m is the first state vector.
@@ -36,8 +30,7 @@ void move_matrix(const StrategyMatrix& matrix) {
     x[i] = mean + momentum * static_cast<double>(m[i]);
   }
   orthogonalise(matrix.rows, matrix.columns, x);
-  const double factor = static_cast<double>(matrix.settings[0]) * kAdamLength *
-                        std::sqrt(static_cast<double>(std::max(matrix.rows, matrix.columns)));
+  const double factor = static_cast<double>(matrix.settings[0]) * adam_step_length(matrix.rows, matrix.columns);
   for (size_t i = 0; i < x.size(); ++i) matrix.step[i] = static_cast<float>(factor * x[i]);
 }
 
@@ -51,7 +44,7 @@ extern const StrategyRule kFedMuon = {
     .learning_rate_advised = 0.01,
     .settings = kSettings,
     .state_vectors = 2,
-    .apply = apply,
+    .apply = adam_step_of_others,
     .move_matrix = move_matrix,
     .matrix_side_max = kSideMax,
 };

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -7,6 +5,7 @@
 #include "aggregation/strategy/strategy_matrix.h"
 #include "base/linear/inverse_root.h"
 #include "base/linear/matrix_blocks.h"
+#include "base/linear/step_length.h"
 
 namespace coterie::strategy {
 namespace {
@@ -18,11 +17,6 @@ constexpr StrategySetting kSettings[] = {
     {"beta2", 0.99f, kFromZeroBelowOne, "memory of the second moment, likewise"},
     {"tau", 0.001f, kAboveZero, "added to the root of the second moment, likewise"},
 };
-constexpr double kAdamLength = 0.2;
-
-void apply(const StrategyTile& tile) {
-  adam_step(tile, {tile.settings[0], tile.settings[2], tile.settings[3], tile.settings[4]});
-}
 
 using Values = std::vector<double>;
 
@@ -82,8 +76,7 @@ void move_block(const StrategyMatrix& matrix, const MatrixBlock& block) {
   const Values left = add_and_root(factors, 0, rows, product(rows, columns, rows, m, turned), damping);
   const Values right = add_and_root(factors, rows * rows, columns, product(columns, rows, columns, turned, m), damping);
   const Values u = product(rows, columns, columns, product(rows, rows, columns, left, m), right);
-  const double factor =
-      static_cast<double>(matrix.settings[0]) * kAdamLength * std::sqrt(static_cast<double>(std::max(rows, columns)));
+  const double factor = static_cast<double>(matrix.settings[0]) * adam_step_length(rows, columns);
   for (size_t r = 0; r < rows; ++r) {
     for (size_t c = 0; c < columns; ++c) matrix.step[place(r, c)] = static_cast<float>(factor * u[r * columns + c]);
   }
@@ -104,7 +97,7 @@ extern const StrategyRule kFedShampoo = {
     .learning_rate_advised = 0.05,
     .settings = kSettings,
     .state_vectors = 5,
-    .apply = apply,
+    .apply = adam_step_of_others,
     .move_matrix = move_matrix,
     .matrix_side_max = std::numeric_limits<size_t>::max(),
 };

@@ -8,6 +8,7 @@
 
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/device_sdk/runtime/gradient_of.h"
+#include "tests/unit/device_sdk/runtime/learning.h"
 #include "tests/unit/device_sdk/runtime/torch_vectors.h"
 
 namespace coterie::test {
@@ -182,17 +183,7 @@ TEST(QuantisedTraining, LearnsWithFewBits) {
   TrainOptions options = on_a_grid(4);
   options.batch_size = 12;
   options.epochs = 40;
-  Result<Trainer> trainer = Trainer::create(model, options, batch);
-  ASSERT_OK(trainer);
-  ASSERT_OK(trainer->step());
-  const double first = trainer->summary().loss_sum;
-  double before = first, last = first;
-  while (!trainer->finished()) {
-    ASSERT_OK(trainer->step());
-    last = trainer->summary().loss_sum - before;
-    before = trainer->summary().loss_sum;
-  }
-  EXPECT_LT(last, first / 2);
+  expect_halves_its_loss(Trainer::create(model, options, batch));
 }
 
 TEST(QuantisedTraining, AValueThatIsNotFiniteIsSeen) {
