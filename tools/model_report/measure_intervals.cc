@@ -38,8 +38,10 @@ std::optional<ShareInterval> interval_of(const ExampleScores& scores, const Meas
                          unit * std::sqrt(loss->mean + *loss->half_width)};
   }
   if (measure.name == "mae" && scores.is_of_numbers()) {
-    const std::optional<ShareInterval> distance = ends(finite_mean(scores.distances()));
-    if (distance) return ShareInterval{unit * distance->low, unit * distance->high};
+    const std::optional<MeanInterval> distance = finite_mean(scores.distances());
+    if (distance && is_same(measure.value, unit * distance->mean)) {
+      return ShareInterval{unit * ends(distance)->low, unit * ends(distance)->high};
+    }
   }
   if (measure.name == "auc") {
     const std::optional<RankArea> area = rank_area(scores.margins(1), scores.margins(0));

@@ -177,8 +177,8 @@ std::optional<PrivacyPromise> promise_of(const ModelAudit& audit) {
       if (population.releases == 0) continue;
       promise = {std::max(population.epsilon, promise ? promise->epsilon : 0), audit.ledger->delta};
     }
-  } else if (audit.run && audit.run->epsilon) {
-    promise = {*audit.run->epsilon, audit.run->delta.value_or(0)};
+  } else if (audit.run && audit.run->epsilon && audit.run->delta) {
+    promise = {*audit.run->epsilon, *audit.run->delta};
   }
   const bool is_one = promise && promise->epsilon >= 0 && std::isfinite(promise->epsilon) && promise->delta >= 0;
   return is_one ? promise : std::nullopt;
