@@ -105,7 +105,7 @@ ExitCode delegate_model(const ModelDelegateOptions& options) {
   } else {
     print_text(delegate_text(*model, report) + "\na batch of " + std::to_string(options.batch_size) + ": " +
                milliseconds(measured->own_seconds) + " by our kernels, " + milliseconds(measured->delegate_seconds) +
-               " with " + report.traits.name + " (medians of " + std::to_string(options.steps) + "); its first one " +
+               " with " + report.traits.name + " (medians of " + std::to_string(options.steps) + ")\nits first one " +
                milliseconds(measured->first_seconds) + ", with the check\n");
   }
   const bool is_refused = std::ranges::any_of(report.parts, [](const auto& part) { return !part.refusal.empty(); });

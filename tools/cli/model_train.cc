@@ -71,7 +71,7 @@ std::string chosen(const TrainOptions& options, const TrainingMemory& memory) {
     text += ", " + counted(memory.narrowed_tensors, "value") + " held as bfloat16, which saves " +
             format_bytes(memory.narrowed_bytes_saved);
   } else if (options.storage == Storage::bfloat16) {
-    text += ", nothing held as bfloat16: it would save nothing";
+    text += ", nothing held as bfloat16";
   }
   return text;
 }

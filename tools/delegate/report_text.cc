@@ -1,12 +1,17 @@
 #include "tools/delegate/report_text.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "tools/cli/table.h"
 
 namespace coterie {
 namespace {
+
+constexpr int kNameColumns = 24;  // with it a line has at most 80
 
 struct Place {
   size_t part = 0;  // from 1 on; 0: our kernels
@@ -42,15 +47,16 @@ std::string parts_text(const DelegateReport& report) {
                {"BYTES OUT", right},
                {"BORDER us", right},
                {"SAVES us", right},
-               {"COPIES", right},
-               {"CHECK"}});
+               {"COPIES", right}});
+  std::string checks;
   for (size_t i = 0; i < report.parts.size(); ++i) {
     const DelegateReport::Part& part = report.parts[i];
     table.add({std::to_string(i + 1), std::to_string(part.plan.ops.size()), format_count(part.plan.input_bytes),
                format_count(part.plan.output_bytes), microseconds(part.plan.border_nanoseconds),
-               microseconds(part.plan.saved_nanoseconds), format_count(part.copies.copies), check_text(part)});
+               microseconds(part.plan.saved_nanoseconds), format_count(part.copies.copies)});
+    checks += "part " + std::to_string(i + 1) + ": " + check_text(part) + "\n";
   }
-  return table.text();
+  return table.text() + checks;
 }
 
 }  // namespace
@@ -60,21 +66,33 @@ std::string delegate_summary(const Model& model, const DelegateReport& report) {
   const auto places = places_of(report);
   for (const auto& [op, place] : places) taken += place.part > 0 ? 1 : 0;
   const double share = report.flops > 0 ? report.delegated_flops() / report.flops : 0;
-  return printable(model.graph().name) + ": " + report.traits.name + " " + printable(report.traits.version) +
-         " computes " + std::to_string(taken) + " of " + counted(places.size(), "op") + ", " + format_percent(share) +
-         " of the operations";
+  return printable(model.graph().name) + ": " + report.traits.name + " " +
+         shortened(report.traits.version, kNameColumns) + " computes " + std::to_string(taken) + " of " +
+         counted(places.size(), "op") + ", " + format_percent(share) + " of the operations";
 }
 
 std::string delegate_text(const Model& model, const DelegateReport& report) {
   std::string text = delegate_summary(model, report) + "\n";
   if (!report.parts.empty()) text += "\n" + parts_text(report);
+  // Many ops have one reason: each stands once, below the table.
+  std::vector<std::string> reasons;
   Table table({{"OP"}, {"KIND"}, {"WHERE"}, {"WHY"}});
   for (const auto& [op, place] : places_of(report)) {
     const OpInfo& info = model.graph().ops[op];
-    table.add({printable(info.name), std::string(to_string(info.kind)),
-               place.part > 0 ? "part " + std::to_string(place.part) : "our kernels", printable(place.reason)});
+    std::string why;
+    if (!place.reason.empty()) {
+      const auto found = std::ranges::find(reasons, place.reason);
+      why = "(" + std::to_string(found - reasons.begin() + 1) + ")";
+      if (found == reasons.end()) reasons.push_back(place.reason);
+    }
+    table.add({shortened(info.name, kNameColumns), std::string(to_string(info.kind)),
+               place.part > 0 ? "part " + std::to_string(place.part) : "our kernels", why});
   }
-  return text + "\n" + table.text();
+  text += "\n" + table.text();
+  for (size_t i = 0; i < reasons.size(); ++i) {
+    text += (i == 0 ? "\n(" : "(") + std::to_string(i + 1) + ") " + printable(reasons[i]) + "\n";
+  }
+  return text;
 }
 
 nlohmann::json delegate_json(const Model& model, const DelegateReport& report) {
