@@ -9,7 +9,7 @@
 namespace coterie {
 namespace {
 
-constexpr float kRangeShare = 0.1f;  // of a batch in the range behind it
+constexpr float kRangeShare = 0.1f;  // of the way to a narrower batch
 
 struct WeightSettings {
   WeightChannels shape;
@@ -53,8 +53,8 @@ void run_range(const Step& step, const StepContext& context) {
   float low = 0, high = 0;
   context.kernels.least_and_largest(step.as<CountSettings>().count, x, &low, &high);
   const bool is_first = state[2] == 0;
-  range[0] = is_first ? low : state[0] + kRangeShare * (low - state[0]);
-  range[1] = is_first ? high : state[1] + kRangeShare * (high - state[1]);
+  range[0] = is_first || !(low > state[0]) ? low : state[0] + kRangeShare * (low - state[0]);
+  range[1] = is_first || !(high < state[1]) ? high : state[1] + kRangeShare * (high - state[1]);
 }
 
 constexpr StepKindOf<CountSettings> kRangeStep{"quantise.range", run_range};
@@ -77,15 +77,6 @@ void run_round(const Step& step, const StepContext& context) {
 }
 
 constexpr StepKindOf<NoSettings> kRoundStep{"quantise.forward", run_round};
-
-void run_round_backward(const Step& step, const StepContext& context) {
-  const auto& [x, range, dy, dx] = step.take<4>();
-  const StepGrid grid = grid_of(range);
-  const size_t first = step.part.begin;
-  context.kernels.round_onto_grid_backward(step.part.size(), grid.scale, grid.zero, x + first, dy + first, dx + first);
-}
-
-constexpr StepKindOf<NoSettings> kRoundBackwardStep{"quantise.backward", run_round_backward};
 
 void run_keep(const Step& step, const StepContext&) {
   const auto& [range, state] = step.take<2>();
@@ -132,11 +123,6 @@ void emit_rounded(Program& program, Phase phase, RoundedActivation& a) {
   a.range = program.add_planned(2 * sizeof(float));
   program.emit(phase, kRangeStep, {a.count}, {a.exact, a.state, a.range});
   program.emit(phase, kRoundStep, {}, {a.exact, a.range, a.rounded}, by_values(a.count));
-}
-
-void emit_rounded_backward(Program& program, const RoundedActivation& a, BufferId gradient, BufferId result) {
-  program.emit(Phase::backward, kRoundBackwardStep, {}, {a.exact, a.range, gradient, result}, by_values(a.count));
-  program.may_share(result, gradient);
 }
 
 void emit_kept_range(Program& program, const RoundedActivation& a) {

@@ -2,13 +2,14 @@
 //
 //   weights      in front of all ops: w becomes scale * q, by channel, from the weights as they are (int8_grid.h). No
 //                weight lies beyond its range, so the gradient goes straight through to w
-//   activations  behind the op that makes one: x becomes scale * (q - zero). The grid lies over a range that follows
-//                the smallest and the largest value of the batches: those of the first one, then a tenth of the way
-//                to each other. Where x lies beyond it the gradient is 0, else it goes straight through
+//   activations  behind the op that makes one: x becomes scale * (q - zero). The grid lies over a range that holds all
+//                values of the batch: a wider one widens it at once, a narrower one draws it in by a tenth of the way.
+//                So no value is clipped, and the gradient goes straight through to x
 //
 // Source: Jacob et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference",
-// 2018, section 3. A batch norm is no case of its own: what it multiplies a channel with multiplies the channel's
-// scale, and q stays.
+// 2018, section 3, whose range follows slower batches and wider ones alike: values beyond it have a gradient of 0
+// there, nothing pulls them back, and a step that is too large never ends. A batch norm is no case of its own: what it
+// multiplies a channel with multiplies the channel's scale, and q stays.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +49,6 @@ struct RoundedActivation {
 };
 // Emits what rounds `exact` into `rounded`, which the caller made; makes `range`.
 void emit_rounded(Program& program, Phase phase, RoundedActivation& activation);
-// The gradient of what was rounded becomes that of `exact`.
-void emit_rounded_backward(Program& program, const RoundedActivation& activation, BufferId gradient, BufferId result);
 // Keeps the step's range, behind everything that reads the state.
 void emit_kept_range(Program& program, const RoundedActivation& activation);
 

@@ -293,7 +293,6 @@ void GraphCompiler::emit_backward() {
     });
     if (has_gradient && op_needs_gradient(i)) {
       program_.set_origin(static_cast<uint32_t>(i));
-      for (const uint32_t tensor : op.outputs) emit_rounded_backward_of(tensor);
       OpBuild build(*this, i, Phase::backward);
       rule_of(op.kind)->backward(build);
       settle_gradients();

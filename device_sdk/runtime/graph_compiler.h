@@ -127,7 +127,6 @@ class GraphCompiler {
   void add_stored_tensors(CompiledModel& compiled);
   Status add_rounded_tensors(CompiledModel& compiled);
   void emit_rounded_if_asked(uint32_t tensor, Phase phase);
-  void emit_rounded_backward_of(uint32_t tensor);
   void emit_ranges();
   void keep_borders();
   void emit_forward();

@@ -66,19 +66,9 @@ void GraphCompiler::emit_rounded_if_asked(uint32_t tensor, Phase phase) {
   emit_rounded(program_, phase, *rounded);
 }
 
-// Before the op that makes the tensor goes backward, when all that read it have.
-void GraphCompiler::emit_rounded_backward_of(uint32_t tensor) {
-  const RoundedActivation* const rounded = rounding_ ? rounding_->find(tensor) : nullptr;
-  if (rounded == nullptr || gradients_[tensor] == kNoBuffer) return;
-  const BufferId gradient = new_whole_gradient(tensor);
-  emit_rounded_backward(program_, *rounded, gradients_[tensor], gradient);
-  gradients_[tensor] = gradient;
-}
-
-// Behind the whole backward: the inputs' turn, and what the step has seen of ranges.
+// Behind the whole backward: what the step has seen of ranges.
 void GraphCompiler::emit_ranges() {
   if (rounding_ == nullptr) return;
-  for (const uint32_t input : graph_.inputs) emit_rounded_backward_of(input);
   program_.set_origin(kUpdateOrigin);
   for (const RoundedActivation& rounded : rounding_->rounded) {
     if (rounded.range != kNoBuffer) emit_kept_range(program_, rounded);

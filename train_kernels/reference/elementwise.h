@@ -56,23 +56,10 @@ void least_and_largest(size_t n, const T* x, T* least, T* largest) {
 }
 
 template <typename T>
-T grid_step(T x, T scale, T zero) {
-  return std::nearbyint(x / scale) + zero;
-}
-
-template <typename T>
 void round_onto_grid(size_t n, T scale, T zero, const T* x, T* y) {
   for (size_t i = 0; i < n; ++i) {
-    const T q = grid_step(x[i], scale, zero);
+    const T q = std::nearbyint(x[i] / scale) + zero;
     y[i] = scale * ((q < -128 ? T(-128) : q > 127 ? T(127) : q) - zero);
-  }
-}
-
-template <typename T>
-void round_onto_grid_backward(size_t n, T scale, T zero, const T* x, const T* dy, T* dx) {
-  for (size_t i = 0; i < n; ++i) {
-    const T q = grid_step(x[i], scale, zero);
-    dx[i] = q >= -128 && q <= 127 ? dy[i] : T(0);
   }
 }
 
@@ -86,7 +73,6 @@ void fill_elementwise(ElementwiseKernels<T>& table) {
   table.widen = widen<T>;
   table.least_and_largest = least_and_largest<T>;
   table.round_onto_grid = round_onto_grid<T>;
-  table.round_onto_grid_backward = round_onto_grid_backward<T>;
 }
 
 }  // namespace coterie::kernels::reference

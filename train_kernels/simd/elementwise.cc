@@ -89,31 +89,17 @@ void least_and_largest(size_t n, const float* x, float* least, float* largest) {
   *largest = hn::GetLane(hn::MaxOfLanes(d, spread.largest)) + poison;
 }
 
-struct GridStep {
-  Vector scale, zero;
-  HWY_INLINE Vector operator()(Vector x) const { return hn::Add(hn::Round(hn::Div(x, scale)), zero); }
-};
 struct OntoGrid {
-  GridStep step;
+  Vector scale, zero;
   HWY_INLINE Vector operator()(Vector x) const {
-    const Vector q = at_most(hn::Set(Tag(), 127.0f), at_least(hn::Set(Tag(), -128.0f), step(x)));
-    return hn::Mul(step.scale, hn::Sub(q, step.zero));
-  }
-};
-struct OntoGridGradient {
-  GridStep step;
-  HWY_INLINE Vector operator()(Vector x, Vector dy) const {
-    const Vector q = step(x);
-    const auto is_within = hn::And(hn::Ge(q, hn::Set(Tag(), -128.0f)), hn::Le(q, hn::Set(Tag(), 127.0f)));
-    return hn::IfThenElseZero(is_within, dy);
+    const Vector step = hn::Add(hn::Round(hn::Div(x, scale)), zero);
+    const Vector q = at_most(hn::Set(Tag(), 127.0f), at_least(hn::Set(Tag(), -128.0f), step));
+    return hn::Mul(scale, hn::Sub(q, zero));
   }
 };
 
 void round_onto_grid(size_t n, float scale, float zero, const float* x, float* y) {
-  map(n, y, OntoGrid{{hn::Set(Tag(), scale), hn::Set(Tag(), zero)}}, x);
-}
-void round_onto_grid_backward(size_t n, float scale, float zero, const float* x, const float* dy, float* dx) {
-  map(n, dx, OntoGridGradient{{hn::Set(Tag(), scale), hn::Set(Tag(), zero)}}, x, dy);
+  map(n, y, OntoGrid{hn::Set(Tag(), scale), hn::Set(Tag(), zero)}, x);
 }
 
 }  // namespace
@@ -127,7 +113,6 @@ void fill_elementwise_target(ElementwiseKernels<float>& table) {
   COT_SET(widen, widen);
   COT_SET(least_and_largest, least_and_largest);
   COT_SET(round_onto_grid, round_onto_grid);
-  COT_SET(round_onto_grid_backward, round_onto_grid_backward);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE

@@ -23,8 +23,6 @@ struct ElementwiseKernels {
   // y = scale (q - zero) with q = round(x / scale) + zero, to the nearest, ties to even, and then in [-128, 127]: what
   // int8/kernels.h makes of x and back, to the bit. `zero` is one of these. y may be x.
   void (*round_onto_grid)(size_t n, T scale, T zero, const T* x, T* y);
-  // Straight through (Bengio et al. 2013): dx = dy where q is in [-128, 127] by itself, else 0. dx may be dy.
-  void (*round_onto_grid_backward)(size_t n, T scale, T zero, const T* x, const T* dy, T* dx);
 };
 
 }  // namespace coterie::kernels

@@ -148,11 +148,8 @@ def fake_quantize(seed, count, scale, zero):
     """Per tensor, over the whole range of int8; in float32, as PyTorch rounds nothing else."""
     case("fake_quantize", seed=seed, shape=[count], scale=scale, zero=zero)
     d = Draw(seed)
-    x, dy = leaf(d.tensor(count, dtype=torch.float32) * 4), d.tensor(count, dtype=torch.float32)
-    y = torch.fake_quantize_per_tensor_affine(x, scale, zero, -128, 127)
-    y.backward(dy)
-    answer("y", y)
-    answer("dx", x.grad)
+    x = d.tensor(count, dtype=torch.float32) * 4
+    answer("y", torch.fake_quantize_per_tensor_affine(x, scale, zero, -128, 127))
 
 
 def fake_quantize_channels(seed, rows, channels, bits):
