@@ -128,7 +128,8 @@ Evaluation Evaluator::evaluation() const {
   const uint64_t rows = s.count * elements(output) / static_cast<uint64_t>(output.back()) - s.ignored;
   return Evaluation{.examples = s.count,
                     .loss_mean = s.weight > 0 ? s.sums.loss / s.weight : 0,
-                    .accuracy = rows > 0 ? static_cast<double>(s.sums.correct) / static_cast<double>(rows) : 0};
+                    .accuracy = rows > 0 ? static_cast<double>(s.sums.correct) / static_cast<double>(rows) : 0,
+                    .ignored = s.ignored};
 }
 
 // Makes the program of the last, smaller batch, unless it is there from the run before. Its plan may need a larger

@@ -19,7 +19,8 @@ struct Evaluation {
   // The loss of the data set as one batch: the mean over the rows of all outputs, with class weights the weighted one
   // that training lowers. May be infinite or NaN: that is what such parameters are worth.
   double loss_mean = 0;
-  double accuracy = 0;  // in [0, 1], of the rows that are not ignored; 0 for a regression
+  double accuracy = 0;   // in [0, 1], of the rows that are not ignored; 0 for a regression
+  uint64_t ignored = 0;  // rows whose label is ignored
 };
 
 // Sees each batch: the outputs of its examples, one behind the other, and their targets (of labels the bytes of int32,

@@ -79,7 +79,8 @@ LossSettings loss_of(const TrainingSettings& settings) {
           .target = settings.target,
           .label_smoothing = settings.label_smoothing,
           .threshold = settings.loss_threshold,
-          .class_weights = settings.class_weights};
+          .class_weights = settings.class_weights,
+          .ignore_label = settings.ignore_label};
 }
 
 TrainOptions options_of(const TrainingSettings& settings, uint64_t seed) {

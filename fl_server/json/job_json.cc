@@ -37,6 +37,7 @@ void read_training(JsonReader reader, HorizontalSettings& settings) {
   reader.read("label_smoothing", training.label_smoothing);
   reader.read("loss_threshold", training.loss_threshold);
   reader.read("class_weights", training.class_weights);
+  reader.read("ignore_label", training.ignore_label);
   reader.read("freeze", training.freeze);
   reader.read("train_only", training.train_only);
   reader.read("train_last", training.train_last);
@@ -191,6 +192,7 @@ nlohmann::json to_json(const TrainingSettings& training) {
   if (training.label_smoothing != 0) json["label_smoothing"] = readable(training.label_smoothing);
   if (training.loss_threshold != 1) json["loss_threshold"] = readable(training.loss_threshold);
   for (const float weight : training.class_weights) json["class_weights"].push_back(readable(weight));
+  if (training.ignore_label) json["ignore_label"] = *training.ignore_label;
   if (!training.freeze.empty()) json["freeze"] = training.freeze;
   if (!training.train_only.empty()) json["train_only"] = training.train_only;
   if (training.train_last != 0) json["train_last"] = training.train_last;

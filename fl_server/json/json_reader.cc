@@ -78,6 +78,20 @@ void JsonReader::read(const char* key, uint16_t& value) { read_unsigned(key, val
 void JsonReader::read(const char* key, uint32_t& value) { read_unsigned(key, value); }
 void JsonReader::read(const char* key, uint64_t& value) { read_unsigned(key, value); }
 
+void JsonReader::read(const char* key, std::optional<int32_t>& value) {
+  const nlohmann::json* json = find(key);
+  if (json == nullptr) return;
+  using Limits = std::numeric_limits<int32_t>;
+  // An unsigned number above what is signed would come as a negative one.
+  const bool is_signed =
+      json->is_number_integer() && (!json->is_number_unsigned() || json->get<uint64_t>() <= uint64_t{Limits::max()});
+  if (is_signed && json->get<int64_t>() >= Limits::min() && json->get<int64_t>() <= Limits::max()) {
+    value = json->get<int32_t>();
+  } else {
+    problem(key, "must be an integer of 32 bits such as -100 or 255");
+  }
+}
+
 void JsonReader::read(const char* key, double& value) {
   const nlohmann::json* json = find(key);
   if (json == nullptr) return;

@@ -36,6 +36,7 @@ class JsonReader {
   void read(const char* key, uint16_t& value);
   void read(const char* key, uint32_t& value);
   void read(const char* key, uint64_t& value);
+  void read(const char* key, std::optional<int32_t>& value);
   void read(const char* key, float& value);  // finite as a float, too: an infinity could not be written again
   void read(const char* key, double& value);
   void read(const char* key, Millis& value);  // an integer; the key's name ends in _ms or has _ms_

@@ -346,7 +346,8 @@ Bytes encode(const Plan& message) {
       build_trained(builder, message), build_early_stopping(builder, t, has_scalars), static_cast<uint8_t>(t.storage),
       build_scalars(builder, message), build_personal(builder, t),
       t.widths.empty() ? 0 : builder.CreateVector(t.widths),
-      t.watch ? flat::build(builder, *t.watch, static_cast<uint8_t>(t.loss)) : 0, build_qat(builder, t));
+      t.watch ? flat::build(builder, *t.watch, static_cast<uint8_t>(t.loss)) : 0, build_qat(builder, t),
+      t.ignore_label ? flatbuffers::Optional<int32_t>(*t.ignore_label) : flatbuffers::nullopt);
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -443,6 +444,7 @@ Result<Plan> decode_plan(ByteView bytes) {
   if (const wire::Qat* q = t.qat(); q != nullptr) {
     plan.training.qat = {.parts = static_cast<QuantisedParts>(q->parts()), .weight_bits = q->weight_bits()};
   }
+  if (const auto label = t.ignore_label(); label.has_value()) plan.training.ignore_label = *label;
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());
   if (root->log() != nullptr) {

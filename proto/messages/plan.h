@@ -85,9 +85,10 @@ struct TrainingSettings {
   uint32_t steps_max = 0;  // 0: no limit but local_epochs
   OptimizerSettings optimizer = {};
 
-  float label_smoothing = 0;              // softmax_cross_entropy
-  float loss_threshold = 1;               // huber's delta, smooth_l1's beta, the margin of the embedding losses
-  std::vector<float> class_weights = {};  // softmax_cross_entropy and negative_log_likelihood; empty: ones
+  float label_smoothing = 0;                 // softmax_cross_entropy
+  float loss_threshold = 1;                  // huber's delta, smooth_l1's beta, the margin of the embedding losses
+  std::vector<float> class_weights = {};     // softmax_cross_entropy and negative_log_likelihood; empty: ones
+  std::optional<int32_t> ignore_label = {};  // LossSettings has it
   // Which parameters change, as TrainOptions has it (device_sdk/runtime/train_options.h). Updates have no others, but
   // for jobs of before ADR 109, where they have zeros there.
   std::vector<std::string> freeze = {};

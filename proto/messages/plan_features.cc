@@ -28,6 +28,7 @@ PlanFeatures features_of(const Plan& plan) {
   if (plan.training.optimizer.kind == OptimizerKind::shampoo) features |= plan_feature::kShampoo;
   if (plan.training.watch) features |= plan_feature::kWatch;
   if (plan.training.qat) features |= plan_feature::kQat;
+  if (plan.training.ignore_label) features |= plan_feature::kIgnoreLabel;
   return features;
 }
 

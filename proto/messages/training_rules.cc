@@ -76,6 +76,10 @@ void check_loss(const TrainingSettings& training, Rules& rules) {
                 "must not all be 0");
   rules.require(weights.empty() || is_softmax || training.loss == Loss::negative_log_likelihood, "/class_weights",
                 "must be absent: " + name + " has no class weights");
+  const bool has_classes =
+      training.target == TargetKind::labels && (is_softmax || training.loss == Loss::negative_log_likelihood);
+  rules.require(!training.ignore_label || has_classes, "/ignore_label",
+                "must be absent: it is of softmax_cross_entropy and negative_log_likelihood with labels");
 }
 
 bool takes_values(Loss loss) {

@@ -42,7 +42,7 @@ BUDGETS_KIB = {
     "fl_server/finalize/": 184,
     "fl_server/fleet/": 202,
     "fl_server/runtime/": 252,
-    "fl_server/device_api/": 309,
+    "fl_server/device_api/": 310,
     "fl_server/admin_api/": 290,
     "tools/": 60,
     "tools/cli/": 255,

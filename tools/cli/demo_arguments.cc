@@ -8,6 +8,7 @@
 #include "proto/messages/quantised_training_text.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
+#include "tools/cli/ignore_label_option.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/onnx_commands.h"
 #include "tools/demo/adaptive_mu_option.h"
@@ -253,6 +254,7 @@ void add_training(CLI::App& demo, DemoOptions& options) {
       ->default_str("as the data say")
       ->type_name("NAME")
       ->check(one_of({loss_names().begin(), loss_names().end()}));
+  add_ignore_label(demo, options.ignore_label);
   demo.add_option("--lr", options.learning_rate,
                   "learning rate of the devices (default: by optimizer, 0.1 for sgd, 0.01 where targets are numbers, "
                   "0.001 for adam)")

@@ -32,7 +32,8 @@ ExitCode evaluate_model(const EvaluateOptions& options) {
   if (!opened) return fail_on_input(kCommand, opened.error());
   Result<LocalData> data = open_data(options.data);
   if (!data) return fail_on_input(kCommand, data.error());
-  const LossSettings loss = loss_for(data->judges().header(), options.loss);
+  LossSettings loss = loss_for(data->judges().header(), options.loss);
+  loss.ignore_label = options.ignore_label;
   InterruptibleSource examples(data->judges());
   const double unit = static_cast<double>(data->judges().header().target.scale);
   Result<std::optional<AugmentedSource>> images = judged(examples, opened->model, loss, options.augment);
@@ -46,13 +47,15 @@ ExitCode evaluate_model(const EvaluateOptions& options) {
   if (options.as_json) {
     nlohmann::json answer = {
         {"examples", evaluation.examples}, {"loss", evaluation.loss_mean}, {"accuracy", evaluation.accuracy}};
+    if (options.ignore_label) answer["ignored"] = evaluation.ignored;
     for (const Measure& one : measured->measures) answer[one.name] = one.value;
     print_json(answer);
     return ExitCode::ok;
   }
   const bool is_classified = loss.target == TargetKind::labels;
   std::string text = (is_classified ? "accuracy " + format_percent(evaluation.accuracy) + ", " : "") + "loss " +
-                     format_fixed(evaluation.loss_mean, 4) + " on " + format_count(evaluation.examples) + " examples\n";
+                     format_fixed(evaluation.loss_mean, 4) + " on " + format_count(evaluation.examples) + " examples" +
+                     (options.ignore_label ? ", of which " + format_count(evaluation.ignored) + " ignored" : "") + "\n";
   if (!measured->measures.empty()) {
     Table table({{"MEASURE"}, {"VALUE", Table::Align::right}});
     for (const Measure& one : measured->measures) table.add({one.name, format_fixed(one.value, 4)});

@@ -13,8 +13,9 @@ namespace coterie {
 struct EvaluateOptions {
   std::string model, data;   // files; of the data also a name that load_data knows
   std::optional<Loss> loss;  // by the data unless given
-  std::string measures;      // tools/model/measure.h
-  std::string augment;       // as in training: what it resizes and normalises; empty: nothing
+  std::optional<int32_t> ignore_label = {};
+  std::string measures;  // tools/model/measure.h
+  std::string augment;   // as in training: what it resizes and normalises; empty: nothing
   uint32_t threads = 1;
   bool as_json = false;
 };

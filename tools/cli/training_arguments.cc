@@ -7,6 +7,7 @@
 #include "tools/cli/arguments.h"
 #include "tools/cli/byte_count.h"
 #include "tools/cli/help.h"
+#include "tools/cli/ignore_label_option.h"
 #include "tools/cli/model_compare.h"
 #include "tools/cli/model_evaluate.h"
 #include "tools/cli/model_fine_tune.h"
@@ -198,6 +199,7 @@ void add_sparse_update(CLI::App* train, TrainOptions& training) {
 
 void add_training_options(CLI::App* train, TrainCommand& command) {
   add_loss(train, command.loss);
+  add_ignore_label(*train, command.training.loss.ignore_label);
   add_optimizer(train, command.training.optimizer);
   add_optimizer_numbers(train, command);
   add_length(train, command);
@@ -392,6 +394,7 @@ void add_evaluate(CLI::App& model, Invocation& invocation) {
   add_model_file(judge, options->model);
   add_data_option(judge, options->data);
   add_loss(judge, options->loss);
+  add_ignore_label(*judge, options->ignore_label);
   judge
       ->add_option("--metrics", options->measures,
                    std::string("further measures, with commas between: ") + kMeasureTexts)

@@ -32,6 +32,7 @@ TrainingSettings DemoOptions::judged_by() const {
   TrainingSettings training;
   training.loss = loss.value_or(has_labels ? Loss::softmax_cross_entropy : Loss::mean_squared_error);
   training.target = target;
+  training.ignore_label = ignore_label;
   return training;
 }
 

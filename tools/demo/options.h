@@ -32,6 +32,7 @@ struct DemoOptions {
   DataSplit split{SplitKind::dirichlet, 0.3};
   bool split_given = false;
   std::optional<Loss> loss;                      // by the data unless given
+  std::optional<int32_t> ignore_label = {};      // what has it is counted nowhere
   TargetKind target = TargetKind::labels;        // as the data say
   double fraction = 0.5;                         // of the devices that train in a round
   bool is_buffered = false;                      // rounds.policy: all devices train, and so many close a round

@@ -249,6 +249,21 @@ TEST(PlanTraining, SaysTheStorageBesideTheLossThatOlderDevicesKnow) {
   EXPECT_EQ(decode_plan(frame)->training.storage, Storage::bfloat16);
 }
 
+// A label may be any number, 0 with them, and none is another plan.
+TEST(PlanTraining, LimitsALabelToIgnore) {
+  for (const int32_t label : {0, -100, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()}) {
+    expect_good_training([label](Plan& p) { p.training.ignore_label = label; });
+  }
+  expect_bad_training("ignore_label must be absent", [](Plan& p) {
+    p.training.ignore_label = 255;
+    p.training.loss = Loss::binary_cross_entropy;
+  });
+  expect_bad_training("ignore_label must be absent", [](Plan& p) {
+    p.training.ignore_label = 255;
+    p.training.target = TargetKind::values;
+  });
+}
+
 // Devices of before are not drawn for it: feature 15 (plan_features.h).
 TEST(PlanTraining, LimitsTrainingOnAGrid) {
   const auto with = [](QuantisedParts parts, uint32_t bits) {

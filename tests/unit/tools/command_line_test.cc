@@ -238,6 +238,9 @@ TEST(CommandLine, TakesHowDevicesStopAndWhatTheyHold) {
   ASSERT_TRUE(parse_command_line({"demo", "--qat", "weights:4"}, patient).runs);
   EXPECT_EQ(patient.demo.qat, (QuantisedTraining{QuantisedParts::weights, 4}));
   EXPECT_THAT(error_of({"demo", "--qat", "int8"}), HasSubstr("is full or weights"));
+  ASSERT_TRUE(parse_command_line({"demo", "--ignore-label", "-100"}, patient).runs);
+  EXPECT_EQ(patient.demo.ignore_label, -100);
+  EXPECT_THAT(error_of({"demo", "--ignore-label", "none"}), HasSubstr("integer of 32 bits"));
 }
 
 TEST(CommandLine, SaysWhichWidthsDevicesTrain) {

@@ -303,6 +303,8 @@ TEST(JobJson, CarriesEveryLossAndOptimizerWithWhatBelongsToIt) {
   const auto rounded = job_settings_from_json(job, problems);
   EXPECT_EQ(rounded.horizontal().training.qat, (QuantisedTraining{QuantisedParts::weights, 4}));
   EXPECT_EQ(to_json(rounded)["training"]["qat"], job["training"]["qat"]);
+  job["training"] = {{"ignore_label", -100}};
+  EXPECT_EQ(to_json(job_settings_from_json(job, problems))["training"]["ignore_label"], -100);
   EXPECT_EQ(to_json(stopping)["training"]["storage"], "bf16");
   EXPECT_EQ(job_settings_from_json(to_json(stopping), problems), stopping);
   job["training"] = {{"local_epochs", 2}, {"early_stopping", nlohmann::json::object()}};

@@ -68,6 +68,8 @@ TEST(JsonReader, TakesEveryValueOfItsTypeToTheVeryEnd) {
   expect_value<uint32_t>(R"({"x": 4294967295})", 7, UINT32_MAX);
   expect_value<uint64_t>(R"({"x": 18446744073709551615})", 7, UINT64_MAX);
   expect_value<Millis>(R"({"x": 4294967295})", Millis(5), Millis(4294967295));
+  expect_value<std::optional<int32_t>>(R"({"x": -2147483648})", {}, INT32_MIN);
+  expect_value<std::optional<int32_t>>(R"({"x": 2147483647})", {}, INT32_MAX);
   expect_value<double>(R"({"x": -1e308})", 0, -1e308);
   expect_value<double>(R"({"x": 3})", 0, 3);
   expect_value<float>(R"({"x": 0.1})", 0, 0.1f);
@@ -78,6 +80,10 @@ TEST(JsonReader, TakesEveryValueOfItsTypeToTheVeryEnd) {
 }
 
 TEST(JsonReader, NamesThePlaceOfAValueOfAnotherTypeAndKeepsTheDefault) {
+  for (const char* json : {R"({"x": 1.5})", R"({"x": "255"})", R"({"x": 2147483648})", R"({"x": -2147483649})",
+                           R"({"x": 18446744073709551615})"}) {
+    expect_problem<std::optional<int32_t>>(json, 7, "an integer of 32 bits");
+  }
   expect_problem<std::string>(R"({"x": 1})", "d", "must be a string");
   expect_problem<std::string>(R"({"x": null})", "d", "must be a string");
   expect_problem<bool>(R"({"x": 1})", true, "must be true or false");
