@@ -216,7 +216,7 @@ Result<Outputs> run_body(const Call& call, const Graph& body, std::vector<Array>
   constexpr uint64_t kElementsOfNode = 64;
   uint64_t elements = kElementsOfNode * body.nodes.size();
   for (const Array& input : inputs) elements += work_of(input);
-  COT_TRY(charge(*call.work_left, 1, elements));
+  COT_TRY(charge(*call.work_left, kWorkOfRun, elements));
   Values values;
   for (const std::string& name : body.captures) values.around[name] = call.captures->at(name);
   for (size_t i = 0; i < inputs.size(); ++i) values.own[body.inputs[i].name] = std::move(inputs[i]);

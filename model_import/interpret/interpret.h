@@ -18,9 +18,11 @@
 
 namespace coterie::model_import {
 
-// What a graph and its bodies compute at most: a unit for each node and each run of a body, and one for each 4,096
-// elements that a node makes, that a constant has which it reads, or that a run is given. What does not end, ends here.
+// What a graph and its bodies compute at most: a unit for each node, kWorkOfRun for each run of a body, and one for
+// each 4,096 elements that a node makes, that a constant has which it reads, or that a run is given. What does not end,
+// ends here.
 inline constexpr uint64_t kWorkMax = 1u << 20;
+inline constexpr uint64_t kWorkOfRun = 8;  // its maps are made anew
 
 // The wanted values for these inputs; nodes that they do not need are not computed. `graph` is sorted. Errors name
 // the node: invalid_argument (an operator, or a form of one, that is not known here; a wanted value that is not in the

@@ -18,16 +18,23 @@ using ::testing::HasSubstr;
 
 class ModelReportCommand : public ::testing::Test {
  protected:
-  // All have the same network, trained once.
+  // All have the same network, trained once, and 180 examples that it did not see for what needs no more.
   static void SetUpTestSuite() {
     const TemporaryDirectory folder;
+    const std::string shares = folder / "shares";
+    ASSERT_EQ(run_command({"data", "make", "digits", "--devices", "8", "--held-out", "0.1", "-o", shares}).code,
+              ExitCode::ok);
+    few_ = *os::read_file(shares + "/held-out.cotf", 1 << 24);
     const std::string made = folder / "new.cotf", trained = folder / "net.cotf";
     ASSERT_EQ(run_command({"model", "new", "cnn", "--input", "8x8x1", "-o", made}).code, ExitCode::ok);
     ASSERT_EQ(run_command({"model", "train", made, "--data", "digits", "--epochs", "1", "--quiet", "-o", trained}).code,
               ExitCode::ok);
     network_ = *os::read_file(trained, 1 << 24);
   }
-  void SetUp() override { ASSERT_OK(os::write_file_atomically(path("net.cotf"), network_)); }
+  void SetUp() override {
+    ASSERT_OK(os::write_file_atomically(path("net.cotf"), network_));
+    ASSERT_OK(os::write_file_atomically(path("few.cotf"), few_));
+  }
   std::string path(const std::string& name) const { return folder_ / name; }
   std::string text_of(const std::string& name) const {
     const Result<Bytes> file = os::read_file(path(name), 1 << 26);
@@ -40,7 +47,7 @@ class ModelReportCommand : public ::testing::Test {
   }
 
  private:
-  inline static Bytes network_;
+  inline static Bytes network_, few_;
   TemporaryDirectory folder_;
 };
 
@@ -73,7 +80,8 @@ TEST_F(ModelReportCommand, KnowsTheRunThatMadeTheModel) {
   const auto with_run = [&](const std::string& digest) {
     const std::string summary = R"({"rounds":3,"security":"active","model_digest":")" + digest + "\"}";
     EXPECT_OK(os::write_file_atomically(path("summary.json"), as_bytes(summary)));
-    return report({path("net.cotf"), "--data", "digits", "-o", path("b.html"), "--run", path(".")});
+    return report(
+        {path("net.cotf"), "--data", path("few.cotf"), "--limit", "1", "-o", path("b.html"), "--run", path(".")});
   };
   EXPECT_EQ(with_run(figures["model_digest"]).code, ExitCode::ok);
   EXPECT_THAT(text_of("b.html"), HasSubstr("the digests agree"));
@@ -169,7 +177,7 @@ TEST_F(ModelReportCommand, JudgesByAColumn) {
 }
 
 TEST_F(ModelReportCommand, SaysWhatItReadsOfOtherFiles) {
-  const std::vector<std::string> words = {path("net.cotf"), "--data", "digits", "--limit", "1"};
+  const std::vector<std::string> words = {path("net.cotf"), "--data", path("few.cotf"), "--limit", "1"};
   const auto with = [&](const std::string& option, const std::string& text) {
     EXPECT_OK(os::write_file_atomically(path("more.json"), as_bytes(text)));
     std::vector<std::string> all = words;
@@ -193,7 +201,8 @@ TEST_F(ModelReportCommand, SaysWhatItReadsOfOtherFiles) {
 TEST_F(ModelReportCommand, TellsOfDrills) {
   const std::string summary = R"({"accuracy":0.42,"attack":"alie:0.2","aggregation":"median","accuracy_majority":0.1})";
   ASSERT_OK(os::write_file_atomically(path("summary.json"), as_bytes(summary)));
-  const std::vector<std::string> words = {path("net.cotf"), "--data", "digits", "--limit", "1", "--drill", path(".")};
+  const std::vector<std::string> words = {path("net.cotf"), "--data", path("few.cotf"), "--limit", "1",
+                                          "--drill",        path(".")};
   EXPECT_THAT(report(words).out, HasSubstr("alie:0.2  median  42.0 %        -  10.0 %"));
   EXPECT_THAT(text_of("net.report.html"), HasSubstr("alie:0.2"));
   EXPECT_EQ(report({path("net.cotf"), "--data", "digits", "--drill", path("no")}).code, ExitCode::usage);
@@ -235,7 +244,8 @@ TEST_F(ModelReportCommand, WhatCannotBeReportedIsUsage) {
   EXPECT_EQ(report({path("net.cotf"), "--data", "digits", "--run", path("no")}).code, ExitCode::usage);
   EXPECT_EQ(report({path("net.cotf")}).code, ExitCode::usage);
   EXPECT_EQ(report({path("net.cotf"), "--data", "digits", "--method", "permutation"}).code, ExitCode::usage);
-  EXPECT_EQ(report({path("net.cotf"), "--data", "digits", "-o", path("no/folder/x.html")}).code, ExitCode::failure);
+  EXPECT_EQ(report({path("net.cotf"), "--data", path("few.cotf"), "-o", path("no/folder/x.html")}).code,
+            ExitCode::failure);
   ASSERT_OK(os::write_file_atomically(path("summary.json"), as_bytes("{\"rounds\":")));
   EXPECT_EQ(report({path("net.cotf"), "--data", "digits", "--run", path(".")}).code, ExitCode::usage);
 }
