@@ -13,4 +13,5 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 
 # The oldest core that Android still runs on: an instruction it lacks is an illegal instruction here too.
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -cpu cortex-a53 -L /usr/aarch64-linux-gnu)
+set(COTERIE_ARM_EMULATOR qemu-aarch64-static -L /usr/aarch64-linux-gnu)
+set(CMAKE_CROSSCOMPILING_EMULATOR ${COTERIE_ARM_EMULATOR} -cpu cortex-a53)

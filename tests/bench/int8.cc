@@ -59,7 +59,8 @@ void measure(const Layer& layer, Adder adder) {
   const std::vector<float> multipliers(s.filters, 1e-4f);
   kernels::int8::PreparedLayer prepared(adder, s, {w.data(), bias.data(), multipliers.data(), 3, {}});
   std::vector<int8_t> y(s.out_h() * s.out_w() * s.filters);
-  const bool is_wide = adder == Adder::avx512_vnni, is_neon = adder == Adder::neon || adder == Adder::neon_dot;
+  const bool is_wide = adder == Adder::avx512_vnni,
+             is_neon = adder == Adder::neon || adder == Adder::neon_dot || adder == Adder::neon_i8mm;
   std::vector<double> times, peaks;
   for (int run = 0; run < kRuns; ++run) {
     const double before = bench::thread_cpu_seconds();
@@ -75,7 +76,11 @@ void measure(const Layer& layer, Adder adder) {
       "{\"bench\": \"int8\", \"layer\": \"%s\", \"adder\": \"%s\", \"gops\": %.1f, \"limit_gops\": %.1f, "
       "\"fp32_peak_gflops\": %.1f, \"us\": %.1f}\n",
       layer.name, std::string(to_string(adder)).c_str(), operations / times[kRuns / 2] / 1e9,
-      (is_wide || adder == Adder::neon_dot ? 4 : 2) * peak / 1e9, peak / 1e9, times[kRuns / 2] * 1e6);
+      (adder == Adder::neon_i8mm             ? 8
+       : is_wide || adder == Adder::neon_dot ? 4
+                                             : 2) *
+          peak / 1e9,
+      peak / 1e9, times[kRuns / 2] * 1e6);
 }
 
 }  // namespace
@@ -90,7 +95,7 @@ int main(int count, char** arguments) {
     return 0;
   }
   for (const Layer& layer : kLayers) {
-    for (const Adder adder : {Adder::avx2, Adder::avx512_vnni, Adder::neon, Adder::neon_dot}) {
+    for (const Adder adder : {Adder::avx2, Adder::avx512_vnni, Adder::neon, Adder::neon_dot, Adder::neon_i8mm}) {
       if (kernels::int8::has_adder(adder)) measure(layer, adder);
     }
   }

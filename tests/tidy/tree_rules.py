@@ -165,6 +165,7 @@ PURE = ["proto/", "train_kernels/", "secure/", "aggregation/", "scheduler/", "fl
         "fl_server/oidc/", "fl_server/retention/retention_plan.", "fl_server/serving/", "fl_server/tracing/", "device_sdk/client/", "fl_server/vertical_jobs/job_changes.", "vertical/coordinator/", "vertical/psi/", "vertical/stage/",
         "vertical/exact/", "vertical/regression/", "vertical/resume/", "vertical/split/", "vertical/trees/"]
 PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)",  # key files are read and written there
+               r"train_kernels/cpu_targets\.h",  # what the CPU can do: on ARM the operating system alone tells it
                r"secure/tls/",  # sockets, for those who have a network
                r"aggregation/accumulate/",  # several threads add to one sum; which comes first changes no bit
                r"fl_server/events/(event_hub|log_subscriber)\.(cc|h)",  # the shell around the log of events, and log lines

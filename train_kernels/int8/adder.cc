@@ -11,6 +11,7 @@ std::string_view to_string(Adder adder) {
     case Adder::avx512_vnni: return "avx512-vnni";
     case Adder::neon: return "neon";
     case Adder::neon_dot: return "neon-dot";
+    case Adder::neon_i8mm: return "neon-i8mm";
   }
   return "unknown";
 }
@@ -19,7 +20,8 @@ bool has_adder(Adder adder) { return adder == Adder::reference || vector_kernels
 
 std::vector<Adder> adders() {
   std::vector<Adder> found;
-  for (const Adder adder : {Adder::avx512_vnni, Adder::avx2, Adder::neon_dot, Adder::neon, Adder::reference}) {
+  for (const Adder adder :
+       {Adder::avx512_vnni, Adder::avx2, Adder::neon_i8mm, Adder::neon_dot, Adder::neon, Adder::reference}) {
     if (has_adder(adder)) found.push_back(adder);
   }
   return found;

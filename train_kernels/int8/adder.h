@@ -12,9 +12,10 @@ namespace coterie::kernels::int8 {
 //   avx2         vpmaddwd: pairs of int16
 //   avx512_vnni  vpdpbusd: four uint8 by int8; the inputs are moved by 128, and the biases take that back
 //   neon         smull on pairs of int16
-//   neon_dot     sdot: four int8 by int8; in builds for CPUs that have it (-march=armv8.2-a+dotprod)
+//   neon_dot     sdot: four int8 by int8
+//   neon_i8mm    smmla: eight int8 by int8, of two pixels and two outputs
 // Sums may wrap on the way; the last one does not.
-enum class Adder : uint8_t { reference, avx2, avx512_vnni, neon, neon_dot };
+enum class Adder : uint8_t { reference, avx2, avx512_vnni, neon, neon_dot, neon_i8mm };
 std::string_view to_string(Adder adder);
 
 // Whether this build and this CPU have it. The reference is always there.

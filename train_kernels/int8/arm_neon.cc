@@ -1,56 +1,16 @@
-// 64-bit ARM: smull on pairs of int16, which every such CPU has, and sdot in builds for CPUs that have it.
+// 64-bit ARM, each such CPU: smull on pairs of int16.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
 
+#include "train_kernels/int8/arm_vectors.h"
 #include "train_kernels/int8/vector_kernels.h"
 
 #if defined(__aarch64__)
-#include <arm_neon.h>
 
 namespace coterie::kernels::int8 {
 namespace {
-
-using Ints = int32x4_t;
-using Floats = float32x4_t;
-constexpr size_t kLanes = 4;
-
-inline Ints load_ints(const void* from) { return vreinterpretq_s32_u8(vld1q_u8(static_cast<const uint8_t*>(from))); }
-inline void store_ints(void* to, Ints v) { vst1q_u8(static_cast<uint8_t*>(to), vreinterpretq_u8_s32(v)); }
-inline Floats load_floats(const float* from) { return vld1q_f32(from); }
-inline Floats first_floats(const float* from, size_t n) {
-  if (n == kLanes) return vld1q_f32(from);
-  float some[kLanes] = {};
-  std::memcpy(some, from, n * sizeof *from);
-  return vld1q_f32(some);
-}
-inline void store_floats(float* to, Floats v, size_t n) {
-  float all[kLanes];
-  vst1q_f32(all, v);
-  std::memcpy(to, all, n * sizeof *to);
-}
-inline Ints first_bytes(const int8_t* from, size_t n) {
-  int8_t some[2 * kLanes] = {};
-  std::memcpy(some, from, n);
-  return vmovl_s16(vget_low_s16(vmovl_s8(vld1_s8(some))));
-}
-inline Ints splat_ints(int32_t v) { return vdupq_n_s32(v); }
-inline Floats splat_floats(float v) { return vdupq_n_f32(v); }
-inline Ints add_ints(Ints a, Ints b) { return vaddq_s32(a, b); }
-inline Ints max_ints(Ints a, Ints b) { return vmaxq_s32(a, b); }
-inline Floats to_floats(Ints v) { return vcvtq_f32_s32(v); }
-inline Floats multiply(Floats a, Floats b) { return vmulq_f32(a, b); }
-inline Floats add_floats(Floats a, Floats b) { return vaddq_f32(a, b); }
-inline Floats divide(Floats a, Floats b) { return vdivq_f32(a, b); }
-template <typename B>
-inline void store_rounded(Floats v, const B& bounds, int8_t* y, size_t n) {
-  v = vminnmq_f32(vmaxnmq_f32(v, bounds.low), bounds.high);  // fmaxnm: what is not a number is the other operand
-  const int16x4_t words = vmovn_s32(vaddq_s32(vcvtnq_s32_f32(v), bounds.zero));
-  int8_t all[2 * kLanes];
-  vst1_s8(all, vmovn_s16(vcombine_s16(words, words)));
-  std::memcpy(y, all, n);
-}
 
 namespace neon {
 #define COT_TARGET
@@ -63,23 +23,9 @@ inline Ints push(Ints lanes, Ints element) {
   return vorrq_s32(vshlq_n_s32(lanes, 16), vandq_s32(element, vdupq_n_s32(0xffff)));
 }
 #include "train_kernels/int8/vector_kernels_inl.h"
+#include "train_kernels/int8/vector_tiles_inl.h"
 #undef COT_TARGET
 }  // namespace neon
-
-#if defined(__ARM_FEATURE_DOTPROD)
-namespace neon_dot {
-#define COT_TARGET
-constexpr size_t kLaneElements = 4, kTileRows = 4, kTileColumns = 4;
-inline Ints dot(Ints sums, Ints lanes, Ints weights) {
-  return vdotq_s32(sums, vreinterpretq_s8_s32(lanes), vreinterpretq_s8_s32(weights));
-}
-inline Ints push(Ints lanes, Ints element) {
-  return vorrq_s32(vshlq_n_s32(lanes, 8), vandq_s32(element, vdupq_n_s32(0xff)));
-}
-#include "train_kernels/int8/vector_kernels_inl.h"
-#undef COT_TARGET
-}  // namespace neon_dot
-#endif
 
 }  // namespace
 
@@ -95,21 +41,6 @@ const VectorKernels kNeonKernels{.lanes = kLanes,
                                  .add = neon::add,
                                  .max_pixels = neon::max_pixels,
                                  .mean_pixels = neon::mean_pixels};
-
-#if defined(__ARM_FEATURE_DOTPROD)
-const VectorKernels kNeonDotKernels{.lanes = kLanes,
-                                    .element_bytes = 1,
-                                    .move = 0,
-                                    .has_no_zero = false,
-                                    .convolve = neon_dot::convolve,
-                                    .fill_columns = neon_dot::fill_columns,
-                                    .depthwise = neon_dot::depthwise,
-                                    .quantise = neon_dot::quantise,
-                                    .dequantise = neon_dot::dequantise,
-                                    .add = neon_dot::add,
-                                    .max_pixels = neon_dot::max_pixels,
-                                    .mean_pixels = neon_dot::mean_pixels};
-#endif
 
 }  // namespace coterie::kernels::int8
 #endif

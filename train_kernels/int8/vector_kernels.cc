@@ -11,9 +11,8 @@ const VectorKernels* vector_kernels(Adder adder) {
     case Adder::avx512_vnni: return cpu_has_avx512() && __builtin_cpu_supports("avx512vnni") ? &kVnniKernels : nullptr;
 #elif defined(__aarch64__)
     case Adder::neon: return &kNeonKernels;
-#if defined(__ARM_FEATURE_DOTPROD)
-    case Adder::neon_dot: return &kNeonDotKernels;
-#endif
+    case Adder::neon_dot: return cpu_has_dot_product() ? &kNeonDotKernels : nullptr;
+    case Adder::neon_i8mm: return cpu_has_dot_product() && cpu_has_i8mm() ? &kNeonI8mmKernels : nullptr;
 #endif
     default: return nullptr;
   }

@@ -73,10 +73,7 @@ const VectorKernels* vector_kernels(Adder adder);
 #if defined(__x86_64__)
 extern const VectorKernels kAvx2Kernels, kVnniKernels;
 #elif defined(__aarch64__)
-extern const VectorKernels kNeonKernels;
-#if defined(__ARM_FEATURE_DOTPROD)
-extern const VectorKernels kNeonDotKernels;
-#endif
+extern const VectorKernels kNeonKernels, kNeonDotKernels, kNeonI8mmKernels;
 #endif
 
 }  // namespace coterie::kernels::int8

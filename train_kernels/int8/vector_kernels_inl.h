@@ -2,7 +2,6 @@
 //
 //   COT_TARGET                 the function attribute of the instruction set
 //   Ints, Floats               kLanes int32 or float each
-//   kTileRows, kTileColumns    sums of how many pixels, and of how many vectors of outputs, stay in registers
 //   load_ints, load_floats, first_floats (the first n), store_floats, first_bytes (the first n int8, widened),
 //   store_ints, splat_ints, splat_floats, add_ints, max_ints, to_floats, multiply, add_floats, divide,
 //   dot (sums + products of lanes), push (a lane one element on, with a new first one),
@@ -23,63 +22,6 @@ inline int32_t lane_at(const uint8_t* from) {
   int32_t lane;
   std::memcpy(&lane, from, sizeof lane);
   return lane;
-}
-
-template <size_t kRows, size_t kColumns>
-COT_TARGET void tile(const ConvolutionTask& task, size_t pixel, size_t output) {
-  const size_t vector_bytes = kLanes * kLaneBytes, column_bytes = task.segment_count * task.segment_bytes * kLanes;
-  Ints sums[kRows][kColumns];
-  const uint8_t* windows[kRows];
-  COT_UNROLL
-  for (size_t r = 0; r < kRows; ++r) {
-    windows[r] = task.image + task.pixels[pixel + r];
-    COT_UNROLL
-    for (size_t c = 0; c < kColumns; ++c) sums[r][c] = load_ints(task.bias + output + c * kLanes);
-  }
-  const uint8_t* weights = task.weights + output / kLanes * column_bytes;
-  for (size_t s = 0; s < task.segment_count; ++s) {
-    const size_t begin = task.segments[s];
-    for (size_t b = 0; b < task.segment_bytes; b += kLaneBytes, weights += vector_bytes) {
-      Ints columns[kColumns];
-      COT_UNROLL
-      for (size_t c = 0; c < kColumns; ++c) columns[c] = load_ints(weights + c * column_bytes);
-      COT_UNROLL
-      for (size_t r = 0; r < kRows; ++r) {
-        const Ints lane = splat_ints(lane_at(windows[r] + begin + b));
-        COT_UNROLL
-        for (size_t c = 0; c < kColumns; ++c) sums[r][c] = dot(sums[r][c], lane, columns[c]);
-      }
-    }
-  }
-  const Bounds bounds = bounds_of(task.to);
-  COT_UNROLL
-  for (size_t c = 0; c < kColumns; ++c) {
-    const size_t first = output + c * kLanes, left = task.outputs - first;
-    const Floats multipliers = load_floats(task.multipliers + first);
-    COT_UNROLL
-    for (size_t r = 0; r < kRows; ++r) {
-      store_rounded(multiply(to_floats(sums[r][c]), multipliers), bounds, task.y + (pixel + r) * task.y_stride + first,
-                    left < kLanes ? left : kLanes);
-    }
-  }
-}
-
-using Tile = void (*)(const ConvolutionTask&, size_t, size_t);
-template <size_t... kIndex>
-constexpr std::array<Tile, sizeof...(kIndex)> tiles(std::index_sequence<kIndex...>) {
-  return {tile<kIndex / kTileColumns + 1, kIndex % kTileColumns + 1>...};
-}
-constexpr auto kTiles = tiles(std::make_index_sequence<kTileRows * kTileColumns>());
-
-void convolve(const ConvolutionTask& task) {
-  const size_t vectors = (task.outputs + kLanes - 1) / kLanes;
-  for (size_t v = 0; v < vectors; v += kTileColumns) {
-    const size_t columns = std::min(kTileColumns, vectors - v);
-    for (size_t p = 0; p < task.pixel_count; p += kTileRows) {
-      const size_t rows = std::min(kTileRows, task.pixel_count - p);
-      kTiles[(rows - 1) * kTileColumns + columns - 1](task, p, v * kLanes);
-    }
-  }
 }
 
 COT_TARGET void fill_columns(const DepthwiseTask& task, bool is_first) {

@@ -50,6 +50,7 @@ COT_TARGET inline void store_rounded(Floats v, const B& bounds, int8_t* y, size_
 }
 
 #include "train_kernels/int8/vector_kernels_inl.h"
+#include "train_kernels/int8/vector_tiles_inl.h"
 #undef COT_TARGET
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Vector instructions against the definition: the same bits for random shapes.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <vector>
@@ -180,6 +181,13 @@ TEST(PreparedInt8Choice, TheReferenceIsAlwaysThere) {
   EXPECT_TRUE(has_adder(Adder::reference));
   EXPECT_TRUE(has_adder(fastest_adder()));
   EXPECT_EQ(adders().back(), Adder::reference);
+}
+
+// For a run on a CPU that is known (an emulated one): else nothing would say that its kernels were not asked.
+TEST(PreparedInt8Choice, TheFastestIsThatOfTheCpu) {
+  const char* const expected = std::getenv("COTERIE_EXPECTED_ADDER");
+  if (expected == nullptr) GTEST_SKIP() << "COTERIE_EXPECTED_ADDER names none";
+  EXPECT_EQ(to_string(fastest_adder()), expected);
 }
 
 // Padding far wider than the image, which a file could ask for, is no reason to hold it.
