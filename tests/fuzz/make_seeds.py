@@ -34,6 +34,27 @@ def damaged(frame, seed):
     return bytes(result)
 
 
+def field(number, content):
+    """Of protobuf: a varint for a number, else bytes behind their length."""
+    if isinstance(content, int):
+        return bytes([number << 3]) + varint(content)
+    return bytes([number << 3 | 2]) + varint(len(content)) + content
+
+
+def varint(value):
+    low, rest = value & 0x7F, value >> 7
+    return bytes([low]) if rest == 0 else bytes([low | 0x80]) + varint(rest)
+
+
+def onnx_values():
+    """A TensorProto of floats, one of integers and one of texts; a SequenceProto and an OptionalProto of the first."""
+    floats = field(1, 2) + field(1, 3) + field(2, 1) + field(9, struct.pack("<6f", *range(6)))
+    integers = field(1, 3) + field(2, 7) + field(7, varint(1) + varint(2) + varint(300))
+    texts = field(1, 2) + field(2, 8) + field(6, b"one") + field(6, b"two")
+    return {"floats": floats, "integers": integers, "texts": texts, "sequence": field(2, 1) + field(3, floats) + field(3, floats),
+            "optional": field(2, 1) + field(3, floats)}
+
+
 def flipped(content, seed):
     """One byte changed, anywhere."""
     chance = random.Random(seed)
@@ -151,6 +172,12 @@ def make():
         model = (TESTS / "golden" / "onnx" / f"{name}.onnx").read_bytes()
         write("onnx", name, model)
         write("onnx", f"{name}-cut", model[: len(model) * 2 // 3])
+        write("onnx_run", name, model)
+        write("onnx_run", f"{name}-flipped", flipped(model, name))
+    for name, value in onnx_values().items():
+        write("onnx_value", name, value)
+        write("onnx_value", f"{name}-cut", value[: len(value) * 2 // 3])
+        write("onnx_value", f"{name}-flipped", flipped(value, name))
     for suffix, target in WEIGHTS.items():
         for golden in sorted((TESTS / "golden" / "weights").glob(f"*.{suffix}")):
             weights = golden.read_bytes()
