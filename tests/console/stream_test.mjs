@@ -93,3 +93,37 @@ const asks = [];
 globalThis.fetch = async (path, options) => { asks.push(options.headers["Last-Event-ID"]); return new Response(text_of(opened(asks.length)) + present); };
 assert.deepEqual((await replay("/events", "e-20000", 1, never)).map((one) => one.round), [3]);
 assert.deepEqual(asks, ["e-19750", "e-19000", "e-11000"]);
+
+// ---- What is between the page's questions and the opening of the stream, no event tells: the page asks once more, and again only as long as it has no place in the log.
+const { follow } = await load("job_stream.ts");
+class Stream {
+  listeners = {}; readyState = 1; closed = false;
+  addEventListener(kind, then) { this.listeners[kind] = then; }
+  close() { this.closed = true; }
+  say(kind, data, lastEventId = "") { this.listeners[kind]?.({ data: typeof data === "string" ? data : JSON.stringify(data), lastEventId }); }
+}
+const stream = new Stream(), happened = [], links = [], told = [];
+let now = {}, begun = [];
+follow(stream, { link: (text) => links.push(text), now: (change) => { now = change(now); }, told: (one) => told.push(one.round), begun: (id) => begun.push(id), happened: (kind) => happened.push(kind) });
+assert.deepEqual(happened, []); // not before it is open: a round that ends then is in no answer yet
+stream.onopen();
+assert.deepEqual(happened, ["opened"]);
+stream.readyState = 0;
+stream.onerror(); // it breaks before the server has said where in the log it is
+stream.onopen();
+assert.deepEqual([happened.length, links], [2, ["live", "connecting again", "live"]]);
+stream.say("round", { round: 3, attempt: 1, accepted: 1 }, "e-7");
+stream.onerror();
+stream.onopen(); // from here on the server tells what is missed
+assert.deepEqual([happened.length, begun, now.round], [2, ["e-7"], 3]);
+stream.say("updates_accepted", { accepted: 5 }, "e-8");
+stream.say("round_done", { time: "2026-01-01T00:00:09Z", round: 3, attempt: 1 }, "e-9");
+for (const data of ["{", "null"]) stream.say("round_done", data, "e-10");
+assert.deepEqual([now.accepted, now.round, told, happened.slice(2), begun.length], [5, 3, [3], ["round_done", "round_done", "round_done"], 1]);
+stream.say("over", {}, "e-11");
+assert.deepEqual([happened.at(-1), stream.closed], ["over", true]);
+const refused = new Stream();
+refused.readyState = 2;
+follow(refused, { link: (text) => links.push(text), now: () => {}, told: () => {}, begun: () => {}, happened: (kind) => happened.push(kind) });
+refused.onerror();
+assert.deepEqual([happened.at(-1), links.at(-1)], ["closed", "not live: reload the page to try again"]);
