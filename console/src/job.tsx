@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { Json, Session } from "./api";
 import { FairnessOfRounds, FairnessOfVersions, useLooks } from "./fairness_figure";
 import { Forecast } from "./forecast_figure";
-import { useAttempt, useCodes, useJob } from "./job_asked";
+import { useAttempt, useCodes, useEnrolled, useJob } from "./job_asked";
 import { useEvents } from "./job_events";
 import { all_curves, Asked } from "./job_rounds";
 import { lineage } from "./lineage";
@@ -24,6 +24,7 @@ export function Job({ id, chosen, session }: { id: string; chosen: string; sessi
   const may = (...roles: string[]) => roles.some((role) => session.roles.includes(role));
   const asked = useJob(path), round = useAttempt(path, asked.value?.rounds ?? kNoRounds, chosen);
   const codes = useCodes(path, round, asked.value?.rounds);
+  const enrolled = useEnrolled(asked.value && (asked.value.job.spec.population ?? "default"), may("operator", "security_admin"));
   const { now, link, told } = useEvents(id, asked.soon);
   // An update is accepted many times a second, and none of these show that.
   const figures = useMemo(() => asked.value && <Figures path={path} of={asked.value} told={told} sees_results={may("ml_engineer")} />, [asked.value, told]);
@@ -47,7 +48,7 @@ export function Job({ id, chosen, session }: { id: string; chosen: string; sessi
     </p>
     <p role="status" class="now">{link}{now.round !== undefined && `: round ${now.round}, attempt ${now.attempt}, ${shown(now.state ?? "")}, ${number(now.accepted)} accepted of ${number(now.selected)} drawn`}
       {now.waiting !== undefined && `; ${number(now.waiting)} devices wait`}</p>
-    {round && <Round job={id} rounds={rounds} chosen={chosen} round={round.number === now.round && round.attempt === now.attempt ? { ...round, ...now, round: round.round } : round} waiting={now.waiting} codes={codes} />}
+    {round && <Round job={id} rounds={rounds} chosen={chosen} round={round.number === now.round && round.attempt === now.attempt ? { ...round, ...now, round: round.round } : round} waiting={now.waiting} codes={codes} enrolled={enrolled} />}
     {figures}{tables}
   </>;
 }

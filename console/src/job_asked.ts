@@ -55,3 +55,11 @@ export function useCodes(path: string, round?: Json, rounds?: Json[]): Json[] {
   }, [path, of, rounds]);
   return told.of === of ? told.codes : [];
 }
+
+const kEnrolledMs = 30_000;
+// How many devices of the job's population are enrolled and not revoked; null: the caller may not know; undefined: not known yet.
+export function useEnrolled(population: string | undefined, may_know: boolean): number | null | undefined {
+  const { value } = useAsked(async () => population === undefined || !may_know ? undefined : (await get(`devices?limit=1&revoked=false&population=${encodeURIComponent(population)}`)).total as number,
+    `enrolled ${population} ${may_know}`, kEnrolledMs);
+  return population !== undefined && !may_know ? null : value;
+}

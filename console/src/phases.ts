@@ -48,17 +48,24 @@ export function attempts(rounds: Json[], told: Told[], now: number): Attempt[] {
 export const seconds_of = (attempt: Attempt, name: Phase["name"]): number | null =>
   attempt.phases.reduce<number | null>((sum, phase) => phase.name === name ? (sum ?? 0) + phase.seconds : sum, null);
 
+const kEligible = "enrolled, now", kEligibleUntold = "for an operator or a security_admin", kWaitingUnknown = "not kept when it is over";
+export type FunnelStep = [string, number | null, string];  // devices; null: nobody can say
+
 // How many of an attempt's devices are left at each step, by the codes that its server tells (`coterie job why`); without codes, as its nodes have told
 // nothing yet, by the round's row. `waiting` is said of now, and so only of an attempt under way; what a failed one had accepted that row does not say.
-export function funnel(round: Json, waiting: number | undefined, codes: Json[] = []): [string, number, string][] {
+// `enrolled`: devices of the population, as far as the caller may know; null: not at all; undefined: it is not known yet.
+export function funnel(round: Json, waiting: number | undefined, codes: Json[] = [], enrolled?: number | null): FunnelStep[] {
+  const eligible: FunnelStep[] = enrolled === undefined ? [] : [["eligible", enrolled, enrolled === null ? kEligibleUntold : kEligible]];
   if (codes.length > 0) {
     const goal = codes.some((one) => one.code === "counted" && one.devices >= round.goal_count) ? "reached" : "not reached";
     const lost = (step: Step) => step.lost.map((one) => `${one.devices} ${one.reason ? `${one.code}/${one.reason}` : one.code}`).join(", ");
-    return [...steps_of(codes).map((step): [string, number, string] => [step.name, step.devices, step.lost.length > 0 ? `without ${lost(step)}` : ""]), ["goal", round.goal_count, goal]];
+    return [...eligible, ...steps_of(codes).map((step): FunnelStep => [step.name, step.devices, step.lost.length > 0 ? `without ${lost(step)}` : ""]), ["goal", round.goal_count, goal]];
   }
   const is_over = ["done", "failed"].includes(round.state), lost = round.selected - round.accepted;
-  const steps: [string, number, string][] = [["drawn", round.selected, "got a ticket"]];
-  if (waiting !== undefined && !is_over) steps.unshift(["waiting", waiting, "of the population, now"]);
+  const steps: FunnelStep[] = [...eligible];
+  if (is_over) steps.push(["waiting", null, kWaitingUnknown]);
+  else if (waiting !== undefined) steps.push(["waiting", waiting, "of the population, now"]);
+  steps.push(["drawn", round.selected, "got a ticket"]);
   if (round.state !== "failed") {
     steps.push(["accepted", round.accepted, lost <= 0 ? "all that were drawn" : is_over ? `${lost} were refused, left or came too late` : `${lost} not yet`]);
     steps.push(["goal", round.goal_count, round.accepted >= round.goal_count ? "reached" : "not reached"]);

@@ -5,16 +5,16 @@ export type Missing = { code: string; reason: string; devices: number; meaning: 
 export type Step = { name: string; devices: number; lost: Missing[] };  // lost: those who came to the step before, and not to this one
 
 // The step that devices with a code did not come to. A code that is not here, of a later server, is of those who were not drawn.
-const kStopsBefore: Record<string, string> = { ticket: "downloaded", joined: "downloaded", downloaded: "trained", plan_refused: "trained",
+const kStopsBefore: Record<string, string> = { unsupported: "waiting", resting: "waiting", other_round: "waiting", desk_full: "waiting", stopping: "waiting", unremembered: "waiting", ticket: "downloaded", joined: "downloaded", downloaded: "trained", plan_refused: "trained",
   uploading: "accepted", update_refused: "accepted", late: "accepted" };
-const kSteps = ["drawn", "downloaded", "trained", "accepted"];
+const kSteps = ["waiting", "drawn", "downloaded", "trained", "accepted"];
 
 // `codes` as GET .../rounds/N/why has them: each device that asked has one.
 export function steps_of(codes: Json[]): Step[] {
   let left = codes.reduce((sum, one) => sum + one.devices, 0);
   const missing = missing_of(codes);
   return [{ name: "asked", devices: left, lost: [] }, ...kSteps.map((name): Step => {
-    const lost = missing.filter(({ code }) => (kStopsBefore[code] ?? kSteps[0]) === name);
+    const lost = missing.filter(({ code }) => (kStopsBefore[code] ?? "drawn") === name);
     left -= lost.reduce((sum, one) => sum + one.devices, 0);
     return { name, devices: left, lost };
   })];

@@ -11,7 +11,8 @@ const kChoices = 200;
 const name_of = (round: Json) => `${round.number}.${round.attempt}`;
 
 // `chosen`: what the address names, or empty: the newest, as it goes.
-export function Round({ job, rounds, round, chosen, waiting, codes }: { job: string; rounds: Json[]; round: Json; chosen: string; waiting?: number; codes: Json[] }) {
+// `enrolled`: as funnel() has it.
+export function Round({ job, rounds, round, chosen, waiting, codes, enrolled }: { job: string; rounds: Json[]; round: Json; chosen: string; waiting?: number; codes: Json[]; enrolled?: number | null }) {
   const is_over = ["done", "failed"].includes(round.state);
   const name = name_of(round);
   // An update is accepted many times a second, and none changes this.
@@ -23,22 +24,23 @@ export function Round({ job, rounds, round, chosen, waiting, codes }: { job: str
   return <section><div class="bar"><h2>Round</h2><label>Round and attempt <select value={chosen && name} onChange={(event) => go((event.target as HTMLSelectElement).value)}>
       <option value="" selected={!chosen}>the newest, as it goes</option>
       {choices}</select></label></div>
-    <Funnel round={round} waiting={waiting} codes={codes} />
+    <Funnel round={round} waiting={waiting} codes={codes} enrolled={enrolled} />
     {codes.length > 0 && <Table name="Who is missing and why" head={["code", "reason", "devices", "they"]} rows={missing_of(codes).map((one) => [one.code, one.reason, number(one.devices), one.meaning])} />}
     {chosen && is_over ? <Trace job={job} round={round} /> : <p><small>Choose a round that is over to see what its devices took their time with.</small></p>}</section>;
 }
 
-function Funnel({ round, waiting, codes }: { round: Json; waiting?: number; codes: Json[] }) {
+function Funnel({ round, waiting, codes, enrolled }: { round: Json; waiting?: number; codes: Json[]; enrolled?: number | null }) {
   const place = useRef<HTMLDivElement>(null);
   const width = useWidth(place);
-  const steps = funnel(round, waiting, codes), most = Math.max(1, ...steps.map(([, count]) => count));
+  const steps = funnel(round, waiting, codes, enrolled), most = Math.max(1, ...steps.map(([, count]) => count ?? 0));
   const name = `Devices of round ${round.number}, attempt ${round.attempt}`;
-  return <Drawing name={name} says={steps.map(([step, count, why]) => `${step} ${count}${why && `, ${why}`}`).join("; ") + (round.reason ? `; ${round.reason}` : "")}
+  return <Drawing name={name} says={steps.map(([step, count, why]) => `${step} ${count ?? "unknown"}${why && `, ${why}`}`).join("; ") + (round.reason ? `; ${round.reason}` : "")}
     head={["step", "devices", "note"]} rows={steps}>
     <div ref={place}><svg width={width} height={steps.length * 40} class="drawn" aria-hidden="true">
-      {steps.map(([step, count, why], row) => <g><text x="0" y={row * 40 + 14}>{step} {number(count)}{why && ` – ${shown(why)}`}</text>
-        <rect x="0" y={row * 40 + 20} width={Math.max(1, count / most * width)} height="12" style={{ fill: `var(--line-${step === "goal" ? 5 : 0})` }} /></g>)}
+      {steps.map(([step, count, why], row) => <g><text x="0" y={row * 40 + 14}>{step}{count !== null && " " + number(count)}{why && ` – ${shown(why)}`}</text>
+        {count !== null && <rect x="0" y={row * 40 + 20} width={Math.max(1, count / most * width)} height="12" style={{ fill: `var(--line-${step === "goal" ? 5 : 0})` }} />}</g>)}
     </svg></div>
+    {enrolled !== undefined && <p><small>Eligible are devices that are enrolled in the population and not revoked. Which of them meet the job's conditions each knows itself: the server hears of it as plan_refused.</small></p>}
     {round.reason && <p class="long">{shown(round.reason)}</p>}</Drawing>;
 }
 

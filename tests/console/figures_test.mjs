@@ -237,12 +237,12 @@ assert.equal(attempts([attempt], told.slice(2), 0)[0].phases[0].name, "whole"); 
 assert.equal(told_of("round_done", { time: "never", round: 1, attempt: 1 }), null);
 assert.equal(told_of("job_failed", { time: at(0), round: 1, attempt: 1 }), null);
 assert.equal(joined(told, told).length, told.length);
-assert.deepEqual(funnel(attempt, 40).map(([step, count]) => [step, count]), [["drawn", 13], ["accepted", 10], ["goal", 10]]);
+assert.deepEqual(funnel(attempt, 40).map(([step, count]) => [step, count]), [["waiting", null], ["drawn", 13], ["accepted", 10], ["goal", 10]]); // nobody has kept who waited
 assert.deepEqual(funnel({ ...attempt, state: "collecting", accepted: 3 }, 40)[0], ["waiting", 40, "of the population, now"]);
 // As the server tells them, each device at one code.
 const codes = [{ code: "not_drawn", devices: 5, meaning: "waited, and others were drawn" }, { code: "plan_refused", reason: "charging", devices: 2, meaning: "refused the plan" },
   { code: "counted", devices: 10, meaning: "are counted" }];
-assert.deepEqual(funnel(attempt, 40, codes), [["asked", 17, ""], ["drawn", 12, "without 5 not_drawn"], ["downloaded", 12, ""], ["trained", 10, "without 2 plan_refused/charging"],
+assert.deepEqual(funnel(attempt, 40, codes), [["asked", 17, ""], ["waiting", 17, ""], ["drawn", 12, "without 5 not_drawn"], ["downloaded", 12, ""], ["trained", 10, "without 2 plan_refused/charging"],
   ["accepted", 10, ""], ["goal", 10, "reached"]]);
 assert.equal(funnel(attempt, 40, codes.slice(0, 2)).at(-1)[2], "not reached");
 assert.ok(!funnel({ ...attempt, state: "failed", accepted: 0 }, 40).some(([step]) => step === "accepted"));
@@ -251,9 +251,13 @@ assert.ok(!funnel({ ...attempt, state: "failed", accepted: 0 }, 40).some(([step]
 const { attempt_named, cursor_behind, missing_of, steps_of } = await load("round_devices.ts");
 const one_of_each = ["waiting", "not_drawn", "no_place", "resting", "unsupported", "other_round", "desk_full", "gone", "stopping", "unremembered", "ticket", "joined", "downloaded", "plan_refused", "uploading",
   "update_refused", "late", "counted", "of_a_later_version"].map((code) => ({ code, devices: 1 }));
-assert.deepEqual(steps_of(one_of_each).map((step) => [step.name, step.devices, step.lost.length]), [["asked", 19, 0], ["drawn", 8, 11], ["downloaded", 6, 2], ["trained", 4, 2], ["accepted", 1, 3]]);
+assert.deepEqual(steps_of(one_of_each).map((step) => [step.name, step.devices, step.lost.length]), [["asked", 19, 0], ["waiting", 13, 6], ["drawn", 8, 5], ["downloaded", 6, 2], ["trained", 4, 2], ["accepted", 1, 3]]);
 assert.equal(missing_of(one_of_each).length, 18);
-assert.deepEqual(steps_of([]).map((step) => step.devices), [0, 0, 0, 0, 0]);
+assert.deepEqual(steps_of([]).map((step) => step.devices), [0, 0, 0, 0, 0, 0]);
+for (const of of [[], codes]) {
+  assert.deepEqual(funnel(attempt, 40, of, 90)[0], ["eligible", 90, "enrolled, now"]);
+  assert.deepEqual(funnel(attempt, 40, of, null)[0], ["eligible", null, "for an operator or a security_admin"]);
+}
 const some_rounds = [{ number: 7, attempt: 2 }, { number: 7, attempt: 1 }, { number: 6, attempt: 1 }];
 assert.deepEqual(["", undefined, "7", "7.1", "6", "6.9", "x", "99"].map((name) => some_rounds.indexOf(attempt_named(some_rounds, name))), [0, 0, 0, 1, 2, 0, 0, 0]);
 assert.equal(attempt_named([], "7"), undefined);
