@@ -6,23 +6,28 @@ import { number, shown, time } from "./text";
 
 const kRefreshMs = 5000;
 const yes = (value: unknown) => value ? "yes" : "no";
+// `leader`: the name of the node that leads; null: none does; undefined: a server of before does not tell.
+function leader_text(leader: string | null | undefined, is_this: boolean): string {
+  if (leader === undefined) return is_this ? "this server" : "another server";
+  return leader === null ? "none at the moment" : is_this ? `${leader}, this server` : leader;
+}
 const job_link = (id: string, text = id) => <a href={`#/jobs/${encodeURIComponent(id)}`}>{shown(text)}</a>;
 
 export function Overview() {
-  const { value, error } = useAsked(async () => ({ server: await get("server"), nodes: (await get("nodes")).nodes, jobs: await list("jobs", "jobs") }), "overview", kRefreshMs);
+  const { value, error } = useAsked(async () => ({ server: await get("server"), fleet: await get("nodes"), jobs: await list("jobs", "jobs") }), "overview", kRefreshMs);
   if (!value) return <Said error={error} waits />;
-  const { server, nodes, jobs } = value;
+  const { server, fleet: { nodes, leader }, jobs } = value;
   const count = (state: string) => jobs.filter((job) => job.state === state).length;
   const waiting = Object.values(server.devices_waiting as Record<string, number>).reduce((a, b) => a + b, 0);
   return <><h1>Overview</h1><Said error={error} />
-    <Facts of={[["version", server.version], ["ready", yes(server.ready)], ["leads", yes(server.leads)], ["nodes heard of", number(nodes.length)], ["started", time(server.started)],
+    <Facts of={[["version", server.version], ["ready", yes(server.ready)], ["leader", leader_text(leader, server.leads)], ["nodes heard of", number(nodes.length)], ["started", time(server.started)],
       ["devices enrolled", number(server.devices)], ["devices waiting", number(waiting)],
       ...["running", "paused", "completed", "failed", "cancelled"].map((state) => [`jobs ${state}`, String(count(state))] as [string, string])]} />
     <Alarms server={server} />
     <Table name="Rounds now" head={["job", "round", "attempt", "state", "drawn", "accepted"]} rows={server.jobs.map((j: any) =>
       [job_link(j.job), number(j.round), number(j.attempt), j.state ?? "between rounds", number(j.selected), number(j.accepted)])} />
-    <Table name="Nodes" head={["node", "started", "heard s ago", "serves devices", "draining", "waiting", "load"]} rows={nodes.map((n: any) =>
-      [n.node, time(n.started), number(n.seconds_since_heard, 1), yes(n.serves_devices), yes(n.draining), number(n.devices_waiting), number(n.load?.highest, 3)])} />
+    <Table name="Nodes" head={["node", "leads", "started", "heard s ago", "serves devices", "draining", "waiting", "load"]} rows={nodes.map((n: any) =>
+      [n.node, yes(n.leads), time(n.started), number(n.seconds_since_heard, 1), yes(n.serves_devices), yes(n.draining), number(n.devices_waiting), number(n.load?.highest, 3)])} />
     {server.store && <Table name="Store" head={["kind", "rows", "bytes"]} rows={Object.entries(server.store as object).map(([kind, use]: [string, any]) => [kind, number(use.rows), number(use.bytes)])} />}
   </>;
 }

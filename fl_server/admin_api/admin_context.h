@@ -77,6 +77,7 @@ struct AdminServiceParts {
   Metrics& metrics;
   EventHub& events;
   std::function<Result<std::vector<NodeRow>>()> nodes;    // of the fleet; may block
+  std::function<Result<std::string>()> leader;            // the node that leads it; empty: nobody; may block
   std::function<Result<DiskUse>()> disk_use;              // may block
   std::function<std::optional<DiskUse>()> last_disk_use;  // as it was known last; does not block
   std::function<Status(const Bytes& model)> check_model;  // beyond the codec: shapes and ops; may be empty

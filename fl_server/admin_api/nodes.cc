@@ -11,7 +11,7 @@
 namespace coterie::admin_handlers {
 namespace {
 
-nlohmann::json to_json(const NodeRow& row) {
+nlohmann::json to_json(const NodeRow& row, const std::string& leader) {
   const NodeReport& report = row.report;
   uint64_t waiting = 0;
   for (const auto& [population, count] : report.waiting) waiting += count;
@@ -27,6 +27,7 @@ nlohmann::json to_json(const NodeRow& row) {
           {"incarnation", report.incarnation},
           {"started", rfc3339(row.started)},
           {"seconds_since_heard", std::chrono::duration<double>(row.age).count()},
+          {"leads", report.node == leader},
           {"serves_devices", report.serves},
           {"draining", report.draining},
           {"devices_waiting", waiting},
@@ -43,9 +44,13 @@ nlohmann::json to_json(const NodeRow& row) {
 HttpResponse list_nodes(AdminContext& context, const AdminCall&) {
   const Result<std::vector<NodeRow>> rows = context.nodes();
   if (!rows) return problem_response(rows.error());
+  const Result<std::string> leader = context.leader();
+  if (!leader) return problem_response(leader.error());
   nlohmann::json list = nlohmann::json::array();
-  for (const NodeRow& row : *rows) list.push_back(to_json(row));
-  return json_response({{"nodes", list}});
+  for (const NodeRow& row : *rows) list.push_back(to_json(row, *leader));
+  nlohmann::json json = {{"nodes", std::move(list)}, {"leader", nullptr}};
+  if (!leader->empty()) json["leader"] = *leader;
+  return json_response(json);
 }
 
 }  // namespace coterie::admin_handlers

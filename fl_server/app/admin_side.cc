@@ -54,6 +54,7 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
                         .metrics = parts.observers.metrics,
                         .events = parts.observers.events,
                         .nodes = {},
+                        .leader = {},
                         .disk_use = [&use = parts.stores.disk_use()] { return use.read(os::monotonic_now()); },
                         .last_disk_use = [&use = parts.stores.disk_use()] { return use.last(); },
                         .check_model = &check_model,
@@ -62,10 +63,12 @@ AdminServiceParts AdminSide::service_parts(const ServerConfig& config, WallTime 
                         .check_evaluated = &check_evaluated_model};
   if (parts.fleet != nullptr) {
     all.nodes = [&store = *parts.stores.fleet()] { return fleet_nodes(store); };
+    all.leader = [&store = *parts.stores.fleet()] { return fleet_leader(store); };
     all.remote_events = [fleet = parts.fleet](EventReader reader) {
       return fleet->events_of_leader(std::move(reader));
     };
   } else {
+    all.leader = [name = config.node]() -> Result<std::string> { return name; };
     all.nodes = [parts, name = config.node, started]() -> Result<std::vector<NodeRow>> {
       const auto load = [&](uint64_t waiting) { return parts.devices.load(waiting); };
       return std::vector<NodeRow>{lone_node(name, started, parts.devices.is_leaving(), parts.scheduler.status(), load)};

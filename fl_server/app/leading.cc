@@ -7,6 +7,7 @@
 #include "base/os/crash_point.h"
 #include "fl_server/app/fleet_side.h"
 #include "fl_server/app/job_tenants.h"
+#include "fl_server/app/node_list.h"
 #include "fl_server/app/observers.h"
 #include "fl_server/app/retention_side.h"
 #include "fl_server/app/server_stores.h"
@@ -22,8 +23,6 @@
 namespace coterie {
 namespace {
 
-constexpr const char* kLead = "scheduler";  // the lease of whoever leads
-
 LeaseStore& leases_of(ServerStores& stores) {
   COT_ASSERT(stores.leases() != nullptr && stores.fleet() != nullptr);
   return *stores.leases();
@@ -35,8 +34,8 @@ Leading::Leading(const ServerConfig& config, LeadingParts parts, Calls calls)
     : config_(config),
       parts_(parts),
       calls_(std::move(calls)),
-      leadership_(std::make_unique<Leadership>(config.lease, leases_of(parts.stores), kLead,
-                                               config.node + "/" + to_hex(random_bytes(8)))) {
+      leadership_(std::make_unique<Leadership>(config.lease, leases_of(parts.stores), kLeadLease,
+                                               lead_holder(config.node, to_hex(random_bytes(8))))) {
   begin_.start();
   leadership_->start([this](LeaseEpoch epoch) { begin_.post([this, epoch] { begin(epoch); }); },
                      [this](const std::string& why) { calls_.on_lost("the lead is lost: " + why); });
@@ -44,7 +43,7 @@ Leading::Leading(const ServerConfig& config, LeadingParts parts, Calls calls)
 
 void Leading::begin(LeaseEpoch epoch) {
   // First the fence: whatever is read or written from here on is so only while nobody else has the lease.
-  parts_.stores.training().set_fence(kLead, epoch);
+  parts_.stores.training().set_fence(kLeadLease, epoch);
   os::crash_point(os::CrashPoint::lead_fenced);
   const Status told = tell_job_tenants(parts_.stores.training(), parts_.stores.admin(), parts_.observers.events);
   if (!told) return calls_.on_lost("cannot lead: " + told.error().message());
@@ -52,7 +51,7 @@ void Leading::begin(LeaseEpoch epoch) {
   if (const Status leads = parts_.scheduler.start(*lead_); !leads)
     return calls_.on_lost("cannot lead: " + leads.error().message());
   os::crash_point(os::CrashPoint::lead_begun);
-  lead_->start(kLead, epoch, parts_.scheduler);
+  lead_->start(kLeadLease, epoch, parts_.scheduler);
   retention_ = begin_retention(config_, parts_.stores);
   parts_.fleet.set_owning();
   calls_.on_led();

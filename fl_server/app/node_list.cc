@@ -43,4 +43,11 @@ Result<std::vector<NodeRow>> fleet_nodes(FleetStore& store) {
   return nodes;
 }
 
+std::string lead_holder(const std::string& node, const std::string& life) { return node + "/" + life; }
+
+Result<std::string> fleet_leader(FleetStore& store) {
+  COT_ASSIGN(std::string holder, store.lease_holder(kLeadLease));
+  return holder.substr(0, holder.rfind('/'));  // a node's name may have one, too
+}
+
 }  // namespace coterie

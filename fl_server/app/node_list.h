@@ -21,4 +21,10 @@ NodeRow lone_node(const std::string& name, WallTime started, bool is_leaving, co
 // data_loss: what a node has said cannot be read.
 Result<std::vector<NodeRow>> fleet_nodes(FleetStore& store);
 
+// The lease of whoever leads the fleet, and how it is asked for by one life of a node's process.
+inline constexpr const char* kLeadLease = "scheduler";
+std::string lead_holder(const std::string& node, const std::string& life);
+// The name of the node that leads; empty: nobody does.
+Result<std::string> fleet_leader(FleetStore& store);
+
 }  // namespace coterie

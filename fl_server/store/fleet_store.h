@@ -42,6 +42,8 @@ class FleetStore {
   virtual Status leave(const std::string& node, const std::string& incarnation) = 0;
   virtual Result<std::vector<FleetNodeRow>> nodes() = 0;  // by name
   virtual Status forget_nodes(Millis age_min) = 0;
+  // Who has this lease (LeaseStore) now, as its holder calls itself; empty: nobody, or its time is over.
+  virtual Result<std::string> lease_holder(const std::string& lease) = 0;
 
   // The board, if it is not that of `known_revision`.
   virtual Result<std::optional<FleetBoard>> read_board(uint64_t known_revision) = 0;

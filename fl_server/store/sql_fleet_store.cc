@@ -14,6 +14,7 @@ namespace {
   "WHERE fleet_node.incarnation = ?2 OR fleet_node.incarnation = ?6 OR fleet_node.seen <= " NOW " - ?5"
 #define COT_NODES(NOW) "SELECT node, incarnation, started, report, " NOW " - seen FROM fleet_node ORDER BY node"
 #define COT_FORGET_NODES(NOW) "DELETE FROM fleet_node WHERE seen <= " NOW " - ?"
+#define COT_LEASE_HOLDER(NOW) "SELECT holder FROM lease WHERE name = ? AND expires > " NOW
 
 }  // namespace
 
@@ -62,6 +63,15 @@ Status SqlFleetStore::forget_nodes(Millis age_min) {
       database_.prepare(is_sqlite() ? COT_FORGET_NODES(COT_SQLITE_NOW) : COT_FORGET_NODES(COT_POSTGRES_NOW));
   forget << static_cast<int64_t>(age_min.count());
   return forget.run();
+}
+
+Result<std::string> SqlFleetStore::lease_holder(const std::string& lease) {
+  const std::lock_guard lock(mutex_);
+  Statement holder =
+      database_.prepare(is_sqlite() ? COT_LEASE_HOLDER(COT_SQLITE_NOW) : COT_LEASE_HOLDER(COT_POSTGRES_NOW));
+  holder << lease;
+  COT_ASSIGN(const bool found, holder.step());
+  return found ? holder.text(0) : std::string();
 }
 
 Result<std::optional<FleetBoard>> SqlFleetStore::read_board(uint64_t known_revision) {

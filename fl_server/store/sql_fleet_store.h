@@ -18,6 +18,7 @@ class SqlFleetStore : public FleetStore {
   Status leave(const std::string& node, const std::string& incarnation) override;
   Result<std::vector<FleetNodeRow>> nodes() override;
   Status forget_nodes(Millis age_min) override;
+  Result<std::string> lease_holder(const std::string& lease) override;
   Result<std::optional<FleetBoard>> read_board(uint64_t known_revision) override;
   Result<uint64_t> write_board(const std::string& lease, LeaseEpoch epoch, const std::string& text) override;
 

@@ -301,6 +301,8 @@ try {
     await page.waitForSelector("main .holds");
     assert.match((await texts("main .holds"))[0], /^There are none\. The server looks every 15 seconds/);
     assert.ok((await texts("h2")).includes("Refused since the server started"));
+    const [node, leads] = await texts("[aria-label=Nodes] td");
+    assert.deepEqual([leads, (await texts("dd")).includes(`${node}, this server`)], ["yes", true]);
     await examine("overview");
     await alarmed();
     for (const title of ["Models", "Populations", "Devices", "Privacy", "Audit", "Tokens", "Settings", "Jobs"]) {

@@ -42,6 +42,7 @@ class MemoryFleetStore final : public FleetStore {
     std::erase_if(rows_, [&](const auto& row) { return row.second.seen <= now_ - age_min; });
     return {};
   }
+  Result<std::string> lease_holder(const std::string& lease) override { return leases_.holder_of(lease); }
 
   Result<std::optional<FleetBoard>> read_board(uint64_t known_revision) override {
     const std::lock_guard lock(mutex_);

@@ -36,6 +36,12 @@ class MemoryLeaseStore final : public LeaseStore {
     const auto found = rows_.find(name);
     return LeaseEpoch(found == rows_.end() ? 0 : found->second.epoch);
   }
+  // Empty: nobody has it now.
+  std::string holder_of(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = rows_.find(name);
+    return found == rows_.end() || found->second.expires <= now_ ? std::string() : found->second.holder;
+  }
   void pass(Millis time) {
     const std::lock_guard lock(mutex_);
     now_ += time;

@@ -102,6 +102,13 @@ TEST_F(AdminLists, OfRoundsAndModelsOfAJobTakeTheirFilters) {
 
 // ---- ETag, If-None-Match, If-Match
 
+TEST_F(AdminLists, OfNodesSayWhoLeads) {
+  const json told = ask("GET", "/admin/v1/nodes").document();
+  ASSERT_EQ(told["nodes"].size(), 1u) << "a server that is alone";
+  EXPECT_EQ(told["leader"], told["nodes"][0]["node"]);
+  EXPECT_EQ(told["nodes"][0]["leads"], true);
+}
+
 TEST_F(AdminLists, AreNotSentAgainToWhoHasThem) {
   const std::string job = "/admin/v1/jobs/" + create_job({{"name", "n"}});
   for (const std::string& target : {job, job + "/models", job + "/models/0"}) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "fl_server/runtime/round_scheduler.h"
+#include "tests/support/matchers.h"
+#include "tests/support/memory_fleet_store.h"
 
 namespace coterie {
 namespace {
@@ -28,6 +30,15 @@ TEST(NodeList, OfAServerThatIsAloneIsItself) {
   EXPECT_EQ(row.report.waiting, status.waiting);
   EXPECT_EQ(row.report.issued, (std::map<RoundKey, uint32_t>{{key, 9}})) << "a job between rounds has none";
   EXPECT_EQ(row.report.accepted.at(key), 5u);
+}
+
+TEST(NodeList, NamesTheNodeWhoseLeaseItIs) {
+  test::MemoryFleetStore store;
+  EXPECT_EQ(*fleet_leader(store), "") << "nobody leads yet";
+  ASSERT_OK(store.leases().take_lease(kLeadLease, lead_holder("rack-1/a", "5f"), Millis(10)));
+  EXPECT_EQ(*fleet_leader(store), "rack-1/a");
+  store.leases().pass(Millis(10));
+  EXPECT_EQ(*fleet_leader(store), "") << "its time is over";
 }
 
 }  // namespace

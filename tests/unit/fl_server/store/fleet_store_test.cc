@@ -21,14 +21,15 @@ FleetNodeRow row(const std::string& node, const std::string& incarnation, const 
 }
 
 template <typename OnDatabase>
-LeaseEpoch lead_on(SqlBackend<SqlFleetStore, OnDatabase>& backend, const std::string& holder,
-                   const std::string& lease) {
+LeaseEpoch lead_on(SqlBackend<SqlFleetStore, OnDatabase>& backend, const std::string& holder, const std::string& lease,
+                   Millis ttl) {
   auto opened = SqlLeaseStore::open(backend.open_database());
   EXPECT_OK(opened);
-  return (*opened)->take_lease(lease, holder, Millis(0))->epoch;
+  return (*opened)->take_lease(lease, holder, ttl)->epoch;
 }
-LeaseEpoch lead_on(MemoryStoreBackend<MemoryFleetStore>& backend, const std::string& holder, const std::string& lease) {
-  return backend.store().leases().take_lease(lease, holder, Millis(0))->epoch;
+LeaseEpoch lead_on(MemoryStoreBackend<MemoryFleetStore>& backend, const std::string& holder, const std::string& lease,
+                   Millis ttl) {
+  return backend.store().leases().take_lease(lease, holder, ttl)->epoch;
 }
 
 template <typename Backend>
@@ -43,8 +44,8 @@ class FleetStoreConformance : public testing::Test {
     for (const FleetNodeRow& node : *nodes) names.push_back(node.node + " " + node.incarnation + " " + node.report);
     return names;
   }
-  LeaseEpoch lead(const std::string& holder, const std::string& lease = kLead) {
-    return lead_on(backend_, holder, lease);
+  LeaseEpoch lead(const std::string& holder, Millis ttl = Millis(0), const std::string& lease = kLead) {
+    return lead_on(backend_, holder, lease, ttl);
   }
   Backend backend_;
 };
@@ -121,6 +122,16 @@ TYPED_TEST(FleetStoreConformance, OnlyTheOneWhoLeadsWritesOnTheBoard) {
   EXPECT_OK(this->store().write_board(kLead, now, "x"));
 }
 
+TYPED_TEST(FleetStoreConformance, SaysWhoHasALeaseWhileItLasts) {
+  EXPECT_EQ(*this->store().lease_holder(kLead), "") << "nobody ever led";
+  this->lead("a/1", kLong);
+  this->lead("c/1", kLong, "other");
+  EXPECT_EQ(*this->store().lease_holder(kLead), "a/1");
+  EXPECT_EQ(*this->backend_.another()->lease_holder("other"), "c/1");
+  this->lead("a/1", Millis(0));
+  EXPECT_EQ(*this->store().lease_holder(kLead), "") << "its time is over";
+}
+
 TYPED_TEST(FleetStoreConformance, TheBoardOutlivesAServer) {
   const LeaseEpoch epoch = this->lead("a");
   const auto revision = this->store().write_board(kLead, epoch, "stays");
@@ -176,7 +187,7 @@ TYPED_TEST(FleetStoreConformance, TheBoardsRevisionGrowsEvenIfItsTextIsTheSame) 
 }
 
 TYPED_TEST(FleetStoreConformance, TheLeadOfAnotherLeaseIsNone) {
-  const LeaseEpoch epoch = this->lead("a", "cohort 7");
+  const LeaseEpoch epoch = this->lead("a", Millis(0), "cohort 7");
   EXPECT_EQ(this->store().write_board(kLead, epoch, "x").error().code(), ErrorCode::conflict);
   this->lead("a");
   EXPECT_OK(this->store().write_board(kLead, LeaseEpoch(1), "x"));
