@@ -1,6 +1,7 @@
 // A job's rounds as curves: what the server tells of all of them, by column, and those that were done since. No page and no request.
 import type { Json } from "./api";
 import { judged_line, Look } from "./fairness";
+import { kNormColumns } from "./norms";
 import { aligned, Line, Values } from "./series";
 
 export type Curves = { total: number; appended: number; xs: number[]; columns: Record<string, Values> };  // total: rounds that the points are of
@@ -11,13 +12,13 @@ export const kNone: Curves = { total: 0, appended: 0, xs: [], columns: {} };
 
 export const curves_of = (told: Json): Curves => ({ total: told.rounds, appended: 0, xs: told.round, columns: told.columns });
 
-const kOfModel = "evaluation_", kOfWatch = "watch.";
+const kOfModel = "evaluation_", kOfWatch = "watch.", kOfNorms = "update_norm_";
 function value_of(round: Json, column: string): number | null {
-  const value = column.startsWith(kOfWatch) ? round.model?.watch && Math.max(0, ...round.model.watch.hits.filter((hit: Json) => kOfWatch + hit.check === column).map((hit: Json) => hit.share)) :
+  const value = column.startsWith(kOfNorms) ? round.model?.update_norms?.[column.slice(kOfNorms.length)] : column.startsWith(kOfWatch) ? round.model?.watch && Math.max(0, ...round.model.watch.hits.filter((hit: Json) => kOfWatch + hit.check === column).map((hit: Json) => hit.share)) :
     column.startsWith(kOfModel) ? round.model?.[column] : round[column];
   return typeof value === "number" ? value : null;
 }
-const kColumns = ["accepted", "seconds", "train_seconds", "train_loss", "train_accuracy", "clip_norm", "evaluation_loss", "evaluation_accuracy"];  // that charts draw
+const kColumns = ["accepted", "seconds", "train_seconds", "train_loss", "train_accuracy", "clip_norm", "evaluation_loss", "evaluation_accuracy", ...kNormColumns];  // that charts draw
 const columns_of = (round: Json): string[] => [...kColumns.filter((column) => value_of(round, column) !== null), ...(round.model?.watch?.hits ?? []).map((hit: Json) => kOfWatch + hit.check)];
 
 // `curves` and the rounds behind them that are done; `rounds` are attempts, newest first. The same object: there is none. Null: too many have come, or one

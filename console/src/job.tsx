@@ -27,7 +27,7 @@ export function Job({ id, chosen, session }: { id: string; chosen: string; sessi
   const enrolled = useEnrolled(asked.value && (asked.value.job.spec.population ?? "default"), may("operator", "security_admin"));
   const { now, link, told } = useEvents(id, asked.soon);
   // An update is accepted many times a second, and none of these show that.
-  const figures = useMemo(() => asked.value && <Figures path={path} of={asked.value} told={told} sees_results={may("ml_engineer")} />, [asked.value, told]);
+  const figures = useMemo(() => asked.value && <Figures path={path} of={asked.value} round={round} told={told} sees_results={may("ml_engineer")} />, [asked.value, round, told]);
   const tables = useMemo(() => asked.value && <Tables of={asked.value} whole={asked.whole} session={session} then={asked.refresh} />, [asked.value, session]);
   if (!asked.value) return <Said error={asked.error} waits />;
   const { job, rounds } = asked.value;
@@ -53,7 +53,7 @@ export function Job({ id, chosen, session }: { id: string; chosen: string; sessi
   </>;
 }
 
-function Figures({ path, of: { job, curves, rounds, models, is_whole }, told, sees_results }: { path: string; of: Asked; told: Told[]; sees_results: boolean }) {
+function Figures({ path, of: { job, curves, rounds, models, is_whole }, round, told, sees_results }: { path: string; of: Asked; round?: Json; told: Told[]; sees_results: boolean }) {
   const evaluates = job.spec.analytics?.kind === "evaluation", all = () => all_curves(path);
   const looks = useLooks(job.id, { models, is_whole }, sees_results && !job.spec.analytics);
   return <>
@@ -62,7 +62,7 @@ function Figures({ path, of: { job, curves, rounds, models, is_whole }, told, se
     <FairnessOfVersions asked={looks} />
     {!sees_results && evaluates && <p>What the job has found is for an ml_engineer.</p>}
     <Watched rounds={rounds} />
-    {!job.spec.analytics && rounds.length > 0 && <UpdateNorms job={job} curves={curves} all={all} />}
+    {!job.spec.analytics && rounds.length > 0 && <UpdateNorms job={job} curves={curves} all={all} rounds={rounds} round={round} />}
     {rounds.length > 0 && <Timeline attempts={attempts(rounds.slice(0, kAttemptsShown), told, Date.now())} />}
     <Forecast job={job} />
   </>;

@@ -8,7 +8,9 @@
 #include "fl_server/json/job_json.h"
 #include "fl_server/json/readable_float.h"
 #include "fl_server/json/rfc3339.h"
+#include "fl_server/json/update_norms_json.h"
 #include "fl_server/json/watch_json.h"
+#include "proto/messages/norm_buckets.h"
 #include "scheduler/job/round_release.h"
 #include "scheduler/job/round_terms.h"
 
@@ -130,6 +132,11 @@ void add_to(RoundCurves& curves, const RoundRecord& round, const JobRecord& job,
   set("evaluation_accuracy", model->evaluation_accuracy);
   set("evaluation_mae", model->evaluation_mae);
   set("evaluation_r2", model->evaluation_r2);
+  if (model->update_norms) {
+    for (const auto& [name, share] : kNormShares) {
+      curves.set("update_norm_" + std::string(name), norm_quantile(*model->update_norms, share));
+    }
+  }
   if (!model->watch) return;
   for (const auto& [check, share] : worst_by_check(*model->watch)) curves.set("watch." + std::string(check), share);
 }
@@ -144,6 +151,7 @@ nlohmann::json to_json(const ModelRecord& model) {
   if (model.evaluation_mae) json["evaluation_mae"] = *model.evaluation_mae;
   if (model.evaluation_r2) json["evaluation_r2"] = *model.evaluation_r2;
   if (model.watch) json["watch"] = to_json(*model.watch);
+  if (model.update_norms) json["update_norms"] = to_json(*model.update_norms);
   return json;
 }
 

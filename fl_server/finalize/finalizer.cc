@@ -112,14 +112,17 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   std::optional<RoundNoise> noise;
   uint64_t divisor = 0;  // of the sum
   std::unique_ptr<MeanSource> source;
+  std::optional<NormHistogram> norms;
   if (settings.aggregation.keeps_updates()) {
     COT_ASSIGN(std::unique_ptr<const RuleRows> rows,
                rows_of(round.key, plan, settings.aggregation, accepts_, partials, masks, calls));
+    norms = rows->norms();
     COT_ASSIGN(RobustMean mean,
                RobustMean::of(std::move(rows), settings.aggregation, plan.update.value_count, step.parameters()));
     source = std::make_unique<RobustMean>(std::move(mean));
   } else {
     COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, base.digest, accepts_, partials, masks, calls));
+    norms = sum.norms();
     // Behind all that can be wrong with what is stored: noise that is reserved is paid for.
     if (settings.privacy.has_central_noise()) {
       COT_ASSIGN(noise, calls.timed("reserve release", [&] { return noise_.reserve(ledger_, job, round.key, now); }));
@@ -180,6 +183,9 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   finalized.model.bytes = base.bytes;
   finalized.model.created = now;
   finalized.model.watch = std::move(watched);
+  // Single updates are in them: where noise hides these, a count without noise would tell of one. Behind masks nobody
+  // has counted.
+  if (plan.privacy.level == SecurityLevel::none && !settings.privacy.has_noise()) finalized.model.update_norms = norms;
   if (settings.privacy.adaptive_clip) {
     COT_ASSIGN(finalized.model.clip_norm,
                next_clip_norm(settings, plan.update.clip, step.clip_bits_mean() * static_cast<double>(divisor),

@@ -25,6 +25,8 @@
 // Where the job's models come as deltas the next version is what devices will make of one (published_model.h): that is
 // evaluated, and named. The model as it was computed goes on beside it.
 //
+// Where each partial sum says how long its updates are, and the job has no noise, the next model says it of the round.
+//
 // Where the clip adapts itself the mean is scaled by the round's clip norm, and the noisy count of updates within it
 // gives the next one, which is committed with the model.
 #pragma once

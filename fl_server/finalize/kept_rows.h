@@ -23,6 +23,7 @@ class KeptRows final : public RuleRows {
                                                       BlobStore& partials, const AttemptCalls& calls);
 
   const RoundTotals& totals() const override { return partials_.totals; }
+  std::optional<NormHistogram> norms() const override { return partials_.norms; }
   std::vector<double> weights() const override;
   Status load(size_t row, uint64_t first, std::span<float> values) const override;
 

@@ -74,6 +74,7 @@ Status RoundSum::open_partials(const RoundKey& key, AcceptStore& accepts, BlobSt
   const auto fits = [this](const PartialSumHeader& header) { return header.value_count == lane_count_; };
   COT_ASSIGN(StoredPartials stored, coterie::open_partials(key, accepts, store, calls, fits));
   totals_ = stored.totals;
+  norms_ = stored.norms;
   partials_ = std::move(stored.streams);
   // Exactly once, seen from the other end: a device with a receipt is in one of these sums, and nobody else is.
   COT_ASSIGN(const uint64_t accepted, calls.timed("count accepted", [&] { return accepts.count_accepted(key); }));

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "fl_server/finalize/frame_stream.h"
@@ -36,6 +37,8 @@ class RoundSum {
 
   // As the rows have them; of a masked sum the weight is what the lanes say.
   const RoundTotals& totals() const { return totals_; }
+  // How long the round's updates are, where each of its partial sums says it.
+  const std::optional<NormHistogram>& norms() const { return norms_; }
 
   // The next mean.size() values, kTileValues or what is left, of the sum divided by `divisor`. `noise` may be null.
   Status read_mean(uint64_t divisor, const RoundNoise* noise, std::span<float> mean);
@@ -66,6 +69,7 @@ class RoundSum {
   std::unique_ptr<const ByteSource> rotation_signs_;  // if that says rotated
   std::vector<FrameStream> partials_;
   RoundTotals totals_;
+  std::optional<NormHistogram> norms_;
   uint64_t lane_count_ = 0;   // of a partial
   uint64_t value_lanes_ = 0;  // of which hold values, in front
   uint64_t values_read_ = 0, lanes_read_ = 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,8 @@ class RuleRows {
   virtual ~RuleRows() = default;
 
   virtual const RoundTotals& totals() const = 0;
+  // How long the round's updates are, where each of its partial sums says it.
+  virtual std::optional<NormHistogram> norms() const { return std::nullopt; }
   virtual std::vector<double> weights() const = 0;  // of each row, above 0
   // The row's values first, first + 1, ..., all finite. data_loss if one is not.
   virtual Status load(size_t row, uint64_t first, std::span<float> values) const = 0;

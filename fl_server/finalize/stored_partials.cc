@@ -18,6 +18,8 @@ Result<StoredPartials> open_partials(const RoundKey& key, AcceptStore& accepts, 
   COT_ASSIGN(const std::vector<PartialRecord> records,
              calls.timed("list partial sums", [&] { return accepts.list_partials(key); }));
   StoredPartials partials;
+  bool all_have_norms = !records.empty();
+  NormHistogram norms;
   for (const PartialRecord& record : records) {
     COT_ASSIGN(FrameStream stream, FrameStream::open(store, record.blob, FrameKind::partial_sum));
     COT_ASSIGN(const PartialSumHeader header, decode_partial_sum_head(stream.prelude(), stream.header()));
@@ -27,10 +29,13 @@ Result<StoredPartials> open_partials(const RoundKey& key, AcceptStore& accepts, 
       return Error(ErrorCode::data_loss, "finalize: partial " + record.id + " is not what its row says");
     }
     partials.totals += record.totals;
+    if (header.norms) norms += *header.norms;
+    else all_have_norms = false;
     partials.updates.push_back(header.updates);
     partials.lanes.push_back(header.value_count);
     partials.streams.push_back(std::move(stream));
   }
+  if (all_have_norms) partials.norms = norms;
   return partials;
 }
 

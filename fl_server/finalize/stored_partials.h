@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "fl_server/finalize/frame_stream.h"
@@ -14,9 +15,10 @@ class AttemptCalls;
 
 struct StoredPartials {
   std::vector<FrameStream> streams;
-  std::vector<uint64_t> updates;  // in each of them
-  std::vector<uint64_t> lanes;    // of each
-  RoundTotals totals;             // as the rows have them
+  std::vector<uint64_t> updates;       // in each of them
+  std::vector<uint64_t> lanes;         // of each
+  RoundTotals totals;                  // as the rows have them
+  std::optional<NormHistogram> norms;  // of all updates; none unless each partial has them of its own
 };
 
 // `fits`: whether a partial of this header is one of the round's kind: so many lanes for so many updates. data_loss if

@@ -21,37 +21,6 @@ namespace {
 constexpr uint64_t kSpillBytes = 1 << 20;
 constexpr const char* kIsServed = "an update is added to a round that is served";
 
-Status add_to(Accumulator& sum, UploadBody& body, const UpdateRules& rules,
-              const std::optional<AnalyticsRules>& analytics, const DeviceId& device) {
-  if (body.masked) {
-    // Behind masks there is nothing to judge: the sum's check lanes are, when it is opened.
-    sum.merge_masked(body.lanes, body.masked->session);
-    return {};
-  }
-  if (body.eden) {
-    COT_TRY(decode_eden(body.eden->scale, rules.quantization.bits, body.eden->rotation_seed,
-                        rules.fixed_point.value_abs_max, body.decoded));
-  }
-  // Pooled statistics are outside the clip, and which values they are only the model says. Without noise, which does
-  // not go with them, the clip protects nobody but the model.
-  if (rules.encoding != UpdateEncoding::float32_pooled) COT_TRY(check_norm(body.values, rules));
-  if (analytics) COT_TRY(check_lanes(*analytics, body.values));
-  return sum.add(body.values, body.weight, device);
-}
-
-// In pieces. It is not durable before it is finished.
-Result<std::unique_ptr<BlobWriter>> write(BlobStore& partials, const PartialRecord& partial, const Accumulator& sum) {
-  COT_ASSIGN(std::unique_ptr<BlobWriter> writer, partials.create());
-  COT_TRY(writer->append(
-      encode_head(PartialSumHeader{partial.key, partial.id, static_cast<uint32_t>(partial.totals.updates),
-                                   partial.totals.weight, sum.lane_count()})));
-  const ByteView lanes(reinterpret_cast<const uint8_t*>(sum.lanes().data()), sum.lanes().size_bytes());
-  for (size_t at = 0; at < lanes.size(); at += kSpillBytes) {
-    COT_TRY(writer->append(lanes.subspan(at, std::min<size_t>(kSpillBytes, lanes.size() - at))));
-  }
-  return writer;
-}
-
 }  // namespace
 
 // ---- Rounds
@@ -68,18 +37,25 @@ void BatchSums::give_up(const RoundKey& key) {
   if (!entry) return;
   Round& round = entry.mapped();
   // A sum that no batch has any more is kept for the next round.
-  if (round.sum.use_count() == 1 && !round.keeps_updates) spare_ = std::static_pointer_cast<RingSum>(round.sum);
+  if (round.sum.use_count() == 1 && !round.keeps_updates) spare_ = std::static_pointer_cast<RingSum>(round.sum->lanes);
 }
 
-std::shared_ptr<Accumulator> BatchSums::make_sum(const Round& round) {
+std::shared_ptr<BatchSums::OpenSum> BatchSums::make_sum(const Round& round) {
   const FixedPointSpec spec = summed_as(round.plan.update);
+  auto sum = std::make_shared<OpenSum>();
+  sum->has_norms = has_norms(round.plan);
   if (round.keeps_updates) {
-    if (round.plan.privacy.level != SecurityLevel::none) return std::make_shared<CohortSums>(round.lane_count);
-    return std::make_shared<KeptUpdates>(round.lane_count, spec);
+    if (round.plan.privacy.level == SecurityLevel::none) {
+      sum->lanes = std::make_shared<KeptUpdates>(round.lane_count, spec);
+    } else {
+      sum->lanes = std::make_shared<CohortSums>(round.lane_count);
+    }
+    return sum;
   }
   const std::shared_ptr<RingSum> spare = std::exchange(spare_, nullptr);
-  if (spare && spare->lane_count() == round.lane_count && spare->spec() == spec) return spare;
-  return std::make_shared<RingSum>(round.lane_count, spec);
+  if (spare && spare->lane_count() == round.lane_count && spare->spec() == spec) sum->lanes = spare;
+  else sum->lanes = std::make_shared<RingSum>(round.lane_count, spec);
+  return sum;
 }
 
 // ---- A batch
@@ -100,6 +76,46 @@ void BatchSums::add(const AddUpdate& asked, Update update) {
     update.body = {};  // its memory is free before the next upload is let in
     post(UpdateAdded{id, std::move(added)});
   });
+}
+
+Status BatchSums::add_to(OpenSum& sum, UploadBody& body, const UpdateRules& rules,
+                         const std::optional<AnalyticsRules>& analytics, const DeviceId& device) {
+  if (body.masked) {
+    // Behind masks there is nothing to judge: the sum's check lanes are, when it is opened.
+    sum.lanes->merge_masked(body.lanes, body.masked->session);
+    return {};
+  }
+  if (body.eden) {
+    COT_TRY(decode_eden(body.eden->scale, rules.quantization.bits, body.eden->rotation_seed,
+                        rules.fixed_point.value_abs_max, body.decoded));
+  }
+  // Pooled statistics are outside the clip, and which values they are only the model says. Without noise, which does
+  // not go with them, the clip protects nobody but the model.
+  if (rules.encoding != UpdateEncoding::float32_pooled) COT_TRY(check_norm(body.values, rules));
+  if (analytics) COT_TRY(check_lanes(*analytics, body.values));
+  double norm = 0;
+  if (sum.has_norms) {
+    COT_ASSIGN(norm, step_norm(body.values, rules));
+  }
+  COT_TRY(sum.lanes->add(body.values, body.weight, device));
+  if (sum.has_norms) sum.norms.add(norm);  // of what is in the sum, and of nothing else
+  return {};
+}
+
+Result<std::unique_ptr<BlobWriter>> BatchSums::write(BlobStore& partials, const PartialRecord& partial,
+                                                     const OpenSum& sum) {
+  COT_ASSIGN(std::unique_ptr<BlobWriter> writer, partials.create());
+  PartialSumHeader header{partial.key, partial.id, static_cast<uint32_t>(partial.totals.updates), partial.totals.weight,
+                          sum.lanes->lane_count()};
+  if (sum.has_norms) header.norms = sum.norms.counted();
+  // A partial that says so of others than its own is read by nobody, and no figure is worth a round.
+  if (header.norms && header.norms->updates() != header.updates) header.norms.reset();
+  COT_TRY(writer->append(encode_head(header)));
+  const ByteView lanes(reinterpret_cast<const uint8_t*>(sum.lanes->lanes().data()), sum.lanes->lanes().size_bytes());
+  for (size_t at = 0; at < lanes.size(); at += kSpillBytes) {
+    COT_TRY(writer->append(lanes.subspan(at, std::min<size_t>(kSpillBytes, lanes.size() - at))));
+  }
+  return writer;
 }
 
 // As soon as the sum is written, though not durable, the buffer takes the next batch.

@@ -14,6 +14,7 @@
 #include "aggregation/accumulate/ring_sum.h"
 #include "fl_server/core/attempt_terms.h"
 #include "fl_server/core/batch_records.h"
+#include "fl_server/runtime/norm_counts.h"
 #include "fl_server/runtime/upload_slot.h"
 #include "fl_server/runtime/work_loops.h"
 #include "fl_server/store/accept_store.h"
@@ -56,23 +57,38 @@ class BatchSums {
   void drop(BatchId batch);
 
  private:
+  // What is added up of the open batch.
+  struct OpenSum {
+    // A RingSum, or where the round keeps them its updates or the sums of its cohorts.
+    std::shared_ptr<Accumulator> lanes;
+    bool has_norms = false;
+    NormCounts norms = {};
+    void clear() {
+      lanes->clear();
+      norms.clear();
+    }
+  };
   struct Round {
     Plan plan;
     uint64_t lane_count = 0;
     bool keeps_updates = false;
-    // The open batch's: a RingSum, or where the round keeps them its updates or the sums of its cohorts.
-    std::shared_ptr<Accumulator> sum = {};
+    std::shared_ptr<OpenSum> sum = {};
   };
 
-  std::shared_ptr<Accumulator> make_sum(const Round& round);
+  std::shared_ptr<OpenSum> make_sum(const Round& round);
   void post(IngestEvent event);  // to the core
+  static Status add_to(OpenSum& sum, UploadBody& body, const UpdateRules& rules,
+                       const std::optional<AnalyticsRules>& analytics, const DeviceId& device);
+  // In pieces. It is not durable before it is finished.
+  static Result<std::unique_ptr<BlobWriter>> write(BlobStore& partials, const PartialRecord& partial,
+                                                   const OpenSum& sum);
 
   Parts parts_;
   Answer answer_;
   BatchRecords records_;
   std::map<RoundKey, Round> rounds_;
-  std::map<BatchId, std::shared_ptr<Accumulator>> sums_;  // of batches that are neither done nor dropped
-  std::shared_ptr<RingSum> spare_;                        // the last round's: its pages are there already
+  std::map<BatchId, std::shared_ptr<OpenSum>> sums_;  // of batches that are neither done nor dropped
+  std::shared_ptr<RingSum> spare_;                    // the last round's: its pages are there already
 };
 
 }  // namespace coterie

@@ -18,13 +18,14 @@
 // 11 canaries, and whom they have heard
 // 12 how many devices of an attempt met which gate; which job a canary hears
 // 13 what devices of a round found in their trainings, with the model that it made
+// 14 how long the updates of a round were, likewise
 #pragma once
 
 #include "fl_server/store/sql/database.h"
 
 namespace coterie {
 
-inline constexpr int kSchemaVersion = 13;
+inline constexpr int kSchemaVersion = 14;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
 // (unsupported_version). Where several servers start at once, one does it and the others wait.

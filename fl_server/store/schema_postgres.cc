@@ -230,6 +230,13 @@ ALTER TABLE model ADD COLUMN watch BYTEA;
 UPDATE schema_version SET version = 13;
 )sql";
 
+constexpr const char* kVersion14 = R"sql(
+-- How long the updates of its round were (fl_server/records/norm_record.h); NULL: nobody may know, or nobody counted.
+ALTER TABLE model ADD COLUMN update_norms BYTEA;
+
+UPDATE schema_version SET version = 14;
+)sql";
+
 }  // namespace
 
 Result<int64_t> postgres_schema_version(Database& database) {
@@ -260,7 +267,8 @@ Status prepare_postgres_schema(Database& database) {
     if (version < 10) COT_TRY(database.execute(kVersion10));
     if (version < 11) COT_TRY(database.execute(kVersion11));
     if (version < 12) COT_TRY(database.execute(kVersion12));
-    return database.execute(kVersion13);
+    if (version < 13) COT_TRY(database.execute(kVersion13));
+    return database.execute(kVersion14);
   });
 }
 

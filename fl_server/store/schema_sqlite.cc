@@ -231,6 +231,13 @@ ALTER TABLE model ADD COLUMN watch BLOB;
 PRAGMA user_version = 13;
 )sql";
 
+constexpr const char* kVersion14 = R"sql(
+-- How long the updates of its round were (fl_server/records/norm_record.h); NULL: nobody may know, or nobody counted.
+ALTER TABLE model ADD COLUMN update_norms BLOB;
+
+PRAGMA user_version = 14;
+)sql";
+
 }  // namespace
 
 Result<int64_t> sqlite_schema_version(Database& database) {
@@ -260,6 +267,7 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 11) COT_TRY(database.execute(kVersion11));
     if (version < 12) COT_TRY(database.execute(kVersion12));
     if (version < 13) COT_TRY(database.execute(kVersion13));
+    if (version < 14) COT_TRY(database.execute(kVersion14));
     return {};
   });
 }

@@ -1,5 +1,6 @@
 // Versions of a job's model, and which of them applications are told to use.
 #include "fl_server/records/delta_chain.h"
+#include "fl_server/records/norm_record.h"
 #include "fl_server/records/watch_record.h"
 #include "fl_server/store/sql_training_store.h"
 
@@ -8,7 +9,8 @@ namespace {
 
 #define COT_MODEL_COLUMNS                                                                         \
   "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created, " \
-  "clip_norm, evaluation_mae, evaluation_r2, exact, deltas, proximal_mu, proximal_falls, watch"
+  "clip_norm, evaluation_mae, evaluation_r2, exact, deltas, proximal_mu, proximal_falls, watch, " \
+  "update_norms"
 
 Result<ModelRecord> model_from(Statement& row) {
   ModelRecord model;
@@ -31,6 +33,9 @@ Result<ModelRecord> model_from(Statement& row) {
   if (!row.is_null(15)) {
     COT_ASSIGN(model.watch, decode_watch(row.blob(15)));
   }
+  if (!row.is_null(16)) {
+    COT_ASSIGN(model.update_norms, decode_norms(row.blob(16)));
+  }
   return model;
 }
 
@@ -38,7 +43,7 @@ Result<ModelRecord> model_from(Statement& row) {
 
 Status SqlTrainingStore::insert_model(const ModelRecord& model) {
   Statement insert = database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS
-                                       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                                       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert << model.job.value() << model.version.value() << model.digest << model.bytes << model.optimizer_state
          << model.evaluation_loss << model.evaluation_accuracy << model.created << model.clip_norm
          << model.evaluation_mae << model.evaluation_r2 << model.exact;
@@ -48,6 +53,8 @@ Status SqlTrainingStore::insert_model(const ModelRecord& model) {
          << model.adaptive_mu.value_or(AdaptiveMu{}).falls;
   if (!model.watch) insert.null();
   else insert << ByteView(encode_watch(*model.watch));
+  if (!model.update_norms) insert.null();
+  else insert << ByteView(encode_norms(*model.update_norms));
   return insert.run();
 }
 

@@ -1,4 +1,6 @@
 // Checkpoint, partial sum and optimizer state frames.
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/checked.h"
@@ -102,8 +104,14 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
 Bytes encode_head(const PartialSumHeader& message) {
   FlatBufferBuilder builder;
   const auto partial = builder.CreateString(message.partial);
+  flatbuffers::Offset<flatbuffers::Vector<uint32_t>> norms = 0;
+  if (message.norms) {
+    std::array<uint32_t, kNormBuckets> counts{};
+    std::ranges::transform(message.norms->counts, counts.begin(), [](uint64_t n) { return static_cast<uint32_t>(n); });
+    norms = builder.CreateVector(counts.data(), counts.size());
+  }
   builder.Finish(state::CreatePartialSum(builder, message.round.round.value(), message.round.attempt.value(), partial,
-                                         message.updates, message.weight_sum, message.value_count));
+                                         message.updates, message.weight_sum, message.value_count, norms));
   return flat::finish_head(builder, FrameKind::partial_sum, message.value_count * sizeof(uint64_t));
 }
 
@@ -119,6 +127,13 @@ Result<PartialSumHeader> decode_partial_sum_head(const Prelude& prelude, ByteVie
   if (header.updates < 1) return flat::out_of_range("updates", "must be at least 1");
   if (header.weight_sum < header.updates || header.weight_sum > uint64_t{header.updates} * kWeightMax) {
     return flat::out_of_range("weight_sum", "is not a sum of `updates` weights in [1, 2^24]");
+  }
+  if (const auto* counts = root->norm_counts()) {
+    if (counts->size() != kNormBuckets) return flat::out_of_range("norm_counts", "must have a count for each bucket");
+    std::ranges::copy(*counts, header.norms.emplace().counts.begin());
+    if (header.norms->updates() != header.updates) {
+      return flat::out_of_range("norm_counts", "must count each of `updates` once");
+    }
   }
   COT_TRY(flat::payload_is(prelude, checked_multiply<uint64_t>(header.value_count, sizeof(uint64_t))));
   return header;

@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "proto/messages/norm_histogram.h"
 #include "proto/messages/plan.h"
 
 namespace coterie {
@@ -59,6 +61,7 @@ struct PartialSumHeader {
   uint32_t updates = 0;
   uint64_t weight_sum = 0;
   uint64_t value_count = 0;
+  std::optional<NormHistogram> norms = {};  // of its updates; none: nobody may know, or nobody counted
   friend bool operator==(const PartialSumHeader&, const PartialSumHeader&) = default;
 };
 

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "proto/messages/download_rules.h"
 #include "proto/messages/ledger_head.h"
+#include "proto/messages/norm_histogram.h"
 #include "scheduler/job/adaptive_mu_settings.h"
 #include "scheduler/job/job_settings.h"
 #include "scheduler/job/watch_outcome.h"
@@ -55,10 +56,11 @@ struct ModelRecord {
   WallTime created;
   std::optional<double> clip_norm = {};  // adaptive: of devices that train from it
   // Only a job with deltas has these. Rounds go on from the exact values: what rounding has left out is not lost.
-  std::optional<Digest> exact = {};            // a file of the same model before it was rounded; none: it was not
-  std::vector<DeltaFile> deltas = {};          // to this version, as in DownloadRules
-  std::optional<AdaptiveMu> adaptive_mu = {};  // where the job has it; none: the first version
-  std::optional<WatchOutcome> watch = {};      // of the round that made it, where the job is watched
+  std::optional<Digest> exact = {};                // a file of the same model before it was rounded; none: it was not
+  std::vector<DeltaFile> deltas = {};              // to this version, as in DownloadRules
+  std::optional<AdaptiveMu> adaptive_mu = {};      // where the job has it; none: the first version
+  std::optional<WatchOutcome> watch = {};          // of the round that made it, where the job is watched
+  std::optional<NormHistogram> update_norms = {};  // likewise, where the server sees each update, without noise
 };
 
 // Sums over the updates of one round, none of which can be told apart.

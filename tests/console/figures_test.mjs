@@ -70,6 +70,8 @@ const after = extended(told_curves, [{ number: 903, state: "collecting", accepte
   { number: 901, state: "done", accepted: 6, model: { watch: watched[1].model.watch } }, { number: 900, state: "done", accepted: 9 }]);
 assert.deepEqual(after, { total: 902, appended: 2, xs: [1, 450, 451, 900, 901, 902], columns: { accepted: [7, 3, 3, 9, 6, 5], seconds: [null, null, null, null, null, 2],
   evaluation_loss: [null, null, null, null, null, 0.5], "watch.dead_relu": [null, null, null, null, 1, null], "watch.label_drift": [0, 0, 0, 0, 0.5, null] } });
+assert.deepEqual(extended({ total: 1, appended: 0, xs: [1], columns: {} }, [{ number: 2, state: "done", model: { update_norms: { p10: 1, p50: 2, p90: 3 } } }]).columns,
+  { update_norm_p10: [null, 1], update_norm_p50: [null, 2], update_norm_p90: [null, 3] });
 assert.equal(extended(after, [{ number: 902, state: "done" }]), after); // the same object: nothing is drawn anew
 assert.equal(extended(after, [{ number: 904, state: "done", accepted: 1 }]), null); // round 903 is not among them
 assert.equal(extended({ ...after, appended: kAppendedMax }, [{ number: 903, state: "done" }]), null); // so many: they are thinned anew
@@ -157,13 +159,22 @@ assert.deepEqual(refusals({ refusals: { plans: { b: 1, a: 1 }, requests: { queue
 assert.deepEqual(refusals({}), []); // the caller is not told
 
 // ---- Norms of updates
-const { clip_line, why_no_norms } = await load("norms.ts");
+const { clip_line, norm_bars, round_with_norms, share_lines, why_no_norms } = await load("norms.ts");
 const at_level = (privacy) => ({ spec: { privacy } });
 assert.deepEqual(clip_line(at_level({ adaptive_clip: { quantile: 0.75 } }), { xs: [1, 2], columns: { clip_norm: [4, 2] } }),
   { xs: [1, 2], lines: [["a share of 0.75", [4, 2]]] });
 assert.equal(clip_line(at_level({}), { xs: [1], columns: {} }), null);
 assert.match(why_no_norms({ spec: {} }), /level active the server sees sums.*adaptive_clip/); // active is the default
-assert.match(why_no_norms(at_level({ level: "none", adaptive_clip: {} })), /keeps neither.*with noise/);
+assert.match(why_no_norms(at_level({ level: "none", noise_multiplier: 1, adaptive_clip: {} }), true), /histogram without noise would show one.*quantile of their norms, with noise/);
+assert.match(why_no_norms(at_level({ level: "none" }), true), /counts the norm of each update.*Cosines are left out/);
+assert.match(why_no_norms(at_level({ level: "none" })), /No round here has a histogram.*Cosines are left out/);
+const measured = (number, more) => ({ number, state: "done", model: { update_norms: { updates: 4, edges: [2, 2.83, 4, null], counts: [3, 0, 1], p10: 2.1, p50: 2.4, p90: 4, ...more } } });
+assert.deepEqual(norm_bars(measured(1).model), [[2, 2.83, 3], [2.83, 4, 0], [4, null, 1]]);
+const with_norms = [{ number: 3, state: "collecting" }, measured(2), measured(1)];
+assert.deepEqual([undefined, with_norms[0], with_norms[2], { number: 9 }].map((round) => round_with_norms(with_norms, round).number), [2, 2, 1, 2]);
+assert.equal(round_with_norms([{ number: 1, model: {} }]), undefined);
+assert.equal(share_lines({ xs: [1], columns: { accepted: [3] } }), null);
+assert.deepEqual(share_lines({ xs: [1, 2], columns: { update_norm_p50: [null, 2.4] } }).lines, [["a tenth within", [null, null]], ["half within", [null, 2.4]], ["nine tenths within", [null, null]]]);
 
 // ---- Lineage of models
 const { lineage, origin, uses } = await load("lineage.ts");
@@ -245,6 +256,10 @@ const codes = [{ code: "not_drawn", devices: 5, meaning: "waited, and others wer
 assert.deepEqual(funnel(attempt, 40, codes), [["asked", 17, ""], ["waiting", 17, ""], ["drawn", 12, "without 5 not_drawn"], ["downloaded", 12, ""], ["trained", 10, "without 2 plan_refused/charging"],
   ["accepted", 10, ""], ["goal", 10, "reached"]]);
 assert.equal(funnel(attempt, 40, codes.slice(0, 2)).at(-1)[2], "not reached");
+for (const of of [[], codes]) {
+  assert.deepEqual(funnel(attempt, 40, of, 90)[0], ["eligible", 90, "enrolled, now"]);
+  assert.deepEqual(funnel(attempt, 40, of, null)[0], ["eligible", null, "for an operator or a security_admin"]);
+}
 assert.ok(!funnel({ ...attempt, state: "failed", accepted: 0 }, 40).some(([step]) => step === "accepted"));
 
 // ---- Devices of a round
@@ -254,10 +269,6 @@ const one_of_each = ["waiting", "not_drawn", "no_place", "resting", "unsupported
 assert.deepEqual(steps_of(one_of_each).map((step) => [step.name, step.devices, step.lost.length]), [["asked", 19, 0], ["waiting", 13, 6], ["drawn", 8, 5], ["downloaded", 6, 2], ["trained", 4, 2], ["accepted", 1, 3]]);
 assert.equal(missing_of(one_of_each).length, 18);
 assert.deepEqual(steps_of([]).map((step) => step.devices), [0, 0, 0, 0, 0, 0]);
-for (const of of [[], codes]) {
-  assert.deepEqual(funnel(attempt, 40, of, 90)[0], ["eligible", 90, "enrolled, now"]);
-  assert.deepEqual(funnel(attempt, 40, of, null)[0], ["eligible", null, "for an operator or a security_admin"]);
-}
 const some_rounds = [{ number: 7, attempt: 2 }, { number: 7, attempt: 1 }, { number: 6, attempt: 1 }];
 assert.deepEqual(["", undefined, "7", "7.1", "6", "6.9", "x", "99"].map((name) => some_rounds.indexOf(attempt_named(some_rounds, name))), [0, 0, 0, 1, 2, 0, 0, 0]);
 assert.equal(attempt_named([], "7"), undefined);

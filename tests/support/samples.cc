@@ -260,10 +260,13 @@ Samples<CheckpointHeader> MessageTraits<CheckpointHeader>::samples() {
 }
 
 Samples<PartialSumHeader> MessageTraits<PartialSumHeader>::samples() {
+  NormHistogram norms;
+  norms.counts.front() = norms.counts[33] = 1;
+  norms.counts.back() = kMax32 - 2;
   return {.minimal = {{}, "n", 1, 1, 0},
           .typical = {round_key(41, 1), "node-a/7/12", 64, 38'400, 100},
           .extreme = {round_key(kMax64, kMax32), odd_text(limits::kTextBytesMax), kMax32,
-                      static_cast<uint64_t>(kMax32) * kWeightMax, 3}};
+                      static_cast<uint64_t>(kMax32) * kWeightMax, 3, norms}};
 }
 
 Samples<OptimizerStateHeader> MessageTraits<OptimizerStateHeader>::samples() {

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "proto/generated/state_generated.h"
 #include "tests/unit/proto/rejection.h"
 
 namespace coterie {
@@ -112,6 +113,33 @@ TEST(PartialSumCodec, HasAWeightThatItsUpdatesCanHave) {
   expect_rejected<M>("weight_sum", [](M& m) { m.weight_sum = uint64_t{m.updates} * kWeightMax + 1; });
   expect_accepted<M>([](M& m) { m.weight_sum = m.updates; });
   expect_accepted<M>([](M& m) { m.weight_sum = uint64_t{m.updates} * kWeightMax; });
+}
+
+TEST(PartialSumCodec, CountsTheNormOfEachUpdateOnceOrSaysNothingOfThem) {
+  using M = PartialSumHeader;
+  const auto count = [](size_t bucket, uint64_t more) {
+    return [=](M& m) { m.norms.emplace().counts[bucket] = m.updates + more; };
+  };
+  expect_accepted<M>(count(0, 0));
+  expect_accepted<M>(count(kNormBuckets - 1, 0));
+  expect_rejected<M>("norm_counts must count each", count(5, 1));
+  expect_rejected<M>("norm_counts must count each", count(5, ~uint64_t{0}));  // one less
+  expect_rejected<M>("norm_counts must count each", [](M& m) { m.norms.emplace(); });
+  expect_rejected<M>("norm_counts must count each", [](M& m) {
+    for (uint64_t& bucket : m.norms.emplace().counts) bucket = ~uint32_t{0};
+  });
+}
+
+TEST(PartialSumCodec, HasACountForEachBucket) {
+  for (const size_t size : {size_t{0}, size_t{1}, kNormBuckets - 1, kNormBuckets + 1}) {
+    flatbuffers::FlatBufferBuilder builder;
+    const auto partial = builder.CreateString("n");
+    const auto norms = builder.CreateVector(std::vector<uint32_t>(size, 0));
+    builder.Finish(state::CreatePartialSum(builder, 1, 1, partial, 1, 1, 0, norms));
+    const ByteView header(builder.GetBufferPointer(), builder.GetSize());
+    EXPECT_ERROR(decode_partial_sum(build_frame(FrameKind::partial_sum, header, {})), ErrorCode::malformed,
+                 "norm_counts must have a count for each bucket");
+  }
 }
 
 TEST(PartialSumCodec, TakesExactlyThePromisedLanes) {

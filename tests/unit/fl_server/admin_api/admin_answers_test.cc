@@ -8,6 +8,7 @@
 #include "fl_server/admin_api/record_json.h"
 
 #include "fl_server/admin_api/problem.h"
+#include "proto/messages/norm_buckets.h"
 
 namespace coterie {
 namespace {
@@ -122,6 +123,9 @@ TEST(AdminJson, HasTheSameInCurvesAsInARound) {
   ModelRecord model;
   model.evaluation_loss = 0.25;
   model.watch = WatchOutcome{.looked = 1, .hits = {{"dead_relu", "a", 0.25}, {"dead_relu", "b", 0.75}}};
+  NormHistogram& norms = model.update_norms.emplace();
+  norms.counts[norm_bucket(1)] = 8;
+  norms.counts[norm_bucket(1.5)] = 2;
   const json row = to_json(round, 10, 0, 0, &model);
   RoundCurves curves;
   add_to(curves, round, job, &model);
@@ -131,6 +135,9 @@ TEST(AdminJson, HasTheSameInCurvesAsInARound) {
     EXPECT_EQ(told["columns"][name], json::array({row[name]})) << name;
   EXPECT_EQ(told["columns"]["evaluation_loss"], json::array({row["model"]["evaluation_loss"]}));
   EXPECT_EQ(told["columns"]["watch.dead_relu"], json::array({0.75}));
+  for (const char* name : {"p10", "p50", "p90"}) {
+    EXPECT_FLOAT_EQ(told["columns"][std::string("update_norm_") + name][0], row["model"]["update_norms"][name]) << name;
+  }
   EXPECT_FALSE(told["columns"].contains("evaluation_accuracy")) << "nobody evaluated it";
   HorizontalSettings settings;
   settings.training.target = TargetKind::values;
@@ -138,6 +145,26 @@ TEST(AdminJson, HasTheSameInCurvesAsInARound) {
   round.totals = {};
   add_to(curves, round, job, nullptr);
   EXPECT_EQ(to_json(curves, kCurvePointsDefault)["columns"]["train_loss"], json::array({0.5, nullptr}));
+}
+
+TEST(AdminJson, ShowsHowLongUpdatesAreFromTheFirstBucketThatHasAnyToTheLast) {
+  ModelRecord model;
+  EXPECT_FALSE(to_json(model).contains("update_norms"));
+  NormHistogram& norms = model.update_norms.emplace();
+  norms.counts[norm_bucket(1)] = 3;
+  norms.counts[norm_bucket(2)] = 1;
+  const json shown = to_json(model)["update_norms"];
+  EXPECT_EQ(shown["updates"], 4);
+  EXPECT_EQ(shown["edges"], json::parse("[1.0, 1.4142135, 2.0, 2.828427]"));
+  EXPECT_EQ(shown["counts"], json::array({3, 0, 1}));
+  EXPECT_EQ(shown["p50"], 1.2599211);  // 2^(1/3)
+  norms = {};
+  norms.counts.front() = norms.counts.back() = 1;
+  const json ends = to_json(model)["update_norms"];
+  EXPECT_EQ(ends["edges"].front(), 0.0);
+  EXPECT_EQ(ends["edges"].back(), nullptr) << "the last bucket has no end";
+  EXPECT_EQ(ends["edges"].size(), 65u);
+  EXPECT_EQ(ends["counts"].size(), 64u);
 }
 
 TEST(AdminJson, ShowsOfATokenWhatDoesNotLetAnybodyIn) {

@@ -36,9 +36,12 @@ TEST(FinalizerKept, MovesTheModelByTheMedian) {
   const std::vector<float> base = some_values(9, kValues, 3);
   FrozenRound round(kFedAvg, base, with(AggregationSettings::of("median")));
   const std::vector<OneUpdate> updates = some_updates(5);
-  add_kept(round, "p", updates);
+  NormHistogram norms;
+  norms.counts[30] = updates.size();
+  add_kept(round, "p", updates, norms);
   const auto finalized = round.finalize();
   ASSERT_OK(finalized);
+  EXPECT_EQ(finalized->model.update_norms, norms);
   std::vector<float> expected = base;
   for (size_t i = 0; i < kValues; ++i) {
     std::vector<float> values;

@@ -53,6 +53,17 @@ TEST(FinalizerWithNoise, AddsNoiseOfTheSizeThatIsAccountedFor) {
   EXPECT_NEAR(round.sigma() * kGoal, 1.5 * (1 + 0x1p-10), 1.5 * 0.01) << "multiplier * clip, but for rounding";
 }
 
+TEST(FinalizerWithNoise, TellsNoNormsOfUpdates) {
+  NoisyRound round;
+  PartialSumHeader header = round.header_of("p", {{std::vector<float>(kValues), 1}});
+  header.norms.emplace().counts[0] = 1;
+  round.accept(header, round.put_partial(header, std::vector<uint64_t>(kValues)), 1);
+  round.move(RoundState::frozen);
+  const auto finalized = round.finalize();
+  ASSERT_OK(finalized);
+  EXPECT_EQ(finalized->model.update_norms, std::nullopt) << "they have no noise";
+}
+
 TEST(FinalizerWithNoise, DividesByTheGoalWhoeverCame) {
   for (const size_t updates : {2, 6}) {
     NoisyRound round;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "proto/messages/norm_buckets.h"
 #include "tests/unit/fl_server/finalize/finalizer_fixture.h"
 
 namespace coterie {
@@ -229,6 +230,38 @@ TEST(Finalizer, MovesTheControlByTheSecondPart) {
     expect_near(moved, {control.begin(), control.end()});
     round.commit(*finalized);
   }
+}
+
+void add_with_norms(FrozenRound& round, const std::string& id, const std::vector<TestUpdate>& updates,
+                    const std::optional<NormHistogram>& norms) {
+  PartialSumHeader header = round.header_of(id, updates);
+  header.norms = norms;
+  round.accept(header, round.put_partial(header, round.lanes_of(updates)), updates.size());
+}
+
+NormHistogram norms_of(std::initializer_list<double> norms) {
+  NormHistogram histogram;
+  for (const double norm : norms) ++histogram.counts[norm_bucket(norm)];
+  return histogram;
+}
+
+TEST(Finalizer, AddsUpHowLongTheUpdatesOfAllPartialsAre) {
+  FrozenRound round({}, std::vector<float>(2));
+  add_with_norms(round, "a", {{{1, 0}, 1}, {{0, 2}, 1}}, norms_of({1, 2}));
+  add_with_norms(round, "b", {{{0, 1}, 1}}, norms_of({1}));
+  const auto finalized = round.finalize();
+  ASSERT_OK(finalized);
+  EXPECT_EQ(finalized->model.update_norms, norms_of({1, 1, 2}));
+}
+
+// A node of the version before counts nothing: of a part of the round no figure is made.
+TEST(Finalizer, SaysNothingOfNormsThatNotAllPartialsHave) {
+  FrozenRound round({}, std::vector<float>(2));
+  add_with_norms(round, "a", {{{1, 0}, 1}}, norms_of({1}));
+  add_with_norms(round, "b", {{{0, 1}, 1}}, std::nullopt);
+  const auto finalized = round.finalize();
+  ASSERT_OK(finalized);
+  EXPECT_EQ(finalized->model.update_norms, std::nullopt);
 }
 
 TEST(Finalizer, NeverMakesANumberThatIsNone) {

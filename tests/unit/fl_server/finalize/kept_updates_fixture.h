@@ -23,7 +23,8 @@ inline DeviceId device(uint8_t number) {
   return id;
 }
 
-inline void add_kept(FrozenRound& round, const std::string& id, const std::vector<OneUpdate>& updates) {
+inline void add_kept(FrozenRound& round, const std::string& id, const std::vector<OneUpdate>& updates,
+                     const std::optional<NormHistogram>& norms = {}) {
   KeptUpdates kept(updates[0].values.size(), round.fixed_point());
   PartialSumHeader header{round.round_.key, id, static_cast<uint32_t>(updates.size()), 0, 0};
   std::vector<AcceptRow> rows;
@@ -33,6 +34,7 @@ inline void add_kept(FrozenRound& round, const std::string& id, const std::vecto
     rows.push_back({device(update.device)});
   }
   header.value_count = kept.lane_count();
+  header.norms = norms;
   const Digest blob = round.put_partial(header, {kept.lanes().begin(), kept.lanes().end()});
   RoundTotals totals;
   totals.updates = updates.size();

@@ -14,6 +14,7 @@
 
 #include "aggregation/accumulate/cohort_sums.h"
 #include "proto/codec/codec.h"
+#include "proto/messages/norm_buckets.h"
 #include "tests/support/matchers.h"
 #include "tests/support/memory_blob_store.h"
 #include "tests/support/memory_training_store.h"
@@ -106,6 +107,11 @@ class BatchSumsTest : public testing::Test {
     std::memcpy(lanes.data(), bytes.data() + bytes.size() - count * sizeof(uint64_t), count * sizeof(uint64_t));
     return lanes;
   }
+  std::optional<NormHistogram> norms_of(const Digest& blob) {
+    const auto partial = decode_partial_sum(partials_.bytes_of(blob));
+    EXPECT_OK(partial);
+    return partial ? partial->header.norms : std::nullopt;
+  }
   uint64_t blobs() { return partials_.list(Millis(0)).value().size(); }
 
   MemoryTrainingStore store_;
@@ -161,6 +167,49 @@ TEST_F(BatchSumsTest, OfARoundThatComparesCohortsHaveTheSumOfEach) {
   std::vector<uint64_t> lanes = lanes_of(store_.list_partials(notice_.key).value()[0].blob, 2 * layout.lanes());
   EXPECT_THAT(std::span(lanes).subspan(CohortSumLayout::kUpdatesLane, 1 + kValues), testing::ElementsAre(2, 2, 3, 4));
   EXPECT_THAT(std::span(lanes).last(1 + kValues), testing::ElementsAre(1, 10, 20, 30));
+}
+
+// ---- How long updates are
+
+TEST_F(BatchSumsTest, HaveTheNormOfEachUpdateThatIsInThemAtLevelNone) {
+  notice_.plan.privacy.level = SecurityLevel::none;
+  at_core([this] { sums_.take_up(notice_, {.session = {}, .lane_count = kValues}); });
+  ASSERT_OK(add(kBatch, 1, {3, 0, -4}));
+  ASSERT_OK(add(kBatch, 2, {0, 0, 0}));
+  EXPECT_FALSE(add(kBatch, 3, {0, std::numeric_limits<float>::quiet_NaN(), 0}));
+  EXPECT_FALSE(add(kBatch, 4, {0, 1e30f, 0})) << "no plan allows such a value";
+  ASSERT_OK(spill(kBatch, 2));
+  ASSERT_OK(add(kNextBatch, 5, {0, 1, 0}));
+  ASSERT_OK(spill(kNextBatch, 1));
+  commit(kBatch, {{device(1)}, {device(2)}});
+  commit(kNextBatch, {{device(5)}});
+  NormHistogram first, next;
+  first.counts[norm_bucket(5)] = first.counts[0] = 1;
+  next.counts[norm_bucket(1)] = 1;
+  const auto partials = store_.list_partials(notice_.key).value();
+  ASSERT_EQ(partials.size(), 2u);
+  EXPECT_EQ(norms_of(partials[0].blob), first);
+  EXPECT_EQ(norms_of(partials[1].blob), next) << "a batch begins with none";
+}
+
+TEST_F(BatchSumsTest, OfDroppedUpdatesHaveNoNorms) {
+  notice_.plan.privacy.level = SecurityLevel::none;
+  at_core([this] { sums_.take_up(notice_, {.session = {}, .lane_count = kValues}); });
+  ASSERT_OK(add(kBatch, 1, {3, 0, -4}));
+  drop(kBatch);
+  ASSERT_OK(add(kNextBatch, 2, {0, 1, 0}));
+  ASSERT_OK(spill(kNextBatch, 1));
+  commit(kNextBatch, {{device(2)}});
+  NormHistogram alone;
+  alone.counts[norm_bucket(1)] = 1;
+  EXPECT_EQ(norms_of(store_.list_partials(notice_.key).value()[0].blob), alone);
+}
+
+TEST_F(BatchSumsTest, AboveLevelNoneSayNothingOfNorms) {
+  ASSERT_OK(add(kBatch, 1, {3, 0, -4}));
+  ASSERT_OK(spill(kBatch, 1));
+  commit(kBatch, {{device(1)}});
+  EXPECT_EQ(norms_of(store_.list_partials(notice_.key).value()[0].blob), std::nullopt);
 }
 
 TEST_F(BatchSumsTest, AnUpdateThatIsNoNumberIsNotInTheSum) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "fl_server/runtime/norm_counts.h"
 #include "tests/support/matchers.h"
 
 namespace coterie {
@@ -59,6 +60,38 @@ TEST(UpdateNorm, OfWhatWasRoundedToAGridOfItsOwnMayBeTwiceTheClip) {
   EXPECT_OK(check_norm(five, rules));
   rules.clip_l2 = 2.49f;
   EXPECT_ERROR(check_norm(five, rules), ErrorCode::malformed, "over the plan's clip_l2");
+}
+
+TEST(UpdateNorm, OfTheStepIsWithoutWhatStandsBehindIt) {
+  UpdateRules rules;
+  rules.encoding = UpdateEncoding::float32_clip_bit;
+  rules.scalars = {{ScalarKind::squared_norm, 25}};
+  rules.value_count = 5;
+  EXPECT_EQ(*step_norm(std::vector<float>{3, 0, -4, 2, 9}, rules), 5);
+  rules = {.value_count = 6, .control_value_count = 3};
+  EXPECT_EQ(*step_norm(std::vector<float>{3, 0, -4, 7, 7, 7}, rules), 5);
+  EXPECT_ERROR(step_norm(std::vector<float>{3, 0, std::numeric_limits<float>::infinity(), 7, 7, 7}, rules),
+               ErrorCode::malformed, "not a finite number");
+}
+
+TEST(UpdateNorm, IsOfUpdatesThatAreSeenAndAreAStep) {
+  Plan plan;
+  plan.privacy.level = SecurityLevel::none;
+  for (const auto& [encoding, has] : {std::pair(UpdateEncoding::float32, true),
+                                      {UpdateEncoding::float32_clip_bit, true},
+                                      {UpdateEncoding::top_k, true},
+                                      {UpdateEncoding::eden, true},
+                                      {UpdateEncoding::float32_pooled, false},
+                                      {UpdateEncoding::quantized, false}}) {
+    plan.update.encoding = encoding;
+    EXPECT_EQ(has_norms(plan), has) << static_cast<int>(encoding);
+  }
+  plan.update.encoding = UpdateEncoding::float32;
+  plan.analytics.emplace();
+  EXPECT_FALSE(has_norms(plan)) << "counts are no step";
+  plan.analytics.reset();
+  plan.privacy.level = SecurityLevel::masked;
+  EXPECT_FALSE(has_norms(plan));
 }
 
 // Numbers that an update tells beside are in no clip, and where they are seen none is below 0.

@@ -12,19 +12,20 @@ namespace coterie {
 namespace {
 
 // A database of today becomes one of version 6.
-#define kWithoutVersions7To12                                                                                        \
-  "DROP TABLE round_gates; DROP TABLE canary_source; DROP TABLE canary; DROP INDEX device_by_seen_day; ALTER TABLE " \
-  "device DROP COLUMN seen_day; DROP TABLE device_day; "                                                             \
-  "DROP TRIGGER audit_is_never_cut; DROP TABLE audit_segment; CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON "   \
-  "audit "                                                                                                           \
-  "BEGIN SELECT RAISE(ABORT, 'audit: records stay'); END; "                                                          \
-  "DROP TABLE tenant; DROP TABLE upload; ALTER TABLE idempotency DROP COLUMN tenant; ALTER TABLE job DROP COLUMN "   \
-  "deleted; ALTER TABLE accept DROP COLUMN examples; ALTER TABLE round DROP COLUMN examples_median; "                \
-  "ALTER TABLE device DROP COLUMN checked_in; ALTER TABLE round DROP COLUMN clip_norm; "                             \
-  "ALTER TABLE model DROP COLUMN evaluation_mae; ALTER TABLE model DROP COLUMN evaluation_r2; "                      \
-  "ALTER TABLE model DROP COLUMN exact; ALTER TABLE model DROP COLUMN deltas; "                                      \
-  "ALTER TABLE round DROP COLUMN proximal_mu; ALTER TABLE model DROP COLUMN proximal_mu; "                           \
-  "ALTER TABLE model DROP COLUMN proximal_falls; ALTER TABLE model DROP COLUMN watch; "                              \
+#define kWithoutVersions7To12                                                                                         \
+  "DROP TABLE round_gates; DROP TABLE canary_source; DROP TABLE canary; DROP INDEX device_by_seen_day; ALTER TABLE "  \
+  "device DROP COLUMN seen_day; DROP TABLE device_day; "                                                              \
+  "DROP TRIGGER audit_is_never_cut; DROP TABLE audit_segment; CREATE TRIGGER audit_is_never_cut BEFORE DELETE ON "    \
+  "audit "                                                                                                            \
+  "BEGIN SELECT RAISE(ABORT, 'audit: records stay'); END; "                                                           \
+  "DROP TABLE tenant; DROP TABLE upload; ALTER TABLE idempotency DROP COLUMN tenant; ALTER TABLE job DROP COLUMN "    \
+  "deleted; ALTER TABLE accept DROP COLUMN examples; ALTER TABLE round DROP COLUMN examples_median; "                 \
+  "ALTER TABLE device DROP COLUMN checked_in; ALTER TABLE round DROP COLUMN clip_norm; "                              \
+  "ALTER TABLE model DROP COLUMN evaluation_mae; ALTER TABLE model DROP COLUMN evaluation_r2; "                       \
+  "ALTER TABLE model DROP COLUMN exact; ALTER TABLE model DROP COLUMN deltas; "                                       \
+  "ALTER TABLE round DROP COLUMN proximal_mu; ALTER TABLE model DROP COLUMN proximal_mu; "                            \
+  "ALTER TABLE model DROP COLUMN proximal_falls; ALTER TABLE model DROP COLUMN watch; ALTER TABLE model DROP COLUMN " \
+  "update_norms; "                                                                                                    \
   "ALTER TABLE model DROP COLUMN clip_norm; ALTER TABLE job DROP COLUMN trained_value_count; "
 
 using namespace test;
