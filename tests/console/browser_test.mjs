@@ -92,7 +92,7 @@ try {
     await examine("compare");
   };
 
-  // A watched job, as its rounds would say it: the job of this server has noise, with which none is watched.
+  // A watched job whose updates were measured, as its rounds would say it: the job of this server has noise, with which there is neither.
   const watched_job = async (address) => {
     const shown = await browser.newPage();
     await shown.setViewport(page.viewport());
@@ -100,11 +100,13 @@ try {
     await shown.evaluateOnNewDocument(() => {
       const real = window.fetch;
       const hits = [{ check: "dead_relu", layer: "conv1<b>", share: 0.25 }, { check: "label_drift", share: 0.5 }];
+      const update_norms = { updates: 3, edges: [0.5, 0.7071068, 1, null], counts: [2, 0, 1], p10: 0.5, p50: 0.6, p90: 1 };
       window.fetch = async (path, ...rest) => {
         const answer = await real(path, ...rest);
         if (!/\/(rounds|curves)\?/.test(path)) return answer;
         const page = await answer.json();
-        for (const round of Array.isArray(page.rounds) ? page.rounds : []) if (round.model) round.model.watch = { looked: 0.4, hits };
+        for (const round of Array.isArray(page.rounds) ? page.rounds : []) if (round.model) Object.assign(round.model, { watch: { looked: 0.4, hits }, update_norms });
+        if (page.columns) page.columns.update_norm_p50 = page.round.map(() => update_norms.p50);
         if (page.columns) for (const { check, share } of hits) page.columns[`watch.${check}`] = page.round.map(() => share);
         return new Response(JSON.stringify(page), { status: answer.status, headers: answer.headers });
       };
@@ -114,7 +116,8 @@ try {
     const cells = (selector) => shown.$$eval(`[aria-label='Watchpoint hits by layer'] ${selector}`, (found) => found.map((one) => one.textContent));
     assert.deepEqual(await cells("th"), ["layer", "dead_relu", "label_drift"]);
     assert.deepEqual(await cells("td"), ["conv1<b>", "25.0 %", "", "the training as a whole", "", "50.0 %"]);
-    assert.equal((await shown.$$("figure canvas")).length, 6);
+    assert.equal((await shown.$$("figure canvas")).length, 7);
+    assert.deepEqual(await shown.$$eval("[aria-label^='Norms of the updates of round 2: 3 updates'] rect", (bars) => bars.map((bar) => Number(bar.getAttribute("height")))), [180, 0, 90]);
     assert.ok(await shown.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${look} a watched job is wider than the screen`);
     assert.deepEqual(await shown.evaluate(`${axe}; axe.run(document).then((told) => told.violations.map((v) => v.id + " " + v.nodes[0].target))`), [],
       `${look} watched`);
@@ -167,7 +170,8 @@ try {
     await page.waitForFunction((id) => location.hash === `#/jobs/${id}/1.1`, {}, evaluated.judge);
     await page.reload();
     await page.waitForSelector("[aria-label^='Times of a sample of its devices'] svg g");
-    assert.match(await page.$eval("[aria-label^='Devices of round 1, attempt 1:']", (drawing) => drawing.ariaLabel), /drawn 3[;,].*downloaded 3; trained 3; accepted 3; goal 3, reached/);
+    await page.waitForSelector("[aria-label*=': eligible 6, enrolled, now; asked ']");
+    assert.match(await page.$eval("[aria-label^='Devices of round 1, attempt 1:']", (drawing) => drawing.ariaLabel), /asked \d.*; waiting \d.*; drawn 3[;,].*downloaded 3; trained 3; accepted 3; goal 3, reached/);
     assert.match(await page.$eval("[aria-label^='Times of a sample']", (drawing) => drawing.ariaLabel), /device [123] of 3 [0-9.]+ s; device [123] of 3/);
     assert.ok((await texts("h2")).includes("Who is missing and why"));
     await examine("round");
@@ -326,7 +330,7 @@ try {
     await page.waitForFunction(() => document.querySelector(".now")?.textContent === "the job is over");
     assert.equal((await page.$$("figure canvas")).length, 5);
     assert.ok((await texts("h2")).includes("Privacy forecast"));
-    assert.ok((await texts("main p")).some((text) => text.startsWith("The server looks at each update, holds its norm against the clip, and keeps neither")));
+    assert.ok((await texts("main p")).some((text) => text.startsWith("The job has noise so that no single update shows, and a histogram without noise would show one: there is none.")));
     assert.deepEqual(await texts("[aria-label=Attempts] td:nth-child(3)"), ["done", "done"]);
     assert.ok((await page.$$("figure svg rect")).length >= 2 + 3); // a bar of each attempt, and the last round's funnel
     assert.deepEqual(await texts("[aria-label=Rounds] td:first-child"), ["2", "1"]);
