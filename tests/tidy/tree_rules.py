@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "device_sdk/transport/": ["base/", "proto/", "secure/", "device_sdk/"],
     "device_sdk/c_api/": ["base/", "proto/", "secure/", "device_sdk/", "!device_sdk/bindings/"],
     "device_sdk/delegates/": ["base/", "proto/messages/", "device_sdk/runtime/delegate/", "device_sdk/runtime/op_rule.h"],
+    "device_sdk/tiny/": [],  # C for boards: the standard's headers alone
     "device_sdk/bindings/": [],  # and what is installed
     "bindings/": [],  # it loads the installed library
     # Models of other programs: a reader a format, then a graph that belongs to none.
@@ -116,6 +117,7 @@ MAY_INCLUDE = {
     "vertical/": ["base/", "device_sdk/runtime/", "proto/", "secure/"],
     "tools/": EVERYTHING,
     "examples/": ["device_sdk/include/"],  # and what is installed
+    "examples/microcontroller/": ["board.h", "coterie_tiny.h", "examples.h"],  # and what `coterie model export --c` writes
     "tests/": EVERYTHING,
 }
 
@@ -130,7 +132,7 @@ COMPILED_ONCE = ["cmake/beast/"]  # the bodies of Asio and Beast, so that no oth
 THIRD_PARTY = [
     ("FlatBuffers", r"flatbuffers/|proto/generated/", ["model_import/tflite/read_", "proto/codec/", "tests/unit/model_import/tflite/", "tests/unit/proto/"]),
     ("libsodium", r"sodium(\.h|/)", ["secure/crypto/", "tests/bench/"]),  # there as the limit
-    ("OpenSSL", r"openssl/", TLS + ["secure/he/", "vertical/coordinator/coordinator_", "vertical/link/", "tests/unit/secure/", "tests/unit/device_sdk/transport/",  # there as an independent judge
+    ("OpenSSL", r"openssl/", TLS + ["secure/he/", "vertical/coordinator/coordinator_", "vertical/link/", "examples/microcontroller/", "tests/unit/secure/", "tests/unit/device_sdk/transport/",  # there as an independent judge
                                        "tests/bench/"]),
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
     ("Boost.CRC", r"boost/crc", ["tools/tensorboard/"]),
@@ -198,7 +200,7 @@ COLUMNS_MAX = 120               # of C++ and its SQL and JSON
 LINES_MAX = 500                  # of a source file: one subject each
 FOLDER_FILES_MAX = {"base/": 15}  # C++ files right in the folder
 NO_PRAGMA_ONCE = [r".*_inl\.h$",            # included once a CPU target (Highway)
-                  r"device_sdk/include/.*"]  # C for any compiler: include guards
+                  r"device_sdk/(include|tiny)/.*"]  # C for any compiler: include guards
 GENERATED = [r"tests/golden/", r"tests/fuzz/corpus/"]
 MACHINE_PATHS = r"(?<![\w.$}/])/(work|home)/"
 UNTRACKED_WORK = r"\b(TODO|FIXME)\b(?!\(#\d+\))"
