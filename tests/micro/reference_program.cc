@@ -85,6 +85,25 @@ class ReferenceProgram {
     return losses;
   }
 
+  // One mini-batch behind the other, the examples again and again; all losses.
+  Values train(const RigCase& facts) {
+    Values losses;
+    size_t next = 0;
+    for (size_t step = 0; step < facts.steps; ++step) {
+      Values inputs;
+      std::vector<int32_t> labels;
+      for (size_t b = 0; b < facts.batch; ++b, next = (next + 1) % facts.inputs.size()) {
+        inputs.insert(inputs.end(), facts.inputs[next].begin(), facts.inputs[next].end());
+        labels.push_back(facts.labels[next]);
+      }
+      const Values of_step = train(inputs, labels, facts.learning_rate);
+      losses.insert(losses.end(), of_step.begin(), of_step.end());
+    }
+    return losses;
+  }
+
+  const Values& parameters() const { return weights_; }
+
   uint32_t hash() const {
     uint32_t hash = 2166136261u;
     for (const TensorInfo& tensor : model_.graph().tensors) {
@@ -219,21 +238,18 @@ DriverWords reference_words(const Model& model, const RigCase& facts) {
     for (const float value : from) to.push_back(std::bit_cast<uint32_t>(value));
   };
   for (const Values& input : facts.inputs) add(program.forward(input, 1), words.output);
-  size_t next = 0;
-  for (size_t step = 0; step < facts.steps; ++step) {
-    Values inputs;
-    std::vector<int32_t> labels;
-    for (size_t b = 0; b < facts.batch; ++b, next = (next + 1) % facts.inputs.size()) {
-      inputs.insert(inputs.end(), facts.inputs[next].begin(), facts.inputs[next].end());
-      labels.push_back(facts.labels[next]);
-    }
-    add(program.train(inputs, labels, facts.learning_rate), words.loss);
-  }
+  add(program.train(facts), words.loss);
   if (facts.steps != 0) {
     words.parameters = program.hash();
     add(program.forward(facts.inputs[0], 1), words.trained);
   }
   return words;
+}
+
+std::vector<float> reference_parameters(const Model& model, const RigCase& facts) {
+  ReferenceProgram program(model);
+  program.train(facts);
+  return program.parameters();
 }
 
 }  // namespace coterie::test

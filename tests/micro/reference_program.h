@@ -12,6 +12,9 @@ namespace coterie::test {
 // Words as the driver prints them. The model is a chain of dense, conv2d, relu, pooling and flatten; none is frozen.
 DriverWords reference_words(const Model& model, const RigCase& facts);
 
+// The flat vector of the model's parameters behind those steps.
+std::vector<float> reference_parameters(const Model& model, const RigCase& facts);
+
 // e^x and log x as the C has them, for the test of their bounds.
 float micro_exp(float x);
 float micro_log(float x);

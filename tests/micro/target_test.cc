@@ -1,13 +1,17 @@
 // Generated programs on microcontrollers in QEMU: each bit is that of the reference, and so that of this machine
 // (host_test.cc). Without the cross compilers and QEMU the tests are skipped.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <ostream>
+#include <sstream>
 
 #include "tests/micro/int8_case.h"
 #include "tests/micro/program_rig.h"
 #include "tests/micro/reference_program.h"
+#include "tests/micro/tiny_rig.h"
 #include "tests/support/matchers.h"
 #include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
@@ -86,6 +90,47 @@ class OnTarget : public testing::TestWithParam<Target> {
     return parse_words(ran.out);
   }
 
+  // What the client prints of a scripted round, and how many bytes of code it and the program have, compiled for size.
+  std::string run_tiny(const ScriptedRound& round) {
+    const TemporaryDirectory folder;
+    const MicroProgram program = write_tiny_program(folder.path(), round.model, round.facts);
+    write_scripted_answers(folder.path(), round);
+    const std::string target = source_dir() + "/tests/micro/target/";
+    const std::string compiler = std::string(GetParam().compiler) + " " + GetParam().options;
+    const std::string compile =
+        compiler + " -Os -ffunction-sections -I. -I" + source_dir() + " " + kMicroWarnings + " -c ";
+    const std::string board = std::string(GetParam().compiler) + " " + GetParam().options + GetParam().board_option +
+                              " -O1 -ffreestanding -I" + source_dir() + " -c " + target + GetParam().source +
+                              ".c -o board.o; ";
+    const ShellOutcome built =
+        shell("set -e; cd " + folder.path() + "; " + compile + program.prefix + ".c; " + compile + "coterie_tiny.c; " +
+              compile + "-include answers.h -DMODEL=" + program.prefix + "_model " + target + "tiny_driver.c; " +
+              board + compiler + " -nostdlib -Wl,--gc-sections -T" + target + GetParam().source +
+              ".ld board.o tiny_driver.o " + program.prefix + ".o coterie_tiny.o -lgcc -o run.elf");
+    EXPECT_EQ(built.code, 0) << built.out;
+    const ShellOutcome ran =
+        shell("timeout 100 " + std::string(GetParam().emulator) + folder.path() + "/run.elf < /dev/null");
+    EXPECT_EQ(ran.code, 0) << ran.out;
+    return ran.out;
+  }
+
+  // Bytes of a program that trains this model and takes part in rounds, without its parameters.
+  uint64_t tiny_code_bytes(const Bytes& model) {
+    const TemporaryDirectory folder;
+    const MicroProgram program = write_tiny_program(folder.path(), model, {.inputs = {}, .labels = {}});
+    const std::string name = GetParam().compiler;
+    const ShellOutcome built =
+        shell("set -e; cd " + folder.path() + "; for f in " + program.prefix + " coterie_tiny; do " + name + " " +
+              GetParam().options + " -Os -I. " + kMicroWarnings + " -c $f.c; done; " + name.substr(0, name.rfind('-')) +
+              "-size *.o");
+    EXPECT_EQ(built.code, 0) << built.out;
+    sizes_ = built.out;
+    uint64_t bytes = 0;
+    std::istringstream lines(built.out);
+    for (std::string line; std::getline(lines, line);) bytes += std::strtoull(line.c_str(), nullptr, 10);
+    return bytes - program.constant_bytes;
+  }
+
   void show(const MicroProgram& program, const DriverWords& words) const {
     std::printf("%s %s: arena %llu, parameters %llu, predict %u instructions, accumulate %u\n%s", GetParam().name,
                 program.prefix.c_str(), static_cast<unsigned long long>(program.arena_bytes),
@@ -140,7 +185,24 @@ TEST_P(OnTarget, Int8NetworksPredictTheEnginesBits) {
   }
 }
 
+class ClientOnTarget : public OnTarget {};
+
+// The client sends the same bytes from each board, and from here, in the same round.
+TEST_P(ClientOnTarget, TakesPartInARound) {
+  const ScriptedRound round = ScriptedRound::small();
+  const std::string here = run_tiny_here(round);
+  EXPECT_THAT(here, testing::StartsWith("code 00000000\nsent "));
+  EXPECT_EQ(run_tiny(round), here);
+  const uint64_t bytes = tiny_code_bytes(*make_model(ModelKind::lenet5, {28, 28, 1}, 10, 7));
+  EXPECT_LT(bytes, 64u << 10);
+  std::printf("%s: %llu bytes of code, the parameters' left out, of\n%s", GetParam().name,
+              static_cast<unsigned long long>(bytes), sizes_.c_str());
+}
+
 INSTANTIATE_TEST_SUITE_P(Micro, OnTarget, testing::ValuesIn(kTargets),
+                         [](const auto& target) { return std::string(target.param.name); });
+// The least, one with a floating-point unit, and another architecture.
+INSTANTIATE_TEST_SUITE_P(Micro, ClientOnTarget, testing::Values(kTargets[0], kTargets[1], kTargets[5]),
                          [](const auto& target) { return std::string(target.param.name); });
 
 }  // namespace

@@ -11,6 +11,7 @@ void add_export(CLI::App& model, Invocation& invocation) {
   CLI::App* command = add_command(model, "export", "write a model file as an ONNX model (opset 17), or as C",
                                   "  coterie model export net.cotf --format onnx -o net.onnx\n"
                                   "  coterie model export net.cotf --c firmware/ --train --arena-max 64K\n"
+                                  "  coterie model export net.cotf --c firmware/ --train --client\n"
                                   "  coterie model export int8.cotf --c firmware/ --int8\n\n"
                                   "The C is C99 for microcontrollers: no heap, no libm, a static arena.\n");
   const auto options = std::make_shared<ExportOptions>();
@@ -25,6 +26,10 @@ void add_export(CLI::App& model, Invocation& invocation) {
           ->excludes(file);
   CLI::Option* train =
       command->add_flag("--train", micro->trains, "the C trains, too: SGD on softmax cross-entropy")->needs(folder);
+  command
+      ->add_flag("--client", micro->has_client,
+                 "the C takes part in rounds of a server, too: coterie_tiny.h and .c beside it")
+      ->needs(train);
   command->add_flag("--int8", micro->is_int8, "the C computes in int8, if FILE does")->needs(folder)->excludes(train);
   command
       ->add_option_function<std::string>(

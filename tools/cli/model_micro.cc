@@ -6,7 +6,9 @@
 #include "tools/cli/opened_model.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/micro/client_files.h"
 #include "tools/micro/int8_program_text.h"
+#include "tools/micro/model_frame.h"
 #include "tools/micro/program_text.h"
 #include "tools/model/fold_transposes.h"
 
@@ -14,6 +16,7 @@ namespace coterie {
 namespace {
 
 constexpr const char* kCommand = "model export";
+constexpr uint64_t kFileBytesMax = 1ull << 30;  // of a model that goes to a microcontroller
 
 std::string place_of(const MicroProgram& program, const ExportCOptions& options, const char* ending) {
   return options.folder + "/" + program.prefix + ending;
@@ -22,7 +25,20 @@ std::string place_of(const MicroProgram& program, const ExportCOptions& options,
 Status write_program(const MicroProgram& program, const ExportCOptions& options) {
   COT_TRY(os::make_directories(options.folder));
   COT_TRY(os::write_file_atomically(place_of(program, options, ".h"), as_bytes(program.header)));
-  return os::write_file_atomically(place_of(program, options, ".c"), as_bytes(program.source));
+  COT_TRY(os::write_file_atomically(place_of(program, options, ".c"), as_bytes(program.source)));
+  if (!options.has_client) return {};
+  COT_TRY(os::write_file_atomically(options.folder + "/coterie_tiny.h", kTinyHeaderBytes));
+  return os::write_file_atomically(options.folder + "/coterie_tiny.c", kTinySourceBytes);
+}
+
+// What a server sends is the file that it was given, with other parameters.
+Result<MicroModelFrame> frame_of(const std::string& path, const Model& model) {
+  COT_ASSIGN(const Bytes file, os::read_file(path, kFileBytesMax));
+  Result<MicroModelFrame> frame = micro_model_frame(file);
+  if (!frame) return frame.error().with_context(path);
+  if (frame->payload_values == model.parameters().size()) return frame;
+  return Error(ErrorCode::invalid_argument,
+               path + " stores its parameters in fewer bits; devices are given float32: export the file of the job");
 }
 
 Result<MicroProgram> program_of(const ExportCOptions& options) {
@@ -32,7 +48,13 @@ Result<MicroProgram> program_of(const ExportCOptions& options) {
     if (!options.trains) {
       COT_ASSIGN(model, without_transposes(model));
     }
-    const MicroOptions settings{.trains = options.trains, .arena_bytes_max = options.arena_bytes_max};
+    MicroModelFrame frame;
+    if (options.has_client) {
+      COT_ASSIGN(frame, frame_of(options.from, model));
+    }
+    const MicroOptions settings{.trains = options.trains,
+                                .arena_bytes_max = options.arena_bytes_max,
+                                .frame = options.has_client ? &frame : nullptr};
     Result<MicroProgram> program = write_micro_program(model, settings);
     if (!program) return program.error().with_context(options.from);
     return program;
@@ -53,6 +75,11 @@ Result<MicroProgram> program_of(const ExportCOptions& options) {
 ExitCode export_c(const ExportCOptions& options) {
   const Result<MicroProgram> program = program_of(options);
   if (!program) return fail_on_input(kCommand, program.error());
+  if (options.has_client && program->prefix == "coterie_tiny") {
+    return fail_on_input(
+        kCommand, Error(ErrorCode::invalid_argument, options.from + ": its model's name is that of the client's files; "
+                                                                    "name it otherwise"));
+  }
   if (const Status distinct = distinct_files({{"FILE", options.from}}, {{"--c", place_of(*program, options, ".h")},
                                                                         {"--c", place_of(*program, options, ".c")}});
       !distinct) {
@@ -64,7 +91,8 @@ ExitCode export_c(const ExportCOptions& options) {
   const std::string files = printable(options.folder + "/" + program->prefix);
   print_text(files + ".h and " + program->prefix + ".c: arena " + format_count(program->arena_bytes) +
              " bytes of RAM, parameters " + format_count(program->constant_bytes) + " bytes of flash\n" +
-             "cc -std=c99 -O2 -ffreestanding -ffp-contract=off -c " + files + ".c\n");
+             "cc -std=c99 -O2 -ffreestanding -ffp-contract=off -c " + files + ".c" +
+             (options.has_client ? " " + printable(options.folder) + "/coterie_tiny.c" : "") + "\n");
   return ExitCode::ok;
 }
 

@@ -68,6 +68,11 @@ void PREFIX_apply(float learning_rate);
 float *PREFIX_parameters(void);
 )";
 
+constexpr std::string_view kClient = R"(
+/* This model for coterie_tiny.h, which takes part in rounds of a server with it. */
+extern const coterie_tiny_model PREFIX_model;
+)";
+
 std::string replace_all(std::string text, const std::string& from, const std::string& to) {
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
@@ -84,11 +89,13 @@ std::string micro_header(const MicroHeader& facts) {
   };
   std::string text =
       "/* " + facts.prefix + ".h: the model " + facts.model + " as C. Written by `coterie model export --c" +
-      (facts.trains    ? " --train"
-       : facts.is_int8 ? " --int8"
-                       : "") +
+      (facts.has_client ? " --train --client"
+       : facts.trains   ? " --train"
+       : facts.is_int8  ? " --int8"
+                        : "") +
       "`.\n *\n" + std::string(kContract) + std::string(facts.is_int8 ? kInt8Bits : kFloatBits) + "#ifndef " + big +
-      "_H\n#define " + big + "_H\n\n#include <stddef.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
+      "_H\n#define " + big + "_H\n\n#include <stddef.h>\n" +
+      (facts.has_client ? "\n#include \"coterie_tiny.h\"\n" : "") + "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   text += define("INPUTS", facts.inputs, "floats of one example: " + sizes_text(facts.input) + ", channels last");
   text += define("OUTPUTS", facts.outputs, "floats");
   text += define("ARENA_BYTES", facts.arena_bytes, "of RAM, all of it but the stack");
@@ -96,6 +103,7 @@ std::string micro_header(const MicroHeader& facts) {
   text += "\n/* `output` must not overlap `input`, which stays unchanged. */\nvoid " + facts.prefix +
           "_predict(const float *input, float *output);\n";
   if (facts.trains) text += replace_all(std::string(kTraining), "PREFIX", facts.prefix);
+  if (facts.has_client) text += replace_all(std::string(kClient), "PREFIX", facts.prefix);
   return text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }
 

@@ -16,7 +16,8 @@ struct MicroHeader {
   uint64_t trained = 0;              // parameters that are trained
   uint64_t arena_bytes = 0;
   bool trains = false;
-  bool is_int8 = false;  // it computes in int8
+  bool is_int8 = false;     // it computes in int8
+  bool has_client = false;  // it takes part in rounds
 };
 
 std::string micro_header(const MicroHeader& facts);

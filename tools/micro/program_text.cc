@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tools/micro/client_text.h"
 #include "tools/micro/header_text.h"
 #include "tools/micro/identifier.h"
 #include "tools/micro/kernel_text.h"
@@ -16,8 +17,12 @@ using namespace micro_text;
 // What the file's functions and constants are called, and where buffers lie.
 class ProgramWriter {
  public:
-  ProgramWriter(const Model& model, std::vector<MicroLayer> layers, MicroArena arena, bool trains)
-      : model_(model), layers_(std::move(layers)), arena_(std::move(arena)), trains_(trains) {
+  ProgramWriter(const Model& model, std::vector<MicroLayer> layers, MicroArena arena, const MicroOptions& options)
+      : model_(model),
+        layers_(std::move(layers)),
+        arena_(std::move(arena)),
+        trains_(options.trains),
+        frame_(options.frame) {
     for (const MicroLayer& layer : layers_) layer_names_.push_back(names_.unique(layer.name));
     for (const MicroParameter& parameter : arena_.parameters) {
       parameter_names_.push_back(names_.unique(graph().tensors[parameter.tensor].name));
@@ -26,7 +31,8 @@ class ProgramWriter {
   }
 
   MicroProgram write() const {
-    MicroProgram program{.prefix = prefix_, .arena_bytes = arena_.bytes()};
+    // Beside the arena there is how many answers were right.
+    MicroProgram program{.prefix = prefix_, .arena_bytes = arena_.bytes() + (frame_ != nullptr ? sizeof(uint32_t) : 0)};
     for (const MicroParameter& parameter : arena_.parameters)
       program.constant_bytes += parameter.elements * kElementBytes;
     program.header = micro_header({.prefix = prefix_,
@@ -35,12 +41,13 @@ class ProgramWriter {
                                    .inputs = layers_.front().in,
                                    .outputs = layers_.back().out,
                                    .trained = arena_.trained,
-                                   .arena_bytes = arena_.bytes(),
-                                   .trains = trains_});
+                                   .arena_bytes = program.arena_bytes,
+                                   .trains = trains_,
+                                   .has_client = frame_ != nullptr});
     program.source = "/* " + prefix_ + ".c: what " + prefix_ +
                      ".h promises. Written by `coterie model export --c`. */\n#include \"" + prefix_ +
                      ".h\"\n\n#include <stdint.h>\n\n" + kernels() + constants() + buffers() + forward() +
-                     (trains_ ? training() : std::string());
+                     (trains_ ? training() : std::string()) + client();
     return program;
   }
 
@@ -201,10 +208,24 @@ class ProgramWriter {
     return text;
   }
 
+  std::string client() const {
+    if (frame_ == nullptr) return "";
+    std::vector<MicroSpan> spans;
+    for (size_t i = 0; i < arena_.parameters.size(); ++i) {
+      const MicroParameter& parameter = arena_.parameters[i];
+      spans.push_back({.first = graph().tensors[parameter.tensor].payload_offset / kElementBytes,
+                       .count = parameter.elements,
+                       .place = parameter.value,
+                       .constant = "w_" + parameter_names_[i]});
+    }
+    return client_text({.prefix = prefix_, .frame = *frame_, .spans = std::move(spans), .trained = arena_.trained});
+  }
+
   std::string training() const {
     const size_t last = layers_.size() - 1;
     const std::string classes = std::to_string(layers_[last].out), trained = std::to_string(arena_.trained);
-    std::string text = "\nvoid " + prefix_ + "_init(void) {\n";
+    std::string text = frame_ != nullptr ? std::string(micro_text::kRightAnswers) : std::string();
+    text += "\nvoid " + prefix_ + "_init(void) {\n";
     for (size_t i = 0; i < arena_.parameters.size(); ++i) {
       if (!arena_.parameters[i].value) continue;
       const std::string& name = parameter_names_[i];
@@ -216,8 +237,10 @@ class ProgramWriter {
     text += "float *" + prefix_ + "_parameters(void) { return arena; }\n\n";
     text += "float " + prefix_ +
             "_accumulate(const float *input, size_t label) {\n  float loss;\n  if (label >= " + classes +
-            ") return -1.0f;\n  forward(input);\n  loss = cross_entropy(" + classes + ", " + value(last) +
-            ", label, d_" + layer_names_[last] + ");\n";
+            ") return -1.0f;\n  forward(input);\n" +
+            (frame_ != nullptr ? "  right_answers += is_largest(" + classes + ", " + value(last) + ", label);\n"
+                               : std::string()) +
+            "  loss = cross_entropy(" + classes + ", " + value(last) + ", label, d_" + layer_names_[last] + ");\n";
     for (size_t k = layers_.size(); k-- > arena_.first_trained;) text += backward_calls(k);
     text += "  examples += 1.0f;\n  return loss;\n}\n\n";
     text += "void " + prefix_ + "_apply(float learning_rate) {\n  float step;\n  if (examples < 1.0f) return;\n" +
@@ -231,6 +254,7 @@ class ProgramWriter {
   std::vector<MicroLayer> layers_;
   MicroArena arena_;
   bool trains_;
+  const MicroModelFrame* frame_;
   MicroNames names_;
   std::vector<std::string> layer_names_, parameter_names_;
   std::string prefix_;
@@ -241,7 +265,7 @@ class ProgramWriter {
 Result<MicroProgram> write_micro_program(const Model& model, const MicroOptions& options) {
   COT_ASSIGN(std::vector<MicroLayer> layers, micro_layers(model, options.trains));
   COT_ASSIGN(MicroArena arena, plan_micro_arena(model.graph(), layers, options.trains, options.arena_bytes_max));
-  return ProgramWriter(model, std::move(layers), std::move(arena), options.trains).write();
+  return ProgramWriter(model, std::move(layers), std::move(arena), options).write();
 }
 
 }  // namespace coterie

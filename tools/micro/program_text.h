@@ -10,9 +10,12 @@
 
 namespace coterie {
 
+struct MicroModelFrame;
+
 struct MicroOptions {
   bool trains = false;  // with backward and SGD
   uint64_t arena_bytes_max = kMicroArenaBytesMax;
+  const MicroModelFrame* frame = nullptr;  // model_frame.h; with it the program, which trains, takes part in rounds
 };
 
 struct MicroProgram {

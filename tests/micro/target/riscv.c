@@ -40,6 +40,21 @@ void* memset(void* to, int value, size_t size) {
   for (size_t i = 0; i < size; ++i) ((volatile unsigned char*)to)[i] = (unsigned char)value;
   return to;
 }
+void* memmove(void* to, const void* from, size_t size) {
+  volatile unsigned char* const begin = to;
+  const unsigned char* const other = from;
+  if ((uintptr_t)to <= (uintptr_t)from) return memcpy(to, from, size);
+  for (size_t i = size; i-- > 0;) begin[i] = other[i];
+  return to;
+}
+int memcmp(const void* a, const void* b, size_t size) {
+  const volatile unsigned char* const left = a;
+  const volatile unsigned char* const right = b;
+  for (size_t i = 0; i < size; ++i) {
+    if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
+  }
+  return 0;
+}
 
 __attribute__((used)) static void start_c(void) {
   for (uint32_t* word = bss_begin; word < bss_end; ++word) *word = 0;

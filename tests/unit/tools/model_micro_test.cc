@@ -32,6 +32,24 @@ TEST(ModelExportC, WritesTwoFilesOrNothing) {
   EXPECT_TRUE(std::filesystem::exists(to + "/mlp.c"));
 }
 
+TEST(ModelExportC, WithTheClientWhereItTrains) {
+  const TemporaryDirectory folder;
+  const std::string model = folder / "net.cotf", to = folder / "firmware";
+  ASSERT_EQ(run_command({"model", "new", "mlp", "--input", "8x8x1", "--classes", "10", "-o", model}).code,
+            ExitCode::ok);
+  EXPECT_EQ(run_command({"model", "export", model, "--c", to, "--client"}).code, ExitCode::usage);
+  const CommandOutcome done = run_command({"model", "export", model, "--c", to, "--train", "--client"});
+  EXPECT_EQ(done.code, ExitCode::ok) << done.err;
+  EXPECT_THAT(done.out, testing::HasSubstr("firmware/coterie_tiny.c"));
+  const auto text_of = [&](const char* name) {
+    return std::string(as_text(os::read_file(to + "/" + name, 1 << 20).value()));
+  };
+  EXPECT_THAT(text_of("mlp.h"), testing::HasSubstr("extern const coterie_tiny_model mlp_model;"));
+  EXPECT_THAT(text_of("mlp.c"), testing::HasSubstr("const coterie_tiny_model mlp_model = {"));
+  EXPECT_THAT(text_of("coterie_tiny.h"), testing::HasSubstr("coterie_tiny_take_part"));
+  EXPECT_THAT(text_of("coterie_tiny.c"), testing::HasSubstr("coterie_tiny_take_part"));
+}
+
 TEST(ModelExportC, OfInt8) {
   const TemporaryDirectory folder;
   const std::string model = folder / "net.cotf", small = folder / "int8.cotf", to = folder / "firmware";
