@@ -85,10 +85,10 @@ void compile_tiny_program(const std::string& folder, const MicroProgram& program
   for (const std::string& source : host.sources) sources += " " + source_dir() + "/" + source;
   // The client and the program are as strict as for a board; what is the host's may include what it likes.
   const ShellOutcome built =
-      shell("set -e; cd " + folder + "; for f in " + program.prefix + " coterie_tiny; do " + cc + kMicroWarnings + " " +
-            host.options + " -c $f.c -o " + name + "_$f.o; done; " + cc +
+      shell("set -e; cd " + folder + "; for f in " + program.prefix + " coterie_tiny; do [ -e $f.o ] || " + cc +
+            kMicroWarnings + " " + host.options + " -c $f.c; done; " + cc +
             "-std=c99 -pedantic -Wall -Wextra -Werror -I. " + host.options + " " + host.own_options +
-            " -DMODEL=" + program.prefix + "_model" + sources + " " + name + "_*.o -o " + name + " -lssl -lcrypto");
+            " -DMODEL=" + program.prefix + "_model" + sources + " *.o -o " + name + " -lssl -lcrypto");
   EXPECT_EQ(built.code, 0) << built.out;
 }
 
@@ -105,18 +105,6 @@ void write_scripted_answers(const std::string& folder, const ScriptedRound& roun
   text += "static const uint8_t* const answers[] = {" + names + "};\nstatic const size_t answer_sizes[] = {" + sizes +
           "};\n";
   EXPECT_OK(os::write_file_atomically(folder + "/answers.h", as_bytes(text)));
-}
-
-std::string run_tiny_here(const ScriptedRound& round) {
-  const TemporaryDirectory folder;
-  const MicroProgram program = write_tiny_program(folder.path(), round.model, round.facts);
-  write_scripted_answers(folder.path(), round);
-  const std::string target = "tests/micro/target/";
-  compile_tiny_program(folder.path(), program, "round",
-                       {.sources = {target + "tiny_driver.c", target + "host.c"},
-                        .options = {},
-                        .own_options = "-I" + source_dir() + " -include answers.h"});
-  return shell(folder.path() + "/round").out;
 }
 
 }  // namespace coterie::test

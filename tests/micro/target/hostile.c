@@ -2,6 +2,7 @@
  * answer of HTTP. Its crypto says yes to everything, so that what is wrong reaches whoever reads it.
  *
  *     hostile DIR once       one call: prints its code and its sentence
+ *     hostile DIR doubt      the same, where no signature holds
  *     hostile DIR search N   each answer cut off at each byte, then N changes by chance: how often
  *                        each code came */
 #include <stdio.h>
@@ -20,6 +21,7 @@ static int next, other = -1;
 static size_t other_size, at;
 static uint64_t random_state = 88172645463325252u;
 static coterie_tiny device;
+static int has_doubts;
 
 static uint32_t draw(void) { /* xorshift64 */
   random_state ^= random_state << 13;
@@ -87,7 +89,7 @@ static int verify_it(void* context, const uint8_t key[32], const uint8_t* text, 
   (void)text;
   (void)bytes;
   (void)signature;
-  return 0;
+  return has_doubts ? -1 : 0;
 }
 
 static const coterie_tiny_board board = {NULL,         open_it,    close_it, send_it,  receive_it, now_ms,
@@ -147,7 +149,8 @@ int main(int argc, char** argv) {
   unsigned counts[8] = {0}, cut = 0, cut_ok = 0;
   if (argc < 3) return 2;
   read_answers(argv[1]);
-  if (strcmp(argv[2], "once") == 0) {
+  has_doubts = strcmp(argv[2], "doubt") == 0;
+  if (has_doubts || strcmp(argv[2], "once") == 0) {
     const coterie_tiny_code code = call();
     printf("%d %s\n", (int)code, device.why);
     return 0;
