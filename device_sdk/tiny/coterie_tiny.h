@@ -132,7 +132,7 @@ typedef struct {
   uint32_t phase;
   uint32_t is_open, failures, refused;
   uint64_t ahead_ms, checked_in_ms, not_after_ms;
-  uint32_t attempt, weight, batch_size, epochs, train_ms;
+  uint32_t attempt, weight, batch_size, epochs, train_ms, value_count;
   float learning_rate, clip_l2, value_abs_max;
   uint8_t plan[32], model_digest[32], ticket[256], nonce[16];
   uint32_t plan_bytes, ticket_bytes, encoding;

@@ -4,7 +4,9 @@
 /* Fields of the tables of proto/schema/wire.fbs. */
 enum { PLAN_JOB, PLAN_TRAINING, PLAN_UPDATE, PLAN_PRIVACY, PLAN_CONTROL = 7, PLAN_ANALYTICS = 10 };
 enum { TRAINING_LOSS, TRAINING_BATCH, TRAINING_EPOCHS, TRAINING_STEPS, TRAINING_OPTIMIZER, TRAINING_OBJECTIVE };
-enum { TRAINING_STORAGE = 11, TRAINING_QAT = 16 };
+enum { TRAINING_TRAINED = 9, TRAINING_STORAGE = 11, TRAINING_FIELDS = 25 /* 17 of them are known */ };
+enum { OBJECTIVE_LOSS, OBJECTIVE_SMOOTHING, OBJECTIVE_THRESHOLD, OBJECTIVE_FIELDS = 16 };
+enum { TRAINED_LOSS, TRAINED_WHOLE, TRAINED_FIELDS = 8 };
 enum { RULES_ENCODING, RULES_VALUES, RULES_CLIP, RULES_FIXED, RULES_QUANTIZATION };
 enum { FIXED_VALUE_MAX = 2, FIXED_WEIGHT_MAX };
 
@@ -15,7 +17,42 @@ static float real(const tiny_table* table, uint32_t field) {
 /* Above 0 and at most that. */
 static int is_within(float value, float most) { return tiny_is_finite(value) && value > 0.0f && value <= most; }
 
-/* Why not; NULL: it does. */
+/* ---- Why not; NULL: it does. */
+
+/* A plan whose updates have the trained values alone, of a model whose own parameters are frozen in part. It names its
+ * loss there, and nowhere before (docs/PROTOCOL.md). */
+static const char* judge_trained(coterie_tiny* device, const tiny_table* training) {
+  static const char kMore[] = "the plan asks for another objective, or for LoRA";
+  const tiny_table objective = tiny_child(training, TRAINING_OBJECTIVE);
+  const tiny_table trained = tiny_child(training, TRAINING_TRAINED);
+  for (uint32_t field = OBJECTIVE_LOSS; field < OBJECTIVE_FIELDS; ++field) {
+    const uint64_t usual = field == OBJECTIVE_THRESHOLD ? tiny_float_bits(1.0f) : 0;
+    if (tiny_has(&objective, field) && tiny_number(&objective, field, field == OBJECTIVE_LOSS ? 1 : 4, 0) != usual) {
+      return kMore;
+    }
+  }
+  for (uint32_t field = TRAINED_WHOLE + 1; field < TRAINED_FIELDS; ++field) {
+    if (tiny_has(&trained, field)) return kMore;
+  }
+  if (tiny_number(&trained, TRAINED_WHOLE, 8, 0) != device->model->payload_values) {
+    return "the plan is of a model with another number of values";
+  }
+  device->value_count = device->model->trained;
+  return tiny_number(&trained, TRAINED_LOSS, 1, 0) == 1 ? NULL : "the loss is not softmax cross-entropy";
+}
+
+static const char* judge_objective(coterie_tiny* device, const tiny_table* training) {
+  const int is_trained_alone = tiny_has(training, TRAINING_TRAINED);
+  for (uint32_t field = TRAINING_OBJECTIVE; field < TRAINING_FIELDS; ++field) {
+    if (field == TRAINING_STORAGE || !tiny_has(training, field)) continue;
+    if (is_trained_alone && (field == TRAINING_OBJECTIVE || field == TRAINING_TRAINED)) continue;
+    return "the plan asks for more than SGD on softmax cross-entropy, or for what is newer than this client";
+  }
+  if (is_trained_alone) return judge_trained(device, training);
+  device->value_count = device->model->payload_values;
+  return tiny_number(training, TRAINING_LOSS, 1, 0) == 1 ? NULL : "the loss is not softmax cross-entropy";
+}
+
 static const char* judge_training(coterie_tiny* device, const tiny_table* training) {
   const tiny_table optimizer = tiny_child(training, TRAINING_OPTIMIZER);
   const uint64_t steps_max = tiny_number(training, TRAINING_STEPS, 4, 0);
@@ -24,13 +61,6 @@ static const char* judge_training(coterie_tiny* device, const tiny_table* traini
   device->batch_size = (uint32_t)tiny_number(training, TRAINING_BATCH, 4, 0);
   device->epochs = (uint32_t)tiny_number(training, TRAINING_EPOCHS, 4, 0);
   device->learning_rate = real(&optimizer, 1);
-  for (uint32_t field = TRAINING_OBJECTIVE; field <= TRAINING_QAT + 8; ++field) {
-    if (field != TRAINING_STORAGE && tiny_has(training, field)) {
-      return "the plan asks for more than SGD on softmax cross-entropy: an objective, a correction, "
-             "augmentation, trained values, or what is newer than this client";
-    }
-  }
-  if (tiny_number(training, TRAINING_LOSS, 1, 0) != 1) return "the loss is not softmax cross-entropy";
   if (tiny_number(&optimizer, 0, 1, 0) != 1) return "the optimizer is not SGD";
   if (real(&optimizer, 2) != 0.0f || real(&optimizer, 3) != 0.0f || tiny_number(&optimizer, 8, 1, 0) != 0) {
     return "the plan's SGD has momentum or weight decay";
@@ -59,7 +89,7 @@ static const char* judge_rules(coterie_tiny* device, const tiny_table* rules) {
   for (uint32_t field = RULES_QUANTIZATION; field < RULES_QUANTIZATION + 8; ++field) {
     if (tiny_has(rules, field)) return "updates are to have more than the model's values";
   }
-  if (tiny_number(rules, RULES_VALUES, 8, 0) != device->model->payload_values) {
+  if (tiny_number(rules, RULES_VALUES, 8, 0) != device->value_count) {
     return "updates are to have another number of values than the model";
   }
   if (device->clip_l2 != 0.0f && !is_within(device->clip_l2, 3.0e38f)) return "clip_l2 is no norm";
@@ -101,6 +131,7 @@ coterie_tiny_code tiny_judge_plan(coterie_tiny* device) {
   if (why == NULL && (tiny_has(&plan, PLAN_ANALYTICS) || tiny_has(&plan, PLAN_CONTROL))) {
     why = "the plan asks for analytics, or has a control";
   }
+  if (why == NULL) why = judge_objective(device, &training);
   if (why == NULL) why = judge_training(device, &training);
   if (why == NULL) why = judge_rules(device, &rules);
   if (reader.is_bad) return tiny_end(device, COTERIE_TINY_MALFORMED, "the plan is not understood");

@@ -11,7 +11,7 @@ static uint64_t double_bits(float value) {
 }
 
 static int write_update_head(coterie_tiny* device) {
-  const uint32_t values = device->model->payload_values;
+  const uint32_t values = device->value_count;
   const tiny_field fields[] = {{0, TINY_U64, device->round, NULL, 0},
                                {1, TINY_U32, device->attempt, NULL, 0},
                                {2, TINY_STRUCT, 0, device->model_digest, 32},
@@ -31,25 +31,27 @@ static int write_update_head(coterie_tiny* device) {
   return 1;
 }
 
-/* Where nothing is trained, and between parameters, there are zeros. */
+/* Where nothing is trained, and between parameters, there are zeros, or nothing where the plan asks for the trained
+ * values alone. */
 static int write_values(coterie_tiny* device) {
   const coterie_tiny_model* const model = device->model;
+  const int has_all = device->value_count == model->payload_values;
   uint32_t span = 0;
   tiny_out piece = {NULL, 0, 0, 0};
   piece.bytes = device->message;
   piece.size = sizeof device->message;
   for (uint32_t i = 0; i < model->payload_values; ++i) {
     float value = 0.0f;
+    int is_trained;
     while (span < model->span_count && i >= model->spans[span].first + model->spans[span].count) ++span;
-    if (span < model->span_count && i >= model->spans[span].first && model->spans[span].fixed == NULL) {
-      value = model->gradients[model->spans[span].place + (i - model->spans[span].first)];
-    }
-    tiny_put_little(&piece, tiny_float_bits(value), 4);
-    if (piece.size - piece.used >= 4 && i + 1 < model->payload_values) continue;
+    is_trained = span < model->span_count && i >= model->spans[span].first && model->spans[span].fixed == NULL;
+    if (is_trained) value = model->gradients[model->spans[span].place + (i - model->spans[span].first)];
+    if (is_trained || has_all) tiny_put_little(&piece, tiny_float_bits(value), 4);
+    if (piece.size - piece.used >= 4) continue;
     if (device->board->send(device->board->context, piece.bytes, piece.used) != 0) return -1;
     piece.used = 0;
   }
-  return 0;
+  return piece.used == 0 ? 0 : device->board->send(device->board->context, piece.bytes, piece.used);
 }
 
 static void set_update_target(coterie_tiny* device) {
@@ -72,7 +74,7 @@ coterie_tiny_code tiny_upload(coterie_tiny* device) {
   coterie_tiny_code code;
   if (!write_update_head(device)) return tiny_end(device, COTERIE_TINY_FAILED, "the update's head is too long");
   set_update_target(device);
-  request.body_bytes = device->body_bytes + 4 * (uint64_t)device->model->payload_values;
+  request.body_bytes = device->body_bytes + 4 * (uint64_t)device->value_count;
   code = tiny_call(device, &request, &response);
   if (code != COTERIE_TINY_OK) return code;
   if (!tiny_read_message(device, &response) ||

@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "device_sdk/runtime/model_builder.h"
+#include "proto/codec/codec.h"
 #include "tests/support/matchers.h"
+#include "tools/micro/model_frame.h"
 #include "tools/micro/number_text.h"
 #include "tools/model/zoo.h"
 
@@ -51,6 +55,30 @@ TEST(MicroProgram, TrainsBackwardFromTheLoss) {
                                 "  relu_input(3, y_dense1, d_dense1);\n"
                                 "  dense_gradients(&s_dense1, input, d_dense1, g_dense1_weight, g_dense1_bias);\n"
                                 "  examples += 1.0f;\n"));
+}
+
+TEST(MicroProgram, SaysWhereParametersLieInTheFilesOfAJob) {
+  const Bytes given = *make_model(ModelKind::logistic, {2, 2, 1}, 3, 7);
+  Decoded<ModelGraph> model = *decode_model(given);
+  for (TensorInfo& tensor : model.header.tensors) tensor.is_frozen = tensor.name.ends_with("weight");
+  Bytes file = encode_head(model.header, model.payload.size());
+  file.insert(file.end(), model.payload.begin(), model.payload.end());
+  const Result<MicroModelFrame> frame = micro_model_frame(file);
+  ASSERT_OK(frame);
+  EXPECT_EQ(frame->payload_values, 19u);
+  const MicroProgram program = *write_micro_program(*Model::load(file), {.trains = true, .frame = &*frame});
+  EXPECT_THAT(program.source, HasSubstr("  {0, 12, 0, w_dense1_weight},\n  {16, 3, 0, NULL},\n"));
+  EXPECT_THAT(program.header, HasSubstr("extern const coterie_tiny_model logistic_model;"));
+
+  // The next version has another seal, another model another header.
+  ASSERT_NE(frame->seal_at, kNoSeal);
+  file[kPreludeBytes + frame->seal_at + 5] ^= 1;
+  EXPECT_EQ(micro_model_frame(file)->header_hash, frame->header_hash);
+  const auto name = std::ranges::search(file, as_bytes("logistic"));
+  ASSERT_FALSE(name.empty());
+  name.front() = 'L';
+  EXPECT_NE(micro_model_frame(file)->header_hash, frame->header_hash);
+  EXPECT_FALSE(micro_model_frame(ByteView(file).first(kPreludeBytes)));
 }
 
 TEST(MicroProgram, HostileNamesAreNoCode) {

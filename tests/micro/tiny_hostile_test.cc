@@ -76,10 +76,12 @@ TEST_F(TinyDevice, SurvivesWhateverAServerSendsAndTakesNoPlanThatItCannotCarryOu
   EXPECT_EQ(run("once"), std::to_string(kOk) + " \n");
   const std::pair<std::function<void(Plan&)>, std::string> plans[] = {
       {[](Plan& p) { p.privacy.level = SecurityLevel::masked; }, "masks need keys"},
-      {[](Plan& p) { p.training.freeze = {"*"}; }, "an objective"},
+      {[](Plan& p) { p.training.freeze = {"*"}; }, "more than SGD"},
+      {[](Plan& p) { p.training.label_smoothing = 0.1f; }, "more than SGD"},
+      {[](Plan& p) { p.update.whole_value_count = 18; }, "another number of values"},
       {[](Plan& p) { p.training.optimizer.momentum = 0.5f; }, "momentum"},
       {[](Plan& p) { p.training.optimizer.kind = OptimizerKind::adam; }, "the optimizer is not SGD"},
-      {[](Plan& p) { p.training.loss = Loss::mean_squared_error; }, "softmax cross-entropy"},
+      {[](Plan& p) { p.training.loss = Loss::mean_squared_error; }, "the loss is not softmax cross-entropy"},
       {[](Plan& p) { p.training.optimizer.learning_rate = 1.5f; }, "learning_rate_max"},
       {[](Plan& p) { p.training.optimizer.learning_rate = std::numeric_limits<float>::infinity(); }, "learning rate"},
       {[](Plan& p) { p.training.local_epochs = 33; }, "steps_max"},
