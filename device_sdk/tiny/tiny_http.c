@@ -179,7 +179,7 @@ static int take_head(coterie_tiny* device, uint32_t bytes, tiny_response* respon
 typedef enum { HEAD_READ, HEAD_NONE, HEAD_BROKEN, HEAD_BAD } head_end;
 
 static head_end read_head(coterie_tiny* device, tiny_response* response) {
-  uint32_t end = 0; /* how far no head ends */
+  uint32_t end = 0, interim = 0; /* how far no head ends; heads that come before the answer's */
   device->head_bytes = device->head_used = 0;
   for (;;) {
     long got;
@@ -191,6 +191,7 @@ static head_end read_head(coterie_tiny* device, tiny_response* response) {
         device->is_clean = response->left == 0 && !response->closes;
         return HEAD_READ;
       }
+      if (++interim > 4) return HEAD_BAD;
       device->head_bytes -= end + 4; /* 100 Continue: another head follows */
       memmove(device->head, device->head + end + 4, device->head_bytes);
       end = (uint32_t)-1; /* 0 after the loop's step */
