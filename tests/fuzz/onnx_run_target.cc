@@ -1,5 +1,8 @@
 // Any bytes as an ONNX graph that is computed as it stands, from inputs drawn of the shapes that it declares: an error,
 // or outputs that hold as many elements as their shapes have.
+#include <set>
+#include <string>
+
 #include "base/assert.h"
 #include "model_import/interpret/interpret.h"
 #include "model_import/onnx/read_onnx.h"

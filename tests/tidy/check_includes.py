@@ -38,7 +38,7 @@ BUDGETS_KIB = {
     "fl_server/core/": 126,
     "fl_server/core/live_attempts.": 193,
     "fl_server/net/": 154,
-    "fl_server/evaluation/": 161,
+    "fl_server/evaluation/": 162,
     "fl_server/finalize/": 184,
     "fl_server/fleet/": 202,
     "fl_server/runtime/": 253,
