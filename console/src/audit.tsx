@@ -4,6 +4,7 @@ import { get, list } from "./api";
 import { Head, head_text, parse_head, Tampered, verify_audit } from "./audit_chain";
 import { Said, Table, useAsked } from "./parts";
 import { number, shown, time } from "./text";
+import { useTyped } from "./typed";
 
 export function Audit() {
   const { value, error } = useAsked(() => list("audit", "records"), "audit");
@@ -16,7 +17,7 @@ type Result = { bad?: string; error?: string; good?: string; head?: Head };
 
 // All records are read and checked here, from the first that the server has.
 function Chain() {
-  const [noted, note] = useState("");
+  const [noted, note] = useTyped("audit head");
   const [is_busy, set_busy] = useState(false);
   const [so_far, tell] = useState(0);
   const [result, set] = useState<Result>({});

@@ -1,5 +1,4 @@
 // Runs of several jobs beside each other. The address says which, so that a view is a link.
-import { useState } from "preact/hooks";
 import { get, list, Refused } from "./api";
 import { Alike, alike, bands } from "./bands";
 import { Chart } from "./chart";
@@ -9,6 +8,7 @@ import { address, differing, done, is_held_out, kResults, kRunsMax, leaves, Run,
 import { Scatter } from "./scatter";
 import { aligned } from "./series";
 import { number, shown, time } from "./text";
+import { useTyped } from "./typed";
 
 const kChoicesShown = 50, kRoundsMax = 2000;
 const go = (view: View) => { location.hash = address(view); };
@@ -19,7 +19,7 @@ const names_of = (runs: Run[]) => runs.map(({ job }) =>
 
 function Choice({ view }: { view: View }) {
   const { value, error } = useAsked(() => list("jobs", "jobs"), "jobs");
-  const [wanted, want] = useState("");
+  const [wanted, want] = useTyped("jobs to compare");
   if (!value) return <Said error={error} waits />;
   const is_chosen = (id: string) => view.jobs.includes(id);
   const found = [...value].reverse().filter((job) => is_chosen(job.id) || `${job.spec.name} ${job.id} ${job.spec.population ?? "default"}`.toLowerCase().includes(wanted.toLowerCase()));

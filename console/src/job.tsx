@@ -40,8 +40,8 @@ export function Job({ id, chosen, session }: { id: string; chosen: string; sessi
       ...(privacy ? [["epsilon", `${privacy.epsilon === null ? "unbounded" : number(privacy.epsilon)} of ${number(privacy.epsilon_budget)} at delta ${privacy.delta}`]] as [string, string][] : [])]} />
     {privacy && privacy.epsilon !== null && <p><label>epsilon spent <meter min={0} max={privacy.epsilon_budget} value={privacy.epsilon} /></label></p>}
     <p class="bar">
-      {job.state === "running" && may("operator", "ml_engineer", "privacy_officer") && <Act text="Pause" path={`${path}:pause`} then={asked.refresh} />}
-      {job.state === "paused" && may("operator", "ml_engineer") && <Act text="Resume" path={`${path}:resume`} then={asked.refresh} />}
+      {job.state === "running" && may("operator", "ml_engineer", "privacy_officer") ? <Act text="Pause" path={`${path}:pause`} then={asked.refresh} /> :
+        job.state === "paused" && may("operator", "ml_engineer") && <Act text="Resume" path={`${path}:resume`} then={asked.refresh} />}
       {["running", "paused"].includes(job.state) && may("operator", "ml_engineer", "privacy_officer") &&
         <Act text="Cancel" path={`${path}:cancel`} sure="End this job for good?" then={asked.refresh} />}
       <a href={`#/compare/${encodeURIComponent(id)}`}>Compare</a>

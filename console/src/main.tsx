@@ -1,6 +1,6 @@
 // The console: who is signed in, and which page the address names.
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ask_ahead, Session, session as ask_session, sign_in, sign_in_ways, sign_out, when_session_ends } from "./api";
 import { Audit } from "./audit";
 import { Compare } from "./compare";
@@ -15,6 +15,7 @@ import { came_back, keep_place } from "./provider";
 import { Run, Runs } from "./run";
 import { Settings } from "./settings";
 import { shown } from "./text";
+import { forget_typed } from "./typed";
 import { VerticalJob, VerticalJobs } from "./vertical";
 
 const kPages: [string, string, string[]][] = [["", "Overview", []], ["jobs", "Jobs", []], ["vertical", "Vertical jobs", []], ["compare", "Compare", []], ["models", "Models", []], ["populations", "Populations", []], ["devices", "Devices", ["operator", "security_admin"]],
@@ -24,19 +25,20 @@ const kRunPages: typeof kPages = [["", "Runs", []], ["compare", "Compare", []]];
 function SignIn({ why, then }: { why: string; then: (session: Session) => void }) {
   const [error, set_error] = useState(why);
   const [provider, set_provider] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current!.focus(), []);
   useEffect(() => { sign_in_ways().then((ways) => set_provider(String(ways.provider?.name ?? "")), () => {}); }, []);
   const submit = (event: Event) => {
     event.preventDefault();
-    const field = (event.target as HTMLFormElement).elements.namedItem("token") as HTMLInputElement;
-    sign_in(field.value).then(then, (e) => set_error(e.message));
-    field.value = "";
+    sign_in(field.current!.value).then(then, (e) => set_error(e.message));
+    field.current!.value = "";
   };
-  return <main class="sign-in"><h1>Coterie</h1>
+  return <main class="sign-in"><h1>Coterie</h1><Said error={error} />
     {provider && <><p><a class="button" href="/console/login" onClick={keep_place}>Sign in with {shown(provider)}</a></p><p class="or">or with a token of this server</p></>}
     <form onSubmit={submit}>
     <label for="token">Admin token</label>
-    <input id="token" name="token" type="password" autocomplete="off" spellcheck={false} required autofocus />
-    <button class={provider && "plain"}>{provider ? "Sign in with the token" : "Sign in"}</button></form><Said error={error} />
+    <input ref={field} id="token" name="token" type="password" autocomplete="off" spellcheck={false} required />
+    <button class={provider && "plain"}>{provider ? "Sign in with the token" : "Sign in"}</button></form>
     <p>On the server's machine it is in the file <code>admin-token</code> of the data directory.</p></main>;
 }
 
@@ -44,6 +46,9 @@ function route() {
   const [page = "", ...parts] = location.hash.replace(/^#\/?/, "").split("/");
   try { return { page, id: parts[0] && decodeURIComponent(parts[0]), parts }; } catch { return { page: "", id: undefined, parts: [] }; }
 }
+
+// What of the address is another page, and not another view of the same.
+const place_of = (page: string, parts: string[]) => [page, ...page === "compare" ? [] : parts.slice(0, page === "models" ? 2 : 1)].join("/");
 
 function useRoute() {
   const [now, go] = useState(route());
@@ -78,19 +83,29 @@ function App() {
   const [session, set] = useState<Session | null | undefined>();
   const [why, set_why] = useState(kCameBack);
   const { page, id, parts } = useRoute();
+  const main = useRef<HTMLElement>(null), place = place_of(page, parts), was = useRef("");
+  // Who goes on to another page, or has signed in, is at the page's beginning, and not where a link was that is gone. A choice on a page leaves the focus alone.
+  useLayoutEffect(() => {
+    const here = session ? `page ${place}` : session === null ? "sign-in" : "";
+    if (was.current && here !== was.current) main.current?.focus();
+    was.current = here;
+    const pages = session?.runs ? kRunPages : kPages;
+    document.title = `${(pages.find(([path]) => path === page) ?? pages[0])[1]} – Coterie`;
+  }, [place, session]);
   useEffect(() => {
-    when_session_ends(() => set((old) => { if (old) set_why("Your session has ended. Sign in again, and this page is as it was."); return null; }));
+    when_session_ends(() => set((old) => { if (old !== null) set_why("Your session has ended. Sign in again, and this page is as it was."); return null; }));
     ask_session().then(set, () => set(null));
     if (page === "jobs" && id) first_questions(`jobs/${encodeURIComponent(id)}`).forEach(ask_ahead);  // its questions need not wait for the session's answer
   }, []);
   if (session === undefined) return <p role="status">Asking the server …</p>;
   if (session === null) return <SignIn why={why} then={set} />;
-  const stay = () => { set_why(""); set(null); };
+  const stay = () => { set_why(""); forget_typed(); set(null); };
   const leave = () => sign_out().then((away) => away.startsWith("https://") ? location.assign(away) : stay(), stay);
-  return <><header><nav aria-label="Pages"><strong>Coterie</strong>
+  const skip = (event: Event) => { event.preventDefault(); main.current!.focus(); };
+  return <><header><a class="skip" href="#main" onClick={skip}>Skip to the page</a><nav aria-label="Pages"><strong>Coterie</strong>
     {(session.runs ? kRunPages : kPages).filter(([, , roles]) => !roles.length || roles.some((r) => session.roles.includes(r))).map(([path, name]) => <a href={`#/${path}`} aria-current={path === page ? "page" : undefined}>{name}</a>)}</nav>
     <span>{session.runs ? `${shown(session.runs)}, read-only` : <>{shown(session.who)} <button class="plain" onClick={leave}>Sign out</button></>}</span></header>
-    <main><Page session={session} page={page} id={id} parts={parts} /></main></>;
+    <main id="main" tabIndex={-1} ref={main}><Page session={session} page={page} id={id} parts={parts} /></main></>;
 }
 
 const kCameBack = came_back();  // before anything reads the address

@@ -1,6 +1,7 @@
 // Sign-in at an identity provider: a navigation away, and back to where the page was. The server does all of it; what is kept here is
-// the page's place alone.
+// the page's place alone, and what was typed there.
 import { mark_signed_in } from "./api";
+import { bring_typed_back, keep_typed } from "./typed";
 
 const kPlace = "coterie-place";
 const kFailed: Record<string, string> = {
@@ -15,7 +16,7 @@ const kFailed: Record<string, string> = {
   stands_by: "This server stands by: sign in at the one that leads.",
 };
 
-export const keep_place = () => sessionStorage.setItem(kPlace, location.hash);
+export const keep_place = () => { sessionStorage.setItem(kPlace, location.hash); keep_typed(); };
 
 // What came of it, where the address says that the browser is back: the address is as it was before. Empty: nothing to say.
 export function came_back(): string {
@@ -23,6 +24,7 @@ export function came_back(): string {
   if (what !== "signed-in" && what !== "sign-in-failed") return "";
   const place = sessionStorage.getItem(kPlace) ?? "";
   sessionStorage.removeItem(kPlace);
+  bring_typed_back();
   history.replaceState(null, "", "/" + place);
   if (what === "signed-in") { mark_signed_in(); return ""; }
   return Object.hasOwn(kFailed, reason) ? kFailed[reason] : kFailed.provider;

@@ -34,8 +34,8 @@ export function VerticalJob({ id, session }: { id: string; session: Session }) {
     <Facts of={[["job", id], ["state", state_of(job)], ["kind", job.manifest_kind ?? "–"], ["submitted by", `${job.submitted_by} party`], ["approved by", approved_by(job)],
       ["changed", time(job.changed)], ["paused by an operator", yes(job.paused_by_operator)], ["manifest (SHA-256)", job.manifest]]} />
     <p class="bar">
-      {is_open && job.state !== "created" && !job.paused_by_operator && stops && <Act text="Pause" path={`${path}:pause`} then={refresh} />}
-      {is_open && job.paused_by_operator && may("operator", "ml_engineer") && <Act text="Resume" path={`${path}:resume`} then={refresh} />}
+      {is_open && job.state !== "created" && !job.paused_by_operator && stops ? <Act text="Pause" path={`${path}:pause`} then={refresh} /> :
+        is_open && job.paused_by_operator && may("operator", "ml_engineer") && <Act text="Resume" path={`${path}:resume`} then={refresh} />}
       {is_open && stops && <Act text="Cancel" path={`${path}:cancel`} sure="End this job for all parties, for good?" then={refresh} />}
       <span>Parties approve by their own keys: <code>coterie vertical approve</code>. Nobody can here.</span>
     </p>

@@ -49,12 +49,18 @@ export async function page_of(browser, is_expected = () => false) {
   return { page, wrongs };
 }
 
+// The rules of axe that a page breaks, each with a place. axe is brought once a document.
+export async function broken_rules(page, axe) {
+  if (!await page.evaluate(() => "axe" in window)) await page.evaluate(axe);
+  return page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }).then((told) => told.violations.map((v) => `${v.id} ${v.nodes[0].target}`)));
+}
+
 // Looks at a page as it is: a screenshot, no sideways scroll, no rule of axe broken, nothing wrong so far.
 export async function examine_page(page, { name, folder, axe, wrongs }) {
   await page.waitForFunction(() => !document.body.innerText.includes("Asking the server")); // what is looked at is there
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} is wider than the screen`);
-  assert.deepEqual(await page.evaluate(`${axe}; axe.run(document).then((told) => told.violations.map((v) => v.id + " " + v.nodes[0].target))`), [], name);
+  assert.deepEqual(await broken_rules(page, axe), [], name);
   assert.deepEqual(wrongs, [], name);
 }
 

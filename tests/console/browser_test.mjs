@@ -8,13 +8,16 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { request } from "node:https";
 import { evaluate, kGroups } from "./evaluated_job.mjs";
-import { browser_of, examine_page, kLooks, page_of, set_look } from "./browser.mjs";
+import { broken_rules, browser_of, examine_page, kLooks, page_of, set_look } from "./browser.mjs";
 import { real_version } from "./model_page.mjs";
+import { walk } from "./keyboard.mjs";
 import { open_provider } from "./oidc_provider.mjs";
 import { start_server } from "./server.mjs";
+import { provider_session_ends, token_ends } from "./session_end.mjs";
 import { open_coordinator } from "./vertical_coordinator.mjs";
 
 // A job's name is a stranger's text: no markup, and its control characters are spelled out.
+const kWide = "1280-light", kNarrow = "360-light"; // the looks at which all controls are walked over, and sessions end
 const kName = "<b onclick=x>digits</b>\u202e =1", kNameShown = "<b onclick=x>digits</b>\\u{202e} =1";
 const [chromium, ...paths] = process.argv.slice(2);
 const [programs, job_file, folder] = paths.map((path) => resolve(path));
@@ -46,7 +49,11 @@ try {
   let is_signed_out = false;
   const { page, wrongs } = await page_of(browser, (text) => is_signed_out && text.includes("401"));
   let look = "";
-  const examine = (name) => examine_page(page, { name: `${look}-${name}`, folder, axe, wrongs });
+  // A page is walked over by keyboard once, and a long one with tables both ways.
+  const examine = async (name, { walked_before = false, both_ways = false } = {}) => {
+    await examine_page(page, { name: `${look}-${name}`, folder, axe, wrongs });
+    if (look === kWide && !walked_before) await walk(page, { both_ways });
+  };
   const headed = (title) => page.waitForFunction((text) => document.querySelector("main h1")?.textContent === text, {}, title);
   const texts = (selector) => page.$$eval(selector, (found) => found.map((one) => one.textContent));
   const sign_in = async (what) => { await page.type("#token", what); await page.click("form button"); };
@@ -54,6 +61,22 @@ try {
     is_signed_out = true;
     await page.evaluate(() => document.querySelector("header button").click());
     await page.waitForSelector("#token");
+  };
+
+  // Enter pauses a job and goes on, and the focus stays on that button; a question that Escape answers has changed nothing, and the focus is where it was.
+  const paused_by_keyboard = async () => {
+    const has_focus = (text) => page.waitForFunction((name) => document.activeElement.textContent === name && document.activeElement.matches("p.bar button"), {}, text);
+    await (await page.$("p.bar button")).focus();
+    for (const [key, becomes] of [["Enter", "Resume"], ["Space", "Pause"]]) {
+      await page.keyboard.press(key);
+      await has_focus(becomes);
+    }
+    await page.keyboard.press("Tab");
+    const asked = new Promise((told) => page.once("dialog", (dialog) => dialog.dismiss().then(() => told(dialog.message()))));
+    await page.keyboard.press("Enter");
+    assert.equal(await asked, "End this job for good?");
+    await has_focus("Cancel");
+    assert.deepEqual(await texts("p.bar button"), ["Pause", "Cancel"]);
   };
 
   // Both jobs, chosen with the keyboard: the address has them, and is a link to the same view.
@@ -119,8 +142,7 @@ try {
     assert.equal((await shown.$$("figure canvas")).length, 7);
     assert.deepEqual(await shown.$$eval("[aria-label^='Norms of the updates of round 2: 3 updates'] rect", (bars) => bars.map((bar) => Number(bar.getAttribute("height")))), [180, 0, 90]);
     assert.ok(await shown.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${look} a watched job is wider than the screen`);
-    assert.deepEqual(await shown.evaluate(`${axe}; axe.run(document).then((told) => told.violations.map((v) => v.id + " " + v.nodes[0].target))`), [],
-      `${look} watched`);
+    assert.deepEqual(await broken_rules(shown, axe), [], `${look} watched`);
     await shown.screenshot({ path: join(folder, `${look}-watched.png`), fullPage: true });
     await shown.close();
   };
@@ -163,10 +185,12 @@ try {
     assert.ok((await texts("dt")).includes("gap of accuracy"));
     assert.equal((await page.$$("[aria-label^='Accuracy by round, all and the worst groups'] canvas")).length, 1);
     assert.ok(rows[0][0].startsWith((await page.evaluate(() => [...document.querySelectorAll("dt")].find((one) => one.textContent === "worst accuracy").nextSibling.textContent))));
-    await examine("fairness");
+    await examine("fairness", { walked_before: true });
     // A round is chosen with the keyboard: the address has it, and is a link to its devices, to who is missing, and to their times.
     await (await page.waitForSelector("section select")).focus();
-    await page.select("section select", "1.1");
+    await page.keyboard.press("ArrowDown"); // the newest by its number
+    await page.waitForFunction((id) => location.hash === `#/jobs/${id}/2.1`, {}, evaluated.judge);
+    await page.keyboard.press("ArrowDown");
     await page.waitForFunction((id) => location.hash === `#/jobs/${id}/1.1`, {}, evaluated.judge);
     await page.reload();
     await page.waitForSelector("[aria-label^='Times of a sample of its devices'] svg g");
@@ -174,15 +198,16 @@ try {
     assert.match(await page.$eval("[aria-label^='Devices of round 1, attempt 1:']", (drawing) => drawing.ariaLabel), /asked \d.*; waiting \d.*; drawn 3[;,].*downloaded 3; trained 3; accepted 3; goal 3, reached/);
     assert.match(await page.$eval("[aria-label^='Times of a sample']", (drawing) => drawing.ariaLabel), /device [123] of 3 [0-9.]+ s; device [123] of 3/);
     assert.ok((await texts("h2")).includes("Who is missing and why"));
-    await examine("round");
+    await examine("round", { both_ways: true });
     await page.goto(`${base}/#/jobs/${evaluated.trained}`);
     await page.waitForSelector("[aria-label=Groups] tbody tr:nth-child(5)");
     assert.ok((await texts("h2")).includes("Fairness by kind, version 0"));
     assert.equal((await drawn()).length, 3);
   };
 
-  const post = (path, body = "") => new Promise((done, failed) => {
-    const asked = request(`${base}/admin/v1/${path}`, { method: "POST", rejectUnauthorized: false, headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" } }, (answer) => {
+  // Somebody else asks, with the server's own token or as `who` says.
+  const ask = (method, path, body = "", who = { Authorization: `Bearer ${token}` }) => new Promise((done, failed) => {
+    const asked = request(`${base}/admin/v1/${path}`, { method, rejectUnauthorized: false, headers: { ...who, "Content-Type": "application/json" } }, (answer) => {
       let text = "";
       answer.on("data", (piece) => { text += piece; });
       answer.on("end", () => answer.statusCode < 300 ? done(text && JSON.parse(text)) : failed(new Error(`${path}: ${answer.statusCode} ${text}`)));
@@ -190,6 +215,7 @@ try {
     asked.on("error", failed);
     asked.end(body);
   });
+  const post = (path, body) => ask("POST", path, body), del = (path) => ask("DELETE", path);
   // A canary begins and ends while the page of models is open: it is there without a reload.
   const canary = async (job) => {
     await page.waitForFunction(() => [...document.querySelectorAll(".now")].some((one) => one.textContent === "Canaries: live"));
@@ -210,17 +236,21 @@ try {
     await page.goto(`${base}/#/audit`);
     await page.reload();
     await headed("Audit");
+    // Its records are more than a table has room for: it is moved by arrows once it has the focus.
+    await page.focus("[aria-label='What callers did'].wide");
+    await page.keyboard.press("ArrowDown");
+    await page.waitForFunction(() => document.activeElement.scrollTop > 0);
     const verify = () => page.click("form.verify button");
     await verify();
     await page.waitForSelector(".holds");
     assert.match((await texts(".holds"))[0], /^The chain holds. [0-9,]+ records, one behind the other/);
     const [head] = await texts("section code");
-    await examine("audit-that-holds");
+    await examine("audit-that-holds", { walked_before: true });
     await page.type("form.verify input", head.replace(/^\d+/, "1"));
     await verify();
     await page.waitForSelector(".broken");
     assert.match((await texts(".broken"))[0], /^The chain is broken: record 1, or one before it, was written anew/);
-    await examine("audit-that-is-broken");
+    await examine("audit-that-is-broken", { walked_before: true });
   };
 
   // A coordinator's jobs: one is done, one waits for its parties, and one lacks an approval, which no button of the page gives.
@@ -240,7 +270,7 @@ try {
     await open_job(created, "created");
     assert.deepEqual(await cell("Parties", 3), ["yes", "no"]);
     assert.deepEqual(await texts("p.bar button"), ["Cancel"]);
-    await examine("vertical-job-that-lacks-an-approval");
+    await examine("vertical-job-that-lacks-an-approval", { walked_before: true });
     await open_job(done, "done");
     assert.deepEqual(await cell("Parties", 2), ["bank", "insurer"]);
     assert.deepEqual(await cell("Stages by party", 1), ["matching", "matching", "training", "training", "prediction", "prediction"]);
@@ -265,12 +295,12 @@ try {
     await page.reload();
     await page.waitForSelector("a.button");
     assert.deepEqual(await texts("a.button"), ["Sign in with Example <SSO>"]);
-    await examine("sign-in-at-provider");
+    await examine("sign-in-at-provider", { walked_before: true });
     provider.who.says = "access_denied";
     await page.click("a.button");
     await page.waitForSelector("[role=alert]");
     assert.deepEqual(await texts("[role=alert]"), ["The sign-in was declined at the provider."]);
-    await examine("sign-in-declined");
+    await examine("sign-in-declined", { walked_before: true });
     provider.who.says = "";
     await page.click("a.button");
     await headed("Settings");
@@ -283,7 +313,14 @@ try {
       [["__Host-coterie-session", true, true, "Strict"]]);
     await page.reload();
     await headed("Settings"); // the session outlives a reload
-    await examine("signed-in-at-provider");
+    await examine("signed-in-at-provider", { walked_before: true });
+    if (look === kNarrow) {
+      is_signed_out = true;
+      const [{ name, value }] = await page.cookies(kConsole), Cookie = `${name}=${value}`;
+      const { csrf_token } = await ask("GET", "session", "", { Cookie });
+      await provider_session_ends(page, { address: kConsole, job: evaluated.judge, end: () => ask("DELETE", "session", "", { Cookie, "Coterie-Csrf": csrf_token }) });
+      is_signed_out = false;
+    }
     const signed_out = provider.seen.filter((path) => path === "/logout").length;
     await Promise.all([page.waitForNavigation(), sign_out()]);
     await page.waitForSelector("a.button");
@@ -296,7 +333,7 @@ try {
     await sign_in_at_provider();
     await page.goto(`${base}/`);
     await page.waitForSelector("#token");
-    await examine("sign-in");
+    await examine("sign-in", { walked_before: true });
     await sign_in(token);
     await headed("Overview");
     is_signed_out = false;
@@ -324,6 +361,7 @@ try {
     await headed(kNameShown);
     await page.waitForFunction(() => document.querySelector(".now")?.textContent.startsWith("live"));
     assert.deepEqual(await texts("p.bar button"), ["Pause", "Cancel"]);
+    await paused_by_keyboard();
     await examine("job-that-runs");
     await page.goto(over);
     await headed("demo-digits");
@@ -342,7 +380,7 @@ try {
     await headed("Models");
     await page.waitForFunction(() => document.querySelectorAll("[aria-label=Models] tbody tr").length === 3);
     assert.deepEqual(await texts("[aria-label=Models] td:nth-child(2)"), ["round 2, attempt 1", "round 1, attempt 1", "the upload"]);
-    await examine("models-of-a-job");
+    await examine("models-of-a-job", { walked_before: true });
     await page.goto(`${base}/#/models/${over.split("/").at(-1)}/2`);
     await headed("demo-digits, version 2");
     await real_version(page, { ops: ["conv1", "relu1", "conv2", "relu2", "max_pool2d1", "flatten1", "dense1", "relu3", "dense2"],
@@ -357,6 +395,7 @@ try {
     await vertical();
     await fairness();
     await sign_out();
+    if (look === kNarrow) await token_ends(page, { base, post, del, sign_in, examine });
   }
   // A token that the server does not know: the browser notes that 401, too.
   await sign_in("no-such-token");
