@@ -1,5 +1,5 @@
 // Runs that differ in nothing but their seeds, as one line with its spread. No page and no request.
-import { done, leaves, Run, values_of } from "./runs";
+import { leaves, Run, values_of } from "./runs";
 import type { Line } from "./series";
 
 // `runs`: places in the list that was given, two or more.
@@ -22,9 +22,9 @@ export function alike(runs: Run[]): Alike[] {
 }
 
 // By round, over the runs that have it: the mean, and one standard deviation (of a sample) to each side. A round of one run alone has a
-// mean and no spread.
+// mean and no spread. Curves with every round: a point of a thinned one may be of another round.
 export function bands(runs: Run[], groups: Alike[], what: "loss" | "accuracy"): { xs: number[]; lines: Line[] } {
-  const by_round = runs.map((run) => { const ys = values_of(run, what); return new Map(done(run).map((round, i) => [round.number as number, ys[i]])); });
+  const by_round = runs.map((run) => { const ys = values_of(run, what); return new Map(run.curves.xs.map((round, i) => [round, ys[i]])); });
   const xs = [...new Set(groups.flatMap((group) => group.runs.flatMap((i) => [...by_round[i].keys()])))].sort((a, b) => a - b);
   return { xs, lines: groups.map(({ name, runs: places }): Line => {
     const told = xs.map((x) => spread(places.map((i) => by_round[i].get(x) ?? null).filter((y): y is number => y !== null)));

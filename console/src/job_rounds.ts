@@ -27,9 +27,9 @@ export function with_made(known: Json[], rounds: Json[], job: Json): Json[] {
 
 // What the first page asks, side by side: the address alone says it, so that it may be asked before anything else is known.
 export const first_questions = (path: string): string[] => [path, `${path}/rounds?limit=${kFirst}`, curves_question(path)];
-const curves_question = (path: string) => `${path}/curves?points=${kCurvePoints}`;
+export const curves_question = (path: string, points = kCurvePoints) => `${path}/curves?points=${points}`;
 export const curves_of_path = async (path: string): Promise<Curves> => curves_of(await get(curves_question(path)));
-export const all_curves = async (path: string): Promise<Curves> => curves_of(await get(`${path}/curves?points=${kAllPoints}`));
+export const all_curves = async (path: string): Promise<Curves> => curves_of(await get(curves_question(path, kAllPoints)));
 
 // Versions are told by the rounds that made them, but for the one that the job began from, which is asked for where it is among the newest.
 async function first_of(path: string): Promise<Asked> {

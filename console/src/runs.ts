@@ -1,9 +1,12 @@
 // Runs of jobs, compared: what they were set to, and what came of it. No page and no request.
 import type { Json } from "./api";
+import type { Curves } from "./curves";
+import type { Values } from "./series";
 
 export const kRunsMax = 12;  // more lines than that nobody tells apart
 export type Value = string | number | boolean | null;
-export type Run = { job: Json; rounds: Json[] };  // rounds: attempts, oldest first
+// curves: of the rounds that are done; sums: of all of these, by column; failed: attempts.
+export type Run = { job: Json; curves: Curves; sums: Json; failed: Json[] };
 
 // The leaves of a job's settings, by their path; a list is one value.
 export function leaves(of: Json, path = ""): Map<string, Value> {
@@ -26,25 +29,23 @@ export function differing(runs: Run[]): [string, Value[]][] {
 }
 
 const figure = (value: unknown): number | null => typeof value === "number" ? value : null;
-export const done = (run: Run): Json[] => run.rounds.filter((round) => round.state === "done");
-// Of a round's loss or accuracy: held out where the job evaluates, else what its devices said.
-export const is_held_out = (run: Run, what: "loss" | "accuracy"): boolean =>
-  run.rounds.some((round) => typeof round.model?.[`evaluation_${what}`] === "number");
-export const values_of = (run: Run, what: "loss" | "accuracy"): (number | null)[] => {
-  const held_out = is_held_out(run, what);
-  return done(run).map((round) => figure(held_out ? round.model?.[`evaluation_${what}`] : round[`train_${what}`]));
-};
+// Its curves are points of more rounds.
+export const is_thinned = ({ curves }: Run): boolean => curves.xs.length < curves.total;
+// By the points of its curves: held out where the job evaluates, else what its devices said.
+export const is_held_out = ({ curves }: Run, what: "loss" | "accuracy"): boolean => curves.columns[`evaluation_${what}`] !== undefined;
+export const values_of = (run: Run, what: "loss" | "accuracy"): Values =>
+  run.curves.columns[`${is_held_out(run, what) ? "evaluation" : "train"}_${what}`] ?? run.curves.xs.map(() => null);
 
 export const kResults: [string, (run: Run) => number | null][] = [
   ["best loss", (run) => least(values_of(run, "loss"))],
   ["last loss", (run) => last(values_of(run, "loss"))],
   ["best accuracy", (run) => { const worst = least(values_of(run, "accuracy").map((y) => y === null ? null : -y)); return worst === null ? null : -worst; }],
   ["last accuracy", (run) => last(values_of(run, "accuracy"))],
-  ["rounds done", (run) => done(run).length],
-  ["failed attempts", (run) => run.rounds.filter((round) => round.state === "failed").length],
-  ["updates", (run) => sum(done(run).map((round) => figure(round.accepted)))],
+  ["rounds done", (run) => run.curves.total],
+  ["failed attempts", (run) => run.failed.length],
+  ["updates", (run) => figure(run.sums.accepted) ?? 0],
   ["epsilon", (run) => figure(run.job.privacy?.epsilon)],
-  ["seconds", (run) => sum(run.rounds.map((round) => figure(round.seconds)))],
+  ["seconds", (run) => sum([figure(run.sums.seconds), ...run.failed.map((attempt) => figure(attempt.seconds))])],
 ];
 const known = (ys: (number | null)[]) => ys.filter((y): y is number => y !== null);
 const least = (ys: (number | null)[]) => known(ys).reduce<number | null>((a, b) => a === null || b < a ? b : a, null);

@@ -11,6 +11,7 @@ namespace coterie {
 namespace {
 
 constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
+constexpr const char* kSummed[] = {"accepted", "seconds"};
 constexpr double kWholeMax = 9'007'199'254'740'992.0;  // 2^53: up to here a double has each whole number
 
 // The least and the greatest value in [begin, end), the earlier first; gaps where there is none.
@@ -23,6 +24,12 @@ std::pair<double, double> extremes(const std::vector<double>& values, size_t beg
   }
   if (low == end) return {kGap, kGap};
   return {values[std::min(low, high)], values[std::max(low, high)]};
+}
+
+double sum_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::isnan(value) ? 0 : value;
+  return sum;
 }
 
 nlohmann::json shown(double value, bool is_exact) {
@@ -88,10 +95,16 @@ nlohmann::json to_json(const RoundCurves& curves, size_t points) {
     nlohmann::json& column = columns[name] = nlohmann::json::array();
     for (const double value : values) column.push_back(shown(value, is_exact));
   }
+  nlohmann::json sums = nlohmann::json::object();
+  for (const char* name : kSummed) {
+    const auto column = curves.columns().find(name);
+    if (column != curves.columns().end()) sums[name] = shown(sum_of(column->second), true);
+  }
   return {{"rounds", curves.rounds().size()},
           {"exact", is_exact},
           {"round", thin.rounds()},
-          {"columns", std::move(columns)}};
+          {"columns", std::move(columns)},
+          {"sums", std::move(sums)}};
 }
 
 }  // namespace coterie

@@ -40,8 +40,9 @@ class RoundCurves {
   std::map<std::string, std::vector<double>> columns_;
 };
 
-// {"rounds": all that there are, "exact", "round": [...], "columns": {name: [number or null]}} of at most `points`.
-// Columns without a value are left out. Where it is not exact, values are float32.
+// {"rounds": all that there are, "exact", "round": [...], "columns": {name: [number or null]}, "sums": {name: number}}
+// of at most `points`. Columns without a value are left out. Where it is not exact, values are float32. `sums`: of what
+// adds up (accepted, seconds), over all rounds whatever the points are.
 nlohmann::json to_json(const RoundCurves& curves, size_t points);
 
 }  // namespace coterie

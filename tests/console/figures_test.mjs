@@ -84,20 +84,21 @@ assert.equal(round_charts(told_curves).length, 4); // hits of which there are no
 assert.deepEqual(round_charts(curves_of({ rounds: 0, round: [], columns: {} })), []);
 
 // ---- Runs
-const { address, differing, kResults, kRunsMax, leaves, values_of, view_of } = await load("runs.ts");
+const { address, differing, is_thinned, kResults, kRunsMax, leaves, values_of, view_of } = await load("runs.ts");
 assert.deepEqual([...leaves({ a: { b: 1, c: [1, 2] }, d: "x" })], [["a.b", 1], ["a.c", "[1,2]"], ["d", "x"]]);
-const job = (name, rate, more = {}) => ({ job: { spec: { name, training: { optimizer: { learning_rate: rate } }, ...more } }, rounds: [] });
+const curves = (columns, total = Object.values(columns)[0]?.length ?? 0) => curves_of({ rounds: total, round: (Object.values(columns)[0] ?? []).map((_, i) => i + 1), columns });
+const no_rounds = { curves: curves({}), sums: {}, failed: [] };
+const job = (name, rate, more = {}) => ({ job: { spec: { name, training: { optimizer: { learning_rate: rate } }, ...more } }, ...no_rounds });
 assert.deepEqual(differing([job("a", 0.1), job("b", 0.2, { weight: 2 })]), [["training.optimizer.learning_rate", [0.1, 0.2]], ["weight", [null, 2]]]);
 assert.deepEqual(differing([job("a", 0.1)]), []);
-const run = { job: { spec: {}, privacy: { epsilon: 2.5 } }, rounds: [
-  { state: "failed", seconds: 5, accepted: 0 },
-  { state: "done", number: 1, seconds: 10, accepted: 8, train_loss: 0.9, model: { evaluation_accuracy: 0.75 } },
-  { state: "done", number: 2, seconds: 20, accepted: 9, train_loss: 1.1, model: { evaluation_accuracy: 0.5 } },
-  { state: "collecting", accepted: 3 }] };
+// Points of more rounds: sums are of all of them.
+const run = { job: { spec: {}, privacy: { epsilon: 2.5 } }, failed: [{ state: "failed", seconds: 5, accepted: 0 }], sums: { accepted: 170, seconds: 300 },
+  curves: curves({ accepted: [8, 9], seconds: [10, 20], train_loss: [0.9, 1.1], train_accuracy: [0.1, 0.2], evaluation_accuracy: [0.75, 0.5] }, 20) };
 assert.deepEqual(Object.fromEntries(kResults.map(([name, read]) => [name, read(run)])), { "best loss": 0.9, "last loss": 1.1, "best accuracy": 0.75,
-  "last accuracy": 0.5, "rounds done": 2, "failed attempts": 1, updates: 17, epsilon: 2.5, seconds: 35 });
+  "last accuracy": 0.5, "rounds done": 20, "failed attempts": 1, updates: 170, epsilon: 2.5, seconds: 305 });
+assert.deepEqual([is_thinned(run), is_thinned({ ...run, curves: curves({ accepted: [8, 9] }) })], [true, false]);
 assert.deepEqual(values_of(run, "accuracy"), [0.75, 0.5]);
-assert.deepEqual(kResults.slice(0, 4).map(([, read]) => read({ job: { spec: {} }, rounds: [] })), [null, null, null, null]); // unknown is not zero
+assert.deepEqual(kResults.slice(0, 4).map(([, read]) => read({ job: { spec: {} }, ...no_rounds })), [null, null, null, null]); // unknown is not zero
 const view = { jobs: ["a,b/c", "%\u202e"], setting: "training.loss", result: "best loss", picked: "%\u202e", are_alike_one: true };
 const plain = { ...view, setting: "", result: "", picked: "", are_alike_one: false };
 for (const one of [view, plain, { ...plain, picked: "a,b/c" }, { ...plain, are_alike_one: true }])
@@ -108,8 +109,7 @@ assert.equal(view_of([Array.from({ length: 50 }, (_, i) => i).join(",")]).jobs.l
 
 // ---- Runs with equal settings, and axes
 const { alike, bands, spread } = await load("bands.ts");
-const seeded = (seed, rate, losses) => ({ job: { id: `${seed}-${rate}`, spec: { name: `run ${seed}`, seed, learning_rate: rate } },
-  rounds: losses.map((loss, i) => ({ state: "done", number: i + 1, train_loss: loss })) });
+const seeded = (seed, rate, losses) => ({ job: { id: `${seed}-${rate}`, spec: { name: `run ${seed}`, seed, learning_rate: rate } }, ...no_rounds, curves: curves({ train_loss: losses }) });
 const sweep = [seeded(1, 0.1, [3, 1]), seeded(1, 0.2, [9]), seeded(2, 0.1, [5, 2]), seeded(3, 0.1, [7])];
 assert.deepEqual(alike(sweep), [{ name: "learning_rate 0.1, mean of 3", runs: [0, 2, 3] }]); // a run alone is in no group
 assert.deepEqual(alike(sweep.slice(0, 2)), []);
@@ -123,7 +123,7 @@ assert.deepEqual(axes[2], { name: "best loss", is_result: true, values: [1, 9, 2
 assert.deepEqual(axis("w", false, ["fedavg", null, true]), { name: "w", is_result: false, values: ["fedavg", null, true], places: [0, null, 1],
   marks: [{ at: 0, value: "fedavg" }, { at: 1, value: "true" }] });
 assert.deepEqual([axis("same", true, [2, 2]).places, axis("none", true, [null]).marks], [[0.5, 0.5], []]);
-const many = [1, 2].map((x) => ({ job: { spec: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`s${i}`, x])) }, rounds: [] }));
+const many = [1, 2].map((x) => ({ job: { spec: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`s${i}`, x])) }, ...no_rounds }));
 assert.deepEqual([axes_of(many).axes.length, axes_of(many).left_out], [kAxesMax, 40 - (kAxesMax - 4)]);
 
 // ---- Fairness by group

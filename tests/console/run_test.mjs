@@ -82,21 +82,27 @@ try {
     assert.ok((await cells("Settings", 2)).includes("<b>"));
     await examine("run");
     // The page has a chart's points and the newest rounds, until somebody asks for all; a chart that is saved has all.
-    const asked = [];
-    const hear = (request) => asked.push(new URL(request.url()).pathname.split("/").at(-1));
-    page.on("request", hear);
-    await page.goto(links.long);
-    await headed("long");
-    await page.waitForSelector(`[aria-label^='Loss: ${kRounds} rounds; last held out 0.001,'] canvas`);
-    page.off("request", hear);
-    assert.deepEqual(asked.filter((one) => ["rounds", "curves"].includes(one)).sort(), ["curves", "rounds"]);
-    assert.equal((await cells("Rounds", 1)).length, 100);
-    const csv = await page.evaluate(() => new Promise((saved) => {
+    const asked_while = async (what) => {
+      const asked = [];
+      const hear = (answer) => /\/(rounds|curves)$/.test(new URL(answer.url()).pathname) && asked.push(answer.text().then((text) => [answer.url().replace(/.*\//, ""), text.length]));
+      page.on("response", hear);
+      await what();
+      page.off("response", hear);
+      return (await Promise.all(asked)).sort();
+    };
+    const saved_lines = async (label) => (await page.evaluate((selector) => new Promise((saved) => {
       const make = URL.createObjectURL;
       URL.createObjectURL = (blob) => { URL.createObjectURL = make; blob.text().then(saved); return "data:,"; };
-      document.querySelector("[aria-label='CSV of Loss']").click();
-    }));
-    const lines = csv.trim().split("\r\n");
+      document.querySelector(selector).click();
+    }), `[aria-label='CSV of ${label}']`)).trim().split("\r\n");
+    const asked = await asked_while(async () => {
+      await page.goto(links.long);
+      await headed("long");
+      await page.waitForSelector(`[aria-label^='Loss: ${kRounds} rounds; last held out 0.001,'] canvas`);
+    });
+    assert.deepEqual(asked.map(([one]) => one), ["curves?points=600", "rounds?limit=100"]);
+    assert.equal((await cells("Rounds", 1)).length, 100);
+    const lines = await saved_lines("Loss");
     assert.equal(lines.length, 1 + kRounds);
     assert.equal(lines[700], `"700","${1.5 / 700 + kPeak}","${2 / 700}"`);
     await page.evaluate(() => [...document.querySelectorAll("button")].find((one) => one.textContent.startsWith("Show all")).click());
@@ -111,6 +117,16 @@ try {
     assert.deepEqual(await cells("Settings that differ", 1), ["learning_rate", "strategy"]);
     assert.deepEqual(await texts("label.alike"), []); // no two have the same settings
     await examine("runs-compared");
+    // Of a long run it has a chart's points, too: what its rounds had together is of all of them, and so is what is saved.
+    const compared = await asked_while(async () => {
+      await page.goto(`${url}#/compare/${[links.long, links["demo-1"]].map((link) => link.split("/").at(-1)).join(",")}`);
+      await page.waitForSelector(`[aria-label^='Loss by round: ${kRounds} rounds'] canvas`);
+    });
+    assert.deepEqual(compared.map(([one]) => one), [...Array(2).fill("curves?points=600"), ...Array(2).fill("rounds?state=failed&limit=1000")]);
+    console.log(`${look}: ${compared.reduce((sum, [, bytes]) => sum + bytes, 0)} bytes of rounds and curves to compare runs of ${kRounds} and 3 rounds`);
+    assert.deepEqual(await texts("[aria-label=Results] tr:first-child td:nth-child(n + 7):nth-child(-n + 9)"), ["1,500", "0", "13,500"]);
+    const saved = await saved_lines("Loss by round");
+    assert.deepEqual([saved.length, saved[700]], [1 + kRounds, `"700","${1.5 / 700 + kPeak}",""`]);
     // What the run left is looked at as a version of a server's job is.
     await page.goto(links["demo-1"]);
     await headed("demo-1");

@@ -187,14 +187,17 @@ Result<json> run_rounds_page(const RunFiles& files, std::string_view query) {
   COT_ASSIGN(const auto asked, parse_query(query));
   uint64_t limit = kRunPageDefault;
   std::optional<uint64_t> before;
+  bool are_done_asked = true;
   for (const auto& [key, value] : asked) {
     if (key == "limit") {
       COT_ASSIGN(limit, run_query_number(key, value, 1, kRunPageMax));
     } else if (key == "before") {  // a round has one row here, whatever its attempt is
       COT_ASSIGN(before, run_query_number(key, value.substr(0, value.find('.')), 0, INT64_MAX));
+    } else if (key == "state") {  // a run tells no round but those that are done
+      are_done_asked = value == "done";
     }
   }
-  const json rounds = shown_rounds(files);
+  const json rounds = are_done_asked ? shown_rounds(files) : json::array();
   json page = {{"rounds", json::array()}};
   for (const json& round : std::views::reverse(rounds)) {
     if (before && round["number"].get<uint64_t>() >= *before) continue;

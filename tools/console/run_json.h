@@ -36,7 +36,7 @@ nlohmann::json shown_job(const ListedRun& run, const RunFiles& files);
 nlohmann::json shown_model(const RunFiles& files);
 // Oldest first.
 nlohmann::json shown_rounds(const RunFiles& files);
-// What the job has under `rounds` and `curves`. `query`: "limit=100&before=7.1"; "points=600". Errors:
+// What the job has under `rounds` and `curves`. `query`: "limit=100&before=7.1&state=done"; "points=600". Errors:
 // invalid_argument.
 Result<nlohmann::json> run_rounds_page(const RunFiles& files, std::string_view query);
 Result<nlohmann::json> run_curves(const RunFiles& files, std::string_view query);

@@ -67,6 +67,19 @@ TEST(RoundCurves, AreExactToTheLastDigitOrSingle) {
   EXPECT_EQ(thin["columns"]["y"].dump(), "[0.3,1e+300,-7]") << "what no float32 can be stays as it is";
 }
 
+TEST(RoundCurves, SayWhatAllRoundsHadTogetherWhateverThePointsAre) {
+  RoundCurves curves;
+  for (uint64_t round = 1; round <= 50; ++round) {
+    curves.add_round(round);
+    curves.set("accepted", 3);
+    if (round % 2 == 0) curves.set("seconds", 0.5);
+    curves.set("train_loss", 1);
+  }
+  for (const size_t points : {3, 50})
+    EXPECT_EQ(to_json(curves, points)["sums"], json({{"accepted", 150}, {"seconds", 12.5}}));
+  EXPECT_EQ(to_json(RoundCurves(), 3)["sums"], json::object());
+}
+
 TEST(RoundCurves, MayComeNewestFirst) {
   RoundCurves curves;
   for (const uint64_t round : {3, 2, 1}) {

@@ -77,11 +77,14 @@ TEST_F(RunPageTest, TellsRoundsByPagesAndTheirCurvesAsPoints) {
   EXPECT_EQ(first["next_before"], "300.null");
   EXPECT_EQ(next["rounds"][1]["number"], 299);
   EXPECT_FALSE(get(path + "/rounds").contains("next_before"));
+  EXPECT_EQ(get(path + "/rounds", "state=done&limit=1000")["rounds"].size(), 301u);
+  EXPECT_EQ(get(path + "/rounds", "state=failed")["rounds"], json::array());
   const json thin = get(path + "/curves", "points=31");
   EXPECT_EQ(thin["rounds"], 300);
   EXPECT_EQ(thin["exact"], false);
   EXPECT_EQ(thin["round"].size(), 31u);
   EXPECT_THAT(thin["columns"]["accepted"], ::testing::Contains(5000));
+  EXPECT_EQ(thin["sums"], json({{"accepted", 300 * 301 / 2 - 77 + 5000}}));
   EXPECT_EQ(thin["columns"].size(), 1u) << "no column of gaps: " << thin["columns"];
   const json whole = get(path + "/curves", "points=100000");
   EXPECT_EQ(whole["exact"], true);
