@@ -2,6 +2,7 @@
 import { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { get, Json, list, Session } from "./api";
+import { Explanations } from "./explanations";
 import { Histograms } from "./histograms";
 import { Lineage } from "./lineage_view";
 import { counted, openable } from "./model_boxes";
@@ -41,7 +42,10 @@ export function ModelPage({ id, version, open, session }: { id: string; version:
     <h2 class="part">What it computes</h2>
     <Said error={graph.error} waits={!graph.value} />
     {graph.value && <ModelGraph graph={graph.value} open={openable(graph.value, blocks)} opened={opened} />}
+    {graph.value && <p><small>{counted(graph.value.blocks.length, "block")}; the address has those that are open.</small></p>}
     <h2 class="part">What its values are like</h2>
     {may_see_values ? <Histograms path={path} /> : <p>They are for an ml_engineer.</p>}
-    {graph.value && <p><small>{counted(graph.value.blocks.length, "block")}; the address has those that are open.</small></p>}</>;
+    <h2 class="part">What its answers come from</h2>
+    {session.runs ? <Explanations path={path} digest={model.digest} /> :
+      <p>Pictures are made where the examples are: <code>coterie model explain</code> with <code>--run DIR</code> leaves them in a run's folder, and <code>coterie console --run DIR</code> shows them here.</p>}</>;
 }

@@ -2,7 +2,7 @@
 // Usage: run_test.mjs CHROMIUM FOLDER_OF_PROGRAMS FOLDER; packages and screenshots go into FOLDER. 77: skipped.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -34,6 +34,16 @@ write("runs/sweep/sweep.json", JSON.stringify({ schema: "coterie.sweep.v1", vari
 write("runs/sweep/01/seed-1/summary.json", summary({ seed: 1 }));
 write("runs/sweep/01/seed-1/metrics.csv", kHead + line(1));
 execFileSync(join(programs, "coterie"), ["model", "new", "lenet5", "--input", "28x28x1", "--seed", "7", "-o", join(runs, "demo-1/model.cotf")], { stdio: "pipe" });
+// What answers of that model come from, of two images in an IDX file (of the second with figures of --check), and a stranger's drawing beside.
+const kSide = 28, idx = (type, ...counts) => Buffer.from([0, 0, 8, type, ...counts.flatMap((count) => [0, 0, 0, count])]);
+write("images/train-images-idx3-ubyte", Buffer.concat([idx(3, 2, kSide, kSide), Buffer.from(Array.from({ length: 2 * kSide * kSide }, (_, i) => i * 7 % 256))]));
+write("images/train-labels-idx1-ubyte", Buffer.concat([idx(1, 2), Buffer.from([4, 9])]));
+execFileSync(join(programs, "coterie"), ["model", "explain", join(runs, "demo-1/model.cotf"), "--data", `mnist:${join(work, "images")}`, "--method", "gradient", "--limit", "2", "--class", "3", "--run", join(runs, "demo-1")], { stdio: "pipe" });
+const kTaken = [0, 1].map((i) => JSON.parse(readFileSync(join(runs, `demo-1/explanations/gradient-${i}-3.json`), "utf8")).predicted);
+const kept = "runs/demo-1/explanations/gradient-1-3.json";
+write(kept, JSON.stringify({ ...JSON.parse(readFileSync(join(work, kept), "utf8")), deletion: { attribution: 0.125, chance: 0.25 }, insertion: { attribution: 0.75, chance: 0.5 }, data: kName }));
+write("runs/demo-1/explanations/zz.json", readFileSync(join(work, kept)));
+write("runs/demo-1/explanations/zz.png", "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>");
 for (const seed of [1, 2, 3]) {
   write(`runs/alike-${seed}/summary.json`, summary({ seed, learning_rate: 0.4 }));
   write(`runs/alike-${seed}/metrics.csv`, kHead + line(1, seed) + line(2, seed));
@@ -135,6 +145,11 @@ try {
     await headed("demo-1, version 3");
     await real_version(page, { ops: ["conv1", "relu1", "max_pool2d1", "conv2", "relu2", "max_pool2d2", "flatten1", "dense1", "relu3", "dense2", "relu4", "dense3"],
       parameters: ["conv1", "conv2", "dense1", "dense2", "dense3"].flatMap((layer) => [`${layer}.weight`, `${layer}.bias`]) });
+    await page.waitForFunction(() => { const all = [...document.querySelectorAll(".explanations img")]; all.forEach((one) => { one.loading = "eager"; }); return all.length === 2 && all.every((one) => one.complete && one.naturalWidth === 456); });
+    assert.deepEqual(await page.$$eval(".explanations img", (found) => found.map((one) => one.alt.replace(/mnist:.*:/, "images:"))),
+      [`example 0 of images: class 4, taken for ${kTaken[0]}; what speaks for output 3 and against it, by gradient`, `example 1 of ${kNameShown}: class 9, taken for ${kTaken[1]}; what speaks for output 3 and against it, by gradient`]);
+    assert.deepEqual([await cells("Explanations", 8), await cells("Explanations", 9)], [["–", "0.125 (by chance 0.25)"], ["–", "0.75 (by chance 0.5)"]]);
+    assert.ok((await texts("main p")).some((text) => text.startsWith("Explanations that are not shown: 1.")));
     await examine("run-model");
     await blocks_of_a_version(browser, page.url(), { viewport: page.viewport(), scheme: one[1], folder, axe, name: `${look}-model-blocks` });
     await page.goto(`${url}#/compare/${Object.keys(links).filter((name) => /^alike/.test(name)).map((name) => links[name].split("/").at(-1)).join(",")}`);

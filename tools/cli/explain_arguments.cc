@@ -102,6 +102,7 @@ const std::vector<MethodOption>& method_options() {
                                      {"--class", of_examples},
                                      {"--check", of_examples},
                                      {"--png", of_examples},
+                                     {"--run", of_examples},
                                      {"--baseline", {"integrated_gradients", "occlusion", "rise"}, true},
                                      {"--steps", {"integrated_gradients"}},
                                      {"--samples", {"smooth_gradient"}},
@@ -214,7 +215,9 @@ void add_explain(CLI::App& model, Invocation& invocation) {
                                   "  coterie model explain net.cotf --data mnist:DIR --png why.png\n"
                                   "  coterie model explain net.cotf --data 'csv:adult.csv?target=income' --top 8\n"
                                   "  coterie model explain net.cotf --data mnist:DIR --method grad_cam \\\n"
-                                  "      --example 17 --class 3 --json\n\n" +
+                                  "      --example 17 --class 3 --json\n"
+                                  "  coterie model explain runs/demo-1/model.cotf --run runs/demo-1 \\\n"
+                                  "      --data runs/demo-1/held-out.cotf --check\n\n" +
                                       method_list());
   const auto options = std::make_shared<ExplainOptions>();
   const auto importance = std::make_shared<ImportanceOptions>();
@@ -247,6 +250,10 @@ void add_explain(CLI::App& model, Invocation& invocation) {
   explain
       ->add_option("--png", options->picture, "also draw them, of images: red speaks for the output, blue against it")
       ->type_name("FILE");
+  explain
+      ->add_option("--run", options->run,
+                   "keep a picture of each in the folder of the run that made FILE, where `coterie console` shows it")
+      ->type_name("DIR");
   explain->add_flag("--check", options->checks,
                     "compare with random orders, and with the model whose weights are shuffled");
   explain->add_option("--repeats", importance->repeats, "permutation: shuffles of each feature")

@@ -1,11 +1,13 @@
 #include "tools/cli/model_explain.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/os/file.h"
 #include "tools/cli/distinct_files.h"
+#include "tools/cli/explained_run.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
@@ -22,10 +24,12 @@ constexpr int kNameColumns = 40;  // a line of the table has at most 80
 
 // What the texts are made of.
 struct Explained {
+  Model model;
   Shape input;
   bool has_labels = false;
   std::vector<std::string> names;  // of an attribution's values
   std::vector<Explanation> all;
+  std::vector<uint32_t> predicted;  // of each the highest output
   std::optional<AttributionChecks> checks;
 };
 
@@ -42,6 +46,7 @@ Result<Explained> explained(const ExplainOptions& options) {
                  "explains at most " + std::to_string(kExplainedMax) + " examples at a time");
   }
   COT_ASSIGN(const Model model, open_model(options.model));
+  if (!options.run.empty()) COT_TRY(check_model_of_run(options.run, model));
   Result<AskedModel> asked = AskedModel::create(model, go_on_unless_interrupted);
   if (!asked) return asked.error().with_context(options.model);
   COT_ASSIGN(LocalData data, open_data(options.data));
@@ -49,11 +54,14 @@ Result<Explained> explained(const ExplainOptions& options) {
   InterruptibleSource examples(source);
   if (source.size() == 0) return Error(ErrorCode::invalid_argument, options.data + " has no examples");
   const AttributionMethod& method = *find_attribution_method(options.method);
-  Explained made{.input = model.input_shape(), .has_labels = source.header().target.type != ColumnType::float32};
+  Explained made{
+      .model = model, .input = model.input_shape(), .has_labels = source.header().target.type != ColumnType::float32};
   for (const uint64_t example : asked_examples(options, source.size())) {
     Result<Explanation> one = explain(*asked, examples, elements(source.header().target.shape), example, options.picked,
                                       method, options.settings);
     if (!one) return one.error().with_context(options.model + " on " + options.data);
+    COT_ASSIGN(const std::vector<float> answers, asked->answers(one->input));
+    made.predicted.push_back(static_cast<uint32_t>(std::ranges::max_element(answers) - answers.begin()));
     made.all.push_back(std::move(*one));
   }
   if (options.checks) {
@@ -156,6 +164,22 @@ Status write_picture(const Explained& explained, const std::string& file) {
   return os::write_file_atomically(file, png);
 }
 
+Status write_to_run(const Explained& explained, const ExplainOptions& options) {
+  std::vector<KeptExplanation> kept;
+  for (size_t i = 0; i < explained.all.size(); ++i) {
+    const Explanation& one = explained.all[i];
+    kept.push_back({.explanation = &one, .predicted = explained.predicted[i]});
+    if (explained.has_labels && one.target.size() == 1) kept.back().label = static_cast<uint32_t>(label_of(one));
+    if (explained.checks) kept.back().checked = explained.checks->examples[i];
+  }
+  return keep_in_run(options.run, explained.model, explained.input, options.method, options.data, kept);
+}
+
+Status write_pictures(const Explained& explained, const ExplainOptions& options) {
+  if (!options.picture.empty()) COT_TRY(write_picture(explained, options.picture));
+  return options.run.empty() ? Status() : write_to_run(explained, options);
+}
+
 }  // namespace
 
 ExitCode explain_model(const ExplainOptions& options) {
@@ -166,11 +190,9 @@ ExitCode explain_model(const ExplainOptions& options) {
   }
   const Result<Explained> made = explained(options);
   if (!made) return fail_on_input(kCommand, made.error());
-  if (!options.picture.empty()) {
-    const Status written = write_picture(*made, options.picture);
-    if (!written && written.error().code() == ErrorCode::invalid_argument)
-      return fail_on_input(kCommand, written.error());
-    if (!written) return fail_on_output(kCommand, written.error());
+  if (const Status written = write_pictures(*made, options); !written) {
+    return written.error().code() == ErrorCode::invalid_argument ? fail_on_input(kCommand, written.error())
+                                                                 : fail_on_output(kCommand, written.error());
   }
   if (options.as_json) print_json(json_of(*made, options));
   else print_text(text_of(*made, options.top));

@@ -22,6 +22,7 @@ struct ExplainOptions {
   uint32_t top = 5;                // values shown of each
   AttributionSettings settings;
   std::string picture;  // PNG file; empty: none
+  std::string run;      // the folder of the run that made the model, which keeps them (explained_run.h); empty: none
   bool checks = false;  // whether the attributions say anything (attribution_checks.h)
   bool as_json = false;
 };

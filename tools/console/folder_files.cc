@@ -1,8 +1,6 @@
 #include "tools/console/folder_files.h"
 
 #include <algorithm>
-#include <filesystem>
-
 #include "tools/cli/table.h"
 
 namespace coterie {
@@ -38,16 +36,22 @@ std::string FolderFiles::path_of(const std::string& relative) const {
 }
 
 std::vector<std::string> FolderFiles::folders(const std::string& in) const {
-  std::vector<std::string> names;
+  return names(in, fs::file_type::directory);
+}
+
+std::vector<std::string> FolderFiles::files(const std::string& in) const { return names(in, fs::file_type::regular); }
+
+std::vector<std::string> FolderFiles::names(const std::string& in, fs::file_type type) const {
+  std::vector<std::string> found;
   std::error_code failed;
-  if (!in.empty() && !has_folder(in)) return names;
-  for (fs::directory_iterator each(path_of(in), failed), end; !failed && each != end && names.size() < kFoldersMax;
+  if (!in.empty() && !has_folder(in)) return found;
+  for (fs::directory_iterator each(path_of(in), failed), end; !failed && each != end && found.size() < kFoldersMax;
        each.increment(failed)) {
     std::error_code unknown;
-    if (fs::is_directory(each->symlink_status(unknown))) names.push_back(each->path().filename().string());
+    if (each->symlink_status(unknown).type() == type) found.push_back(each->path().filename().string());
   }
-  std::ranges::sort(names);
-  return names;
+  std::ranges::sort(found);
+  return found;
 }
 
 bool FolderFiles::has_folder(const std::string& folder) const {

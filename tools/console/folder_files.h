@@ -2,6 +2,7 @@
 // nothing outside of the folder is read.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace coterie {
 
 class FolderFiles {
  public:
-  static constexpr size_t kFoldersMax = 100'000;  // that one folder is looked into for
+  static constexpr size_t kFoldersMax = 100'000;  // that one folder is looked into for, and as many files
 
   // not_found: there is no such folder. `folder` itself may be a link.
   static Result<FolderFiles> open(const std::string& folder);
@@ -24,6 +25,8 @@ class FolderFiles {
 
   // The folders directly in `in` (relative, "" the folder itself), sorted, at most kFoldersMax. Links are none.
   std::vector<std::string> folders(const std::string& in) const;
+  // Likewise the plain files.
+  std::vector<std::string> files(const std::string& in) const;
   bool has_folder(const std::string& folder) const;
   bool has(const std::string& file) const;  // a plain file, by a path without links
   // not_found: it is not there, or is no plain file, or a link leads to it.
@@ -36,6 +39,7 @@ class FolderFiles {
  private:
   explicit FolderFiles(std::string path) : path_(std::move(path)) {}
   std::string path_of(const std::string& relative) const;
+  std::vector<std::string> names(const std::string& in, std::filesystem::file_type type) const;
 
   std::string path_;
 };

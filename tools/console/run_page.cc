@@ -5,6 +5,7 @@
 
 #include "fl_server/console/console_assets.h"
 #include "fl_server/net/route_pattern.h"
+#include "tools/console/run_explanations.h"
 #include "tools/console/run_json.h"
 #include "tools/console/run_list.h"
 #include "tools/console/run_model.h"
@@ -17,12 +18,26 @@ using nlohmann::json;
 constexpr const char* kModel = "model.cotf";
 constexpr int kBadRequest = 400, kForbidden = 403, kNotFound = 404, kMethodNotAllowed = 405;
 
+// What the browser takes a body for, whatever stands in it; and it asks again each time.
+const std::vector<std::pair<std::string, std::string>>& fixed_headers() {
+  static const std::vector<std::pair<std::string, std::string>> headers = {{"Cache-Control", "no-store"},
+                                                                           {"X-Content-Type-Options", "nosniff"}};
+  return headers;
+}
+
 HttpResponse json_response(const json& of, int status = 200) {
   HttpResponse response{.status = status, .content_type = status == 200 ? "application/json" : kProblemType};
   // Names of files are a stranger's texts, and need not be UTF-8.
   const std::string text = of.dump(-1, ' ', false, json::error_handler_t::replace);
   response.body.assign(text.begin(), text.end());
-  response.headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}};
+  response.headers = fixed_headers();
+  return response;
+}
+
+HttpResponse picture_response(Bytes picture) {
+  HttpResponse response{.content_type = "image/png"};
+  response.body = std::move(picture);
+  response.headers = fixed_headers();
   return response;
 }
 
@@ -80,11 +95,12 @@ HttpResponse RunPage::answer(const RequestHead& head) const {
     const std::string pattern = "/admin/v1/jobs/{job}" + (view.empty() ? "" : "/" + std::string(view));
     if (matches_pattern(pattern, head.path, parameters)) return job(parameters["job"], view, head.query);
   }
-  for (const std::string_view view : {"", "graph", "parameters"}) {
+  for (const std::string_view view : {"", "graph", "parameters", "explanations", "explanations/{picture}"}) {
     parameters = {};
     const std::string pattern = "/admin/v1/jobs/{job}/models/{version}" + (view.empty() ? "" : "/" + std::string(view));
     if (matches_pattern(pattern, head.path, parameters)) {
-      return model(parameters["job"], parameters["version"], view, head.query);
+      return model(parameters["job"], parameters["version"], view.substr(0, view.find('/')), parameters["picture"],
+                   head.query);
     }
   }
   return refusal(kNotFound, "there is nothing here by that path");
@@ -109,7 +125,7 @@ HttpResponse RunPage::job(std::string_view id, std::string_view view, std::strin
 }
 
 HttpResponse RunPage::model(std::string_view id, std::string_view version, std::string_view view,
-                            std::string_view query) const {
+                            std::string_view picture, std::string_view query) const {
   const RunList list = list_runs(files_);
   const auto found = std::ranges::find(list.runs, id, &ListedRun::id);
   if (found == list.runs.end()) return refusal(kNotFound, "the folder has no such run any more");
@@ -118,6 +134,11 @@ HttpResponse RunPage::model(std::string_view id, std::string_view version, std::
     return refusal(kNotFound, "the run has no such version: its model.cotf is the last round's");
   }
   if (view.empty()) return json_response(shown);
+  if (!picture.empty()) {
+    Result<Bytes> png = run_explanation_picture(files_, found->folder, picture);
+    return png ? picture_response(std::move(*png)) : refusal(kNotFound, png.error().message());
+  }
+  if (view == "explanations") return json_response(run_explanations(files_, found->folder));
   const std::string file = below(*found, kModel);
   const Result<json> told = view == "graph" ? run_model_graph(files_, file) : run_model_parameters(files_, file, query);
   return told ? json_response(*told) : refusal(kBadRequest, told.error().message());

@@ -8,6 +8,8 @@
 //   GET /admin/v1/jobs/{job}/curves        its rounds by column, as points of a chart
 //   GET /admin/v1/jobs/{job}/models/{version}, .../graph, .../parameters
 //                                          its model.cotf, which is its last round's version
+//   .../models/{version}/explanations, .../explanations/{name}
+//                                          what answers of it come from: figures, and a picture of each (image/png)
 //
 // A request is answered where its Host is this machine by name or address, so that no page of another site reaches the
 // folder by a name of its own (DNS rebinding).
@@ -36,8 +38,8 @@ class RunPage {
   nlohmann::json jobs() const;
   // `view`: "", "rounds", "curves".
   HttpResponse job(std::string_view id, std::string_view view, std::string_view query) const;
-  // `view`: "", "graph", "parameters".
-  HttpResponse model(std::string_view id, std::string_view version, std::string_view view,
+  // `view`: "", "graph", "parameters", "explanations"; `picture`: of the last, or empty.
+  HttpResponse model(std::string_view id, std::string_view version, std::string_view view, std::string_view picture,
                      std::string_view query) const;
 
   const FolderFiles files_;

@@ -138,16 +138,21 @@ Result<AttributionChecks> check_attributions(AskedModel& model, std::span<const 
     COT_TRY(must_be_finite(one, method.name));
     std::vector<size_t> order = in_places(values.size()), last;
     OrderCurves own;
+    CheckedExample& checked = checks.examples.emplace_back();
     for (uint32_t i = 0; i < kRandomOrders; ++i) {
       prng.shuffle(order);
       COT_ASSIGN(const OrderCurves random, order_curves(model, one, order, settings.baseline));
       add(checks.random, random, 1 / (count * kRandomOrders));
+      checked.random_deletion += random.deletion / kRandomOrders;
+      checked.random_insertion += random.insertion / kRandomOrders;
       std::vector<size_t> ranked = descending(values, order);
       if (ranked != last) {  // without ties it is one order
         COT_ASSIGN(own, order_curves(model, one, ranked, settings.baseline));
         last = std::move(ranked);
       }
       add(checks.own, own, 1 / (count * kRandomOrders));
+      checked.deletion += own.deletion / kRandomOrders;
+      checked.insertion += own.insertion / kRandomOrders;
     }
     Explanation shuffled_one{.example = one.example, .picked = one.picked};
     COT_ASSIGN(shuffled_one.attribution, method.attribute(other, one.input, one.picked, settings));

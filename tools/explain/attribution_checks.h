@@ -7,8 +7,8 @@
 //                   correlation (Spearman) of the two (Adebayo et al. 2018)
 //
 // The output of a curve is the softmax of the scores, of one output the score, and the area its mean. Equal
-// attributions say nothing of each other: their order is that of the random order beside, so that an attribution whose
-// values are all equal has the very curves of chance. Its correlation is 1: it looks as that of any model might.
+// attributions have their places from the random order beside: one whose values are all equal has the very curves of
+// chance, and its correlation is 1.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,8 @@ namespace coterie {
 
 struct OrderCurves {
   double deletion = 0, insertion = 0;  // the areas
-  std::vector<double> falling,
-      rising;  // the output as pixels go, and as they come: the first and the last with none and
-               // with all of them, equally spaced
+  // The output as pixels go, and as they come: first with none of them, last with all, equally spaced.
+  std::vector<double> falling, rising;
 };
 
 inline constexpr uint32_t kCurveSteps = 32;  // as many parts of the pixels, or a pixel at a time
@@ -39,10 +38,15 @@ Result<Model> with_shuffled_weights(const Model& model, uint64_t seed);
 // Spearman's, ties having their mean rank; in [-1, 1], and 0 where either is constant.
 double rank_correlation(std::span<const float> a, std::span<const float> b);
 
+struct CheckedExample {  // areas
+  double deletion = 0, insertion = 0, random_deletion = 0, random_insertion = 0;
+};
+
 // Means over the examples.
 struct AttributionChecks {
   OrderCurves own, random;
   double randomised_correlation = 0;
+  std::vector<CheckedExample> examples;  // in their order
 
   bool deletion_holds() const { return own.deletion < random.deletion; }
   bool insertion_holds() const { return own.insertion > random.insertion; }

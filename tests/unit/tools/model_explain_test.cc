@@ -7,10 +7,12 @@
 
 #include "base/os/file.h"
 #include "model_io/image_file.h"
+#include "secure/crypto/digest.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/explain/planted_models.h"
 #include "tests/unit/tools/run_command.h"
+#include "tools/explain/explanation_record.h"
 
 namespace coterie::test {
 namespace {
@@ -103,6 +105,31 @@ TEST_F(ModelExplainCommand, DrawsImages) {
   EXPECT_EQ(colour(2, 5), (std::vector<int>{255, 0, 0}));
   EXPECT_EQ(colour(6, 1), (std::vector<int>{85, 85, 255})) << "two thirds of blue";
   EXPECT_EQ(colour(0, 0), (std::vector<int>{255, 255, 255}));
+}
+
+TEST_F(ModelExplainCommand, KeepsPicturesInTheFolderOfTheRunThatMadeTheModel) {
+  EXPECT_OK(os::make_directories(path("run")));
+  const std::string model = written("run/model.cotf", planted_sum({8, 8, 1}, 2 * 8 + 5, 6 * 8 + 1));
+  const std::string other = written("other.cotf", planted_sum({8, 8, 1}, 0, 1));
+  const auto kept = [&](const std::string& file, const std::string& run) {
+    return explain(
+        {file, "--data", "digits", "--limit", "2", "--class", "0", "--method", "gradient", "--check", "--run", run});
+  };
+  EXPECT_NE(kept(model, path("run")).code, ExitCode::usage);
+  EXPECT_THAT(*os::list_directory(path("run/explanations")),
+              ::testing::ElementsAre("gradient-0-0.json", "gradient-0-0.png", "gradient-1-0.json", "gradient-1-0.png"));
+  const Result<ExplanationRecord> record =
+      parse_explanation(as_text(*os::read_file(path("run/explanations/gradient-1-0.json"), kExplanationJsonBytesMax)));
+  ASSERT_OK(record);
+  EXPECT_EQ(record->model_digest, content_digest(*os::read_file(model, 1 << 20)));
+  EXPECT_EQ(record->data, "digits");
+  EXPECT_TRUE(record->label);
+  ASSERT_TRUE(record->checked);
+  EXPECT_GT(record->checked->random_insertion, 0);
+  EXPECT_EQ(decode_png(*os::read_file(path("run/explanations/gradient-1-0.png"), 1 << 24))->height, 224u + 8);
+  EXPECT_THAT(kept(other, path("run")).err, HasSubstr("run/model.cotf; explain that one"));
+  EXPECT_EQ(kept(model, path("nowhere")).code, ExitCode::usage);
+  EXPECT_FALSE(os::exists(path("nowhere")));
 }
 
 TEST_F(ModelExplainCommand, ChecksDecideTheExitCode) {

@@ -33,6 +33,7 @@ TEST_F(FolderFilesTest, ReadsPlainFilesOfTheFolderUpToASize) {
   const FolderFiles files = open("runs");
   EXPECT_EQ(files.name(), "runs");
   EXPECT_THAT(files.folders(""), ElementsAre("a"));
+  EXPECT_THAT(files.files("a"), ElementsAre("metrics.csv"));
   const Result<Bytes> read = files.read("a/metrics.csv", 6);
   ASSERT_OK(read);
   EXPECT_EQ(as_text(*read), "round\n");
@@ -50,6 +51,8 @@ TEST_F(FolderFilesTest, FollowsNoLinkAndNoWayOut) {
   const FolderFiles files = open("runs");
   EXPECT_THAT(files.folders(""), ElementsAre("a"));
   EXPECT_THAT(files.folders("linked"), IsEmpty());
+  EXPECT_THAT(files.files("linked"), IsEmpty());
+  EXPECT_THAT(files.files("a"), ElementsAre("metrics.csv")) << "a link is no file";
   for (const char* out : {"a/summary.json", "linked/summary.json", "../secret/summary.json",
                           "a/../../secret/summary.json", "/etc/passwd", "./a/metrics.csv"}) {
     EXPECT_FALSE(files.has(out)) << out;

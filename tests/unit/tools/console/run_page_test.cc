@@ -12,7 +12,9 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tools/compare/sweep_folder.h"
+#include "tools/console/run_explanations.h"
 #include "tools/console/run_list.h"
+#include "tools/explain/explanation_record.h"
 
 namespace coterie {
 namespace {
@@ -132,6 +134,55 @@ TEST_F(RunPageTest, TellsWhatTheModelOfARunIsMadeOf) {
   const HttpResponse broken = ask(path + "/models/2/graph");
   EXPECT_EQ(broken.status, 400);
   EXPECT_THAT(as_text(broken.body), HasSubstr("one/model.cotf is not a whole model"));
+}
+
+// A picture of `side` x `side` pixels, as far as anybody looks.
+std::string png(uint32_t side) {
+  std::string bytes("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16);
+  for (int copy = 0; copy < 2; ++copy) {
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(side >> shift & 0xff);
+  }
+  return bytes + "the rest";
+}
+
+TEST_F(RunPageTest, ShowsExplanationsAndTakesNothingElseForOne) {
+  write("runs/one/metrics.csv", "round\n1\n");
+  write("runs/one/model.cotf", "model");
+  const std::string own =
+      to_json(ExplanationRecord{.method = "gradient", .data = "<b>", .example = 7, .label = 3}).dump();
+  const auto put = [&](const std::string& name, const std::string& text, const std::string& picture) {
+    write("runs/one/explanations/" + name + ".json", text);
+    write("runs/one/explanations/" + name + ".png", picture);
+  };
+  const std::string path = "/admin/v1/jobs/" + run_id("one") + "/models/1/explanations";
+  EXPECT_EQ(get(path), json({{"explanations", json::array()}, {"left_out", 0}}));
+  put("gradient-7-3", own, png(456));
+  put("no-picture", own, "<svg onload=alert(1)>");
+  put("huge", own, png(kShownPictureSideMax + 1));
+  put("Other Name", own, png(1));
+  put("no-json", "{", png(1));
+  put("foreign", R"({"schema": "coterie.explanation.v1", "picture": "/etc/passwd"})", png(1));
+  write("elsewhere/secret.png", png(1));
+  write("runs/one/explanations/linked.json", own);
+  fs::create_symlink(directory_ / "elsewhere/secret.png", directory_ / "runs/one/explanations/linked.png");
+  const json told = get(path);
+  EXPECT_EQ(told["left_out"], 6);
+  ASSERT_EQ(told["explanations"].size(), 1u);
+  const json& one = told["explanations"][0];
+  EXPECT_EQ(one["name"], "gradient-7-3");
+  EXPECT_EQ(one["data"], "<b>");
+  EXPECT_EQ(one["label"], 3);
+  EXPECT_EQ(one["width"], 456);
+  const HttpResponse picture = ask(path + "/gradient-7-3");
+  EXPECT_EQ(picture.status, 200);
+  EXPECT_EQ(picture.content_type, "image/png");
+  EXPECT_THAT(picture.headers, ::testing::Contains(::testing::Pair("X-Content-Type-Options", "nosniff")));
+  EXPECT_EQ(as_text(picture.body), png(456));
+  for (const char* none : {"no-picture", "huge", "linked", "Other Name", "..", "gradient-7-3.png", "nowhere"})
+    EXPECT_EQ(ask(path + "/" + none).status, 404) << none;
+  for (int i = 0; i < 70; ++i) put("a" + std::to_string(i), own, png(1));
+  EXPECT_EQ(get(path)["explanations"].size(), kExplanationsShownMax);
+  EXPECT_EQ(get(path)["left_out"], 6 + 70 + 1 - static_cast<int>(kExplanationsShownMax));
 }
 
 TEST_F(RunPageTest, ReadsNoModelThroughALink) {
