@@ -5,8 +5,11 @@
 #include "base/checked.h"
 #include "device_sdk/runtime/op_rule.h"
 #include "device_sdk/runtime/seal.h"
+#include "device_sdk/runtime/stored_weights.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
+#include "proto/codec/stored_integers.h"
+#include "proto/codec/update/bit_packing.h"
 
 namespace coterie {
 
@@ -64,8 +67,9 @@ Bytes expanded_file(const StoredModel& stored) {
       continue;
     }
     const std::vector<uint32_t> channels = channels_of(tensor.shape, next->axis);
+    const std::vector<int16_t> integers = stored_integers(stored, *next);
     for (uint64_t e = 0; e < count; ++e) {
-      const float value = next->scales[channels[e]] * static_cast<float>(static_cast<int8_t>(from[e]));
+      const float value = next->scales[channels[e]] * static_cast<float>(integers[e]);
       std::memcpy(to + e * sizeof(float), &value, sizeof value);
     }
     ++next;
@@ -91,12 +95,13 @@ bool computes_in_int8(ByteView file) {
   return stored && !stored->forms.grids.empty();
 }
 
-Bytes store_as_int8(const Model& model, const std::vector<Int8Weights>& weights, const std::vector<TensorGrid>& grids) {
+Bytes store_weights(const Model& model, const std::vector<StoredWeights>& weights,
+                    const std::vector<TensorGrid>& grids) {
   ModelGraph graph = model.graph();
   std::vector<uint64_t> bytes = float_bytes(graph);
   StoredForms forms{.weights = {}, .grids = grids};
-  for (const Int8Weights& each : weights) {
-    bytes[each.form.tensor] = each.values.size();
+  for (const StoredWeights& each : weights) {
+    bytes[each.form.tensor] = packed_bytes(each.values.size(), each.form.bits).value();
     forms.weights.push_back(each.form);
   }
   const uint64_t payload_bytes = lay_out(graph, bytes);
@@ -109,7 +114,7 @@ Bytes store_as_int8(const Model& model, const std::vector<Int8Weights>& weights,
     if (!has_payload(tensor.role)) continue;
     uint8_t* const to = file.data() + begin + tensor.payload_offset;
     if (next != weights.end() && next->form.tensor == i) {
-      std::memcpy(to, next->values.data(), next->values.size());
+      pack_integers(next->values, next->form.bits, {to, static_cast<size_t>(bytes[i])});
       ++next;
       continue;
     }
@@ -118,6 +123,15 @@ Bytes store_as_int8(const Model& model, const std::vector<Int8Weights>& weights,
   }
   seal(file);
   return file;
+}
+
+Bytes store_as_int8(const Model& model, const std::vector<Int8Weights>& weights, const std::vector<TensorGrid>& grids) {
+  std::vector<StoredWeights> stored;
+  stored.reserve(weights.size());
+  for (const Int8Weights& each : weights) {
+    stored.push_back({.form = each.form, .values = {each.values.begin(), each.values.end()}});
+  }
+  return store_weights(model, stored, grids);
 }
 
 }  // namespace coterie

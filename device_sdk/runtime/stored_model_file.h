@@ -1,5 +1,5 @@
-// Model files whose weights are stored as int8: about a quarter of the bytes (ADR 90). Whoever opens a model file
-// expands it first; what is loaded, run and trained is the float32 model that it stands for.
+// Model files whose weights are stored as integers, int8 (ADR 90) or others (stored_weights.h). Whoever opens a model
+// file expands it first; what is loaded, run and trained is the float32 model that it stands for.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 namespace coterie {
 
 struct Int8Weights {
-  QuantisedTensor form;
+  QuantisedTensor form;        // of 8 bits at most
   std::vector<int8_t> values;  // in [-127, 127], in the order of the tensor
 };
 
@@ -20,7 +20,7 @@ struct Int8Weights {
 std::vector<uint32_t> channels_of(const Shape& shape, uint32_t axis);
 
 // The float32 file, sealed as the stored one is; a file without int8 comes back as it is, and so does what is no model
-// file (Model::load says so). Allocates four times the file at most. Errors: those of decode_stored_model;
+// file (Model::load says so). Allocates kExpandedBytesMax and the header at most. Errors: those of decode_stored_model;
 // invalid_argument where the model computes in int8 (it has grids): as float32 it would answer otherwise.
 Result<Bytes> expand_model(Bytes file);
 // The sealed float32 file that a decoded one stands for, also where it computes in int8: the model that it was rounded

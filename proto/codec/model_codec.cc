@@ -1,12 +1,16 @@
 // Model frames: the forward graph and where its parameters lie.
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <type_traits>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
+#include "proto/codec/stored_integers.h"
 #include "proto/codec/stored_model.h"
+#include "proto/codec/update/bit_packing.h"
 #include "proto/generated/model_generated.h"
 
 namespace coterie {
@@ -148,21 +152,29 @@ Status check_constant(const TensorInfo& tensor) {
   return {};
 }
 
-constexpr uint8_t kInt8 = 3;  // of a stored parameter
+constexpr uint8_t kInt8 = 3, kPacked = 4;  // of a stored parameter
+constexpr uint32_t kInt8Bits = 8;
 
-// A parameter that is stored as int8: the scales of its channels.
+// A parameter that is stored as integers: their bits, and the scales of its channels.
 Result<QuantisedTensor> parse_scales(const model::Tensor& table, const TensorInfo& tensor, uint32_t index) {
   const std::string what = "tensor " + tensor.name;
-  if (tensor.role != TensorRole::parameter) return flat::out_of_range(what, "is int8 and not a parameter");
-  QuantisedTensor quantised{.tensor = index, .axis = table.axis(), .scales = {}};
+  if (tensor.role != TensorRole::parameter)
+    return flat::out_of_range(what, "is stored as integers and not a parameter");
+  const bool is_packed = table.type() == kPacked;
+  if (is_packed && (table.bits() < kStoredBitsMin || table.bits() > kStoredBitsMax || table.bits() == kInt8Bits)) {
+    return flat::out_of_range(what, "has packed integers that are not of 1 to 7 or 9 to 16 bits");
+  }
+  QuantisedTensor quantised{
+      .tensor = index, .axis = table.axis(), .scales = {}, .bits = is_packed ? table.bits() : kInt8Bits};
   if (quantised.axis >= tensor.shape.size() || table.scales() == nullptr ||
       table.scales()->size() != static_cast<uint64_t>(tensor.shape[quantised.axis])) {
     return flat::out_of_range(what, "does not have a scale for each channel");
   }
   quantised.scales.assign(table.scales()->begin(), table.scales()->end());
   for (const float scale : quantised.scales) {
-    // With 127 times the largest the weights are finite, too.
-    if (!(scale > 0) || scale > std::numeric_limits<float>::max() / 127) {
+    // With the largest integer times the largest scale the weights are finite, too.
+    if (!(scale > 0) ||
+        scale > std::numeric_limits<float>::max() / static_cast<float>(stored_level_max(quantised.bits))) {
       return flat::out_of_range(what, "has a scale that is not above 0 and finite");
     }
   }
@@ -191,21 +203,21 @@ Result<TensorInfo> parse_tensor(const model::Tensor& table, uint32_t index, Stor
     return flat::out_of_range(what, "has an unknown role");
   }
   tensor.role = static_cast<TensorRole>(table.role());
-  const bool is_int8 = table.type() == kInt8;
+  const bool is_integers = table.type() == kInt8 || table.type() == kPacked;
   const bool has_grid = table.grid_scale() != 0 || table.grid_zero() != 0;
   if (has_grid && forms == nullptr) {
     return flat::out_of_range(what,
                               "is computed as int8, and here is float32 alone (coterie model dequantise writes it)");
   }
-  if (is_int8 && forms == nullptr) {
-    return flat::out_of_range(what,
-                              "is stored as int8, which is expanded by whoever opens a model file "
-                              "(coterie model dequantise)");
+  if (is_integers && forms == nullptr) {
+    return flat::out_of_range(what, "is stored as " +
+                                        (table.type() == kInt8 ? "int8" : std::string("packed integers")) +
+                                        ", which whoever opens a model file expands (coterie model dequantise)");
   }
-  if (!is_int8 && (table.type() < 1 || table.type() > 2)) return flat::out_of_range(what, "has an unknown type");
-  if (!is_int8) tensor.type = static_cast<DataType>(table.type());
+  if (!is_integers && (table.type() < 1 || table.type() > 2)) return flat::out_of_range(what, "has an unknown type");
+  if (!is_integers) tensor.type = static_cast<DataType>(table.type());
   COT_ASSIGN(tensor.shape, parse_shape(table.shape(), what));
-  if (is_int8) {
+  if (is_integers) {
     COT_ASSIGN(QuantisedTensor scales, parse_scales(table, tensor, index));
     forms->weights.push_back(std::move(scales));
   }
@@ -254,20 +266,27 @@ Result<OpInfo> parse_op(const model::Op& table, size_t tensors) {
 // Every parameter inside the payload, aligned, and no two overlapping.
 Status check_parameters(const ModelGraph& graph, const std::vector<QuantisedTensor>& quantised,
                         uint64_t payload_bytes) {
-  std::vector<uint64_t> widths(graph.tensors.size(), sizeof(float));
-  for (const QuantisedTensor& tensor : quantised) widths[tensor.tensor] = 1;
+  std::map<size_t, uint32_t> bits;
+  for (const QuantisedTensor& tensor : quantised) bits[tensor.tensor] = tensor.bits;
+  uint64_t expanded = 0;
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorInfo& tensor = graph.tensors[i];
     if (!has_payload(tensor.role)) continue;
     const Result<uint64_t> elements = element_count(tensor.shape);
     if (!elements) return elements.error().with_context("parameter " + tensor.name);
-    const auto size = checked_multiply<uint64_t>(*elements, widths[i]);
-    const auto end = size ? checked_add(tensor.payload_offset, *size) : std::nullopt;
+    const auto stored = bits.find(i);
+    const auto floats = checked_multiply<uint64_t>(*elements, sizeof(float));
+    const auto size = stored == bits.end() ? floats : packed_bytes(*elements, stored->second);
+    const auto end = floats && size ? checked_add(tensor.payload_offset, *size) : std::nullopt;
     if (!end || *end > payload_bytes || tensor.payload_offset % limits::kParameterAlignment != 0) {
       return flat::out_of_range("parameter " + tensor.name, "does not lie aligned inside the payload");
     }
     ranges.emplace_back(tensor.payload_offset, *end);
+    expanded += std::min(*floats, kExpandedBytesMax + 1);
+    if (!quantised.empty() && expanded > kExpandedBytesMax) {
+      return Error(ErrorCode::too_large, "parameter " + tensor.name + " takes the model over 16 GiB as float32");
+    }
   }
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 1; i < ranges.size(); ++i) {
@@ -361,14 +380,16 @@ Bytes build_head(const ModelGraph& message, const StoredForms& forms, uint64_t p
     if (!tensor.shape.empty()) shape = builder.CreateVector(tensor.shape);
     Offset<flatbuffers::Vector<uint8_t>> data = 0;
     if (!tensor.data.empty()) data = flat::vector(builder, tensor.data);
-    const bool is_int8 = next != forms.weights.end() && next->tensor == tensors.size();
+    const bool is_integers = next != forms.weights.end() && next->tensor == tensors.size();
     const bool has_grid = grid != forms.grids.end() && grid->tensor == tensors.size();
-    const auto scales = is_int8 ? builder.CreateVector(next->scales) : Offset<flatbuffers::Vector<float>>(0);
-    const auto axis = static_cast<uint8_t>(is_int8 ? next++->axis : 0);
+    const auto scales = is_integers ? builder.CreateVector(next->scales) : Offset<flatbuffers::Vector<float>>(0);
+    const auto axis = static_cast<uint8_t>(is_integers ? next->axis : 0);
+    const auto bits = static_cast<uint8_t>(is_integers && next->bits != kInt8Bits ? next->bits : 0);
+    const uint8_t type = !is_integers ? static_cast<uint8_t>(tensor.type) : bits == 0 ? kInt8 : kPacked;
+    if (is_integers) ++next;
     tensors.push_back(model::CreateTensor(builder, name, static_cast<model::TensorRole>(tensor.role), shape,
-                                          tensor.payload_offset, is_int8 ? kInt8 : static_cast<uint8_t>(tensor.type),
-                                          tensor.is_frozen, data, scales, axis, has_grid ? grid->scale : 0,
-                                          has_grid ? grid->zero : int8_t{0}));
+                                          tensor.payload_offset, type, tensor.is_frozen, data, scales, axis,
+                                          has_grid ? grid->scale : 0, has_grid ? grid->zero : int8_t{0}, bits));
     if (has_grid) ++grid;
   }
   std::vector<Offset<model::Op>> ops;
@@ -429,19 +450,34 @@ Result<Decoded<ModelGraph>> decode_model(ByteView bytes) {
   return Decoded<ModelGraph>{std::move(graph), frame.payload};
 }
 
+Result<StoredModel> decode_stored_head(const Prelude& prelude, ByteView header_bytes) {
+  StoredModel stored{.graph = {}, .forms = {}, .payload = {}};
+  COT_ASSIGN(stored.graph, parse_head(prelude, header_bytes, &stored.forms));
+  return stored;
+}
+
 Result<StoredModel> decode_stored_model(ByteView bytes) {
   COT_ASSIGN(const Frame frame, parse_frame(bytes, FrameKind::model));
-  StoredModel stored{.graph = {}, .forms = {}, .payload = frame.payload};
-  COT_ASSIGN(stored.graph, parse_head(flat::prelude_of(frame), frame.header, &stored.forms));
+  COT_ASSIGN(StoredModel stored, decode_stored_head(flat::prelude_of(frame), frame.header));
+  stored.payload = frame.payload;
   for (const QuantisedTensor& each : stored.forms.weights) {
     const TensorInfo& tensor = stored.graph.tensors[each.tensor];
     COT_ASSIGN(const uint64_t count, element_count(tensor.shape));
-    const ByteView elements = stored.payload.subspan(tensor.payload_offset, count);
-    if (std::ranges::find(elements, uint8_t{0x80}) != elements.end()) {
-      return flat::out_of_range("tensor " + tensor.name, "has -128 among its int8");
+    const ByteView packed = stored.payload.subspan(tensor.payload_offset, packed_bytes(count, each.bits).value());
+    if (const Status sound = check_integers(packed, each.bits, count); !sound) {
+      return flat::out_of_range("tensor " + tensor.name, sound.error().message());
     }
   }
   return stored;
+}
+
+std::vector<int16_t> stored_integers(const StoredModel& stored, const QuantisedTensor& tensor) {
+  const TensorInfo& info = stored.graph.tensors[tensor.tensor];
+  std::vector<int16_t> integers(*element_count(info.shape));
+  const uint64_t bytes = packed_bytes(integers.size(), tensor.bits).value();
+  const Status sound = unpack_integers(stored.payload.subspan(info.payload_offset, bytes), tensor.bits, integers);
+  COT_ASSERT(sound.has_value());  // decode_stored_model has looked
+  return integers;
 }
 
 }  // namespace coterie

@@ -1,6 +1,6 @@
-// Models as they are stored: some parameters as int8, each channel with a scale of its own (ADR 90). decode_model, and
-// readers of before, refuse such a file by the name of the first such tensor. Private to whoever opens model files;
-// what computes sees float32.
+// Models as they are stored: some parameters as integers, each channel with a scale of its own (ADR 90, ADR 189).
+// decode_model, and readers of before, refuse such a file by the name of the first such tensor. Private to whoever
+// opens model files; what computes sees float32.
 #pragma once
 
 #include <vector>
@@ -11,12 +11,13 @@
 
 namespace coterie {
 
-// In the payload: int8 in [-127, 127], as many as the tensor has elements; element e of channel c is scales[c] times
-// it.
+// In the payload: as many integers (stored_integers.h) as the tensor has elements; element e of channel c is scales[c]
+// times it.
 struct QuantisedTensor {
   uint32_t tensor = 0;  // index into ModelGraph::tensors, a parameter
   uint32_t axis = 0;    // the dimension that counts the channels
   std::vector<float> scales;
+  uint32_t bits = 8;  // of an integer, in [1, 16]
   friend bool operator==(const QuantisedTensor&, const QuantisedTensor&) = default;
 };
 
@@ -43,9 +44,9 @@ struct StoredModel {
   ByteView payload;
 };
 
-// Also a model without such tensors. Checks what decode_model does, and the scales: as many as there are channels,
-// finite and above 0; no byte is -128; grids are of inputs and activations, their scales within the bounds. Errors:
-// those of decode_model.
+// Also a model without such tensors. Checks what decode_model does, the integers, and the scales: as many as there are
+// channels, finite and above 0; grids are of inputs and activations, their scales within the bounds. Errors: those of
+// decode_model; too_large (over kExpandedBytesMax).
 Result<StoredModel> decode_stored_model(ByteView frame);
 Bytes encode_stored_head(const ModelGraph& graph, const StoredForms& forms, uint64_t payload_bytes);
 

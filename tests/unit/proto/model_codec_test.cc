@@ -50,8 +50,9 @@ TEST(ModelCodec, LimitsItsCounts) {
 TEST(ModelCodec, NamesTheTensorThatIsWrong) {
   expect_rejected<M>("tensor relu1 has an unknown role", [](M& m) { m.tensors[4].role = static_cast<TensorRole>(0); });
   expect_rejected<M>("tensor relu1 has an unknown role", [](M& m) { m.tensors[4].role = static_cast<TensorRole>(6); });
-  expect_rejected<M>("tensor x has an unknown type", [](M& m) { m.tensors[0].type = static_cast<DataType>(4); });
+  expect_rejected<M>("tensor x has an unknown type", [](M& m) { m.tensors[0].type = static_cast<DataType>(5); });
   expect_rejected<M>("tensor x is stored as int8", [](M& m) { m.tensors[0].type = static_cast<DataType>(3); });
+  expect_rejected<M>("tensor x is stored as packed", [](M& m) { m.tensors[0].type = static_cast<DataType>(4); });
   expect_rejected<M>("tensor dense1/b must be float32", [](M& m) { m.tensors[2].type = DataType::int32; });
   expect_rejected<M>("tensor x is frozen and not a parameter", [](M& m) { m.tensors[0].is_frozen = true; });
   expect_rejected<M>("tensor x has data and is not", [](M& m) { m.tensors[0].data = Bytes(16); });
