@@ -5,13 +5,37 @@
 
 #include "tools/cli/quantise_outcome.h"
 #include "tools/cli/table.h"
+#include "tools/model/activation_range.h"
 #include "tools/model/quantise_full.h"
 
 namespace coterie {
 namespace {
 
 std::string range_text(const Int8LayerReport& row) { return row.range ? std::string(to_string(*row.range)) : "kept"; }
-std::string weights_text(const Int8LayerReport& row) { return row.weights ? std::string(to_string(*row.weights)) : ""; }
+std::string weights_text(const Int8LayerReport& row) {
+  if (!row.weights) return "";
+  return std::string(row.weights->bits == 1 ? "mean" : to_string(row.weights->rule)) +
+         (row.weights->is_bias_corrected ? ", bias" : "");
+}
+
+// What the bits that were found cost: LOSS is what the calibration loss grows by with these weights alone rounded.
+std::string table_of_widths(const FullQuantiseReport& report) {
+  using enum Table::Align;
+  Table table({{"VALUE"}, {"OP"}, {"BITS", right}, {"SHARE", right}, {"LOSS", right}, {"WEIGHTS"}, {"SQNR dB", right}});
+  const auto share = [&](uint64_t bytes) {
+    return format_percent(static_cast<double>(bytes) / static_cast<double>(report.file.size()));
+  };
+  uint64_t beside = report.file.size();
+  for (const Int8LayerReport& row : report.layers) {
+    const auto& weights = row.weights;
+    table.add({shortened_in_middle(row.name, 20), row.op, weights ? std::to_string(weights->bits) : "",
+               weights ? share(weights->bytes) : "", weights ? "+" + format_fixed(weights->price.value_or(0), 4) : "",
+               weights_text(row), format_fixed(row.signal_to_noise_db, 1)});
+    if (weights) beside -= std::min(beside, weights->bytes);
+  }
+  table.add({"all else", "", "", share(beside), "", "", ""});
+  return table.text();
+}
 
 std::string name_of_value(const Int8Program& program, size_t value) {
   return value == 0 ? "input" : program.steps[value - 1].name;
@@ -24,11 +48,12 @@ Result<QuantiseOutcome> quantise_throughout(const QuantiseTask& task) {
                                                       {.loss = task.loss,
                                                        .calibration_examples = task.options.calibration_examples,
                                                        .target_elements = task.target_elements,
-                                                       .weight_bits = task.options.weight_bits,
+                                                       .weight_bits = task.options.weight_bits.value_or(8),
+                                                       .target_ratio = task.target_ratio(),
                                                        .progress = task.progress}));
   using enum Table::Align;
   Table table({{"VALUE"}, {"OP"}, {"WEIGHTS"}, {"RANGE"}, {"SCALE", right}, {"ZERO", right}, {"SQNR dB", right}});
-  QuantiseOutcome outcome = outcome_of(report);
+  QuantiseOutcome outcome{};
   outcome.rows_name = "values";
   outcome.rows = std::make_shared<nlohmann::json>(nlohmann::json::array());
   for (const Int8LayerReport& row : report.layers) {
@@ -37,13 +62,21 @@ Result<QuantiseOutcome> quantise_throughout(const QuantiseTask& task) {
     nlohmann::json one{{"name", row.name},   {"op", row.op},     {"range", range_text(row)},
                        {"scale", row.scale}, {"zero", row.zero}, {"sqnr_db", nullptr}};
     if (std::isfinite(row.signal_to_noise_db)) one["sqnr_db"] = row.signal_to_noise_db;
-    if (row.weights) one["weights"] = weights_text(row);
+    if (row.weights) {
+      one["weights"] = to_string(row.weights->rule);
+      one["bits"] = row.weights->bits;
+      one["bytes"] = row.weights->bytes;
+      one["bias_corrected"] = row.weights->is_bias_corrected;
+      if (row.weights->price) one["loss_alone"] = *row.weights->price;
+    }
     outcome.rows->push_back(std::move(one));
   }
-  outcome.table = table.text();
+  outcome.table = task.target_ratio() ? table_of_widths(report) : table.text();
   outcome.worst = "Furthest from float32 are " +
                   worst_names(report.layers, [](const Int8LayerReport& row) { return row.signal_to_noise_db; }) +
-                  "; without --full the weights alone are int8";
+                  (task.target_ratio() ? "; a smaller --target-ratio leaves more bits"
+                                       : "; without --full the weights alone are int8");
+  take(report, outcome);
   outcome.after_word = "it computes in int8";
   return outcome;
 }

@@ -25,19 +25,29 @@ std::string shape_text(const Shape& shape) {
   return text;
 }
 
+constexpr int kNameColumns = 20;  // with all others a row fits 80
+
+std::string range_text(const WeightForm& form) {
+  return std::string(form.bits == 1 ? "mean" : to_string(form.rule)) + (form.is_bias_corrected ? ", bias" : "");
+}
+
 std::string worth(const Evaluation& evaluation, bool is_classified) {
   return (is_classified ? "accuracy " + format_percent(evaluation.accuracy) + ", " : std::string()) + "loss " +
          format_fixed(evaluation.loss_mean, 4);
 }
 
+double ratio_of(const QuantiseOutcome& outcome, uint64_t bytes_before) {
+  return static_cast<double>(bytes_before) / static_cast<double>(outcome.file.size());
+}
+
 void print_outcome(const QuantiseOutcome& outcome, uint64_t bytes_before, bool is_classified) {
-  print_text(outcome.table + "\ncalibration loss " + format_fixed(outcome.calibration_exact, 4) + " as float32, " +
-             format_fixed(outcome.calibration_plain, 4) + " by min-max alone, " +
-             format_fixed(outcome.calibration_loss, 4) + " kept; " +
-             (outcome.is_equalised ? "layers are equalised" : "layers stay as they were") +
-             "\nbefore: " + worth(outcome.before, is_classified) + " on " + format_count(outcome.before.examples) +
-             " examples, " + format_bytes(bytes_before) + "\nafter:  " + worth(outcome.after, is_classified) + ", " +
-             format_bytes(outcome.file.size()) + "\n");
+  print_text(
+      outcome.table + "\ncalibration loss " + format_fixed(outcome.calibration_exact, 4) + " as float32, " +
+      format_fixed(outcome.calibration_plain, 4) + " by min-max alone, " + format_fixed(outcome.calibration_loss, 4) +
+      " kept; " + (outcome.is_equalised ? "layers are equalised" : "layers stay as they were") +
+      "\nbefore: " + worth(outcome.before, is_classified) + " on " + format_count(outcome.before.examples) +
+      " examples, " + format_bytes(bytes_before) + "\nafter:  " + worth(outcome.after, is_classified) + ", " +
+      format_bytes(outcome.file.size()) + ", " + format_fixed(ratio_of(outcome, bytes_before), 1) + " times smaller\n");
 }
 
 nlohmann::json json_of(const Evaluation& evaluation, uint64_t bytes) {
@@ -56,10 +66,44 @@ nlohmann::json json_of(const QuantiseOutcome& outcome, uint64_t bytes_before, do
             {"kept", outcome.calibration_loss}}},
           {"before", json_of(outcome.before, bytes_before)},
           {"after", json_of(outcome.after, outcome.file.size())},
+          {"ratio", ratio_of(outcome, bytes_before)},
           {"drop", drop}};
 }
 
+// What the bits that were found cost: LOSS is what the calibration loss grows by with this weight alone rounded.
+std::string table_of_widths(const QuantiseReport& report) {
+  using enum Table::Align;
+  Table table({{"WEIGHT"},
+               {"VALUES", right},
+               {"BITS", right},
+               {"SHARE", right},
+               {"LOSS", right},
+               {"RANGE"},
+               {"COSINE", right}});
+  const auto share = [&](uint64_t bytes) {
+    return format_percent(static_cast<double>(bytes) / static_cast<double>(report.file.size()));
+  };
+  uint64_t beside = report.file.size();
+  for (const QuantisedLayer& layer : report.layers) {
+    table.add({shortened_in_middle(layer.name, kNameColumns), format_count(elements(layer.shape)),
+               std::to_string(layer.form.bits), share(layer.bytes), "+" + format_fixed(layer.price.value_or(0), 4),
+               range_text(layer.form), short_number(layer.loss.cosine, "%.4f")});
+    beside -= std::min(beside, layer.bytes);
+  }
+  table.add({"all else", "", "", share(beside), "", "", ""});
+  return table.text();
+}
+
 }  // namespace
+
+Result<std::optional<uint32_t>> parse_weight_bits(const std::string& text) {
+  if (text == "auto") return std::optional<uint32_t>();
+  uint32_t bits = 0;
+  const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
+  const bool is_number = error == std::errc() && stopped == text.data() + text.size();
+  if (is_number && bits >= kStoredBitsMin && bits <= kStoredBitsMax) return std::optional(bits);
+  return Error(ErrorCode::invalid_argument, "must be 1 to 16 or auto, is " + text);
+}
 
 Result<double> parse_drop(const std::string& text) {
   double value = 0;
@@ -89,35 +133,50 @@ Result<QuantiseOutcome> quantise_weights(const QuantiseTask& task) {
                                               .calibration_examples = task.options.calibration_examples,
                                               .target_elements = task.target_elements,
                                               .threads = task.options.threads,
-                                              .weight_bits = task.options.weight_bits,
+                                              .weight_bits = task.options.weight_bits.value_or(8),
+                                              .target_ratio = task.target_ratio(),
                                               .keep = task.options.keep,
                                               .progress = task.progress}));
   using enum Table::Align;
   Table table({{"WEIGHT"}, {"SHAPE"}, {"BITS", right}, {"RANGE"}, {"MSE", right}, {"COSINE", right}});
-  QuantiseOutcome outcome = outcome_of(report);
+  QuantiseOutcome outcome{};
   outcome.rows_name = "layers";
   outcome.rows = std::make_shared<nlohmann::json>(nlohmann::json::array());
   for (const QuantisedLayer& layer : report.layers) {
-    table.add({layer.name, shape_text(layer.shape), std::to_string(task.options.weight_bits),
-               std::string(to_string(layer.rule)) + (layer.is_bias_corrected ? ", bias" : ""),
+    table.add({layer.name, shape_text(layer.shape), std::to_string(layer.form.bits), range_text(layer.form),
                short_number(layer.loss.mean_squared_error), short_number(layer.loss.cosine, "%.6f")});
     outcome.rows->push_back({{"name", layer.name},
                              {"shape", layer.shape},
-                             {"bits", task.options.weight_bits},
-                             {"range", to_string(layer.rule)},
-                             {"bias_corrected", layer.is_bias_corrected},
+                             {"bits", layer.form.bits},
+                             {"bytes", layer.bytes},
+                             {"range", to_string(layer.form.rule)},
+                             {"bias_corrected", layer.form.is_bias_corrected},
                              {"mean_squared_error", layer.loss.mean_squared_error},
                              {"cosine", layer.loss.cosine}});
+    if (layer.price) outcome.rows->back()["loss_alone"] = *layer.price;
   }
-  outcome.table = table.text();
-  outcome.worst = "Most was lost in " +
-                  worst_names(report.layers, [](const QuantisedLayer& layer) { return layer.loss.cosine; }) +
-                  "; --keep leaves a weight as float32";
+  outcome.table = task.target_ratio() ? table_of_widths(report) : table.text();
+  outcome.worst =
+      "Most was lost in " + worst_names(report.layers, [](const QuantisedLayer& layer) { return layer.loss.cosine; }) +
+      (task.target_ratio() ? "; a smaller --target-ratio leaves more bits" : "; --keep leaves a weight as float32");
+  take(report, outcome);
   outcome.after_word = "what computes stays float32";
   return outcome;
 }
 
+Status check_widths(const QuantiseOptions& options) {
+  if (options.target_ratio && options.weight_bits) {
+    return Error(ErrorCode::invalid_argument,
+                 "--target-ratio is what --bits auto finds bits for; without it leave it out");
+  }
+  if (options.is_full && options.weight_bits.value_or(1) > 8) {
+    return Error(ErrorCode::invalid_argument, "with --full a weight has 8 bits at most: it computes in int8");
+  }
+  return {};
+}
+
 ExitCode quantise_model(const QuantiseOptions& options) {
+  if (const Status sound = check_widths(options); !sound) return fail_on_input(kCommand, sound.error());
   if (const Status distinct = distinct_files({{"FILE", options.from}, {"--data", options.data}}, {{"-o", options.to}});
       !distinct) {
     return fail_on_input(kCommand, distinct.error());

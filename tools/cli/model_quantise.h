@@ -1,12 +1,13 @@
-// coterie model quantise and dequantise: weights of a model file as int8, and back.
+// coterie model quantise and dequantise: weights of a model file as integers, and back.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "device_sdk/runtime/evaluator.h"
-#include "proto/messages/quantised_training.h"
+#include "proto/codec/stored_integers.h"
 #include "tools/cli/exit_code.h"
 
 namespace coterie {
@@ -17,10 +18,13 @@ struct QuantiseOptions {
   uint64_t calibration_examples = 512;
   std::vector<std::string> keep;  // patterns of weights that stay float32
   uint32_t threads = 1;
-  uint32_t weight_bits = kWeightBitsMax;
-  bool is_full = false;  // activations, too: the file computes in int8
+  std::optional<uint32_t> weight_bits = 8;  // none: found for each weight, so that the file has the ratio
+  std::optional<double> target_ratio;       // how many times smaller than the float32 file; kTargetRatio unless given
+  bool is_full = false;                     // activations, too: the file computes in int8
   bool as_json = false;
 };
+
+inline constexpr double kTargetRatio = 8, kTargetRatioMin = 1.1, kTargetRatioMax = 64;
 
 // Prints the report by layer and what the model is worth before and after. Fails, and writes nothing, if the drop is
 // larger.
@@ -34,6 +38,9 @@ ExitCode dequantise_model(const DequantiseOptions& options);
 
 // How much worse: points of accuracy as a part of 1, or the growth of a regression's loss as a part of it.
 double drop_between(const Evaluation& before, const Evaluation& after, bool is_classified);
+
+// "4" or "auto", which is none; in [kStoredBitsMin, kStoredBitsMax].
+Result<std::optional<uint32_t>> parse_weight_bits(const std::string& text);
 
 // "0.5%" or "0.005" as 0.005; within [0, 1].
 Result<double> parse_drop(const std::string& text);

@@ -8,10 +8,12 @@
 namespace coterie {
 
 void add_quantise(CLI::App& model, Invocation& invocation) {
-  CLI::App* command = add_command(model, "quantise", "store a model as int8: about a quarter of the bytes",
+  CLI::App* command = add_command(model, "quantise", "store a model as int8 or fewer bits: 4 to 10 times smaller",
                                   "  coterie model quantise net.cotf -o small.cotf --data digits\n"
                                   "  coterie model quantise net.cotf -o small.cotf --data photos.cotf \\\n"
                                   "      --max-drop 0.2% --keep 'head.*'\n"
+                                  "  coterie model quantise net.cotf -o tiny.cotf --data digits --bits auto \\\n"
+                                  "      --target-ratio 8\n"
                                   "  coterie model quantise net.cotf -o int8.cotf --data digits --full\n\n"
                                   "Each channel has a scale. Whoever opens the file computes with float32:\n"
                                   "it is smaller, and no faster. With --full activations are int8, too: the\n"
@@ -36,11 +38,19 @@ void add_quantise(CLI::App& model, Invocation& invocation) {
       ->capture_default_str()
       ->check(between<uint64_t>(1, 1'000'000));
   command
-      ->add_option("--bits", options->weight_bits,
-                   "of a weight: fewer lose more and compress better; train with --qat full:4 for 4")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(between<uint32_t>(kWeightBitsMin, kWeightBitsMax));
+      ->add_option_function<std::string>(
+          "--bits", [options](const std::string& text) { options->weight_bits = *parse_weight_bits(text); },
+          "of a weight, 1 to 16 (with --full 8 at most); train with --qat full:4 for 4; auto: found for each weight, "
+          "so "
+          "that the file is small enough and loses least")
+      ->type_name("N|auto")
+      ->default_str("8")
+      ->check(checked_by(parse_weight_bits));
+  command
+      ->add_option("--target-ratio", options->target_ratio,
+                   "with --bits auto: how many times smaller than the float32 file; 8 unless given")
+      ->type_name("R")
+      ->check(between<double>(kTargetRatioMin, kTargetRatioMax));
   CLI::Option* full = command->add_flag("--full", options->is_full, "activations as int8, too: it computes in int8");
   command->add_option("--keep", options->keep, "weights that stay float32; may be given again")
       ->type_name("PATTERN")

@@ -25,6 +25,10 @@ struct QuantiseTask {
   LossSettings loss;
   uint64_t target_elements = 1;  // of an example
   std::function<void(size_t tried, size_t in_all)> progress;
+
+  std::optional<double> target_ratio() const {
+    return options.weight_bits ? std::nullopt : std::optional(options.target_ratio.value_or(kTargetRatio));
+  }
 };
 
 struct QuantiseOutcome {
@@ -59,15 +63,13 @@ std::string worst_names(const std::vector<Row>& rows, const Of& of) {
 
 // The outcome but for what is told of rows.
 template <typename Report>
-QuantiseOutcome outcome_of(Report& report) {
-  QuantiseOutcome outcome{};
+void take(Report& report, QuantiseOutcome& outcome) {
   outcome.file = std::move(report.file);
   outcome.before = report.before, outcome.after = report.after;
   outcome.calibration_exact = report.calibration_exact;
   outcome.calibration_plain = report.calibration_plain;
   outcome.calibration_loss = report.calibration_loss;
   outcome.is_equalised = report.is_equalised;
-  return outcome;
 }
 
 }  // namespace coterie

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device_sdk/runtime/int8_grid.h"
-
 namespace coterie {
 namespace {
 
@@ -16,7 +14,7 @@ constexpr float kBiasStepsMax = 1 << 28;  // half a range stays for the products
 Result<Int8Choice> Int8Choice::create(const Model& model, ExampleSource& examples, uint64_t target_elements,
                                       uint32_t weight_bits) {
   COT_ASSIGN(Int8Layers layers, int8_layers(model));
-  Int8Choice choice(model, std::move(layers), weight_bits);
+  Int8Choice choice(model, std::move(layers));
   for (const uint32_t tensor : int8_grid_tensors(choice.layers_)) {
     COT_ASSIGN(ActivationHistogram histogram, activation_histogram(model, tensor, examples, target_elements));
     choice.grids_.push_back(grid_for(histogram, tensor, GridRule::min_max));
@@ -31,7 +29,8 @@ Result<Int8Choice> Int8Choice::create(const Model& model, ExampleSource& example
   for (const uint32_t tensor : tensors) {
     choice.weights_.push_back({.form = {.tensor = tensor, .axis = 0, .scales = {}}, .values = {}});
     choice.weight_rules_.push_back(RangeRule::min_max);
-    choice.round_weight(choice.weights_.size() - 1, RangeRule::min_max);
+    choice.is_bias_corrected_.push_back(false);
+    choice.round_weight(choice.weights_.size() - 1, RangeRule::min_max, weight_bits);
   }
   return choice;
 }
@@ -41,11 +40,21 @@ std::span<const float> Int8Choice::values(uint32_t tensor) const {
   return model_.parameters().subspan(info.payload_offset / sizeof(float), elements(info.shape));
 }
 
-void Int8Choice::round_weight(size_t i, RangeRule rule) {
+void Int8Choice::round_weight(size_t i, RangeRule rule, uint32_t bits) {
   const uint32_t tensor = weights_[i].form.tensor;
   const Shape& shape = model_.graph().tensors[tensor].shape;
-  weights_[i] = to_int8(values(tensor), shape, tensor, static_cast<uint32_t>(shape.size() - 1), rule, weight_bits_);
+  weights_[i] = to_int8(values(tensor), shape, tensor, static_cast<uint32_t>(shape.size() - 1), rule, bits);
   weight_rules_[i] = rule;
+}
+
+Status Int8Choice::correct_bias(size_t i, std::span<const float> bias) {
+  std::vector<float> parameters(model_.parameters().begin(), model_.parameters().end());
+  const Int8Layer& layer = *std::ranges::find(layers_.layers, weight_tensor(i), &Int8Layer::weight);
+  const uint64_t first = model_.graph().tensors[layer.bias].payload_offset / sizeof(float);
+  std::ranges::copy(bias, parameters.begin() + static_cast<std::ptrdiff_t>(first));
+  COT_ASSIGN(model_, Model::load(model_.file_with(parameters)));
+  is_bias_corrected_[i] = true;
+  return {};
 }
 
 void Int8Choice::lay_grid(size_t i, GridRule rule) {
@@ -77,7 +86,7 @@ std::vector<Int8Weights> Int8Choice::bounded_weights() const {
       if (found.form.scales[o] >= least) continue;
       found.form.scales[o] = least;
       for (size_t i = o; i < exact.size(); i += outputs) {
-        found.values[i] = static_cast<int8_t>(weight_step(exact[i], least, weight_levels(weight_bits_)));
+        found.values[i] = static_cast<int8_t>(integer_on(exact[i], least, found.form.bits));
       }
     }
   }

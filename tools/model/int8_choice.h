@@ -1,4 +1,5 @@
-// One way to bring a model to int8: by which rule each weight and each range is rounded, and what comes of it.
+// One way to bring a model to int8: by which rule each range and each weight is rounded, the latter to how many bits,
+// and what comes of it.
 #pragma once
 
 #include <vector>
@@ -14,7 +15,7 @@ class Int8Choice {
  public:
   // By min_max throughout. Ranges are those of the examples. Errors: those of int8_layers and activation_histogram.
   static Result<Int8Choice> create(const Model& model, ExampleSource& examples, uint64_t target_elements,
-                                   uint32_t weight_bits = kWeightBitsMax);
+                                   uint32_t weight_bits = 8);
 
   const Model& model() const { return model_; }
   const Int8Layers& layers() const { return layers_; }
@@ -23,9 +24,17 @@ class Int8Choice {
   uint32_t weight_tensor(size_t i) const { return weights_[i].form.tensor; }
   uint32_t grid_tensor(size_t i) const { return grids_[i].tensor; }
   RangeRule weight_rule(size_t i) const { return weight_rules_[i]; }
+  uint32_t weight_bits(size_t i) const { return weights_[i].form.bits; }
+  const std::vector<TensorGrid>& grids() const { return grids_; }
+  // As they are stored and computed with.
+  std::vector<Int8Weights> bounded_weights() const;
   GridRule grid_rule(size_t i) const { return grid_rules_[i]; }
 
-  void round_weight(size_t i, RangeRule rule);
+  void round_weight(size_t i, RangeRule rule) { round_weight(i, rule, weight_bits(i)); }
+  void round_weight(size_t i, RangeRule rule, uint32_t bits);  // at most 8
+  // Another bias for the layer of weight i, which has one.
+  Status correct_bias(size_t i, std::span<const float> bias);
+  bool is_bias_corrected(size_t i) const { return is_bias_corrected_[i]; }
   void lay_grid(size_t i, GridRule rule);
 
   Result<Int8Program> program() const { return make_int8_program(model_, bounded_weights(), grids_); }
@@ -33,16 +42,15 @@ class Int8Choice {
   Bytes file() const { return store_as_int8(model_, bounded_weights(), grids_); }
 
  private:
-  Int8Choice(Model model, Int8Layers layers, uint32_t weight_bits)
-      : model_(std::move(model)), layers_(std::move(layers)), weight_bits_(weight_bits) {}
-  std::vector<Int8Weights> bounded_weights() const;
+  Int8Choice(Model model, Int8Layers layers) : model_(std::move(model)), layers_(std::move(layers)) {}
+
   std::span<const float> values(uint32_t tensor) const;
 
   Model model_;
   Int8Layers layers_;
-  uint32_t weight_bits_;
   std::vector<Int8Weights> weights_;  // by tensor
   std::vector<RangeRule> weight_rules_;
+  std::vector<bool> is_bias_corrected_;
   std::vector<ActivationHistogram> histograms_;
   std::vector<TensorGrid> grids_;  // by tensor
   std::vector<GridRule> grid_rules_;

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "device_sdk/runtime/int8_grid.h"
+#include "device_sdk/runtime/stored_weights.h"
+#include "proto/codec/stored_integers.h"
 
 namespace coterie {
 namespace {
@@ -15,18 +17,28 @@ constexpr int kSteps = 61;  // 1, .99, ... .4
 
 std::string_view to_string(RangeRule rule) { return rule == RangeRule::min_max ? "min-max" : "least MSE"; }
 
-Int8Weights to_int8(std::span<const float> values, const Shape& shape, uint32_t tensor, uint32_t axis, RangeRule rule,
-                    uint32_t bits) {
-  const int levels = weight_levels(bits);
+int16_t integer_on(float value, float scale, uint32_t bits) {
+  if (bits == 1) return value < 0 ? -1 : 1;
+  return static_cast<int16_t>(weight_step(value, scale, stored_level_max(bits)));
+}
+
+StoredWeights to_integers(std::span<const float> values, const Shape& shape, uint32_t tensor, uint32_t axis,
+                          RangeRule rule, uint32_t bits) {
+  const int levels = stored_level_max(bits);
   const auto channels = static_cast<size_t>(shape[axis]);
   const std::vector<uint32_t> channel = channels_of(shape, axis);
-  std::vector<double> largest(channels);
+  std::vector<double> largest(channels), sums(channels);
   for (size_t i = 0; i < values.size(); ++i) {
-    largest[channel[i]] = std::max(largest[channel[i]], std::fabs(static_cast<double>(values[i])));
+    const double magnitude = std::fabs(static_cast<double>(values[i]));
+    largest[channel[i]] = std::max(largest[channel[i]], magnitude);
+    sums[channel[i]] += magnitude;
   }
-  Int8Weights weights{.form = {.tensor = tensor, .axis = axis, .scales = {}}, .values = {}};
-  for (const double end : largest) weights.form.scales.push_back(weight_scale(end, levels));
-  if (rule == RangeRule::least_mse) {
+  StoredWeights weights{.form = {.tensor = tensor, .axis = axis, .scales = {}, .bits = bits}, .values = {}};
+  const double in_channel = static_cast<double>(values.size()) / static_cast<double>(channels);
+  for (size_t c = 0; c < channels; ++c) {
+    weights.form.scales.push_back(weight_scale(bits == 1 ? sums[c] / in_channel : largest[c], levels));
+  }
+  if (rule == RangeRule::least_mse && bits > 1) {
     std::vector<double> best(channels, std::numeric_limits<double>::infinity());
     for (int step = 0; step < kSteps; ++step) {
       std::vector<float> scales;
@@ -47,18 +59,28 @@ Int8Weights to_int8(std::span<const float> values, const Shape& shape, uint32_t 
   }
   weights.values.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    weights.values.push_back(static_cast<int8_t>(weight_step(values[i], weights.form.scales[channel[i]], levels)));
+    weights.values.push_back(integer_on(values[i], weights.form.scales[channel[i]], bits));
   }
   return weights;
 }
 
-std::vector<float> from_int8(const Int8Weights& weights, const Shape& shape) {
+std::vector<float> from_integers(const StoredWeights& weights, const Shape& shape) {
   const std::vector<uint32_t> channel = channels_of(shape, weights.form.axis);
   std::vector<float> values(weights.values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = weights.form.scales[channel[i]] * static_cast<float>(weights.values[i]);
   }
   return values;
+}
+
+Int8Weights to_int8(std::span<const float> values, const Shape& shape, uint32_t tensor, uint32_t axis, RangeRule rule,
+                    uint32_t bits) {
+  const StoredWeights weights = to_integers(values, shape, tensor, axis, rule, bits);
+  return {.form = weights.form, .values = {weights.values.begin(), weights.values.end()}};
+}
+
+std::vector<float> from_int8(const Int8Weights& weights, const Shape& shape) {
+  return from_integers({.form = weights.form, .values = {weights.values.begin(), weights.values.end()}}, shape);
 }
 
 Int8Loss loss_of(std::span<const float> exact, std::span<const float> rounded_values) {

@@ -1,4 +1,6 @@
-// A model's weights as int8, channel by channel: a file of about a quarter of the size. What computes stays float32.
+// A model's weights as integers of 1 to 16 bits, channel by channel: a file of a quarter of the size with 8 bits. What
+// computes stays float32. The bits are given, or found for each weight so that the file is so many times smaller
+// (width_search.h).
 //
 // Remedies are tried one after the other and kept only if the loss on the calibration examples falls: equalised layers,
 // then, layer by layer, the range rule that loses least in squares. Each of them was seen to harm a net as well as to
@@ -6,11 +8,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device_sdk/runtime/evaluator.h"
-#include "tools/model/int8_range.h"
+#include "tools/model/weight_form.h"
 
 namespace coterie {
 
@@ -19,17 +22,20 @@ struct QuantiseSettings {
   uint64_t calibration_examples = 512;
   uint64_t target_elements = 1;  // of an example
   uint32_t threads = 1;
-  uint32_t weight_bits = kWeightBitsMax;  // fewer: fewer steps, in the same bytes
-  std::vector<std::string> keep;          // patterns (name_pattern.h): weights that stay float32
+  uint32_t weight_bits = 8;            // in [1, 16]
+  std::optional<double> target_ratio;  // above 1: the bits are found
+  std::vector<std::string> keep;       // patterns (name_pattern.h): weights that stay float32
   std::function<void(size_t tried, size_t in_all)> progress = {};  // told before each remedy of a layer
 };
 
 struct QuantisedLayer {
   std::string name;
   Shape shape;
-  RangeRule rule = RangeRule::min_max;
-  bool is_bias_corrected = false;
+  WeightForm form;
+  uint64_t bytes = 0;  // in the file, its scales with it
   Int8Loss loss;
+  std::optional<double>
+      price;  // where bits are found: what the calibration loss grows by with this weight alone rounded
 };
 
 struct QuantiseReport {
@@ -41,7 +47,8 @@ struct QuantiseReport {
 };
 
 // Weights are those of linear layers, convolutions, recurrent layers and embeddings, with at least kInt8ElementsMin
-// elements. Errors: invalid_argument (there are none; a pattern of keep matches nothing), those of Evaluator.
+// elements. Errors: invalid_argument (there are none; a pattern of keep matches nothing; a file so small cannot be),
+// those of Evaluator.
 Result<QuantiseReport> quantise(const Model& model, ExampleSource& calibration, ExampleSource& judges,
                                 const QuantiseSettings& settings);
 

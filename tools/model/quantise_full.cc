@@ -11,6 +11,8 @@
 #include "tools/model/int8_choice.h"
 #include "tools/model/int8_outputs.h"
 #include "tools/model/partial_model.h"
+#include "tools/model/rounded_model.h"
+#include "tools/model/width_search.h"
 
 namespace coterie {
 namespace {
@@ -57,6 +59,8 @@ class Search {
     loss_ = found.loss_mean;
     return true;
   }
+  // The choice from here on, whatever was before.
+  void start(Int8Choice choice, double loss) { best_ = std::move(choice), loss_ = loss; }
   bool is_done() const { return loss_ <= exact_; }
   const Int8Choice& best() const { return best_; }
   double loss() const { return loss_; }
@@ -79,7 +83,7 @@ Status try_rules(Search& search, const FullQuantiseSettings& settings) {
   for (size_t i = 0; i < weights && !search.is_done(); ++i) {
     tell();
     Int8Choice other = search.best();
-    other.round_weight(i, RangeRule::least_mse);
+    other.round_weight(i, other.weight_rule(i) == RangeRule::min_max ? RangeRule::least_mse : RangeRule::min_max);
     COT_TRY(search.offer(std::move(other)));
   }
   for (size_t i = 0; i < grids; ++i) {
@@ -92,6 +96,54 @@ Status try_rules(Search& search, const FullQuantiseSettings& settings) {
     }
   }
   return {};
+}
+
+using Prices = std::vector<std::vector<WidthPrice>>;
+
+// Widths for the weights of the best choice, by what they lose with activations as float32. Returns what they cost.
+Result<Prices> find_widths(Search& search, Judge& judge, const Model& original, const FullQuantiseSettings& settings,
+                           ExampleSource& examples, FullQuantiseReport& report) {
+  Int8Choice plain = search.best();
+  const Model model = plain.model();
+  std::vector<Int8WeightAxis> axes;
+  for (size_t i = 0; i < plain.weight_count(); ++i) {
+    const uint32_t tensor = plain.weight_tensor(i);
+    axes.push_back({tensor, static_cast<uint32_t>(model.graph().tensors[tensor].shape.size() - 1)});
+  }
+  RoundedModel rounded(model, {model.parameters().begin(), model.parameters().end()}, axes, {});
+  COT_TRY(learn_means(rounded, examples, settings.target_elements));
+  COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, settings.loss, kBatch));
+  const auto loss = [&](const std::vector<float>& parameters) -> Result<double> {
+    COT_ASSIGN(const Evaluation evaluation, evaluator.run(parameters, examples));
+    return evaluation.loss_mean;
+  };
+  const auto bytes = [&](const RoundedModel& each) -> Result<uint64_t> {
+    COT_ASSIGN(const Bytes file, each.file(plain.grids()));
+    return file.size();
+  };
+  COT_ASSIGN(const double exact, loss(rounded.exact()));
+  COT_ASSIGN(WidthsFound found,
+             search_widths({.loss = loss,
+                            .loss_exact = exact,
+                            .file_bytes = bytes,
+                            .file_bytes_max = static_cast<uint64_t>(static_cast<double>(original.file().size()) /
+                                                                    *settings.target_ratio),
+                            .bits_max = 8,
+                            .progress = settings.progress},
+                           rounded));
+  for (size_t i = 0; i < plain.weight_count(); ++i) plain.round_weight(i, RangeRule::min_max, rounded.form(i).bits);
+  Int8Choice cured = plain;
+  COT_ASSIGN(const Int8Program plain_program, plain.program());
+  COT_ASSIGN(const Evaluation first, judge.run(plain_program, examples));
+  report.calibration_plain = first.loss_mean;
+  search.start(std::move(plain), first.loss_mean);
+  // What was found for each weight beside its width, all at once.
+  for (size_t i = 0; i < cured.weight_count(); ++i) {
+    cured.round_weight(i, rounded.form(i).rule);
+    if (rounded.form(i).is_bias_corrected) COT_TRY(cured.correct_bias(i, rounded.bias(i)));
+  }
+  COT_TRY(search.offer(std::move(cured)));
+  return std::move(found.prices);
 }
 
 // One ratio a value of the program, by the float32 model that it was made of. Precondition: few examples, whose values
@@ -144,8 +196,21 @@ Int8LayerReport row_of(const Int8Choice& choice, uint32_t tensor) {
   return row;
 }
 
+Int8LayerReport::Weights weights_of(const Int8Choice& choice, size_t i, const Prices& prices) {
+  const Shape& shape = choice.model().graph().tensors[choice.weight_tensor(i)].shape;
+  const uint32_t bits = choice.weight_bits(i);
+  Int8LayerReport::Weights weights{
+      .rule = choice.weight_rule(i),
+      .bits = bits,
+      .is_bias_corrected = choice.is_bias_corrected(i),
+      .bytes = stored_bytes(elements(shape), bits) + sizeof(float) * static_cast<uint64_t>(shape.back()),
+      .price = std::nullopt};
+  if (!prices.empty()) weights.price = std::ranges::find(prices[i], bits, &WidthPrice::bits)->loss;
+  return weights;
+}
+
 Result<std::vector<Int8LayerReport>> rows_of(const Int8Choice& choice, ExampleSource& examples,
-                                             uint64_t target_elements) {
+                                             uint64_t target_elements, const Prices& prices) {
   COT_ASSIGN(const Int8Program program, choice.program());
   FirstExamples few(examples, kNoiseExamples);
   COT_ASSIGN(const std::vector<double> ratios, signal_to_noise(choice, few, target_elements));
@@ -161,7 +226,7 @@ Result<std::vector<Int8LayerReport>> rows_of(const Int8Choice& choice, ExampleSo
     row.signal_to_noise_db = ratios[value];
     for (size_t i = 0; value > 0 && i < choice.weight_count(); ++i) {
       if (layers[value - 1].is_weighted() && choice.weight_tensor(i) == layers[value - 1].weight) {
-        row.weights = choice.weight_rule(i);
+        row.weights = weights_of(choice, i, prices);
       }
     }
     rows.push_back(std::move(row));
@@ -176,7 +241,11 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
   COT_ASSIGN(const Model ordered, without_transposes(model));
   COT_ASSIGN(const Model folded, without_norms(ordered));
   FirstExamples examples(calibration, settings.calibration_examples);
-  COT_ASSIGN(Int8Choice plain, Int8Choice::create(folded, examples, settings.target_elements, settings.weight_bits));
+  // About the width that all weights will have together, where it is found.
+  const uint32_t even = settings.target_ratio
+                            ? static_cast<uint32_t>(std::clamp(std::floor(32 / *settings.target_ratio), 1.0, 8.0))
+                            : settings.weight_bits;
+  COT_ASSIGN(Int8Choice plain, Int8Choice::create(folded, examples, settings.target_elements, even));
   FullQuantiseReport report;
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, settings.loss, kBatch));
   COT_ASSIGN(report.before, evaluator.run(model.parameters(), judges));
@@ -189,14 +258,18 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
   Search search(judge, examples, std::move(plain), first.loss_mean, exact.loss_mean);
   if (const std::vector<float> flat = equalised(folded); !std::ranges::equal(flat, folded.parameters())) {
     COT_ASSIGN(const Model other, Model::load(folded.file_with(flat)));
-    COT_ASSIGN(Int8Choice choice, Int8Choice::create(other, examples, settings.target_elements, settings.weight_bits));
+    COT_ASSIGN(Int8Choice choice, Int8Choice::create(other, examples, settings.target_elements, even));
     COT_ASSIGN(report.is_equalised, search.offer(std::move(choice)));
+  }
+  Prices prices;
+  if (settings.target_ratio) {
+    COT_ASSIGN(prices, find_widths(search, judge, model, settings, examples, report));
   }
   COT_TRY(try_rules(search, settings));
   report.calibration_loss = search.loss();
   COT_ASSIGN(const Int8Program best, search.best().program());
   COT_ASSIGN(report.after, judge.run(best, judges));
-  COT_ASSIGN(report.layers, rows_of(search.best(), examples, settings.target_elements));
+  COT_ASSIGN(report.layers, rows_of(search.best(), examples, settings.target_elements, prices));
   report.file = search.best().file();
   return report;
 }

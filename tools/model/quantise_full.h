@@ -3,32 +3,43 @@
 //
 // Remedies are tried one after the other and kept only if the loss of the int8 network on the calibration examples
 // falls, until it is no larger than that of the float32 model: equalised layers; layer by layer, weights by least
-// squares; activation by activation, the other rules of a range.
+// squares; activation by activation, the other rules of a range. Bits of weights are given, or found so that the file
+// has a size (width_search.h).
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device_sdk/runtime/evaluator.h"
-#include "tools/model/activation_range.h"
 #include "tools/model/int8_range.h"
 
 namespace coterie {
 
+enum class GridRule : uint8_t;  // activation_range.h
+
 struct FullQuantiseSettings {
   LossSettings loss;
   uint64_t calibration_examples = 512;
-  uint64_t target_elements = 1;  // of an example
-  uint32_t weight_bits = kWeightBitsMax;
+  uint64_t target_elements = 1;                                    // of an example
+  uint32_t weight_bits = 8;                                        // in [1, 8]
+  std::optional<double> target_ratio;                              // above 1: the bits are found
   std::function<void(size_t tried, size_t in_all)> progress = {};  // told before each remedy
 };
 
 // A value of the network: the model's input, or what a layer writes.
 struct Int8LayerReport {
-  std::string name, op;              // "input" is the op of the input
-  std::optional<RangeRule> weights;  // dense, conv2d
-  std::optional<GridRule> range;     // none: the grid is that of the layer before
+  std::string name, op;  // "input" is the op of the input
+  struct Weights {       // dense, conv2d
+    RangeRule rule = RangeRule::min_max;
+    uint32_t bits = 8;
+    bool is_bias_corrected = false;
+    uint64_t bytes = 0;           // in the file, with the scales
+    std::optional<double> price;  // where bits are found: what the calibration loss grows by with these alone rounded
+  };
+  std::optional<Weights> weights;
+  std::optional<GridRule> range;  // none: the grid is that of the layer before
   float scale = 1;
   int zero = 0;
   // The values against those of the float32 model, on the first calibration examples: 10 log10 of the sum of squares by
@@ -44,7 +55,7 @@ struct FullQuantiseReport {
   Evaluation before, after;  // on the examples it is judged by: float32, int8
 };
 
-// Errors: those of int8_layers and make_int8_program (what cannot compute in int8), and of Evaluator.
+// Errors: those of int8_layers and make_int8_program (what cannot compute in int8), of search_widths, and of Evaluator.
 Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& calibration, ExampleSource& judges,
                                          const FullQuantiseSettings& settings);
 

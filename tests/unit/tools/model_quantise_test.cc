@@ -80,6 +80,59 @@ TEST(ModelQuantise, Full) {
   EXPECT_OK(Model::load(*os::read_file(path("back.cotf"), 1 << 24)));
 }
 
+TEST(ModelQuantise, Widths) {
+  EXPECT_EQ(*parse_weight_bits("1"), 1u);
+  EXPECT_EQ(*parse_weight_bits("16"), 16u);
+  EXPECT_EQ(*parse_weight_bits("auto"), std::nullopt);
+  for (const char* const text : {"", "0", "17", "-1", "4.5", "automatic", "4 "}) {
+    EXPECT_ERROR(parse_weight_bits(text), ErrorCode::invalid_argument, "1 to 16 or auto");
+  }
+}
+
+// Fewer bits make a smaller file, which all commands open that open any; found ones meet the ratio.
+TEST(ModelQuantise, FewBits) {
+  const TemporaryDirectory folder;
+  const auto path = [&](const std::string& name) { return folder / name; };
+  ASSERT_EQ(run_command({"model", "new", "mlp", "--input", "8x8x1", "--classes", "10", "-o", path("net.cotf")}).code,
+            ExitCode::ok);
+  const std::vector<std::string> command = {"model",         "quantise", path("net.cotf"), "--data", "digits",
+                                            "--max-drop",    "100%",     "--bits",         "auto",   "--json",
+                                            "--calibration", "40",       "--target-ratio", "6"};
+  for (const bool is_full : {false, true}) {
+    const std::string to = path(is_full ? "full.cotf" : "small.cotf");
+    std::vector<std::string> words = command;
+    words.insert(words.end(), {"-o", to});
+    if (is_full) words.emplace_back("--full");
+    const CommandOutcome done = run_command(words);
+    ASSERT_EQ(done.code, ExitCode::ok) << done.err;
+    const nlohmann::json report = nlohmann::json::parse(done.out);
+    EXPECT_GE(report.at("ratio").get<double>(), 6);
+    const CommandOutcome judged = run_command({"model", "evaluate", to, "--data", "digits", "-o", "json"});
+    ASSERT_EQ(judged.code, ExitCode::ok) << judged.err;
+    EXPECT_EQ(nlohmann::json::parse(judged.out).at("loss"), report.at("after").at("loss"));
+    EXPECT_EQ(run_command({"model", "predict", to, "--data", "digits", "--limit", "2"}).code, ExitCode::ok);
+    EXPECT_EQ(run_command({"model", "inspect", to}).code, ExitCode::ok);
+    EXPECT_EQ(run_command({"model", "dequantise", to, "-o", path("back.cotf")}).code, ExitCode::ok);
+    EXPECT_OK(Model::load(*os::read_file(path("back.cotf"), 1 << 24)));
+  }
+  EXPECT_ERROR(Model::load(*os::read_file(path("small.cotf"), 1 << 24)), ErrorCode::malformed,
+               "is stored as packed integers");
+  const CommandOutcome in_c = run_command({"model", "export", path("full.cotf"), "--c", path("c"), "--int8"});
+  EXPECT_EQ(in_c.code, ExitCode::ok) << in_c.err;
+
+  const auto refused = [&](const std::vector<std::string>& more, std::string_view words) {
+    std::vector<std::string> all = {"model", "quantise", path("net.cotf"), "--data", "digits", "-o", path("no.cotf")};
+    all.insert(all.end(), more.begin(), more.end());
+    const CommandOutcome outcome = run_command(all);
+    EXPECT_EQ(outcome.code, ExitCode::usage);
+    EXPECT_THAT(outcome.err, testing::HasSubstr(words));
+    EXPECT_FALSE(os::exists(path("no.cotf")));
+  };
+  refused({"--target-ratio", "8"}, "--bits auto");
+  refused({"--bits", "12", "--full"}, "8 bits at most");
+  refused({"--bits", "auto", "--target-ratio", "60", "--calibration", "10"}, "with 1 bit a weight it has");
+}
+
 TEST(ModelQuantise, WithALargerDropNothingIsWritten) {
   const TemporaryDirectory folder;
   const auto path = [&](const std::string& name) { return folder / name; };

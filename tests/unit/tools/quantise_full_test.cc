@@ -14,6 +14,7 @@
 #include "tests/support/matchers.h"
 #include "tools/model/fold_norms.h"
 #include "tools/model/fold_transposes.h"
+#include "tools/model/int8_choice.h"
 #include "tools/model/int8_outputs.h"
 
 namespace coterie {
@@ -342,7 +343,30 @@ TEST(QuantiseFull, ARemedyThatCannotBeBuiltIsNone) {
   const Result<FullQuantiseReport> report = quantise_full(model, examples, examples, settings);
   ASSERT_OK(report);
   EXPECT_GT(report->calibration_plain, report->calibration_exact) << "so that remedies are tried";
-  EXPECT_EQ(report->layers[1].weights, RangeRule::min_max);
+  EXPECT_EQ(report->layers[1].weights.value().rule, RangeRule::min_max);
+}
+
+TEST(QuantiseFull, WidthsAreFoundForASize) {
+  ModelBuilder build("wide", {48}, 3);
+  const TensorId x = build.relu(build.dense(build.input(), 96));
+  const Model model = *Model::load(*build.finish(build.dense(build.relu(build.dense(x, 48)), 4)));
+  Asked calibration(model, 80, 3), judges(model, 100, 4);
+  FullQuantiseSettings settings = kSettings;
+  settings.target_ratio = 6;
+  const Result<FullQuantiseReport> report = quantise_full(model, calibration, judges, settings);
+  ASSERT_OK(report);
+  EXPECT_LE(6 * report->file.size(), model.file().size());
+  const Result<Int8Model> opened = open_int8_model(report->file);
+  ASSERT_OK(opened);
+  uint64_t bits = 0;
+  for (const Int8Weights& weights : opened->weights) bits += weights.form.bits * weights.values.size();
+  EXPECT_LT(bits, 5 * (48 * 96 + 96 * 48 + 48 * 4));
+  const Result<Model> passing = passing_model(opened->program.output_shape);
+  ASSERT_OK(passing);
+  Int8Outputs outputs(opened->program, judges);
+  Result<Evaluator> evaluator = Evaluator::create(*passing, settings.loss, 64);
+  ASSERT_OK(evaluator);
+  EXPECT_EQ(evaluator->run(passing->parameters(), outputs)->loss_mean, report->after.loss_mean);
 }
 
 TEST(QuantiseFull, WhatCannotBeDone) {

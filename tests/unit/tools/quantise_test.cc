@@ -10,9 +10,11 @@
 #include "base/random.h"
 #include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/runtime/predictor.h"
+#include "device_sdk/runtime/stored_weights.h"
 #include "tests/support/matchers.h"
 #include "tools/model/equalise.h"
 #include "tools/model/mean_activation.h"
+#include "tools/model/width_choice.h"
 
 namespace coterie {
 namespace {
@@ -30,6 +32,48 @@ TEST(Int8Range, RoundsToNearestTiesToEven) {
   // A channel of zeros has some scale, and stays 0.
   const Int8Weights zeros = to_int8(std::vector<float>(4), {2, 2}, 0, 1, RangeRule::least_mse);
   EXPECT_THAT(from_int8(zeros, {2, 2}), ElementsAre(0, 0, 0, 0));
+}
+
+TEST(Int8Range, OneBitIsTheSignAndTheMeanMagnitude) {
+  const std::vector<float> values = {1, -8, -2, 0, 3, 4};
+  for (const RangeRule rule : {RangeRule::min_max, RangeRule::least_mse}) {
+    const StoredWeights weights = to_integers(values, {3, 2}, 0, 1, rule, 1);
+    EXPECT_THAT(weights.form.scales, ElementsAre(2.0f, 4.0f));
+    EXPECT_THAT(from_integers(weights, {3, 2}), ElementsAre(2, -4, -2, 4, 2, 4));
+  }
+  EXPECT_THAT(to_integers(values, {3, 2}, 0, 1, RangeRule::min_max, 16).values[1], -32767);
+}
+
+// Against every choice there is.
+TEST(WidthChoice, LosesLeastWithinTheBytes) {
+  Prng prng(5);
+  for (int round = 0; round < 40; ++round) {
+    std::vector<std::vector<WidthOption>> weights(3);
+    for (auto& options : weights) {
+      for (int o = 0; o < 4; ++o) options.push_back({64 * (1 + prng.below(30)), prng.uniform(0, 1)});
+    }
+    const uint64_t bytes_max = 64 * (10 + prng.below(60));
+    double least = 1e9;
+    for (size_t c = 0; c < 64; ++c) {
+      const WidthOption &a = weights[0][c % 4], &b = weights[1][c / 4 % 4], &d = weights[2][c / 16];
+      if (a.bytes + b.bytes + d.bytes <= bytes_max) least = std::min(least, a.loss + b.loss + d.loss);
+    }
+    const auto chosen = least_loss(weights, bytes_max);
+    ASSERT_EQ(chosen.has_value(), least < 1e9) << round;
+    if (!chosen) continue;
+    double loss = 0;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < 3; ++i) loss += weights[i][(*chosen)[i]].loss, bytes += weights[i][(*chosen)[i]].bytes;
+    EXPECT_DOUBLE_EQ(loss, least) << round;
+    EXPECT_LE(bytes, bytes_max);
+  }
+}
+
+TEST(WidthChoice, WhatFitsToTheByteIsFound) {
+  // Pieces of 61 bytes would count 10,000,000 as more than there is room for.
+  const std::vector<std::vector<WidthOption>> weights = {{{500'001, 1}}, {{499'999, 1}, {600'000, 0}}};
+  EXPECT_THAT(least_loss(weights, 1'000'000).value(), ElementsAre(0u, 0u));
+  EXPECT_FALSE(least_loss(weights, 999'999));
 }
 
 TEST(Int8Range, TheLeastErrorIsNeverMoreThanThatOfTheWholeRange) {
@@ -169,6 +213,46 @@ TEST(Quantise, TheFileIsTheModelThatWasJudged) {
   ASSERT_OK(again);
   EXPECT_EQ(again->loss_mean, report->after.loss_mean);
   EXPECT_EQ(again->accuracy, report->after.accuracy);
+}
+
+// Large enough that a file is mostly weights.
+Model wide_network() {
+  ModelBuilder build("wide", {48}, 3);
+  const TensorId x = build.relu(build.dense(build.input(), 96));
+  return *Model::load(*build.finish(build.dense(build.relu(build.dense(x, 48)), 4)));
+}
+
+TEST(Quantise, WidthsAreFoundForASize) {
+  const Model model = wide_network();
+  Taught calibration(model, 150, 3), judges(model, 200, 4);
+  QuantiseSettings settings{.loss = {.kind = Loss::softmax_cross_entropy}, .target_ratio = 5, .keep = {}};
+  const Result<QuantiseReport> report = quantise(model, calibration, judges, settings);
+  ASSERT_OK(report);
+  EXPECT_LE(5 * report->file.size(), model.file().size());
+  EXPECT_GE(11 * report->file.size(), 2 * model.file().size()) << "what fits is used";
+  ASSERT_EQ(report->layers.size(), 3u);
+  for (const QuantisedLayer& layer : report->layers) EXPECT_TRUE(layer.price) << layer.name;
+  Result<Bytes> expanded = expand_model(report->file);
+  ASSERT_OK(expanded);
+  const Result<Model> loaded = Model::load(std::move(*expanded));
+  ASSERT_OK(loaded);
+  Result<Evaluator> evaluator = Evaluator::create(*loaded, settings.loss, 64);
+  ASSERT_OK(evaluator);
+  EXPECT_EQ(evaluator->run(loaded->parameters(), judges)->loss_mean, report->after.loss_mean);
+
+  // No worse than one width for all of them, the widest that fits.
+  settings.target_ratio = std::nullopt;
+  settings.weight_bits = 4;
+  const Result<QuantiseReport> even = quantise(model, calibration, judges, settings);
+  ASSERT_OK(even);
+  EXPECT_LE(5 * even->file.size(), model.file().size());
+  settings.weight_bits = 5;
+  EXPECT_GT(5 * quantise(model, calibration, judges, settings)->file.size(), model.file().size());
+  EXPECT_LE(report->calibration_loss, even->calibration_loss);
+
+  settings.target_ratio = 40;
+  EXPECT_ERROR(quantise(model, calibration, judges, settings), ErrorCode::invalid_argument,
+               "with 1 bit a weight it has");
 }
 
 TEST(Quantise, WhatCannotBeDone) {
