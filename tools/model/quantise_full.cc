@@ -8,6 +8,7 @@
 #include "tools/model/first_examples.h"
 #include "tools/model/fold_norms.h"
 #include "tools/model/fold_transposes.h"
+#include "tools/model/int8_bias.h"
 #include "tools/model/int8_choice.h"
 #include "tools/model/int8_outputs.h"
 #include "tools/model/partial_model.h"
@@ -72,10 +73,10 @@ class Search {
   double loss_, exact_;
 };
 
-Status try_rules(Search& search, const FullQuantiseSettings& settings) {
+Status try_rules(Search& search, const FullQuantiseSettings& settings, const Model& exact, ExampleSource& examples) {
   constexpr GridRule kOthers[] = {GridRule::percentile, GridRule::least_mse, GridRule::divergence};
   const size_t weights = search.best().weight_count(), grids = search.best().grid_count();
-  const size_t in_all = weights + std::size(kOthers) * grids;
+  const size_t in_all = 2 * weights + std::size(kOthers) * grids;
   size_t tried = 0;
   const auto tell = [&] {
     if (settings.progress) settings.progress(tried++, in_all);
@@ -94,6 +95,15 @@ Status try_rules(Search& search, const FullQuantiseSettings& settings) {
       other.lay_grid(i, rule);
       COT_TRY(search.offer(std::move(other)));
     }
+  }
+  // Last, as the biases follow what all else adds; in the order of the layers, as each follows those before it.
+  for (size_t i = 0; i < weights && !search.is_done(); ++i) {
+    tell();
+    COT_ASSIGN(const auto bias, int8_corrected_bias(search.best(), i, exact, examples, settings.target_elements));
+    if (!bias) continue;
+    Int8Choice other = search.best();
+    COT_TRY(other.correct_bias(i, *bias));
+    COT_TRY(search.offer(std::move(other)));
   }
   return {};
 }
@@ -261,11 +271,12 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
     COT_ASSIGN(Int8Choice choice, Int8Choice::create(other, examples, settings.target_elements, even));
     COT_ASSIGN(report.is_equalised, search.offer(std::move(choice)));
   }
+  const Model uncorrected = search.best().model();
   Prices prices;
   if (settings.target_ratio) {
     COT_ASSIGN(prices, find_widths(search, judge, model, settings, examples, report));
   }
-  COT_TRY(try_rules(search, settings));
+  COT_TRY(try_rules(search, settings, uncorrected, examples));
   report.calibration_loss = search.loss();
   COT_ASSIGN(const Int8Program best, search.best().program());
   COT_ASSIGN(report.after, judge.run(best, judges));

@@ -3,8 +3,8 @@
 //
 // Remedies are tried one after the other and kept only if the loss of the int8 network on the calibration examples
 // falls, until it is no larger than that of the float32 model: equalised layers; layer by layer, weights by least
-// squares; activation by activation, the other rules of a range. Bits of weights are given, or found so that the file
-// has a size (width_search.h).
+// squares; activation by activation, the other rules of a range; layer by layer, a bias without what rounding adds on
+// average (int8_bias.h). Bits of weights are given, or found so that the file has a size (width_search.h).
 #pragma once
 
 #include <functional>

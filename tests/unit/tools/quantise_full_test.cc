@@ -14,7 +14,7 @@
 #include "tests/support/matchers.h"
 #include "tools/model/fold_norms.h"
 #include "tools/model/fold_transposes.h"
-#include "tools/model/int8_choice.h"
+#include "tools/model/int8_bias.h"
 #include "tools/model/int8_outputs.h"
 
 namespace coterie {
@@ -344,6 +344,67 @@ TEST(QuantiseFull, ARemedyThatCannotBeBuiltIsNone) {
   ASSERT_OK(report);
   EXPECT_GT(report->calibration_plain, report->calibration_exact) << "so that remedies are tried";
   EXPECT_EQ(report->layers[1].weights.value().rule, RangeRule::min_max);
+}
+
+// What both networks answer with on average, output by output.
+std::vector<double> shifts(const Model& exact, const Int8Program& program, ExampleSource& examples) {
+  Int8Predictor predictor(program);
+  Result<Predictor> floats = Predictor::create(exact, 1);
+  EXPECT_OK(floats);
+  const size_t outputs = predictor.output_elements();
+  std::vector<float> input(predictor.input_elements()), seen(outputs), expected(outputs), target(1);
+  const Example::Place place(input);
+  std::vector<double> shift(outputs);
+  for (uint64_t e = 0; e < examples.size(); ++e) {
+    EXPECT_OK(examples.read(e, Example({&place, 1}, target)));
+    const std::vector<std::span<const float>> inputs = {input};
+    EXPECT_OK(floats->run(inputs, 1, expected));
+    EXPECT_OK(predictor.run(input, 1, seen));
+    for (size_t o = 0; o < outputs; ++o) shift[o] += static_cast<double>(seen[o] - expected[o]);
+  }
+  for (double& each : shift) each /= static_cast<double>(examples.size());
+  return shift;
+}
+
+// With weights of 3 bits the outputs of the last layer are off on average. Its corrected bias takes that back, whatever
+// part of it comes from the layer before.
+TEST(Int8Bias, TakesBackWhatRoundingAdds) {
+  ModelBuilder build("two", {4, 4, 2}, 5);
+  const TensorId x = build.relu(build.conv2d(build.input(), {.filters = 8, .kernel = 3, .pad = 1}));
+  const Model model = *Model::load(*build.finish(build.dense(build.flatten(x), 4)));
+  Asked examples(model, 100, 2);
+  Result<Int8Choice> choice = Int8Choice::create(model, examples, 1, 3);
+  ASSERT_OK(choice);
+  const auto largest = [](const std::vector<double>& shift) {
+    double most = 0;
+    for (const double each : shift) most = std::max(most, std::fabs(each));
+    return most;
+  };
+  const double before = largest(shifts(model, *choice->program(), examples));
+  const auto bias = int8_corrected_bias(*choice, 1, model, examples, 1);
+  ASSERT_OK(bias);
+  ASSERT_TRUE(*bias);
+  ASSERT_OK(choice->correct_bias(1, **bias));
+  EXPECT_TRUE(choice->is_bias_corrected(1));
+  const Result<Int8Program> program = choice->program();
+  ASSERT_OK(program);
+  const double after = largest(shifts(model, *program, examples));
+  EXPECT_GT(before, .02);
+  EXPECT_LT(after, before / 5);
+}
+
+TEST(QuantiseFull, ABiasIsCorrectedWhereThatPays) {
+  const Model model = with_norms(true);
+  Asked calibration(model, 100, 3), judges(model, 200, 4);
+  FullQuantiseSettings settings = kSettings;
+  settings.weight_bits = 3;
+  const Result<FullQuantiseReport> report = quantise_full(model, calibration, judges, settings);
+  ASSERT_OK(report);
+  EXPECT_LT(report->calibration_loss, report->calibration_plain);
+  size_t corrected = 0;
+  for (const Int8LayerReport& row : report->layers)
+    corrected += row.weights && row.weights->is_bias_corrected ? 1u : 0u;
+  EXPECT_GT(corrected, 0u);
 }
 
 TEST(QuantiseFull, WidthsAreFoundForASize) {
