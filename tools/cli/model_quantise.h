@@ -19,7 +19,7 @@ struct QuantiseOptions {
   std::vector<std::string> keep;  // patterns of weights that stay float32
   uint32_t threads = 1;
   std::optional<uint32_t> weight_bits = 8;  // none: found for each weight, so that the file has the ratio
-  std::optional<double> target_ratio;       // how many times smaller than the float32 file; kTargetRatio unless given
+  std::optional<double> target_ratio = {};  // how many times smaller than the float32 file; kTargetRatio unless given
   bool is_full = false;                     // activations, too: the file computes in int8
   bool as_json = false;
 };

@@ -11,7 +11,8 @@
 namespace coterie {
 namespace {
 
-constexpr int kSteps = 61;  // 1, .99, ... .4
+constexpr uint32_t kFewBits = 4;
+constexpr int kSteps = 61, kStepsOfFewBits = 91;  // 1, .99, ... .4, and to .1
 
 }  // namespace
 
@@ -40,7 +41,7 @@ StoredWeights to_integers(std::span<const float> values, const Shape& shape, uin
   }
   if (rule == RangeRule::least_mse && bits > 1) {
     std::vector<double> best(channels, std::numeric_limits<double>::infinity());
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < (bits <= kFewBits ? kStepsOfFewBits : kSteps); ++step) {
       std::vector<float> scales;
       for (const double end : largest) scales.push_back(weight_scale(end * (1 - .01 * step), levels));
       std::vector<double> lost(channels);

@@ -15,8 +15,8 @@ struct StoredWeights;  // stored_weights.h
 
 // Where the range of a channel ends, which becomes 127, or less where weights have fewer bits (int8_grid.h).
 //   min_max   at its largest magnitude
-//   least_mse at the part of that (from 1 down to .4, in steps of .01) that loses least in squares: a few large weights
-//             are cut so that the many small ones are finer
+//   least_mse at the part of that (from 1 down to .4, with 4 bits and fewer .1, in steps of .01) that loses least in
+//             squares: a few large weights are cut so that the many small ones are finer
 // With 1 bit there is nothing to choose: each weight is the mean magnitude of its channel with its sign, which loses
 // least in squares.
 enum class RangeRule : uint8_t { min_max, least_mse };

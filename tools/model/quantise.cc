@@ -112,7 +112,18 @@ class Quantising {
     if (settings_.progress) settings_.progress(tried, in_all);
   }
 
+  // All at once first: with few bits the gain of one layer drowns in what the others lose.
   Status try_rules(RoundedModel& best) {
+    if (best.size() > 1) {
+      RoundedModel all = best;
+      for (size_t i = 0; i < all.size(); ++i) {
+        WeightForm form = all.form(i);
+        form.rule = RangeRule::least_mse;
+        all.change(i, form);
+      }
+      COT_ASSIGN(const bool have_all_gained, has_gained(all));
+      if (have_all_gained) best = std::move(all);
+    }
     for (size_t i = 0; i < best.size(); ++i) {
       tell(i, 2 * best.size());
       WeightForm form = best.form(i);

@@ -22,9 +22,9 @@ struct QuantiseSettings {
   uint64_t calibration_examples = 512;
   uint64_t target_elements = 1;  // of an example
   uint32_t threads = 1;
-  uint32_t weight_bits = 8;            // in [1, 16]
-  std::optional<double> target_ratio;  // above 1: the bits are found
-  std::vector<std::string> keep;       // patterns (name_pattern.h): weights that stay float32
+  uint32_t weight_bits = 8;                 // in [1, 16]
+  std::optional<double> target_ratio = {};  // above 1: the bits are found
+  std::vector<std::string> keep;            // patterns (name_pattern.h): weights that stay float32
   std::function<void(size_t tried, size_t in_all)> progress = {};  // told before each remedy of a layer
 };
 

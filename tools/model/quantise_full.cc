@@ -81,6 +81,12 @@ Status try_rules(Search& search, const FullQuantiseSettings& settings, const Mod
   const auto tell = [&] {
     if (settings.progress) settings.progress(tried++, in_all);
   };
+  // All at once first: with few bits the gain of one layer drowns in what the others lose.
+  if (weights > 1 && !search.is_done()) {
+    Int8Choice all = search.best();
+    for (size_t i = 0; i < weights; ++i) all.round_weight(i, RangeRule::least_mse);
+    COT_TRY(search.offer(std::move(all)));
+  }
   for (size_t i = 0; i < weights && !search.is_done(); ++i) {
     tell();
     Int8Choice other = search.best();
