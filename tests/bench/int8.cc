@@ -3,6 +3,7 @@
 // gops counts a multiply-add as two. limit_gops is what the adder's instructions could do at most on registers: the
 // fp32 peak of the same vectors, measured beside it, times how many more products an instruction has (vpdpbusd 4,
 // vpmaddwd 2). With "nets", whole networks beside the same in float32 (int8_nets.h).
+// With "accuracy", what networks lose (quantised_nets.h).
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "base/os/fma_peak.h"
 #include "tests/bench/int8_nets.h"
+#include "tests/bench/quantised_nets.h"
 #include "tests/bench/thread_time.h"
 #include "train_kernels/int8/prepared_layer.h"
 
@@ -90,8 +92,14 @@ int main(int count, char** arguments) {
     bench::measure_int8_nets();
     return 0;
   }
+  if (count == 3 && std::string_view(arguments[1]) == "accuracy") {
+    bench::measure_quantised_nets(arguments[2]);
+    return 0;
+  }
   if (count > 1) {
-    std::puts("coterie-bench-int8 [nets]: int8 on one thread, by processor time: layers, or whole networks.");
+    std::puts(
+        "coterie-bench-int8 [nets]: int8 on one thread, by processor time: layers, or whole networks.\n"
+        "coterie-bench-int8 accuracy FOLDER: what networks lose, trained on the test images of MNIST there.");
     return 0;
   }
   for (const Layer& layer : kLayers) {
