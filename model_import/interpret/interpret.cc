@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model_import/interpret/observe.h"
 #include "model_import/interpret/operator.h"
 
 namespace coterie::model_import {
@@ -74,8 +75,19 @@ void wrap_around(Array& array) {
 void finish(Array& array, Intent intent) {
   for (Array& item : array.items) finish(item, intent);
   wrap_around(array);
-  if (intent != Intent::specification || array.element != Element::real) return;
+  if (intent == Intent::prediction || array.element != Element::real) return;
   for (double& value : array.values) value = static_cast<double>(static_cast<float>(value));
+}
+
+// Operands of one type T make a result of it (ONNX): a graph in float16 rounds behind each of its nodes. A cast, and
+// what hands its operand's width on, have said theirs.
+void keep_half(const Call& call, Array& output) {
+  if (output.form != Form::tensor || output.element != Element::real) return;
+  const auto is_half = [](const Array* operand) {
+    return operand != nullptr && operand->element == Element::real && operand->width == Width::float16;
+  };
+  if (output.width == Width::any && std::ranges::any_of(call.operands, is_half)) output.width = Width::float16;
+  if (output.width == Width::float16) become_real(output, Width::float16, call.intent);
 }
 
 uint64_t work_of(const Array& array) {
@@ -163,6 +175,7 @@ Result<Outputs> computed(const Graph& graph, const Node& node, const Values& val
   COT_ASSIGN(Outputs outputs, function(call));
   uint64_t elements = 0;
   for (Array& output : outputs) {
+    keep_half(call, output);
     finish(output, intent);
     elements += work_of(output);
   }
@@ -171,7 +184,7 @@ Result<Outputs> computed(const Graph& graph, const Node& node, const Values& val
 }
 
 Result<Arrays> interpreted(const Graph& graph, Values values, const std::set<std::string>& wanted, Intent intent,
-                           uint64_t& work_left) {
+                           uint64_t& work_left, const Observer& observer = {}) {
   const std::vector<const Node*> nodes = needed_nodes(graph, wanted);
   const std::map<std::string, size_t> last = last_readers(nodes);
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -179,7 +192,9 @@ Result<Arrays> interpreted(const Graph& graph, Values values, const std::set<std
     auto outputs = computed(graph, node, values, intent, work_left);
     if (!outputs) return outputs.error().with_context(node.what());
     for (size_t k = 0; k < std::min(node.outputs.size(), outputs->size()); ++k) {
-      if (!node.outputs[k].empty()) values.own[node.outputs[k]] = std::move((*outputs)[k]);
+      if (node.outputs[k].empty()) continue;
+      if (observer) COT_TRY(observer(node, k, (*outputs)[k]));
+      values.own[node.outputs[k]] = std::move((*outputs)[k]);
     }
     const auto forget = [&](const std::string& name) {
       if (last.at(name) == i && !wanted.contains(name)) values.own.erase(name);
@@ -204,6 +219,14 @@ Result<Arrays> interpreted(const Graph& graph, Values values, const std::set<std
 Result<Arrays> interpret(const Graph& graph, const Arrays& inputs, const std::set<std::string>& wanted, Intent intent) {
   uint64_t work_left = kWorkMax;
   return interpreted(graph, {inputs, {}}, wanted, intent, work_left);
+}
+
+Status interpret_observed(const Graph& graph, const Arrays& inputs, Intent intent, const Observer& observer) {
+  uint64_t work_left = kWorkMax;
+  std::set<std::string> wanted;
+  for (const GraphValue& output : graph.outputs) wanted.insert(output.name);
+  COT_TRY(interpreted(graph, {inputs, {}}, wanted, intent, work_left, observer));
+  return {};
 }
 
 Result<Outputs> run_body(const Call& call, const Graph& body, std::vector<Array> inputs) {

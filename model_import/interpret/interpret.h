@@ -4,8 +4,8 @@
 // converter, which folds, fuses, reorders and renames, nor with the kernels: it reads the graph as the reader of the
 // format handed it over, and does one node after the other (ADR 91).
 //
-// Floats of every width are doubles; integers of 8 bits and int32 wrap around as they do in a program, others are held
-// as int64 (ADR 163). An intent says what nodes do that train.
+// Floats of every width are doubles, rounded as the intent says (intent.h says what nodes do that train, too); integers
+// of 8 bits and int32 wrap around as they do in a program, others are held as int64 (ADR 163).
 #pragma once
 
 #include <set>

@@ -50,7 +50,7 @@ Result<Outputs> quantise(const Call& call) {
   for (size_t i = 0; i < y.values.size(); ++i) {
     double quotient = y.values[i] / grids.scales[i];
     // Ties are those of float32.
-    if (call.intent == Intent::specification) quotient = static_cast<double>(static_cast<float>(quotient));
+    if (call.intent != Intent::prediction) quotient = static_cast<double>(static_cast<float>(quotient));
     y.values[i] = std::clamp(std::nearbyint(quotient) + grids.zeros[i], low, high);
   }
   return one(std::move(y));

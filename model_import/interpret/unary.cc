@@ -144,7 +144,7 @@ void round_to_half(double& x) {
 void become_real(Array& array, Width width, Intent intent) {
   array.element = Element::real;
   array.width = width;
-  if (intent == Intent::specification && width == Width::float16) std::ranges::for_each(array.values, round_to_half);
+  if (intent != Intent::prediction && width == Width::float16) std::ranges::for_each(array.values, round_to_half);
 }
 
 namespace {

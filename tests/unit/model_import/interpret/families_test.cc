@@ -1,6 +1,8 @@
 // Operators that models seldom have, beside values computed by hand, and their bad operands.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "model_import/interpret/interpret.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/model_import/onnx/graphs.h"
@@ -52,6 +54,22 @@ TEST(InterpretedFamilies, ACastToHalfRoundsInARunAlone) {
   const auto judged = computed("Cast", {x}, {{"to", int64_t{10}}}, Intent::prediction);
   ASSERT_OK(judged);
   EXPECT_EQ(judged->values, x.values);
+}
+
+// The width of an input is not known; one operand that is known to be of float16 says what the node computes in.
+TEST(InterpretedFamilies, OperandsOfHalfMakeAResultOfHalf) {
+  Array half = reals({2}, {60000, 1 + 0x1p-10});
+  half.width = Width::float16;
+  const Array x = reals({2}, {2, 1 + 0x1p-10});
+  for (const Intent intent : {Intent::specification, Intent::stored_prediction}) {
+    const auto product = computed("Mul", {x, half}, {}, intent);
+    ASSERT_OK(product);
+    EXPECT_EQ(product->values, (std::vector<double>{INFINITY, 1 + 0x1p-9}));
+    EXPECT_EQ(product->width, Width::float16) << "it goes on with the next node";
+    EXPECT_EQ(computed("Cast", {*product}, {{"to", int64_t{1}}}, intent)->width, Width::float32);
+    EXPECT_EQ(computed("Greater", {half, x}, {}, intent)->values, (std::vector<double>{1, 0}));
+  }
+  EXPECT_EQ(computed("Mul", {x, half}, {}, Intent::prediction)->values[0], 120000);
 }
 
 TEST(InterpretedFamilies, EinsumSumsOverLettersThatTheResultHasNot) {
