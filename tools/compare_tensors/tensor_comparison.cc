@@ -1,9 +1,11 @@
 #include "tools/compare_tensors/tensor_comparison.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "device_sdk/runtime/model.h"
 #include "tools/compare_tensors/align_layers.h"
+#include "tools/compare_tensors/compare_values.h"
 #include "tools/compare_tensors/layer_outputs.h"
 #include "tools/compare_tensors/parameter_notes.h"
 
@@ -11,22 +13,6 @@ namespace coterie {
 namespace {
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
-
-TensorVerdict verdict_of(const TensorDifference& difference) {
-  if (difference.non_finite_apart > 0) return TensorVerdict::not_finite;
-  if (difference.is_same_bits) return TensorVerdict::same;
-  return difference.outside > 0 ? TensorVerdict::differs : TensorVerdict::agrees;
-}
-
-void compare(std::span<const float> a, std::span<const float> b, double tolerance, ComparedTensor& to) {
-  if (to.shape != to.other_shape || a.size() != b.size()) {
-    to.verdict = TensorVerdict::shape;
-    return;
-  }
-  to.difference = difference_of(a, b, tolerance);
-  to.picture = picture_of(a, b);
-  to.verdict = verdict_of(to.difference);
-}
 
 std::span<const float> values_of(const Model& model, uint32_t tensor) {
   const TensorInfo& info = model.graph().tensors[tensor];
@@ -123,10 +109,11 @@ Result<TensorComparison> compare_models(const Model& a, const Model& b, const st
     compared.kind = std::string(to_string(ops_a[op].kind));
     compared.shape = of_a->shape;
     compared.other_shape = of_b->shape;
-    compare(of_a->values, of_b->values, tolerance, compared);
+    compare_values(of_a->values, of_b->values, tolerance, compared);
     compared.is_origin = origins.add(op, is_apart(compared.verdict));
     if (pair->is_folded_norm) compared.notes.push_back("a batch norm is folded into its layer in one of them");
-    else if (is_apart(compared.verdict)) compared.notes = notes_of(a, ops_a[op], b, other, tolerance);
+    else if (is_apart(compared.verdict))
+      std::ranges::move(notes_of(a, ops_a[op], b, other, tolerance), std::back_inserter(compared.notes));
   }
   for (size_t i = 0; i < ops_a.size(); ++i) {
     if (!paired_a[i]) comparison.only_a.push_back(ops_a[i].name);
@@ -154,7 +141,7 @@ TensorComparison compare_arrays(const std::vector<NamedArray>& a, const std::vec
     compared.shape = array.shape;
     compared.other_shape = other->shape;
     const bool is_first = comparison.first_apart() == nullptr;
-    compare(array.values, other->values, tolerance, compared);
+    compare_values(array.values, other->values, tolerance, compared);
     compared.is_origin = is_first && is_apart(compared.verdict);
   }
   for (size_t i = 0; i < b.size(); ++i) {

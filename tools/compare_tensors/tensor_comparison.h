@@ -40,7 +40,8 @@ struct ComparedTensor {
   TensorPicture picture;
   // It is apart, and all that its op reads agrees: a cause and no consequence. Among arrays: the first that is apart.
   bool is_origin = false;
-  // What is not the same about the op itself: "weight: transposed", "attributes: not the same".
+  std::string paired_by = {};  // of traces: why the two are held against each other (align_traces.h)
+  // How it is apart (compare_values.h), and what is not the same about the op itself: "weight: transposed".
   std::vector<std::string> notes;
 
   // Its name, and b's where that is another.
@@ -50,6 +51,7 @@ struct ComparedTensor {
 struct TensorComparison {
   double tolerance = 0;
   uint64_t examples = 0;                // of models
+  std::string inputs = {};              // of graphs: what they were given, in words
   std::vector<ComparedTensor> tensors;  // in the order in which a computes them
   std::vector<std::string> only_a, only_b;
 

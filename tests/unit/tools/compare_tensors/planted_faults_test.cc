@@ -7,6 +7,7 @@
 #include "tests/support/matchers.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 #include "tools/compare_tensors/align_layers.h"
+#include "tools/compare_tensors/compare_values.h"
 #include "tools/compare_tensors/tensor_comparison.h"
 #include "tools/model/model_output.h"
 
@@ -149,6 +150,31 @@ TEST(PlantedFaults, Overflow) {
   const TensorComparison comparison = compared(wrong, net());
   ASSERT_EQ(first_of(comparison), "dense1");
   EXPECT_EQ(comparison.first_apart()->verdict, TensorVerdict::not_finite);
+}
+
+// A layer's weights times a power of two, which float32 holds to the bit: its values are beyond float16's range, and
+// are infinite where the other program stores them in float16.
+TEST(PlantedFaults, OverflowOfFloat16) {
+  const auto scaled = [](float factor) {
+    return with_values(net(), "dense1.weight", [factor](std::span<float> values) {
+      for (float& value : values) value *= factor;
+    });
+  };
+  std::vector<float> wide =
+      computed_output(scaled(0x1p20f), random_words(net(), kCount), kCount, kernels::kernels()).value();
+  std::vector<float> half(wide);
+  for (float& value : half) value = std::fabs(value) > 65504 ? std::copysign(INFINITY, value) : value;
+  const auto beyond = std::ranges::count_if(wide, [](float value) { return std::fabs(value) > 65504; });
+  ASSERT_GT(beyond, 1);
+  ComparedTensor tensor{.name = "y", .shape = {kCount, 3}, .other_shape = {kCount, 3}};
+  compare_values(half, wide, kTolerance, tensor);
+  EXPECT_EQ(tensor.verdict, TensorVerdict::not_finite);
+  EXPECT_THAT(tensor.notes, ElementsAre(std::to_string(beyond) +
+                                        " values are infinite where the reference is beyond 65504, float16's largest"));
+  EXPECT_EQ(overflow_note(std::vector<float>{INFINITY}, std::vector<float>{70000}),
+            "1 value is infinite where the reference is beyond 65504, float16's largest");
+  EXPECT_EQ(overflow_note(std::vector<float>{INFINITY, 1}, std::vector<float>{65504, 1}), "") << "float16 holds it";
+  EXPECT_EQ(overflow_note(std::vector<float>{NAN}, std::vector<float>{70000}), "");
 }
 
 TEST(PlantedFaults, MissingBias) {
