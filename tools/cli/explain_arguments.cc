@@ -71,6 +71,9 @@ void add_settings(CLI::App* explain, AttributionSettings& settings) {
   explain->add_option("--masks", settings.masks, "rise: how many")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1'000'000));
+  explain->add_option("--orders", settings.orders, "shapley: how many, each also backwards")
+      ->capture_default_str()
+      ->check(between<uint32_t>(2, 1'000'000));
   explain
       ->add_option("--patch", settings.patch,
                    "occlusion: height and width of what is covered (default: 4 or the image)")
@@ -81,7 +84,7 @@ void add_settings(CLI::App* explain, AttributionSettings& settings) {
       ->check(between<uint32_t>(1, 65'536));
   explain->add_option("--layer", settings.layer, "grad_cam: the op that is read (default: the last convolution)")
       ->type_name("NAME");
-  explain->add_option("--seed", settings.seed, "of noise and masks")
+  explain->add_option("--seed", settings.seed, "of noise, masks and orders")
       ->capture_default_str()
       ->check(between<uint64_t>(0, UINT64_MAX));
 }
@@ -103,11 +106,12 @@ const std::vector<MethodOption>& method_options() {
                                      {"--check", of_examples},
                                      {"--png", of_examples},
                                      {"--run", of_examples},
-                                     {"--baseline", {"integrated_gradients", "occlusion", "rise"}, true},
+                                     {"--baseline", {"integrated_gradients", "occlusion", "rise", "shapley"}, true},
                                      {"--steps", {"integrated_gradients"}},
                                      {"--samples", {"smooth_gradient"}},
                                      {"--noise", {"smooth_gradient"}},
                                      {"--masks", {"rise"}},
+                                     {"--orders", {"shapley"}},
                                      {"--patch", {"occlusion"}},
                                      {"--stride", {"occlusion"}},
                                      {"--layer", {"grad_cam"}},

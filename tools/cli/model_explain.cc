@@ -109,15 +109,20 @@ std::string text_of(const Explained& explained, uint32_t top) {
             std::to_string(one.picked) + " is " + format_digits(one.score) +
             (explained.has_labels && one.target.size() == 1 ? ", the label is " + std::to_string(label_of(one)) : "") +
             "\n\n";
-    Table table({{"FEATURE", Table::Align::left},
-                 {"VALUE", Table::Align::right},
-                 {"ATTRIBUTION", Table::Align::right},
-                 {"SHARE", Table::Align::right}});
+    const std::vector<float>& errors = one.attribution.standard_errors;
+    std::vector<Table::Column> columns = {
+        {"FEATURE", Table::Align::left}, {"VALUE", Table::Align::right}, {"ATTRIBUTION", Table::Align::right}};
+    if (!errors.empty()) columns.push_back({"+-", Table::Align::right});
+    columns.push_back({"SHARE", Table::Align::right});
+    Table table(std::move(columns));
     const double all = magnitude(one.attribution);
     for (const size_t i : strongest(one.attribution, top)) {
       const auto value = static_cast<double>(one.attribution.values[i]);
-      table.add({shortened(explained.names[i], kNameColumns), format_digits(value_at(one, i)), format_digits(value),
-                 format_percent(all > 0 ? std::fabs(value) / all : 0)});
+      std::vector<std::string> row = {shortened(explained.names[i], kNameColumns), format_digits(value_at(one, i)),
+                                      format_digits(value)};
+      if (!errors.empty()) row.push_back(format_digits(static_cast<double>(errors[i])));
+      row.push_back(format_percent(all > 0 ? std::fabs(value) / all : 0));
+      table.add(std::move(row));
     }
     text += table.text();
   }
@@ -144,6 +149,7 @@ nlohmann::json json_of(const Explained& explained, const ExplainOptions& options
                             {"shape", one.attribution.shape},
                             {"attributions", one.attribution.values}};
     if (explained.has_labels && one.target.size() == 1) entry["label"] = label_of(one);
+    if (!one.attribution.standard_errors.empty()) entry["standard_errors"] = one.attribution.standard_errors;
     nlohmann::json top = nlohmann::json::array();
     for (const size_t i : strongest(one.attribution, options.top)) {
       top.push_back({{"feature", printable(explained.names[i])},

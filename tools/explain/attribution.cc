@@ -5,6 +5,7 @@
 #include "tools/explain/grad_cam.h"
 #include "tools/explain/gradient_methods.h"
 #include "tools/explain/perturbation_methods.h"
+#include "tools/explain/shapley.h"
 
 namespace coterie {
 namespace {
@@ -16,6 +17,7 @@ constexpr AttributionMethod kMethods[] = {
     {"grad_cam", "where feature maps speak for the output (images)", attribute_by_grad_cam},
     {"occlusion", "what the output loses where a patch is covered", attribute_by_occlusion},
     {"rise", "what random masks have to do with the output (images)", attribute_by_rise},
+    {"shapley", "what each value adds, over orders of all of them", attribute_by_shapley},
 };
 
 }  // namespace

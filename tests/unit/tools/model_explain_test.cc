@@ -54,6 +54,9 @@ TEST_F(ModelExplainCommand, NamesTheColumnsThatMatter) {
   EXPECT_THAT(said.out, HasSubstr("\nage "));
   EXPECT_THAT(said.out, HasSubstr("\njob=cook "));
   EXPECT_THAT(said.out, HasSubstr("\nexample 1: "));
+  const CommandOutcome sampled =
+      explain({model, "--data", data, "--class", "0", "--limit", "1", "--method", "shapley", "--orders", "2"});
+  EXPECT_THAT(sampled.out, HasSubstr(" +-  ")) << sampled.err;
   const CommandOutcome whole = explain({model, "--data", data, "--class", "0", "--top", "4"});
   EXPECT_EQ(whole.out.find('\x1b'), std::string::npos) << "a column's name moved the cursor";
   std::istringstream lines(whole.out);

@@ -39,12 +39,12 @@ TEST(Attribution, EachMethodFindsThePixelsThatMatter) {
   AskedModel model = asked(planted_sum({8, 8, 1}, kUp, kDown));
   std::vector<float> input(64, 0.5f);
   input[0] = 0.9f;
-  for (const char* method : {"gradient", "smooth_gradient", "integrated_gradients", "occlusion", "rise"}) {
+  for (const char* method : {"gradient", "smooth_gradient", "integrated_gradients", "occlusion", "rise", "shapley"}) {
     SCOPED_TRACE(method);
-    const Attribution made = attribution(model, method, input, 0, {.patch = 1, .stride = 1});
+    const Attribution made = attribution(model, method, input, 0, {.patch = 1, .stride = 1, .orders = 2});
     EXPECT_EQ(highest(made), kUp);
     EXPECT_EQ(lowest(made), kDown);
-    const Attribution of_zero = attribution(model, method, input, 1);
+    const Attribution of_zero = attribution(model, method, input, 1, {.orders = 2});
     EXPECT_THAT(of_zero.values, Each(0.0f)) << "that output depends on nothing";
   }
 }
@@ -98,7 +98,7 @@ TEST(Attribution, AStrideIsAtMostThePatch) {
 TEST(Attribution, EachMethodForTablesFindsTheColumns) {
   AskedModel model = asked(planted_sum({8}, 2, 5));
   const std::vector<float> input = {1, -1, 0.5f, 2, 1, 0.25f, 3, 1};
-  for (const char* method : {"integrated_gradients", "occlusion"}) {
+  for (const char* method : {"integrated_gradients", "occlusion", "shapley"}) {
     SCOPED_TRACE(method);
     const Attribution made = attribution(model, method, input, 0);
     EXPECT_EQ(made.shape, (Shape{8}));
@@ -162,7 +162,7 @@ TEST(Attribution, IsTheSameForTheSameSeed) {
     SCOPED_TRACE(std::string(method.name));
     std::vector<float> uneven = input;
     uneven[7] = 1;
-    const AttributionSettings settings{.masks = 70, .seed = 3};
+    const AttributionSettings settings{.masks = 70, .orders = 2, .seed = 3};
     EXPECT_EQ(attribution(model, method.name, uneven, 1, settings).values,
               attribution(model, method.name, uneven, 1, settings).values);
     EXPECT_EQ(find_attribution_method(method.name), &method);
