@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "model_import/convert/permitted_name.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
 
@@ -18,7 +19,9 @@ Bytes bytes_of(std::span<const T> values) {
   return bytes;
 }
 
-std::string permitted(const std::string& name) {
+}  // namespace
+
+std::string permitted_name(const std::string& name) {
   constexpr size_t kLongest = limits::kTextBytesMax - 16;  // leaves room for a suffix that makes it unique
   std::string text;
   for (const char c : name) {
@@ -30,10 +33,8 @@ std::string permitted(const std::string& name) {
   return text.empty() ? "unnamed" : text;
 }
 
-}  // namespace
-
 std::string ModelWriter::unique(const std::string& name) {
-  const std::string base = permitted(name);
+  const std::string base = permitted_name(name);
   std::string candidate = base;
   uint32_t& suffix = next_suffix_[base];
   while (!names_.insert(candidate).second) candidate = base + "_" + std::to_string(++suffix + 1);
@@ -185,7 +186,7 @@ Bytes ModelWriter::payload_of_kept() {
 }
 
 Result<Bytes> ModelWriter::finish(const std::string& name, TensorIndex output) {
-  graph_.name = permitted(name);
+  graph_.name = permitted_name(name);
   graph_.output = output;
   drop_unused();
   if (graph_.tensors.size() > limits::kModelTensorsMax || graph_.ops.size() > limits::kModelOpsMax) {

@@ -8,9 +8,12 @@
 #include "model_import/weights/read_weights.h"
 #include "tools/cli/admin_command.h"
 #include "tools/cli/distinct_files.h"
+#include "tools/cli/graph_comparison.h"
 #include "tools/cli/local_files.h"
+#include "tools/cli/onnx_commands.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/cli/wrap.h"
 #include "tools/compare_tensors/comparison_page.h"
 #include "tools/data/npy.h"
 #include "tools/model/inspect.h"
@@ -21,6 +24,7 @@ namespace {
 
 constexpr const char* kCommand = "model compare";
 constexpr int kNameColumns = 24, kShapeColumns = 13;  // a line of the table has at most 80
+constexpr int kColumns = 80, kNoteIndent = 4;
 
 constexpr std::string_view kArrayNames[] = {".npy", ".npz", ".pt", ".pth", ".safetensors", ".ckpt"};
 
@@ -85,6 +89,12 @@ Result<TensorComparison> compared(const CompareModelsOptions& options) {
     return Error(ErrorCode::invalid_argument,
                  "compares two models, or two files of arrays (.npy, .npz, .pt, .pth, .safetensors, .ckpt)");
   }
+  const bool has_graph = is_foreign_model(options.a) || is_foreign_model(options.b);
+  if (has_graph) return compare_graphs(options);
+  if (!options.inputs.empty()) {
+    return Error(ErrorCode::invalid_argument,
+                 "--inputs is for graphs (.onnx, .tflite); model files are given --data DATA");
+  }
   if (is_arrays(options.a)) {
     COT_ASSIGN(const std::vector<NamedArray> a, read_arrays(options.a));
     COT_ASSIGN(const std::vector<NamedArray> b, read_arrays(options.b));
@@ -102,6 +112,10 @@ std::string list_of(const std::string& what, const std::vector<std::string>& nam
          shortened(names[0], kNameColumns) + "\n";
 }
 
+uint64_t paired_by_place(const TensorComparison& comparison) {
+  return static_cast<uint64_t>(std::ranges::count(comparison.tensors, "place", &ComparedTensor::paired_by));
+}
+
 std::string text_of(const TensorComparison& comparison) {
   Table table({{"TENSOR", Table::Align::left},
                {"SHAPE", Table::Align::left},
@@ -117,6 +131,10 @@ std::string text_of(const TensorComparison& comparison) {
                has_shape ? format_fixed(tensor.difference.cosine, 6) : ""});
   }
   std::string text = table.text() + "\n" + list_of("a", comparison.only_a) + list_of("b", comparison.only_b);
+  if (!comparison.inputs.empty())
+    text += wrapped("inputs: " + printable(comparison.inputs), kColumns, kNoteIndent) + "\n";
+  if (const auto count = paired_by_place(comparison); count > 0)
+    text += "paired by place, since their names differ: " + counted(count, "tensor") + "\n";
   const ComparedTensor* const first = comparison.first_apart();
   if (first == nullptr) {
     const bool is_all = comparison.only_a.empty() && comparison.only_b.empty();
@@ -125,7 +143,8 @@ std::string text_of(const TensorComparison& comparison) {
   }
   text += "the first that is apart: " + printable(first->title()) +
           (first->kind.empty() ? "" : " (" + first->kind + ")") + "\n";
-  for (const std::string& note : first->notes) text += "  " + printable(note) + "\n";
+  for (const std::string& note : first->notes)
+    text += "  " + wrapped(printable(note), kColumns - 2, kNoteIndent) + "\n";
   const auto causes = std::ranges::count(comparison.tensors, true, &ComparedTensor::is_origin);
   if (causes > 1) text += std::to_string(causes - 1) + " more are apart though all that they read agrees\n";
   return text;
@@ -137,6 +156,7 @@ nlohmann::json json_of(const ComparedTensor& tensor) {
       {"kind", tensor.kind},   {"is_cause", tensor.is_origin}, {"notes", tensor.notes}};
   answer["other"] = tensor.other.empty() ? tensor.name : tensor.other;
   answer["other_shape"] = tensor.other_shape;
+  if (!tensor.paired_by.empty()) answer["paired_by"] = tensor.paired_by;
   if (tensor.verdict == TensorVerdict::shape) return answer;
   const TensorDifference& d = tensor.difference;
   answer["metrics"] = {{"cosine_similarity", d.cosine},
@@ -166,6 +186,7 @@ nlohmann::json json_of(const TensorComparison& comparison) {
                            {"only_a", comparison.only_a},
                            {"only_b", comparison.only_b},
                            {"first_apart", nullptr}};
+  if (!comparison.inputs.empty()) answer["inputs"] = comparison.inputs;
   if (const ComparedTensor* const first = comparison.first_apart()) answer["first_apart"] = first->name;
   return answer;
 }
@@ -174,7 +195,8 @@ nlohmann::json json_of(const TensorComparison& comparison) {
 
 ExitCode compare_models(const CompareModelsOptions& options) {
   if (const Status distinct =
-          distinct_files({{"A", options.a}, {"B", options.b}, {"--data", options.data}}, {{"--html", options.page}});
+          distinct_files({{"A", options.a}, {"B", options.b}, {"--data", options.data}, {"--inputs", options.inputs}},
+                         {{"--html", options.page}});
       !distinct) {
     return fail_on_input(kCommand, distinct.error());
   }

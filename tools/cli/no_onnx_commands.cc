@@ -2,6 +2,7 @@
 // they are.
 #include <cstdio>
 
+#include "tools/cli/graph_comparison.h"
 #include "tools/cli/model_run.h"
 #include "tools/cli/onnx_commands.h"
 
@@ -25,6 +26,11 @@ ExitCode export_model(const ExportOptions&) { return not_in_this_build("export")
 ExitCode run_model_graph(const ModelRunOptions&) { return not_in_this_build("run"); }
 
 bool is_foreign_model(const std::string& path) { return path.ends_with(".onnx") || path.ends_with(".tflite"); }
+
+Result<TensorComparison> compare_graphs(const CompareModelsOptions&) {
+  return Error(ErrorCode::invalid_argument,
+               "this build has no ONNX: it compares model files (.cotf) and files of arrays");
+}
 
 Result<Bytes> model_from_foreign(const std::string& path) {
   return Error(ErrorCode::invalid_argument, path +

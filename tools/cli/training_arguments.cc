@@ -361,10 +361,13 @@ void add_compare_models(CLI::App& model, Invocation& invocation) {
   CLI::App* compare = add_command(model, "compare", "two models tensor by tensor, and where they first differ",
                                   "  coterie model compare mine.cotf reference.cotf --data mnist:DIR\n"
                                   "  coterie model compare mine.cotf reference.cotf --html differences.html\n"
+                                  "  coterie model compare net_fp16.onnx net.onnx --inputs digits.npz\n"
                                   "  coterie model compare mine.npz reference.pt --tolerance 1e-3 --json\n\n"
                                   "Exit code 0: everything agrees; 1: something does not.");
   const auto options = std::make_shared<CompareModelsOptions>();
-  compare->add_option("A", options->a, "model file, or arrays: .npy, .npz, .pt, .safetensors, .ckpt")
+  compare
+      ->add_option("A", options->a,
+                   "model file, graph (.onnx, .tflite), or arrays: .npy, .npz, .pt, .safetensors, .ckpt")
       ->required()
       ->type_name("");
   compare->add_option("B", options->b, "likewise: the reference")->required()->type_name("");
@@ -372,7 +375,13 @@ void add_compare_models(CLI::App& model, Invocation& invocation) {
       ->add_option("--data", options->data,
                    std::string("inputs of models: a data set file, ") + kDataNames + " (default: random numbers)")
       ->type_name("DATA");
-  compare->add_option("--examples", options->examples, "the first so many of it")
+  compare
+      ->add_option(
+          "--inputs", options->inputs,
+          "inputs where a graph is compared: arrays by its inputs' names, .npz or .npy (default: random numbers)")
+      ->type_name("FILE");
+  compare->add_option("--seed", options->seed, "of a graph's random inputs")->capture_default_str();
+  compare->add_option("--examples", options->examples, "the first so many of the data, or so many random ones")
       ->capture_default_str()
       ->check(between<uint32_t>(1, kBatchMax));
   compare

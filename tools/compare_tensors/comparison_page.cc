@@ -144,6 +144,10 @@ std::string list_of(const std::string& what, const std::vector<std::string>& nam
   return text + "</p>\n";
 }
 
+std::string inputs_of(const TensorComparison& comparison) {
+  return comparison.inputs.empty() ? "" : "<p>inputs: " + xml_escaped(comparison.inputs) + "</p>\n";
+}
+
 }  // namespace
 
 std::string comparison_page(const TensorComparison& comparison, const std::string& a, const std::string& b) {
@@ -154,9 +158,9 @@ std::string comparison_page(const TensorComparison& comparison, const std::strin
   const std::string_view drawing_styles[] = {drawing_style};
   return static_page({.title = title, .style = kPageStyle, .drawing_styles = drawing_styles},
                      "<p>a is " + xml_escaped(a) + ", b, the reference, is " + xml_escaped(b) + "; the tolerance is " +
-                         number(comparison.tolerance) + " of the largest value of b</p>\n<p>" + xml_escaped(found) +
-                         "</p>\n" + table_of(comparison) + list_of("a", comparison.only_a) +
-                         list_of("b", comparison.only_b) + pictures_of(comparison));
+                         number(comparison.tolerance) + " of the largest value of b</p>\n" + inputs_of(comparison) +
+                         "<p>" + xml_escaped(found) + "</p>\n" + table_of(comparison) +
+                         list_of("a", comparison.only_a) + list_of("b", comparison.only_b) + pictures_of(comparison));
 }
 
 }  // namespace coterie

@@ -7,6 +7,7 @@
 #include "tests/support/matchers.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 #include "tools/compare_tensors/align_layers.h"
+#include "tools/compare_tensors/axis_order.h"
 #include "tools/compare_tensors/compare_values.h"
 #include "tools/compare_tensors/tensor_comparison.h"
 #include "tools/model/model_output.h"
@@ -175,6 +176,20 @@ TEST(PlantedFaults, OverflowOfFloat16) {
             "1 value is infinite where the reference is beyond 65504, float16's largest");
   EXPECT_EQ(overflow_note(std::vector<float>{INFINITY, 1}, std::vector<float>{65504, 1}), "") << "float16 holds it";
   EXPECT_EQ(overflow_note(std::vector<float>{NAN}, std::vector<float>{70000}), "");
+}
+
+TEST(AxisOrder, MovesChannels) {
+  const std::vector<float> first = {1, 2, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16};  // [2, 2, 3, 1]
+  const std::vector<float> last = {1, 4, 2, 5, 3, 6, 11, 14, 12, 15, 13, 16};   // [2, 3, 1, 2]
+  const Shape of_first = {2, 2, 3, 1}, of_last = {2, 3, 1, 2};
+  EXPECT_EQ(moved(of_first, AxisOrder::channels_last), of_last);
+  EXPECT_EQ(moved(first, of_first, AxisOrder::channels_last), last);
+  EXPECT_EQ(moved(last, of_last, AxisOrder::channels_first), first);
+  EXPECT_THAT(fitting_orders(of_first, of_last), ElementsAre(AxisOrder::channels_last));
+  EXPECT_THAT(fitting_orders({2, 3, 3, 3}, {2, 3, 3, 3}).size(), 3u) << "sizes do not tell";
+  EXPECT_THAT(fitting_orders({2, 4, 1, 1}, {2, 4}),
+              ElementsAre(AxisOrder::same, AxisOrder::channels_last, AxisOrder::channels_first));
+  EXPECT_THAT(fitting_orders({2, 3}, {3, 2}), IsEmpty());
 }
 
 TEST(PlantedFaults, MissingBias) {
