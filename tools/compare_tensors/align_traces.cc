@@ -50,6 +50,16 @@ bool is_layer(const std::string& family) {
   return family == "conv" || family == "convtranspose" || family == "dense" || family == "depthwiseconv";
 }
 
+// What there are few of. Sums, products and the like are everywhere, as in a norm that an exporter took apart: they are
+// looked for directly behind a pair alone.
+bool is_landmark(const std::string& family) {
+  static const std::set<std::string> activations = {"relu",    "relu6",      "leakyrelu", "prelu",
+                                                    "sigmoid", "tanh",       "softmax",   "gelu",
+                                                    "elu",     "logsoftmax", "selu",      "hardswish"};
+  return is_layer(family) || family.find("pool") != std::string::npos || family.find("norm") != std::string::npos ||
+         activations.contains(family);
+}
+
 // One of the two networks, with what is asked of it.
 class Side {
  public:
@@ -156,6 +166,7 @@ class Alignment {
         partners.push_back(*partner);
         continue;
       }
+      if (!is_landmark(a_.family(i))) continue;
       for (const uint32_t read : a_.tensor(open[at]).reads) {
         if (seen.insert(read).second) open.push_back(read);
       }
@@ -177,7 +188,7 @@ class Alignment {
             return try_join_layer(i, j, PairedBy::place);
           if (!of_kind) of_kind = j;
         }
-        if (steps >= kStepsMax) continue;
+        if (steps >= kStepsMax || !is_landmark(a_.family(i))) continue;
         for (const uint32_t reader : b_.readers(j)) open.emplace_back(reader, steps + 1);
       }
     }

@@ -141,6 +141,26 @@ TEST(GraphComparison, WhatStandsInBetweenIsLeftAside) {
   EXPECT_EQ(first_of(compared(more, less)), more.nodes[0].outputs[0]);
 }
 
+// A norm in parts has sums that are no other's: none of them is a pair with a sum elsewhere.
+TEST(GraphComparison, SumsArePairsBehindAPairAlone) {
+  const auto chain = [](bool is_in_parts) {
+    test::OnnxBuild build;
+    const std::string own = is_in_parts ? "p_" : "w_";
+    build.input("x", {0, 4}).weight("a", {4, 4}, -7).weight("one", {4}).weight("b", {4});
+    build.node("MatMul", {"x", "a"}, own + "h");
+    if (is_in_parts) build.node("Mul", {own + "h", own + "h"}, own + "m").node("Add", {own + "m", "one"}, own + "n");
+    else build.node("LayerNormalization", {own + "h", "one"}, own + "n", {{"axis", int64_t{-1}}});
+    build.node("Relu", {own + "n"}, own + "r").node("Add", {own + "r", "b"}, own + "s");
+    build.node("MatMul", {own + "s", "a"}, own + "y");
+    return build.sorted(own + "y");
+  };
+  const TensorComparison comparison = compared(chain(true), chain(false));
+  std::vector<std::string> names;
+  for (const ComparedTensor& tensor : comparison.tensors) names.push_back(tensor.name);
+  EXPECT_THAT(names, ElementsAre("p_h", "p_r", "p_s", "p_y"));
+  EXPECT_THAT(comparison.only_a, ElementsAre("p_m", "p_n"));
+}
+
 // The same network with its numbers stored in float16: what is beyond 65504 becomes infinite.
 TEST(GraphComparison, NamesTheLayerThatOverflowsFloat16) {
   const auto cast_net = [](int64_t to) {
