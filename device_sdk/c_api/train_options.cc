@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device_sdk/c_api/structs.h"
+#include "device_sdk/runtime/parse_optimisation.h"
 #include "proto/messages/quantised_training_text.h"
 #include "secure/crypto/xchacha20_poly1305.h"
 
@@ -150,6 +151,9 @@ Result<KnownOptions> train_options_of(const coterie_train_options* given) {
   if (known.qat != nullptr) {
     COT_ASSIGN(options.qat, parse_quantised_training(known.qat));
     if (all.lora) return bad("qat does not go with lora: what companions are merged into is rounded when they are");
+  }
+  if (known.optimise != nullptr) {
+    COT_ASSIGN(options.optimisation, parse_optimisation(known.optimise));
   }
   all.memory_budget_bytes = known.memory_budget_bytes;
   return all;

@@ -207,8 +207,10 @@ struct coterie_train_options {
   const char* augment; /* the first input, an image, each time it is read: "crop=4,flip,mixup=0.2"; NULL: as it is */
   const char* ignore_label; /* of softmax_cross_entropy and negative_log_likelihood: "-100", "255": what has this label
                                has no loss and no gradient, and is counted nowhere; NULL: every label counts */
-  const char* qat; /* forward computes with the integers that the model will be quantised to: "full" (by `coterie
+  const char* qat;      /* forward computes with the integers that the model will be quantised to: "full" (by `coterie
                           model quantise --full`), "weights", with bits of weights "full:4"; NULL: with float32 */
+  const char* optimise; /* neighbouring ops that are computed as one: "O0" none, "O1" where no bit changes, "O2" and
+                           "O3" with norms that are not trained; NULL: "O2" */
 };
 
 typedef struct coterie_train_progress {

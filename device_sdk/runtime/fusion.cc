@@ -13,14 +13,16 @@ bool is_layer(OpKind kind) {
 
 class Fusions {
  public:
-  Fusions(const ModelGraph& graph, const GraphIndex& index, const std::vector<bool>& is_settled)
-      : graph_(graph), index_(index), is_settled_(is_settled), found_(graph.ops.size()) {}
+  Fusions(const ModelGraph& graph, const GraphIndex& index, const std::vector<bool>& is_settled, Optimisation level)
+      : graph_(graph), index_(index), is_settled_(is_settled), level_(level), found_(graph.ops.size()) {}
 
   std::vector<OpFusion> find() {
     for (uint32_t i = 0; i < graph_.ops.size(); ++i) {
       if (!index_.is_needed[i]) continue;
       switch (graph_.ops[i].kind) {
-        case OpKind::batch_norm: fold_norm(i); break;
+        case OpKind::batch_norm:
+          if (level_ >= Optimisation::rounding) fold_norm(i);
+          break;
         case OpKind::relu: apply(i, Activation::relu); break;
         case OpKind::relu6: apply(i, Activation::relu6); break;
         default: break;
@@ -69,6 +71,7 @@ class Fusions {
   const ModelGraph& graph_;
   const GraphIndex& index_;
   const std::vector<bool>& is_settled_;
+  Optimisation level_;
   std::vector<OpFusion> found_;
 };
 
@@ -84,8 +87,8 @@ bool is_fusable(OpKind maker, OpKind behind) {
 }
 
 std::vector<OpFusion> find_fusions(const ModelGraph& graph, const GraphIndex& index,
-                                   const std::vector<bool>& is_settled) {
-  return Fusions(graph, index, is_settled).find();
+                                   const std::vector<bool>& is_settled, Optimisation level) {
+  return Fusions(graph, index, is_settled, level).find();
 }
 
 }  // namespace coterie

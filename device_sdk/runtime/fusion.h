@@ -8,12 +8,14 @@
 //   relu -> max_pool2d          the pool's backward also masks for the ReLU (the maximum of a window is positive or the
 //                               whole window is dead), if nobody else reads the ReLU's output
 //
+// The first row rounds otherwise (Optimisation::rounding); the others change no bit (Optimisation::exact).
 // A layer is a dense, a conv2d or a conv_transpose2d.
 #pragma once
 
 #include <vector>
 
 #include "device_sdk/runtime/graph_index.h"
+#include "device_sdk/runtime/optimisation.h"
 #include "train_kernels/shapes.h"
 
 namespace coterie {
@@ -30,8 +32,8 @@ struct OpFusion {
 // Whether an op of the one kind may compute the op of the other behind it, too: the first three rows, by kinds alone.
 bool is_fusable(OpKind maker, OpKind behind);
 
-// is_settled: per tensor.
+// is_settled: per tensor. `level` is not none.
 std::vector<OpFusion> find_fusions(const ModelGraph& graph, const GraphIndex& index,
-                                   const std::vector<bool>& is_settled);
+                                   const std::vector<bool>& is_settled, Optimisation level);
 
 }  // namespace coterie

@@ -68,7 +68,8 @@ Status GraphCompiler::emit_all(CompiledModel& compiled) {
   find_needed_gradients();
   find_settled();
   keep_borders();
-  if (settings_.fuses_ops && !settings_.qat) fusions_ = find_fusions(graph_, index_, is_settled_);
+  if (settings_.optimisation > Optimisation::none && !settings_.qat)
+    fusions_ = find_fusions(graph_, index_, is_settled_, settings_.optimisation);
   else fusions_.resize(graph_.ops.size());
   add_stored_tensors(compiled);
   COT_TRY(add_rounded_tensors(compiled));
@@ -98,8 +99,9 @@ Result<CompiledModel> GraphCompiler::run() {
   if (settings_.storage == Storage::bfloat16) {
     COT_ASSIGN(compiled.narrowed, narrow_what_is_held());
   }
-  COT_ASSIGN(compiled.recomputed, plan_within(program_, op_flops_, settings_.planned_bytes_max,
-                                              settings_.arena_bytes_max, settings_.joins_steps));
+  COT_ASSIGN(compiled.recomputed,
+             plan_within(program_, op_flops_, settings_.planned_bytes_max, settings_.arena_bytes_max,
+                         settings_.joins_steps && settings_.optimisation > Optimisation::none));
   compiled.layout.of(Region::factors) = factor_bytes_;
   compiled.layout.of(Region::prepared) = program_.prepared_bytes();
   compiled.layout.planned_bytes = program_.planned_bytes();

@@ -22,6 +22,7 @@
 #include "device_sdk/runtime/graph_index.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/op_build.h"
+#include "device_sdk/runtime/optimisation.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/program.h"
 #include "device_sdk/runtime/train_options.h"
@@ -58,9 +59,9 @@ struct CompileSettings {
   Storage storage = Storage::float32;
   uint64_t planned_bytes_max = 0;  // steps run again to need no more (fit_program.h); 0: no limit
   bool joins_steps = true;         // TrainOptions
-  // Neighbouring ops are computed as one where that is faster (fusion.h). Without it each op's own output is there, and
-  // may differ by rounding where a norm would be folded into a layer.
-  bool fuses_ops = true;
+  // Neighbouring ops are computed as one where that is faster (fusion.h), of level exact those that change no bit.
+  // With none each op's own output is there.
+  Optimisation optimisation = Optimisation::rounding;
   const ExternalParts* external = nullptr;  // of predict: parts that are computed elsewhere; outlives compile()
   uint32_t threads = 1;                     // into how many parts a step is cut at most; the results are the same bits
   double part_nanoseconds_min = limits::kPartNanosecondsMin;

@@ -33,12 +33,13 @@ Status check_size(const std::string& what, uint64_t seen, uint64_t count, uint64
 }  // namespace
 
 Result<Predictor> Predictor::create(const Model& model, uint32_t batch_size, uint64_t arena_bytes_max, uint32_t threads,
-                                    const ExternalParts* external) {
+                                    const ExternalParts* external, Optimisation optimisation) {
   if (batch_size < 1) return bad("batch_size must be at least 1");
   if (model.type(model.graph().output) != DataType::float32) return bad("the model's output is not float32");
   COT_ASSIGN(CompiledModel compiled, compile(model, {.purpose = Purpose::predict,
                                                      .batch_size = batch_size,
                                                      .arena_bytes_max = arena_bytes_max,
+                                                     .optimisation = optimisation,
                                                      .external = external,
                                                      .threads = threads}));
   COT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(threads));

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/model.h"
+#include "device_sdk/runtime/optimisation.h"
 
 namespace coterie {
 
@@ -18,10 +19,12 @@ class Predictor {
  public:
   // Computes `batch_size` examples at a time, with the model's own parameters, by so many threads (at least 1, the
   // caller's with them), which changes no bit. `external`: parts that are computed elsewhere; their steps are kept.
+  // `optimisation`: which ops are computed as one.
   // Errors: invalid_argument (batch_size 0, an output that is not float32), too_large.
   static Result<Predictor> create(const Model& model, uint32_t batch_size,
                                   uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1,
-                                  const ExternalParts* external = nullptr);
+                                  const ExternalParts* external = nullptr,
+                                  Optimisation optimisation = Optimisation::rounding);
   Predictor(Predictor&&) noexcept;
   Predictor& operator=(Predictor&&) noexcept;
   ~Predictor();

@@ -12,6 +12,7 @@
 #include "device_sdk/runtime/channels.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/loss_scaling.h"
+#include "device_sdk/runtime/optimisation.h"
 #include "device_sdk/runtime/schedule.h"
 #include "proto/messages/model.h"
 #include "proto/messages/plan.h"
@@ -81,6 +82,8 @@ struct TrainOptions {
   // Neighbouring steps that go element by element run as one. The results are the same bits; false is for those who
   // look at each step.
   bool joins_steps = true;
+  // Which neighbouring ops are computed as one (fusion.h); a norm is part of a layer only where neither is trained.
+  Optimisation optimisation = Optimisation::rounding;
   // The model's first input, an image, is augmented each time it is read (augment.h): parse_augmentation's text. The
   // seed decides with the epoch and the example's number, whatever the order, threads or checkpoints. Empty: it is not.
   std::string augment = {};

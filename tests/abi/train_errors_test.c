@@ -111,6 +111,7 @@ void test_train_options(void) {
   expect_refusal((coterie_train_options){.augment = "flop"}, "is flop");
   expect_refusal((coterie_train_options){.ignore_label = "no"}, "is no");
   expect_refusal((coterie_train_options){.loss = "mean_squared_error", .ignore_label = "0"}, "ignore_label is of");
+  expect_refusal((coterie_train_options){.optimise = "O4"}, "0, 1, 2 or 3");
   expect_refusal((coterie_train_options){.qat = "full:9"}, "full or weights");
   expect_refusal((coterie_train_options){.lora = "rank=2:*", .qat = "full"}, "qat does not go with lora");
   expect_refusal((coterie_train_options){.augment = "normalise=1:2/1:2"}, "the images have 1 channels");

@@ -25,7 +25,7 @@ Result<std::vector<LayerOutput>> layer_outputs(const Model& model, const std::ve
                                                      .batch_size = batch,
                                                      .arena_bytes_max = limits::kArenaBytesMax,
                                                      .joins_steps = false,
-                                                     .fuses_ops = false}));
+                                                     .optimisation = Optimisation::none}));
   COT_ASSIGN(const InferredTypes inferred, infer_types(model.graph(), batch));
   COT_ASSIGN(Arena arena, Arena::create(compiled.layout, limits::kArenaBytesMax));
   Program& program = compiled.program;

@@ -31,7 +31,7 @@ Result<Gradients> Gradients::create(const Model& model, std::vector<uint32_t> te
                                                      .batch_size = batch_size,
                                                      .differentiated = tensors,
                                                      .arena_bytes_max = limits::kArenaBytesMax,
-                                                     .fuses_ops = false}));
+                                                     .optimisation = Optimisation::none}));
   std::vector<uint64_t> sizes;
   for (const uint32_t tensor : tensors) {
     // An activation's dimension of -1 is the batch; an input's shape is of one example.

@@ -51,6 +51,7 @@ class TrainOptions(TypedDict, total=False):
     memory_budget_bytes: int
     augment: str
     qat: str  # "full", "weights", "full:4"
+    optimise: str  # "O0" to "O3"
 
 
 BY_TYPE = {"str": "texts", "bool": "flags", "int": "whole", "float": "numbers", "bytes": "keys",

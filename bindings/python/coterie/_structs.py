@@ -128,7 +128,8 @@ class TrainOptions(Sized):
                 ("channel_count", c_size_t), ("groups", POINTER(c_char_p)), ("group_count", c_size_t),
                 ("lora", c_char_p), ("checkpoint_key", c_char_p), ("checkpoint_key_size", c_size_t),
                 ("storage", c_char_p), ("loss_scale", c_char_p), ("memory_budget_bytes", c_uint64),
-                ("augment", c_char_p), ("ignore_label", c_char_p), ("qat", c_char_p)]
+                ("augment", c_char_p), ("ignore_label", c_char_p), ("qat", c_char_p),
+                ("optimise", c_char_p)]
 
 
 class TrainProgress(Sized):

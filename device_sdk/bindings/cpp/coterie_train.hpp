@@ -41,7 +41,7 @@ struct TrainOptions {
   uint64_t seed = 0, memory_bytes_max = 0, memory_budget_bytes = 0;
   std::vector<float> class_weights{};
   std::vector<std::string> freeze{}, train_only{}, channels{}, groups{};
-  std::string lora{}, storage{}, loss_scale{}, augment{}, ignore_label{}, qat{};
+  std::string lora{}, storage{}, loss_scale{}, augment{}, ignore_label{}, qat{}, optimise{};
   std::vector<uint8_t> checkpoint_key{};
 
   // Calls `use` with the C struct, which refers to this object and is good inside only.
@@ -70,6 +70,7 @@ struct TrainOptions {
     c.lora = detail::or_null(lora), c.storage = detail::or_null(storage), c.loss_scale = detail::or_null(loss_scale);
     c.augment = detail::or_null(augment);
     c.ignore_label = detail::or_null(ignore_label), c.qat = detail::or_null(qat);
+    c.optimise = detail::or_null(optimise);
     c.checkpoint_key = checkpoint_key.data(), c.checkpoint_key_size = checkpoint_key.size();
     return use(&std::as_const(c));
   }
