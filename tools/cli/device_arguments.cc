@@ -18,6 +18,7 @@
 #include "tools/cli/help.h"
 #include "tools/cli/model_commands.h"
 #include "tools/cli/model_steps.h"
+#include "tools/cli/optimise_arguments.h"
 #include "tools/cli/personal_model.h"
 #include "tools/data/load.h"
 #include "tools/device/device_agent.h"
@@ -358,6 +359,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
   add_weights(*model, invocation);
   add_clusters(*model, invocation);
   add_narrow(*model, invocation);
+  add_optimise(*model, invocation);
   add_crop(*model, invocation);
   add_quantise(*model, invocation);
   add_server_models(*model, invocation);

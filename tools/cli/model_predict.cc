@@ -126,7 +126,8 @@ Status predict(const Model& model, ExampleSource& data, const DatasetHeader& hea
   const uint64_t count = options.limit == 0 ? data.size() : std::min(options.limit, data.size());
   const auto batch_size = static_cast<uint32_t>(std::min<uint64_t>(kBatch, count));
   if (options.delegate.empty()) {
-    COT_ASSIGN(Predictor predictor, Predictor::create(model, batch_size, limits::kArenaBytesMax, options.threads));
+    COT_ASSIGN(Predictor predictor,
+               Predictor::create(model, batch_size, limits::kArenaBytesMax, options.threads, nullptr, options.level));
     return predict_by(predictor, model, data, header, options, printer);
   }
   COT_ASSIGN(const std::shared_ptr<Delegate> delegate, open_delegate(options.delegate));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "device_sdk/runtime/optimisation.h"
 #include "tools/cli/exit_code.h"
 
 namespace coterie {
@@ -13,6 +14,7 @@ struct PredictOptions {
   uint64_t limit = 10;      // examples; 0: all
   uint32_t top = 1;         // classes shown of each row
   uint32_t threads = 1;
+  Optimisation level = Optimisation::rounding;
   std::string delegate;  // a name that open_delegate knows; empty: our kernels alone
   bool as_json = false;
 };

@@ -3,6 +3,7 @@
 #include "tools/cli/help.h"
 #include "tools/cli/model_run.h"
 #include "tools/cli/onnx_commands.h"
+#include "tools/cli/optimise_arguments.h"
 
 namespace coterie {
 namespace {
@@ -44,6 +45,8 @@ void add_convert(CLI::App& model, Invocation& invocation) {
                    "operands of arithmetic that are trained, whatever else would be decided; may be given again")
       ->type_name("PATTERN")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_optimisation(convert, options->level,
+                   "rewrite the graph by the passes of this level that leave training as it is");
   convert->add_flag(
       "--verify", options->verifies,
       "hold the model file against an interpreter of the graph on random inputs, against a TFLite file itself, "

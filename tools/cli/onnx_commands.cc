@@ -20,6 +20,7 @@
 #include "tools/cli/wrap.h"
 #include "tools/model/foreign_model.h"
 #include "tools/model/inspect.h"
+#include "tools/optimise/optimise.h"
 
 namespace coterie {
 namespace {
@@ -101,6 +102,19 @@ ExitCode fail(const char* command, const Error& error, ExitCode code) {
   return code;
 }
 
+// The model of the file, rewritten; a note says by what.
+Result<Model> optimised_import(model_import::ImportedModel& import, Optimisation level) {
+  COT_ASSIGN(Model model, Model::load(import.model));
+  if (level == Optimisation::none) return model;
+  COT_ASSIGN(OptimisedModel optimised, optimise(model, {.level = level, .use = ModelUse::train}));
+  std::string note;
+  for (const PassCount& pass : optimised.passes) {
+    note += (note.empty() ? "rewritten: " : ", ") + std::string(pass.name) + " " + format_count(pass.rewrites);
+  }
+  if (!note.empty()) import.notes.push_back(std::move(note));
+  return std::move(optimised.model);
+}
+
 // Integers with grids of their own: what answers is the file in int8.
 ExitCode convert_int8(ByteView file, const ForeignModel& foreign, const ConvertOptions& options) {
   const Result<Int8Model> model = open_int8_model(foreign.imported.model);
@@ -141,7 +155,7 @@ ExitCode convert_model(const ConvertOptions& options) {
   if (!foreign) return fail("model convert", foreign.error().with_context(options.from), ExitCode::usage);
   if (foreign->is_int8) return convert_int8(*file, *foreign, options);
   const model_import::ImportedModel* const import = &foreign->imported;
-  const Result<Model> model = Model::load(import->model);
+  const Result<Model> model = optimised_import(foreign->imported, options.level);
   if (!model) return fail("model convert", model.error().with_context(options.from), ExitCode::usage);
   Verification verification;
   if (options.verifies) {
@@ -149,7 +163,7 @@ ExitCode convert_model(const ConvertOptions& options) {
     if (!results) return fail("model convert", results.error(), ExitCode::usage);
     verification = std::move(*results);
   }
-  if (const Status written = os::write_file_atomically(options.to, import->model); !written) {
+  if (const Status written = os::write_file_atomically(options.to, model->file()); !written) {
     return fail("model convert", written.error(), ExitCode::failure);
   }
   if (options.as_json) print_as_json(inspect(*model), footprints(*model), verification, *import);

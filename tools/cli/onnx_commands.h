@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "device_sdk/runtime/optimisation.h"
 #include "tools/cli/exit_code.h"
 
 namespace coterie {
@@ -18,6 +19,7 @@ struct ConvertOptions {
   std::map<std::string, int64_t> dimensions;
   std::string output;                            // of the file's outputs; empty: its first
   std::vector<std::string> constant, trainable;  // patterns of names: import_graph.h
+  Optimisation level = Optimisation::none;       // of the passes that leave training as it is
   bool verifies = false;
   bool as_json = false;
 };

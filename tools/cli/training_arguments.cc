@@ -14,6 +14,7 @@
 #include "tools/cli/model_predict.h"
 #include "tools/cli/model_profile.h"
 #include "tools/cli/model_why_nan.h"
+#include "tools/cli/optimise_arguments.h"
 #include "tools/data/load.h"
 #include "tools/delegate/open_delegate.h"
 #include "tools/model/measure.h"
@@ -234,6 +235,8 @@ void add_training_options(CLI::App* train, TrainCommand& command) {
           "first give this last layer as many outputs, with new weights: classifier.1:5")
       ->type_name("LAYER:CLASSES[:SEED]")
       ->check(checked_by(&parse_head));
+  add_optimisation(train, command.training.optimisation,
+                   "which neighbouring ops are computed as one: 0 none, 1 where no bit changes");
   train->add_flag("--freeze-statistics", command.training.freeze_statistics,
                   "batch norm uses its running statistics and leaves them alone");
 }
@@ -431,6 +434,8 @@ void add_predict(CLI::App& model, Invocation& invocation) {
       ->capture_default_str()
       ->check(between<uint32_t>(1, 1'000'000));
   add_threads(predict, options->threads);
+  add_optimisation(predict, options->level,
+                   "which neighbouring ops are computed as one: 0 none, 1 where no bit changes");
   predict->add_option("--delegate", options->delegate, "who computes what it can: onednn, or opencl")
       ->type_name("NAME")
       ->check(one_of(delegate_names()));
