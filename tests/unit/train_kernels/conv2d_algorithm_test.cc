@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <tuple>
+
+#include "tests/bench/conv2d_regret.h"
+
 namespace coterie::kernels {
 namespace {
 
@@ -77,6 +82,48 @@ TEST(Conv2dAlgorithm, HasAName) {
   EXPECT_EQ(name_of(Conv2dAlgorithm::fft), "fft");
   EXPECT_EQ(name_of(Conv2dAlgorithm::winograd_4x4), "winograd 4x4");
   EXPECT_EQ(name_of(Conv2dAlgorithm::direct), "direct");
+}
+
+TEST(Conv2dAlgorithm, AMeasurementTakesEachWayThatMayCompute) {
+  const Conv2dShape small = three(1, 4, 8, 8), wide = large(1, 56, 16, 16, 11);
+  EXPECT_EQ(conv2d_algorithm(small), Conv2dAlgorithm::direct);
+  measured_algorithm = Conv2dAlgorithm::winograd_4x4;
+  EXPECT_EQ(conv2d_algorithm(small), Conv2dAlgorithm::winograd_4x4);
+  EXPECT_EQ(conv2d_algorithm(wide), Conv2dAlgorithm::fft) << "it has no such tiles";
+  measured_algorithm = Conv2dAlgorithm::direct;
+  EXPECT_EQ(conv2d_algorithm(wide), Conv2dAlgorithm::direct);
+  EXPECT_FALSE(fft_pays(wide));
+  measured_algorithm.reset();
+}
+
+TEST(Conv2dRegret, ShapesHaveAChoiceAndFollowTheSeed) {
+  const auto shapes = bench::drawn_shapes(200, 1), again = bench::drawn_shapes(200, 1),
+             others = bench::drawn_shapes(200, 2);
+  const auto key = [](const Conv2dShape& s) {
+    return std::tuple(s.batch, s.height, s.channels, s.kernel_h, s.filters, s.stride_h, s.groups);
+  };
+  EXPECT_TRUE(std::ranges::equal(shapes, again, {}, key, key));
+  EXPECT_FALSE(std::ranges::equal(shapes, others, {}, key, key));
+  std::set<Conv2dAlgorithm> chosen;
+  for (const Conv2dShape& s : shapes) {
+    const auto ways = bench::algorithms_of(s);
+    EXPECT_GE(ways.size(), 2u);
+    EXPECT_TRUE(std::ranges::find(ways, conv2d_algorithm(s)) != ways.end()) << "what is chosen may compute it";
+    chosen.insert(conv2d_algorithm(s));
+  }
+  EXPECT_GE(chosen.size(), 4u);
+}
+
+TEST(Conv2dRegret, IsTheTimeBeyondTheFastestWay) {
+  using enum Conv2dAlgorithm;
+  const bench::Timed timed[] = {{direct, 3}, {winograd_2x2, 2}, {winograd_4x4, 2.5}};
+  bench::Regret regret;
+  regret.add(bench::regret_of(winograd_4x4, timed));
+  regret.add(bench::regret_of(winograd_2x2, timed));
+  EXPECT_DOUBLE_EQ(regret.largest, .25);
+  EXPECT_DOUBLE_EQ(regret.mean, .125);
+  EXPECT_EQ(regret.shapes, 2u);
+  EXPECT_EQ(regret.best_chosen, 1u);
 }
 
 }  // namespace
