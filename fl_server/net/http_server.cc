@@ -117,9 +117,13 @@ Result<uint16_t> HttpServer::listen(const ListenerSettings& settings, TlsContext
   auto listener = std::make_unique<Listener>(settings, std::move(tls), service, threads_.front()->context);
   const asio::ip::tcp::endpoint endpoint(address, settings.port);
   auto& acceptor = *listener->acceptor;
-  acceptor.open(endpoint.protocol(), error);
-  if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
-  if (!error) acceptor.bind(endpoint, error);
+  if (settings.bound_socket >= 0) {
+    acceptor.assign(endpoint.protocol(), settings.bound_socket, error);
+  } else {
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor.bind(endpoint, error);
+  }
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error) return Error(ErrorCode::unavailable, "cannot listen on " + where + ": " + error.message());
   const uint16_t port = acceptor.local_endpoint(error).port();

@@ -26,6 +26,8 @@ struct ListenerSettings {
   std::string address;  // numeric
   uint16_t port = 0;    // 0: the system chooses
   HttpLimits limits;
+  // One that is bound to them already, perhaps of several processes; the listener closes it. -1: none is.
+  int bound_socket = -1;
 };
 
 class HttpServer {

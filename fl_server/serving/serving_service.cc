@@ -141,7 +141,8 @@ HttpResponse ServingService::look(std::string_view pattern, const Target& target
       return error_response(Error(ErrorCode::permission_denied,
                                   "the metrics are of all tenants' models: a token of every tenant is needed"));
     }
-    HttpResponse response = json_response(http_metrics_.exposition() + metrics_.exposition());
+    std::string own = http_metrics_.exposition() + metrics_.exposition();
+    HttpResponse response = json_response(settings_.metrics_of_all ? settings_.metrics_of_all(std::move(own)) : own);
     response.content_type = "text/plain; version=0.0.4";
     return response;
   }

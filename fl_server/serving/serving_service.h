@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,8 @@ struct ServingServiceSettings {
   std::optional<Digest> token;
   // Not null: this decides instead, and outlives the service.
   ModelAccess* access = nullptr;
+  // What /metrics says, of what this process says of itself; null: that.
+  std::function<std::string(std::string own)> metrics_of_all;
 };
 
 class ServingService final : public HttpService {

@@ -18,7 +18,7 @@ ONNX_SEEDS = ["attention", "gru_initial_state", "lenet_static", "resizes", "shap
 
 # Their inputs are rows of choices (event_bytes.h): any bytes do.
 EVENT_TARGETS = ["ingest_events", "intake_events", "round_events", "fleet_events", "matching", "regression", "exact", "trees",
-                 "coordinator_events", "attempt_events", "batcher_events", "canary_events", "desk_events", "lease_events",
+                 "coordinator_events", "attempt_events", "batcher_events", "canary_events", "desk_events", "keeper_events", "lease_events",
                  "participant_events", "served_events", "table_events", "tally_events"]
 
 WEIGHTS = {"safetensors": "safetensors", "npz": "npz", "pt": "pytorch", "ckpt": "mindspore"}

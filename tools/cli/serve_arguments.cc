@@ -15,6 +15,8 @@ constexpr const char* kExamples =
     "                        the model that a demo has trained\n"
     "  coterie --data-dir ./data serve --job jk2x9q4c\n"
     "                        each round's model, as soon as it is published\n"
+    "  coterie serve model.cotf --processes 4\n"
+    "                        the same by four processes\n"
     "  coterie serve model.cotf --steps steps.json\n"
     "                        clients send pictures or rows of a table, and get\n"
     "                        labels\n"
@@ -28,7 +30,12 @@ constexpr const char* kExamples =
     "4 network or access, 130 interrupted: requests under way were answered.";
 
 void add_limits(CLI::App& serve, ServeOptions& options) {
-  serve.add_option("--workers", options.workers, "threads that compute")
+  serve
+      .add_option("--processes", options.processes,
+                  "that share the port and the cores: one that dies takes no other along, and is started again")
+      ->capture_default_str()
+      ->check(between<uint32_t>(1, 64));
+  serve.add_option("--workers", options.workers, "threads that compute, of each process")
       ->default_str("one a core")
       ->check(between<uint32_t>(1, 256));
   serve.add_option("--batch-max", options.batch_max, "examples that a worker computes at a time")

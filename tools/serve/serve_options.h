@@ -15,7 +15,8 @@ struct ServeOptions {
   std::string address = "127.0.0.1";
   uint16_t port = 8500;               // 0: the system chooses
   std::optional<uint16_t> grpc_port;  // a second door; 0: the system chooses
-  uint32_t workers = 0;               // 0: one a core
+  uint32_t processes = 1;             // that share the port; each has the workers
+  uint32_t workers = 0;               // 0: one a core, of each process its share
   uint32_t batch_max = 32;
   uint64_t waiting_max = 4096;
   uint32_t wait_ms_max = 10'000;

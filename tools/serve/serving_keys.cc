@@ -45,13 +45,27 @@ Status make_certificate(const std::string& directory, const std::string& address
   return os::write_file_atomically(directory + "/server.pem", as_bytes(leaf.certificate));
 }
 
+std::string token_file_of(const ServeOptions& options) {
+  return options.client_token_file.empty() ? options.state_dir + "/token" : options.client_token_file;
+}
+
 }  // namespace
+
+Result<ServingKeys> reopen_serving_keys(const ServeOptions& options) {
+  ServeOptions made = options;
+  made.client_token_file = token_file_of(options);
+  if (options.certificate_file.empty()) {
+    made.certificate_file = options.state_dir + "/server.pem";
+    made.key_file = options.state_dir + "/server-key.pem";
+  }
+  return open_serving_keys(made, {});
+}
 
 Result<ServingKeys> open_serving_keys(const ServeOptions& options, WallTime now) {
   const bool has_token = !options.client_token_file.empty(), has_certificate = !options.certificate_file.empty();
   if (!has_token || !has_certificate) COT_TRY(os::make_directories(options.state_dir));
   ServingKeys keys;
-  keys.token_file = has_token ? options.client_token_file : options.state_dir + "/token";
+  keys.token_file = token_file_of(options);
   COT_ASSIGN(keys.token, token_in(keys.token_file, !has_token));
   std::string certificate = options.certificate_file, key = options.key_file;
   if (!has_certificate) {

@@ -22,5 +22,7 @@ struct ServingKeys {
 
 // Errors name the file.
 Result<ServingKeys> open_serving_keys(const ServeOptions& options, WallTime now);
+// What open_serving_keys has made or found, and nothing made anew: for further processes of the same options.
+Result<ServingKeys> reopen_serving_keys(const ServeOptions& options);
 
 }  // namespace coterie

@@ -211,7 +211,8 @@ class OpenGrpcDoor final : public GrpcDoor {
     builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<uint64_t>(settings.message_bytes_max, INT32_MAX)));
     builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
     builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port that is taken is an error
+    // Else a port that is taken is an error.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, settings.shares_port ? 1 : 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsOfConnectionMax);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMsMax);

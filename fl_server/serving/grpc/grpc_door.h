@@ -24,6 +24,8 @@ struct GrpcDoorSettings {
   std::string version;  // of the program
   std::string address = "127.0.0.1";
   uint16_t port = 0;  // 0: the system chooses
+  // Other processes listen at the port, too (SO_REUSEPORT): the system shares connections out.
+  bool shares_port = false;
   // PEM; empty: no TLS. They are looked at each minute: new connections get what they hold by then.
   std::string certificate_file, key_file;
   std::optional<Digest> token;            // CallerCheck

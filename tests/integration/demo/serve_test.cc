@@ -1,8 +1,13 @@
 // coterie serve as its user has it: a file that is written anew, a mistake in it, a stop under load.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
 #include "base/os/file.h"
 #include "tests/integration/demo/demo_process.h"
@@ -30,20 +35,35 @@ class Serve : public DemoTest {
   // What the process prints first: where it listens.
   static std::string url_of(const DemoProcess& serve) { return serve.output().substr(0, serve.output().find('\n')); }
 
-  nlohmann::json ask(const DemoProcess& serve, const std::string& model) {
+  std::unique_ptr<RawHttp> connect(const DemoProcess& serve) const {
+    return std::make_unique<RawHttp>(url_of(serve), text_of("state/ca.pem"));
+  }
+  // The answer's body; none: the connection has ended.
+  std::optional<std::string> ask(RawHttp& client, const std::string& method, const std::string& path,
+                                 const std::string& body = {}) const {
     std::string token = text_of("state/token");
     token.resize(std::min(token.size(), token.find('\n')));
+    const Status sent = client.send(method + " " + path + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token +
+                                    "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    const auto answer = sent ? client.read_answer(kPatience) : Result<std::string>(sent.error());
+    if (!answer || answer->empty()) return {};
+    return answer->substr(answer->find("\r\n\r\n") + 4);
+  }
+  std::optional<std::string> infer(RawHttp& client, const std::string& model) const {
     std::string zeros = "0";
     for (int i = 1; i < 64; ++i) zeros += ",0";
-    const std::string body =
-        R"({"inputs":[{"name":"input","shape":[1,8,8,1],"datatype":"FP32","data":[)" + zeros + "]}]}";
-    RawHttp client(url_of(serve), text_of("state/ca.pem"));
-    EXPECT_OK(client.send("POST /v2/models/" + model + "/infer HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token +
-                          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body));
-    const auto answer = client.read_answer(kPatience);
-    EXPECT_OK(answer);
-    return answer ? nlohmann::json::parse(answer->substr(answer->find("\r\n\r\n") + 4), nullptr, false)
-                  : nlohmann::json();
+    return ask(client, "POST", "/v2/models/" + model + "/infer",
+               R"({"inputs":[{"name":"input","shape":[1,8,8,1],"datatype":"FP32","data":[)" + zeros + "]}]}");
+  }
+  nlohmann::json ask(const DemoProcess& serve, const std::string& model) const {
+    const auto answer = infer(*connect(serve), model);
+    EXPECT_TRUE(answer);
+    return answer ? nlohmann::json::parse(*answer, nullptr, false) : nlohmann::json();
+  }
+  // Its process, as the line says that ends in "..., pid 123".
+  static int pid_behind(const DemoProcess& serve, const std::string& words) {
+    const size_t at = serve.errors().find(words);
+    return at == std::string::npos ? 0 : std::stoi(serve.errors().substr(at + words.size()));
   }
 };
 
@@ -66,6 +86,75 @@ TEST_F(Serve, AnswersWithAFileAndWithWhatItIsWrittenAnewBy) {
   EXPECT_NE(next["parameters"], first["parameters"]);
   serve.signal(SIGTERM);
   EXPECT_EQ(serve.wait(), 130) << serve.errors();
+}
+
+// Whatever happens to one process is the affair of its own connections.
+TEST_F(Serve, AProcessThatIsKilledTakesNoOtherAlong) {
+  DemoProcess serve(directory_.path(), {"serve", "digits.cotf", "--port", "0", "--state-dir", "state", "--workers", "1",
+                                        "--processes", "2"});
+  ASSERT_TRUE(serve.wait_for("/v2/models/digits")) << serve.errors();
+  for (const std::string process : {"1", "2"})
+    ASSERT_TRUE(serve.wait_for("process " + process + " serves, pid ")) << serve.errors();
+  write(2);
+  ASSERT_TRUE(serve.wait_for("serving digits version 2")) << serve.errors();
+  std::vector<std::unique_ptr<RawHttp>> clients;
+  for (int i = 0; i < 6; ++i) clients.push_back(connect(serve));
+  const auto right = infer(*clients[0], "digits");
+  ASSERT_TRUE(right);
+  EXPECT_THAT(*right, HasSubstr(R"("model_version":"2")"));
+  for (const auto& client : clients) EXPECT_EQ(infer(*client, "digits"), right) << "each process has it";
+  const auto metrics = ask(*clients[0], "GET", "/metrics");
+  ASSERT_TRUE(metrics);
+  EXPECT_THAT(*metrics, testing::AllOf(HasSubstr("coterie_serving_processes 2\n"), HasSubstr("{process=\"1\",plane"),
+                                       HasSubstr("coterie_serving_models{process=\"2\"}")));
+
+  // Those of the second process live through the end of the first, and end with it. No answer is wrong.
+  std::atomic<bool> is_over{false};
+  std::atomic<int> answers{0};
+  std::vector<std::thread> threads;
+  std::array<std::atomic<bool>, 6> lives{};
+  for (size_t i = 0; i < clients.size(); ++i) {
+    lives[i] = true;
+    threads.emplace_back([&, i] {
+      while (!is_over && lives[i]) {
+        const auto answer = infer(*clients[i], "digits");
+        lives[i] = answer.has_value();
+        if (answer) EXPECT_EQ(answer, right);
+        ++answers;
+      }
+    });
+  }
+  ::kill(pid_behind(serve, "process 1 serves, pid "), SIGKILL);
+  EXPECT_TRUE(serve.wait_for("process 1 serves again, pid ")) << serve.errors();
+  EXPECT_THAT(serve.errors(), HasSubstr("was killed by signal 9; another takes its place in 100 ms"));
+  const int before = answers;
+  for (int i = 0; i < 4; ++i) {
+    const auto client = connect(serve);
+    EXPECT_EQ(infer(*client, "digits"), right) << "who comes later has the same number for the version";
+  }
+  const auto is_alive = [](const std::atomic<bool>& one) { return one.load(); };
+  while (std::ranges::any_of(lives, is_alive) && answers < before + 20) std::this_thread::yield();
+  ::kill(pid_behind(serve, "process 2 serves, pid "), SIGKILL);
+  EXPECT_TRUE(serve.wait_for("process 2 serves again, pid ")) << serve.errors();
+  is_over = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ask(serve, "digits"), nlohmann::json::parse(*right));
+  serve.signal(SIGTERM);
+  EXPECT_EQ(serve.wait(), 130) << serve.errors();
+  EXPECT_THAT(serve.errors(), testing::Not(HasSubstr("is killed")));
+}
+
+TEST_F(Serve, ProcessesEndWithTheirMasterAndTheFirstSaysWhatIsWrong) {
+  DemoProcess serve(directory_.path(),
+                    {"serve", "digits.cotf", "--port", "0", "--insecure-loopback", "--processes", "2"});
+  ASSERT_TRUE(serve.wait_for("process 2 serves, pid ")) << serve.errors();
+  serve.signal(SIGKILL);
+  EXPECT_EQ(serve.wait(), 128 + SIGKILL) << "behind the last that has its standard error";
+  ASSERT_OK(os::write_file_atomically(directory_ / "digits.cotf", as_bytes("no model")));
+  DemoProcess broken(directory_.path(),
+                     {"serve", "digits.cotf", "--port", "0", "--insecure-loopback", "--processes", "2"});
+  EXPECT_EQ(broken.wait(), 2);
+  EXPECT_THAT(broken.errors(), testing::AllOf(HasSubstr("coterie serve: "), testing::Not(HasSubstr("process"))));
 }
 
 TEST_F(Serve, KeepsItsTokenAndItsAuthority) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/os/file.h"
+#include "fl_server/net/bound_port.h"
 #include "fl_server/net/peer_address.h"
 #include "fl_server/serving/grpc/grpc_status.h"
 #include "fl_server/serving/infer_rows.h"
@@ -257,6 +258,20 @@ TEST_F(GrpcDoorTest, APortThatIsTakenIsAnError) {
   const auto second = GrpcDoor::open({.port = door_->port()}, *server_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), ErrorCode::unavailable);
+}
+
+// As processes of one master have it, which has bound the port before and listens at none.
+TEST_F(GrpcDoorTest, APortIsSharedByThoseThatSayTheyShareIt) {
+  const auto port = bind_port("127.0.0.1", 0, PortUse::reserved);
+  ASSERT_OK(port);
+  open({.port = port->port, .shares_port = true});
+  const auto second = GrpcDoor::open({.port = port->port, .shares_port = true}, *server_);
+  ASSERT_OK(second);
+  inference::ModelInferResponse response;
+  EXPECT_TRUE(ask(request_of(1), response).ok());
+  EXPECT_FALSE(GrpcDoor::open({.port = port->port}, *server_));
+  EXPECT_ERROR(bind_port("127.0.0.1", port->port, PortUse::reserved), ErrorCode::unavailable, "in use");
+  (*second)->stop(Millis(0));
 }
 
 TEST_F(GrpcDoorTest, TlsShowsTheCertificateOfTheFirstDoor) {
