@@ -171,7 +171,7 @@ PURE_EXCEPT = [r"secure/identity/[^/]*_file\.(cc|h)",  # key files are read and 
                r"secure/tls/",  # sockets, for those who have a network
                r"aggregation/accumulate/",  # several threads add to one sum; which comes first changes no bit
                r"fl_server/events/(event_hub|log_subscriber)\.(cc|h)",  # the shell around the log of events, and log lines
-               r"fl_server/serving/(background_loader|grpc/grpc_door|inference_router|inference_workers|metrics_board|model_follower|model_server|served_models|served_version|serving_service|steps_file)\.(cc|h)",
+               r"fl_server/serving/(background_loader|grpc/grpc_door|grpc/infer_call|inference_router|inference_workers|metrics_board|model_follower|model_server|served_models|served_version|serving_service|steps_file)\.(cc|h)",
                r"fl_server/tracing/(otlp_post|round_traces|span_exporter)\.(cc|h)",  # the shell that sends spans
                r"vertical/coordinator/coordinator_(client|connection|server)\.(cc|h)",  # the shells of a coordinator's machine
                r"fl_server/oidc/(bearer_verifier|code_exchange|https_get|https_question)\.(cc|h)"]  # the shell that fetches an issuer's keys

@@ -11,6 +11,7 @@
 #include "fl_server/serving/caller_check.h"
 #include "fl_server/serving/grpc/grpc_peer.h"
 #include "fl_server/serving/grpc/grpc_status.h"
+#include "fl_server/serving/grpc/infer_call.h"
 #include "fl_server/serving/grpc/infer_message.h"
 #include "fl_server/serving/model_server.h"
 #include "open_inference.grpc.pb.h"
@@ -29,11 +30,15 @@ constexpr size_t kBufferedBytesMax = 256u << 20;  // of all connections' message
 constexpr unsigned kCertificateEverySeconds = 60;
 constexpr int kHandshakeMsMax = 10'000;
 constexpr int kIdleMsMax = 60'000;  // of a connection without a call
+// Whatever a connection does: it is told to end, and ended. Clients of gRPC open the next one without a word.
+constexpr int kConnectionMsMax = 30 * 60'000;
+constexpr int kConnectionEndMsMax = 3 * 60'000;  // for calls that are under way then
+constexpr const char* kInferMethod = "/inference.GRPCInferenceService/ModelInfer";
 
 // Each call returns at once; what waits for a worker is answered by the worker.
 using Methods = Protocol::WithCallbackMethod_ServerLive<Protocol::WithCallbackMethod_ServerReady<
     Protocol::WithCallbackMethod_ServerMetadata<Protocol::WithCallbackMethod_ModelReady<
-        Protocol::WithCallbackMethod_ModelMetadata<Protocol::WithRawCallbackMethod_ModelInfer<Protocol::Service>>>>>>;
+        Protocol::WithCallbackMethod_ModelMetadata<Protocol::WithGenericMethod_ModelInfer<Protocol::Service>>>>>>;
 
 ServerUnaryReactor* finish(CallbackServerContext& context) {
   ServerUnaryReactor* const reactor = context.DefaultReactor();
@@ -70,7 +75,8 @@ class GrpcService final : public Methods {
       : program_version_(settings.version),
         caller_check_(settings.token, settings.access),
         limits_(settings.limits),
-        server_(server) {}
+        server_(server),
+        watch_(settings.message_max) {}
 
   // ---- Open to all, as the same routes of REST
   ServerUnaryReactor* ServerLive(CallbackServerContext* context, const inference::ServerLiveRequest* /*request*/,
@@ -94,33 +100,40 @@ class GrpcService final : public Methods {
   // ---- For who may ask
   ServerUnaryReactor* ModelReady(CallbackServerContext* context, const inference::ModelReadyRequest* request,
                                  inference::ModelReadyResponse* response) override {
-    return with_caller(*context, [=, this](ServerUnaryReactor& call, const std::string& caller) {
-      const auto version = server_.models().find(request->name(), request->version(), caller);
-      if (!version && version.error().code() != ErrorCode::unavailable) return call.Finish(failed(version.error()));
-      response->set_ready(version.has_value());
-      call.Finish(grpc::Status::OK);
-    });
+    return with_caller(context->DefaultReactor(), *context,
+                       [=, this](ServerUnaryReactor& call, const std::string& caller) {
+                         const auto version = server_.models().find(request->name(), request->version(), caller);
+                         if (!version && version.error().code() != ErrorCode::unavailable)
+                           return call.Finish(failed(version.error()));
+                         response->set_ready(version.has_value());
+                         call.Finish(grpc::Status::OK);
+                       });
   }
   ServerUnaryReactor* ModelMetadata(CallbackServerContext* context, const inference::ModelMetadataRequest* request,
                                     inference::ModelMetadataResponse* response) override {
-    return with_caller(*context, [=, this](ServerUnaryReactor& call, const std::string& caller) {
-      const Status described = describe_model(*request, caller, *response);
-      call.Finish(described ? grpc::Status::OK : failed(described.error()));
-    });
+    return with_caller(context->DefaultReactor(), *context,
+                       [=, this](ServerUnaryReactor& call, const std::string& caller) {
+                         const Status described = describe_model(*request, caller, *response);
+                         call.Finish(described ? grpc::Status::OK : failed(described.error()));
+                       });
   }
-  ServerUnaryReactor* ModelInfer(CallbackServerContext* context, const ByteBuffer* request,
-                                 ByteBuffer* response) override {
-    return with_caller(*context, [=, this](ServerUnaryReactor& call, const std::string& caller) {
-      const Status asked = infer(*request, *context, caller, call, *response);
-      if (!asked) call.Finish(failed(asked.error()));
+  // No byte of a message is read before it is known whose it is.
+  InferCall* model_infer(const CallbackServerContext& context) {
+    const auto caller = std::make_shared<std::string>();
+    auto* const call = new InferCall(watch_, context, [this, caller](InferCall& asked_by) {
+      const Status asked = infer(*caller, asked_by);
+      if (!asked) asked_by.Finish(failed(asked.error()));
+    });
+    return with_caller(call, context, [caller](InferCall& known, const std::string& tenant) {
+      *caller = tenant;
+      known.read_message();
     });
   }
 
  private:
   // Calls `then(call, tenant)` once it is known who asks, on this thread or another; it finishes the call.
-  template <typename Then>
-  ServerUnaryReactor* with_caller(CallbackServerContext& context, Then then) {
-    ServerUnaryReactor* const call = context.DefaultReactor();
+  template <typename Call, typename Then>
+  Call* with_caller(Call* call, const CallbackServerContext& context, Then then) {
     const auto& metadata = context.client_metadata();
     const auto found = metadata.find("authorization");
     const std::string_view shown =
@@ -135,20 +148,23 @@ class GrpcService final : public Methods {
   }
 
   // Success: a worker finishes the call.
-  Status infer(const ByteBuffer& request, const CallbackServerContext& context, const std::string& caller,
-               ServerUnaryReactor& call, ByteBuffer& response) {
+  Status infer(const std::string& caller, InferCall& call) {
     grpc::Slice bytes;
-    if (!request.DumpToSingleSlice(&bytes).ok())
+    if (!call.message().DumpToSingleSlice(&bytes).ok())
       return Error(ErrorCode::malformed, "the bytes are no ModelInferRequest");
     COT_ASSIGN(const inference::ModelInferRequest message, decode_infer_message({bytes.begin(), bytes.size()}));
     COT_ASSIGN(const auto version, server_.models().find(message.model_name(), message.model_version(), caller));
     COT_ASSIGN(InferRequest read, read_infer_message(message, version->client(), limits_));
-    if (const auto patience = patience_of(context))
+    if (const auto patience = patience_of(call.context()))
       read.timeout_us = std::min(*patience, read.timeout_us.value_or(UINT64_MAX));
     const InferenceRouter::Question question{message.model_name(), message.model_version(), caller};
-    auto done = [this, &call, &response, model = message.model_name(), id = read.id, rows = read.rows,
-                 wanted = read.wanted, is_raw = read.wants_binary](const Result<InferenceRouter::Computed>& computed) {
-      call.Finish(computed ? write(*computed, model, id, rows, wanted, is_raw, response) : failed(computed.error()));
+    auto done = [this, &call, model = message.model_name(), id = read.id, rows = read.rows, wanted = read.wanted,
+                 is_raw = read.wants_binary](const Result<InferenceRouter::Computed>& computed) {
+      if (!computed) return call.Finish(failed(computed.error()));
+      ByteBuffer answer;
+      const grpc::Status written = write(*computed, model, id, rows, wanted, is_raw, answer);
+      if (written.ok()) call.answer(std::move(answer));
+      else call.Finish(written);
     };
     server_.router().answer(question, version, std::move(read), std::move(done));
     return {};
@@ -192,6 +208,21 @@ class GrpcService final : public Methods {
   const CallerCheck caller_check_;
   const InferLimits limits_;
   ModelServer& server_;
+  MessageWatch watch_;
+};
+
+// What the service leaves to it: calls whose messages it reads itself.
+class InferMethod final : public grpc::CallbackGenericService {
+ public:
+  explicit InferMethod(GrpcService& service) : service_(service) {}
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    if (context->method() != kInferMethod)
+      return grpc::CallbackGenericService::CreateReactor(context);  // unimplemented
+    return service_.model_infer(*context);
+  }
+
+ private:
+  GrpcService& service_;
 };
 
 class OpenGrpcDoor final : public GrpcDoor {
@@ -208,6 +239,7 @@ class OpenGrpcDoor final : public GrpcDoor {
     int port = 0;
     builder.AddListeningPort(where, credentials_of(settings), &port);
     builder.RegisterService(&service_);
+    builder.RegisterCallbackGenericService(&infer_method_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<uint64_t>(settings.message_bytes_max, INT32_MAX)));
     builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
     builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
@@ -217,6 +249,8 @@ class OpenGrpcDoor final : public GrpcDoor {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsOfConnectionMax);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMsMax);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMsMax);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionMsMax);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionEndMsMax);
     builder.SetResourceQuota(grpc::ResourceQuota("serving").Resize(kBufferedBytesMax));
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port <= 0) {
@@ -248,6 +282,7 @@ class OpenGrpcDoor final : public GrpcDoor {
   }
 
   GrpcService service_;
+  InferMethod infer_method_{service_};
   std::unique_ptr<grpc::Server> server_;
   uint16_t port_ = 0;
 };

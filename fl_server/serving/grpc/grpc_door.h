@@ -1,8 +1,8 @@
 // GrpcDoor: a served model's second door: the Open Inference Protocol v2 over gRPC, before the same versions, queue and
 // deadlines as REST. Built where CMake finds gRPC (COTERIE_GRPC); elsewhere open() says so.
 //
-// A message is bounded before it is received, and the number of its fields before they are read. A message that is
-// compressed is refused: what it would grow to is nowhere said.
+// A message is received once it is known who sends it. Its bytes and its time are bounded before, and the number of its
+// fields before they are read. A message that is compressed is refused: what it would grow to is nowhere said.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ struct GrpcDoorSettings {
   std::optional<Digest> token;            // CallerCheck
   ModelAccess* access = nullptr;          // likewise
   uint64_t message_bytes_max = 16 << 20;  // of a request
+  Millis message_max{60'000};             // from its head to its last byte
   InferLimits limits;
 };
 

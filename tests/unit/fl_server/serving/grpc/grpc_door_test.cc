@@ -16,6 +16,7 @@
 #include "open_inference.grpc.pb.h"
 #include "secure/crypto/dev_ca.h"
 #include "secure/identity/bearer_token.h"
+#include "tests/chaos/socket.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/fl_server/serving/scripted_access.h"
@@ -258,6 +259,61 @@ TEST_F(GrpcDoorTest, APortThatIsTakenIsAnError) {
   const auto second = GrpcDoor::open({.port = door_->port()}, *server_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), ErrorCode::unavailable);
+}
+
+// A client that writes frames of HTTP/2 by hand: a call whose message has begun, and never ends.
+class SlowCall {
+ public:
+  SlowCall(uint16_t port, const std::string& token) : socket_(std::move(*chaos::connect_to({.port = port}))) {
+    std::string frames = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(kSettings, 0, 0, "");
+    std::string head = "\x83\x86";  // POST, http
+    for (const auto& [name, value] : std::initializer_list<std::pair<std::string, std::string>>{
+             {":path", "/inference.GRPCInferenceService/ModelInfer"},
+             {":authority", "x"},
+             {"content-type", "application/grpc"},
+             {"te", "trailers"},
+             {"authorization", "Bearer " + token}}) {
+      head += std::string(1, '\0') + static_cast<char>(name.size()) + name + static_cast<char>(value.size()) + value;
+    }
+    frames += frame(kHeaders, kEndOfHead, 1, head) + frame(kData, 0, 1, std::string("\0\0\0\x10\0slow", 9));
+    EXPECT_EQ(::send(socket_.fd(), frames.data(), frames.size(), MSG_NOSIGNAL), static_cast<ssize_t>(frames.size()));
+  }
+  // What comes until the stream is over: frames as they are.
+  std::string read_to_reset() const {
+    std::string all;
+    char piece[4096];
+    while (all.find(frame_head(4, kReset, 0, 1)) == std::string::npos) {
+      const ssize_t count = ::recv(socket_.fd(), piece, sizeof(piece), 0);
+      if (count <= 0) break;
+      all.append(piece, static_cast<size_t>(count));
+    }
+    return all;
+  }
+
+ private:
+  static constexpr char kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kEndOfHead = 4;
+
+  static std::string frame_head(size_t bytes, char type, char flags, char stream) {
+    return {0, static_cast<char>(bytes >> 8), static_cast<char>(bytes & 255), type, flags, 0, 0, 0, stream};
+  }
+  static std::string frame(char type, char flags, char stream, const std::string& content) {
+    return frame_head(content.size(), type, flags, stream) + content;
+  }
+
+  chaos::Socket socket_;
+};
+
+TEST_F(GrpcDoorTest, AMessageThatNeverEndsEndsItsCall) {
+  open({.message_max = Millis(50)});
+  const std::string frames = SlowCall(door_->port(), kToken).read_to_reset();
+  EXPECT_THAT(frames, testing::HasSubstr("the message did not come within 50 ms"));
+  inference::ModelInferResponse response;
+  EXPECT_TRUE(ask(request_of(1), response).ok()) << "others are answered";
+}
+
+TEST_F(GrpcDoorTest, NobodysMessageIsNotWaitedFor) {
+  open({.message_max = Millis(3'600'000)});
+  EXPECT_THAT(SlowCall(door_->port(), "cot_guessed").read_to_reset(), testing::HasSubstr("grpc-status"));
 }
 
 // As processes of one master have it, which has bound the port before and listens at none.
