@@ -238,6 +238,17 @@ TEST_F(FullServing, AnswersThatTheTimeOfARequestIsOver) {
   EXPECT_THAT(late.error(), HasSubstr("its time was over"));
 }
 
+TEST_F(FullServing, ClosesOnHeadsAndBodiesThatDoNotComeAndOnNobodyElse) {
+  serve({.workers = 1}, {.head_max = Millis(50), .body_grace = Millis(50), .body_bytes_per_second_min = 1'000'000});
+  ASSERT_OK(server_->publish("digits", digits_model(1), 1));
+  auto half_head = client(), half_body = client();
+  ASSERT_OK(half_head.send("POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nX-Slow: "));
+  ASSERT_OK(half_body.send(head_of("POST", "/v2/models/digits/infer", "Content-Length: 1000\r\n") + "{\"inputs\""));
+  EXPECT_TRUE(half_head.is_closed_within(kPatience));
+  EXPECT_TRUE(half_body.is_closed_within(kPatience));
+  EXPECT_EQ(ask(post_of("/v2/models/digits/infer", json_request(example(1)))).status, 200);
+}
+
 class ServingOfTenants : public test::ServingWorld {
  protected:
   void SetUp() override {
