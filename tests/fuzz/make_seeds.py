@@ -143,6 +143,39 @@ def sparse_updates():
     yield "all", struct.pack("<HH", 7, 7) + b"\x02" + bytes(range(1, 9)) + b"\x55\x55"
 
 
+def field(number, content):
+    """Of a message of protobuf: bytes, or a number."""
+    def varint(value):
+        low = b""
+        while value > 127:
+            low += bytes([value & 127 | 128])
+            value >>= 7
+        return low + bytes([value])
+    if isinstance(content, int):
+        return varint(number << 3) + varint(content)
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def infer_messages():
+    """For the model of infer_message_target.cc: x is FP32 [2,2], ids is INT32 [1]; two rows of both."""
+    x, ids = struct.pack("<8f", *range(8)), struct.pack("<2i", 7, -1)
+    head_x = field(1, b"x") + field(2, b"FP32") + field(3, b"\x02\x02\x02")
+    head_ids = field(1, b"ids") + field(2, b"INT32") + field(3, b"\x02\x01")
+    timeout = field(4, field(1, b"timeout") + field(2, field(2, 1500)))
+    packed = field(5, head_x + field(5, field(6, x))) + field(5, head_ids + field(5, field(2, b"\x07" + b"\xff" * 9 + b"\x01")))
+    single = field(5, head_x + field(5, b"".join(b"\x35" + x[at:at + 4] for at in range(0, 32, 4)))) + field(
+        5, head_ids + field(5, field(2, 7) + field(2, 8)))
+    yield "packed", field(1, b"m") + field(3, b"id") + timeout + packed
+    yield "single", field(1, b"m") + single
+    yield "raw", field(1, b"m") + field(5, head_x) + field(5, head_ids) + field(7, x) + field(7, ids)
+    yield "raw-nan", field(5, head_x) + field(5, head_ids) + field(7, struct.pack("<8f", *[float("nan")] * 8)) + field(7, ids)
+    yield "outputs", packed + field(6, field(1, b"y") + field(2, field(1, b"classification") + field(2, field(2, 1))))
+    yield "twice", packed + packed
+    yield "long-shape", field(5, field(1, b"x") + field(2, b"FP32") + field(3, b"\x01" * 200))
+    yield "wrong-contents", field(5, head_x + field(5, field(3, b"\x01" * 99)))
+    yield "many-fields", field(7, b"") * 5000
+
+
 def make():
     for golden in sorted((TESTS / "golden" / "wire").glob("*.hex")):
         kind, sample, _ = golden.name.split(".")
@@ -168,6 +201,10 @@ def make():
         write("sparse_values", name, content)
         write("sparse_values", f"{name}-cut", content[: len(content) * 2 // 3])
         write("sparse_values", f"{name}-flipped", flipped(content, name))
+    for name, content in infer_messages():
+        write("infer_message", name, content)
+        write("infer_message", f"{name}-cut", content[: len(content) * 2 // 3])
+        write("infer_message", f"{name}-flipped", flipped(content, name))
     for name in ONNX_SEEDS:
         model = (TESTS / "golden" / "onnx" / f"{name}.onnx").read_bytes()
         write("onnx", name, model)
