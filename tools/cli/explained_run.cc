@@ -11,6 +11,17 @@
 #include "tools/explain/explanation_record.h"
 
 namespace coterie {
+namespace {
+
+// What a record may have of `data`: a column of a terminal may be 4 bytes.
+std::string kept_name(const std::string& data) {
+  int columns = kExplanationTextBytesMax;
+  std::string name = shortened(data, columns);
+  while (name.size() > kExplanationTextBytesMax) name = shortened(data, --columns);
+  return name;
+}
+
+}  // namespace
 
 Status check_model_of_run(const std::string& run, const Model& model) {
   const std::string file = run + "/model.cotf";
@@ -30,7 +41,7 @@ Status keep_in_run(const std::string& run, const Model& model, const Shape& imag
     COT_ASSIGN(const Bytes png, encode_png(picture));
     const ExplanationRecord record{.method = method,
                                    .model_digest = digest,
-                                   .data = shortened(data, kExplanationTextBytesMax),
+                                   .data = kept_name(data),
                                    .example = one.example,
                                    .label = kept.label,
                                    .output = one.picked,

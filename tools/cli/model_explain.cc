@@ -175,7 +175,9 @@ Status write_to_run(const Explained& explained, const ExplainOptions& options) {
   for (size_t i = 0; i < explained.all.size(); ++i) {
     const Explanation& one = explained.all[i];
     kept.push_back({.explanation = &one, .predicted = explained.predicted[i]});
-    if (explained.has_labels && one.target.size() == 1) kept.back().label = static_cast<uint32_t>(label_of(one));
+    // One below 0 is no class: who trains may tell to ignore it.
+    if (explained.has_labels && one.target.size() == 1 && label_of(one) >= 0)
+      kept.back().label = static_cast<uint32_t>(label_of(one));
     if (explained.checks) kept.back().checked = explained.checks->examples[i];
   }
   return keep_in_run(options.run, explained.model, explained.input, options.method, options.data, kept);

@@ -11,6 +11,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/explain/planted_models.h"
+#include "tests/unit/tools/idx_files.h"
 #include "tests/unit/tools/run_command.h"
 #include "tools/explain/explanation_record.h"
 
@@ -133,6 +134,24 @@ TEST_F(ModelExplainCommand, KeepsPicturesInTheFolderOfTheRunThatMadeTheModel) {
   EXPECT_THAT(kept(other, path("run")).err, HasSubstr("run/model.cotf; explain that one"));
   EXPECT_EQ(kept(model, path("nowhere")).code, ExitCode::usage);
   EXPECT_FALSE(os::exists(path("nowhere")));
+}
+
+TEST_F(ModelExplainCommand, KeepsWhatCanBeReadAgainWhateverTheDataIsCalled) {
+  std::string name;
+  for (int i = 0; i < 84; ++i) name += "\u56f3";  // 3 bytes, a column
+  EXPECT_OK(os::make_directories(path("run")));
+  EXPECT_OK(os::make_directories(path(name)));
+  EXPECT_OK(os::write_file_atomically(path(name + "/train-images-idx3-ubyte"), idx_images(1)));
+  EXPECT_OK(os::write_file_atomically(path(name + "/train-labels-idx1-ubyte"), idx_labels({1})));
+  const std::string model = written("run/model.cotf", planted_sum({2, 3, 1}, 0, 5));
+  const CommandOutcome said =
+      explain({model, "--data", "mnist:" + path(name), "--class", "0", "--method", "gradient", "--run", path("run")});
+  ASSERT_EQ(said.code, ExitCode::ok) << said.err;
+  const Result<ExplanationRecord> record =
+      parse_explanation(as_text(*os::read_file(path("run/explanations/gradient-0-0.json"), kExplanationJsonBytesMax)));
+  ASSERT_OK(record);
+  EXPECT_TRUE(record->data.ends_with(".."));
+  EXPECT_LE(record->data.size(), kExplanationTextBytesMax);
 }
 
 TEST_F(ModelExplainCommand, ChecksDecideTheExitCode) {
