@@ -74,12 +74,13 @@ json shown_explanation(const FolderFiles& files, const std::string& run, const s
 
 json run_explanations(const FolderFiles& files, const std::string& run) {
   json all = json::array();
-  size_t left_out = 0;
+  size_t left_out = 0, tried = 0;
   for (const std::string& file : files.files(folder_of(run))) {
     if (!file.ends_with(kJsonEnd)) continue;
     const std::string name = file.substr(0, file.size() - kJsonEnd.size());
     json one;
-    if (is_explanation_stem(name) && all.size() < kExplanationsShownMax) one = shown_explanation(files, run, name);
+    if (is_explanation_stem(name) && all.size() < kExplanationsShownMax && tried++ < kExplanationsTriedMax)
+      one = shown_explanation(files, run, name);
     if (one.is_null()) ++left_out;
     else all.push_back(std::move(one));
   }

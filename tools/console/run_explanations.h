@@ -12,12 +12,13 @@
 
 namespace coterie {
 
-inline constexpr size_t kExplanationsShownMax = 64;  // of a run, the first by name
+inline constexpr size_t kExplanationsShownMax = 64;     // of a run, the first by name
+inline constexpr size_t kExplanationsTriedMax = 1'024;  // of a run, whether they can be shown or not
 inline constexpr uint64_t kShownPictureBytesMax = 4 << 20;
 inline constexpr uint32_t kShownPictureSideMax = 4096;  // pixels; what a browser unpacks stays below 64 MiB
 
 // `run`: its folder in `files`. {"explanations": [{"name", "width", "height", and what its file says}], "left_out"}:
-// left_out counts what cannot be read, has no picture, or is beyond kExplanationsShownMax.
+// left_out counts what cannot be read, has no picture, or is beyond kExplanationsShownMax or kExplanationsTriedMax.
 nlohmann::json run_explanations(const FolderFiles& files, const std::string& run);
 
 // The picture by the name that the list has. Errors: not_found (also of a name that is none), too_large, malformed.
