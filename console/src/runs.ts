@@ -5,8 +5,8 @@ import type { Values } from "./series";
 
 export const kRunsMax = 12;  // more lines than that nobody tells apart
 export type Value = string | number | boolean | null;
-// curves: of the rounds that are done; sums: of all of these, by column; failed: attempts.
-export type Run = { job: Json; curves: Curves; sums: Json; failed: Json[] };
+// curves: of the rounds that are done; sums: of all of these, by column (none: a server of before does not tell); failed: attempts.
+export type Run = { job: Json; curves: Curves; sums?: Json; failed: Json[] };
 
 // The leaves of a job's settings, by their path; a list is one value.
 export function leaves(of: Json, path = ""): Map<string, Value> {
@@ -43,9 +43,9 @@ export const kResults: [string, (run: Run) => number | null][] = [
   ["last accuracy", (run) => last(values_of(run, "accuracy"))],
   ["rounds done", (run) => run.curves.total],
   ["failed attempts", (run) => run.failed.length],
-  ["updates", (run) => figure(run.sums.accepted) ?? 0],
+  ["updates", ({ sums }) => sums ? figure(sums.accepted) ?? 0 : null],
   ["epsilon", (run) => figure(run.job.privacy?.epsilon)],
-  ["seconds", (run) => sum([figure(run.sums.seconds), ...run.failed.map((attempt) => figure(attempt.seconds))])],
+  ["seconds", ({ sums, failed }) => sums ? sum([figure(sums.seconds), ...failed.map((attempt) => figure(attempt.seconds))]) : null],
 ];
 const known = (ys: (number | null)[]) => ys.filter((y): y is number => y !== null);
 const least = (ys: (number | null)[]) => known(ys).reduce<number | null>((a, b) => a === null || b < a ? b : a, null);

@@ -96,6 +96,7 @@ const run = { job: { spec: {}, privacy: { epsilon: 2.5 } }, failed: [{ state: "f
   curves: curves({ accepted: [8, 9], seconds: [10, 20], train_loss: [0.9, 1.1], train_accuracy: [0.1, 0.2], evaluation_accuracy: [0.75, 0.5] }, 20) };
 assert.deepEqual(Object.fromEntries(kResults.map(([name, read]) => [name, read(run)])), { "best loss": 0.9, "last loss": 1.1, "best accuracy": 0.75,
   "last accuracy": 0.5, "rounds done": 20, "failed attempts": 1, updates: 170, epsilon: 2.5, seconds: 305 });
+assert.deepEqual(kResults.filter(([, read]) => read({ ...run, sums: undefined }) === null).map(([name]) => name), ["updates", "seconds"]); // of a server of before
 assert.deepEqual([is_thinned(run), is_thinned({ ...run, curves: curves({ accepted: [8, 9] }) })], [true, false]);
 assert.deepEqual(values_of(run, "accuracy"), [0.75, 0.5]);
 assert.deepEqual(kResults.slice(0, 4).map(([, read]) => read({ job: { spec: {} }, ...no_rounds })), [null, null, null, null]); // unknown is not zero
