@@ -44,7 +44,7 @@ BUDGETS_KIB = {
     "fl_server/runtime/": 253,
     "fl_server/device_api/": 310,
     "fl_server/admin_api/": 290,
-    "tools/": 60,
+    "tools/": 61,
     "tools/cli/": 256,
     "tools/debug/": 232,
     "tools/demo/": 245,
@@ -54,8 +54,8 @@ BUDGETS_KIB = {
     "tools/vertical/": 110,
     "tools/model/": 211,
     "tools/model_report/": 255,
-    "tests/": 372,
-    "tests/unit/device_sdk/agent/kept_state_fixture.": 373,  # the agent, its server and the runtime, once more
+    "tests/": 373,
+    "tests/unit/device_sdk/agent/kept_state_fixture.": 374,  # the agent, its server and the runtime, once more
 }
 # Libraries that cost every includer seconds: they belong into sources, and into these headers.
 HEAVY = r"nlohmann/json\.hpp|boost/|CLI/|flatbuffers/|google/protobuf/|onnx\.pb\.h|regex$"

@@ -24,16 +24,6 @@ namespace {
 
 constexpr uint32_t kBatchMax = 65536;
 
-// The names of an enum whose values count from 1.
-template <typename Value>
-std::vector<std::string> names_of() {
-  std::vector<std::string> names;
-  for (uint8_t i = 1; to_string(static_cast<Value>(i)) != "unknown"; ++i) {
-    names.emplace_back(to_string(static_cast<Value>(i)));
-  }
-  return names;
-}
-
 void add_model_file(CLI::App* command, std::string& file) {
   command->add_option("FILE", file, "model file")->required()->type_name("");
 }
@@ -48,7 +38,7 @@ void add_loss(CLI::App* command, std::optional<Loss>& loss) {
           "--loss", [&loss](const std::string& name) { loss = loss_from(name); },
           "default: softmax_cross_entropy for labels, mean_squared_error for numbers")
       ->type_name("NAME")
-      ->check(one_of(names_of<Loss>()));
+      ->check(one_of({loss_names().begin(), loss_names().end()}));
 }
 
 void add_threads(CLI::App* command, uint32_t& threads) {
@@ -64,7 +54,7 @@ void add_optimizer(CLI::App* command, OptimizerSettings& optimizer) {
           "sgd, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion, muon or shampoo")
       ->default_str("sgd")
       ->type_name("NAME")
-      ->check(one_of(names_of<OptimizerKind>()));
+      ->check(one_of({optimizer_names().begin(), optimizer_names().end()}));
 }
 
 // May be given several times.
