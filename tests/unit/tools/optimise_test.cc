@@ -34,10 +34,10 @@ Model finished(Net& net, TensorId output) {
   const Result<Bytes> file = net.build.finish(net.op(prelu, {output, slope}));
   EXPECT_OK(file);
   const Model model = *Model::load(*file);
-  // Running statistics that are not those of the beginning.
+  // Biases and running statistics that are not those of the beginning.
   std::vector<float> values(model.parameters().begin(), model.parameters().end());
   for (const TensorInfo& tensor : model.graph().tensors) {
-    if (tensor.role != TensorRole::state) continue;
+    if (!has_payload(tensor.role) || tensor.shape.size() != 1 || tensor.name == "slope") continue;
     for (uint64_t i = 0; i < elements(tensor.shape); ++i) {
       values[tensor.payload_offset / sizeof(float) + i] = static_cast<float>(net.prng.uniform(.2, 2));
     }
