@@ -45,11 +45,11 @@ class ToldSource final : public ModelSource {
 };
 
 // This process's figures as they are now, and the others' as they were a moment ago.
-std::string metrics_of_all(const MetricsBoard& board, uint32_t number, std::string own) {
+std::string metrics_of_all(const MetricsBoard& board, uint32_t number, const std::string& own) {
   std::vector<ProcessExposition> all;
   for (size_t slot = 0; slot < board.slots(); ++slot) {
     const std::string process = slot == 0 ? "" : std::to_string(slot);  // the first is the master's
-    all.push_back({process, slot == number ? std::move(own) : board.read(slot)});
+    all.push_back({process, slot == number ? own : board.read(slot)});
   }
   return merged_exposition(all);
 }
@@ -161,8 +161,9 @@ Status serve_as_worker(const ServeOptions& options, const WorkerPlace& place) {
   if (!options.is_insecure) {
     COT_ASSIGN(keys, reopen_serving_keys(options));
   }
-  COT_ASSIGN(const auto process, ServingProcess::make(options, keys, [&board, number = place.number](std::string own) {
-               return metrics_of_all(board, number, std::move(own));
+  COT_ASSIGN(const auto process,
+             ServingProcess::make(options, keys, [&board, number = place.number](const std::string& own) {
+               return metrics_of_all(board, number, own);
              }));
   const MetricsWriter writer(board, place.number, *process);
   Worker worker(place, *process);  // the link is open until the process ends: the master waits for that alone
