@@ -48,6 +48,7 @@ coterie_tiny_code coterie_tiny_enroll(coterie_tiny* device, const char* token, c
   tiny_response response;
   tiny_reader reader;
   tiny_table table;
+  coterie_tiny_memory memory; /* the device's own stays as it is until all is understood */
   const uint8_t *id, *population, *key;
   uint32_t population_bytes, key_bytes;
   coterie_tiny_code code;
@@ -58,23 +59,25 @@ coterie_tiny_code coterie_tiny_enroll(coterie_tiny* device, const char* token, c
   request.body_bytes = device->body_bytes;
   code = tiny_call(device, &request, &response);
   if (code != COTERIE_TINY_OK) return code;
-  if (!tiny_read_message(device, &response) ||
-      !tiny_open_frame(device->message, device->message_bytes, TINY_ENROLL_REPLY, &reader)) {
+  if (!tiny_read_message(device, &response)) return tiny_unread(device, &response);
+  if (!tiny_open_frame(device->message, device->message_bytes, TINY_ENROLL_REPLY, &reader)) {
     return tiny_end(device, COTERIE_TINY_MALFORMED, "the answer is no enrollment");
   }
   table = tiny_root(&reader);
   id = tiny_struct(&table, 0, 16);
   population = tiny_bytes(&table, 1, 1, &population_bytes);
   key = tiny_bytes(&table, 2, 0, &key_bytes);
+  memcpy(&memory, &device->memory, sizeof memory);
   if (reader.is_bad || key_bytes != 32 || population_bytes > 64 ||
-      !tiny_copy_text(device->memory.population, sizeof device->memory.population, population, population_bytes)) {
+      !tiny_copy_text(memory.population, sizeof memory.population, population, population_bytes)) {
     return tiny_end(device, COTERIE_TINY_MALFORMED, "the enrollment is not understood");
   }
-  read_retiring_keys(&table, &device->memory);
+  read_retiring_keys(&table, &memory);
   if (reader.is_bad) return tiny_end(device, COTERIE_TINY_MALFORMED, "the enrollment's keys are not understood");
-  memcpy(device->memory.device, id, 16);
-  memcpy(device->memory.server_key, key, 32);
-  device->memory.is_enrolled = 1;
+  memcpy(memory.device, id, 16);
+  memcpy(memory.server_key, key, 32);
+  memory.is_enrolled = 1;
+  memcpy(&device->memory, &memory, sizeof memory);
   return tiny_end(device, COTERIE_TINY_OK, "");
 }
 
@@ -220,9 +223,7 @@ coterie_tiny_code tiny_check_in(coterie_tiny* device) {
   code = tiny_call(device, &request, &response);
   if (code != COTERIE_TINY_OK) return code;
   device->refused = 0;
-  if (!tiny_read_message(device, &response)) {
-    return tiny_end(device, COTERIE_TINY_MALFORMED, "the answer to a check-in broke off, or is too long");
-  }
+  if (!tiny_read_message(device, &response)) return tiny_unread(device, &response);
   if (tiny_open_frame(device->message, device->message_bytes, TINY_RETRY_WINDOW, &reader)) {
     return follow_window(device, &reader);
   }

@@ -18,7 +18,7 @@ static coterie_tiny_code fetch_plan(coterie_tiny* device) {
     tiny_hang_up(device);
     return tiny_end(device, COTERIE_TINY_MALFORMED, "the plan is not as long as was said");
   }
-  if (!tiny_read_message(device, &response)) return tiny_end(device, COTERIE_TINY_UNAVAILABLE, "the plan broke off");
+  if (!tiny_read_message(device, &response)) return tiny_unread(device, &response);
   tiny_digest_begin(&content, device);
   (void)tiny_digest_add(&content, device->message, device->message_bytes);
   tiny_digest_end(&content, digest);

@@ -241,6 +241,13 @@ int tiny_read_message(coterie_tiny* device, tiny_response* response) {
   return 1;
 }
 
+coterie_tiny_code tiny_unread(coterie_tiny* device, const tiny_response* response) {
+  if (response->left > sizeof device->message) {
+    return tiny_end(device, COTERIE_TINY_MALFORMED, "the answer is longer than COTERIE_TINY_MESSAGE_BYTES");
+  }
+  return tiny_end(device, COTERIE_TINY_UNAVAILABLE, "the answer broke off");
+}
+
 /* ---- Both. */
 
 /* The server's time, if it is said in answer to this request and the server's key has signed it. */

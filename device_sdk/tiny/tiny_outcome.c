@@ -64,7 +64,9 @@ static int read_error(coterie_tiny* device, uint64_t* min_ms, uint64_t* max_ms) 
   code = tiny_bytes(&table, 0, 1, &bytes);
   *min_ms = tiny_number(&table, 2, 4, 0);
   *max_ms = tiny_number(&table, 3, 4, 0);
-  return !reader.is_bad && tiny_copy_text(device->code, sizeof device->code, code, bytes);
+  if (!reader.is_bad && tiny_copy_text(device->code, sizeof device->code, code, bytes)) return 1;
+  *min_ms = *max_ms = 0;
+  return 0;
 }
 
 coterie_tiny_code tiny_refusal(coterie_tiny* device, const tiny_response* response) {

@@ -131,8 +131,9 @@ typedef struct {
 coterie_tiny_code tiny_call(coterie_tiny* device, const tiny_request* request, tiny_response* response);
 /* Up to `count_max` bytes of the body: how many; 0 at its end, below 0: the connection broke. */
 long tiny_read_body(coterie_tiny* device, tiny_response* response, uint8_t* to, uint32_t count_max);
-/* All of it into device->message; 0: it is longer, or broke off. */
+/* All of it into device->message; 0: it is longer, or broke off. Then tiny_unread ends the call. */
 int tiny_read_message(coterie_tiny* device, tiny_response* response);
+coterie_tiny_code tiny_unread(coterie_tiny* device, const tiny_response* response);
 void tiny_hang_up(coterie_tiny* device);
 void tiny_set_target(coterie_tiny* device, const char* path, const uint8_t* digest);
 

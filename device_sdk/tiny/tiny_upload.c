@@ -77,8 +77,8 @@ coterie_tiny_code tiny_upload(coterie_tiny* device) {
   request.body_bytes = device->body_bytes + 4 * (uint64_t)device->value_count;
   code = tiny_call(device, &request, &response);
   if (code != COTERIE_TINY_OK) return code;
-  if (!tiny_read_message(device, &response) ||
-      !tiny_open_frame(device->message, device->message_bytes, TINY_RECEIPT, &reader)) {
+  if (!tiny_read_message(device, &response)) return tiny_unread(device, &response);
+  if (!tiny_open_frame(device->message, device->message_bytes, TINY_RECEIPT, &reader)) {
     return tiny_end(device, COTERIE_TINY_MALFORMED, "the answer to an update is no receipt");
   }
   table = tiny_root(&reader);
