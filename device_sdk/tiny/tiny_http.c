@@ -262,6 +262,8 @@ static int learn_time(coterie_tiny* device, const tiny_response* response) {
   tiny_put_decimal(&text, response->time_ms);
   if (!tiny_is_signed(device, text.used, response->signature)) return 0;
   device->ahead_ms = response->time_ms - device->board->now_ms(device->board->context);
+  /* For good: after a restart there is no time by which they would be too old. */
+  tiny_drop_keys(&device->memory, response->time_ms);
   return 1;
 }
 

@@ -23,6 +23,12 @@ void tiny_retire_key(coterie_tiny_memory* memory, const uint8_t key[32], uint64_
   memory->retiring[COTERIE_TINY_RETIRING - 1].until_ms = until_ms;
 }
 
+void tiny_drop_keys(coterie_tiny_memory* memory, uint64_t now_ms) {
+  for (uint32_t i = 0; i < COTERIE_TINY_RETIRING; ++i) {
+    if (now_ms > memory->retiring[i].until_ms) memset(&memory->retiring[i], 0, sizeof memory->retiring[i]);
+  }
+}
+
 static int is_known(const coterie_tiny_memory* memory, const uint8_t after[32], int ends) {
   for (uint32_t i = 0; i < COTERIE_TINY_RETIRING; ++i) {
     if (memory->retiring[i].until_ms == 0) continue;

@@ -141,6 +141,8 @@ void tiny_set_target(coterie_tiny* device, const char* path, const uint8_t* dige
 /* Whether a key that is believed has signed the first bytes of device->text. */
 int tiny_is_signed(coterie_tiny* device, uint32_t text_bytes, const uint8_t signature[64]);
 void tiny_retire_key(coterie_tiny_memory* memory, const uint8_t key[32], uint64_t until_ms);
+/* Forgets those whose time is over. */
+void tiny_drop_keys(coterie_tiny_memory* memory, uint64_t now_ms);
 /* What an answer's Coterie-Keys says, which lies in device->head. */
 void tiny_follow_keys(coterie_tiny* device, const uint8_t* text, uint32_t bytes);
 
