@@ -153,7 +153,8 @@ coterie_tiny_code coterie_tiny_enroll(coterie_tiny* device, const char* token, c
 coterie_tiny_code coterie_tiny_take_part(coterie_tiny* device);
 
 /* The model that devices are to use now, verified, into the model's parameters; an assignment that was begun is given
- * up. Its version is in `model_version`. */
+ * up. Its version is in `model_version`. After another code than COTERIE_TINY_OK the parameters may be anybody's: they
+ * come before what verifies them does, so that the model must not predict with them. */
 coterie_tiny_code coterie_tiny_fetch_release(coterie_tiny* device);
 
 #ifdef __cplusplus
