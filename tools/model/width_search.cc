@@ -49,9 +49,10 @@ class Searching {
   // What weight i, alone, costs in this form.
   Result<double> grown(size_t i, const WeightForm& form) {
     model_.change(i, form);
+    if (!std::isfinite(search_.loss_exact)) return 0.0;  // nothing to lose: what breaks ties decides
     COT_ASSIGN(const double loss, search_.loss(model_.rounded()));
     // A loss that is no number is dearer than any other.
-    return std::isfinite(loss) ? std::max(0.0, loss - search_.loss_exact) : kDearest;
+    return std::isfinite(loss) ? std::clamp(loss - search_.loss_exact, 0.0, kDearest) : kDearest;
   }
 
   // The form of so many bits that costs least.
@@ -70,6 +71,8 @@ class Searching {
   }
 
   Status measure() {
+    // Also of a model whose own loss is no number: the sums that are compared are of numbers.
+    const double unit = std::isfinite(search_.loss_exact) ? std::max(1e-3, std::fabs(search_.loss_exact)) : 1;
     for (size_t i = 0; i < model_.size(); ++i) model_.change(i, {.bits = kFloatBits});
     for (size_t i = 0; i < model_.size(); ++i) {
       std::vector<Option>& options = options_.emplace_back();
@@ -82,7 +85,7 @@ class Searching {
         }
         model_.change(i, option.form);
         const double rounding = 1 - std::max(0.0, model_.loss(i).cosine);
-        option.price = kTieBreak * rounding * std::max(1e-3, std::fabs(search_.loss_exact));
+        option.price = kTieBreak * rounding * unit;
         options.push_back(option);
       }
       model_.change(i, {.bits = kFloatBits});
@@ -138,8 +141,11 @@ class Searching {
       if (round > 0 && left >= bytes_max_) bytes_max_ -= std::min<uint64_t>(bytes_max_, 64);
       else bytes_max_ = left;
     }
-    take(std::vector<size_t>(options_.size(), options_.empty() ? 0 : options_[0].size() - 1));
+    // Without another choice that was seen to fit, the smallest one: what lies beside it may be less than beside others.
+    chosen_.assign(options_.size(), options_.empty() ? 0 : options_[0].size() - 1);
+    take(chosen_);
     COT_ASSIGN(const uint64_t least, search_.file_bytes(model_));
+    if (least <= search_.file_bytes_max) return {};
     return Error(ErrorCode::invalid_argument, "cannot be " + std::to_string(search_.file_bytes_max) +
                                                   " bytes small: with 1 bit a weight it has " + std::to_string(least) +
                                                   ", since biases, norms, scales and the graph stay as they are");

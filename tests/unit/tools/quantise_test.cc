@@ -6,15 +6,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/random.h"
+#include "device_sdk/runtime/int8_grid.h"
 #include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/stored_weights.h"
 #include "tests/support/matchers.h"
 #include "tools/model/equalise.h"
 #include "tools/model/mean_activation.h"
+#include "tools/model/rounded_model.h"
 #include "tools/model/width_choice.h"
+#include "tools/model/width_search.h"
 
 namespace coterie {
 namespace {
@@ -253,6 +257,24 @@ TEST(Quantise, WidthsAreFoundForASize) {
   settings.target_ratio = 40;
   EXPECT_ERROR(quantise(model, calibration, judges, settings), ErrorCode::invalid_argument,
                "with 1 bit a weight it has");
+}
+
+// Such a model (one that has diverged) has no prices, and gets bits by what rounding does to its weights.
+TEST(Quantise, WidthsOfAModelWhoseLossIsNoNumberFillTheSize) {
+  const Model model = wide_network();
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  RoundedModel rounded(model, {model.parameters().begin(), model.parameters().end()}, int8_weights(model.graph()), {});
+  const auto bytes = [](const RoundedModel& each) -> Result<uint64_t> {
+    COT_ASSIGN(const Bytes file, each.file());
+    return file.size();
+  };
+  ASSERT_OK(search_widths({.loss = [](const std::vector<float>&) -> Result<double> { return kInfinite; },
+                           .loss_exact = kInfinite,
+                           .file_bytes = bytes,
+                           .file_bytes_max = model.file().size() / 5},
+                          rounded));
+  EXPECT_LE(5 * rounded.file()->size(), model.file().size());
+  EXPECT_GE(11 * rounded.file()->size(), 2 * model.file().size());
 }
 
 TEST(Quantise, WhatCannotBeDone) {
