@@ -66,10 +66,10 @@ Bytes expanded_file(const StoredModel& stored) {
       std::memcpy(to, from.data(), count * sizeof(float));
       continue;
     }
-    const std::vector<uint32_t> channels = channels_of(tensor.shape, next->axis);
+    const uint64_t inner = elements(tensor.shape, next->axis + 1, tensor.shape.size()), channels = next->scales.size();
     const std::vector<int16_t> integers = stored_integers(stored, *next);
     for (uint64_t e = 0; e < count; ++e) {
-      const float value = next->scales[channels[e]] * static_cast<float>(integers[e]);
+      const float value = next->scales[e / inner % channels] * static_cast<float>(integers[e]);
       std::memcpy(to + e * sizeof(float), &value, sizeof value);
     }
     ++next;
