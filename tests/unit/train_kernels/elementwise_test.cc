@@ -24,7 +24,7 @@ TEST(Relu, ForwardAndBackwardEqualTheReferenceExactly) {
     reference_kernels<double>().relu_forward(n, x.exact.data(), y.data());
     reference_kernels<double>().relu_backward(n, y.data(), dy.exact.data(), dx.data());
     for_each_table([&](const KernelTable& table) {
-      GuardedBuffer<float> got_y(n);
+      GuardedBuffer<float> got_y(n), got_dx(n);
       table.relu_forward(n, x.values.data(), got_y.data());
       table.relu_backward(n, got_y.data(), dy.values.data(), got_dx.data());
       EXPECT_TRUE(is_close(got_y, y, ones(n), 0)) << n;
@@ -77,7 +77,7 @@ TEST(RoundOntoGrid, EqualsTheReferenceExactly) {
       reference.round_onto_grid(n, scale, zero, x.values.data(), y.data());
       reference.least_and_largest(n, x.values.data(), &low, &high);
       for_each_table([&](const KernelTable& table) {
-        GuardedBuffer<float> got_y(n), got_dx(n);
+        GuardedBuffer<float> got_y(n);
         float got_low = 0, got_high = 0;
         table.round_onto_grid(n, scale, zero, x.values.data(), got_y.data());
         table.least_and_largest(n, x.values.data(), &got_low, &got_high);
