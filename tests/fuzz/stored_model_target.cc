@@ -1,5 +1,5 @@
-// Any bytes as a model file with weights as int8: an error, the float32 file that it stands for, or a network in int8
-// that answers.
+// Any bytes as a model file with weights as int8 or packed: an error, the float32 file that it stands for, or a network
+// in int8 that answers.
 #include "base/assert.h"
 #include "device_sdk/runtime/int8/int8_model.h"
 #include "device_sdk/runtime/int8/int8_predictor.h"
