@@ -81,6 +81,18 @@ TEST(MicroProgram, SaysWhereParametersLieInTheFilesOfAJob) {
   EXPECT_FALSE(micro_model_frame(ByteView(file).first(kPreludeBytes)));
 }
 
+// Its values would come to a device between those that it knows.
+TEST(MicroProgram, AParameterThatNoLayerReadsIsInNoRound) {
+  ModelBuilder build("net", {4}, 1);
+  build.parameter("idle", {2}, {1, 2});
+  const Model model = *Model::load(*build.finish(build.dense(build.input(), 3)));
+  const Result<MicroModelFrame> frame = micro_model_frame(model.file());
+  ASSERT_OK(frame);
+  EXPECT_OK(write_micro_program(model, {.trains = true}));
+  EXPECT_ERROR(write_micro_program(model, {.trains = true, .frame = &*frame}), ErrorCode::invalid_argument,
+               "no layer reads its parameter idle");
+}
+
 TEST(MicroProgram, HostileNamesAreNoCode) {
   ModelBuilder build("*/\nint main(void){system(\"x\");} /*", {2}, 1);
   const TensorId w = build.parameter("w*/[1]; int evil(", {2, 2}, {1, 2, 3, 4});

@@ -260,11 +260,23 @@ class ProgramWriter {
   std::string prefix_;
 };
 
+// A device holds each value of a model that comes against a place of its own; between them there are zeros.
+Status check_places(const ModelGraph& graph, const MicroArena& arena) {
+  for (uint32_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
+    if (!has_payload(graph.tensors[tensor].role)) continue;
+    if (std::ranges::find(arena.parameters, tensor, &MicroParameter::tensor) != arena.parameters.end()) continue;
+    return Error(ErrorCode::invalid_argument, "no layer reads its parameter " + graph.tensors[tensor].name +
+                                                  ", for which a device has no place; convert the model without it");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<MicroProgram> write_micro_program(const Model& model, const MicroOptions& options) {
   COT_ASSIGN(std::vector<MicroLayer> layers, micro_layers(model, options.trains));
   COT_ASSIGN(MicroArena arena, plan_micro_arena(model.graph(), layers, options.trains, options.arena_bytes_max));
+  if (options.frame != nullptr) COT_TRY(check_places(model.graph(), arena));
   return ProgramWriter(model, std::move(layers), std::move(arena), options).write();
 }
 
