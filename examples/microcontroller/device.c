@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
   device.options.example_count = CASE_EXAMPLES;
   device.options.example = give_example;
   if (!device.memory.is_enrolled) {
+    save(argv[4], &state); /* the key first: with it an answer that was lost is asked for again */
     host_public_key(public_key);
     code = coterie_tiny_enroll(&device, argv[5], public_key);
     if (code != COTERIE_TINY_OK) {

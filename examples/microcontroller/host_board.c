@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -142,6 +143,7 @@ const coterie_tiny_board* host_board(const char* host, const char* port, const c
   host_name = host;
   host_port = port;
   signal(SIGPIPE, SIG_IGN);
+  umask(077); /* the key is in a file that this process writes */
   hash = EVP_MD_CTX_new();
   key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, secret, 32);
   if (hash == NULL || key == NULL) stop("OpenSSL has no Ed25519");
