@@ -19,10 +19,9 @@ struct Int8Weights {
 // The channel of each element: its index along `axis`.
 std::vector<uint32_t> channels_of(const Shape& shape, uint32_t axis);
 
-// The float32 file, sealed as the stored one is; a file without int8 comes back as it is, and so does what is no model
-// file (Model::load says so). Allocates kExpandedBytesMax and the header at most, and half of a tensor's bytes while it
-// expands that. Errors: those of decode_stored_model; invalid_argument where the model computes in int8 (it has grids):
-// as float32 it would answer otherwise.
+// The float32 file, sealed as the stored one is; one without integers comes back as it is, and so does what is no model
+// file (Model::load says so). Allocates kExpandedBytesMax, half a tensor and the header at most. Errors: those of
+// decode_stored_model; invalid_argument where the model computes in int8 (it has grids): as float32 it would differ.
 Result<Bytes> expand_model(Bytes file);
 // The sealed float32 file that a decoded one stands for, also where it computes in int8: the model that it was rounded
 // from. Its weights are scale * value, rounded once.
