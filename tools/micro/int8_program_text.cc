@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device_sdk/runtime/int8/int8_arena.h"
+#include "device_sdk/runtime/int8/int8_program.h"
 #include "tools/micro/header_text.h"
 #include "tools/micro/identifier.h"
 #include "tools/micro/int8_kernel_text.h"

@@ -1,10 +1,11 @@
 // A network that computes in int8 as one file of C99 and its header.
 #pragma once
 
-#include "device_sdk/runtime/int8/int8_program.h"
 #include "tools/micro/program_text.h"
 
 namespace coterie {
+
+struct Int8Program;  // device_sdk/runtime/int8/int8_program.h
 
 // The same program gives the same text; the C has the bits of Int8Predictor. The arena holds the int8 values between
 // steps, overlaid by their lifetimes; input and output are float32 and the caller's. Errors: too_large where the arena
