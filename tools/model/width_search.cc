@@ -141,7 +141,7 @@ class Searching {
       if (round > 0 && left >= bytes_max_) bytes_max_ -= std::min<uint64_t>(bytes_max_, 64);
       else bytes_max_ = left;
     }
-    // Without another choice that was seen to fit, the smallest one: what lies beside it may be less than beside others.
+    // Without a choice that was seen to fit, the smallest one: what lies beside it may be less than beside others.
     chosen_.assign(options_.size(), options_.empty() ? 0 : options_[0].size() - 1);
     take(chosen_);
     COT_ASSIGN(const uint64_t least, search_.file_bytes(model_));
