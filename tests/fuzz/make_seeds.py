@@ -143,19 +143,6 @@ def sparse_updates():
     yield "all", struct.pack("<HH", 7, 7) + b"\x02" + bytes(range(1, 9)) + b"\x55\x55"
 
 
-def field(number, content):
-    """Of a message of protobuf: bytes, or a number."""
-    def varint(value):
-        low = b""
-        while value > 127:
-            low += bytes([value & 127 | 128])
-            value >>= 7
-        return low + bytes([value])
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
 def infer_messages():
     """For the model of infer_message_target.cc: x is FP32 [2,2], ids is INT32 [1]; two rows of both."""
     x, ids = struct.pack("<8f", *range(8)), struct.pack("<2i", 7, -1)
