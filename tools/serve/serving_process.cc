@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "base/os/clock.h"
 #include "fl_server/net/http_server.h"
 #include "fl_server/serving/grpc/grpc_door.h"
 #include "fl_server/serving/model_server.h"
@@ -126,9 +127,10 @@ Result<ServingProcess::Ports> ServingProcess::open(const Doors& doors) {
 }
 
 void ServingProcess::stop() {
+  const Instant until = os::monotonic_now() + kDrainMax;  // of both doors together
   if (parts_->http) parts_->http->stop_accepting();
   if (parts_->grpc) parts_->grpc->stop(kDrainMax);
-  if (parts_->http) (void)parts_->http->wait_until_quiet(kDrainMax);
+  if (parts_->http) (void)parts_->http->wait_until_quiet(until - os::monotonic_now());
   parts_->server.stop();
   if (parts_->http) parts_->http->stop();
 }
