@@ -74,8 +74,8 @@ class MetricsWriter {
 
 class Worker {
  public:
-  Worker(const WorkerPlace& place, ServingProcess& process)
-      : place_(place), link_(os::File(place.link, "link")), process_(process) {}
+  Worker(const WorkerPlace& place, const WorkerLink& link, ServingProcess& process)
+      : place_(place), link_(link), process_(process) {}
 
   Status run() {
     for (;;) {
@@ -109,7 +109,7 @@ class Worker {
   }
 
   const WorkerPlace place_;
-  const WorkerLink link_;
+  const WorkerLink& link_;
   ServingProcess& process_;
   ToldSource source_;
   bool is_open_ = false;
@@ -153,6 +153,8 @@ Result<WorkerPlace> WorkerPlace::parse(const std::string& text) {
 }
 
 Status serve_as_worker(const ServeOptions& options, const WorkerPlace& place) {
+  // Closed last: the master takes its end for the end of this process, and waits for that.
+  const WorkerLink link(os::File(place.link, "link"));
   COT_ASSIGN(MetricsBoard board, MetricsBoard::open(os::File(place.board, "metrics board")));
   if (place.number >= board.slots())
     return Error(ErrorCode::invalid_argument,
@@ -166,7 +168,7 @@ Status serve_as_worker(const ServeOptions& options, const WorkerPlace& place) {
                return metrics_of_all(board, number, own);
              }));
   const MetricsWriter writer(board, place.number, *process);
-  Worker worker(place, *process);  // the link is open until the process ends: the master waits for that alone
+  Worker worker(place, link, *process);
   const Status ended = worker.run();
   process->stop();
   return ended;
