@@ -77,7 +77,7 @@ class Master {
 
   Status watch(int fd, uint64_t ring) const;
   void take(SourceWatch::News news);
-  void hold(SourcedVersion version);
+  Status hold(SourcedVersion version);
   void act();
   void start(size_t process);
   void say(size_t process, LinkMessage::Kind kind, uint64_t number = 0);
@@ -122,17 +122,20 @@ Status Master::open() {
   return watch(timer_.fd(), time);
 }
 
-void Master::hold(SourcedVersion version) {
-  Result<os::File> file = sealed(version);
-  if (!file) return print_error(kCommand, file.error());
-  if (keeper_.version_came(version.number)) held_.insert_or_assign(version.number, Held{.file = *std::move(file)});
+Status Master::hold(SourcedVersion version) {
+  COT_ASSIGN(os::File file, sealed(version));
+  if (keeper_.version_came(version.number)) held_.insert_or_assign(version.number, Held{.file = std::move(file)});
+  return {};
 }
 
 void Master::take(SourceWatch::News news) {
   if (news.error && !may_come_later(options_, *news.error)) print_error(kCommand, *news.error);
   const bool is_promotion_new = std::exchange(promoted_, news.promoted) != news.promoted;
   if (is_promotion_new) keeper_.promoted(promoted_);
-  if (news.version) hold(*std::move(news.version));
+  if (news.version) {
+    const Status held = hold(*std::move(news.version));
+    if (!held) print_error(kCommand, held.error());
+  }
   if (!is_promotion_new) return;
   for (size_t process = 0; process < processes_.size(); ++process) {
     if (processes_[process]) say(process, LinkMessage::Kind::promoted);
@@ -279,7 +282,7 @@ void Master::set_timer() const {
 Result<ExitCode> Master::run(std::unique_ptr<ModelSource> source) {
   promoted_ = source->promoted();
   keeper_.promoted(promoted_);
-  if (first_) hold(*std::exchange(first_, std::nullopt));
+  if (first_) COT_TRY(hold(*std::exchange(first_, std::nullopt)));
   COT_ASSIGN(const auto watched, SourceWatch::make(std::move(source), promoted_, kLookEvery));
   COT_TRY(watch(watched->fd(), news));
   for (;;) {
