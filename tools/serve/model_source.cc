@@ -9,6 +9,15 @@
 
 namespace coterie {
 
+namespace {
+
+// It did not come, and the next look may have it.
+bool may_come_yet(const Result<std::optional<SourcedVersion>>& version) {
+  return !version && traits(version.error().code()).retry != RetryClass::never;
+}
+
+}  // namespace
+
 Result<std::optional<SourcedVersion>> FileSource::next() {
   COT_ASSIGN(const os::File file, os::File::open_read(path_));
   COT_ASSIGN(const os::FileIdentity identity, file.identity());
@@ -43,9 +52,11 @@ Result<std::optional<SourcedVersion>> JobSource::next() {
   promoted_ = is_released ? std::optional(job[released].get<uint64_t>()) : std::nullopt;
   // First the promoted one, which may be older than all that are here.
   if (promoted_ && promoted_ != told_promoted_ && promoted_ != newest_) {
-    told_promoted_ = promoted_;
-    return fetch(*promoted_);
+    Result<std::optional<SourcedVersion>> version = fetch(*promoted_);
+    if (!may_come_yet(version)) told_promoted_ = promoted_;
+    return version;
   }
+  told_promoted_ = promoted_;  // one that was promoted before may be gone when it is again
   const std::string behind = newest_ ? "?after=" + std::to_string(*newest_) : "";
   COT_ASSIGN(const nlohmann::json list, calls_.get_models(target_ + "/models" + behind));
   std::optional<uint64_t> newest;
@@ -59,8 +70,9 @@ Result<std::optional<SourcedVersion>> JobSource::next() {
     if (newest_) return std::optional<SourcedVersion>();
     return Error(ErrorCode::not_found, "the job has no model yet");
   }
-  newest_ = newest;
-  return fetch(*newest);
+  Result<std::optional<SourcedVersion>> version = fetch(*newest);
+  if (!may_come_yet(version)) newest_ = newest;
+  return version;
 }
 
 }  // namespace coterie

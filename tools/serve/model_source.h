@@ -1,4 +1,5 @@
-// ModelSource: where the versions of a served model come from. Asked again and again; tells each version once.
+// ModelSource: where the versions of a served model come from. Asked again and again; tells each version once, and one
+// that is promoted again once more.
 #pragma once
 
 #include <functional>

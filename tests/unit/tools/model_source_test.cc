@@ -90,11 +90,13 @@ class FakeJob {
   std::vector<uint64_t> versions;
   std::optional<uint64_t> released;
   std::vector<std::string> downloads;
+  bool is_broken = false;
 
   JobSource source() {
     return JobSource({.get = [this](const std::string& target) { return job(target); },
                       .get_models = [this](const std::string& target) { return models(target); },
                       .download = [this](const std::string& target) -> Result<Bytes> {
+                        if (is_broken) return Error(ErrorCode::unavailable, "the connection ended");
                         downloads.push_back(target);
                         return bytes_of(target);
                       }},
@@ -153,6 +155,22 @@ TEST(JobSource, FetchesThePromotedModelHoweverOldItIs) {
   job.released.reset();
   EXPECT_EQ(number_of(source), std::nullopt);
   EXPECT_EQ(source.promoted(), std::nullopt);
+  job.released = 0;
+  EXPECT_EQ(number_of(source), 0u) << "nobody may have kept it meanwhile";
+}
+
+TEST(JobSource, FetchesAgainWhatDidNotComeWhole) {
+  FakeJob job;
+  job.versions = {1, 2};
+  job.released = 1;
+  JobSource source = job.source();
+  for (const uint64_t version : {1u, 2u}) {
+    job.is_broken = true;
+    EXPECT_EQ(source.next().error().code(), ErrorCode::unavailable);
+    job.is_broken = false;
+    EXPECT_EQ(number_of(source), version);
+  }
+  EXPECT_EQ(number_of(source), std::nullopt);
 }
 
 TEST(JobSource, DoesNotBelieveAServerThatNamesNoVersions) {
