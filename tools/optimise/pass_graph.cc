@@ -12,7 +12,8 @@
 namespace coterie {
 namespace {
 
-constexpr size_t kConstantElementsMax = 4096;  // of those that passes make
+constexpr size_t kConstantElementsMax = 4096;                 // of those that passes make
+constexpr size_t kNameBytesMax = limits::kTextBytesMax - 16;  // leaves room for a number that makes it unique
 
 }  // namespace
 
@@ -87,7 +88,7 @@ std::optional<uint32_t> PassGraph::add_known(const std::string& name, Shape shap
   if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return std::nullopt;
   const bool is_constant = use_ == ModelUse::train;
   if (is_constant && values.size() > kConstantElementsMax) return std::nullopt;
-  TensorInfo info{.name = name, .role = TensorRole::constant, .shape = std::move(shape)};
+  TensorInfo info{.name = {}, .role = TensorRole::constant, .shape = std::move(shape)};
   const auto* const bytes = reinterpret_cast<const uint8_t*>(values.data());
   if (is_constant) {
     info.data = Bytes(bytes, bytes + values.size() * sizeof(float));
@@ -98,9 +99,12 @@ std::optional<uint32_t> PassGraph::add_known(const std::string& name, Shape shap
     info.payload_offset = payload_.size() * sizeof(float);
     payload_.insert(payload_.end(), values.begin(), values.end());
   }
+  // The end of one that is too long: names of names grow, and one beyond the format's limit would be no file.
+  const std::string base = name.substr(name.size() - std::min(name.size(), kNameBytesMax));
+  info.name = base;
   // Two tensors of one name would be two layers of one name to whoever looks.
   for (size_t i = 2; std::ranges::find(graph_.tensors, info.name, &TensorInfo::name) != graph_.tensors.end(); ++i) {
-    info.name = name + "." + std::to_string(i);
+    info.name = base + "." + std::to_string(i);
   }
   types_.push_back({DataType::float32, info.shape});
   graph_.tensors.push_back(std::move(info));

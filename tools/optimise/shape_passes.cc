@@ -1,6 +1,8 @@
 // Ops that move elements, and the ops between them.
 #include <algorithm>
+#include <bit>
 
+#include "proto/codec/limits.h"
 #include "tools/optimise/elementwise.h"
 #include "tools/optimise/pass.h"
 
@@ -130,7 +132,10 @@ bool merge_pads(PassGraph& graph, uint32_t i) {
   const auto all_add = [&](const PadAttributes& a) {
     return std::ranges::all_of(a.before, adds) && std::ranges::all_of(a.after, adds);
   };
-  if (outer.value != inner.value || !all_add(outer) || !all_add(inner)) return false;
+  // By their bits: the two zeros are two values.
+  if (std::bit_cast<uint32_t>(outer.value) != std::bit_cast<uint32_t>(inner.value) || !all_add(outer) ||
+      !all_add(inner))
+    return false;
   for (size_t d = 0; d < outer.before.size(); ++d) {
     outer.before[d] += inner.before[d];
     outer.after[d] += inner.after[d];
@@ -158,6 +163,7 @@ bool merge_concats(PassGraph& graph, uint32_t i) {
     const uint32_t maker = graph.sole_maker(op.inputs[at], OpKind::concat);
     if (maker == kNoOp || graph.op(maker).attributes != op.attributes) continue;
     const std::vector<uint32_t> parts = graph.op(maker).inputs;
+    if (op.inputs.size() - 1 + parts.size() > limits::kOpOperandsMax) continue;
     op.inputs.erase(op.inputs.begin() + static_cast<ptrdiff_t>(at));
     op.inputs.insert(op.inputs.begin() + static_cast<ptrdiff_t>(at), parts.begin(), parts.end());
     return true;

@@ -24,11 +24,15 @@ bool share_op(PassGraph& graph, uint32_t i) {
         other.outputs.size() != op.outputs.size() || other.attributes != op.attributes) {
       continue;
     }
+    // All or none: an op that does nothing leaves no read changed, for nobody refreshes the graph behind it.
+    bool has_all = true;
+    for (size_t at = 0; at < op.outputs.size(); ++at) {
+      has_all &= op.outputs[at] == kNoTensor || other.outputs[at] != kNoTensor;
+    }
+    if (!has_all) continue;
     bool is_shared = false;
     for (size_t at = 0; at < op.outputs.size(); ++at) {
-      if (op.outputs[at] == kNoTensor) continue;
-      if (other.outputs[at] == kNoTensor) return false;
-      is_shared |= graph.read_instead(op.outputs[at], other.outputs[at]);
+      if (op.outputs[at] != kNoTensor) is_shared |= graph.read_instead(op.outputs[at], other.outputs[at]);
     }
     return is_shared;
   }

@@ -213,6 +213,19 @@ TEST(Passes, ACheckpointOfAnotherLevelIsAnotherTraining) {
   EXPECT_NE(identity(Optimisation::exact), identity(Optimisation::rounding));
 }
 
+// What a pass makes is named after what it is made of, again and again.
+TEST(Passes, NamesThatGrowStillMakeAFile) {
+  Net net({4}, 1);
+  TensorId x = net.x;
+  for (int i = 0; i < 80; ++i) x = net.op(add, {x, net.known(1)});
+  const Model model = finished(net, x);
+  const Result<OptimisedModel> optimised = optimise(model, {.only = "known-terms"});
+  ASSERT_OK(optimised);
+  EXPECT_EQ(optimised->model.graph().ops.size(), 2u);
+  Prng prng(3);
+  expect_same_answers(model, optimised->model, false, 1e-5, prng);
+}
+
 TEST(Passes, AWrongNameIsRefused) {
   Net net({2}, 1);
   const Result<OptimisedModel> optimised = optimise(finished(net, net.x), {.only = "nothing"});

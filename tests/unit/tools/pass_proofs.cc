@@ -150,7 +150,8 @@ const std::vector<Proof>& proofs() {
       {"pad-pairs", {0, 0, 0}, true,
        [](Net& n) { return padded(n, padded(n, n.x, {0, 1, 0, 2}, {0, 0, 1, 0}, 3), {0, 0, 2, 1}, {0, 1, 1, 0}, 3); },
        {[](Net& n) { return padded(n, padded(n, n.x, {0, 1, 0, 0}, {0, 0, 0, 0}, 3), {0, 1, 0, 0}, {0, 0, 0, 0}); },
-        [](Net& n) { return padded(n, padded(n, n.x, {0, 1, 0, 0}, {0, 0, 0, 0}), {0, -1, 0, 0}, {0, 1, 0, 0}); }}},
+        [](Net& n) { return padded(n, padded(n, n.x, {0, 1, 0, 0}, {0, 0, 0, 0}), {0, -1, 0, 0}, {0, 1, 0, 0}); },
+        [](Net& n) { return padded(n, padded(n, n.x, {0, 1, 0, 0}, {0, 0, 0, 0}, -0.0f), {0, 1, 0, 0}, {0, 0, 0, 0}); }}},
       {"split-concat", {6, 6}, true,
        [](Net& n) {
          const auto parts = n.build.outputs(split, {n.op(relu, {n.x})}, SplitAttributes{1, {2, 1, 3}});
@@ -180,6 +181,11 @@ const std::vector<Proof>& proofs() {
         [](Net& n) {
           const TensorId a = n.op(concat, {n.x, n.op(relu, {n.x})}, AxisAttributes{2});
           return n.op(concat, {a, n.op(exp, {a})}, AxisAttributes{2});
+        },
+        [](Net& n) {  // one operand more than an op may have
+          std::vector<TensorId> parts(255, n.x);
+          parts.push_back(n.op(concat, {n.x, n.x}, AxisAttributes{2}));
+          return n.op(concat, parts, AxisAttributes{2});
         }}},
       {"gather-slice", {6, 0}, true,
        [](Net& n) {
