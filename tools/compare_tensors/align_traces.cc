@@ -168,6 +168,7 @@ class Alignment {
       }
       if (!is_landmark(a_.family(i))) continue;
       for (const uint32_t read : a_.tensor(open[at]).reads) {
+        if (open.size() >= kVisitedMax) break;
         if (seen.insert(read).second) open.push_back(read);
       }
     }
@@ -179,7 +180,14 @@ class Alignment {
     for (const uint32_t partner : partners_before(i)) {
       std::vector<std::pair<uint32_t, size_t>> open;  // and how many steps behind
       std::set<uint32_t> seen;
-      for (const uint32_t reader : b_.readers(partner)) open.emplace_back(reader, 1);
+      // No more than are looked at: a value may have as many readers as there are nodes.
+      const auto open_readers = [&](uint32_t j, size_t steps) {
+        for (const uint32_t reader : b_.readers(j)) {
+          if (open.size() >= kVisitedMax) return;
+          open.emplace_back(reader, steps);
+        }
+      };
+      open_readers(partner, 1);
       for (size_t at = 0; at < open.size() && at < kVisitedMax; ++at) {
         const auto [j, steps] = open[at];
         if (b_.partner(j) || !seen.insert(j).second) continue;
@@ -189,7 +197,7 @@ class Alignment {
           if (!of_kind) of_kind = j;
         }
         if (steps >= kStepsMax || !is_landmark(a_.family(i))) continue;
-        for (const uint32_t reader : b_.readers(j)) open.emplace_back(reader, steps + 1);
+        open_readers(j, steps + 1);
       }
     }
     if (of_kind) try_join_layer(i, *of_kind, PairedBy::place);
