@@ -153,6 +153,11 @@ ExitCode convert_model(const ConvertOptions& options) {
                                                         .constant = options.constant,
                                                         .trainable = options.trainable});
   if (!foreign) return fail("model convert", foreign.error().with_context(options.from), ExitCode::usage);
+  if (foreign->is_int8 && options.level != Optimisation::none) {
+    return fail("model convert",
+                Error(ErrorCode::invalid_argument, "--optimise is for float32, and the graph computes in int8"),
+                ExitCode::usage);
+  }
   if (foreign->is_int8) return convert_int8(*file, *foreign, options);
   const model_import::ImportedModel* const import = &foreign->imported;
   const Result<Model> model = optimised_import(foreign->imported, options.level);

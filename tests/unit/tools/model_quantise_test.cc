@@ -47,6 +47,26 @@ TEST(ModelQuantise, GoesThereAndBack) {
   EXPECT_OK(Model::load(*os::read_file(path("back.cotf"), 1 << 24)));
 }
 
+// The command's own part; tools/optimise has the proofs of its passes.
+TEST(ModelOptimise, WritesAModelThatAnswersTheSame) {
+  const TemporaryDirectory folder;
+  const std::string from = folder / "net.cotf", to = folder / "fast.cotf";
+  ASSERT_EQ(run_command({"model", "new", "cnn", "--input", "8x8x1", "--classes", "10", "-o", from}).code, ExitCode::ok);
+  const Bytes before = *os::read_file(from, 1 << 24);
+  const CommandOutcome none = run_command({"model", "optimise", from, "-o", to, "--optimise", "O0"});
+  ASSERT_EQ(none.code, ExitCode::ok) << none.err;
+  EXPECT_EQ(*os::read_file(to, 1 << 24), before) << "level 0 leaves a file as it is";
+  const CommandOutcome done = run_command({"model", "optimise", from, "-o", to, "--optimise", "3", "--json"});
+  ASSERT_EQ(done.code, ExitCode::ok) << done.err;
+  const nlohmann::json report = nlohmann::json::parse(done.out);
+  EXPECT_LE(report.at("after").at("ops").get<size_t>(), report.at("before").at("ops").get<size_t>());
+  EXPECT_LT(report.at("difference").get<double>(), 1e-4);
+  EXPECT_OK(Model::load(*os::read_file(to, 1 << 24)));
+  EXPECT_EQ(run_command({"model", "optimise", from, "-o", from}).code, ExitCode::usage);
+  EXPECT_EQ(run_command({"model", "optimise", from, "-o", to, "--optimise", "4"}).code, ExitCode::usage);
+  EXPECT_EQ(*os::read_file(from, 1 << 24), before);
+}
+
 // With --full the file computes in int8: it is asked as any model is, and refused where float32 is needed.
 TEST(ModelQuantise, Full) {
   const TemporaryDirectory folder;
