@@ -73,10 +73,12 @@ Status trace(const GivenInputs& given, Side& side) {
   return {};
 }
 
-Result<Array> array_of(const model_import::WeightTensor& tensor) {
+// Takes its elements from `left`, which is of the whole file: a file may have thousands of views of all its content.
+Result<Array> array_of(const model_import::WeightTensor& tensor, uint64_t& left) {
   const bool is_real = model_import::is_real(tensor.type);
-  if (element_count(tensor.shape).value_or(model_import::kArrayElementsMax + 1) > model_import::kArrayElementsMax)
-    return Error(ErrorCode::too_large, "has more than 2^27 elements");
+  const uint64_t count = element_count(tensor.shape).value_or(model_import::kArrayElementsMax + 1);
+  if (count > left) return Error(ErrorCode::too_large, "brings the inputs over 2^27 elements");
+  left -= count;
   Array array{is_real ? Element::real : Element::integer, tensor.shape, {}};
   if (is_real) {
     COT_ASSIGN(const std::vector<float> numbers, model_import::read_numbers(tensor));
@@ -101,8 +103,9 @@ Result<GivenInputs> read_inputs(const std::string& path) {
   }
   const Result<model_import::WeightTable> table = model_import::read_weights(file);
   if (!table) return table.error().with_context(path);
+  uint64_t left = model_import::kArrayElementsMax;
   for (const model_import::WeightTensor& tensor : table->tensors) {
-    Result<Array> array = array_of(tensor);
+    Result<Array> array = array_of(tensor, left);
     if (!array) return array.error().with_context(path + ": " + tensor.name);
     given.emplace_back(tensor.name, std::move(*array));
   }

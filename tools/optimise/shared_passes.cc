@@ -10,8 +10,9 @@ namespace {
 
 constexpr size_t kFoldedElementsMin = 1024;  // a result of so many is worth its bytes, however few it is made of
 
+// Whether it may run once in place of twice: in training each dropout draws, and each norm moves its statistics.
 bool is_repeatable(const PassGraph& graph, const OpInfo& op) {
-  return graph.use() == ModelUse::predict || op.kind != OpKind::dropout;
+  return graph.use() == ModelUse::predict || (op.kind != OpKind::dropout && op.kind != OpKind::batch_norm);
 }
 
 // An earlier op that computes the same.
