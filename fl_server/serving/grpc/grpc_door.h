@@ -2,7 +2,8 @@
 // deadlines as REST. Built where CMake finds gRPC (COTERIE_GRPC); elsewhere open() says so.
 //
 // A message of ModelInfer is received once it is known who sends it. Its bytes and its time are bounded before, and the
-// number of its fields before they are read. A message that is compressed is refused: what it would grow to is nowhere said.
+// number of its fields before they are read. A message that is compressed is refused: what it would grow to is nowhere
+// said.
 #pragma once
 
 #include <cstdint>
