@@ -150,6 +150,8 @@ TEST(ReportPage, SaysWhatAMembershipDrillFound) {
   EXPECT_THAT(page, HasSubstr("<td>too few others</td>"));
   EXPECT_THAT(page, HasSubstr("No epsilon was accounted for"));
   audit.run->epsilon = 8;
+  EXPECT_THAT(*report_page(audit), HasSubstr("No epsilon was accounted for")) << "without its delta it says nothing";
+  audit.run->delta = 0;
   EXPECT_THAT(*report_page(audit), HasSubstr("epsilon 8.000 at delta 0 allows"));
   EXPECT_THAT(objections(audit), Not(Contains(HasSubstr("told apart"))));
   audit.run->epsilon = 0.5;
