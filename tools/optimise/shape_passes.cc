@@ -1,6 +1,5 @@
 // Ops that move elements, and the ops between them.
 #include <algorithm>
-#include <bit>
 
 #include "proto/codec/limits.h"
 #include "tools/optimise/elementwise.h"
@@ -132,10 +131,7 @@ bool merge_pads(PassGraph& graph, uint32_t i) {
   const auto all_add = [&](const PadAttributes& a) {
     return std::ranges::all_of(a.before, adds) && std::ranges::all_of(a.after, adds);
   };
-  // By their bits: the two zeros are two values.
-  if (std::bit_cast<uint32_t>(outer.value) != std::bit_cast<uint32_t>(inner.value) || !all_add(outer) ||
-      !all_add(inner))
-    return false;
+  if (outer.value != inner.value || !all_add(outer) || !all_add(inner)) return false;
   for (size_t d = 0; d < outer.before.size(); ++d) {
     outer.before[d] += inner.before[d];
     outer.after[d] += inner.after[d];
