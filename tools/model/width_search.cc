@@ -146,8 +146,8 @@ class Searching {
     take(chosen_);
     COT_ASSIGN(const uint64_t least, search_.file_bytes(model_));
     if (least <= search_.file_bytes_max) return {};
-    return Error(ErrorCode::invalid_argument, "cannot be " + std::to_string(search_.file_bytes_max) +
-                                                  " bytes small: with 1 bit a weight it has " + std::to_string(least) +
+    return Error(ErrorCode::invalid_argument, "cannot have as few as " + std::to_string(search_.file_bytes_max) +
+                                                  " bytes: with 1 bit a weight it has " + std::to_string(least) +
                                                   ", since biases, norms, scales and the graph stay as they are");
   }
 
