@@ -170,7 +170,7 @@ ExitCode inspect_model(const std::string& file, bool as_json) {
     table.add({layer.name, layer.op, layer.output, layer.parameters == 0 ? "" : format_count(layer.parameters)});
   }
   print_text(printable(report.name) + ": input " + report.input + ", output " + report.output + ", " +
-             format_count(report.parameters) + " parameters, " + format_fixed(report.flops / 1e6, 2) +
+             format_count(report.parameters) + " parameters,\n" + format_fixed(report.flops / 1e6, 2) +
              " million operations an example\ndigest " + report.digest + "\n\n" + table.text() +
              (opened->int8 ? "\n" + table_of(*opened->int8) : std::string()));
   return ExitCode::ok;

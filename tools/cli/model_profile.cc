@@ -59,7 +59,7 @@ std::string rate(double flops, double seconds) {
 std::string table_of(const std::vector<OpTime>& ops, bool has_names, double all) {
   using enum Table::Align;
   std::vector<Table::Column> columns = {
-      {"KIND"}, {"FORWARD us", right}, {"BACKWARD us", right}, {"SHARE", right}, {"FORWARD GFLOP/s", right}};
+      {"KIND"}, {"FORWARD us", right}, {"BACKWARD us", right}, {"SHARE", right}, {"GFLOP/s", right}};
   if (has_names) {
     columns.insert(columns.begin(), {"OP"});
     columns.push_back({"ALGORITHM"});
@@ -80,7 +80,7 @@ std::string table_of(const std::vector<OpTime>& ops, bool has_names, double all)
 std::string memory_text(const TrainingMemory& memory) {
   return "memory " + format_bytes(memory.arena_bytes) + ": parameters " + format_bytes(memory.parameter_bytes) +
          ", optimizer " + format_bytes(memory.optimizer_bytes) + ", computed once " +
-         format_bytes(memory.prepared_bytes) + ", activations, gradients and scratch " +
+         format_bytes(memory.prepared_bytes) + ",\nactivations, gradients and scratch " +
          format_bytes(memory.planned_bytes) + " (at least " + format_bytes(memory.planned_lower_bound) + ")\n";
 }
 
@@ -175,8 +175,8 @@ ExitCode profile_model(const ProfileOptions& options) {
   const double all = sum_of(profile->ops);
   print_text(printable(model->graph().name) + ", batch " + std::to_string(options.training.batch_size) + ": " +
              format_fixed(profile->step_seconds * 1e3, 3) + " ms a step (median of " + std::to_string(options.steps) +
-             "), " + memory_text(memory) + "\n" + table_of(by_kind(profile->ops), false, all) + "\n" +
-             table_of(profile->ops, true, all));
+             "), GFLOP/s of forward\n" + memory_text(memory) + "\n" + table_of(by_kind(profile->ops), false, all) +
+             "\n" + table_of(profile->ops, true, all));
   if (options.has_roofline) print_text("\n" + roofline_text(roofs->ops, roofs->peaks));
   if (!options.trace.empty()) print_text(cut_trace_text(trace, options.steps));
   return ExitCode::ok;

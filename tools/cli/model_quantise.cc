@@ -44,7 +44,7 @@ void print_outcome(const QuantiseOutcome& outcome, uint64_t bytes_before, bool i
   print_text(
       outcome.table + "\ncalibration loss " + format_fixed(outcome.calibration_exact, 4) + " as float32, " +
       format_fixed(outcome.calibration_plain, 4) + " by min-max alone, " + format_fixed(outcome.calibration_loss, 4) +
-      " kept; " + (outcome.is_equalised ? "layers are equalised" : "layers stay as they were") +
+      " kept;\n" + (outcome.is_equalised ? "layers are equalised" : "layers stay as they were") +
       "\nbefore: " + worth(outcome.before, is_classified) + " on " + format_count(outcome.before.examples) +
       " examples, " + format_bytes(bytes_before) + "\nafter:  " + worth(outcome.after, is_classified) + ", " +
       format_bytes(outcome.file.size()) + ", " + format_fixed(ratio_of(outcome, bytes_before), 1) + " times smaller\n");

@@ -61,7 +61,7 @@ void print_tables(const ModelReport& report, const std::vector<Footprint>& memor
       {{"BATCH", Table::Align::right}, {"INFERENCE", Table::Align::right}, {"TRAINING (SGD)", Table::Align::right}});
   for (const Footprint& f : memory) figures.add({std::to_string(f.batch), bytes(f.inference), bytes(f.training)});
   std::string text = layers.text() + "\n" + printable(report.name) + ": input " + report.input + ", output " +
-                     report.output + ", " + format_count(report.parameters) + " parameters, " +
+                     report.output + ", " + format_count(report.parameters) + " parameters,\n" +
                      format_fixed(report.flops / 1e6, 2) + " million operations an example\n";
   if (!memory.empty()) text += "\n" + figures.text();
   text += text_of(verification);

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/os/file.h"
 #include "tests/support/matchers.h"
@@ -10,6 +9,7 @@
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 #include "tests/unit/tools/run_command.h"
 #include "tests/unit/tools/strict_xml.h"
+#include "tests/unit/tools/terminal_width.h"
 
 namespace coterie::test {
 namespace {
@@ -54,10 +54,7 @@ class ModelReportCommand : public ::testing::Test {
 TEST_F(ModelReportCommand, WritesAPageBesideTheModel) {
   const CommandOutcome said = report({path("net.cotf"), "--data", "digits", "--limit", "10"});
   ASSERT_EQ(said.code, ExitCode::ok) << said.out << said.err;
-  std::istringstream lines(said.out);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find("written to") == line.npos) EXPECT_LE(line.size(), 80u) << line;
-  }
+  expect_80_columns(said.out);
   EXPECT_THAT(said.out, HasSubstr("shifted by 1 pixel"));
   const std::string page = text_of("net.report.html"), first = "<!DOCTYPE html>\n";
   ASSERT_TRUE(page.starts_with(first));
@@ -102,10 +99,7 @@ TEST_F(ModelReportCommand, TriesWhetherTrainingExamplesAreToldApart) {
   const CommandOutcome alone = with({});
   EXPECT_THAT(alone.out, HasSubstr("membership not drilled: no training examples were named (--members)"));
   const CommandOutcome said = with({"--members", path("d/device-01.cotf")});
-  std::istringstream lines(said.out);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find("written to") == line.npos) EXPECT_LE(line.size(), 80u) << line;
-  }
+  expect_80_columns(said.out);
   EXPECT_THAT(said.out, HasSubstr("TRAINING EXAMPLES TOLD APART"));
   const nlohmann::json json = nlohmann::json::parse(with({"--members", path("d/device-01.cotf"), "--json"}).out);
   EXPECT_LT(json["intervals"]["loss"]["low"], json["loss"]);
@@ -152,10 +146,7 @@ TEST_F(ModelReportCommand, JudgesByAColumn) {
     return report(all);
   };
   const CommandOutcome said = with({});
-  std::istringstream lines(said.out);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find("written to") == line.npos) EXPECT_LE(line.size(), 80u) << line;
-  }
+  expect_80_columns(said.out);
   EXPECT_THAT(said.out, HasSubstr("sex  EXAMPLES  ACCURACY"));
   EXPECT_THAT(said.out, HasSubstr("selected is said to be low"));
   const nlohmann::json json = nlohmann::json::parse(with({"--json", "--positive", "high"}).out)["fairness"];
