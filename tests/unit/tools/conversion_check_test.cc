@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "device_sdk/runtime/seal.h"
 #include "model_import/onnx/read_onnx.h"
+#include "tests/unit/model_import/onnx/golden_models.h"
 #include "tests/unit/model_import/onnx/graphs.h"
 #include "tests/unit/model_import/onnx/onnx_fixtures.h"
 #include "tools/model/conversion_check.h"
@@ -28,16 +28,8 @@ Result<ConversionResult> checked(const Graph& graph, const Conversion& convert) 
   return check_conversion(graph, {}, model, convert);
 }
 
-std::vector<std::string> golden_models() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(test::golden_path("")))
-    if (entry.path().extension() == ".onnx") names.push_back(entry.path().stem().string());
-  std::ranges::sort(names);
-  return names;
-}
-
 class GoldenConversion : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(All, GoldenConversion, testing::ValuesIn(golden_models()),
+INSTANTIATE_TEST_SUITE_P(All, GoldenConversion, testing::ValuesIn(test::golden_models()),
                          [](const auto& info) { return info.param; });
 
 TEST_P(GoldenConversion, AgreesWithTheGraph) {

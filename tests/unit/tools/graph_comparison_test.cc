@@ -33,7 +33,7 @@ class GraphCompareCommand : public ::testing::Test {
   TemporaryDirectory folder_;
 };
 
-// x A -> h, Relu, B -> y: its numbers in float16, or as they are.
+// x A -> h, Abs, B -> y: its numbers in float16, or as they are.
 Bytes two_layers(bool is_half) {
   OnnxBuild build;
   build.input("x", {0, 4}).weight("a", {4, 4}, 100).weight("b", {4, 2}, 300);
