@@ -22,8 +22,9 @@ Shape moved(const Shape& shape, AxisOrder order) {
   return to;
 }
 
-std::vector<float> moved(std::span<const float> values, const Shape& shape, AxisOrder order) {
-  std::vector<float> to(values.begin(), values.end());
+template <typename Element>
+std::vector<Element> moved(const std::vector<Element>& values, const Shape& shape, AxisOrder order) {
+  std::vector<Element> to = values;
   if (order == AxisOrder::same || shape.size() < kRankMin || values.empty()) return to;
   // Both are a transposition of [channels, rest] or [rest, channels] for each example.
   const auto examples = static_cast<size_t>(shape.front()), size = values.size() / examples;
@@ -38,6 +39,9 @@ std::vector<float> moved(std::span<const float> values, const Shape& shape, Axis
   }
   return to;
 }
+
+template std::vector<float> moved(const std::vector<float>&, const Shape&, AxisOrder);
+template std::vector<double> moved(const std::vector<double>&, const Shape&, AxisOrder);
 
 std::vector<AxisOrder> fitting_orders(const Shape& from, const Shape& to) {
   std::vector<AxisOrder> orders;

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "proto/messages/model.h"
@@ -14,7 +12,9 @@ namespace coterie {
 enum class AxisOrder : uint8_t { same, channels_last, channels_first };
 
 Shape moved(const Shape& shape, AxisOrder order);
-std::vector<float> moved(std::span<const float> values, const Shape& shape, AxisOrder order);
+// Element: float or double.
+template <typename Element>
+std::vector<Element> moved(const std::vector<Element>& values, const Shape& shape, AxisOrder order);
 
 // The orders that make `from` the shape `to`, sizes of 1 left aside: several where sizes are equal, none where nothing
 // fits.

@@ -39,11 +39,9 @@ Result<std::vector<const Array*>> ordered(const std::vector<std::string>& names,
 }
 
 Array moved(const Array& array, AxisOrder order) {
-  if (order == AxisOrder::same) return array;
-  const std::vector<float> numbers(array.values.begin(), array.values.end());
-  const std::vector<float> values = coterie::moved(numbers, array.shape, order);
-  Array to{array.element, coterie::moved(array.shape, order), std::vector<double>(values.begin(), values.end())};
-  to.width = array.width;
+  Array to = array;
+  to.shape = coterie::moved(array.shape, order);
+  to.values = coterie::moved(array.values, array.shape, order);
   return to;
 }
 
