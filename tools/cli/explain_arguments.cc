@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "device_sdk/runtime/limits.h"
+#include "proto/messages/plan.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
 #include "tools/cli/model_explain.h"
@@ -39,20 +40,12 @@ std::vector<std::string> method_names() {
   return names;
 }
 
-std::vector<std::string> loss_names() {
-  std::vector<std::string> names;
-  for (uint8_t i = 1; to_string(static_cast<Loss>(i)) != "unknown"; ++i) {
-    names.emplace_back(to_string(static_cast<Loss>(i)));
-  }
-  return names;
-}
-
 void add_loss(CLI::App* command, std::optional<Loss>& loss, const char* what) {
   command
       ->add_option_function<std::string>(
           "--loss", [&loss](const std::string& name) { loss = loss_from(name); }, what)
       ->type_name("NAME")
-      ->check(one_of(loss_names()));
+      ->check(one_of({loss_names().begin(), loss_names().end()}));
 }
 
 void add_settings(CLI::App* explain, AttributionSettings& settings) {

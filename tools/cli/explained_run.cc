@@ -45,7 +45,7 @@ Status keep_in_run(const std::string& run, const Model& model, const Shape& imag
                                    .example = one.example,
                                    .label = kept.label,
                                    .output = one.picked,
-                                   .predicted = kept.predicted,
+                                   .predicted = one.predicted,
                                    .score = one.score,
                                    .checked = kept.checked};
     const std::string stem = folder + "/" + explanation_stem(record);

@@ -19,7 +19,6 @@ Status check_model_of_run(const std::string& run, const Model& model);
 
 struct KeptExplanation {
   const Explanation* explanation = nullptr;
-  uint32_t predicted = 0;         // the highest output
   std::optional<uint32_t> label;  // of an example that has one
   std::optional<CheckedExample> checked;
 };

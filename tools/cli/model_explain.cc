@@ -29,7 +29,6 @@ struct Explained {
   bool has_labels = false;
   std::vector<std::string> names;  // of an attribution's values
   std::vector<Explanation> all;
-  std::vector<uint32_t> predicted;  // of each the highest output
   std::optional<AttributionChecks> checks;
 };
 
@@ -60,8 +59,6 @@ Result<Explained> explained(const ExplainOptions& options) {
     Result<Explanation> one = explain(*asked, examples, elements(source.header().target.shape), example, options.picked,
                                       method, options.settings);
     if (!one) return one.error().with_context(options.model + " on " + options.data);
-    COT_ASSIGN(const std::vector<float> answers, asked->answers(one->input));
-    made.predicted.push_back(static_cast<uint32_t>(std::ranges::max_element(answers) - answers.begin()));
     made.all.push_back(std::move(*one));
   }
   if (options.checks) {
@@ -174,7 +171,7 @@ Status write_to_run(const Explained& explained, const ExplainOptions& options) {
   std::vector<KeptExplanation> kept;
   for (size_t i = 0; i < explained.all.size(); ++i) {
     const Explanation& one = explained.all[i];
-    kept.push_back({.explanation = &one, .predicted = explained.predicted[i]});
+    kept.push_back({.explanation = &one});
     // One below 0 is no class: who trains may tell to ignore it.
     if (explained.has_labels && one.target.size() == 1 && label_of(one) >= 0)
       kept.back().label = static_cast<uint32_t>(label_of(one));

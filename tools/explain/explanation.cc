@@ -37,7 +37,8 @@ Result<Explanation> explain(AskedModel& model, ExampleSource& examples, uint64_t
   if (std::ranges::any_of(answers, [](float answer) { return std::isnan(answer); })) {
     return not_finite(example, method.name, "the model's output is no number");
   }
-  made.picked = picked.value_or(static_cast<uint32_t>(std::ranges::max_element(answers) - answers.begin()));
+  made.predicted = static_cast<uint32_t>(std::ranges::max_element(answers) - answers.begin());
+  made.picked = picked.value_or(made.predicted);
   made.score = static_cast<double>(answers[made.picked]);
   COT_ASSIGN(made.attribution, method.attribute(model, made.input, made.picked, settings));
   COT_TRY(must_be_finite(made, method.name));

@@ -17,6 +17,7 @@ struct Explanation {
   std::vector<float> target;  // of labels the bytes of int32
   uint32_t picked = 0;        // the output that is explained
   double score = 0;           // what it is
+  uint32_t predicted = 0;     // the highest output
   Attribution attribution;
 };
 

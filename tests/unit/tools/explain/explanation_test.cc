@@ -34,6 +34,11 @@ TEST_F(ExplainedExample, IsOfTheHighestOutput) {
     EXPECT_EQ(made->example, example);
     EXPECT_EQ(made->picked, example);
     EXPECT_EQ(made->score > 0, example == 0);
+    const Result<Explanation> asked =
+        explain(*model_, examples_, 1, example, 1, *find_attribution_method("gradient"), {});
+    ASSERT_OK(asked);
+    EXPECT_EQ(asked->picked, 1u);
+    EXPECT_EQ(asked->predicted, example);
   }
 }
 
