@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/checked.h"
 #include "device_sdk/runtime/rebuild_model.h"
 #include "device_sdk/runtime/shape_inference.h"
 #include "proto/codec/limits.h"
@@ -95,7 +94,6 @@ std::optional<uint32_t> PassGraph::add_known(const std::string& name, Shape shap
   } else {
     info.role = TensorRole::parameter;
     info.is_frozen = true;
-    payload_.resize(round_up<size_t>(payload_.size(), limits::kParameterAlignment / sizeof(float)));
     info.payload_offset = payload_.size() * sizeof(float);
     payload_.insert(payload_.end(), values.begin(), values.end());
   }

@@ -28,7 +28,6 @@ class PassGraph {
   OpInfo& op(uint32_t i) { return graph_.ops[i]; }
   const OpInfo& op(uint32_t i) const { return graph_.ops[i]; }
   const TensorInfo& tensor(uint32_t tensor) const { return graph_.tensors[tensor]; }
-  size_t tensor_count() const { return graph_.tensors.size(); }
   bool is_needed(uint32_t i) const { return index_.is_needed[i]; }
   bool is_output(uint32_t tensor) const { return graph_.output == tensor; }
   // A dimension of -k is k times the batch.
@@ -68,7 +67,7 @@ class PassGraph {
   ModelGraph graph_;
   GraphIndex index_;
   std::vector<TensorType> types_;
-  std::vector<float> payload_;
+  std::vector<float> payload_;  // model() lays it out anew
 };
 
 // The operand of a binary op beside operand `i`.

@@ -74,7 +74,6 @@ std::optional<std::vector<float>> computed(const PassGraph& graph, const OpInfo&
     TensorInfo tensor = graph.tensor(input);
     if (has_payload(tensor.role)) {
       const std::vector<float> values = graph.values(input);
-      payload.resize((payload.size() + 15) / 16 * 16);
       tensor.payload_offset = payload.size() * sizeof(float);
       payload.insert(payload.end(), values.begin(), values.end());
     }
@@ -85,7 +84,6 @@ std::optional<std::vector<float>> computed(const PassGraph& graph, const OpInfo&
   const uint32_t one = add({.name = "one", .role = TensorRole::parameter, .shape = {1}});
   const uint32_t zeros = add({.name = "zeros"}), made = add({.name = "made"}), flat = add({.name = "flat"}),
                  row = add({.name = "row"});
-  payload.resize((payload.size() + 15) / 16 * 16);
   alone.tensors[one].payload_offset = payload.size() * sizeof(float);
   payload.push_back(1);
   own.outputs = {made};

@@ -12,11 +12,13 @@
 #include <map>
 #include <set>
 
+#include "base/os/file.h"
 #include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/runtime/parse_optimisation.h"
 #include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/training_identity.h"
 #include "tests/support/matchers.h"
+#include "tests/support/paths.h"
 #include "tests/unit/tools/pass_proofs.h"
 
 namespace coterie {
@@ -137,6 +139,21 @@ TEST(Passes, EachHasAProofAtLevelsThatFit) {
   EXPECT_EQ(passes().size(), proven.size());
 }
 
+// docs/MODELS.md has the table of them.
+TEST(Passes, TheTableInTheDocumentsHasEachAsItIs) {
+  const Result<Bytes> file = os::read_file(source_dir() + "/docs/MODELS.md", 1 << 20);
+  ASSERT_OK(file);
+  std::string rows;
+  for (const Pass& pass : passes()) {
+    std::string what;
+    for (const char c : pass.what) what += c == '*' ? std::string("\\*") : std::string(1, c);
+    const auto level = [](Optimisation of) { return std::to_string(static_cast<int>(of)); };
+    rows += "| `" + std::string(pass.name) + "` | " + level(pass.level) + " | " +
+            (pass.training == kNeverTrained ? "never" : level(pass.training)) + " | " + what + " |\n";
+  }
+  EXPECT_THAT(std::string(as_text(*file)), ::testing::HasSubstr("|---|---|---|---|\n" + rows + "\n"));
+}
+
 // A level has its passes and those before, and a file for training those that leave a training as it is.
 TEST(Passes, LevelsAndUsesChoose) {
   for (const Proof& proof : proofs()) {
@@ -152,6 +169,8 @@ TEST(Passes, LevelsAndUsesChoose) {
         const bool is_done =
             std::ranges::find(optimised->passes, pass.name, &PassCount::name) != optimised->passes.end();
         if (level < from) EXPECT_FALSE(is_done) << proof.pass << " at " << static_cast<int>(level);
+        // Others may come first, and leave it nothing.
+        else if (use == ModelUse::predict) EXPECT_FALSE(optimised->passes.empty()) << proof.pass;
       }
     }
   }
