@@ -4,11 +4,13 @@ import assert from "node:assert/strict";
 // In the page: what a key reaches in `main`, with what the outline and the shadow of each are at rest, and what takes a click and is not among them.
 function controls() {
   const main = document.querySelector("main"), known = (window.walked = []), lost = [];
+  const takes_click = (one) => !!one.l?.clickfalse; // as the renderer keeps its listeners
+  if (!takes_click(document.querySelector(".skip"))) lost.push("the renderer keeps its listeners otherwise: what takes a click is not seen");
   for (const one of main.querySelectorAll("*")) {
     if (one.disabled || !one.getClientRects().length) continue;
     const style = getComputedStyle(one);
     if (one.tabIndex >= 0) known.push({ one, rest: style.outline + style.boxShadow });
-    else if (one.l?.clickfalse && !one.closest("[aria-hidden=true]")) lost.push(one.outerHTML.slice(0, 80)); // as the renderer keeps its listeners
+    else if (takes_click(one) && !one.closest("[aria-hidden=true]")) lost.push(one.outerHTML.slice(0, 80));
     if (one.tabIndex > 0) lost.push(`out of its order: ${one.outerHTML.slice(0, 80)}`);
   }
   return { count: known.length, lost };
