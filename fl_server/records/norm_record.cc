@@ -3,18 +3,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/assert.h"
+#include "proto/messages/norm_buckets.h"
 
 namespace coterie {
 
 Bytes encode_norms(const NormHistogram& norms) {
-  COT_ASSERT(norms.updates() > 0);
-  const auto has_any = [](uint64_t count) { return count > 0; };
-  const auto first = std::ranges::find_if(norms.counts, has_any);
-  const auto last = std::find_if(norms.counts.rbegin(), norms.counts.rend(), has_any).base();
-  Bytes bytes = {static_cast<uint8_t>(first - norms.counts.begin())};
-  const auto* const counts = reinterpret_cast<const uint8_t*>(&*first);
-  bytes.insert(bytes.end(), counts, counts + static_cast<size_t>(last - first) * sizeof(uint64_t));
+  const auto [begin, end] = used_norm_buckets(norms);
+  Bytes bytes = {static_cast<uint8_t>(begin)};
+  const auto* const counts = reinterpret_cast<const uint8_t*>(norms.counts.data() + begin);
+  bytes.insert(bytes.end(), counts, counts + (end - begin) * sizeof(uint64_t));
   return bytes;
 }
 

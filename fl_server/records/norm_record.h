@@ -8,6 +8,7 @@
 
 namespace coterie {
 
+// Precondition: there are updates.
 Bytes encode_norms(const NormHistogram& norms);
 // data_loss: these are not the bytes of a histogram, or it has no update.
 Result<NormHistogram> decode_norms(ByteView bytes);

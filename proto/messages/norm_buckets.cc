@@ -37,6 +37,14 @@ double norm_bucket_begin(size_t bucket) {
   return half % 2 == 0 ? std::ldexp(1.0, half / 2) : std::ldexp(kSqrtHalf, (half + 1) / 2);
 }
 
+NormBucketRange used_norm_buckets(const NormHistogram& norms) {
+  NormBucketRange used{0, kNormBuckets};
+  COT_ASSERT(norms.updates() > 0);
+  while (norms.counts[used.begin] == 0) ++used.begin;
+  while (norms.counts[used.end - 1] == 0) --used.end;
+  return used;
+}
+
 double norm_quantile(const NormHistogram& norms, double share) {
   const uint64_t updates = norms.updates();
   COT_ASSERT(updates > 0 && share >= 0 && share <= 1);

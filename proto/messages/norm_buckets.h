@@ -14,6 +14,13 @@ size_t norm_bucket(double norm);
 // Where bucket i begins: 0 for the first. Precondition: bucket < kNormBuckets.
 double norm_bucket_begin(size_t bucket);
 
+// From the first bucket that has an update up to and without `end`, behind the last that has. Precondition: there are
+// updates.
+struct NormBucketRange {
+  size_t begin = 0, end = 0;
+};
+NormBucketRange used_norm_buckets(const NormHistogram& norms);
+
 // The norm that `share` of the updates is within, to a bucket: between the edges of its bucket it is taken to grow by
 // the same factor from update to update. The two ends have one edge each, which is what they say. Precondition: there
 // are updates, 0 <= share <= 1.

@@ -33,6 +33,15 @@ TEST(NormHistogram, AddsUpBucketByBucket) {
   EXPECT_EQ(a.updates(), 8u);
 }
 
+TEST(NormHistogram, KnowsWhichBucketsHaveUpdates) {
+  for (const auto& [begin, end] : {NormBucketRange{0, 1}, {63, 64}, {3, 9}, {0, 64}}) {
+    NormHistogram norms;
+    norms.counts[begin] = norms.counts[end - 1] = 2;
+    EXPECT_EQ(used_norm_buckets(norms).begin, begin);
+    EXPECT_EQ(used_norm_buckets(norms).end, end);
+  }
+}
+
 TEST(NormHistogram, KnowsQuantilesToABucket) {
   NormHistogram norms;
   norms.counts[norm_bucket(1)] = 8;  // [1, sqrt(2))
