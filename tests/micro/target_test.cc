@@ -65,64 +65,57 @@ class OnTarget : public testing::TestWithParam<Target> {
     GTEST_SKIP() << "needs apt-get install gcc-arm-none-eabi qemu-system-arm gcc-riscv64-unknown-elf qemu-system-misc";
   }
 
-  DriverWords run(const MicroProgram& program, const RigCase& facts) {
-    const TemporaryDirectory folder;
-    EXPECT_EQ(write_case(folder.path(), program, facts), "");
-    const std::string target = source_dir() + "/tests/micro/target/";
-    const std::string prefix(
-        std::string_view(GetParam().compiler).substr(0, std::string_view(GetParam().compiler).rfind('-')));
-    const std::string compiler = std::string(GetParam().compiler) + " " + GetParam().options;
-    const std::string compile =
-        compiler + " -O2 -ffunction-sections -I. -I" + source_dir() + " " + kMicroWarnings + " -c ";
-    // The board's own file may have a CPU option more, which libgcc's choice must not see.
-    const std::string board = std::string(GetParam().compiler) + " " + GetParam().options + GetParam().board_option +
-                              " -O1 -ffreestanding -I" + source_dir() + " -c " + target + GetParam().source +
-                              ".c -o board.o; ";
-    const ShellOutcome built = shell("set -e; cd " + folder.path() + "; " + compile + program.prefix +
-                                     ".c -o program.o; " + compile + "-include case.h " + target + "driver.c; " +
-                                     board + compiler + " -nostdlib -Wl,--gc-sections -T" + target + GetParam().source +
-                                     ".ld board.o driver.o program.o -lgcc -o run.elf; " + prefix + "-size program.o");
-    EXPECT_EQ(built.code, 0) << built.out;
-    const ShellOutcome ran =
-        shell("timeout 100 " + std::string(GetParam().emulator) + folder.path() + "/run.elf < /dev/null");
-    EXPECT_EQ(ran.code, 0) << ran.out;
-    sizes_ = built.out;
-    return parse_words(ran.out);
+  static std::string compiler() { return std::string(GetParam().compiler) + " " + GetParam().options; }
+  static std::string size_tool() {
+    const std::string name = GetParam().compiler;
+    return name.substr(0, name.rfind('-')) + "-size ";
   }
+  static std::string target_file(const std::string& name) { return source_dir() + "/tests/micro/target/" + name; }
 
-  // What the client prints of a scripted round, and how many bytes of code it and the program have, compiled for size.
-  std::string run_tiny(const ScriptedRound& round) {
-    const TemporaryDirectory folder;
-    const MicroProgram program = write_tiny_program(folder.path(), round.model, round.facts);
-    write_scripted_answers(folder.path(), round);
-    const std::string target = source_dir() + "/tests/micro/target/";
-    const std::string compiler = std::string(GetParam().compiler) + " " + GetParam().options;
-    const std::string compile =
-        compiler + " -Os -ffunction-sections -I. -I" + source_dir() + " " + kMicroWarnings + " -c ";
-    const std::string board = std::string(GetParam().compiler) + " " + GetParam().options + GetParam().board_option +
-                              " -O1 -ffreestanding -I" + source_dir() + " -c " + target + GetParam().source +
-                              ".c -o board.o; ";
-    const ShellOutcome built =
-        shell("set -e; cd " + folder.path() + "; " + compile + program.prefix + ".c; " + compile + "coterie_tiny.c; " +
-              compile + "-include answers.h -DMODEL=" + program.prefix + "_model " + target + "tiny_driver.c; " +
-              board + compiler + " -nostdlib -Wl,--gc-sections -T" + target + GetParam().source +
-              ".ld board.o tiny_driver.o " + program.prefix + ".o coterie_tiny.o -lgcc -o run.elf");
+  // What the board prints of these files of `folder`, with what each needs in front of its name, and of its own.
+  static std::string compile_and_run(const std::string& folder, const std::string& optimise,
+                                     const std::vector<std::string>& files) {
+    std::string commands = "set -e; cd " + folder + "; ";
+    for (const std::string& file : files) {
+      commands += compiler() + " " + optimise + " -ffunction-sections -I. -I" + source_dir() + " " + kMicroWarnings +
+                  " -c " + file + "; ";
+    }
+    const std::string board = target_file(GetParam().source);
+    // The board's own file may have a CPU option more, which libgcc's choice must not see.
+    commands += compiler() + GetParam().board_option + " -O1 -ffreestanding -I" + source_dir() + " -c " + board +
+                ".c -o board.o; " + compiler() + " -nostdlib -Wl,--gc-sections -T" + board + ".ld *.o -lgcc -o run.elf";
+    const ShellOutcome built = shell(commands);
     EXPECT_EQ(built.code, 0) << built.out;
-    const ShellOutcome ran =
-        shell("timeout 100 " + std::string(GetParam().emulator) + folder.path() + "/run.elf < /dev/null");
+    const ShellOutcome ran = shell("timeout 100 " + std::string(GetParam().emulator) + folder + "/run.elf < /dev/null");
     EXPECT_EQ(ran.code, 0) << ran.out;
     return ran.out;
   }
 
-  // Bytes of a program that trains this model and takes part in rounds, without its parameters.
+  DriverWords run(const MicroProgram& program, const RigCase& facts) {
+    const TemporaryDirectory folder;
+    EXPECT_EQ(write_case(folder.path(), program, facts), "");
+    const std::string printed =
+        compile_and_run(folder.path(), "-O2", {program.prefix + ".c", "-include case.h " + target_file("driver.c")});
+    sizes_ = shell("cd " + folder.path() + "; " + size_tool() + program.prefix + ".o").out;
+    return parse_words(printed);
+  }
+
+  // What the client prints of a scripted round.
+  static std::string run_tiny(const ScriptedRound& round) {
+    const TemporaryDirectory folder;
+    const MicroProgram program = write_tiny_program(folder.path(), round.model, round.facts);
+    write_scripted_answers(folder.path(), round);
+    return compile_and_run(folder.path(), "-Os",
+                           {program.prefix + ".c", "coterie_tiny.c",
+                            "-include answers.h -DMODEL=" + program.prefix + "_model " + target_file("tiny_driver.c")});
+  }
+
+  // Bytes of a program that trains this model and takes part in rounds, compiled for size, without its parameters.
   uint64_t tiny_code_bytes(const Bytes& model) {
     const TemporaryDirectory folder;
     const MicroProgram program = write_tiny_program(folder.path(), model, {.inputs = {}, .labels = {}});
-    const std::string name = GetParam().compiler;
-    const ShellOutcome built =
-        shell("set -e; cd " + folder.path() + "; for f in " + program.prefix + " coterie_tiny; do " + name + " " +
-              GetParam().options + " -Os -I. " + kMicroWarnings + " -c $f.c; done; " + name.substr(0, name.rfind('-')) +
-              "-size *.o");
+    const ShellOutcome built = shell("set -e; cd " + folder.path() + "; " + compiler() + " -Os -I. " + kMicroWarnings +
+                                     " -c " + program.prefix + ".c coterie_tiny.c; " + size_tool() + "*.o");
     EXPECT_EQ(built.code, 0) << built.out;
     sizes_ = built.out;
     uint64_t bytes = 0;

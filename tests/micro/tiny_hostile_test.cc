@@ -31,9 +31,10 @@ class TinyDevice : public testing::Test {
     // The plan and the assignment fill the client's buffer, which is its last: what is read behind it is seen.
     const size_t longest = std::max(round_.assignment_bytes(), encode(round_.plan).size());
     const std::string size = "-DCOTERIE_TINY_MESSAGE_BYTES=" + std::to_string(longest);
-    compile_tiny_program(
-        folder_.path(), program, "hostile",
-        {.sources = {"tests/micro/target/hostile.c"}, .options = size, .own_options = "-include examples.h"});
+    compile_tiny_program(folder_.path(), program, "hostile",
+                         {.sources = {"tests/micro/target/hostile.c"},
+                          .options = size,
+                          .own_options = "-I" + source_dir() + " -include examples.h"});
     write_scripted_answers(folder_.path(), round_);
     compile_tiny_program(folder_.path(), program, "round",
                          {.sources = {"tests/micro/target/tiny_driver.c", "tests/micro/target/host.c"},

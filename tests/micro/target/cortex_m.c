@@ -1,5 +1,5 @@
 /* A Cortex-M in QEMU: vectors, the floating-point unit, semihosting, and a count of instructions. */
-#include "tests/micro/target/board.h"
+#include "tests/micro/target/bare_board.h"
 
 extern uint32_t stack_top[], bss_begin[], bss_end[], data_begin[], data_end[], data_from[];
 
@@ -10,15 +10,6 @@ static uint32_t semihost(uint32_t what, const void* of) {
   return r0;
 }
 
-static void finish(uint32_t code) {
-  const uint32_t reason[2] = {0x20026u, code}; /* ADP_Stopped_ApplicationExit */
-  semihost(0x20u, reason);
-  for (;;) {
-  }
-}
-
-void board_put(const char* text) { semihost(0x04u, text); }
-
 /* A CMSDK timer counts virtual time, 25 MHz on these machines; with -icount shift=6 an instruction is 64 ns, 1.6 ticks.
  * Other boards have it elsewhere, and count nothing here. */
 #ifdef BOARD_TIMER
@@ -27,33 +18,6 @@ uint32_t board_instructions(void) { return (uint32_t)((uint64_t)(0xffffffffu - T
 #else
 uint32_t board_instructions(void) { return 0; }
 #endif
-
-/* What the compiler may call. */
-void* memcpy(void* to, const void* from, size_t size) {
-  for (size_t i = 0; i < size; ++i) ((volatile unsigned char*)to)[i] = ((const unsigned char*)from)[i];
-  return to;
-}
-void* memset(void* to, int value, size_t size) {
-  for (size_t i = 0; i < size; ++i) ((volatile unsigned char*)to)[i] = (unsigned char)value;
-  return to;
-}
-void* memmove(void* to, const void* from, size_t size) {
-  volatile unsigned char* const begin = to;
-  const unsigned char* const other = from;
-  if ((uintptr_t)to <= (uintptr_t)from) return memcpy(to, from, size);
-  for (size_t i = size; i-- > 0;) begin[i] = other[i];
-  return to;
-}
-int memcmp(const void* a, const void* b, size_t size) {
-  const volatile unsigned char* const left = a;
-  const volatile unsigned char* const right = b;
-  for (size_t i = 0; i < size; ++i) {
-    if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
-  }
-  return 0;
-}
-
-static void fault(void) { finish(2); }
 
 void start(void);
 void start(void) {

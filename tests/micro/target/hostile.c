@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* examples.h stands on the command line: the model, its examples, and coterie_tiny.h. */
+#include "tests/micro/target/agreeable_board.h"
 
 enum { ANSWERS = 5, ANSWER_BYTES_MAX = 1 << 16 };
 
@@ -20,8 +20,6 @@ static size_t sizes[ANSWERS];
 static int next, other = -1;
 static size_t other_size, at;
 static uint64_t random_state = 88172645463325252u;
-static coterie_tiny device;
-static int has_doubts;
 
 static uint32_t draw(void) { /* xorshift64 */
   random_state ^= random_state << 13;
@@ -30,11 +28,6 @@ static uint32_t draw(void) { /* xorshift64 */
   return (uint32_t)(random_state >> 32);
 }
 
-static int open_it(void* context) {
-  (void)context;
-  return 0;
-}
-static void close_it(void* context) { (void)context; }
 static int send_it(void* context, const uint8_t* bytes, size_t count) {
   (void)context;
   if (count < 4 || (memcmp(bytes, "GET ", 4) != 0 && memcmp(bytes, "POST", 4) != 0 && memcmp(bytes, "PUT ", 4) != 0)) {
@@ -56,67 +49,16 @@ static long receive_it(void* context, uint8_t* bytes, size_t count_max) {
   at += part;
   return (long)part;
 }
-static uint64_t now_ms(void* context) {
-  (void)context;
-  return 1000;
-}
 static int random_bytes(void* context, uint8_t* bytes, size_t count) {
   (void)context;
   for (size_t i = 0; i < count; ++i) bytes[i] = (uint8_t)(draw() & 255);
   return 0;
 }
-static void hash_begin(void* context) { (void)context; }
-static void hash_add(void* context, const uint8_t* bytes, size_t count) {
-  (void)context;
-  (void)bytes;
-  (void)count;
-}
-static void hash_end(void* context, uint8_t digest[32]) {
-  (void)context;
-  memset(digest, 0, 32); /* what the assignment names */
-}
-static int sign_it(void* context, const uint8_t* text, size_t bytes, uint8_t signature[64]) {
-  (void)context;
-  (void)text;
-  (void)bytes;
-  memset(signature, 7, 64);
-  return 0;
-}
-static int verify_it(void* context, const uint8_t key[32], const uint8_t* text, size_t bytes,
-                     const uint8_t signature[64]) {
-  (void)context;
-  (void)key;
-  (void)text;
-  (void)bytes;
-  (void)signature;
-  return has_doubts ? -1 : 0;
-}
-
-static const coterie_tiny_board board = {NULL,         open_it,    close_it, send_it,  receive_it, now_ms,
-                                         random_bytes, hash_begin, hash_add, hash_end, sign_it,    verify_it};
-
-static int give_example(void* context, uint32_t index, const float** input, uint32_t* label) {
-  (void)context;
-  *input = case_inputs[index];
-  *label = (uint32_t)case_labels[index];
-  return 0;
-}
 
 static coterie_tiny_code call(void) {
   memset(&device, 0, sizeof device);
-  device.board = &board;
-  device.model = &MODEL;
-  device.options.host = "server";
-#ifndef TAKES_NONE
-  device.options.takes_plain_updates = 1;
-#endif
+  make_enrolled_device();
   device.options.wait_ms = 1000;
-  device.options.steps_max = 64;
-  device.options.learning_rate_max = 1.0f;
-  device.options.example_count = CASE_EXAMPLES;
-  device.options.example = give_example;
-  device.memory.is_enrolled = 1;
-  memcpy(device.memory.population, "default", 8);
   next = -1;
   return coterie_tiny_take_part(&device);
 }

@@ -1,5 +1,5 @@
 /* 32-bit RISC-V in QEMU (machine virt): start and semihosting. Nothing is counted. */
-#include "tests/micro/target/board.h"
+#include "tests/micro/target/bare_board.h"
 
 extern uint32_t bss_begin[], bss_end[];
 
@@ -20,41 +20,7 @@ __attribute__((noinline)) static uint32_t semihost(uint32_t what, const void* of
   return a0;
 }
 
-static void finish(uint32_t code) {
-  const uint32_t reason[2] = {0x20026u, code}; /* ADP_Stopped_ApplicationExit */
-  semihost(0x20u, reason);
-  for (;;) {
-  }
-}
-
-void board_put(const char* text) { semihost(0x04u, text); }
-
 uint32_t board_instructions(void) { return 0; }
-
-/* What the compiler may call. */
-void* memcpy(void* to, const void* from, size_t size) {
-  for (size_t i = 0; i < size; ++i) ((volatile unsigned char*)to)[i] = ((const unsigned char*)from)[i];
-  return to;
-}
-void* memset(void* to, int value, size_t size) {
-  for (size_t i = 0; i < size; ++i) ((volatile unsigned char*)to)[i] = (unsigned char)value;
-  return to;
-}
-void* memmove(void* to, const void* from, size_t size) {
-  volatile unsigned char* const begin = to;
-  const unsigned char* const other = from;
-  if ((uintptr_t)to <= (uintptr_t)from) return memcpy(to, from, size);
-  for (size_t i = size; i-- > 0;) begin[i] = other[i];
-  return to;
-}
-int memcmp(const void* a, const void* b, size_t size) {
-  const volatile unsigned char* const left = a;
-  const volatile unsigned char* const right = b;
-  for (size_t i = 0; i < size; ++i) {
-    if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
-  }
-  return 0;
-}
 
 __attribute__((used)) static void start_c(void) {
   for (uint32_t* word = bss_begin; word < bss_end; ++word) *word = 0;
@@ -65,8 +31,6 @@ __attribute__((used)) static void start_c(void) {
   run_case();
   finish(0);
 }
-
-static void fault(void) { finish(2); }
 
 void start(void);
 __attribute__((section(".start"), naked, used)) void start(void);
