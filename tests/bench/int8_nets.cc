@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "device_sdk/runtime/int8/int8_predictor.h"
 #include "device_sdk/runtime/int8/int8_program.h"
-#include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/runtime/predictor.h"
+#include "tests/bench/built_net.h"
 #include "tests/bench/thread_time.h"
 
 namespace coterie::bench {
@@ -19,23 +18,6 @@ namespace {
 
 constexpr int kRuns = 41;
 constexpr uint64_t kAtOnce = 16;
-
-template <typename T>
-T need(Result<T> result) {
-  if (result) return std::move(*result);
-  std::fprintf(stderr, "coterie-bench-int8: %s\n", std::string(result.error().message()).c_str());
-  std::exit(1);
-}
-
-Model loaded(ModelBuilder& build, TensorId output) { return need(Model::load(need(build.finish(output)))); }
-
-Model lenet() {
-  ModelBuilder build("LeNet-5, 28 x 28", {28, 28, 1}, 1);
-  TensorId x = build.relu(build.conv2d(build.input(), {.filters = 6, .kernel = 5, .pad = 2}));
-  x = build.relu(build.conv2d(build.max_pool2d(x, {}), {.filters = 16, .kernel = 5}));
-  x = build.relu(build.dense(build.flatten(build.max_pool2d(x, {})), 120));
-  return loaded(build, build.dense(build.relu(build.dense(x, 84)), 10));
-}
 
 // Eight layers with sums, as MLPerf Tiny's for CIFAR-10 has them.
 Model residual() {
@@ -117,7 +99,7 @@ void measure(const Model& model) {
 }  // namespace
 
 void measure_int8_nets() {
-  for (const Model& model : {lenet(), residual(), separable()}) measure(model);
+  for (const Model& model : {lenet("LeNet-5, 28 x 28"), residual(), separable()}) measure(model);
 }
 
 }  // namespace coterie::bench

@@ -7,8 +7,8 @@
 
 #include "base/os/file.h"
 #include "device_sdk/runtime/dataset_source.h"
-#include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/runtime/trainer.h"
+#include "tests/bench/built_net.h"
 #include "tools/data/load.h"
 #include "tools/model/first_examples.h"
 #include "tools/model/fold_norms.h"
@@ -23,28 +23,6 @@ constexpr uint64_t kTraining = 8000, kJudges = 2000;
 constexpr uint32_t kEpochs = 4;
 constexpr int kSkipped = 77;
 constexpr uint32_t kWidths[] = {8, 6, 5, 4, 3, 2, 1};
-
-template <typename T>
-T need(Result<T> result) {
-  if (result) return std::move(*result);
-  std::fprintf(stderr, "coterie-bench-int8: %s\n", std::string(result.error().message()).c_str());
-  std::exit(1);
-}
-void need(const Status& status) {
-  if (status) return;
-  std::fprintf(stderr, "coterie-bench-int8: %s\n", std::string(status.error().message()).c_str());
-  std::exit(1);
-}
-
-Model loaded(ModelBuilder& build, TensorId output) { return need(Model::load(need(build.finish(output)))); }
-
-Model lenet() {
-  ModelBuilder build("LeNet-5", {28, 28, 1}, 1);
-  TensorId x = build.relu(build.conv2d(build.input(), {.filters = 6, .kernel = 5, .pad = 2}));
-  x = build.relu(build.conv2d(build.max_pool2d(x, {}), {.filters = 16, .kernel = 5}));
-  x = build.relu(build.dense(build.flatten(build.max_pool2d(x, {})), 120));
-  return loaded(build, build.dense(build.relu(build.dense(x, 84)), 10));
-}
 
 Model perceptron() {
   ModelBuilder build("perceptron", {28, 28, 1}, 1);
@@ -197,7 +175,7 @@ void measure_quantised_nets(const std::string& folder) {
   }
   const TrainingData data = need(load_data("mnist:" + folder));
   Digits digits{images_of(data.examples, 0, kTraining), images_of(data.examples, kTraining, kJudges)};
-  for (const Model& start : {lenet(), depthwise(), perceptron(), convolutions(), residual()}) {
+  for (const Model& start : {lenet("LeNet-5"), depthwise(), perceptron(), convolutions(), residual()}) {
     const std::string& name = start.graph().name;
     const Model model = trained(start, digits.training);
     Measuring measuring(name, model, digits);
