@@ -1,9 +1,9 @@
 #include "tools/model/quantise.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text/name_pattern.h"
+#include "proto/codec/stored_integers.h"
 #include "tools/model/equalise.h"
 #include "tools/model/first_examples.h"
 #include "tools/model/rounded_model.h"
@@ -43,7 +43,8 @@ class Quantising {
     const std::vector<float> original(model_.parameters().begin(), model_.parameters().end());
     COT_ASSIGN(report_.before, evaluator_.run(original, judges));
     COT_ASSIGN(report_.calibration_exact, loss(original));
-    const WeightForm even{.bits = settings_.target_ratio ? even_width(*settings_.target_ratio) : settings_.weight_bits};
+    const WeightForm even{.bits = settings_.target_ratio ? even_width(*settings_.target_ratio, kStoredBitsMax)
+                                                         : settings_.weight_bits};
     RoundedModel best(model_, original, weights, even);
     COT_ASSIGN(report_.calibration_plain, loss(best.rounded()));
     report_.calibration_loss = report_.calibration_plain;
@@ -59,11 +60,6 @@ class Quantising {
   }
 
  private:
-  // About the width that all weights will have together.
-  static uint32_t even_width(double ratio) {
-    return static_cast<uint32_t>(std::clamp(std::floor(32 / ratio), 1.0, 16.0));
-  }
-
   Result<double> loss(const std::vector<float>& parameters) {
     COT_ASSIGN(const Evaluation evaluation, evaluator_.run(parameters, examples_));
     return evaluation.loss_mean;
@@ -88,16 +84,10 @@ class Quantising {
 
   Status find_widths(RoundedModel& best) {
     COT_ASSIGN(const double exact, loss(best.exact()));
-    const auto bytes = [](const RoundedModel& model) -> Result<uint64_t> {
-      COT_ASSIGN(const Bytes file, model.file());
-      return file.size();
-    };
     COT_ASSIGN(WidthsFound found,
                search_widths({.loss = [&](const std::vector<float>& parameters) { return loss(parameters); },
                               .loss_exact = exact,
-                              .file_bytes = bytes,
-                              .file_bytes_max = static_cast<uint64_t>(static_cast<double>(model_.file().size()) /
-                                                                      *settings_.target_ratio),
+                              .file_bytes_max = smaller_bytes(model_.file().size(), *settings_.target_ratio),
                               .progress = settings_.progress},
                              best));
     report_.calibration_loss = found.loss;
@@ -110,6 +100,14 @@ class Quantising {
 
   void tell(size_t tried, size_t in_all) const {
     if (settings_.progress) settings_.progress(tried, in_all);
+  }
+
+  // Weight i in another form, if that is better.
+  Status try_form(RoundedModel& best, size_t i, const WeightForm& form) {
+    RoundedModel::Weight before = best.change(i, form);
+    COT_ASSIGN(const bool is_better, has_gained(best));
+    if (!is_better) best.restore(i, std::move(before));
+    return {};
   }
 
   // All at once first: with few bits the gain of one layer drowns in what the others lose.
@@ -128,9 +126,7 @@ class Quantising {
       tell(i, 2 * best.size());
       WeightForm form = best.form(i);
       form.rule = form.rule == RangeRule::min_max ? RangeRule::least_mse : RangeRule::min_max;
-      RoundedModel::Weight before = best.change(i, form);
-      COT_ASSIGN(const bool is_better, has_gained(best));
-      if (!is_better) best.restore(i, std::move(before));
+      COT_TRY(try_form(best, i, form));
     }
     return {};
   }
@@ -142,9 +138,7 @@ class Quantising {
       if (!best.can_correct(i)) continue;
       WeightForm form = best.form(i);
       form.is_bias_corrected = !form.is_bias_corrected;
-      RoundedModel::Weight before = best.change(i, form);
-      COT_ASSIGN(const bool is_better, has_gained(best));
-      if (!is_better) best.restore(i, std::move(before));
+      COT_TRY(try_form(best, i, form));
     }
     return {};
   }

@@ -133,18 +133,13 @@ Result<Prices> find_widths(Search& search, Judge& judge, const Model& original, 
     COT_ASSIGN(const Evaluation evaluation, evaluator.run(parameters, examples));
     return evaluation.loss_mean;
   };
-  const auto bytes = [&](const RoundedModel& each) -> Result<uint64_t> {
-    COT_ASSIGN(const Bytes file, each.file(plain.grids()));
-    return file.size();
-  };
   COT_ASSIGN(const double exact, loss(rounded.exact()));
   COT_ASSIGN(WidthsFound found,
              search_widths({.loss = loss,
                             .loss_exact = exact,
-                            .file_bytes = bytes,
-                            .file_bytes_max = static_cast<uint64_t>(static_cast<double>(original.file().size()) /
-                                                                    *settings.target_ratio),
-                            .bits_max = 8,
+                            .grids = plain.grids(),
+                            .file_bytes_max = smaller_bytes(original.file().size(), *settings.target_ratio),
+                            .bits_max = kWeightBitsMax,
                             .progress = settings.progress},
                            rounded));
   for (size_t i = 0; i < plain.weight_count(); ++i) plain.round_weight(i, RangeRule::min_max, rounded.form(i).bits);
@@ -257,10 +252,8 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
   COT_ASSIGN(const Model ordered, without_transposes(model));
   COT_ASSIGN(const Model folded, without_norms(ordered));
   FirstExamples examples(calibration, settings.calibration_examples);
-  // About the width that all weights will have together, where it is found.
-  const uint32_t even = settings.target_ratio
-                            ? static_cast<uint32_t>(std::clamp(std::floor(32 / *settings.target_ratio), 1.0, 8.0))
-                            : settings.weight_bits;
+  const uint32_t even =
+      settings.target_ratio ? even_width(*settings.target_ratio, kWeightBitsMax) : settings.weight_bits;
   COT_ASSIGN(Int8Choice plain, Int8Choice::create(folded, examples, settings.target_elements, even));
   FullQuantiseReport report;
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, settings.loss, kBatch));

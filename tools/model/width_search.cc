@@ -124,6 +124,11 @@ class Searching {
     return bytes;
   }
 
+  Result<uint64_t> file_bytes() const {
+    COT_ASSIGN(const Bytes file, model_.file(search_.grids));
+    return file.size();
+  }
+
   // The best choice whose file is small enough. What a file has beside the weights hardly depends on their widths, but
   // it does: the budget is what is left.
   Status fit() {
@@ -133,7 +138,7 @@ class Searching {
       if (!chosen) break;
       chosen_ = *chosen;
       take(chosen_);
-      COT_ASSIGN(const uint64_t bytes, search_.file_bytes(model_));
+      COT_ASSIGN(const uint64_t bytes, file_bytes());
       if (bytes <= search_.file_bytes_max && round > 0) return {};
       const uint64_t beside = bytes - std::min(bytes, weight_bytes());
       if (beside >= search_.file_bytes_max) break;
@@ -144,7 +149,7 @@ class Searching {
     // Without a choice that was seen to fit, the smallest one: what lies beside it may be less than beside others.
     chosen_.assign(options_.size(), options_.empty() ? 0 : options_[0].size() - 1);
     take(chosen_);
-    COT_ASSIGN(const uint64_t least, search_.file_bytes(model_));
+    COT_ASSIGN(const uint64_t least, file_bytes());
     if (least <= search_.file_bytes_max) return {};
     return Error(ErrorCode::invalid_argument, "cannot have as few as " + std::to_string(search_.file_bytes_max) +
                                                   " bytes: with 1 bit a weight it has " + std::to_string(least) +
@@ -162,7 +167,7 @@ class Searching {
       COT_ASSIGN(const double found, search_.loss(model_.rounded()));
       uint64_t bytes = 0;
       if (found < loss) {
-        COT_ASSIGN(bytes, search_.file_bytes(model_));
+        COT_ASSIGN(bytes, file_bytes());
       }
       if (!(found < loss) || bytes > search_.file_bytes_max) {
         take(before);
@@ -186,6 +191,14 @@ class Searching {
 };
 
 }  // namespace
+
+uint64_t smaller_bytes(uint64_t file_bytes, double ratio) {
+  return static_cast<uint64_t>(static_cast<double>(file_bytes) / ratio);
+}
+
+uint32_t even_width(double ratio, uint32_t bits_max) {
+  return static_cast<uint32_t>(std::clamp(std::floor(32 / ratio), 1.0, static_cast<double>(bits_max)));
+}
 
 Result<WidthsFound> search_widths(const WidthSearch& search, RoundedModel& model) {
   return Searching(search, model).run();

@@ -264,13 +264,8 @@ TEST(Quantise, WidthsOfAModelWhoseLossIsNoNumberFillTheSize) {
   const Model model = wide_network();
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   RoundedModel rounded(model, {model.parameters().begin(), model.parameters().end()}, int8_weights(model.graph()), {});
-  const auto bytes = [](const RoundedModel& each) -> Result<uint64_t> {
-    COT_ASSIGN(const Bytes file, each.file());
-    return file.size();
-  };
   ASSERT_OK(search_widths({.loss = [](const std::vector<float>&) -> Result<double> { return kInfinite; },
                            .loss_exact = kInfinite,
-                           .file_bytes = bytes,
                            .file_bytes_max = model.file().size() / 5},
                           rounded));
   EXPECT_LE(5 * rounded.file()->size(), model.file().size());
