@@ -4,6 +4,7 @@
 
 #include "device_sdk/runtime/fake_quantise.h"
 #include "device_sdk/runtime/graph_compiler.h"
+#include "proto/codec/stored_integers.h"
 
 namespace coterie {
 
@@ -34,7 +35,7 @@ Status GraphCompiler::add_rounded_tensors(CompiledModel& compiled) {
   rounding_->exact.assign(graph_.tensors.size(), kNoBuffer);
   rounding_->rounded.resize(activations.size());
   compiled.layout.of(Region::ranges) = activations.size() * kRangeFloats * sizeof(float);
-  const int levels = weight_levels(settings_.qat->weight_bits);
+  const int levels = stored_level_max(settings_.qat->weight_bits);
   for (const auto [tensor, axis] : weights) {
     if (index_.consumers[tensor].empty()) continue;
     program_.set_origin(index_.consumers[tensor].front());

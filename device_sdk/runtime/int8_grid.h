@@ -26,9 +26,7 @@ struct Int8WeightAxis {
 // layers and embeddings. One that two ops read is there once, as the first of them reads it.
 std::vector<Int8WeightAxis> int8_weights(const ModelGraph& graph);
 
-// 127 of 8 bits, 7 of 4. Precondition: in [2, 8].
-constexpr int weight_levels(uint32_t bits) { return (1 << (bits - 1)) - 1; }
-// The scale of a channel that ends at `end` on both sides.
+// The scale of a channel that ends at `end` on both sides. `levels`: stored_level_max (stored_integers.h).
 float weight_scale(double end, int levels);
 // q.
 double weight_step(float value, float scale, int levels);

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "proto/codec/stored_integers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/device_sdk/runtime/gradient_of.h"
 #include "tests/unit/device_sdk/runtime/learning.h"
@@ -24,7 +25,7 @@ TEST(RoundedWeight, IsPyTorchsAndItsGradientGoesStraightThrough) {
     const BufferId weight = program.add_planned(shape[0] * shape[1] * sizeof(float));
     program.fill_before(weight);
     const BufferId rounded = emit_rounded_weight(program, Phase::forward, {shape[0], shape[1], 1},
-                                                 weight_levels(static_cast<uint32_t>(c.number("bits"))), weight);
+                                                 stored_level_max(static_cast<uint32_t>(c.number("bits"))), weight);
     program.read_after(rounded);
     ASSERT_OK(program.plan(1 << 20));
     ArenaLayout layout;
