@@ -6,15 +6,13 @@ static const char kVersion[] = "coterie-tiny/1";
 
 static int write_enroll_request(coterie_tiny* device, const char* token, const uint8_t public_key[32]) {
   uint8_t proof[64];
-  tiny_out out = {NULL, 0, 0, 0};
+  tiny_out out = {device->text, sizeof device->text, 0, 0};
   tiny_field fields[] = {{0, TINY_TEXT, 0, NULL, 0},
                          {1, TINY_U8, 1, NULL, 0}, /* Ed25519 */
                          {2, TINY_BYTES, 0, NULL, 32},
                          {3, TINY_BYTES, 0, NULL, 64},
                          {4, TINY_TEXT, 0, kVersion, sizeof kVersion - 1}};
   uint32_t table;
-  out.bytes = device->text;
-  out.size = sizeof device->text;
   tiny_put_text(&out, "coterie-enroll-1\n");
   tiny_put_text(&out, token);
   tiny_put_text(&out, "\n");
@@ -31,25 +29,25 @@ static int write_enroll_request(coterie_tiny* device, const char* token, const u
   return 1;
 }
 
-/* Keys that other servers of a fleet sign with while one follows the other; the oldest first. */
+/* Keys that other servers of a fleet sign with while one follows the other; the oldest first. With NULL nothing is
+ * kept, and the reader says whether they are understood. */
 static void read_retiring_keys(const tiny_table* table, coterie_tiny_memory* memory) {
   tiny_table retiring;
-  memset(memory->retiring, 0, sizeof memory->retiring);
   for (uint32_t i = 0; i < 8 && tiny_element(table, 3, i, &retiring); ++i) {
     uint32_t bytes;
     const uint8_t* const key = tiny_bytes(&retiring, 0, 0, &bytes);
     const uint64_t until_ms = tiny_number(&retiring, 1, 8, 0);
-    if (bytes == 32 && until_ms < (uint64_t)1 << 62) tiny_retire_key(memory, key, until_ms);
+    if (memory != NULL && bytes == 32 && until_ms < (uint64_t)1 << 62) tiny_retire_key(memory, key, until_ms);
   }
 }
 
 coterie_tiny_code coterie_tiny_enroll(coterie_tiny* device, const char* token, const uint8_t public_key[32]) {
   tiny_request request = {"POST", 0, 0, 0, 0, NULL};
-  tiny_response response;
   tiny_reader reader;
   tiny_table table;
-  coterie_tiny_memory memory; /* the device's own stays as it is until all is understood */
+  coterie_tiny_memory* const memory = &device->memory;
   const uint8_t *id, *population, *key;
+  char name[sizeof memory->population];
   uint32_t population_bytes, key_bytes;
   coterie_tiny_code code;
   if (!write_enroll_request(device, token, public_key)) {
@@ -57,27 +55,25 @@ coterie_tiny_code coterie_tiny_enroll(coterie_tiny* device, const char* token, c
   }
   tiny_set_target(device, "/v1/enrollments", NULL);
   request.body_bytes = device->body_bytes;
-  code = tiny_call(device, &request, &response);
+  code = tiny_exchange(device, &request, TINY_ENROLL_REPLY, "the answer is no enrollment", &reader);
   if (code != COTERIE_TINY_OK) return code;
-  if (!tiny_read_message(device, &response)) return tiny_unread(device, &response);
-  if (!tiny_open_frame(device->message, device->message_bytes, TINY_ENROLL_REPLY, &reader)) {
-    return tiny_end(device, COTERIE_TINY_MALFORMED, "the answer is no enrollment");
-  }
   table = tiny_root(&reader);
   id = tiny_struct(&table, 0, 16);
   population = tiny_bytes(&table, 1, 1, &population_bytes);
   key = tiny_bytes(&table, 2, 0, &key_bytes);
-  memcpy(&memory, &device->memory, sizeof memory);
   if (reader.is_bad || key_bytes != 32 || population_bytes > 64 ||
-      !tiny_copy_text(memory.population, sizeof memory.population, population, population_bytes)) {
+      !tiny_copy_text(name, sizeof name, population, population_bytes)) {
     return tiny_end(device, COTERIE_TINY_MALFORMED, "the enrollment is not understood");
   }
-  read_retiring_keys(&table, &memory);
+  read_retiring_keys(&table, NULL);
   if (reader.is_bad) return tiny_end(device, COTERIE_TINY_MALFORMED, "the enrollment's keys are not understood");
-  memcpy(memory.device, id, 16);
-  memcpy(memory.server_key, key, 32);
-  memory.is_enrolled = 1;
-  memcpy(&device->memory, &memory, sizeof memory);
+  /* What the device remembers has stayed as it was until all is understood. */
+  memset(memory->retiring, 0, sizeof memory->retiring);
+  read_retiring_keys(&table, memory);
+  memcpy(memory->population, name, population_bytes + 1);
+  memcpy(memory->device, id, 16);
+  memcpy(memory->server_key, key, 32);
+  memory->is_enrolled = 1;
   return tiny_end(device, COTERIE_TINY_OK, "");
 }
 
@@ -142,9 +138,7 @@ static int read_assignment(tiny_reader* reader, assignment* to) {
 }
 
 static int is_signed(coterie_tiny* device, const assignment* from) {
-  tiny_out text = {NULL, 0, 0, 0};
-  text.bytes = device->text;
-  text.size = sizeof device->text;
+  tiny_out text = {device->text, sizeof device->text, 0, 0};
   tiny_put_text(&text, "coterie-manifest-1\n");
   tiny_put(&text, from->job, from->job_bytes);
   tiny_put_text(&text, "\n");

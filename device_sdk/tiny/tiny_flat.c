@@ -108,11 +108,10 @@ static void align(tiny_out* out, uint32_t origin, uint32_t to) {
 }
 
 static void overwrite(tiny_out* out, uint32_t at, uint64_t number, uint32_t bytes) {
-  tiny_out there = {NULL, 0, 0, 0};
-  if (out->is_full) return;
-  there.bytes = out->bytes + at;
-  there.size = bytes;
-  tiny_put_little(&there, number, bytes);
+  if (!out->is_full) {
+    tiny_out there = {out->bytes + at, bytes, 0, 0};
+    tiny_put_little(&there, number, bytes);
+  }
 }
 
 void tiny_patch_offset(tiny_out* out, uint32_t at, uint32_t target) { overwrite(out, at, target - at, 4); }

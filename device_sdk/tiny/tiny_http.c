@@ -10,9 +10,7 @@ void tiny_hang_up(coterie_tiny* device) {
 }
 
 void tiny_set_target(coterie_tiny* device, const char* path, const uint8_t* digest) {
-  tiny_out out = {NULL, 0, 0, 0};
-  out.bytes = (uint8_t*)device->target;
-  out.size = sizeof device->target - 1;
+  tiny_out out = {(uint8_t*)device->target, sizeof device->target - 1, 0, 0};
   tiny_put_text(&out, path);
   if (digest != NULL) tiny_put_hex(&out, digest, 32);
   device->target[out.used] = 0;
@@ -22,9 +20,7 @@ void tiny_set_target(coterie_tiny* device, const char* path, const uint8_t* dige
 
 static int sign_request(coterie_tiny* device, const tiny_request* request, uint64_t time_ms, const uint8_t* digest,
                         uint8_t signature[64]) {
-  tiny_out text = {NULL, 0, 0, 0};
-  text.bytes = device->text;
-  text.size = sizeof device->text;
+  tiny_out text = {device->text, sizeof device->text, 0, 0};
   tiny_put_text(&text, "coterie-request-1\n");
   tiny_put_text(&text, request->method);
   tiny_put_text(&text, "\n");
@@ -46,9 +42,7 @@ static int sign_request(coterie_tiny* device, const tiny_request* request, uint6
 /* Into device->head; 0: the board does not sign, or a name of the app's is too long. */
 static int write_head(coterie_tiny* device, const tiny_request* request, uint64_t time_ms) {
   uint8_t signature[64], digest[32];
-  tiny_out head = {NULL, 0, 0, 0};
-  head.bytes = device->head;
-  head.size = sizeof device->head;
+  tiny_out head = {device->head, sizeof device->head, 0, 0};
   if (device->board->random(device->board->context, device->nonce, 16) != 0) return 0;
   if (request->has_digest) {
     tiny_digest content;
@@ -252,9 +246,7 @@ coterie_tiny_code tiny_unread(coterie_tiny* device, const tiny_response* respons
 
 /* The server's time, if it is said in answer to this request and the server's key has signed it. */
 static int learn_time(coterie_tiny* device, const tiny_response* response) {
-  tiny_out text = {NULL, 0, 0, 0};
-  text.bytes = device->text;
-  text.size = sizeof device->text;
+  tiny_out text = {device->text, sizeof device->text, 0, 0};
   if (response->has_time != 3 || response->time_ms > UINT64_C(253402300799999)) return 0; /* the year 9999 */
   tiny_put_text(&text, "coterie-time-1\n");
   tiny_put_hex(&text, device->nonce, 16);
@@ -319,4 +311,14 @@ coterie_tiny_code tiny_call(coterie_tiny* device, const tiny_request* request, t
       device->checked_in_ms = 0; /* of a clock that was wrong, perhaps */
     }
   }
+}
+
+coterie_tiny_code tiny_exchange(coterie_tiny* device, const tiny_request* request, uint32_t kind, const char* why_not,
+                                tiny_reader* reader) {
+  tiny_response response;
+  const coterie_tiny_code code = tiny_call(device, request, &response);
+  if (code != COTERIE_TINY_OK) return code;
+  if (!tiny_read_message(device, &response)) return tiny_unread(device, &response);
+  if (tiny_open_frame(device->message, device->message_bytes, kind, reader)) return COTERIE_TINY_OK;
+  return tiny_end(device, COTERIE_TINY_MALFORMED, why_not);
 }

@@ -45,7 +45,7 @@ static void follow(coterie_tiny* device, const uint8_t* text, uint32_t bytes) {
   uint64_t until_ms;
   uint32_t until_bytes;
   int ends;
-  tiny_out out = {NULL, 0, 0, 0};
+  tiny_out out = {device->text, sizeof device->text, 0, 0};
   if (bytes < 2 * KEY_TEXT + SIGNATURE_TEXT + 4) return;
   until_bytes = bytes - (2 * KEY_TEXT + SIGNATURE_TEXT + 3);
   if (text[KEY_TEXT] != '.' || text[2 * KEY_TEXT + 1] != '.' || text[bytes - SIGNATURE_TEXT - 1] != '.') return;
@@ -57,8 +57,6 @@ static void follow(coterie_tiny* device, const uint8_t* text, uint32_t bytes) {
   /* From the newest key on alone: who has got hold of an old one leads nobody. */
   ends = is_key(before, after);
   if (!is_key(before, memory->server_key) || until_ms == 0 || is_known(memory, after, ends)) return;
-  out.bytes = device->text;
-  out.size = sizeof device->text;
   tiny_put_text(&out, ends ? "coterie-end-keys-1\n" : "coterie-next-key-1\n");
   tiny_put_hex(&out, before, 32);
   tiny_put_text(&out, "\n");

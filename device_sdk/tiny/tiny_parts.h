@@ -134,6 +134,9 @@ long tiny_read_body(coterie_tiny* device, tiny_response* response, uint8_t* to, 
 /* All of it into device->message; 0: it is longer, or broke off. Then tiny_unread ends the call. */
 int tiny_read_message(coterie_tiny* device, tiny_response* response);
 coterie_tiny_code tiny_unread(coterie_tiny* device, const tiny_response* response);
+/* tiny_call, whose answer is a message of this kind: the reader of its header. `why_not` is said of any other kind. */
+coterie_tiny_code tiny_exchange(coterie_tiny* device, const tiny_request* request, uint32_t kind, const char* why_not,
+                                tiny_reader* reader);
 void tiny_hang_up(coterie_tiny* device);
 void tiny_set_target(coterie_tiny* device, const char* path, const uint8_t* digest);
 

@@ -37,9 +37,7 @@ static int write_values(coterie_tiny* device) {
   const coterie_tiny_model* const model = device->model;
   const int has_all = device->value_count == model->payload_values;
   uint32_t span = 0;
-  tiny_out piece = {NULL, 0, 0, 0};
-  piece.bytes = device->message;
-  piece.size = sizeof device->message;
+  tiny_out piece = {device->message, sizeof device->message, 0, 0};
   for (uint32_t i = 0; i < model->payload_values; ++i) {
     float value = 0.0f;
     int is_trained;
@@ -55,9 +53,7 @@ static int write_values(coterie_tiny* device) {
 }
 
 static void set_update_target(coterie_tiny* device) {
-  tiny_out target = {NULL, 0, 0, 0};
-  target.bytes = (uint8_t*)device->target;
-  target.size = sizeof device->target - 1;
+  tiny_out target = {(uint8_t*)device->target, sizeof device->target - 1, 0, 0};
   tiny_put_text(&target, "/v1/rounds/");
   tiny_put_decimal(&target, device->round);
   tiny_put_text(&target, "/updates/");
@@ -67,7 +63,6 @@ static void set_update_target(coterie_tiny* device) {
 
 coterie_tiny_code tiny_upload(coterie_tiny* device) {
   tiny_request request = {"PUT", 1, 0, 0, 0, write_values};
-  tiny_response response;
   tiny_reader reader;
   tiny_table table;
   uint32_t receipt_bytes;
@@ -75,12 +70,8 @@ coterie_tiny_code tiny_upload(coterie_tiny* device) {
   if (!write_update_head(device)) return tiny_end(device, COTERIE_TINY_FAILED, "the update's head is too long");
   set_update_target(device);
   request.body_bytes = device->body_bytes + 4 * (uint64_t)device->value_count;
-  code = tiny_call(device, &request, &response);
+  code = tiny_exchange(device, &request, TINY_RECEIPT, "the answer to an update is no receipt", &reader);
   if (code != COTERIE_TINY_OK) return code;
-  if (!tiny_read_message(device, &response)) return tiny_unread(device, &response);
-  if (!tiny_open_frame(device->message, device->message_bytes, TINY_RECEIPT, &reader)) {
-    return tiny_end(device, COTERIE_TINY_MALFORMED, "the answer to an update is no receipt");
-  }
   table = tiny_root(&reader);
   (void)tiny_bytes(&table, 2, 0, &receipt_bytes);
   if (tiny_number(&table, 0, 8, 0) != device->round || tiny_number(&table, 1, 4, 0) != device->attempt ||
