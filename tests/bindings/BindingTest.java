@@ -213,6 +213,10 @@ public final class BindingTest {
       options.loss = "none";
       fails("invalid_argument", "it must be one of softmax_cross_entropy", () -> new Trainer(model, options, images));
       options.loss = null;
+      options.optimise = "O4";
+      fails("invalid_argument", "O4", () -> new Trainer(model, options, images));
+      options.optimise = "O0";
+      new Trainer(model, options, images).close();
       options.epochs = -1;
       check(thrownBy(() -> new Trainer(model, options, images)) instanceof IllegalArgumentException, "epochs");
     }

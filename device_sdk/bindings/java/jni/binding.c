@@ -86,7 +86,7 @@ char** binding_texts(JNIEnv* env, jobjectArray array, size_t* count) {
   return texts;
 }
 
-enum { kTexts = 9, kFloats = 11, kIntegers = 12, kLists = 4 }; /* as TrainOptions.java has them */
+enum { kTexts = 10, kFloats = 11, kIntegers = 12, kLists = 4 }; /* as TrainOptions.java has them */
 
 /* The numbers, which have no memory of their own. */
 static void read_numbers(JNIEnv* env, coterie_train_options* c, jfloatArray floats, jlongArray integers) {
@@ -149,6 +149,7 @@ int binding_read_options(JNIEnv* env, binding_options* options, jobjectArray fla
   c->loss = options->texts[0], c->optimizer = options->texts[1], c->schedule = options->texts[2];
   c->lora = options->texts[3], c->storage = options->texts[4], c->loss_scale = options->texts[5];
   c->augment = options->texts[6], c->ignore_label = options->texts[7], c->qat = options->texts[8];
+  c->optimise = options->texts[9];
   if (!(*env)->ExceptionCheck(env)) read_numbers(env, c, part(env, flat, 1), part(env, flat, 2));
   size_t counts[kLists] = {0};
   for (jsize i = 0; i < kLists && !(*env)->ExceptionCheck(env); ++i) {

@@ -52,7 +52,7 @@ int binding_check(JNIEnv* env, binding_dataset* dataset, coterie_status status, 
 /* The C struct of what TrainOptions.java flattens, and the memory it refers to. */
 typedef struct binding_options {
   coterie_train_options c;
-  char* texts[9];
+  char* texts[10];
   char** lists[4]; /* freeze, train_only, channels, groups */
   jfloat* class_weights;
   jbyte* checkpoint_key;

@@ -63,6 +63,7 @@ public struct TrainOptions {
     public var augment: String?
     public var ignoreLabel: String?
     public var qat: String?
+    public var optimise: String?
     public var trainLast: UInt32 = 0
     public var threads: UInt32 = 0
     /// 32 bytes, or none: checkpoints are plain.
@@ -141,17 +142,20 @@ extension TrainOptions {
                             try withText(augment) { augment in
                                 try withText(ignoreLabel) { ignoreLabel in
                                     try withText(qat) { qat in
-                                        try checkpointKey.withUnsafeBufferPointer { key in
-                                            whole.augment = augment
-                                            whole.ignore_label = ignoreLabel
-                                            whole.qat = qat
-                                            whole.lora = lora
-                                            whole.channels = channels
-                                            whole.groups = groups
-                                            whole.storage = storage
-                                            whole.loss_scale = lossScale
-                                            whole.checkpoint_key = key.isEmpty ? nil : key.baseAddress
-                                            return try withUnsafePointer(to: whole) { try body($0) }
+                                        try withText(optimise) { optimise in
+                                            try checkpointKey.withUnsafeBufferPointer { key in
+                                                whole.augment = augment
+                                                whole.ignore_label = ignoreLabel
+                                                whole.qat = qat
+                                                whole.optimise = optimise
+                                                whole.lora = lora
+                                                whole.channels = channels
+                                                whole.groups = groups
+                                                whole.storage = storage
+                                                whole.loss_scale = lossScale
+                                                whole.checkpoint_key = key.isEmpty ? nil : key.baseAddress
+                                                return try withUnsafePointer(to: whole) { try body($0) }
+                                            }
                                         }
                                     }
                                 }

@@ -14,6 +14,7 @@ public final class TrainOptions {
   public String augment;
   public String ignoreLabel;
   public String qat;
+  public String optimise;
   public float learningRate;
   public float momentum;
   public float weightDecay;
@@ -49,7 +50,8 @@ public final class TrainOptions {
   Object[] flat() {
     byte[][] texts = {
       Native.utf8(loss), Native.utf8(optimizer), Native.utf8(schedule), Native.utf8(lora), Native.utf8(storage),
-      Native.utf8(lossScale), Native.utf8(augment), Native.utf8(ignoreLabel), Native.utf8(qat)
+      Native.utf8(lossScale), Native.utf8(augment), Native.utf8(ignoreLabel), Native.utf8(qat),
+      Native.utf8(optimise)
     };
     return new Object[] {
       texts, floats(), integers(), Native.utf8(freeze), Native.utf8(trainOnly), Native.utf8(channels),
