@@ -25,10 +25,11 @@ std::string shape_text(const Shape& shape) {
   return text;
 }
 
-constexpr int kNameColumns = 20;  // with all others a row fits 80
+constexpr int kNameColumns = 17;  // with all others a row fits 80
 
 std::string range_text(const WeightForm& form) {
-  return std::string(form.bits == 1 ? "mean" : to_string(form.rule)) + (form.is_bias_corrected ? ", bias" : "");
+  return std::string(form.bits == 1 ? "mean" : to_string(form.rule)) + (form.is_compensated ? ", OPTQ" : "") +
+         (form.is_bias_corrected ? ", bias" : "");
 }
 
 std::string worth(const Evaluation& evaluation, bool is_classified) {
@@ -150,6 +151,7 @@ Result<QuantiseOutcome> quantise_weights(const QuantiseTask& task) {
                              {"bits", layer.form.bits},
                              {"bytes", layer.bytes},
                              {"range", to_string(layer.form.rule)},
+                             {"compensated", layer.form.is_compensated},
                              {"bias_corrected", layer.form.is_bias_corrected},
                              {"mean_squared_error", layer.loss.mean_squared_error},
                              {"cosine", layer.loss.cosine}});

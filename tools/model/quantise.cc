@@ -13,6 +13,9 @@ namespace coterie {
 namespace {
 
 constexpr uint32_t kBatch = 64;
+constexpr size_t kRemedies = 3;  // of a layer: its rule, compensated integers, a corrected bias
+// With more bits there is nothing to make up for that the loss would show.
+constexpr uint32_t kCompensatedBitsMax = 6;
 
 Result<std::vector<Int8WeightAxis>> weights_of(const Model& model, const std::vector<std::string>& keep) {
   std::vector<Int8WeightAxis> weights = int8_weights(model.graph());
@@ -52,6 +55,7 @@ class Quantising {
     COT_TRY(learn_means(best, examples_, settings_.target_elements));
     if (settings_.target_ratio) COT_TRY(find_widths(best));
     COT_TRY(try_rules(best));
+    COT_TRY(try_compensated(best));
     COT_TRY(try_biases(best));
     COT_ASSIGN(report_.after, evaluator_.run(best.rounded(), judges));
     for (size_t i = 0; i < best.size(); ++i) report_.layers.push_back(row_of(best, i));
@@ -123,7 +127,7 @@ class Quantising {
       if (have_all_gained) best = std::move(all);
     }
     for (size_t i = 0; i < best.size(); ++i) {
-      tell(i, 2 * best.size());
+      tell(i, kRemedies * best.size());
       WeightForm form = best.form(i);
       form.rule = form.rule == RangeRule::min_max ? RangeRule::least_mse : RangeRule::min_max;
       COT_TRY(try_form(best, i, form));
@@ -131,10 +135,39 @@ class Quantising {
     return {};
   }
 
+  // All at once first, as for the rules; then each as it was, or as it would be.
+  Status try_compensated(RoundedModel& best) {
+    RoundedModel all = best;
+    std::vector<size_t> tried;
+    for (size_t i = 0; i < best.size(); ++i) {
+      tell(best.size() + i, kRemedies * best.size());
+      const OpInfo* const op = sole_reader(model_.graph(), best.tensor(i));
+      if (op == nullptr || best.form(i).bits > kCompensatedBitsMax) continue;
+      // What layers before it make of their integers is what this one reads.
+      COT_ASSIGN(const Model rounded, Model::load(model_.file_with(all.rounded())));
+      COT_ASSIGN(const auto moments, input_moments(rounded, *op, examples_, settings_.target_elements));
+      if (!moments) continue;
+      all.compensate(i, *moments);
+      tried.push_back(i);
+    }
+    if (tried.empty()) return {};
+    RoundedModel without = best;
+    COT_ASSIGN(const bool have_all_gained, has_gained(all));
+    if (have_all_gained) best = all;
+    for (const size_t i : tried) {
+      const RoundedModel& other = best.form(i).is_compensated ? without : all;
+      RoundedModel::Weight before = best.weight(i);
+      best.restore(i, other.weight(i));
+      COT_ASSIGN(const bool is_better, has_gained(best));
+      if (!is_better) best.restore(i, std::move(before));
+    }
+    return {};
+  }
+
   // A bias that is corrected already is tried without that.
   Status try_biases(RoundedModel& best) {
     for (size_t i = 0; i < best.size(); ++i) {
-      tell(best.size() + i, 2 * best.size());
+      tell(2 * best.size() + i, kRemedies * best.size());
       if (!best.can_correct(i)) continue;
       WeightForm form = best.form(i);
       form.is_bias_corrected = !form.is_bias_corrected;

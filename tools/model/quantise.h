@@ -3,8 +3,9 @@
 // (width_search.h).
 //
 // Remedies are tried one after the other and kept only if the loss on the calibration examples falls: equalised layers;
-// layer by layer, the range rule that loses least in squares; layer by layer, a bias without what rounding shifts its
-// outputs by on average. Each of them was seen to harm a net as well as to cure one.
+// layer by layer, the range rule that loses least in squares; integers of 6 bits and fewer that make up for each other
+// (compensated_rounding.h); layer by layer, a bias without what rounding shifts its outputs by on average. Each of them
+// was seen to harm a net as well as to cure one.
 #pragma once
 
 #include <functional>

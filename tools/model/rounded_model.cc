@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "proto/codec/limits.h"
 #include "proto/codec/update/bit_packing.h"
+#include "tools/model/compensated_rounding.h"
 #include "tools/model/mean_activation.h"
 
 namespace coterie {
@@ -78,9 +79,21 @@ RoundedModel::Weight RoundedModel::change(size_t i, const WeightForm& form) {
   Weight before = weights_[i];
   const auto& [tensor, axis] = axes_[i];
   weights_[i].form = form;
-  if (form.bits != kFloatBits) {
+  if (form.is_compensated) {
+    COT_ASSERT(before.form.is_compensated && form.bits == before.form.bits && form.rule == before.form.rule);
+  } else if (form.bits != kFloatBits) {
     weights_[i].stored = to_integers(values_of(*model_, exact_, tensor), shape(i), tensor, axis, form.rule, form.bits);
   }
+  put(i);
+  return before;
+}
+
+RoundedModel::Weight RoundedModel::compensate(size_t i, const InputMoments& moments) {
+  WeightForm form = weights_[i].form;
+  form.is_compensated = false;
+  Weight before = change(i, form);
+  weights_[i].stored = compensated(values_of(*model_, exact_, axes_[i].tensor), std::move(weights_[i].stored), moments);
+  weights_[i].form.is_compensated = true;
   put(i);
   return before;
 }

@@ -9,6 +9,7 @@
 #include "device_sdk/runtime/int8_grid.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/stored_weights.h"
+#include "tools/model/input_moments.h"
 #include "tools/model/weight_form.h"
 
 namespace coterie {
@@ -41,14 +42,18 @@ class RoundedModel {
   void learn_means(size_t i, std::vector<double> means) { weights_[i].means = std::move(means); }
   bool can_correct(size_t i) const { return !weights_[i].means.empty(); }
 
-  // What weight i and its bias were, for `restore`.
+  // What weight i and its bias are or were, for `restore`.
   struct Weight {
     WeightForm form;
     StoredWeights stored;
     std::vector<double> means;  // empty: not known
   };
-  // Precondition: is_bias_corrected only if can_correct(i).
+  // Preconditions: is_bias_corrected only if can_correct(i); is_compensated only if it is so already, by the same bits
+  // and rule: what is compensated stays.
   Weight change(size_t i, const WeightForm& form);
+  // By its bits and its rule, with integers that make up for each other. Precondition: moments are of its inputs.
+  Weight compensate(size_t i, const InputMoments& moments);
+  const Weight& weight(size_t i) const { return weights_[i]; }
   void restore(size_t i, Weight weight);
 
   // The sealed file; with grids one that computes in int8. Precondition: none is of kFloatBits.

@@ -259,6 +259,26 @@ TEST(Quantise, WidthsAreFoundForASize) {
                "with 1 bit a weight it has");
 }
 
+// By 2 bits; with 7 there is nothing to make up for.
+TEST(Quantise, FewBitsMakeUpForEachOther) {
+  const Model model = wide_network();
+  Taught calibration(model, 300, 3), judges(model, 200, 4);
+  QuantiseSettings settings{.loss = {.kind = Loss::softmax_cross_entropy}, .weight_bits = 2, .keep = {}};
+  const Result<QuantiseReport> report = quantise(model, calibration, judges, settings);
+  ASSERT_OK(report);
+  const auto is_compensated = [](const QuantisedLayer& layer) { return layer.form.is_compensated; };
+  EXPECT_TRUE(std::ranges::any_of(report->layers, is_compensated));
+  Result<Bytes> expanded = expand_model(report->file);
+  ASSERT_OK(expanded);
+  const Result<Model> loaded = Model::load(std::move(*expanded));
+  ASSERT_OK(loaded);
+  Result<Evaluator> evaluator = Evaluator::create(*loaded, settings.loss, 64);
+  ASSERT_OK(evaluator);
+  EXPECT_EQ(evaluator->run(loaded->parameters(), judges)->loss_mean, report->after.loss_mean);
+  settings.weight_bits = 7;
+  EXPECT_TRUE(std::ranges::none_of(quantise(model, calibration, judges, settings)->layers, is_compensated));
+}
+
 // Such a model (one that has diverged) has no prices, and gets bits by what rounding does to its weights.
 TEST(Quantise, WidthsOfAModelWhoseLossIsNoNumberFillTheSize) {
   const Model model = wide_network();
