@@ -3,6 +3,7 @@
 
 #include "base/os/clock.h"
 #include "device_sdk/agent/agent.h"
+#include "device_sdk/agent/count_activations.h"
 #include "device_sdk/agent/count_examples.h"
 #include "device_sdk/agent/evaluate_examples.h"
 #include "device_sdk/agent/model_download.h"
@@ -32,6 +33,10 @@ Result<std::unique_ptr<ExampleReader>> Agent::begin_counting(const DoTrain& acti
     const std::string path = model_path(action.plan.job, action.plan.download, named.digest);
     COT_ASSIGN(Model model, load_downloaded(path, named.digest));
     models.push_back(std::move(model));
+  }
+  if (rules.evaluation->ranges) {
+    COT_ASSIGN(ActivationCounter counter, ActivationCounter::create(rules, models.front(), examples_.size(), seed));
+    return std::unique_ptr<ExampleReader>(std::make_unique<ActivationCounter>(std::move(counter)));
   }
   COT_ASSIGN(ExampleEvaluator evaluator, ExampleEvaluator::create(rules, models, examples_.size(), seed));
   return std::unique_ptr<ExampleReader>(std::make_unique<ExampleEvaluator>(std::move(evaluator)));

@@ -23,7 +23,7 @@ struct LookedAt {
 };
 
 LookedAt looked_at(const AnalyticsRules& rules) {
-  if (rules.kind == AnalyticsKind::evaluation) return {.first = 0};
+  if (rules.runs_models()) return {.first = 0};
   if (rules.source != AnalyticsSource::feature) return {};
   return {.first = rules.feature,
           .end = rules.feature + rules.feature_width(),

@@ -1,7 +1,7 @@
 // By what a device counts openings (openings.h): by a plan's model, or, where a plan has analytics, by the numbers of
 // an example that it looks at.
 //
-// A plan that evaluates models looks at every number of an example and at its class, through models of the server's
+// A plan that runs models looks at every number of an example and at its class, through models of the server's
 // choice, which may say anything of them: it counts together with every plan that has analytics.
 //
 // Two tables of one column with other edges, buckets or categories are as two sums of one model: whoever opens both

@@ -25,6 +25,15 @@ Error refused(const std::string& what, std::string_view reason) {
   return Error(ErrorCode::refused, "plan: " + what, reason);
 }
 
+// "asks for a histogram of this device's examples"
+std::string asked_for(const AnalyticsRules& rules) {
+  if (rules.kind == AnalyticsKind::evaluation) return "asks for an evaluation of models on this device's examples";
+  if (rules.kind == AnalyticsKind::activation_ranges) {
+    return "asks for the ranges of a model's activations on this device's examples";
+  }
+  return "asks for a " + std::string(to_string(rules.kind)) + " of this device's examples";
+}
+
 // Written so that a NaN is over every finite limit, and the plan refused.
 bool passes(double sum, double limit) { return !std::isinf(limit) && !(sum - limit <= limit * kRounding); }
 
@@ -114,10 +123,7 @@ Status check_policy(const PrivacyPolicy& policy, const Plan& plan, const Assignm
                     const ParticipantState& state) {
   const PrivacyRules& privacy = plan.privacy;
   if (plan.analytics && !policy.accepts_analytics) {
-    const bool evaluates = plan.analytics->kind == AnalyticsKind::evaluation;
-    return refused((evaluates ? "asks for an " : "asks for a ") + std::string(to_string(plan.analytics->kind)) +
-                       (evaluates ? " of models on" : " of") +
-                       " this device's examples, and its app has not said that it accepts analytics",
+    return refused(asked_for(*plan.analytics) + ", and its app has not said that it accepts analytics",
                    refusal_reason::kAnalytics);
   }
   if (privacy.level < policy.security_level_min) {

@@ -2,8 +2,19 @@
 
 #include <string>
 
+#include "device_sdk/runtime/model_part.h"
+
 namespace coterie {
 namespace {
+
+Status check_tensors(const RangeRules& rules, const Model& model) {
+  for (const std::string& name : rules.tensors) {
+    COT_ASSIGN(const uint32_t tensor, find_activation(model.graph(), name));
+    if (model.type(tensor) == DataType::float32) continue;
+    return Error(ErrorCode::invalid_argument, "activation ranges: the model's tensor " + name + " has no float32");
+  }
+  return {};
+}
 
 Error unfit(const std::string& what) { return Error(ErrorCode::invalid_argument, "evaluation: the model " + what); }
 
@@ -18,6 +29,7 @@ Status check_evaluated(const AnalyticsRules& rules, const Model& model) {
     return unfit("takes examples of " + std::to_string(inputs) + " numbers, and input_values is " +
                  std::to_string(rules.input_values));
   }
+  if (rules.evaluation->ranges) return check_tensors(*rules.evaluation->ranges, model);
   COT_ASSIGN(const uint64_t outputs, element_count(model.output_shape()));
   if (outputs == rules.evaluation->classes) return {};
   return unfit("says " + std::to_string(outputs) + " numbers of an example, and there are " +

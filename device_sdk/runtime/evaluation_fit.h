@@ -8,7 +8,7 @@
 namespace coterie {
 
 // invalid_argument: the model has several inputs, or takes or says other numbers than the rules' examples and classes
-// have. The rules are valid, of kind evaluation.
+// have; of kind activation_ranges, it has not the tensors. The rules are valid, of one of both kinds.
 Status check_evaluated(const AnalyticsRules& rules, const Model& model);
 
 }  // namespace coterie

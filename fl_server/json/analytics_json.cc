@@ -5,8 +5,10 @@
 
 #include "base/text/utf8.h"
 #include "fl_server/json/importance_json.h"
+#include "fl_server/json/ranges_json.h"
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/evaluation_lanes.h"
+#include "proto/messages/range_lanes.h"
 #include "scheduler/job/analytics_rules.h"
 #include "scheduler/job/round_question.h"
 
@@ -128,7 +130,8 @@ void read_analytics(JsonReader& reader, HorizontalSettings& settings) {
   own.read_kind("kind", analytics_kind_names(), rules.kind);
   own.read("column", analytics.column);
   const bool evaluates = rules.kind == AnalyticsKind::evaluation;
-  if (!evaluates) own.require("source");
+  const bool has_ranges = rules.kind == AnalyticsKind::activation_ranges;
+  if (!evaluates && !has_ranges) own.require("source");
   own.read_kind("source", analytics_source_names(), rules.source);
   own.require("input_values");
   own.read("input_values", rules.input_values);
@@ -145,11 +148,16 @@ void read_analytics(JsonReader& reader, HorizontalSettings& settings) {
     read_importance(own, analytics);
     rules.values_max = kEvaluatedValues;
   }
+  if (has_ranges) {
+    rules.evaluation = read_ranges(own);
+    rules.values_max = kRangedValues;
+  }
   own.read("refine", analytics.refines);
   if (rules.kind == AnalyticsKind::heavy_hitters) rules.hitters = read_hitters(own, analytics.threshold);
   own.read("values_max", rules.values_max);
   rules.lane_max = rules.kind == AnalyticsKind::distinct ? 1 : rules.values_max;
   if (evaluates) rules.lane_max = evaluation_lane_max(rules.values_max);
+  if (has_ranges) rules.lane_max = range_lane_max(*rules.evaluation->ranges, rules.values_max);
   own.read("lane_max", rules.lane_max);
   own.finish();
   set_defaults(analytics, settings);
@@ -175,7 +183,8 @@ void add_analytics(nlohmann::json& job, const HorizontalSettings& settings) {
   if (analytics.deviation != 1) own["deviation"] = analytics.deviation;
   if (!analytics.quantiles.empty()) own["quantiles"] = analytics.quantiles;
   if (rules.buckets != 0) own["buckets"] = rules.buckets;
-  if (rules.evaluation) add_evaluation(own, analytics);
+  if (rules.kind == AnalyticsKind::activation_ranges) add_ranges(own, analytics);
+  else if (rules.evaluation) add_evaluation(own, analytics);
   if (rules.hitters) add_hitters(own, analytics);
   if (analytics.refines) own["refine"] = true;
   // What is at its default there says nothing; `update` says how far a device may move the table.
@@ -251,6 +260,7 @@ nlohmann::json to_json(const AnalyticsSettings& analytics, const AnalyticsResult
 nlohmann::json analytics_answer(const HorizontalSettings& settings, std::span<const std::vector<float>> blocks,
                                 double noise, double noise_of_round) {
   const AnalyticsSettings& analytics = *settings.analytics;
+  if (analytics.rules.kind == AnalyticsKind::activation_ranges) return ranges_answer(analytics, blocks.front(), noise);
   if (analytics.rules.evaluation) return to_json(analytics, evaluation_result_of(analytics, blocks.front()));
   if (analytics.rules.hitters) return to_json(analytics, heavy_hitters_of(settings, blocks), noise_of_round);
   if (!analytics.asks_anew()) return to_json(analytics, result_of(analytics, blocks.front(), noise));

@@ -3,6 +3,7 @@
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/evaluation_lanes.h"
 #include "proto/messages/hitter_lanes.h"
+#include "proto/messages/range_lanes.h"
 
 namespace coterie::flat {
 namespace {
@@ -45,6 +46,31 @@ Result<EvaluationRules> parse(const wire::Importance& i) {
   return rules;
 }
 
+flatbuffers::Offset<wire::ActivationRanges> build(flatbuffers::FlatBufferBuilder& builder,
+                                                  flatbuffers::Offset<wire::Evaluation> evaluation,
+                                                  const RangeRules& r) {
+  return wire::CreateActivationRanges(builder, evaluation, builder.CreateVectorOfStrings(r.tensors), r.exponent_low,
+                                      r.exponent_high, r.steps, r.positions, r.is_normalised);
+}
+
+Result<EvaluationRules> parse(const wire::ActivationRanges& r) {
+  if (r.evaluation() == nullptr) return out_of_range("ranges", "must have an evaluation");
+  COT_ASSIGN(EvaluationRules rules, parse(*r.evaluation()));
+  RangeRules& own = rules.ranges.emplace();
+  own.exponent_low = r.exponent_low();
+  own.exponent_high = r.exponent_high();
+  own.steps = r.steps();
+  own.positions = r.positions();
+  own.is_normalised = r.is_normalised();
+  if (r.tensors() == nullptr) return rules;
+  if (r.tensors()->size() > kRangeTensorsMax) return out_of_range("tensors", "has too many names");
+  for (const flatbuffers::String* name : *r.tensors()) {
+    COT_ASSIGN(std::string tensor, text(name, "tensors", kRangeNameBytesMax));
+    own.tensors.push_back(std::move(tensor));
+  }
+  return rules;
+}
+
 flatbuffers::Offset<wire::HeavyHitters> build(flatbuffers::FlatBufferBuilder& builder, const HitterRules& h) {
   std::vector<uint8_t> prefixes;
   for (const std::string& prefix : h.prefixes) prefixes.insert(prefixes.end(), prefix.begin(), prefix.end());
@@ -82,12 +108,18 @@ flatbuffers::Offset<wire::Analytics> build(flatbuffers::FlatBufferBuilder& build
     importance = build(builder, evaluation, *a.evaluation->importance);
     evaluation = 0;
   }
+  flatbuffers::Offset<wire::ActivationRanges> ranges = 0;
+  if (a.evaluation && a.evaluation->ranges) {
+    ranges = build(builder, evaluation, *a.evaluation->ranges);
+    evaluation = 0;
+  }
   flatbuffers::Offset<wire::HeavyHitters> hitters = 0;
   if (a.hitters) hitters = build(builder, *a.hitters);
   const auto edges = a.edges.empty() ? 0 : builder.CreateVector(a.edges);
   return wire::CreateAnalytics(builder, static_cast<uint8_t>(a.kind), static_cast<uint8_t>(a.source), a.input_values,
                                a.feature, a.missing_feature.has_value(), a.missing_feature.value_or(0), edges,
-                               a.categories, a.buckets, a.values_max, a.lane_max, evaluation, hitters, importance);
+                               a.categories, a.buckets, a.values_max, a.lane_max, evaluation, hitters, importance,
+                               ranges);
 }
 
 Result<AnalyticsRules> parse(const wire::Analytics& a) {
@@ -110,6 +142,10 @@ Result<AnalyticsRules> parse(const wire::Analytics& a) {
   if (a.importance() != nullptr) {
     if (rules.evaluation) return out_of_range("importance", "must not be beside an evaluation");
     COT_ASSIGN(rules.evaluation, parse(*a.importance()));
+  }
+  if (a.ranges() != nullptr) {
+    if (rules.evaluation) return out_of_range("ranges", "must not be beside an evaluation");
+    COT_ASSIGN(rules.evaluation, parse(*a.ranges()));
   }
   if (a.hitters() != nullptr) {
     COT_ASSIGN(rules.hitters, parse(*a.hitters()));

@@ -38,6 +38,14 @@ void add_permuted(const ImportanceRules& rules, std::map<std::string, std::strin
   }
 }
 
+// A tensor has a property, as its name may have any byte.
+void add_ranges(const RangeRules& rules, std::map<std::string, std::string>& question) {
+  question["range.bins"] = std::to_string(rules.exponent_low) + " " + std::to_string(rules.exponent_high) + " " +
+                           std::to_string(rules.steps) + " " + std::to_string(rules.positions) +
+                           (rules.is_normalised ? " normalised" : "");
+  for (size_t i = 0; i < rules.tensors.size(); ++i) question["range." + std::to_string(i)] = rules.tensors[i];
+}
+
 // What is asked, so that tables of other questions have other names: a device counts by name how often it answers.
 std::map<std::string, std::string> question_of(const AnalyticsRules& rules) {
   std::map<std::string, std::string> question = {{"kind", std::string(to_string(rules.kind))},
@@ -51,6 +59,7 @@ std::map<std::string, std::string> question_of(const AnalyticsRules& rules) {
       question["model." + std::to_string(i)] = rules.evaluation->models[i].digest.hex();
     }
     if (rules.evaluation->importance) add_permuted(*rules.evaluation->importance, question);
+    if (rules.evaluation->ranges) add_ranges(*rules.evaluation->ranges, question);
   }
   if (rules.hitters) {
     question["length_max"] = std::to_string(rules.hitters->length_max);

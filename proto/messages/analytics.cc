@@ -11,11 +11,13 @@
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/evaluation_lanes.h"
 #include "proto/messages/hitter_lanes.h"
+#include "proto/messages/range_lanes.h"
 
 namespace coterie {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKindNames = {"histogram", "distinct", "evaluation", "heavy_hitters"};
+constexpr std::array<std::string_view, 5> kKindNames = {"histogram", "distinct", "evaluation", "heavy_hitters",
+                                                        "activation_ranges"};
 constexpr std::array<std::string_view, 3> kSourceNames = {"feature", "label", "target"};
 
 template <typename Names, typename Value>
@@ -80,7 +82,8 @@ void check_bounds(const AnalyticsRules& rules, Problems& problems) {
     problems.push_back({"/values_max", "must be in [1, " + std::to_string(kAnalyticsValuesMax) + "]"});
     return;
   }
-  if (rules.kind == AnalyticsKind::evaluation) return;  // evaluation_problems
+  const bool runs_models = rules.kind == AnalyticsKind::evaluation || rules.kind == AnalyticsKind::activation_ranges;
+  if (runs_models) return;  // evaluation_problems, range_problems
   if (rules.lane_max < 1 || rules.lane_max > rules.values_max) {
     problems.push_back({"/lane_max", "must be in [1, values_max]"});
   } else if (is_distinct && rules.lane_max != 1) {
@@ -108,7 +111,7 @@ std::string_view to_string(AnalyticsSource source) { return name_of(kSourceNames
 Problems problems_of(const AnalyticsRules& rules) {
   Problems problems;
   if (to_string(rules.kind) == "unknown")
-    problems.push_back({"/kind", "must be histogram, distinct, evaluation or heavy_hitters"});
+    problems.push_back({"/kind", "must be histogram, distinct, evaluation, heavy_hitters or activation_ranges"});
   if (to_string(rules.source) == "unknown") problems.push_back({"/source", "must be feature, label or target"});
   if (!problems.empty()) return problems;
   const bool is_label_histogram = rules.source == AnalyticsSource::label && rules.kind == AnalyticsKind::histogram;
@@ -123,6 +126,7 @@ Problems problems_of(const AnalyticsRules& rules) {
   check_place(rules, problems);
   check_bounds(rules, problems);
   for (Problem& problem : evaluation_problems(rules)) problems.push_back(std::move(problem));
+  for (Problem& problem : range_problems(rules)) problems.push_back(std::move(problem));
   for (Problem& problem : hitter_problems(rules)) problems.push_back(std::move(problem));
   return problems;
 }
@@ -136,6 +140,7 @@ Status validate(const AnalyticsRules& rules) {
 uint64_t lane_count(const AnalyticsRules& rules) {
   if (rules.kind == AnalyticsKind::distinct) return rules.buckets;
   if (rules.kind == AnalyticsKind::evaluation) return EvaluationLayout(rules).lanes();
+  if (rules.kind == AnalyticsKind::activation_ranges) return range_lane_count(rules);
   if (rules.kind == AnalyticsKind::heavy_hitters) return hitter_lane_count(*rules.hitters);
   return rules.is_of_numbers() ? rules.edges.size() + 2 : uint64_t{rules.categories} + 1;
 }
@@ -151,7 +156,7 @@ uint64_t category_of(const AnalyticsRules& rules, std::span<const float> input, 
 }
 
 std::optional<uint64_t> lane_of(const AnalyticsRules& rules, std::span<const float> input, float target) {
-  COT_ASSERT(input.size() == rules.input_values && rules.kind != AnalyticsKind::evaluation);
+  COT_ASSERT(input.size() == rules.input_values && !rules.runs_models());
   if (rules.kind == AnalyticsKind::heavy_hitters) {
     const std::optional<std::string> text = string_of(*rules.hitters, input.subspan(rules.feature));
     return text ? hitter_lane(*rules.hitters, *text) : std::nullopt;
@@ -187,6 +192,7 @@ uint64_t distinct_bucket(uint32_t value_bits, uint32_t buckets) {
 // Longest is what fills lanes one behind the other: squares grow with what is in one lane already.
 double l2_sensitivity(const AnalyticsRules& rules) {
   if (rules.kind == AnalyticsKind::evaluation) return EvaluationLayout(rules).l2_sensitivity();
+  if (rules.kind == AnalyticsKind::activation_ranges) return range_l2_sensitivity(rules);
   const double lane = rules.lane_max, lanes = static_cast<double>(lane_count(rules));
   const double full = std::min(std::floor(rules.values_max / lane), lanes);
   const double left = full < lanes ? rules.values_max - full * lane : 0;

@@ -12,8 +12,8 @@
 namespace coterie {
 
 // With `evaluation` a device counts what models say of its examples: evaluation_lanes.h. With `heavy_hitters` its value
-// is a string: hitter_lanes.h.
-enum class AnalyticsKind : uint8_t { histogram = 1, distinct, evaluation, heavy_hitters };
+// is a string: hitter_lanes.h. With `activation_ranges` it counts the values within a model: range_lanes.h.
+enum class AnalyticsKind : uint8_t { histogram = 1, distinct, evaluation, heavy_hitters, activation_ranges };
 // Where a device finds the value of an example.
 //   feature   a number of its only input; with categories so many from there on, of which one is not 0; of a string
 //             its bytes
@@ -37,6 +37,8 @@ struct AnalyticsRules {
   std::optional<HitterRules> hitters = {};
   // Numbers of the input that one value takes, from `feature` on.
   uint32_t feature_width() const { return hitters ? hitters->length_max : categories > 0 ? categories : 1; }
+  // Devices run models, which they fetch in the table's place.
+  bool runs_models() const { return evaluation.has_value(); }
   bool is_of_numbers() const { return categories == 0; }
   friend bool operator==(const AnalyticsRules&, const AnalyticsRules&) = default;
 };

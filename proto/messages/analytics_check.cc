@@ -10,6 +10,7 @@
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/evaluation_lanes.h"
 #include "proto/messages/hitter_lanes.h"
+#include "proto/messages/range_lanes.h"
 
 namespace coterie {
 namespace {
@@ -168,6 +169,7 @@ Status check_asked(const HitterRules& rules, std::span<const float> lanes) {
 
 Status check_lanes(const AnalyticsRules& rules, std::span<const float> lanes) {
   if (rules.kind == AnalyticsKind::evaluation) return EvaluationCheck(rules, lanes).check();
+  if (rules.kind == AnalyticsKind::activation_ranges) return check_range_lanes(rules, lanes);
   if (rules.hitters) COT_TRY(check_asked(*rules.hitters, lanes));
   uint64_t examples = 0;
   for (const float lane : lanes) {

@@ -11,6 +11,7 @@
 //   distinct                  `buckets` of a hash of the value (distinct_bucket): lane_max is 1
 //   evaluation                evaluation_lanes.h
 //   heavy hitters             hitter_lanes.h
+//   activation ranges         range_lanes.h
 //
 // A number is missing if it is NaN, or if the value that `missing_feature` names is not 0: what stands in its place
 // then was put there by whoever encoded it. What is missing is not counted by `distinct`.
@@ -50,7 +51,7 @@ Status validate(const AnalyticsRules& rules);
 uint64_t lane_count(const AnalyticsRules& rules);
 
 // The lane of one example. `input` has input_values numbers; `target` is its target, or its class as the bytes of an
-// int32 (example_source.h). None: it is not counted. Not of kind evaluation.
+// int32 (example_source.h). None: it is not counted. Not of a kind that runs models.
 std::optional<uint64_t> lane_of(const AnalyticsRules& rules, std::span<const float> input, float target);
 
 // The category of one example, with categories; as many as there are: it is of none.

@@ -99,8 +99,10 @@ double moment_in(const EvaluationLayout& layout, size_t model, size_t group, Mom
 
 Problems evaluation_problems(const AnalyticsRules& rules) {
   Problems problems;
+  if (rules.kind == AnalyticsKind::activation_ranges) return problems;  // range_problems
   if (rules.kind != AnalyticsKind::evaluation) {
-    if (rules.evaluation) problems.push_back({"/model", "must be absent: it is of kind evaluation"});
+    if (rules.evaluation)
+      problems.push_back({"/model", "must be absent: it is of kind evaluation or activation_ranges"});
     return problems;
   }
   if (!rules.evaluation || rules.evaluation->models.empty() || rules.evaluation->models.size() > kEvaluatedModelsMax) {

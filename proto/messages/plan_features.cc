@@ -15,6 +15,9 @@ PlanFeatures features_of(const Plan& plan) {
     features |= plan_feature::kImportance;
   }
   if (plan.analytics && plan.analytics->kind == AnalyticsKind::heavy_hitters) features |= plan_feature::kHeavyHitters;
+  if (plan.analytics && plan.analytics->kind == AnalyticsKind::activation_ranges) {
+    features |= plan_feature::kActivationRanges;
+  }
   if (encoding == UpdateEncoding::top_k) features |= plan_feature::kTopK;
   if (encoding == UpdateEncoding::eden) features |= plan_feature::kEden;
   if (!plan.update.scalars.empty()) features |= plan_feature::kScalars;

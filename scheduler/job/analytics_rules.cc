@@ -112,7 +112,8 @@ void check_pairs(const HorizontalSettings& settings, SettingsChecker& check) {
          "what a device may add is known before; values_max bounds it");
   refuse(settings.privacy.mechanism == NoiseMechanism::tree, "privacy.mechanism tree",
          "a table is released whole in each round; take independent");
-  refuse(settings.analytics->rules.evaluation.has_value() && settings.privacy.has_noise(), "privacy.noise_multiplier",
+  refuse(settings.analytics->rules.kind == AnalyticsKind::evaluation && settings.privacy.has_noise(),
+         "privacy.noise_multiplier",
          "an evaluation's squares and products, which say how far devices differ, would be all noise; take level "
          "active, or count the answers with a histogram");
   check.require(reasons.empty(), "/analytics", reasons);
@@ -156,7 +157,8 @@ AnalyticsRules rules_of(const AnalyticsSettings& analytics) {
     rules.edges.push_back(static_cast<float>(scaled));
   }
   if (!analytics.categories.empty()) rules.categories = static_cast<uint32_t>(analytics.categories.size());
-  if (rules.evaluation) rules.evaluation->classes = static_cast<uint32_t>(analytics.classes.size());
+  if (rules.kind == AnalyticsKind::evaluation)
+    rules.evaluation->classes = static_cast<uint32_t>(analytics.classes.size());
   return rules;
 }
 

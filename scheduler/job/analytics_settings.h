@@ -10,6 +10,8 @@ namespace coterie {
 
 // Examples of a device that an evaluation looks at, unless said: their number is the larger part of its error.
 inline constexpr uint32_t kEvaluatedValues = 256;
+// Likewise, of one that counts a model's activations: each has many of them.
+inline constexpr uint32_t kRangedValues = 64;
 
 struct AnalyticsSettings {
   // As devices get them, but for the edges, which are in the unit of the column here.

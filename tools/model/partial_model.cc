@@ -3,42 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "device_sdk/runtime/model_part.h"
 #include "device_sdk/runtime/predictor.h"
-#include "device_sdk/runtime/rebuild_model.h"
 
 namespace coterie {
 namespace {
 
 constexpr uint32_t kBatch = 32;
-
-// Which tensors `tensor` is computed from.
-std::vector<bool> needed_for(const ModelGraph& graph, uint32_t tensor) {
-  std::vector<bool> needed(graph.tensors.size());
-  needed[tensor] = true;
-  for (auto op = graph.ops.rbegin(); op != graph.ops.rend(); ++op) {
-    if (std::ranges::none_of(op->outputs, [&](uint32_t output) { return output != kNoTensor && needed[output]; }))
-      continue;
-    for (const uint32_t input : op->inputs) {
-      if (input != kNoTensor) needed[input] = true;
-    }
-    // All of its outputs stay, as it writes them.
-    for (const uint32_t output : op->outputs) {
-      if (output != kNoTensor) needed[output] = true;
-    }
-  }
-  return needed;
-}
-
-// The model that ends with `tensor`. Inputs stay, so that examples fit.
-Result<Model> ending_with(const Model& model, uint32_t tensor) {
-  ModelGraph graph = model.graph();
-  const std::vector<bool> needed = needed_for(graph, tensor);
-  std::erase_if(graph.ops, [&](const OpInfo& op) {
-    return std::ranges::none_of(op.outputs, [&](uint32_t output) { return output != kNoTensor && needed[output]; });
-  });
-  graph.output = tensor;
-  return rebuild_model(std::move(graph), model.parameters());
-}
 
 // The inputs of `count` examples from `from` on, one behind the other.
 Status read_inputs(const Model& model, ExampleSource& examples, uint64_t from, uint64_t count,
@@ -66,7 +37,7 @@ Status for_each_activation(const Model& model, uint32_t tensor, ExampleSource& e
   std::optional<Model> part;
   std::optional<Predictor> predictor;
   if (!is_input) {
-    COT_ASSIGN(part, ending_with(model, tensor));
+    COT_ASSIGN(part, model_ending_with(model, tensor));
     COT_ASSIGN(predictor, Predictor::create(*part, kBatch));
   }
   std::vector<std::vector<float>> inputs(inputs_of_model.size());

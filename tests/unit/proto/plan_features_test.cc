@@ -57,6 +57,7 @@ TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
         p.analytics = AnalyticsRules{.kind = AnalyticsKind::evaluation};
         p.analytics->evaluation.emplace().importance.emplace();
       },
+      [](Plan& p) { p.analytics = AnalyticsRules{.kind = AnalyticsKind::activation_ranges}; },
   };
   PlanFeatures all = 0;
   for (const Change& change : newer) {

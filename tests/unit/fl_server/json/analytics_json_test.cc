@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "fl_server/json/job_json.h"
@@ -116,6 +117,39 @@ TEST(AnalyticsJson, ReadsImportanceAsItWritesIt) {
   const JobSettings job = read_counting(plain, problems);
   EXPECT_EQ(job.horizontal().analytics->rules.evaluation->importance->repeats, 5u) << "unless said";
   EXPECT_EQ(job.horizontal().analytics->rules.evaluation->importance->columns[0], (PermutedColumn{6, 1}));
+}
+
+TEST(AnalyticsJson, ReadsActivationRangesAsItWritesThem) {
+  Problems problems;
+  const json least = {{"kind", "activation_ranges"},
+                      {"model", std::string(64, 'a')},
+                      {"input_values", 64},
+                      {"tensors", {"input", "relu1"}}};
+  json counts = least;
+  counts.update({{"normalise", false}, {"values_max", 10}, {"exponent_low", -4}, {"steps", 8}, {"positions", 32}});
+  for (const json& analytics : {least, counts}) {
+    const JobSettings read = read_counting(analytics, problems);
+    EXPECT_THAT(problems, IsEmpty()) << analytics;
+    EXPECT_EQ(job_settings_from_json(to_json(read), problems), read) << analytics;
+    EXPECT_EQ(*job_settings_from_stored_json(job_settings_to_json_text(read)), read);
+  }
+  const JobSettings job = read_counting(least, problems);
+  const HorizontalSettings& settings = job.horizontal();
+  EXPECT_TRUE(settings.analytics->rules.evaluation->ranges->is_normalised) << "unless said";
+  EXPECT_EQ(settings.analytics->rules.values_max, 64u);
+  EXPECT_EQ(settings.update.value_abs_max, 256) << "a device is worth so much of a tensor";
+  EXPECT_NEAR(settings.update.clip_l2, 256 * std::sqrt(2.0), 1e-4);
+  EXPECT_EQ(read_counting(counts, problems).horizontal().analytics->rules.lane_max, 320u);
+  // With noise, which an evaluation refuses.
+  read_counting(
+      least, problems,
+      {{"name", "ranges"}, {"privacy", {{"level", "active_dp"}, {"noise_multiplier", 1}, {"target_delta", 1e-5}}}});
+  EXPECT_THAT(problems, IsEmpty());
+  json wrong = least;
+  wrong.update({{"steps", 3}, {"classes", {"a", "b"}}});
+  read_counting(wrong, problems);
+  EXPECT_THAT(pointers_of(problems), Contains("/analytics/steps"));
+  EXPECT_THAT(pointers_of(problems), Contains("/analytics/classes"));
 }
 
 TEST(AnalyticsJson, NamesWhatIsWrongWithImportance) {
