@@ -37,20 +37,8 @@ std::string table_of_widths(const FullQuantiseReport& report) {
   return table.text();
 }
 
-std::string name_of_value(const Int8Program& program, size_t value) {
-  return value == 0 ? "input" : program.steps[value - 1].name;
-}
-
-}  // namespace
-
-Result<QuantiseOutcome> quantise_throughout(const QuantiseTask& task) {
-  COT_ASSIGN(FullQuantiseReport report, quantise_full(task.model, task.calibration, task.judges,
-                                                      {.loss = task.loss,
-                                                       .calibration_examples = task.options.calibration_examples,
-                                                       .target_elements = task.target_elements,
-                                                       .weight_bits = task.options.weight_bits.value_or(8),
-                                                       .target_ratio = task.target_ratio(),
-                                                       .progress = task.progress}));
+// What is told of rows.
+QuantiseOutcome outcome_of(FullQuantiseReport& report, bool has_ratio) {
   using enum Table::Align;
   Table table({{"VALUE"}, {"OP"}, {"WEIGHTS"}, {"RANGE"}, {"SCALE", right}, {"ZERO", right}, {"SQNR dB", right}});
   QuantiseOutcome outcome{};
@@ -71,14 +59,38 @@ Result<QuantiseOutcome> quantise_throughout(const QuantiseTask& task) {
     }
     outcome.rows->push_back(std::move(one));
   }
-  outcome.table = task.target_ratio() ? table_of_widths(report) : table.text();
-  outcome.worst = "Furthest from float32 are " +
-                  worst_names(report.layers, [](const Int8LayerReport& row) { return row.signal_to_noise_db; }) +
-                  (task.target_ratio() ? "; a smaller --target-ratio leaves more bits"
-                                       : "; without --full the weights alone are int8");
+  outcome.table = has_ratio ? table_of_widths(report) : table.text();
+  outcome.worst =
+      "Furthest from float32 are " +
+      worst_names(report.layers, [](const Int8LayerReport& row) { return row.signal_to_noise_db; }) +
+      (has_ratio ? "; a smaller --target-ratio leaves more bits" : "; without --full the weights alone are int8");
   take(report, outcome);
   outcome.after_word = "it computes in int8";
   return outcome;
+}
+
+std::string name_of_value(const Int8Program& program, size_t value) {
+  return value == 0 ? "input" : program.steps[value - 1].name;
+}
+
+}  // namespace
+
+Result<QuantiseOutcome> quantise_throughout(const QuantiseTask& task) {
+  COT_ASSIGN(FullQuantiseReport report, quantise_full(task.model, task.calibration, task.judges,
+                                                      {.loss = task.loss,
+                                                       .calibration_examples = task.options.calibration_examples,
+                                                       .target_elements = task.target_elements,
+                                                       .weight_bits = task.options.weight_bits.value_or(8),
+                                                       .target_ratio = task.target_ratio(),
+                                                       .progress = task.progress,
+                                                       .ranges = task.ranges}));
+  return outcome_of(report, task.target_ratio().has_value());
+}
+
+Result<QuantiseOutcome> quantise_unmeasured(const Model& model, const ActivationHistograms& ranges,
+                                            uint32_t weight_bits) {
+  COT_ASSIGN(FullQuantiseReport report, quantise_by_ranges(model, ranges, weight_bits));
+  return outcome_of(report, false);
 }
 
 std::string table_of(const Int8Program& program) {

@@ -13,6 +13,7 @@
 #include "tools/demo/progress.h"
 #include "tools/model/measure.h"
 #include "tools/model/quantise.h"
+#include "tools/ranges/range_answer.h"
 
 namespace coterie {
 namespace {
@@ -166,7 +167,17 @@ Result<QuantiseOutcome> quantise_weights(const QuantiseTask& task) {
   return outcome;
 }
 
-Status check_widths(const QuantiseOptions& options) {
+Status check_options(const QuantiseOptions& options) {
+  if (!options.ranges.empty() && !options.is_full) {
+    return Error(ErrorCode::invalid_argument, "--ranges are of activations, which --full has on a grid: give it, too");
+  }
+  if (options.data.empty() && options.ranges.empty()) {
+    return Error(ErrorCode::invalid_argument,
+                 "--data has what ranges are chosen by, and is missing; or take --full --ranges FILE");
+  }
+  if (options.data.empty() && !options.weight_bits) {
+    return Error(ErrorCode::invalid_argument, "--bits auto looks for what costs least: give --data, too");
+  }
   if (options.target_ratio && options.weight_bits) {
     return Error(ErrorCode::invalid_argument,
                  "--target-ratio is what --bits auto finds bits for; without it leave it out");
@@ -177,14 +188,61 @@ Status check_widths(const QuantiseOptions& options) {
   return {};
 }
 
+namespace {
+
+// Ranges of another model would fit by name, and mean nothing.
+Result<ActivationHistograms> open_ranges(const std::string& path, const Model& model) {
+  COT_ASSIGN(const Bytes text, os::read_file(path, kRangeAnswerBytesMax));
+  Result<CountedRanges> counted = read_ranges(as_text(text));
+  if (!counted) return counted.error().with_context(path);
+  if (counted->model != model.digest()) {
+    return Error(ErrorCode::conflict,
+                 path + ": its ranges are of model " + counted->model.hex() + ", and FILE is " + model.digest().hex());
+  }
+  Result<ActivationHistograms> ranges = range_histograms(*counted);
+  if (!ranges) return ranges.error().with_context(path);
+  return ranges;
+}
+
+Status write_model(const QuantiseOptions& options, const QuantiseOutcome& outcome) {
+  COT_TRY(os::write_file_atomically(options.to, outcome.file));
+  if (!options.as_json) print_text("written to " + printable(options.to) + "; " + outcome.after_word + "\n");
+  return {};
+}
+
+ExitCode quantise_without_data(const QuantiseOptions& options, const Model& model, const ActivationHistograms& ranges) {
+  const Result<QuantiseOutcome> outcome = quantise_unmeasured(model, ranges, options.weight_bits.value_or(8));
+  if (!outcome) return fail_on_input(kCommand, outcome.error().with_context(options.from));
+  const uint64_t before = model.file().size();
+  if (options.as_json) {
+    print_json({{outcome->rows_name, *outcome->rows},
+                {"before", {{"bytes", before}}},
+                {"after", {{"bytes", outcome->file.size()}}},
+                {"ratio", ratio_of(*outcome, before)}});
+  } else {
+    print_text(outcome->table + "\nnothing was measured: there is no --data\n" + format_bytes(before) + " became " +
+               format_bytes(outcome->file.size()) + ", " + format_fixed(ratio_of(*outcome, before), 1) +
+               " times smaller\n");
+  }
+  if (const Status written = write_model(options, *outcome); !written) return fail_on_output(kCommand, written.error());
+  return ExitCode::ok;
+}
+
+}  // namespace
+
 ExitCode quantise_model(const QuantiseOptions& options) {
-  if (const Status sound = check_widths(options); !sound) return fail_on_input(kCommand, sound.error());
-  if (const Status distinct = distinct_files({{"FILE", options.from}, {"--data", options.data}}, {{"-o", options.to}});
+  if (const Status sound = check_options(options); !sound) return fail_on_input(kCommand, sound.error());
+  if (const Status distinct = distinct_files(
+          {{"FILE", options.from}, {"--data", options.data}, {"--ranges", options.ranges}}, {{"-o", options.to}});
       !distinct) {
     return fail_on_input(kCommand, distinct.error());
   }
   const Result<Model> model = open_model(options.from);
   if (!model) return fail_on_input(kCommand, model.error());
+  Result<ActivationHistograms> ranges = ActivationHistograms();
+  if (!options.ranges.empty()) ranges = open_ranges(options.ranges, *model);
+  if (!ranges) return fail_on_input(kCommand, ranges.error());
+  if (options.data.empty()) return quantise_without_data(options, *model, *ranges);
   Result<LocalData> data = open_data(options.data);
   if (!data) return fail_on_input(kCommand, data.error());
   const LossSettings loss = loss_for(data->judges().header(), std::nullopt);
@@ -200,7 +258,8 @@ ExitCode quantise_model(const QuantiseOptions& options) {
                             const double ratio = static_cast<double>(tried) / static_cast<double>(in_all);
                             progress.show("remedies " + bar(ratio, 20, progress.terminal()) + " " +
                                           std::to_string(tried) + "/" + std::to_string(in_all));
-                          }};
+                          },
+                          options.ranges.empty() ? nullptr : &*ranges};
   const Result<QuantiseOutcome> outcome = options.is_full ? quantise_throughout(task) : quantise_weights(task);
   progress.clear();
   if (!outcome) return fail_on_input(kCommand, outcome.error().with_context(options.from + " on " + options.data));
@@ -215,10 +274,7 @@ ExitCode quantise_model(const QuantiseOptions& options) {
                                                          " is allowed (--max-drop). " + outcome->worst));
     return ExitCode::failure;
   }
-  if (const Status written = os::write_file_atomically(options.to, outcome->file); !written) {
-    return fail_on_output(kCommand, written.error());
-  }
-  if (!options.as_json) print_text("written to " + printable(options.to) + "; " + outcome->after_word + "\n");
+  if (const Status written = write_model(options, *outcome); !written) return fail_on_output(kCommand, written.error());
   return ExitCode::ok;
 }
 

@@ -13,7 +13,8 @@
 namespace coterie {
 
 struct QuantiseOptions {
-  std::string from, to, data;  // files; the data also a name that load_data knows
+  std::string from, to, data;  // files; the data also a name that load_data knows, or nothing with `ranges`
+  std::string ranges;          // of a job's answer (tools/ranges/range_answer.h); empty: those of the data
   double drop_max = 0.005;     // of accuracy, in [0, 1]; of a regression the loss's growth as part of it
   uint64_t calibration_examples = 512;
   std::vector<std::string> keep;  // patterns of weights that stay float32

@@ -14,15 +14,18 @@ void add_quantise(CLI::App& model, Invocation& invocation) {
                                   "      --max-drop 0.2% --keep 'head.*'\n"
                                   "  coterie model quantise net.cotf -o tiny.cotf --data digits --bits auto \\\n"
                                   "      --target-ratio 8\n"
-                                  "  coterie model quantise net.cotf -o int8.cotf --data digits --full\n\n"
+                                  "  coterie model quantise net.cotf -o int8.cotf --data digits --full\n"
+                                  "  coterie model quantise net.cotf -o int8.cotf --full --ranges result.json\n\n"
                                   "Each channel has a scale. Whoever opens the file computes with float32:\n"
                                   "it is smaller, and no faster. With --full activations are int8, too: the\n"
                                   "file computes with integers, the same bits everywhere.\n");
   const auto options = std::make_shared<QuantiseOptions>();
   command->add_option("FILE", options->from, "model file")->required()->type_name("");
   command->add_option("-o,--file", options->to, "where to write it")->required()->type_name("FILE");
-  command->add_option("--data", options->data, std::string("a data set file, ") + kDataNames)
-      ->required()
+  command
+      ->add_option("--data", options->data,
+                   std::string("a data set file, ") + kDataNames +
+                       "; with --ranges it may be left out: nothing is measured then")
       ->type_name("DATA");
   command
       ->add_option_function<std::string>(
@@ -52,6 +55,11 @@ void add_quantise(CLI::App& model, Invocation& invocation) {
       ->type_name("R")
       ->check(between<double>(kTargetRatioMin, kTargetRatioMax));
   CLI::Option* full = command->add_flag("--full", options->is_full, "activations as int8, too: it computes in int8");
+  command
+      ->add_option("--ranges", options->ranges,
+                   "with --full: where activations lie, as devices have counted (the answer of a job of kind "
+                   "activation_ranges), in the place of what DATA says")
+      ->type_name("FILE");
   command->add_option("--keep", options->keep, "weights that stay float32; may be given again")
       ->type_name("PATTERN")
       ->allow_extra_args(false)

@@ -15,6 +15,7 @@
 #include "device_sdk/runtime/model.h"
 #include "tools/cli/model_quantise.h"
 #include "tools/cli/table.h"
+#include "tools/model/activation_range.h"
 
 namespace coterie {
 
@@ -25,6 +26,7 @@ struct QuantiseTask {
   LossSettings loss;
   uint64_t target_elements = 1;  // of an example
   std::function<void(size_t tried, size_t in_all)> progress;
+  const ActivationHistograms* ranges = nullptr;  // null: those of the examples
 
   std::optional<double> target_ratio() const {
     return options.weight_bits ? std::nullopt : std::optional(options.target_ratio.value_or(kTargetRatio));
@@ -46,6 +48,9 @@ struct QuantiseOutcome {
 // Weights alone; activations, too.
 Result<QuantiseOutcome> quantise_weights(const QuantiseTask& task);
 Result<QuantiseOutcome> quantise_throughout(const QuantiseTask& task);
+// By ranges alone, without any example: nothing is measured.
+Result<QuantiseOutcome> quantise_unmeasured(const Model& model, const ActivationHistograms& ranges,
+                                            uint32_t weight_bits);
 
 // "0.0125" in so many digits as `format` says.
 std::string short_number(double value, const char* format = "%.3g");

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +19,9 @@ struct ActivationHistogram {
   double low = 0, high = 0;
   std::vector<uint64_t> counts = std::vector<uint64_t>(kBins);  // bin i: from low + i * (high - low) / kBins on
 };
+
+// Each under the name of its tensor.
+using ActivationHistograms = std::map<std::string, ActivationHistogram, std::less<>>;
 
 // Reads all examples once, or twice where their values are more than 2^24. Values that are no finite number count
 // nowhere. Errors: those of for_each_activation (partial_model.h).

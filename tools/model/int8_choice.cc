@@ -17,22 +17,47 @@ Result<Int8Choice> Int8Choice::create(const Model& model, ExampleSource& example
   Int8Choice choice(model, std::move(layers));
   for (const uint32_t tensor : int8_grid_tensors(choice.layers_)) {
     COT_ASSIGN(ActivationHistogram histogram, activation_histogram(model, tensor, examples, target_elements));
-    choice.grids_.push_back(grid_for(histogram, tensor, GridRule::min_max));
-    choice.grid_rules_.push_back(GridRule::min_max);
-    choice.histograms_.push_back(std::move(histogram));
+    choice.add_grid(std::move(histogram), tensor, GridRule::min_max);
   }
+  choice.add_weights(weight_bits);
+  return choice;
+}
+
+Result<Int8Choice> Int8Choice::create(const Model& model, const ActivationHistograms& ranges, uint32_t weight_bits) {
+  COT_ASSIGN(Int8Layers layers, int8_layers(model));
+  Int8Choice choice(model, std::move(layers));
+  for (const uint32_t tensor : int8_grid_tensors(choice.layers_)) {
+    const std::string& name = model.graph().tensors[tensor].name;
+    const auto found = ranges.find(name);
+    if (found == ranges.end()) {
+      return Error(ErrorCode::invalid_argument,
+                   "ranges: there is none of tensor " + name + ", which needs one; the job has to name it");
+    }
+    choice.add_grid(found->second, tensor, GridRule::least_mse);
+  }
+  choice.add_weights(weight_bits);
+  return choice;
+}
+
+void Int8Choice::add_grid(ActivationHistogram histogram, uint32_t tensor, GridRule rule) {
+  grids_.push_back(grid_for(histogram, tensor, rule));
+  grid_rules_.push_back(rule);
+  histograms_.push_back(std::move(histogram));
+}
+
+// By min_max each.
+void Int8Choice::add_weights(uint32_t bits) {
   std::vector<uint32_t> tensors;
-  for (const Int8Layer& layer : choice.layers_.layers) {
+  for (const Int8Layer& layer : layers_.layers) {
     if (layer.is_weighted()) tensors.push_back(layer.weight);
   }
   std::ranges::sort(tensors);
   for (const uint32_t tensor : tensors) {
-    choice.weights_.push_back({.form = {.tensor = tensor, .axis = 0, .scales = {}}, .values = {}});
-    choice.weight_rules_.push_back(RangeRule::min_max);
-    choice.is_bias_corrected_.push_back(false);
-    choice.round_weight(choice.weights_.size() - 1, RangeRule::min_max, weight_bits);
+    weights_.push_back({.form = {.tensor = tensor, .axis = 0, .scales = {}}, .values = {}});
+    weight_rules_.push_back(RangeRule::min_max);
+    is_bias_corrected_.push_back(false);
+    round_weight(weights_.size() - 1, RangeRule::min_max, bits);
   }
-  return choice;
 }
 
 std::span<const float> Int8Choice::values(uint32_t tensor) const {

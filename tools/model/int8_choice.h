@@ -16,6 +16,9 @@ class Int8Choice {
   // By min_max throughout. Ranges are those of the examples. Errors: those of int8_layers and activation_histogram.
   static Result<Int8Choice> create(const Model& model, ExampleSource& examples, uint64_t target_elements,
                                    uint32_t weight_bits = 8);
+  // By `ranges` of what the model computes, whose grids are laid by least_mse. Errors: those of int8_layers;
+  // invalid_argument (there is none of a tensor that needs one).
+  static Result<Int8Choice> create(const Model& model, const ActivationHistograms& ranges, uint32_t weight_bits = 8);
 
   const Model& model() const { return model_; }
   const Int8Layers& layers() const { return layers_; }
@@ -44,6 +47,8 @@ class Int8Choice {
  private:
   Int8Choice(Model model, Int8Layers layers) : model_(std::move(model)), layers_(std::move(layers)) {}
 
+  void add_grid(ActivationHistogram histogram, uint32_t tensor, GridRule rule);
+  void add_weights(uint32_t bits);
   std::span<const float> values(uint32_t tensor) const;
 
   Model model_;

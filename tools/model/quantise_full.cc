@@ -74,9 +74,11 @@ class Search {
 };
 
 Status try_rules(Search& search, const FullQuantiseSettings& settings, const Model& exact, ExampleSource& examples) {
-  constexpr GridRule kOthers[] = {GridRule::percentile, GridRule::least_mse, GridRule::divergence};
+  // With ranges of others the first choice has least_mse.
+  const GridRule others[] = {GridRule::percentile, settings.ranges != nullptr ? GridRule::min_max : GridRule::least_mse,
+                             GridRule::divergence};
   const size_t weights = search.best().weight_count(), grids = search.best().grid_count();
-  const size_t in_all = 2 * weights + std::size(kOthers) * grids;
+  const size_t in_all = 2 * weights + std::size(others) * grids;
   size_t tried = 0;
   const auto tell = [&] {
     if (settings.progress) settings.progress(tried++, in_all);
@@ -94,7 +96,7 @@ Status try_rules(Search& search, const FullQuantiseSettings& settings, const Mod
     COT_TRY(search.offer(std::move(other)));
   }
   for (size_t i = 0; i < grids; ++i) {
-    for (const GridRule rule : kOthers) {
+    for (const GridRule rule : others) {
       if (search.is_done()) return {};
       tell();
       Int8Choice other = search.best();
@@ -220,11 +222,10 @@ Int8LayerReport::Weights weights_of(const Int8Choice& choice, size_t i, const Pr
   return weights;
 }
 
-Result<std::vector<Int8LayerReport>> rows_of(const Int8Choice& choice, ExampleSource& examples,
-                                             uint64_t target_elements, const Prices& prices) {
+// `ratios`: one a value of the program.
+Result<std::vector<Int8LayerReport>> rows_of(const Int8Choice& choice, const std::vector<double>& ratios,
+                                             const Prices& prices) {
   COT_ASSIGN(const Int8Program program, choice.program());
-  FirstExamples few(examples, kNoiseExamples);
-  COT_ASSIGN(const std::vector<double> ratios, signal_to_noise(choice, few, target_elements));
   std::vector<Int8LayerReport> rows;
   const std::vector<Int8Layer>& layers = choice.layers().layers;
   for (size_t value = 0; value < program.values.size(); ++value) {
@@ -254,7 +255,9 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
   FirstExamples examples(calibration, settings.calibration_examples);
   const uint32_t even =
       settings.target_ratio ? even_width(*settings.target_ratio, kWeightBitsMax) : settings.weight_bits;
-  COT_ASSIGN(Int8Choice plain, Int8Choice::create(folded, examples, settings.target_elements, even));
+  COT_ASSIGN(Int8Choice plain, settings.ranges != nullptr
+                                   ? Int8Choice::create(folded, *settings.ranges, even)
+                                   : Int8Choice::create(folded, examples, settings.target_elements, even));
   FullQuantiseReport report;
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, settings.loss, kBatch));
   COT_ASSIGN(report.before, evaluator.run(model.parameters(), judges));
@@ -265,7 +268,8 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
   COT_ASSIGN(const Evaluation first, judge.run(plain_program, examples));
   report.calibration_plain = first.loss_mean;
   Search search(judge, examples, std::move(plain), first.loss_mean, exact.loss_mean);
-  if (const std::vector<float> flat = equalised(folded); !std::ranges::equal(flat, folded.parameters())) {
+  const std::vector<float> flat = equalised(folded);
+  if (settings.ranges == nullptr && !std::ranges::equal(flat, folded.parameters())) {
     COT_ASSIGN(const Model other, Model::load(folded.file_with(flat)));
     COT_ASSIGN(Int8Choice choice, Int8Choice::create(other, examples, settings.target_elements, even));
     COT_ASSIGN(report.is_equalised, search.offer(std::move(choice)));
@@ -279,8 +283,23 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
   report.calibration_loss = search.loss();
   COT_ASSIGN(const Int8Program best, search.best().program());
   COT_ASSIGN(report.after, judge.run(best, judges));
-  COT_ASSIGN(report.layers, rows_of(search.best(), examples, settings.target_elements, prices));
+  FirstExamples few(examples, kNoiseExamples);
+  COT_ASSIGN(const std::vector<double> ratios, signal_to_noise(search.best(), few, settings.target_elements));
+  COT_ASSIGN(report.layers, rows_of(search.best(), ratios, prices));
   report.file = search.best().file();
+  return report;
+}
+
+Result<FullQuantiseReport> quantise_by_ranges(const Model& model, const ActivationHistograms& ranges,
+                                              uint32_t weight_bits) {
+  COT_ASSIGN(const Model ordered, without_transposes(model));
+  COT_ASSIGN(const Model folded, without_norms(ordered));
+  COT_ASSIGN(const Int8Choice choice, Int8Choice::create(folded, ranges, weight_bits));
+  COT_ASSIGN(const Int8Program program, choice.program());
+  FullQuantiseReport report;
+  const std::vector<double> unknown(program.values.size(), std::numeric_limits<double>::quiet_NaN());
+  COT_ASSIGN(report.layers, rows_of(choice, unknown, {}));
+  report.file = choice.file();
   return report;
 }
 

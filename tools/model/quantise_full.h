@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@
 namespace coterie {
 
 enum class GridRule : uint8_t;  // activation_range.h
+struct ActivationHistogram;
+using ActivationHistograms = std::map<std::string, ActivationHistogram, std::less<>>;
 
 struct FullQuantiseSettings {
   LossSettings loss;
@@ -26,6 +29,9 @@ struct FullQuantiseSettings {
   uint32_t weight_bits = 8;                                        // in [1, 8]
   std::optional<double> target_ratio;                              // above 1: the bits are found
   std::function<void(size_t tried, size_t in_all)> progress = {};  // told before each remedy
+  // Where activations lie, if others have counted it: the examples judge remedies alone, and layers are not equalised,
+  // as their ranges would be others.
+  const ActivationHistograms* ranges = nullptr;
 };
 
 // A value of the network: the model's input, or what a layer writes.
@@ -44,7 +50,7 @@ struct Int8LayerReport {
   int zero = 0;
   // The values against those of the float32 model, on the first calibration examples: 10 log10 of the sum of squares by
   // that of the differences; infinite where there is none.
-  double signal_to_noise_db = 0;
+  double signal_to_noise_db = 0;  // no number: without examples it is not known
 };
 
 struct FullQuantiseReport {
@@ -58,5 +64,10 @@ struct FullQuantiseReport {
 // Errors: those of int8_layers and make_int8_program (what cannot compute in int8), of search_widths, and of Evaluator.
 Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& calibration, ExampleSource& judges,
                                          const FullQuantiseSettings& settings);
+
+// Without examples: by ranges that others have counted, weights by min_max, and nothing is measured: the evaluations
+// and losses of the report are of no examples. Errors: those of Int8Choice::create and make_int8_program.
+Result<FullQuantiseReport> quantise_by_ranges(const Model& model, const ActivationHistograms& ranges,
+                                              uint32_t weight_bits);
 
 }  // namespace coterie

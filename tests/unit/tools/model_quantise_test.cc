@@ -47,6 +47,20 @@ TEST(ModelQuantise, GoesThereAndBack) {
   EXPECT_OK(Model::load(*os::read_file(path("back.cotf"), 1 << 24)));
 }
 
+// Ranges that devices have counted: tests/unit/tools/activation_ranges_test.cc, simulated_counts_test.cc.
+TEST(ModelQuantise, WantsExamplesOrRanges) {
+  const auto refused = [](std::vector<std::string> more) {
+    std::vector<std::string> words = {"model", "quantise", "net.cotf", "-o", "int8.cotf"};
+    words.insert(words.end(), more.begin(), more.end());
+    const CommandOutcome done = run_command(words);
+    EXPECT_EQ(done.code, ExitCode::usage);
+    return done.err;
+  };
+  EXPECT_THAT(refused({}), testing::HasSubstr("--full --ranges FILE"));
+  EXPECT_THAT(refused({"--ranges", "r.json"}), testing::HasSubstr("give it, too"));
+  EXPECT_THAT(refused({"--full", "--ranges", "r.json", "--bits", "auto"}), testing::HasSubstr("give --data, too"));
+}
+
 // The command's own part; tools/optimise has the proofs of its passes.
 TEST(ModelOptimise, WritesAModelThatAnswersTheSame) {
   const TemporaryDirectory folder;
