@@ -24,8 +24,8 @@ constexpr const char* kCreateJob =
     "   \"rounds\": {\"count\": 40, \"goal_count\": 10},\n"
     "   \"strategy\": {\"kind\": \"fedavg\"}}\n\n"
     "With \"analytics\" devices count, or run the model of --model on their examples\n"
-    "(docs/operating/analytics.md, evaluation.md). Which columns of a table that\n"
-    "model needs, asked of the devices of a demo, and the job of it:\n"
+    "(docs/operating/analytics.md, evaluation.md, ranges.md). Which columns of a\n"
+    "table that model needs, asked of the devices of a demo, and the job of it:\n"
     "  coterie demo --data SOURCE --model model.cotf --analytics importance\n";
 
 std::shared_ptr<std::string> add_job_argument(CLI::App* command) {

@@ -352,10 +352,12 @@ void add_analytics(CLI::App& demo, DemoOptions& options) {
               "devices count a column and train nothing: histogram:COLUMN (bins=N; refine=ROUNDS comes closer to the "
               "quantiles in each), distinct:COLUMN (buckets=N) or heavy_hitters:COLUMN, the strings of a text column "
               "that most devices have (threshold=N, alphabet=BYTES, prefixes=N); target is a column, too; or "
-              "importance: how much --model FILE needs each column (repeats=N). values=N: examples of a device that "
-              "count, all without noise, 1 with it, 256 of importance. --security and noise are as for a training, a "
+              "importance: how much --model FILE needs each column (repeats=N); or activation_ranges: where its values "
+              "lie, for `coterie model quantise --ranges` (steps=N). values=N: examples of a device that count, all "
+              "without noise, 1 with it, 256 of importance, 64 of activation_ranges. --security and noise are as for a "
+              "training, a "
               "round asks all devices")
-          ->type_name("KIND:COLUMN[,...]|importance[,...]")
+          ->type_name("KIND:COLUMN[,...]|importance[,...]|activation_ranges[,...]")
           ->check(checked_by([](const std::string& text) { return parse_analytics_choice(text); }));
   for (const char* of_a_training :
        {"--strategy", "--rounds", "--fraction", "--selection", "--optimizer", "--loss", "--lr", "--local-epochs",

@@ -16,6 +16,7 @@
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/demo/round_watch.h"
+#include "tools/ranges/range_answer.h"
 
 namespace coterie {
 namespace {
@@ -156,12 +157,13 @@ Result<nlohmann::json> read_job_document(const std::string& path) {
 ExitCode create_job(const AdminCommand& command, const JobFiles& files) {
   return with_admin(command, "job create", [&](AdminClient& admin) -> Status {
     COT_ASSIGN(nlohmann::json job, read_job_document(files.job));
-    const bool evaluates = cell_of(job, "/analytics/kind") == "evaluation";
+    const std::string kind = cell_of(job, "/analytics/kind");
+    const bool evaluates = kind == "evaluation", runs_model = evaluates || kind == "activation_ranges";
     if (!evaluates && !files.before.empty()) {
       return Error(ErrorCode::invalid_argument, "--before is of a job whose analytics are of kind evaluation");
     }
-    // What is evaluated; the job's own model is its table.
-    nlohmann::json& named = evaluates ? job["analytics"] : job;
+    // What devices run; the job's own model is its table.
+    nlohmann::json& named = runs_model ? job["analytics"] : job;
     COT_TRY(attach(admin, files.model, "models", "model", named));
     COT_TRY(attach(admin, files.before, "models", "before", named));
     COT_TRY(attach(admin, files.evaluation, "datasets", "evaluation", job));
@@ -215,6 +217,15 @@ ExitCode show_job(const AdminCommand& command, const std::string& job) {
 ExitCode show_result(const AdminCommand& command, const std::string& job, const std::string& svg) {
   return with_admin(command, "job result", [&](AdminClient& admin) -> Status {
     COT_ASSIGN(const nlohmann::json answer, admin.get("jobs/" + path_segment(job) + "/result"));
+    if (is_range_answer(answer)) {
+      if (!svg.empty()) {
+        return Error(ErrorCode::invalid_argument, "--svg is of other jobs: ranges are for `coterie model quantise`");
+      }
+      COT_ASSIGN(const std::string text, ranges_text(answer));
+      if (command.wants_json()) print_json(answer);
+      else print_text(text);
+      return {};
+    }
     if (is_evaluation(answer)) {
       COT_ASSIGN(const std::string text, evaluation_text(answer));
       if (!svg.empty()) {

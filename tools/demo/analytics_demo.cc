@@ -22,6 +22,7 @@
 #include "tools/demo/job_request.h"
 #include "tools/demo/pooled_counts.h"
 #include "tools/demo/progress.h"
+#include "tools/demo/range_job.h"
 #include "tools/demo/round_watch.h"
 
 namespace coterie {
@@ -39,6 +40,9 @@ struct Prepared {
 
 // Not a column of the data, but a model on them.
 bool evaluates(const DemoOptions& options) { return options.analytics->kind == AnalyticsKind::evaluation; }
+bool runs_model(const DemoOptions& options) {
+  return evaluates(options) || options.analytics->kind == AnalyticsKind::activation_ranges;
+}
 
 // What a job with analytics would be refused for, and what would be another demo. What is said of a training means
 // nothing here.
@@ -54,18 +58,19 @@ Status check_options(const DemoOptions& options) {
   for (const auto& [is_there, name] : others) {
     if (is_there) return Error(ErrorCode::invalid_argument, std::string("--analytics does not go with ") + name);
   }
-  if (!evaluates(options)) {
+  if (!runs_model(options)) {
     if (!options.model && options.model_file.empty()) return {};
     return Error(ErrorCode::invalid_argument, "--analytics of a column does not go with --model: nothing is trained");
   }
-  if (options.has_noise()) {
+  if (evaluates(options) && options.has_noise()) {
     return Error(ErrorCode::invalid_argument,
                  "--analytics importance does not go with noise: take --security active, masked or none");
   }
   if (!options.model_file.empty()) return {};
+  const std::string name = evaluates(options) ? "importance" : std::string(to_string(options.analytics->kind));
   return Error(
       ErrorCode::invalid_argument,
-      "--analytics importance is of a trained model: give its file, --model FILE, as `coterie demo` leaves one");
+      "--analytics " + name + " is of a trained model: give its file, --model FILE, as `coterie demo` leaves one");
 }
 
 // What the devices of a job like this one look at, unless said.
@@ -75,6 +80,10 @@ Result<AnalyticsSettings> asked_of(const DemoOptions& options, const DemoData& d
   if (evaluates(options)) {
     const uint64_t values = choice.values > 0 ? choice.values : std::min<uint64_t>(all, kEvaluatedValues);
     return importance_of_columns(choice, data.contract, data.model, static_cast<uint32_t>(values));
+  }
+  if (runs_model(options)) {
+    const uint64_t values = choice.values > 0 ? choice.values : std::min<uint64_t>(all, kRangedValues);
+    return ranges_of_model(choice, data.contract, data.model, static_cast<uint32_t>(values), options.has_noise());
   }
   const auto values = static_cast<uint32_t>(choice.values > 0 ? choice.values : options.has_noise() ? 1 : all);
   return analytics_of(choice, data.contract, values, options.devices);
@@ -124,7 +133,7 @@ class AnalyticsDemo {
     COT_TRY(write_data(prepared_.data, folder_));
     progress_.show("starting the server");
     COT_ASSIGN(server_, DemoServer::start(folder_, prepared_.options.seed));
-    if (evaluates(prepared_.options)) COT_TRY(server_->upload("models", prepared_.data.model));
+    if (runs_model(prepared_.options)) COT_TRY(server_->upload("models", prepared_.data.model));
     COT_TRY(start_devices());
     COT_ASSIGN(const std::string job, server_->create_job(to_text(prepared_.job)));
     COT_TRY(wait_for(job));
@@ -190,7 +199,7 @@ Status finish(const Prepared& prepared, const RunFolder& folder, const nlohmann:
   COT_ASSIGN(const LeftAnswer left, leave_answer(answer, folder));
   COT_TRY(folder.write("job.json", as_bytes(to_text(prepared.job))));
   std::string text = left.text + "\n";
-  if (!evaluates(prepared.options)) {
+  if (!runs_model(prepared.options)) {
     COT_ASSIGN(const std::string verdict, verdict_on(answer, prepared.job.horizontal(), prepared.data));
     text += verdict + "\n";
   }

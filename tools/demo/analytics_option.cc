@@ -11,6 +11,7 @@
 #include "proto/messages/hitter_lanes.h"
 #include "proto/messages/importance_lanes.h"
 #include "proto/messages/model.h"
+#include "proto/messages/range_lanes.h"
 #include "scheduler/job/analytics_settings.h"
 #include "scheduler/job/quantile_refinement.h"
 
@@ -19,6 +20,9 @@ namespace {
 
 constexpr std::string_view kTarget = "target";
 constexpr std::string_view kImportance = "importance";
+// What is asked of a model, and has no column.
+constexpr std::pair<std::string_view, AnalyticsKind> kOfModels[] = {
+    {kImportance, AnalyticsKind::evaluation}, {"activation_ranges", AnalyticsKind::activation_ranges}};
 constexpr uint32_t kBins = 10, kRefinedBins = 20;  // unless said
 constexpr uint32_t kRefinedRoundsMin = 2;
 constexpr uint32_t kThresholdShare = 10, kThresholdMin = 2;  // a tenth of the devices; above what one adds to a lane
@@ -38,6 +42,7 @@ std::string settings_of(AnalyticsKind kind) {
   if (kind == AnalyticsKind::histogram) return name + " has bins=N, refine=ROUNDS and values=N";
   if (kind == AnalyticsKind::distinct) return name + " has buckets=N and values=N";
   if (kind == AnalyticsKind::evaluation) return std::string(kImportance) + " has repeats=N and values=N";
+  if (kind == AnalyticsKind::activation_ranges) return name + " has steps=N and values=N";
   return name + " has threshold=N, alphabet=BYTES, prefixes=N and values=N";
 }
 
@@ -62,12 +67,15 @@ Status read_setting(std::string_view text, AnalyticsChoice& choice) {
     std::ranges::sort(choice.alphabet);
   } else if (is("repeats", AnalyticsKind::evaluation)) {
     COT_ASSIGN(choice.repeats, whole(value, name, 1, kImportanceRepeatsMax));
+  } else if (is("steps", AnalyticsKind::activation_ranges)) {
+    COT_ASSIGN(choice.steps, whole(value, name, 1, kRangeStepsMax));
   } else if (is("prefixes", AnalyticsKind::heavy_hitters)) {
     COT_ASSIGN(choice.prefixes, whole(value, name, 1, kHitterPrefixesMax));
   } else if (is("threshold", AnalyticsKind::heavy_hitters)) {
     COT_ASSIGN(choice.threshold, whole(value, name, kThresholdMin, kTableCountMax));
   } else {
-    const bool has_column = choice.kind != AnalyticsKind::evaluation;
+    const bool has_column =
+        std::ranges::find(kOfModels, choice.kind, [](const auto& one) { return one.second; }) == std::end(kOfModels);
     return wrong("--analytics: " + settings_of(choice.kind) + " behind " + (has_column ? "the column" : "it") +
                  ", not " + std::string(text));
   }
@@ -200,18 +208,21 @@ Error no_column(const AnalyticsChoice& choice, const InputContract& contract) {
 
 Result<AnalyticsChoice> parse_analytics_choice(std::string_view text) {
   AnalyticsChoice choice;
-  if (text == kImportance || text.starts_with(std::string(kImportance) + ",")) {
-    choice.kind = AnalyticsKind::evaluation;
-    COT_TRY(read_settings(text.substr(std::min(kImportance.size() + 1, text.size())), choice));
+  for (const auto& [name, kind] : kOfModels) {
+    if (text.substr(0, text.find(',')) != name) continue;
+    choice.kind = kind;
+    COT_TRY(read_settings(text.substr(std::min(name.size() + 1, text.size())), choice));
     return choice;
   }
   const size_t colon = std::min(text.find(':'), text.size());
   const auto names = analytics_kind_names();
   const auto kind = std::ranges::find(names, text.substr(0, colon));
-  const bool is_of_columns = kind != names.end() && *kind != to_string(AnalyticsKind::evaluation);
+  const auto is_of_model = [&](const auto& one) { return kind != names.end() && *kind == to_string(one.second); };
+  const bool is_of_columns = kind != names.end() && std::ranges::none_of(kOfModels, is_of_model);
   if (!is_of_columns || colon + 1 >= text.size()) {
-    return wrong("must be histogram:COLUMN, distinct:COLUMN, heavy_hitters:COLUMN or importance, not " +
-                 std::string(text));
+    return wrong(
+        "must be histogram:COLUMN, distinct:COLUMN, heavy_hitters:COLUMN, importance or activation_ranges, not " +
+        std::string(text));
   }
   choice.kind = static_cast<AnalyticsKind>(kind - names.begin() + 1);
   std::string_view rest = text.substr(colon + 1);

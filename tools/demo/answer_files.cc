@@ -6,11 +6,16 @@
 #include "tools/admin/evaluation_report.h"
 #include "tools/admin/importance_report.h"
 #include "tools/demo/run_folder.h"
+#include "tools/ranges/range_answer.h"
 
 namespace coterie {
 
 Result<LeftAnswer> leave_answer(const nlohmann::json& answer, const RunFolder& folder) {
   COT_TRY(folder.write("result.json", as_bytes(answer.dump(2) + "\n")));
+  if (is_range_answer(answer)) {
+    COT_ASSIGN(std::string text, ranges_text(answer));
+    return LeftAnswer{std::move(text), "result.json"};
+  }
   if (!is_evaluation(answer)) {
     COT_ASSIGN(const AnalyticsReport report, parse_analytics(answer));
     COT_TRY(folder.write("chart.svg", as_bytes(draw_analytics(report))));

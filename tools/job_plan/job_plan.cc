@@ -78,6 +78,7 @@ void add_evaluation(const AnalyticsRules& rules, DevicePlan& device) {
     device.delta_down_bytes += evaluated.bytes;
   }
   device.answers = device.examples * evaluation.models.size();
+  if (evaluation.ranges) device.answers *= evaluation.ranges->tensors.size();  // of a part of the model each
   if (!evaluation.importance) return;
   device.answers += device.examples * evaluation.importance->columns.size() * evaluation.importance->repeats;
   device.memory_bytes += device.examples * rules.input_values * sizeof(float);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "device_sdk/agent/count_activations.h"
 #include "device_sdk/agent/count_examples.h"
 #include "device_sdk/agent/evaluate_examples.h"
 #include "device_sdk/agent/training_seed.h"
@@ -171,6 +172,10 @@ class CountingRounds {
   Result<std::unique_ptr<ExampleReader>> reader_of(const AnalyticsRules& rules, uint64_t size, uint64_t seed) const {
     if (!rules.evaluation) return std::unique_ptr<ExampleReader>(std::make_unique<ExampleCounter>(rules, size, seed));
     COT_ASSIGN(const Model model, Model::load(inputs_.data.model));
+    if (rules.evaluation->ranges) {
+      COT_ASSIGN(ActivationCounter counter, ActivationCounter::create(rules, model, size, seed));
+      return std::unique_ptr<ExampleReader>(std::make_unique<ActivationCounter>(std::move(counter)));
+    }
     COT_ASSIGN(ExampleEvaluator evaluator, ExampleEvaluator::create(rules, {&model, 1}, size, seed));
     return std::unique_ptr<ExampleReader>(std::make_unique<ExampleEvaluator>(std::move(evaluator)));
   }
@@ -187,8 +192,9 @@ class CountingRounds {
 Result<SimulationInputs> prepare(const SimulateOptions& asked, const JobSettings& job) {
   COT_TRY(check_options(asked));
   if (job.horizontal().analytics->rules.evaluation && asked.demo.model_file.empty()) {
-    return wrong(job_file_name(asked.job_file) +
-                 ": /analytics/kind evaluation: give the file of the model that devices run, --model FILE");
+    return wrong(job_file_name(asked.job_file) + ": /analytics/kind " +
+                 std::string(to_string(job.horizontal().analytics->rules.kind)) +
+                 ": give the file of the model that devices run, --model FILE");
   }
   SimulateOptions options = asked;
   options.demo.devices = options.shards > 0 ? options.shards : options.devices;

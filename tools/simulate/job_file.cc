@@ -16,8 +16,10 @@ constexpr uint64_t kJobBytesMax = 1 << 20;
 bool leaves_evaluated_open(const nlohmann::json& json) {
   const auto analytics = json.is_object() ? json.find("analytics") : json.end();
   if (!json.is_object() || analytics == json.end() || !analytics->is_object()) return false;
-  return analytics->value("kind", nlohmann::json()) == to_string(AnalyticsKind::evaluation) &&
-         !analytics->contains("model");
+  const nlohmann::json kind = analytics->value("kind", nlohmann::json());
+  const bool runs_model =
+      kind == to_string(AnalyticsKind::evaluation) || kind == to_string(AnalyticsKind::activation_ranges);
+  return runs_model && !analytics->contains("model");
 }
 
 bool leaves_files_open(const nlohmann::json& json) {

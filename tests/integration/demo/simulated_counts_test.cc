@@ -157,6 +157,40 @@ TEST_F(SimulatedCounts, OfColumnsThatArePermutedAreThoseOfRealProcesses) {
                  {"--model", model});
 }
 
+// Masked by real processes, and quantised by, without any example.
+TEST_F(SimulatedCounts, OfActivationsAreThoseOfRealProcessesAndLayGrids) {
+  const std::string model = directory_ / "net.cotf", folder = directory_ / "real";
+  DemoProcess made(directory_.path(),
+                   {"model", "new", "mlp", "--input", "7", "--classes", "2", "--seed", "3", "-o", model});
+  ASSERT_EQ(made.wait(), 0) << made.errors();
+  DemoProcess real(directory_.path(),
+                   {"demo", "--json", "--quiet", "--data", data(), "--devices", "4", "--seed", "5", "--split", "iid",
+                    "--model", model, "--out", folder, "--analytics", "activation_ranges,values=30"});
+  ASSERT_EQ(real.wait(), 0) << real.errors();
+  EXPECT_THAT(real.errors(), HasSubstr("ranges of the activations of model"));
+  DemoProcess process(directory_.path(), simulate("real/job.json", "4", {"--model", model}));
+  ASSERT_EQ(process.wait(), 0) << process.errors();
+  const nlohmann::json one = nlohmann::json::parse(real.output()), other = nlohmann::json::parse(process.output());
+  ASSERT_GE(one["tensors"].size(), 3u);
+  for (const char* key : {"schema", "model", "tensors", "updates", "steps", "noise_deviation"}) {
+    EXPECT_EQ(other[key], one[key]) << key;
+  }
+  const auto quantise = [&](const std::string& from) {
+    return Words{
+        "model", "quantise", from, "-o", directory_ / "int8.cotf", "--full", "--ranges", folder + "/result.json"};
+  };
+  DemoProcess quantised(directory_.path(), quantise(model));
+  ASSERT_EQ(quantised.wait(), 0) << quantised.errors();
+  EXPECT_THAT(quantised.output(), HasSubstr("nothing was measured"));
+  EXPECT_TRUE(os::exists(directory_ / "int8.cotf"));
+  DemoProcess remade(directory_.path(),
+                     {"model", "new", "mlp", "--input", "7", "--classes", "2", "--seed", "4", "-o", model});
+  ASSERT_EQ(remade.wait(), 0) << remade.errors();
+  DemoProcess refused(directory_.path(), quantise(model));
+  EXPECT_EQ(refused.wait(), 2);
+  EXPECT_THAT(refused.errors(), HasSubstr("its ranges are of model"));
+}
+
 TEST_F(SimulatedCounts, RefuseWhatTheyCannotCount) {
   nlohmann::json job = words_job();
   job["analytics"]["feature"] = 0;

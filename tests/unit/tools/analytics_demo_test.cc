@@ -82,9 +82,14 @@ TEST(AnalyticsChoice, NamesWhatIsWrong) {
   EXPECT_ERROR(parse_analytics_choice("histogram:age,refine=1"), ErrorCode::invalid_argument, "from 2 to 32, not 1");
   EXPECT_ERROR(parse_analytics_choice("heavy_hitters:city,threshold=1"), ErrorCode::invalid_argument, "from 2 to");
   EXPECT_ERROR(parse_analytics_choice("evaluation:age"), ErrorCode::invalid_argument,
-               "heavy_hitters:COLUMN or importance, not");
-  EXPECT_ERROR(parse_analytics_choice("importance:age"), ErrorCode::invalid_argument, "or importance, not");
+               "heavy_hitters:COLUMN, importance or activation_ranges, not");
+  EXPECT_ERROR(parse_analytics_choice("importance:age"), ErrorCode::invalid_argument,
+               "importance or activation_ranges, not");
   EXPECT_ERROR(parse_analytics_choice("importance,repeats=33"), ErrorCode::invalid_argument, "from 1 to 32, not 33");
+  EXPECT_EQ(parse_analytics_choice("activation_ranges,steps=8,values=9")->steps, 8u);
+  EXPECT_ERROR(parse_analytics_choice("activation_ranges,steps=17"), ErrorCode::invalid_argument, "from 1 to 16");
+  EXPECT_ERROR(parse_analytics_choice("activation_ranges,repeats=3"), ErrorCode::invalid_argument,
+               "activation_ranges has steps=N and values=N behind it, not repeats=3");
   EXPECT_ERROR(parse_analytics_choice("importance,bins=3"), ErrorCode::invalid_argument,
                "importance has repeats=N and values=N behind it, not bins=3");
   const std::pair<const char*, const char*> refused[] = {
