@@ -8,6 +8,7 @@
 #include "device_sdk/agent/given_pass.h"
 #include "proto/messages/group_weights.h"
 #include "proto/messages/watch_lanes.h"
+#include "proto/messages/watch_noise.h"
 
 namespace coterie {
 namespace {
@@ -63,6 +64,7 @@ Status tell_scalars(const TrainingSettings& training, const UpdateRules& rules, 
   const double squares = squared_norm(parameters, update);
   const std::span<float> told = update.last(rules.scalars.size());
   COT_ASSERT(device.watched.size() == watch_lanes_of(rules.scalars));
+  const bool is_noisy = has_noisy_watch(rules);
   uint32_t cluster = 0, member = 0, loser = 0, width = 0;
   size_t lane = 0;
   for (size_t i = 0; i < told.size(); ++i) {
@@ -77,6 +79,10 @@ Status tell_scalars(const TrainingSettings& training, const UpdateRules& rules, 
       // Who trained what a wide model has trained what a narrower one has.
       case ScalarKind::width_holder: value = device.width_class <= width++ ? 1 : 0; break;
       case ScalarKind::watch_hit: value = static_cast<double>(device.watched[lane++]); break;
+    }
+    if (is_noisy) {  // all of them are a watch's
+      told[i] = value > 0 ? watch_height(rules) : -watch_height(rules);
+      continue;
     }
     const auto bound = static_cast<double>(scalar.bound);
     told[i] = static_cast<float>(std::clamp(value, 0.0, bound) / bound *

@@ -30,6 +30,7 @@
 #include "scheduler/job/analytics_rules.h"
 #include "scheduler/job/round_question.h"
 #include "scheduler/job/round_terms.h"
+#include "secure/dp/distributed/device_noise.h"
 
 namespace coterie {
 namespace {
@@ -69,6 +70,20 @@ Result<Bytes> unsealed(const FrameStream& model) {
   if (!place) return does_not_fit("the base model cannot be read: " + place.error().message());
   if (*place) std::fill_n(head.begin() + static_cast<std::ptrdiff_t>(kPreludeBytes + **place), sizeof(Digest), 0);
   return head;
+}
+
+// The noise is this server's, or of the devices.
+NoisySum noisy_sum(std::span<const float> means, const Plan& plan, const RoundTotals& totals, uint64_t divisor,
+                   const RoundNoise* noise) {
+  NoisySum sum{.means = means, .divisor = divisor, .updates = totals.updates};
+  if (noise != nullptr) {
+    sum.sigma = noise->sigma();
+    sum.fraction_bits = plan.update.fixed_point.fraction_bits;
+  } else {
+    sum.sigma = sum_sigma(plan.privacy, totals.updates);
+    sum.fraction_bits = plan.privacy.encoding.fraction_bits;
+  }
+  return sum;
 }
 
 // What a robust rule looks at: updates, or where masks hide them the means of cohorts.
@@ -182,6 +197,10 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   finalized.model.version = ModelVersion(base.version.value() + 1);
   finalized.model.bytes = base.bytes;
   finalized.model.created = now;
+  if (!step.watch_means().empty()) {
+    const NoisySum sum = noisy_sum(step.watch_means(), plan, source->totals(), divisor, noise ? &*noise : nullptr);
+    watched = noisy_watch_outcome(sum, plan, *graph);
+  }
   finalized.model.watch = std::move(watched);
   // Single updates are in them: where noise hides these, a count without noise would tell of one. Behind masks nobody
   // has counted.

@@ -10,6 +10,7 @@
 #include "proto/messages/model.h"
 #include "proto/messages/model_clusters.h"
 #include "proto/messages/watch_lanes.h"
+#include "proto/messages/watch_noise.h"
 
 namespace coterie {
 namespace {
@@ -216,11 +217,14 @@ Status ModelStep::finish() {
     });
   }
   COT_ASSERT(taken_ == step);
-  if (!plan_.update.has_clip_bit()) return {};
-  float bits = 0;
-  COT_TRY(means_->take(std::span(&bits, 1)));
-  clip_bits_mean_ = static_cast<double>(bits);
-  return {};
+  if (plan_.update.has_clip_bit()) {
+    float bits = 0;
+    COT_TRY(means_->take(std::span(&bits, 1)));
+    clip_bits_mean_ = static_cast<double>(bits);
+  }
+  if (!has_noisy_watch(plan_.update)) return {};
+  watch_means_.resize(plan_.update.scalars.size());
+  return means_->take(watch_means_);
 }
 
 }  // namespace coterie

@@ -48,6 +48,8 @@ class ModelStep {
   Status finish();
 
   double clip_bits_mean() const { return clip_bits_mean_; }  // of what finish has read
+  // Likewise: the means of a watch's lanes, noise included (proto/messages/watch_noise.h); none without noise.
+  const std::vector<float>& watch_means() const { return watch_means_; }
 
  private:
   ModelStep(const Plan& plan, TrainedPart part) : plan_(plan), part_(std::move(part)) {}
@@ -73,6 +75,7 @@ class ModelStep {
   std::vector<ValueRange> untouched_;  // places that nobody has trained; rising
   double clip_scale_ = 1;
   double clip_bits_mean_ = 0;
+  std::vector<float> watch_means_;
   std::vector<float> mean_;
   std::vector<float> held_;   // of a strategy that moves matrices: the mean of the model's values
   std::vector<float> a_, b_;  // LoRA: the pairs' A, and how far their B moves

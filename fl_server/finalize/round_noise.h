@@ -11,6 +11,7 @@
 //   * Nothing of a failed attempt is seen (ADR 19), so that each node is released once: what the ledger counts.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -29,6 +30,8 @@ class RoundNoise {
   // once.
   void add_to(uint64_t first, std::span<uint64_t> lanes) const;
   const Digest& commitment() const { return commitment_; }
+  // Standard deviation of the noise in one value of this attempt's sum, in steps of the grid.
+  double sigma() const { return table_->sigma() * std::sqrt(1 + static_cast<double>(ended_.size())); }
 
  private:
   friend class RoundNoiseMaker;

@@ -166,6 +166,7 @@ void read_privacy(JsonReader reader, PrivacySettings& privacy) {
   reader.read("dropout_share", privacy.dropout_share);
   reader.read("phase_ms_max", privacy.phase_max);
   read_adaptive_clip(reader, privacy);
+  reader.read("watch_share", privacy.watch_share);
   reader.finish();
 }
 
@@ -254,6 +255,9 @@ void add_to(nlohmann::json& json, const HorizontalSettings& settings) {
     json["privacy"]["mechanism"] = to_string(settings.privacy.mechanism);
   }
   add_adaptive_clip(json["privacy"], settings.privacy);
+  // An older server does not know it.
+  if (settings.privacy.watch_share != PrivacySettings().watch_share)
+    json["privacy"]["watch_share"] = settings.privacy.watch_share;
   add_device_requirements(json, settings.device_requirements);
   add_download(json, settings.download);
   add_analytics(json, settings);

@@ -25,7 +25,9 @@ nlohmann::json to_json(const WatchOutcome& outcome) {
     nlohmann::json& added = hits.emplace_back(nlohmann::json{{"check", hit.check}, {"share", hit.share}});
     if (!hit.layer.empty()) added["layer"] = hit.layer;
   }
-  return {{"looked", outcome.looked}, {"hits", hits}};
+  nlohmann::json json = {{"looked", outcome.looked}, {"hits", hits}};
+  if (outcome.error > 0) json["error"] = outcome.error;
+  return json;
 }
 
 }  // namespace coterie

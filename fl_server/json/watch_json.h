@@ -15,7 +15,7 @@ void read_watch(JsonReader& reader, TrainingSettings& settings);
 void add_watch(nlohmann::json& training, const TrainingSettings& settings);
 
 // {"looked": 0.2, "hits": [{"check": "dead_relu", "layer": "conv1", "share": 0.1}]}; no layer: of the training as a
-// whole.
+// whole. With noise "error" beside them; shares are as they are, below 0 and above 1, too.
 nlohmann::json to_json(const WatchOutcome& outcome);
 
 }  // namespace coterie

@@ -1,5 +1,6 @@
 #include "fl_server/records/watch_record.h"
 
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -28,13 +29,22 @@ bool take(ByteView& bytes, size_t count, std::string& text) {
   return true;
 }
 
-bool is_share(double value) { return value >= 0 && value <= 1; }
+// A hit without names, where there is noise. No check has the empty name.
+bool take_error(ByteView& bytes, double& error) {
+  if (bytes.size() < 2 || bytes[0] != 0 || bytes[1] != 0) return true;
+  bytes = bytes.subspan(2);
+  return take(bytes, error) && std::isfinite(error) && error > 0;
+}
 
 }  // namespace
 
 Bytes encode_watch(const WatchOutcome& outcome) {
   Bytes bytes;
   put(bytes, outcome.looked);
+  if (outcome.error > 0) {
+    bytes.insert(bytes.end(), {0, 0});
+    put(bytes, outcome.error);
+  }
   for (const WatchShare& hit : outcome.hits) {
     COT_ASSERT(hit.check.size() <= UINT8_MAX && hit.layer.size() <= UINT8_MAX);
     bytes.push_back(static_cast<uint8_t>(hit.check.size()));
@@ -47,7 +57,11 @@ Bytes encode_watch(const WatchOutcome& outcome) {
 
 Result<WatchOutcome> decode_watch(ByteView bytes) {
   WatchOutcome outcome;
-  bool is_good = take(bytes, outcome.looked) && is_share(outcome.looked);
+  bool is_good = take(bytes, outcome.looked) && take_error(bytes, outcome.error);
+  const auto is_share = [&](double value) {
+    return outcome.error > 0 ? std::isfinite(value) : value >= 0 && value <= 1;
+  };
+  is_good = is_good && is_share(outcome.looked);
   while (is_good && !bytes.empty()) {
     is_good = bytes.size() >= 2;
     if (!is_good) break;

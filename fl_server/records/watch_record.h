@@ -1,5 +1,6 @@
 // The watch of a model's row as bytes: how many looked (a double), and for each hit the texts' lengths (a byte each),
-// the texts and the share; numbers as the machine has them, as in delta_chain.h.
+// the texts and the share; numbers as the machine has them, as in delta_chain.h. With noise the first hit has no names,
+// and in the place of its share the error.
 #pragma once
 
 #include "base/bytes.h"

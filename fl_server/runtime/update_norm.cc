@@ -3,18 +3,33 @@
 #include <cmath>
 #include <string>
 
+#include "proto/messages/watch_noise.h"
 #include "scheduler/job/central_noise.h"
 #include "secure/dp/encode/l2_norm.h"
 #include "secure/quantize/eden.h"
 #include "secure/quantize/quantization_grid.h"
 
 namespace coterie {
+namespace {
 
-Status check_norm(std::span<const float> values, const UpdateRules& rules) {
-  for (const float scalar : values.last(rules.scalars.size())) {
-    if (scalar >= 0) continue;
+// Noise is made for lanes of a watch of one height: another one, below or above, is not hidden.
+Status check_scalars(std::span<const float> scalars, const UpdateRules& rules) {
+  const bool is_noisy = has_noisy_watch(rules);
+  const float height = is_noisy ? watch_height(rules) : 0;
+  for (const float scalar : scalars) {
+    if (is_noisy && std::abs(scalar) != height) {
+      return Error(ErrorCode::malformed, "update: a lane of its watch is neither of the plan's two");
+    }
+    if (is_noisy || scalar >= 0) continue;
     return Error(ErrorCode::malformed, "update: a number that it tells beside is below 0");
   }
+  return {};
+}
+
+}  // namespace
+
+Status check_norm(std::span<const float> values, const UpdateRules& rules) {
+  COT_TRY(check_scalars(values.last(rules.scalars.size()), rules));
   values = values.first(values.size() - rules.scalars.size());
   if (!(rules.clip_l2 > 0)) return {};
   if (rules.encoding == UpdateEncoding::quantized) {

@@ -6,6 +6,8 @@
 #include <prometheus/text_serializer.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+
 #include "base/os/resident_memory.h"
 #include "fl_server/telemetry/collected_metrics.h"
 #include "fl_server/telemetry/metric_family.h"
@@ -214,7 +216,7 @@ void Metrics::add_connections(std::string_view plane, int64_t change) {
 
 // As many series for a watched job as there are checks, whether they fired or not.
 void Metrics::set_watch(const JobId& job, const WatchOutcome& outcome) {
-  families_->watch_looked.Add({{"job", job.value()}}).Set(outcome.looked);
+  families_->watch_looked.Add({{"job", job.value()}}).Set(std::clamp(outcome.looked, 0.0, 1.0));  // with noise
   for (const auto& [check, share] : worst_by_check(outcome)) {
     families_->watch_hits.Add({{"job", job.value()}, {"check", std::string(check)}}).Set(share);
   }

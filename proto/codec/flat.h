@@ -121,9 +121,9 @@ Result<PersonalSettings> parse(const wire::Personal& table);
 // And what it counts instead of training (analytics_codec.cc), for validate(Plan) to judge.
 flatbuffers::Offset<wire::Analytics> build(flatbuffers::FlatBufferBuilder& builder, const AnalyticsRules& message);
 Result<AnalyticsRules> parse(const wire::Analytics& table);
-// Plans alone have it (watch_codec.cc). Errors: a check that this version does not know.
+// Plans alone have it (watch_codec.cc); `bound` is that of its lanes. Errors: a check that this version does not know.
 flatbuffers::Offset<wire::Watch> build(flatbuffers::FlatBufferBuilder& builder, const WatchSettings& message,
-                                       uint8_t loss);
+                                       float bound, uint8_t loss);
 Result<WatchSettings> parse(const wire::Watch& table);
 
 }  // namespace coterie::flat

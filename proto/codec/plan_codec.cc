@@ -186,14 +186,24 @@ Status parse(const wire::Personal& personal, TrainingSettings& into) {
   return {};
 }
 
-// Likewise, of a plan whose devices would tell nothing of it. Its lanes follow from its checks.
+// Likewise of those that know all these, and would tell nothing of it.
+flatbuffers::Offset<wire::Watch> build_watch(flatbuffers::FlatBufferBuilder& builder, const Plan& plan) {
+  if (!plan.training.watch) return 0;
+  return flat::build(builder, *plan.training.watch, plan.update.scalars.back().bound,
+                     static_cast<uint8_t>(plan.training.loss));
+}
+
+// Its lanes follow from its checks, and their bound.
 Status parse(const wire::Watch& watch, Plan& into) {
   if (static_cast<uint8_t>(into.training.loss) != 0) {
     return flat::out_of_range("loss", "must be 0 beside a watch, which says it");
   }
   into.training.loss = static_cast<Loss>(watch.loss());
   COT_ASSIGN(WatchSettings settings, flat::parse(watch));
-  for (const ScalarRule& lane : watch_scalars(settings)) into.update.scalars.push_back(lane);
+  for (ScalarRule lane : watch_scalars(settings)) {
+    if (watch.bound() != 0) lane.bound = watch.bound();
+    into.update.scalars.push_back(lane);
+  }
   into.training.watch = std::move(settings);
   return {};
 }
@@ -345,8 +355,7 @@ Bytes encode(const Plan& message) {
       build_correction(builder, t, is_later), build_target(builder, t, is_later), build_augment(builder, t, is_later),
       build_trained(builder, message), build_early_stopping(builder, t, has_scalars), static_cast<uint8_t>(t.storage),
       build_scalars(builder, message), build_personal(builder, t),
-      t.widths.empty() ? 0 : builder.CreateVector(t.widths),
-      t.watch ? flat::build(builder, *t.watch, static_cast<uint8_t>(t.loss)) : 0, build_qat(builder, t),
+      t.widths.empty() ? 0 : builder.CreateVector(t.widths), build_watch(builder, message), build_qat(builder, t),
       t.ignore_label ? flatbuffers::Optional<int32_t>(*t.ignore_label) : flatbuffers::nullopt);
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =

@@ -6,8 +6,9 @@
 namespace coterie::flat {
 
 flatbuffers::Offset<wire::Watch> build(flatbuffers::FlatBufferBuilder& builder, const WatchSettings& message,
-                                       uint8_t loss) {
-  return wire::CreateWatch(builder, loss, builder.CreateVectorOfStrings(message.checks), message.every);
+                                       float bound, uint8_t loss) {
+  return wire::CreateWatch(builder, loss, builder.CreateVectorOfStrings(message.checks), message.every,
+                           bound == 1 ? 0 : bound);
 }
 
 // A name that is none of ours has no lanes: nothing could be said of the update.

@@ -12,6 +12,7 @@
 #include "proto/messages/state_kind.h"
 #include "proto/messages/training_rules.h"
 #include "proto/messages/watch_lanes.h"
+#include "proto/messages/watch_noise.h"
 
 namespace coterie {
 namespace {
@@ -246,8 +247,11 @@ Status validate_watch(const Plan& plan) {
     return bad("scalars must end with the watch's " + std::to_string(lanes) + " of kind watch_hit");
   }
   for (const ScalarRule& scalar : std::span(scalars).last(lanes)) {
-    if (scalar.bound != 1) return bad("the bound of watch_hit must be 1");
+    if (!(scalar.bound >= 1) || scalar.bound != scalars.back().bound) {
+      return bad("the bound of watch_hit must be 1, or one above it for all where noise covers them");
+    }
   }
+  if (has_noisy_watch(plan.update) && scalars.size() != lanes) return bad("scalars must be a watch's alone with noise");
   return {};
 }
 
@@ -285,11 +289,19 @@ Status validate_scalars(const Plan& plan) {
   if (fair.is_on() && plan.training.personal) return bad("personal must be absent with fair weights");
   if (fair.is_on() && update.fixed_point.weight_max != 1) return bad("weight_max must be 1 with fair weights");
   if (update.scalars.empty()) return {};
+  if (plan.staleness.has_later_rounds()) return bad("staleness must be absent with scalars");
+  // Lanes that are made for noise have what noise has to hide bounded, as clip bits have.
+  if (has_noisy_watch(update)) {
+    const bool may_be = update.encoding == UpdateEncoding::float32 || update.has_clip_bit();
+    if (!may_be) return bad("encoding must be float32 or float32_clip_bit with a watch that noise covers");
+    const SecurityLevel level = plan.privacy.level;
+    const bool has_noise = level == SecurityLevel::none || level == SecurityLevel::active_dp;
+    return has_noise ? Status() : bad("the bound of watch_hit must be 1 at this level: there is no noise");
+  }
   if (update.encoding != UpdateEncoding::float32 && update.encoding != UpdateEncoding::float32_pooled) {
     return bad("encoding must be float32 or float32_pooled with scalars");
   }
   if (plan.privacy.level == SecurityLevel::active_dp) return bad("level must be another one with scalars");
-  if (plan.staleness.has_later_rounds()) return bad("staleness must be absent with scalars");
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include "proto/messages/group_weights.h"
 #include "proto/messages/model_clusters.h"
 #include "proto/messages/plan.h"
+#include "proto/messages/watch_noise.h"
 
 namespace coterie {
 
@@ -30,6 +31,7 @@ PlanFeatures features_of(const Plan& plan) {
   if (plan.training.optimizer.kind == OptimizerKind::muon) features |= plan_feature::kMuon;
   if (plan.training.optimizer.kind == OptimizerKind::shampoo) features |= plan_feature::kShampoo;
   if (plan.training.watch) features |= plan_feature::kWatch;
+  if (has_noisy_watch(plan.update)) features |= plan_feature::kNoisyWatch;
   if (plan.training.qat) features |= plan_feature::kQat;
   if (plan.training.ignore_label) features |= plan_feature::kIgnoreLabel;
   return features;

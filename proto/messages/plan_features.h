@@ -31,6 +31,7 @@ inline constexpr PlanFeatures kImportance = 1u << 13;       // an evaluation's i
 inline constexpr PlanFeatures kShampoo = 1u << 14;          // the optimizer shampoo
 inline constexpr PlanFeatures kQat = 1u << 15;              // training on a grid (quantised_training.h)
 inline constexpr PlanFeatures kIgnoreLabel = 1u << 16;      // ignore_label
+inline constexpr PlanFeatures kNoisyWatch = 1u << 18;       // watch_noise.h
 // Analytics of kind activation_ranges (range_lanes.h).
 inline constexpr PlanFeatures kActivationRanges = 1u << 19;
 }  // namespace plan_feature
@@ -41,7 +42,7 @@ inline constexpr PlanFeatures kKnownFeatures =
     plan_feature::kScaffoldGradient | plan_feature::kMimeLite | plan_feature::kPersonal | plan_feature::kWidths |
     plan_feature::kClusters | plan_feature::kWatch | plan_feature::kGroups | plan_feature::kHeavyHitters |
     plan_feature::kMuon | plan_feature::kImportance | plan_feature::kShampoo | plan_feature::kQat |
-    plan_feature::kIgnoreLabel | plan_feature::kActivationRanges;
+    plan_feature::kIgnoreLabel | plan_feature::kActivationRanges | plan_feature::kNoisyWatch;
 
 // Those that a device has to know for this plan.
 PlanFeatures features_of(const Plan& plan);

@@ -1,10 +1,12 @@
 #include "scheduler/job/adaptive_clip_rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "scheduler/job/scalar_rules.h"
 #include "scheduler/job/settings_checker.h"
+#include "scheduler/job/watch_norm.h"
 #include "secure/dp/account/number_words.h"
 #include "secure/dp/encode/adaptive_clip.h"
 
@@ -67,14 +69,15 @@ AdaptiveClipNoise adaptive_clip_noise(const HorizontalSettings& settings) {
   const double bits_sigma = bits_sigma_of(settings);
   const Result<double> multiplier = update_noise_multiplier(settings.privacy.noise_multiplier, bits_sigma);
   COT_ASSERT(multiplier.has_value());
-  return {.bits_sigma = bits_sigma, .update_multiplier = *multiplier};
+  const double longer = std::hypot(1, watch_norm_of(settings) / static_cast<double>(settings.update.clip_l2));
+  return {.bits_sigma = bits_sigma, .update_multiplier = *multiplier * longer};
 }
 
 ClipRules clip_rules_of(const HorizontalSettings& settings) {
   if (!settings.privacy.adaptive_clip) return {};
   const AdaptiveClipNoise noise = adaptive_clip_noise(settings);
   const auto clip = static_cast<double>(settings.update.clip_l2);
-  // beta = z_delta S / (2 sigma_b): one noise on all values is then the right one for the bit, too
+  // beta = z_delta S' / (2 sigma_b): one noise on all values is then the right one for the bit, too
   // (adaptive_clip_rules.h).
   return {.clip_norm = clip, .bit = static_cast<float>(noise.update_multiplier * clip / (2 * noise.bits_sigma))};
 }

@@ -15,6 +15,9 @@
 //   sqrt(S^2 + beta^2) = S * sqrt(1 + z_delta^2 / (2 sigma_b)^2) = S * z_delta / z.
 //
 // So the ledger has one kind of release, which no round's clip changes, and epsilon is that of a fixed clip.
+//
+// With a watch the vector has its lanes, too, of norm w (watch_norm.h): S' = sqrt(S^2 + w^2) stands for S above, and
+// the updates' noise is z_delta * S'.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +51,7 @@ Result<double> next_clip_norm(const HorizontalSettings& settings, const ClipRule
 // For operators. Where devices add the noise it is that of one cohort's honest devices; a round of several has more.
 struct AdaptiveClipNoise {
   double bits_sigma = 0;         // of the count: the job's, or the larger of goal_count / 20 and noise_multiplier
-  double update_multiplier = 0;  // z_delta
+  double update_multiplier = 0;  // of the updates' noise, over S: z_delta, but for what a watch adds
 };
 AdaptiveClipNoise adaptive_clip_noise(const HorizontalSettings& settings);
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "scheduler/job/adaptive_clip_rules.h"
+#include "scheduler/job/watch_norm.h"
 #include "secure/dp/account/release.h"
 
 namespace coterie {
@@ -18,7 +19,8 @@ constexpr double kRoundedUp = 1 + 0x1p-40;  // more than all roundings of this a
 double norm_max_of(float clip_l2) { return static_cast<double>(clip_l2) * (1 + kClipSlack); }
 
 Result<CentralNoise> central_noise_of(const HorizontalSettings& settings, uint64_t value_count) {
-  const double norm_max = std::hypot(norm_max_of(settings.update.clip_l2), clip_rules_of(settings).bit);
+  const double norm_max =
+      std::hypot(norm_max_of(settings.update.clip_l2), clip_rules_of(settings).bit, watch_norm_of(settings));
   const double rounding = std::sqrt(static_cast<double>(update_value_count(settings, value_count))) / 2;
   const auto at = [&](uint32_t bits) {
     CentralNoise noise;

@@ -7,8 +7,9 @@
 //
 //   l2_sensitivity = clip_l2 * (1 + kClipSlack) * 2^fraction_bits + sqrt(v) / 2           steps of the grid.
 //
-// With adaptive clipping there is one value more, the bit (adaptive_clip_rules.h): v counts it, and the norm before
-// rounding is sqrt((clip_l2 * (1 + kClipSlack))^2 + bit^2).
+// With adaptive clipping there is one value more, the bit (adaptive_clip_rules.h), and with a watch there are its
+// lanes, of norm w (watch_norm.h): v counts them, and the norm before rounding is
+// sqrt((clip_l2 * (1 + kClipSlack))^2 + bit^2 + w^2). The server takes no update with another bit or other lanes.
 //
 // Weights other than 1 would multiply it by their maximum, while most devices stay far below it: they buy noise for
 // nothing. The mean divides by the plan's goal_count, not by how many came, so that the divisor tells nothing.

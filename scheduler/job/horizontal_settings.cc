@@ -20,6 +20,7 @@
 #include "scheduler/job/scalar_rules.h"
 #include "scheduler/job/selection_rules.h"
 #include "scheduler/job/settings_checker.h"
+#include "scheduler/job/watch_norm.h"
 #include "scheduler/job/watch_rules.h"
 #include "scheduler/job/width_rules.h"
 #include "secure/dp/account/number_words.h"
@@ -307,6 +308,10 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelVa
   TrainingSettings training = settings.training;
   training.correction = correction_of(settings.strategy);
   if (training.watch) training.watch = named_checks(*training.watch);
+  std::vector<ScalarRule> scalars = scalars_of(settings);
+  for (ScalarRule& scalar : scalars) {
+    if (scalar.kind == ScalarKind::watch_hit) scalar.bound = watch_bound_of(settings, fixed_point.value_abs_max);
+  }
   const bool has_control_part = has_control(training.correction.kind);
   std::optional<AnalyticsRules> analytics;
   if (settings.analytics) analytics = rules_of(*settings.analytics);
@@ -322,7 +327,7 @@ Plan plan_of(const HorizontalSettings& settings, const JobId& job, const ModelVa
                      // Which block of a table an update is added to is the server's affair.
                      .whole_value_count = values.trained > 0 && !settings.analytics ? values.whole : 0,
                      .top_k = top_k_of(settings, update_value_count(settings, value_count)),
-                     .scalars = scalars_of(settings),
+                     .scalars = std::move(scalars),
                      .fair = fair_weight_of(settings.strategy)},
           .privacy = *rules,
           .device_requirements = settings.device_requirements,

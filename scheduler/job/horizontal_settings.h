@@ -1,8 +1,7 @@
 // HorizontalSettings: what an operator says about a job whose devices have examples of the same form each: what they
 // train, in which rounds, and what becomes of their updates.
 //
-// Functions that take these settings by themselves are for code that meets horizontal jobs alone. Code that meets jobs
-// of any kind goes through job_settings.h.
+// Code that meets jobs of any kind goes through job_settings.h.
 #pragma once
 
 #include <cstdint>
@@ -107,6 +106,8 @@ struct PrivacySettings {
   Millis phase_max{30'000};    // how long a phase of a session waits for devices
   NoiseMechanism mechanism = NoiseMechanism::independent;
   std::optional<AdaptiveClipSettings> adaptive_clip = {};  // none: the clip stays
+  // With a watch: watch_norm.h.
+  double watch_share = 0.25;
   bool has_noise() const { return noise_multiplier > 0; }
   bool has_central_noise() const { return has_noise() && level == SecurityLevel::none; }
   bool has_tree_noise() const { return has_central_noise() && mechanism == NoiseMechanism::tree; }
@@ -138,7 +139,7 @@ Problems validate(const HorizontalSettings& settings);
 // met, at most as many as get tickets.
 // They are shared out evenly: the largest cohort has cohort_goal of them, the smallest one less at most.
 uint32_t adverts_goal(const HorizontalSettings& settings);
-// Devices without which the rosters stay open past their time: in buffered rounds, which wait however long it takes.
+// Devices without which the rosters stay open past their time: in buffered rounds.
 uint32_t adverts_least(const HorizontalSettings& settings);
 uint32_t cohort_count(const HorizontalSettings& settings);
 uint32_t cohort_goal(const HorizontalSettings& settings);
@@ -146,7 +147,7 @@ uint32_t cohort_goal(const HorizontalSettings& settings);
 // How many values a job's model has, and how many of them its updates do.
 struct ModelValues {
   uint64_t whole = 0;    // float32s in its payload
-  uint64_t trained = 0;  // if updates have the trained ones alone (proto/messages/trained_values.h); 0: they have all
+  uint64_t trained = 0;  // if updates have the trained ones alone (trained_values.h); 0: they have all
   ModelValues(uint64_t whole_count, uint64_t trained_count = 0) : whole(whole_count), trained(trained_count) {}
   // What `value_count` counts in this folder: the values that say how far the model moves.
   uint64_t step_count() const { return trained > 0 ? trained : whole; }

@@ -4,6 +4,7 @@
 
 #include "proto/messages/cipher_suite.h"
 #include "scheduler/job/adaptive_clip_rules.h"
+#include "scheduler/job/watch_norm.h"
 #include "secure/dp/distributed/device_noise.h"
 
 namespace coterie {
@@ -19,7 +20,8 @@ Result<PrivacyRules> privacy_rules_of(const HorizontalSettings& settings, uint64
   rules.dropout_share = privacy.dropout_share;
   rules.cipher_suite = static_cast<uint8_t>(CipherSuite::aes256_ctr);
   if (privacy.level == SecurityLevel::active_dp) {
-    const double clip_norm = std::hypot(static_cast<double>(settings.update.clip_l2), clip_rules_of(settings).bit);
+    const double clip_norm =
+        std::hypot(static_cast<double>(settings.update.clip_l2), clip_rules_of(settings).bit, watch_norm_of(settings));
     COT_TRY(add_device_noise(rules, {.value_count = update_value_count(settings, value_count),
                                      .cohort_count = cohort_count(settings),
                                      .clip_norm = clip_norm,

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <utility>
 
+#include "proto/messages/watch_lanes.h"
 #include "scheduler/job/adaptive_clip_rules.h"
 #include "scheduler/job/central_noise.h"
 #include "scheduler/job/plan_privacy.h"
+#include "scheduler/job/watch_norm.h"
 #include "secure/dp/account/number_words.h"
 #include "secure/dp/distributed/device_noise.h"
 #include "secure/dp/noise/wide_gaussian.h"
@@ -85,6 +87,17 @@ std::vector<std::string> clip_assumptions(const HorizontalSettings& settings) {
       number_words(noise.bits_sigma) + " updates of standard deviation for the count"};
 }
 
+// Likewise where devices tell what they found in their trainings.
+std::vector<std::string> watch_assumptions(const HorizontalSettings& settings) {
+  const double share = watch_norm_of(settings) / static_cast<double>(settings.update.clip_l2);
+  if (!(share > 0)) return {};
+  return {"watch: each update tells beside what its training found, in " +
+          std::to_string(watch_lane_count(named_checks(*settings.training.watch))) +
+          " numbers of two values each, of norm " + number_words(share) +
+          " times the clip norm whatever was found; noise_multiplier is of both together, so that the model has " +
+          number_words(std::hypot(1, share)) + " times the noise that it has without"};
+}
+
 }  // namespace
 
 std::vector<std::string> round_assumptions(const HorizontalSettings& settings) {
@@ -104,6 +117,7 @@ std::vector<std::string> round_assumptions(const HorizontalSettings& settings) {
         "not covered: which devices take part in a round, and how many",
         "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
     for (std::string& words : clip_assumptions(settings)) assumptions.push_back(std::move(words));
+    for (std::string& words : watch_assumptions(settings)) assumptions.push_back(std::move(words));
     return assumptions;
   }
   std::vector<std::string> assumptions = {
@@ -118,6 +132,7 @@ std::vector<std::string> round_assumptions(const HorizontalSettings& settings) {
                            "operators without noise",
       "not covered: other jobs with the same devices; their epsilons and deltas add to this one's"};
   for (std::string& words : clip_assumptions(settings)) assumptions.push_back(std::move(words));
+  for (std::string& words : watch_assumptions(settings)) assumptions.push_back(std::move(words));
   if (settings.privacy.has_tree_noise()) {
     assumptions.push_back("tree: the epsilon is of all " + std::to_string(settings.rounds.count) +
                           " rounds, from the first one on; later rounds add nothing");

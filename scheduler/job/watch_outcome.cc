@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "proto/messages/watch_lanes.h"
+#include "scheduler/job/noisy_hits.h"
 
 namespace coterie {
 
@@ -10,7 +11,9 @@ std::vector<std::pair<std::string_view, double>> worst_by_check(const WatchOutco
   std::vector<std::pair<std::string_view, double>> worst;
   for (const JobCheck& check : job_checks()) {
     double share = 0;
-    for (const WatchShare& hit : outcome.hits) share = hit.check == check.name ? std::max(share, hit.share) : share;
+    for (const WatchShare& hit : outcome.hits) {
+      if (hit.check == check.name && stands_out(outcome, hit.share)) share = std::max(share, hit.share);
+    }
     worst.emplace_back(check.name, share);
   }
   return worst;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "proto/messages/watch_lanes.h"
+#include "scheduler/job/watch_norm.h"
 
 namespace coterie {
 namespace {
@@ -21,13 +22,32 @@ bool is_for(std::string_view check, const ModelGraph& graph) {
   });
 }
 
+bool are_known(const WatchSettings& watch) {
+  return !watch.checks.empty() && std::ranges::all_of(named_checks(watch).checks, [](const std::string& name) {
+    return find_job_check(name) != nullptr;
+  });
+}
+
+void check_share(const HorizontalSettings& settings, SettingsChecker& check) {
+  const PrivacySettings& privacy = settings.privacy;
+  const bool is_noisy = settings.training.watch && privacy.has_noise();
+  check.require(is_noisy || privacy.watch_share == kWatchShare, "/privacy/watch_share",
+                "must be absent without training.watch or without noise: it is what lanes of a watch have of the norm "
+                "that noise hides");
+  if (!is_noisy) return;
+  check.in_range(privacy.watch_share, kWatchShareMin, kWatchShareMax, "/privacy/watch_share");
+  const bool is_share = privacy.watch_share >= kWatchShareMin && privacy.watch_share <= kWatchShareMax;
+  if (!is_share || !are_known(*settings.training.watch) || !(settings.update.clip_l2 > 0)) return;
+  check.require(watch_bound_of(settings, settings.update.value_abs_max) > 1, "/update/value_abs_max",
+                "must be above what a lane of the watch has with noise: raise it, or lower update.clip_l2 or "
+                "privacy.watch_share");
+}
+
 }  // namespace
 
 void check_watch(const HorizontalSettings& settings, SettingsChecker& check) {
+  check_share(settings, check);
   if (!settings.training.watch) return;
-  check.require(!settings.privacy.has_noise(), "/privacy/noise_multiplier",
-                "must be 0 with training.watch: the clip and the account are of updates, and what devices found is "
-                "released with them");
   check.require(
       !settings.update.compression.is_on(), "/update/compression",
       "must be absent with training.watch: whether a check fired is a number, and in few bits it says nothing");

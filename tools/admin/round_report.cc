@@ -45,7 +45,7 @@ RoundReport parse_round(const nlohmann::json& json) {
 std::optional<WatchOutcome> watch_in(const nlohmann::json& json) {
   const auto watch = json.find("watch");
   if (watch == json.end()) return std::nullopt;
-  WatchOutcome outcome{.looked = watch->at("looked").get<double>(), .hits = {}};
+  WatchOutcome outcome{.looked = watch->at("looked").get<double>(), .hits = {}, .error = watch->value("error", 0.0)};
   for (const nlohmann::json& hit : watch->at("hits")) {
     outcome.hits.push_back({hit.at("check").get<std::string>(), hit.value("layer", ""), hit.at("share").get<double>()});
   }

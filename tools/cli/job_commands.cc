@@ -7,6 +7,7 @@
 #include "base/os/clock.h"
 #include "base/os/file.h"
 #include "fl_server/json/json_reader.h"
+#include "scheduler/job/noisy_hits.h"
 #include "tools/admin/analytics_report.h"
 #include "tools/admin/evaluation_report.h"
 #include "tools/admin/follow_events.h"
@@ -67,14 +68,25 @@ void print_watch(const RoundsPage& page) {
   const auto watched = std::ranges::find_if(page.rounds, [](const auto& round) { return round.watch.has_value(); });
   if (watched == page.rounds.end()) return;
   const WatchOutcome& outcome = *watched->watch;
-  const std::string of = "\nwatch of round " + std::to_string(watched->number) + ": devices with " +
-                         format_percent(outcome.looked) + " of its weight looked at a step; ";
-  if (outcome.hits.empty()) return print_text(of + "nothing found\n");
+  // What noise makes of a share may be none.
+  const auto shown = [&](double share) {
+    const std::string within = format_percent(std::clamp(share, 0.0, 1.0));
+    return outcome.error > 0 ? within + " +- " + format_percent(outcome.error) : within;
+  };
+  std::string text = "\nwatch of round " + std::to_string(watched->number) + ": devices with " + shown(outcome.looked) +
+                     " of its weight looked at a step; ";
   Table table({{"CHECK"}, {"LAYER"}, {"SHARE", Table::Align::right}});
+  size_t hits = 0;
   for (const WatchShare& hit : outcome.hits) {
-    table.add({printable(hit.check), hit.layer.empty() ? "-" : printable(hit.layer), format_percent(hit.share)});
+    if (!stands_out(outcome, hit.share)) continue;
+    ++hits;
+    table.add({printable(hit.check), hit.layer.empty() ? "-" : printable(hit.layer), shown(hit.share)});
   }
-  print_text(of + counted(outcome.hits.size(), "hit") + "\n\n" + table.text());
+  text += hits == 0 ? "nothing found" : counted(hits, "hit");
+  if (hits < outcome.hits.size()) {
+    text += "; the noise hides what is on fewer than " + format_percent(std::min(1.0, kHitErrorsMin * outcome.error));
+  }
+  print_text(text + (hits == 0 ? "\n" : "\n\n" + table.text()));
 }
 
 // A job in one line each: what it is, how far it is, how it trains.

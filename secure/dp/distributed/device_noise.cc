@@ -112,6 +112,10 @@ Status check_promise(const PrivacyRules& rules, uint64_t value_count) {
                "epsilon_round");
 }
 
+double sum_sigma(const PrivacyRules& rules, uint64_t updates) {
+  return std::sqrt(static_cast<double>(updates) * (rules.noise_variance_local + 0.25));
+}
+
 Result<NoiseSampler> device_sampler(const PrivacyRules& rules) {
   return NoiseSampler::make(NoiseKind::skellam, rules.noise_variance_local, kWord);
 }

@@ -55,6 +55,10 @@ Result<LedgerRelease> release_of(const PrivacyRules& rules, uint64_t value_count
 // updates would have weights, which noise does not hide.
 Status check_promise(const PrivacyRules& rules, uint64_t value_count);
 
+// Standard deviation of a value of a sum of so many updates, in steps of the grid, if all devices add their noise: of
+// that and of their rounding, which is at random and has 1/4 a device at most.
+double sum_sigma(const PrivacyRules& rules, uint64_t updates);
+
 // Takes milliseconds.
 Result<NoiseSampler> device_sampler(const PrivacyRules& rules);
 

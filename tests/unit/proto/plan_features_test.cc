@@ -49,6 +49,9 @@ TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
         p.update.scalars.push_back({ScalarKind::group_member, 1});
       },
       [](Plan& p) { p.training.watch.emplace(); },
+      [](Plan& p) {
+        p.update.scalars.push_back({ScalarKind::watch_hit, 2});
+      },
       [](Plan& p) { p.training.optimizer.kind = OptimizerKind::muon; },
       [](Plan& p) { p.training.optimizer.kind = OptimizerKind::shampoo; },
       [](Plan& p) { p.training.qat.emplace(); },
@@ -64,9 +67,10 @@ TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
     Plan plan;
     change(plan);
     PlanFeatures features = features_of(plan);
-    // What clusters, groups and importance are a kind of has a bit of its own, that is not theirs.
+    // What clusters, groups, noisy watches and importance are a kind of has a bit of its own, that is not theirs.
     if ((features & plan_feature::kClusters) != 0) features &= ~plan_feature::kPersonal;
     if ((features & plan_feature::kGroups) != 0) features &= ~plan_feature::kScalars;
+    if ((features & plan_feature::kNoisyWatch) != 0) features &= ~plan_feature::kScalars;
     if ((features & plan_feature::kImportance) != 0) features &= ~plan_feature::kEvaluation;
     EXPECT_TRUE(std::has_single_bit(features));
     EXPECT_EQ(features & all, 0u) << "a bit has one meaning";

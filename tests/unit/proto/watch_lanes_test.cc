@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "proto/generated/wire_generated.h"
 #include "proto/messages/plan_features.h"
+#include "proto/messages/watch_noise.h"
 #include "tests/support/golden.h"
 #include "tests/unit/proto/rejection.h"
 
@@ -119,6 +121,29 @@ TEST(PlanWatch, HasNoLossWhereOlderDevicesLookAndDerivesItsLanes) {
   EXPECT_EQ(*decode_plan(encode(both)), both);
 }
 
+// Lanes that noise covers: one of two values, of a height that the bound says, and never more than was meant.
+TEST(PlanWatch, SaysTheHeightOfItsLanesWithNoise) {
+  for (const float bound : {1.0f, 1.5f, 700.0f}) {
+    const Plan plan = watched([bound](Plan& p) {
+      for (ScalarRule& lane : p.update.scalars) lane.bound = bound;
+    });
+    ASSERT_OK(validate(plan));
+    EXPECT_EQ(*decode_plan(encode(plan)), plan);
+    EXPECT_EQ(has_noisy_watch(plan.update), bound > 1);
+    EXPECT_EQ((features_of(plan) & plan_feature::kNoisyWatch) != 0, bound > 1);
+  }
+  for (const float value_abs_max : {0.3f, 1.0f, 64.0f, 1e9f}) {
+    for (const double height : {1e-9, 0.01, 0.1, 0.25, 0.2999}) {
+      UpdateRules rules;
+      rules.fixed_point.value_abs_max = value_abs_max;
+      rules.scalars = {{ScalarKind::watch_hit, watch_bound(height, value_abs_max)}};
+      ASSERT_TRUE(has_noisy_watch(rules));
+      EXPECT_LE(static_cast<double>(watch_height(rules)), height);
+      EXPECT_GT(static_cast<double>(watch_height(rules)), height * (1 - 1e-6));
+    }
+  }
+}
+
 TEST(PlanWatch, IsLimitedByName) {
   const auto expect_refused = [](const char* why, const std::function<void(Plan&)>& change) {
     EXPECT_ERROR(validate(watched(change)), ErrorCode::invalid_argument, why);
@@ -149,6 +174,22 @@ TEST(PlanWatch, IsLimitedByName) {
     p.update.scalars.push_back({ScalarKind::watch_hit, 1});
   });
   expect_refused("bound of watch_hit", [](Plan& p) { p.update.scalars.back().bound = 2; });
+  const auto noisy = [](Plan& p) {
+    for (ScalarRule& lane : p.update.scalars) lane.bound = 20;
+  };
+  for (const float bound : {0.5f, -1.0f, std::nanf("")}) {
+    expect_refused("bound of watch_hit", [&](Plan& p) {
+      noisy(p);
+      p.update.scalars[3].bound = bound;
+    });
+  }
+  const auto masked = [&](Plan& p) { noisy(p), p.privacy = {.level = SecurityLevel::masked, .cipher_suite = 1}; };
+  expect_refused("there is no noise", masked);
+  expect_undecodable(masked);
+  expect_refused("a watch's alone", [&](Plan& p) {
+    noisy(p);
+    p.update.scalars.insert(p.update.scalars.begin(), {ScalarKind::squared_norm, 4});
+  });
   expect_refused("without a watch", [](Plan& p) { p.training.watch.reset(); });
   expect_refused("lora",
                  [](Plan& p) { p.training.lora = LoraSettings{.fixed_a_seed = 0}, p.update.whole_value_count = 1000; });

@@ -126,6 +126,9 @@ TEST(ParseRounds, ReadsWhatDevicesFound) {
   EXPECT_EQ(page->rounds[0].watch,
             (WatchOutcome{.looked = 0.5, .hits = {{"dead_relu", "conv1", 0.25}, {"label_drift", "", 1}}}));
   EXPECT_FALSE(page->rounds[1].watch);
+  json noisy = done;
+  noisy["model"]["watch"]["error"] = 0.125;
+  EXPECT_EQ(parse_rounds({{"state", "running"}, {"rounds", {noisy}}})->rounds[0].watch->error, 0.125);
   done["model"]["watch"]["hits"] = 3;
   EXPECT_ERROR(parse_rounds({{"state", "running"}, {"rounds", {done}}}), ErrorCode::malformed, "not what was expected");
 }

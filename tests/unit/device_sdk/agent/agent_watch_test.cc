@@ -5,6 +5,7 @@
 #include <set>
 
 #include "device_sdk/agent/plan_watch.h"
+#include "proto/messages/watch_noise.h"
 #include "tests/unit/device_sdk/agent/agent_fixture.h"
 
 namespace coterie::test {
@@ -50,6 +51,23 @@ TEST_F(AgentWatch, TellsWhatItFoundBesideTheUpdateThatItWouldSendWithout) {
   values.resize(values.size() - told.size());
   server_.plan.training.watch.reset();
   EXPECT_EQ(values, expected_delta(file_)) << "to the bit";
+}
+
+// As much of it whatever was found: what noise has to hide has one norm.
+TEST_F(AgentWatch, TellsOneOfTwoValuesWhereNoiseCoversThem) {
+  begin({"weight_change_too_large", "dead_relu"}, 1, 0.5f);
+  for (ScalarRule& lane : server_.plan.update.scalars) lane.bound = 40;
+  server_.begin_round(file_);
+  step_until(Activity::uploaded);
+  const std::vector<float> told = lanes();
+  const float height = watch_height(server_.plan.update);
+  EXPECT_NEAR(height, kWhole / 40, 1e-6);
+  for (const float lane : told) EXPECT_TRUE(lane == height || lane == -height) << lane;
+  EXPECT_EQ(told[0], height) << "it has looked";
+  const auto changes = std::span(told).subspan(1, kWatchGroups), dead = std::span(told).subspan(1 + kWatchGroups);
+  EXPECT_TRUE(std::ranges::count(changes, height) > 0) << "such a rate moves weights by more than themselves";
+  EXPECT_EQ(std::ranges::count(changes.subspan(2), height), 0) << "the model has two layers";
+  EXPECT_EQ(std::ranges::count(dead, height), 0);
 }
 
 TEST_F(AgentWatch, SaysThatItHasNotLookedWhereTheScheduleDoesNotComeToIt) {

@@ -48,6 +48,29 @@ TEST(WatchJson, NamesWhatIsWrong) {
   EXPECT_THAT(pointers({{"evry", 1}}), ElementsAre("/training/watch/evry"));
 }
 
+TEST(WatchJson, SharesTheNormThatNoiseHides) {
+  Problems problems;
+  json job = to_json(read_job(json::object(), problems));
+  EXPECT_FALSE(job["privacy"].contains("watch_share")) << "an older server refuses it";
+  job["privacy"] = {
+      {"level", "none"}, {"noise_multiplier", 1}, {"target_delta", 1e-6}, {"epsilon_budget", 50}, {"watch_share", 0.5}};
+  job["update"] = {{"clip_l2", 1}, {"weight_max", 1}};
+  const JobSettings read = job_settings_from_json(job, problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(read.horizontal().privacy.watch_share, 0.5);
+  EXPECT_EQ(to_json(read)["privacy"]["watch_share"], 0.5);
+  job["privacy"]["watch_share"] = 2;
+  job_settings_from_json(job, problems);
+  EXPECT_THAT(pointers_of(problems), ElementsAre("/privacy/watch_share"));
+}
+
+TEST(WatchJson, HidesNoSignThatNoiseMakes) {
+  const json shown = to_json(WatchOutcome{.looked = 1.25, .hits = {{"dead_relu", "conv1", -0.5}}, .error = 0.25});
+  EXPECT_EQ(shown, (json{{"looked", 1.25},
+                         {"error", 0.25},
+                         {"hits", {{{"check", "dead_relu"}, {"layer", "conv1"}, {"share", -0.5}}}}}));
+}
+
 TEST(WatchJson, ShowsWhatWasFound) {
   const json shown =
       to_json(WatchOutcome{.looked = 0.5, .hits = {{"dead_relu", "conv1", 0.25}, {"label_drift", "", 1}}});

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
 #include "fl_server/runtime/norm_counts.h"
+#include "proto/messages/watch_noise.h"
 #include "tests/support/matchers.h"
 
 namespace coterie {
@@ -104,6 +106,22 @@ TEST(UpdateNorm, IsOfTheValuesBeforeTheScalars) {
     rules.clip_l2 = clip;
     EXPECT_ERROR(check_norm(std::vector<float>{3, 0, -4, -0.5f}, rules), ErrorCode::malformed, "below 0");
   }
+}
+
+// Noise is made for lanes of one height: of a device that sends another one it would hide less.
+TEST(UpdateNorm, TakesNoOtherLanesOfAWatchThanNoiseIsMadeFor) {
+  UpdateRules rules = clipped_at(5);
+  rules.fixed_point.value_abs_max = 8;
+  rules.scalars = std::vector<ScalarRule>(2, {ScalarKind::watch_hit, 80});
+  const float height = watch_height(rules);
+  EXPECT_NEAR(height, 0.1, 1e-6);
+  EXPECT_OK(check_norm(std::vector<float>{3, -4, height, -height}, rules));
+  for (const float bad : {0.0f, std::nextafter(height, 1.0f), -std::nextafter(height, 1.0f), height / 2,
+                          std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    EXPECT_ERROR(check_norm(std::vector<float>{3, -4, bad, height}, rules), ErrorCode::malformed, "lane of its watch");
+    EXPECT_ERROR(check_norm(std::vector<float>{3, -4, height, bad}, rules), ErrorCode::malformed, "lane of its watch");
+  }
+  EXPECT_ERROR(check_norm(std::vector<float>{3.1f, -4, height, height}, rules), ErrorCode::malformed, "clip_l2");
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+#include "scheduler/job/watch_norm.h"
+
+#include <cmath>
+
+#include "proto/messages/watch_lanes.h"
+#include "proto/messages/watch_noise.h"
+
+namespace coterie {
+
+double watch_norm_of(const HorizontalSettings& settings) {
+  if (!settings.training.watch || !settings.privacy.has_noise()) return 0;
+  return settings.privacy.watch_share * static_cast<double>(settings.update.clip_l2);
+}
+
+float watch_bound_of(const HorizontalSettings& settings, float value_abs_max) {
+  const double norm = watch_norm_of(settings);
+  if (norm == 0) return 1;
+  const auto lanes = static_cast<double>(watch_lane_count(named_checks(*settings.training.watch)));
+  return watch_bound(norm / std::sqrt(lanes), value_abs_max);
+}
+
+}  // namespace coterie
