@@ -3,6 +3,7 @@ import type { Json } from "./api";
 import { judged_line, Look } from "./fairness";
 import { kNormColumns } from "./norms";
 import { aligned, Line, Values } from "./series";
+import { stands_out } from "./watch_hits";
 
 export type Curves = { total: number; appended: number; xs: number[]; columns: Record<string, Values> };  // total: rounds that the points are of
 export const kCurvePoints = 600;         // about one a pixel of a chart, two a stretch of rounds
@@ -14,7 +15,7 @@ export const curves_of = (told: Json): Curves => ({ total: told.rounds, appended
 
 const kOfModel = "evaluation_", kOfWatch = "watch.", kOfNorms = "update_norm_";
 function value_of(round: Json, column: string): number | null {
-  const value = column.startsWith(kOfNorms) ? round.model?.update_norms?.[column.slice(kOfNorms.length)] : column.startsWith(kOfWatch) ? round.model?.watch && Math.max(0, ...round.model.watch.hits.filter((hit: Json) => kOfWatch + hit.check === column).map((hit: Json) => hit.share)) :
+  const value = column.startsWith(kOfNorms) ? round.model?.update_norms?.[column.slice(kOfNorms.length)] : column.startsWith(kOfWatch) ? round.model?.watch && Math.max(0, ...round.model.watch.hits.filter((hit: Json) => kOfWatch + hit.check === column && stands_out(round.model.watch, hit)).map((hit: Json) => hit.share)) :
     column.startsWith(kOfModel) ? round.model?.[column] : round[column];
   return typeof value === "number" ? value : null;
 }

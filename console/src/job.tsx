@@ -15,7 +15,7 @@ import { Round } from "./round_figure";
 import { number, percent, shown, time } from "./text";
 import { Timeline } from "./timeline";
 import { UpdateNorms } from "./update_norms";
-import { newest_hits } from "./watch_hits";
+import { kHitErrorsMin, newest_hits } from "./watch_hits";
 
 const kNoRounds: Json[] = [];
 // `chosen`: the attempt that the address names; empty: the newest.
@@ -71,10 +71,12 @@ function Figures({ path, of: { job, curves, rounds, models, is_whole }, round, t
 function Watched({ rounds }: { rounds: Json[] }) {
   const found = newest_hits(rounds);
   if (!found) return null;
+  const { error } = found;
+  const shown = (share: number) => percent(Math.min(1, Math.max(0, share))) + (error > 0 ? ` ± ${percent(error)}` : "");  // what noise makes of a share may be none
   return <>
     <Table name="Watchpoint hits by layer" head={["layer", ...found.checks]}
-      rows={found.layers.map((layer) => [layer.name, ...layer.shares.map((share) => share === null ? "" : percent(share))])} />
-    <p><small>Of round {found.round}, by the weight of the devices; those with {percent(found.looked)} of it looked at a step.</small></p>
+      rows={found.layers.map((layer) => [layer.name, ...layer.shares.map((share) => share === null ? "" : shown(share))])} />
+    <p><small>Of round {found.round}, by the weight of the devices; those with {shown(found.looked)} of it looked at a step.{error > 0 && ` Noise hides what is on less than ${percent(Math.min(1, kHitErrorsMin * error))}.`}</small></p>
   </>;
 }
 

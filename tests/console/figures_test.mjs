@@ -58,9 +58,12 @@ const seen = (number, hits) => ({ number, state: "done", model: { watch: { looke
 const watched = [{ number: 4, state: "collecting" },
   seen(3, [{ check: "dead_relu", layer: "conv1", share: 0.25 }, { check: "dead_relu", layer: "conv2..dense1", share: 1 }, { check: "label_drift", share: 0.5 }]),
   seen(2, [{ check: "dead_relu", layer: "conv1", share: 0.75 }]), { number: 1, state: "done", model: {} }];
-assert.deepEqual(newest_hits(watched), { round: 3, looked: 0.5, checks: ["dead_relu", "label_drift"], layers: [
+assert.deepEqual(newest_hits(watched), { round: 3, looked: 0.5, error: 0, checks: ["dead_relu", "label_drift"], layers: [
   { name: "conv1", shares: [0.25, null] }, { name: "conv2..dense1", shares: [1, null] }, { name: kWholeTraining, shares: [null, 0.5] }] });
-assert.deepEqual(newest_hits([seen(1, [])]), { round: 1, looked: 0.5, checks: [], layers: [] });
+assert.deepEqual(newest_hits([seen(1, [])]), { round: 1, looked: 0.5, error: 0, checks: [], layers: [] });
+// Of a job with noise: what noise makes is no hit, and a share has its error.
+const of_noise = { number: 5, state: "done", model: { watch: { looked: 1.1, error: 0.1, hits: [{ check: "dead_relu", layer: "conv1", share: 0.3 }, { check: "dead_relu", layer: "conv2", share: 0.31 }, { check: "label_drift", share: -0.9 }] } } };
+assert.deepEqual(newest_hits([of_noise]), { round: 5, looked: 1.1, error: 0.1, checks: ["dead_relu"], layers: [{ name: "conv2", shares: [0.31] }] });
 assert.equal(newest_hits([watched[0], watched[3]]), undefined);
 
 // ---- Curves, and rounds that were done since
@@ -72,6 +75,7 @@ assert.deepEqual(after, { total: 902, appended: 2, xs: [1, 450, 451, 900, 901, 9
   evaluation_loss: [null, null, null, null, null, 0.5], "watch.dead_relu": [null, null, null, null, 1, null], "watch.label_drift": [0, 0, 0, 0, 0.5, null] } });
 assert.deepEqual(extended({ total: 1, appended: 0, xs: [1], columns: {} }, [{ number: 2, state: "done", model: { update_norms: { p10: 1, p50: 2, p90: 3 } } }]).columns,
   { update_norm_p10: [null, 1], update_norm_p50: [null, 2], update_norm_p90: [null, 3] });
+assert.deepEqual(extended({ total: 4, appended: 0, xs: [4], columns: {} }, [of_noise]).columns, { "watch.dead_relu": [null, 0.31], "watch.label_drift": [null, 0] });
 assert.equal(extended(after, [{ number: 902, state: "done" }]), after); // the same object: nothing is drawn anew
 assert.equal(extended(after, [{ number: 904, state: "done", accepted: 1 }]), null); // round 903 is not among them
 assert.equal(extended({ ...after, appended: kAppendedMax }, [{ number: 903, state: "done" }]), null); // so many: they are thinned anew
