@@ -1,26 +1,16 @@
 #include "train_kernels/kernel_table.h"
 
-#include <algorithm>
 #include <array>
-#include <iterator>
 
 #include "hwy/detect_targets.h"
 #include "train_kernels/cpu_targets.h"
+#include "train_kernels/families_in_build.h"
 #include "train_kernels/simd/targets.h"
 
 namespace coterie::kernels {
 namespace {
 
-// -DCOTERIE_OPS_FROM leaves families out: their members stay null, and what is discarded here is not linked.
-constexpr bool is_in_build([[maybe_unused]] std::string_view family) {
-#ifdef COTERIE_KERNEL_FAMILIES  // "dense", "conv2d", ...
-  constexpr std::string_view kFamilies[] = {COTERIE_KERNEL_FAMILIES};
-  return std::ranges::find(kFamilies, family) != std::end(kFamilies);
-#else
-  return true;
-#endif
-}
-
+// The members of families that are left out stay null, and what is discarded here is not linked.
 struct Tables {
   std::array<KernelTable, 4> tables{};
   size_t count = 0;
@@ -29,7 +19,7 @@ struct Tables {
     KernelTable& table = tables[count++];
     table.name = name;
 #define COT_FILL(family, Kernels) \
-  if constexpr (is_in_build(#family)) simd::fill_##family(target, table);
+  if constexpr (is_family_in_build(#family)) simd::fill_##family(target, table);
     COT_KERNEL_FAMILIES(COT_FILL)
 #undef COT_FILL
   }

@@ -19,6 +19,7 @@
 #include "hwy/foreach_target.h"
 
 #include "train_kernels/conv2d_algorithm.h"
+#include "train_kernels/simd/bfloat16_targets.h"
 #include "train_kernels/simd/conv2d_inl.h"
 #include "train_kernels/simd/conv2d_prepare_inl.h"
 #include "train_kernels/simd/dense_inl.h"
@@ -35,10 +36,12 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 namespace {
 
 // The left factor of the products, `images` at once: the patches of these rows of y, of one image or all of them.
+template <class Products>
 class Patches {
  public:
   Patches(const Conv2dShape& shape, size_t images, Range rows, Scratch& scratch)
       : s_(shape),
+        products_(s_.filters / s_.groups),
         layout_(s_),
         images_(images),
         rows_(rows),
@@ -65,12 +68,14 @@ class Patches {
                     1};
     const MatrixC c{y + (first_ * layout_.pixels + first) * s_.filters + column,
                     {nullptr, static_cast<ptrdiff_t>(s_.filters)}};
-    gemm(rows_.size() * s_.out_w() * count_, columns.size(), a, b, c,
-         {.accumulate = false, .activation = activation, .bias = bias == nullptr ? nullptr : bias + column});
+    products_.multiply(
+        rows_.size() * s_.out_w() * count_, columns.size(), a, b, c,
+        {.accumulate = false, .activation = activation, .bias = bias == nullptr ? nullptr : bias + column});
   }
 
  private:
   const Conv2dShape& s_;
+  Products products_;
   Layout layout_;
   size_t images_;
   Range rows_;
@@ -83,11 +88,13 @@ class Patches {
 
 // x: [batch, height, width, channels]; w: [taps, filters], packed in `prepared` group after group, or, if that is null,
 // as it lies; bias: [filters] or null; y: [batch, out_h, out_w, filters], some rows and columns of it.
+template <class Products>
 void forward_over_patches(const Conv2dShape& s, size_t images, Range rows, Range columns, const float* x,
                           const float* w, const float* prepared, const float* bias, Activation activation, float* y,
                           Scratch& scratch) {
   const size_t taps = s.taps(), filters = s.filters / s.groups;
-  Patches patches(s, images, rows, scratch);
+  Patches<Products> patches(s, images, rows, scratch);
+  const Products products(filters);
   const bool is_prepared = prepared != nullptr && filters > panel_of(filters);
   const bool pack = prepared == nullptr && worth_packing(s.batch * s.out_h() * s.out_w(), columns.size());
   const size_t group = packed_b_floats(taps, pack ? columns.size() : filters);
@@ -97,9 +104,9 @@ void forward_over_patches(const Conv2dShape& s, size_t images, Range rows, Range
     for (size_t g = 0; g < s.groups; ++g) {
       const float* plain = w + g * filters + columns.begin;
       // Once, with the first images: all others read the same panels.
-      if (pack && n == 0) pack_b(taps, columns.size(), plain, s.filters, packed + g * group);
-      const MatrixB b = is_prepared ? from_column(packed_b(taps, filters, prepared + g * group), columns.begin)
-                        : pack      ? packed_b(taps, columns.size(), packed + g * group)
+      if (pack && n == 0) pack_all(products, taps, columns.size(), plain, s.filters, packed + g * group);
+      const MatrixB b = is_prepared ? from_column(products.packed(taps, filters, prepared + g * group), columns.begin)
+                        : pack      ? products.packed(taps, columns.size(), packed + g * group)
                                     : plain_b(columns.size(), plain, s.filters);
       patches.product(g, columns, b, bias, activation, y);
     }
@@ -118,6 +125,7 @@ DenseShape dense_of(const Conv2dShape& s, Range rows) {
 
 // x: [batch, height, width, channels]; w: [kernel_h, kernel_w, channels / groups, filters]; bias: [filters] or null; y:
 // [batch, out_h, out_w, filters]. Each way to compute it gives other bits, so the shape alone decides, never the part.
+template <class Products>
 void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const float* x, const float* w,
                          const float* prepared, const float* bias, Activation activation, float* y, void* workspace) {
   if (fft_pays(s)) {
@@ -127,38 +135,41 @@ void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const 
   if (s.is_depthwise()) return depthwise_forward(s, rows, x, w, bias, activation, y, workspace);
   if (s.is_pointwise()) {
     const size_t first = rows.begin * s.width;
-    return dense_forward(dense_of(s, rows), filters, x + first * s.channels, w, prepared, bias, activation,
-                         y + first * s.filters, workspace);
+    return dense_forward<Products>(dense_of(s, rows), filters, x + first * s.channels, w, prepared, bias, activation,
+                                   y + first * s.filters, workspace);
   }
   Scratch scratch(workspace);
   if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0) {
-    return winograd_forward(s, rows, outputs, x, prepared, bias, activation, y, scratch);
+    return winograd_forward<Products>(s, rows, outputs, x, prepared, bias, activation, y, scratch);
   }
   const size_t pixels = pixels_to_join(s), images = images_at_once(s);
   if (pixels == 1) {
     const Range of_group = columns_of_group(filters, s.filters / s.groups);
-    return forward_over_patches(s, images, rows, of_group, x, w, prepared, bias, activation, y, scratch);
+    return forward_over_patches<Products>(s, images, rows, of_group, x, w, prepared, bias, activation, y, scratch);
   }
   // Few filters fill no vector: several neighbouring pixels become one with as many times the filters.
   const Conv2dShape wide = widened(s, pixels);
   w = widen_weights(s, pixels, w, scratch);
   if (bias != nullptr) bias = widen_bias(s, pixels, bias, scratch);
-  forward_over_patches(wide, images, rows, {0, wide.filters}, x, w, nullptr, bias, activation, y, scratch);
+  forward_over_patches<Products>(wide, images, rows, {0, wide.filters}, x, w, nullptr, bias, activation, y, scratch);
 }
 
+template <class Products>
 void conv2d_forward(const Conv2dShape& s, const float* x, const float* w, const float* prepared, const float* bias,
                     Activation activation, float* y, void* workspace) {
-  conv2d_forward_part(s, {0, s.out_h()}, {0, s.filters}, x, w, prepared, bias, activation, y, workspace);
+  conv2d_forward_part<Products>(s, {0, s.out_h()}, {0, s.filters}, x, w, prepared, bias, activation, y, workspace);
 }
 
 namespace {
 
 // x: [batch, height, width, channels]; dy: [batch, out_h, out_w, filters]; dw: [taps, filters], some rows of it.
 // `images` at once are one long product: dw is read and written once for all of them.
+template <class Products>
 void weights_over_patches(const Conv2dShape& s, size_t images, Range taps, const float* x, const float* dy, float* dw,
                           Scratch& scratch) {
   const Layout layout(s);
   const size_t pixels = layout.pixels, filters = s.filters / s.groups;
+  const Products products(filters);
   const int32_t* tap_offsets = layout.taps(scratch.take<int32_t>(s.taps()));
   const int32_t* row_offsets = layout.output_rows(images, scratch.take<int32_t>(s.out_h() * images));
   PaddedImage image(s, images, scratch);
@@ -175,8 +186,8 @@ void weights_over_patches(const Conv2dShape& s, size_t images, Range taps, const
                       static_cast<ptrdiff_t>(s.stride_w * s.channels),
                       buffer};
       const MatrixC c{dw + taps.begin * s.filters + g * filters, {nullptr, static_cast<ptrdiff_t>(s.filters)}};
-      gemm(taps.size(), filters, a, plain_b(filters, dy + n * pixels * s.filters + g * filters, s.filters), c,
-           {.accumulate = n > 0});
+      products.multiply(taps.size(), filters, a, plain_b(filters, dy + n * pixels * s.filters + g * filters, s.filters),
+                        c, {.accumulate = n > 0});
     }
   }
 }
@@ -185,9 +196,10 @@ void weights_over_patches(const Conv2dShape& s, size_t images, Range taps, const
 
 // x: [batch, height, width, channels]; dy: [batch, out_h, out_w, filters]; dw: [taps, filters], some rows of it;
 // dbias: [filters] or null.
+template <class Products>
 void conv2d_backward_weights_part(const Conv2dShape& s, Range taps, const float* x, const float* dy, float* dw,
                                   float* dbias, void* workspace) {
-  if (s.is_pointwise()) return dense_backward_weights_part(s.as_dense(), taps, x, dy, dw, dbias, workspace);
+  if (s.is_pointwise()) return dense_backward_weights_part<Products>(s.as_dense(), taps, x, dy, dw, dbias, workspace);
   // Before the return below: of several parts one has the bias, and it may have no taps.
   if (dbias != nullptr) column_sums(s.batch * s.out_h() * s.out_w(), s.filters, dy, dbias);
   if (taps.size() == 0) return;
@@ -202,27 +214,30 @@ void conv2d_backward_weights_part(const Conv2dShape& s, Range taps, const float*
     const size_t row = s.kernel_w * s.channels, wide_row = wide.kernel_w * s.channels;
     const Range wide_taps{taps.begin / row * wide_row, (taps.end + row - 1) / row * wide_row};
     float* wide_dw = scratch.take<float>(wide.taps() * wide.filters);
-    weights_over_patches(wide, images_at_once(s), wide_taps, x, dy, wide_dw, scratch);
+    weights_over_patches<Products>(wide, images_at_once(s), wide_taps, x, dy, wide_dw, scratch);
     narrow_gradients(s, pixels, taps, wide_dw, dw);
   } else {
-    weights_over_patches(s, images_at_once(s), taps, x, dy, dw, scratch);
+    weights_over_patches<Products>(s, images_at_once(s), taps, x, dy, dw, scratch);
   }
 }
 
+template <class Products>
 void conv2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,
                              void* workspace) {
-  conv2d_backward_weights_part(s, {0, s.taps()}, x, dy, dw, dbias, workspace);
+  conv2d_backward_weights_part<Products>(s, {0, s.taps()}, x, dy, dw, dbias, workspace);
 }
 
 namespace {
 
 // dx of stride 1: the convolution `turned` of dy. dy: [batch, out_h, out_w, filters]; w: [kernel_h, kernel_w, channels
 // / groups, filters]; dx: [batch, height, width, channels], some rows and channels of it.
+template <class Products>
 void backward_input_over_patches(const Conv2dShape& s, const Conv2dShape& turned, Range rows, Range channels,
                                  const float* dy, const float* w, const float* prepared, float* dx, Scratch& scratch) {
   const size_t images = images_at_once(turned), taps = turned.taps(), depth = s.channels / s.groups;
   const size_t wide = prepared == nullptr ? panel_of(channels.size()) : channels.size();
-  Patches patches(turned, images, rows, scratch);
+  Patches<Products> patches(turned, images, rows, scratch);
+  const Products products(depth);
   float* panel = prepared == nullptr ? scratch.take<float>(taps * wide) : nullptr;
   for (size_t n = 0; n < s.batch; n += images) {
     patches.read(dy, n);
@@ -230,10 +245,11 @@ void backward_input_over_patches(const Conv2dShape& s, const Conv2dShape& turned
       // Few rows: each panel is made, used and forgotten while it is in the cache.
       for (size_t c = channels.begin; c < channels.end; c += wide) {
         const Range some{c, HWY_MIN(channels.end, c + wide)};
-        if (panel != nullptr) pack_turned(s, g, {0, s.filters / s.groups}, some, w, panel);
-        const MatrixB b = panel != nullptr
-                              ? packed_b(taps, some.size(), panel)
-                              : from_column(packed_b(taps, depth, prepared + g * packed_b_floats(taps, depth)), c);
+        if (panel != nullptr) pack_turned<Products>(s, g, {0, s.filters / s.groups}, some, w, panel);
+        const MatrixB b =
+            panel != nullptr
+                ? products.packed(taps, some.size(), panel)
+                : from_column(products.packed(taps, depth, prepared + g * packed_b_floats(taps, depth)), c);
         patches.product(g, some, b, nullptr, Activation::none, dx);
       }
     }
@@ -256,6 +272,7 @@ const float* turned_weights(const Conv2dShape& s, const float* w, Scratch& scrat
 
 // dy: [batch, out_h, out_w, filters]; w: [kernel_h, kernel_w, channels / groups, filters]; dx: [batch, height, width,
 // channels], some rows and channels of it.
+template <class Products>
 void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels, const float* dy, const float* w,
                                 const float* prepared, float* dx, void* workspace) {
   if (gradient_is_fft(s)) {
@@ -267,28 +284,30 @@ void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels
   if (s.is_depthwise()) return depthwise_backward_input(s, rows, dy, w, dx, workspace);
   if (s.is_pointwise()) {
     const size_t first = rows.begin * s.width;
-    return dense_backward_input(dense_of(s, rows), channels, dy + first * s.filters, w, prepared,
-                                dx + first * s.channels, workspace);
+    return dense_backward_input<Products>(dense_of(s, rows), channels, dy + first * s.filters, w, prepared,
+                                          dx + first * s.channels, workspace);
   }
   Scratch scratch(workspace);
   const Conv2dShape turned = convolution_of_gradient(s);
   if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); outputs != 0) {
-    return winograd_forward(turned, rows, outputs, dy, prepared, nullptr, Activation::none, dx, scratch);
+    return winograd_forward<Products>(turned, rows, outputs, dy, prepared, nullptr, Activation::none, dx, scratch);
   }
   const Range of_group = columns_of_group(channels, s.channels / s.groups);
-  backward_input_over_patches(s, turned, rows, of_group, dy, w, prepared, dx, scratch);
+  backward_input_over_patches<Products>(s, turned, rows, of_group, dy, w, prepared, dx, scratch);
 }
 
 // The same, all of it. Where no row of dx stands alone (gradient_has_rows), its pieces are added up in the padded
 // image.
+template <class Products>
 void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w, const float* prepared, float* dx,
                            void* workspace) {
   if (gradient_has_rows(s)) {
-    return conv2d_backward_input_part(s, {0, s.height}, {0, s.channels}, dy, w, prepared, dx, workspace);
+    return conv2d_backward_input_part<Products>(s, {0, s.height}, {0, s.channels}, dy, w, prepared, dx, workspace);
   }
   Scratch scratch(workspace);
   const Layout layout(s);
   const size_t pixels = layout.pixels, filters = s.filters / s.groups, taps = s.taps();
+  const Products products(layout.run_length);
   // Down the columns: neighbours along a row write overlapping pieces of dimage, and adding to what was stored a moment
   // ago stalls.
   int32_t* dy_offsets = scratch.take<int32_t>(pixels);
@@ -302,23 +321,42 @@ void conv2d_backward_input(const Conv2dShape& s, const float* dy, const float* w
       for (size_t run = 0; run < layout.run_count; ++run) {
         const MatrixB b = plain_b(layout.run_length, prepared + g * filters * taps + run * layout.run_length, taps);
         const MatrixC c{to + g * layout.depth + run_offsets[run], {pixel_offsets, 0}};
-        gemm(pixels, layout.run_length, a, b, c, {.accumulate = true});
+        products.multiply(pixels, layout.run_length, a, b, c, {.accumulate = true});
       }
     }
     image.end_sum(dx + n * layout.image);
   }
 }
 
-void fill_conv2d_target(Conv2dKernels<float>& table) {
-  table.conv2d_prepare_forward = conv2d_prepare_forward;
-  table.conv2d_prepare_backward_input = conv2d_prepare_backward_input;
-  table.conv2d_forward = conv2d_forward;
-  table.conv2d_backward_input = conv2d_backward_input;
-  table.conv2d_forward_part = conv2d_forward_part;
-  table.conv2d_backward_input_part = conv2d_backward_input_part;
-  table.conv2d_backward_weights = conv2d_backward_weights;
-  table.conv2d_backward_weights_part = conv2d_backward_weights_part;
+template void conv2d_forward<Float32Products>(const Conv2dShape&, const float*, const float*, const float*,
+                                              const float*, Activation, float*, void*);
+template void conv2d_backward_input<Float32Products>(const Conv2dShape&, const float*, const float*, const float*,
+                                                     float*, void*);
+template void conv2d_backward_weights_part<Float32Products>(const Conv2dShape&, Range, const float*, const float*,
+                                                            float*, float*, void*);
+template void conv2d_backward_weights<Float32Products>(const Conv2dShape&, const float*, const float*, float*, float*,
+                                                       void*);
+
+namespace {
+
+template <class Products>
+void fill_with(Conv2dKernels<float>& table) {
+  table.conv2d_prepare_forward = conv2d_prepare_forward<Products>;
+  table.conv2d_prepare_backward_input = conv2d_prepare_backward_input<Products>;
+  table.conv2d_forward = conv2d_forward<Products>;
+  table.conv2d_backward_input = conv2d_backward_input<Products>;
+  table.conv2d_forward_part = conv2d_forward_part<Products>;
+  table.conv2d_backward_input_part = conv2d_backward_input_part<Products>;
+  table.conv2d_backward_weights = conv2d_backward_weights<Products>;
+  table.conv2d_backward_weights_part = conv2d_backward_weights_part<Products>;
 }
+
+}  // namespace
+
+void fill_conv2d_target(Conv2dKernels<float>& table) { fill_with<Float32Products>(table); }
+#if HWY_TARGET == HWY_AVX3
+void fill_conv2d_bfloat16_target(Conv2dKernels<float>& table) { fill_with<Bfloat16Products>(table); }
+#endif
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -326,5 +364,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace coterie::kernels::simd {
 COT_DEFINE_FILL(conv2d, Conv2dKernels)
+COT_DEFINE_BFLOAT16_FILL(conv2d, Conv2dKernels)
 }  // namespace coterie::kernels::simd
 #endif

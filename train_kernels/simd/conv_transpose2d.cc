@@ -42,10 +42,10 @@ void conv_transpose2d_forward(const Conv2dShape& s, const float* x, const float*
   image.batch = 1;
   Scratch scratch(workspace);
   float* prepared = take_prepared(conv2d_backward_input_prepared_bytes(s), scratch);
-  if (prepared != nullptr) conv2d_prepare_backward_input(s, {0, s.filters / s.groups}, w, prepared);
+  if (prepared != nullptr) conv2d_prepare_backward_input<Float32Products>(s, {0, s.filters / s.groups}, w, prepared);
   const size_t pixels = s.height * s.width;
   for (size_t n = 0; n < s.batch; ++n) {  // the second pass finds the image in the cache
-    conv2d_backward_input(image, x, w, prepared, y, scratch.rest());
+    conv2d_backward_input<Float32Products>(image, x, w, prepared, y, scratch.rest());
     if (bias != nullptr || activation != Activation::none) {
       const auto finish = [&](size_t p) { return FinishPixel{bias, activation, y + p * s.channels}; };
       for (size_t p = 0; p < pixels; ++p) for_each_vector(s.channels, finish(p));
@@ -60,15 +60,15 @@ void conv_transpose2d_backward_input(const Conv2dShape& s, const float* dy, cons
                                      void* workspace) {
   Scratch scratch(workspace);
   float* prepared = take_prepared(conv2d_forward_prepared_bytes(s), scratch);
-  if (prepared != nullptr) conv2d_prepare_forward(s, {0, s.channels / s.groups}, w, prepared);
-  conv2d_forward(s, dy, w, prepared, nullptr, Activation::none, dx, scratch.rest());
+  if (prepared != nullptr) conv2d_prepare_forward<Float32Products>(s, {0, s.channels / s.groups}, w, prepared);
+  conv2d_forward<Float32Products>(s, dy, w, prepared, nullptr, Activation::none, dx, scratch.rest());
 }
 
 // x: [batch, out_h, out_w, filters]; dy: [batch, height, width, channels]; dw: as w; dbias: [channels] or null. x and
 // dy change places in the matching convolution.
 void conv_transpose2d_backward_weights(const Conv2dShape& s, const float* x, const float* dy, float* dw, float* dbias,
                                        void* workspace) {
-  conv2d_backward_weights(s, dy, x, dw, nullptr, workspace);
+  conv2d_backward_weights<Float32Products>(s, dy, x, dw, nullptr, workspace);
   if (dbias != nullptr) column_sums(s.batch * s.height * s.width, s.channels, dy, dbias);
 }
 

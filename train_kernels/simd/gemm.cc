@@ -4,8 +4,8 @@
 #include "hwy/foreach_target.h"
 
 #include "train_kernels/range.h"
-#include "train_kernels/simd/bounds_inl.h"
 #include "train_kernels/simd/gemm_inl.h"
+#include "train_kernels/simd/gemm_tile_inl.h"
 #include "train_kernels/simd/pack_a_inl.h"
 
 #ifndef COT_OPAQUE
@@ -27,21 +27,6 @@ namespace {
 // Rows of B that are fetched ahead of the multiplies: about two hundred cycles. B's panels come from L3 where A is
 // long.
 constexpr size_t kRowsAhead = 16;
-
-// Up to kNv vectors of neighbouring floats, the last of them cut to `last` lanes if kPartial.
-template <size_t kNv, bool kPartial>
-struct Strip {
-  explicit Strip(size_t last_lanes) : last(last_lanes) {}
-
-  HWY_INLINE Vector load(const float* p, size_t v) const {
-    return kPartial && v + 1 == kNv ? last.load(p + v * kLanes) : hn::LoadU(Tag(), p + v * kLanes);
-  }
-  HWY_INLINE void store(Vector value, float* p, size_t v) const {
-    if (kPartial && v + 1 == kNv) last.store(value, p + v * kLanes);
-    else hn::StoreU(value, Tag(), p + v * kLanes);
-  }
-  Part last;
-};
 
 // What a tile fetches into L2 meanwhile: a line of the next panel at each step of k.
 struct Ahead {
@@ -89,33 +74,7 @@ COT_NO_UBSAN HWY_NOINLINE void tile(const MatrixA& a, size_t a_row, const float*
       }
     }
   }
-  if (finish.scale != 1) {
-    const Vector scale = hn::Set(d, finish.scale);
-    COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
-      COT_UNROLL for (size_t v = 0; v < kNv; ++v) sums[r][v] = hn::Mul(sums[r][v], scale);
-    }
-  }
-  if (finish.bias != nullptr) {
-    COT_UNROLL for (size_t v = 0; v < kNv; ++v) {
-      const Vector bias = strip.load(finish.bias + column, v);
-      COT_UNROLL for (size_t r = 0; r < kMr; ++r) sums[r][v] = hn::Add(sums[r][v], bias);
-    }
-  }
-  const Bounds bounds(finish.activation);
-  if (finish.accumulate) {
-    // Row by row: rows of C may overlap (dX of a convolution), so each is stored before the next is read.
-    COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
-      float* to = c.base + c.rows.offset(c_row + r) + column;
-      COT_UNROLL for (size_t v = 0; v < kNv; ++v) {
-        strip.store(bounds(hn::Add(strip.load(to, v), sums[r][v])), to, v);
-      }
-    }
-  } else {
-    COT_UNROLL for (size_t r = 0; r < kMr; ++r) {
-      float* to = c.base + c.rows.offset(c_row + r) + column;
-      COT_UNROLL for (size_t v = 0; v < kNv; ++v) strip.store(bounds(sums[r][v]), to, v);
-    }
-  }
+  finish_tile(sums, strip, finish, c, c_row, column);
 }
 
 using Tile = void (*)(const MatrixA&, size_t, const float*, size_t, const MatrixC&, size_t, size_t, size_t,

@@ -8,7 +8,8 @@
 #define HWY_TARGET_INCLUDE "train_kernels/simd/rnn.cc"
 #include "hwy/foreach_target.h"
 
-#include "train_kernels/simd/gemm_inl.h"
+#include "train_kernels/simd/bfloat16_targets.h"
+#include "train_kernels/simd/products_inl.h"
 #include "train_kernels/simd/rnn_cells_inl.h"
 #include "train_kernels/simd/targets.h"
 #include "train_kernels/tables/rnn.h"
@@ -49,29 +50,32 @@ struct Steps {
 };
 
 // C (+)= A B panel by panel, last panel first if `backwards`.
-HWY_INLINE void product(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c, const Finish& finish,
-                        bool backwards) {
+template <class Products>
+HWY_INLINE void product(const Products& products, size_t m, size_t n, const MatrixA& a, const MatrixB& b,
+                        const MatrixC& c, const Finish& finish, bool backwards) {
   const size_t panels = (n + b.panel - 1) / b.panel;
   for (size_t i = 0; i < panels; ++i) {
     const size_t p = backwards ? panels - 1 - i : i, column = p * b.panel;
     Finish part = finish;
     if (part.bias != nullptr) part.bias += column;
-    gemm(m, HWY_MIN(b.panel, n - column), a, {b.base + p * b.panel_stride, b.row_stride, b.panel_stride, b.panel},
-         {c.base + column, c.rows}, part);
+    products.multiply(m, HWY_MIN(b.panel, n - column), a,
+                      {b.base + p * b.panel_stride, b.row_stride, b.panel_stride, b.panel}, {c.base + column, c.rows},
+                      part);
   }
 }
 
 // The same for every step of the range; in one go if the range is the whole batch.
-HWY_INLINE void product_of_steps(const Steps& at, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c,
-                                 const Finish& finish) {
+template <class Products>
+HWY_INLINE void product_of_steps(const Products& products, const Steps& at, size_t n, const MatrixA& a,
+                                 const MatrixB& b, const MatrixC& c, const Finish& finish) {
   // Rows are [steps, batch]: the whole batch is one block of rows, a part of it a block in each step.
-  if (at.examples.size() == at.s.batch) return gemm(at.s.steps * at.s.batch, n, a, b, c, finish);
+  if (at.examples.size() == at.s.batch) return products.multiply(at.s.steps * at.s.batch, n, a, b, c, finish);
   for (size_t t = 0; t < at.s.steps; ++t) {
     MatrixA from = a;
     MatrixC to = c;
     from.base += at.row(t) * static_cast<size_t>(a.rows.stride);
     to.base += at.row(t) * static_cast<size_t>(c.rows.stride);
-    gemm(at.examples.size(), n, from, b, to, finish);
+    products.multiply(at.examples.size(), n, from, b, to, finish);
   }
 }
 
@@ -93,20 +97,24 @@ HWY_INLINE const float* input_bias(const RnnShape& s, const RnnForward<float>& p
 // x: [steps, batch, inputs]; y: [steps, batch, hidden]; w: [inputs, gates * hidden]; r: [hidden, gates * hidden];
 // saved: [steps, batch, saved_stride]. The product of x with w needs no state, so it is one product for all steps; only
 // the product with r waits for the step before.
+template <class Products>
 void rnn_forward(const RnnShape& s, Range examples, const RnnForward<float>& p, void* workspace) {
   const size_t n = s.hidden, columns = s.columns(), joint = s.is_gru() ? 2 * n : columns, stride = s.saved_stride();
   const size_t count = examples.size();
   const Steps at{s, examples};
+  const Products products(s.hidden);
   Scratch scratch(workspace);
   const float* bias = input_bias(s, p, scratch.take<float>(columns));
-  const MatrixB r = pack_b(n, joint, p.r, columns, scratch.take<float>(packed_b_floats(n, joint)));
+  const MatrixB r = pack_all(products, n, joint, p.r, columns, scratch.take<float>(packed_b_floats(n, joint)));
   MatrixB r_candidate{};
-  if (s.is_gru()) r_candidate = pack_b(n, n, p.r + joint, columns, scratch.take<float>(packed_b_floats(n, n)));
+  if (s.is_gru())
+    r_candidate = pack_all(products, n, n, p.r + joint, columns, scratch.take<float>(packed_b_floats(n, n)));
   const MatrixB w =
       worth_packing(s.steps * s.batch, columns)
-          ? pack_b(s.inputs, columns, p.w, columns, scratch.take<float>(packed_b_floats(s.inputs, columns)))
+          ? pack_all(products, s.inputs, columns, p.w, columns, scratch.take<float>(packed_b_floats(s.inputs, columns)))
           : plain_b(columns, p.w, columns);
-  product_of_steps(at, columns, strided(p.x, s.inputs, s.inputs), w, strided(p.saved, stride), {.bias = bias});
+  product_of_steps(products, at, columns, strided(p.x, s.inputs, s.inputs), w, strided(p.saved, stride),
+                   {.bias = bias});
 
   for (size_t t = 0; t < s.steps; ++t) {
     // Every second step takes the panels of r from the end: those that the cache still has come first.
@@ -115,19 +123,20 @@ void rnn_forward(const RnnShape& s, Range examples, const RnnForward<float>& p, 
     float* saved = p.saved + at.row(t) * stride;
     float* y = p.y + at.row(t) * s.y_stride;
     if (h.base != nullptr) {
-      product(count, joint, strided(h.base, h.stride, n), r, strided(saved, stride), {.accumulate = true}, backwards);
+      product(products, count, joint, strided(h.base, h.stride, n), r, strided(saved, stride), {.accumulate = true},
+              backwards);
     }
     if (s.cell == RnnCell::gru_linear_before_reset) {
       const float* b = p.bias_r == nullptr ? nullptr : p.bias_r + 2 * n;
       for (size_t e = 0; h.base == nullptr && e < count; ++e) copy_or_zero(n, b, saved + e * stride + 3 * n);
       if (h.base != nullptr) {
-        product(count, n, strided(h.base, h.stride, n), r_candidate, strided(saved + 3 * n, stride), {.bias = b},
-                backwards);
+        product(products, count, n, strided(h.base, h.stride, n), r_candidate, strided(saved + 3 * n, stride),
+                {.bias = b}, backwards);
       }
     } else if (s.cell == RnnCell::gru) {
       for (size_t e = 0; e < count; ++e) gru_row_reset(n, h.row(e), saved + e * stride);
       if (h.base != nullptr) {
-        product(count, n, strided(static_cast<const float*>(saved) + 3 * n, stride, n), r_candidate,
+        product(products, count, n, strided(static_cast<const float*>(saved) + 3 * n, stride, n), r_candidate,
                 strided(saved + 2 * n, stride), {.accumulate = true}, backwards);
       }
     }
@@ -149,19 +158,22 @@ void rnn_forward(const RnnShape& s, Range examples, const RnnForward<float>& p, 
 
 // y, dy: [steps, batch, hidden]; dx: [steps, batch, inputs]; dh0, dc0: [batch, hidden]. `saved` gives the activations
 // and gets the gradients of a + b, which rnn_backward_weights reads.
+template <class Products>
 void rnn_backward(const RnnShape& s, Range examples, const RnnBackward<float>& p, void* workspace) {
   const size_t n = s.hidden, columns = s.columns(), joint = s.is_gru() ? 2 * n : columns, stride = s.saved_stride();
   const size_t count = examples.size(), first = examples.begin * n;
   const bool lstm = s.cell == RnnCell::lstm, relu = s.cell == RnnCell::relu, gru = s.cell == RnnCell::gru;
   const Steps at{s, examples};
+  const Products products(s.hidden);
   Scratch scratch(workspace);
   float* dh = scratch.take<float>(count * n);
   float* dc = scratch.take<float>(count * n);
   float* through = scratch.take<float>(count * n);
-  const MatrixB r = pack_b_transposed(joint, n, p.r, columns, scratch.take<float>(packed_b_floats(joint, n)));
+  const MatrixB r =
+      pack_all_transposed(products, joint, n, p.r, columns, scratch.take<float>(packed_b_floats(joint, n)));
   MatrixB r_candidate{};
   if (s.is_gru()) {
-    r_candidate = pack_b_transposed(n, n, p.r + joint, columns, scratch.take<float>(packed_b_floats(n, n)));
+    r_candidate = pack_all_transposed(products, n, n, p.r + joint, columns, scratch.take<float>(packed_b_floats(n, n)));
   }
   copy_or_zero(count * n, p.dh_n == nullptr ? nullptr : p.dh_n + first, dh);
   copy_or_zero(count * n, p.dc_n == nullptr ? nullptr : p.dc_n + first, dc);
@@ -180,25 +192,27 @@ void rnn_backward(const RnnShape& s, Range examples, const RnnBackward<float>& p
     }
     const float* gradients = saved;
     if (gru) {
-      product(count, n, strided(gradients + 2 * n, stride, n), r_candidate, strided(through, n), {}, backwards);
+      product(products, count, n, strided(gradients + 2 * n, stride, n), r_candidate, strided(through, n), {},
+              backwards);
       for (size_t e = 0; e < count; ++e) {
         gru_row_backward_reset(n, h.row(e), through + e * n, saved + e * stride, dh + e * n);
       }
     }
     // Before the first step there is nothing that wants a gradient.
     if (t == 0 && p.dh0 == nullptr) break;
-    product(count, n, strided(gradients, stride, joint), r, strided(dh, n), {.accumulate = s.is_gru()}, backwards);
+    product(products, count, n, strided(gradients, stride, joint), r, strided(dh, n), {.accumulate = s.is_gru()},
+            backwards);
     if (s.cell == RnnCell::gru_linear_before_reset) {
-      product(count, n, strided(gradients + 3 * n, stride, n), r_candidate, strided(dh, n), {.accumulate = true},
-              backwards);
+      product(products, count, n, strided(gradients + 3 * n, stride, n), r_candidate, strided(dh, n),
+              {.accumulate = true}, backwards);
     }
   }
   if (p.dh0 != nullptr) std::memcpy(p.dh0 + first, dh, count * n * sizeof(float));
   if (p.dc0 != nullptr && lstm) std::memcpy(p.dc0 + first, dc, count * n * sizeof(float));
   if (p.dx == nullptr) return;
-  const MatrixB w =
-      pack_b_transposed(columns, s.inputs, p.w, columns, scratch.take<float>(packed_b_floats(columns, s.inputs)));
-  product_of_steps(at, s.inputs, strided(static_cast<const float*>(p.saved), stride, columns), w,
+  const MatrixB w = pack_all_transposed(products, columns, s.inputs, p.w, columns,
+                                        scratch.take<float>(packed_b_floats(columns, s.inputs)));
+  product_of_steps(products, at, s.inputs, strided(static_cast<const float*>(p.saved), stride, columns), w,
                    strided(p.dx, s.inputs), {});
 }
 
@@ -212,11 +226,13 @@ struct Pairs {
 };
 
 // to[width, out] (+)= a^T d, a[rows, width], d[rows, out].
-void transposed_product(const Pairs& pairs, size_t width, size_t out, float* to, size_t to_stride, bool add,
-                        void* workspace) {
+template <class Products>
+void transposed_product(const Products& products, const Pairs& pairs, size_t width, size_t out, float* to,
+                        size_t to_stride, bool add, void* workspace) {
   if (pairs.rows < kPackedRowsMin) {
     const MatrixA a{pairs.a, {nullptr, 1}, nullptr, 1, pairs.rows, static_cast<ptrdiff_t>(pairs.a_stride)};
-    return gemm(width, out, a, plain_b(out, pairs.d, pairs.d_stride), strided(to, to_stride), {.accumulate = add});
+    return products.multiply(width, out, a, plain_b(out, pairs.d, pairs.d_stride), strided(to, to_stride),
+                             {.accumulate = add});
   }
   Scratch scratch(workspace);
   const size_t chunk = HWY_MIN(pairs.rows, kTurnedRows);
@@ -226,8 +242,8 @@ void transposed_product(const Pairs& pairs, size_t width, size_t out, float* to,
     const size_t rows = HWY_MIN(chunk, pairs.rows - from);
     const MatrixA a{pairs.a + from * pairs.a_stride,        {nullptr, 1}, nullptr, 1, rows,
                     static_cast<ptrdiff_t>(pairs.a_stride), buffer};
-    const MatrixB b = pack_b(rows, out, pairs.d + from * pairs.d_stride, pairs.d_stride, packed);
-    gemm(width, out, a, b, strided(to, to_stride), {.accumulate = add || from > 0});
+    const MatrixB b = pack_all(products, rows, out, pairs.d + from * pairs.d_stride, pairs.d_stride, packed);
+    products.multiply(width, out, a, b, strided(to, to_stride), {.accumulate = add || from > 0});
   }
 }
 
@@ -250,9 +266,11 @@ void strided_column_sums(size_t rows, size_t stride, Range columns, const float*
 
 // x: [steps, batch, inputs]; y: [steps, batch, hidden]; dw: [inputs, gates * hidden]; dr: [hidden, gates * hidden];
 // dbias_w, dbias_r: [gates * hidden]; `columns` of the last dimension are written
+template <class Products>
 void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradients<float>& p, void* workspace) {
   const size_t n = s.hidden, all = s.columns(), stride = s.saved_stride(), rows = s.steps * s.batch;
-  transposed_product({rows, p.x, s.inputs, p.saved + columns.begin, stride}, s.inputs, columns.size(),
+  const Products products(s.hidden);
+  transposed_product(products, {rows, p.x, s.inputs, p.saved + columns.begin, stride}, s.inputs, columns.size(),
                      p.dw + columns.begin, all, false, workspace);
   if (p.dbias_w != nullptr) strided_column_sums(rows, stride, columns, p.saved, p.dbias_w);
 
@@ -269,7 +287,8 @@ void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradi
     if (p.dbias_r != nullptr) strided_column_sums(rows, stride, part, d, p.dbias_r);
     d += part.begin;
     if (i == 1 && !linear_candidate) {
-      transposed_product({rows, p.saved + 3 * n, stride, d, stride}, n, part.size(), dr, all, false, workspace);
+      transposed_product(products, {rows, p.saved + 3 * n, stride, d, stride}, n, part.size(), dr, all, false,
+                         workspace);
       continue;
     }
     // Row k of y belongs to the gradients one step later: behind it, or in reverse before it.
@@ -279,23 +298,30 @@ void rnn_backward_weights(const RnnShape& s, Range columns, const RnnWeightGradi
     const float* y = s.reverse ? p.y + later * s.y_stride : p.y;
     const float* d_later = s.reverse ? d : d + later * stride;
     if (s.steps > 1) {
-      transposed_product({rows - later, y, s.y_stride, d_later, stride}, n, part.size(), dr, all, false, workspace);
+      transposed_product(products, {rows - later, y, s.y_stride, d_later, stride}, n, part.size(), dr, all, false,
+                         workspace);
     } else {
       for (size_t row = 0; row < n; ++row) std::memset(dr + row * all, 0, part.size() * sizeof(float));
     }
     if (p.h0 == nullptr) continue;
-    transposed_product({s.batch, p.h0, n, d + s.position(0) * s.batch * stride, stride}, n, part.size(), dr, all, true,
-                       workspace);
+    transposed_product(products, {s.batch, p.h0, n, d + s.position(0) * s.batch * stride, stride}, n, part.size(), dr,
+                       all, true, workspace);
   }
+}
+
+template <class Products>
+void fill_with(RnnKernels<float>& table) {
+  COT_SET(rnn_forward, rnn_forward<Products>);
+  COT_SET(rnn_backward, rnn_backward<Products>);
+  COT_SET(rnn_backward_weights, rnn_backward_weights<Products>);
 }
 
 }  // namespace
 
-void fill_rnn_target(RnnKernels<float>& table) {
-  COT_SET(rnn_forward, rnn_forward);
-  COT_SET(rnn_backward, rnn_backward);
-  COT_SET(rnn_backward_weights, rnn_backward_weights);
-}
+void fill_rnn_target(RnnKernels<float>& table) { fill_with<Float32Products>(table); }
+#if HWY_TARGET == HWY_AVX3
+void fill_rnn_bfloat16_target(RnnKernels<float>& table) { fill_with<Bfloat16Products>(table); }
+#endif
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -303,5 +329,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace coterie::kernels::simd {
 COT_DEFINE_FILL(rnn, RnnKernels)
+COT_DEFINE_BFLOAT16_FILL(rnn, RnnKernels)
 }  // namespace coterie::kernels::simd
 #endif

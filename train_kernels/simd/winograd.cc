@@ -10,9 +10,9 @@
 
 #include "train_kernels/conv2d_algorithm.h"
 #include "train_kernels/range.h"
-#include "train_kernels/simd/gemm_inl.h"
 #include "train_kernels/simd/image_inl.h"
 #include "train_kernels/simd/map_inl.h"
+#include "train_kernels/simd/products_inl.h"
 #include "train_kernels/simd/winograd_filter_inl.h"
 #include "train_kernels/simd/winograd_inl.h"
 
@@ -195,12 +195,14 @@ struct Winograd {
     }
   }
 
+  template <class Products>
   void forward(Range rows, const float* x, const float* weights, const float* bias, Activation activation, float* y,
                Scratch& scratch) const {
     const size_t at_once = tiles.held(s), tile_rows = (rows.size() + kOutputs - 1) / kOutputs;
     const Transformed input(kPositions, at_once, s.channels, scratch);
     const Transformed products(kPositions, at_once, s.filters, scratch);
     PaddedImage image(bordered, images, {rows.begin, rows.begin + tile_rows * kOutputs + 2}, scratch);
+    const Products product_of(s.filters);
     for (size_t n = 0; n < s.batch; n += images) {
       const size_t some = HWY_MIN(images, s.batch - n);
       const size_t first = rows.begin / kOutputs * tiles.columns;
@@ -213,8 +215,8 @@ struct Winograd {
           const MatrixA a{
               input.base + p * input.step, {nullptr, static_cast<ptrdiff_t>(s.channels)}, nullptr, 1, s.channels, 1};
           const MatrixB b = packed_b(s.channels, s.filters, weights + p * weights_step());
-          gemm(block.size(), s.filters, a, b,
-               {products.base + p * products.step, {nullptr, static_cast<ptrdiff_t>(s.filters)}}, {});
+          product_of.multiply(block.size(), s.filters, a, b,
+                              {products.base + p * products.step, {nullptr, static_cast<ptrdiff_t>(s.filters)}}, {});
         }
         transform_output(products, block, bias, activation, y + n * s.out_h() * s.out_w() * s.filters);
       }
@@ -234,11 +236,22 @@ void winograd_prepare(const Conv2dShape& s, Range channels, size_t outputs, bool
 
 // x: [batch, height, width, channels]; bias: [filters] or null; y: [batch, out_h, out_w, filters], some rows of it. A
 // tile has outputs x outputs of them: 4 takes fewer multiplies, 2 has the smaller error.
+template <class Products>
 void winograd_forward(const Conv2dShape& s, Range rows, size_t outputs, const float* x, const float* prepared,
                       const float* bias, Activation activation, float* y, Scratch& scratch) {
-  if (!kHasWinograd4x4 || outputs == 2) return Winograd<2>(s).forward(rows, x, prepared, bias, activation, y, scratch);
-  Winograd<4>(s).forward(rows, x, prepared, bias, activation, y, scratch);
+  if (!kHasWinograd4x4 || outputs == 2) {
+    return Winograd<2>(s).forward<Products>(rows, x, prepared, bias, activation, y, scratch);
+  }
+  // Its transforms multiply what rounding is off by: bfloat16 would leave two digits or fewer.
+  Winograd<4>(s).forward<Float32Products>(rows, x, prepared, bias, activation, y, scratch);
 }
+
+template void winograd_forward<Float32Products>(const Conv2dShape&, Range, size_t, const float*, const float*,
+                                                const float*, Activation, float*, Scratch&);
+#if HWY_TARGET == HWY_AVX3
+template void winograd_forward<Bfloat16Products>(const Conv2dShape&, Range, size_t, const float*, const float*,
+                                                 const float*, Activation, float*, Scratch&);
+#endif
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -9,7 +9,7 @@
 
 #include "train_kernels/range.h"
 #include "train_kernels/shapes.h"
-#include "train_kernels/simd/vector_inl.h"
+#include "train_kernels/simd/products_inl.h"
 #include "train_kernels/workspace.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,6 +19,7 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 // half round (conv2d_backward_input) if `turn`.
 void winograd_prepare(const Conv2dShape& s, Range channels, size_t outputs, bool turn, const float* w, float* prepared);
 // conv2d_forward by F(outputs x outputs, 3 x 3), outputs 2 or 4; of one image, or all rows.
+template <class Products>
 void winograd_forward(const Conv2dShape& s, Range rows, size_t outputs, const float* x, const float* prepared,
                       const float* bias, Activation activation, float* y, Scratch& scratch);
 
