@@ -198,7 +198,7 @@ struct coterie_train_options {
       checkpoint_key;         /* checkpoints are encrypted with these 32 bytes, which are copied; NULL: they are not */
   size_t checkpoint_key_size; /* 32, or 0 without a key */
   const char* storage;        /* of activations between forward and backward: "float32", or "bf16", which takes half
-                                 the memory and rounds; NULL: "float32" */
+                                 the memory and rounds, and computes in bfloat16 where the CPU can; NULL: "float32" */
   const char* loss_scale;     /* "dynamic", or a power of two: the gradient is computed of the loss times it, and a step
                                  whose gradient overflows is skipped; NULL: no scaling */
   uint64_t

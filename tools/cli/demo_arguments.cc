@@ -175,7 +175,7 @@ void add_memory_and_stopping(CLI::App& demo, DemoOptions& options) {
   demo.add_option_function<std::string>(
           "--storage", [&options](const std::string& name) { options.storage = parse_storage(name).value(); },
           "of activations between forward and backward on the devices: bf16 takes half the memory where that makes a "
-          "step's smaller, and rounds")
+          "step's smaller, and rounds; it computes in bfloat16 where the CPU can")
       ->default_str("float32")
       ->type_name("TYPE")
       ->check(one_of({storage_names().begin(), storage_names().end()}));

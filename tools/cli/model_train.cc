@@ -20,6 +20,7 @@
 #include "tools/mlflow/run_params.h"
 #include "tools/model/measure.h"
 #include "tools/tensorboard/scalar_log.h"
+#include "train_kernels/bfloat16_kernels.h"
 
 namespace coterie {
 namespace {
@@ -72,6 +73,9 @@ std::string chosen(const TrainOptions& options, const TrainingMemory& memory) {
             format_bytes(memory.narrowed_bytes_saved);
   } else if (options.storage == Storage::bfloat16) {
     text += ", nothing held as bfloat16";
+  }
+  if (options.storage == Storage::bfloat16 && kernels::bfloat16_kernels() != nullptr) {
+    text += ", products computed in bfloat16";
   }
   return text;
 }

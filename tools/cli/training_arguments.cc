@@ -101,7 +101,7 @@ void add_length(CLI::App* train, TrainCommand& command) {
       ->add_option_function<std::string>(
           "--storage", [&training](const std::string& name) { training.storage = parse_storage(name).value(); },
           "of activations between forward and backward: bf16 takes half the memory where that makes a step's smaller, "
-          "and rounds")
+          "and rounds; it computes in bfloat16 where the CPU can")
       ->default_str("float32")
       ->type_name("TYPE")
       ->check(checked_by(&parse_storage));

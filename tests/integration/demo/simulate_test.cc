@@ -255,7 +255,7 @@ TEST_F(Simulate, HasTheModelOfWhatTrainsAloneAtItsLevels) {
 }
 
 // A device that stops by its own examples, and one that rounds what it holds or computes, do so alike at every level.
-// bf16 saves nothing in this network, and so rounds nothing alone.
+// bf16 saves nothing in this network: what it rounds is multiplied, on CPUs that do so, or nothing.
 TEST_F(Simulate, HasTheModelOfDevicesThatStopEarlyAtItsLevels) {
   const nlohmann::json plain = demo({"--security", "none", "--local-epochs", "12", "--lr", "0.5"}, "plain");
   const std::vector<std::pair<std::string, Words>> kinds = {

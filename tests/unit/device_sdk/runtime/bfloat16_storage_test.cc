@@ -1,10 +1,12 @@
 // Training whose activations are held as bfloat16: forward is exact, the gradient's error is bounded, memory is halved.
+// And, where the CPU has products of bfloat16, what those add to the error.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <utility>
 
 #include "device_sdk/runtime/trainer.h"
+#include "tests/unit/device_sdk/runtime/float32_products.h"
 #include "tests/unit/device_sdk/runtime/gradient_of.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 
@@ -68,6 +70,7 @@ Model smooth_net() {
 
 // A ReLU and a maximum choose: where rounding makes two values equal, the gradient goes to the other of them.
 TEST(Bfloat16Storage, ChangesNoForwardAndTheGradientByItsRounding) {
+  const Float32Products products;
   const std::pair<Model, double> cases[] = {
       {smooth_net(), 0x1p-7}, {normed_net(), 0.05}, {tangled_net(), 0.05}, {small_cnn(), 0.05}};
   for (const auto& [model, bound] : cases) {
@@ -81,6 +84,7 @@ TEST(Bfloat16Storage, ChangesNoForwardAndTheGradientByItsRounding) {
 
 // What backward reads of a dense layer is its input alone: dw = sum of h dy, each h off by at most 2^-8 of itself.
 TEST(Bfloat16Storage, KeepsToTheBoundOfASum) {
+  const Float32Products products;
   ModelBuilder build("two", {6}, 5);
   const TensorId hidden = build.dense(build.input(), 12);
   const Model model = load_or_die(build.finish(build.dense(hidden, 5, false)));
@@ -100,6 +104,7 @@ TEST(Bfloat16Storage, KeepsToTheBoundOfASum) {
 
 // Both sides of the comparison that finds the maximum again are rounded alike; were one not, no gradient would pass.
 TEST(Bfloat16Storage, SendsTheGradientThroughAMaximum) {
+  const Float32Products products;
   ModelBuilder build("maximum", {8, 8, 2}, 9);
   TensorId x = build.op(OpKind::tanh, {build.conv2d(build.input(), {.filters = 4, .kernel = 3, .pad = 1})});
   x = build.max_pool2d(x, {.kernel = 2, .stride = 2});
@@ -110,6 +115,7 @@ TEST(Bfloat16Storage, SendsTheGradientThroughAMaximum) {
 
 // What is not saved is not rounded, whatever the model.
 TEST(Bfloat16Storage, RoundsNothingUnlessThePlanGetsSmaller) {
+  const Float32Products products;
   const Model lenet = load_or_die(make_model(ModelKind::lenet5, {28, 28, 1}, 10, 1));
   uint32_t saving = 0, rounding_nothing = 0;
   for (const auto& [model, examples] : {std::pair(lenet, 32u), std::pair(small_cnn(), 8u), std::pair(tangled_net(), 8u),
@@ -130,6 +136,7 @@ TEST(Bfloat16Storage, RoundsNothingUnlessThePlanGetsSmaller) {
 }
 
 TEST(Bfloat16Storage, HoldsHalfAndMayStillBeRecomputed) {
+  const Float32Products products;
   const Model model = normed_net();
   const Trained exact = one_step(model, Storage::float32), held = one_step(model, Storage::bfloat16);
   EXPECT_LT(held.memory.planned_bytes, exact.memory.planned_bytes * 7 / 10);
@@ -137,6 +144,19 @@ TEST(Bfloat16Storage, HoldsHalfAndMayStillBeRecomputed) {
   const Trained both = one_step(model, Storage::bfloat16, limit);
   EXPECT_LE(both.memory.planned_bytes, limit);
   EXPECT_EQ(both.gradient, held.gradient);
+}
+
+// A rounded product is off by at most 2^-7 of itself, a sum of many with signs by less.
+TEST(Bfloat16Products, ComputeTheLossAndTheGradientWithinTheirRounding) {
+  const Model lenet = load_or_die(make_model(ModelKind::lenet5, {28, 28, 1}, 10, 1));
+  for (const Model& model : {lenet, small_cnn(), smooth_net()}) {
+    SCOPED_TRACE(model.graph().name);
+    const Trained exact = one_step(model, Storage::float32), mixed = one_step(model, Storage::bfloat16);
+    EXPECT_NEAR(mixed.loss, exact.loss, 0x1p-7 * exact.loss);
+    EXPECT_LT(relative_difference(mixed.gradient, exact.gradient), 0.05);
+    if (kernels::bfloat16_kernels() != nullptr) EXPECT_NE(mixed.gradient, exact.gradient);
+    EXPECT_EQ(one_step(model, Storage::bfloat16, 0, 8, 3).gradient, mixed.gradient) << "by several threads";
+  }
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "device_sdk/runtime/evaluator.h"
 #include "device_sdk/runtime/memory_budget.h"
 #include "device_sdk/runtime/trainer.h"
+#include "tests/unit/device_sdk/runtime/float32_products.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 
 namespace coterie::test {
@@ -320,6 +321,7 @@ struct Fits {
 };
 
 TEST(LossMatrix, EveryWayOfComputingAStepFollowsTheGradientOfOneBigBatch) {
+  const Float32Products products;  // its bounds are those of storage
   uint32_t recomputed = 0, in_bfloat16 = 0;
   for (const Case& c : cases()) {
     const Model model = model_of(c);
