@@ -108,6 +108,17 @@ def train_threads():
                     verdict(row["speedup"] >= goal))
 
 
+def train_bf16():
+    """Storage bf16 beside float32, steps in turn."""
+    for row in rows_of([BIN / "coterie-bench-train", "--bf16", "--seconds", "1"]):
+        one_ms = row["bf16_ms"] / row["bf16_ratio"]
+        computes = row["bf16_kernels"].endswith("bf16")
+        goal = "goal 0.6" if computes else "this CPU computes in float32"
+        yield row, (f"training step, {row['model']}, batch {row['batch']}, bf16", f"{row['bf16_ms']:.3f} ms",
+                    f"float32 {one_ms:.3f} ms", f"{row['bf16_ratio']:.2f} of it; {goal}",
+                    verdict(row["bf16_ratio"] <= 0.6) if computes else "not compared")
+
+
 def bare_rounds():
     for (devices, megabytes), goal in ROUND_GOALS_S.items():
         rounds = 20 if megabytes == 1 else 6
@@ -163,7 +174,7 @@ def demo():
         yield None, ("    " + what, f"{phases[name]:.2f} s", "", "", "")
 
 
-GROUPS = {function.__name__: function for function in (ingest, uploads, server, console, train, train_threads, train_trace, watch, bare_rounds, trace, secure, private_demo,
+GROUPS = {function.__name__: function for function in (ingest, uploads, server, console, train, train_threads, train_bf16, train_trace, watch, bare_rounds, trace, secure, private_demo,
                                                  vertical, serving, compression, federated, robust, fairness, personal,
                                                  simulated_clients, simulation, conv2d, int8, micro, demo)}
 LONG_GROUPS = {function.__name__: function for function in (vertical_memory,)}  # only by name

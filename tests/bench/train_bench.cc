@@ -1,6 +1,8 @@
 // coterie-bench-train: training steps of the bench's networks, a JSON object a row.
 //
-// With several threads each step is paired with one by a single thread: "speedup" is the ratio of the medians.
+// With several threads each step is paired with one by a single thread: "speedup" is the ratio of the medians. With
+// --bf16 each step in float32 is paired with one of storage bf16, which computes in bfloat16 where the CPU can:
+// "bf16_ms" is their median, "bf16_ratio" the ratio of the two medians, of processor time.
 //
 // A step is Trainer::step: reading the batch, forward, loss, backward, SGD with momentum. The data set holds
 // 16 different batches that come in a new order each epoch, because a batch that never changes flatters every
@@ -16,6 +18,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -26,6 +29,7 @@
 #include "device_sdk/runtime/trainer.h"
 #include "tests/bench/bench_models.h"
 #include "tests/bench/step_limit.h"
+#include "train_kernels/bfloat16_kernels.h"
 #include "train_kernels/kernel_table.h"
 
 namespace coterie {
@@ -82,6 +86,7 @@ struct Settings {
   double seconds = 2;
   std::string model;
   uint32_t batch = 0, threads = 1;
+  bool bfloat16 = false;
   uint64_t planned_bytes_max = 0;
 };
 
@@ -122,6 +127,28 @@ Result<double> speedup_of(const Model& model, ExampleSource& examples, uint32_t 
   return median(one_ms) / median(several_ms);
 }
 
+struct Mixed {
+  double ms = 0, ratio = 0;  // of bfloat16; of its time to that of float32
+};
+
+// Steps with both storages in turn.
+Result<Mixed> beside_float32(const Model& model, ExampleSource& examples, uint32_t batch, const Settings& settings) {
+  TrainOptions options = options_for(batch, settings.threads, settings.planned_bytes_max);
+  COT_ASSIGN(Trainer exact, Trainer::create(model, options, examples));
+  options.storage = Storage::bfloat16;
+  COT_ASSIGN(Trainer mixed, Trainer::create(model, options, examples));
+  std::vector<double> exact_ms, mixed_ms;
+  const Clock::time_point start = Clock::now();
+  for (size_t i = 0; mixed_ms.size() < kStepsMin || ms_since(start) < settings.seconds * 1e3; ++i) {
+    for (const auto& [trainer, ms] : {std::pair(&exact, &exact_ms), std::pair(&mixed, &mixed_ms)}) {
+      const double before = thread_cpu_ms();
+      COT_TRY(trainer->step());
+      if (i > 0) ms->push_back(thread_cpu_ms() - before);  // the first prepares
+    }
+  }
+  return Mixed{median(mixed_ms), median(mixed_ms) / median(exact_ms)};
+}
+
 Result<Times> run_steps(const Bytes& file, ExampleSource& examples, uint32_t batch, const Settings& settings) {
   Times times;
   const Clock::time_point loading = Clock::now();
@@ -153,6 +180,10 @@ Status measure(const BenchModel& described, uint32_t batch, const Settings& sett
   if (settings.threads > 1) {
     COT_ASSIGN(speedup, speedup_of(model, examples, batch, settings));
   }
+  std::optional<Mixed> mixed;
+  if (settings.bfloat16) {
+    COT_ASSIGN(mixed, beside_float32(model, examples, batch, settings));
+  }
   const double forward_flops = model.flops() * batch;
   const bench::StepLimit limit = bench::step_limit({.flops = 3 * forward_flops,
                                                     .parameters = model.value_count(),
@@ -161,26 +192,32 @@ Status measure(const BenchModel& described, uint32_t batch, const Settings& sett
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   const double ms = median(times.wall_ms);
-  const nlohmann::ordered_json row = {{"bench", "train"},
-                                      {"model", described.name},
-                                      {"batch", batch},
-                                      {"threads", settings.threads},
-                                      {"speedup", speedup},
-                                      {"ms", ms},
-                                      {"cpu_ms", median(times.cpu_ms)},
-                                      {"flop_limit_ms", limit.flop_ms},
-                                      {"limit_ms", limit.both_ms()},
-                                      {"load_ms", times.load_ms},
-                                      {"samples_per_s", batch * 1000.0 / ms},
-                                      {"forward_mflop", forward_flops / 1e6},
-                                      {"parameters", model.value_count()},
-                                      {"arena_bytes", times.memory.arena_bytes},
-                                      {"planned_bytes", times.memory.planned_bytes},
-                                      {"planned_lower_bound", times.memory.planned_lower_bound},
-                                      {"recomputed_share", times.memory.recomputed_share},
-                                      {"peak_rss_mb", static_cast<double>(usage.ru_maxrss) / 1024},
-                                      {"steps", times.wall_ms.size()},
-                                      {"kernels", kernels::kernels().name}};
+  nlohmann::ordered_json row = {{"bench", "train"},
+                                {"model", described.name},
+                                {"batch", batch},
+                                {"threads", settings.threads},
+                                {"speedup", speedup},
+                                {"ms", ms},
+                                {"cpu_ms", median(times.cpu_ms)},
+                                {"flop_limit_ms", limit.flop_ms},
+                                {"limit_ms", limit.both_ms()},
+                                {"load_ms", times.load_ms},
+                                {"samples_per_s", batch * 1000.0 / ms},
+                                {"forward_mflop", forward_flops / 1e6},
+                                {"parameters", model.value_count()},
+                                {"arena_bytes", times.memory.arena_bytes},
+                                {"planned_bytes", times.memory.planned_bytes},
+                                {"planned_lower_bound", times.memory.planned_lower_bound},
+                                {"recomputed_share", times.memory.recomputed_share},
+                                {"peak_rss_mb", static_cast<double>(usage.ru_maxrss) / 1024},
+                                {"steps", times.wall_ms.size()},
+                                {"kernels", kernels::kernels().name}};
+  if (mixed) {
+    const kernels::KernelTable* const table = kernels::bfloat16_kernels();
+    row["bf16_ms"] = mixed->ms;
+    row["bf16_ratio"] = mixed->ratio;
+    row["bf16_kernels"] = table != nullptr ? table->name : kernels::kernels().name;
+  }
   std::printf("%s\n", row.dump().c_str());
   std::fflush(stdout);
   return {};
@@ -211,6 +248,7 @@ int main(int argc, char** argv) {
   app.add_option("--batch", settings.batch, "only this one; of a model that is named, any");
   app.add_option("--threads", settings.threads, "each step is paired with one by a single thread: speedup")
       ->capture_default_str();
+  app.add_flag("--bf16", settings.bfloat16, "each step is paired with one of storage bf16: bf16_ratio");
   app.add_option("--planned-bytes-max", settings.planned_bytes_max, "compute again what does not fit");
   CLI11_PARSE(app, argc, argv);
   const coterie::Status done = coterie::measure_all(settings);
