@@ -116,13 +116,23 @@ std::optional<uint64_t> ProcessKeeper::ended(size_t process, Instant now) {
       given_up = version.number;
     }
   }
+  rest(process, now);
+  return given_up;
+}
+
+void ProcessKeeper::not_started(size_t process, Instant now) {
+  COT_ASSERT(processes_[process].state != State::resting);
+  rest(process, now);
+}
+
+void ProcessKeeper::rest(size_t process, Instant now) {
+  Process& one = processes_[process];
   if (one.state == State::serving && now - one.opened >= settings_.steady_after) one.short_lives = 0;
   const int64_t doubled = settings_.delay_first.count() << std::min<uint32_t>(one.short_lives, 20);
   const Instant due = now + std::min(Millis(doubled), settings_.delay_max);
   one = {.short_lives = one.short_lives + 1, .due = due};
   has_failed_ = has_failed_ || !has_served_;
   retire();
-  return given_up;
 }
 
 // A process that loads takes what is trusted, and opens. Where nothing is, it tries what there is; so does one that

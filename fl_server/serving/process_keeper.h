@@ -54,6 +54,8 @@ class ProcessKeeper {
   void opened(size_t process, Instant now);
   // The process is no more. Gives the version that is given up for it, if one is.
   std::optional<uint64_t> ended(size_t process, Instant now);
+  // The system started none, so that nobody has tried what it was to be sent; else as ended().
+  void not_started(size_t process, Instant now);
   // Nothing is started or sent from now on.
   void stop() { is_stopped_ = true; }
 
@@ -103,6 +105,7 @@ class ProcessKeeper {
   bool has_trusted() const;
   void retire();
   void answered(size_t process, Trust outcome);
+  void rest(size_t process, Instant now);
   std::optional<ProcessStep> next_of(size_t process);
   void check_if_due();
 

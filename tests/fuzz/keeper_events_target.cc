@@ -1,6 +1,6 @@
-// Any order of versions, promotions, answers, deaths and times that a serving master may bring its keeper of processes:
-// its invariants hold after each step, nobody is sent what they have or while they load something, and once nothing
-// goes wrong any more all serve the newest version.
+// Any order of versions, promotions, answers, deaths, failed starts and times that a serving master may bring its
+// keeper of processes: its invariants hold after each step, nobody is sent what they have or while they load something,
+// and once nothing goes wrong any more all serve the newest version.
 #include <optional>
 #include <set>
 #include <vector>
@@ -74,11 +74,17 @@ class Driver {
   bool perform() {
     const std::vector<ProcessStep> steps = keeper_.steps(now_);
     keeper_.check();
+    std::set<size_t> not_started;
     for (const ProcessStep& step : steps) {
       Process& process = processes_[step.process];
+      if (not_started.contains(step.process)) continue;
       COT_ASSERT(process.runs == (step.kind != ProcessStep::Kind::start));
       if (step.kind == ProcessStep::Kind::start) {
-        process = {.runs = true};
+        process = {.runs = !bytes_.one_in(8)};
+        if (!process.runs) {
+          fail_to_start(step.process);
+          not_started.insert(step.process);
+        }
         continue;
       }
       COT_ASSERT(!process.sent);
@@ -118,6 +124,15 @@ class Driver {
     COT_ASSERT(!given_up || (given_up == sent && !keeper_.holds(*given_up)));
     COT_ASSERT(keeper_.delay(which, now_) <= Millis(800));
     processes_[which] = {};
+  }
+
+  void fail_to_start(size_t which) {
+    const std::optional<uint64_t> version = keeper_.sent(which);
+    const bool is_newest = version && version == newest_;
+    keeper_.not_started(which, now_);
+    COT_ASSERT(!is_newest || keeper_.holds(*version));
+    COT_ASSERT(keeper_.delay(which, now_) <= Millis(800));
+    keeper_.check();
   }
 
   void settle() {

@@ -157,7 +157,7 @@ void Master::start(size_t process) {
   }
   print_error(kCommand, started ? watched.error() : started.error());
   last_end_ = {.exit_code = static_cast<int>(ExitCode::failure)};
-  (void)keeper_.ended(process, os::monotonic_now());
+  keeper_.not_started(process, os::monotonic_now());
 }
 
 // A process that takes no more words is stuck: another takes its place.

@@ -117,6 +117,22 @@ TEST_F(ProcessKeeperTest, AVersionThatTwoDieOfIsGivenUp) {
   EXPECT_THAT(steps(), ElementsAre(start(0), start(1), send(0, 1), send(1, 1)));
 }
 
+TEST_F(ProcessKeeperTest, AVersionIsNotGivenUpForProcessesThatTheSystemDoesNotStart) {
+  ProcessKeeper alone({.processes = 1});
+  EXPECT_THAT(alone.steps(now), ElementsAre(start(0), open(0)));
+  alone.opened(0, now);
+  alone.ended(0, now);
+  alone.version_came(1);
+  for (const int64_t delay : {100, 200, 400, 800}) {
+    EXPECT_EQ(alone.delay(0, now), Millis(delay));
+    now += Millis(delay);
+    EXPECT_THAT(alone.steps(now), ElementsAre(start(0), send(0, 1)));
+    alone.not_started(0, now);
+    alone.check();
+    EXPECT_TRUE(alone.holds(1));
+  }
+}
+
 TEST_F(ProcessKeeperTest, WhoComesLaterGetsTheNewestAndThePromoted) {
   all_serve();
   keeper.promoted(1);
