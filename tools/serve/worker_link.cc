@@ -81,7 +81,7 @@ Result<std::optional<LinkMessage>> WorkerLink::receive() const {
   ssize_t count = 0;
   do {
     count = ::recvmsg(socket_.fd(), &parts, MSG_CMSG_CLOEXEC);
-  } while (count < 0 && errno == EINTR);
+  } while (count < 0 && (errno == EINTR || errno == ECONNRESET));  // once, where the other has left words unread
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return std::optional<LinkMessage>();
   if (count < 0) return failed("receive");
   if (count == 0) return Error(ErrorCode::unavailable, "the other process has ended");

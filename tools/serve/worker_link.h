@@ -39,7 +39,7 @@ class WorkerLink {
   int fd() const { return socket_.fd(); }
   // Neither waits. Errors: unavailable (the other end is gone, or takes nothing), malformed (no message of ours).
   Status send(const LinkMessage& message) const;
-  // None: nothing has come yet.
+  // None: nothing has come yet. What the other end said before it was gone comes first.
   Result<std::optional<LinkMessage>> receive() const;
 
  private:
