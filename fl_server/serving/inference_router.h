@@ -43,6 +43,8 @@ class InferenceRouter {
   // thread. Errors: ServedModels::choose, InferenceWorkers::submit, those of the steps behind the model.
   void answer(const Question& question, std::shared_ptr<ServedVersion> found, InferRequest request, Done done);
 
+  Millis wait_max() const { return settings_.wait_max; }
+
  private:
   static Result<Computed> answer_of(std::shared_ptr<ServedVersion> version, std::vector<float> values, uint64_t rows);
   Result<ServedModels::Choice> choose(const Question& question, const std::optional<std::string>& id);

@@ -32,7 +32,7 @@ constexpr int kHandshakeMsMax = 10'000;
 constexpr int kIdleMsMax = 60'000;  // of a connection without a call
 // Whatever a connection does: it is told to end, and ended. Clients of gRPC open the next one without a word.
 constexpr int kConnectionMsMax = 30 * 60'000;
-constexpr int kConnectionEndMsMax = 3 * 60'000;  // for calls that are under way then
+constexpr Millis kAnswerMax{2 * 60'000};  // to compute an answer and to send it
 constexpr const char* kInferMethod = "/inference.GRPCInferenceService/ModelInfer";
 
 // Each call returns at once; what waits for a worker is answered by the worker.
@@ -230,7 +230,8 @@ class OpenGrpcDoor final : public GrpcDoor {
   OpenGrpcDoor(const GrpcDoorSettings& settings, ModelServer& server) : service_(settings, server) {}
   ~OpenGrpcDoor() override { stop(Millis(0)); }
 
-  Status listen(const GrpcDoorSettings& settings) {
+  // `wait_max`: of a request for a worker.
+  Status listen(const GrpcDoorSettings& settings, Millis wait_max) {
     quiet_libraries();
     const bool is_ipv6 = settings.address.find(':') != std::string::npos;
     const std::string where =
@@ -250,7 +251,9 @@ class OpenGrpcDoor final : public GrpcDoor {
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMsMax);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMsMax);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kConnectionMsMax);
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kConnectionEndMsMax);
+    // A call that came just before ends in good order, however long it may take.
+    const Millis call_max = settings.message_max + wait_max + kAnswerMax;
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, static_cast<int>(call_max.count()));
     builder.SetResourceQuota(grpc::ResourceQuota("serving").Resize(kBufferedBytesMax));
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port <= 0) {
@@ -291,7 +294,7 @@ class OpenGrpcDoor final : public GrpcDoor {
 
 Result<std::unique_ptr<GrpcDoor>> GrpcDoor::open(const GrpcDoorSettings& settings, ModelServer& server) {
   auto door = std::make_unique<OpenGrpcDoor>(settings, server);
-  COT_TRY(door->listen(settings));
+  COT_TRY(door->listen(settings, server.router().wait_max()));
   return std::unique_ptr<GrpcDoor>(std::move(door));
 }
 
