@@ -60,10 +60,13 @@ class Serve : public DemoTest {
     EXPECT_TRUE(answer);
     return answer ? nlohmann::json::parse(*answer, nullptr, false) : nlohmann::json();
   }
-  // Its process, as the line says that ends in "..., pid 123".
-  static int pid_behind(const DemoProcess& serve, const std::string& words) {
-    const size_t at = serve.errors().find(words);
-    return at == std::string::npos ? 0 : std::stoi(serve.errors().substr(at + words.size()));
+  // 0: the text has no such words.
+  static int number_behind(const std::string& text, const std::string& words) {
+    const size_t at = text.find(words);
+    return at == std::string::npos ? 0 : std::stoi(text.substr(at + words.size()));
+  }
+  static int connections_of(const std::string& process, const std::string& metrics) {
+    return number_behind(metrics, "coterie_http_connections{process=\"" + process + "\",plane=\"serving\"} ");
   }
 };
 
@@ -103,7 +106,7 @@ TEST_F(Serve, AProcessThatIsKilledTakesNoOtherAlong) {
   ASSERT_TRUE(right);
   EXPECT_THAT(*right, HasSubstr(R"("model_version":"2")"));
   for (const auto& client : clients) EXPECT_EQ(infer(*client, "digits"), right) << "each process has it";
-  // A process says what it did once in a while, and which of them has answered is the kernel's choice.
+  // A process says what it did once in a while, and which of them has a connection is the kernel's choice.
   const auto tells_of_both =
       testing::AllOf(HasSubstr("coterie_serving_processes 2\n"), HasSubstr("coterie_serving_models{process=\"1\"} 1\n"),
                      HasSubstr("coterie_serving_models{process=\"2\"} 1\n"));
@@ -111,7 +114,9 @@ TEST_F(Serve, AProcessThatIsKilledTakesNoOtherAlong) {
   do {
     metrics = ask(*clients[0], "GET", "/metrics");
     ASSERT_TRUE(metrics);
-  } while (!testing::Matches(tells_of_both)(*metrics));
+  } while (!testing::Matches(tells_of_both)(*metrics) ||
+           connections_of("1", *metrics) + connections_of("2", *metrics) < static_cast<int>(clients.size()));
+  const int of_second = connections_of("2", *metrics);
 
   // Those of the second process live through the end of the first, and end with it. No answer is wrong.
   std::atomic<bool> is_over{false};
@@ -129,7 +134,7 @@ TEST_F(Serve, AProcessThatIsKilledTakesNoOtherAlong) {
       }
     });
   }
-  ::kill(pid_behind(serve, "process 1 serves, pid "), SIGKILL);
+  ::kill(number_behind(serve.errors(), "process 1 serves, pid "), SIGKILL);
   EXPECT_TRUE(serve.wait_for("process 1 serves again, pid ")) << serve.errors();
   EXPECT_THAT(serve.errors(), HasSubstr("was killed by signal 9; another takes its place in 100 ms"));
   const int before = answers;
@@ -137,9 +142,12 @@ TEST_F(Serve, AProcessThatIsKilledTakesNoOtherAlong) {
     const auto client = connect(serve);
     EXPECT_EQ(infer(*client, "digits"), right) << "who comes later has the same number for the version";
   }
-  const auto is_alive = [](const std::atomic<bool>& one) { return one.load(); };
-  while (std::ranges::any_of(lives, is_alive) && answers < before + 20) std::this_thread::yield();
-  ::kill(pid_behind(serve, "process 2 serves, pid "), SIGKILL);
+  const auto alive = [&lives] {
+    return static_cast<int>(std::ranges::count_if(lives, [](const auto& one) { return one.load(); }));
+  };
+  while (alive() > of_second || (alive() > 0 && answers < before + 20)) std::this_thread::yield();
+  EXPECT_EQ(alive(), of_second);
+  ::kill(number_behind(serve.errors(), "process 2 serves, pid "), SIGKILL);
   EXPECT_TRUE(serve.wait_for("process 2 serves again, pid ")) << serve.errors();
   is_over = true;
   for (std::thread& thread : threads) thread.join();
