@@ -1,6 +1,7 @@
 // Lines over rounds.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { when_measured } from "./measured";
 import { Drawing } from "./parts";
 import { Line, thinned, with_edges } from "./series";
 import { number, shown } from "./text";
@@ -43,24 +44,28 @@ export function Chart({ name, xs, lines, x_name = "round", spans = true, height 
     const edged = with_edges(lines), drawn = thinned(xs, edged.all);
     return { ...edged, data: [drawn.xs, ...drawn.lines.map(([, ys]) => ys)] as uPlot.AlignedData };
   }, [xs, lines]);
-  const shows = useRef<uPlot.AlignedData>();  // what the plot was given last
+  const shows = useRef<uPlot.AlignedData>(), newest = useRef(data);  // what the plot was given last, and what it is to have
+  newest.current = data;
   const names = all.map(([label]) => shown(label));
   // Before anything is painted: a page that is laid out and painted without its charts is laid out and painted twice.
   useLayoutEffect(() => {
     const style = getComputedStyle(document.documentElement);
     const ink = style.getPropertyValue("--ink"), grid = style.getPropertyValue("--line");
-    const width = () => Math.max(240, place.current!.clientWidth);
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
-    plot.current = new uPlot({ width: width(), height, scales: { x: { time: false } }, axes: [axis, { ...axis, size: label_width }],
-      series: [{ label: x_name }, ...names.map((label, i) => i < lines.length ?
-        { label, stroke: style.getPropertyValue(colour(i)), width: 2, dash: dash(i), spanGaps: spans, points: { show: xs.length < 40 } } :
-        { label, class: "edge", stroke: "transparent", width: 0, spanGaps: spans, points: { show: false } })],
-      bands: bands.map(({ upper, lower, of }) => ({ series: [upper + 1, lower + 1], fill: style.getPropertyValue(colour(of)).trim() + kBandOpacity })) },
-      data, place.current!);
-    shows.current = data;
-    const watch = new ResizeObserver(() => width() === plot.current!.width || plot.current!.setSize({ width: width(), height }));  // it is told once of the size that it has
-    watch.observe(place.current!);
-    return () => { watch.disconnect(); plot.current!.destroy(); };
+    const wide = (width: number) => Math.max(240, width);
+    let watch: ResizeObserver | undefined;
+    const forget = when_measured(place.current!, (now) => {
+      plot.current = new uPlot({ width: wide(now), height, scales: { x: { time: false } }, axes: [axis, { ...axis, size: label_width }],
+        series: [{ label: x_name }, ...names.map((label, i) => i < lines.length ?
+          { label, stroke: style.getPropertyValue(colour(i)), width: 2, dash: dash(i), spanGaps: spans, points: { show: xs.length < 40 } } :
+          { label, class: "edge", stroke: "transparent", width: 0, spanGaps: spans, points: { show: false } })],
+        bands: bands.map(({ upper, lower, of }) => ({ series: [upper + 1, lower + 1], fill: style.getPropertyValue(colour(of)).trim() + kBandOpacity })) },
+        shows.current = newest.current, place.current!);
+      const size = () => wide(place.current!.clientWidth);
+      watch = new ResizeObserver(() => size() === plot.current!.width || plot.current!.setSize({ width: size(), height }));  // it is told once of the size that it has
+      watch.observe(place.current!);
+    });
+    return () => { forget(); watch?.disconnect(); plot.current?.destroy(); plot.current = undefined; };
   }, [is_dark, names.join("\n")]);
   useLayoutEffect(() => {
     if (shows.current !== data) plot.current?.setData(shows.current = data);

@@ -3,10 +3,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Json } from "./api";
 import { Asked, asked_of, key, kNothing, whole_of } from "./job_rounds";
 import { useAsked } from "./parts";
-import { RefreshPace } from "./refresh_pace";
+import { is_news, RefreshPace } from "./refresh_pace";
 import { attempt_named, cursor_behind, is_named } from "./round_devices";
 
-// `soon`: something has happened to the job. A page that nobody sees asks when it is seen again. `whole`: all rounds and models, which the page has from then on.
+// `soon`: an event of this kind has happened to the job. A page that nobody sees asks when it is seen again. `whole`: all rounds and models, which the page has from then on.
 export function useJob(path: string) {
   const known = useRef<Asked>(kNothing);
   const { current: pace } = useRef(new RefreshPace());
@@ -18,8 +18,12 @@ export function useJob(path: string) {
       return known.current = { ...now, ...(known.current.is_whole && !is_whole ? { rounds: known.current.rounds, models: known.current.models } : {}), is_whole: is_whole || known.current.is_whole };
     } finally { later(pace.end(performance.now())); }
   }, path);
-  const later = (wait: number | null) => wait === null || setTimeout(() =>
-    document.hidden ? document.addEventListener("visibilitychange", asked.refresh, { once: true }) : asked.refresh(), wait);
+  const ask = () => {
+    const left = pace.left(performance.now());
+    if (left === 0) asked.refresh();
+    else later(left);
+  };
+  const later = (wait: number | null) => { if (wait !== null) setTimeout(() => document.hidden ? document.addEventListener("visibilitychange", ask, { once: true }) : ask(), wait); };
   const whole = async (): Promise<Asked> => {
     if (!known.current.is_whole) {
       known.current = await whole_of(path);
@@ -27,7 +31,7 @@ export function useJob(path: string) {
     }
     return known.current;
   };
-  return { ...asked, whole, soon: () => { later(pace.happened(performance.now())); } };
+  return { ...asked, whole, soon: (kind: string) => { later(pace.happened(performance.now(), is_news(kind))); } };
 }
 
 // The attempt that the address names, else the newest; one of long ago is asked for by itself.

@@ -1,23 +1,27 @@
 // What pages are made of: asking, tables, facts, buttons.
 import { ComponentChildren, RefObject, VNode } from "preact";
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get, post } from "./api";
+import { when_measured } from "./measured";
 import { save_csv, save_file, shown } from "./text";
 
-// What `ask` gives, again each `every` ms. A refusal is said beside what it gave before for the same `key`.
+// What `ask` gives, again each `every` ms, and at once by refresh(): no answer in the place of that to a later question. A refusal is said beside what it
+// gave before for the same `key`.
 export function useAsked<T>(ask: () => Promise<T>, key: string, every = 0) {
   const [state, set] = useState<{ of?: string; value?: T; error?: string }>({});
-  const [again, repeat] = useState(0);
+  const { current: questions } = useRef({ asked: 0, answered: 0 }), run = useRef(() => {});
+  run.current = () => {
+    const mine = ++questions.asked;
+    const answer = (next: (old: typeof state) => typeof state) => { if (mine > questions.answered) { questions.answered = mine; set(next); } };
+    ask().then((value) => answer((old) => old.of === key && old.value === value && !old.error ? old : { of: key, value }),  // the same object: nothing is drawn anew
+               (error) => answer((old) => ({ value: old.of === key ? old.value : undefined, of: key, error: error.message })));
+  };
   useEffect(() => {
-    let alive = true;
-    const run = () => ask().then((value) => alive && set((old) => old.of === key && old.value === value && !old.error ? old : { of: key, value }),  // the same object: nothing is drawn anew
-                                 (error) => alive && set((old) => ({ value: old.of === key ? old.value : undefined, of: key, error: error.message })));
-    run();
-    const timer = every ? setInterval(() => document.hidden || run(), every) : 0;  // a hidden page keeps no session up
-    return () => { alive = false; clearInterval(timer); };
-  }, [key, again]);
-  const mine = state.of === key ? state : {};
-  return { ...mine, refresh: () => repeat((n) => n + 1) };
+    run.current();
+    const timer = every ? setInterval(() => document.hidden || run.current(), every) : 0;  // a hidden page keeps no session up
+    return () => { questions.answered = questions.asked; clearInterval(timer); };
+  }, [key]);
+  return { ...state.of === key ? state : {}, refresh: () => run.current() };
 }
 
 export function Said({ error, waits }: { error?: string; waits?: boolean }) {
@@ -33,17 +37,28 @@ export function text_of(of: ComponentChildren): string {
   return typeof children === "undefined" && typeof text === "string" ? text : text_of(children);
 }
 
+// Whether a frame was painted since this is there.
+function usePainted(): boolean {
+  const [has_painted, set] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => set(true));
+    return () => clearTimeout(timer);
+  }, []);
+  return has_painted;
+}
+
 const kRowsShown = 200;  // a page of thousands of cells does not scroll
-const kRowsInSight = 20;  // a table has room for no more before it scrolls
+const kRowsInSight = 20;  // a table has room for no more before it scrolls: the others come when these have been painted
 // `whole`: asks for all rows, where there may be more than `rows`; those are then given as `rows`, too.
 export function Table({ name, head, rows, whole }: { name: string; head: string[]; rows: ComponentChildren[][]; whole?: () => Promise<ComponentChildren[][]> }) {
   const [is_whole, show_all] = useState(false);
   const [error, set_error] = useState("");
-  const now = is_whole ? rows : rows.slice(0, kRowsShown);
+  const has_painted = usePainted();
+  const shown_rows = is_whole ? rows : rows.slice(0, kRowsShown), now = has_painted ? shown_rows : shown_rows.slice(0, kRowsInSight);
   const with_all = (then: (all: ComponentChildren[][]) => void) => whole ? whole().then((all) => { set_error(""); then(all); }, (e) => set_error(e.message)) : then(rows);
-  return <section class={now.length > kRowsInSight ? "tall" : undefined}><div class="bar"><h2>{name}</h2>
+  return <section class={!is_whole && shown_rows.length > kRowsInSight ? "tall" : undefined}><div class="bar"><h2>{name}</h2>
     <button class="plain" disabled={!rows.length} aria-label={`CSV of ${name}`} onClick={() => with_all((all) => save_csv(name, head, all.map((row) => row.map(text_of))))}>CSV</button>
-    {(whole || now.length < rows.length) && <button class="plain" onClick={() => with_all(() => show_all(true))}>Show all {whole ? "" : rows.length}</button>}<Said error={error} /></div>
+    {(whole || shown_rows.length < rows.length) && <button class="plain" onClick={() => with_all(() => show_all(true))}>Show all {whole ? "" : rows.length}</button>}<Said error={error} /></div>
     {rows.length === 0 ? <p>There are none.</p> :
       <div class="wide" tabIndex={0} role="region" aria-label={name}><table>
         <thead><tr>{head.map((text) => <th scope="col">{shown(text)}</th>)}</tr></thead>
@@ -73,11 +88,10 @@ export function Save({ text, label, path, name }: { text: string; label: string;
 export function useWidth(place: RefObject<HTMLElement>, least = 240): number {
   const [width, set] = useState(least);
   useLayoutEffect(() => {
-    const measure = () => set(Math.max(least, place.current!.clientWidth));
-    const watch = new ResizeObserver(measure);
+    const watch = new ResizeObserver(() => set(Math.max(least, place.current!.clientWidth)));
     watch.observe(place.current!);
-    measure();  // not when it has been painted
-    return () => watch.disconnect();
+    const forget = when_measured(place.current!, (now) => set(Math.max(least, now)));
+    return () => { forget(); watch.disconnect(); };
   }, []);
   return width;
 }

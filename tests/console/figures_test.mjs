@@ -376,20 +376,33 @@ const long_rounds = log_of(250), all_heard = await replay("events", "aa-5000", 2
 assert.deepEqual([long_rounds, all_heard.length], [[4750, 4000, 0], 20]); // they are not
 
 // ---- When a page asks again
-const { kRestMs, RefreshPace } = await load("refresh_pace.ts");
+const { is_news, kInARow, kRestMs, RefreshPace } = await load("refresh_pace.ts");
+assert.deepEqual(["round_done", "job_failed", "opened", "round_frozen"].map(is_news), [true, true, false, false]);
 const pace = new RefreshPace();
-assert.equal(pace.happened(1000), 0); // at once
-assert.equal(pace.happened(1000), null); // it is asked anyhow
-pace.begin(1000);
-assert.equal(pace.happened(1010), null); // not while a question is out,
-assert.equal(pace.happened(1020), null);
-assert.equal(pace.end(1030), kRestMs - 30); // but behind it
-pace.begin(1000 + kRestMs);
-assert.equal(pace.end(1000 + kRestMs + 10), null); // nothing has happened since
-assert.equal(pace.happened(1000 + kRestMs + 20), kRestMs - 20);
-pace.begin(1000 + 2 * kRestMs);
-assert.equal(pace.happened(1001 + 2 * kRestMs), null);
+assert.equal(pace.happened(1000, false), kRestMs); // it only moves a round on
+assert.equal(pace.happened(1001, false), null); // it is asked anyhow
+assert.equal(pace.happened(1100, true), 0); // news do not wait for it
+pace.begin(1100);
+assert.equal(pace.left(1000 + kRestMs), null); // the wait that began first is over for nothing
+assert.equal(pace.happened(1110, true), null); // not while a question is out,
+assert.equal(pace.end(1130), 0); // but behind it
+for (let i = 1; i < kInARow; i++) pace.begin(1130 + i);
+assert.equal(pace.end(1140), null); // nothing has happened since
+assert.equal(pace.happened(1150, true), kInARow * kRestMs - 50); // a row is over, the first of which was asked at 1100
+assert.equal(pace.left(1160), kInARow * kRestMs - 60); // too early
+pace.begin(1100 + kInARow * kRestMs);
+assert.equal(pace.happened(1101 + kInARow * kRestMs, true), null);
 assert.equal(pace.end(1000 + 9 * kRestMs), 0); // a slow answer is no reason to wait for longer, and is not thrown away
+const paced = new RefreshPace(), asked_at = [];
+for (let now = 0; now < 10_000; now++) { // news without end
+  paced.happened(now, true);
+  if (paced.left(now) !== 0) continue;
+  asked_at.push(now);
+  paced.begin(now);
+  paced.end(now);
+}
+for (let i = kInARow; i < asked_at.length; i++) assert.ok(asked_at[i] - asked_at[i - kInARow] >= kInARow * kRestMs);
+assert.ok(asked_at.length >= 10_000 / kRestMs);
 
 // ---- Populations
 const { populations } = await load("populations.ts");

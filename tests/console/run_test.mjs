@@ -111,12 +111,13 @@ try {
       await page.waitForSelector(`[aria-label^='Loss: ${kRounds} rounds; last held out 0.001,'] canvas`);
     });
     assert.deepEqual(asked.map(([one]) => one), ["curves?points=600", "rounds?limit=100"]);
-    assert.equal((await cells("Rounds", 1)).length, 100);
+    const has_rows = (count) => page.waitForFunction((want) => document.querySelectorAll("[aria-label=Rounds] tbody tr").length === want, {}, count);
+    await has_rows(100); // the first frame has those in sight
     const lines = await saved_lines("Loss");
     assert.equal(lines.length, 1 + kRounds);
     assert.equal(lines[700], `"700","${1.5 / 700 + kPeak}","${2 / 700}"`);
     await page.evaluate(() => [...document.querySelectorAll("button")].find((one) => one.textContent.startsWith("Show all")).click());
-    await page.waitForFunction((want) => document.querySelectorAll("[aria-label=Rounds] tbody tr").length === want, {}, kRounds);
+    await has_rows(kRounds);
     await page.goto(links.half);
     await headed("half");
     assert.match((await texts("[role=alert]"))[0], /its last line is not whole; there is no summary.json/);
