@@ -24,6 +24,7 @@ Status check_mixture(const Model& model, const LossSettings& loss) {
                std::string(to_string(loss.kind)) + (loss.target == TargetKind::labels ? "" : " of values"));
   }
   if (!loss.class_weights.empty()) return bad("mixup and cutmix go without class_weights: a mixture has no class");
+  if (!loss.heads.empty()) return bad("mixup and cutmix go without heads: one target is mixed");
   if (loss.ignore_label) return bad("mixup and cutmix go without ignore_label: a mixture has no class");
   if (model.graph().inputs.size() != 1) return bad("mixup and cutmix need a model of one input");
   return {};

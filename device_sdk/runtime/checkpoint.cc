@@ -52,6 +52,14 @@ uint64_t payload_bytes(const TrainerState& state) {
          state.order.size() * sizeof(uint32_t) + state.region(Region::ranges).size_bytes();
 }
 
+std::vector<HeadState> heads_of(const TrainerState& state) {
+  std::vector<HeadState> heads;
+  for (const HeadTotals& head : state.heads) {
+    heads.push_back({head.loss_sum, head.absolute_error, head.correct, head.ignored});
+  }
+  return heads;
+}
+
 CheckpointHeader header_of(const TrainerState& state) {
   return {.model = state.model.digest(),
           .step = state.step,
@@ -82,7 +90,8 @@ CheckpointHeader header_of(const TrainerState& state) {
           .best_loss = progress_of(state).best_loss,
           .checks_without_gain = progress_of(state).checks_without_gain,
           .factor_bytes = state.region(Region::factors).size_bytes(),
-          .range_values = static_cast<uint32_t>(state.region(Region::ranges).size())};
+          .range_values = static_cast<uint32_t>(state.region(Region::ranges).size()),
+          .heads = heads_of(state)};
 }
 
 // What this optimizer keeps, in order.
@@ -115,6 +124,17 @@ Status check_validation(const CheckpointHeader& header, const TrainerState& stat
     return has_none ? Status() : damaged("was held against examples that nobody holds out");
   }
   if (header.checks_without_gain > state.options.early_stopping->patience) return damaged("went on without patience");
+  return {};
+}
+
+Status check_heads(const CheckpointHeader& header, const TrainerState& state) {
+  if (header.heads.size() != state.heads.size()) return damaged("has other heads");
+  for (size_t i = 0; i < header.heads.size(); ++i) {
+    const uint64_t rows = header.seen * state.whole.compiled.heads[i].rows;
+    const HeadState& head = header.heads[i];
+    if (head.ignored > rows || head.correct > rows - head.ignored)
+      return damaged("has a head with more rows than seen");
+  }
   return {};
 }
 
@@ -154,6 +174,7 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
     return damaged("ignores more rows than there are before its epoch");
   }
   if (header.random == Prng::State{}) return damaged("has no random state");
+  COT_TRY(check_heads(header, state));
   return check_validation(header, state);
 }
 
@@ -253,6 +274,9 @@ Status read_checkpoint(const std::string& path, TrainerState& state) {
   state.correct = header.correct;
   state.ignored = header.ignored;
   state.epoch_ignored_start = header.epoch_ignored_start;
+  std::ranges::transform(header.heads, state.heads.begin(), [](const HeadState& head) {
+    return HeadTotals{head.loss_sum, head.absolute_error, head.correct, head.ignored};
+  });
   state.loss_sum = header.loss_sum;
   state.epoch_loss_start = header.epoch_loss_start;
   state.epoch_correct_start = header.epoch_correct_start;

@@ -7,6 +7,7 @@
 
 #include "device_sdk/runtime/batch_program.h"
 #include "device_sdk/runtime/flush_denormals.h"
+#include "device_sdk/runtime/head_result.h"
 #include "device_sdk/runtime/prepared.h"
 
 namespace coterie {
@@ -25,7 +26,27 @@ struct Evaluator::State {
   kernels::LossSums sums = {};
   double weight = 0;
   uint64_t ignored = 0;  // rows
+  struct Head {
+    HeadSums seen;
+    uint64_t ignored = 0;
+  };
+  std::vector<Head> heads = {};
+
+  void add_heads(const BatchProgram& code);
 };
+
+void Evaluator::State::add_heads(const BatchProgram& code) {
+  for (size_t i = 0; i < heads.size(); ++i) {
+    HeadSums batch;
+    std::memcpy(&batch, code.compiled.program.pointer(code.compiled.heads[i].sums), sizeof(batch));
+    HeadSums& sum = heads[i].seen;
+    sum.sums.loss += batch.sums.loss;
+    sum.sums.correct += batch.sums.correct;
+    sum.weight += batch.weight;
+    sum.absolute_error += batch.absolute_error;
+    heads[i].ignored += code.reader.ignored_of_head(i);
+  }
+}
 
 namespace {
 
@@ -90,6 +111,7 @@ Status Evaluator::begin(std::span<const float> parameters, uint64_t count) {
   s.sums = {};
   s.weight = 0;
   s.ignored = 0;
+  s.heads.assign(s.whole.compiled.heads.size(), {});
   return {};
 }
 
@@ -113,6 +135,7 @@ Status Evaluator::next(ExampleSource& examples, const OutputSink& sink) {
     sink({compiled.program.pointer(compiled.output), batch * elements(s.model.output_shape())},
          {compiled.program.pointer(compiled.target), batch * compiled.target_elements});
   }
+  s.add_heads(code);
   s.position += batch;
   s.ignored += code.reader.ignored();
   return {};
@@ -126,10 +149,24 @@ Evaluation Evaluator::evaluation() const {
   const State& s = *state_;
   const Shape& output = s.model.output_shape();
   const uint64_t rows = s.count * elements(output) / static_cast<uint64_t>(output.back()) - s.ignored;
+  double loss = s.weight > 0 ? s.sums.loss / s.weight : 0;
+  for (const HeadResult& head : heads()) loss += static_cast<double>(head.weight) * head.loss_mean;
+  const uint64_t correct = s.heads.empty() ? s.sums.correct : s.heads[0].seen.sums.correct;
   return Evaluation{.examples = s.count,
-                    .loss_mean = s.weight > 0 ? s.sums.loss / s.weight : 0,
-                    .accuracy = rows > 0 ? static_cast<double>(s.sums.correct) / static_cast<double>(rows) : 0,
+                    .loss_mean = loss,
+                    .accuracy = rows > 0 ? static_cast<double>(correct) / static_cast<double>(rows) : 0,
                     .ignored = s.ignored};
+}
+
+std::vector<HeadResult> Evaluator::heads() const {
+  const State& s = *state_;
+  std::vector<HeadResult> results;
+  for (size_t i = 0; i < s.heads.size(); ++i) {
+    const auto& [seen, ignored] = s.heads[i];
+    const double mean = seen.weight > 0 ? seen.sums.loss / seen.weight : 0;
+    results.push_back(head_result(s.loss.heads[i], s.whole.compiled.heads[i], s.count, ignored, seen, mean));
+  }
+  return results;
 }
 
 // Makes the program of the last, smaller batch, unless it is there from the run before. Its plan may need a larger

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "device_sdk/runtime/example_source.h"
@@ -14,17 +15,22 @@
 
 namespace coterie {
 
+struct HeadResult;  // loss_heads.h
+
 struct Evaluation {
   uint64_t examples = 0;
   // The loss of the data set as one batch: the mean over the rows of all outputs, with class weights the weighted one
-  // that training lowers. May be infinite or NaN: that is what such parameters are worth.
+  // that training lowers, with heads the weighted sum of theirs. May be infinite or NaN: that is what such parameters
+  // are worth.
   double loss_mean = 0;
-  double accuracy = 0;   // in [0, 1], of the rows that are not ignored; 0 for a regression
+  // In [0, 1], of the rows that are not ignored; 0 for a regression; with heads of the first one's output, and so is
+  // `ignored`.
+  double accuracy = 0;
   uint64_t ignored = 0;  // rows whose label is ignored
 };
 
-// Sees each batch: the outputs of its examples, one behind the other, and their targets (of labels the bytes of int32,
-// kIgnoredLabel where one is ignored).
+// Sees each batch: the model's own outputs of its examples, one behind the other, and their targets (of labels the
+// bytes of int32, kIgnoredLabel where one is ignored).
 using OutputSink = std::function<void(std::span<const float> outputs, std::span<const float> targets)>;
 
 // Not thread-safe. Allocates in create(), and in run() and begin() for a data set that leaves another rest behind its
@@ -57,6 +63,8 @@ class Evaluator {
   Status next(ExampleSource& examples, const OutputSink& sink = nullptr);
   bool finished() const;
   Evaluation evaluation() const;
+  // Each head's part of it, in their order; empty without heads.
+  std::vector<HeadResult> heads() const;
   uint64_t arena_bytes() const;
 
  private:

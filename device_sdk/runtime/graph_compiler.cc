@@ -4,6 +4,7 @@
 
 #include "base/text/name_pattern.h"
 #include "device_sdk/runtime/external_part.h"
+#include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/offset_step.h"
 #include "device_sdk/runtime/proximal_step.h"
@@ -40,6 +41,14 @@ void run_external(const Step& step, const StepContext& context) {
 
 constexpr StepKindOf<ExternalSettings> kExternalStep{"external.run", run_external, describe_external};
 
+// Beside the graph's own output. Heads that name none are found wrong where their losses are emitted.
+std::vector<uint32_t> outputs_asked_for(const ModelGraph& graph, const CompileSettings& settings) {
+  std::vector<uint32_t> outputs = settings.further_outputs;
+  const Result<std::vector<uint32_t>> heads = head_tensors(graph, settings.loss);
+  if (heads && !heads->empty()) outputs.insert(outputs.end(), heads->begin() + 1, heads->end());
+  return outputs;
+}
+
 }  // namespace
 
 Result<CompiledModel> compile(const Model& model, const CompileSettings& settings) {
@@ -50,7 +59,7 @@ GraphCompiler::GraphCompiler(const Model& model, const CompileSettings& settings
     : model_(model),
       graph_(model.graph()),
       settings_(settings),
-      index_(graph_),
+      index_(graph_, outputs_asked_for(graph_, settings)),
       values_(graph_.tensors.size(), kNoBuffer),
       gradients_(graph_.tensors.size(), kNoBuffer),
       needs_gradient_(graph_.tensors.size()),
@@ -75,6 +84,10 @@ Status GraphCompiler::emit_all(CompiledModel& compiled) {
   COT_TRY(add_rounded_tensors(compiled));
   emit_forward();
   compiled.output = values_[graph_.output];
+  for (const uint32_t tensor : settings_.further_outputs) {
+    compiled.further_outputs.push_back(values_[tensor]);
+    program_.read_after(values_[tensor]);
+  }
   const bool trains = settings_.purpose == Purpose::train;
   const bool takes_gradient =
       settings_.purpose == Purpose::differentiate || (trains && settings_.takes_output_gradient);
@@ -125,13 +138,11 @@ Status GraphCompiler::check_differentiated() const {
 }
 
 Status GraphCompiler::emit_loss_behind(CompiledModel& compiled) {
+  program_.set_origin(kLossOrigin);
+  if (!settings_.loss.heads.empty()) return emit_losses_of_heads(compiled);
   COT_ASSIGN(const TensorType target, target_for_loss(settings_.loss, types_[graph_.output]));
   compiled.target_elements = elements(target.shape) / settings_.batch_size;
-  compiled.target = program_.add_planned(elements(target.shape) * kElementBytes);
-  program_.holds(compiled.target, {.type = element_type(target.type), .role = BufferRole::target});
-  program_.fill_before(compiled.target);
-  if (settings_.purpose == Purpose::evaluate) program_.read_after(compiled.target);
-  program_.set_origin(kLossOrigin);
+  compiled.target = new_target(target);
   const BufferId gradient = needs_gradient_[graph_.output] ? new_whole_gradient(graph_.output) : kNoBuffer;
   gradients_[graph_.output] = gradient;
   emit_loss(program_, settings_.loss, types_[graph_.output], compiled.output, compiled.target, gradient);

@@ -40,6 +40,8 @@ enum class Purpose : uint8_t { predict, evaluate, train, differentiate };
 struct CompileSettings {
   Purpose purpose = Purpose::train;
   LossSettings loss = {};  // of evaluate and train
+  // When it predicts: which of the model's further outputs (model_outputs.h) are computed beside its own.
+  std::vector<uint32_t> further_outputs = {};
   uint32_t batch_size = 1;
   // The optimizer of train. With keeps_gradients the backward phase adds gradients to Region::gradients, and the update
   // phase reads them there; else each parameter is updated in the backward phase, as soon as its gradient is there.
@@ -67,6 +69,16 @@ struct CompileSettings {
   double part_nanoseconds_min = limits::kPartNanosecondsMin;
 };
 
+// One head of a loss that has several (loss_heads.h).
+struct CompiledHead {
+  LossSettings loss;  // as if it were alone
+  float weight = 1;
+  BufferId target = kNoBuffer;
+  uint64_t target_elements = 0;  // of one example
+  uint64_t rows = 0, width = 0;  // of one example's output; numbers a row
+  BufferId sums = kNoBuffer;     // HeadSums, to be read after forward
+};
+
 // What Storage::bfloat16 came to (bfloat16_choice.h).
 struct NarrowedSum {
   uint32_t tensors = 0;
@@ -74,12 +86,14 @@ struct NarrowedSum {
 };
 
 struct CompiledModel {
-  Program program;               // planned, not yet bound
-  ArenaLayout layout;            // what it needs
-  std::vector<BufferId> inputs;  // of the model, in its order
-  BufferId output = kNoBuffer;   // may be read after forward, unless training
-  BufferId target = kNoBuffer;   // the loss's, where there is one. May be read after evaluation
-  uint64_t target_elements = 0;  // of one example
+  Program program;                        // planned, not yet bound
+  ArenaLayout layout;                     // what it needs
+  std::vector<BufferId> inputs;           // of the model, in its order
+  BufferId output = kNoBuffer;            // may be read after forward, unless training
+  BufferId target = kNoBuffer;            // the loss's, where there is one. May be read after evaluation
+  uint64_t target_elements = 0;           // of one example
+  std::vector<CompiledHead> heads;        // of a loss that has some; target is then the first one's
+  std::vector<BufferId> further_outputs;  // as CompileSettings has them; may be read after forward
   // What differentiate and takes_output_gradient add: a gradient to be filled before backward, in the output's shape;
   // and each differentiated tensor's value and gradient, to be read after backward. kNoBuffer: the output does not
   // depend on it, or not in a way that has a slope.
@@ -134,6 +148,8 @@ class GraphCompiler {
   void emit_forward_of(uint32_t op);
   void emit_external(const ExternalPart& part);
   Status emit_loss_behind(CompiledModel& compiled);
+  Status emit_losses_of_heads(CompiledModel& compiled);
+  BufferId new_target(const TensorType& type);
   void emit_backward();
   void keep_differentiated(CompiledModel& compiled);
   Status emit_all(CompiledModel& compiled);

@@ -4,11 +4,15 @@
 
 namespace coterie {
 
-GraphIndex::GraphIndex(const ModelGraph& graph)
+GraphIndex::GraphIndex(const ModelGraph& graph, std::span<const uint32_t> further_outputs)
     : is_needed(graph.ops.size()), producer(graph.tensors.size(), kNoOp), consumers(graph.tensors.size()) {
   std::vector<bool> tensor_needed(graph.tensors.size());
-  tensor_needed[graph.output] = true;
-  consumers[graph.output].push_back(kNoOp);
+  const auto ask = [&](uint32_t output) {
+    tensor_needed[output] = true;
+    consumers[output].push_back(kNoOp);
+  };
+  ask(graph.output);
+  std::ranges::for_each(further_outputs, ask);
   for (uint32_t i = 0; i < graph.ops.size(); ++i) {
     for (const uint32_t tensor : graph.ops[i].outputs) {
       if (tensor != kNoTensor) producer[tensor] = i;

@@ -1,5 +1,7 @@
 #include "device_sdk/runtime/loss_rule.h"
 
+#include <cmath>
+#include <cstring>
 #include <optional>
 #include <string>
 
@@ -11,6 +13,7 @@ using kernels::ElementLoss;
 struct Settings {
   LossSettings loss;
   size_t rows, width;
+  float weight = 1;  // of a head
 
   float scale(const StepContext& context) const { return context.loss_scale / static_cast<float>(rows); }
   kernels::ClassLoss<float> classes() const {
@@ -121,6 +124,32 @@ void run_embeddings(const Step& step, const StepContext& context) {
 
 constexpr StepKindOf<Settings> kEmbeddingsStep{"loss.embeddings", run_embeddings, describe};
 
+double absolute_error(const Settings& s, const float* output, const float* target) {
+  double sum = 0;
+  for (size_t i = 0; i < s.rows * s.width; ++i) sum += std::abs(static_cast<double>(output[i]) - target[i]);
+  return sum;
+}
+
+// A loss as one of several: a context of its own keeps its sums apart.
+template <StepFunction kRun>
+void run_head(const Step& step, const StepContext& context) {
+  const auto& s = step.as<Settings>();
+  HeadSums seen;
+  StepContext own = context;
+  own.sums = &seen.sums;
+  own.loss_weight = &seen.weight;
+  own.loss_scale *= s.weight;
+  kRun(step, own);
+  if (is_distance(s.loss)) seen.absolute_error = absolute_error(s, step.buffers[0], step.buffers[1]);
+  std::memcpy(step.buffers[3], &seen, sizeof(seen));
+}
+
+constexpr StepKindOf<Settings> kLabelsHead{"loss.labels", run_head<run_labels>, describe};
+constexpr StepKindOf<Settings> kSquaredErrorOfLabelsHead{"loss.squared_error", run_head<run_squared_error_of_labels>,
+                                                         describe};
+constexpr StepKindOf<Settings> kElementsHead{"loss.elements", run_head<run_elements>, describe};
+constexpr StepKindOf<Settings> kEmbeddingsHead{"loss.embeddings", run_head<run_embeddings>, describe};
+
 Error does_not_stand(const LossSettings& loss, const std::string& why, const Shape& shape) {
   return Error(ErrorCode::invalid_argument,
                std::string(to_string(loss.kind)) + " needs " + why + ", the model's is " + to_text(shape));
@@ -207,6 +236,21 @@ void emit_loss(Program& program, const LossSettings& loss, const TensorType& out
   else if (is_class_loss(loss.kind)) emit(has_labels ? kLabelsStep : kSoftLabelsStep);
   else if (loss.kind == Loss::mean_squared_error && has_labels) emit(kSquaredErrorOfLabelsStep);
   else emit(kElementsStep);
+}
+
+// Heads have no soft labels: those are of losses by class with values (loss_heads.h).
+void emit_head_loss(Program& program, const LossSettings& loss, const TensorType& output_type, float weight,
+                    const LossBuffers& buffers, BufferId sums) {
+  const Shape& shape = output_type.shape;
+  const Settings settings{loss, elements(shape, 0, shape.size() - 1), static_cast<size_t>(shape.back()), weight};
+  const auto emit = [&](const StepKindOf<Settings>& kind) {
+    program.emit(Phase::forward, kind, settings, {buffers.output, buffers.target, buffers.gradient, sums});
+  };
+  const bool has_labels = loss.target == TargetKind::labels;
+  if (vectors_a_row(loss.kind) > 1) emit(kEmbeddingsHead);
+  else if (is_class_loss(loss.kind)) emit(kLabelsHead);
+  else if (loss.kind == Loss::mean_squared_error && has_labels) emit(kSquaredErrorOfLabelsHead);
+  else emit(kElementsHead);
 }
 
 }  // namespace coterie

@@ -28,8 +28,24 @@ inline constexpr int32_t kIgnoredLabel = -1;
 // Whether the loss measures how far outputs are from numbers that they should be.
 bool is_distance(const LossSettings& loss);
 
+struct LossBuffers {
+  BufferId output = kNoBuffer, target = kNoBuffer, gradient = kNoBuffer;
+};
+
+// What a head of several has come to in a batch. Its step writes it where the caller can read it.
+struct HeadSums {
+  kernels::LossSums sums;
+  double weight = 0;          // what its mean divides by
+  double absolute_error = 0;  // of a distance: the numbers' differences, added up
+};
+
 // Emits the loss over the output; `gradient` may be kNoBuffer (evaluation). What `settings` holds is copied.
 void emit_loss(Program& program, const LossSettings& settings, const TensorType& output_type, BufferId output,
                BufferId target, BufferId gradient);
+
+// The same of one of several heads: its gradient is `weight` times the loss's, and what the loss comes to is not added
+// to StepContext's but lies as HeadSums in `sums`, a buffer of that size.
+void emit_head_loss(Program& program, const LossSettings& settings, const TensorType& output_type, float weight,
+                    const LossBuffers& buffers, BufferId sums);
 
 }  // namespace coterie

@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "device_sdk/runtime/answer_shapes.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/loss_scaling.h"
 #include "device_sdk/runtime/op_rule.h"
 #include "device_sdk/runtime/seal.h"
 #include "device_sdk/runtime/shape_inference.h"
 #include "proto/codec/codec.h"
+#include "proto/messages/model_outputs.h"
 #include "secure/crypto/digest.h"
 
 namespace coterie {
@@ -49,17 +51,6 @@ Status check_values(const ModelGraph& graph, std::span<const float> values) {
   return {};
 }
 
-// The output begins with the batch, alone or times something: rows of each example.
-Result<Shape> shape_of_one_example(const Shape& output) {
-  if (output.empty() || output[0] >= 0) return malformed("its output does not begin with the batch dimension");
-  Shape one(output.begin() + 1, output.end());
-  if (output[0] != -1) one.insert(one.begin(), -output[0]);
-  for (const int64_t dimension : one) {
-    if (dimension < 0) return malformed("its output has the batch in two dimensions");
-  }
-  return one;
-}
-
 }  // namespace
 
 Result<Model> Model::load(Bytes file) {
@@ -74,6 +65,11 @@ Result<Model> Model::load(Bytes file) {
   state->types = std::move(symbolic.types);
   state->flops = symbolic.flops_per_example;
   COT_ASSIGN(state->output_shape, shape_of_one_example(state->types[state->graph.output].shape));
+  COT_ASSIGN(const std::vector<uint32_t> outputs, graph_outputs(state->graph));
+  for (const uint32_t output : outputs) {
+    const Result<Shape> one = shape_of_one_example(state->types[output].shape);
+    if (!one) return one.error().with_context("output " + state->graph.tensors[output].name);
+  }
   COT_TRY(check_values(state->graph, state->parameters));
   return Model(std::move(state));
 }

@@ -8,6 +8,7 @@
 #include "device_sdk/runtime/op_rule.h"
 #include "device_sdk/runtime/seal.h"
 #include "proto/codec/limits.h"
+#include "proto/messages/model_outputs.h"
 
 namespace coterie {
 
@@ -205,10 +206,16 @@ Result<std::vector<TensorType>> ModelBuilder::infer(OpInfo op) const {
   return rule->infer(op, operands);
 }
 
-Result<Bytes> ModelBuilder::finish(TensorId output) {
+Result<Bytes> ModelBuilder::finish(TensorId output, std::span<const TensorId> further) {
   if (mistake_) return *mistake_;
   ModelGraph graph = graph_;
-  graph.output = output;
+  std::vector<TensorId> outputs = {output};
+  outputs.insert(outputs.end(), further.begin(), further.end());
+  if (outputs.size() > kModelOutputsMax) {
+    return Error(ErrorCode::invalid_argument,
+                 std::to_string(outputs.size()) + " outputs, at most " + std::to_string(kModelOutputsMax));
+  }
+  set_graph_outputs(graph, outputs);
   Bytes file = sealed_model_file(graph, payload_);
   COT_TRY(Model::load(file));
   return file;

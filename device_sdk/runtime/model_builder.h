@@ -91,7 +91,8 @@ class ModelBuilder {
 
   // The model file, its parameters each at the next multiple of 64 bytes. Errors: the first mistake made, as
   // Model::load would report it.
-  Result<Bytes> finish(TensorId output);
+  // `further`: outputs beside it (model_outputs.h), at most 15.
+  Result<Bytes> finish(TensorId output, std::span<const TensorId> further = {});
 
  private:
   Result<std::vector<TensorType>> infer(OpInfo op) const;

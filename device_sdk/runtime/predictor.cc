@@ -8,6 +8,7 @@
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/graph_compiler.h"
 #include "device_sdk/runtime/prepared.h"
+#include "proto/messages/model_outputs.h"
 
 namespace coterie {
 
@@ -18,6 +19,21 @@ struct Predictor::State {
   Arena arena;
   CompiledModel compiled;
   Prepared prepared = {};
+
+  struct Output {
+    std::string name;
+    BufferId buffer;
+    uint64_t elements;  // of one example
+  };
+  std::vector<Output> outputs = {};  // those that are computed
+};
+
+struct Predictor::Settings {
+  uint64_t arena_bytes_max = limits::kArenaBytesMax;
+  uint32_t threads = 1;
+  const ExternalParts* external = nullptr;
+  Optimisation optimisation = Optimisation::rounding;
+  std::vector<uint32_t> further_outputs = {};
 };
 
 namespace {
@@ -34,21 +50,48 @@ Status check_size(const std::string& what, uint64_t seen, uint64_t count, uint64
 
 Result<Predictor> Predictor::create(const Model& model, uint32_t batch_size, uint64_t arena_bytes_max, uint32_t threads,
                                     const ExternalParts* external, Optimisation optimisation) {
+  return make(model, batch_size, {arena_bytes_max, threads, external, optimisation});
+}
+
+Result<Predictor> Predictor::create_of_all(const Model& model, uint32_t batch_size, uint64_t arena_bytes_max,
+                                           uint32_t threads) {
+  return make(
+      model, batch_size,
+      {.arena_bytes_max = arena_bytes_max, .threads = threads, .further_outputs = further_outputs(model.graph())});
+}
+
+Result<Predictor> Predictor::make(const Model& model, uint32_t batch_size, Settings settings) {
   if (batch_size < 1) return bad("batch_size must be at least 1");
-  if (model.type(model.graph().output) != DataType::float32) return bad("the model's output is not float32");
+  std::vector<uint32_t> tensors = {model.graph().output};
+  tensors.insert(tensors.end(), settings.further_outputs.begin(), settings.further_outputs.end());
+  for (const uint32_t tensor : tensors) {
+    if (model.type(tensor) == DataType::float32) continue;
+    return bad("the model's output " + model.graph().tensors[tensor].name + " is not float32");
+  }
   COT_ASSIGN(CompiledModel compiled, compile(model, {.purpose = Purpose::predict,
+                                                     .further_outputs = settings.further_outputs,
                                                      .batch_size = batch_size,
-                                                     .arena_bytes_max = arena_bytes_max,
-                                                     .optimisation = optimisation,
-                                                     .external = external,
-                                                     .threads = threads}));
-  COT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(threads));
-  COT_ASSIGN(Arena arena, Arena::create(compiled.layout, arena_bytes_max));
+                                                     .arena_bytes_max = settings.arena_bytes_max,
+                                                     .optimisation = settings.optimisation,
+                                                     .external = settings.external,
+                                                     .threads = settings.threads}));
+  std::vector<State::Output> outputs;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    outputs.push_back({model.graph().tensors[tensors[i]].name,
+                       i == 0 ? compiled.output : compiled.further_outputs[i - 1],
+                       elements(at_batch(model.shape(tensors[i]), 1))});
+  }
+  COT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(settings.threads));
+  COT_ASSIGN(Arena arena, Arena::create(compiled.layout, settings.arena_bytes_max));
   compiled.program.bind(arena);
   const std::span<const float> parameters = model.parameters();
   std::memcpy(arena.region(Region::parameters).data(), parameters.data(), parameters.size_bytes());
-  return Predictor(
-      std::make_unique<State>(State{model, batch_size, std::move(pool), std::move(arena), std::move(compiled)}));
+  return Predictor(std::make_unique<State>(State{.model = model,
+                                                 .batch_size = batch_size,
+                                                 .pool = std::move(pool),
+                                                 .arena = std::move(arena),
+                                                 .compiled = std::move(compiled),
+                                                 .outputs = std::move(outputs)}));
 }
 
 Predictor::Predictor(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -60,6 +103,11 @@ uint32_t Predictor::batch_size() const { return state_->batch_size; }
 uint64_t Predictor::arena_bytes() const { return state_->compiled.layout.bytes(); }
 
 Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t count, std::span<float> output) {
+  return run(inputs, count, std::span<const std::span<float>>(&output, 1));
+}
+
+Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t count,
+                      std::span<const std::span<float>> outputs) {
   State& s = *state_;
   const CompiledModel& code = s.compiled;
   if (inputs.size() != code.inputs.size()) {
@@ -68,8 +116,13 @@ Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t c
   for (size_t i = 0; i < inputs.size(); ++i) {
     COT_TRY(check_size("input " + std::to_string(i), inputs[i].size(), count, elements(s.model.input_shape(i))));
   }
-  const uint64_t output_size = elements(s.model.output_shape());
-  COT_TRY(check_size("the output", output.size(), count, output_size));
+  if (outputs.size() != s.outputs.size()) {
+    return bad(std::to_string(outputs.size()) + " outputs, computed are " + std::to_string(s.outputs.size()));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string what = outputs.size() == 1 ? "the output" : "output " + s.outputs[i].name;
+    COT_TRY(check_size(what, outputs[i].size(), count, s.outputs[i].elements));
+  }
   const char* fault = nullptr;
   const StepContext context{.kernels = kernels::kernels(), .fault = &fault, .pool = s.pool.get()};
   const FlushDenormals flush;
@@ -85,8 +138,10 @@ Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t c
     }
     code.program.run(Phase::forward, context);
     if (fault != nullptr) return bad(fault);
-    std::memcpy(output.data() + from * output_size, code.program.pointer(code.output),
-                batch * output_size * sizeof(float));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto& [name, buffer, size] = s.outputs[i];
+      std::memcpy(outputs[i].data() + from * size, code.program.pointer(buffer), batch * size * sizeof(float));
+    }
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "device_sdk/runtime/limits.h"
@@ -25,6 +26,9 @@ class Predictor {
                                   uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1,
                                   const ExternalParts* external = nullptr,
                                   Optimisation optimisation = Optimisation::rounding);
+  // One that computes all of the model's outputs (model_outputs.h).
+  static Result<Predictor> create_of_all(const Model& model, uint32_t batch_size,
+                                         uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1);
   Predictor(Predictor&&) noexcept;
   Predictor& operator=(Predictor&&) noexcept;
   ~Predictor();
@@ -35,9 +39,13 @@ class Predictor {
   // input are the same bytes seen as float. `output` gets as many of the output's shape. Errors: invalid_argument
   // (names the input or the output whose size is wrong; an index outside a table).
   Status run(std::span<const std::span<const float>> inputs, uint64_t count, std::span<float> output);
+  // Likewise into a place for each output that is computed, in the model's order.
+  Status run(std::span<const std::span<const float>> inputs, uint64_t count, std::span<const std::span<float>> outputs);
 
  private:
   struct State;
+  struct Settings;
+  static Result<Predictor> make(const Model& model, uint32_t batch_size, Settings settings);
   explicit Predictor(std::unique_ptr<State> state);
 
   std::unique_ptr<State> state_;

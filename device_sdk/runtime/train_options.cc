@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "device_sdk/runtime/left_out.h"
+#include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/parse_number.h"
 #include "proto/messages/quantised_training_text.h"
@@ -25,6 +26,7 @@ Status check_loss(const LossSettings& loss) {
   if (!std::all_of(loss.class_weights.begin(), loss.class_weights.end(), is_limit)) {
     return bad("class weights must be numbers of at least 0");
   }
+  if (!loss.heads.empty()) return check_loss_heads(loss);
   if (loss.label_smoothing > 0 && loss.kind != Loss::softmax_cross_entropy) {
     return bad(std::string(to_string(loss.kind)) + " has no label smoothing");
   }
@@ -80,7 +82,8 @@ LossSettings loss_of(const TrainingSettings& settings) {
           .label_smoothing = settings.label_smoothing,
           .threshold = settings.loss_threshold,
           .class_weights = settings.class_weights,
-          .ignore_label = settings.ignore_label};
+          .ignore_label = settings.ignore_label,
+          .heads = settings.heads};
 }
 
 TrainOptions options_of(const TrainingSettings& settings, uint64_t seed) {
@@ -111,6 +114,7 @@ Status check_options(const TrainOptions& options) {
       q && (to_string(q->parts) == "unknown" || q->weight_bits < kWeightBitsMin || q->weight_bits > kWeightBitsMax)) {
     return bad("qat must be of weights or full, with 2 to 8 bits of a weight");
   }
+  if (options.qat && !options.loss.heads.empty()) return bad("qat and heads do not go together");
   if (options.batch_size < 1) return bad("batch_size must be at least 1");
   if (!(options.part_nanoseconds_min >= 0)) return bad("part_nanoseconds_min must be at least 0");
   if (options.threads < 1 || options.threads > limits::kThreadsMax) {

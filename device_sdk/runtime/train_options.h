@@ -29,6 +29,10 @@ struct LossSettings {
   // Likewise, of labels: rows with this label have no loss and no gradient and are counted nowhere, in no mean and no
   // accuracy, as PyTorch's ignore_index has it. It may be a class. A batch that has no other has the loss 0.
   std::optional<int32_t> ignore_label = {};
+  // Several outputs with a loss each, of which the weighted sum is lowered (loss_heads.h). Then `kind` is the first
+  // one's, `target` says what the examples have, and what belongs to a loss is of all heads that take it. Empty: one
+  // loss, of the model's own output.
+  std::vector<TrainingHead> heads = {};
   friend bool operator==(const LossSettings&, const LossSettings&) = default;
 };
 

@@ -60,6 +60,9 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
   compiled.batch_size = static_cast<uint32_t>(std::min<uint64_t>(options.batch_size, examples));
   compiled.micro_batch_size =
       options.micro_batch_size == 0 ? compiled.batch_size : std::min(options.micro_batch_size, compiled.batch_size);
+  if (!options.loss.heads.empty() && options.loss.ignore_label && compiled.micro_batch_size < compiled.batch_size) {
+    return bad("heads with an ignore_label are computed a whole batch at a time: micro_batch_size must be 0");
+  }
   COT_ASSIGN(std::vector<bool> is_trainable, trainable_tensors(model.graph(), options));
   COT_ASSIGN(std::vector<ChannelRange> channels, channel_ranges(model.graph(), options.channels));
   CompileSettings settings{.loss = compiled.loss,
@@ -155,6 +158,7 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& los
   if (runner != nullptr) runner->begin({s.step, std::span(s.order).subspan(s.position, batch)});
   run_phase(s, runner, code.compiled.program, Phase::forward, context);
   if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
+  loss.sums.loss += s.take_heads(code);
   // Before the backward phase, which may change the parameters: the caller keeps the last good ones.
   if (!std::isfinite(s.loss_sum + loss.sums.loss)) {
     return bad("the loss of step " + std::to_string(s.step) + " is not finite; training diverged");
@@ -236,6 +240,7 @@ void begin(TrainerState& s) {
   s.loss_sum = s.epoch_loss_start = 0;
   s.loss_scale = {.scale = s.options.loss_scaling.start};
   s.plateau = {};
+  std::ranges::fill(s.heads, HeadTotals{});
   std::ranges::copy(s.model.parameters(), s.region(Region::parameters).begin());
   for (const Region zeros : {Region::slot0, Region::slot1, Region::factors, Region::ranges}) {
     std::ranges::fill(s.region(zeros), 0.0f);
@@ -301,6 +306,7 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
       .validation = std::move(validation),
       .random = Prng(options.seed),
       .order = std::vector<uint32_t>(count)});
+  state->make_heads();
   size_t statistics = 0;  // keep_statistics() does not allocate
   for_each_statistic(*state, [&](std::span<float> values) { statistics += values.size(); });
   if (options.loss_scaling.is_on()) state->statistics.reserve(statistics);
@@ -355,6 +361,7 @@ Status Trainer::step(StepRunner* runner) {
   if (const auto sums = s.region(Region::gradients); !sums.empty()) std::memset(sums.data(), 0, sums.size_bytes());
   keep_statistics(s);
   StepLoss loss;
+  s.begin_step_of_heads();
   while (s.position < start + batch) {
     const size_t micro = std::min<uint64_t>(s.micro_batch_size, start + batch - s.position);
     const float share = static_cast<float>(micro) / static_cast<float>(batch);
@@ -369,7 +376,8 @@ Status Trainer::step(StepRunner* runner) {
   // whose labels weigh nothing has no loss and moves nothing.
   const double rows = static_cast<double>(batch * s.rows_an_example);
   const double rows_a_weight = loss.weight > 0 ? rows / loss.weight : 0;
-  const double factor = batch > s.micro_batch_size ? rows_a_weight : 1;
+  // Heads' rows weigh alike where there are parts (compile_batches).
+  const double factor = batch > s.micro_batch_size && s.heads.empty() ? rows_a_weight : 1;
   if (!s.region(Region::gradients).empty() && unscale(s, factor)) {
     clip(s);
     if (runner != nullptr) runner->scaled(s.region(Region::gradients));
@@ -381,8 +389,13 @@ Status Trainer::step(StepRunner* runner) {
 
   s.step += 1;
   s.seen += batch;
-  s.loss_sum += loss.sums.loss * rows_a_weight / static_cast<double>(s.rows_an_example);
-  s.correct += loss.sums.correct;
+  if (s.heads.empty()) {
+    s.loss_sum += loss.sums.loss * rows_a_weight / static_cast<double>(s.rows_an_example);
+    s.correct += loss.sums.correct;
+  } else {
+    s.loss_sum += s.count_heads(batch) * static_cast<double>(batch);
+    s.correct += s.step_heads[0].sums.correct;
+  }
   s.ignored += loss.ignored;
   if (s.position == s.order.size()) end_epoch(s);
   return {};

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "device_sdk/runtime/example_source.h"
@@ -58,6 +59,7 @@ struct TrainingMemory {
   uint64_t bytes() const { return arena_bytes + order_bytes + validation_bytes; }  // all of it
 };
 
+struct HeadResult;    // loss_heads.h
 struct TrainerState;  // trainer_state.h
 class StepRunner;     // step_runner.h
 
@@ -94,7 +96,10 @@ class Trainer {
   // several micro-batches, the running statistics of batch norm have moved with those before the one that failed.
   // `runner`, if there is one, runs the step's programs, to the same bits; it is not kept.
   Status step(StepRunner* runner = nullptr);
+  // With heads: loss_sum of their weighted sum, and correct and rows of the first one's output.
   TrainingSummary summary() const;
+  // Each head's part of summary(), in their order; empty without heads.
+  std::vector<HeadResult> heads() const;
   // As summary() was when the present epoch began, perhaps before a restore; but `skipped`, which nobody kept, is 0.
   TrainingSummary epoch_start() const;
   ValidationSummary validation() const;

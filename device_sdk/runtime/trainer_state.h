@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/batch_program.h"
+#include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/prepared.h"
 #include "device_sdk/runtime/trainer.h"
@@ -16,6 +17,13 @@
 #include "device_sdk/runtime/validation.h"
 
 namespace coterie {
+
+// What one head has come to since the start of training.
+struct HeadTotals {
+  double loss_sum = 0;  // as TrainingSummary has it; not weighted
+  double absolute_error = 0;
+  uint64_t correct = 0, ignored = 0;  // rows
+};
 
 struct TrainerState {
   // Fixed by create().
@@ -36,6 +44,9 @@ struct TrainerState {
   std::vector<float> statistics;                // loss scaling: the state before the step, in case it is skipped
   std::unique_ptr<Validation> validation = {};  // null: nothing is held out; else it changes with the steps
 
+  std::vector<HeadSums> step_heads = {};    // scratch: the step's, one a head
+  std::vector<uint64_t> step_ignored = {};  // likewise: rows
+
   // Changed by every step.
   Prng random;
   std::vector<uint32_t> order;  // of the examples, in this epoch; shuffled again as it ends
@@ -52,6 +63,15 @@ struct TrainerState {
   uint64_t epoch_correct_start = 0;  // likewise
   uint64_t ignored = 0;              // rows: LossSettings::ignore_label
   uint64_t epoch_ignored_start = 0;
+  std::vector<HeadTotals> heads = {};  // empty: the training has one loss
+
+  // For trainings with heads (trainer_heads.cc); the others have none, and these do nothing.
+  void make_heads();           // behind create()
+  void begin_step_of_heads();  // in front of a step
+  // Adds what a micro-batch's heads have come to, behind forward. Their losses added up: finite if each of them is.
+  double take_heads(const BatchProgram& code);
+  // Counts a step of so many examples; the loss that it lowered, a mean.
+  double count_heads(size_t batch);
 
   std::string identity() const { return training_identity(options, steps_in_all(), examples->digest()); }
   uint64_t optimizer_step() const { return step - skipped; }

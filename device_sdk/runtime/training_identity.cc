@@ -49,6 +49,11 @@ std::string written(const EarlyStopping& stopping) {
   return joined(validation_share, patience);
 }
 
+std::string written(const TrainingHead& head) {
+  const auto& [output, loss, weight] = head;
+  return joined(output, loss, weight);
+}
+
 std::string written(const LossScaling& scaling) {
   const auto& [start, growth_steps] = scaling;
   return joined(start, growth_steps);
@@ -95,13 +100,14 @@ struct Lines {
 };
 
 void add(Lines& lines, const LossSettings& loss) {
-  const auto& [kind, target, label_smoothing, threshold, class_weights, ignore_label] = loss;
+  const auto& [kind, target, label_smoothing, threshold, class_weights, ignore_label, heads] = loss;
   lines.add("loss", kind);
   lines.add("targets_are_values", target);
   lines.add("label_smoothing", label_smoothing);
   lines.add("loss_threshold", threshold);
   lines.add("class_weights", class_weights);
   if (ignore_label) lines.add("ignore_label", *ignore_label);  // as below: nothing where it says nothing
+  if (!heads.empty()) lines.add("heads", heads);
 }
 
 void add(Lines& lines, const OptimizerSettings& optimizer) {

@@ -14,6 +14,28 @@ namespace {
 
 using flatbuffers::FlatBufferBuilder;
 
+flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<state::Head>>> build_heads(
+    FlatBufferBuilder& builder, const std::vector<HeadState>& heads) {
+  if (heads.empty()) return 0;
+  std::vector<flatbuffers::Offset<state::Head>> tables;
+  for (const HeadState& head : heads) {
+    tables.push_back(state::CreateHead(builder, head.loss_sum, head.absolute_error, head.correct, head.ignored));
+  }
+  return builder.CreateVector(tables);
+}
+
+Status parse_heads(const state::Checkpoint& table, std::vector<HeadState>& heads) {
+  if (table.heads() == nullptr) return {};
+  if (table.heads()->size() > kHeadsMax) return flat::out_of_range("heads", "must be at most 16");
+  for (const state::Head* head : *table.heads()) {
+    heads.push_back({head->loss_sum(), head->absolute_error(), head->correct(), head->ignored()});
+    if (!std::isfinite(head->loss_sum()) || !(head->absolute_error() >= 0)) {
+      return flat::out_of_range("heads", "must have sums that are numbers");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
@@ -21,13 +43,14 @@ Bytes encode_head(const CheckpointHeader& message, uint64_t payload_bytes) {
   const auto random = builder.CreateVector(message.random.data(), message.random.size());
   const wire::Digest32 model = flat::digest(message.model);
   const auto training = builder.CreateString(message.training);
+  const auto heads = build_heads(builder, message.heads);
   builder.Finish(state::CreateCheckpoint(
       builder, &model, message.step, message.epoch, message.position, random, message.optimizer_step, message.slots,
       message.value_bytes, message.examples, message.loss_sum, message.correct, message.seen, message.epoch_loss_start,
       message.plateau_best, message.plateau_epochs_seen, message.plateau_epochs_without_progress,
       message.plateau_factor, message.seed, message.loss_scale, message.good_steps, message.epoch_correct_start,
       training, message.validation_step, message.best_step, message.best_loss, message.checks_without_gain,
-      message.factor_bytes, message.ignored, message.epoch_ignored_start, message.range_values));
+      message.factor_bytes, message.ignored, message.epoch_ignored_start, message.range_values, heads));
   return flat::finish_head(builder, FrameKind::checkpoint, payload_bytes);
 }
 
@@ -63,7 +86,9 @@ Result<Decoded<CheckpointHeader>> decode_checkpoint(ByteView bytes) {
                           .best_loss = root->best_loss(),
                           .checks_without_gain = root->checks_without_gain(),
                           .factor_bytes = root->factor_bytes(),
-                          .range_values = root->range_values()};
+                          .range_values = root->range_values(),
+                          .heads = {}};
+  COT_TRY(parse_heads(*root, header.heads));
   COT_ASSIGN(header.training, flat::text(root->training(), "training", kTrainingIdentityBytesMax));
   if (root->random()->size() != header.random.size()) return flat::out_of_range("random", "must have 4 words");
   for (uint32_t i = 0; i < header.random.size(); ++i) {

@@ -26,6 +26,7 @@
 #include "proto/messages/quantization.h"
 #include "proto/messages/staleness.h"
 #include "proto/messages/top_k.h"
+#include "proto/messages/training_head.h"
 #include "proto/messages/update_scalars.h"
 #include "proto/messages/watch_settings.h"
 #include "proto/ring/fixed_point.h"
@@ -89,6 +90,7 @@ struct TrainingSettings {
   float loss_threshold = 1;                  // huber's delta, smooth_l1's beta, the margin of the embedding losses
   std::vector<float> class_weights = {};     // softmax_cross_entropy and negative_log_likelihood; empty: ones
   std::optional<int32_t> ignore_label = {};  // LossSettings has it
+  std::vector<TrainingHead> heads = {};      // likewise; empty: the model's own output has `loss`
   // Which parameters change, as TrainOptions has it (device_sdk/runtime/train_options.h). Updates have no others, but
   // for jobs of before ADR 109, where they have zeros there.
   std::vector<std::string> freeze = {};

@@ -16,6 +16,15 @@ namespace coterie {
 
 inline constexpr size_t kTrainingIdentityBytesMax = 8 * 1024;
 
+// What one of several heads of a training has come to (device_sdk/runtime/loss_heads.h).
+struct HeadState {
+  double loss_sum = 0;  // not weighted
+  double absolute_error = 0;
+  uint64_t correct = 0;  // rows
+  uint64_t ignored = 0;
+  friend bool operator==(const HeadState&, const HeadState&) = default;
+};
+
 // Header of a training checkpoint. Payload: parameters, then `slots` optimizer slots, value_bytes each, then the
 // optimizer's factors, factor_bytes, then the shuffled order of examples (uint32 each), then, with a best step, the
 // parameters after it, then range_values floats: enough to go on to the same bits as if nothing had happened.
@@ -51,6 +60,7 @@ struct CheckpointHeader {
   uint32_t checks_without_gain = 0;
   uint64_t factor_bytes = 0;  // of shampoo (device_sdk/runtime/shampoo_step.h)
   uint32_t range_values = 0;  // floats: ranges of activations that are rounded (device_sdk/runtime/fake_quantise.h)
+  std::vector<HeadState> heads = {};
   friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
 

@@ -31,21 +31,21 @@ BUDGETS_KIB = {
     "device_sdk/": 62,
     "device_sdk/client/": 106,
     "device_sdk/watch/watch_judge.": 228,  # what a training has come to, which trainer.h says
-    "device_sdk/runtime/": 258,
-    "device_sdk/c_api/": 238,
+    "device_sdk/runtime/": 265,
+    "device_sdk/c_api/": 240,
     "device_sdk/agent/": 341,
     "fl_server/": 206,
     "fl_server/core/": 127,
-    "fl_server/core/live_attempts.": 195,
+    "fl_server/core/live_attempts.": 196,
     "fl_server/net/": 155,
     "fl_server/evaluation/": 163,
     "fl_server/finalize/": 185,
     "fl_server/fleet/": 203,
     "fl_server/runtime/": 254,
-    "fl_server/device_api/": 312,
+    "fl_server/device_api/": 313,
     "fl_server/admin_api/": 290,
     "tools/": 61,
-    "tools/cli/": 257,
+    "tools/cli/": 262,
     "tools/debug/": 233,
     "tools/demo/": 247,
     "tools/job_plan/": 121,
@@ -53,9 +53,9 @@ BUDGETS_KIB = {
     "tools/sweep/": 119,
     "tools/vertical/": 110,
     "tools/model/": 212,
-    "tools/model_report/": 256,
-    "tests/": 374,
-    "tests/unit/device_sdk/agent/kept_state_fixture.": 375,  # the agent, its server and the runtime, once more
+    "tools/model_report/": 260,
+    "tests/": 376,
+    "tests/unit/device_sdk/agent/kept_state_fixture.": 377,  # the agent, its server and the runtime, once more
 }
 # Libraries that cost every includer seconds: they belong into sources, and into these headers.
 HEAVY = r"nlohmann/json\.hpp|boost/|CLI/|flatbuffers/|google/protobuf/|onnx\.pb\.h|regex$"
