@@ -12,14 +12,17 @@
 namespace coterie {
 
 Result<Evaluation> evaluate(const Model& model, const coterie_dataset* dataset, const TrainOptions& options,
-                            const OutputSink& sink) {
+                            const OutputSink& sink, std::vector<HeadResult>* heads) {
+  COT_TRY(check_loss_heads(options.loss));
   COT_ASSIGN(HostDataset examples, HostDataset::make(dataset));
   const auto batch_size = static_cast<uint32_t>(std::clamp<uint64_t>(examples.size(), 1, options.batch_size));
   COT_ASSIGN(Evaluator evaluator,
              Evaluator::create(model, options.loss, batch_size, options.arena_bytes_max, options.threads));
   COT_ASSIGN(std::optional<AugmentedSource> images, judged(examples, model, options.loss, options.augment));
   ExampleSource& read = images ? static_cast<ExampleSource&>(*images) : examples;
-  return evaluator.run(model.parameters(), read, sink);
+  COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), read, sink));
+  if (heads != nullptr) *heads = evaluator.heads();
+  return evaluation;
 }
 
 void fill(coterie_evaluation& evaluation, const Evaluation& known) {

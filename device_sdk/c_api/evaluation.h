@@ -4,12 +4,13 @@
 #include "coterie_train.h"
 #include "device_sdk/c_api/train_options.h"
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/loss_heads.h"
 
 namespace coterie {
 
-// By what of the options counts. `sink` may be null. Errors: those of coterie_model_evaluate.
+// By what of the options counts. `sink` and `heads` may be null. Errors: those of coterie_model_evaluate.
 Result<Evaluation> evaluate(const Model& model, const coterie_dataset* dataset, const TrainOptions& options,
-                            const OutputSink& sink);
+                            const OutputSink& sink, std::vector<HeadResult>* heads = nullptr);
 
 // Its size has been checked.
 void fill(coterie_evaluation& evaluation, const Evaluation& known);

@@ -36,7 +36,7 @@ Status measure(const Model& model, const coterie_dataset* dataset, const coterie
   COT_ASSIGN(const KnownOptions known, train_options_of(options));
   const Shape& output = model.output_shape();
   const uint64_t width = output.empty() ? 1 : static_cast<uint64_t>(output.back());  // evaluate() refuses none
-  MeasureCollector collector(known.training.loss, width, names);
+  MeasureCollector collector(loss_of_own_output(known.training.loss), width, names);
   const OutputSink sink = [&](auto outputs, auto targets) { collector.add(outputs, targets); };
   COT_ASSIGN(const Evaluation result, evaluate(model, dataset, known.training, names.empty() ? nullptr : sink));
   std::vector<double> measured;

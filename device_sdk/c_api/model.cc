@@ -7,6 +7,7 @@
 #include "device_sdk/runtime/head.h"
 #include "device_sdk/runtime/seal.h"
 #include "device_sdk/runtime/stored_model_file.h"
+#include "proto/messages/model_outputs.h"
 
 namespace {
 
@@ -54,20 +55,13 @@ Result<std::span<const float>> input_values(const Model& model, size_t i, const 
 
 Status predict(coterie_model& handle, const coterie_values* inputs, size_t input_count, size_t example_count,
                float* output, size_t output_count) {
-  if (inputs == nullptr || output == nullptr) return null_argument("inputs and output");
-  if (example_count == 0) return Error(ErrorCode::invalid_argument, "there are no examples");
-  const Model& model = handle.model;
-  std::vector<std::span<const float>> spans;
-  for (size_t i = 0; i < std::min(input_count, model.graph().inputs.size()); ++i) {
-    COT_ASSIGN(const std::span<const float> values, input_values(model, i, inputs[i]));
-    spans.push_back(values);
-  }
-  spans.resize(input_count);
-  const auto batch_size = static_cast<uint32_t>(std::min<uint64_t>(example_count, kPredictBatch));
+  if (output == nullptr) return null_argument("inputs and output");
+  COT_ASSIGN(const auto spans, input_spans(handle.model, inputs, input_count, example_count));
+  const uint32_t batch_size = predict_batch(example_count);
   if (!handle.predictor || handle.predictor->batch_size() != batch_size) {
-    COT_ASSIGN(handle.predictor, Predictor::create(model, batch_size));
+    COT_ASSIGN(handle.predictor, Predictor::create(handle.model, batch_size));
   }
-  return handle.predictor->run(spans, example_count, {output, output_count});
+  return handle.predictor->run(spans, example_count, std::span(output, output_count));
 }
 
 Status describe(const coterie_model& handle, coterie_model_info* info) {
@@ -82,6 +76,7 @@ Status describe(const coterie_model& handle, coterie_model_info* info) {
   filled.flat_count = model.value_count();
   filled.file_bytes = model.file().size();
   filled.flops = model.flops();
+  filled.output_count = 1 + further_outputs(model.graph()).size();
   fill_known_part(*info, filled);
   return {};
 }
@@ -96,6 +91,23 @@ coterie_model::coterie_model(coterie::Model opened) : model(std::move(opened)) {
 }
 
 namespace coterie {
+
+Result<std::vector<std::span<const float>>> input_spans(const Model& model, const coterie_values* inputs,
+                                                        size_t input_count, size_t example_count) {
+  if (inputs == nullptr) return null_argument("inputs and output");
+  if (example_count == 0) return Error(ErrorCode::invalid_argument, "there are no examples");
+  std::vector<std::span<const float>> spans;
+  for (size_t i = 0; i < std::min(input_count, model.graph().inputs.size()); ++i) {
+    COT_ASSIGN(const std::span<const float> values, input_values(model, i, inputs[i]));
+    spans.push_back(values);
+  }
+  spans.resize(input_count);
+  return spans;
+}
+
+uint32_t predict_batch(size_t example_count) {
+  return static_cast<uint32_t>(std::min<uint64_t>(example_count, kPredictBatch));
+}
 
 Result<size_t> find_parameter(const Model& model, const char* name, const float* values, size_t count) {
   if (name == nullptr || values == nullptr) return null_argument("name and values");
@@ -185,7 +197,7 @@ coterie_status coterie_model_set_parameter(coterie_model* model, const char* nam
     std::vector<float> flat(old.begin(), old.end());
     std::copy_n(values, count, flat.begin() + static_cast<ptrdiff_t>(first));
     COT_ASSIGN(model->model, Model::load(model->model.file_with(flat)));
-    model->predictor.reset();
+    model->forget();
     return {};
   });
 }
@@ -195,7 +207,7 @@ coterie_status coterie_model_replace_head(coterie_model* model, const char* laye
     if (layer == nullptr) return null_argument("layer");
     COT_ASSIGN(Bytes file, replace_head(model->model, {layer, classes, seed}));
     COT_ASSIGN(model->model, Model::load(std::move(file)));
-    model->predictor.reset();
+    model->forget();
     return {};
   });
 }

@@ -40,6 +40,9 @@ inline constexpr size_t kFirstReleaseBytes<coterie_train_memory> = offsetof(cote
 template <>
 inline constexpr size_t kFirstReleaseBytes<coterie_progress> = offsetof(coterie_progress, hold);
 
+template <>
+inline constexpr size_t kFirstReleaseBytes<coterie_model_info> = offsetof(coterie_model_info, output_count);
+
 template <typename T>
 Status check_size(const T& given, const char* name) {
   if (given.struct_size >= kFirstReleaseBytes<T>) return {};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device_sdk/c_api/structs.h"
+#include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/parse_optimisation.h"
 #include "proto/messages/quantised_training_text.h"
 #include "secure/crypto/xchacha20_poly1305.h"
@@ -56,6 +57,19 @@ T or_else(T given, T otherwise) {
   return given == 0 ? otherwise : given;
 }
 
+// Each text as `parse` reads it.
+template <typename Value>
+Result<std::vector<Value>> parsed(const char* option, const char* const* texts, size_t count,
+                                  Result<Value> (*parse)(std::string_view)) {
+  COT_ASSIGN(const std::vector<std::string> given, patterns(option, texts, count));
+  std::vector<Value> values;
+  for (const std::string& text : given) {
+    COT_ASSIGN(Value value, parse(text));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
 Result<LossSettings> loss_of(const coterie_train_options& given) {
   LossSettings loss;
   COT_ASSIGN(loss.kind, named("loss", given.loss, &loss_from, loss.kind));
@@ -67,6 +81,12 @@ Result<LossSettings> loss_of(const coterie_train_options& given) {
   if (given.ignore_label != nullptr) {
     COT_ASSIGN(loss.ignore_label, parse_ignore_label(given.ignore_label));
   }
+  if (given.head_count > kHeadsMax) {
+    return bad("head_count is " + std::to_string(given.head_count) + ", at most " + std::to_string(kHeadsMax));
+  }
+  COT_ASSIGN(std::vector<TrainingHead> heads, parsed("heads", given.heads, given.head_count, &parse_training_head));
+  if (!heads.empty() && given.loss != nullptr) return bad("loss does not go with heads: each of them has its own");
+  set_heads(loss, std::move(heads));
   return loss;
 }
 
@@ -83,19 +103,6 @@ Result<OptimizerSettings> optimizer_of(const coterie_train_options& given) {
   optimizer.epsilon = or_else(given.epsilon, optimizer.epsilon);
   optimizer.smoothing = or_else(given.smoothing, optimizer.smoothing);
   return optimizer;
-}
-
-// Each text as `parse` reads it.
-template <typename Value>
-Result<std::vector<Value>> parsed(const char* option, const char* const* texts, size_t count,
-                                  Result<Value> (*parse)(std::string_view)) {
-  COT_ASSIGN(const std::vector<std::string> given, patterns(option, texts, count));
-  std::vector<Value> values;
-  for (const std::string& text : given) {
-    COT_ASSIGN(Value value, parse(text));
-    values.push_back(std::move(value));
-  }
-  return values;
 }
 
 Result<std::shared_ptr<const AuthenticatedCipher>> cipher_of(const coterie_train_options& given) {

@@ -40,7 +40,8 @@ typedef struct coterie_model_info {
   uint64_t parameters;    /* numbers in them */
   uint64_t flat_count;    /* the same with the padding between them: what coterie_trainer_delta fills */
   uint64_t file_bytes;
-  double flops; /* floating-point operations of one example's forward pass */
+  double flops;        /* floating-point operations of one example's forward pass */
+  size_t output_count; /* the model's own with them: what coterie_model_output_at counts */
 } coterie_model_info;
 
 /* Numbers that are given: one of the two pointers, of the type that is asked for; the other is NULL. */
@@ -75,6 +76,8 @@ COTERIE_API const char* coterie_model_last_error(const coterie_model* model);
 COTERIE_API coterie_status coterie_model_describe(coterie_model* model, coterie_model_info* info);
 COTERIE_API coterie_status coterie_model_input(coterie_model* model, size_t index, coterie_tensor* tensor);
 COTERIE_API coterie_status coterie_model_output(coterie_model* model, coterie_tensor* tensor);
+/* All of its outputs: 0 is the model's own, which coterie_model_output gives. */
+COTERIE_API coterie_status coterie_model_output_at(coterie_model* model, size_t index, coterie_tensor* tensor);
 COTERIE_API coterie_status coterie_model_parameter(coterie_model* model, size_t index, coterie_tensor* tensor);
 
 /* One parameter, by its name; `count` must be its number of elements. Setting makes a new model file in memory, at the
@@ -96,6 +99,12 @@ COTERIE_API coterie_status coterie_model_replace_head(coterie_model* model, cons
 COTERIE_API coterie_status coterie_model_predict(coterie_model* model, const coterie_values* inputs, size_t input_count,
                                                  size_t example_count, float* output, size_t output_count);
 
+/* Likewise of all the model's outputs: outputs[k] gets example_count times the elements of output k, which is what
+ * output_sizes[k] must be. `output_count` must be the model's. INVALID_ARGUMENT also if one is not float32. */
+COTERIE_API coterie_status coterie_model_predict_all(coterie_model* model, const coterie_values* inputs,
+                                                     size_t input_count, size_t example_count, float* const* outputs,
+                                                     const size_t* output_sizes, size_t output_count);
+
 /* How good it is on these examples. Options that count: loss, what belongs to it, batch_size, memory_bytes_max, threads
  * and what `augment` resizes and normalises; NULL is all defaults. Errors: INVALID_ARGUMENT (the data or the loss
  * does not fit), UNAVAILABLE (the data set's `read`), TOO_LARGE. */
@@ -110,6 +119,25 @@ COTERIE_API coterie_status coterie_model_evaluate(coterie_model* model, const co
 COTERIE_API coterie_status coterie_model_measure(coterie_model* model, const coterie_dataset* dataset,
                                                  const coterie_train_options* options, const char* const* names,
                                                  size_t name_count, double* values, coterie_evaluation* evaluation);
+
+/* What one of several heads (the option `heads`) has come to. */
+typedef struct coterie_head {
+  size_t struct_size;
+  const char* output; /* the name of the model's output */
+  const char* loss;   /* its loss, and how much that counts */
+  double weight;
+  uint64_t rows;       /* of the output that were compared: those whose label is ignored are not */
+  double loss_mean;    /* of those; not weighted */
+  const char* measure; /* "accuracy", in [0, 1]; "mae", the mean absolute error; or "none" */
+  double value;        /* of that */
+} coterie_head;
+
+/* As coterie_model_evaluate of options with heads: heads[i], whose struct_size is set, becomes what the i-th has come
+ * to. `head_count` must be the options'. Texts are valid until the model is closed or a parameter is set. `evaluation`
+ * may be NULL; its loss is the weighted sum, and its accuracy of the first head. On failure heads are as they were. */
+COTERIE_API coterie_status coterie_model_evaluate_heads(coterie_model* model, const coterie_dataset* dataset,
+                                                        const coterie_train_options* options, coterie_head* heads,
+                                                        size_t head_count, coterie_evaluation* evaluation);
 
 /* The model as a file: written durably, the old one or the new one whatever happens; or its bytes, valid until the
  * model is closed or a parameter is set. */
@@ -211,6 +239,11 @@ struct coterie_train_options {
                           model quantise --full`), "weights", with bits of weights "full:4"; NULL: with float32 */
   const char* optimise; /* neighbouring ops that are computed as one: "O0" none, "O1" where no bit changes, "O2" and
                            "O3" with norms that are not trained; NULL: "O2" */
+  const char* const* heads; /* outputs with a loss each, "age:mean_squared_error:0.5" (output, loss, weight; 1 unless
+                               given), the first of the model's own: their weighted sum is lowered. An example's target
+                               has all of theirs, one behind the other: ints, or with targets_are_values floats, of
+                               which classes are whole numbers. `loss` is then left NULL. At most 16 */
+  size_t head_count;        /* 0: one loss, of the model's own output */
 };
 
 typedef struct coterie_train_progress {
@@ -268,6 +301,10 @@ COTERIE_API coterie_status coterie_trainer_run(coterie_trainer* trainer, uint64_
                                                                   const coterie_train_progress* progress),
                                                void* context);
 COTERIE_API coterie_status coterie_trainer_progress(coterie_trainer* trainer, coterie_train_progress* progress);
+/* Head `index` of the training so far; its texts are valid until the trainer is closed. NOT_FOUND: there are not so
+ * many; without the option there is none. The progress has the weighted sum as its losses, and the first head's
+ * accuracy. */
+COTERIE_API coterie_status coterie_trainer_head(coterie_trainer* trainer, size_t index, coterie_head* head);
 COTERIE_API coterie_status coterie_trainer_memory(coterie_trainer* trainer, coterie_train_memory* memory);
 
 /* Everything that later steps depend on, written durably: `path` holds the old checkpoint or the new one, whatever

@@ -70,6 +70,7 @@ void test_model_predicts(void);
 void test_model_misuse(void);
 void test_parameters(void);
 void test_training(void);
+void test_heads(void);
 void test_checkpoints(void);
 void test_lora(void);
 void test_fine_tuning(void);

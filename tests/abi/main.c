@@ -104,6 +104,7 @@ int main(int argc, char** argv) {
       {"model_misuse", &test_model_misuse},
       {"parameters", &test_parameters},
       {"training", &test_training},
+      {"heads", &test_heads},
       {"checkpoints", &test_checkpoints},
       {"lora", &test_lora},
       {"fine_tuning", &test_fine_tuning},

@@ -152,7 +152,9 @@ void test_train_struct_sizes(void) {
   coterie_model* model = open_sample("mlp.cotf");
   coterie_trainer* trainer = NULL;
   CHECK_STATUS(coterie_trainer_open(model, NULL, &dataset, &trainer, NULL, 0), COTERIE_OK);
-  coterie_model_info info = {.struct_size = sizeof info - 1};
+  coterie_model_info info = {.struct_size = offsetof(coterie_model_info, output_count)};
+  CHECK_STATUS(coterie_model_describe(model, &info), COTERIE_OK);
+  info.struct_size -= 1;
   CHECK_STATUS(coterie_model_describe(model, &info), COTERIE_INVALID_ARGUMENT);
   CHECK_CONTAINS(coterie_model_last_error(model), "info.struct_size");
   coterie_tensor tensor = {.struct_size = 0};

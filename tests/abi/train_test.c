@@ -372,3 +372,95 @@ void test_training_within_memory(void) {
   CHECK_CONTAINS(coterie_model_last_error(model), "power of two");
   close_all(model, trainer, &images);
 }
+
+// The class and, as a number, a tenth of it: rows of two floats.
+static uint64_t thirty(void* context) {
+  (void)context;
+  return 30;
+}
+
+static int read_rows(void* context, uint64_t index, const coterie_example* example) {
+  (void)context;
+  const uint64_t class = index % 3;
+  if (example->target.count != 2) return 1;
+  for (size_t i = 0; i < 16; ++i) example->inputs[0].floats[i] = i * 3 / 16 == class ? 1 : 0.1f * (float)(index % 7);
+  example->target.floats[0] = (float)class;
+  example->target.floats[1] = 0.1f * (float)class;
+  return 0;
+}
+
+void test_heads(void) {
+  coterie_model* model = open_sample("heads.cotf");
+  coterie_model_info info = {.struct_size = sizeof info};
+  CHECK_STATUS(coterie_model_describe(model, &info), COTERIE_OK);
+  CHECK(info.output_count == 2);
+  coterie_tensor own = {.struct_size = sizeof own}, first = own, second = own;
+  CHECK_STATUS(coterie_model_output(model, &own), COTERIE_OK);
+  CHECK_STATUS(coterie_model_output_at(model, 0, &first), COTERIE_OK);
+  CHECK_STATUS(coterie_model_output_at(model, 1, &second), COTERIE_OK);
+  CHECK_STATUS(coterie_model_output_at(model, 2, &second), COTERIE_NOT_FOUND);
+  CHECK(strcmp(own.name, first.name) == 0 && first.elements == 3 && second.elements == 1 && second.rank == 1);
+
+  char texts[2][128], error[512] = "";
+  snprintf(texts[0], sizeof texts[0], "%s:softmax_cross_entropy", first.name);
+  snprintf(texts[1], sizeof texts[1], "%s:mean_squared_error:0.5", second.name);
+  const char* const heads[] = {texts[0], texts[1]};
+  coterie_train_options options = {.struct_size = sizeof options,
+                                   .targets_are_values = 1,
+                                   .optimizer = "adam",
+                                   .learning_rate = 0.02f,
+                                   .batch_size = 10,
+                                   .epochs = 10,
+                                   .heads = heads,
+                                   .head_count = 2};
+  coterie_dataset rows = good_dataset();
+  rows.size = &thirty, rows.read_example = &read_rows;
+  coterie_head before[2] = {{.struct_size = sizeof *before}, {.struct_size = sizeof *before}}, after[2];
+  memcpy(after, before, sizeof after);
+  coterie_evaluation all = {.struct_size = sizeof all};
+  CHECK_STATUS(coterie_model_evaluate_heads(model, &rows, &options, before, 2, &all), COTERIE_OK);
+  CHECK(strcmp(before[0].measure, "accuracy") == 0 && strcmp(before[1].measure, "mae") == 0);
+  CHECK(strcmp(before[1].output, second.name) == 0 && strcmp(before[1].loss, "mean_squared_error") == 0);
+  CHECK(before[1].weight == 0.5 && before[0].rows == 30);
+  CHECK(fabs(all.loss_mean - before[0].loss_mean - 0.5 * before[1].loss_mean) < 1e-9);
+  CHECK_STATUS(coterie_model_evaluate_heads(model, &rows, &options, before, 1, NULL), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(coterie_model_last_error(model), "head_count is 1, the options have 2 heads");
+
+  coterie_trainer* trainer = NULL;
+  CHECK_STATUS(coterie_trainer_open(model, &options, &rows, &trainer, error, sizeof error), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_run(trainer, 0, NULL, NULL), COTERIE_OK);
+  CHECK_STATUS(coterie_trainer_head(trainer, 1, &after[1]), COTERIE_OK);
+  CHECK(strcmp(after[1].output, second.name) == 0 && after[1].rows == 300);
+  CHECK_STATUS(coterie_trainer_head(trainer, 2, &after[1]), COTERIE_NOT_FOUND);
+  coterie_model* trained = NULL;
+  CHECK_STATUS(coterie_trainer_model(trainer, &trained), COTERIE_OK);
+  CHECK_STATUS(coterie_model_evaluate_heads(trained, &rows, &options, after, 2, NULL), COTERIE_OK);
+  CHECK(after[0].loss_mean < before[0].loss_mean && after[1].loss_mean < before[1].loss_mean && after[0].value > 0.9);
+
+  // All outputs at once.
+  float pixels[32] = {0}, classes[6], numbers[2], alone[6];
+  const coterie_values input = {pixels, NULL, 32};
+  float* const places[] = {classes, numbers};
+  const size_t sizes[] = {6, 2};
+  CHECK_STATUS(coterie_model_predict_all(trained, &input, 1, 2, places, sizes, 2), COTERIE_OK);
+  CHECK_STATUS(coterie_model_predict(trained, &input, 1, 2, alone, 6), COTERIE_OK);
+  CHECK(memcmp(alone, classes, sizeof alone) == 0 && numbers[0] == numbers[1]);
+  CHECK_STATUS(coterie_model_predict_all(trained, &input, 1, 2, places, sizes, 1), COTERIE_INVALID_ARGUMENT);
+  CHECK_STATUS(coterie_model_predict_all(trained, &input, 1, 2, NULL, sizes, 2), COTERIE_INVALID_ARGUMENT);
+  CHECK_STATUS(coterie_model_predict_all(NULL, &input, 1, 2, places, sizes, 2), COTERIE_INVALID_ARGUMENT);
+
+  const char* const wrong[] = {texts[0], "shade:none"};
+  options.heads = wrong;
+  coterie_trainer* none = NULL;
+  CHECK_STATUS(coterie_trainer_open(model, &options, &rows, &none, error, sizeof error), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(error, "must be OUTPUT:LOSS");
+  options.heads = heads, options.loss = "l1";
+  CHECK_STATUS(coterie_trainer_open(model, &options, &rows, &none, error, sizeof error), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(error, "loss does not go with heads");
+  options.loss = NULL, options.heads = NULL;
+  CHECK_STATUS(coterie_trainer_open(model, &options, &rows, &none, error, sizeof error), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(error, "heads is NULL");
+  coterie_trainer_close(&trainer);
+  coterie_model_close(&trained);
+  coterie_model_close(&model);
+}

@@ -251,9 +251,31 @@ TEST(CppBinding, PassesEveryOption) {
   refused({.augment = "flop"}, "is flop");
   refused({.ignore_label = "no"}, "is no");
   refused({.qat = "full:9"}, "full or weights");
+  refused({.heads = {"none"}}, "must be OUTPUT:LOSS");
   expect_error(COTERIE_TOO_LARGE, "", [&] { Trainer(model, {.memory_bytes_max = 100}, data); });
   EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2}, data).progress().steps_in_all, 12u);
   EXPECT_EQ(Trainer(model, {.batch_size = 10, .epochs = 2, .steps_max = 5}, data).run().steps, 5u);
+}
+
+TEST(CppBinding, HasAllOutputsAndHeads) {
+  const Model model(sample("heads.cotf"));
+  const std::string classes = model.output(0).name, shade = model.output(1).name;
+  const std::vector<float> pixels(32, 0.5f);
+  const coterie_values input{pixels.data(), nullptr, pixels.size()};
+  const auto outputs = model.predict_all({&input, 1}, 2);
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_EQ(outputs[0], model.predict(pixels));
+  EXPECT_EQ(outputs[1].size(), 2u);
+  coterie::Examples examples(model);
+  const std::vector<float> target = {2, 0.5f};
+  const coterie_values one{pixels.data(), nullptr, 16}, cells{target.data(), nullptr, 2};
+  examples.add({&one, 1}, cells);
+  const TrainOptions options{.targets_are_values = true,
+                             .heads = {classes + ":softmax_cross_entropy", shade + ":l1:0.25"}};
+  Trainer trainer(model, options, examples.dataset());
+  trainer.run();
+  EXPECT_NEAR(trainer.head(1).loss_mean, model.evaluate_heads(examples.dataset(), options)[1].loss_mean, 1e-6);
+  EXPECT_EQ(trainer.head(1).weight, 0.25);
 }
 
 TEST(CppBinding, OpensAClientAndSaysWhatIsMissing) {

@@ -150,6 +150,23 @@ class Models(support.Folder, unittest.TestCase):
         with self.assertRaises(coterie.InvalidArgument):
             self.model.evaluate((self.images, labels))
 
+    def test_heads_of_several_outputs(self):
+        model = coterie.Model.load(support.SAMPLES / "heads.cotf")
+        names = [info.name for info in model.outputs]
+        self.assertEqual([info.size for info in model.outputs], [3, 1])
+        answers = model.predict_all(self.images)
+        np.testing.assert_array_equal(answers[names[0]], model.predict(self.images))
+        self.assertEqual(answers[names[1]].shape, (len(self.images), 1))
+        data = (self.images, np.stack([self.labels, self.labels / 10], axis=1).astype(np.float32))
+        options = {"heads": [f"{names[0]}:softmax_cross_entropy", f"{names[1]}:l1:0.5"]}
+        before = model.evaluate_heads(data, **options)
+        with Trainer(model, data, epochs=3, **options) as trainer:
+            trainer.run()
+            self.assertEqual([head.output for head in trainer.heads], names)
+            after = trainer.model().evaluate_heads(data, **options)
+        self.assertLess(after[0].loss, before[0].loss)
+        self.assertEqual((after[1].measure, after[1].weight), ("mae", 0.5))
+
     def test_options_that_cannot_be_are_refused(self):
         data = (self.images, self.labels)
         for options, error, words in (

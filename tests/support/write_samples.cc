@@ -7,6 +7,7 @@
 //   certified/    a device and an authority: authority (its public key), certificate (of the device), and
 //                 state/, as refusing/ but of level active: with the authority and no certificate the plan
 //                 is refused
+//   heads.cotf    a classifier as mlp.cotf with a second output, of one number
 //   two.cotf      "tokens" (3 int32) and "features" (4 float32) to 2 outputs
 #include <cstdio>
 #include <string>
@@ -48,6 +49,13 @@ Result<Bytes> two_inputs() {
   const TensorId features = build.input("features", {4});
   const TensorId tokens = build.op(OpKind::cast, {build.input()}, CastAttributes{});
   return build.finish(build.add(build.dense(tokens, 2), build.dense(features, 2)));
+}
+
+Result<Bytes> two_heads() {
+  ModelBuilder build("heads", {4, 4, 1}, 1);
+  const TensorId trunk = build.relu(build.dense(build.flatten(build.input()), 8));
+  const TensorId classes = build.dense(trunk, 3);
+  return build.finish(classes, std::vector{build.dense(trunk, 1)});
 }
 
 Bytes refusing_state(SecurityLevel level) {
@@ -102,6 +110,8 @@ Status write_all(const std::string& directory) {
   COT_TRY(os::make_directories(directory));
   COT_ASSIGN(const Bytes mlp, make_model(ModelKind::mlp, {4, 4, 1}, 3, 1));
   COT_ASSIGN(const Bytes two, two_inputs());
+  COT_ASSIGN(const Bytes heads, two_heads());
+  COT_TRY(os::write_file_atomically(directory + "/heads.cotf", heads));
   COT_TRY(os::write_file_atomically(directory + "/mlp.cotf", mlp));
   COT_TRY(os::write_file_atomically(directory + "/two.cotf", two));
   COT_TRY(os::make_directories(directory + "/refusing"));

@@ -19,12 +19,12 @@ from ._options import TrainOptions
 from ._policy import Policy, SecurityLevel
 from ._simulate import simulate
 from ._simulation import SimulatedRound, Simulation
-from ._trainer import EpochProgress, TrainMemory, TrainProgress, Trainer, WatchHit, WatchReport
+from ._trainer import EpochProgress, Head, TrainMemory, TrainProgress, Trainer, WatchHit, WatchReport
 
 library_version: str = _lib.coterie_version().decode()
 
 __all__ = ["Activity", "Admin", "AdminError", "Client", "ClientProgress", "ClosedError", "Code", "Conditions",
-           "CoterieError", "CsvEncoding", "Dataset", "EpochProgress", "Evaluation", "Event", "FineTuning", "Hold", "Identity",
-           "InvalidArgument", "Model", "Policy", "Refusal", "Requirements", "SecurityLevel", "SimulatedRound",
+           "CoterieError", "CsvEncoding", "Dataset", "EpochProgress", "Evaluation", "Event", "FineTuning", "Head", "Hold",
+           "Identity", "InvalidArgument", "Model", "Policy", "Refusal", "Requirements", "SecurityLevel", "SimulatedRound",
            "Simulation", "TensorInfo", "Thermal", "TrainMemory", "TrainOptions", "TrainProgress", "Trainer",
            "WatchHit", "WatchReport", "__version__", "library_version", "simulate"]

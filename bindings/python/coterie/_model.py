@@ -16,7 +16,7 @@ from ._handle import Handle, open_handle
 from ._library import lib
 from ._options import TrainOptions, struct_of, whole
 from ._text import StrPath, path_bytes, text_bytes
-from ._trainer import OnEpoch, OnStep, TrainMemory, Trainer, memory_of
+from ._trainer import Head, OnEpoch, OnStep, TrainMemory, Trainer, head_of, memory_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -130,6 +130,11 @@ class Model(Handle):
         return self._tensor("output")
 
     @property
+    def outputs(self) -> list[TensorInfo]:
+        """All of them, the model's own first."""
+        return [self._tensor("output_at", i) for i in range(self._info().output_count)]
+
+    @property
     def parameters(self) -> list[TensorInfo]:
         """Running statistics included. `model["dense.weight"]` has the values of one."""
         return [self._tensor("parameter", i) for i in range(self._info().parameter_count)]
@@ -174,6 +179,27 @@ class Model(Handle):
     def predict(self, inputs: Any) -> Array:
         """What the model says of examples: an array whose first axis counts them, or a tuple or list of arrays for several
         inputs. Returns float32 of shape (examples, *output.shape)."""
+        output = self.output
+        arrays = self._arrays_of(inputs)
+        answer = np.empty((len(arrays[0]), *output.shape), np.float32)
+        for first in range(0, len(answer), PREDICT_EXAMPLES):
+            self._predict([array[first:first + PREDICT_EXAMPLES] for array in arrays], answer[first:first + PREDICT_EXAMPLES])
+        return answer
+
+    def predict_all(self, inputs: Any) -> dict[str, Array]:
+        """The same of all outputs, by their names."""
+        arrays = self._arrays_of(inputs)
+        infos = self.outputs
+        answers = [np.empty((len(arrays[0]), *info.shape), np.float32) for info in infos]
+        for first in range(0, len(arrays[0]), PREDICT_EXAMPLES):
+            values = _values_of([array[first:first + PREDICT_EXAMPLES] for array in arrays])
+            parts = [answer[first:first + PREDICT_EXAMPLES] for answer in answers]
+            places = (FLOATS * len(parts))(*(part.ctypes.data_as(FLOATS) for part in parts))
+            sizes = (ctypes.c_size_t * len(parts))(*(part.size for part in parts))
+            self._call("predict_all", values, len(arrays), len(parts[0]), places, sizes, len(parts))
+        return {info.name: answer for info, answer in zip(infos, answers)}
+
+    def _arrays_of(self, inputs: Any) -> list[Array]:
         infos = self.inputs
         given = inputs if len(infos) > 1 and isinstance(inputs, (tuple, list)) else [inputs]
         if len(given) != len(infos):
@@ -181,19 +207,10 @@ class Model(Handle):
         arrays = [_as_input(values, info) for values, info in zip(given, infos)]
         if len({len(array) for array in arrays}) > 1:
             raise ValueError(f"the inputs have {', '.join(str(len(a)) for a in arrays)} examples")
-        output = np.empty((len(arrays[0]), *self.output.shape), np.float32)
-        for first in range(0, len(output), PREDICT_EXAMPLES):
-            self._predict([array[first:first + PREDICT_EXAMPLES] for array in arrays], output[first:first + PREDICT_EXAMPLES])
-        return output
+        return arrays
 
     def _predict(self, arrays: list[Array], output: Array) -> None:
-        values = (_structs.Values * len(arrays))()
-        for place, array in zip(values, arrays):
-            place.count = array.size
-            if array.dtype == np.int32:
-                place.ints = array.ctypes.data_as(INTS)
-            else:
-                place.floats = array.ctypes.data_as(FLOATS)
+        values = _values_of(arrays)
         self._call("predict", values, len(arrays), len(output), output.ctypes.data_as(FLOATS), output.size)
 
     def evaluate(self, dataset: Examples, **options: Unpack[TrainOptions]) -> Evaluation:
@@ -208,6 +225,23 @@ class Model(Handle):
         finally:
             examples._source.release()
         return Evaluation(filled.examples, filled.loss_mean, filled.accuracy)
+
+    def evaluate_heads(self, dataset: Examples, **options: Unpack[TrainOptions]) -> list[Head]:
+        """What each of the option's heads comes to, in their order. Options count as in evaluate()."""
+        examples = dataset_of(dataset)
+        examples._check_fits(self.inputs)
+        struct = struct_of(options, examples.targets_are_values)
+        heads = (_structs.Head * struct.head_count)(*(_structs.Head() for _ in range(struct.head_count)))
+        data = examples._source.acquire()
+        try:
+            with self._core.use() as pointer:  # texts are the model's: read before anybody changes it
+                status = lib.coterie_model_evaluate_heads(pointer, ctypes.byref(data), ctypes.byref(struct), heads,
+                                                          struct.head_count, None)
+                if status:
+                    raise error_of(status, lib.coterie_model_last_error(pointer))
+                return [head_of(head) for head in heads]
+        finally:
+            examples._source.release()
 
     def measure(self, dataset: Examples, names: Sequence[str], **options: Unpack[TrainOptions]) -> dict[str, float]:
         """Measures by their names: "top-5" (or another number, one of them), "precision", "recall" and "f1" (means over
@@ -285,6 +319,17 @@ class Model(Handle):
 
     def __reduce__(self) -> tuple[object, ...]:
         return Model.from_bytes, (self.to_bytes(),)
+
+
+def _values_of(arrays: list[Array]) -> Any:
+    values = (_structs.Values * len(arrays))()
+    for place, array in zip(values, arrays):
+        place.count = array.size
+        if array.dtype == np.int32:
+            place.ints = array.ctypes.data_as(INTS)
+        else:
+            place.floats = array.ctypes.data_as(FLOATS)
+    return values
 
 
 def _as_input(values: Any, info: TensorInfo) -> Array:

@@ -52,12 +52,13 @@ class TrainOptions(TypedDict, total=False):
     augment: str
     qat: str  # "full", "weights", "full:4"
     optimise: str  # "O0" to "O3"
+    heads: Sequence[str]  # outputs with a loss each: "age:mean_squared_error:0.5"
 
 
 BY_TYPE = {"str": "texts", "bool": "flags", "int": "whole", "float": "numbers", "bytes": "keys",
            "Sequence[str]": "lists", "Sequence[float]": "weights"}
 COUNTS = {"class_weights": "class_weight_count", "freeze": "freeze_count", "train_only": "train_only_count",
-          "channels": "channel_count", "groups": "group_count"}
+          "channels": "channel_count", "groups": "group_count", "heads": "head_count"}
 MAX = {ctypes.c_uint32: 2**32 - 1, ctypes.c_uint64: 2**64 - 1}
 
 

@@ -95,11 +95,16 @@ class Tensor(Sized):
 class ModelInfo(Sized):
     _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("input_count", c_size_t),
                 ("parameter_count", c_size_t), ("parameters", c_uint64), ("flat_count", c_uint64),
-                ("file_bytes", c_uint64), ("flops", c_double)]
+                ("file_bytes", c_uint64), ("flops", c_double), ("output_count", c_size_t)]
 
 
 class Values(ctypes.Structure):
     _fields_ = [("floats", POINTER(c_float)), ("ints", POINTER(c_int32)), ("count", c_size_t)]
+
+
+class Head(Sized):
+    _fields_ = [("struct_size", c_size_t), ("output", c_char_p), ("loss", c_char_p), ("weight", c_double),
+                ("rows", c_uint64), ("loss_mean", c_double), ("measure", c_char_p), ("value", c_double)]
 
 
 class Evaluation(Sized):
@@ -129,7 +134,7 @@ class TrainOptions(Sized):
                 ("lora", c_char_p), ("checkpoint_key", c_char_p), ("checkpoint_key_size", c_size_t),
                 ("storage", c_char_p), ("loss_scale", c_char_p), ("memory_budget_bytes", c_uint64),
                 ("augment", c_char_p), ("ignore_label", c_char_p), ("qat", c_char_p),
-                ("optimise", c_char_p)]
+                ("optimise", c_char_p), ("heads", POINTER(c_char_p)), ("head_count", c_size_t)]
 
 
 class TrainProgress(Sized):

@@ -48,6 +48,19 @@ class EpochProgress:
 
 
 @dataclass(frozen=True)
+class Head:
+    """What one of several heads has come to. `measure`: "accuracy", "mae" or "none"."""
+
+    output: str
+    loss_kind: str
+    weight: float
+    rows: int
+    loss: float  # not weighted
+    measure: str
+    value: float
+
+
+@dataclass(frozen=True)
 class TrainMemory:
     """coterie_train_memory: what a training takes, and how it was fitted to its budget."""
 
@@ -121,6 +134,7 @@ class Trainer(Handle):
         self._finalizer.detach()  # the examples are released behind the trainer, whoever closes it
         self._finalizer = weakref.finalize(self, _close, self._core.close, [source])
         self._flat_count = model.flat_count
+        self._head_count = struct.head_count
         self._examples, self._batch = len(examples), int(options.get("batch_size") or 32)
 
     def close(self) -> None:
@@ -159,6 +173,16 @@ class Trainer(Handle):
         filled = _structs.TrainProgress()
         self._call("progress", ctypes.byref(filled))
         return progress_of(filled)
+
+    @property
+    def heads(self) -> list[Head]:
+        """Of the training so far, in the option's order."""
+        heads = []
+        for index in range(self._head_count):
+            filled = _structs.Head()
+            self._call("head", index, ctypes.byref(filled))
+            heads.append(head_of(filled))
+        return heads
 
     @property
     def memory(self) -> TrainMemory:
@@ -223,6 +247,11 @@ def _epoch(number: int, start: TrainProgress, end: TrainProgress) -> EpochProgre
 
 def progress_of(filled: _structs.TrainProgress) -> TrainProgress:
     return TrainProgress(bool(filled.finished), *(getattr(filled, name) for name, _ in filled._fields_[2:]))
+
+
+def head_of(filled: _structs.Head) -> Head:
+    values = (getattr(filled, name) for name, _ in filled._fields_[1:])
+    return Head(*(value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in values))
 
 
 def hit_of(filled: _structs.WatchHit) -> WatchHit:

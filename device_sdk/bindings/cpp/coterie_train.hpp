@@ -40,7 +40,7 @@ struct TrainOptions {
   uint32_t train_last = 0, threads = 0;
   uint64_t seed = 0, memory_bytes_max = 0, memory_budget_bytes = 0;
   std::vector<float> class_weights{};
-  std::vector<std::string> freeze{}, train_only{}, channels{}, groups{};
+  std::vector<std::string> freeze{}, train_only{}, channels{}, groups{}, heads{};
   std::string lora{}, storage{}, loss_scale{}, augment{}, ignore_label{}, qat{}, optimise{};
   std::vector<uint8_t> checkpoint_key{};
 
@@ -49,7 +49,7 @@ struct TrainOptions {
   decltype(auto) as_c(Use use) const {
     const std::vector<const char*> freeze_pointers = detail::pointers(freeze), only = detail::pointers(train_only),
                                    channel_pointers = detail::pointers(channels),
-                                   group_pointers = detail::pointers(groups);
+                                   group_pointers = detail::pointers(groups), head_pointers = detail::pointers(heads);
     auto c = detail::sized<coterie_train_options>();
     c.loss = detail::or_null(loss);
     c.optimizer = detail::or_null(optimizer);
@@ -67,6 +67,7 @@ struct TrainOptions {
     c.train_last = train_last, c.threads = threads;
     c.channels = channel_pointers.data(), c.channel_count = channel_pointers.size();
     c.groups = group_pointers.data(), c.group_count = group_pointers.size();
+    c.heads = head_pointers.data(), c.head_count = head_pointers.size();
     c.lora = detail::or_null(lora), c.storage = detail::or_null(storage), c.loss_scale = detail::or_null(loss_scale);
     c.augment = detail::or_null(augment);
     c.ignore_label = detail::or_null(ignore_label), c.qat = detail::or_null(qat);
@@ -91,6 +92,8 @@ class Model {
   coterie_model_info info() const { return asked<coterie_model_info>(coterie_model_describe); }
   coterie_tensor input(size_t index = 0) const { return asked<coterie_tensor>(coterie_model_input, index); }
   coterie_tensor output() const { return asked<coterie_tensor>(coterie_model_output); }
+  // One of all its outputs; the first is output().
+  coterie_tensor output(size_t index) const { return asked<coterie_tensor>(coterie_model_output_at, index); }
   coterie_tensor parameter(size_t index) const { return asked<coterie_tensor>(coterie_model_parameter, index); }
 
   void get(const std::string& parameter, std::span<float> values) const {
@@ -116,6 +119,19 @@ class Model {
     check(coterie_model_predict(c(), inputs.data(), inputs.size(), examples, all.data(), all.size()));
     return all;
   }
+  // All outputs, in the model's order.
+  std::vector<std::vector<float>> predict_all(std::span<const coterie_values> inputs, size_t examples) const {
+    std::vector<std::vector<float>> all;
+    std::vector<float*> places;
+    std::vector<size_t> sizes;
+    for (size_t i = 0; i < info().output_count; ++i) {
+      sizes.push_back(examples * output(i).elements);
+      places.push_back(all.emplace_back(sizes.back()).data());
+    }
+    check(coterie_model_predict_all(c(), inputs.data(), inputs.size(), examples, places.data(), sizes.data(),
+                                    sizes.size()));
+    return all;
+  }
   coterie_evaluation evaluate(const Dataset& dataset, const TrainOptions& options = {}) const {
     auto result = detail::sized<coterie_evaluation>();
     const coterie_status status = options.as_c([&](const coterie_train_options* c_options) {
@@ -123,6 +139,16 @@ class Model {
     });
     Caller(dataset).check(status, [&] { return coterie_model_last_error(c()); });
     return result;
+  }
+
+  // coterie_model_evaluate_heads: what each of the options' heads comes to.
+  std::vector<coterie_head> evaluate_heads(const Dataset& dataset, const TrainOptions& options) const {
+    std::vector<coterie_head> heads(options.heads.size(), detail::sized<coterie_head>());
+    const coterie_status status = options.as_c([&](const coterie_train_options* c_options) {
+      return coterie_model_evaluate_heads(c(), dataset.c(), c_options, heads.data(), heads.size(), nullptr);
+    });
+    Caller(dataset).check(status, [&] { return coterie_model_last_error(c()); });
+    return heads;
   }
 
   // coterie_model_measure: one value for each name.
@@ -252,6 +278,7 @@ class Trainer {
     return progress();
   }
   coterie_train_progress progress() const { return asked<coterie_train_progress>(coterie_trainer_progress); }
+  coterie_head head(size_t index) const { return asked<coterie_head>(coterie_trainer_head, index); }
   coterie_train_memory memory() const { return asked<coterie_train_memory>(coterie_trainer_memory); }
   bool finished() const { return progress().finished != 0; }
 
@@ -285,10 +312,10 @@ class Trainer {
   void check(coterie_status status) const {
     caller_.check(status, [&] { return coterie_trainer_last_error(c()); });
   }
-  template <typename Answer, typename Ask>
-  Answer asked(Ask ask) const {
+  template <typename Answer, typename Ask, typename... Arguments>
+  Answer asked(Ask ask, Arguments... arguments) const {
     auto answer = detail::sized<Answer>();
-    check(ask(c(), &answer));
+    check(ask(c(), arguments..., &answer));
     return answer;
   }
   Caller caller_;  // outlives the handle
