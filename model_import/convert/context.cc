@@ -46,8 +46,7 @@ size_t Context::readers(const std::string& name) const {
   return found == readers_.end() ? 0 : found->second;
 }
 
-void Context::count_readers(const std::string& graph_output) {
-  ++readers_[graph_output];
+void Context::count_readers() {
   for (const Node& node : graph_.nodes) {
     const bool is_copy = node.op == "Identity" && !node.inputs.empty() && graph_.constants.contains(node.inputs[0]);
     for (const std::string& input : node.inputs) readers_[input] += is_copy ? 0 : 1;

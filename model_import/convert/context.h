@@ -55,8 +55,9 @@ class Context {
 
   const Graph& graph() const { return graph_; }
   size_t readers(const std::string& name)
-      const;  // nodes, and the graph's output; an Identity of a constant is a constant of its own
-  void count_readers(const std::string& graph_output);
+      const;  // nodes, and the graph's outputs; an Identity of a constant is a constant of its own
+  void count_reader(const std::string& graph_output) { ++readers_[graph_output]; }
+  void count_readers();  // nodes
 
   // --- what a node reads
   Value& in(const Node& node, size_t i) { return values_.at(node.inputs[i]); }

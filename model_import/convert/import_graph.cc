@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text/name_pattern.h"
 #include "model_import/convert/convert.h"
 #include "model_import/convert/operators.h"
 #include "model_import/convert/recurrent_tables.h"
 #include "model_import/fold/fold.h"
 #include "model_import/patterns/patterns.h"
 #include "proto/codec/limits.h"
+#include "proto/messages/model_outputs.h"
 
 namespace coterie::model_import {
 namespace {
@@ -42,8 +44,9 @@ Status bind_dimensions(Graph& graph, const ImportOptions& options) {
                "the size of these dimensions is open and must be given (--dim name=size): " + names);
 }
 
-void keep_needed(Graph& graph, const std::string& output) {
-  std::set<std::string> needed{output};
+void keep_needed(Graph& graph) {
+  std::set<std::string> needed;
+  for (const GraphValue& output : graph.outputs) needed.insert(output.name);
   std::vector<Node> kept;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
     if (std::ranges::none_of(node->outputs, [&](const std::string& name) { return needed.contains(name); })) continue;
@@ -209,49 +212,99 @@ TensorIndex finished_output(Context& context, Value& value) {
   return context.plain(value);
 }
 
+Result<TensorIndex> output_tensor(Context& context, const std::string& name, bool is_own) {
+  Value* value = context.find(name);
+  if (value == nullptr || !value->is_activation())
+    return Error(ErrorCode::invalid_argument, "the output " + name + " does not depend on the input");
+  TensorIndex tensor = is_own ? finished_output(context, *value) : context.plain(*value);
+  if (context.failure()) return *context.failure();
+  if (!context.writer.is_op_output(tensor)) {
+    tensor = context.writer.op(OpKind::identity, is_own ? "output" : name, {tensor}, {},
+                               Shape(context.writer.shape(tensor)), context.writer.type(tensor));
+  }
+  return tensor;
+}
+
+// The model's own, then those beside it; what is left out is noted.
+Result<std::vector<GraphValue>> chosen_outputs(const Graph& graph, const ImportOptions& options,
+                                               std::vector<std::string>& notes) {
+  if (graph.outputs.empty()) return Error(ErrorCode::malformed, "the model has no output");
+  const std::string own = options.output.empty() ? graph.outputs[0].name : options.output;
+  std::vector<GraphValue> outputs;
+  std::vector<bool> is_matched(options.further_outputs.size());
+  std::string left_out, others;
+  for (const GraphValue& output : graph.outputs) {
+    const GraphValue chosen{.name = output.name, .element = Element::real, .shape = {}};
+    if (output.name == own) {
+      outputs.insert(outputs.begin(), chosen);
+      continue;
+    }
+    bool is_asked_for = false;
+    for (size_t i = 0; i < is_matched.size(); ++i) {
+      if (!name_matches(options.further_outputs[i], output.name)) continue;
+      is_asked_for = is_matched[i] = true;
+    }
+    others += (others.empty() ? "" : ", ") + output.name;
+    if (is_asked_for) outputs.push_back(chosen);
+    else left_out += (left_out.empty() ? "" : ", ") + output.name;
+  }
+  if (outputs.empty() || outputs[0].name != own) {
+    return Error(ErrorCode::invalid_argument, "the model has no output " + own + "; it has " + others);
+  }
+  for (size_t i = 0; i < is_matched.size(); ++i) {
+    if (is_matched[i]) continue;
+    return Error(ErrorCode::invalid_argument, "the model has no further output " + options.further_outputs[i] +
+                                                  (others.empty() ? "" : "; it has " + others));
+  }
+  if (outputs.size() > kModelOutputsMax) {
+    return Error(ErrorCode::invalid_argument,
+                 std::to_string(outputs.size()) + " outputs, at most " + std::to_string(kModelOutputsMax));
+  }
+  if (left_out.empty()) return outputs;
+  notes.push_back(outputs.size() == 1 ? "the model has one output, " + own + "; left out: " + left_out
+                                      : "outputs that are left out: " + left_out);
+  return outputs;
+}
+
+std::vector<std::string> names_of(const std::vector<GraphValue>& outputs) {
+  std::vector<std::string> names;
+  for (const GraphValue& output : outputs) names.push_back(output.name);
+  return names;
+}
+
 }  // namespace
 
 Result<ImportedModel> import_graph(Graph graph, const ImportOptions& options) {
   ImportedModel result;
-  if (graph.outputs.empty()) return Error(ErrorCode::malformed, "the model has no output");
-  const std::string output = options.output.empty() ? graph.outputs[0].name : options.output;
-  std::string left_out;
-  bool is_output = false;
-  for (const GraphValue& other : graph.outputs) {
-    if (other.name == output) is_output = true;
-    else left_out += (left_out.empty() ? "" : ", ") + other.name;
-  }
-  if (!is_output)
-    return Error(ErrorCode::invalid_argument, "the model has no output " + output + "; it has " + left_out);
-  if (!left_out.empty()) result.notes.push_back("the model has one output, " + output + "; left out: " + left_out);
+  COT_ASSIGN(std::vector<GraphValue> outputs, chosen_outputs(graph, options, result.notes));
   COT_TRY(bind_dimensions(graph, options));
-  graph.outputs = {{.name = output, .element = Element::real, .shape = {}}};
-  keep_needed(graph, output);
+  graph.outputs = outputs;
+  keep_needed(graph);
   COT_TRY(check_operators(graph));  // before there are operators that only patterns may make
   fuse_patterns(graph);
-  keep_needed(graph, output);
+  keep_needed(graph);
 
   Context context(graph, {.constant = options.constant, .trainable = options.trainable});
-  context.count_readers(output);
+  for (const GraphValue& output : outputs) context.count_reader(output.name);
+  context.count_readers();
   for (const auto& [name, constant] : graph.constants) context.define_constant(name, constant);
   COT_TRY(define_inputs(context, graph));
   const std::set<std::string> tables = recurrent_tables(graph);
   for (const Node& node : graph.nodes) COT_TRY(convert_node(context, node, tables));
-  Value* value = context.find(output);
-  if (value == nullptr || !value->is_activation())
-    return Error(ErrorCode::invalid_argument, "the output " + output + " does not depend on the input");
-  TensorIndex tensor = finished_output(context, *value);
-  if (context.failure()) return *context.failure();
-  if (!context.writer.is_op_output(tensor)) {
-    tensor = context.writer.op(OpKind::identity, "output", {tensor}, {}, Shape(context.writer.shape(tensor)),
-                               context.writer.type(tensor));
+  std::vector<TensorIndex> tensors;
+  for (const GraphValue& output : outputs) {
+    COT_ASSIGN(const TensorIndex tensor, output_tensor(context, output.name, tensors.empty()));
+    if (std::ranges::find(tensors, tensor) != tensors.end()) {
+      return Error(ErrorCode::invalid_argument, "the output " + output.name + " is the same as another one");
+    }
+    tensors.push_back(tensor);
   }
   COT_TRY(context.check_patterns());
   for (const std::string& name : options.located) {
     const Value* const located = context.find(name);
     if (located != nullptr && located->is_activation()) result.tensors[name] = context.writer.name(located->tensor);
   }
-  COT_ASSIGN(result.model, context.writer.finish(graph.name, tensor));
+  COT_ASSIGN(result.model, context.writer.finish(graph.name, tensors, names_of(outputs)));
   for (TableUse& use : context.uses()) {
     if (use.is_note) result.notes.push_back(use.text);
     result.roles.push_back(std::move(use.text));

@@ -35,7 +35,10 @@ namespace coterie::model_import {
 
 struct ImportOptions {
   std::map<std::string, int64_t> dimensions;  // sizes for named dimensions other than the batch
-  std::string output;                         // empty: the first
+  std::string output;                         // the model's own; empty: the first
+  // Patterns of names: outputs that the model has beside its own (proto/messages/model_outputs.h), in the file's order
+  // and under their names, laid out as they are there. One that matches none is invalid_argument.
+  std::vector<std::string> further_outputs = {};
   // Patterns of names (base/text/name_pattern.h): tables that are not trained, and operands of arithmetic that
   // are, whatever the rules say. The latter wins. One that matches nothing is invalid_argument.
   std::vector<std::string> constant = {}, trainable = {};

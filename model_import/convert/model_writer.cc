@@ -7,6 +7,7 @@
 #include "model_import/convert/permitted_name.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
+#include "proto/messages/model_outputs.h"
 
 namespace coterie::model_import {
 namespace {
@@ -130,9 +131,9 @@ TensorIndex ModelWriter::transpose(TensorIndex x, const Order& order) {
   return found->second;
 }
 
-void ModelWriter::drop_unused() {
+void ModelWriter::drop_unused(std::vector<TensorIndex>& outputs) {
   std::vector<bool> used(graph_.tensors.size());
-  used[graph_.output] = true;
+  for (const TensorIndex output : outputs) used[output] = true;
   for (const uint32_t input : graph_.inputs) used[input] = true;
   std::vector<OpInfo> kept;
   for (auto op = graph_.ops.rbegin(); op != graph_.ops.rend(); ++op) {
@@ -163,7 +164,7 @@ void ModelWriter::drop_unused() {
     std::ranges::for_each(op.outputs, move);
   }
   std::ranges::for_each(graph_.inputs, move);
-  move(graph_.output);
+  std::ranges::for_each(outputs, move);
   graph_.ops = std::move(kept);
   graph_.tensors = std::move(tensors);
   values_ = std::move(values);
@@ -185,10 +186,20 @@ Bytes ModelWriter::payload_of_kept() {
   return payload;
 }
 
-Result<Bytes> ModelWriter::finish(const std::string& name, TensorIndex output) {
+void ModelWriter::name_outputs(const std::vector<TensorIndex>& outputs, const std::vector<std::string>& names) {
+  for (size_t i = 0; outputs.size() > 1 && i < names.size(); ++i) {
+    const std::string name = permitted_name(names[i]);
+    const bool is_taken = std::ranges::any_of(graph_.tensors, [&](const TensorInfo& t) { return t.name == name; });
+    if (!is_taken && !name.empty()) graph_.tensors[outputs[i]].name = name;
+  }
+}
+
+Result<Bytes> ModelWriter::finish(const std::string& name, std::vector<TensorIndex> outputs,
+                                  const std::vector<std::string>& output_names) {
   graph_.name = permitted_name(name);
-  graph_.output = output;
-  drop_unused();
+  drop_unused(outputs);
+  name_outputs(outputs, output_names);
+  set_graph_outputs(graph_, outputs);
   if (graph_.tensors.size() > limits::kModelTensorsMax || graph_.ops.size() > limits::kModelOpsMax) {
     return Error(ErrorCode::too_large, "the model would have " + std::to_string(graph_.tensors.size()) +
                                            " tensors and " + std::to_string(graph_.ops.size()) +

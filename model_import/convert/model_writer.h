@@ -44,14 +44,17 @@ class ModelWriter {
   bool is_op_output(TensorIndex x) const { return role(x) == TensorRole::activation; }
   std::map<std::string, std::string>& properties() { return graph_.properties; }
 
-  // The file. Ops and tensors that the output does not depend on are left out; an input never is. Errors:
+  // The file. Ops and tensors that no output depends on are left out; an input never is. The first output is the
+  // model's own. Where there are several, they are called by these names, unless another tensor is. Errors:
   // too_large.
-  Result<Bytes> finish(const std::string& name, TensorIndex output);
+  Result<Bytes> finish(const std::string& name, std::vector<TensorIndex> outputs,
+                       const std::vector<std::string>& output_names = {});
 
  private:
   std::string unique(const std::string& name);
   TensorIndex add(TensorInfo info, Shape shape);
-  void drop_unused();
+  void drop_unused(std::vector<TensorIndex>& outputs);  // which then count what is left
+  void name_outputs(const std::vector<TensorIndex>& outputs, const std::vector<std::string>& names);
   Bytes payload_of_kept();
 
   ModelGraph graph_;

@@ -7,7 +7,8 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "device_sdk/runtime/model.h"
+#include "device_sdk/runtime/answer_shapes.h"
+#include "device_sdk/runtime/predictor.h"
 #include "tests/unit/model_import/onnx/graphs.h"
 
 namespace coterie {
@@ -52,6 +53,50 @@ TEST(OnnxImport, WeightsAreOnlyPermuted) {
   ASSERT_OK(decoded);
   const auto values = payload_as<float>(decoded->payload).first(6);
   EXPECT_THAT(std::vector<float>(values.begin(), values.end()), ElementsAre(0.5f, 2.5f, 4.5f, 1.5f, 3.5f, 5.5f));
+}
+
+// Each output is what it is alone, under the name that the graph has for it; an image as the graph lays it out.
+TEST(OnnxImport, BringsSeveralOutputsIfAsked) {
+  OnnxBuild build;
+  build.input("x", {0, 2, 4, 4}).weight("w", {3, 2, 3, 3}, -20).weight("fc", {5, 12}, -30);
+  build.node("Conv", {"x", "w"}, "image").node("Relu", {"image"}, "r").node("Flatten", {"r"}, "f");
+  build.node("Gemm", {"f", "fc"}, "y", {{"transB", int64_t{1}}}).node("Sigmoid", {"f"}, "odds");
+  for (const char* name : {"y", "image", "odds"}) {
+    build.graph.outputs.push_back({.name = name, .element = model_import::Element::real, .shape = {}});
+  }
+  const Bytes file = *model_import::write_onnx(build.graph);
+  const auto import = [&](const model_import::ImportOptions& options) {
+    Result<model_import::ImportedModel> imported = model_import::import_onnx(file, options);
+    EXPECT_OK(imported);
+    return *Model::load(std::move(imported->model));
+  };
+  std::vector<float> x(2 * 32);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = 0.01f * static_cast<float>(i % 7);
+  const std::span<const float> inputs[] = {x};
+  const auto answers_of = [&](const Model& model) {
+    std::vector<std::vector<float>> answers;
+    for (const ModelOutput& output : model_outputs(model)) answers.emplace_back(2 * elements(output.shape));
+    const std::vector<std::span<float>> places(answers.begin(), answers.end());
+    Result<Predictor> predictor = Predictor::create_of_all(model, 2);
+    EXPECT_OK(predictor);
+    EXPECT_OK(predictor->run(inputs, 2, places));
+    return answers;
+  };
+  const Model all = import({.further_outputs = {"*"}});
+  std::vector<std::string> names;
+  for (const ModelOutput& output : model_outputs(all)) names.push_back(output.name);
+  EXPECT_THAT(names, ElementsAre("y", "image", "odds"));
+  const auto answers = answers_of(all);
+  EXPECT_EQ(answers[0], answers_of(import({}))[0]);
+  EXPECT_EQ(answers[2], answers_of(import({.output = "odds"}))[0]);
+  EXPECT_EQ(model_outputs(all)[1].shape, (Shape{3, 2, 2}));
+  const auto nhwc = answers_of(import({.output = "image"}))[0];
+  for (size_t pixel = 0; pixel < 4; ++pixel) {
+    for (size_t c = 0; c < 3; ++c) EXPECT_EQ(answers[1][c * 4 + pixel], nhwc[pixel * 3 + c]) << pixel << " " << c;
+  }
+  EXPECT_EQ(model_outputs(import({.output = "odds", .further_outputs = {"y"}})).size(), 2u);
+  EXPECT_ERROR(model_import::import_onnx(file, {.further_outputs = {"z*"}}), ErrorCode::invalid_argument,
+               "no further output z*; it has image, odds");
 }
 
 TEST(OnnxImport, NamesThatTheExporterMadeUpBecomePyTorchs) {
