@@ -324,7 +324,7 @@ Result<InputContract> fit_pair(const NpyPair& pair, const NpyOptions& options, c
   Result<ContractTarget> target = npy_target(pair.y, options.is_number);
   if (!target) return target.error().with_context(pair.y_path);
   std::vector<int32_t> labels;
-  if (!target->is_number) {
+  if (!target->is_number && (pair.y.shape.size() < 2 || pair.y.shape[1] == 1)) {
     COT_ASSIGN(labels, npy_labels(pair.y, *target));
   }
   InputContract contract;

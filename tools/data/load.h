@@ -50,7 +50,8 @@ inline constexpr const char* kDataNames =
 //                   as=class or as=number says what it is, where the guess is wrong. numbers=raw leaves them as they
 //                   are, categories=codes gives their numbers, missing=refuse takes no row that lacks a number,
 //                   drop=A,B leaves columns out, category=A,B takes columns of numbers as names
-//   npy:X.npy,Y.npy NumPy arrays (npy.h). as and numbers as above; test=X.npy,Y.npy is the held-out part
+//   npy:X.npy,Y.npy NumPy arrays (npy.h). as and numbers as above, but several targets a row are as they stand there;
+//                   test=X.npy,Y.npy is the held-out part
 //   text:FILE       pieces of a UTF-8 text and what comes next (text.h), gzipped or not. ?length=80 characters;
 //                   target=last: only what comes behind the piece. The group "speaker" is who speaks in a play (play.h)
 // csv, npy, images and text take contract=FILE in place of all their options but test: the data are read as those that

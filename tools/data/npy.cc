@@ -154,10 +154,37 @@ Result<NpyArray> parse_npy(ByteView file) {
   return array;
 }
 
-Result<ContractTarget> npy_target(const NpyArray& y, std::optional<bool> is_number) {
-  if (y.shape.size() > 2 || (y.shape.size() == 2 && y.shape[1] != 1)) {
-    return Error(ErrorCode::invalid_argument, "has the shape " + shape_text(y.shape) + ", expected one target a row");
+namespace {
+
+constexpr double kSeveralClassesMax = 65536;
+
+size_t targets_a_row(const NpyArray& y) { return y.shape.size() == 2 ? static_cast<size_t>(y.shape[1]) : 1; }
+
+// Classes are called by their numbers.
+Result<ContractTarget> several_targets(const NpyArray& y, std::optional<bool> is_number) {
+  ContractTarget target{.is_number = is_number.value_or(y.type == NpyType::real)};
+  double highest = 0;
+  const size_t cells = y.rows() * targets_a_row(y);
+  for (size_t i = 0; i < cells; ++i) {
+    const std::string row = "row " + std::to_string(i / targets_a_row(y));
+    if (!std::isfinite(y.at(i))) return bad(row + ": expected a finite number");
+    if (target.is_number) continue;
+    if (y.at(i) < 0 || y.at(i) != std::floor(y.at(i))) return bad(row + ": expected classes, counted from 0");
+    highest = std::max(highest, y.at(i));
   }
+  if (highest >= kSeveralClassesMax) return Error(ErrorCode::too_large, "has more than 65536 classes");
+  for (double value = 0; !target.is_number && value <= highest; ++value) target.classes.push_back(text_of(value));
+  return target;
+}
+
+}  // namespace
+
+Result<ContractTarget> npy_target(const NpyArray& y, std::optional<bool> is_number) {
+  if (y.shape.size() > 2) {
+    return Error(ErrorCode::invalid_argument,
+                 "has the shape " + shape_text(y.shape) + ", expected one target a row, or several in a line");
+  }
+  if (targets_a_row(y) > 1) return several_targets(y, is_number);
   std::set<double> different;
   for (size_t row = 0; row < y.rows(); ++row) {
     if (!std::isfinite(y.at(row))) return bad("row " + std::to_string(row) + ": expected a finite number");
@@ -188,10 +215,10 @@ Result<std::vector<int32_t>> npy_labels(const NpyArray& y, const ContractTarget&
   std::map<std::string_view, int32_t> numbers;
   for (const std::string& name : target.classes) numbers.emplace(name, static_cast<int32_t>(numbers.size()));
   std::vector<int32_t> labels;
-  for (size_t row = 0; row < y.rows(); ++row) {
-    const auto found = numbers.find(text_of(y.at(row)));
+  for (size_t i = 0; i < y.rows() * targets_a_row(y); ++i) {
+    const auto found = numbers.find(text_of(y.at(i)));
     if (found == numbers.end()) {
-      return bad("row " + std::to_string(row) + ": " + text_of(y.at(row)) + " is none of the " +
+      return bad("row " + std::to_string(i / targets_a_row(y)) + ": " + text_of(y.at(i)) + " is none of the " +
                  std::to_string(target.classes.size()) + " classes");
     }
     labels.push_back(found->second);
@@ -254,15 +281,17 @@ Result<ExampleTable> encode_npy(const NpyArray& x, const NpyArray& y, const Inpu
     if (x.type == NpyType::uint8) table.columns.push_back(x.bytes);
     else table.columns.push_back(column_of(std::vector<float>(x.values.begin(), x.values.end())));
   }
+  const size_t targets_each = targets_a_row(y);
+  const Shape target_shape = targets_each == 1 ? Shape() : Shape{static_cast<int64_t>(targets_each)};
   if (contract.target.is_number) {
     std::vector<float> targets;
-    for (size_t row = 0; row < y.rows(); ++row) targets.push_back(static_cast<float>(y.at(row)));
-    table.header.target = {.name = "target", .type = ColumnType::float32, .shape = {}};
+    for (size_t i = 0; i < y.rows() * targets_each; ++i) targets.push_back(static_cast<float>(y.at(i)));
+    table.header.target = {.name = "target", .type = ColumnType::float32, .shape = target_shape};
     table.columns.push_back(column_of(targets));
     return table;
   }
   COT_ASSIGN(const std::vector<int32_t> labels, npy_labels(y, contract.target));
-  table.header.target = {.name = "target", .type = ColumnType::int32, .shape = {}};
+  table.header.target = {.name = "target", .type = ColumnType::int32, .shape = target_shape};
   table.header.classes = static_cast<uint32_t>(contract.target.classes.size());
   table.columns.push_back(column_of(labels));
   return table;

@@ -30,7 +30,10 @@ struct NpyArray {
 Result<NpyArray> parse_npy(ByteView file);
 
 // The target of each row: integers are classes, and so are numbers as csv_target tells. `is_number` overrules it.
-// Errors name the row, counted from 0: malformed (not finite), invalid_argument (more sizes than one).
+// Several a row (of trainings with several heads, device_sdk/runtime/loss_heads.h) are as they stand there: integers
+// are classes from 0 on, and others numbers, of which some may be classes. Errors name the row, counted from 0:
+// malformed (not finite, a class that is negative), invalid_argument (more sizes than two), too_large (more than 2^16
+// classes).
 Result<ContractTarget> npy_target(const NpyArray& y, std::optional<bool> is_number);
 Result<std::vector<int32_t>> npy_labels(const NpyArray& y, const ContractTarget& target);
 

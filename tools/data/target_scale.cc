@@ -16,6 +16,7 @@ std::vector<float> values_of(const ExampleTable& table) {
 }  // namespace
 
 void fit_target(const ExampleTable& table, std::span<const uint32_t> fitted, ContractTarget& target) {
+  if (!table.header.target.shape.empty()) return;
   const std::vector<float> values = values_of(table);
   const ContractColumn fit = fit_numbers("", std::vector<double>(values.begin(), values.end()), fitted);
   target.mean = fit.mean;

@@ -11,7 +11,8 @@
 namespace coterie {
 
 // Fits mean, deviation and range on the rows `fitted` of `table`, whose target is a float32 number as it stands in the
-// source, and asks for it to be standardised. A target without deviation keeps its unit.
+// source, and asks for it to be standardised. A target without deviation keeps its unit, and
+// so do several a row.
 void fit_target(const ExampleTable& table, std::span<const uint32_t> fitted, ContractTarget& target);
 
 // Makes the target of `table` what the contract says: (value - mean) / deviation, both as float32, which its column

@@ -78,11 +78,34 @@ TEST(Npy, SaysWhatWasExpected) {
   }
 }
 
+// Those of trainings with several heads.
+TEST(Npy, LeavesSeveralTargetsARowAsTheyAre) {
+  const auto x = parse_npy(npy_file<float>("<f4", "(3,)", {1, 2, 3}));
+  const auto numbers = parse_npy(npy_file<float>("<f4", "(3, 2)", {1, 0.5f, 0, 7, 2, -1}));
+  const auto of_numbers = npy_target(*numbers, {});
+  ASSERT_OK(of_numbers);
+  const auto table = encode_npy(*x, *numbers, *fit_npy(*x, true, *of_numbers, kAll));
+  ASSERT_OK(table);
+  EXPECT_EQ(table->header.target.shape, Shape{2});
+  EXPECT_THAT(floats_of(table->columns[1]), ElementsAre(1, 0.5f, 0, 7, 2, -1));
+  const auto classes = parse_npy(npy_file<int32_t>("<i4", "(3, 2)", {1, 0, 3, 1, 0, 0}));
+  const auto of_classes = npy_target(*classes, {});
+  ASSERT_OK(of_classes);
+  const auto labelled = encode_npy(*x, *classes, *fit_npy(*x, true, *of_classes, kAll));
+  ASSERT_OK(labelled);
+  EXPECT_EQ(labelled->header.classes, 4u);
+  EXPECT_EQ(labelled->columns[1], column_of(std::vector<int32_t>{1, 0, 3, 1, 0, 0}));
+}
+
 TEST(Npy, NamesTheRow) {
   const auto y = parse_npy(npy_file<double>("<f8", "(2,)", {1, NAN}));
   EXPECT_ERROR(npy_target(*y, {}), ErrorCode::malformed, "row 1: expected a finite number");
-  const auto wide = parse_npy(npy_file<double>("<f8", "(1, 2)", {1, 2}));
-  EXPECT_ERROR(npy_target(*wide, {}), ErrorCode::invalid_argument, "has the shape 1 x 2, expected one target a row");
+  const auto deep = parse_npy(npy_file<double>("<f8", "(1, 2, 1)", {1, 2}));
+  EXPECT_ERROR(npy_target(*deep, {}), ErrorCode::invalid_argument, "has the shape 1 x 2 x 1, expected one target");
+  const auto negative = parse_npy(npy_file<int32_t>("<i4", "(2, 2)", {1, 2, 0, -1}));
+  EXPECT_ERROR(npy_target(*negative, {}), ErrorCode::malformed, "row 1: expected classes, counted from 0");
+  const auto large = parse_npy(npy_file<int32_t>("<i4", "(1, 2)", {65536, 2}));
+  EXPECT_ERROR(npy_target(*large, {}), ErrorCode::too_large, "more than 65536 classes");
   const auto other = parse_npy(npy_file<double>("<f8", "(1,)", {3}));
   EXPECT_ERROR(npy_labels(*other, {.classes = {"1", "2"}}), ErrorCode::malformed, "row 0: 3 is none of the 2 classes");
 }
