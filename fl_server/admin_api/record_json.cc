@@ -11,6 +11,7 @@
 #include "fl_server/json/update_norms_json.h"
 #include "fl_server/json/watch_json.h"
 #include "proto/messages/norm_buckets.h"
+#include "proto/messages/training_rules.h"
 #include "scheduler/job/round_release.h"
 #include "scheduler/job/round_terms.h"
 
@@ -118,7 +119,7 @@ void add_to(RoundCurves& curves, const RoundRecord& round, const JobRecord& job,
   const auto* const settings = std::get_if<HorizontalSettings>(&job.spec.kind);
   const auto examples = static_cast<double>(totals.examples);
   if (totals.examples > 0) curves.set("train_loss", totals.loss_sum / examples);
-  const bool has_labels = settings == nullptr || settings->training.target != TargetKind::values;
+  const bool has_labels = settings == nullptr || is_classified(settings->training);
   if (totals.examples > 0 && has_labels) curves.set("train_accuracy", static_cast<double>(totals.correct) / examples);
   if (settings != nullptr && settings->privacy.adaptive_clip)
     curves.set("clip_norm", terms_of(*settings, facts_of(round)).clip_norm);

@@ -18,6 +18,7 @@
 #include "fl_server/runtime/round_scheduler.h"
 #include "fl_server/store/job_store.h"
 #include "fl_server/store/round_store.h"
+#include "proto/messages/training_rules.h"
 #include "scheduler/job/round_terms.h"
 
 namespace coterie::admin_handlers {
@@ -84,7 +85,7 @@ HttpResponse list_rounds(AdminContext& context, const AdminCall& call) {
       list.back()["proximal_mu"] = readable(terms_of(*horizontal, facts_of(round)).proximal_mu);
     }
     // No number is right or wrong.
-    if (horizontal && horizontal->training.target == TargetKind::values) list.back().erase("train_accuracy");
+    if (horizontal && !is_classified(horizontal->training)) list.back().erase("train_accuracy");
     if (horizontal && horizontal->update.weight_share_max < 1) {
       list.back()["weight_max"] = terms_of(*horizontal, facts_of(round)).weight_max;
     }

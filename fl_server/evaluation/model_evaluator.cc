@@ -11,6 +11,7 @@
 #include "device_sdk/runtime/evaluator.h"
 #include "device_sdk/runtime/fake_quantise.h"
 #include "device_sdk/runtime/lora.h"
+#include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/metrics.h"
 #include "device_sdk/runtime/model.h"
@@ -39,9 +40,10 @@ Result<ModelEvaluation> evaluate(const Model& model, const Bytes& dataset_file, 
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch));
   COT_ASSIGN(std::optional<AugmentedSource> images, judged(dataset, model, loss, training.augment));
   ExampleSource& examples = images ? static_cast<ExampleSource&>(*images) : dataset;
-  if (!is_distance(loss)) {
+  const LossSettings own = loss_of_own_output(loss);
+  if (!is_distance(own)) {
     COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), examples));
-    const bool has_labels = loss.target == TargetKind::labels;
+    const bool has_labels = own.target == TargetKind::labels;
     return ModelEvaluation{evaluation.loss_mean, has_labels ? std::optional(evaluation.accuracy) : std::nullopt};
   }
   ValueMetrics values;

@@ -28,6 +28,21 @@
 namespace coterie {
 namespace {
 
+// Where the training says no loss it is that of the first.
+void read_heads(JsonReader& reader, TrainingSettings& training) {
+  for (JsonReader& one : reader.objects("heads")) {
+    TrainingHead& head = training.heads.emplace_back();
+    head.loss = Loss::softmax_cross_entropy;
+    one.require("output");
+    one.require("loss");
+    one.read("output", head.output);
+    one.read_kind("loss", loss_names(), head.loss);
+    one.read("weight", head.weight);
+    one.finish();
+  }
+  if (!training.heads.empty() && !reader.has("loss")) training.loss = training.heads[0].loss;
+}
+
 void read_training(JsonReader reader, HorizontalSettings& settings) {
   TrainingSettings& training = settings.training;
   reader.read_kind("loss", loss_names(), training.loss);
@@ -38,6 +53,7 @@ void read_training(JsonReader reader, HorizontalSettings& settings) {
   reader.read("loss_threshold", training.loss_threshold);
   reader.read("class_weights", training.class_weights);
   reader.read("ignore_label", training.ignore_label);
+  read_heads(reader, training);
   reader.read("freeze", training.freeze);
   reader.read("train_only", training.train_only);
   reader.read("train_last", training.train_last);
@@ -194,6 +210,10 @@ nlohmann::json to_json(const TrainingSettings& training) {
   if (training.loss_threshold != 1) json["loss_threshold"] = readable(training.loss_threshold);
   for (const float weight : training.class_weights) json["class_weights"].push_back(readable(weight));
   if (training.ignore_label) json["ignore_label"] = *training.ignore_label;
+  for (const TrainingHead& head : training.heads) {
+    json["heads"].push_back(
+        {{"output", head.output}, {"loss", to_string(head.loss)}, {"weight", readable(head.weight)}});
+  }
   if (!training.freeze.empty()) json["freeze"] = training.freeze;
   if (!training.train_only.empty()) json["train_only"] = training.train_only;
   if (training.train_last != 0) json["train_last"] = training.train_last;

@@ -34,6 +34,7 @@ PlanFeatures features_of(const Plan& plan) {
   if (has_noisy_watch(plan.update)) features |= plan_feature::kNoisyWatch;
   if (plan.training.qat) features |= plan_feature::kQat;
   if (plan.training.ignore_label) features |= plan_feature::kIgnoreLabel;
+  if (!plan.training.heads.empty()) features |= plan_feature::kHeads;
   return features;
 }
 

@@ -57,16 +57,55 @@ void check(const OptimizerSettings& optimizer, Rules& rules) {
                 "/optimizer/nesterov", "must be false, or the kind sgd with a momentum above 0");
 }
 
+bool is_by_class(Loss loss) { return loss == Loss::softmax_cross_entropy || loss == Loss::negative_log_likelihood; }
+bool is_of_embeddings(Loss loss) { return loss == Loss::cosine_embedding || loss == Loss::triplet_margin; }
+
+bool any_head(const TrainingSettings& training, bool (*is)(Loss)) {
+  return std::ranges::any_of(training.heads, is, &TrainingHead::loss);
+}
+
+// Whether the model has these outputs is known by whoever has that.
+void check_heads(const TrainingSettings& training, Rules& rules) {
+  const std::vector<TrainingHead>& heads = training.heads;
+  rules.require(heads.size() <= kHeadsMax, "/heads", "must be at most " + std::to_string(kHeadsMax));
+  for (size_t i = 0; i < std::min(heads.size(), kHeadsMax); ++i) {
+    const TrainingHead& head = heads[i];
+    const std::string pointer = "/heads/" + std::to_string(i);
+    rules.require(!head.output.empty() && head.output.size() <= kPatternBytesMax, pointer + "/output",
+                  "must have 1 to " + std::to_string(kPatternBytesMax) + " bytes");
+    const auto before = heads.begin() + static_cast<ptrdiff_t>(i);
+    rules.require(std::none_of(heads.begin(), before, [&](const TrainingHead& h) { return h.output == head.output; }),
+                  pointer + "/output", "must be no other head's");
+    const std::string name(to_string(head.loss));
+    rules.require(name != "unknown", pointer + "/loss", "is none of those that this version knows");
+    rules.in_range(head.weight, 0, kHeadWeightMax, pointer + "/weight", "(0, 1e6]");
+    rules.require(head.weight != 0, pointer + "/weight", "must be in (0, 1e6]");
+    rules.require(head.loss != Loss::kl_divergence || training.target == TargetKind::values, pointer + "/loss",
+                  "must not be kl_divergence with labels");
+  }
+  if (heads.empty()) return;
+  rules.require(training.loss == heads[0].loss, "/loss", "must be absent, or that of the first of heads");
+  const std::string why = "must be absent with heads";
+  rules.require(training.class_weights.empty(), "/class_weights", why + ": they are of one output's classes");
+  rules.require(!training.qat, "/qat", why);
+  rules.require(training.widths.empty(), "/widths", why + ": a part of the channels is cut for one output");
+  rules.require(!training.personal || training.personal->kind != PersonalKind::clusters, "/personal/kind",
+                "must not be clusters with heads");
+}
+
 void check_loss(const TrainingSettings& training, Rules& rules) {
   const std::string name(to_string(training.loss));
   const bool is_softmax = training.loss == Loss::softmax_cross_entropy;
   rules.require(name != "unknown", "/loss", "is none of those that this version knows");
   rules.require(training.label_smoothing >= 0 && training.label_smoothing < 1, "/label_smoothing", "must be in [0, 1)");
-  rules.require(training.label_smoothing == 0 || is_softmax, "/label_smoothing",
+  const bool has_softmax = training.heads.empty()
+                               ? is_softmax
+                               : any_head(training, [](Loss loss) { return loss == Loss::softmax_cross_entropy; });
+  rules.require(training.label_smoothing == 0 || has_softmax, "/label_smoothing",
                 "must be 0: " + name + " has no label smoothing");
   rules.in_range(training.loss_threshold, 0, 1e6f, "/loss_threshold", "[0, 1e6]");
-  rules.require(training.loss != Loss::huber || training.loss_threshold > 0, "/loss_threshold",
-                "must be above 0 with huber");
+  const bool has_huber = training.loss == Loss::huber || any_head(training, [](Loss l) { return l == Loss::huber; });
+  rules.require(!has_huber || training.loss_threshold > 0, "/loss_threshold", "must be above 0 with huber");
   const std::vector<float>& weights = training.class_weights;
   rules.require(weights.size() <= kClassWeightsMax, "/class_weights",
                 "must be at most " + std::to_string(kClassWeightsMax));
@@ -76,8 +115,8 @@ void check_loss(const TrainingSettings& training, Rules& rules) {
                 "must not all be 0");
   rules.require(weights.empty() || is_softmax || training.loss == Loss::negative_log_likelihood, "/class_weights",
                 "must be absent: " + name + " has no class weights");
-  const bool has_classes =
-      training.target == TargetKind::labels && (is_softmax || training.loss == Loss::negative_log_likelihood);
+  const bool has_classes = training.heads.empty() ? training.target == TargetKind::labels && is_by_class(training.loss)
+                                                  : any_head(training, is_by_class);
   rules.require(!training.ignore_label || has_classes, "/ignore_label",
                 "must be absent: it is of softmax_cross_entropy and negative_log_likelihood with labels");
 }
@@ -90,7 +129,7 @@ bool takes_values(Loss loss) {
 void check_target(const TrainingSettings& training, Rules& rules) {
   const std::string name(to_string(training.loss));
   rules.require(to_string(training.target) != "unknown", "/target", "must be labels or values");
-  if (training.target == TargetKind::labels) return;
+  if (training.target == TargetKind::labels || !training.heads.empty()) return;
   rules.require(takes_values(training.loss), "/target", "must be labels with " + name);
   rules.require(training.class_weights.empty(), "/class_weights", "must be absent: values are of no class");
 }
@@ -281,10 +320,17 @@ void check_qat(const TrainingSettings& training, Rules& rules) {
 
 }  // namespace
 
+bool is_classified(const TrainingSettings& training) {
+  if (training.heads.empty()) return training.target == TargetKind::labels;
+  const Loss own = training.heads[0].loss;
+  return training.target == TargetKind::labels || is_by_class(own) || is_of_embeddings(own);
+}
+
 Problems problems_of(const TrainingSettings& training) {
   Rules rules;
   check_loss(training, rules);
   check_target(training, rules);
+  check_heads(training, rules);
   rules.require(training.batch_size >= 1 && training.batch_size <= 4096, "/batch_size", "must be in [1, 4096]");
   rules.require(training.local_epochs >= 1 && training.local_epochs <= 1000, "/local_epochs", "must be in [1, 1000]");
   check(training.optimizer, rules);

@@ -10,6 +10,9 @@ namespace coterie {
 
 // Together they fit a plan's frame (proto/codec/limits.h).
 inline constexpr size_t kClassWeightsMax = 4'096;
+// Whether the model's own output is compared with classes: devices then tell how many were right.
+bool is_classified(const TrainingSettings& training);
+
 inline constexpr size_t kPatternsMax = 64;  // of freeze and of train_only, each
 inline constexpr size_t kPersonalPatternsMax = 16;
 inline constexpr size_t kPatternBytesMax = 256;  // at least 1

@@ -56,6 +56,7 @@ TEST(PlanFeatures, OfNewFormsAreABitEachThatThisVersionKnows) {
       [](Plan& p) { p.training.optimizer.kind = OptimizerKind::shampoo; },
       [](Plan& p) { p.training.qat.emplace(); },
       [](Plan& p) { p.training.ignore_label = 0; },
+      [](Plan& p) { p.training.heads.emplace_back(); },
       [](Plan& p) {
         p.analytics = AnalyticsRules{.kind = AnalyticsKind::evaluation};
         p.analytics->evaluation.emplace().importance.emplace();

@@ -1,5 +1,6 @@
 // What plans say of a device's training beside its objective: when it ends, and what it holds.
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "proto/codec/codec.h"
@@ -262,6 +263,32 @@ TEST(PlanTraining, LimitsALabelToIgnore) {
     p.training.ignore_label = 255;
     p.training.target = TargetKind::values;
   });
+}
+
+// Devices of before are not drawn for it: feature 17.
+TEST(PlanTraining, LimitsHeads) {
+  const auto with = [](const std::function<void(TrainingSettings&)>& change) {
+    return [change](Plan& p) {
+      p.training.target = TargetKind::values;
+      p.training.heads = {{"class", Loss::softmax_cross_entropy, 1}, {"age", Loss::huber, 0.5f}};
+      change(p.training);
+    };
+  };
+  expect_good_training(with([](TrainingSettings&) {}));
+  expect_good_training(with([](TrainingSettings& t) { t.ignore_label = -100; }));
+  for (const float weight : {0.0f, -1.0f, NAN, INFINITY, 2e6f}) {
+    expect_bad_training("weight must be in (0, 1e6]",
+                        with([weight](TrainingSettings& t) { t.heads[1].weight = weight; }));
+  }
+  expect_bad_training("output must have", with([](TrainingSettings& t) { t.heads[1].output = ""; }));
+  expect_bad_training("output must be no other", with([](TrainingSettings& t) { t.heads[1].output = "class"; }));
+  expect_bad_training("loss is none", with([](TrainingSettings& t) { t.heads[1].loss = Loss(99); }));
+  expect_bad_training("loss must be absent, or that", with([](TrainingSettings& t) { t.loss = Loss::l1; }));
+  expect_bad_training("class_weights must be absent", with([](TrainingSettings& t) { t.class_weights = {1, 2}; }));
+  expect_bad_training("qat must be absent", with([](TrainingSettings& t) { t.qat.emplace(); }));
+  expect_bad_training("must be at most 16", with([](TrainingSettings& t) {
+                        for (int i = 2; i < 17; ++i) t.heads.push_back({std::to_string(i), Loss::l1, 1});
+                      }));
 }
 
 // Devices of before are not drawn for it: feature 15 (plan_features.h).
