@@ -16,7 +16,7 @@ import dependency_tables  # noqa: E402
 
 PAGE = "docs/DEPENDENCIES.md"
 # Where tree_rules.py has another name for a library, or several libraries in a row.
-INCLUDED_AS = {"Asio": ["Boost"], "Beast": ["Boost"], "Boost.CRC": ["Boost"], "JNI": ["OpenJDK"],
+INCLUDED_AS = {"Asio": ["Boost"], "Beast": ["Boost"], "JNI": ["OpenJDK"],
                "Coterie as installed": []}
 
 

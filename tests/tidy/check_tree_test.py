@@ -158,7 +158,6 @@ class CheckTreeTest(unittest.TestCase):
                 ("<expat.h>", "fl_server/store/s3/a.cc", "fl_server/oidc/a.cc"),
                 ("<sqlite3.h>", "fl_server/store/sql/a.cc", "fl_server/store/a.cc"),
                 ("<libpq-fe.h>", "fl_server/store/sql/a.cc", "fl_server/runtime/a.cc"),
-                ("<boost/crc.hpp>", "tools/tensorboard/a.cc", "tools/demo/a.cc"),
                 ("<zlib.h>", "tools/data/a.cc", "fl_server/net/a.cc"),
                 ("<zstd.h>", "tools/data/a.cc", "tools/vertical/a.cc"),
                 ("<jpeglib.h>", "model_io/a.cc", "tools/data/a.cc"),

@@ -1,13 +1,12 @@
 #include "tools/tensorboard/event_encoder.h"
 
 #include <bit>
-#include <boost/crc.hpp>
 #include <string_view>
+
+#include "base/checksum/crc32c.h"
 
 namespace coterie {
 namespace {
-
-using Crc32c = boost::crc_optimal<32, 0x1edc6f41, 0xffffffff, 0xffffffff, true, true>;  // polynomial of Castagnoli
 
 enum class WireType : uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
@@ -49,11 +48,7 @@ Bytes record_of(const Bytes& event) {
 
 }  // namespace
 
-uint32_t masked_crc32c(ByteView bytes) {
-  Crc32c crc;
-  crc.process_bytes(bytes.data(), bytes.size());
-  return std::rotr(static_cast<uint32_t>(crc.checksum()), 15) + 0xa282ead8u;
-}
+uint32_t masked_crc32c(ByteView bytes) { return std::rotr(crc32c(bytes), 15) + 0xa282ead8u; }
 
 Bytes file_version_record(double wall_seconds) {
   Bytes event = event_at(wall_seconds);
