@@ -23,6 +23,10 @@
 #include "proto/messages/population_log.h"
 #include "proto/messages/watch_settings.h"
 
+namespace coterie {
+struct TrainingHead;  // proto/messages/training_head.h
+}
+
 namespace coterie::flat {
 
 // A FlatBuffers root that passed the verifier. Keeps an aligned copy when the input was not aligned to 8 bytes.
@@ -125,5 +129,9 @@ Result<AnalyticsRules> parse(const wire::Analytics& table);
 flatbuffers::Offset<wire::Watch> build(flatbuffers::FlatBufferBuilder& builder, const WatchSettings& message,
                                        float bound, uint8_t loss);
 Result<WatchSettings> parse(const wire::Watch& table);
+// None for no heads.
+flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<wire::Head>>> build(flatbuffers::FlatBufferBuilder& builder,
+                                                                                const std::vector<TrainingHead>& heads);
+Result<std::vector<TrainingHead>> parse(const flatbuffers::Vector<flatbuffers::Offset<wire::Head>>& heads);
 
 }  // namespace coterie::flat

@@ -214,32 +214,6 @@ flatbuffers::Offset<wire::Qat> build_qat(flatbuffers::FlatBufferBuilder& builder
   return wire::CreateQat(builder, static_cast<uint8_t>(t.qat->parts), static_cast<uint8_t>(t.qat->weight_bits));
 }
 
-flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<wire::Head>>> build_heads(
-    flatbuffers::FlatBufferBuilder& builder, const TrainingSettings& t) {
-  if (t.heads.empty()) return 0;
-  std::vector<flatbuffers::Offset<wire::Head>> heads;
-  for (const TrainingHead& head : t.heads) {
-    const auto output = builder.CreateString(head.output);
-    heads.push_back(wire::CreateHead(builder, output, static_cast<uint8_t>(head.loss), head.weight));
-  }
-  return builder.CreateVector(heads);
-}
-
-// Likewise.
-Status parse_heads(const wire::Training& table, TrainingSettings& into) {
-  if (table.heads() == nullptr) return {};
-  if (table.heads()->size() > kHeadsMax) {
-    return flat::out_of_range("heads", "must be at most " + std::to_string(kHeadsMax));
-  }
-  for (const wire::Head* head : *table.heads()) {
-    TrainingHead& parsed = into.heads.emplace_back();
-    COT_ASSIGN(parsed.output, flat::text(head->output(), "output of a head", limits::kTextBytesMax));
-    parsed.loss = static_cast<Loss>(head->loss());
-    parsed.weight = head->weight();
-  }
-  return {};
-}
-
 // Behind those before.
 Status parse(const wire::EarlyStopping& stopping, TrainingSettings& into) {
   if (static_cast<uint8_t>(into.loss) != 0) {
@@ -382,7 +356,8 @@ Bytes encode(const Plan& message) {
       build_trained(builder, message), build_early_stopping(builder, t, has_scalars), static_cast<uint8_t>(t.storage),
       build_scalars(builder, message), build_personal(builder, t),
       t.widths.empty() ? 0 : builder.CreateVector(t.widths), build_watch(builder, message), build_qat(builder, t),
-      t.ignore_label ? flatbuffers::Optional<int32_t>(*t.ignore_label) : flatbuffers::nullopt, build_heads(builder, t));
+      t.ignore_label ? flatbuffers::Optional<int32_t>(*t.ignore_label) : flatbuffers::nullopt,
+      flat::build(builder, t.heads));
   const FixedPointSpec& f = message.update.fixed_point;
   const auto fixed_point =
       wire::CreateFixedPoint(builder, f.lane_bits, f.fraction_bits, f.value_abs_max, f.weight_max, f.contributors_max);
@@ -480,7 +455,9 @@ Result<Plan> decode_plan(ByteView bytes) {
     plan.training.qat = {.parts = static_cast<QuantisedParts>(q->parts()), .weight_bits = q->weight_bits()};
   }
   if (const auto label = t.ignore_label(); label.has_value()) plan.training.ignore_label = *label;
-  COT_TRY(parse_heads(t, plan.training));
+  if (t.heads() != nullptr) {
+    COT_ASSIGN(plan.training.heads, flat::parse(*t.heads()));
+  }
   if (root->privacy() != nullptr) plan.privacy = parse(*root->privacy());
   plan.ledger = flat::parse(root->ledger());
   if (root->log() != nullptr) {
