@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/os/clock.h"
+#include "fl_server/serving/at_once.h"
 #include "fl_server/serving/serving_steps.h"
 #include "fl_server/serving/shadow.h"
 
@@ -48,38 +49,63 @@ void InferenceRouter::shadow(std::shared_ptr<ServedVersion> candidate, InferRequ
                            });
 }
 
-void InferenceRouter::answer(const Question& question, std::shared_ptr<ServedVersion> found, InferRequest request,
-                             Done done) {
+Result<InferenceRouter::Routed> InferenceRouter::route(const Question& question, std::shared_ptr<ServedVersion> found,
+                                                       const InferRequest& request) {
   ServedModels::Choice chosen{std::move(found), nullptr};  // for the whole request
   if (question.version.empty() && (settings_.canary_percent > 0 || settings_.has_shadow)) {
-    Result<ServedModels::Choice> share = choose(question, request.id);
-    if (!share) return done(share.error());
+    COT_ASSIGN(ServedModels::Choice share, choose(question, request.id));
     // All versions of a model take the same. A population's name may stand for another model by now, which need not
     // take what was read.
-    if (share->version->answers_as(*chosen.version)) chosen = *std::move(share);
+    if (share.version->answers_as(*chosen.version)) chosen = std::move(share);
   }
+  if (!settings_.has_shadow) chosen.candidate = nullptr;
   Millis wait = settings_.wait_max;
   if (request.timeout_us) {
     const auto asked = std::chrono::ceil<Millis>(
         std::chrono::microseconds(std::min<uint64_t>(*request.timeout_us, static_cast<uint64_t>(wait.count()) * 1000)));
     wait = std::min(wait, asked);
   }
-  const Instant deadline = os::monotonic_now() + wait;
+  return Routed{std::move(chosen), os::monotonic_now() + wait};
+}
+
+std::optional<Result<InferenceRouter::Computed>> InferenceRouter::answer_at_once(const Routed& routed,
+                                                                                 InferRequest& request,
+                                                                                 SocketPass& pass) {
+  ServedVersion& version = *routed.chosen.version;
+  const std::optional<Nanos> expected = version.cost().expected(request.rows);
+  if (!expected || !pass.has_room(*expected, settings_.at_once_max)) return std::nullopt;
+  const auto began = std::chrono::steady_clock::now();
+  auto outcome = workers_.compute_at_once(version, request, routed.deadline);
+  if (!outcome) return std::nullopt;
+  const uint64_t rows = request.rows;
+  const bool is_good = outcome->has_value();
+  if (is_good && routed.chosen.candidate != nullptr)
+    shadow(routed.chosen.candidate, std::move(request), **outcome, routed.deadline);
+  auto computed =
+      is_good ? answer_of(routed.chosen.version, **std::move(outcome), rows) : Result<Computed>(outcome->error());
+  const Nanos took = std::chrono::steady_clock::now() - began;
+  if (computed) version.cost().observe(rows, took);
+  pass.spend(took);
+  return computed;
+}
+
+void InferenceRouter::answer(Routed routed, InferRequest request, Done done) {
   std::optional<InferRequest> copy;
-  if (settings_.has_shadow && chosen.candidate != nullptr) copy = request;
+  if (routed.chosen.candidate != nullptr) copy = request;
   // What a std::function holds is copied with it: so what is not to be copied is behind a pointer.
   struct Rest {
-    ServedModels::Choice chosen;
+    Routed routed;
     std::optional<InferRequest> copy;
     uint64_t rows;
     Done done;
   };
-  const auto rest = std::make_shared<Rest>(Rest{std::move(chosen), std::move(copy), request.rows, std::move(done)});
-  workers_.submit(rest->chosen.version, std::move(request), deadline,
+  const auto rest = std::make_shared<Rest>(Rest{std::move(routed), std::move(copy), request.rows, std::move(done)});
+  const Instant deadline = rest->routed.deadline;
+  workers_.submit(rest->routed.chosen.version, std::move(request), deadline,
                   [this, rest, deadline](InferenceWorkers::Outcome outcome) {
                     if (!outcome) return rest->done(outcome.error());
-                    if (rest->copy) shadow(rest->chosen.candidate, *std::move(rest->copy), *outcome, deadline);
-                    rest->done(answer_of(rest->chosen.version, *std::move(outcome), rest->rows));
+                    if (rest->copy) shadow(rest->routed.chosen.candidate, *std::move(rest->copy), *outcome, deadline);
+                    rest->done(answer_of(rest->routed.chosen.version, *std::move(outcome), rest->rows));
                   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,10 +17,16 @@
 
 namespace coterie {
 
+class SocketPass;
+
+// What a network thread computes itself between two looks at its sockets: others wait for so long at most.
+inline constexpr std::chrono::nanoseconds kAtOnceMax{200'000};
+
 struct InferenceRouterSettings {
   uint32_t canary_percent = 0;  // of requests that name no version: to the latest, where another is promoted
   bool has_shadow = false;      // the latest computes beside the promoted one; it is compared, and never returned
   Millis wait_max{10'000};      // of a request for a worker, unless it says less itself
+  std::chrono::nanoseconds at_once_max = kAtOnceMax;
 };
 
 class InferenceRouter {
@@ -33,15 +40,26 @@ class InferenceRouter {
     std::vector<TensorValues> outputs;       // of the request's rows: the client interface's
   };
   using Done = std::function<void(Result<Computed>)>;
+  // Who answers a request, and until when it may wait for that.
+  struct Routed {
+    ServedModels::Choice chosen;
+    Instant deadline;
+  };
 
   // What is referred to outlives it.
   InferenceRouter(InferenceRouterSettings settings, ServedModels& models, InferenceWorkers& workers,
                   ServingMetrics& metrics)
       : settings_(settings), models_(models), workers_(workers), metrics_(metrics) {}
 
-  // `found`: the version whose client interface the request was read by. Calls `done` once, at once or on a worker's
-  // thread. Errors: ServedModels::choose, InferenceWorkers::submit, those of the steps behind the model.
-  void answer(const Question& question, std::shared_ptr<ServedVersion> found, InferRequest request, Done done);
+  // Once a request. `found`: the version whose client interface it was read by. Errors: ServedModels::choose.
+  Result<Routed> route(const Question& question, std::shared_ptr<ServedVersion> found, const InferRequest& request);
+  // On the caller's thread, whose `pass` it is, if that is quick (ComputeCost) and no worker is needed for it
+  // (InferenceWorkers::compute_at_once); then the request is used up. None: nothing has changed, and answer() is to be
+  // called.
+  std::optional<Result<Computed>> answer_at_once(const Routed& routed, InferRequest& request, SocketPass& pass);
+  // Calls `done` once, at once or on a worker's thread. Errors: InferenceWorkers::submit, those of the steps behind the
+  // model.
+  void answer(Routed routed, InferRequest request, Done done);
 
   Millis wait_max() const { return settings_.wait_max; }
 

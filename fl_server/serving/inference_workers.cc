@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/os/clock.h"
+#include "fl_server/serving/at_once.h"
 #include "fl_server/serving/serving_steps.h"
 
 namespace coterie {
@@ -26,7 +27,8 @@ InferenceWorkers::InferenceWorkers(size_t workers, BatcherSettings settings, Ser
       rows_waiting_max_(settings.rows_waiting_max),
       prepared_bytes_max_(prepared_bytes_max),
       batcher_(std::move(settings)) {
-  for (size_t i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(i); });
+  for (size_t seat = workers; seat > 0; --seat) free_seats_.push_back(seat - 1);
+  for (size_t i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
 }
 
 void InferenceWorkers::submit(std::shared_ptr<ServedVersion> version, InferRequest request, Instant deadline,
@@ -89,7 +91,7 @@ void InferenceWorkers::offer(std::unique_ptr<Task> task) {
       id = batcher_.offer(lane, task->rows, task->deadline);
     if (id) {
       tasks_.emplace(*id, std::move(task));
-      wakes = idle_ > 0;
+      wakes = idle_ > 0 && !free_seats_.empty();  // otherwise whoever leaves a seat looks for it
     }
     metrics_.set_rows_waiting(batcher_.rows_waiting());
   }
@@ -147,7 +149,7 @@ void InferenceWorkers::prepare(Piece& piece) {
 }
 
 // One piece on its own: where a batch failed, this says whose fault it was.
-void InferenceWorkers::compute_alone(size_t worker, Piece& piece) {
+void InferenceWorkers::compute_alone(size_t seat, Piece& piece) {
   Task& task = *piece.task;
   const ModelInterface& model = task.version->interface();
   std::vector<std::span<const float>> inputs;
@@ -157,12 +159,12 @@ void InferenceWorkers::compute_alone(size_t worker, Piece& piece) {
   }
   const uint64_t size = model.output.elements;
   const std::span<float> output = std::span(task.output).subspan(piece.first_row * size, piece.rows * size);
-  const Status ran = task.version->run(worker, inputs, piece.rows, output);
+  const Status ran = task.version->run(seat, inputs, piece.rows, output);
   if (!ran) piece.error = ran.error();
 }
 
-void InferenceWorkers::compute(size_t worker, std::span<Piece> pieces, uint64_t rows, Scratch& scratch) {
-  if (pieces.size() == 1) return compute_alone(worker, pieces[0]);
+void InferenceWorkers::compute(size_t seat, std::span<Piece> pieces, uint64_t rows, Scratch& scratch) {
+  if (pieces.size() == 1) return compute_alone(seat, pieces[0]);
   ServedVersion& version = *pieces[0].task->version;
   const ModelInterface& model = version.interface();
   std::vector<std::span<const float>> inputs;
@@ -179,9 +181,9 @@ void InferenceWorkers::compute(size_t worker, std::span<Piece> pieces, uint64_t 
   }
   const uint64_t size = model.output.elements;
   scratch.output.resize(rows * size);
-  if (!version.run(worker, inputs, rows, scratch.output)) {
+  if (!version.run(seat, inputs, rows, scratch.output)) {
     // An index outside of a table, for example: the others' rows are as good as they were.
-    for (Piece& piece : pieces) compute_alone(worker, piece);
+    for (Piece& piece : pieces) compute_alone(seat, piece);
     return;
   }
   auto from = scratch.output.begin();
@@ -191,13 +193,73 @@ void InferenceWorkers::compute(size_t worker, std::span<Piece> pieces, uint64_t 
   }
 }
 
-void InferenceWorkers::work(size_t worker) {
+// None where somebody waits for it, or nobody is to have one any more.
+std::optional<size_t> InferenceWorkers::take_seat() {
+  const std::lock_guard lock(mutex_);
+  if (is_stopping_ || free_seats_.empty() || batcher_.rows_waiting() > 0) return std::nullopt;
+  const size_t seat = free_seats_.back();
+  free_seats_.pop_back();
+  return seat;
+}
+
+void InferenceWorkers::leave_seat(size_t seat) {
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    free_seats_.push_back(seat);
+    wakes = batcher_.rows_waiting() > 0 && idle_ > 0;
+  }
+  if (wakes) wake_.notify_one();
+}
+
+// The seat of a thread that is no worker.
+class InferenceWorkers::Seat {
+ public:
+  explicit Seat(InferenceWorkers& workers) : workers_(workers), number_(workers.take_seat()) {}
+  ~Seat() {
+    if (number_) workers_.leave_seat(*number_);
+  }
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
+  std::optional<size_t> number() const { return number_; }
+
+ private:
+  InferenceWorkers& workers_;
+  const std::optional<size_t> number_;
+};
+
+std::optional<InferenceWorkers::Outcome> InferenceWorkers::compute_at_once(ServedVersion& version,
+                                                                           const InferRequest& request,
+                                                                           Instant deadline) {
+  if (version.steps() && version.steps()->prepares()) return std::nullopt;
+  if (os::monotonic_now() >= deadline) return std::nullopt;
+  std::vector<std::span<const float>> inputs;
+  for (const TensorValues& values : request.inputs) inputs.emplace_back(values.words);
+  std::vector<float> output(request.rows * version.interface().output.elements);
+  const auto began = std::chrono::steady_clock::now();
+  Status ran;
+  {
+    const Seat seat(*this);
+    if (!seat.number()) return std::nullopt;
+    ran = version.run(*seat.number(), inputs, request.rows, output);
+  }
+  const double seconds = seconds_since(began);
+  metrics_.computed_at_once();
+  metrics_.waited(0);
+  metrics_.batch_computed(request.rows, seconds);
+  if (!ran) return ran.error();
+  metrics_.request_computed(seconds);
+  return output;
+}
+
+void InferenceWorkers::work() {
   Scratch scratch;
   std::vector<EndedTask> ended;
   std::vector<Piece> pieces;
   std::unique_lock lock(mutex_);
   for (;;) {
-    const RowBatch batch = batcher_.take(os::monotonic_now(), ended);
+    RowBatch batch;
+    if (!free_seats_.empty()) batch = batcher_.take(os::monotonic_now(), ended);
     std::vector<Ended> expired = take_out(ended);
     ended.clear();
     if (batch.pieces.empty() && expired.empty()) {
@@ -211,7 +273,12 @@ void InferenceWorkers::work(size_t worker) {
     pieces.clear();
     for (const BatchPiece& piece : batch.pieces)
       pieces.push_back({tasks_.at(piece.task).get(), piece.first_row, piece.rows, {}});
-    const bool more = batcher_.rows_waiting() > 0 && idle_ > 0;
+    size_t seat = 0;  // of a batch that is empty none
+    if (!pieces.empty()) {
+      seat = free_seats_.back();
+      free_seats_.pop_back();
+    }
+    const bool more = batcher_.rows_waiting() > 0 && idle_ > 0 && !free_seats_.empty();
     lock.unlock();
     if (more) wake_.notify_one();
     tell(std::move(expired));
@@ -222,8 +289,9 @@ void InferenceWorkers::work(size_t worker) {
         if (comes_first) metrics_.waited(std::chrono::duration<double>(began - piece.task->came).count());
       }
       if (pieces[0].task->is_prepared()) {
-        compute(worker, pieces, batch.rows, scratch);
+        compute(seat, pieces, batch.rows, scratch);
         metrics_.batch_computed(batch.rows, seconds_since(began));
+        pieces[0].task->version->cost().observe(batch.rows, std::chrono::steady_clock::now() - began);
       } else {
         for (Piece& piece : pieces) prepare(piece);
         metrics_.rows_prepared(seconds_since(began));
@@ -231,6 +299,7 @@ void InferenceWorkers::work(size_t worker) {
     }
     lock.lock();
     if (pieces.empty()) continue;
+    free_seats_.push_back(seat);
     const auto failed = std::make_unique<bool[]>(pieces.size());
     for (size_t i = 0; i < pieces.size(); ++i) {
       failed[i] = pieces[i].error.has_value();

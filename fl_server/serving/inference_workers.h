@@ -1,6 +1,10 @@
 // InferenceWorkers: the shell of the Batcher: threads that compute what it gives them. Where a version has steps before
 // its model, a request is two tasks, one behind the other: its rows are prepared in a lane of their own, and then
 // computed in the model's, in batches with rows of other requests.
+//
+// There are as many seats as workers, each with sessions of its own in every version. Whoever computes has one: a
+// worker, or a thread that computes a request at once while a worker has nothing to do. So no more compute at a time
+// than there are workers, and none of them waits for another's sessions.
 #pragma once
 
 #include <atomic>
@@ -41,9 +45,12 @@ class InferenceWorkers {
   // full, or the workers stop), too_large (its rows alone become more than `prepared_bytes_max`), timed_out (the
   // deadline passed first), and what FittedSteps::prepare and ServedVersion::run say. Thread-safe.
   void submit(std::shared_ptr<ServedVersion> version, InferRequest request, Instant deadline, Done done);
-  // The same for work that nobody waits for: overloaded already where half of the queue is taken.
+  // Computes it now, on the caller's thread, if a seat is free, nothing waits, the deadline has not passed and the
+  // version has no steps before its model. None: it is to be submitted. Errors: ServedVersion::run. Thread-safe.
+  std::optional<Outcome> compute_at_once(ServedVersion& version, const InferRequest& request, Instant deadline);
+  // The same as submit() for work that nobody waits for: overloaded already where half of the queue is taken.
   void submit_if_quiet(std::shared_ptr<ServedVersion> version, InferRequest request, Instant deadline, Done done);
-  // Ends what waits as timed_out, and waits for what is under way.
+  // Ends what waits as timed_out, and waits for what is under way on the workers. Nothing is computed at once any more.
   void stop();
 
  private:
@@ -89,9 +96,12 @@ class InferenceWorkers {
                      Instant deadline, Done done);
   Status take_share(Task& task);
   void offer(std::unique_ptr<Task> task);
-  void work(size_t worker);
-  static void compute(size_t worker, std::span<Piece> pieces, uint64_t rows, Scratch& scratch);
-  static void compute_alone(size_t worker, Piece& piece);
+  void work();
+  class Seat;
+  std::optional<size_t> take_seat();
+  void leave_seat(size_t seat);
+  static void compute(size_t seat, std::span<Piece> pieces, uint64_t rows, Scratch& scratch);
+  static void compute_alone(size_t seat, Piece& piece);
   static void prepare(Piece& piece);
   std::vector<Ended> take_out(std::span<const EndedTask> ended);
   void tell(std::vector<Ended> ended);
@@ -103,7 +113,8 @@ class InferenceWorkers {
   std::condition_variable wake_;
   Batcher batcher_;                                          // guarded, as the next
   std::unordered_map<TaskId, std::unique_ptr<Task>> tasks_;  // as the batcher's
-  size_t idle_ = 0;
+  std::vector<size_t> free_seats_;
+  size_t idle_ = 0;  // workers
   bool is_stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "device_sdk/runtime/seal.h"
+#include "fl_server/serving/at_once.h"
 #include "fl_server/serving/serving_steps.h"
 
 namespace coterie {
@@ -38,6 +39,9 @@ std::vector<uint32_t> batch_sizes_up_to(uint32_t batch_max) {
   sizes.push_back(batch_max);
   return sizes;
 }
+
+ServedVersion::ServedVersion() : cost_(std::make_unique<ComputeCost>()) {}
+ServedVersion::~ServedVersion() = default;
 
 Result<Model> ServedVersion::open(Bytes file) {
   COT_TRY(check_seal(file));
@@ -104,9 +108,9 @@ bool ServedVersion::answers_as(const ServedVersion& other) const {
   return interface_ == other.interface_ && written(*this) == written(other);
 }
 
-Status ServedVersion::run(size_t worker, std::span<const std::span<const float>> inputs, uint64_t rows,
+Status ServedVersion::run(size_t seat, std::span<const std::span<const float>> inputs, uint64_t rows,
                           std::span<float> output) {
-  std::vector<Predictor>& sessions = sessions_[worker];
+  std::vector<Predictor>& sessions = sessions_[seat];
   std::vector<std::span<const float>> part(inputs.size());
   for (uint64_t from = 0; from < rows;) {
     const auto fits = [&](const Predictor& predictor) { return predictor.batch_size() <= rows - from; };

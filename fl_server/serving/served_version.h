@@ -1,5 +1,5 @@
-// ServedVersion: one version of a model, ready to answer: compiled for several batch sizes (ADR 9), once for each
-// worker, so that no worker waits for another.
+// ServedVersion: one version of a model, ready to answer: compiled for several batch sizes (ADR 9), once for each seat
+// (InferenceWorkers), so that nobody who computes waits for another.
 //
 // What is held for it goes with the last handle of it: requests under way keep the version that they began with.
 #pragma once
@@ -18,6 +18,7 @@
 
 namespace coterie {
 
+class ComputeCost;
 class FittedSteps;
 class ServingSteps;
 
@@ -34,6 +35,7 @@ std::vector<uint32_t> batch_sizes_up_to(uint32_t batch_max);
 
 class ServedVersion {
  public:
+  ~ServedVersion();
   // Loads and compiles: milliseconds for small models, seconds for large ones. Errors: what Model::load says;
   // invalid_argument (an output that is not float32), too_large (batch size 1 is over the memory).
   static Result<std::shared_ptr<ServedVersion>> load(Bytes file, uint64_t number, const SessionLimits& limits);
@@ -62,12 +64,15 @@ class ServedVersion {
   LaneId lane() const { return lane_; }                          // of no other version in this process
   LaneId steps_lane() const { return steps_lane_; }              // likewise, of what its steps prepare
 
-  // `rows` rows on the sessions of `worker`, which nobody else uses meanwhile: the largest batch sizes that they fill,
+  // What its rows have cost so far, in this process.
+  ComputeCost& cost() { return *cost_; }
+
+  // `rows` rows on the sessions of `seat`, which nobody else uses meanwhile: the largest batch sizes that they fill,
   // one behind the other. Sizes and errors: Predictor::run.
-  Status run(size_t worker, std::span<const std::span<const float>> inputs, uint64_t rows, std::span<float> output);
+  Status run(size_t seat, std::span<const std::span<const float>> inputs, uint64_t rows, std::span<float> output);
 
  private:
-  ServedVersion() = default;
+  ServedVersion();
 
   uint64_t number_ = 0;
   std::string name_;
@@ -79,7 +84,8 @@ class ServedVersion {
   LaneId lane_, steps_lane_;
   uint64_t bytes_ = 0;
   bool lacks_batch_sizes_ = false;
-  std::vector<std::vector<Predictor>> sessions_;  // [worker][batch size, ascending]
+  std::unique_ptr<ComputeCost> cost_;
+  std::vector<std::vector<Predictor>> sessions_;  // [seat][batch size, ascending]
 };
 
 }  // namespace coterie

@@ -1,10 +1,13 @@
 #include "fl_server/serving/serving_service.h"
 
 #include <charconv>
+#include <new>
 
 #include "base/json/json_scanner.h"
+#include "fl_server/net/behind_sockets.h"
 #include "fl_server/net/retry_after.h"
 #include "fl_server/net/route_pattern.h"
+#include "fl_server/serving/at_once.h"
 #include "fl_server/serving/infer_answer.h"
 
 namespace coterie {
@@ -63,6 +66,12 @@ Result<std::optional<uint64_t>> json_bytes_of(const RequestHead& head) {
   if (error != std::errc() || read != text.data() + text.size())
     return Error(ErrorCode::malformed, "Inference-Header-Content-Length must be a number of bytes");
   return std::optional(bytes);
+}
+
+// Its connections are this thread's alone, whichever listener they belong to.
+SocketPass& pass_of_this_thread() {
+  thread_local SocketPass pass;
+  return pass;
 }
 
 }  // namespace
@@ -196,10 +205,26 @@ Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, const Target& 
   const bool wants_binary = request->wants_binary;
   const uint64_t rows = request->rows;
   const std::vector<bool> wanted = request->wanted;
-  const auto start = [&](InferenceRouter::Done done) {
-    router_.answer({target.model, target.version, target.caller}, *found, *std::move(request), std::move(done));
-  };
-  const Result<InferenceRouter::Computed> computed = co_await await_callback<Result<InferenceRouter::Computed>>(start);
+  Result<InferenceRouter::Routed> routed =
+      router_.route({target.model, target.version, target.caller}, *found, *request);
+  if (!routed) co_return failed(routed.error());
+  SocketPass& pass = pass_of_this_thread();
+  std::optional<Result<InferenceRouter::Computed>> answered_now = router_.answer_at_once(*routed, *request, pass);
+  if (answered_now && pass.begins()) {
+    try {
+      co_await call_behind_sockets([&pass] { pass.end(); });
+    } catch (const std::bad_alloc&) {
+      pass.end();  // nobody else would
+      throw;
+    }
+  }
+  if (!answered_now) {
+    const auto start = [&](InferenceRouter::Done done) {
+      router_.answer(*std::move(routed), *std::move(request), std::move(done));
+    };
+    answered_now.emplace(co_await await_callback<Result<InferenceRouter::Computed>>(start));
+  }
+  const Result<InferenceRouter::Computed>& computed = *answered_now;
   if (!computed) co_return failed(computed.error());
   InferAnswer answer{.model = target.model,
                      .version = computed->version->name(),

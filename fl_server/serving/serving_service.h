@@ -5,7 +5,7 @@
 //   POST /v2/models/{model}[/versions/{version}]/infer
 //   GET  /metrics                                                  Prometheus text
 //
-// The connection's thread reads and writes the protocol; numbers are computed by the workers.
+// The connection's thread reads and writes the protocol, and computes what is quick (at_once.h); else the workers do.
 #pragma once
 
 #include <atomic>

@@ -41,6 +41,9 @@ struct ServingMetrics::Families {
                                    .Add({}, kSeconds);
   prometheus::Counter& examples =
       metric_family(registry, BuildCounter(), "coterie_serving_examples_total", "Examples computed").Add({});
+  prometheus::Counter& at_once = metric_family(registry, BuildCounter(), "coterie_serving_at_once_total",
+                                               "Requests that a network thread computed itself, without a worker")
+                                     .Add({});
   prometheus::Family<prometheus::Counter>& failed =
       metric_family(registry, BuildCounter(), "coterie_serving_requests_failed_total",
                     "Requests that were not answered with numbers, by error code");
@@ -77,6 +80,8 @@ void ServingMetrics::batch_computed(uint64_t rows, double seconds) {
   families_->batch_seconds.Observe(seconds);
   families_->examples.Increment(static_cast<double>(rows));
 }
+
+void ServingMetrics::computed_at_once() { families_->at_once.Increment(); }
 
 void ServingMetrics::rows_prepared(double seconds) { families_->steps_seconds.Observe(seconds); }
 

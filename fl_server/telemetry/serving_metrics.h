@@ -16,6 +16,8 @@ class ServingMetrics {
   void waited(double seconds);
   // A batch of so many examples took a worker so long.
   void batch_computed(uint64_t rows, double seconds);
+  // The network thread did, and no worker.
+  void computed_at_once();
   // The steps before a model took a worker so long, for rows of one request or more.
   void rows_prepared(double seconds);
   // A request has all its rows, from its coming into the queue.

@@ -157,7 +157,8 @@ class GrpcService final : public Methods {
     COT_ASSIGN(InferRequest read, read_infer_message(message, version->client(), limits_));
     if (const auto patience = patience_of(call.context()))
       read.timeout_us = std::min(*patience, read.timeout_us.value_or(UINT64_MAX));
-    const InferenceRouter::Question question{message.model_name(), message.model_version(), caller};
+    COT_ASSIGN(InferenceRouter::Routed routed,
+               server_.router().route({message.model_name(), message.model_version(), caller}, version, read));
     auto done = [this, &call, model = message.model_name(), id = read.id, rows = read.rows, wanted = read.wanted,
                  is_raw = read.wants_binary](const Result<InferenceRouter::Computed>& computed) {
       if (!computed) return call.Finish(failed(computed.error()));
@@ -166,7 +167,7 @@ class GrpcService final : public Methods {
       if (written.ok()) call.answer(std::move(answer));
       else call.Finish(written);
     };
-    server_.router().answer(question, version, std::move(read), std::move(done));
+    server_.router().answer(std::move(routed), std::move(read), std::move(done));
     return {};
   }
 

@@ -19,7 +19,11 @@ class HotSwitch : public test::ServingWorld {
 };
 
 TEST_F(HotSwitch, AThousandOfThemGiveNoWrongAnswer) {
-  serve({.workers = 2, .batch_max = 4, .versions_kept = 1});
+  // Workers compute the first of each version, network threads what comes behind it while no worker has anything to do.
+  serve({.workers = 2,
+         .batch_max = 4,
+         .versions_kept = 1,
+         .service = {.router = {.at_once_max = std::chrono::hours(1)}}});
   std::vector<Bytes> files;
   std::vector<float> input;
   for (uint64_t i = 0; i < kExamples; ++i) {
@@ -72,6 +76,7 @@ TEST_F(HotSwitch, AThousandOfThemGiveNoWrongAnswer) {
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(refused, 0u);
   EXPECT_GE(answers, kSwitches);
+  EXPECT_EQ(server_->metrics().exposition().find("coterie_serving_at_once_total 0\n"), std::string::npos);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
+#include <thread>
 
 #include "tests/unit/fl_server/serving/scripted_access.h"
 #include "tests/unit/fl_server/serving/serving_world.h"
@@ -159,6 +161,7 @@ TEST_F(ServingService, CountsWhatItDoes) {
 class ComparedServing : public test::ServingWorld {
  protected:
   void serve_two(ServingServiceSettings service) {
+    service.router.at_once_max = std::chrono::hours(1);  // all but the first of each version
     serve({.workers = 1, .service = std::move(service)});
     ASSERT_OK(server_->publish("digits", digits_model(1), 1));
     ASSERT_OK(server_->publish("digits", digits_model(2), 2));
@@ -196,6 +199,122 @@ TEST_F(ComparedServing, ComparesTheLatestAndNeverReturnsIt) {
     return server_->metrics().exposition().find("coterie_serving_shadow_difference_count 5") != std::string::npos;
   };
   EXPECT_TRUE(comes_true(is_compared)) << server_->metrics().exposition();
+}
+
+class AtOnceServing : public test::ServingWorld {
+ protected:
+  void serve_digits(std::chrono::nanoseconds at_once_max) {
+    serve({.workers = 2, .batch_max = 8, .service = {.router = {.at_once_max = at_once_max}}});
+    ASSERT_OK(server_->publish("digits", digits_model(1), 1));
+    const auto version = ServedVersion::load(digits_model(1), 1, {});
+    ASSERT_OK(version);
+    version_ = *version;
+  }
+  std::vector<float> expected(std::span<const float> input) {
+    std::vector<float> output(input.size() / 64 * 10);
+    EXPECT_OK(version_->run(0, {{input}}, input.size() / 64, output));
+    return output;
+  }
+  static InferRequest request(uint64_t which) {
+    return {.id = {}, .rows = 1, .inputs = {{.shape = {8, 8, 1}, .words = example(which)}}};
+  }
+  testing::AssertionResult has_computed_at_once(int count) {
+    const std::string text = server_->metrics().exposition();
+    if (text.find("coterie_serving_at_once_total " + std::to_string(count) + "\n") != std::string::npos)
+      return testing::AssertionSuccess();
+    return testing::AssertionFailure() << text;
+  }
+
+  std::shared_ptr<ServedVersion> version_;
+};
+
+TEST_F(AtOnceServing, ANetworkThreadComputesWhatIsKnownToBeSmall) {
+  serve_digits(std::chrono::hours(1));
+  auto client = this->client();
+  int at_once = 0;
+  for (const uint64_t rows : {1u, 1u, 3u, 29u}) {
+    std::vector<float> input;
+    for (uint64_t row = 0; row < rows; ++row) {
+      const std::vector<float> one = example(100 * rows + row);
+      input.insert(input.end(), one.begin(), one.end());
+    }
+    const Answer answer = ask(client, post_of("/v2/models/digits/infer", json_request(input)));
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(answer.json()["outputs"][0]["data"].get<std::vector<float>>(), expected(input));
+    EXPECT_TRUE(has_computed_at_once(at_once++)) << "a worker measures the first";
+  }
+  std::string late = json_request(example(1));
+  late.insert(1, R"("parameters":{"timeout":0},)");
+  EXPECT_EQ(ask(client, post_of("/v2/models/digits/infer", late)).status, 504);
+}
+
+TEST_F(AtOnceServing, NoneComputesWhatMayTakeLongerThanOthersWait) {
+  serve_digits(std::chrono::nanoseconds(0));
+  auto client = this->client();
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(ask(client, post_of("/v2/models/digits/infer", json_request(example(1)))).status, 200);
+  EXPECT_TRUE(has_computed_at_once(0));
+}
+
+TEST_F(AtOnceServing, NobodyOvertakesWhoWaitsForAWorker) {
+  serve_digits(std::chrono::nanoseconds(0));
+  ServingMetrics metrics;
+  InferenceWorkers workers(1, {{1}, 16}, metrics);
+  const auto is_at_once = [&](Instant deadline) {
+    auto outcome = workers.compute_at_once(*version_, request(1), deadline);
+    if (outcome) EXPECT_OK(*outcome);
+    return outcome.has_value();
+  };
+  EXPECT_TRUE(is_at_once(Instant::max()));
+  EXPECT_FALSE(is_at_once(Instant::min())) << "its time is over";
+  std::promise<void> is_told, go_on;
+  workers.submit(version_, request(1), Instant::max(), [&](const InferenceWorkers::Outcome&) {
+    is_told.set_value();
+    go_on.get_future().wait();
+  });
+  is_told.get_future().wait();
+  EXPECT_TRUE(is_at_once(Instant::max())) << "the only worker tells somebody something, and leaves its seat";
+  std::promise<InferenceWorkers::Outcome> behind;
+  workers.submit(version_, request(2), Instant::max(),
+                 [&](InferenceWorkers::Outcome outcome) { behind.set_value(std::move(outcome)); });
+  EXPECT_FALSE(is_at_once(Instant::max()));
+  go_on.set_value();
+  const InferenceWorkers::Outcome outcome = behind.get_future().get();
+  ASSERT_OK(outcome);
+  EXPECT_EQ(*outcome, expected(example(2)));
+  workers.stop();
+  EXPECT_FALSE(is_at_once(Instant::max()));
+}
+
+// Workers and others in turns: nobody computes on another's seat, and nobody who waits is forgotten.
+TEST_F(AtOnceServing, ASeatIsOneThreadsAtATime) {
+  serve_digits(std::chrono::nanoseconds(0));
+  ServingMetrics metrics;
+  InferenceWorkers workers(2, {{1}, 1'000}, metrics);
+  const auto shared = ServedVersion::load(digits_model(1), 1, {.workers = 2});
+  ASSERT_OK(shared);
+  constexpr uint64_t kExamples = 4, kRequests = 100;
+  std::vector<std::vector<float>> right;
+  for (uint64_t i = 0; i < kExamples; ++i) right.push_back(expected(example(i)));
+  std::atomic<uint64_t> wrong{0};
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < kExamples; ++t) {
+    threads.emplace_back([&, t] {
+      for (uint64_t i = 0; i < kRequests; ++i) {
+        std::optional<InferenceWorkers::Outcome> outcome;
+        if (i % 4 != t) outcome = workers.compute_at_once(**shared, request(t), Instant::max());
+        if (!outcome) {
+          std::promise<InferenceWorkers::Outcome> answer;
+          workers.submit(*shared, request(t), Instant::max(),
+                         [&](InferenceWorkers::Outcome got) { answer.set_value(std::move(got)); });
+          outcome = answer.get_future().get();
+        }
+        wrong += !*outcome || **outcome != right[t];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0u);
 }
 
 class FullServing : public test::ServingWorld {};
