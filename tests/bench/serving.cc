@@ -3,7 +3,12 @@
 // Server and clients are one process: the server's CPU seconds are the process's less those of the threads that ask.
 // Clients keep connections open and send the protocol's JSON, one example of the demo's cnn on 8 x 8 images at a time;
 // every answer is read whole and compared with what the model says.
+//
+// Everything is measured by turns for a server whose network threads compute small models themselves, and for one where
+// workers compute all. Latency stands beside that of an answer without a model (/v2/health/live) at the same pace: what
+// sockets, scheduling and the clients take.
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
@@ -45,13 +50,16 @@ double process_cpu_seconds() {
 
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
-// By a poll of nothing, to a tenth of a millisecond.
+// By a poll of nothing, to some microseconds: see exact_rests().
 void rest_until(Clock::time_point when) {
   const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(when - Clock::now()).count();
   if (left <= 0) return;
   const timespec time{left / 1'000'000'000, left % 1'000'000'000};
   ::ppoll(nullptr, 0, &time, nullptr);
 }
+
+// Otherwise the system adds up to 50 us to every rest of this thread.
+void exact_rests() { ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 double quantile(std::vector<double>& values, double share) {
   std::ranges::sort(values);
@@ -63,6 +71,7 @@ struct Known {
   std::vector<Bytes> files;
   std::vector<std::vector<float>> answers;
   std::string request;
+  const std::string health = "GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n";
   double compute_us = 0;  // of one example, one thread
 
   static Known make() {
@@ -113,8 +122,11 @@ struct Served {
   HttpServer http;
   uint16_t port = 0;
 
-  Served(const Known& known, uint32_t network_threads)
-      : server({.versions_kept = 1, .service = {.version = "bench"}}, metrics), http(network_threads, metrics) {
+  Served(const Known& known, uint32_t network_threads, std::chrono::nanoseconds at_once_max)
+      : server(
+            {.versions_kept = 1, .service = {.version = "bench", .limits = {}, .router = {.at_once_max = at_once_max}}},
+            metrics),
+        http(network_threads, metrics) {
     if (!server.publish("cnn", known.files[0], 0)) die("the model cannot be served");
     const auto listening = http.listen({"serving", "127.0.0.1", 0, {}}, nullptr, server.service());
     if (!listening) die(listening.error().message());
@@ -162,19 +174,20 @@ Load full_load(const Known& known, const Served& served, uint32_t threads, uint3
 
 // Requests come at a steady rate, whether those before are answered or not; seconds from when each should have been
 // sent.
-std::vector<double> paced_load(const Known& known, const Served& served, uint32_t threads, double per_second,
+std::vector<double> paced_load(const std::string& request, const Served& served, uint32_t threads, double per_second,
                                double seconds) {
   std::vector<std::vector<double>> taken(threads);
   std::vector<std::thread> askers;
   const auto began = Clock::now();
   for (uint32_t t = 0; t < threads; ++t) {
     askers.emplace_back([&, t] {
+      exact_rests();
       ServingClient client(served.port);
       const double every = threads / per_second;
       for (double due = every * (t + 1) / threads; due < seconds; due += every) {
         const auto when = began + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(due));
         rest_until(when);
-        client.send(known.request);
+        client.send(request);
         (void)client.read_body();
         taken[t].push_back(seconds_since(when));
       }
@@ -184,6 +197,20 @@ std::vector<double> paced_load(const Known& known, const Served& served, uint32_
   std::vector<double> all;
   for (const std::vector<double>& some : taken) all.insert(all.end(), some.begin(), some.end());
   return all;
+}
+
+// One request behind the other, and none beside it.
+std::vector<double> lone_requests(const std::string& request, const Served& served, double seconds) {
+  ServingClient client(served.port);
+  std::vector<double> taken;
+  const auto began = Clock::now();
+  while (seconds_since(began) < seconds) {
+    const auto sent = Clock::now();
+    client.send(request);
+    (void)client.read_body();
+    taken.push_back(seconds_since(sent));
+  }
+  return taken;
 }
 
 // Versions are switched as fast as answers come, while clients ask all the time.
@@ -212,6 +239,26 @@ Load switched_load(const Known& known, Served& served, uint32_t threads, uint64_
   return {seconds_since(began), 0, answers, wrong};
 }
 
+// How long one way to serve takes, or an answer without a model: microseconds of each turn.
+struct Latency {
+  std::vector<double> p50, p99;
+  void add(std::vector<double> taken) {
+    p50.push_back(1e6 * quantile(taken, 0.5));
+    p99.push_back(1e6 * quantile(taken, 0.99));
+  }
+  void print(const char* name) {
+    std::printf(",\"%s_p50_us\":%.0f,\"%s_p99_us\":%.0f", name, quantile(p50, 0.5), name, quantile(p99, 0.5));
+  }
+};
+
+double per_second(const Load& load) { return static_cast<double>(load.answers) / load.seconds; }
+double per_cpu_second(const Load& load) { return static_cast<double>(load.answers) / load.server_cpu_seconds; }
+
+const Load& median(std::vector<Load>& loads) {
+  std::ranges::sort(loads, {}, &per_cpu_second);
+  return loads[loads.size() / 2];
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -223,26 +270,41 @@ int main(int argc, char** argv) {
   app.add_option("--connections", connections, "of each");
   app.add_option("--network-threads", network_threads, "of the server");
   app.add_option("--seconds", seconds, "of each measurement");
-  app.add_option("--turns", turns, "how often the full load is measured; the median counts");
+  app.add_option("--turns", turns, "how often each is measured; medians count");
   app.add_option("--switches", switches, "of versions, under load");
   CLI11_PARSE(app, argc, argv);
   const Known known = Known::make();
-  Served served(known, network_threads);
-  std::vector<Load> loads;
-  for (uint32_t turn = 0; turn < turns; ++turn)
-    loads.push_back(full_load(known, served, threads, connections, seconds));
-  std::ranges::sort(loads, {},
-                    [](const Load& load) { return static_cast<double>(load.answers) / load.server_cpu_seconds; });
-  const Load& full = loads[loads.size() / 2];
-  const double per_second = static_cast<double>(full.answers) / full.seconds;
-  std::vector<double> taken = paced_load(known, served, 8, per_second / 2, seconds);
-  const double p50 = quantile(taken, 0.5), p99 = quantile(taken, 0.99);
-  const Load switched = switched_load(known, served, threads + 1, switches);
+  Served at_once(known, network_threads, kAtOnceMax), by_workers(known, network_threads, std::chrono::nanoseconds(0));
+  std::vector<Load> loads, worker_loads;
+  for (uint32_t turn = 0; turn < turns; ++turn) {
+    loads.push_back(full_load(known, at_once, threads, connections, seconds));
+    worker_loads.push_back(full_load(known, by_workers, threads, connections, seconds));
+  }
+  const Load &full = median(loads), &worker_full = median(worker_loads);
+  const double pace = per_second(full) / 2;
+  Latency half, worker_half, health_half, lone, worker_lone, health_lone;
+  for (uint32_t turn = 0; turn < turns; ++turn) {
+    half.add(paced_load(known.request, at_once, 8, pace, seconds));
+    worker_half.add(paced_load(known.request, by_workers, 8, pace, seconds));
+    health_half.add(paced_load(known.health, at_once, 8, pace, seconds));
+    lone.add(lone_requests(known.request, at_once, seconds / 4));
+    worker_lone.add(lone_requests(known.request, by_workers, seconds / 4));
+    health_lone.add(lone_requests(known.health, at_once, seconds / 4));
+  }
+  const Load switched = switched_load(known, at_once, threads + 1, switches);
   std::printf(
       "{\"bench\":\"serving\",\"connections\":%u,\"per_second\":%.0f,\"per_cpu_second\":%.0f,\"compute_us\":%.1f,"
-      "\"half_load_p50_us\":%.0f,\"half_load_p99_us\":%.0f,\"wrong\":%llu,\"switches\":%llu,\"switch_answers\":%llu,"
-      "\"switch_wrong\":%llu}\n",
-      threads * connections, per_second, static_cast<double>(full.answers) / full.server_cpu_seconds, known.compute_us,
-      1e6 * p50, 1e6 * p99, static_cast<unsigned long long>(full.wrong), static_cast<unsigned long long>(switches),
-      static_cast<unsigned long long>(switched.answers), static_cast<unsigned long long>(switched.wrong));
+      "\"by_workers_per_second\":%.0f,\"by_workers_per_cpu_second\":%.0f",
+      threads * connections, per_second(full), per_cpu_second(full), known.compute_us, per_second(worker_full),
+      per_cpu_second(worker_full));
+  half.print("half_load");
+  worker_half.print("half_load_by_workers");
+  health_half.print("half_load_health");
+  lone.print("lone");
+  worker_lone.print("lone_by_workers");
+  health_lone.print("lone_health");
+  std::printf(",\"wrong\":%llu,\"switches\":%llu,\"switch_answers\":%llu,\"switch_wrong\":%llu}\n",
+              static_cast<unsigned long long>(full.wrong + worker_full.wrong),
+              static_cast<unsigned long long>(switches), static_cast<unsigned long long>(switched.answers),
+              static_cast<unsigned long long>(switched.wrong));
 }
