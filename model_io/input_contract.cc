@@ -14,7 +14,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* kSchema = "coterie.input_contract.v1";
-constexpr uint64_t kFileBytesMax = 64 << 20;
 constexpr size_t kColumnsMax = 1 << 20;
 constexpr double kTargetMax = 1e30;
 
@@ -241,7 +240,7 @@ Result<InputContract> parse_contract(std::string_view text) {
 }
 
 Result<InputContract> read_contract(const std::string& path) {
-  COT_ASSIGN(const Bytes file, os::read_file(path, kFileBytesMax));
+  COT_ASSIGN(const Bytes file, os::read_file(path, kContractBytesMax));
   Result<InputContract> contract = parse_contract(as_text(file));
   if (!contract) return contract.error().with_context(path);
   return contract;

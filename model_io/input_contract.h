@@ -18,6 +18,7 @@
 namespace coterie {
 
 inline constexpr uint32_t kTextBytesMax = 64;
+inline constexpr uint64_t kContractBytesMax = 64 << 20;  // of its file
 
 // A column of a table, or a number of each row of an array.
 //   number     (value - mean) / deviation, or the value itself where the contract does not standardise. A constant

@@ -11,16 +11,19 @@ namespace coterie::os {
 
 Result<MappedFile> MappedFile::open(const std::string& path, uint64_t bytes_max) {
   COT_ASSIGN(const File file, File::open_read(path));
+  return map(file, bytes_max);
+}
+
+Result<MappedFile> MappedFile::map(const File& file, uint64_t bytes_max) {
   COT_ASSIGN(const uint64_t size, file.size());
   if (size > bytes_max) {
-    return Error(ErrorCode::too_large,
-                 path + " has " + std::to_string(size) + " bytes, at most " + std::to_string(bytes_max) + " are read");
+    return Error(ErrorCode::too_large, file.path() + " has " + std::to_string(size) + " bytes, at most " +
+                                           std::to_string(bytes_max) + " are read");
   }
   if (size == 0) return MappedFile(ByteView());  // mmap refuses it
-  // The mapping outlives the descriptor, which is closed when this returns.
   void* begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
   if (begin == MAP_FAILED) {
-    return Error(ErrorCode::unavailable, "cannot map " + path + ": " + std::strerror(errno));
+    return Error(ErrorCode::unavailable, "cannot map " + file.path() + ": " + std::strerror(errno));
   }
   return MappedFile(ByteView(static_cast<const uint8_t*>(begin), size));
 }

@@ -10,6 +10,8 @@
 
 namespace coterie::os {
 
+class File;
+
 // Read-only and move-only; a view of its bytes stays good when it is moved. What is mapped is the size the file had
 // when it was opened. A file that is replaced or removed afterwards (as write_file_atomically does) goes on being read
 // as it was; one that is shortened in place is not: whoever touches what is gone is killed by SIGBUS. So do not map
@@ -19,6 +21,8 @@ class MappedFile {
   MappedFile() = default;
   // Errors: not_found, permission_denied, too_large (more than `bytes_max`, before anything is mapped), unavailable.
   static Result<MappedFile> open(const std::string& path, uint64_t bytes_max);
+  // What was opened for reading already. The mapping outlives `file`.
+  static Result<MappedFile> map(const File& file, uint64_t bytes_max);
   MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
   MappedFile& operator=(MappedFile&& other) noexcept {
     std::swap(bytes_, other.bytes_);

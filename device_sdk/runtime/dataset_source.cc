@@ -26,17 +26,24 @@ Result<DatasetSource> DatasetSource::open(const std::string& path) {
   if (const Result<Seal> seal = check_seal(file.bytes()); !seal) return seal.error().with_context(path);
   Result<Decoded<DatasetHeader>> dataset = decode_dataset(file.bytes());
   if (!dataset) return dataset.error().with_context(path);
-  return DatasetSource(Bytes(), std::move(file), std::move(dataset->header), dataset->payload);
+  const ByteView bytes = file.bytes();
+  return DatasetSource({.mapped = std::move(file)}, bytes, std::move(dataset->header), dataset->payload);
 }
 
 Result<DatasetSource> DatasetSource::load(Bytes file) {
   COT_TRY(check_seal(file));
   COT_ASSIGN(Decoded<DatasetHeader> dataset, decode_dataset(file));
-  return DatasetSource(std::move(file), os::MappedFile(), std::move(dataset.header), dataset.payload);
+  const ByteView bytes = file;
+  return DatasetSource({.loaded = std::move(file)}, bytes, std::move(dataset.header), dataset.payload);
 }
 
-DatasetSource::DatasetSource(Bytes loaded, os::MappedFile mapped, DatasetHeader header, ByteView payload)
-    : loaded_(std::move(loaded)), mapped_(std::move(mapped)), header_(std::move(header)) {
+Result<DatasetSource> DatasetSource::over(ByteView file, std::shared_ptr<const void> keeper) {
+  COT_ASSIGN(Decoded<DatasetHeader> dataset, decode_dataset(file));
+  return DatasetSource({.keeper = std::move(keeper)}, file, std::move(dataset.header), dataset.payload);
+}
+
+DatasetSource::DatasetSource(Storage storage, ByteView file, DatasetHeader header, ByteView payload)
+    : storage_(std::move(storage)), file_(file), header_(std::move(header)) {
   const auto take = [&](const DatasetColumn& info) {
     const auto row_bytes = static_cast<size_t>(example_bytes(info).value());
     const ByteView bytes = payload.first(row_bytes * header_.examples);
@@ -48,7 +55,7 @@ DatasetSource::DatasetSource(Bytes loaded, os::MappedFile mapped, DatasetHeader 
 }
 
 std::optional<Digest> DatasetSource::digest() const {
-  if (!digest_) digest_ = content_digest(loaded_.empty() ? mapped_.bytes() : ByteView(loaded_));
+  if (!digest_) digest_ = content_digest(file_);
   return digest_;
 }
 

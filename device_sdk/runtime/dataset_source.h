@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ class DatasetSource final : public ExampleSource {
   static Result<DatasetSource> open(const std::string& path);
   // Takes a whole data set file as bytes.
   static Result<DatasetSource> load(Bytes file);
+  // A whole data set file that lies in memory as long as `keeper` is held, and whose bytes the caller has checked: no
+  // seal is read. malformed and too_large as decode_dataset says.
+  static Result<DatasetSource> over(ByteView file, std::shared_ptr<const void> keeper);
 
   const DatasetHeader& header() const { return header_; }
   uint64_t size() const override { return header_.examples; }
@@ -37,11 +41,16 @@ class DatasetSource final : public ExampleSource {
     size_t row_bytes;  // of one example
     size_t elements;   // likewise
   };
-  DatasetSource(Bytes loaded, os::MappedFile mapped, DatasetHeader header, ByteView payload);
+  struct Storage {  // one of the three has the file; a view of any stays good when it is moved
+    Bytes loaded = {};
+    os::MappedFile mapped = {};
+    std::shared_ptr<const void> keeper = {};
+  };
+  DatasetSource(Storage storage, ByteView file, DatasetHeader header, ByteView payload);
   Status read_column(const Column& column, const DatasetColumn& info, uint64_t index, std::span<float> to) const;
 
-  Bytes loaded_;  // one of the two has the file; a view of either stays good when it is moved
-  os::MappedFile mapped_;
+  Storage storage_;
+  ByteView file_;
   DatasetHeader header_;
   std::vector<Column> inputs_;
   Column target_;

@@ -33,10 +33,11 @@ Result<DatasetSource> opened(const std::string& path, StageLog* stages) {
   return source;
 }
 
-// `table` as the trainer reads it.
-Result<DatasetSource> stored(const ExampleTable& table, StageLog* stages) {
+// `table` as the trainer reads it: `file` where there is one.
+Result<DatasetSource> stored(const ExampleTable& table, const std::optional<ColumnBytes>& file, StageLog* stages) {
   StageCall call(stages, DataStage::store);
-  for (const Bytes& column : table.columns) call.add_bytes(column.size());
+  for (const ColumnBytes& column : table.columns) call.add_bytes(column.size());
+  if (file) return DatasetSource::over(file->view(), file->keeper());
   return DatasetSource::load(dataset_file(table));
 }
 
@@ -65,10 +66,10 @@ Result<LocalData> open_data(const std::string& name, StageLog* stages) {
                  std::string("the data must be a data set file, ") + kDataNames + "; there is no file " + name);
   }
   if (!loaded) return loaded.error();
-  COT_ASSIGN(DatasetSource examples, stored(loaded->examples, stages));
+  COT_ASSIGN(DatasetSource examples, stored(loaded->examples, loaded->examples_file, stages));
   LocalData data{std::move(examples), std::nullopt, std::move(loaded->contract)};
   if (!loaded->held_out) return data;
-  COT_ASSIGN(data.held_out, stored(*loaded->held_out, stages));
+  COT_ASSIGN(data.held_out, stored(*loaded->held_out, loaded->held_out_file, stages));
   return data;
 }
 

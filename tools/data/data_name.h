@@ -18,6 +18,9 @@ class DataName {
   const std::string& kind() const { return kind_; }
   const std::string& path() const { return path_; }  // empty without a colon
 
+  // Those that nobody took yet, in the order of their names.
+  const std::map<std::string, std::string>& options() const { return options_; }
+
   // The option's value, once: what nobody took is unknown.
   std::optional<std::string> take(const std::string& option);
   // A whole number in [min, max]; `otherwise` if the option is not given.

@@ -13,15 +13,16 @@ std::span<const int32_t> ExampleTable::labels() const {
 ExampleTable examples_of(const ExampleTable& table, std::span<const uint32_t> chosen) {
   ExampleTable part{table.header, {}};
   part.header.examples = chosen.size();
-  for (const Bytes& column : table.columns) {
+  for (const ColumnBytes& column : table.columns) {
     const size_t row_bytes = column.size() / table.size();
-    Bytes& rows = part.columns.emplace_back();
+    Bytes rows;
     rows.reserve(chosen.size() * row_bytes);
     for (const uint32_t index : chosen) {
       COT_ASSERT(index < table.size());
-      const ByteView row = ByteView(column).subspan(index * row_bytes, row_bytes);
+      const ByteView row = column.view().subspan(index * row_bytes, row_bytes);
       rows.insert(rows.end(), row.begin(), row.end());
     }
+    part.columns.push_back(std::move(rows));
   }
   return part;
 }

@@ -7,12 +7,13 @@
 
 #include "base/bytes.h"
 #include "proto/messages/dataset.h"
+#include "tools/data/column_bytes.h"
 
 namespace coterie {
 
 struct ExampleTable {
   DatasetHeader header;
-  std::vector<Bytes> columns;  // of each input in the header's order, then of the target
+  std::vector<ColumnBytes> columns;  // of each input in the header's order, then of the target
 
   uint64_t size() const { return header.examples; }
   // The class of each example; empty if the target is anything but one label an example.

@@ -14,7 +14,7 @@ constexpr uint64_t kNoiseStream = 0x6e6f697365;
 
 void add_noise(ExampleTable& shard, double sigma, Prng& prng) {
   const DatasetColumn& input = shard.header.inputs[0];
-  Bytes& column = shard.columns[0];
+  Bytes& column = shard.columns[0].own();
   if (input.type == ColumnType::uint8) {
     for (uint8_t& pixel : column) {
       const double noisy = pixel + prng.normal() * sigma / static_cast<double>(input.scale);
@@ -71,7 +71,7 @@ uint64_t turn_of(uint32_t device, uint32_t groups, uint64_t classes) { return de
 void turn_labels(ExampleTable& shard, uint32_t groups, uint32_t device) {
   const auto classes = static_cast<int32_t>(shard.header.classes);
   const auto by = static_cast<int32_t>(turn_of(device, groups, shard.header.classes));
-  Bytes& column = shard.columns.back();
+  Bytes& column = shard.columns.back().own();
   for (size_t at = 0; at + sizeof(int32_t) <= column.size(); at += sizeof(int32_t)) {
     int32_t label = 0;
     std::memcpy(&label, &column[at], sizeof label);
@@ -110,8 +110,8 @@ void shift_features(ExampleTable& shard, const DataSplit& split, uint32_t device
   const double degrees = split.value * (2.0 * device / (devices - 1) - 1);
   const double radians = degrees * std::numbers::pi / 180;
   const DatasetColumn& input = shard.header.inputs[0];
-  if (input.type == ColumnType::uint8) rotate<uint8_t>(shard.columns[0], input.shape, radians);
-  else rotate<float>(shard.columns[0], input.shape, radians);
+  if (input.type == ColumnType::uint8) rotate<uint8_t>(shard.columns[0].own(), input.shape, radians);
+  else rotate<float>(shard.columns[0].own(), input.shape, radians);
 }
 
 std::vector<uint32_t> shifted_counts(const DataSplit& split, uint32_t device, std::vector<uint32_t> classes) {

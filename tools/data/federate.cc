@@ -1,9 +1,11 @@
 #include "tools/data/federate.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 
 #include "base/os/file.h"
+#include "secure/crypto/digest.h"
 #include "tools/data/feature_shift.h"
 #include "tools/data/load.h"
 #include "tools/data/target_scale.h"
@@ -13,10 +15,26 @@ namespace {
 
 constexpr uint64_t kAssignmentBytesMax = 1 << 28;
 
-// Which examples are held out, and who has the others where a file says so. Asked once, before the encoding is fitted.
+// Which examples are held out, and who has the others where a file says so. Asked once, before the encoding is fitted,
+// or where nothing is fitted, behind the load.
 class Divider {
  public:
-  explicit Divider(const FederateOptions& options) : options_(options) {}
+  // Reads the file that says who has what, if there is one.
+  static Result<Divider> make(const FederateOptions& options) {
+    Divider divider(options);
+    if (options.split.kind == SplitKind::file) {
+      COT_ASSIGN(divider.assignment_file_, os::read_file(options.split.name, kAssignmentBytesMax));
+    }
+    return divider;
+  }
+
+  // All that divide() decides by beside the data.
+  std::string name() const {
+    char held_out[40] = "by the source";
+    if (options_.held_out) std::snprintf(held_out, sizeof held_out, "%a", *options_.held_out);
+    return "held out " + std::string(held_out) + ", seed " + std::to_string(options_.seed) + ", file " +
+           (options_.split.kind == SplitKind::file ? content_digest(assignment_file_).hex() : "none");
+  }
 
   Result<Indices> divide(std::span<const int32_t> labels, size_t examples, bool has_own_test_part) {
     if (options_.split.kind == SplitKind::file) {
@@ -73,15 +91,17 @@ class Divider {
   }
 
  private:
+  explicit Divider(const FederateOptions& options) : options_(options) {}
+
   Status read_assignment(size_t examples) {
-    COT_ASSIGN(const Bytes file, os::read_file(options_.split.name, kAssignmentBytesMax));
-    Result<ShardAssignment> assignment = parse_assignment(as_text(file), examples);
+    Result<ShardAssignment> assignment = parse_assignment(as_text(assignment_file_), examples);
     if (!assignment) return assignment.error().with_context(options_.split.name);
     assignment_ = std::move(*assignment);
     return {};
   }
 
   const FederateOptions& options_;
+  Bytes assignment_file_;
   HeldOut parts_;
   std::optional<ShardAssignment> assignment_;
   bool is_divided_ = false;
@@ -106,8 +126,9 @@ ExampleTable FederatedData::shard(uint32_t device) const {
 
 Result<FederatedData> federate(const FederateOptions& asked) {
   FederateOptions options = asked;
-  Divider divider(options);
+  COT_ASSIGN(Divider divider, Divider::make(options));
   LoadRequest request;
+  request.fit_name = divider.name();
   request.fit = [&divider](std::span<const int32_t> labels, size_t examples, bool has_test_part) {
     return divider.divide(labels, examples, has_test_part);
   };

@@ -6,6 +6,7 @@
 #include "base/os/file.h"
 #include "model_io/image_file.h"
 #include "model_io/picture_pixels.h"
+#include "secure/crypto/digest.h"
 
 namespace coterie {
 namespace {
@@ -34,18 +35,19 @@ struct Skipped {
   }
 };
 
-Result<Bytes> read_file(const std::string& path, StageLog* stages) {
-  StageCall call(stages, DataStage::read);
-  Result<Bytes> file = os::read_file(path, kFileBytesMax);
-  if (file) call.add_bytes(file->size());
+Result<Bytes> read_file(const std::string& path, const LoadWatchers& watchers) {
+  StageCall call(watchers.stages, DataStage::read);
+  COT_ASSIGN(Bytes file, os::read_file(path, kFileBytesMax));
+  call.add_bytes(file.size());
+  if (watchers.sources != nullptr) watchers.sources->add(path, content_digest(file));
   return file;
 }
 
 // As an image of class `label`.
 Status add_image(LabelledImages& images, const std::string& path, int32_t label, bool is_resized, Skipped& skipped,
-                 StageLog* stages) {
-  COT_ASSIGN(const Bytes file, read_file(path, stages));
-  Result<Picture> picture = timed(stages, DataStage::parse, file.size(), [&] { return decode_image(file); });
+                 const LoadWatchers& watchers) {
+  COT_ASSIGN(const Bytes file, read_file(path, watchers));
+  Result<Picture> picture = timed(watchers.stages, DataStage::parse, file.size(), [&] { return decode_image(file); });
   if (!picture) {
     skipped.add(picture.error().with_context(path));
     return {};
@@ -90,24 +92,32 @@ Result<int32_t> label_of(const std::string& name, const std::string& folder, con
 
 }  // namespace
 
-Result<LabelledImages> load_image_folder(const std::string& directory, const ImageFolderOptions& options,
-                                         StageLog* stages) {
-  const bool is_resized = options.height > 0;
-  LabelledImages images{.name = "images", .shape = {options.height, options.width, options.channels}};
-  images.class_names = options.classes;
-  Skipped skipped;
-  bool has_folder = false;
+Result<std::vector<ImageClass>> list_image_folder(const std::string& directory) {
+  std::vector<ImageClass> classes;
   COT_ASSIGN(const std::vector<std::string> names, os::list_directory(directory));
   for (const std::string& name : names) {
     const std::string folder = directory + "/" + name;
     if (name.starts_with('.') || !is_folder(folder)) continue;
-    has_folder = true;
-    COT_ASSIGN(const int32_t label, label_of(name, folder, options, images));
+    COT_ASSIGN(std::vector<std::string> files, os::list_directory(folder));
+    std::erase_if(files, [](const std::string& file) { return file.starts_with('.') || !is_image_name(file); });
+    classes.push_back({name, std::move(files)});
+  }
+  return classes;
+}
+
+Result<LabelledImages> load_image_folder(const std::string& directory, const ImageFolderOptions& options,
+                                         const LoadWatchers& watchers) {
+  const bool is_resized = options.height > 0;
+  LabelledImages images{.name = "images", .shape = {options.height, options.width, options.channels}};
+  images.class_names = options.classes;
+  Skipped skipped;
+  COT_ASSIGN(const std::vector<ImageClass> classes, list_image_folder(directory));
+  for (const ImageClass& each : classes) {
+    const std::string folder = directory + "/" + each.name;
+    COT_ASSIGN(const int32_t label, label_of(each.name, folder, options, images));
     const size_t images_before = images.size(), skipped_before = skipped.count;
-    COT_ASSIGN(const std::vector<std::string> files, os::list_directory(folder));
-    for (const std::string& file : files) {
-      if (file.starts_with('.') || !is_image_name(file)) continue;
-      COT_TRY(add_image(images, folder + "/" + file, label, is_resized, skipped, stages));
+    for (const std::string& file : each.files) {
+      COT_TRY(add_image(images, folder + "/" + file, label, is_resized, skipped, watchers));
     }
     if (images.size() > images_before) continue;
     if (skipped.count > skipped_before) {
@@ -116,7 +126,7 @@ Result<LabelledImages> load_image_folder(const std::string& directory, const Ima
     }
     return Error(ErrorCode::not_found, folder + " has no image: expected .jpg, .jpeg or .png files");
   }
-  if (!has_folder) return Error(ErrorCode::not_found, directory + " has no folders: expected one a class");
+  if (classes.empty()) return Error(ErrorCode::not_found, directory + " has no folders: expected one a class");
   images.classes = static_cast<uint32_t>(images.class_names.size());
   if (skipped.count > 0) {
     images.notes.push_back(std::to_string(skipped.count) + (skipped.count == 1 ? " image was" : " images were") +

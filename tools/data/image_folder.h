@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "tools/data/labelled_images.h"
-#include "tools/data/stage_log.h"
+#include "tools/data/source_log.h"
 
 namespace coterie {
 
@@ -24,8 +24,16 @@ struct ImageFolderOptions {
 // names the first. Where `classes` are given, a folder of another name is an error, and a class may lack its folder.
 // Resizing does not keep the aspect (bilinear_resize.h). Errors name the file: not_found (no folder, or one without an
 // image), malformed (no image of a folder decodes, another size, a folder that is no class), too_large (more than 4 GiB
-// of pixels). `stages`, if it is not null, hears of DataStage::read and parse.
+// of pixels). The watchers' `stages` hears of DataStage::read and parse, `sources` of each image.
 Result<LabelledImages> load_image_folder(const std::string& directory, const ImageFolderOptions& options,
-                                         StageLog* stages = nullptr);
+                                         const LoadWatchers& watchers = {});
+
+// A folder of such a directory, and the images that it would be read as.
+struct ImageClass {
+  std::string name;
+  std::vector<std::string> files;  // their names
+};
+// In the order in which they are read. Errors: what the system says.
+Result<std::vector<ImageClass>> list_image_folder(const std::string& directory);
 
 }  // namespace coterie

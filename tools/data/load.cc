@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/os/file.h"
+#include "secure/crypto/digest.h"
 #include "tools/data/cifar10.h"
 #include "tools/data/csv.h"
 #include "tools/data/data_name.h"
@@ -18,6 +19,7 @@
 #include "tools/data/shard_folder.h"
 #include "tools/data/target_scale.h"
 #include "tools/data/text.h"
+#include "tools/data_cache/cached_load.h"
 
 namespace coterie {
 namespace {
@@ -40,7 +42,7 @@ std::string find_file(const std::string& directory, const std::vector<std::strin
 
 // The part "train" or "t10k" of MNIST; nothing if neither of its files is there.
 Result<std::optional<LabelledImages>> load_mnist_part(const std::string& directory, const std::string& part,
-                                                      StageLog* stages) {
+                                                      const LoadWatchers& watchers) {
   const std::string images_path = find_file(directory, {part + "-images-idx3-ubyte", part + "-images.idx3-ubyte"});
   const std::string labels_path = find_file(directory, {part + "-labels-idx1-ubyte", part + "-labels.idx1-ubyte"});
   if (images_path.empty() && labels_path.empty()) return std::optional<LabelledImages>();
@@ -48,10 +50,10 @@ Result<std::optional<LabelledImages>> load_mnist_part(const std::string& directo
     const std::string missing = part + (images_path.empty() ? "-images-idx3-ubyte" : "-labels-idx1-ubyte");
     return Error(ErrorCode::not_found, directory + " lacks " + missing + " (or " + missing + ".gz, .zst)");
   }
-  COT_ASSIGN(const Bytes images_file, read_unpacked(images_path, kFileBytesMax, stages));
-  COT_ASSIGN(const Bytes labels_file, read_unpacked(labels_path, kFileBytesMax, stages));
+  COT_ASSIGN(const Bytes images_file, read_unpacked(images_path, kFileBytesMax, watchers));
+  COT_ASSIGN(const Bytes labels_file, read_unpacked(labels_path, kFileBytesMax, watchers));
   const Result<IdxImages> images =
-      timed(stages, DataStage::parse, images_file.size(), [&] { return parse_idx_images(images_file); });
+      timed(watchers.stages, DataStage::parse, images_file.size(), [&] { return parse_idx_images(images_file); });
   if (!images) return images.error().with_context(images_path);
   const Result<ByteView> labels = parse_idx_labels(labels_file);
   if (!labels) return labels.error().with_context(labels_path);
@@ -62,13 +64,15 @@ Result<std::optional<LabelledImages>> load_mnist_part(const std::string& directo
 }
 
 Result<std::optional<LabelledImages>> load_cifar10_files(const std::string& directory,
-                                                         const std::vector<std::string>& names, StageLog* stages) {
+                                                         const std::vector<std::string>& names,
+                                                         const LoadWatchers& watchers) {
   std::optional<LabelledImages> all;
   for (const std::string& name : names) {
     const std::string path = find_file(directory, {name});
     if (path.empty()) continue;
-    COT_ASSIGN(const Bytes file, read_unpacked(path, kFileBytesMax, stages));
-    Result<LabelledImages> images = timed(stages, DataStage::parse, file.size(), [&] { return parse_cifar10(file); });
+    COT_ASSIGN(const Bytes file, read_unpacked(path, kFileBytesMax, watchers));
+    Result<LabelledImages> images =
+        timed(watchers.stages, DataStage::parse, file.size(), [&] { return parse_cifar10(file); });
     if (!images) return images.error().with_context(path);
     if (all) append(*all, *images);
     else all = std::move(*images);
@@ -103,35 +107,38 @@ Result<TrainingData> put_together(std::optional<LabelledImages> training, std::o
   return data;
 }
 
-Result<TrainingData> load_mnist(const std::string& directory, StageLog* stages) {
-  COT_ASSIGN(std::optional<LabelledImages> training, load_mnist_part(directory, "train", stages));
-  COT_ASSIGN(std::optional<LabelledImages> test, load_mnist_part(directory, "t10k", stages));
+Result<TrainingData> load_mnist(const std::string& directory, const LoadWatchers& watchers) {
+  COT_ASSIGN(std::optional<LabelledImages> training, load_mnist_part(directory, "train", watchers));
+  COT_ASSIGN(std::optional<LabelledImages> test, load_mnist_part(directory, "t10k", watchers));
   return put_together(std::move(training), std::move(test), directory,
                       "MNIST file: expected train-images-idx3-ubyte or t10k-images-idx3-ubyte, gzipped or not");
 }
 
-Result<TrainingData> load_cifar10(const std::string& directory, StageLog* stages) {
+Result<TrainingData> load_cifar10(const std::string& directory, const LoadWatchers& watchers) {
   COT_ASSIGN(std::optional<LabelledImages> training,
              load_cifar10_files(
                  directory,
                  {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
-                 stages));
-  COT_ASSIGN(std::optional<LabelledImages> test, load_cifar10_files(directory, {"test_batch.bin"}, stages));
+                 watchers));
+  COT_ASSIGN(std::optional<LabelledImages> test, load_cifar10_files(directory, {"test_batch.bin"}, watchers));
   return put_together(std::move(training), std::move(test), directory,
                       "CIFAR-10 file: expected data_batch_1.bin (the binary version)");
 }
 
 // The contract that the name speaks of, which then takes no other option.
-Result<std::optional<InputContract>> contract_of(DataName& name, const char* kind) {
+Result<std::optional<InputContract>> contract_of(DataName& name, const char* kind, SourceLog* sources) {
   const std::optional<std::string> path = name.take("contract");
   if (!path) return std::optional<InputContract>();
   if (const Status alone = name.check_all_taken("none beside contract, which says all"); !alone) return alone.error();
-  COT_ASSIGN(InputContract contract, read_contract(*path));
-  if (contract.kind != kind) {
+  COT_ASSIGN(const Bytes file, os::read_file(*path, kContractBytesMax));
+  Result<InputContract> contract = parse_contract(as_text(file));
+  if (!contract) return contract.error().with_context(*path);
+  if (sources != nullptr) sources->add(*path, content_digest(file));
+  if (contract->kind != kind) {
     return Error(ErrorCode::invalid_argument,
-                 *path + " is the contract of data of kind " + contract.kind + ", expected " + kind);
+                 *path + " is the contract of data of kind " + contract->kind + ", expected " + kind);
   }
-  return std::optional<InputContract>(std::move(contract));
+  return std::optional<InputContract>(std::move(*contract));
 }
 
 Result<ImageFolderOptions> image_options(DataName& name, const std::optional<InputContract>& contract) {
@@ -157,10 +164,10 @@ Result<ImageFolderOptions> image_options(DataName& name, const std::optional<Inp
   return options;
 }
 
-Result<TrainingData> load_images(DataName& name, StageLog* stages) {
-  COT_ASSIGN(const std::optional<InputContract> contract, contract_of(name, "images"));
+Result<TrainingData> load_images(DataName& name, const LoadWatchers& watchers) {
+  COT_ASSIGN(const std::optional<InputContract> contract, contract_of(name, "images", watchers.sources));
   COT_ASSIGN(const ImageFolderOptions options, image_options(name, contract));
-  COT_ASSIGN(LabelledImages images, load_image_folder(name.path(), options, stages));
+  COT_ASSIGN(LabelledImages images, load_image_folder(name.path(), options, watchers));
   if (contract) images.name = contract->name;
   return of_images(std::move(images));
 }
@@ -260,20 +267,20 @@ Result<TrainingData> read_rows(std::string_view text, const std::string& path, c
 }
 
 Result<TrainingData> load_csv(DataName& name, const LoadRequest& request) {
-  COT_ASSIGN(std::optional<InputContract> contract, contract_of(name, "table"));
+  COT_ASSIGN(std::optional<InputContract> contract, contract_of(name, "table", request.sources));
   CsvOptions options;
   if (!contract) {
     COT_ASSIGN(options, csv_options(name));
   }
-  COT_ASSIGN(const Bytes file, read_unpacked(name.path(), kFileBytesMax, request.stages));
+  COT_ASSIGN(const Bytes file, read_unpacked(name.path(), kFileBytesMax, request.watchers()));
   Result<TrainingData> data = read_rows(as_text(file), name.path(), options, std::move(contract), request);
   if (!data) return data.error().with_context(name.path());
   return data;
 }
 
-Result<NpyArray> read_npy(const std::string& path, StageLog* stages) {
-  COT_ASSIGN(const Bytes file, read_unpacked(path, kFileBytesMax, stages));
-  Result<NpyArray> array = timed(stages, DataStage::parse, file.size(), [&] { return parse_npy(file); });
+Result<NpyArray> read_npy(const std::string& path, const LoadWatchers& watchers) {
+  COT_ASSIGN(const Bytes file, read_unpacked(path, kFileBytesMax, watchers));
+  Result<NpyArray> array = timed(watchers.stages, DataStage::parse, file.size(), [&] { return parse_npy(file); });
   if (!array) return array.error().with_context(path);
   return array;
 }
@@ -284,15 +291,15 @@ struct NpyPair {
   NpyArray x, y;
 };
 
-Result<NpyPair> read_npy_pair(const std::string& paths, const char* expected, StageLog* stages) {
+Result<NpyPair> read_npy_pair(const std::string& paths, const char* expected, const LoadWatchers& watchers) {
   const size_t comma = paths.find(',');
   if (comma == std::string::npos) {
     return Error(ErrorCode::invalid_argument,
                  "npy: give two files, the inputs and the targets: " + std::string(expected));
   }
   NpyPair pair{.x_path = paths.substr(0, comma), .y_path = paths.substr(comma + 1), .x = {}, .y = {}};
-  COT_ASSIGN(pair.x, read_npy(pair.x_path, stages));
-  COT_ASSIGN(pair.y, read_npy(pair.y_path, stages));
+  COT_ASSIGN(pair.x, read_npy(pair.x_path, watchers));
+  COT_ASSIGN(pair.y, read_npy(pair.y_path, watchers));
   return pair;
 }
 
@@ -310,9 +317,9 @@ struct NpyOptions {
   bool is_raw = false;
 };
 
-Result<NpyOptions> npy_options(DataName& name) {
+Result<NpyOptions> npy_options(DataName& name, SourceLog* sources) {
   NpyOptions options{.test = name.take("test"), .contract = {}, .is_number = {}};
-  COT_ASSIGN(options.contract, contract_of(name, "array"));
+  COT_ASSIGN(options.contract, contract_of(name, "array", sources));
   if (options.contract) return options;
   COT_ASSIGN(options.is_number, target_is_number(name));
   COT_ASSIGN(options.is_raw, is_second(name, "numbers", "standardised", "raw"));
@@ -337,8 +344,8 @@ Result<InputContract> fit_pair(const NpyPair& pair, const NpyOptions& options, c
 }
 
 Result<TrainingData> load_npy(DataName& name, const LoadRequest& request) {
-  COT_ASSIGN(const NpyOptions options, npy_options(name));
-  COT_ASSIGN(const NpyPair pair, read_npy_pair(name.path(), "npy:X.npy,Y.npy", request.stages));
+  COT_ASSIGN(const NpyOptions options, npy_options(name, request.sources));
+  COT_ASSIGN(const NpyPair pair, read_npy_pair(name.path(), "npy:X.npy,Y.npy", request.watchers()));
   TrainingData data;
   if (options.contract) {
     data.contract = *options.contract;
@@ -349,7 +356,7 @@ Result<TrainingData> load_npy(DataName& name, const LoadRequest& request) {
   COT_ASSIGN(data.examples, encoded(pair, data.contract));
   standardise_target(data.contract.target, data.examples);
   if (!options.test) return data;
-  COT_ASSIGN(const NpyPair test, read_npy_pair(*options.test, "test=X.npy,Y.npy", request.stages));
+  COT_ASSIGN(const NpyPair test, read_npy_pair(*options.test, "test=X.npy,Y.npy", request.watchers()));
   COT_ASSIGN(data.held_out, encoded(test, data.contract));
   standardise_target(data.contract.target, *data.held_out);
   return data;
@@ -358,7 +365,9 @@ Result<TrainingData> load_npy(DataName& name, const LoadRequest& request) {
 void append(ExampleTable& table, const ExampleTable& more) {
   table.header.examples += more.header.examples;
   for (size_t i = 0; i < table.columns.size(); ++i) {
-    table.columns[i].insert(table.columns[i].end(), more.columns[i].begin(), more.columns[i].end());
+    const ByteView added = more.columns[i].view();
+    Bytes& column = table.columns[i].own();
+    column.insert(column.end(), added.begin(), added.end());
   }
 }
 
@@ -398,7 +407,7 @@ Status read_text_contract(const InputContract& contract, TextOptions& options) {
 }
 
 Result<TrainingData> load_text(DataName& name, const LoadRequest& request) {
-  COT_ASSIGN(const std::optional<InputContract> contract, contract_of(name, "text"));
+  COT_ASSIGN(const std::optional<InputContract> contract, contract_of(name, "text", request.sources));
   TextOptions options;
   if (contract) {
     COT_TRY(read_text_contract(*contract, options));
@@ -412,7 +421,7 @@ Result<TrainingData> load_text(DataName& name, const LoadRequest& request) {
         ErrorCode::invalid_argument,
         "split group:" + request.group + ": a text has no columns; group:speaker goes by who speaks in a play");
   }
-  COT_ASSIGN(const Bytes file, read_unpacked(name.path(), kFileBytesMax, request.stages));
+  COT_ASSIGN(const Bytes file, read_unpacked(name.path(), kFileBytesMax, request.watchers()));
   TrainingData data;
   const auto read = [&]() -> Status {
     if (options.alphabet.empty()) {
@@ -433,9 +442,7 @@ Result<TrainingData> load_text(DataName& name, const LoadRequest& request) {
   return data;
 }
 
-}  // namespace
-
-Result<TrainingData> load_data(const std::string& text, const LoadRequest& request) {
+Result<TrainingData> load_anew(const std::string& text, const LoadRequest& request) {
   // What is none of the calls inside of it makes examples of what they gave.
   const StageCall encoding(request.stages, DataStage::encode);
   COT_ASSIGN(DataName name, DataName::parse(text));
@@ -445,17 +452,29 @@ Result<TrainingData> load_data(const std::string& text, const LoadRequest& reque
   }
   if (text == "digits") return of_images(built_in_digits());
   if (!name.path().empty()) {
-    if (name.kind() == "images") return load_images(name, request.stages);
+    if (name.kind() == "images") return load_images(name, request.watchers());
     if (name.kind() == "csv") return load_csv(name, request);
     if (name.kind() == "npy") return load_npy(name, request);
     if (name.kind() == "text") return load_text(name, request);
     const bool is_mnist = name.kind() == "mnist";
     if (is_mnist || name.kind() == "cifar10") {
       COT_TRY(name.check_all_taken("none"));
-      return is_mnist ? load_mnist(name.path(), request.stages) : load_cifar10(name.path(), request.stages);
+      return is_mnist ? load_mnist(name.path(), request.watchers()) : load_cifar10(name.path(), request.watchers());
     }
   }
   return Error(ErrorCode::invalid_argument, std::string("the data must be ") + kDataNames + ", is " + text);
+}
+
+}  // namespace
+
+Result<TrainingData> load_data(const std::string& text, const LoadRequest& request) {
+  const auto anew = [&text, &request](SourceLog* sources) {
+    LoadRequest watched = request;
+    watched.sources = sources;
+    return load_anew(text, watched);
+  };
+  if (!request.may_be_cached) return anew(request.sources);
+  return load_cached(text, request, anew);
 }
 
 Result<DatasetSource> open_examples(const std::string& name, std::vector<std::string>& notes) {
@@ -465,7 +484,7 @@ Result<DatasetSource> open_examples(const std::string& name, std::vector<std::st
                                                   " devices; name one: " + folder.path_of(folder.devices[0]));
   }
   if (os::exists(name)) return DatasetSource::open(name);
-  Result<TrainingData> loaded = load_data(name);
+  Result<TrainingData> loaded = load_data(name, {.may_be_cached = false});
   if (loaded) {
     notes.insert(notes.end(), loaded->notes.begin(), loaded->notes.end());
     return DatasetSource::load(dataset_file(loaded->examples));

@@ -12,7 +12,7 @@
 #include "model_io/input_contract.h"
 #include "tools/data/example_table.h"
 #include "tools/data/partition.h"
-#include "tools/data/stage_log.h"
+#include "tools/data/source_log.h"
 
 namespace coterie {
 
@@ -23,6 +23,8 @@ struct TrainingData {
   bool is_by_contract = false;           // of before: nothing was fitted
   std::vector<std::string> groups = {};  // of each example: what LoadRequest::group asked for
   std::vector<std::string> notes = {};   // what was missing, unseen or left out, a sentence each
+  // dataset_file of the two, where they come from a data cache and so lie in memory as such.
+  std::optional<ColumnBytes> examples_file = {}, held_out_file = {};
 };
 
 // Which of `examples` scales and categories are fitted on. `labels`: the class of each, empty where the target is a
@@ -30,9 +32,14 @@ struct TrainingData {
 using FitPart = std::function<Result<Indices>(std::span<const int32_t> labels, size_t examples, bool has_test_part)>;
 
 struct LoadRequest {
-  FitPart fit = nullptr;       // null: on all. Asked once, by kinds that fit: csv and npy without a contract.
-  std::string group;           // a column of csv, which is then no input; "speaker" of a text
-  StageLog* stages = nullptr;  // hears how long read, unpack, parse and encode take; null: nobody does
+  FitPart fit = nullptr;         // null: on all. Asked once, by kinds that fit: csv and npy without a contract.
+  std::string group = {};        // a column of csv, which is then no input; "speaker" of a text
+  StageLog* stages = nullptr;    // hears how long read, unpack, parse and encode take; null: nobody does
+  SourceLog* sources = nullptr;  // hears which files were read; null: nobody does
+  std::string fit_name = {};     // all that `fit` decides by beside the data; empty: unknown, so that nothing is cached
+  bool may_be_cached = true;     // where this process has a data cache (tools/data_cache/process_cache.h)
+
+  LoadWatchers watchers() const { return {stages, sources}; }
 };
 
 // What load_data takes, for messages and help.
@@ -56,6 +63,8 @@ inline constexpr const char* kDataNames =
 //                   target=last: only what comes behind the piece. The group "speaker" is who speaks in a play (play.h)
 // csv, npy, images and text take contract=FILE in place of all their options but test: the data are read as those that
 // the contract was made of (input_contract.h).
+// Where this process has a data cache, csv, images, npy and text are read from it: then `fit` may not be asked, and the
+// columns may be views of a file that is mapped. The values are the same.
 // Errors name the file and what is wrong with it in one line: invalid_argument (the name), not_found, malformed,
 // too_large and what the system says.
 Result<TrainingData> load_data(const std::string& text, const LoadRequest& request = {});

@@ -7,12 +7,13 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "tools/data/stage_log.h"
+#include "tools/data/source_log.h"
 
 namespace coterie {
 
 // The file's bytes, unpacked. `bytes_max` is of the file and of what it unpacks to. Errors name the file: what the
-// system says, too_large, and unpack.h's. `stages`, if it is not null, hears of DataStage::read and unpack.
-Result<Bytes> read_unpacked(const std::string& path, uint64_t bytes_max, StageLog* stages = nullptr);
+// system says, too_large, and unpack.h's; unavailable (it was replaced meanwhile). The watchers' `stages` hears of
+// DataStage::read and unpack, `sources` of the file.
+Result<Bytes> read_unpacked(const std::string& path, uint64_t bytes_max, const LoadWatchers& watchers = {});
 
 }  // namespace coterie

@@ -37,7 +37,7 @@ void standardise_target(const ContractTarget& target, ExampleTable& table) {
     value = static_cast<float>((static_cast<double>(value) - static_cast<double>(column.offset)) /
                                static_cast<double>(column.scale));
   }
-  std::memcpy(table.columns.back().data(), values.data(), values.size() * sizeof(float));
+  std::memcpy(table.columns.back().own().data(), values.data(), values.size() * sizeof(float));
 }
 
 }  // namespace coterie

@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 
 template <typename T>
-std::vector<T> numbers_of(const Bytes& column) {
+std::vector<T> numbers_of(ByteView column) {
   std::vector<T> numbers(column.size() / sizeof(T));
   std::memcpy(numbers.data(), column.data(), column.size());
   return numbers;

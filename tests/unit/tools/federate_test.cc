@@ -316,7 +316,7 @@ TEST(FeatureShift, TurnsAndBlursImagesByDevice) {
   table.header.inputs[0].scale = 1.0f / 255;
   ExampleTable turned = table;
   shift_features(turned, {SplitKind::rotate, 90}, 2, 3, 1);
-  EXPECT_THAT(turned.columns[0],
+  EXPECT_THAT(turned.columns[0].own(),
               testing::AnyOf(ElementsAre(0, 200, 0, 0, 0, 0, 0, 0, 0), ElementsAre(0, 0, 0, 0, 0, 0, 0, 200, 0)));
   ExampleTable same = table;
   shift_features(same, {SplitKind::rotate, 90}, 1, 3, 1);

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 
 const uint32_t kAll[] = {0, 1, 2};
 
-std::vector<float> floats_of(const Bytes& column) {
+std::vector<float> floats_of(ByteView column) {
   std::vector<float> numbers(column.size() / sizeof(float));
   std::memcpy(numbers.data(), column.data(), column.size());
   return numbers;

@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<int32_t> numbers_of(const Bytes& column) {
+std::vector<int32_t> numbers_of(ByteView column) {
   std::vector<int32_t> numbers(column.size() / sizeof(int32_t));
   std::memcpy(numbers.data(), column.data(), column.size());
   return numbers;
