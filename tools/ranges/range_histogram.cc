@@ -103,12 +103,16 @@ Result<ActivationHistograms> range_histograms(const CountedRanges& counted) {
     const std::string& name = counted.rules.tensors[tensor];
     const std::vector<double> weights =
         range_weights(counted.rules, counted.counts[tensor], lanes, counted.noise_deviation);
-    if (std::ranges::none_of(weights, [](double weight) { return weight > 0; })) {
+    const bool has_noise = counted.noise_deviation > 0;
+    bool stands_out = false;
+    for (uint32_t bin = 0; bin < weights.size(); ++bin) {
+      stands_out = stands_out || (weights[bin] > 0 && !(has_noise && bin == magnitude_bins(counted.rules)));
+    }
+    if (!stands_out) {
       return Error(ErrorCode::invalid_argument,
                    "ranges: no bin of tensor " + name + " stands out of " +
-                       (counted.noise_deviation > 0 ? "the noise; ask more devices, or take fewer bins (steps) or a "
-                                                      "larger epsilon"
-                                                    : "zero: no device has counted"));
+                       (has_noise ? "the noise; ask more devices, or take fewer bins (steps) or a larger epsilon"
+                                  : "zero: no device has counted"));
     }
     histograms.emplace(name, range_histogram(counted.rules, weights));
   }

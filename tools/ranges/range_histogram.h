@@ -34,7 +34,8 @@ std::vector<double> range_weights(const RangeRules& rules, std::span<const doubl
 // 1 / steps beyond the outermost value.
 ActivationHistogram range_histogram(const RangeRules& rules, std::span<const double> weights);
 
-// By the tensors' names. invalid_argument: a tensor has no bin that stands out of the noise.
+// By the tensors' names. invalid_argument: a tensor has no bin that stands out of the noise. The one around zero is not
+// enough then: a range of it alone would cut all that noise hides.
 Result<ActivationHistograms> range_histograms(const CountedRanges& counted);
 
 }  // namespace coterie

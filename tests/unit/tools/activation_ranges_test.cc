@@ -180,6 +180,10 @@ TEST(ActivationRanges, BinsThatChanceReachesAreLeftOut) {
   EXPECT_EQ(range_weights(plain, counts, 7, 1), (std::vector<double>{0, 0, 0, 9, 4, 2, 0}));
   CountedRanges silent{.model = {}, .rules = rules, .noise_deviation = 4, .counts = {counts}};
   EXPECT_ERROR(range_histograms(silent), ErrorCode::invalid_argument, "no bin of tensor x stands out of the noise");
+  silent = {.model = {}, .rules = rules, .noise_deviation = 1, .counts = {{0, 0, 0, 9, 0, 0, 0}}};
+  EXPECT_ERROR(range_histograms(silent), ErrorCode::invalid_argument, "no bin of tensor x stands out of the noise");
+  silent.noise_deviation = 0;
+  EXPECT_OK(range_histograms(silent)) << "as of a relu that is always 0";
 }
 
 TEST(ActivationRanges, WhatIsNotOfTheModelIsRefusedByName) {
