@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device_sdk/runtime/augment.h"
+#include "tools/cli/head_report.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/opened_model.h"
 #include "tools/cli/report.h"
@@ -34,6 +35,7 @@ ExitCode evaluate_model(const EvaluateOptions& options) {
   if (!data) return fail_on_input(kCommand, data.error());
   LossSettings loss = loss_for(data->judges().header(), options.loss);
   loss.ignore_label = options.ignore_label;
+  set_heads(loss, options.heads);
   InterruptibleSource examples(data->judges());
   const double unit = static_cast<double>(data->judges().header().target.scale);
   Result<std::optional<AugmentedSource>> images = judged(examples, opened->model, loss, options.augment);
@@ -49,13 +51,15 @@ ExitCode evaluate_model(const EvaluateOptions& options) {
         {"examples", evaluation.examples}, {"loss", evaluation.loss_mean}, {"accuracy", evaluation.accuracy}};
     if (options.ignore_label) answer["ignored"] = evaluation.ignored;
     for (const Measure& one : measured->measures) answer[one.name] = one.value;
+    if (!measured->heads.empty()) answer["heads"] = heads_json(measured->heads);
     print_json(answer);
     return ExitCode::ok;
   }
-  const bool is_classified = loss.target == TargetKind::labels;
+  const bool is_classified = loss_of_own_output(loss).target == TargetKind::labels;
   std::string text = (is_classified ? "accuracy " + format_percent(evaluation.accuracy) + ", " : "") + "loss " +
                      format_fixed(evaluation.loss_mean, 4) + " on " + format_count(evaluation.examples) + " examples" +
                      (options.ignore_label ? ", of which " + format_count(evaluation.ignored) + " ignored" : "") + "\n";
+  if (!measured->heads.empty()) text += "\n" + heads_text(measured->heads);
   if (!measured->measures.empty()) {
     Table table({{"MEASURE"}, {"VALUE", Table::Align::right}});
     for (const Measure& one : measured->measures) table.add({one.name, format_fixed(one.value, 4)});

@@ -14,6 +14,7 @@ struct EvaluateOptions {
   std::string model, data;   // files; of the data also a name that load_data knows
   std::optional<Loss> loss;  // by the data unless given
   std::optional<int32_t> ignore_label = {};
+  std::vector<TrainingHead> heads = {};
   std::string measures;  // tools/model/measure.h
   std::string augment;   // as in training: what it resizes and normalises; empty: nothing
   uint32_t threads = 1;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "device_sdk/runtime/answer_shapes.h"
 #include "device_sdk/runtime/delegate/delegated_predictor.h"
 #include "device_sdk/runtime/predictor.h"
 #include "model_io/top_scores.h"
@@ -94,6 +95,59 @@ class Printer {
   Table table_{{{"EXAMPLE", Table::Align::right}, {"EXPECTED", Table::Align::right}, {"PREDICTED"}}};
 };
 
+// What an output says of an example, as people read it: a few numbers, or of many the largest and its place.
+std::string answer_text(std::span<const float> values) {
+  constexpr size_t kShown = 8;
+  if (values.size() > kShown) {
+    const auto best = std::ranges::max_element(values);
+    return std::to_string(best - values.begin()) + " (" + format_fixed(static_cast<double>(*best), 3) + ")";
+  }
+  std::string text;
+  for (const float value : values) text += (text.empty() ? "" : " ") + format_fixed(static_cast<double>(value), 4);
+  return text;
+}
+
+// A model of several outputs: all of them, by their names.
+Status predict_all(const Model& model, ExampleSource& data, const DatasetHeader& header,
+                   const PredictOptions& options) {
+  const uint64_t target_elements = elements(header.target.shape);
+  const uint64_t count = options.limit == 0 ? data.size() : std::min(options.limit, data.size());
+  COT_ASSIGN(Predictor predictor,
+             Predictor::create_of_all(model, static_cast<uint32_t>(std::min<uint64_t>(kBatch, count)),
+                                      limits::kArenaBytesMax, options.threads));
+  const std::vector<ModelOutput> outputs = model_outputs(model);
+  std::vector<Table::Column> columns = {{"EXAMPLE", Table::Align::right}};
+  for (const ModelOutput& output : outputs) columns.push_back({printable(output.name)});
+  Table table(columns);
+  nlohmann::json json = nlohmann::json::array();
+  InterruptibleSource examples(data);
+  Batch batch;
+  for (uint64_t from = 0; from < count; from += kBatch) {
+    const uint64_t size = std::min<uint64_t>(kBatch, count - from);
+    COT_TRY(read_batch(examples, model, from, size, target_elements, batch));
+    std::vector<std::vector<float>> answers;
+    for (const ModelOutput& output : outputs) answers.emplace_back(size * elements(output.shape));
+    const std::vector<std::span<const float>> inputs(batch.inputs.begin(), batch.inputs.end());
+    const std::vector<std::span<float>> places(answers.begin(), answers.end());
+    COT_TRY(predictor.run(inputs, size, places));
+    for (uint64_t i = 0; i < size; ++i) {
+      nlohmann::json entry = {{"example", from + i}, {"outputs", nlohmann::json::object()}};
+      std::vector<std::string> row = {std::to_string(from + i)};
+      for (size_t k = 0; k < outputs.size(); ++k) {
+        const uint64_t width = elements(outputs[k].shape);
+        const std::span<const float> values = std::span<const float>(answers[k]).subspan(i * width, width);
+        entry["outputs"][outputs[k].name] = std::vector<float>(values.begin(), values.end());
+        row.push_back(answer_text(values));
+      }
+      if (options.as_json) json.push_back(std::move(entry));
+      else table.add(std::move(row));
+    }
+  }
+  if (options.as_json) print_json({{"predictions", json}});
+  else print_text(table.text());
+  return {};
+}
+
 // A Predictor, or one with a delegate.
 template <typename AnyPredictor>
 Status predict_by(AnyPredictor& predictor, const Model& model, ExampleSource& data, const DatasetHeader& header,
@@ -161,6 +215,12 @@ ExitCode predict_with_model(const PredictOptions& options) {
   Result<LocalData> data = open_data(options.data);
   if (!data) return fail_on_input(kCommand, data.error());
   DatasetSource& examples = data->judges();
+  if (!opened->int8 && options.delegate.empty() && model_outputs(opened->model).size() > 1) {
+    if (const Status done = predict_all(opened->model, examples, examples.header(), options); !done) {
+      return fail_on_input(kCommand, done.error().with_context(options.model + " on " + options.data));
+    }
+    return ExitCode::ok;
+  }
   Printer printer(options, examples.header().target.type != ColumnType::float32);
   if (const Status done = predict_opened(*opened, examples, options, printer); !done) {
     return fail_on_input(kCommand, done.error().with_context(options.model + " on " + options.data));

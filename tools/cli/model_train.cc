@@ -9,6 +9,7 @@
 #include "device_sdk/runtime/augment.h"
 #include "device_sdk/watch/open_watch.h"
 #include "tools/cli/distinct_files.h"
+#include "tools/cli/head_report.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
@@ -94,7 +95,8 @@ class Training {
         steps_an_epoch_((examples + options.batch_size - 1) / options.batch_size),
         validation_told_(trainer.validation().last_step),
         progress_(trainer, trainer.summary().steps / steps_an_epoch_ + 1, options.epochs,
-                  options.loss.target == TargetKind::labels, command.is_quiet, os::monotonic_now()) {}
+                  loss_of_own_output(options.loss).target == TargetKind::labels, command.is_quiet,
+                  os::monotonic_now()) {}
 
   // cancelled after an interruption.
   Status run() {
@@ -168,23 +170,26 @@ class Training {
   TrainingProgress progress_;
 };
 
-Result<std::optional<Evaluation>> evaluate_held_out(const TrainCommand& command, Bytes file, LocalData& data,
-                                                    const LossSettings& loss) {
+Result<std::optional<Measured>> evaluate_held_out(const TrainCommand& command, Bytes file, LocalData& data,
+                                                  const LossSettings& loss) {
   COT_TRY(os::write_file_atomically(command.to, file));
-  if (!data.held_out) return std::optional<Evaluation>();
+  if (!data.held_out) return std::optional<Measured>();
   COT_ASSIGN(const Model trained, Model::load(std::move(file)));
   InterruptibleSource examples(*data.held_out);
   COT_ASSIGN(std::optional<AugmentedSource> images, judged(examples, trained, loss, command.training.augment));
   ExampleSource& read = images ? static_cast<ExampleSource&>(*images) : examples;
-  COT_ASSIGN(const Measured measured, measure(trained, read, loss, {}, command.training.threads));
-  return std::optional(measured.evaluation);
+  COT_ASSIGN(Measured measured, measure(trained, read, loss, {}, command.training.threads));
+  return std::optional(std::move(measured));
 }
 
-Status log_held_out(ScalarLog& log, const std::optional<Evaluation>& held_out, const TrainOptions& options,
+bool is_classified(const LossSettings& loss) { return loss_of_own_output(loss).target == TargetKind::labels; }
+
+Status log_held_out(ScalarLog& log, const std::optional<Measured>& held_out, const TrainOptions& options,
                     uint64_t steps) {
   if (!held_out) return {};
-  log.note("evaluation/loss", held_out->loss_mean);
-  if (options.loss.target == TargetKind::labels) log.note("evaluation/accuracy", held_out->accuracy);
+  log.note("evaluation/loss", held_out->evaluation.loss_mean);
+  if (is_classified(options.loss)) log.note("evaluation/accuracy", held_out->evaluation.accuracy);
+  for (const HeadResult& head : held_out->heads) log.note("evaluation/loss/" + head.output, head.loss_mean);
   return log.add(steps);
 }
 
@@ -215,11 +220,12 @@ std::string validation_text(const ValidationSummary& validation) {
 }
 
 void report(const TrainCommand& command, const TrainOptions& options, const Trainer& trainer,
-            const TrainingMoment& last, const std::optional<Evaluation>& held_out, const Watch* watch) {
+            const TrainingMoment& last, const std::optional<Measured>& held_out, const Watch* watch) {
   const TrainingSummary summary = trainer.summary();
   const TrainingMemory memory = trainer.memory();
   const ValidationSummary validation = trainer.validation();
-  const bool is_classified = options.loss.target == TargetKind::labels;
+  const bool has_accuracy = is_classified(options.loss);
+  const std::vector<HeadResult> heads = trainer.heads();
   if (command.as_json) {
     nlohmann::json answer = {{"model", command.to},
                              {"steps", summary.steps},
@@ -238,10 +244,13 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
                               {"best_loss", validation.best_loss},
                               {"has_stopped", validation.has_stopped}};
     }
-    if (is_classified) answer["accuracy"] = last.accuracy;
+    if (has_accuracy) answer["accuracy"] = last.accuracy;
+    if (!heads.empty()) answer["heads"] = heads_json(heads);
     if (held_out) {
-      answer["held_out"] = {{"examples", held_out->examples}, {"loss", held_out->loss_mean}};
-      if (is_classified) answer["held_out"]["accuracy"] = held_out->accuracy;
+      const Evaluation& evaluation = held_out->evaluation;
+      answer["held_out"] = {{"examples", evaluation.examples}, {"loss", evaluation.loss_mean}};
+      if (has_accuracy) answer["held_out"]["accuracy"] = evaluation.accuracy;
+      if (!heads.empty()) answer["held_out"]["heads"] = heads_json(held_out->heads);
     }
     if (watch != nullptr) answer["watch"] = watch_json(*watch);
     print_json(answer);
@@ -250,9 +259,13 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
   std::string text = "trained for " + counted(summary.steps, "step") + ", " + format_bytes(memory.bytes()) +
                      " of memory" + chosen(options, trainer.memory()) + "; written to " + command.to + "\n" +
                      (options.early_stopping ? validation_text(validation) : "");
+  if (!held_out && !heads.empty()) text += "\n" + heads_text(heads);
   if (held_out) {
-    text += "held out: " + (is_classified ? "accuracy " + format_percent(held_out->accuracy) + ", " : std::string()) +
-            "loss " + format_fixed(held_out->loss_mean, 4) + " on " + format_count(held_out->examples) + " examples\n";
+    const Evaluation& evaluation = held_out->evaluation;
+    text += "held out: " + (has_accuracy ? "accuracy " + format_percent(evaluation.accuracy) + ", " : std::string()) +
+            "loss " + format_fixed(evaluation.loss_mean, 4) + " on " + format_count(evaluation.examples) +
+            " examples\n";
+    if (!heads.empty()) text += "\n" + heads_text(held_out->heads);
   }
   if (watch != nullptr) text += watch_text(*watch);
   print_text(text);
@@ -339,7 +352,7 @@ ExitCode train_model(const TrainCommand& command) {
   }
   Bytes file = command.lora ? model->file_with(merge_lora(*model, *command.lora, *trained, trainer->parameters()))
                             : model->file_with(trainer->parameters());
-  const Result<std::optional<Evaluation>> held_out = evaluate_held_out(command, std::move(file), *data, options->loss);
+  const Result<std::optional<Measured>> held_out = evaluate_held_out(command, std::move(file), *data, options->loss);
   if (!held_out) return fail_on_output(kCommand, held_out.error());
   if (const Status logged = log_held_out(*log, *held_out, *options, trainer->summary().steps); !logged) {
     return fail_on_output(kCommand, logged.error());

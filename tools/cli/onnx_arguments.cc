@@ -37,6 +37,11 @@ void add_convert(CLI::App& model, Invocation& invocation) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   convert->add_option("--onnx-output", options->output, "which output the model computes (default: the first)")
       ->type_name("NAME");
+  convert
+      ->add_option("--further-output", options->further_outputs,
+                   "outputs that the model has beside it, for trainings with several losses; may be given again")
+      ->type_name("PATTERN")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   convert->add_option("--constant", options->constant, "tables that are not trained; may be given again")
       ->type_name("PATTERN")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

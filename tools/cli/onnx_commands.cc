@@ -150,12 +150,18 @@ ExitCode convert_model(const ConvertOptions& options) {
   if (!file) return fail("model convert", file.error(), ExitCode::usage);
   Result<ForeignModel> foreign = import_foreign(*file, {.dimensions = options.dimensions,
                                                         .output = options.output,
+                                                        .further_outputs = options.further_outputs,
                                                         .constant = options.constant,
                                                         .trainable = options.trainable});
   if (!foreign) return fail("model convert", foreign.error().with_context(options.from), ExitCode::usage);
   if (foreign->is_int8 && options.level != Optimisation::none) {
     return fail("model convert",
                 Error(ErrorCode::invalid_argument, "--optimise is for float32, and the graph computes in int8"),
+                ExitCode::usage);
+  }
+  if (foreign->is_int8 && !options.further_outputs.empty()) {
+    return fail("model convert",
+                Error(ErrorCode::invalid_argument, "--further-output is for float32, and the graph computes in int8"),
                 ExitCode::usage);
   }
   if (foreign->is_int8) return convert_int8(*file, *foreign, options);

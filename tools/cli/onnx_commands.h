@@ -17,9 +17,10 @@ namespace coterie {
 struct ConvertOptions {
   std::string from, to;
   std::map<std::string, int64_t> dimensions;
-  std::string output;                            // of the file's outputs; empty: its first
-  std::vector<std::string> constant, trainable;  // patterns of names: import_graph.h
-  Optimisation level = Optimisation::none;       // of the passes that leave training as it is
+  std::string output;                             // of the file's outputs; empty: its first
+  std::vector<std::string> further_outputs = {};  // patterns: beside it
+  std::vector<std::string> constant, trainable;   // patterns of names: import_graph.h
+  Optimisation level = Optimisation::none;        // of the passes that leave training as it is
   bool verifies = false;
   bool as_json = false;
 };

@@ -6,6 +6,7 @@
 #include "proto/messages/quantised_training_text.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/byte_count.h"
+#include "tools/cli/head_option.h"
 #include "tools/cli/help.h"
 #include "tools/cli/ignore_label_option.h"
 #include "tools/cli/model_compare.h"
@@ -32,8 +33,8 @@ void add_data_option(CLI::App* command, std::string& data) {
   command->add_option("--data", data, std::string("a data set file, ") + kDataNames)->required()->type_name("DATA");
 }
 
-void add_loss(CLI::App* command, std::optional<Loss>& loss) {
-  command
+CLI::Option* add_loss(CLI::App* command, std::optional<Loss>& loss) {
+  return command
       ->add_option_function<std::string>(
           "--loss", [&loss](const std::string& name) { loss = loss_from(name); },
           "default: softmax_cross_entropy for labels, mean_squared_error for numbers")
@@ -189,7 +190,8 @@ void add_sparse_update(CLI::App* train, TrainOptions& training) {
 }  // namespace
 
 void add_training_options(CLI::App* train, TrainCommand& command) {
-  add_loss(train, command.loss);
+  CLI::Option* const loss = add_loss(train, command.loss);
+  add_heads(*train, command.training.loss.heads)->excludes(loss);
   add_ignore_label(*train, command.training.loss.ignore_label);
   add_optimizer(train, command.training.optimizer);
   add_optimizer_numbers(train, command);
@@ -395,7 +397,8 @@ void add_evaluate(CLI::App& model, Invocation& invocation) {
   const auto options = std::make_shared<EvaluateOptions>();
   add_model_file(judge, options->model);
   add_data_option(judge, options->data);
-  add_loss(judge, options->loss);
+  CLI::Option* const loss = add_loss(judge, options->loss);
+  add_heads(*judge, options->heads)->excludes(loss);
   add_ignore_label(*judge, options->ignore_label);
   judge
       ->add_option("--metrics", options->measures,

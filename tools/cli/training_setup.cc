@@ -31,6 +31,7 @@ Result<TrainOptions> options_for(const TrainCommand& command, const Model& model
   const LossSettings loss = loss_for(data.header(), command.loss);
   options.loss.kind = loss.kind;
   options.loss.target = loss.target;
+  if (!options.loss.heads.empty()) options.loss.kind = options.loss.heads[0].loss;
   options.optimizer.learning_rate = command.learning_rate.value_or(default_learning_rate(options.optimizer.kind));
   if (!command.checkpoint_key.empty()) {
     COT_ASSIGN(CipherKey key, load_cipher_key(command.checkpoint_key));

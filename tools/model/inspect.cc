@@ -3,6 +3,8 @@
 #include <charconv>
 #include <set>
 
+#include "device_sdk/runtime/answer_shapes.h"
+
 namespace coterie {
 namespace {
 
@@ -47,6 +49,17 @@ std::string output_text(const Model& model, const OpInfo& op) {
   return "";
 }
 
+// Names stand there where there are several.
+std::string outputs_text(const Model& model) {
+  const std::vector<ModelOutput> outputs = model_outputs(model);
+  if (outputs.size() == 1) return shape_text(model.output_shape());
+  std::string text;
+  for (const ModelOutput& output : outputs) {
+    text += (text.empty() ? "" : ", ") + output.name + " " + shape_text(output.shape);
+  }
+  return text;
+}
+
 }  // namespace
 
 ModelReport inspect(const Model& model) {
@@ -55,7 +68,7 @@ ModelReport inspect(const Model& model) {
   report.name = graph.name;
   report.digest = model.digest().hex();
   report.input = shape_text(model.input_shape());
-  report.output = shape_text(model.output_shape());
+  report.output = outputs_text(model);
   report.file_bytes = model.file().size();
   report.flops = model.flops();
   std::set<uint32_t> counted;

@@ -34,10 +34,11 @@ Result<std::vector<std::string>> parse_measures(std::string_view text) {
 Result<Measured> measure(const Model& model, ExampleSource& examples, const LossSettings& loss,
                          const std::vector<std::string>& names, uint32_t threads, double unit, const OutputSink& also) {
   const auto width = static_cast<uint64_t>(model.output_shape().back());
+  COT_TRY(check_loss_heads(loss));
   const bool takes_what_fits = std::ranges::find(names, kAll) != names.end();
   const std::vector<std::string> wanted = takes_what_fits ? every_measure(width) : names;
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch, limits::kArenaBytesMax, threads));
-  MeasureCollector collector(loss, width, wanted, unit);
+  MeasureCollector collector(loss_of_own_output(loss), width, wanted, unit);
   OutputSink sink;
   if (!wanted.empty() || also) {
     sink = [&](auto outputs, auto targets) {
@@ -47,6 +48,7 @@ Result<Measured> measure(const Model& model, ExampleSource& examples, const Loss
   }
   Measured measured;
   COT_ASSIGN(measured.evaluation, evaluator.run(model.parameters(), examples, sink));
+  measured.heads = evaluator.heads();
   for (const std::string& name : wanted) {
     const Result<double> value = collector.value_of(name, measured.evaluation);
     if (value) measured.measures.push_back({name, *value});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/loss_heads.h"
 #include "proto/messages/dataset.h"
 
 namespace coterie {
@@ -21,7 +22,8 @@ struct Measure {
 
 struct Measured {
   Evaluation evaluation;
-  std::vector<Measure> measures;  // in the order they were asked for
+  std::vector<Measure> measures;  // in the order they were asked for; with heads of the model's own output
+  std::vector<HeadResult> heads;
 };
 
 // What text of parse_measures may name.

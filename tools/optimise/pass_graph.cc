@@ -7,6 +7,7 @@
 #include "device_sdk/runtime/rebuild_model.h"
 #include "device_sdk/runtime/shape_inference.h"
 #include "proto/codec/limits.h"
+#include "proto/messages/model_outputs.h"
 
 namespace coterie {
 namespace {
@@ -19,13 +20,18 @@ constexpr size_t kNameBytesMax = limits::kTextBytesMax - 16;  // leaves room for
 PassGraph::PassGraph(const Model& model, ModelUse use)
     : use_(use),
       graph_(model.graph()),
-      index_(graph_),
+      further_outputs_(further_outputs(graph_)),
+      index_(graph_, further_outputs_),
       payload_(model.parameters().begin(), model.parameters().end()) {}
 
 Result<PassGraph> PassGraph::of(const Model& model, ModelUse use) {
   PassGraph graph(model, use);
   COT_TRY(graph.refresh());
   return graph;
+}
+
+bool PassGraph::is_output(uint32_t tensor) const {
+  return graph_.output == tensor || std::ranges::find(further_outputs_, tensor) != further_outputs_.end();
 }
 
 Result<Model> PassGraph::model() const { return rebuild_model(graph_, payload_); }
@@ -75,8 +81,9 @@ std::vector<int32_t> PassGraph::integers(uint32_t tensor) const {
 
 bool PassGraph::read_instead(uint32_t tensor, uint32_t by) {
   if (is_output(tensor)) {
-    if (index_.producer[by] == kNoOp) return false;
-    graph_.output = by;
+    if (index_.producer[by] == kNoOp || is_output(by)) return false;
+    if (graph_.output == tensor) graph_.output = by;
+    std::ranges::replace(further_outputs_, tensor, by);
     std::swap(graph_.tensors[tensor].name, graph_.tensors[by].name);
   }
   for (OpInfo& op : graph_.ops) std::ranges::replace(op.inputs, tensor, by);
@@ -110,14 +117,14 @@ std::optional<uint32_t> PassGraph::add_known(const std::string& name, Shape shap
 }
 
 Status PassGraph::refresh() {
-  index_ = GraphIndex(graph_);
+  index_ = GraphIndex(graph_, further_outputs_);
   COT_ASSIGN(SymbolicTypes symbolic, infer_symbolic(graph_));
   types_ = std::move(symbolic.types);
   return {};
 }
 
 size_t PassGraph::drop_dead() {
-  index_ = GraphIndex(graph_);
+  index_ = GraphIndex(graph_, further_outputs_);
   size_t kept = 0;
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
     if (!index_.is_needed[i]) continue;
@@ -126,7 +133,7 @@ size_t PassGraph::drop_dead() {
   }
   const size_t dropped = graph_.ops.size() - kept;
   graph_.ops.resize(kept);
-  index_ = GraphIndex(graph_);
+  index_ = GraphIndex(graph_, further_outputs_);
   return dropped;
 }
 

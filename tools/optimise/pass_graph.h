@@ -29,7 +29,7 @@ class PassGraph {
   const OpInfo& op(uint32_t i) const { return graph_.ops[i]; }
   const TensorInfo& tensor(uint32_t tensor) const { return graph_.tensors[tensor]; }
   bool is_needed(uint32_t i) const { return index_.is_needed[i]; }
-  bool is_output(uint32_t tensor) const { return graph_.output == tensor; }
+  bool is_output(uint32_t tensor) const;  // the model's own or one of those beside it (model_outputs.h)
   // A dimension of -k is k times the batch.
   const Shape& shape(uint32_t tensor) const { return types_[tensor].shape; }
   DataType type(uint32_t tensor) const { return types_[tensor].type; }
@@ -48,8 +48,8 @@ class PassGraph {
   std::optional<float> scalar(uint32_t tensor) const;    // its value, if it is known and has one element
   std::vector<int32_t> integers(uint32_t tensor) const;  // of an int32 constant
 
-  // Everyone who reads the tensor reads `by`, of the same shape and type. A graph's output keeps its name. False, and
-  // nothing is done: the output would be no op's.
+  // Everyone who reads the tensor reads `by`, of the same shape and type. An output keeps its name. False, and
+  // nothing is done: the output would be no op's, or another output.
   bool read_instead(uint32_t tensor, uint32_t by);
   // A known tensor of these values: a frozen parameter, or in a file for training a constant. None: one of them is not
   // finite, or it is too large for a constant.
@@ -65,6 +65,7 @@ class PassGraph {
 
   ModelUse use_;
   ModelGraph graph_;
+  std::vector<uint32_t> further_outputs_;
   GraphIndex index_;
   std::vector<TensorType> types_;
   std::vector<float> payload_;  // model() lays it out anew

@@ -243,6 +243,18 @@ TEST(CommandLine, TakesHowDevicesStopAndWhatTheyHold) {
   EXPECT_THAT(error_of({"demo", "--ignore-label", "none"}), HasSubstr("integer of 32 bits"));
 }
 
+TEST(CommandLine, TakesHeads) {
+  Invocation invocation;
+  ASSERT_TRUE(parse_command_line({"model", "train", "net.cotf", "--data", "digits", "--head", "a:softmax_cross_entropy",
+                                  "--head", "b:l1:0.5"},
+                                 invocation)
+                  .runs);
+  EXPECT_EQ(invocation.train.training.loss.heads[1], (TrainingHead{"b", Loss::l1, 0.5f}));
+  EXPECT_THAT(error_of({"model", "train", "net.cotf", "--data", "digits", "--head", "b:l1:0"}), HasSubstr("above 0"));
+  EXPECT_THAT(error_of({"model", "evaluate", "net.cotf", "--data", "digits", "--head", "b:l1", "--loss", "l1"}),
+              HasSubstr("--loss"));
+}
+
 TEST(CommandLine, SaysWhichWidthsDevicesTrain) {
   Invocation invocation;
   ASSERT_TRUE(parse_command_line({"demo", "--widths", "1,0.5,0.0625"}, invocation).runs);
