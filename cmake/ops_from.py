@@ -28,7 +28,7 @@ WAYS = {"depthwise", "fft", "winograd", "winograd_4x4"}
 # Beside ops, for lists to leave out: instruction sets, of which the build takes the best that a CPU has (without avx2 it is
 # without avx512, too), and what device_sdk/runtime/left_out.h says. A build has them unless every list that it is made from
 # leaves them out; model files do not say.
-FEATURES = {"augmentation", "avx2", "avx512", "joined_steps", "memory_limit"}
+FEATURES = {"augmentation", "avx2", "avx512", "joined_steps", "memory_limit", "waves"}
 FFT_KERNEL_MIN = 7  # kFftKernelMin of train_kernels/fft_tiles.h
 
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "device_sdk/runtime/memory_plan.h"
+
 namespace coterie {
 namespace {
 

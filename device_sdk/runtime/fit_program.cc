@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "device_sdk/runtime/left_out.h"
+#include "device_sdk/runtime/recompute.h"
 
 namespace coterie {
 namespace {

@@ -118,6 +118,7 @@ Result<CompiledModel> GraphCompiler::run() {
   compiled.layout.of(Region::factors) = factor_bytes_;
   compiled.layout.of(Region::prepared) = program_.prepared_bytes();
   compiled.layout.planned_bytes = program_.planned_bytes();
+  COT_TRY(run_in_waves_if_it_fits(compiled.layout));
   compiled.program = std::move(program_);
   return compiled;
 }

@@ -64,6 +64,7 @@ struct CompileSettings {
   // Neighbouring ops are computed as one where that is faster (fusion.h), of level exact those that change no bit.
   // With none each op's own output is there.
   Optimisation optimisation = Optimisation::rounding;
+  bool runs_waves = true;                   // TrainOptions
   const ExternalParts* external = nullptr;  // of predict: parts that are computed elsewhere; outlives compile()
   uint32_t threads = 1;                     // into how many parts a step is cut at most; the results are the same bits
   double part_nanoseconds_min = limits::kPartNanosecondsMin;
@@ -156,6 +157,7 @@ class GraphCompiler {
   std::vector<std::vector<uint32_t>> held_tensors() const;
   std::vector<BufferId> values_of(std::span<const uint32_t> tensors) const;
   Result<NarrowedSum> narrow_what_is_held();
+  Status run_in_waves_if_it_fits(ArenaLayout& layout);
   void emit_update_if_last(uint32_t parameter);
   void emit_update_of(uint32_t parameter, Phase phase, BufferId gradient);
   void emit_update_with_factors(uint32_t parameter, Phase phase, const OptimizerSettings& optimizer,

@@ -1,5 +1,5 @@
 // What a build may be without beside ops (-NAME in a list for -DCOTERIE_OPS_FROM). Training that asks for it is refused
-// by name; only joining steps is left out in silence, as it changes no bits.
+// by name; only joining steps and waves are left out in silence, as they change no bits.
 #pragma once
 
 namespace coterie {
@@ -18,6 +18,11 @@ inline constexpr bool kHasMemoryLimit = true;
 inline constexpr bool kHasJoinedSteps = false;
 #else
 inline constexpr bool kHasJoinedSteps = true;
+#endif
+#ifdef COTERIE_NO_WAVES  // independent branches of a graph at the same time
+inline constexpr bool kHasWaves = false;
+#else
+inline constexpr bool kHasWaves = true;
 #endif
 
 }  // namespace coterie

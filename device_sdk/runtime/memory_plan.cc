@@ -13,7 +13,7 @@ constexpr size_t kRoundsMax = 40, kPairsMax = 4'000'000;
 
 struct Placed {
   uint64_t offset, end;
-  uint32_t first, last;
+  const Lifetime* life;
 };
 
 // By major, then minor, then index, which keeps an order among equals. One kind of key, so that the sort is one
@@ -32,8 +32,7 @@ uint64_t fitting(std::span<const Placed> placed, const Lifetime& life, uint64_t 
   uint64_t free_from = 0, best = 0;
   uint64_t best_gap = ~0ull;
   for (const Placed& other : placed) {  // by offset
-    // Lives that do not overlap may have the same place.
-    if (other.last < life.first || other.first > life.last) continue;
+    if (!may_meet(*other.life, life)) continue;
     if (other.offset > free_from) {
       const uint64_t gap = other.offset - free_from;
       if (gap >= bytes && fit == Fit::first) return free_from;
@@ -56,7 +55,7 @@ MemoryPlan place_in_order(std::span<const Lifetime> lifetimes, std::span<const u
     const Lifetime& life = lifetimes[index];
     const uint64_t bytes = round_up(life.bytes, kBufferAlignment);
     const uint64_t offset = fitting(placed, life, bytes, fit);
-    const Placed mine{offset, offset + bytes, life.first, life.last};
+    const Placed mine{offset, offset + bytes, &life};
     placed.insert(std::upper_bound(placed.begin(), placed.end(), mine,
                                    [](const Placed& a, const Placed& b) { return a.offset < b.offset; }),
                   mine);

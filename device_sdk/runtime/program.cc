@@ -1,11 +1,12 @@
 #include "device_sdk/runtime/program.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "device_sdk/runtime/memory_plan.h"
+#include "device_sdk/runtime/run_tried.h"
 
 namespace coterie {
 namespace {
@@ -18,19 +19,6 @@ constexpr double kFlopsANanosecond = 100, kBytesANanosecond = 25;  // of one cor
 constexpr double kWorthWaking = 60;
 
 constexpr uint64_t kPartAlignment = 64;  // no two parts write one cache line
-
-// Runs as the trial says, and tells it what that took.
-template <typename Run>
-void run_tried(CutTrial& trial, const Run& run) {
-  using Clock = std::chrono::steady_clock;
-  if (!trial.is_timed()) {
-    run(trial.cuts());
-    return trial.ran();
-  }
-  const Clock::time_point begin = Clock::now();
-  run(trial.cuts());
-  trial.ran(std::chrono::duration<float>(Clock::now() - begin).count());
-}
 
 bool is_touched(const Lifetime& life) { return life.first != kNever; }
 
@@ -111,13 +99,24 @@ void Program::run_parts(const Parts& parts, const StepContext& context) {
 }
 
 void Program::run_all(Phase phase, const StepContext& context) const {
-  for (size_t i = 0; i < step_count(phase); ++i) run_step(phase, i, context);
+  size_t i = 0;
+  const auto run_until = [&](size_t end) {
+    for (; i < end; ++i) run_step(phase, i, context);
+  };
+  for (const TriedWave& tried : waves_[static_cast<size_t>(phase)]) {
+    if (context.pool == nullptr) break;
+    run_until(tried.wave.begin);
+    run_wave(phase, tried, context);
+    i = tried.wave.end();
+  }
+  run_until(step_count(phase));
 }
 
 void Program::run(Phase phase, const StepContext& context) const {
   const auto& steps = parts_[static_cast<size_t>(phase)];
   const auto is_whole = [](const Parts& step) { return step.count == 1; };
-  if (context.pool == nullptr || std::ranges::all_of(steps, is_whole)) return run_all(phase, context);
+  const bool has_waves = !waves_[static_cast<size_t>(phase)].empty();
+  if (context.pool == nullptr || (!has_waves && std::ranges::all_of(steps, is_whole))) return run_all(phase, context);
   run_tried(phase_trials_[static_cast<size_t>(phase)], [&](bool cuts) {
     StepContext whole = context;
     whole.pool = nullptr;
@@ -134,6 +133,7 @@ size_t Program::step_count() const {
 // A planned buffer lives from the first step that names it to the last; one that no step names needs no memory.
 std::vector<Lifetime> Program::lifetimes() const {
   std::vector<Lifetime> lives(buffers_.size(), {0, kNever, 0});
+  const std::vector<Lane> lane = lanes();
   uint32_t step = 0;
   for (const auto& drafts : drafts_) {
     for (const Draft& draft : drafts) {
@@ -141,8 +141,11 @@ std::vector<Lifetime> Program::lifetimes() const {
         const BufferId id = operands_[draft.first_buffer + i];
         if (id == kNoBuffer || buffers_[id].place != Place::planned) continue;
         lives[id].bytes = buffers_[id].bytes;
-        lives[id].first = std::min(lives[id].first, step);
-        lives[id].last = step;
+        if (!is_touched(lives[id])) {
+          lives[id].first = step;
+          lives[id].born = lane[step];
+        }
+        lives[id].touch(step, lane[step]);
       }
       ++step;
     }
@@ -151,15 +154,16 @@ std::vector<Lifetime> Program::lifetimes() const {
     if (buffers_[id].place != Place::planned) continue;
     if (buffers_[id].is_filled_before) {
       const auto first = static_cast<uint32_t>(step_count(Phase::prepare));
-      lives[id] = {buffers_[id].bytes, first, std::max(first, lives[id].last)};
+      lives[id] = {buffers_[id].bytes, first, std::max(first, lives[id].last), Lane{}, lives[id].dies};
     }
-    if (buffers_[id].is_read_after) lives[id].last = step;
+    if (buffers_[id].is_read_after) lives[id].touch(step, Lane{});
   }
   return lives;
 }
 
 // The owner of each buffer's memory: itself, or the operand it is written over. An operand may be written over if
-// the step that writes the result is the last that touches it (or what it shares already).
+// the step that writes the result is the last that touches it (or what it shares already), and no other branch of
+// that step's wave touches it.
 std::vector<BufferId> Program::owners(std::vector<Lifetime>& lives) const {
   std::vector<BufferId> owner(buffers_.size());
   for (BufferId id = 0; id < owner.size(); ++id) owner[id] = id;
@@ -174,7 +178,9 @@ std::vector<BufferId> Program::owners(std::vector<Lifetime>& lives) const {
     Lifetime &result = lives[share.result], &life = lives[into];
     // The result may take the operand's memory only if nobody reads the operand later, and if it fits.
     if (!is_touched(result) || !is_touched(life) || life.last != result.first || life.bytes < result.bytes) continue;
+    if (life.dies != result.born) continue;
     life.last = result.last;
+    life.dies = result.dies;
     owner[share.result] = into;
   }
   return owner;
@@ -256,9 +262,9 @@ void Program::bind(const Arena& arena) {
 }
 
 // One thread does what several would lose more time over than they save: it runs the parts in turn, as one.
-uint32_t Program::bound_parts(const Draft& draft) const {
-  return cut_nanoseconds_ < kWorthWaking * part_nanoseconds_min_ ? 1 : draft.parts;
-}
+uint32_t Program::bound_parts(const Draft& draft) const { return is_worth_waking(cut_nanoseconds_) ? draft.parts : 1; }
+
+bool Program::is_worth_waking(double nanoseconds) const { return nanoseconds >= kWorthWaking * part_nanoseconds_min_; }
 
 // A step has an entry, and one for each part: they differ in their range of units and in their piece of a workspace.
 void Program::bind_steps() {
@@ -278,7 +284,9 @@ void Program::bind_steps() {
   pointers_.clear();
   pointers_.reserve(operands);
   for (size_t phase = 0; phase < kPhases; ++phase) {
-    phase_trials_[phase] = CutTrial(2 * CutTrial::kTries);  // once its steps have been tried
+    // Once its steps have been tried, and its waves behind these.
+    phase_trials_[phase] = CutTrial(waves_[phase].empty() ? 2 * CutTrial::kTries : kWaveTurns + 2 * CutTrial::kTries);
+    for (TriedWave& tried : waves_[phase]) tried = {tried.wave};
     parts_[phase].clear();
     for (const Draft& draft : drafts_[phase]) {
       const uint32_t parts = bound_parts(draft);

@@ -13,7 +13,7 @@
 //
 // A step may say that it can be cut (Split). A program for several threads then consists of parts, which a ThreadPool
 // runs at the same time. How a step is cut changes none of its bits, so that a model trained by any number of threads
-// is the same model.
+// is the same model. Steps that do not need each other may run at the same time too, in waves (waves.h).
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,17 @@
 #include "base/result.h"
 #include "device_sdk/runtime/arena.h"
 #include "device_sdk/runtime/cut_trial.h"
-#include "device_sdk/runtime/memory_plan.h"
 #include "device_sdk/runtime/program_buffer.h"
-#include "device_sdk/runtime/recompute.h"
 #include "device_sdk/runtime/step.h"
 #include "device_sdk/runtime/step_info.h"
+#include "device_sdk/runtime/wave.h"
 
 namespace coterie {
+
+struct Lane;
+struct Lifetime;
+struct StepSchedule;
+struct WaveStep;
 
 using BufferId = uint32_t;
 inline constexpr BufferId kNoBuffer = ~0u;  // becomes a null pointer
@@ -120,6 +124,12 @@ class Program {
   // behind it.
   void run_in_order(std::span<const uint32_t> order);
 
+  // The forward and the backward phase run in waves where that pays by estimate; false: it pays nowhere, and nothing
+  // has changed. Steps of the loss, which add to one sum, are in none. The order of the steps changes, and no bit of
+  // what they compute. `op_flops` as of schedule(). Behind join_elementwise() (program_waves.cc).
+  bool run_in_waves(std::span<const double> op_flops);
+  std::vector<Wave> waves(Phase phase) const;
+
   // too_large if a buffer exceeds `bytes_max`; otherwise figures() are final.
   Status plan(uint64_t bytes_max);
   uint64_t planned_bytes() const { return planned_bytes_; }
@@ -172,6 +182,14 @@ class Program {
     uint32_t count;
     mutable CutTrial trial{};
   };
+  // A wave, and which way it is run: its branches at the same time, or its steps in turn.
+  struct TriedWave {
+    Wave wave;
+    mutable CutTrial trial{};
+    mutable uint32_t runs = 0;  // in front of the trial
+  };
+  // Runs of a wave in front of its trial: one as a wave, and as many in turn as the trials of its steps take.
+  static constexpr uint32_t kWaveTurns = 1 + 2 * CutTrial::kTries;
   struct Share {
     BufferId result, operand;
   };
@@ -182,9 +200,14 @@ class Program {
                    std::span<const BufferId> buffers, const Split& split);
   double nanoseconds_of(const Split& split, std::span<const BufferId> buffers) const;  // by one thread, roughly
   uint32_t parts_for(const Split& split, double nanoseconds) const;
+  bool is_worth_waking(double nanoseconds) const;  // that several threads share, in a run of all phases
   uint32_t bound_parts(const Draft& draft) const;
   void run_all(Phase phase, const StepContext& context) const;
   static void run_parts(const Parts& parts, const StepContext& context);
+  void run_wave(Phase phase, const TriedWave& tried, const StepContext& context) const;
+  void run_branches(Phase phase, const Wave& wave, const StepContext& context) const;
+  std::vector<WaveStep> wave_steps(Phase phase, std::span<const double> op_flops) const;
+  std::vector<Lane> lanes() const;  // per step
   void bind_steps();
   void bind_step(const Draft& draft, kernels::Range units, uint32_t workspace);
   std::span<const BufferId> operands_of(const Draft& draft) const {
@@ -203,6 +226,7 @@ class Program {
   std::vector<Step> steps_;            // all steps and their parts
   std::vector<Parts> parts_[kPhases];  // per step
   mutable CutTrial phase_trials_[kPhases];
+  std::vector<TriedWave> waves_[kPhases];
   std::vector<float*> resolved_;  // per buffer
   std::vector<float*> pointers_;  // per operand of each of these
   uint32_t threads_ = 1;

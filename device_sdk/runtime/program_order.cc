@@ -2,7 +2,9 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "device_sdk/runtime/memory_plan.h"
 #include "device_sdk/runtime/program.h"
+#include "device_sdk/runtime/recompute.h"
 
 namespace coterie {
 namespace {

@@ -86,6 +86,9 @@ struct TrainOptions {
   // Neighbouring steps that go element by element run as one. The results are the same bits; false is for those who
   // look at each step.
   bool joins_steps = true;
+  // With several threads, independent branches may run at the same time (waves.h). The same bits; false is for who
+  // measures what that is worth.
+  bool runs_waves = true;
   // Which neighbouring ops are computed as one (fusion.h); a norm is part of a layer only where neither is trained.
   Optimisation optimisation = Optimisation::rounding;
   // The model's first input, an image, is augmented each time it is read (augment.h): parse_augmentation's text. The

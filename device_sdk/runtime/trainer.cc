@@ -83,6 +83,7 @@ Result<Compiled> compile_batches(const Model& model, const TrainOptions& options
                            .planned_bytes_max = options.planned_bytes_max,
                            .joins_steps = options.joins_steps,
                            .optimisation = options.optimisation,
+                           .runs_waves = options.runs_waves,
                            .threads = options.threads,
                            .part_nanoseconds_min = options.part_nanoseconds_min};
   compiled.rest_size = static_cast<uint32_t>(examples % settings.batch_size);

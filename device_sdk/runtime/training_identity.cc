@@ -142,7 +142,7 @@ std::string training_identity(const TrainOptions& options, uint64_t steps_in_all
   const auto& [loss, optimizer, schedule, batch_size, micro_batch_size, epochs, steps_max, clip_norm, clip_value,
                freeze, train_only, train_last, channels, groups, proximal_mu, gradient_offset, freeze_statistics,
                threads, part_nanoseconds_min, storage, loss_scaling, seed, arena_bytes_max, checkpoint_cipher,
-               planned_bytes_max, joins_steps, optimisation, augment, early_stopping, qat] = options;
+               planned_bytes_max, joins_steps, runs_waves, optimisation, augment, early_stopping, qat] = options;
   Lines lines;
   add(lines, loss);
   add(lines, optimizer);

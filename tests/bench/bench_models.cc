@@ -133,7 +133,63 @@ Result<Bytes> transformer() {
   return build.finish(build.dense(x, 10));
 }
 
+// Szegedy et al. 2015, table 1: inception (3a) and (3b), behind one convolution.
+Result<Bytes> inception() {
+  ModelBuilder build("inception", {28, 28, 1}, kSeed);
+  const auto conv = [&](TensorId x, uint32_t filters, uint32_t kernel) {
+    return build.relu(build.conv2d(x, {.filters = filters, .kernel = kernel, .pad = kernel / 2}));
+  };
+  struct Block {
+    uint32_t one, three_in, three, five_in, five, pooled;
+  };
+  TensorId x = build.max_pool2d(conv(build.input(), 192, 3), {});
+  for (const Block& b : {Block{64, 96, 128, 16, 32, 32}, Block{128, 128, 192, 32, 96, 64}}) {
+    const TensorId one = conv(x, b.one, 1), three = conv(conv(x, b.three_in, 1), b.three, 3);
+    const TensorId five = conv(conv(x, b.five_in, 1), b.five, 5);
+    const TensorId pooled = conv(build.max_pool2d(x, {.kernel = 3, .stride = 1, .pad = 1}), b.pooled, 1);
+    x = build.op(OpKind::concat, {one, three, five, pooled}, AxisAttributes{3});
+  }
+  return build.finish(build.dense(build.global_average_pool2d(x), 10));
+}
+
+// Two perceptrons of four layers over the same pixels.
+Result<Bytes> towers() {
+  ModelBuilder build("towers", {28, 28, 1}, kSeed);
+  const TensorId pixels = build.flatten(build.input());
+  std::vector<TensorId> ends;
+  for (int tower = 0; tower < 2; ++tower) {
+    TensorId x = pixels;
+    for (int layer = 0; layer < 4; ++layer) x = build.relu(build.dense(x, 256));
+    ends.push_back(x);
+  }
+  return build.finish(build.dense(build.op(OpKind::concat, ends, AxisAttributes{1}), 10));
+}
+
+// 80 characters in, an LSTM in each direction, the next one out.
+Result<Bytes> both_directions() {
+  constexpr int64_t kLength = 80, kVocabulary = 80, kHidden = 128, kFeatures = 8;
+  ModelBuilder build("bilstm", {kLength}, kSeed, DataType::int32);
+  TensorId x = build.embedding(build.input(), kVocabulary, kFeatures);
+  x = build.op(OpKind::transpose, {x}, TransposeAttributes{{1, 0, 2}});  // time first
+  std::vector<TensorId> last;
+  for (const bool is_reverse : {false, true}) {
+    const std::string name = is_reverse ? "backwards" : "forwards";
+    const TensorId w = build.uniform(name + ".w", {kFeatures, 4 * kHidden}, 1.0 / 11);
+    const TensorId r = build.uniform(name + ".r", {kHidden, 4 * kHidden}, 1.0 / 11);
+    const TensorId bias = build.uniform(name + ".bias", {4 * kHidden}, 1.0 / 11);
+    const RnnAttributes attributes{.hidden = kHidden, .is_reverse = is_reverse};
+    last.push_back(build.outputs(OpKind::lstm, {x, w, r, bias}, attributes)[1]);
+  }
+  return build.finish(build.dense(build.op(OpKind::concat, last, AxisAttributes{1}), kVocabulary));
+}
+
 }  // namespace
+
+std::span<const BenchModel> branched_models() {
+  static const std::array<BenchModel, 3> kModels = {
+      {{"inception", {1, 8}}, {"towers", {1, 32}}, {"bilstm", {1, 8}, 80, 80}}};
+  return kModels;
+}
 
 std::span<const BenchModel> bench_models() {
   static const std::array<BenchModel, 9> kModels = {{{"mlp", {1, 32}},
@@ -169,6 +225,9 @@ Result<Bytes> make_bench_model(std::string_view name) {
   if (name == "resnet18@224") return resnet18();
   if (name == "lstm") return char_lstm();
   if (name == "tf") return transformer();
+  if (name == "inception") return inception();
+  if (name == "towers") return towers();
+  if (name == "bilstm") return both_directions();
   return Error(ErrorCode::invalid_argument, "there is no model " + std::string(name));
 }
 

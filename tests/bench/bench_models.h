@@ -20,6 +20,9 @@ struct BenchModel {
 
 std::span<const BenchModel> bench_models();
 
+// Nets of independent branches, for what computing them at the same time is worth. They are not measured in PyTorch.
+std::span<const BenchModel> branched_models();
+
 // Calls it for each model of these names, in the order of bench_models(). The exit status of a program: 1 once one has
 // failed, which is said on standard error.
 int measure_models(std::span<const std::string_view> names, Status (*measure)(const BenchModel&));

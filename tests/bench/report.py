@@ -106,6 +106,10 @@ def train_threads():
         yield row, (f"training step, {row['model']}, batch {row['batch']}, two threads", f"{row['ms']:.3f} ms",
                     f"one thread {one_ms:.3f} ms", f"{row['speedup']:.2f} times as fast; goal {goal}",
                     verdict(row["speedup"] >= goal))
+    for row in rows_of([BIN / "coterie-bench-train", "--threads", "2", "--seconds", "2", "--branches"]):
+        yield row, (f"training step, {row['model']}, batch {row['batch']}, two threads, branches at the same time", f"{row['ms']:.3f} ms",
+                    f"in turn {row['in_turn_ms']:.3f} ms, one thread {row['one_ms']:.3f} ms",
+                    f"{row['over_in_turn']:.2f} times as fast as in turn; goal 0.97", verdict(row["over_in_turn"] >= 0.97))
 
 
 def train_bf16():

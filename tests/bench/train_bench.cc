@@ -2,7 +2,9 @@
 //
 // With several threads each step is paired with one by a single thread: "speedup" is the ratio of the medians. With
 // --bf16 each step in float32 is paired with one of storage bf16, which computes in bfloat16 where the CPU can:
-// "bf16_ms" is their median, "bf16_ratio" the ratio of the two medians, of processor time.
+// "bf16_ms" is their median, "bf16_ratio" the ratio of the two medians, of processor time. With --branches nets of
+// independent branches are trained three ways in turn: by one thread ("one_ms"), by several that share each op
+// ("in_turn_ms"), and by several that also compute branches at the same time ("ms").
 //
 // A step is Trainer::step: reading the batch, forward, loss, backward, SGD with momentum. The data set holds
 // 16 different batches that come in a new order each epoch, because a batch that never changes flatters every
@@ -39,6 +41,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kBatches = 16;
 constexpr size_t kStepsMin = 7, kWarmUpMax = 5;
+constexpr size_t kBranchWarmUp = 45, kBranchStepsMin = 2 * kBranchWarmUp;  // trials take 31 runs of a phase
 
 double thread_cpu_ms() {
   timespec now{};
@@ -88,6 +91,7 @@ struct Settings {
   uint32_t batch = 0, threads = 1;
   bool bfloat16 = false;
   uint64_t planned_bytes_max = 0;
+  bool branches = false;
 };
 
 struct Times {
@@ -147,6 +151,46 @@ Result<Mixed> beside_float32(const Model& model, ExampleSource& examples, uint32
     }
   }
   return Mixed{median(mixed_ms), median(mixed_ms) / median(exact_ms)};
+}
+
+Status measure_branches(const BenchModel& described, uint32_t batch, const Settings& settings) {
+  COT_ASSIGN(const Bytes file, make_bench_model(described.name));
+  COT_ASSIGN(const Model model, Model::load(file));
+  RandomExamples examples(uint64_t{batch} * kBatches, elements(model.input_shape()), described);
+  TrainOptions options = options_for(batch, 1, settings.planned_bytes_max);
+  COT_ASSIGN(Trainer one, Trainer::create(model, options, examples));
+  options.threads = settings.threads;
+  COT_ASSIGN(Trainer in_waves, Trainer::create(model, options, examples));
+  options.runs_waves = false;
+  COT_ASSIGN(Trainer in_turn, Trainer::create(model, options, examples));
+  std::vector<double> one_ms, turn_ms, waves_ms;
+  const Clock::time_point start = Clock::now();
+  while (one_ms.size() < kBranchStepsMin || ms_since(start) < settings.seconds * 1e3) {
+    COT_ASSIGN(one_ms.emplace_back(), timed_step(one));
+    COT_ASSIGN(turn_ms.emplace_back(), timed_step(in_turn));
+    COT_ASSIGN(waves_ms.emplace_back(), timed_step(in_waves));
+  }
+  // What is tried before it is known which way is faster is no step as there will be.
+  for (std::vector<double>* times : {&one_ms, &turn_ms, &waves_ms}) {
+    times->erase(times->begin(), times->begin() + kBranchWarmUp);
+  }
+  const double ms = median(waves_ms);
+  const nlohmann::ordered_json row = {{"bench", "branches"},
+                                      {"model", described.name},
+                                      {"batch", batch},
+                                      {"threads", settings.threads},
+                                      {"one_ms", median(one_ms)},
+                                      {"in_turn_ms", median(turn_ms)},
+                                      {"ms", ms},
+                                      {"speedup", median(one_ms) / ms},
+                                      {"over_in_turn", median(turn_ms) / ms},
+                                      {"planned_bytes", in_waves.memory().planned_bytes},
+                                      {"planned_bytes_in_turn", in_turn.memory().planned_bytes},
+                                      {"steps", one_ms.size()},
+                                      {"kernels", kernels::kernels().name}};
+  std::printf("%s\n", row.dump().c_str());
+  std::fflush(stdout);
+  return {};
 }
 
 Result<Times> run_steps(const Bytes& file, ExampleSource& examples, uint32_t batch, const Settings& settings) {
@@ -224,12 +268,13 @@ Status measure(const BenchModel& described, uint32_t batch, const Settings& sett
 }
 
 Status measure_all(const Settings& settings) {
-  for (const BenchModel& model : bench_models()) {
+  for (const BenchModel& model : settings.branches ? branched_models() : bench_models()) {
     if (!settings.model.empty() && settings.model != model.name) continue;
     const bool is_any = !settings.model.empty() && settings.batch != 0;
     for (const uint32_t batch : is_any ? std::vector{settings.batch} : model.batches) {
       if (settings.batch != 0 && settings.batch != batch) continue;
-      if (const Status done = measure(model, batch, settings); !done) {
+      const auto& way = settings.branches ? measure_branches : measure;
+      if (const Status done = way(model, batch, settings); !done) {
         return done.error().with_context(std::string(model.name));
       }
     }
@@ -249,6 +294,7 @@ int main(int argc, char** argv) {
   app.add_option("--threads", settings.threads, "each step is paired with one by a single thread: speedup")
       ->capture_default_str();
   app.add_flag("--bf16", settings.bfloat16, "each step is paired with one of storage bf16: bf16_ratio");
+  app.add_flag("--branches", settings.branches, "nets of independent branches, with --threads in turn and in waves");
   app.add_option("--planned-bytes-max", settings.planned_bytes_max, "compute again what does not fit");
   CLI11_PARSE(app, argc, argv);
   const coterie::Status done = coterie::measure_all(settings);

@@ -41,7 +41,7 @@ void add_crop(CLI::App& model, Invocation& invocation) {
   add_kinds<OptimizerKind>(command, "--optimizer", options->optimizers, optimizer_from,
                            "an optimizer beside sgd; may be given again");
   add_kinds<BuildFeature>(command, "--without", options->without, build_feature_from,
-                          "augmentation, avx2, avx512, joined_steps or memory_limit; may be given again");
+                          "augmentation, avx2, avx512, joined_steps, memory_limit or waves; may be given again");
   CLI::Option* file = command->add_option("-o,--file", options->to, "where to write the list (default: it is printed)")
                           ->type_name("FILE");
   CLI::Option* build =

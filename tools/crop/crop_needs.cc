@@ -108,6 +108,7 @@ std::string_view to_string(BuildFeature feature) {
     case BuildFeature::avx512: return "avx512";
     case BuildFeature::joined_steps: return "joined_steps";
     case BuildFeature::memory_limit: return "memory_limit";
+    case BuildFeature::waves: return "waves";
   }
   return "unknown";
 }

@@ -1,6 +1,7 @@
 // Element-wise steps that run as one (program_chains.cc): the same bits, in fewer steps and less memory.
 #include <gtest/gtest.h>
 
+#include "device_sdk/runtime/recompute.h"
 #include "tests/unit/device_sdk/runtime/gradient_of.h"
 
 namespace coterie::test {
