@@ -29,7 +29,9 @@ struct Invocation {
   CompareOptions compare;
   TrainCommand train;
   VerticalDemoOptions vertical;
-  std::function<ExitCode()> run;  // set by the subcommand that was named
+  std::string data_cache;             // folder of the data cache; empty: none
+  uint64_t data_cache_bytes_max = 0;  // 0: the default
+  std::function<ExitCode()> run;      // set by the subcommand that was named
 };
 
 // `invocation` outlives `app` and stays where it is.
@@ -39,6 +41,9 @@ void add_sweep(CLI::App& app, Invocation& invocation);
 void add_compare(CLI::App& app, Invocation& invocation);
 void add_vertical(CLI::App& app, Invocation& invocation);
 void add_data(CLI::App& app, Invocation& invocation);
+void add_data_cache(CLI::App& data, Invocation& invocation);  // of the group data
+// For commands that load data, and for groups that have such.
+void add_data_cache_options(CLI::App& app, Invocation& invocation);
 void add_job(CLI::App& app, Invocation& invocation);
 void add_model(CLI::App& app, Invocation& invocation);
 void add_console(CLI::App& app, Invocation& invocation);

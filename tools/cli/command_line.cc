@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 
 #include "base/text/suggest.h"
 #include "tools/cli/help.h"
+#include "tools/data_cache/process_cache.h"
 
 namespace coterie {
 namespace {
@@ -156,6 +158,17 @@ Parsed parse_command_line(const std::vector<std::string>& arguments, Invocation&
     std::string what = error.what();
     if (!what.ends_with('.') && !what.ends_with('?')) what += ".";
     return wrong(*walked.command, what + see_help(*walked.command));
+  }
+  if (invocation.run) {
+    invocation.run = [&invocation, run = std::move(invocation.run)] {
+      DataCacheOptions cache{.directory = invocation.data_cache};
+      if (invocation.data_cache_bytes_max > 0) cache.bytes_max = invocation.data_cache_bytes_max;
+      cache.say = [](const std::string& what) { std::fputs(("coterie: " + what + "\n").c_str(), stderr); };
+      use_data_cache(std::move(cache));
+      const ExitCode code = run();
+      use_data_cache({});
+      return code;
+    };
   }
   return {.runs = true, .is_error = false, .text = {}};
 }

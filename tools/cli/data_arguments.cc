@@ -104,9 +104,12 @@ void add_inspect(CLI::App& data, Invocation& invocation) {
 void add_data(CLI::App& app, Invocation& invocation) {
   CLI::App* data = add_group(app, "data", "share data out to devices, look at data",
                              "  coterie data make 'csv:adult.csv?target=income' --devices 10 -o adult\n"
-                             "  coterie data inspect adult\n");
+                             "  coterie data inspect adult\n"
+                             "  coterie data cache stats ~/.cache/coterie\n");
   add_make(*data, invocation);
   add_inspect(*data, invocation);
+  add_data_cache(*data, invocation);
+  add_data_cache_options(*data, invocation);
 }
 
 }  // namespace coterie

@@ -452,6 +452,7 @@ void add_demo(CLI::App& app, Invocation& invocation) {
   CLI::App* demo =
       add_command(app, "demo", "train a model, now: a real server and real devices on this machine", kExamples);
   add_data_choice(*demo, invocation.demo);
+  add_data_cache_options(*demo, invocation);
   add_model_choice(*demo, invocation.demo);
   add_training(*demo, invocation.demo);
   add_security(*demo, invocation.demo);

@@ -348,6 +348,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
                               "  coterie model new cnn --input 8x8x1 --classes 10 -o model.cotf\n"
                               "  coterie model train model.cotf --data digits -o trained.cotf\n"
                               "  coterie model download jk2x9q4c -o model.cotf\n");
+  add_data_cache_options(*model, invocation);
   add_local_models(*model, invocation);
   add_training(*model, invocation);
   add_explain(*model, invocation);

@@ -175,6 +175,7 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
       add_command(app, "simulate", "train a job on virtual devices, in one process, to the same bits", kExamples);
   SimulateOptions& options = invocation.simulate;
   add_data_choice(*simulate, options);
+  add_data_cache_options(*simulate, invocation);
   add_fleet(*simulate, options);
   add_judgement(*simulate, options);
   add_checkpoint(*simulate, options);
@@ -193,6 +194,7 @@ void add_sweep(CLI::App& app, Invocation& invocation) {
   SweepOptions& options = invocation.sweep;
   DemoOptions& demo = options.simulate.demo;
   add_data_choice(*sweep, options.simulate);
+  add_data_cache_options(*sweep, invocation);
   sweep->get_option("--seed")->description("the first seed: of split, model, draw and training");
   add_fleet(*sweep, options.simulate);
   sweep->add_option("--set", options.grid, "a field's values; more of it: every combination")

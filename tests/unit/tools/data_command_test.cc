@@ -161,5 +161,43 @@ TEST(Wrap, BreaksBetweenWords) {
   EXPECT_EQ(wrapped("a verylongword b", 5, 1), "a\n verylongword\n b");
 }
 
+TEST_F(DataCommand, KeepsDataForTheNextRun) {
+  const std::string folder = directory_ / "cache";
+  EXPECT_THAT(run_command({"data", "cache", "stats", folder}).err, HasSubstr("there is no folder " + folder));
+  const CommandOutcome without = run_command({"data", "inspect", people(), "-o", "json"});
+  const std::vector<std::string> inspect = {"data", "inspect", people(), "-o", "json", "--data-cache", folder};
+  EXPECT_EQ(run_command(inspect).out, without.out);
+  EXPECT_EQ(run_command(inspect).out, without.out);
+  const CommandOutcome stats = run_command({"data", "cache", "stats", folder, "-o", "json"});
+  ASSERT_EQ(stats.code, ExitCode::ok) << stats.err;
+  const auto json = nlohmann::json::parse(stats.out);
+  EXPECT_EQ(json["entries"], 1);
+  EXPECT_EQ(json["in_use"], 0) << "the commands are over";
+  EXPECT_EQ(json["counts"]["hits"], 1);
+  EXPECT_EQ(json["counts"]["misses"], 1);
+  EXPECT_THAT(run_command({"data", "cache", "stats", folder}).out, HasSubstr("time saved"));
+  EXPECT_EQ(run_command({"data", "cache", "verify", folder}).out, "1 entry, 0 damaged\n");
+  const auto names = os::list_directory(folder);
+  for (const std::string& name : *names) {
+    if (!name.ends_with(".entry")) continue;
+    Bytes bad = *os::read_file(folder + "/" + name, 1 << 20);
+    bad.back() ^= 1;
+    ASSERT_OK(os::write_file_atomically(folder + "/" + name, bad));
+  }
+  const CommandOutcome damaged = run_command({"data", "cache", "verify", folder});
+  EXPECT_EQ(damaged.code, ExitCode::failure);
+  EXPECT_THAT(damaged.err, HasSubstr("fails its checksum"));
+  EXPECT_EQ(run_command(inspect).out, without.out) << "made anew";
+  EXPECT_EQ(run_command({"data", "cache", "clear", folder}).out, "1 entry removed\n");
+  // A limit that the entry is beyond.
+  std::vector<std::string> little = inspect;
+  little.insert(little.end(), {"--data-cache-max-bytes", "1K"});
+  const CommandOutcome full = run_command(little);
+  EXPECT_EQ(full.out, without.out);
+  EXPECT_THAT(full.err, HasSubstr("beyond the limit of 1024"));
+  // Devices have none.
+  EXPECT_EQ(run_command({"device", "run", "--data-cache", folder}).code, ExitCode::usage);
+}
+
 }  // namespace
 }  // namespace coterie::test
