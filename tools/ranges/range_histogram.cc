@@ -11,6 +11,8 @@ namespace {
 
 constexpr double kGrowing = 1.5;       // deviations
 constexpr double kTotal = 1ull << 40;  // of a histogram's counts, about
+// What has to be seen of all that the bins of a tensor hold; and how many of its deviations that is to be above.
+constexpr double kSeenShareMin = .9, kAllErrorsMin = 4;
 
 // The bins from `first` to `last` count, and none where first is above last.
 struct Extent {
@@ -27,6 +29,22 @@ Extent extent_of(std::span<const double> counts, uint64_t lanes, double noise) {
   while (extent.first > 0 && counts[extent.first - 1] > kGrowing * noise) --extent.first;
   while (extent.last + 1 < counts.size() && counts[extent.last + 1] > kGrowing * noise) ++extent.last;
   return extent;
+}
+
+// What a bin weighs, unbiased: of a square the noise's own is off.
+double weight_of(const RangeRules& rules, double count, double noise) {
+  return rules.is_normalised ? count * count - noise * noise : count;
+}
+
+// Whether noise hides what a range would have to hold. All bins together are known better than each of them: their
+// weights add up to what there is, whatever the noise, give or take a deviation of what it adds to them.
+bool is_hidden(const RangeRules& rules, std::span<const double> counts, std::span<const double> weights, double noise) {
+  double all = 0, seen = 0;
+  for (const double count : counts) all += weight_of(rules, count, noise);
+  for (const double weight : weights) seen += weight;
+  const auto bins = static_cast<double>(counts.size());
+  const double error = rules.is_normalised ? noise * noise * std::sqrt(2 * bins) : noise * std::sqrt(bins);
+  return all < kAllErrorsMin * error || seen < kSeenShareMin * all;
 }
 
 // Adds a weight that lies evenly between two values.
@@ -53,7 +71,7 @@ std::vector<double> range_weights(const RangeRules& rules, std::span<const doubl
   for (size_t bin = extent.first; bin <= extent.last; ++bin) {
     const double count = counts[bin];
     if (count <= 0) continue;
-    weights[bin] = rules.is_normalised ? std::max(0.0, count * count - noise_deviation * noise_deviation) : count;
+    weights[bin] = std::max(0.0, weight_of(rules, count, noise_deviation));
   }
   return weights;
 }
@@ -113,6 +131,11 @@ Result<ActivationHistograms> range_histograms(const CountedRanges& counted) {
                    "ranges: no bin of tensor " + name + " stands out of " +
                        (has_noise ? "the noise; ask more devices, or take fewer bins (steps) or a larger epsilon"
                                   : "zero: no device has counted"));
+    }
+    if (has_noise && is_hidden(counted.rules, counted.counts[tensor], weights, counted.noise_deviation)) {
+      return Error(ErrorCode::invalid_argument,
+                   "ranges: noise hides more than a tenth of where the values of tensor " + name +
+                       " lie; ask more devices, or take fewer bins (steps) or a larger epsilon");
     }
     histograms.emplace(name, range_histogram(counted.rules, weights));
   }

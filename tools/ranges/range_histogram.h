@@ -34,8 +34,9 @@ std::vector<double> range_weights(const RangeRules& rules, std::span<const doubl
 // 1 / steps beyond the outermost value.
 ActivationHistogram range_histogram(const RangeRules& rules, std::span<const double> weights);
 
-// By the tensors' names. invalid_argument: a tensor has no bin that stands out of the noise. The one around zero is not
-// enough then: a range of it alone would cut all that noise hides.
+// By the tensors' names. invalid_argument: a tensor has no bin that stands out of the noise, where the one around zero
+// is not enough; or those that do hold less than nine tenths of all, as their noisy total says, or that total is noise
+// itself. A range of them would cut what noise hides.
 Result<ActivationHistograms> range_histograms(const CountedRanges& counted);
 
 }  // namespace coterie

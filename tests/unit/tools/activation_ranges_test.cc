@@ -184,6 +184,18 @@ TEST(ActivationRanges, BinsThatChanceReachesAreLeftOut) {
   EXPECT_ERROR(range_histograms(silent), ErrorCode::invalid_argument, "no bin of tensor x stands out of the noise");
   silent.noise_deviation = 0;
   EXPECT_OK(range_histograms(silent)) << "as of a relu that is always 0";
+  // 81 of 85 are seen, then 81 of 97 with a tail that is not, then what may be noise alone.
+  const auto hidden = [](std::vector<double> of) {
+    return CountedRanges{
+        .model = {},
+        .rules = {.tensors = {"x"}, .exponent_low = -1, .exponent_high = 2, .steps = 1, .is_normalised = true},
+        .noise_deviation = 1,
+        .counts = {std::move(of)}};
+  };
+  EXPECT_OK(range_histograms(hidden({1, 1, 2, 9, 3, 1, 1})));
+  EXPECT_ERROR(range_histograms(hidden({2.8, 2.8, 1, 9, 3, 0, 2.8})), ErrorCode::invalid_argument,
+               "noise hides more than a tenth of where the values of tensor x lie");
+  EXPECT_ERROR(range_histograms(hidden({0, 0, 0, 0, 3, 0, 0})), ErrorCode::invalid_argument, "noise hides");
 }
 
 TEST(ActivationRanges, WhatIsNotOfTheModelIsRefusedByName) {
