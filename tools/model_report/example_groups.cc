@@ -64,7 +64,7 @@ std::vector<bool> folded_groups(const std::vector<Found>& found, uint64_t exampl
   std::ranges::stable_sort(by_size, std::greater<>(), [&](size_t i) { return found[i].examples; });
   std::vector<bool> folded(found.size());
   for (size_t rank = 0; rank < by_size.size(); ++rank) {
-    folded[by_size[rank]] = rank >= kGroupsMax || found[by_size[rank]].examples < examples_min;
+    folded[by_size[rank]] = rank >= kExampleGroupsMax || found[by_size[rank]].examples < examples_min;
   }
   return folded;
 }

@@ -148,7 +148,8 @@ TEST(ExampleGroups, ManyNumbersAreCutAtQuartiles) {
   EXPECT_EQ(groups.of[100], 3u);
   EXPECT_EQ(groups.of[0], 4u);
   for (std::string& value : values) value += "x";
-  EXPECT_EQ(make_groups("id", values, 1).names.size(), kGroupsMax + 1) << "texts are no numbers: the rest is folded";
+  EXPECT_EQ(make_groups("id", values, 1).names.size(), kExampleGroupsMax + 1)
+      << "texts are no numbers: the rest is folded";
 }
 
 }  // namespace
