@@ -173,7 +173,28 @@ TEST(NoisyWatch, IsUnbiasedAndAsFarOffAsItTells) {
   deviations.expect_unbiased_and_as_told(1);
 }
 
-// Noise of the devices, as they encode it and the server decodes it.
+// The mean of a round of kDevices as the server decodes it, with noise of the devices as they encode it.
+template <typename Lane>
+std::vector<float> mean_of_round(const Plan& plan, const NoiseSampler& sampler, uint64_t seed) {
+  const EncodingTerms spec = encoding_of(plan.privacy);
+  const KeyStreamSource signs = *rotation_signs(Digest());
+  const size_t count = plan.update.value_count;
+  std::vector<Lane> sum(encoded_lanes(spec, count)), lanes(sum.size());
+  for (uint32_t i = 0; i < kDevices; ++i) {
+    std::vector<float> values(count);
+    values[i % kValues] = 1;  // as long as the clip lets it be
+    std::ranges::copy(lanes_of(plan, i), values.end() - static_cast<std::ptrdiff_t>(plan.update.scalars.size()));
+    const test::CounterSource rounding(1000 * seed + 2 * i), noise(1000 * seed + 2 * i + 1);
+    EXPECT_OK(encode_update(values, 1, spec,
+                            {.rounding = rounding, .rotation_signs = &signs, .sampler = &sampler, .noise = &noise},
+                            std::span(lanes)));
+    for (size_t k = 0; k < sum.size(); ++k) sum[k] = static_cast<Lane>(sum[k] + lanes[k]);
+  }
+  std::vector<float> mean(count);
+  EXPECT_OK(decode_sum(std::span<const Lane>(sum), spec, &signs, mean));
+  return mean;
+}
+
 TEST(NoisyWatch, IsSoWhereDevicesAddTheNoise) {
   FrozenRound round(StrategySettings(), base(), [](HorizontalSettings& settings) {
     make_noisy(settings);
@@ -184,34 +205,18 @@ TEST(NoisyWatch, IsSoWhereDevicesAddTheNoise) {
   });
   const Plan plan = plan_of(round.job_.spec.horizontal(), round.job_.id, round.job_.values());
   ASSERT_OK(validate(plan));
-  const EncodingTerms spec = encoding_of(plan.privacy);
   const NoiseSampler sampler = *device_sampler(plan.privacy);
-  const KeyStreamSource signs = *rotation_signs(Digest());
   const ModelGraph graph = decode_model(base())->header;
-  const size_t count = plan.update.value_count;
   Deviations deviations;
   for (uint64_t seed = 0; seed < 150; ++seed) {
-    std::vector<uint64_t> sum(encoded_lanes(spec, count));
-    for (uint32_t i = 0; i < kDevices; ++i) {
-      std::vector<float> values(count);
-      values[i % kValues] = 1;  // as long as the clip lets it be
-      std::ranges::copy(lanes_of(plan, i), values.end() - static_cast<std::ptrdiff_t>(plan.update.scalars.size()));
-      const test::CounterSource rounding(1000 * seed + 2 * i), noise(1000 * seed + 2 * i + 1);
-      const EncodingInputs inputs{.rounding = rounding, .rotation_signs = &signs, .sampler = &sampler, .noise = &noise};
-      const auto encode = [&]<typename Lane>(Lane) {
-        std::vector<Lane> lanes(sum.size());
-        EXPECT_OK(encode_update(values, 1, spec, inputs, std::span(lanes)));
-        for (size_t k = 0; k < sum.size(); ++k) sum[k] += lanes[k];
-      };
-      lane_bits(spec) == 16 ? encode(uint16_t{}) : lane_bits(spec) == 32 ? encode(uint32_t{}) : encode(uint64_t{});
-    }
-    std::vector<float> mean(count);
-    ASSERT_OK(decode_sum(std::span<const uint64_t>(sum), spec, &signs, mean));
+    const bool is_narrow = lane_bits(encoding_of(plan.privacy)) == 16;
+    const std::vector<float> mean =
+        is_narrow ? mean_of_round<uint16_t>(plan, sampler, seed) : mean_of_round<uint32_t>(plan, sampler, seed);
     deviations.add(noisy_watch_outcome({.means = std::span<const float>(mean).last(plan.update.scalars.size()),
                                         .divisor = kDevices,
                                         .updates = kDevices,
                                         .sigma = sum_sigma(plan.privacy, kDevices),
-                                        .fraction_bits = spec.fraction_bits},
+                                        .fraction_bits = plan.privacy.encoding.fraction_bits},
                                        plan, graph));
   }
   deviations.expect_unbiased_and_as_told(0.9);  // rounding is counted as 1/4 a device, and has less
