@@ -291,7 +291,9 @@ void InferenceWorkers::work() {
       if (pieces[0].task->is_prepared()) {
         compute(seat, pieces, batch.rows, scratch);
         metrics_.batch_computed(batch.rows, seconds_since(began));
-        pieces[0].task->version->cost().observe(batch.rows, std::chrono::steady_clock::now() - began);
+        // Rows among which some are wrong end early, or are computed twice: neither is what good ones cost.
+        if (std::ranges::none_of(pieces, [](const Piece& piece) { return piece.error.has_value(); }))
+          pieces[0].task->version->cost().observe(batch.rows, std::chrono::steady_clock::now() - began);
       } else {
         for (Piece& piece : pieces) prepare(piece);
         metrics_.rows_prepared(seconds_since(began));

@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <future>
 #include <thread>
 
+#include "device_sdk/runtime/model_builder.h"
+#include "fl_server/serving/at_once.h"
 #include "tests/unit/fl_server/serving/scripted_access.h"
 #include "tests/unit/fl_server/serving/serving_world.h"
 
@@ -284,6 +287,30 @@ TEST_F(AtOnceServing, NobodyOvertakesWhoWaitsForAWorker) {
   EXPECT_EQ(*outcome, expected(example(2)));
   workers.stop();
   EXPECT_FALSE(is_at_once(Instant::max()));
+}
+
+// Wrong rows end early, or are computed again alone.
+TEST_F(AtOnceServing, WhatIsRefusedSaysNothingOfWhatIsComputed) {
+  ModelBuilder build("table", {2}, 1, DataType::int32);
+  const TensorId looked_up = build.flatten(build.embedding(build.input(), 4, 3));
+  const auto file = build.finish(build.dense(looked_up, 2));
+  ASSERT_OK(file);
+  const auto version = ServedVersion::load(*file, 1, {});
+  ASSERT_OK(version);
+  ServingMetrics metrics;
+  InferenceWorkers workers(1, {{1}, 16}, metrics);
+  const auto ask_for = [&](int32_t row) {
+    std::promise<InferenceWorkers::Outcome> answer;
+    workers.submit(
+        *version, {.id = {}, .rows = 1, .inputs = {{.shape = {2}, .words = std::vector(2, std::bit_cast<float>(row))}}},
+        Instant::max(), [&](InferenceWorkers::Outcome got) { answer.set_value(std::move(got)); });
+    return answer.get_future().get();
+  };
+  EXPECT_FALSE(ask_for(9)) << "the table has four rows";
+  EXPECT_EQ((*version)->cost().expected(1), std::nullopt);
+  EXPECT_OK(ask_for(3));
+  EXPECT_NE((*version)->cost().expected(1), std::nullopt);
+  workers.stop();
 }
 
 // Workers and others in turns: nobody computes on another's seat, and nobody who waits is forgotten.
