@@ -80,8 +80,11 @@ Result<std::optional<InputMoments>> input_moments(const Model& model, const OpIn
   const Shape& weight = model.graph().tensors[op.inputs[1]].shape;
   const Window window = window_of(model, op);
   InputMoments moments{.groups = window.conv.groups, .rows = static_cast<size_t>(elements(weight) / weight.back())};
-  if (moments.rows > kMomentRowsMax || model.shape(op.inputs[0]).front() >= 0) return std::optional<InputMoments>();
   const size_t rows = moments.rows;
+  if (rows > kMomentRowsMax || moments.groups > kMomentValuesMax / (rows * rows) ||
+      model.shape(op.inputs[0]).front() >= 0) {
+    return std::optional<InputMoments>();
+  }
   moments.values.resize(moments.groups * rows * rows);
   const auto image_values = static_cast<size_t>(window.height * window.width * window.channels);
   const auto of_an_example = static_cast<uint64_t>(-model.shape(op.inputs[0]).front());  // images, or rows

@@ -11,8 +11,11 @@
 
 namespace coterie {
 
-// Layers whose outputs read more inputs have none: a matrix of 8 MiB, and the time of a billion multiplications.
+// Layers whose outputs read more inputs have none: a matrix of 8 MiB, and the time of ten billion multiplications.
 inline constexpr size_t kMomentRowsMax = 1024;
+// Nor have convolutions whose matrices have more values, all groups together: 32 MiB. A file of one depthwise layer
+// with large kernels would otherwise ask for thousands of times its own size.
+inline constexpr size_t kMomentValuesMax = size_t{4} << 20;
 // What is looked at of all examples and places of a convolution, evenly.
 inline constexpr uint64_t kMomentSamplesMax = 16384;
 
@@ -27,9 +30,9 @@ struct InputMoments {
 // null: there is none.
 const OpInfo* sole_reader(const ModelGraph& graph, uint32_t weight);
 
-// The moments for the weight of `op`, which is sole_reader's; none: it reads more than kMomentRowsMax inputs, or what
-// leads to it is no model by itself. An example has `target_elements` targets, which are not looked at. Errors: those
-// of the source; invalid_argument (no examples).
+// The moments for the weight of `op`, which is sole_reader's; none: it reads more than kMomentRowsMax inputs, it has
+// more than kMomentValuesMax moments, or what leads to it is no model by itself. An example has `target_elements`
+// targets, which are not looked at. Errors: those of the source; invalid_argument (no examples).
 Result<std::optional<InputMoments>> input_moments(const Model& model, const OpInfo& op, ExampleSource& examples,
                                                   uint64_t target_elements);
 

@@ -104,6 +104,11 @@ TEST(InputMoments, AreOfAPartOfMuchAndOfNothingTooWide) {
   const auto none = input_moments(wide, wide.graph().ops[0], few, 1);
   ASSERT_OK(none);
   EXPECT_FALSE(none->has_value());
+  const Model many = layer({32, 32, 5}, {.filters = 5, .kernel = 32, .groups = 5});
+  Noise images(2, elements({32, 32, 5}));
+  const auto none_of_many = input_moments(many, many.graph().ops[0], images, 1);
+  ASSERT_OK(none_of_many);
+  EXPECT_FALSE(none_of_many->has_value()) << "five matrices of 8 MiB";
 }
 
 // Inputs that move together, some of them much more than others.
