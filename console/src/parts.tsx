@@ -21,6 +21,7 @@ export function useAsked<T>(ask: () => Promise<T>, key: string, every = 0) {
     const timer = every ? setInterval(() => document.hidden || run.current(), every) : 0;  // a hidden page keeps no session up
     return () => { questions.answered = questions.asked; clearInterval(timer); };
   }, [key]);
+  useEffect(() => () => { run.current = () => {}; }, []);  // who has left the page asks nothing
   return { ...state.of === key ? state : {}, refresh: () => run.current() };
 }
 
