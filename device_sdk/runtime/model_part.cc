@@ -1,10 +1,12 @@
 #include "device_sdk/runtime/model_part.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "device_sdk/runtime/rebuild_model.h"
+#include "proto/messages/model_outputs.h"
 
 namespace coterie {
 namespace {
@@ -49,7 +51,7 @@ Result<Model> model_ending_with(const Model& model, uint32_t tensor) {
   std::erase_if(graph.ops, [&](const OpInfo& op) {
     return std::ranges::none_of(op.outputs, [&](uint32_t output) { return output != kNoTensor && needed[output]; });
   });
-  graph.output = tensor;
+  set_graph_outputs(graph, std::span(&tensor, 1));  // what the whole answers beside its own need not be there
   return rebuild_model(std::move(graph), model.parameters());
 }
 

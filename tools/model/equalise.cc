@@ -7,6 +7,7 @@
 #include <span>
 
 #include "device_sdk/runtime/op_rule.h"
+#include "proto/messages/model_outputs.h"
 
 namespace coterie {
 namespace {
@@ -45,6 +46,7 @@ class Equaliser {
       }
     }
     ++uses_[graph_.output];
+    for (const uint32_t output : further_outputs(graph_)) ++uses_[output];  // whose values are to stay, too
   }
 
   std::vector<float> run() {

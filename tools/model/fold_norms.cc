@@ -6,6 +6,7 @@
 #include "device_sdk/runtime/graph_index.h"
 #include "device_sdk/runtime/int8/foldable_norm.h"
 #include "device_sdk/runtime/rebuild_model.h"
+#include "proto/messages/model_outputs.h"
 
 namespace coterie {
 namespace {
@@ -13,7 +14,9 @@ namespace {
 class Folding {
  public:
   explicit Folding(const Model& model)
-      : graph_(model.graph()), index_(model.graph()), values_(model.parameters().begin(), model.parameters().end()) {}
+      : graph_(model.graph()),
+        index_(model.graph(), further_outputs(model.graph())),
+        values_(model.parameters().begin(), model.parameters().end()) {}
 
   Result<Model> fold() {
     std::vector<OpInfo> kept;

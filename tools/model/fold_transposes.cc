@@ -4,6 +4,7 @@
 
 #include "device_sdk/runtime/graph_index.h"
 #include "device_sdk/runtime/rebuild_model.h"
+#include "proto/messages/model_outputs.h"
 
 namespace coterie {
 namespace {
@@ -34,7 +35,7 @@ class Folding {
   explicit Folding(const Model& model)
       : model_(model),
         graph_(model.graph()),
-        index_(model.graph()),
+        index_(model.graph(), further_outputs(model.graph())),
         values_(model.parameters().begin(), model.parameters().end()),
         is_gone_(graph_.ops.size()) {}
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "device_sdk/runtime/model_part.h"
+#include "proto/messages/model_outputs.h"
 #include "tools/model/equalise.h"
 #include "tools/model/first_examples.h"
 #include "tools/model/fold_norms.h"
@@ -246,12 +249,22 @@ Result<std::vector<Int8LayerReport>> rows_of(const Int8Choice& choice, const std
   return rows;
 }
 
+// What an int8 network is made of: the model's own output alone, whose layers may be folded into each other.
+Result<Model> folded_of(const Model& model) {
+  const ModelGraph& graph = model.graph();
+  std::optional<Model> own;
+  if (!further_outputs(graph).empty()) {
+    COT_ASSIGN(own, model_ending_with(model, graph.output));
+  }
+  COT_ASSIGN(const Model ordered, without_transposes(own ? *own : model));
+  return without_norms(ordered);
+}
+
 }  // namespace
 
 Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& calibration, ExampleSource& judges,
                                          const FullQuantiseSettings& settings) {
-  COT_ASSIGN(const Model ordered, without_transposes(model));
-  COT_ASSIGN(const Model folded, without_norms(ordered));
+  COT_ASSIGN(const Model folded, folded_of(model));
   FirstExamples examples(calibration, settings.calibration_examples);
   const uint32_t even =
       settings.target_ratio ? even_width(*settings.target_ratio, kWeightBitsMax) : settings.weight_bits;
@@ -292,8 +305,7 @@ Result<FullQuantiseReport> quantise_full(const Model& model, ExampleSource& cali
 
 Result<FullQuantiseReport> quantise_by_ranges(const Model& model, const ActivationHistograms& ranges,
                                               uint32_t weight_bits) {
-  COT_ASSIGN(const Model ordered, without_transposes(model));
-  COT_ASSIGN(const Model folded, without_norms(ordered));
+  COT_ASSIGN(const Model folded, folded_of(model));
   COT_ASSIGN(const Int8Choice choice, Int8Choice::create(folded, ranges, weight_bits));
   COT_ASSIGN(const Int8Program program, choice.program());
   FullQuantiseReport report;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "base/random.h"
 #include "device_sdk/runtime/int8_grid.h"
@@ -15,6 +16,7 @@
 #include "device_sdk/runtime/stored_weights.h"
 #include "tests/support/matchers.h"
 #include "tools/model/equalise.h"
+#include "tools/model/fold_norms.h"
 #include "tools/model/mean_activation.h"
 #include "tools/model/rounded_model.h"
 #include "tools/model/width_choice.h"
@@ -157,6 +159,28 @@ TEST(Equalise, TheFunctionStays) {
   ASSERT_OK(Predictor::create(model, 1)->run(inputs, 1, expected));
   ASSERT_OK(Predictor::create(other, 1)->run(inputs, 1, seen));
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(seen[i], expected[i], 2e-5 * (1 + std::fabs(expected[i]))) << i;
+}
+
+// What a model answers beside its own output keeps its values, and hides nothing of the layers.
+TEST(FurtherOutputs, AreNotFoldedIntoLayers) {
+  ModelBuilder build("two", {3}, 7);
+  const TensorId hidden = build.relu(build.dense(build.input(), 5));
+  const TensorId own = build.dense(hidden, 4);
+  const Model alone = *Model::load(*build.finish(own)), both = *Model::load(*build.finish(own, std::span(&hidden, 1)));
+  EXPECT_FALSE(std::ranges::equal(equalised(alone), alone.parameters()));
+  EXPECT_TRUE(std::ranges::equal(equalised(both), both.parameters()));
+  Taught examples(both, 4, 2);
+  const auto of_hidden = mean_activation(both, hidden, examples, 1);
+  ASSERT_OK(of_hidden);
+  EXPECT_EQ(*of_hidden, *mean_activation(alone, hidden, examples, 1));
+
+  ModelBuilder normed("normed", {3}, 7);
+  const TensorId raw = normed.dense(normed.input(), 5);
+  const TensorId answer = normed.dense(normed.batch_norm(raw), 4);
+  EXPECT_EQ(without_norms(*Model::load(*normed.finish(answer)))->graph().ops.size(), 2u);
+  const auto kept = without_norms(*Model::load(*normed.finish(answer, std::span(&raw, 1))));
+  ASSERT_OK(kept);
+  EXPECT_EQ(kept->graph().ops.size(), 3u);
 }
 
 // The middle layer of two, by the output of the first one alone.
