@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/program.h"
 #include "device_sdk/runtime/shape_inference.h"
@@ -18,6 +20,18 @@ bool is_looked_at(const OperandInfo& operand, const void* data) {
 
 TensorStatistics statistics_of(const OperandInfo& operand, const void* data) {
   return statistics_of(operand.content.type, data, operand.content.elements);
+}
+
+// The loss behind a step that computes it: of one of several heads that head's, which has sums of its own.
+std::optional<double> loss_behind(const StepView& view, const StepContext& context) {
+  if (view.info.origin != kLossOrigin) return std::nullopt;
+  for (size_t i = 0; i < view.data.size(); ++i) {
+    if (view.info.operands[i].content.type != ElementType::float64) continue;
+    HeadSums head;
+    std::memcpy(&head, view.data[i], sizeof(head));
+    return head.sums.loss;
+  }
+  return context.sums == nullptr ? std::nullopt : std::optional(context.sums->loss);
 }
 
 // The op; for an update the first op that reads what it changes.
@@ -74,14 +88,14 @@ void FirstNonFinite::watch_step(const StepView& view, const Program& program, si
     seen[i].statistics = after;
     wrong.push_back(i);
   }
-  const bool is_loss = view.info.origin == kLossOrigin && context.sums != nullptr;
-  const bool is_loss_wrong = is_loss && !came_in && !std::isfinite(context.sums->loss);
+  const std::optional<double> loss = loss_behind(view, context);
+  const bool is_loss_wrong = loss && !came_in && !std::isfinite(*loss);
   if (wrong.empty() && !is_loss_wrong) return;
   const bool is_of_data =
       came_in && std::ranges::any_of(wrong, [&](size_t i) { return is_data(view.info.operands[i]); });
   const NonFiniteCause cause = is_of_data ? NonFiniteCause::data : came_in ? NonFiniteCause::state : NonFiniteCause::op;
   found_ = report(cause, view, seen, looked_at);
-  if (is_loss) found_->loss_sum = context.sums->loss;
+  found_->loss_sum = loss;
   // A loss may be infinite though each gradient is finite: then no tensor says which example it was.
   if (!wrong.empty()) name_example(view, seen, wrong, *found_);
 }

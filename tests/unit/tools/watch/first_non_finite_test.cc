@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/trainer.h"
+#include "proto/messages/model_outputs.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
@@ -177,26 +179,48 @@ TEST(FirstNonFinite, SaysThatACheckpointHasIt) {
   EXPECT_EQ(replay->found->step, 1u);
 }
 
-// Its square is infinite in float32, its slope is not: no tensor says which example it was.
-TEST(FirstNonFinite, NamesTheLossAndItsExample) {
-  class Values final : public Examples {
-   public:
-    Values() : Examples(kExamples, kFeatures, kClasses) {}
-    Status read(uint64_t index, const Example& to) override {
-      for (size_t i = 0; i < kFeatures; ++i) to.features()[i] = values()[index * kFeatures + i];
-      for (float& target : to.targets()) target = index == 11 ? 1e25f : 1;
-      return {};
-    }
-  } source;
+// A target's square is infinite in float32, its slope is not: no tensor says which example it was.
+class ValuesWithALargeOne final : public Examples {
+ public:
+  ValuesWithALargeOne() : Examples(kExamples, kFeatures, kClasses) {}
+  Status read(uint64_t index, const Example& to) override {
+    for (size_t i = 0; i < kFeatures; ++i) to.features()[i] = values()[index * kFeatures + i];
+    for (float& target : to.targets()) target = 1;
+    if (index == 11) to.targets().back() = 1e25f;
+    return {};
+  }
+};
+
+void expect_loss_of_eleven(const Model& model, const LossSettings& loss) {
+  ValuesWithALargeOne source;
   TrainOptions options = options_with(1e-30f);
-  options.loss = {.kind = Loss::mean_squared_error, .target = TargetKind::values};
-  const Replay replay = replay_of(net_with(OpKind::relu), options, source);
+  options.loss = loss;
+  const Replay replay = replay_of(model, options, source);
   ASSERT_TRUE(replay.found);
   EXPECT_EQ(replay.found->op, "loss");
   EXPECT_EQ(replay.found->example, 11u);
   EXPECT_TRUE(replay.found->is_example_exact);
   ASSERT_TRUE(replay.found->loss_sum);
   EXPECT_FALSE(std::isfinite(*replay.found->loss_sum));
+}
+
+TEST(FirstNonFinite, NamesTheLossAndItsExample) {
+  expect_loss_of_eleven(net_with(OpKind::relu), {.kind = Loss::mean_squared_error, .target = TargetKind::values});
+}
+
+// The second of two: each has sums of its own.
+TEST(FirstNonFinite, NamesTheLossOfAHead) {
+  ModelBuilder build("heads", {kFeatures}, 3);
+  const TensorId x = build.dense(build.input(), kFeatures), y = build.dense(x, kClasses), z = build.dense(x, kClasses);
+  const Model model = load_or_die(build.finish(y, std::vector{z}));
+  LossSettings loss{.target = TargetKind::values};
+  std::vector<TrainingHead> heads;
+  const std::vector<uint32_t> outputs = *graph_outputs(model.graph());
+  for (const uint32_t output : outputs) {
+    heads.push_back({model.graph().tensors[output].name, Loss::mean_squared_error, 1});
+  }
+  set_heads(loss, std::move(heads));
+  expect_loss_of_eleven(model, loss);
 }
 
 TEST(FirstNonFinite, StopsWhenAsked) {
