@@ -97,6 +97,8 @@ void Watch::Machine::see_labels(const Program& program, const Arena& arena) {
       for (size_t i = 0; i < view.data.size(); ++i) {
         const BufferContent& content = view.info.operands[i].content;
         if (content.role != BufferRole::target || content.type != ElementType::int32) continue;
+        // The first of several heads is of the model's own output, whose classes are counted.
+        if (!entry->second.empty()) continue;
         entry->second = {static_cast<const int32_t*>(view.data[i]), content.elements};
       }
     }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/trainer.h"
+#include "proto/messages/model_outputs.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 
@@ -397,6 +399,7 @@ TEST(Watch, LabelsThatChangeWithTime) {
     Status read(uint64_t index, const Example& to) override {
       COT_TRY(Examples::read(index, to));
       if (++read_ > from_) to.labels()[0] = 0;
+      std::ranges::fill(to.labels().subspan(1), 1);  // of further heads
       return {};
     }
 
@@ -408,6 +411,20 @@ TEST(Watch, LabelsThatChangeWithTime) {
   Turning turning(60), steady(1000);
   EXPECT_EQ(train(net_with(1, 0), options_with(1e-4f, 5), turning, plan).hits.size(), 1u);
   EXPECT_EQ(train(net_with(1, 0), options_with(1e-4f, 5), steady, plan).hits.size(), 0u);
+
+  // With several heads the labels are the first one's.
+  ModelBuilder build("heads", {kFeatures}, 1);
+  const TensorId y = build.dense(build.input(), kClasses), z = build.dense(build.input(), kClasses);
+  const Model headed = load_or_die(build.finish(y, std::vector{z}));
+  std::vector<TrainingHead> heads;
+  const std::vector<uint32_t> outputs = *graph_outputs(headed.graph());
+  for (const uint32_t output : outputs) {
+    heads.push_back({headed.graph().tensors[output].name, Loss::softmax_cross_entropy, 1});
+  }
+  TrainOptions options = options_with(1e-4f, 5);
+  set_heads(options.loss, std::move(heads));
+  Turning first_turns(60);
+  EXPECT_EQ(train(headed, options, first_turns, plan).hits.size(), 1u);
 }
 
 // What loss scaling skips changes nothing, and that is no fault.
