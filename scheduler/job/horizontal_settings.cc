@@ -275,7 +275,15 @@ uint32_t cohort_goal(const HorizontalSettings& settings) {
 Problems validate_with_model(const HorizontalSettings& settings, uint64_t value_count) {
   Status noise = Status();
   if (settings.privacy.has_central_noise()) {
-    if (const auto central = central_noise_of(settings, value_count); !central) noise = central.error();
+    const auto central = central_noise_of(settings, value_count);
+    if (!central) noise = central.error();
+    const double lane = watch_lane_norm_of(settings);
+    // Rounded it would be 0 whatever was found, and no share could be told of the sum.
+    if (central && lane > 0 && std::ldexp(lane, static_cast<int>(central->fraction_bits)) < 1) {
+      return {{"/privacy/watch_share",
+               "leaves a lane of the watch less than a step of the grid that noise is made on: raise it, or lower "
+               "privacy.noise_multiplier, or take training.watch out"}};
+    }
   } else if (const auto rules = privacy_rules_of(settings, value_count); !rules) {
     noise = rules.error();
   }

@@ -12,11 +12,15 @@ double watch_norm_of(const HorizontalSettings& settings) {
   return settings.privacy.watch_share * static_cast<double>(settings.update.clip_l2);
 }
 
-float watch_bound_of(const HorizontalSettings& settings, float value_abs_max) {
+double watch_lane_norm_of(const HorizontalSettings& settings) {
   const double norm = watch_norm_of(settings);
-  if (norm == 0) return 1;
-  const auto lanes = static_cast<double>(watch_lane_count(named_checks(*settings.training.watch)));
-  return watch_bound(norm / std::sqrt(lanes), value_abs_max);
+  if (norm == 0) return 0;
+  return norm / std::sqrt(static_cast<double>(watch_lane_count(named_checks(*settings.training.watch))));
+}
+
+float watch_bound_of(const HorizontalSettings& settings, float value_abs_max) {
+  const double height = watch_lane_norm_of(settings);
+  return height == 0 ? 1 : watch_bound(height, value_abs_max);
 }
 
 }  // namespace coterie

@@ -20,12 +20,14 @@ namespace coterie {
 inline const double kWatchShare = PrivacySettings().watch_share;
 inline constexpr double kWatchShareMin = 0.01, kWatchShareMax = 1;
 
-// Precondition of both: the job's checks, if it has some, are job_checks().
+// Precondition of all: the job's checks, if it has some, are job_checks().
 
 // The norm of a device's lanes; 0 without a watch or without noise.
 double watch_norm_of(const HorizontalSettings& settings);
-// The bound of the lanes in a plan with this value_abs_max: 1 without noise. With it above 1, if validate(settings) is
-// empty.
+// What each of them is, of either sign; 0 likewise.
+double watch_lane_norm_of(const HorizontalSettings& settings);
+// The bound of the lanes in a plan with this value_abs_max: 1 without noise. With it one that plans may have, if
+// validate(settings) is empty.
 float watch_bound_of(const HorizontalSettings& settings, float value_abs_max);
 
 }  // namespace coterie

@@ -38,9 +38,14 @@ void check_share(const HorizontalSettings& settings, SettingsChecker& check) {
   check.in_range(privacy.watch_share, kWatchShareMin, kWatchShareMax, "/privacy/watch_share");
   const bool is_share = privacy.watch_share >= kWatchShareMin && privacy.watch_share <= kWatchShareMax;
   if (!is_share || !are_known(*settings.training.watch) || !(settings.update.clip_l2 > 0)) return;
-  check.require(watch_bound_of(settings, settings.update.value_abs_max) > 1, "/update/value_abs_max",
+  const float bound = watch_bound_of(settings, settings.update.value_abs_max);
+  check.require(bound > 1, "/update/value_abs_max",
                 "must be above what a lane of the watch has with noise: raise it, or lower update.clip_l2 or "
                 "privacy.watch_share");
+  // Noise of the server has a value_abs_max of its own, near the clip.
+  check.require(privacy.has_central_noise() || bound <= kScalarBoundMax, "/update/value_abs_max",
+                "must be at most 1e12 times what a lane of the watch has with noise: lower it, or raise update.clip_l2 "
+                "or privacy.watch_share");
 }
 
 }  // namespace

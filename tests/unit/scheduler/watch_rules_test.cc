@@ -134,6 +134,20 @@ TEST(WatchRules, HaveNoiseMadeForUpdateAndLanesTogether) {
   }
 }
 
+// Of a lane that is rounded to 0 no share can be told, and no record of one would be read again.
+TEST(WatchRules, RefuseALaneBelowAStepOfTheGrid) {
+  HorizontalSettings settings = job();
+  add_noise(settings, SecurityLevel::none);
+  settings.privacy.noise_multiplier = 1'700;
+  ASSERT_THAT(validate(settings), IsEmpty());
+  ASSERT_TRUE(central_noise_of(settings, 5'000));
+  const Problems problems = validate_with_model(settings, 5'000);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].pointer, "/privacy/watch_share");
+  settings.training.watch.reset();
+  EXPECT_THAT(validate_with_model(settings, 5'000), IsEmpty());
+}
+
 TEST(WatchRules, CostNoEpsilonAndSomeNoise) {
   for (const HorizontalSettings& settings : noisy_jobs()) {
     HorizontalSettings plain = settings;
@@ -197,6 +211,10 @@ TEST(WatchRules, RefuseByNameWhatDoesNotGoTogether) {
   expect_refused("/update/value_abs_max", "a lane of the watch", [](auto& s) {
     add_noise(s, SecurityLevel::none);
     s.update.value_abs_max = 0.01f;
+  });
+  expect_refused("/update/value_abs_max", "at most 1e12 times", [](auto& s) {
+    add_noise(s, SecurityLevel::active_dp);
+    s.update.value_abs_max = 1e13f;
   });
   expect_refused("/rounds/policy", "another model", [](auto& s) {
     add_noise(s, SecurityLevel::none);
