@@ -72,7 +72,7 @@ Result<ModelStep> ModelStep::of(const Plan& plan, const ModelGraph& graph, Model
     step.blocks_ = places_of(*blocks, step.part_.selection);
   }
   const uint64_t selected = step.part_.selection.count();
-  // An update's values: selected tensors | each LoRA pair's B [rank, out] | control part | clip bit or scalars. Those
+  // An update's values: selected tensors | each LoRA pair's B [rank, out] | control part | clip bit | scalars. Those
   // between the selected tensors and the control part are all B, which are parameters, too.
   if (step.part_.count() > selected) step.parameters_.push_back({selected, step.part_.count() - selected});
   if (plan.update.has_clip_bit()) {

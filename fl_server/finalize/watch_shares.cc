@@ -45,7 +45,7 @@ WatchOutcome noisy_watch_outcome(const NoisySum& sum, const Plan& plan, const Mo
   // What a device's lane is on the grid of the sum: half a step of a low lane would be a bias.
   const auto bits = static_cast<int>(sum.fraction_bits);
   double height = static_cast<double>(watch_height(plan.update));
-  if (plan.privacy.level == SecurityLevel::none) height = std::ldexp(std::round(std::ldexp(height, bits)), -bits);
+  if (plan.privacy.level == SecurityLevel::none) height = std::ldexp(std::nearbyint(std::ldexp(height, bits)), -bits);
   const auto updates = static_cast<double>(sum.updates);
   std::vector<double> shares;
   for (const float mean : sum.means) {
