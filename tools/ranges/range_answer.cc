@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kNameColumns = 28;  // with the others a line has at most 80
 constexpr double kBeyondMax = 1e-3;
+constexpr double kCountMax = 0x1p53;  // of either sign: far above sums and their noise, and its square is a number
 
 Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "ranges: " + what); }
 
@@ -68,11 +69,17 @@ Result<CountedRanges> parse_ranges(const nlohmann::json& answer) {
   rules.evaluation->models = {{counted.model, 0}};
   rules.lane_max = range_lane_max(own, rules.values_max);
   if (const Status good = validate(rules); !good) return malformed(good.error().message());
-  if (!(counted.noise_deviation >= 0)) return malformed("noise_deviation must be 0 or above");
+  if (!(counted.noise_deviation >= 0 && counted.noise_deviation <= kCountMax)) {
+    return malformed("noise_deviation must be in [0, 2^53]");
+  }
   const auto has_bins = [&](const std::vector<double>& counts) { return counts.size() == range_bins(own); };
   if (!std::ranges::all_of(counted.counts, has_bins)) {
     return malformed("each tensor must have " + std::to_string(range_bins(own)) + " counts");
   }
+  const auto are_counts = [](const std::vector<double>& counts) {
+    return std::ranges::all_of(counts, [](double count) { return std::abs(count) <= kCountMax; });
+  };
+  if (!std::ranges::all_of(counted.counts, are_counts)) return malformed("counts must be within 2^53");
   counted.rules = std::move(own);
   return counted;
 }

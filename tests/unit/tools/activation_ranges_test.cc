@@ -10,9 +10,11 @@
 #include "device_sdk/agent/count_activations.h"
 #include "device_sdk/runtime/int8/int8_model.h"
 #include "device_sdk/runtime/model_builder.h"
+#include "device_sdk/runtime/model_part.h"
 #include "device_sdk/runtime/predictor.h"
 #include "fl_server/json/ranges_json.h"
 #include "proto/messages/analytics_lanes.h"
+#include "proto/messages/model_outputs.h"
 #include "proto/messages/range_lanes.h"
 #include "scheduler/job/analytics_rules.h"
 #include "tests/support/matchers.h"
@@ -161,6 +163,24 @@ TEST(ActivationRanges, NoiseMovesThemLittle) {
   }
 }
 
+// Each part ends with its tensor alone, whatever else the model answers.
+TEST(ActivationRanges, AreThoseOfModelsOfSeveralOutputs) {
+  ModelBuilder build("two", {4}, 3);
+  const TensorId x = build.relu(build.dense(build.input(), 5));
+  const TensorId own = build.dense(x, 2);
+  const TensorId further[] = {build.dense(x, 3)};
+  const Model model = *Model::load(*build.finish(own, further));
+  const ModelGraph& graph = model.graph();
+  ASSERT_EQ(further_outputs(graph).size(), 1u);
+  for (uint32_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
+    if (graph.tensors[tensor].role != TensorRole::activation) continue;
+    const Result<Model> part = model_ending_with(model, tensor);
+    ASSERT_OK(part) << graph.tensors[tensor].name;
+    EXPECT_TRUE(further_outputs(part->graph()).empty());
+    EXPECT_EQ(part->graph().tensors[part->graph().output].name, graph.tensors[tensor].name);
+  }
+}
+
 TEST(ActivationRanges, BinsThatChanceReachesAreLeftOut) {
   const RangeRules rules{.tensors = {"x"}, .exponent_low = -1, .exponent_high = 2, .steps = 1, .is_normalised = true};
   // Chance reaches 2.9 in one table of twenty with 7 lanes. A tail of 2 beside it counts, one of 2 apart does not.
@@ -232,9 +252,13 @@ TEST(ActivationRanges, AnAnswerIsJudged) {
   refused({{"steps", 5}}, "steps must be 1, 2, 4, 8 or 16");
   refused({{"exponent_high", 9}}, "each tensor must have 153 counts");
   refused({{"noise_deviation", -1}}, "noise_deviation");
+  refused({{"noise_deviation", 1e300}}, "noise_deviation");
   refused({{"tensors", nlohmann::json::array()}}, "tensors must be 1 to 256 names");
   refused({{"tensors", {{{"name", "x"}}}}}, "/tensors/0/counts");
   refused({{"tensors", {{{"name", "x"}, {"counts", {1, 2}}}}}}, "each tensor must have 145 counts");
+  nlohmann::json huge = good;
+  huge["tensors"][0]["counts"][3] = 1e200;  // whose square is none
+  EXPECT_ERROR(read_ranges(huge.dump()), ErrorCode::malformed, "counts must be within 2^53");
   EXPECT_ERROR(read_ranges("[]"), ErrorCode::malformed, "it is no");
   EXPECT_ERROR(read_ranges("{"), ErrorCode::malformed, "ranges:");
 }
