@@ -9,8 +9,13 @@
 namespace coterie {
 
 void add_data_cache_options(CLI::App& app, Invocation& invocation) {
-  app.add_option("--data-cache", invocation.data_cache,
-                 "a folder that keeps data as they were read, for the next run; see docs/DATA.md")
+  // The variable is read for every command that has the option: what was not called must not overrule what was given.
+  app.add_option_function<std::string>(
+         "--data-cache",
+         [&app, &invocation](const std::string& directory) {
+           if (app.parsed()) invocation.data_cache = directory;
+         },
+         "a folder that keeps data as they were read, for the next run; see docs/DATA.md")
       ->type_name("DIR")
       ->envname("COTERIE_DATA_CACHE");
   app.add_option_function<std::string>(

@@ -1,6 +1,7 @@
 // coterie data make and inspect, as they are typed.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
@@ -197,6 +198,14 @@ TEST_F(DataCommand, KeepsDataForTheNextRun) {
   EXPECT_THAT(full.err, HasSubstr("beyond the limit of 1024"));
   // Devices have none.
   EXPECT_EQ(run_command({"device", "run", "--data-cache", folder}).code, ExitCode::usage);
+  // The variable stands in for the option, and does not overrule it.
+  const std::string other = directory_ / "other";
+  ::setenv("COTERIE_DATA_CACHE", other.c_str(), 1);
+  EXPECT_EQ(run_command(inspect).out, without.out);
+  EXPECT_FALSE(os::exists(other));
+  EXPECT_EQ(run_command({"data", "inspect", people(), "-o", "json"}).out, without.out);
+  ::unsetenv("COTERIE_DATA_CACHE");
+  EXPECT_TRUE(os::exists(other));
 }
 
 }  // namespace
