@@ -148,6 +148,18 @@ class Asked final : public ExampleSource {
 
 const FullQuantiseSettings kSettings{.loss = {.kind = Loss::softmax_cross_entropy}, .calibration_examples = 60};
 
+// The further output is what the norm reads, and would be nobody's without it.
+TEST(FoldNorms, ANormThatAFurtherOutputSeesStaysButForIntegers) {
+  ModelBuilder build("further", {4}, 3);
+  const TensorId made = build.dense(build.input(), 5);
+  const Model model = *Model::load(*build.finish(build.dense(build.batch_norm(made), 3), std::vector{made}));
+  const Result<Model> folded = without_norms(model);
+  ASSERT_OK(folded);
+  EXPECT_EQ(folded->graph().ops.size(), 3u);
+  Asked examples(model, 60, 4);
+  EXPECT_OK(quantise_full(model, examples, examples, kSettings));
+}
+
 TEST(QuantiseFull, TheFileIsTheNetworkThatWasJudged) {
   const Model model = with_norms(true);
   Asked calibration(model, 100, 3), judges(model, 200, 4);

@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/memory_budget.h"
+#include "device_sdk/runtime/model_part.h"
 #include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/messages/model_outputs.h"
@@ -235,6 +237,7 @@ TEST(LossHeads, IgnoreLabelsEachByItself) {
   TrainOptions parts = once(loss, 3);
   parts.micro_batch_size = 1;
   EXPECT_ERROR(Trainer::create(model, parts, rows), ErrorCode::invalid_argument, "micro_batch_size must be 0");
+  EXPECT_ERROR(fit_training_within(model, once(loss, 4), 4, 1), ErrorCode::too_large, "it needs at least");
 }
 
 TEST(LossHeads, AreRememberedByACheckpoint) {
@@ -346,6 +349,15 @@ TEST(ModelOutputs, OfAFileAreChecked) {
     for (int i = 1; i <= 16; ++i) graph.properties["output." + std::to_string(i)] = "x";
   });
   EXPECT_ERROR(Model::load(many), ErrorCode::malformed, "one too many");
+}
+
+TEST(ModelOutputs, AreNoneOfAPartOfTheModelButItsEnd) {
+  const Model model = branched();
+  const uint32_t trunk = further_outputs(model.graph())[0];
+  const Result<Model> part = model_ending_with(model, trunk);
+  ASSERT_OK(part);
+  EXPECT_EQ(name_of(*part, 0), name_of(model, 1));
+  EXPECT_TRUE(further_outputs(part->graph()).empty());
 }
 
 }  // namespace
