@@ -58,10 +58,14 @@ Result<MemoryFit> fit_training_within(const Model& model, const TrainOptions& op
   tried.arena_bytes_max = limits::kArenaBytesMax;  // what does not fit says how much it is
   const bool prefers_whole = takes_batch_statistics(model, options);
   const uint32_t whole = std::max(1u, options.batch_size);
+  // Such heads are computed a whole batch at a time (trainer.cc).
+  const bool takes_whole =
+      options.micro_batch_size == 0 && !options.loss.heads.empty() && options.loss.ignore_label.has_value();
   for (uint32_t size = whole; size > 0; --size) {
     if (whole % size != 0 || (options.micro_batch_size != 0 && size != options.micro_batch_size)) continue;
     const double halvings = kHalvingShare * std::log2(static_cast<double>(whole) / size);
     if (best && (best_cost <= halvings || prefers_whole)) break;  // those that follow cost more
+    if (takes_whole && size < whole) break;
     tried.micro_batch_size = size;
     const Result<Tried> made = attempt(model, tried, examples, bytes);
     if (!made && (made.error().code() != ErrorCode::too_large || size == 1)) return made.error();
