@@ -51,6 +51,7 @@ Status add_plan(const std::string& path, CropNeeds& needs, std::string& augmenti
     return Error(ErrorCode::invalid_argument, path + ": trains with augmentation, which --without leaves out");
   }
   needs.losses.insert(training.loss);
+  for (const TrainingHead& head : training.heads) needs.losses.insert(head.loss);
   needs.optimizers.insert(training.optimizer.kind);
   return {};
 }
