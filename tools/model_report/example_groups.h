@@ -23,8 +23,8 @@ struct ExampleGroups {
 
 // `values`: what the column says of each example. A field that says that it is missing (is_missing) is in the group
 // "(missing)". Groups stand in the order of comes_before, quartiles ascend. Groups of fewer than `examples_min`
-// examples, and those beyond kExampleGroupsMax, are folded into "(other)", which stands last: shares of a few examples say
-// nothing, and may say whose they are. Pure.
+// examples, and those beyond kExampleGroupsMax, are folded into "(other)", which stands last: shares of a few examples
+// say nothing, and may say whose they are. Pure.
 ExampleGroups make_groups(const std::string& column, std::span<const std::string> values, uint64_t examples_min);
 
 }  // namespace coterie

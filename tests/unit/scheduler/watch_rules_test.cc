@@ -134,7 +134,7 @@ TEST(WatchRules, HaveNoiseMadeForUpdateAndLanesTogether) {
   }
 }
 
-// Of a lane that is rounded to 0 no share can be told, and no record of one would be read again.
+// No share can be told of a lane that is rounded to 0, and no record of one would be read again.
 TEST(WatchRules, RefuseALaneBelowAStepOfTheGrid) {
   HorizontalSettings settings = job();
   add_noise(settings, SecurityLevel::none);
