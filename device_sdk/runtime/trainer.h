@@ -53,7 +53,7 @@ struct TrainingMemory {
   uint32_t micro_batch_size = 0;      // examples computed at a time
   uint32_t recomputed_steps = 0;      // computed again rather than held, to keep to planned_bytes_max
   double recomputed_share = 0;        // the time that takes, as a share of the rest; an estimate
-  uint32_t narrowed_tensors = 0;      // held as bfloat16 between forward and backward; 0: nothing is rounded
+  uint32_t narrowed_tensors = 0;      // held as bfloat16 between forward and backward; 0: none is
   uint64_t narrowed_bytes_saved = 0;  // by which planned_bytes of one thread, without a limit, is smaller for it
 
   uint64_t bytes() const { return arena_bytes + order_bytes + validation_bytes; }  // all of it

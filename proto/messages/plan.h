@@ -50,8 +50,9 @@ enum class Loss : uint8_t {
 enum class TargetKind : uint8_t { labels, values };
 // As what the activations that backward reads are held between forward and backward. As bfloat16 they take half the
 // memory, and each is off by at most 2^-8 of itself where the gradient is computed; where that makes two values equal,
-// a maximum may send its gradient to the other one. Forward, weights, optimizer state, and what an op keeps beside its
-// output (statistics, masks) are exact.
+// a maximum may send its gradient to the other one. Forward is exact, unless the CPU multiplies bfloat16: then operands
+// of products are rounded likewise, forward and backward (ADR 196). Weights, optimizer state, and what an op keeps
+// beside its output (statistics, masks) are float32.
 enum class Storage : uint8_t { float32, bfloat16 };
 enum class OptimizerKind : uint8_t { sgd = 1, adam, adamw, adagrad, rmsprop, adadelta, lamb, lion, muon, shampoo };
 // float32         every coordinate is trained - given
