@@ -91,7 +91,7 @@ class OpsFromTest(unittest.TestCase):
             text = re.sub(r"//[^\n]*", "", source.read_text())
             for after in re.findall(r"(?<!::)\bkernels\b(?!/)(?!::)(.{0,40})", text):
                 named = re.match(r"\.(\w+)", after)
-                self.assertTrue(named and named[1] in known | {"name": 0} or re.match(r" = (\w+\.kernels;|kernels::kernels\(\))", after),
+                self.assertTrue(named and named[1] in known | {"name": 0} or re.match(r" = (\w+\.kernels;|kernels::kernels\(\)|kernels_of\()", after),
                                 f"{source.name}: kernels{after}")
             if source.parent.name == "ops" and "OpKind::" not in text:  # a helper, which no op owns
                 self.assertFalse(ops_from_module.kernels_in(text, known), source.name)
