@@ -15,13 +15,14 @@ constexpr float kWhole = 8;  // value_abs_max of the scripted plan
 
 class AgentWatch : public AgentTest {
  protected:
-  void begin(std::vector<std::string> checks, uint32_t every, float learning_rate) {
+  void begin(std::vector<std::string> checks, uint32_t every, float learning_rate, float bound = 1) {
     TrainingSettings& training = server_.plan.training;
     training.local_epochs = 2;
     training.optimizer.learning_rate = learning_rate;
     training.watch = WatchSettings{.checks = std::move(checks), .every = every};
     UpdateRules& rules = server_.plan.update;
     rules.scalars = watch_scalars(*training.watch);
+    for (ScalarRule& lane : rules.scalars) lane.bound = bound;
     rules.value_count = load_or_die(file_).value_count() + rules.scalars.size();
     server_.begin_round(file_);
     ASSERT_OK(open());
@@ -55,9 +56,7 @@ TEST_F(AgentWatch, TellsWhatItFoundBesideTheUpdateThatItWouldSendWithout) {
 
 // As much of it whatever was found: what noise has to hide has one norm.
 TEST_F(AgentWatch, TellsOneOfTwoValuesWhereNoiseCoversThem) {
-  begin({"weight_change_too_large", "dead_relu"}, 1, 0.5f);
-  for (ScalarRule& lane : server_.plan.update.scalars) lane.bound = 40;
-  server_.begin_round(file_);
+  begin({"weight_change_too_large", "dead_relu"}, 1, 0.5f, 40);
   step_until(Activity::uploaded);
   const std::vector<float> told = lanes();
   const float height = watch_height(server_.plan.update);

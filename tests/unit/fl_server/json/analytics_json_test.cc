@@ -141,9 +141,10 @@ TEST(AnalyticsJson, ReadsActivationRangesAsItWritesThem) {
   EXPECT_NEAR(settings.update.clip_l2, 256 * std::sqrt(2.0), 1e-4);
   EXPECT_EQ(read_counting(counts, problems).horizontal().analytics->rules.lane_max, 320u);
   // With noise, which an evaluation refuses.
-  read_counting(
-      least, problems,
-      {{"name", "ranges"}, {"privacy", {{"level", "active_dp"}, {"noise_multiplier", 1}, {"target_delta", 1e-5}}}});
+  read_counting(least, problems,
+                {{"name", "ranges"},
+                 {"privacy",
+                  {{"level", "active_dp"}, {"noise_multiplier", 1}, {"target_delta", 1e-5}, {"epsilon_budget", 100}}}});
   EXPECT_THAT(problems, IsEmpty());
   json wrong = least;
   wrong.update({{"steps", 3}, {"classes", {"a", "b"}}});
