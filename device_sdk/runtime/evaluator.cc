@@ -38,7 +38,7 @@ struct Evaluator::State {
 void Evaluator::State::add_heads(const BatchProgram& code) {
   for (size_t i = 0; i < heads.size(); ++i) {
     HeadSums batch;
-    std::memcpy(&batch, code.compiled.program.pointer(code.compiled.heads[i].sums), sizeof(batch));
+    std::memcpy(static_cast<void*>(&batch), code.compiled.program.pointer(code.compiled.heads[i].sums), sizeof(batch));
     HeadSums& sum = heads[i].seen;
     sum.sums.loss += batch.sums.loss;
     sum.sums.correct += batch.sums.correct;

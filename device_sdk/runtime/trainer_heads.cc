@@ -28,7 +28,7 @@ double TrainerState::take_heads(const BatchProgram& code) {
   double losses = 0;
   for (size_t i = 0; i < heads.size(); ++i) {
     HeadSums batch;
-    std::memcpy(&batch, code.compiled.program.pointer(code.compiled.heads[i].sums), sizeof(batch));
+    std::memcpy(static_cast<void*>(&batch), code.compiled.program.pointer(code.compiled.heads[i].sums), sizeof(batch));
     HeadSums& sum = step_heads[i];
     sum.sums.loss += batch.sums.loss;
     sum.sums.correct += batch.sums.correct;
