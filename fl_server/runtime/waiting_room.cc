@@ -82,9 +82,10 @@ void WaitingRoom::time_passed() { run(desk_.time_passed(os::monotonic_now())); }
 
 // ---- What the desk says
 
+// Counted before it is answered: who hears an answer finds it in the metrics.
 void WaitingRoom::run(DeskEffects effects) {
-  for (const DeskEffect& effect : effects) std::visit([this](const auto& e) { perform(e); }, effect);
   note_outcomes();
+  for (const DeskEffect& effect : effects) std::visit([this](const auto& e) { perform(e); }, effect);
 }
 
 void WaitingRoom::note_outcomes() {
