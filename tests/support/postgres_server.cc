@@ -38,18 +38,23 @@ const passwd* other_user() {
   return user != nullptr ? user : ::getpwnam("nobody");
 }
 
-// In the child: never returns.
-[[noreturn]] void become(const passwd* user, const std::vector<std::string>& words, int output) {
+// What execv takes; the words outlive it.
+std::vector<char*> arguments_of(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  return arguments;
+}
+
+// In the child: never returns. It allocates nothing: a thread that was forked away may have held the allocator's lock.
+[[noreturn]] void become(const passwd* user, char* const* arguments, int output) {
   ::prctl(PR_SET_PDEATHSIG, SIGQUIT);  // a test that dies leaves no server behind
   ::dup2(output, STDOUT_FILENO);
   ::dup2(output, STDERR_FILENO);
   if (user != nullptr && (::setgroups(0, nullptr) != 0 || ::setgid(user->pw_gid) != 0 || ::setuid(user->pw_uid) != 0))
     _exit(126);
   ::prctl(PR_SET_PDEATHSIG, SIGQUIT);  // forgotten with the old user
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  ::execv(arguments[0], arguments.data());
+  ::execv(arguments[0], arguments);
   _exit(127);
 }
 
@@ -84,12 +89,12 @@ Status PostgresServer::own_directory() {
 Status PostgresServer::run(const std::vector<std::string>& words, const std::string& log) {
   const std::string file = directory_ / log;
   const int output = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  std::vector<std::string> program = words;
+  program[0] = program_directory() + "/" + program[0];
+  const std::vector<char*> arguments = arguments_of(program);
+  const passwd* user = other_user();
   const int child = ::fork();
-  if (child == 0) {
-    std::vector<std::string> program = words;
-    program[0] = program_directory() + "/" + program[0];
-    become(other_user(), program, output);
-  }
+  if (child == 0) become(user, arguments.data(), output);
   ::close(output);
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -110,19 +115,19 @@ Status PostgresServer::launch() {
   if (::pipe2(pipe_fds, O_CLOEXEC) != 0) return Error(ErrorCode::internal, "pipe failed");
   log_.clear();
   log_ended_ = false;
-  pid_ = ::fork();
-  if (pid_ == 0) {
-    std::vector<std::string> words = {program_directory() + "/postgres", "-D", directory_ / "data", "-k",
-                                      directory_.path()};
-    const auto set = [&](std::initializer_list<const char*> settings) {
-      for (const char* setting : settings) words.insert(words.end(), {"-c", setting});
-    };
-    set({"listen_addresses=", "max_connections=200"});
-    if (durable_ == Durable::no) {
-      set({"fsync=off", "full_page_writes=off", "shared_buffers=16MB", "deadlock_timeout=100ms", "autovacuum=off"});
-    }
-    become(other_user(), words, pipe_fds[1]);
+  std::vector<std::string> words = {program_directory() + "/postgres", "-D", directory_ / "data", "-k",
+                                    directory_.path()};
+  const auto set = [&](std::initializer_list<const char*> settings) {
+    for (const char* setting : settings) words.insert(words.end(), {"-c", setting});
+  };
+  set({"listen_addresses=", "max_connections=200"});
+  if (durable_ == Durable::no) {
+    set({"fsync=off", "full_page_writes=off", "shared_buffers=16MB", "deadlock_timeout=100ms", "autovacuum=off"});
   }
+  const std::vector<char*> arguments = arguments_of(words);
+  const passwd* user = other_user();
+  pid_ = ::fork();
+  if (pid_ == 0) become(user, arguments.data(), pipe_fds[1]);
   ::close(pipe_fds[1]);
   reader_ = std::thread([this, fd = pipe_fds[0]] { read_log(fd); });
   std::unique_lock lock(mutex_);

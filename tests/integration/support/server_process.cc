@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/os/file.h"
 #include "tests/support/paths.h"
@@ -37,7 +38,16 @@ Status write_config(const ServerOptions& options, const std::string& path) {
   return os::write_file_atomically(path, as_bytes(config.dump(2)));
 }
 
-// In the child.
+// This process's variables and `more` ("NAME=value"), which come first and so win over those of the same name.
+std::vector<char*> environment_with(const std::vector<std::string>& more) {
+  std::vector<char*> all;
+  for (const std::string& variable : more) all.push_back(const_cast<char*>(variable.c_str()));
+  for (char** variable = environ; *variable != nullptr; ++variable) all.push_back(*variable);
+  all.push_back(nullptr);
+  return all;
+}
+
+// In the child, which allocates nothing: a thread that was forked away may have held the allocator's lock.
 bool confine(const ServerOptions& options) {
   if (options.address_space_bytes != 0) {
     const rlimit limit{options.address_space_bytes, options.address_space_bytes};
@@ -64,6 +74,7 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions&
       options.network_namespace.empty() ? -1 : ::open(options.network_namespace.c_str(), O_RDONLY | O_CLOEXEC);
   if (home < 0 && !options.network_namespace.empty())
     return Error(ErrorCode::not_found, "test: no network namespace " + options.network_namespace);
+  const std::vector<char*> environment = environment_with(options.environment);
   server->pid_ = ::fork();
   if (server->pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that dies leaves no server behind
@@ -72,8 +83,8 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const ServerOptions&
     ::dup2(pipe_fds[1], STDOUT_FILENO);
     if (home >= 0 && ::setns(home, CLONE_NEWNET) != 0) _exit(127);
     if (!confine(options)) _exit(127);
-    for (const std::string& variable : options.environment) ::putenv(const_cast<char*>(variable.c_str()));
-    ::execl(program.c_str(), "fl_server", "--config", config_path.c_str(), static_cast<char*>(nullptr));
+    ::execle(program.c_str(), "fl_server", "--config", config_path.c_str(), static_cast<char*>(nullptr),
+             environment.data());
     _exit(127);
   }
   ::close(pipe_fds[1]);
