@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "tests/support/central_difference.h"
 #include "train_kernels/kernel_table.h"
 
 namespace coterie::kernels::test {
@@ -34,13 +35,8 @@ inline double dot(const Doubles& a, const Doubles& b) {
 inline void expect_gradient(const char* what, Doubles& at, const Doubles& gradient,
                             const std::function<double()>& scalar, double tolerance = kTolerance) {
   for (size_t i = 0; i < at.size(); ++i) {
-    const double kept = at[i];
-    at[i] = kept + kStep;
-    const double above = scalar();
-    at[i] = kept - kStep;
-    const double below = scalar();
-    at[i] = kept;
-    ASSERT_NEAR(gradient[i], (above - below) / (2 * kStep), tolerance) << what << "[" << i << "]";
+    const double slope = coterie::test::central_difference(at[i], kStep, scalar);
+    ASSERT_NEAR(gradient[i], slope, tolerance) << what << "[" << i << "]";
   }
 }
 

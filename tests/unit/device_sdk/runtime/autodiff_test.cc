@@ -6,6 +6,7 @@
 
 #include "device_sdk/runtime/op_rule.h"
 #include "device_sdk/runtime/trainer.h"
+#include "tests/support/central_difference.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 #include "train_kernels/kernel_table.h"
 
@@ -131,13 +132,7 @@ void expect_step_follows_the_gradient(const Model& model, Loss loss, Examples& e
   const double step = 1e-6;
   for (size_t check = 0; check < checks; ++check) {
     const size_t i = prng.below(parameters.size());
-    const double kept = parameters[i];
-    parameters[i] = kept + step;
-    const double above = interpreter.loss_at(parameters);
-    parameters[i] = kept - step;
-    const double below = interpreter.loss_at(parameters);
-    parameters[i] = kept;
-    const double gradient = (above - below) / (2 * step);
+    const double gradient = central_difference(parameters[i], step, [&] { return interpreter.loss_at(parameters); });
     // delta is a difference of two rounded parameters.
     ASSERT_NEAR(-delta[i], gradient, 2e-5 + 1e-4 * std::fabs(gradient)) << "parameter " << i;
   }

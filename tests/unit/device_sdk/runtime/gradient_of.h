@@ -18,6 +18,7 @@
 #include "device_sdk/runtime/graph_compiler.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/trainer.h"
+#include "tests/support/central_difference.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 
 namespace coterie::test {
@@ -165,13 +166,8 @@ inline void expect_gradient_is_numerical(const Model& model, Batch& batch, Loss 
         EXPECT_EQ(delta[i], 0) << info.name;
         continue;
       }
-      const float kept = parameters[i], step = 5e-3f;
-      parameters[i] = kept + step;
-      const double above = training_loss(model, parameters, batch, loss);
-      parameters[i] = kept - step;
-      const double below = training_loss(model, parameters, batch, loss);
-      parameters[i] = kept;
-      const double gradient = (above - below) / (2.0 * step);
+      const double gradient =
+          central_difference(parameters[i], 5e-3f, [&] { return training_loss(model, parameters, batch, loss); });
       largest = std::max(largest, std::fabs(gradient));
       // The loss is rounded to some 1e-7 of itself before it is divided by 1e-2.
       ASSERT_NEAR(-delta[i], gradient, 2e-4 + 4e-3 * std::fabs(gradient)) << info.name << " " << i - first;

@@ -13,6 +13,7 @@
 #include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/trainer.h"
 #include "proto/messages/model_outputs.h"
+#include "tests/support/central_difference.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 
@@ -152,13 +153,8 @@ TEST(LossHeads, HaveTheGradientOfCentralDifferences) {
     if (tensor.role != TensorRole::parameter) continue;
     const size_t first = tensor.payload_offset / sizeof(float);
     for (size_t i = first; i < first + elements(tensor.shape); i += 2) {
-      const float kept = parameters[i], step = 5e-3f;
-      parameters[i] = kept + step;
-      const double above = loss_at(model, parameters, rows, loss);
-      parameters[i] = kept - step;
-      const double below = loss_at(model, parameters, rows, loss);
-      parameters[i] = kept;
-      const double gradient = (above - below) / (2.0 * static_cast<double>(step));
+      const double gradient =
+          central_difference(parameters[i], 5e-3f, [&] { return loss_at(model, parameters, rows, loss); });
       ASSERT_NEAR(-delta[i], gradient, 2e-4 + 4e-3 * std::fabs(gradient)) << tensor.name << " " << i - first;
       ASSERT_GT(std::fabs(gradient), 1e-6) << tensor.name;
     }

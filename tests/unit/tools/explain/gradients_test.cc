@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "device_sdk/runtime/graph_compiler.h"
+#include "tests/support/central_difference.h"
 #include "tests/unit/tools/explain/planted_models.h"
 #include "tools/explain/asked_model.h"
 
@@ -38,12 +39,8 @@ TEST(Gradients, AreWhatOutputsRiseBy) {
       const size_t first = i / size * size;
       std::vector<float> moved(inputs.begin() + static_cast<ptrdiff_t>(first),
                                inputs.begin() + static_cast<ptrdiff_t>(first + size));
-      const float step = 1e-2f, kept = moved[i - first];
-      moved[i - first] = kept + step;
-      const double above = model.scores(moved, picked).value()[0];
-      moved[i - first] = kept - step;
-      const double below = model.scores(moved, picked).value()[0];
-      const double slope = (above - below) / (2 * static_cast<double>(step));
+      const double slope =
+          central_difference(moved[i - first], 1e-2f, [&] { return model.scores(moved, picked).value()[0]; });
       largest = std::max(largest, std::fabs(slope));
       EXPECT_NEAR((*slopes)[i], slope, 2e-5 + 2e-2 * std::fabs(slope)) << picked << " " << i;
     }
