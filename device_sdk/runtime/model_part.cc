@@ -55,4 +55,9 @@ Result<Model> model_ending_with(const Model& model, uint32_t tensor) {
   return rebuild_model(std::move(graph), model.parameters());
 }
 
+Result<Model> with_own_output(Model model) {
+  if (further_outputs(model.graph()).empty()) return model;
+  return model_ending_with(model, model.graph().output);
+}
+
 }  // namespace coterie

@@ -1,6 +1,9 @@
 #include "tools/cli/model_micro.h"
 
+#include <utility>
+
 #include "base/os/file.h"
+#include "device_sdk/runtime/model_part.h"
 #include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/opened_model.h"
@@ -46,6 +49,7 @@ Result<MicroProgram> program_of(const ExportCOptions& options) {
     COT_ASSIGN(Model model, open_model(options.from));
     // Parameters that a device trains must stay those of the file, in its order.
     if (!options.trains) {
+      COT_ASSIGN(model, with_own_output(std::move(model)));
       COT_ASSIGN(model, without_transposes(model));
     }
     MicroModelFrame frame;

@@ -50,6 +50,22 @@ TEST(ModelExportC, WithTheClientWhereItTrains) {
   EXPECT_THAT(text_of("coterie_tiny.c"), testing::HasSubstr("coterie_tiny_take_part"));
 }
 
+// A trunk whose two heads stand side by side is no chain of layers; what its own output needs is one.
+TEST(ModelExportC, OfSeveralOutputsComputesItsOwn) {
+  const TemporaryDirectory folder;
+  ModelBuilder build("heads", {8}, 7);
+  const TensorId trunk = build.relu(build.dense(build.input(), 6));
+  const TensorId own = build.dense(trunk, 3), other = build.dense(trunk, 2);
+  const Result<Bytes> file = build.finish(own, std::vector{other});
+  ASSERT_OK(file);
+  const std::string model = folder / "net.cotf", to = folder / "firmware";
+  ASSERT_OK(os::write_file_atomically(model, *file));
+  const CommandOutcome done = run_command({"model", "export", model, "--c", to});
+  EXPECT_EQ(done.code, ExitCode::ok) << done.err;
+  // 8 * 6 + 6 and 6 * 3 + 3 floats.
+  EXPECT_THAT(done.out, testing::HasSubstr("parameters 300 bytes of flash"));
+}
+
 TEST(ModelExportC, OfInt8) {
   const TemporaryDirectory folder;
   const std::string model = folder / "net.cotf", small = folder / "int8.cotf", to = folder / "firmware";
