@@ -160,6 +160,21 @@ constexpr double kSeveralClassesMax = 65536;
 
 size_t targets_a_row(const NpyArray& y) { return y.shape.size() == 2 ? static_cast<size_t>(y.shape[1]) : 1; }
 
+// Over all of them, where a row has several.
+void fit_numbers_of(const NpyArray& y, ContractTarget& target) {
+  std::vector<double> values(y.rows() * targets_a_row(y));
+  std::vector<uint32_t> all(values.size());
+  for (uint32_t i = 0; i < all.size(); ++i) {
+    all[i] = i;
+    values[i] = y.at(i);
+  }
+  const ContractColumn fit = fit_numbers("", values, all);
+  target.mean = fit.mean;
+  target.deviation = fit.deviation;
+  target.low = fit.low;
+  target.high = fit.high;
+}
+
 // Classes are called by their numbers.
 Result<ContractTarget> several_targets(const NpyArray& y, std::optional<bool> is_number) {
   ContractTarget target{.is_number = is_number.value_or(y.type == NpyType::real)};
@@ -174,6 +189,7 @@ Result<ContractTarget> several_targets(const NpyArray& y, std::optional<bool> is
   }
   if (highest >= kSeveralClassesMax) return Error(ErrorCode::too_large, "has more than 65536 classes");
   for (double value = 0; !target.is_number && value <= highest; ++value) target.classes.push_back(text_of(value));
+  if (target.is_number) fit_numbers_of(y, target);
   return target;
 }
 
@@ -194,17 +210,7 @@ Result<ContractTarget> npy_target(const NpyArray& y, std::optional<bool> is_numb
   const bool guessed = y.type == NpyType::real && (!is_whole || different.size() > kClassesGuessedMax);
   ContractTarget target{.is_number = is_number.value_or(guessed)};
   if (target.is_number) {
-    std::vector<uint32_t> rows(y.rows());
-    std::vector<double> values(y.rows());
-    for (uint32_t row = 0; row < rows.size(); ++row) {
-      rows[row] = row;
-      values[row] = y.at(row);
-    }
-    const ContractColumn fit = fit_numbers("", values, rows);
-    target.mean = fit.mean;
-    target.deviation = fit.deviation;
-    target.low = fit.low;
-    target.high = fit.high;
+    fit_numbers_of(y, target);
     return target;
   }
   for (const double value : different) target.classes.push_back(text_of(value));

@@ -84,6 +84,8 @@ TEST(Npy, LeavesSeveralTargetsARowAsTheyAre) {
   const auto numbers = parse_npy(npy_file<float>("<f4", "(3, 2)", {1, 0.5f, 0, 7, 2, -1}));
   const auto of_numbers = npy_target(*numbers, {});
   ASSERT_OK(of_numbers);
+  EXPECT_EQ(of_numbers->low, -1);
+  EXPECT_EQ(of_numbers->high, 7);
   const auto table = encode_npy(*x, *numbers, *fit_npy(*x, true, *of_numbers, kAll));
   ASSERT_OK(table);
   EXPECT_EQ(table->header.target.shape, Shape{2});
