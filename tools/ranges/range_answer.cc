@@ -108,7 +108,7 @@ Result<std::string> ranges_text(const nlohmann::json& answer) {
   std::string text = "ranges of the activations of model " + counted.model.hex().substr(0, 12) + "..\n" +
                      whole_in(answer, "updates", "update") + " in " + whole_in(answer, "rounds", "round");
   if (counted.noise_deviation > 0) {
-    text += "; noise of deviation " + format_digits(counted.noise_deviation) + " in each bin, and bins that stand out";
+    text += "\nnoise of deviation " + format_digits(counted.noise_deviation) + " in each bin; shown are bins above it";
   }
   text += "\n\n" + table.text();
   if (is_beyond) {
